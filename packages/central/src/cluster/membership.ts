@@ -34,7 +34,7 @@ interface DispatcherPort {
   removeWorker(worker: Address, now: Millis): void;
   withdrawAll(owner: Address, now: Millis): void;
   removeOwner(owner: Address, now: Millis): void;
-  /** Called when the scheduler with this tag has another address than before. */
+  /** Called whenever the scheduler with this tag enlists; its address may have changed. */
   rehome(tag: string, address: Address, formers: readonly Address[], now: Millis): void;
   /** Returns the job of each task at the worker. */
   jobsAt(worker: Address): readonly { readonly name: string }[];
@@ -42,9 +42,9 @@ interface DispatcherPort {
   forgetOwner(owner: Address): void;
 }
 
-/** Maximum number of jobs named in the event of a lost worker. */
+/** Maximum number of jobs that the event of a lost worker names. */
 const JOBS_NAMED = 10;
-/** Means all schedulers, in place of a name in a request. */
+/** The scheduler name in a takeover request that stands for all schedulers. */
 const ALL = '*';
 
 /** Membership of the cluster: parties join, send heartbeats, and leave or are lost; the others are notified. */
@@ -61,7 +61,7 @@ export class Membership {
   readonly #names: NameConflicts;
   readonly #partitions: Partitions;
   readonly #takeovers: Takeovers;
-  /** Tags of the schedulers already reported because an older copy of their journal was restored. */
+  /** Tag, present address and missing address of each restored older journal that has been reported. */
   readonly #wentBack = new Set<string>();
   /** Names of the missing schedulers in the last report, to report only changes. */
   #missing = '';
@@ -117,8 +117,8 @@ export class Membership {
   }
 
   /**
-   * Returns the schedulers for clients. Omits a scheduler until the others know it: they might both accept jobs with the
-   * same idempotency key.
+   * Returns the schedulers for clients. Omits a scheduler until the others know it; otherwise two schedulers might
+   * accept jobs with the same idempotency key.
    */
   schedulers(now: Millis): Schedulers {
     const nameOf = (address: Address): string => this.#env.nameOf(address);
@@ -224,7 +224,7 @@ export class Membership {
     const { name, tag, epoch, durable, draining } = message;
     const { schedulers } = this.registry;
     const holder = this.#other(schedulers.memberTagged(tag), from);
-    // A later epoch proves a takeover of the shared journal. Equal epochs mean that two schedulers use copies of one.
+    // A higher epoch proves a takeover of the shared journal. Equal epochs mean two copies of one journal.
     if (holder !== undefined && epoch <= holder.epoch && this.#names.refuses(from, holder, now, tag)) return;
     const namesake = this.#other(schedulers.memberNamed(name), from);
     const isTaken = namesake !== undefined && namesake !== holder;
@@ -240,8 +240,8 @@ export class Membership {
       this.#publisher.ownerJoined(from);
       if (epoch === 0 && schedulers.tagged(tag) === undefined) this.#publisher.takesKeys(from);
     }
-    // A returning scheduler repeats its needs, so the old ones must go: their jobs may have ended. If only its
-    // draining changed, it does not repeat them.
+    // A returning scheduler sends its needs again. The old ones are withdrawn, because their jobs may have ended.
+    // A scheduler that only reports a change of `draining` or `durable` does not send them again.
     const isReturn = known !== undefined && known.draining === draining && known.durable === durable;
     if (isReturn) this.#dispatcher.withdrawAll(from, now);
     schedulers.rehome(from, message, now);
@@ -282,7 +282,7 @@ export class Membership {
     this.#env.journalWentBack?.(name);
   }
 
-  /** Returns the schedulers with local journals, because no other process knows of their jobs. */
+  /** Returns the schedulers with local journals. Others remember them, since no other process knows of their jobs. */
   #remembered(): Remembered[] {
     const known = this.registry.schedulers.all
       .filter(({ durable, epoch, adopted }) => durable && epoch === 0 && !adopted)
@@ -314,7 +314,7 @@ export class Membership {
     }
   }
 
-  /** Returns whether its journal lacks an incarnation, and reports each one once. */
+  /** Returns whether its journal lacks this incarnation; true only once for each. The caller reports it. */
   #isOlder({ tag, address, previousIncarnations }: SchedulerRecord, last: Address): boolean {
     if (last === address || previousIncarnations.includes(last)) return false;
     const found = `${tag} ${address} ${last}`;
@@ -347,7 +347,11 @@ export class Membership {
     if (party !== undefined) party.brokeAt = now;
   }
 
-  /** Records a heartbeat of a member. @returns the record of a worker */
+  /**
+   * Records a heartbeat of a member.
+   *
+   * @returns the record of the worker; undefined if the sender is not a worker
+   */
   heard(
     from: Address,
     { busy, queued, used }: MessageOf<'heartbeat'>,
@@ -360,10 +364,11 @@ export class Membership {
       worker.busy = busy;
       worker.queued = queued;
       worker.used = used;
-      // A worker repeats its quarantine before each heartbeat, so an old report means that it has ended.
+      // A quarantined worker reports this before each heartbeat, so an old report means that the quarantine has ended.
       const { heartbeatMs } = this.#cutoff.settings.timings;
       if ((worker.quarantine?.reportedAt ?? now) < now - heartbeatMs / 2) this.quarantine(from, '', now);
-      // The request may have been lost, so it is repeated. A worker that drains before it stops is left alone.
+      // Central repeats the request, because it may have been lost. A stopping worker drains unasked, and ignores the
+      // request to accept tasks again.
       const { drainRequested, draining, drainDeadline } = worker;
       if (drainRequested !== draining || (busy > 0 && drainDeadline !== undefined && drainDeadline <= now))
         this.#env.send(from, drainRequest(worker, now));
@@ -376,7 +381,7 @@ export class Membership {
   }
 
   acknowledge(party: Address, matching: boolean): void {
-    // The party will soon receive the complete list anyway.
+    // The next update goes to this party in any case.
     if (this.#publisher.owes(party)) return;
     const { ownersVersion } = this.#publisher;
     const version = this.#publisher.versionFor(party);
@@ -448,7 +453,7 @@ export class Membership {
     if (worker === undefined) return;
     if (!worker.drained) this.#env.happened?.({ kind: 'worker-drained', worker: worker.name });
     worker.drained = true;
-    // The next heartbeat would report this only later.
+    // Without this, the numbers would be outdated until the next heartbeat.
     worker.busy = 0;
     worker.queued = 0;
   }
@@ -478,12 +483,12 @@ export class Membership {
     this.relabel(now);
   }
 
-  /** Updates partitions after runs at workers ended, or when the short partition needs other workers. */
+  /** Brings the partitions to their target sizes, as far as running tasks permit. */
   relabel(now: Millis): void {
     for (const worker of this.#partitions.relabel()) this.#changed(worker, now);
   }
 
-  /** Publishes changed facts about a worker. */
+  /** Updates everything that depends on the state of a worker: its partition, the dispatcher, and the next update. */
   #changed(worker: WorkerRecord, now: Millis): void {
     this.#partitions.update(worker);
     this.#dispatcher.setOpen(worker, this.#partitions.isOpen(worker));

@@ -9,39 +9,39 @@ import {
 } from '@goshawk/core';
 import { memberOf, type Registry, type WorkerRecord } from './registry.js';
 
-/** Number of parties up to which updates follow each other at the shortest pause; above it, the pause grows. */
+/** With up to this many parties, the pause between updates is the shortest; with more, it grows in proportion. */
 const TOLD_A_PAUSE = 500;
 /**
- * Maximum pause as a fraction of the heartbeat interval. New schedulers can create jobs only after the pause, up to 1.5
- * intervals later.
+ * Maximum pause as a fraction of the heartbeat interval. `owes` withholds acknowledgments during the pause, and a party
+ * that receives none for SILENT_HEARTBEATS (1.5) intervals works without central.
  */
 const PAUSE_MAX = 0.4;
 
-/** Maximum number of departed schedulers listed in a full reply. */
+/** Maximum number of lost schedulers that a complete list names. */
 const LOST_REMEMBERED = 1_000;
 
 const NO_VICTIMS: Pick<MessageOf<'peers'>, 'joined' | 'left'> = { joined: [], left: [] };
 
 /**
  * Publishes the membership to workers and schedulers. Changes are collected and published as one numbered
- * step from the last version; a new party, or one that missed a step, gets the full list.
+ * step from the last version; a new party, or one that missed a step, gets the complete list.
  */
 export class Publisher {
   readonly #env: Environment<'publish'>;
   readonly #registry: Registry;
   /** Whether workers know the schedulers, so that they can ask for tasks. */
   readonly #publishesOwners: boolean;
-  /** Workers know each other if they may steal; otherwise lists of thousands would be useless. */
+  /** Whether workers know each other. Only stealing requires it, and the lists may have thousands of entries. */
   readonly #publishesVictims: boolean;
   /** Version of the worker list for schedulers. */
   #version = 1;
-  /** Version of the list for workers (victims and schedulers), separate so that most changes are not sent to workers. */
+  /** Version of the list for workers (victims, schedulers), separate so that most changes are not sent to workers. */
   #peersVersion = 1;
   readonly #changed = new Set<Address>();
   /** Workers that are gone, and when they last sent a message. */
   readonly #left = new Map<Address, Millis>();
   readonly #ownersLost = new Set<Address>();
-  /** Recently lost schedulers, to repeat in full replies to parties that missed the notice. */
+  /** Recently lost schedulers. Complete lists name them, for workers that missed the update about their loss. */
   readonly #lostBefore = new Set<Address>();
   readonly #owners = new Set<Address>();
   /** Schedulers that no other scheduler knows yet. */
@@ -86,7 +86,7 @@ export class Publisher {
     return this.#changed.has(worker) || this.#newcomers.has(scheduler);
   }
 
-  /** Returns whether the party will get the complete list anyway. */
+  /** Returns whether the next update goes to this party in any case. */
   owes(party: Address): boolean {
     return (
       this.#newcomers.has(party) || (this.#hasOtherOwners && this.#registry.schedulers.members.has(party))
@@ -108,7 +108,11 @@ export class Publisher {
     this.#changed.add(worker);
   }
 
-  /** Publishes that a worker is gone. @param heardAt when it last sent a message */
+  /**
+   * Records for the next update that a worker has left or is lost.
+   *
+   * @param heardAt when it was last known to be connected
+   */
   left(worker: Address, heardAt: Millis): void {
     this.#changed.delete(worker);
     this.#newcomers.delete(worker);
@@ -123,7 +127,7 @@ export class Publisher {
     if (this.#publishesOwners) this.#owners.add(scheduler);
   }
 
-  /** Records that a scheduler gets keys of another, which the others must learn first. */
+  /** Records that a scheduler receives keys of others. Clients learn of it only after the other schedulers. */
   takesKeys(scheduler: Address): void {
     this.#unnotified.add(scheduler);
   }
@@ -152,7 +156,7 @@ export class Publisher {
     this.#ownersVersion++;
   }
 
-  /** Publishes that a scheduler is away. It may return as another incarnation, which will ask for its running tasks. */
+  /** Records that a scheduler is away. It may return as another incarnation and ask for its running tasks. */
   ownerAway(scheduler: Address): void {
     this.#newcomers.delete(scheduler);
     this.#owners.delete(scheduler);
@@ -189,7 +193,7 @@ export class Publisher {
     if (this.#hasChanges()) this.#version++;
     if (this.#hasPeerChanges()) this.#peersVersion++;
     const isNews = this.#version !== since;
-    // Receivers do not modify messages, so those with the same version share one.
+    // Receivers do not modify messages, so receivers that know the same version share one.
     const members: Record<number, MessageOf<'members'>> = {};
     let schedulers: MessageOf<'remember'>['schedulers'] | undefined;
     for (const scheduler of this.#registry.schedulers.members.keys()) {

@@ -6,23 +6,23 @@ export const LOOK_MS = 1_000;
 const TOO_BUSY = 0.8;
 const TOO_BUSY_LOOKS = 3;
 /**
- * Central has recovered if tasks arrive at less than this fraction of the overload rate in this many consecutive checks,
- * and it has time to match them.
+ * Central has recovered if, over EASED_LOOKS consecutive checks, tasks arrive at no more than EASED times the overload
+ * rate, and in each of them it is busy for less than EASED_BUSY of the time.
  */
 const EASED = 0.6;
 const EASED_BUSY = 0.5;
 const EASED_LOOKS = 10;
 /**
- * Time in ms after which central resumes matching in any case, because something other than tasks may have caused the
- * overload. Each failure doubles it.
+ * Delay in ms after which central, if not busy in EASED_LOOKS consecutive checks, resumes matching at any arrival rate,
+ * because tasks may not have caused the overload. Each timed attempt doubles the delay.
  */
 const TRY_AGAIN_MS = 60_000;
 const TRY_AGAIN_MAX_MS = 3_600_000;
 
 /**
- * Decides whether central matches short jobs or sheds them, because one process can match only a limited number of tasks
- * per second. It sheds them after it was busy nearly all the time for a while. It resumes when the arrival rate has
- * fallen far enough that it will not shed them again immediately. The gap between the thresholds prevents oscillation.
+ * Decides whether central matches short jobs or sheds them. One process can match only a limited number of tasks per
+ * second, so central sheds short jobs after it was busy most of the time in several consecutive checks. It resumes when
+ * the arrival rate has fallen well below the rate of the overload, or after a delay. This prevents oscillation.
  */
 export class LoadShedding {
   #isMatching = true;

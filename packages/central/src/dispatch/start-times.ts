@@ -1,6 +1,6 @@
 import type { Millis, StartWait } from '@goshawk/core';
 
-/** Numbers of earlier waits: kept per group, and used for one prediction. */
+/** Maximum numbers of earlier waits that a group keeps, and that one prediction uses. */
 const KEPT = 2_048;
 const NEAREST = 1_024;
 /** Minimum number of waits for a prediction. With fewer of one kind, waits of all kinds are used. */
@@ -10,7 +10,7 @@ const ALL_KINDS = 'all';
 const OPEN_MAX = 64;
 /** Offset that lets a basis of 0 be compared with others. */
 const OFFSET_MS = 100;
-/** Waits whose log(basis) differs by less than this are equal. */
+/** Added to the largest distance in log(basis), so that the farthest wait used still has a positive weight. */
 const ALIKE = 0.001;
 
 interface Question {
@@ -35,9 +35,10 @@ export interface WaitBasis {
 }
 
 /**
- * Predicts the start of waiting stages from earlier waits: q10, q50 and q90 of wait ÷ basis over the NEAREST ones in
- * log(basis), weighted by proximity. Waits without a basis are compared directly. Samples are weighted by the time
- * they represent, as if taken at random times; otherwise busy times and short waits would count too much.
+ * Predicts when waiting stages start. It uses the NEAREST earlier waits in log(basis), weighted by proximity, and
+ * computes the quantiles 0.1, 0.5 and 0.9 of wait ÷ basis. If there is no basis, it computes those of the wait.
+ * Samples are also weighted by the time they represent, as if taken at random times; otherwise busy times and short
+ * waits would count too much.
  */
 export class StartTimes<Stage extends object> {
   readonly #groups = new Map<string, Group>();
@@ -46,7 +47,7 @@ export class StartTimes<Stage extends object> {
   /**
    * Starts a sample of a waiting stage. The stage's next start completes it.
    *
-   * @param forMs time since the last sample of any stage, while any waited
+   * @param forMs time since the last sample of any stage, or since the last turn in which none waited, if that is later
    */
   ask(stage: Stage, basis: WaitBasis, forMs: Millis, now: Millis): void {
     const asked = this.#open.get(stage) ?? { questions: [], everyMs: 0 };
@@ -86,7 +87,7 @@ export class StartTimes<Stage extends object> {
   }
 }
 
-/** Returns every other sample, each with twice the duration. */
+/** Drops every other sample, and adds its duration to the sample before it. */
 function everyOther(questions: readonly Question[]): Question[] {
   const kept = questions.filter((_, at) => at % 2 === 0);
   kept.forEach((question, at) => {
@@ -122,7 +123,11 @@ class Group {
     this.#next = (this.#next + 1) % KEPT;
   }
 
-  /** Returns quantiles of the waits nearest to `basisMs`. @param shares the quantiles' ranks, ascending */
+  /**
+   * Returns quantiles of the ratios of the waits whose basis is nearest to `basisMs`, and the number of these waits.
+   *
+   * @param shares which quantiles, as fractions in ascending order
+   */
   nearest(basisMs: Millis, shares: readonly number[]): { quantiles: number[]; waits: number } {
     const from = Math.log(basisMs + OFFSET_MS);
     const distances = this.#bases.map((basis) => Math.abs(basis - from));
@@ -134,7 +139,7 @@ class Group {
     let weight = 0;
     for (const at of nearest.sort((a, b) => this.#ratios[a]! - this.#ratios[b]!)) {
       weight += weightOf(at);
-      // The factor tolerates rounding errors of the sum.
+      // The factor allows for rounding errors in the two sums.
       while (weight >= shares[quantiles.length]! * total * (1 - 1e-9)) quantiles.push(this.#ratios[at]!);
     }
     return { quantiles, waits: nearest.length };

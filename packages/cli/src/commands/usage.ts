@@ -42,7 +42,7 @@ export const usageCommand = defineCommand({
       type: 'text',
       value: 'DAY',
       flagOnly: true,
-      describe: 'first day (UTC), such as 2026-11-26, or how long ago, such as 7d',
+      describe: 'first day: a date such as 2026-11-26 (UTC), or an age such as 7d',
     },
     until: { type: 'text', value: 'DAY', flagOnly: true, describe: 'last day, inclusive' },
     user: { type: 'text', value: 'NAME', flagOnly: true, describe: 'only jobs of this user' },

@@ -8,9 +8,9 @@ import type { Millis } from '../ids.js';
 export const USAGE_GROUPS = ['user', 'project', 'name', 'day'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
-/** Rows of one journal in one answer; the rest is one more row. */
+/** Maximum number of rows in one answer, divided among its books. The rest of each book is one more row. */
 export const USAGE_ROWS_MAX = 10_000;
-/** Maximum number of usage books in one answer: the journal’s own, and one per journal that it replaced. */
+/** Maximum number of usage books in one answer: the journal’s own, and one per journal whose usage it keeps. */
 export const USAGE_BOOKS_MAX = 1_000;
 
 export const DAY_MS = 86_400_000;
@@ -54,9 +54,9 @@ export const NO_USAGE: UsageSums = Object.freeze(
 );
 
 const usageBook = view({
-  /** Prefix of the ids of the jobs. */
+  /** Tag of the journal, with which the ids of its jobs begin. */
   tag: text(32),
-  /** Epoch of the journal; of two books with one tag, the one with the higher epoch counts. */
+  /** Epoch of the journal. Of several books with the same tag, only the one with the highest epoch counts. */
   epoch: count,
   rows: list(usageRow, USAGE_ROWS_MAX + 1),
 });
@@ -96,7 +96,7 @@ export function addUsage(to: { -readonly [S in keyof UsageSums]: number }, from:
   for (const each of SUMS) to[each] += from[each];
 }
 
-/** Returns one row per group with its sums, the largest use of CPUs first; rows have only the fields of `by`. */
+/** Returns one row per group, sorted by day, then by CPU time, most first. Rows have the fields of `by` and sums. */
 export function groupedUsage(rows: Iterable<UsageRow>, by: readonly UsageGroup[]): UsageRow[] {
   const groups = new Map<string, UsageRow>();
   for (const row of rows) {
@@ -133,7 +133,7 @@ export function dayText(day: number): string {
 }
 
 /**
- * Parses a day, `2026-11-26`, or a time ago, `7d`.
+ * Parses a date such as `2026-11-26` (UTC), or an age such as `7d`. Returns days since 1970.
  *
  * @param now wall clock, ms since 1970
  * @throws InputError
@@ -146,13 +146,13 @@ export function parseDay(given: string, what: string, now: Millis): number {
   throw new InputError(
     'bad-day',
     `${what}: ${quoted(given)} is not a day`,
-    'write a day such as 2026-11-26 (UTC), or how long ago, such as 7d',
+    'write a date such as 2026-11-26 (UTC), or an age such as 7d',
   );
 }
 
 const HOUR_MS = 3_600_000;
 
-/** A row for programs. Unknown values are null. */
+/** Returns a row as in JSON and CSV output; unknown values are null. */
 export function usageRowJson(row: UsageRow, by: readonly UsageGroup[]) {
   const names = { user: row.user, project: row.project, name: row.name } as const;
   const groups = by.map((group) => [
@@ -165,7 +165,7 @@ export function usageRowJson(row: UsageRow, by: readonly UsageGroup[]) {
   };
 }
 
-/** Sums for programs. Unknown values are null. */
+/** Returns sums as in JSON and CSV output; unknown values are null. */
 export function usageSumsJson(row: UsageSums) {
   const { attempts, completed, failed, cancelled, preempted, lost, waits } = row;
   return {

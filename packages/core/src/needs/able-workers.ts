@@ -30,7 +30,7 @@ export interface TaskNeeds extends Requiring {
 
 /** Maximum number of workers named in a message. */
 const NAMED = 3;
-/** Maximum length of requirements in a message. In characters. */
+/** Maximum length, in characters, of the requirements in a message. */
 const SHOWN_MAX = 500;
 
 /** The workers as known to a scheduler or a client. */
@@ -46,7 +46,7 @@ export function isPlain({ demand, requires }: TaskNeeds): boolean {
   return demand === NO_RESOURCES && requires === undefined;
 }
 
-/** Whether the worker, if empty, could run such a task. */
+/** Returns whether the worker could run such a task if nothing else ran there. */
 export function couldRun(member: Member, needs: TaskNeeds): boolean {
   return fits(needs.demand, member.capacity) && hasRequired(member, needs);
 }
@@ -60,8 +60,8 @@ export function isIn({ partition }: Member, scope: Scope): boolean {
 }
 
 /**
- * Describes requirements that no worker with enough resources in the scope meets, and how to meet them; undefined:
- * none, or no worker is known.
+ * Explains why no worker of the scope has both the required attributes and enough resources. Returns undefined if one
+ * has, if nothing is required, or if no worker is known.
  */
 export function missingRequirement(
   workers: KnownWorkers,
@@ -100,8 +100,8 @@ function describeMissing(
 }
 
 /**
- * Whether a worker of the scope is large enough and has the required attributes, including draining ones, which may
- * return.
+ * Returns whether a worker of the scope is large enough and has the required attributes. Draining workers count,
+ * because they may accept tasks again.
  */
 export function couldFit(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): boolean {
   return workers.remember(question('fit', needs, scope), () => {
@@ -127,9 +127,10 @@ function hasAttribute(workers: KnownWorkers, name: string): boolean {
 }
 
 /**
- * Number of such tasks that fit on all workers together, including draining ones; counted up to `most`.
+ * Returns the number of such tasks that fit on all workers together, including draining ones. Counting stops once it
+ * reaches `most`.
  *
- * @param sharesCpus tasks that take less than a CPU share one
+ * @param sharesCpus whether tasks that need less than a CPU can share one
  */
 export function roomFor(workers: KnownWorkers, needs: TaskNeeds, most: number, sharesCpus: boolean): number {
   return workers.remember(question('room', needs, `${most} ${sharesCpus}`), () =>
@@ -142,7 +143,7 @@ function countRoom(workers: KnownWorkers, needs: TaskNeeds, most: number, shares
   for (const member of workers.all()) {
     if (!hasRequired(member, needs)) continue;
     const { capacity } = member;
-    // A worker of an earlier version may state no slots.
+    // A worker of an earlier version may not report its slots.
     const slots = member.slots || slotsOf(capacity);
     const amounts = { cpu: slots, ...capacity };
     const demand = taken(needs.demand, amounts);
@@ -162,7 +163,7 @@ function timesIn(demand: number, capacity: number, name: string): number {
   return gpus?.countOf(Math.round(demand * GPU_PARTS)) ?? Math.floor(capacity / demand);
 }
 
-/** Whether a worker meets all wishes; true if the attributes of workers are unknown. */
+/** Returns whether a worker may meet all wishes: one meets them, one has unknown attributes, or none is known. */
 export function mayMeet(workers: KnownWorkers, wishes: Attributes): boolean {
   return workers.remember(JSON.stringify(['meets', wishes]), () => {
     for (const { attributes } of workers.all()) {
@@ -173,7 +174,7 @@ export function mayMeet(workers: KnownWorkers, wishes: Attributes): boolean {
   });
 }
 
-/** Whether workers of the scope meet the needs, and all of them are draining. */
+/** Returns whether at least one worker of the scope could run the task, and all that could are draining. */
 export function isDrained(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): boolean {
   return workers.remember(question('drained', needs, scope), () => {
     let found = false;
@@ -185,7 +186,7 @@ export function isDrained(workers: KnownWorkers, scope: Scope, needs: TaskNeeds)
   });
 }
 
-/** Whether an active worker other than these could run this. */
+/** Returns whether an active worker of the scope, other than these, could run the task. */
 export function hasBesides(
   workers: KnownWorkers,
   besides: readonly Address[],
@@ -197,7 +198,7 @@ export function hasBesides(
   return false;
 }
 
-/** Number of active workers other than these that could run this; counted up to `most`. */
+/** Returns how many active workers of the scope, other than these, could run the task. Counting stops at `most`. */
 export function countBesides(
   workers: KnownWorkers,
   besides: ReadonlySet<Address>,
@@ -212,8 +213,8 @@ export function countBesides(
 }
 
 /**
- * Explains why no worker could ever run this, naming the closest one; undefined if one could, or if no worker is
- * known yet.
+ * Explains that no worker has these resources, and names the one that comes closest. Returns undefined if a worker has
+ * them, or if no worker is known yet.
  */
 export function whyTooLarge(workers: KnownWorkers, demand: Resources): string | undefined {
   if (workers.size === 0) return undefined;

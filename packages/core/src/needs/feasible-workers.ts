@@ -8,20 +8,20 @@ interface Worker {
   readonly attributes: Attributes;
 }
 
-/** Workers of equal capacity and attributes, which could all run the same tasks. */
+/** Workers with equal capacity and attributes, so that all of them can run the same tasks. */
 interface Kind<W> {
   readonly model: Worker;
   readonly workers: Set<W>;
 }
 
-/** The kinds that could run tasks of some needs, among the first `seen` kinds. */
+/** The kinds whose workers could run tasks with these needs, among the first `seen` kinds. */
 interface Feasible<W> {
   readonly needs: Needs;
   seen: number;
   readonly kinds: Kind<W>[];
 }
 
-/** Kinds without workers that are kept, because workers that restart are of the same kind. */
+/** Up to this many kinds without workers are never dropped, because a worker that restarts is of the same kind. */
 const EMPTY_MAX = 64;
 
 /**
@@ -63,12 +63,12 @@ export class FeasibleWorkers<W extends Worker> {
     if (this.#empty > EMPTY_MAX && 2 * this.#empty > this.#kinds.length) this.#dropEmpty();
   }
 
-  /** Whether some worker could run such a task. */
+  /** Returns whether any worker could run a task with these needs. */
   has(needs: Needs): boolean {
     return this.#kindsFor(needs).some(({ workers }) => workers.size > 0);
   }
 
-  /** The workers that could run such a task, in any order. */
+  /** Returns the workers that could run a task with these needs, in any order. */
   *for(needs: Needs): Iterable<W> {
     for (const { workers } of this.#kindsFor(needs)) yield* workers;
   }

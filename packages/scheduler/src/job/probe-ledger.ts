@@ -1,10 +1,10 @@
 import { type Address, grown } from '@goshawk/core';
 
 /**
- * Believed locations of a batch's probes. Most probes are sent once and used once, which appending to a list records
- * in a few nanoseconds, far faster than a map; the first query builds the map. Moves of probes and questions of
- * workers arrive from two senders in any order, so a worker's count may be negative for a while; the sum is always
- * right.
+ * Number of a batch's probes at each worker, as far as the scheduler knows. Most probes are sent once and used once.
+ * Such changes are appended to a list, which takes a few nanoseconds, far less than a map; the first query builds the
+ * map. A report that a probe moved and the question of the worker that serves it have different senders and arrive in
+ * any order, so the number at a worker may be negative for a while. The total number is not affected.
  */
 export class ProbeLedger {
   /** Pairs of worker and change; only the first `#length` numbers count, and none once there is a map. */
@@ -16,17 +16,17 @@ export class ProbeLedger {
   /** The maximum number of outstanding probes so far. */
   #peak = 0;
 
-  /** Number of probes that no worker has served. */
+  /** Number of probes that were neither served nor returned. */
   get out(): number {
     return this.#out;
   }
 
-  /** Memory of the list or map. */
+  /** Number of stored entries: numbers in the list, or workers in the map. */
   get length(): number {
     return this.#sums?.size ?? this.#length;
   }
 
-  /** Counter of changes, by which a caller detects that nothing happened. */
+  /** Number of changes so far. If it is the same as before, nothing has happened. */
   get changes(): number {
     return this.#count;
   }
@@ -36,7 +36,7 @@ export class ProbeLedger {
     if (this.#sums === undefined) this.#makeRoom(2 * FIELDS * probes);
   }
 
-  /** @param probes negative: removed */
+  /** Adds probes at a worker; a negative number removes them. */
   add(worker: Address, probes: number): void {
     this.#count++;
     this.#out += probes;
