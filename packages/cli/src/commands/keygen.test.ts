@@ -59,7 +59,7 @@ describe('goshawk keygen', () => {
     const { exitCode, stderr } = await goshawk('keygen', 'file/keys');
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(
-      /^goshawk: E[A-Z]+: .*file.keys.*; check the path, its permissions, and the free space\n$/,
+      /^goshawk: cannot create the folder .*file.keys: a part of the path is not a folder; check the path, its permissions, and the free space\n$/,
     );
   });
 

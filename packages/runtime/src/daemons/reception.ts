@@ -11,7 +11,8 @@ export async function whySilent(endpoint: string): Promise<string> {
 const DIAGNOSES: Readonly<Record<Reception, string>> = {
   greeting:
     'a process accepts connections there: it is too busy to respond, speaks another protocol version (its log names both), or only existing connections fail',
-  silence: 'connections there are accepted, but no process responds: it hangs',
+  silence:
+    'connections there are accepted, but no process responds: it hangs, or the network drops its messages',
   closed: 'connections there are closed at once, as by a proxy without a backend: its process has ended',
   refused: 'connections there are refused: its process has ended',
   unreachable: 'its address cannot be reached: its machine, container or network is down',
