@@ -143,7 +143,7 @@ describe('a request', () => {
     peer.script = (_message, { refuse }) => refuse('overloaded', 'full', 'try again in 1 s', 10);
     const told: string[] = [];
     const onRefused = ({ message }: Error) => void told.push(message);
-    await expect(requests.ask(order({ onRefused, timeoutMs: 100 }))).rejects.toMatchObject({
+    await expect(requests.ask(order({ onRefused, timeoutMs: 1_000 }))).rejects.toMatchObject({
       name: 'UnreachableError',
       code: 'overloaded',
       message: 'full',
