@@ -1,6 +1,7 @@
 import {
   type CentralLine,
   type JobExplanation,
+  mergedGroups,
   type WaitingGroup,
   withLimits,
   withUserLimits,
@@ -33,7 +34,7 @@ export async function clusterWaiting(session: Session, options: CallOptions): Pr
     ),
   ]);
   const central = line?.value;
-  return { waiting: withUserLimits(together(answers.flat()), central?.limited ?? []), central, silent };
+  return { waiting: withUserLimits(mergedGroups(answers.flat()), central?.limited ?? []), central, silent };
 }
 
 /** Returns the position of a job at central; undefined if that does not respond. */
@@ -67,19 +68,4 @@ export function withCentral(
     task: { ...task, reason: waiting[place]?.reason ?? task.reason },
     central,
   };
-}
-
-/** Merges groups of several schedulers; the example is the job that has waited longest. */
-function together(groups: readonly WaitingGroup[]): WaitingGroup[] {
-  const sums = new Map<string, WaitingGroup>();
-  for (const group of groups) {
-    const key = `${group.class} ${group.reason}`;
-    const sum = sums.get(key);
-    if (sum === undefined) sums.set(key, group);
-    else {
-      const { example, exampleAgeMs } = sum.exampleAgeMs >= group.exampleAgeMs ? sum : group;
-      sums.set(key, { ...sum, tasks: sum.tasks + group.tasks, example, exampleAgeMs });
-    }
-  }
-  return [...sums.values()].sort((one, other) => other.tasks - one.tasks);
 }

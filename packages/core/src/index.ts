@@ -57,6 +57,7 @@ export {
   type CentralLine,
   expectedWaitMs,
   type JobExplanation,
+  mergedGroups,
   type NeedView,
   type StageWait,
   type StartWait,

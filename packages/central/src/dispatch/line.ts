@@ -3,6 +3,7 @@ import {
   expectedWaitMs,
   LIMITS,
   type Millis,
+  mergedGroups,
   type NeedView,
   present,
   slotsIn,
@@ -92,7 +93,10 @@ export class WaitingLine {
     let freeSlots = 0;
     for (const worker of this.#books.workers) if (worker.open) freeSlots += Math.floor(slotsIn(worker.free));
     const longRunning = line?.longRunning ?? 0;
-    const limited = job === undefined && this.#books.hasLimits ? limitedTasks(this.#books, now) : undefined;
+    const limited =
+      job === undefined && this.#books.hasLimits
+        ? mergedGroups(limitedTasks(this.#books, now)).slice(0, LIMITS_NAMED)
+        : undefined;
     return {
       needs,
       ...limits,
@@ -143,29 +147,21 @@ export class WaitingLine {
   }
 }
 
-/** Tasks that limits of users hold, by class and limit. */
-function limitedTasks(books: ClusterBooks, now: Millis): WaitingGroup[] {
-  const groups = new Map<string, WaitingGroup>();
+/** Yields the tasks that limits of users hold, by stage. */
+function* limitedTasks(books: ClusterBooks, now: Millis): Iterable<WaitingGroup> {
   for (const job of books.everyJob()) {
     for (const { held, heldBy: why } of job.allStages) {
       if (held === 0 || why === undefined) continue;
-      const of = job.long ? 'long' : 'short';
-      const key = `${of} ${why}`;
-      const ageMs = Math.max(0, now - job.arrivedAt);
-      const known = groups.get(key);
-      const first = known !== undefined && known.exampleAgeMs >= ageMs ? known : undefined;
-      groups.set(key, {
-        class: of,
+      yield {
+        class: job.long ? 'long' : 'short',
         reason: 'user-limit',
-        tasks: (known?.tasks ?? 0) + held,
-        example: first?.example ?? job.name,
-        exampleAgeMs: first?.exampleAgeMs ?? ageMs,
+        tasks: held,
+        example: job.name,
+        exampleAgeMs: Math.max(0, now - job.arrivedAt),
         why,
-      });
+      };
     }
   }
-  const most = [...groups.values()].sort((one, other) => other.tasks - one.tasks);
-  return most.slice(0, LIMITS_NAMED);
 }
 
 /** Yields the stages with waiting tasks. The books must not change during the iteration. */

@@ -152,6 +152,21 @@ export function withLimits(waiting: readonly StageWait[], needs: readonly NeedVi
   });
 }
 
+/** Merges groups with the same class and cause, largest first. The example is the job that has waited longest. */
+export function mergedGroups(groups: Iterable<WaitingGroup>): WaitingGroup[] {
+  const sums = new Map<string, WaitingGroup>();
+  for (const group of groups) {
+    const key = `${group.class} ${group.reason} ${group.why ?? ''}`;
+    const sum = sums.get(key);
+    if (sum === undefined) sums.set(key, group);
+    else {
+      const { example, exampleAgeMs } = sum.exampleAgeMs >= group.exampleAgeMs ? sum : group;
+      sums.set(key, { ...sum, tasks: sum.tasks + group.tasks, example, exampleAgeMs });
+    }
+  }
+  return [...sums.values()].sort((one, other) => other.tasks - one.tasks);
+}
+
 /** The groups of owners, with tasks that a user's limit holds at central apart from other `matching` ones. */
 export function withUserLimits(
   groups: readonly WaitingGroup[],
