@@ -28,14 +28,19 @@ export interface WorkloadFacts {
   readonly divisor: number;
   /** The 90th percentile (ms) of the jobs' mean task run times. */
   readonly meanP90Ms: number;
-  /** The cutoff (ms) that a live cluster would learn from the jobs. */
-  readonly learnedCutoffMs: number;
+  /** Returns the cutoff (ms) that a live cluster would learn from the jobs. */
+  learnedCutoffMs(): number;
   /** Returns the share of task seconds in jobs below a cutoff. */
   shareBelow(cutoffMs: number): number;
 }
 
 /** Neutral facts, for checking options without a workload. */
-export const NO_FACTS: WorkloadFacts = { divisor: 1, meanP90Ms: 0, learnedCutoffMs: 0, shareBelow: () => 0 };
+export const NO_FACTS: WorkloadFacts = {
+  divisor: 1,
+  meanP90Ms: 0,
+  learnedCutoffMs: () => 0,
+  shareBelow: () => 0,
+};
 
 /**
  * Returns the policy settings that the options request, for one of the policies named.
@@ -206,7 +211,7 @@ export function policyNames(text: string, besides: readonly string[] = []): stri
 function cutoffOf(text: string | undefined, facts: WorkloadFacts | undefined): number {
   if (text === undefined) return facts?.meanP90Ms ?? DEFAULT_POLICY.cutoffMs;
   if (text === 'p90' || text === 'learned') {
-    if (facts !== undefined) return text === 'p90' ? facts.meanP90Ms : facts.learnedCutoffMs;
+    if (facts !== undefined) return text === 'p90' ? facts.meanP90Ms : facts.learnedCutoffMs();
     throw new InputError(
       'bad-option',
       `--cutoff ${text}: only a workload determines it in advance`,

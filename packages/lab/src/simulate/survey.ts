@@ -81,7 +81,7 @@ export async function survey(
     facts: {
       divisor: 1,
       meanP90Ms: nearestRank(Float64Array.from(means).sort(), 90) * 1_000,
-      learnedCutoffMs: learnedCutoff(means, taskSeconds),
+      learnedCutoffMs: () => learnedCutoff(means, taskSeconds),
       shareBelow: (cutoffMs) => shareBelow(cutoffMs, means, taskSeconds, total),
     },
     firstSubmitSeconds: first,
