@@ -140,16 +140,19 @@ describe('a request', () => {
   });
 
   test('that is refused until its timeout reports the first refusal, and fails with the reason of the last', async () => {
-    peer.script = (_message, { refuse }) => refuse('overloaded', 'full', 'try again in 1 s', 10);
-    const told: string[] = [];
-    const onRefused = ({ message }: Error) => void told.push(message);
-    await expect(requests.ask(order({ onRefused, timeoutMs: 1_000 }))).rejects.toMatchObject({
+    peer.script = (_message, { refuse }, times) => {
+      if (times === 1) refuse('overloaded', 'full', 'try again in 1 s', 10);
+      else refuse('overloaded', 'still full', 'try again in 60 s', 60_000);
+    };
+    const reported: string[] = [];
+    const onRefused = ({ message }: Error) => void reported.push(message);
+    await expect(patient.ask(order({ onRefused }))).rejects.toMatchObject({
       name: 'UnreachableError',
       code: 'overloaded',
-      message: 'full',
+      message: 'still full',
     });
-    expect(told[0]).toBe('full');
-    expect(peer.received.length).toBeGreaterThan(1);
+    expect(reported).toEqual(['full']);
+    expect(peer.received).toHaveLength(2);
   });
 
   test('that is refused for longer than its timeout fails at once', async () => {
