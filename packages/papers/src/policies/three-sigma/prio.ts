@@ -107,7 +107,11 @@ export class Prio implements CentralPolicy {
  */
 function roomWith(ending: Iterable<RunView>, stage: StageView, groups: readonly WorkerGroup[]): number {
   const endingAt = new Map<WorkerView, RunView[]>();
-  for (const run of ending) endingAt.set(run.worker, [...(endingAt.get(run.worker) ?? []), run]);
+  for (const run of ending) {
+    const there = endingAt.get(run.worker);
+    if (there === undefined) endingAt.set(run.worker, [run]);
+    else there.push(run);
+  }
   let room = 0;
   for (const { workers } of groups) {
     if (!stage.needs.permits(workers[0]!)) continue;
