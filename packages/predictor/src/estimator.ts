@@ -103,7 +103,7 @@ export type Judgement =
   | SamplePlan
   /** The job has too few tasks to sample, so it counts as short and is served first (SLearn §5.1.2). */
   | { readonly kind: 'thin'; readonly guess?: Estimate | undefined; readonly note?: unknown }
-  /** Nothing is known about the job, so it counts as short. */
+  /** The job has no estimate and no pilots, so it counts as short. */
   | { readonly kind: 'unknown'; readonly note?: unknown };
 
 /** Results of a job's pilots so far. */

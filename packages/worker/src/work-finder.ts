@@ -6,8 +6,8 @@ import { Seeking } from './seeking.js';
 import type { WorkerState } from './state.js';
 
 /**
- * Finds work for an idle worker under policies without probes or placement. Depending on the policy it first requests
- * short tasks from schedulers. If that fails, or the policy does not do it, it reports the free slots to central.
+ * Finds work for an idle worker under policies without probes or placement. Some policies first request short tasks
+ * from schedulers. Under the others, or if there are none, the worker reports its free slots to central.
  */
 export class WorkFinder {
   readonly #w: WorkerState;

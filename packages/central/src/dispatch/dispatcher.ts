@@ -278,7 +278,7 @@ export class Dispatcher {
     const stage = this.books.stage(job, index, {
       part,
       estimateFollows: message.estimateFollows ?? false,
-      // Until there is an estimate, the value is a growing lower bound, and its growth is not a change.
+      // The value is only a growing lower bound until the estimate follows, so its growth is not a change.
       estimateMs: message.estimateFollows && known?.estimateFollows ? known.estimateMs : estimateMs,
       demand: known?.demand ?? this.books.names.demandOf(message.demand),
       requires: requiresOf(message.requires),

@@ -18,7 +18,7 @@ test('the answer for a job with very many waiting stages is truncated', () => {
   expect(line.needs).toHaveLength(LIMITS.stagesPerJobMax);
 });
 
-test('tasks that the limit of a user holds are told with that limit, not as without a worker', () => {
+test('tasks that the limit of a user holds are reported with that limit, not as without a worker', () => {
   const books = new ClusterBooks();
   books.grant(parseUsers('{"ann":{"running":1}}', 'users.json'));
   for (const [number, user] of ['ann', 'ben'].entries()) {

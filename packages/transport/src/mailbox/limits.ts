@@ -21,7 +21,7 @@ export interface MailboxLimits {
   readonly repliesBytesMax: number;
   /** Frames that ZeroMQ queues for one connection, on each side. */
   readonly highWaterMark: number;
-  /** As `highWaterMark`, for replies to a client: replies are large, and clients are many and may not read. */
+  /** `highWaterMark` of replies to a client: they are large, and the many clients may not read them. */
   readonly replyHighWaterMark: number;
   /** Messages handled before other work of the event loop runs. */
   readonly turnMessagesMax: number;

@@ -7,7 +7,7 @@ import type { Millis } from '@goshawk/core';
 const MEBI = 1024 * 1024;
 /** Received bytes without a complete message that prove an endless one: 16 frames of maximum size. */
 const GATHERED_MAX = 256 * MEBI;
-/** As `GATHERED_MAX`, within a minute of the last cut, when an attack is likely: 4 frames. */
+/** `GATHERED_MAX` within a minute of the last cut, when an attack is likely: 4 frames. */
 const GATHERED_AGAIN_MAX = 64 * MEBI;
 /** Time constant in ms with which received bytes are forgotten; `UNREAD_MAX` detects slower growth. */
 const FORGET_MS = 5_000;

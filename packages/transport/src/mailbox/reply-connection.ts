@@ -39,6 +39,6 @@ export class ReplyConnection implements Connection {
   }
 
   close(): void {
-    // Nothing to close: the client closes its connection, and all clients share the socket.
+    // The client closes its connection. All clients share the socket, which stays open.
   }
 }
