@@ -31,7 +31,9 @@ export interface Forecast {
   readonly cutoffFrom: string;
   readonly estimateMs: Millis | undefined;
   readonly stages: readonly StageForecast[];
-  /** Why schedulers refuse the job; undefined: they accept it. */
+  /** Whether the workers could run it: each stage has some, and a gang fits on all of them together. */
+  readonly canRun: boolean;
+  /** Why schedulers refuse the job; undefined: they accept it, or wait for workers after a restart of central. */
   readonly refusal: Impossible | undefined;
   /** Slots of workers that accept tasks. */
   readonly slots: number;
@@ -100,11 +102,10 @@ export function forecastOf(
   const ahead = aheadOf(jobs.filter((job) => job.tasks.waiting > 0 && isBefore(job)));
   const { slots, freeSlots, longLimit } = central;
   const usable = Math.max(1, decided === 'long' && preset.byClass ? longLimit : slots);
-  // Shortly after a restart of central, workers may be missing, and schedulers accept the job later.
-  const refusal = complete ? whyImpossible(spec, policy, knownWorkers(workers)) : undefined;
-  const canStart = refusal === undefined && stages.every(({ fitting }) => fitting > 0);
+  const impossible = whyImpossible(spec, policy, knownWorkers(workers));
+  const canRun = impossible === undefined && stages.every(({ fitting }) => fitting > 0);
   const soonMs = freeSlots > 0 && ahead.tasks === 0 ? 0 : nextEndMs(jobs, freeSlots);
-  const known = canStart && ahead.workMs !== undefined && soonMs !== undefined;
+  const known = canRun && ahead.workMs !== undefined && soonMs !== undefined;
   return {
     tasks: sumOf(stages, ({ tasks }) => tasks),
     class: decided,
@@ -112,7 +113,9 @@ export function forecastOf(
     cutoffFrom: cutoffOrigin(policy),
     estimateMs,
     stages,
-    refusal,
+    canRun,
+    // Shortly after a restart of central, workers may be missing, and schedulers do not refuse the job finally.
+    refusal: complete ? impossible : undefined,
     slots,
     freeSlots,
     ahead,

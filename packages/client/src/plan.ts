@@ -75,10 +75,9 @@ const seconds = (ms: Millis | undefined): number | null => (ms === undefined ? n
 
 /** `goshawk.plan/1` */
 export function planJson({ ahead, stages, refusal, ...forecast }: Forecast) {
-  const canRun = refusal === undefined && stages.every(({ fitting }) => fitting > 0);
   return {
     schema: 'goshawk.plan/1' as const,
-    canRun,
+    canRun: forecast.canRun,
     refusal: refusal === undefined ? null : `${refusal.message}; ${refusal.hint}`,
     class: forecast.class ?? null,
     cutoffSeconds: seconds(forecast.cutoffMs),

@@ -10,6 +10,10 @@ afterAll(() => cluster.stop());
 const planned = async (...args: string[]) =>
   JSON.parse((await cluster.goshawk(['plan', '--json', ...args])).stdout);
 
+/** Schedulers refuse nothing finally until central has waited for the members of before its start. */
+const untilComplete = () =>
+  expect.poll(async () => (await planned('--cpus', '5', '--', 'true')).refusal).not.toBeNull();
+
 describe('goshawk plan', () => {
   it('prints class, workers and start of a job, and submits nothing', async () => {
     await expect.poll(async () => (await planned('--sleep', '1s')).freeSlots).toBe(8);
@@ -27,6 +31,7 @@ describe('goshawk plan', () => {
   });
 
   it('exits with 1 if no worker has room', async () => {
+    await untilComplete();
     const { exitCode, stdout } = await cluster.goshawk(['plan', '--cpus', '5', '--', 'true']);
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/workers +0 of 2 have room for cpu 5/);
@@ -34,6 +39,7 @@ describe('goshawk plan', () => {
   });
 
   it('refuses a gang that exceeds the cluster in the words of submit', async () => {
+    await untilComplete();
     const gang = ['--gang', '--tasks', '3', '--cpus', '4', '--', 'true'];
     const planned = await cluster.goshawk(['plan', ...gang]);
     const submitted = await cluster.goshawk(['submit', ...gang]);

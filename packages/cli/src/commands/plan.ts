@@ -23,7 +23,7 @@ export const planCommand = defineCommand({
     await using cluster = await openCluster(context);
     const forecast = await planJob(cluster, spec, context.interrupted);
     const plan = planJson(forecast);
-    context.show(plan, () => planPage(spec.name, forecast, plan, painter(context)));
+    context.show(plan, () => planPage(spec.name, forecast, plan.refusal, painter(context)));
     return plan.canRun ? ExitCode.done : ExitCode.failed;
   },
 });
@@ -31,7 +31,7 @@ export const planCommand = defineCommand({
 function planPage(
   name: string,
   forecast: Forecast,
-  { canRun, refusal }: Pick<ReturnType<typeof planJson>, 'canRun' | 'refusal'>,
+  refusal: string | null,
   paint: ReturnType<typeof painter>,
 ): string {
   const { ahead } = forecast;
@@ -45,10 +45,7 @@ function planPage(
     [
       ['class', classLines(forecast)],
       ['workers', forecast.stages.map(fittingLine)],
-      [
-        'start',
-        refusal === null ? startLine(forecast, canRun) : `never, submit refuses it: ${plain(refusal)}`,
-      ],
+      ['start', refusal === null ? startLine(forecast) : `never, submit refuses it: ${plain(refusal)}`],
       ...section('behind', behind),
     ],
     paint,
@@ -82,8 +79,8 @@ function unestimated({ unknown, tasks }: Forecast['ahead']): string {
   return `${formatCount(unknown)} of them ${unknown === 1 ? 'has' : 'have'} no estimate`;
 }
 
-function startLine({ startMs, slots, freeSlots, ahead }: Forecast, canRun: boolean): string {
-  if (!canRun) return 'once a worker with the required resources accepts tasks';
+function startLine({ canRun, startMs, slots, freeSlots, ahead }: Forecast): string {
+  if (!canRun) return 'once workers with the required resources accept tasks';
   const free = `${formatCount(freeSlots)} of ${counted(slots, 'CPU')} ${freeSlots === 1 ? 'is' : 'are'} free`;
   if (ahead.tasks === 0 && freeSlots > 0) return `immediately: ${free}, and nothing is queued ahead`;
   const after =

@@ -128,7 +128,7 @@ describe('the forecast of a job', () => {
       );
     expect(gang(7).refusal).toBeUndefined();
     // Workers may still return after a restart of central.
-    expect(gang(8, false).refusal).toBeUndefined();
+    expect(gang(8, false)).toMatchObject({ canRun: false, refusal: undefined, startMs: undefined });
     expect(gang(8)).toMatchObject({
       startMs: undefined,
       refusal: { message: 'its 8 tasks start together, and the cluster has room for 7 of them' },

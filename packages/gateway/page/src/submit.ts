@@ -148,7 +148,7 @@ function planned(plan: Plan): Node {
     refusal !== null
       ? `It would be refused: ${refusal}.`
       : !canRun
-        ? 'It cannot start: no worker has the resources that a stage below requires.'
+        ? 'It cannot start at present: the workers lack resources that it requires.'
         : startSeconds === null
           ? 'Its start cannot be estimated: run times of jobs ahead of it are unknown.'
           : `It starts in about ${duration(startSeconds)}.`;
