@@ -29,7 +29,7 @@ const FAULTS = [
 
 /**
  * Options of tests over real processes. Their timeouts are so long that only a hang exceeds them. Other work on the machine may
- * disturb them, so CI retries a failed test once, and `.ci/run` reports the retry. Elsewhere nothing is retried, so that flaky
+ * disturb them, so CI retries a failed test twice, and `.ci/run` reports the retry. Elsewhere nothing is retried, so that flaky
  * tests are noticed.
  */
 const REAL_PROCESSES = {
@@ -37,7 +37,7 @@ const REAL_PROCESSES = {
   testTimeout: 300_000,
   hookTimeout: 300_000,
   expect: { poll: { timeout: 60_000 } },
-  retry: process.env.CI ? 1 : 0,
+  retry: process.env.CI ? 2 : 0,
 };
 
 export default defineConfig({

@@ -51,7 +51,7 @@ function main(files) {
   for (const { file, name, status, failureMessages } of tests)
     if (status === 'passed' && failureMessages.length > 0)
       console.log(
-        `passed at the second try: ${relative(ROOT, file)}: ${name}: ${failureMessages[0].split('\n')[0]}`,
+        `passed after a retry: ${relative(ROOT, file)}: ${name}: ${failureMessages[0].split('\n')[0]}`,
       );
   const of = (...statuses) => tests.filter(({ status }) => statuses.includes(status));
   const skipped = of('skipped', 'pending', 'todo');
