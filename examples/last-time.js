@@ -1,4 +1,4 @@
-/** @import { ArrivingJob, EndedJob, Estimator, EstimatorKind, Judgement } from '@goshawk/predictor' */
+/** @import { ArrivingJob, EndedJob, Estimator, EstimatorKind, Prediction } from '@goshawk/predictor' */
 
 /**
  * Predicts that a job takes as long as the last one of the same name.
@@ -11,8 +11,8 @@ class LastTime {
   /** @type {Map<string, number>} ms by name */
   #last = new Map();
 
-  /** @param {ArrivingJob} job @returns {Judgement} */
-  judge({ name, givenMs }) {
+  /** @param {ArrivingJob} job @returns {Prediction} */
+  predict({ name, givenMs }) {
     const meanMs = this.#last.get(name) ?? givenMs;
     if (meanMs === undefined) return { kind: 'unknown' };
     return { kind: 'estimate', estimate: { meanMs, by: this.#last.has(name) ? 'last time' : 'given' } };

@@ -1,4 +1,4 @@
-/** @import { CentralPolicy, ClusterView, Draft, News, PolicyModule, StageView, WorkerView } from '@goshawk/policies' */
+/** @import { CentralPolicy, ClusterView, Draft, ClusterChange, PolicyModule, StageView, WorkerView } from '@goshawk/policies' */
 
 /**
  * Shortest remaining work first, with ageing: orders jobs by remaining work minus weighted waiting time.
@@ -16,9 +16,9 @@ class ShortestFirst {
     this.ageing = ageing;
   }
 
-  /** @param {readonly News[]} news */
-  heard(news) {
-    for (const each of news) {
+  /** @param {readonly ClusterChange[]} changes */
+  update(changes) {
+    for (const each of changes) {
       if (each.kind === 'waiting') put(this.#waiting, each.stage, each.stage.waiting > 0);
       else if (each.kind === 'gone') for (const stage of each.job.stages) this.#waiting.delete(stage);
       else if ('worker' in each) put(this.#free, each.worker, each.worker.open && hasSlot(each.worker));

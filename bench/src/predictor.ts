@@ -88,12 +88,12 @@ function measureOnce(name: string, seed: number): Measured {
   for (let first = 0; first < JOBS; first += BATCH) {
     const jobs = Array.from({ length: BATCH }, (_, i) => draw(random, first + i));
     const startedMicros = cpuMicros();
-    const judgements = jobs.map(({ arriving }) => estimator.judge(arriving));
+    const predictions = jobs.map(({ arriving }) => estimator.predict(arriving));
     predictMicros += cpuMicros() - startedMicros;
     const ended = jobs.map(
       ({ arriving, runsMs }, i): EndedJob => ({
         job: arriving,
-        judgement: judgements[i]!,
+        prediction: predictions[i]!,
         completed: true,
         long: false,
         runtimeMs: 2 * runsMs[0]!,

@@ -392,7 +392,7 @@ export const INCIDENTS: readonly Incident[] = [
       const plan = "plan(cluster) { if ([...cluster.jobs].length > 0) throw new Error('lost my way'); }";
       writeFileSync(
         file,
-        `export default { title: 'x', declares: false, options: {}, make: () => ({ heard() {}, ${plan} }) };`,
+        `export default { title: 'x', declares: false, options: {}, make: () => ({ update() {}, ${plan} }) };`,
       );
       await site.central({ args: ['--policy', file] });
       await Promise.all([site.scheduler('s0'), site.worker('w0')]);

@@ -73,7 +73,7 @@ export function measureTurn({ name, limit, userOf, cpusOf }: Backlog): Measured 
     const running = [...books.workers].flatMap(({ runs }) => runs);
     if (running.length > 0) books.end(running[Math.floor(random.next() * running.length)]!, 'done', now);
     const before = process.cpuUsage();
-    policy.heard(books.takeNews(), now);
+    policy.update(books.takeChanges(), now);
     policy.plan(books, new BookedDraft(books, 1, now), now);
     const { user, system } = process.cpuUsage(before);
     // The first turn fills the cluster.

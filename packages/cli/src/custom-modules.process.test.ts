@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => removeFolder(folder));
 
 const policy = (plan: string): string =>
-  `export default { title: 'x', declares: false, options: {}, make: () => ({ heard() {}, plan(cluster, draft, now) { ${plan} } }) };`;
+  `export default { title: 'x', declares: false, options: {}, make: () => ({ update() {}, plan(cluster, draft, now) { ${plan} } }) };`;
 const THROWS = policy("if ([...cluster.jobs].length > 0) throw new Error('lost my way');");
 
 async function simulated(...args: string[]): Promise<Comparison> {

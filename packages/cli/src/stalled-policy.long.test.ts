@@ -10,7 +10,7 @@ test('a policy that never returns is named in the log, and does not prevent a sh
   const plan = 'plan(cluster) { if ([...cluster.jobs].length > 0) for (;;); }';
   await writeFile(
     file,
-    `export default { title: 'x', declares: false, options: {}, make: () => ({ heard() {}, ${plan} }) };`,
+    `export default { title: 'x', declares: false, options: {}, make: () => ({ update() {}, ${plan} }) };`,
   );
   const cluster = await TestCluster.start(['--workers', '1', '--schedulers', '1', '--policy', file]);
   try {

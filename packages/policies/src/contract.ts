@@ -26,7 +26,7 @@ export interface CentralPolicy {
    * Receives the changes since the last call: ended runs first, then workers, jobs and stages, then replies of the
    * solver, each group in order of time.
    */
-  heard(news: readonly News[], now: Millis): void;
+  update(changes: readonly ClusterChange[], now: Millis): void;
   /** Starts and preempts tasks, and records expected starts, through the draft. */
   plan(cluster: ClusterView, draft: Draft, now: Millis): void;
   /** Explains for `why` why the stage waits: a reason of the closed list, and one sentence of facts. */
@@ -41,12 +41,12 @@ export interface CentralPolicy {
   /** Returns the order of service, for `why` and metrics; absent if the policy has no single order. */
   line?(now: Millis): QueueLine;
   /** Statistics for reports, by name. */
-  readonly tally?: Readonly<Record<string, number>>;
+  readonly counters?: Readonly<Record<string, number>>;
   /** Throws `InvariantError` if the policy's state contradicts itself or the books. */
   checkInvariants?(cluster: ClusterView): void;
 }
 
-export type News =
+export type ClusterChange =
   /** Accepts tasks for the first time, or again. */
   | { readonly kind: 'opened'; readonly worker: WorkerView }
   /** Draining or quarantined: running tasks continue, no new tasks start. */
@@ -87,7 +87,7 @@ export type RunEnd = 'done' | 'declined' | 'lost' | 'preempted';
  * identity as long as the thing they describe exists.
  */
 export interface JobView {
-  /** Small and dense; reused after `gone` has been heard. */
+  /** Small and dense; reused after the policy has received `gone`. */
   readonly id: number;
   /** Number of the job at its owner. */
   readonly number: number;
@@ -116,7 +116,7 @@ export interface JobView {
   readonly tasks: number;
   /** Number of running tasks, including those in flight to a worker. */
   readonly running: number;
-  /** Stages in topological order; if owners do not declare jobs, only those that central has heard of. */
+  /** Stages in topological order; if owners do not declare jobs, only those with a reported need. */
   readonly stages: readonly StageView[];
   readonly runs: ReadonlySet<RunView>;
   /** Slot time that its tasks have received. */
@@ -162,7 +162,7 @@ export interface StageView {
 }
 
 export interface WorkerView {
-  /** Small and dense; reused after `left` has been heard. Lower ids joined earlier, except for reused ids. */
+  /** Small and dense; reused after the policy has received `left`. Lower ids joined earlier, except for reused ids. */
   readonly id: number;
   readonly address: Address;
   readonly attributes: Attributes;
@@ -178,7 +178,7 @@ export interface WorkerView {
 }
 
 export interface RunView {
-  /** Small and dense; reused after `ended` has been heard. */
+  /** Small and dense; reused after the policy has received `ended`. */
   readonly id: number;
   readonly stage: StageView;
   readonly worker: WorkerView;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { addOwnPolicy, makePolicy, policyModule, presetNamed } from './table.js';
 
-const whole = { title: 'mine', declares: true, options: {}, make: () => ({ heard() {}, plan() {} }) };
+const whole = { title: 'mine', declares: true, options: {}, make: () => ({ update() {}, plan() {} }) };
 
 describe('a custom policy', () => {
-  it('has a name and a path', () => {
+  it('is found by its name and by its path', () => {
     addOwnPolicy('./mine.js', '/there/mine.js', {
       ...whole,
       options: { pace: { default: 2, min: 1, help: 'how fast' } },
@@ -23,21 +23,26 @@ describe('a custom policy', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['nothing', undefined, 'its default export is not an object'],
-    ['a function', () => {}, 'its default export is not an object'],
+    ['no default export', undefined, 'its default export is not an object'],
+    ['a function as default export', () => {}, 'its default export is not an object'],
     ['no title', { ...whole, title: 7 }, '"title" is not text'],
-    ['no word on declaring', { ...whole, declares: undefined }, '"declares" is neither true'],
+    ['no declares', { ...whole, declares: undefined }, '"declares" is neither true'],
     ['no options', { ...whole, options: undefined }, '"options" is not an object'],
     ['an option without help', { ...whole, options: { pace: { default: 2 } } }, 'option "pace"'],
     ['an option of null', { ...whole, options: { pace: null } }, 'option "pace"'],
-    ['gangs that are a number', { ...whole, gangs: 1 }, '"gangs" is neither true nor false'],
-    ['one that abandons', { ...whole, abandons: true }, '"abandons" is not a function'],
+    ['a number as gangs', { ...whole, gangs: 1 }, '"gangs" is neither true nor false'],
+    ['true as abandons', { ...whole, abandons: true }, '"abandons" is not a function'],
     ['a solver without a cycle', { ...whole, solves: true }, 'needs an option "cycleMs"'],
-    ['nothing to make it', { ...whole, make: 'it' }, '"make" is not a function'],
-    ['nothing made', { ...whole, make: () => null }, 'has no function "heard"'],
-    ['nobody who plans', { ...whole, make: () => ({ heard() {} }) }, 'has no function "plan"'],
+    ['a text as make', { ...whole, make: 'it' }, '"make" is not a function'],
+    ['no policy from make', { ...whole, make: () => null }, 'has no function "update"'],
     [
-      'one that throws when it is made',
+      'a policy without update',
+      { ...whole, make: () => ({ heard() {}, plan() {} }) },
+      'has no function "update"',
+    ],
+    ['a policy without plan', { ...whole, make: () => ({ update() {} }) }, 'has no function "plan"'],
+    [
+      'a make that throws',
       {
         ...whole,
         make: () => {
@@ -47,21 +52,21 @@ describe('a custom policy', () => {
       '"make" throws Error: not today',
     ],
     [
-      'one that plans later',
-      { ...whole, make: () => ({ heard() {}, plan: async () => Promise.reject(new Error('late')) }) },
+      'an async plan',
+      { ...whole, make: () => ({ update() {}, plan: async () => Promise.reject(new Error('late')) }) },
       '"plan" is asynchronous; a policy must return synchronously',
     ],
     [
-      'made later',
+      'an async make',
       { ...whole, make: async () => Promise.reject(new Error('late')) },
       '"make" is asynchronous',
     ],
     [
-      'one that needs a cluster',
-      { ...whole, make: () => ({ heard() {}, plan: (c: never) => (c as { x: { y: 1 } }).x.y }) },
+      'a plan that fails on an empty cluster',
+      { ...whole, make: () => ({ update() {}, plan: (c: never) => (c as { x: { y: 1 } }).x.y }) },
       'it cannot plan for an empty cluster: TypeError',
     ],
-  ])('that is %s is refused in one line', (_, exported, line) => {
+  ])('is refused in one line if its file has %s', (_, exported, line) => {
     expect(() => addOwnPolicy('./mine.js', '/there/mine.js', exported)).toThrow(`--policy ./mine.js: `);
     expect(() => addOwnPolicy('./mine.js', '/there/mine.js', exported)).toThrow(line);
   });

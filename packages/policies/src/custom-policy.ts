@@ -52,12 +52,12 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
     return broken(`"make" throws ${inOneLine(error, name)}`);
   }
   refuseLater('make', policy);
-  for (const method of ['heard', 'plan'] as const)
+  for (const method of ['update', 'plan'] as const)
     if (typeof policy?.[method] !== 'function')
       broken(`the object that "make" returns has no function "${method}"`);
   try {
     const books = new ClusterBooks();
-    refuseLater('heard', policy.heard([], 0));
+    refuseLater('update', policy.update([], 0));
     refuseLater('plan', policy.plan(books, new BookedDraft(books, 1, 0), 0));
   } catch (error) {
     if (error instanceof InputError) throw error;

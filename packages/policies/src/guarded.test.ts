@@ -22,9 +22,9 @@ function booksWith(...jobs: number[]): ClusterBooks {
 
 function turn(plan: CentralPolicy['plan'], books: ClusterBooks, gangs = false) {
   const thrown: string[] = [];
-  const policy = new GuardedPolicy({ heard() {}, plan }, gangs, (error) => thrown.push(String(error)));
+  const policy = new GuardedPolicy({ update() {}, plan }, gangs, (error) => thrown.push(String(error)));
   const draft = new BookedDraft(books, 1, 5);
-  policy.heard(books.takeNews(), 5);
+  policy.update(books.takeChanges(), 5);
   policy.plan(books, draft, 5);
   const started = draft.started.map(({ stage, worker }) => `${stage.job.number}@${worker.id}`);
   return { policy, draft, thrown, started };
@@ -47,15 +47,15 @@ describe('a policy that throws', () => {
     );
     expect(thrown).toEqual(['Error: lost my way']);
     expect(started).toEqual(['1@0', '0@1']);
-    expect(policy.tally).toEqual({ policyFailures: 1 });
+    expect(policy.counters).toEqual({ policyFailures: 1 });
     expect(draft.againAt).toBe(1_005);
   });
 
-  it('in `heard` still plans', () => {
+  it('in `update` still plans', () => {
     const books = booksWith(1);
     const thrown: unknown[] = [];
     const inner: CentralPolicy = {
-      heard: () => {
+      update: () => {
         throw new Error('deaf');
       },
       plan: (cluster, to) => {
@@ -65,7 +65,7 @@ describe('a policy that throws', () => {
     };
     const policy = new GuardedPolicy(inner, false, (error) => thrown.push(error));
     const draft = new BookedDraft(books, 1, 5);
-    policy.heard(books.takeNews(), 5);
+    policy.update(books.takeChanges(), 5);
     policy.plan(books, draft, 5);
     expect(thrown).toHaveLength(1);
     expect(draft.started).toHaveLength(1);
@@ -87,7 +87,7 @@ describe('a policy that throws', () => {
     const fails = (): never => {
       throw new Error('no words');
     };
-    const inner: CentralPolicy = { heard() {}, plan() {}, explain: fails, line: fails, shares: fails };
+    const inner: CentralPolicy = { update() {}, plan() {}, explain: fails, line: fails, shares: fails };
     const policy = new GuardedPolicy(inner, false, () => {});
     const books = booksWith(1);
     const [job] = [...books.jobs];
@@ -100,7 +100,7 @@ describe('a policy that throws', () => {
 
 describe('what it reports is validated:', () => {
   const saying = (inner: Partial<CentralPolicy>) =>
-    new GuardedPolicy({ heard() {}, plan() {}, ...inner }, false, () => {});
+    new GuardedPolicy({ update() {}, plan() {}, ...inner }, false, () => {});
 
   it('counts, of tasks and workers', () => {
     const line = { kindOf: () => 'planned' as const, comesBefore: () => false, keptFor: () => 1.5 };

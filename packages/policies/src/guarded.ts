@@ -1,10 +1,10 @@
 import { LIMITS, type Millis, type Needs, SLOT, WAITING_REASONS } from '@goshawk/core';
 import type {
   CentralPolicy,
+  ClusterChange,
   ClusterView,
   Draft,
   JobView,
-  News,
   PolicyExplanation,
   PolicyShares,
   QueueLine,
@@ -41,20 +41,20 @@ export class GuardedPolicy implements CentralPolicy {
     if (inner.shares !== undefined) this.shares = (cluster) => this.#shares(cluster);
   }
 
-  get tally(): Readonly<Record<string, number>> {
-    const counts = Object.entries(this.#try(() => this.#inner.tally) ?? {});
+  get counters(): Readonly<Record<string, number>> {
+    const counts = Object.entries(this.#try(() => this.#inner.counters) ?? {});
     return {
       ...Object.fromEntries(counts.filter(([, count]) => Number.isFinite(count))),
       policyFailures: this.#failures,
     };
   }
 
-  heard(news: readonly News[], now: Millis): void {
-    for (const each of news) {
+  update(changes: readonly ClusterChange[], now: Millis): void {
+    for (const each of changes) {
       if (each.kind === 'waiting') this.#note(each.stage);
       else if (each.kind === 'gone') this.#waiting.delete(each.job);
     }
-    this.#try(() => this.#inner.heard(news, now));
+    this.#try(() => this.#inner.update(changes, now));
   }
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {

@@ -144,7 +144,7 @@ export class PolicyBench {
 
   /** Ends the turn: the policy receives the changes and plans. */
   settle(): void {
-    this.policy.heard(this.books.takeNews(), this.now);
+    this.policy.update(this.books.takeChanges(), this.now);
     const draft = new BookedDraft(this.books, this.#nextSolve, this.now);
     this.policy.plan(this.books, draft, this.now);
     this.againAt = draft.againAt;

@@ -4,7 +4,7 @@ import { PolicyBench } from './testing.fixture.js';
 import { startable, WorkConservation } from './work-conservation.js';
 
 /** Starts nothing, without giving a reason. */
-const IDLE: CentralPolicy = { heard() {}, plan() {}, explainsAll: true, explain: () => undefined };
+const IDLE: CentralPolicy = { update() {}, plan() {}, explainsAll: true, explain: () => undefined };
 
 function waitingStages(bench: PolicyBench) {
   return [...bench.books.jobs].flatMap((job) => [...job.allStages].filter(({ waiting }) => waiting > 0));
@@ -25,7 +25,7 @@ describe('work conservation', () => {
     const bench = new PolicyBench('goshawk', 1);
     bench.say(1, { tasks: 1 });
     const held: CentralPolicy = { ...IDLE, explain: () => ({ reason: 'reserve', sentence: 'limit' }) };
-    const mute: CentralPolicy = { heard() {}, plan() {} };
+    const mute: CentralPolicy = { update() {}, plan() {} };
     for (const policy of [held, mute])
       expect(startable(waitingStages(bench), policy, bench.books, 0)).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { meanOf, Random, sumOf } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ArrivingJob, EndedJob, Estimator, Evidence, Judgement } from './estimator.js';
+import type { ArrivingJob, EndedJob, Estimator, Evidence, Prediction } from './estimator.js';
 import { Guarded } from './guarded.js';
 
 /** Creates an estimator for a test, from a stream of random numbers. */
@@ -52,37 +52,38 @@ const arbitraryJob: fc.Arbitrary<TestJob> = fc
 
 /** Runs the requested pilots one after another, some of which fail. @returns the decision */
 export function live(estimator: Estimator, { job, runsMs }: TestJob, failing = 0): number | undefined {
-  const judgement = estimator.judge(job);
-  let decided = judgement.kind === 'estimate' ? judgement.estimate.meanMs : undefined;
-  if (judgement.kind === 'sample') {
+  const prediction = estimator.predict(job);
+  let decided = prediction.kind === 'estimate' ? prediction.estimate.meanMs : undefined;
+  if (prediction.kind === 'sample') {
     const evidence = {
-      pilots: judgement.pilots,
+      pilots: prediction.pilots,
       runsMs: [] as number[],
       failedRunsMs: [] as number[],
       failed: 0,
       elapsedMs: [] as number[],
     };
-    for (let pilot = 0; pilot < judgement.pilots && decided === undefined; pilot++) {
+    for (let pilot = 0; pilot < prediction.pilots && decided === undefined; pilot++) {
       const runMs = runsMs[pilot]!;
       evidence.elapsedMs = [runMs / 2];
-      const before = estimator.weigh(job, judgement, evidence, CUTOFF_MS);
+      const before = estimator.weigh(job, prediction, evidence, CUTOFF_MS);
       evidence.elapsedMs = [];
       if (pilot < failing) {
         evidence.failed++;
         evidence.failedRunsMs.push(runMs);
       } else evidence.runsMs.push(runMs);
-      const after = before.kind === 'decided' ? before : estimator.weigh(job, judgement, evidence, CUTOFF_MS);
+      const after =
+        before.kind === 'decided' ? before : estimator.weigh(job, prediction, evidence, CUTOFF_MS);
       if (after.kind === 'decided') decided = after.estimate.meanMs;
     }
   }
-  estimator.learn(endOf({ job, runsMs }, judgement));
+  estimator.learn(endOf({ job, runsMs }, prediction));
   return decided;
 }
 
-function endOf({ job, runsMs }: TestJob, judgement: Judgement, completed = true): EndedJob {
+function endOf({ job, runsMs }: TestJob, prediction: Prediction, completed = true): EndedJob {
   const meanMs = meanOf(runsMs);
   const long = meanMs >= CUTOFF_MS;
-  return { job, judgement, completed, long, runtimeMs: 1.5 * Math.max(...runsMs), runsMs };
+  return { job, prediction, completed, long, runtimeMs: 1.5 * Math.max(...runsMs), runsMs };
 }
 
 function seeded(make: Make): Guarded {
@@ -93,12 +94,12 @@ function seeded(make: Make): Guarded {
 /** The compliance suite of all estimators. */
 export function keepsToTheContract(name: string, make: Make): void {
   describe(name, () => {
-    test('judges, weighs and learns without error, and always decides', () => {
+    test('predicts, weighs and learns without error, and always decides', () => {
       fc.assert(
         fc.property(fc.array(fc.tuple(arbitraryJob, fc.nat(4)), { maxLength: 30 }), (jobs) => {
           const estimator = seeded(make);
           for (const [job, failing] of jobs) {
-            const { kind } = estimator.judge(job.job);
+            const { kind } = estimator.predict(job.job);
             const decided = live(estimator, job, failing);
             if (kind === 'estimate' || kind === 'sample') expect(decided).toBeDefined();
           }
@@ -113,7 +114,7 @@ export function keepsToTheContract(name: string, make: Make): void {
         fc.property(fc.array(arbitraryJob, { maxLength: 20 }), (jobs) => {
           const [first, second] = [seeded(make), seeded(make)];
           for (const job of jobs) {
-            expect(first.judge(job.job)).toEqual(second.judge(job.job));
+            expect(first.predict(job.job)).toEqual(second.predict(job.job));
             expect(live(first, job)).toBe(live(second, job));
           }
         }),
@@ -125,12 +126,12 @@ export function keepsToTheContract(name: string, make: Make): void {
       const estimator = seeded(make);
       const runsMs = new Array<number>(100).fill(4_000);
       const job = { name: 'a', tasks: 100, startable: 100, submittedAt: 0 };
-      const judgement = estimator.judge(job);
-      if (judgement.kind !== 'sample') return;
-      const { pilots } = judgement;
+      const prediction = estimator.predict(job);
+      if (prediction.kind !== 'sample') return;
+      const { pilots } = prediction;
       const evidence = { pilots, runsMs: [], failed: pilots, elapsedMs: [] };
       for (const failedRunsMs of [runsMs.slice(0, pilots), []] as const) {
-        const verdict = estimator.weigh(job, judgement, { ...evidence, failedRunsMs }, CUTOFF_MS);
+        const verdict = estimator.weigh(job, prediction, { ...evidence, failedRunsMs }, CUTOFF_MS);
         expect(verdict.kind).toBe('decided');
       }
       expect(estimator.misbehaviour.count).toBe(0);
@@ -139,16 +140,16 @@ export function keepsToTheContract(name: string, make: Make): void {
     test('a pilot that runs forever makes its job long eventually', () => {
       const estimator = seeded(make);
       const job = { name: 'a', tasks: 100, startable: 100, submittedAt: 0 };
-      const judgement = estimator.judge(job);
-      if (judgement.kind !== 'sample') return;
+      const prediction = estimator.predict(job);
+      if (prediction.kind !== 'sample') return;
       const evidence: Evidence = {
-        pilots: judgement.pilots,
+        pilots: prediction.pilots,
         runsMs: [],
         failedRunsMs: [],
         failed: 0,
-        elapsedMs: new Array<number>(judgement.pilots).fill(100 * CUTOFF_MS),
+        elapsedMs: new Array<number>(prediction.pilots).fill(100 * CUTOFF_MS),
       };
-      const verdict = estimator.weigh(job, judgement, evidence, CUTOFF_MS);
+      const verdict = estimator.weigh(job, prediction, evidence, CUTOFF_MS);
       expect(verdict.kind).toBe('decided');
       if (verdict.kind === 'decided') expect(verdict.estimate.meanMs).toBeGreaterThanOrEqual(CUTOFF_MS);
     });
@@ -161,10 +162,10 @@ export function keepsToTheContract(name: string, make: Make): void {
           for (const job of half) live(before, job);
           const after = seeded(make);
           // Draws the same number of random numbers in both.
-          for (const job of half) after.judge(job.job);
+          for (const job of half) after.predict(job.job);
           after.load(JSON.parse(JSON.stringify(before.save())));
           for (const job of jobs.slice(half.length)) {
-            expect(after.judge(job.job)).toEqual(before.judge(job.job));
+            expect(after.predict(job.job)).toEqual(before.predict(job.job));
             expect(live(after, job)).toBe(live(before, job));
           }
         }),

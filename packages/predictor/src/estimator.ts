@@ -15,16 +15,16 @@ export interface Estimator {
   /** Upper bound of the JSON of `save`, regardless of the number of jobs. */
   readonly savedCharactersMax: number;
   /** Returns what is known about an arriving job: an estimate, a number of pilots, or nothing. */
-  judge(job: ArrivingJob): Judgement;
+  predict(job: ArrivingJob): Prediction;
   /**
    * Returns a decision about a job from its pilots so far, or requests to wait. Called after each start and end of a
    * pilot, and at the time that the last verdict requested, until it decides. A decision is final, except that further
    * pilots improve the estimate of a provisional one.
    *
-   * @param judgement the result of `judge` for this job
+   * @param prediction the result of `predict` for this job
    * @param cutoffMs mean task run time at which a job is long
    */
-  weigh(job: ArrivingJob, judgement: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict;
+  weigh(job: ArrivingJob, prediction: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict;
   /** Learns from a job that has ended, with or without a decision. */
   learn(ended: EndedJob): void;
   /** Returns everything learned, as a JSON value. */
@@ -98,7 +98,7 @@ export interface SamplePlan {
   readonly note?: unknown;
 }
 
-export type Judgement =
+export type Prediction =
   | { readonly kind: 'estimate'; readonly estimate: Estimate; readonly note?: unknown }
   | SamplePlan
   /** The job has too few tasks to sample, so it counts as short and is served first (SLearn §5.1.2). */
@@ -133,7 +133,7 @@ export type Verdict =
 
 export interface EndedJob {
   readonly job: ArrivingJob;
-  readonly judgement: Judgement;
+  readonly prediction: Prediction;
   /** All its tasks completed. */
   readonly completed: boolean;
   /** Whether the mean run time of its tasks reached the cutoff. */

@@ -25,14 +25,14 @@ describe('estimators for replays', () => {
     ['given', 700, 'given'],
     ['noisy:0.5-2.5', 1_500, 'noisy:0.5-2.5'],
   ])('%s', (name, meanMs, by) => {
-    const judgement = makeEstimator(name, SLEARN_SETTINGS, half).judge(job);
-    expect(judgement).toMatchObject({ kind: 'estimate', estimate: { meanMs, by } });
+    const prediction = makeEstimator(name, SLEARN_SETTINGS, half).predict(job);
+    expect(prediction).toMatchObject({ kind: 'estimate', estimate: { meanMs, by } });
   });
 
   test('know nothing about a job that they have not seen', () => {
-    const unheard = { name: 'a', tasks: 10, startable: 10, submittedAt: 0 };
+    const withoutFacts = { name: 'a', tasks: 10, startable: 10, submittedAt: 0 };
     for (const name of ['oracle', 'given', 'noisy:0.5-2.5'])
-      expect(makeEstimator(name, SLEARN_SETTINGS, half).judge(unheard)).toEqual({ kind: 'unknown' });
+      expect(makeEstimator(name, SLEARN_SETTINGS, half).predict(withoutFacts)).toEqual({ kind: 'unknown' });
   });
 });
 
@@ -59,25 +59,29 @@ describe('a custom estimator', () => {
 
   test('is identified by its path', () => {
     addOwnEstimator('/there/mine.js', whole);
-    expect(makeEstimator('/there/mine.js', SLEARN_SETTINGS, half).judge(job)).toMatchObject({
+    expect(makeEstimator('/there/mine.js', SLEARN_SETTINGS, half).predict(job)).toMatchObject({
       estimate: { meanMs: 700 },
     });
   });
 
   test.each<[string, unknown, string]>([
-    ['nothing', undefined, '"title" is not text'],
-    ['no maker', { title: 'x' }, 'no function "make"'],
-    ['a truth that is a text', { ...whole, needsTruth: 'yes' }, '"needsTruth"'],
-    ['one without judge', { ...whole, make: () => ({ name: 'x' }) }, 'no function "judge"'],
+    ['no default export', undefined, '"title" is not text'],
+    ['no make', { title: 'x' }, 'no function "make"'],
+    ['a text as needsTruth', { ...whole, needsTruth: 'yes' }, '"needsTruth"'],
     [
-      'one without a bound of what it saves',
+      'judge instead of predict',
+      { ...whole, make: () => ({ ...FUNCTIONS, predict: undefined, judge() {}, name: 'x' }) },
+      'no function "predict"',
+    ],
+    [
+      'no limit of its saved state',
       { ...whole, make: () => ({ ...FUNCTIONS, name: 'x' }) },
       '"savedCharactersMax"',
     ],
-    ['one without a name', { ...whole, make: () => ({ ...FUNCTIONS, savedCharactersMax: 9 }) }, 'no "name"'],
-  ])('that is %s is refused', (_, exported, line) => {
+    ['no name', { ...whole, make: () => ({ ...FUNCTIONS, savedCharactersMax: 9 }) }, 'no "name"'],
+  ])('is refused if its file has %s', (_, exported, line) => {
     expect(() => addOwnEstimator('/there/mine.js', exported)).toThrow(line);
   });
 });
 
-const FUNCTIONS = { judge() {}, weigh() {}, learn() {}, save() {}, load() {} };
+const FUNCTIONS = { predict() {}, weigh() {}, learn() {}, save() {}, load() {} };

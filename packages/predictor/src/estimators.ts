@@ -124,7 +124,7 @@ export function addOwnEstimator(path: string, exported: unknown): void {
   } catch (error) {
     broken(`"make" throws ${String(error)}`);
   }
-  for (const method of ['judge', 'weigh', 'learn', 'save', 'load'] as const)
+  for (const method of ['predict', 'weigh', 'learn', 'save', 'load'] as const)
     if (typeof estimator?.[method] !== 'function')
       broken(`the object that "make" returns has no function "${method}"`);
   if (typeof estimator?.name !== 'string') broken('the estimator has no "name"');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Estimate, Estimator, Evidence, Judgement, SamplePlan, Verdict } from './estimator.js';
+import type { Estimate, Estimator, Evidence, Prediction, SamplePlan, Verdict } from './estimator.js';
 
 import { Guarded } from './guarded.js';
 import { given, Stateless } from './stateless.js';
@@ -8,8 +8,8 @@ const job = { name: 'a', tasks: 10, startable: 8, submittedAt: 0, givenMs: 700 }
 const plan: SamplePlan = { kind: 'sample', pilots: 2 };
 const ended: Evidence = { pilots: 2, runsMs: [100, 300], failedRunsMs: [50], failed: 0, elapsedMs: [] };
 
-function judging(judge: () => Judgement): Guarded {
-  return new Guarded(Object.assign(new Stateless('given', given), { judge }));
+function predicting(predict: () => Prediction): Guarded {
+  return new Guarded(Object.assign(new Stateless('given', given), { predict }));
 }
 
 function weighing(verdict: Verdict | Error): Guarded {
@@ -21,13 +21,13 @@ function weighing(verdict: Verdict | Error): Guarded {
 }
 
 describe('a faulty estimator', () => {
-  test.each<[string, Judgement]>([
+  test.each<[string, Prediction]>([
     ['an estimate of NaN', { kind: 'estimate', estimate: { meanMs: Number.NaN, by: '' } }],
     ['an estimate below 0', { kind: 'estimate', estimate: { meanMs: -1, by: '' } }],
     ['more pilots than tasks', { kind: 'sample', pilots: 9 }],
     ['no pilots', { kind: 'sample', pilots: 0 }],
     ['an estimate that does not say by what', { kind: 'estimate', estimate: { meanMs: 1 } as Estimate }],
-    ['a judgement of no known kind', { kind: 'short' } as unknown as Judgement],
+    ['a prediction of unknown kind', { kind: 'short' } as unknown as Prediction],
     ['a time that no message carries', { kind: 'estimate', estimate: { meanMs: 1e40, by: '' } }],
     ['more words than are shown', { kind: 'thin', guess: { meanMs: 1, by: 'x'.repeat(300) } }],
     [
@@ -38,19 +38,19 @@ describe('a faulty estimator', () => {
       },
     ],
     ['a negative variance', { kind: 'thin', guess: { meanMs: 1, varianceMs2: -1, by: '' } }],
-  ])('%s: what was given counts instead', (_, judgement) => {
-    const guarded = judging(() => judgement);
-    expect(guarded.judge(job)).toEqual({ kind: 'estimate', estimate: { meanMs: 700, by: 'given' } });
-    expect(guarded.judge({ ...job, givenMs: undefined })).toEqual({ kind: 'unknown' });
+  ])('%s: what was given counts instead', (_, prediction) => {
+    const guarded = predicting(() => prediction);
+    expect(guarded.predict(job)).toEqual({ kind: 'estimate', estimate: { meanMs: 700, by: 'given' } });
+    expect(guarded.predict({ ...job, givenMs: undefined })).toEqual({ kind: 'unknown' });
     expect(guarded.misbehaviour.count).toBe(2);
   });
 
   test('throws: the first and the last reason are kept', () => {
     let calls = 0;
-    const guarded = judging(() => {
+    const guarded = predicting(() => {
       throw new Error(`reason ${++calls}`);
     });
-    for (let i = 0; i < 3; i++) guarded.judge(job);
+    for (let i = 0; i < 3; i++) guarded.predict(job);
     expect(guarded.misbehaviour).toEqual({ count: 3, first: 'reason 1', last: 'reason 3' });
   });
 

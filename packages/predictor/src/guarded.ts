@@ -5,7 +5,7 @@ import type {
   Estimate,
   Estimator,
   Evidence,
-  Judgement,
+  Prediction,
   SamplePlan,
   Verdict,
 } from './estimator.js';
@@ -20,7 +20,7 @@ interface Misbehaviour {
 }
 
 /**
- * Protects callers from a faulty estimator: counts its exceptions and invalid answers, and replaces them. `judge` falls
+ * Protects callers from a faulty estimator: counts its exceptions and invalid answers, and replaces them. `predict` falls
  * back to the submitter's estimate, or to none. `weigh` falls back to the mean of the ended pilots once all have ended.
  * `learn` skips the job.
  */
@@ -40,17 +40,17 @@ export class Guarded implements Estimator {
     return this.#inner.savedCharactersMax;
   }
 
-  judge(job: ArrivingJob): Judgement {
+  predict(job: ArrivingJob): Prediction {
     return this.#try(
-      () => this.#inner.judge(job),
-      (judgement) => whatIsWrong(judgement, job),
+      () => this.#inner.predict(job),
+      (prediction) => whatIsWrong(prediction, job),
       () => given(job),
     );
   }
 
-  weigh(job: ArrivingJob, judgement: SamplePlan, evidence: Evidence, cutoffMs: number): Verdict {
+  weigh(job: ArrivingJob, prediction: SamplePlan, evidence: Evidence, cutoffMs: number): Verdict {
     return this.#try(
-      () => this.#inner.weigh(job, judgement, evidence, cutoffMs),
+      () => this.#inner.weigh(job, prediction, evidence, cutoffMs),
       (verdict) => {
         if (verdict.kind === 'decided') return wrongEstimate(verdict.estimate, job);
         // All pilots have ended, so waiting would never stop.
@@ -117,22 +117,22 @@ function plainVerdict({ runsMs, failedRunsMs }: Evidence): Verdict {
   };
 }
 
-function whatIsWrong(judgement: Judgement, job: ArrivingJob): string | undefined {
-  switch (judgement.kind) {
+function whatIsWrong(prediction: Prediction, job: ArrivingJob): string | undefined {
+  switch (prediction.kind) {
     case 'estimate':
-      return wrongEstimate(judgement.estimate, job);
+      return wrongEstimate(prediction.estimate, job);
     case 'sample': {
-      const { pilots, guess } = judgement;
+      const { pilots, guess } = prediction;
       if (!Number.isInteger(pilots) || pilots < 1 || pilots > job.startable)
         return `${pilots} pilots of ${job.startable} tasks`;
       return guess === undefined ? undefined : wrongEstimate(guess, job);
     }
     case 'thin':
-      return judgement.guess === undefined ? undefined : wrongEstimate(judgement.guess, job);
+      return prediction.guess === undefined ? undefined : wrongEstimate(prediction.guess, job);
     case 'unknown':
       return undefined;
     default:
-      return `a judgement of kind ${String((judgement as { kind: unknown }).kind)}`;
+      return `a prediction of kind ${String((prediction as { kind: unknown }).kind)}`;
   }
 }
 

@@ -1,18 +1,18 @@
 import { InputError, type Millis } from '@goshawk/core';
-import type { ArrivingJob, Estimator, Judgement, Verdict } from './estimator.js';
+import type { ArrivingJob, Estimator, Prediction, Verdict } from './estimator.js';
 import { estimateOfStages } from './stages.js';
 
-type Judge = (job: ArrivingJob) => Judgement;
+type Predict = (job: ArrivingJob) => Prediction;
 
 /** An estimator that neither samples nor learns: it uses only the job and its settings. */
 export class Stateless implements Estimator {
   readonly name: string;
-  readonly judge: Judge;
+  readonly predict: Predict;
   readonly savedCharactersMax = 4;
 
-  constructor(name: string, judge: Judge) {
+  constructor(name: string, predict: Predict) {
     this.name = name;
-    this.judge = judge;
+    this.predict = predict;
   }
 
   weigh(): Verdict {
@@ -39,17 +39,17 @@ export function notSavedBy(name: string): InputError {
 }
 
 /** Estimates nothing: the scheduler orders jobs by something other than their size. */
-export function nothing(): Judgement {
+export function nothing(): Prediction {
   return { kind: 'unknown' };
 }
 
 /** Returns the submitter’s estimate, if there is one. */
-export function given({ givenMs }: ArrivingJob): Judgement {
+export function given({ givenMs }: ArrivingJob): Prediction {
   return givenMs === undefined ? nothing() : { kind: 'estimate', estimate: { meanMs: givenMs, by: 'given' } };
 }
 
 /** Returns the true mean run time of the job's tasks, which only a replay knows. */
-export function oracle({ trueMeanMs, stages }: ArrivingJob): Judgement {
+export function oracle({ trueMeanMs, stages }: ArrivingJob): Prediction {
   if (trueMeanMs === undefined) return nothing();
   const ofStages =
     stages === undefined ? {} : { stagesMs: stages.map((stage) => stage.trueMeanMs ?? trueMeanMs) };

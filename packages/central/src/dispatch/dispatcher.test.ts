@@ -8,7 +8,13 @@ import {
   type Resources,
 } from '@goshawk/core';
 import { addPapers } from '@goshawk/papers';
-import { type CentralPolicy, makePolicy, type News, type RunView, type StageView } from '@goshawk/policies';
+import {
+  type CentralPolicy,
+  type ClusterChange,
+  makePolicy,
+  type RunView,
+  type StageView,
+} from '@goshawk/policies';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { WorkerRecord } from '../cluster/registry.js';
@@ -386,10 +392,10 @@ describe('a job that its owner declares', () => {
 
   /** Starts waiting tasks, highest job number first, and preempts a run of the first job if a later job waits. */
   class Preempting implements CentralPolicy {
-    readonly news: News[] = [];
+    readonly changes: ClusterChange[] = [];
 
-    heard(news: readonly News[]): void {
-      this.news.push(...news);
+    update(changes: readonly ClusterChange[]): void {
+      this.changes.push(...changes);
     }
 
     plan(...[cluster, draft]: Parameters<CentralPolicy['plan']>): void {
@@ -408,17 +414,17 @@ describe('a job that its owner declares', () => {
     const bench = new Bench(1, 1, policy);
     const declared = { deadlineMs: 2_000, stages: [{ ...stage, distribution: [{ from: 1, to: 2, p: 1 }] }] };
     declare(bench, 1, declared);
-    policy.news.length = 0;
+    policy.changes.length = 0;
     bench.now = 530;
     declare(bench, 1, { ...JSON.parse(JSON.stringify(declared)), ageMs: 500 });
-    expect(policy.news).toEqual([]);
+    expect(policy.changes).toEqual([]);
     expect(bench.dispatcher.books.job(OWNER, 1)!.deadlineAt).toBe(2_000);
     declare(bench, 1, {
       ...declared,
       ageMs: 500,
       stages: [{ ...stage, distribution: [{ from: 1, to: 3, p: 1 }] }],
     });
-    expect(policy.news).toMatchObject([{ kind: 'waiting' }]);
+    expect(policy.changes).toMatchObject([{ kind: 'waiting' }]);
   });
 
   test('has tasks that arrive once, as those of jobs that are not declared', () => {
@@ -465,7 +471,7 @@ describe('a job that its owner declares', () => {
     bench.pull(0, { heard: [1] });
     expect(bench.taken()).toEqual(['2@0#2']);
     expect(bench.dispatcher.preemptions).toBe(1);
-    expect(policy.news.filter(({ kind }) => kind === 'ended')).toMatchObject([{ how: 'preempted' }]);
+    expect(policy.changes.filter(({ kind }) => kind === 'ended')).toMatchObject([{ how: 'preempted' }]);
   });
 });
 
@@ -542,7 +548,7 @@ test('no slot is matched twice, and none stays idle while an acceptable task wai
 
 test('why reports the expected start of a job from the policy until that time has passed', () => {
   const policy: CentralPolicy = {
-    heard() {},
+    update() {},
     plan: ({ jobs }, draft, now) => {
       for (const job of jobs) if (now === 0) draft.expect(job, 7_000, 'rack-1');
     },

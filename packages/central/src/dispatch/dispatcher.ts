@@ -99,7 +99,7 @@ export class Dispatcher {
 
   /** Planning statistics: the policy's counters, and the outcome of its plans. */
   get planning(): Readonly<Record<string, number>> {
-    return { ...this.#policy.tally, preemptions: this.preemptions, refusedStarts: this.refused };
+    return { ...this.#policy.counters, preemptions: this.preemptions, refusedStarts: this.refused };
   }
 
   /** Whether any user has a limit on running tasks. */
@@ -380,7 +380,7 @@ export class Dispatcher {
   settle(now: Millis): void {
     if (!this.#isDue) return;
     this.#isDue = false;
-    this.#policy.heard(this.books.takeNews(), now);
+    this.#policy.update(this.books.takeChanges(), now);
     const draft = new BookedDraft(this.books, this.#nextProblemId, now);
     this.#policy.plan(this.books, draft, now);
     this.refused += draft.refused;
@@ -417,7 +417,7 @@ export class Dispatcher {
   checkInvariants(): void {
     this.books.checkInvariants();
     // Unless the policy has received all changes, its state may differ from the books.
-    if (!this.books.hasNews) this.#policy.checkInvariants?.(this.books);
+    if (!this.books.hasChanges) this.#policy.checkInvariants?.(this.books);
   }
 
   // ---- messages

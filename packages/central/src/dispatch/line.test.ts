@@ -25,7 +25,7 @@ test('tasks that the limit of a user holds are reported with that limit, not as 
     const job = books.declare(900 as Address, number, { arrivedAt: 5, tasks: 4, user });
     books.setWaiting(books.stage(job, 0, { demand: books.names.demandOf({}), estimateMs: 1_000 }), 4, 5);
   }
-  books.takeNews();
+  books.takeChanges();
   const context = { cutoffMs: 1_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
   const line = new WaitingLine(books, makePolicy('gs', {}, context)).of(undefined, 9);
   expect(line.unmatched).toBe(5);
@@ -111,7 +111,7 @@ test('waits of jobs without an estimate are ignored once there are enough others
     for (let turn = 0; turn < turns; turn++) line.look(now++);
     line.started(stage, now);
     books.withdraw(stage.job, now);
-    books.takeNews();
+    books.takeChanges();
   };
   const expected = (number: number, follows: boolean) => {
     const { job } = waits(number, follows);

@@ -26,7 +26,7 @@ function books(): ClusterBooks {
 test('shares list jobs by allocation, with the fair share from the policy', () => {
   const made = books();
   const policy = makePolicy('drf', {}, CONTEXT);
-  policy.heard(made.takeNews(), 0);
+  policy.update(made.takeChanges(), 0);
   const { by, capacity, jobs, total } = sharesOf(made, policy);
   expect({ by, capacity, total }).toEqual({ by: 'job', capacity: { slot: 4, cpu: 8 }, total: 2 });
   expect(jobs).toEqual([
@@ -47,7 +47,7 @@ test('shares list jobs by allocation, with the fair share from the policy', () =
 test('a policy without shares reports no fair shares', () => {
   const made = books();
   const policy = makePolicy('gs', {}, CONTEXT);
-  policy.heard(made.takeNews(), 0);
+  policy.update(made.takeChanges(), 0);
   const { by, jobs } = sharesOf(made, policy);
   expect(by).toBeUndefined();
   expect(jobs.every(({ due }) => due === undefined)).toBe(true);

@@ -55,7 +55,7 @@ it('reports a custom policy that ends its thread', async () => {
   const policy = join(folder, 'leaves.js');
   await writeFile(
     policy,
-    `export default { title: 'leaves', declares: false, options: {}, make: () => ({ heard() {}, plan(_cluster, _draft, now) { if (now > 0) process.exit(0); } }) };`,
+    `export default { title: 'leaves', declares: false, options: {}, make: () => ({ update() {}, plan(_cluster, _draft, now) { if (now > 0) process.exit(0); } }) };`,
   );
   const args = [
     'google-like:jobs=20',
@@ -89,7 +89,7 @@ it('loses nothing if a thread fails after its run while another is active', asyn
           if (now > 0) isFirst = false;
           return policy.plan(cluster, draft, now);
         };
-        return { heard: (news, now) => policy.heard(news, now), plan };
+        return { update: (changes, now) => policy.update(changes, now), plan };
       };
       export default { ...example, make };`;
     await writeFile(join(folder, `${name}.mjs`), code);

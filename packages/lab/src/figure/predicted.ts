@@ -4,8 +4,8 @@ import {
   type Estimator,
   type EstimatorSettings,
   inverseSquareEstimate,
-  type Judgement,
   makeEstimator,
+  type Prediction,
   playPilots,
   SLEARN_SETTINGS,
 } from '@goshawk/predictor';
@@ -88,12 +88,12 @@ export class Predictors {
         if (estimateMs === undefined || !(truth > 0)) return;
         errors[variant].push(Math.abs(estimateMs - truth) / truth);
       };
-      note('pilot', estimateOf(pilot!, job, pilot!.judge(job), ended, random));
-      note('hybrid', estimateOf(hybrid!, job, hybrid!.judge(job), ended, random));
-      const judgement = history!.judge(job);
-      if (judgement.kind !== 'estimate') continue;
-      note('history', judgement.estimate.meanMs);
-      note('3sigma', inverseSquareEstimate(judgement.estimate.distribution ?? []));
+      note('pilot', estimateOf(pilot!, job, pilot!.predict(job), ended, random));
+      note('hybrid', estimateOf(hybrid!, job, hybrid!.predict(job), ended, random));
+      const prediction = history!.predict(job);
+      if (prediction.kind !== 'estimate') continue;
+      note('history', prediction.estimate.meanMs);
+      note('3sigma', inverseSquareEstimate(prediction.estimate.distribution ?? []));
     }
     return errors;
   }
@@ -105,18 +105,18 @@ export class Predictors {
   }
 }
 
-/** Returns the estimate of a job; if the judgement is to sample the job, runs its pilots first. */
+/** Returns the estimate of a job; if the prediction is to sample the job, runs its pilots first. */
 function estimateOf(
   estimator: Estimator,
   job: ArrivingJob,
-  judgement: Judgement,
+  prediction: Prediction,
   { runsMs }: TrainingJob,
   random: Random,
 ): number | undefined {
-  if (judgement.kind === 'estimate') return judgement.estimate.meanMs;
-  if (judgement.kind !== 'sample') return undefined;
-  const pilots = drawInOrder(runsMs.length, judgement.pilots, random).map((task) => runsMs[task]!);
-  return playPilots(estimator, job, judgement, pilots, NO_CUTOFF)?.estimate.meanMs;
+  if (prediction.kind === 'estimate') return prediction.estimate.meanMs;
+  if (prediction.kind !== 'sample') return undefined;
+  const pilots = drawInOrder(runsMs.length, prediction.pilots, random).map((task) => runsMs[task]!);
+  return playPilots(estimator, job, prediction, pilots, NO_CUTOFF)?.estimate.meanMs;
 }
 
 /** Running jobs; estimators learn from them when they end. */

@@ -9,7 +9,7 @@ import {
 import { arrivingJobOf, type PastJob, readPastJobs, type TraceJob } from '@goshawk/traces';
 
 /** A job that ended before the workload begins, in the form that estimators learn from. */
-export type TrainingJob = Omit<EndedJob, 'judgement' | 'long'>;
+export type TrainingJob = Omit<EndedJob, 'prediction' | 'long'>;
 
 /**
  * Converts past jobs to the clock of a workload that begins when the last of them ends. Only the whole run
@@ -85,6 +85,6 @@ export function trainedOn(
 /** Trains an estimator on past jobs, which have no recorded estimates. */
 export function learnAll(estimator: Estimator, jobs: readonly TrainingJob[], cutoffMs: Millis): void {
   for (const ended of jobs) {
-    estimator.learn({ ...ended, judgement: { kind: 'unknown' }, long: meanOf(ended.runsMs) >= cutoffMs });
+    estimator.learn({ ...ended, prediction: { kind: 'unknown' }, long: meanOf(ended.runsMs) >= cutoffMs });
   }
 }

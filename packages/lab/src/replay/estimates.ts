@@ -26,8 +26,8 @@ export function submissionEstimates(text: string, seed: number): AsSubmitted {
   const isGiven = estimator.name === 'given';
   if (!kind.needsTruth && !isGiven) return (job) => ({ job: withStageEstimates(job), estimateMs: undefined });
   return (job) => {
-    const judgement = estimator.judge(arrivingJobOf(job));
-    const estimate = judgement.kind === 'estimate' ? judgement.estimate : undefined;
+    const prediction = estimator.predict(arrivingJobOf(job));
+    const estimate = prediction.kind === 'estimate' ? prediction.estimate : undefined;
     return { job: isGiven ? job : withStageEstimates(job, estimate?.stagesMs), estimateMs: estimate?.meanMs };
   };
 }

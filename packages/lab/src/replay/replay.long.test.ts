@@ -158,9 +158,9 @@ describe('goshawk replay', () => {
     ]);
     expect(simulated.exitCode).toBe(0);
     const [ofLive, ofVirtual] = await Promise.all([live!, virtual!].map(recordsIn));
-    const judgements = (of: readonly JobRecord[]) =>
+    const predictions = (of: readonly JobRecord[]) =>
       of.map(({ job, pilots, judged }) => [job, pilots, judged]);
-    expect(judgements(ofLive!)).toEqual(judgements(ofVirtual!));
+    expect(predictions(ofLive!)).toEqual(predictions(ofVirtual!));
     const sampled = ofLive!.filter(({ pilots }) => pilots > 0);
     expect(new Set(sampled.map(({ judged }) => judged))).toEqual(new Set(['short', 'long']));
     expect(sampled.length).toBeGreaterThan(10);

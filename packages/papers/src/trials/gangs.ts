@@ -96,7 +96,7 @@ export function runGangExperiment(experiment: GangExperiment, solve: SolveProgra
     },
     times,
   });
-  const tally = policy instanceof ThreeSigma ? policy.tally : {};
+  const tally = policy instanceof ThreeSigma ? policy.counters : {};
   return {
     deadlines: deadlinesOf(jobs, startedMs, completedMs),
     ...present({ planning: planningOf({ ...tally, preemptions }, times.read()) }),

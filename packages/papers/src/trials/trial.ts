@@ -191,7 +191,7 @@ class TrialRun {
       while (this.#deadlines.topKey() <= next) this.#pass(this.#deadlines.top());
       while (this.#ends.topKey() <= next) this.#end(this.#runs[this.#ends.top()]!);
       do this.#turn();
-      while (this.#books.hasNews);
+      while (this.#books.hasChanges);
     }
     return { completedMs: this.#completedMs, preemptions: this.#preemptions };
   }
@@ -202,7 +202,7 @@ class TrialRun {
 
   #turn(): void {
     const { policy, times } = this.#trial;
-    policy.heard(this.#books.takeNews(), this.#now);
+    policy.update(this.#books.takeChanges(), this.#now);
     const draft = new BookedDraft(this.#books, this.#solves, this.#now);
     const plan = () => policy.plan(this.#books, draft, this.#now);
     if (times === undefined) plan();

@@ -27,10 +27,10 @@ describe('a need that avoids workers', () => {
     const [one, other] = books.workers;
     books.reconsider(stage, 0, [one!, other!]);
     expect([...stage.declinedBy!.keys()]).toEqual([one, other]);
-    books.takeNews();
+    books.takeChanges();
     books.reconsider(stage, 1, [other!]);
     expect([...stage.declinedBy!.keys()]).toEqual([other]);
-    expect(books.takeNews()).toMatchObject([{ kind: 'freed', worker: one }]);
+    expect(books.takeChanges()).toMatchObject([{ kind: 'freed', worker: one }]);
   });
 });
 
@@ -61,13 +61,13 @@ test('a job is over when none of its tasks waits or runs; a declared job when it
   const books = cluster(1);
   const stage = jobOf(books, 1, 1);
   const declared = books.declare(OWNER, 2, { arrivedAt: 0, isDeclared: true });
-  books.takeNews();
+  books.takeChanges();
   const run = books.start(stage, [...books.workers][0]!, 1)!;
   books.end(run, 'done', 9);
   expect(books.job(OWNER, 1)).toBeUndefined();
-  expect(books.takeNews().map(({ kind }) => kind)).toEqual(['ended', 'freed', 'gone']);
+  expect(books.takeChanges().map(({ kind }) => kind)).toEqual(['ended', 'freed', 'gone']);
   books.withdraw(declared, 9);
-  expect(books.takeNews().map(({ kind }) => kind)).toEqual(['gone']);
+  expect(books.takeChanges().map(({ kind }) => kind)).toEqual(['gone']);
 });
 
 test('a job that a returning owner declares again stays until it is withdrawn again', () => {
@@ -118,17 +118,17 @@ test('a stage counts as changed when its pilots determine its run time', () => {
   const stage = jobOf(books, 1, 1);
   const facts = { demand: ONE_CPU, estimateMs: 5 };
   books.stage(stage.job, 0, { ...facts, estimateFollows: true });
-  books.takeNews();
+  books.takeChanges();
   books.stage(stage.job, 0, { ...facts, estimateFollows: false });
-  expect(books.takeNews()).toMatchObject([{ kind: 'waiting' }]);
+  expect(books.takeChanges()).toMatchObject([{ kind: 'waiting' }]);
 });
 
 test('a run that is found and ends in one turn is reported in that order', () => {
   const books = cluster(1);
   const stage = jobOf(books, 1, 1);
-  books.takeNews();
+  books.takeChanges();
   books.end(books.find(stage, [...books.workers][0]!, 0)!, 'done', 5);
-  expect(books.takeNews().map(({ kind }) => kind)).toEqual(['shrank', 'found', 'ended', 'freed']);
+  expect(books.takeChanges().map(({ kind }) => kind)).toEqual(['shrank', 'found', 'ended', 'freed']);
 });
 
 test('ids are reused only after the policy has received the deletion', () => {
@@ -137,7 +137,7 @@ test('ids are reused only after the policy has received the deletion', () => {
   books.withdraw(first.job, 0);
   const second = jobOf(books, 2, 1);
   expect(second.job.id).not.toBe(first.job.id);
-  books.takeNews();
+  books.takeChanges();
   expect(jobOf(books, 3, 1).job.id).toBe(first.job.id);
 });
 
@@ -165,10 +165,11 @@ test('a policy that tracks the changes agrees with the books after any sequence 
         else if (what === 4 && worker !== undefined) books.removeWorker(worker, now);
         else if (what === 5 && stage !== undefined) books.withdraw(stage.job, now);
         books.checkInvariants();
-        for (const news of books.takeNews()) {
-          if (news.kind === 'ended') running.set(news.run.stage.id, running.get(news.run.stage.id)! - 1);
-          if (news.kind === 'waiting') waiting.set(news.stage.id, news.stage.waiting);
-          if (news.kind === 'gone') for (const { id } of news.job.stages) waiting.set(id, 0);
+        for (const change of books.takeChanges()) {
+          if (change.kind === 'ended')
+            running.set(change.run.stage.id, running.get(change.run.stage.id)! - 1);
+          if (change.kind === 'waiting') waiting.set(change.stage.id, change.stage.waiting);
+          if (change.kind === 'gone') for (const { id } of change.job.stages) waiting.set(id, 0);
         }
         for (const job of books.jobs)
           for (const each of job.allStages) {

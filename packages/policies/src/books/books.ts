@@ -18,7 +18,7 @@ import {
   type UserGrants,
   type Vector,
 } from '@goshawk/core';
-import type { Attributes, ClusterView, News, RunEnd } from '../contract.js';
+import type { Attributes, ClusterChange, ClusterView, RunEnd } from '../contract.js';
 import { fitsEver, hasRoom } from '../fitting.js';
 import {
   BookedJob,
@@ -53,10 +53,10 @@ export class ClusterBooks implements ClusterView {
   readonly #byUser = new Map<string, Set<BookedJob>>();
   readonly #limits = new RunningLimits(this.names);
   readonly #ids = { worker: new Ids(), job: new Ids(), stage: new Ids(), run: new Ids() };
-  #ended = NO_NEWS;
-  #ofWorkers = NO_NEWS;
-  #ofJobs = NO_NEWS;
-  #answers = NO_NEWS;
+  #ended = NO_CHANGES;
+  #ofWorkers = NO_CHANGES;
+  #ofJobs = NO_CHANGES;
+  #answers = NO_CHANGES;
   /** Callbacks that free ids of deleted objects, called once the policy has received the deletion. */
   #leaving: (() => void)[] = [];
   #waitingTasks = 0;
@@ -118,7 +118,7 @@ export class ClusterBooks implements ClusterView {
     if (worker.open === open) return;
     worker.open = open;
     addVector(this.capacity, worker.capacity, open ? 1 : -1);
-    this.#tellOfWorker({ kind: open ? 'opened' : 'closed', worker });
+    this.#addWorkerChange({ kind: open ? 'opened' : 'closed', worker });
   }
 
   /** Removes a worker; its runs are lost. */
@@ -129,7 +129,7 @@ export class ClusterBooks implements ClusterView {
     this.#byId[worker.id] = undefined;
     this.feasible.delete(worker);
     this.#leaving.push(() => this.#ids.worker.free(worker.id));
-    this.#tellOfWorker({ kind: 'left', worker });
+    this.#addWorkerChange({ kind: 'left', worker });
   }
 
   /**
@@ -270,7 +270,7 @@ export class ClusterBooks implements ClusterView {
         this.#comes(known);
       }
       const isReweighed = facts.user !== undefined && this.#weigh(known, facts);
-      if (isNew || isReweighed) this.#tellOfJob({ kind: 'changed', job: known });
+      if (isNew || isReweighed) this.#addJobChange({ kind: 'changed', job: known });
       if (known.long !== long) this.longChanges++;
       if (facts.user !== undefined) this.#limits.arrived(known);
       return known;
@@ -281,7 +281,7 @@ export class ClusterBooks implements ClusterView {
     this.#own(owner, job);
     this.#limits.arrived(job);
     this.#comes(job);
-    this.#tellOfJob({ kind: 'arrived', job });
+    this.#addJobChange({ kind: 'arrived', job });
     return job;
   }
 
@@ -289,7 +289,7 @@ export class ClusterBooks implements ClusterView {
   grant(grants: UserGrants): void {
     this.#grants = grants;
     this.#limits.grant(grants, this.jobs);
-    for (const job of this.jobs) if (this.#weigh(job)) this.#tellOfJob({ kind: 'changed', job });
+    for (const job of this.jobs) if (this.#weigh(job)) this.#addJobChange({ kind: 'changed', job });
     const projects = new Set([...this.#byUser.keys()].map((user) => grantOf(grants, user).project));
     for (const project of projects) if (project !== undefined) this.#divideWeight(project);
   }
@@ -326,7 +326,7 @@ export class ClusterBooks implements ClusterView {
       for (const job of this.#byUser.get(user)!) {
         if (job.userWeight === weight) continue;
         job.userWeight = weight;
-        this.#tellOfJob({ kind: 'changed', job });
+        this.#addJobChange({ kind: 'changed', job });
       }
     }
   }
@@ -353,7 +353,8 @@ export class ClusterBooks implements ClusterView {
     const known = job.stageAt(index);
     if (known !== undefined) {
       const isNew = known.learn(facts);
-      if (this.#requires(known, facts.requires) || isNew) this.#tellOfJob({ kind: 'waiting', stage: known });
+      if (this.#requires(known, facts.requires) || isNew)
+        this.#addJobChange({ kind: 'waiting', stage: known });
       return known;
     }
     const needs = this.#needs.take(facts.demand, facts.requires);
@@ -388,7 +389,7 @@ export class ClusterBooks implements ClusterView {
     if (waiting === stage.waiting) return;
     this.#waitingTasks += waiting - stage.waiting;
     stage.waiting = waiting;
-    this.#tellOfJob({ kind: 'waiting', stage });
+    this.#addJobChange({ kind: 'waiting', stage });
   }
 
   /** Admits as many waiting tasks of each user as the limits allow. */
@@ -413,7 +414,7 @@ export class ClusterBooks implements ClusterView {
     if (stage.waiting === 0) stage.waitsSince = now;
     this.#waitingTasks++;
     stage.waiting++;
-    this.#tellOfJob({ kind: 'waiting', stage });
+    this.#addJobChange({ kind: 'waiting', stage });
   }
 
   /** Removes a named task from the waiting ones, because a worker already has it. */
@@ -422,7 +423,7 @@ export class ClusterBooks implements ClusterView {
     stage.unname(task);
     this.#waitingTasks--;
     stage.waiting--;
-    this.#tellOfJob({ kind: 'waiting', stage });
+    this.#addJobChange({ kind: 'waiting', stage });
   }
 
   /** The job needs no more workers; its runs stay in the books until they end. */
@@ -445,7 +446,7 @@ export class ClusterBooks implements ClusterView {
         this.#needs.release(needs);
       }
     });
-    this.#tellOfJob({ kind: 'gone', job });
+    this.#addJobChange({ kind: 'gone', job });
   }
 
   // ---- runs
@@ -518,7 +519,7 @@ export class ClusterBooks implements ClusterView {
     run.isQueued = false;
     run.startedAt = startedAt;
     this.#occupy(run);
-    this.#tellOfWorker({ kind: 'began', run });
+    this.#addWorkerChange({ kind: 'began', run });
   }
 
   /** The worker has confirmed the run. */
@@ -544,7 +545,7 @@ export class ClusterBooks implements ClusterView {
     if (stage.job.long) this.longChanges++;
     this.version++;
     // Report a run found in this turn before its end.
-    if (run.isFoundInNews) this.#ofWorkers = added(this.#ofWorkers, { kind: 'ended', run, how });
+    if (run.isFoundPending) this.#ofWorkers = added(this.#ofWorkers, { kind: 'ended', run, how });
     else this.#ended = added(this.#ended, { kind: 'ended', run, how });
     if (how === 'declined') {
       stage.declinedBy ??= new Map();
@@ -562,41 +563,41 @@ export class ClusterBooks implements ClusterView {
 
   /** Records short work of jobs that are not in these books. */
   shortWork(workMs: Millis): void {
-    if (workMs > 0) this.#tellOfJob({ kind: 'shortWork', workMs });
+    if (workMs > 0) this.#addJobChange({ kind: 'shortWork', workMs });
   }
 
-  solved(answer: Extract<News, { kind: 'solved' }>): void {
+  solved(answer: Extract<ClusterChange, { kind: 'solved' }>): void {
     this.version++;
     this.#answers = added(this.#answers, answer);
   }
 
-  // ---- news
+  // ---- changes
 
-  get hasNews(): boolean {
+  get hasChanges(): boolean {
     return this.#ended.length + this.#ofWorkers.length + this.#ofJobs.length + this.#answers.length > 0;
   }
 
   /** Returns the changes since the last call. */
-  takeNews(): readonly News[] {
+  takeChanges(): readonly ClusterChange[] {
     this.#keepLimits();
-    let news = this.#ended;
-    for (const each of this.#ofWorkers) news = added(news, each);
-    for (const each of this.#ofJobs) news = added(news, each);
-    for (const each of this.#answers) news = added(news, each);
-    this.#ended = this.#ofWorkers = this.#ofJobs = this.#answers = NO_NEWS;
-    for (const each of news) this.#delivered(each);
+    let changes = this.#ended;
+    for (const each of this.#ofWorkers) changes = added(changes, each);
+    for (const each of this.#ofJobs) changes = added(changes, each);
+    for (const each of this.#answers) changes = added(changes, each);
+    this.#ended = this.#ofWorkers = this.#ofJobs = this.#answers = NO_CHANGES;
+    for (const each of changes) this.#delivered(each);
     if (this.#leaving.length > 0) {
       for (const leave of this.#leaving) leave();
       this.#leaving = [];
     }
-    return news;
+    return changes;
   }
 
-  #delivered(news: News): void {
-    if (news.kind === 'freed') (news.worker as BookedWorker).isFreedInNews = false;
-    else if (news.kind === 'waiting') (news.stage as BookedStage).isInNews = false;
-    else if (news.kind === 'found') (news.run as BookedRun).isFoundInNews = false;
-    else if (news.kind === 'ended') this.#ids.run.free(news.run.id);
+  #delivered(change: ClusterChange): void {
+    if (change.kind === 'freed') (change.worker as BookedWorker).isFreedPending = false;
+    else if (change.kind === 'waiting') (change.stage as BookedStage).isWaitingPending = false;
+    else if (change.kind === 'found') (change.run as BookedRun).isFoundPending = false;
+    else if (change.kind === 'ended') this.#ids.run.free(change.run.id);
   }
 
   /** The owner repeats its need, so workers that it declined some time ago may be offered again. */
@@ -612,7 +613,7 @@ export class ClusterBooks implements ClusterView {
       stage.declinedBy ??= new Map();
       stage.declinedBy.set(worker, now);
     }
-    if (isNew && stage.waiting > 0) this.#tellOfJob({ kind: 'waiting', stage });
+    if (isNew && stage.waiting > 0) this.#addJobChange({ kind: 'waiting', stage });
     if (declinedBy === undefined) return;
     for (const [worker, at] of declinedBy) {
       if (now - at < DECLINED_MS) continue;
@@ -697,48 +698,48 @@ export class ClusterBooks implements ClusterView {
   }
 
   #found(run: BookedRun): void {
-    run.isFoundInNews = true;
+    run.isFoundPending = true;
     this.#ofWorkers = added(this.#ofWorkers, { kind: 'found', run });
   }
 
   #freed(worker: BookedWorker): void {
     this.version++;
     this.#limits.workersChanged();
-    if (worker.isFreedInNews || !worker.open) return;
-    worker.isFreedInNews = true;
+    if (worker.isFreedPending || !worker.open) return;
+    worker.isFreedPending = true;
     this.#ofWorkers = added(this.#ofWorkers, worker.freed);
   }
 
   #shrank(worker: BookedWorker): void {
-    if (worker.open) this.#tellOfWorker({ kind: 'shrank', worker });
+    if (worker.open) this.#addWorkerChange({ kind: 'shrank', worker });
   }
 
-  #tellOfWorker(news: News): void {
+  #addWorkerChange(change: ClusterChange): void {
     this.version++;
     this.#limits.workersChanged();
-    this.#ofWorkers = added(this.#ofWorkers, news);
+    this.#ofWorkers = added(this.#ofWorkers, change);
   }
 
-  #tellOfJob(news: News): void {
+  #addJobChange(change: ClusterChange): void {
     this.version++;
-    if (news.kind === 'waiting') {
-      const stage = news.stage as BookedStage;
-      if (stage.isInNews) return;
-      stage.isInNews = true;
+    if (change.kind === 'waiting') {
+      const stage = change.stage as BookedStage;
+      if (stage.isWaitingPending) return;
+      stage.isWaitingPending = true;
     }
-    this.#ofJobs = added(this.#ofJobs, news);
+    this.#ofJobs = added(this.#ofJobs, change);
   }
 }
 
 /** A declined worker is not offered again for this time (ms). */
 const DECLINED_MS = 100;
 
-const NO_NEWS: News[] = [];
+const NO_CHANGES: ClusterChange[] = [];
 
 /** Appends to a list. Most lists have one item, and pushing to an empty array allocates space for 17. */
-function added(list: News[], news: News): News[] {
-  if (list.length === 0) return [news];
-  list.push(news);
+function added(list: ClusterChange[], change: ClusterChange): ClusterChange[] {
+  if (list.length === 0) return [change];
+  list.push(change);
   return list;
 }
 

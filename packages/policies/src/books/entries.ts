@@ -216,7 +216,7 @@ export class BookedStage implements StageView {
   /** Number of matches sent to the owner. */
   matches = 0;
   /** A change of the stage is queued for the policy. */
-  isInNews = false;
+  isWaitingPending = false;
   /** Attempt numbers of the named tasks that have no worker, by task. */
   #attempts: Map<number, number> | undefined;
   /** The same tasks in order of arrival; may also contain tasks that no longer wait. */
@@ -304,7 +304,7 @@ export class BookedWorker implements WorkerView {
   /** Slots of confirmed runs. */
   confirmedSlots = 0;
   /** A `freed` event of this worker is queued for the policy. */
-  isFreedInNews = false;
+  isFreedPending = false;
   /** The `freed` event of this worker; one object serves all reports. */
   readonly freed: { readonly kind: 'freed'; readonly worker: WorkerView } = { kind: 'freed', worker: this };
   /** Number of its last match. */
@@ -408,7 +408,7 @@ export class BookedRun implements RunView {
   askedAt: Millis;
   isPreempted = false;
   /** A `found` event of this run is queued for the policy. */
-  isFoundInNews = false;
+  isFoundPending = false;
 
   constructor(
     id: number,

@@ -160,11 +160,11 @@ describe('the order of due times', () => {
     bench.need(9, {});
     bench.need(1, { estimateMs: 200 });
     const job = bench.books.declare(OWNER, 2, { arrivedAt: 0 });
-    const unheard = bench.books.stage(job, 0, { tasks: 1, demand: bench.stage(1).demand });
-    bench.books.setWaiting(unheard, 1, 0);
+    const unreported = bench.books.stage(job, 0, { tasks: 1, demand: bench.stage(1).demand });
+    bench.books.setWaiting(unreported, 1, 0);
     const line = bench.policy.line!(0);
-    expect(line.comesBefore(bench.stage(1), unheard)).toBe(true);
-    expect(line.comesBefore(unheard, bench.stage(1))).toBe(false);
+    expect(line.comesBefore(bench.stage(1), unreported)).toBe(true);
+    expect(line.comesBefore(unreported, bench.stage(1))).toBe(false);
   });
 
   test('takes a long job of unknown length to be longer than most', () => {
@@ -731,7 +731,7 @@ test('a plan terminates even if every start is refused', () => {
   const bench = cluster(2);
   bench.say(1, { tasks: 3 });
   bench.say(2, { long: true, tasks: 3 });
-  bench.policy.heard(bench.books.takeNews(), 0);
+  bench.policy.update(bench.books.takeChanges(), 0);
   const draft = new BookedDraft(bench.books, 1, 0);
   let asked = 0;
   draft.start = () => {

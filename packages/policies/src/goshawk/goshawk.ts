@@ -2,10 +2,10 @@ import { invariant, type Millis, slotsIn, type Vector } from '@goshawk/core';
 import { Beliefs } from '../beliefs.js';
 import type {
   CentralPolicy,
+  ClusterChange,
   ClusterView,
   Draft,
   JobView,
-  News,
   PolicyContext,
   PolicyExplanation,
   PolicyModule,
@@ -79,8 +79,8 @@ export class Goshawk implements CentralPolicy {
     this.#serving = new Serving(waiting, queue, limits, free, reservations, placement, starting);
   }
 
-  heard(news: readonly News[], now: Millis): void {
-    for (const each of news) {
+  update(changes: readonly ClusterChange[], now: Millis): void {
+    for (const each of changes) {
       switch (each.kind) {
         case 'opened':
           this.#opened(each.worker, true);

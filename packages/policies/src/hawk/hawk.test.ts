@@ -31,7 +31,7 @@ class Started {
   }
 
   settle(now: number): void {
-    this.policy.heard(this.books.takeNews(), now);
+    this.policy.update(this.books.takeChanges(), now);
     const draft = new BookedDraft(this.books, 1, now);
     this.policy.plan(this.books, draft, now);
     this.againAt = draft.againAt;

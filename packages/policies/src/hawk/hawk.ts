@@ -1,9 +1,9 @@
 import type { Millis } from '@goshawk/core';
 import type {
   CentralPolicy,
+  ClusterChange,
   ClusterView,
   Draft,
-  News,
   PolicyContext,
   PolicyModule,
   StageView,
@@ -34,8 +34,8 @@ export class WaitingTimes implements CentralPolicy {
     this.#joinMs = joinMs;
   }
 
-  heard(news: readonly News[], now: Millis): void {
-    for (const each of news) {
+  update(changes: readonly ClusterChange[], now: Millis): void {
+    for (const each of changes) {
       switch (each.kind) {
         case 'opened':
           this.#openedAt ??= now;

@@ -21,7 +21,7 @@ describe('the baselines that predict from history', () => {
     for (const run of [MINUTE, MINUTE, 10 * MINUTE]) {
       const ended: EndedJob = {
         job: job('nightly'),
-        judgement: { kind: 'unknown' },
+        prediction: { kind: 'unknown' },
         completed: true,
         long: false,
         runtimeMs: run,
@@ -33,8 +33,8 @@ describe('the baselines that predict from history', () => {
   }
 
   const meanOf = (estimator: Estimator, of: ArrivingJob): number => {
-    const judgement = estimator.judge(of);
-    return judgement.kind === 'estimate' ? judgement.estimate.meanMs : Number.NaN;
+    const prediction = estimator.predict(of);
+    return prediction.kind === 'estimate' ? prediction.estimate.meanMs : Number.NaN;
   };
 
   test('3sigma takes the whole distribution, point-est its median', () => {
@@ -45,13 +45,13 @@ describe('the baselines that predict from history', () => {
 
   test('a job without similar jobs is estimated at ten minutes', () => {
     const fresh = makeEstimator('3sigma', SLEARN_SETTINGS, () => 0.5);
-    expect(fresh.judge(job('new'))).toMatchObject({ estimate: { meanMs: 10 * MINUTE, by: 'no history' } });
+    expect(fresh.predict(job('new'))).toMatchObject({ estimate: { meanMs: 10 * MINUTE, by: 'no history' } });
   });
 
   test('thin jobs are the only difference of 3sigma-tl', () => {
-    expect(taught('3sigma').judge(job('nightly', 2)).kind).toBe('estimate');
-    expect(taught('3sigma-tl').judge(job('nightly', 2))).toEqual({ kind: 'thin' });
-    expect(taught('3sigma-tl').judge(job('nightly'))).toEqual(
+    expect(taught('3sigma').predict(job('nightly', 2)).kind).toBe('estimate');
+    expect(taught('3sigma-tl').predict(job('nightly', 2))).toEqual({ kind: 'thin' });
+    expect(taught('3sigma-tl').predict(job('nightly'))).toEqual(
       expect.objectContaining({
         estimate: expect.objectContaining({ meanMs: meanOf(taught('3sigma'), job('nightly')) }),
       }),
@@ -59,6 +59,6 @@ describe('the baselines that predict from history', () => {
   });
 
   test.each(['las', 'fifo'])('%s makes no statement about any job', (name) => {
-    expect(taught(name).judge(job('nightly'))).toEqual({ kind: 'unknown' });
+    expect(taught(name).predict(job('nightly'))).toEqual({ kind: 'unknown' });
   });
 });

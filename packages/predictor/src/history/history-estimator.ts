@@ -5,7 +5,7 @@ import type {
   Estimate,
   Estimator,
   Evidence,
-  Judgement,
+  Prediction,
   SamplePlan,
   Segment,
   Verdict,
@@ -53,7 +53,7 @@ export class HistoryEstimator implements Estimator {
     return this.#history.savedCharactersMax;
   }
 
-  judge(job: ArrivingJob): Judgement {
+  predict(job: ArrivingJob): Prediction {
     if (job.tasks < this.#thinLimit) return { kind: 'thin' };
     const stages = stagesAsJobs(job);
     const predictions = (stages ?? [job]).map((each) => this.#history.predict(each));

@@ -5,7 +5,7 @@ import type {
   EndedJob,
   Estimator,
   Evidence,
-  Judgement,
+  Prediction,
   SamplePlan,
   Verdict,
 } from '../estimator.js';
@@ -65,14 +65,14 @@ export class Hybrid implements Estimator {
     return this.#history.savedCharactersMax + this.#pilot.savedCharactersMax + OWN_CHARACTERS;
   }
 
-  judge(job: ArrivingJob): Judgement {
+  predict(job: ArrivingJob): Prediction {
     if (this.name === 'auto' && job.givenMs !== undefined) return given(job);
     const prediction = this.#history.predict(job);
-    if (prediction.samples === 0) return this.#samples ? this.#pilot.judge(job) : { kind: 'unknown' };
+    if (prediction.samples === 0) return this.#samples ? this.#pilot.predict(job) : { kind: 'unknown' };
     const estimate = expertsEstimate(job, prediction, this.#withDistribution);
     const isBelieved = this.name === 'auto' && isProven(prediction);
     if (isBelieved || !this.#samples) return { kind: 'estimate', estimate };
-    const ofPilots = this.#pilot.judge(job);
+    const ofPilots = this.#pilot.predict(job);
     switch (ofPilots.kind) {
       case 'thin':
         return this.name === 'hybrid' ? { kind: 'estimate', estimate } : { ...ofPilots, guess: estimate };
@@ -108,8 +108,8 @@ export class Hybrid implements Estimator {
   }
 
   learn(ended: EndedJob): void {
-    const { judgement, completed, runsMs } = ended;
-    this.#pilot.learn({ ...ended, judgement: { ...judgement, note: noteOf(judgement.note).ofPilot } });
+    const { prediction, completed, runsMs } = ended;
+    this.#pilot.learn({ ...ended, prediction: { ...prediction, note: noteOf(prediction.note).ofPilot } });
     learnFrom(this.#history, ended);
     const spread = completed ? spreadOf(runsMs) : undefined;
     if (spread !== undefined) this.#spread.add(spread);

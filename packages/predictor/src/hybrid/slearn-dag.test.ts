@@ -19,7 +19,7 @@ function taught(name: string): Estimator {
   for (let run = 0; run < 3; run++) {
     estimator.learn({
       job: nightly,
-      judgement: { kind: 'unknown' },
+      prediction: { kind: 'unknown' },
       completed: true,
       long: false,
       runtimeMs: 30_000,
@@ -38,15 +38,15 @@ const pilots = (...runsMs: number[]): Evidence => ({
 });
 
 test.each(['3sigma', 'point-est', 'history'])('%s knows each stage of a job by its own history', (name) => {
-  const judgement = taught(name).judge(nightly);
-  const estimate = judgement.kind === 'estimate' ? judgement.estimate : undefined;
+  const prediction = taught(name).predict(nightly);
+  const estimate = prediction.kind === 'estimate' ? prediction.estimate : undefined;
   expect(estimate?.stagesMs).toEqual([10_000, 20_000]);
   expect(estimate?.meanMs).toBe((40 * 10_000 + 10 * 20_000) / 50);
 });
 
 test('slearn-dag: pilots of the first stage correct the history of the others', () => {
   const estimator = taught('slearn-dag');
-  const plan = estimator.judge(nightly) as SamplePlan;
+  const plan = estimator.predict(nightly) as SamplePlan;
   expect(plan).toMatchObject({ kind: 'sample', pilots: 1, guess: { stagesMs: [10_000, 20_000] } });
   const verdict = estimator.weigh(nightly, plan, pilots(15_000), Number.POSITIVE_INFINITY);
   expect(verdict).toMatchObject({
@@ -62,7 +62,7 @@ test('slearn-dag: history alone decides if the first stage is too small for a sa
     startable: 2,
     stages: [stage('map', 2, true), stage('reduce', 10)],
   };
-  expect(taught('slearn-dag').judge(narrow)).toMatchObject({
+  expect(taught('slearn-dag').predict(narrow)).toMatchObject({
     kind: 'estimate',
     estimate: { stagesMs: [10_000, 20_000] },
   });
@@ -71,7 +71,7 @@ test('slearn-dag: history alone decides if the first stage is too small for a sa
 test('slearn-dag: a job with one stage uses only pilots', () => {
   const { stages: _, ...plain } = nightly;
   const estimator = taught('slearn-dag');
-  const plan = estimator.judge(plain) as SamplePlan;
+  const plan = estimator.predict(plain) as SamplePlan;
   expect(plan.kind).toBe('sample');
   const verdict = estimator.weigh(plain, plan, pilots(15_000), Number.POSITIVE_INFINITY);
   expect(verdict).toMatchObject({ estimate: { meanMs: 15_000, by: '1 pilot' } });

@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
 import { z } from 'zod';
-import type { ArrivingJob, EndedJob, Evidence, Judgement, SamplePlan, Verdict } from '../estimator.js';
+import type { ArrivingJob, EndedJob, Evidence, Prediction, SamplePlan, Verdict } from '../estimator.js';
 import { HistoryEstimator } from '../history/history-estimator.js';
 import { inverseSquareEstimate } from '../history/points.js';
 import { Pilot } from '../pilot/pilot.js';
@@ -29,11 +29,11 @@ export class SLearnDag extends HistoryEstimator {
     return super.savedCharactersMax + this.#pilot.savedCharactersMax + OWN_CHARACTERS;
   }
 
-  override judge(job: ArrivingJob): Judgement {
+  override predict(job: ArrivingJob): Prediction {
     const stagesMs = this.stagesMs(job);
-    if (stagesMs === undefined) return this.#pilot.judge(job);
-    if (job.startable < this.#thinLimit) return super.judge(job);
-    const { note: ofPilot, ...plan } = this.#pilot.judge({ ...job, tasks: job.startable }) as SamplePlan;
+    if (stagesMs === undefined) return this.#pilot.predict(job);
+    if (job.startable < this.#thinLimit) return super.predict(job);
+    const { note: ofPilot, ...plan } = this.#pilot.predict({ ...job, tasks: job.startable }) as SamplePlan;
     return { ...plan, guess: estimateOfStages(job, stagesMs, 'history'), note: { ofPilot, stagesMs } };
   }
 
@@ -53,8 +53,8 @@ export class SLearnDag extends HistoryEstimator {
   }
 
   override learn(ended: EndedJob): void {
-    const { judgement } = ended;
-    this.#pilot.learn({ ...ended, judgement: { ...judgement, note: noteOf(judgement.note).ofPilot } });
+    const { prediction } = ended;
+    this.#pilot.learn({ ...ended, prediction: { ...prediction, note: noteOf(prediction.note).ofPilot } });
     super.learn(ended);
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { keepsToTheContract } from '../compliance.fixture.js';
-import type { Evidence, Judgement, SamplePlan } from '../estimator.js';
+import type { Evidence, Prediction, SamplePlan } from '../estimator.js';
 import { type EstimatorSettings, SLEARN_SETTINGS } from '../settings.js';
 import { Pilot } from './pilot.js';
 
@@ -14,8 +14,8 @@ function jobOf(tasks: number) {
   return { name: 'a', tasks, startable: tasks, submittedAt: 0 };
 }
 
-function plan(tasks: number, settings: Partial<EstimatorSettings> = {}): Judgement {
-  return new Pilot({ ...SLEARN_SETTINGS, ...settings }).judge(jobOf(tasks));
+function plan(tasks: number, settings: Partial<EstimatorSettings> = {}): Prediction {
+  return new Pilot({ ...SLEARN_SETTINGS, ...settings }).predict(jobOf(tasks));
 }
 
 describe('the number of pilots', () => {
@@ -36,7 +36,7 @@ describe('the number of pilots', () => {
   test('is at most the cap and the number of startable tasks', () => {
     expect(plan(10_000, { pilotsMax: 3 })).toMatchObject({ pilots: 3 });
     const staged = { ...jobOf(10_000), startable: 2 };
-    expect(new Pilot({ ...SLEARN_SETTINGS, pilotRatio: 1 }).judge(staged)).toMatchObject({ pilots: 2 });
+    expect(new Pilot({ ...SLEARN_SETTINGS, pilotRatio: 1 }).predict(staged)).toMatchObject({ pilots: 2 });
   });
 
   test('is recorded with the adaptive ratio', () => {
@@ -45,10 +45,10 @@ describe('the number of pilots', () => {
 
   test('a job without information is estimated by recently ended jobs', () => {
     const pilot = new Pilot(SLEARN_SETTINGS);
-    const judgement = pilot.judge(jobOf(3));
-    pilot.learn({ job: jobOf(3), judgement, completed: true, long: false, runtimeMs: 9, runsMs: [1, 2, 9] });
-    expect(pilot.judge(jobOf(1))).toMatchObject({ kind: 'thin', guess: { meanMs: 4 } });
-    expect(pilot.judge(jobOf(5))).toMatchObject({ kind: 'sample', guess: { meanMs: 4 } });
+    const prediction = pilot.predict(jobOf(3));
+    pilot.learn({ job: jobOf(3), prediction, completed: true, long: false, runtimeMs: 9, runsMs: [1, 2, 9] });
+    expect(pilot.predict(jobOf(1))).toMatchObject({ kind: 'thin', guess: { meanMs: 4 } });
+    expect(pilot.predict(jobOf(5))).toMatchObject({ kind: 'sample', guess: { meanMs: 4 } });
   });
 });
 
@@ -94,7 +94,7 @@ describe('the verdict of pilots', () => {
 
   test('uses recent long jobs for a job that is only known to be long', () => {
     const pilot = new Pilot(SLEARN_SETTINGS);
-    const ended = { job: jobOf(3), judgement: sample, completed: true, runtimeMs: 9_000 };
+    const ended = { job: jobOf(3), prediction: sample, completed: true, runtimeMs: 9_000 };
     pilot.learn({ ...ended, long: true, runsMs: [5_000, 7_000] });
     pilot.learn({ ...ended, long: false, runsMs: [10, 20] });
     const evidence = { ...nothing, elapsedMs: [1_000, 1_000, 1_000, 1_000] };
@@ -128,7 +128,7 @@ describe('the verdict of pilots', () => {
     /** After twenty jobs of 100 ms, whose tasks took a half to twice as long. */
     const pilot = new Pilot({ ...SLEARN_SETTINGS, pilotPrior: true });
     for (let job = 0; job < 20; job++) {
-      const ended = { job: jobOf(6), judgement: sample, completed: true, long: false, runtimeMs: 500 };
+      const ended = { job: jobOf(6), prediction: sample, completed: true, long: false, runtimeMs: 500 };
       pilot.learn({ ...ended, runsMs: [50, 50, 50, 100, 150, 200] });
     }
     const said = (evidence: Partial<Evidence>) =>

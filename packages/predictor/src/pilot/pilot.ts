@@ -6,7 +6,7 @@ import type {
   Estimate,
   Estimator,
   Evidence,
-  Judgement,
+  Prediction,
   SamplePlan,
   Verdict,
 } from '../estimator.js';
@@ -39,7 +39,7 @@ export class Pilot implements Estimator {
     this.#adaptive = settings.pilotRatio === 'adaptive' ? new AdaptiveRatio() : undefined;
   }
 
-  judge({ tasks, startable }: ArrivingJob): Judgement {
+  predict({ tasks, startable }: ArrivingJob): Prediction {
     const { pilotRatio, pilotsMax, thinLimit } = this.#settings;
     const guess = this.#guess();
     if (tasks < thinLimit) return { kind: 'thin', guess };
@@ -71,7 +71,7 @@ export class Pilot implements Estimator {
     });
   }
 
-  learn({ judgement, completed, long, runtimeMs, runsMs }: EndedJob): void {
+  learn({ prediction, completed, long, runtimeMs, runsMs }: EndedJob): void {
     const { length } = runsMs;
     if (!completed) return;
     this.#population.learn(runsMs);
@@ -80,7 +80,7 @@ export class Pilot implements Estimator {
       this.#recentLong.push(sum / length);
       if (this.#recentLong.length > RECENT_LONG_JOBS) this.#recentLong.shift();
     }
-    const { note } = judgement;
+    const { note } = prediction;
     if (typeof note === 'number' && sum > 0) this.#adaptive?.finished(note, (runtimeMs * length) / sum);
   }
 

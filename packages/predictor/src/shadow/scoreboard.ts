@@ -1,5 +1,5 @@
 import { drawDistinct, type Millis, meanOf, Random } from '@goshawk/core';
-import type { ArrivingJob, Estimate, Judgement } from '../estimator.js';
+import type { ArrivingJob, Estimate, Prediction } from '../estimator.js';
 import { makeEstimator } from '../estimators.js';
 import { Guarded } from '../guarded.js';
 import { FeatureKeys } from '../history/features.js';
@@ -26,7 +26,7 @@ export interface ScoreboardSettings extends EstimatorSettings {
 const NAMES_MAX = 50_000;
 
 /**
- * Estimators in shadow mode: each judges every arriving job, sees the evidence it would have seen, and learns from
+ * Estimators in shadow mode: each predicts every arriving job, sees the evidence it would have seen, and learns from
  * every job that ends, as if it were in charge; only its score is used. The hypothetical pilots are drawn when the
  * job has ended, and assumed to start immediately, which is the best case for the delay.
  *
@@ -65,7 +65,7 @@ export class Scoreboard {
     this.#underway.set(id, {
       job,
       seenBefore: this.#see(job),
-      judgements: this.#shadows.map(({ estimator }) => estimator.judge(job)),
+      predictions: this.#shadows.map(({ estimator }) => estimator.predict(job)),
     });
   }
 
@@ -74,16 +74,16 @@ export class Scoreboard {
     const underway = this.#underway.get(id);
     if (underway === undefined) return;
     this.#underway.delete(id);
-    const { job, judgements, seenBefore } = underway;
+    const { job, predictions, seenBefore } = underway;
     const trueMeanMs = meanOf(end.runsMs);
     this.#shadows.forEach(({ estimator, score }, place) => {
-      const judgement = judgements[place]!;
+      const prediction = predictions[place]!;
       if (end.completed && end.runsMs.length > 0) {
-        const { estimate, pilots, delayMs } = this.#believed(estimator, job, judgement, end.runsMs);
+        const { estimate, pilots, delayMs } = this.#believed(estimator, job, prediction, end.runsMs);
         const estimateMs = estimate?.meanMs;
         score.add({ trueMeanMs, tasks: end.runsMs.length, estimateMs, pilots, delayMs, seenBefore });
       }
-      estimator.learn({ job, judgement, long: trueMeanMs >= this.#cutoffMs, ...end });
+      estimator.learn({ job, prediction, long: trueMeanMs >= this.#cutoffMs, ...end });
     });
   }
 
@@ -104,13 +104,13 @@ export class Scoreboard {
   #believed(
     estimator: Guarded,
     job: ArrivingJob,
-    judgement: Judgement,
+    prediction: Prediction,
     runsMs: ArrayLike<Millis>,
   ): { readonly estimate: Estimate | undefined; readonly pilots: number; readonly delayMs: Millis } {
-    if (judgement.kind === 'estimate') return { estimate: judgement.estimate, pilots: 0, delayMs: 0 };
-    if (judgement.kind !== 'sample') return { estimate: undefined, pilots: 0, delayMs: 0 };
-    const pilotsMs = this.#draw(runsMs, judgement.pilots);
-    const played = playPilots(estimator, job, judgement, pilotsMs, this.#cutoffMs);
+    if (prediction.kind === 'estimate') return { estimate: prediction.estimate, pilots: 0, delayMs: 0 };
+    if (prediction.kind !== 'sample') return { estimate: undefined, pilots: 0, delayMs: 0 };
+    const pilotsMs = this.#draw(runsMs, prediction.pilots);
+    const played = playPilots(estimator, job, prediction, pilotsMs, this.#cutoffMs);
     return { estimate: played?.estimate, pilots: pilotsMs.length, delayMs: played?.delayMs ?? 0 };
   }
 
@@ -135,6 +135,6 @@ export class Scoreboard {
 interface Underway {
   readonly job: ArrivingJob;
   readonly seenBefore: number | undefined;
-  /** Judgements by shadow estimator. */
-  readonly judgements: readonly Judgement[];
+  /** Predictions by shadow estimator. */
+  readonly predictions: readonly Prediction[];
 }

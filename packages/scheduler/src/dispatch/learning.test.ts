@@ -24,7 +24,7 @@ function endedJob(...runMs: number[]): Job {
   return {
     arriving,
     spec: {},
-    judgement: { kind: 'unknown' },
+    prediction: { kind: 'unknown' },
     isUndecided: false,
     counts: { completed: runMs.length, total: runMs.length },
     taskCount: runMs.length,
@@ -53,9 +53,9 @@ describe('a scheduler’s history of run times', () => {
     expect(Object.keys(estimatorStates!)).toEqual(['history']);
     expect(first.takeEstimatorStates()).toBeUndefined();
     const next = samplerOf(JSON.parse(JSON.stringify(estimatorStates)));
-    expect(next.judge(arriving)).toEqual({ kind: 'unknown' });
+    expect(next.predict(arriving)).toEqual({ kind: 'unknown' });
     next.adopt(HISTORY);
-    expect(next.judge(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
+    expect(next.predict(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
   });
 
   test('is updated after the end is journaled, so that nothing waits for it', () => {
@@ -78,7 +78,7 @@ describe('a scheduler’s history of run times', () => {
     sampler.learn(endedJob(5_000));
     expect(Object.keys(sampler.takeEstimatorStates()!).sort()).toEqual(['history', 'pilot']);
     sampler.adopt(HISTORY);
-    expect(sampler.judge(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
+    expect(sampler.predict(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
   });
 
   test('applies to existing jobs if central plans by it', () => {
@@ -86,8 +86,8 @@ describe('a scheduler’s history of run times', () => {
     sampler.adopt({ ...HISTORY, preset: { ...HISTORY.preset, declares: true, byClass: false } });
     for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs));
     const decided: object[] = [];
-    const judgement = { kind: 'unknown' };
-    const job = { arriving, judgement, classifiedBy: 'given', redecide: (to: object) => decided.push(to) };
+    const prediction = { kind: 'unknown' };
+    const job = { arriving, prediction, classifiedBy: 'given', redecide: (to: object) => decided.push(to) };
     sampler.resume({ ...job, believedMs: 0 } as unknown as Job, 10_000);
     sampler.resume({ ...job, believedMs: 7 } as unknown as Job, 10_000);
     expect(decided).toMatchObject([{ estimateMs: 5_000, distribution: [{ p: 0.5 }, { p: 0.5 }] }]);
@@ -98,8 +98,8 @@ describe('a scheduler’s history of run times', () => {
       const sampler = samplerOf();
       sampler.adopt({ ...HISTORY, cutoffMs, preset: { ...HISTORY.preset, ...preset } });
       for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs));
-      const judgement = sampler.judge({ ...arriving, hasDeadline });
-      return judgement.kind === 'estimate' && judgement.estimate.distribution?.length;
+      const prediction = sampler.predict({ ...arriving, hasDeadline });
+      return prediction.kind === 'estimate' && prediction.estimate.distribution?.length;
     };
     const byClass = { declares: true, byClass: true };
     expect(distributionOf({ declares: false, byClass: false }, 1_000, true)).toBeUndefined();
@@ -193,6 +193,6 @@ describe('a scheduler’s history of run times', () => {
     const sampler = samplerOf({ history: { schema: 'goshawk.history/9', values: [] } }, refused);
     sampler.adopt(HISTORY);
     expect(refused).toEqual([expect.stringContaining('history: the history was saved by a newer version')]);
-    expect(sampler.judge(arriving)).toEqual({ kind: 'unknown' });
+    expect(sampler.predict(arriving)).toEqual({ kind: 'unknown' });
   });
 });

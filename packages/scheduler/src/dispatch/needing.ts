@@ -293,7 +293,7 @@ function tasksInNeed(job: Job, batch: Batch): number {
 }
 
 function partOf(job: Job, batch: Batch): BatchPart {
-  if (job.judgement.kind === 'thin') return 'thin';
+  if (job.prediction.kind === 'thin') return 'thin';
   if (!job.isUndecided) return 'judged';
   return batch === job.sample?.pilots ? 'pilots' : 'early';
 }

@@ -12,8 +12,8 @@ import {
   type Estimate,
   type Estimator,
   Guarded,
-  type Judgement,
   makeEstimator,
+  type Prediction,
   type SamplePlan,
   type Verdict,
 } from '@goshawk/predictor';
@@ -79,15 +79,15 @@ export class Sampler {
    * Returns the estimator's answer about an arriving job. Gangs get no pilots because their tasks start together, open
    * jobs because their tasks are not known yet, and retries because they may have too few.
    */
-  judge(
+  predict(
     arriving: ArrivingJob,
     spec: Partial<Pick<JobSpec, 'openMs' | 'stages' | 'retryOf'>> = {},
-  ): Judgement {
-    const judgement = this.#estimator?.judge(arriving) ?? { kind: 'unknown' };
+  ): Prediction {
+    const prediction = this.#estimator?.predict(arriving) ?? { kind: 'unknown' };
     const { openMs, stages = [], retryOf } = spec;
     const mayWait = openMs === undefined && retryOf === undefined;
     const hasPilots = mayWait && !hasGangs({ stages }) && !this.#policy?.preset.gangs;
-    return hasPilots ? judgement : withoutPilots(judgement);
+    return hasPilots ? prediction : withoutPilots(prediction);
   }
 
   /** Samples a job of an earlier incarnation that has no class yet. Tasks that have ended count as pilots. */
@@ -95,8 +95,8 @@ export class Sampler {
     this.#estimateRestored(job);
     if (job.isAwaiting) return;
     if (job.classifiedBy !== UNDECIDED || job.sample !== undefined || job.cancelling || job.hasEnded) return;
-    if (job.judgement.kind !== 'sample') return;
-    this.start(job, job.judgement);
+    if (job.prediction.kind !== 'sample') return;
+    this.start(job, job.prediction);
     this.look(job, now);
   }
 
@@ -105,10 +105,10 @@ export class Sampler {
    * would count as no work and go first.
    */
   #estimateRestored(job: Job): void {
-    if (job.judgement.kind !== 'unknown') return;
-    job.judgement = this.judge(job.arriving, job.spec);
-    if (job.judgement.kind === 'unknown' || job.believedMs > 0) return;
-    const { estimateMs, guessMs, distribution } = decide(job.judgement, this.#policy!);
+    if (job.prediction.kind !== 'unknown') return;
+    job.prediction = this.predict(job.arriving, job.spec);
+    if (job.prediction.kind === 'unknown' || job.believedMs > 0) return;
+    const { estimateMs, guessMs, distribution } = decide(job.prediction, this.#policy!);
     job.redecide({ estimateMs, guessMs, distribution });
   }
 
@@ -184,7 +184,7 @@ export class Sampler {
     this.#hasLearned = true;
     this.#estimator!.learn({
       job: job.arriving,
-      judgement: job.judgement,
+      prediction: job.prediction,
       completed: isCompleted,
       long: runsMs.length > 0 && sum / runsMs.length >= this.#policy.cutoffMs,
       runtimeMs: job.endedAt! - job.arrivedAt,
@@ -233,9 +233,9 @@ export class Sampler {
 const NO_RUNS = new Float64Array(0);
 
 /** Uses the estimator's guess instead of pilots. */
-function withoutPilots(judgement: Judgement): Judgement {
-  if (judgement.kind !== 'sample' && judgement.kind !== 'thin') return judgement;
-  const { guess, note } = judgement;
+function withoutPilots(prediction: Prediction): Prediction {
+  if (prediction.kind !== 'sample' && prediction.kind !== 'thin') return prediction;
+  const { guess, note } = prediction;
   return guess === undefined ? { kind: 'unknown', note } : { kind: 'estimate', estimate: guess, note };
 }
 

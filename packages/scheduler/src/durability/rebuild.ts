@@ -95,7 +95,7 @@ class Rebuild {
       spec,
       project,
       arriving: arrivingJobOf(spec, accepted.at, context.hasPrivateNames),
-      judgement: { kind: 'unknown' },
+      prediction: { kind: 'unknown' },
       decision: {
         class: jobClass,
         by,

@@ -1,5 +1,5 @@
 import type { JobClass, Lane, Millis, PolicySettings, Preset, Route, Segment } from '@goshawk/core';
-import type { Estimate, Judgement } from '@goshawk/predictor';
+import type { Estimate, Prediction } from '@goshawk/predictor';
 
 /** Basis of a job's class while its pilots run. */
 export const UNDECIDED = 'pilots, not yet';
@@ -27,7 +27,7 @@ export interface Decision {
  * and so does one with too few tasks to sample, which goes first (SLearn §5.1.2). A job to be sampled has no class
  * yet, and its pilots are handled like short tasks.
  */
-export function decide(judgement: Judgement, policy: PolicySettings): Decision {
+export function decide(prediction: Prediction, policy: PolicySettings): Decision {
   const undecided: Decision = {
     class: 'short',
     by: 'default (no estimate)',
@@ -36,14 +36,14 @@ export function decide(judgement: Judgement, policy: PolicySettings): Decision {
     route: policy.preset.short,
     lane: 'normal',
   };
-  switch (judgement.kind) {
+  switch (prediction.kind) {
     case 'estimate':
-      return decideBy(judgement.estimate, policy);
+      return decideBy(prediction.estimate, policy);
     case 'thin':
       return {
         ...undecided,
         by: `fewer than ${policy.thinLimit} tasks`,
-        guessMs: judgement.guess?.meanMs,
+        guessMs: prediction.guess?.meanMs,
         route: pilotRoute(policy.preset),
         lane: 'express',
       };
@@ -51,8 +51,8 @@ export function decide(judgement: Judgement, policy: PolicySettings): Decision {
       return {
         ...undecided,
         by: UNDECIDED,
-        guessMs: judgement.guess?.meanMs,
-        stagesMs: judgement.guess?.stagesMs,
+        guessMs: prediction.guess?.meanMs,
+        stagesMs: prediction.guess?.stagesMs,
         route: pilotRoute(policy.preset),
       };
     case 'unknown':

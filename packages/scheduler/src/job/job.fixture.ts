@@ -20,7 +20,7 @@ export function jobOf(
     key,
     spec,
     arriving: arrivingJobOf(spec, 0, false),
-    judgement: { kind: 'unknown' },
+    prediction: { kind: 'unknown' },
     decision: {
       class: jobClass,
       by: 'given',

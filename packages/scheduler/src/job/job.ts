@@ -19,7 +19,7 @@ import {
   type TaskIndex,
   type TaskRange,
 } from '@goshawk/core';
-import type { ArrivingJob, Estimate, Judgement } from '@goshawk/predictor';
+import type { ArrivingJob, Estimate, Prediction } from '@goshawk/predictor';
 import { type AttemptEnd, AttemptHistory } from './attempt-history.js';
 import type { Batch, Stage } from './batch.js';
 import type { Decision } from './classify.js';
@@ -50,8 +50,8 @@ export class Job {
   /** The user's project when it was accepted. */
   readonly project: string | undefined;
   readonly arriving: ArrivingJob;
-  /** Judgement at arrival, or at a restart of the owner. */
-  judgement: Judgement;
+  /** Prediction at arrival, or at a restart of the owner. */
+  prediction: Prediction;
   readonly acceptedAt: Millis;
   priority: Priority;
   /** undefined: it was never on hold. */
@@ -121,7 +121,7 @@ export class Job {
     spec: JobSpec;
     project?: string | undefined;
     arriving: ArrivingJob;
-    judgement: Judgement;
+    prediction: Prediction;
     decision: Decision;
     acceptedAt: Millis;
     hold?: Hold | undefined;
@@ -132,7 +132,7 @@ export class Job {
     this.spec = fields.spec;
     this.project = fields.project;
     this.arriving = fields.arriving;
-    this.judgement = fields.judgement;
+    this.prediction = fields.prediction;
     this.#decision = fields.decision;
     this.acceptedAt = fields.acceptedAt;
     this.arrivedAt = fields.acceptedAt;

@@ -45,15 +45,15 @@ export class Intake {
     if (known !== undefined) return known;
     const { wallOffsetMs, hasPrivateNames = false } = this.#s.config;
     const arriving = arrivingJobOf(spec, now + wallOffsetMs, hasPrivateNames);
-    const judgement = this.#sampler.judge(arriving, spec);
+    const prediction = this.#sampler.predict(arriving, spec);
     const { number, id } = jobs.nextName();
-    const decision = decide(judgement, cluster.policy);
+    const decision = decide(prediction, cluster.policy);
     const hold = holdOf(spec, now, now + this.#s.config.wallOffsetMs);
     const project = this.#s.quotas.projectOf(spec.user);
-    const about = { number, id, key, spec, project, arriving, judgement, decision };
+    const about = { number, id, key, spec, project, arriving, prediction, decision };
     const job = new Job({ ...about, acceptedAt: now, hold });
     job.history.shareCrashes(this.#s.crashes.known(() => job.history.program));
-    if (judgement.kind === 'sample') this.#sampler.start(job, judgement);
+    if (prediction.kind === 'sample') this.#sampler.start(job, prediction);
     job.lastSeenAt = now;
     // First, because a record that cannot be encoded throws, and the job must then not exist.
     ledger.accepted(job, now);

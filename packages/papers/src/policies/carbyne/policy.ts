@@ -2,10 +2,10 @@ import type { Millis } from '@goshawk/core';
 import { invariant } from '@goshawk/core';
 import type {
   CentralPolicy,
+  ClusterChange,
   ClusterView,
   Draft,
   JobView,
-  News,
   PolicyContext,
   PolicyExplanation,
   PolicyShares,
@@ -48,32 +48,32 @@ export class CarbyneFamily implements CentralPolicy {
     if (rules.altruism !== undefined) this.#altruism = new Altruism(rules.altruism, context);
   }
 
-  heard(news: readonly News[], now: Millis): void {
-    for (const each of news) this.#hear(each, now);
+  update(changes: readonly ClusterChange[], now: Millis): void {
+    for (const each of changes) this.#apply(each, now);
   }
 
-  #hear(news: News, now: Millis): void {
-    switch (news.kind) {
+  #apply(change: ClusterChange, now: Millis): void {
+    switch (change.kind) {
       case 'opened':
-        return this.#rooms.opened(news.worker);
+        return this.#rooms.opened(change.worker);
       case 'freed':
-        return this.#rooms.freed(news.worker);
+        return this.#rooms.freed(change.worker);
       case 'closed':
       case 'left':
-        return this.#rooms.closed(news.worker);
+        return this.#rooms.closed(change.worker);
       case 'found':
-        return this.#entered(news.run);
+        return this.#entered(change.run);
       case 'ended':
-        return this.#ended(news.run, news.how, now);
+        return this.#ended(change.run, change.how, now);
       case 'arrived':
       case 'changed':
-        this.#job(news.job).isChanged = true;
+        this.#job(change.job).isChanged = true;
         return;
       case 'waiting':
-        return this.#nowWaiting(news.stage);
+        return this.#nowWaiting(change.stage);
       case 'gone':
-        for (const stage of this.#job(news.job).stages) this.#waiting.delete(stage);
-        this.#jobs.delete(news.job);
+        for (const stage of this.#job(change.job).stages) this.#waiting.delete(stage);
+        this.#jobs.delete(change.job);
         return;
       case 'solved':
         return;

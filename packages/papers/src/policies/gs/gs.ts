@@ -1,9 +1,9 @@
 import type { Millis } from '@goshawk/core';
 import type {
   CentralPolicy,
+  ClusterChange,
   ClusterView,
   Draft,
-  News,
   PolicyContext,
   PolicyModule,
   RunView,
@@ -80,8 +80,8 @@ class Gs implements CentralPolicy {
     this.#running = this.#queues.map(() => 0);
   }
 
-  heard(news: readonly News[], now: Millis): void {
-    for (const each of news) {
+  update(changes: readonly ClusterChange[], now: Millis): void {
+    for (const each of changes) {
       switch (each.kind) {
         case 'opened':
         case 'closed':

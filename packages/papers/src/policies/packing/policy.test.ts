@@ -37,7 +37,7 @@ class Cluster {
 
   /** @returns address of the worker and number of the job of each start */
   turn(): (readonly [worker: number, job: number])[] {
-    this.policy.heard(this.books.takeNews());
+    this.policy.update(this.books.takeChanges());
     const draft = new BookedDraft(this.books, 1, this.now);
     this.policy.plan(this.books, draft, this.now);
     this.againAt = draft.againAt;

@@ -1,10 +1,10 @@
 import { type Attributes, formatAttributes, invariant, type Millis, sumOf } from '@goshawk/core';
 import type {
   CentralPolicy,
+  ClusterChange,
   ClusterView,
   Draft,
   JobView,
-  News,
   PolicyExplanation,
   PolicyModule,
   RunEnd,
@@ -102,8 +102,8 @@ export class PackingPolicy implements CentralPolicy {
     this.#packer = this.#makePacker();
   }
 
-  heard(news: readonly News[]): void {
-    for (const each of news) this.#hear(each);
+  update(changes: readonly ClusterChange[]): void {
+    for (const each of changes) this.#apply(each);
   }
 
   plan(_cluster: ClusterView, draft: Draft, now: Millis): void {
@@ -162,37 +162,37 @@ export class PackingPolicy implements CentralPolicy {
 
   // ---- changes
 
-  #hear(news: News): void {
-    switch (news.kind) {
+  #apply(change: ClusterChange): void {
+    switch (change.kind) {
       case 'opened':
-        this.#count(news.worker, 1);
-        if (this.#families.classOf(news.worker) === undefined) this.#isStale = true;
-        this.#workers[news.worker.id] = news.worker;
-        return this.#packer.open(news.worker.id);
+        this.#count(change.worker, 1);
+        if (this.#families.classOf(change.worker) === undefined) this.#isStale = true;
+        this.#workers[change.worker.id] = change.worker;
+        return this.#packer.open(change.worker.id);
       case 'closed':
-        this.#count(news.worker, -1);
-        return this.#packer.close(news.worker.id);
+        this.#count(change.worker, -1);
+        return this.#packer.close(change.worker.id);
       case 'freed':
-        if (news.worker.open) this.#packer.free(news.worker.id);
+        if (change.worker.open) this.#packer.free(change.worker.id);
         return;
       case 'shrank':
-        return this.#packer.shrank(news.worker.id);
+        return this.#packer.shrank(change.worker.id);
       case 'began':
-        return this.#packer.shrank(news.run.worker.id);
+        return this.#packer.shrank(change.run.worker.id);
       case 'left':
-        this.#workers[news.worker.id] = undefined;
+        this.#workers[change.worker.id] = undefined;
         return;
       case 'found':
-        return this.#found(news.run);
+        return this.#found(change.run);
       case 'ended':
-        return this.#ended(news.run, news.how);
+        return this.#ended(change.run, change.how);
       case 'waiting':
-        return this.#waits(news.stage);
+        return this.#waits(change.stage);
       case 'gone':
-        for (const entry of this.#entries.get(news.job)?.values() ?? [])
+        for (const entry of this.#entries.get(change.job)?.values() ?? [])
           this.#withdraw(entry, Number.POSITIVE_INFINITY);
-        for (const entry of this.#entries.get(news.job)?.values() ?? []) this.#declined.delete(entry);
-        this.#entries.delete(news.job);
+        for (const entry of this.#entries.get(change.job)?.values() ?? []) this.#declined.delete(entry);
+        this.#entries.delete(change.job);
         return;
       case 'arrived':
       case 'changed':

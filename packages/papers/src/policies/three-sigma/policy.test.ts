@@ -84,7 +84,7 @@ class Bench {
   turn(now: Millis): BookedDraft[] {
     const drafts: BookedDraft[] = [];
     do {
-      this.policy.heard(this.books.takeNews(), now);
+      this.policy.update(this.books.takeChanges(), now);
       const draft = new BookedDraft(this.books, this.#solves, now);
       this.policy.plan(this.books, draft, now);
       drafts.push(draft);
@@ -98,7 +98,7 @@ class Bench {
       const solution = solve(problem.model as Program);
       if (this.#hasSolver)
         this.books.solved({ kind: 'solved', id, answer: { kind: 'solution', version: 0, solution } });
-    } while (this.books.hasNews);
+    } while (this.books.hasChanges);
     this.books.checkInvariants();
     return drafts;
   }
@@ -200,7 +200,7 @@ test('without an answer the greedy plan starts after a cycle, and is counted', (
   expect(drafts.at(-1)!.againAt).toBe(CYCLE);
   bench.turn(CYCLE);
   expect(gang.running).toBe(2);
-  expect((bench.policy as ThreeSigma).tally.greedy).toBe(1);
+  expect((bench.policy as ThreeSigma).counters.greedy).toBe(1);
 });
 
 test('a late answer is refused', () => {
@@ -212,14 +212,14 @@ test('a late answer is refused', () => {
   const answer = { kind: 'solution' as const, version: 0, solution };
   bench.books.solved({ kind: 'solved', id: draft!.problem!.id, answer });
   bench.turn(CYCLE + 1);
-  expect((bench.policy as ThreeSigma).tally.stale).toBe(1);
+  expect((bench.policy as ThreeSigma).counters.stale).toBe(1);
 });
 
 test('a cluster without workers plans nothing', () => {
   const bench = new Bench('3sigma-sched', { racks: [] });
   bench.job(2, 10_000, 0);
   bench.turn(0);
-  expect((bench.policy as ThreeSigma).tally.cycles).toBe(0);
+  expect((bench.policy as ThreeSigma).counters.cycles).toBe(0);
 });
 
 test.each(['', '5,10', '0,10,10', '0,x', '0,Infinity'])('"%s" is not a grid', (text) => {

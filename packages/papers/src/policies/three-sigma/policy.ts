@@ -1,9 +1,9 @@
 import { formatAttributes, InputError, type Millis, sumOf } from '@goshawk/core';
 import type {
   CentralPolicy,
+  ClusterChange,
   ClusterView,
   Draft,
-  News,
   PolicyExplanation,
   RunView,
   SolverAnswer,
@@ -38,7 +38,7 @@ const ROUNDS_MAX = 3;
 const NO_MORE_UNIONS: readonly PartitionSet[] = new Array<PartitionSet>(ROUNDS_MAX).fill(0n);
 
 /** Statistics of planning. */
-export interface ThreeSigmaTally extends Record<string, number> {
+export interface ThreeSigmaCounters extends Record<string, number> {
   cycles: number;
   /** Plans made without an answer of the solver. */
   greedy: number;
@@ -85,7 +85,7 @@ interface Planned {
  * carried out. All jobs are gangs.
  */
 export class ThreeSigma implements CentralPolicy {
-  readonly tally: ThreeSigmaTally = { cycles: 0, greedy: 0, seeds: 0, stale: 0, refused: 0 };
+  readonly counters: ThreeSigmaCounters = { cycles: 0, greedy: 0, seeds: 0, stale: 0, refused: 0 };
   readonly #options: ThreeSigmaOptions;
   readonly #grid: readonly Millis[];
   readonly #gangs: Gangs;
@@ -103,8 +103,8 @@ export class ThreeSigma implements CentralPolicy {
     this.#gangs = new Gangs(options, beliefs);
   }
 
-  heard(news: readonly News[]): void {
-    for (const each of news) {
+  update(changes: readonly ClusterChange[]): void {
+    for (const each of changes) {
       if (each.kind === 'solved') {
         this.#answer = each;
         continue;
@@ -184,7 +184,7 @@ export class ThreeSigma implements CentralPolicy {
     const pending = [...urgent, ...bestEffort];
     const groups = groupWorkers(cluster, pending);
     if (groups.length === 0) return;
-    this.tally.cycles++;
+    this.counters.cycles++;
     const running = runningStages(cluster.jobs);
     const problem = this.#problemOf(pending, running, groups, now);
     this.#solve({ askedAt: now, problem, groups, pending, running, unions: [] }, draft, cluster.version);
@@ -259,7 +259,7 @@ export class ThreeSigma implements CentralPolicy {
     const question = this.#question;
     this.#answer = undefined;
     if (question?.id !== id) {
-      this.tally.stale++;
+      this.counters.stale++;
       return;
     }
     this.#question = undefined;
@@ -272,7 +272,7 @@ export class ThreeSigma implements CentralPolicy {
     const question = this.#question;
     if (question === undefined || now < question.askedAt + this.#options.cycleMs) return;
     this.#question = undefined;
-    this.tally.greedy++;
+    this.counters.greedy++;
     // Missing rows stay missing, because it will not be solved again.
     const plan = this.#planOf({ ...question, unions: NO_MORE_UNIONS }, question.seed, draft, 0);
     if (plan !== undefined) this.#carryOut(question, plan, draft, now);
@@ -280,14 +280,14 @@ export class ThreeSigma implements CentralPolicy {
 
   #valuesOf({ formulated, seed }: Question, answer: SolverAnswer): Float64Array {
     if (answer.kind === 'none') {
-      this.tally.greedy++;
+      this.counters.greedy++;
       return seed;
     }
     const { values } = answer.solution as ProgramSolution;
     const { program } = formulated;
     if (values.length === program.columns && objectiveOf(program, values) >= objectiveOf(program, seed))
       return values;
-    this.tally.seeds++;
+    this.counters.seeds++;
     return seed;
   }
 
@@ -333,7 +333,7 @@ export class ThreeSigma implements CentralPolicy {
     const ends = new Set(plan.preempts.flatMap((index) => running[index]!.runs));
     const planned = this.#awaited.length;
     this.#awaited = this.#awaited.filter((awaited) => ends.size > 0 && fitsAfter(awaited, ends));
-    this.tally.refused += planned - this.#awaited.length;
+    this.counters.refused += planned - this.#awaited.length;
     const places = new Set(this.#awaited.flatMap(({ shares }) => shares.flatMap(([{ workers }]) => workers)));
     for (const run of ends) if (places.has(run.worker)) draft.preempt(run);
     if (this.#awaited.length > 0) draft.again(now + this.#options.cycleMs);

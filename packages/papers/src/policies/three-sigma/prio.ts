@@ -1,9 +1,9 @@
 import type { Millis } from '@goshawk/core';
 import type {
   CentralPolicy,
+  ClusterChange,
   ClusterView,
   Draft,
-  News,
   RunView,
   StageView,
   WorkerView,
@@ -36,8 +36,8 @@ export class Prio implements CentralPolicy {
     this.#options = options;
   }
 
-  heard(news: readonly News[]): void {
-    this.#hasChanged ||= news.length > 0;
+  update(changes: readonly ClusterChange[]): void {
+    this.#hasChanged ||= changes.length > 0;
   }
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
