@@ -8,14 +8,16 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Payload } from '@goshawk/core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Executors } from './executors.js';
 import { Isolation, type IsolationOptions } from './isolation.js';
 import { outcomeOf, record } from './recording.fixture.js';
@@ -28,6 +30,7 @@ const missing = !isRoot
   : ['useradd', 'setpriv', 'bwrap'].find((name) => !has(name));
 const [MALLORY, VICTIM, GROUP] = [`ghm${process.pid}`, `ghv${process.pid}`, `ghg${process.pid}`];
 const WAIT = { timeout: 30_000 };
+const PLAIN = { outputBytesMax: 1_000, hasStdin: false };
 
 const WORK = `
   import { writeSync } from 'node:fs';
@@ -395,6 +398,88 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
     expect(rest).toEqual([]);
     const { outcome } = await outcomeOf(runs, { exec: ['ls'], cwd: join(folder, 'data') }, { user: MALLORY });
     expect(outcome).toMatchObject({ error: { code: 'not-allowed' } });
+  });
+
+  describe('a sandbox whose folder contains the folder of a worker', () => {
+    let project = '';
+    let made: Executors;
+    let isolation: Isolation;
+
+    beforeEach(() => {
+      const { uid, gid } = statSync(homes[MALLORY]!);
+      project = mkdtempSync(join(folder, 'project-'));
+      for (const path of ['', 'run', 'run/deep', 'run/deep/data', 'src'].map((name) => join(project, name))) {
+        mkdirSync(path, { recursive: true });
+        chownSync(path, uid, gid);
+        chmodSync(path, 0o755);
+      }
+      writeFileSync(join(project, 'run/deep/data/key'), 'the key');
+      chmodSync(join(project, 'run/deep/data/key'), 0o644);
+      const dataFolder = join(folder, 'data');
+      isolation = new Isolation({
+        runAs: 'sandbox',
+        hasKeys: true,
+        hidden: [join(project, 'run/deep/data')],
+      });
+      made = new Executors({ dataFolder, isolation, environment: { PATH: process.env.PATH } });
+      opened.push(made);
+    });
+
+    const outputIn = async (cwd: string, script: string) => {
+      const { outcome, sink } = await outcomeOf(made, sh(script, { cwd }), { user: MALLORY });
+      return { outcome, text: sink.text('stdout') };
+    };
+
+    it('prevents tasks from renaming the folder and its parents', async () => {
+      const { text } = await outputIn(
+        project,
+        'mv run/deep/data run/deep/x; mv run/deep run/x; mv run x; mv src lib; ls; find . -name key',
+      );
+      expect(text.trim().split('\n')).toEqual(['lib', 'run']);
+      const later = await outputIn(project, 'touch run/mine run/deep/mine; find . -name key; ls run');
+      expect(later.text.trim().split('\n')).toEqual(['deep', 'mine']);
+    });
+
+    it('refuses tasks once the hidden folder has been moved', async () => {
+      renameSync(join(project, 'run'), join(project, 'moved'));
+      const { outcome } = await outputIn(project, 'cat moved/deep/data/key');
+      expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'not-allowed' } });
+    });
+
+    it('hides the folder under all names of the mounted folder', async () => {
+      const link = join(folder, 'link');
+      symlinkSync(project, link);
+      try {
+        const payload = { cwd: homes[MALLORY]!, env: { GOSHAWK_FOLDERS: link } };
+        const script = `ls ${link}; cat ${link}/run/deep/data/key`;
+        const { sink } = await outcomeOf(made, sh(script, payload), { user: MALLORY });
+        expect(sink.text('stdout')).toBe('run\nsrc\n');
+        expect((await outputIn(link, script)).text).toBe('run\nsrc\n');
+      } finally {
+        rmSync(link);
+      }
+    });
+
+    it.each(['src', 'lib'])('does not run when %s was replaced by a link before it was mounted', (name) => {
+      mkdirSync(join(project, 'lib'));
+      const env = name === 'lib' ? { GOSHAWK_FOLDERS: join(project, 'lib') } : {};
+      const args = [join(project, name, 'key')];
+      const order = { command: '/bin/cat', args, cwd: join(project, 'src'), env, ...PLAIN };
+      const started = isolation.isolate(order, { user: MALLORY }, {});
+      if ('kind' in started) throw new Error(started.error.message);
+      const { uid, gid } = statSync(homes[MALLORY]!);
+      const secret = join(project, 'run/deep/data');
+      renameSync(join(project, name), join(project, 'aside'));
+      symlinkSync(secret, join(project, name));
+      const { status, stdout, stderr } = spawnSync(started.command, started.args, {
+        encoding: 'utf8',
+        env: started.env,
+        uid,
+        gid,
+      });
+      expect([status, stdout]).toEqual([126, '']);
+      expect(stderr).toContain('was replaced while it was mounted');
+    });
   });
 
   it('a sandbox without a network reaches nothing but itself', async () => {

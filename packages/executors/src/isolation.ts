@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import {
+  chownSync,
+  closeSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { InputError } from '@goshawk/core';
 import { type FailedOutcome, failed, type RunOrder } from './contract.js';
@@ -42,6 +52,26 @@ interface IsolatedRun extends Pick<RunOrder, 'user' | 'folder'> {
   readonly needs?: readonly string[];
 }
 
+/** A file or folder of the machine that a sandbox shows. */
+interface Mount {
+  readonly source: string;
+  readonly target: string;
+  /** Device and inode of the source when it was checked. */
+  readonly identity: string;
+}
+
+/** The options of bwrap for a sandbox, and the mounts that it verifies from inside. */
+interface View {
+  readonly options: readonly string[];
+  readonly mounts: readonly Mount[];
+}
+
+interface Hidden {
+  readonly path: string;
+  /** Real path when it last existed. */
+  real: string | undefined;
+}
+
 /** Lower uids are system accounts (UID_MIN of login.defs). */
 const UID_MIN = 1_000;
 const TMP_BYTES = 1024 * 1024 * 1024;
@@ -58,6 +88,8 @@ const NOBODY: Account = {
 };
 /** Variable of a job with folders that its tasks may read in a sandbox, separated by colons. */
 const FOLDERS = 'GOSHAWK_FOLDERS';
+/** Flag of open(2) on Linux for a descriptor that only names a file; Node.js has no constant. */
+const O_PATH = 0o10000000;
 /** Maximum number of these folders: computing their mounts blocks all workers of the process for quadratic time. */
 const FOLDERS_MAX = 256;
 /** Prefix of a task's variables until the switch to the task's account: LD_PRELOAD must not affect programs that run as root. */
@@ -94,13 +126,25 @@ const SCRIPT = [
   'exec "$@"',
 ].join('\n');
 
+/**
+ * Runs first in a sandbox: exits if a mount shows another file than the checked one, because another task can replace a folder by a
+ * link before bwrap mounts it. Arguments: program, number of mounts, expected identities, and paths.
+ */
+const VERIFY = [
+  'p=$1 n=$2 x=$3 i=1 q=; shift 3',
+  'while [ $i -le $n ]; do q="$q \\"\\$"{$i}\\"; i=$((i + 1)); done',
+  '[ $n = 0 ] || if eval "f=\\$(\\"\\$p\\" -c %d:%i -- $q)" && [ "$f" = "$x" ]; then shift $n; else',
+  'echo "a folder of the task was replaced while it was mounted" >&2; exit 126; fi',
+].join('\n');
+
 /** Runs each command under its user's account, in a sandbox, or both. */
 export class Isolation {
   readonly #options: IsolationOptions;
   readonly #isRoot = process.getuid?.() === 0;
   readonly #setpriv: string | undefined;
   readonly #bwrap: string | undefined;
-  readonly #hidden: readonly string[];
+  readonly #stat: string | undefined;
+  readonly #hidden: readonly Hidden[];
   readonly #accounts = new Map<string, { readonly at: number; readonly found: Account | undefined }>();
 
   /** @throws InputError, in one line, if this machine or process cannot isolate tasks */
@@ -108,7 +152,8 @@ export class Isolation {
     this.#options = options;
     this.#setpriv = programOf('setpriv');
     this.#bwrap = programOf('bwrap');
-    this.#hidden = [...options.hidden, ...SECRETS].flatMap((path) => realPathOf(path) ?? []);
+    this.#stat = programOf('stat');
+    this.#hidden = [...options.hidden, ...SECRETS].map((path) => ({ path, real: realPathOf(path) }));
     if (this.#isRoot && this.#setpriv === undefined)
       throw unable('setpriv is not installed', 'install util-linux');
     if (options.runAs === 'user') {
@@ -128,6 +173,7 @@ export class Isolation {
       return;
     }
     if (this.#bwrap === undefined) throw unable('bwrap is not installed', 'install bubblewrap');
+    if (this.#stat === undefined) throw unable('stat is not installed', 'install coreutils');
     this.#trySandbox();
   }
 
@@ -171,13 +217,15 @@ export class Isolation {
         `${FOLDERS} lists ${named.length} folders, and at most ${FOLDERS_MAX} are allowed`,
       );
     const view =
-      this.#options.runAs === 'sandbox' ? this.#view(folder, exchanged, [...needs, ...reads, ...named]) : [];
-    if ('kind' in view) return view;
+      this.#options.runAs === 'sandbox'
+        ? this.#view(folder, exchanged, [...needs, ...reads, ...named])
+        : undefined;
+    if (view !== undefined && 'kind' in view) return view;
     const { stdout = '', stderr = '' } = order.files ?? {};
     const command = [
       ...(account === undefined || ids !== undefined ? [] : this.#becoming(account)),
-      ...view,
-      ...['/bin/sh', '-c', SCRIPT, '/bin/sh', variables.map(([name]) => name).join(' ')],
+      ...(view === undefined ? ['/bin/sh', '-c', SCRIPT, '/bin/sh'] : this.#verified(view)),
+      variables.map(([name]) => name).join(' '),
       ...[folder, stdout, stderr, order.command, ...order.args],
     ];
     const { files: _, ...rest } = order;
@@ -225,18 +273,51 @@ export class Isolation {
     ];
   }
 
-  /** Returns bwrap options that show the system (read-only), the task’s inputs and folder, and private /tmp, /dev, /proc. */
-  #view(folder: string, exchanged?: string, reads: readonly string[] = []): string[] | FailedOutcome {
-    const found = realPathOf(folder);
-    const real = found ?? resolve(folder);
-    const inHidden = this.#hidden.find((path) => isWithin(real, path));
-    if (inHidden !== undefined)
-      return failed('not-allowed', `the folder "${folder}" is not accessible to tasks on this worker`);
-    const folders = mayMount(real) && found !== undefined ? [found] : [];
-    const bound = exchanged === undefined ? folders : [...folders, exchanged];
-    const readable = this.#readable(reads, bound);
-    const shown = [...bound, ...SYSTEM, ...readable.map(([path]) => path)];
+  /** Starts a sandbox that verifies its mounts and then runs `SCRIPT`, whose arguments follow. */
+  #verified({ options, mounts }: View): string[] {
     return [
+      ...options,
+      ...['/bin/sh', '-c', `${VERIFY}\n${SCRIPT}`, '/bin/sh', this.#stat!, `${mounts.length}`],
+      mounts.map(({ identity }) => identity).join('\n'),
+      ...mounts.map(({ target }) => target),
+    ];
+  }
+
+  /** Returns bwrap options that show the system (read-only), the task’s inputs and folder, and private /tmp, /dev, /proc. */
+  #view(folder: string, exchanged?: string, reads: readonly string[] = []): View | FailedOutcome {
+    const found = identified(folder);
+    const real = found?.real ?? resolve(folder);
+    const hidden = this.#hiddenPaths();
+    if (hidden.some((path) => isWithin(real, path)))
+      return failed('not-allowed', `the folder "${folder}" is not accessible to tasks on this worker`);
+    const writable =
+      found === undefined || !mayMount(real)
+        ? []
+        : // A folder that is named through a link is mounted under that name too.
+          [...new Set([real, resolve(folder)])].map((target) => ({ ...found, source: real, target }));
+    // A task could have moved the hidden folder to where nothing hides it.
+    const isMissing = this.#hidden.some(
+      ({ path, real: last }) =>
+        last !== undefined &&
+        realPathOf(path) === undefined &&
+        writable.some(({ source }) => isWithin(last, source)),
+    );
+    if (isMissing)
+      return failed(
+        'not-allowed',
+        `a file or folder in "${folder}" that this worker must hide was moved or removed`,
+      );
+    const bound = [...writable.map(({ target }) => target), ...(exchanged === undefined ? [] : [exchanged])];
+    const readable = this.#readable(reads, bound, hidden);
+    const system = SYSTEM.map((path) => ({ source: path, target: path }));
+    // Mounting a folder onto itself prevents tasks from renaming it, and with it the hidden folder inside.
+    const fixed = writable.flatMap((mount) => parentsOf(hidden, mount));
+    const covered = [...system, ...readable, ...writable].flatMap(({ source, target }) =>
+      hidden
+        .filter((path) => isWithin(path, source))
+        .flatMap((path) => cover(path, join(target, path.slice(source.length)))),
+    );
+    const options = [
       ...[
         this.#bwrap!,
         '--unshare-user',
@@ -258,36 +339,51 @@ export class Isolation {
         '/run',
       ],
       ...SYSTEM.flatMap(systemFolder),
-      ...readable.flatMap((mount) => ['--ro-bind', ...mount]),
-      ...bound.flatMap((path) => ['--bind', path, path]),
-      // A folder that is named through a link is mounted under that name too.
-      ...(folders.length > 0 && resolve(folder) !== real ? ['--bind', real, resolve(folder)] : []),
-      ...this.#hidden.filter((path) => shown.some((folder) => isWithin(path, folder))).flatMap(covered),
+      ...readable.flatMap(({ source, target }) => ['--ro-bind', source, target]),
+      ...[...writable, ...fixed].flatMap(({ source, target }) => ['--bind', source, target]),
+      ...covered,
+      ...(exchanged === undefined ? [] : ['--bind', exchanged, exchanged]),
       ...['--remount-ro', '/', '--chdir', '/', '--'],
     ];
+    return { options, mounts: [...readable, ...writable, ...fixed] };
+  }
+
+  /** Real paths of what is hidden, now and when it last existed: a link may lead elsewhere by now. */
+  #hiddenPaths(): readonly string[] {
+    const paths = new Set<string>();
+    for (const hidden of this.#hidden) {
+      if (hidden.real !== undefined) paths.add(hidden.real);
+      const real = realPathOf(hidden.path);
+      if (real === undefined) continue;
+      paths.add(real);
+      hidden.real = real;
+    }
+    return [...paths];
   }
 
   /** Returns the mounts of what a task may read, by real path and name, without what it sees anyway. */
-  #readable(reads: readonly string[], bound: readonly string[]): [source: string, target: string][] {
-    const mounts: [string, string][] = [];
+  #readable(reads: readonly string[], bound: readonly string[], hidden: readonly string[]): Mount[] {
+    const mounts: Mount[] = [];
     // Parents first: a mount hides what is mounted below it.
     for (const path of [...new Set(reads)].sort()) {
-      const real = path.startsWith('/') ? realPathOf(path) : undefined;
-      if (real === undefined || !mayMount(real) || this.#hidden.some((hidden) => isWithin(real, hidden)))
+      const found = path.startsWith('/') ? identified(path) : undefined;
+      if (found === undefined || !mayMount(found.real) || hidden.some((each) => isWithin(found.real, each)))
         continue;
-      for (const target of new Set([real, resolve(path)])) {
-        const isShown = [...bound, ...mounts.map(([, at]) => at)].some((folder) => isWithin(target, folder));
-        if (!isShown) mounts.push([real, target]);
+      for (const target of new Set([found.real, resolve(path)])) {
+        const isShown = [...bound, ...mounts.map(({ target: at }) => at)].some((folder) =>
+          isWithin(target, folder),
+        );
+        if (!isShown) mounts.push({ ...found, source: found.real, target });
       }
     }
     return mounts;
   }
 
   #trySandbox(): void {
-    const view = this.#view('/') as string[];
+    const { options } = this.#view('/') as View;
     const [program, ...args] = [
       ...(this.#isRoot ? this.#becoming(NOBODY) : []),
-      ...view,
+      ...options,
       '/bin/sh',
       '-c',
       ':',
@@ -425,10 +521,39 @@ function systemFolder(path: string): string[] {
   }
 }
 
-function covered(path: string): string[] {
+/** Returns bwrap options that hide the file or folder `path`, shown at `target`. */
+function cover(path: string, target: string): string[] {
   try {
-    return lstatSync(path).isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
+    return lstatSync(path).isDirectory() ? ['--tmpfs', target] : ['--ro-bind', '/dev/null', target];
   } catch {
     return [];
+  }
+}
+
+/** Returns the folders between a mount and what is hidden in it, outermost first. */
+function parentsOf(hidden: readonly string[], { source, target }: Mount): Mount[] {
+  const parents = new Map<string, Mount>();
+  for (const path of hidden) {
+    if (!isWithin(path, source)) continue;
+    for (let at = dirname(path); at !== source && isWithin(at, source); at = dirname(at)) {
+      const found = identified(at);
+      if (found !== undefined)
+        parents.set(at, { ...found, source: at, target: join(target, at.slice(source.length)) });
+    }
+  }
+  return [...parents.values()].sort((one, other) => one.source.length - other.source.length);
+}
+
+/** Opens the path once, so its real path and identity belong to the same file; undefined if it is not accessible. */
+function identified(path: string): { readonly real: string; readonly identity: string } | undefined {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, O_PATH);
+    const { dev, ino } = fstatSync(descriptor, { bigint: true });
+    return { real: readlinkSync(`/proc/self/fd/${descriptor}`), identity: `${dev}:${ino}` };
+  } catch {
+    return undefined;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
