@@ -43,7 +43,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#parts = new SchedulerParts(config, env);
     this.#clientApi = new ClientApi(this.#parts);
     const { events, overload, predecessors, draining } = this.#parts;
-    events.listen(overload, this.#clientApi.watching, predecessors, draining);
+    events.setListeners(overload, this.#clientApi.watching, predecessors, draining);
     this.#isInheriting = config.inheritance !== undefined;
   }
 

@@ -313,12 +313,12 @@ interface Submitted<J extends SimulatedJob> {
   readonly job: J;
 }
 
-function sampledOf({ sample, decidedAt, acceptedAt }: Job): SimulatedEnd['sampled'] {
+function sampledOf({ sample, classifiedAt, acceptedAt }: Job): SimulatedEnd['sampled'] {
   if (sample === undefined) return undefined;
   const { tasks, plan } = sample;
   return {
     pilots: tasks.length,
-    decidedMs: decidedAt === undefined ? undefined : decidedAt - acceptedAt,
+    decidedMs: classifiedAt === undefined ? undefined : classifiedAt - acceptedAt,
     note: plan.note,
   };
 }

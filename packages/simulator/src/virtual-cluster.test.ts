@@ -128,7 +128,7 @@ test.each(POLICY_NAMES)(
     // The value lies between short tasks, of at most 150 ms, and long tasks, of at least 2.5 s.
     expect(learned).toBeGreaterThan(300);
     expect(learned).toBeLessThan(2_500);
-    const late = ended.filter(({ arrivedAt }) => arrivedAt > notifiedAt + 1_000);
+    const late = ended.filter(({ eligibleAt }) => eligibleAt > notifiedAt + 1_000);
     // Under split, jobs misclassified as short wait in a sixth of the cluster until after the last arrival.
     if (policy !== 'split') expect(late.length).toBeGreaterThan(50);
     for (const { class: was, estimateMs } of late) expect(was).toBe(estimateMs! > 1_000 ? 'long' : 'short');

@@ -144,7 +144,7 @@ class Situation {
   freeAt({ address, capacity }: WorkerFacts, resource: string): number {
     let free = capacity[resource] ?? 0;
     for (const job of this.jobs)
-      for (const task of job.tasks.in(TaskState.running))
+      for (const task of job.tasks.inStates(TaskState.running))
         if (job.tasks.workerOf(task) === address)
           free -= amountOf(job.dag.stageOf(task).spec.demand, resource);
     return free;
@@ -300,7 +300,7 @@ test(`removing the causes that why states, one after another, starts a task, in 
   const seen = new Set<string>();
   for (let seed = 1; seed <= SEEDS; seed++) {
     const waiting = new Situation(seed).jobs.flatMap((job, place) =>
-      job.endedAt === undefined && (job.isAwaiting || job.tasks.countOf(TaskState.waiting) > 0)
+      job.endedAt === undefined && (job.hasPendingPredecessors || job.tasks.countOf(TaskState.waiting) > 0)
         ? [place]
         : [],
     );

@@ -4,7 +4,7 @@ import type { Logger } from '@goshawk/transport';
 import { StoryLog } from './story-log.js';
 
 type Effects = Required<
-  Pick<SchedulerEnvironment, 'jobAccepted' | 'jobDecided' | 'taskBound' | 'attemptEnded' | 'jobEnded'>
+  Pick<SchedulerEnvironment, 'jobAccepted' | 'jobClassified' | 'taskBound' | 'attemptEnded' | 'jobEnded'>
 >;
 
 /** Logs the main events of each job in its scheduler's log. @param workerOf returns the name of a task's worker */
@@ -17,7 +17,7 @@ export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => 
       const classified = job.isUndecided ? {} : classOf(job);
       log.tell('job-accepted', { job: id, name, user, tasks: taskCount, ...classified }, 'job accepted');
     },
-    jobDecided(job) {
+    jobClassified(job) {
       log.tell('job-classified', { job: job.id, ...classOf(job) }, 'job classified by its pilots');
     },
     taskBound(job, task) {

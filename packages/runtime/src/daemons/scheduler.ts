@@ -184,7 +184,7 @@ function jobEffects(
   shadow: ShadowWatch | undefined,
   log: ReturnType<typeof jobLog>,
   notified: (job: Job) => void,
-): Pick<SchedulerEnvironment, 'jobAccepted' | 'jobDecided' | 'taskBound' | 'attemptEnded' | 'jobEnded'> {
+): Pick<SchedulerEnvironment, 'jobAccepted' | 'jobClassified' | 'taskBound' | 'attemptEnded' | 'jobEnded'> {
   const tracing = process.tracing && new JobTracing(process.tracing);
   return {
     jobAccepted: (job) => {
@@ -192,9 +192,9 @@ function jobEffects(
       tracing?.jobAccepted(job);
       log.jobAccepted(job);
     },
-    jobDecided: (job, now) => {
-      tracing?.effects.jobDecided(job, now);
-      log.jobDecided(job, now);
+    jobClassified: (job, now) => {
+      tracing?.effects.jobClassified(job, now);
+      log.jobClassified(job, now);
     },
     taskBound: (job, task, now) => {
       tracing?.effects.taskBound(job, task, now);

@@ -31,7 +31,7 @@ export class ShadowWatch {
     const completed = job.state === 'completed';
     this.#board?.ended(job.id, {
       completed,
-      runtimeMs: job.endedAt! - job.arrivedAt,
+      runtimeMs: job.endedAt! - job.eligibleAt,
       runsMs: job.tasks.completedRunMs(),
     });
   }

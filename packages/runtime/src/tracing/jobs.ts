@@ -2,7 +2,7 @@ import { type Millis, type Outcome, present, type TaskIndex } from '@goshawk/cor
 import type { Job, SchedulerEnvironment } from '@goshawk/scheduler';
 import type { Tracing } from './spans.js';
 
-type Effects = Required<Pick<SchedulerEnvironment, 'jobDecided' | 'taskBound' | 'attemptEnded'>>;
+type Effects = Required<Pick<SchedulerEnvironment, 'jobClassified' | 'taskBound' | 'attemptEnded'>>;
 
 /** Spans of an owner's jobs: the job, its classification, and for each attempt its wait and run. */
 export class JobTracing {
@@ -21,7 +21,7 @@ export class JobTracing {
   /** Effects that only tracing observes. */
   get effects(): Effects {
     return {
-      jobDecided: (job, now) => this.#classified(job, now),
+      jobClassified: (job, now) => this.#classified(job, now),
       taskBound: (job, task, now) => this.#bound(job, task, now),
       attemptEnded: (job, task, outcome, runMs, now) => this.#ended(job, task, outcome, runMs, now),
     };

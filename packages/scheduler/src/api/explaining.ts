@@ -12,7 +12,7 @@ import {
 } from '@goshawk/core';
 import type { Stage } from '../job/batch.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
-import { LISTED_MAX } from '../job/task-reports.js';
+import { ATTEMPTS_LISTED_MAX } from '../job/task-reports.js';
 import type { SchedulerParts } from '../parts.js';
 import { type JobViews, samplingOf } from './job-views.js';
 import { type Circumstances, circumstancesOf, type Waits, waitsOf } from './snapshot.js';
@@ -60,7 +60,7 @@ export function explain(
     sampling: samplingOf(job),
     waiting: waits.flatMap((wait) => stageWaits(job, wait, circumstances, now)),
     probes: probesOf(s, job),
-    probesOut: sumOf(job.batches, ({ probes }) => probes.out),
+    probesOut: sumOf(job.batches, ({ probes }) => probes.outstanding),
     probesMoved: job.probesMoved,
     matches: sumOf(job.batches, ({ matches }) => matches),
     placed: tasksIn(job, TaskState.placed).map((of) => ({
@@ -82,7 +82,7 @@ function stageWaits(
   circumstances: Circumstances,
   now: Millis,
 ): StageWait[] {
-  const scope = batch?.over ?? job.route.over;
+  const scope = batch?.scope ?? job.route.over;
   const of = (stage: Stage, waiting: number): StageWait => {
     const mightStart = stage.blockers > 0 ? now : readyAt(job, stage, batch === job.sample?.pilots);
     const { name, requires } = stage.spec;
@@ -146,8 +146,8 @@ function reasonFor(job: Job, task: TaskIndex, waits: readonly Waits[]): WaitingR
   const batch = job.waiting.batchOf(task);
   const state = job.tasks.stateOf(task);
   if (state === TaskState.blocked) {
-    if (job.isAwaiting && job.dag.stageOf(task).blockers === 0) return 'other-job';
-    return job.resting.has(task) ? 'back-off' : 'stage';
+    if (job.hasPendingPredecessors && job.dag.stageOf(task).blockers === 0) return 'other-job';
+    return job.inBackoff.has(task) ? 'back-off' : 'stage';
   }
   if (state === TaskState.placed) return 'queued';
   const own = waits.filter((wait) => wait.batch === batch && !STATES_OF_THEIR_OWN.has(wait.reason));
@@ -164,24 +164,24 @@ function probesOf({ cluster }: SchedulerParts, job: Job): JobExplanation['probes
   return [...sums]
     .filter(([, probes]) => probes > 0)
     .sort(([, one], [, other]) => other - one)
-    .slice(0, LISTED_MAX)
+    .slice(0, ATTEMPTS_LISTED_MAX)
     .map(([worker, probes]) => ({ worker: cluster.nameOf(worker), probes }));
 }
 
 /** The first hundred tasks in the state. */
 function tasksIn(job: Job, state: TaskState): number[] {
   const found: number[] = [];
-  for (const task of job.tasks.in(state)) if (found.push(task) === LISTED_MAX) break;
+  for (const task of job.tasks.inStates(state)) if (found.push(task) === ATTEMPTS_LISTED_MAX) break;
   return found;
 }
 
 /** The completed task that ended last, or −1. */
 function lastEnded({ tasks }: Job): number {
   // Settled tasks have no times in memory.
-  if (tasks.settledCount > 0) return lastInOrder(tasks);
+  if (tasks.archivedCount > 0) return lastInOrder(tasks);
   let last = -1;
   let lastAt = Number.NEGATIVE_INFINITY;
-  for (const task of tasks.in(TaskState.completed)) {
+  for (const task of tasks.inStates(TaskState.completed)) {
     const endedAt = tasks.startedAtOf(task) + tasks.runMsOf(task);
     if (endedAt <= lastAt) continue;
     last = task;
@@ -192,8 +192,8 @@ function lastEnded({ tasks }: Job): number {
 
 /** The last completed task in the order in which the ends were reported, or −1. */
 function lastInOrder(tasks: Job['tasks']): number {
-  for (let at = tasks.ended.length - 1; at >= 0; at--) {
-    const task = tasks.ended.at(at)!;
+  for (let at = tasks.endOrder.length - 1; at >= 0; at--) {
+    const task = tasks.endOrder.at(at)!;
     if (tasks.stateOf(task) === TaskState.completed) return task;
   }
   return -1;

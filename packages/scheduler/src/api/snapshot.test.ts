@@ -106,7 +106,7 @@ describe('why tasks wait', () => {
           );
           wanted.forEach((state, task) => {
             // Tasks of the second stage wait for the first.
-            if (task < 3 && state !== TaskState.blocked) job.set(task, state);
+            if (task < 3 && state !== TaskState.blocked) job.setState(task, state);
           });
           const { waiting, running } = standingOf([job], USUAL, 0);
           const explained = Object.values(waiting.short).reduce((sum, tasks) => sum + tasks, 0);

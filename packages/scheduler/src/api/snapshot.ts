@@ -85,11 +85,11 @@ export function standingOf(
     for (const { batch, reason, tasks } of waitsOf(job, circumstances)) {
       standing.waiting[job.class][reason] += tasks;
       if (NOT_YET.has(reason)) continue;
-      const since = batch?.stage.releasedAt ?? job.arrivedAt;
+      const since = batch?.stage.releasedAt ?? job.eligibleAt;
       const { oldestWaitMs } = standing;
       oldestWaitMs[job.class] = Math.max(oldestWaitMs[job.class], now - since);
     }
-    for (const batch of job.batches) standing.probesOut += batch.probes.out;
+    for (const batch of job.batches) standing.probesOut += batch.probes.outstanding;
   }
   return standing;
 }
@@ -121,11 +121,11 @@ export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
     if (tasks > 0) waits.push({ batch, reason, tasks });
   };
   for (const stage of job.stages) if (stage.blockers > 0) note(stage, 'stage', stage.unfinished);
-  if (job.isAwaiting)
+  if (job.hasPendingPredecessors)
     for (const stage of job.stages) if (stage.blockers === 0) note(stage, 'other-job', stage.unfinished);
   if (job.spec.retryBackoffMs !== undefined) {
     for (const stage of job.stages)
-      note(stage, 'back-off', job.resting.all.filter((task) => job.dag.stageOf(task) === stage).length);
+      note(stage, 'back-off', job.inBackoff.all.filter((task) => job.dag.stageOf(task) === stage).length);
   }
   note(undefined, 'queued', job.tasks.countOf(TaskState.placed));
   if (job.isHeld) {
@@ -133,7 +133,7 @@ export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
     for (const batch of startable(job)) note(batch, reason, batch.waiting);
     return waits;
   }
-  let headroom = job.headroom;
+  let headroom = job.assignableCount;
   for (const batch of startable(job)) {
     const mayStart = Math.min(batch.waiting, headroom);
     headroom -= mayStart;
@@ -155,10 +155,10 @@ function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): Waiting
   const isPilots = batch === job.sample?.pilots;
   if (job.isUndecided && !isPilots) return 'pilots';
   if (job.needsCentral && !job.maySeek && circumstances.isCentralSilent) return 'central-away';
-  const scope = batch.over ?? job.route.over;
+  const scope = batch.scope ?? job.route.over;
   if (circumstances.whatIsMissing(scope, batch.stage.spec, job) !== undefined) return 'required';
   if (circumstances.isDrained(scope, batch.spec)) return 'drained';
-  if (batch.probes.out > 0) return 'probing';
+  if (batch.probes.outstanding > 0) return 'probing';
   if (job.needsCentral) return job.route.by === 'central' ? 'placing' : 'matching';
   return job.maySeek ? 'seeking' : 'probing';
 }

@@ -54,7 +54,7 @@ export function taskPage(
   for (let task = Math.max(first, from); task < end; task++) {
     if (!isWanted[job.tasks.stateOf(task)]) continue;
     while (task >= stage.first + stage.count) stage = job.stages[stage.index + 1]!;
-    if (hasFailure(job, task) || job.tasks.isSettled(task)) recalled++;
+    if (hasFailure(job, task) || job.tasks.isArchived(task)) recalled++;
     const isFull = page.items.length >= Math.max(1, limit) || recalled > RECALLED_MAX;
     if (!isFull && page.take(rowOf(s, job, stage, task, now))) continue;
     next = task;
@@ -71,7 +71,7 @@ export function taskPage(
 function countOf(job: Job, first: number, end: number, isWanted: readonly boolean[]): number {
   const { states } = job.tasks;
   const isAll = isWanted.every((wanted, state) => wanted || state === TaskState.skipped);
-  if (isAll && job.tasks.included === job.taskCount) return end - first;
+  if (isAll && job.tasks.includedCount === job.taskCount) return end - first;
   let count = 0;
   for (let task = first; task < end; task++) if (isWanted[states[task]!]) count++;
   return count;
@@ -120,7 +120,7 @@ export function lastAttempt(
   { tasks, history }: Job,
   task: TaskIndex,
 ): { readonly worker: string; readonly startedAt: Millis; readonly runMs: Millis } | undefined {
-  if (!tasks.isSettled(task)) {
+  if (!tasks.isArchived(task)) {
     const at = tasks.workerOf(task);
     const worker = at === NOBODY ? '' : cluster.nameOf(at);
     return { worker, startedAt: tasks.startedAtOf(task), runMs: tasks.runMsOf(task) };

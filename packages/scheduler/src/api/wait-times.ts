@@ -12,19 +12,19 @@ import { spreadOf } from './job-views.js';
 
 /** When a waiting task became eligible: earlier stages had ended, and the class of its job was known. */
 export function readyAt(job: Job, stage: Stage, isPilot: boolean): Millis {
-  return isPilot ? stage.releasedAt : Math.max(stage.releasedAt, job.decidedAt ?? stage.releasedAt);
+  return isPilot ? stage.releasedAt : Math.max(stage.releasedAt, job.classifiedAt ?? stage.releasedAt);
 }
 
 /** When a started task became eligible. Pilots and some other tasks start before the class is known. */
 export function readyBefore(job: Job, task: TaskIndex): Millis {
   const isPilot = job.sample?.isPilot(task) ?? false;
-  const startedBefore = job.decidedAt !== undefined && job.tasks.startedAtOf(task) < job.decidedAt;
+  const startedBefore = job.classifiedAt !== undefined && job.tasks.startedAtOf(task) < job.classifiedAt;
   return readyAt(job, job.dag.stageOf(task), isPilot || startedBefore);
 }
 
 /** Returns the length of the interval, less the time during which the job was on hold. */
 export function waitedMs({ hold }: Job, from: Millis, to: Millis): Millis {
-  return Math.max(0, to - from - (hold?.during(from, to) ?? 0));
+  return Math.max(0, to - from - (hold?.heldMsBetween(from, to) ?? 0));
 }
 
 /** Distribution of the waiting times of tasks that run or have completed. */
@@ -78,8 +78,8 @@ function phaseEnds(
 ): Record<WaitPhase, Millis> {
   const startedAt = job.tasks.startedAtOf(task);
   return {
-    'other-job': job.passedAt,
-    held: job.arrivedAt,
+    'other-job': job.predecessorsEndedAt,
+    held: job.eligibleAt,
     stage: job.dag.stageOf(task).releasedAt,
     pilots: readyBefore(job, task),
     worker: Math.min(startedAt, firstStart),
@@ -96,5 +96,6 @@ function firstStartsOf(job: Job): Map<TaskIndex, Millis> {
 }
 
 function* startedTasks({ tasks }: Job): Iterable<TaskIndex> {
-  for (const task of tasks.in(TaskState.running, TaskState.completed)) if (!tasks.isSettled(task)) yield task;
+  for (const task of tasks.inStates(TaskState.running, TaskState.completed))
+    if (!tasks.isArchived(task)) yield task;
 }

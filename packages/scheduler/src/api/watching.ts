@@ -25,7 +25,7 @@ export class Watching implements JobListener {
   /** @returns false if there are too many watches */
   watch(from: Address, message: MessageOf<'watchJob'>, job: Job, now: Millis): boolean {
     const { request, detail, soon = false } = message;
-    job.lastSeenAt = now;
+    job.lastClientActivityAt = now;
     if (job.endedAt !== undefined) {
       // If the disk is slow, the end is delayed, so a renewed watch gets a progress event as a sign of life.
       const isLate = now - job.endedAt > this.#s.cluster.timings.progressMs;

@@ -8,7 +8,7 @@ import {
 } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
-import { watchTimeLimit } from '../job/job-timers.js';
+import { setTimeLimitTimer } from '../job/job-timers.js';
 import { AssignedBy, type Assignment } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
 import { Avoidance } from './avoidance.js';
@@ -42,7 +42,7 @@ export class Assigner {
   /** Takes the next task of the batch that may run at the worker, as a new attempt; −1: none. */
   take(job: Job, batch: Batch, worker: Address, now: Millis): TaskIndex {
     if (this.#avoidance.isBarred(batch, worker)) return -1;
-    const task = job.waiting.take(batch, this.#avoidance.filterFor(job, batch, worker, now));
+    const task = job.waiting.takeNext(batch, this.#avoidance.filterFor(job, batch, worker, now));
     if (task >= 0) job.tasks.nextAttempt(task);
     return task;
   }
@@ -50,7 +50,7 @@ export class Assigner {
   bind(job: Job, task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
     const batch = job.waiting.batchOf(task);
     job.bound(task, worker, assignment, now);
-    if (job.spec.timeLimitMs !== undefined) watchTimeLimit(job, this.#s.env);
+    if (job.spec.timeLimitMs !== undefined) setTimeLimitTimer(job, this.#s.env);
     this.#s.events.bound(job, task, now);
     if (job.maySeek) this.offers.update(job, batch, now);
     this.#delivery.deliver(job, task, now);
@@ -93,7 +93,7 @@ export class Assigner {
 
 /** Whether tasks of the job may be assigned at all. */
 export function mayGive(job: Job): boolean {
-  return job.isWritten && !job.hasEnded && !job.cancelling && job.headroom > 0;
+  return job.isDurable && !job.hasEnded && !job.cancelling && job.assignableCount > 0;
 }
 
 const nothingFor = sharedByNumber((ask): MessageOf<'none'> => ({ type: 'none', ask }));

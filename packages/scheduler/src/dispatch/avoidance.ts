@@ -24,25 +24,25 @@ export class Avoidance {
   /** Filter for the tasks of the batch that may run at the worker; undefined: all may. */
   filterFor(
     job: Job,
-    { spec, over }: Batch,
+    { spec, scope: probeScope }: Batch,
     worker: Address,
     now: Millis,
   ): ((task: TaskIndex) => boolean) | undefined {
     const { blame } = job.history;
     // Without the retry timer, a skipped task would never be considered again.
     if (blame === undefined || this.#s.cluster.timings.retryMs === 0) return undefined;
-    const scope = effectiveScope(this.#s.cluster.policy.preset, over ?? job.route.over);
+    const scope = effectiveScope(this.#s.cluster.policy.preset, probeScope ?? job.route.over);
     const hasOther = (besides: readonly Address[]) =>
       hasBesides(this.#s.cluster.members, besides, scope, spec);
     const isFailing = this.#s.unfit.failingFor(job.spec.user).has(worker);
-    const sound = isFailing ? this.soundWorkers(job, { spec, over }) : Number.POSITIVE_INFINITY;
-    return (task) => blame.mayGo(task, worker, { isFailing, sound }, hasOther, now);
+    const sound = isFailing ? this.soundWorkers(job, { spec, scope: probeScope }) : Number.POSITIVE_INFINITY;
+    return (task) => blame.mayRunAt(task, worker, { isFailing, sound }, hasOther, now);
   }
 
   /** Number of workers for the batch at which no task of its user currently fails, up to a limit. */
-  soundWorkers(job: Job, { spec, over }: Pick<Batch, 'spec' | 'over'>): number {
+  soundWorkers(job: Job, { spec, scope: probeScope }: Pick<Batch, 'spec' | 'scope'>): number {
     const failing = this.#s.unfit.failingFor(job.spec.user);
-    const scope = effectiveScope(this.#s.cluster.policy.preset, over ?? job.route.over);
+    const scope = effectiveScope(this.#s.cluster.policy.preset, probeScope ?? job.route.over);
     return countBesides(this.#s.cluster.members, failing, scope, spec, SOUND_MAX);
   }
 
@@ -63,6 +63,6 @@ export class Avoidance {
     if (batch.spec.requires !== undefined && !this.#s.cluster.members.mayRun(worker, batch.spec))
       return false;
     const mayGo = this.filterFor(job, batch, worker, now);
-    return mayGo === undefined || job.waiting.has(batch, mayGo);
+    return mayGo === undefined || job.waiting.canTake(batch, mayGo);
   }
 }

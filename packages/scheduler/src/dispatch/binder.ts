@@ -191,7 +191,7 @@ export class Binder {
     if (isAnyUnused) tellUnused(this.#s, message.job, job, batch, now);
     if (job === undefined || batch === undefined) return;
     if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
-    else if (wasPassedOver && job.history.mayLook(now)) this.#routing.find(job, batch, now);
+    else if (wasPassedOver && job.history.maySearch(now)) this.#routing.find(job, batch, now);
   }
 
   /** Central has matched workers with all members of a gang: each gets its task, or all are returned. */
@@ -204,11 +204,11 @@ export class Binder {
   ): void {
     for (const _ of workers) matchArrived(stage, now);
     const { members } = this.#s.cluster;
-    const mayStart = job.isWritten && !job.hasEnded && !job.cancelling && job.mayStartTogether(stage);
+    const mayStart = job.isDurable && !job.hasEnded && !job.cancelling && job.canStartGang(stage);
     const isWhole = workers.length === stage.waiting && !workers.some(({ worker }) => members.isGone(worker));
-    if (mayStart && isWhole) stage.gang!.begin();
+    if (mayStart && isWhole) stage.gang!.reset();
     for (const { worker, match } of workers) {
-      const task = mayStart && isWhole ? job.waiting.take(stage) : -1;
+      const task = mayStart && isWhole ? job.waiting.takeNext(stage) : -1;
       if (task < 0) {
         this.#s.env.send(central, { type: 'unused', worker, match });
         continue;
@@ -218,7 +218,7 @@ export class Binder {
       this.#bind(job, task, worker, { by: AssignedBy.match, number: match }, now);
     }
     if (stage.waiting === 0) this.#routing.allBound(job, stage, now);
-    else if (job.history.mayLook(now)) this.#routing.find(job, stage, now);
+    else if (job.history.maySearch(now)) this.#routing.find(job, stage, now);
   }
 
   /** The worker has not confirmed the match: its task is sent again, or the slot returned. */
@@ -283,10 +283,11 @@ export class Binder {
 
   /** @param wasPassedOver the worker got no task */
   #afterProbe(job: Job, batch: Batch, now: Millis, wasPassedOver = false): void {
-    const { own } = batch;
-    if (own !== batch && own.waiting === 0) this.#routing.allBound(job, own, now);
+    const { countingBatch } = batch;
+    if (countingBatch !== batch && countingBatch.waiting === 0)
+      this.#routing.allBound(job, countingBatch, now);
     if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
-    else if (batch.probes.out < batch.waiting && (!wasPassedOver || job.history.mayLook(now)))
+    else if (batch.probes.outstanding < batch.waiting && (!wasPassedOver || job.history.maySearch(now)))
       this.#routing.find(job, batch, now);
   }
 

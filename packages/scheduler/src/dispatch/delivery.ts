@@ -25,7 +25,7 @@ export class Delivery {
 
   /** Repeats a lost answer to a question or match. @returns false if there was none */
   again(job: Job, worker: Address, assignment: Assignment): boolean {
-    const task = job.tasks.assigned(worker, assignment);
+    const task = job.tasks.findAssigned(worker, assignment);
     if (task < 0) return false;
     this.send(job, task);
     return true;
@@ -48,7 +48,7 @@ export class Delivery {
     const timeoutMs = shorter(job.spec.timeoutMs, this.#s.quotas.runTimeOf(job.spec.user));
     const { number: jobNumber, id: jobId } = job;
     // Members of a gang may share a worker.
-    const apartMs = gang === undefined ? job.history.blame?.apartMsOf(task, attempt) : undefined;
+    const apartMs = gang === undefined ? job.history.blame?.isolationMsOf(task, attempt) : undefined;
     // The end of the previous attempt must be durable before the next one is sent. Otherwise a restart could reuse an
     // attempt number.
     const out = attempt > 1 ? this.#s.ledger : this.#s.env;
@@ -90,7 +90,7 @@ function shorter(one: Millis | undefined, other: Millis | undefined): Millis | u
 
 /** Estimated run time of the job's tasks, if their ends can be predicted. */
 function expectedOf({ class: of, meanRunMs, history }: Job): Millis | undefined {
-  if (of === 'long' || meanRunMs === undefined || history.longestMs > FORESEEN_SPREAD * meanRunMs)
+  if (of === 'long' || meanRunMs === undefined || history.longestRunMs > FORESEEN_SPREAD * meanRunMs)
     return undefined;
   return meanRunMs >= FORESEEN_MS.min && meanRunMs <= FORESEEN_MS.max ? meanRunMs : undefined;
 }

@@ -87,9 +87,14 @@ describe('a scheduler’s history of run times', () => {
     for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs));
     const decided: object[] = [];
     const prediction = { kind: 'unknown' };
-    const job = { arriving, prediction, classifiedBy: 'given', redecide: (to: object) => decided.push(to) };
-    sampler.resume({ ...job, believedMs: 0 } as unknown as Job, 10_000);
-    sampler.resume({ ...job, believedMs: 7 } as unknown as Job, 10_000);
+    const job = {
+      arriving,
+      prediction,
+      classifiedBy: 'given',
+      restoreDecision: (to: object) => decided.push(to),
+    };
+    sampler.resume({ ...job, expectedRunMs: 0 } as unknown as Job, 10_000);
+    sampler.resume({ ...job, expectedRunMs: 7 } as unknown as Job, 10_000);
     expect(decided).toMatchObject([{ estimateMs: 5_000, distribution: [{ p: 0.5 }, { p: 0.5 }] }]);
   });
 

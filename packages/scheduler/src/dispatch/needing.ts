@@ -28,7 +28,7 @@ function declares(s: SchedulerState): boolean {
 /** Ensures that central knows of all startable tasks of the stage. */
 export function tellNeed(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
   if (tasksInNeed(job, batch) <= batch.needSent) return;
-  if ((batch.matches === 0 && batch.needSent === 0) || !job.isDeclared) describe(s, job, now);
+  if ((batch.matches === 0 && batch.needSent === 0) || !job.isSentToCentral) describe(s, job, now);
   if (job.route.by === 'central') nameMore(s, job, batch.stage, now);
   else tell(s, job, batch, now);
 }
@@ -39,7 +39,7 @@ function nameMore(s: SchedulerState, job: Job, stage: Stage, now: Millis): void 
   const tasks = tasksInNeed(job, stage);
   const more = new Set<TaskIndex>();
   while (more.size < tasks - stage.needSent) {
-    const task = job.waiting.take(stage);
+    const task = job.waiting.takeNext(stage);
     // Answers have lowered `needSent` although the named tasks still wait, so send the full list.
     if (task < 0) return tell(s, job, stage, now);
     more.add(task);
@@ -56,12 +56,12 @@ export function tellGrown(s: SchedulerState, job: Job, now: Millis): void {
 
 /** Whether the `need` alone describes the job: one stage, no options, no progress. It saves `declare` and `withdraw`. */
 function isDescribedByNeed(s: SchedulerState, job: Job): boolean {
-  if (!declares(s) || job.isDeclared || job.isUndecided || job.stages.length > 1) return false;
+  if (!declares(s) || job.isSentToCentral || job.isUndecided || job.stages.length > 1) return false;
   const stage = job.stages[0]!;
   const { weight, deadlineMs, value = 0, prefer, preemptible } = job.spec;
   return (
     stage.unfinished === stage.count &&
-    weight === job.slack &&
+    weight === job.slackFactor &&
     deadlineMs === undefined &&
     value === 0 &&
     prefer === undefined &&
@@ -78,24 +78,24 @@ function describe(s: SchedulerState, job: Job, now: Millis): void {
 /** Declares the whole job to a central that plans whole jobs. */
 function declare(s: SchedulerState, job: Job, now: Millis): void {
   if (s.cluster.central === NOBODY || !declares(s)) return;
-  job.isDeclared = true;
+  job.isSentToCentral = true;
   const { user, weight, deadlineMs, value, prefer } = job.spec;
   s.env.send(s.cluster.central, {
     type: 'declare',
     job: job.number,
     user: user ?? '',
-    weight: weight / job.slack,
+    weight: weight / job.slackFactor,
     // Relative to the submission.
-    deadlineMs: deadlineMs === undefined ? undefined : Math.max(0, job.deadlineAt - job.arrivedAt),
+    deadlineMs: deadlineMs === undefined ? undefined : Math.max(0, job.deadlineAt - job.eligibleAt),
     value: value ?? 0,
     prefers: listAttributes(prefer) ?? [],
-    ageMs: now - job.arrivedAt,
+    ageMs: now - job.eligibleAt,
     stages: job.stages.map((stage) => ({
       tasks: stage.count,
       ended: stage.count - stage.unfinished,
       after: stage.spec.after,
       demand: stage.spec.demand,
-      estimateMs: job.estimateOf(stage) ?? job.believedMs,
+      estimateMs: job.estimateOf(stage) ?? job.expectedRunMs,
       // A stage with a separate estimate does not have the distribution of the whole job.
       distribution: job.estimateOf(stage) === undefined ? (job.distribution ?? []) : [],
       requires: listAttributes(stage.spec.requires),
@@ -120,16 +120,16 @@ export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now
   const isAnyPlaced = job.tasks.countOf(TaskState.placed) > 0;
   const due = (isAnyPlaced ? job.stages : batchesInNeed(job)).filter(
     (batch) =>
-      now - batch.needSentAt >= Math.max(batch.needPauseMs, pauseMs) ||
+      now - batch.needSentAt >= Math.max(batch.needRepeatMs, pauseMs) ||
       batch.needSent > OVERSTATED * tasksInNeed(job, batch),
   );
   if (due.length > 0) describe(s, job, now);
   for (const batch of due) {
-    const { needSent, needPauseMs } = batch;
+    const { needSent, needRepeatMs } = batch;
     if (isAnyPlaced) place(s, job, batch.stage, placedIn(job, batch.stage));
     tell(s, job, batch, now);
     // Very many jobs may wait for long, so unchanged needs are repeated at growing intervals.
-    if (batch.needSent === needSent) batch.needPauseMs = longerPause(needPauseMs, pauseMs);
+    if (batch.needSent === needSent) batch.needRepeatMs = longerPause(needRepeatMs, pauseMs);
   }
 }
 
@@ -170,13 +170,13 @@ export function tellDecided(s: SchedulerState, job: Job, now: Millis): void {
 /** Withdraws an ended job from central, if central knows it. */
 export function tellEnded(s: SchedulerState, job: Job): void {
   if (s.cluster.central === NOBODY) return;
-  if (job.isDeclared || job.batches.some(({ needSent }) => needSent > 0)) withdraw(s, job);
+  if (job.isSentToCentral || job.batches.some(({ needSent }) => needSent > 0)) withdraw(s, job);
 }
 
 export function withdraw(s: SchedulerState, job: Job): void {
   const { central } = s.cluster;
   for (const batch of job.batches) batch.needSent = 0;
-  job.isDeclared = false;
+  job.isSentToCentral = false;
   if (central !== NOBODY) s.env.send(central, { type: 'withdraw', job: job.number });
 }
 
@@ -196,15 +196,15 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
     tasks,
     matches: batch.matches,
     // Pilots come first. Policies that plan whole jobs use estimates of stages, others that of the job.
-    estimateMs: arePilots ? 0 : ((declares(s) ? job.estimateOf(batch) : undefined) ?? job.believedMs),
+    estimateMs: arePilots ? 0 : ((declares(s) ? job.estimateOf(batch) : undefined) ?? job.expectedRunMs),
     demand: batch.spec.demand,
     part: partOf(job, batch),
-    jobTasks: job.tasks.included,
-    ageMs: now - job.arrivedAt,
-    estimateFollows: job.sample?.estimateFollows || undefined,
+    jobTasks: job.tasks.includedCount,
+    ageMs: now - job.eligibleAt,
+    estimateFollows: job.sample?.isEstimatePending || undefined,
     priority: job.priority === 'normal' ? undefined : job.priority,
     requires: listAttributes(batch.spec.requires),
-    attainedMs: job.history.workedMs + job.history.wastedMs || undefined,
+    attainedMs: job.history.completedRunMs + job.history.wastedMs || undefined,
     gang: batch.spec.gang,
     avoid: avoidedBy(s, job, batch, now),
     user: userOf(s, job),
@@ -222,7 +222,7 @@ function place(s: SchedulerState, job: Job, stage: Stage, tasks: readonly TaskAt
       stage: stage.index,
       long: job.class === 'long',
       tasks: some,
-      estimateMs: job.believedMs,
+      estimateMs: job.expectedRunMs,
       demand: stage.spec.demand,
       requires: listAttributes(stage.spec.requires),
     });
@@ -235,7 +235,7 @@ function attemptsOf({ tasks }: Job, of: readonly TaskIndex[]): TaskAttempt[] {
 }
 
 function placedIn({ tasks }: Job, { first, count }: Stage): TaskAttempt[] {
-  return [...tasks.in(TaskState.placed)]
+  return [...tasks.inStates(TaskState.placed)]
     .filter((task) => task >= first && task < first + count)
     .map((task) => ({ task, attempt: tasks.attemptOf(task) }));
 }
@@ -250,7 +250,7 @@ export function queuedAt(job: Job, { task, attempt }: TaskAttempt, worker: Addre
   if (!isNext || !mayGive(job)) return;
   tasks.nextAttempt(task);
   tasks.setWorker(task, worker);
-  job.set(task, TaskState.placed);
+  job.setState(task, TaskState.placed);
 }
 
 /** The user to name in a need; undefined if central knows it from `declare` or does not use it. */
@@ -264,11 +264,14 @@ function avoidedBy(s: SchedulerState, job: Job, batch: Batch, now: Millis): Addr
   const { blame } = job.history;
   if (blame === undefined || batch.waiting === 0) return undefined;
   // Tasks that never failed may run anywhere.
-  if (job.waiting.has(batch, (task) => !blame.isTroubled(task))) return undefined;
+  if (job.waiting.canTake(batch, (task) => !blame.hasFailures(task))) return undefined;
   const avoidance = new Avoidance(s);
   const avoided: Address[] = [];
   const failing = avoidance.soundWorkers(job, batch) > 0 ? s.unfit.failingFor(job.spec.user) : [];
-  for (const worker of new Set([...blame.workers, ...[...failing].slice(0, LIMITS.avoidedWorkersMax)])) {
+  for (const worker of new Set([
+    ...blame.failedWorkers,
+    ...[...failing].slice(0, LIMITS.avoidedWorkersMax),
+  ])) {
     if (avoided.length === LIMITS.avoidedWorkersMax) break;
     // Skips unknown workers of unsent attempts, and workers that have left.
     if (s.cluster.members.has(worker) && !avoidance.hasTaskFor(job, batch, worker, now)) avoided.push(worker);
@@ -288,8 +291,8 @@ function batchesInNeed(job: Job): readonly Batch[] {
 /** Number of workers that the batch needs now, within the job's limit on running tasks. */
 function tasksInNeed(job: Job, batch: Batch): number {
   if (job.cancelling) return 0;
-  if (batch.stage.gang !== undefined) return job.mayStartTogether(batch.stage) ? batch.waiting : 0;
-  return Math.min(batch.waiting, job.headroom);
+  if (batch.stage.gang !== undefined) return job.canStartGang(batch.stage) ? batch.waiting : 0;
+  return Math.min(batch.waiting, job.assignableCount);
 }
 
 function partOf(job: Job, batch: Batch): BatchPart {
@@ -312,5 +315,5 @@ function answered(batch: Batch, now: Millis): void {
 function noteSent(batch: Batch, tasks: number, now: Millis): void {
   batch.needSent = tasks;
   batch.needSentAt = now;
-  batch.needPauseMs = 0;
+  batch.needRepeatMs = 0;
 }

@@ -34,8 +34,8 @@ function offersOf(...jobs: Job[]): Offers {
 
 /** Binds the next task of the job. */
 function bind(job: Job): void {
-  const task = job.waiting.take(job.stages[0]!);
-  job.set(task, TaskState.running);
+  const task = job.waiting.takeNext(job.stages[0]!);
+  job.setState(task, TaskState.running);
 }
 
 const firstOf = (offers: Offers, spare: Resources = NO_RESOURCES, now: Millis = 0) =>
@@ -94,7 +94,7 @@ test('a batch that does not fit, or may not run now, is skipped and stays', () =
   bind(limited);
   expect(firstOf(offers, { memory: 4 })).toBe(last);
   expect(firstOf(offers, { memory: 8 })).toBe(large);
-  limited.set(0, TaskState.completed);
+  limited.setState(0, TaskState.completed);
   expect(firstOf(offers, { memory: 4 })).toBe(limited);
 });
 
@@ -165,10 +165,10 @@ test('a series takes tasks with a tiny estimate or guess, and none without', () 
   const tiny = (job: Job) => offersOf(job).firstIfTiny(NO_RESOURCES, 0, () => true)?.job;
   const job = offered({ tasks: { count: 3, run: { sleep: 1 } } });
   expect(tiny(job)).toBeUndefined();
-  job.redecide({ guessMs: 1 });
+  job.restoreDecision({ guessMs: 1 });
   expect(tiny(job)).toBe(job);
-  job.redecide({ guessMs: POLICY.seriesMs });
+  job.restoreDecision({ guessMs: POLICY.seriesMs });
   expect(tiny(job)).toBeUndefined();
-  job.redecide({ estimateMs: 1 });
+  job.restoreDecision({ estimateMs: 1 });
   expect(tiny(job)).toBe(job);
 });

@@ -148,16 +148,16 @@ export class Offers {
 
 /** Sort key of an offer: its waiting work, scaled by priority. The least goes first. */
 function keyOf({ job, batch }: Offer): number {
-  return job.believedMs * batch.waiting * job.slack;
+  return job.expectedRunMs * batch.waiting * job.slackFactor;
 }
 
 function isOpen(job: Job, batch: Batch): boolean {
-  return batch.waiting > 0 && job.isWritten && !job.cancelling && !job.hasEnded;
+  return batch.waiting > 0 && job.isDurable && !job.cancelling && !job.hasEnded;
 }
 
 function suitsFor(offer: Offer, spare: Resources, mayHave: (offer: Offer) => boolean): boolean {
   const { job, batch } = offer;
-  if (job.headroom === 0 || !fits(batch.spec.demand, spare)) return false;
+  if (job.assignableCount === 0 || !fits(batch.spec.demand, spare)) return false;
   return (job.history.blame === undefined && batch.spec.requires === undefined) || mayHave(offer);
 }
 

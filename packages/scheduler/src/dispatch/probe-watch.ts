@@ -7,8 +7,8 @@ import type { Batch } from '../job/batch.js';
 /** @returns whether to send more probes */
 export function isSilent(batch: Batch, pauseMs: Millis, now: Millis): boolean {
   const { probes, silence } = batch;
-  if (silence?.changes !== probes.changes) {
-    batch.silence = { changes: probes.changes, since: now, pauseMs };
+  if (silence?.changes !== probes.changeCount) {
+    batch.silence = { changes: probes.changeCount, since: now, pauseMs };
     return false;
   }
   return now - silence.since >= silence.pauseMs;
@@ -17,7 +17,7 @@ export function isSilent(batch: Batch, pauseMs: Millis, now: Millis): boolean {
 /** More probes were sent. */
 export function hasProbed(batch: Batch, pauseMs: Millis, now: Millis): void {
   const before = batch.silence?.pauseMs ?? pauseMs;
-  batch.silence = { changes: batch.probes.changes, since: now, pauseMs: longerPause(before, pauseMs) };
+  batch.silence = { changes: batch.probes.changeCount, since: now, pauseMs: longerPause(before, pauseMs) };
 }
 
 /** Maximum growth of an interval, as a multiple of the first. */

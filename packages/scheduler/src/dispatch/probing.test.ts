@@ -48,10 +48,10 @@ it('a huge batch limits its outstanding probes, and sends more as they are serve
   prober.topUp(job, stage);
   expect(sent).toHaveLength(10_000);
   for (let served = 1; served <= 100; served++) {
-    job.waiting.take(stage);
+    job.waiting.takeNext(stage);
     prober.used(stage, sent[served - 1]!, 1);
     prober.topUp(job, stage);
-    expect(stage.probes.out).toBe(10_000);
+    expect(stage.probes.outstanding).toBe(10_000);
     expect(sent).toHaveLength(10_000 + served);
   }
 });
@@ -73,7 +73,7 @@ it.each([
   prober.topUp(job, job.stages[0]!);
   expect(sent.slice(0, hinted).sort((a, b) => a - b)).toEqual(idle);
   expect(sent).toHaveLength(hinted + random);
-  expect(job.stages[0]!.probes.out).toBe(hinted + random);
+  expect(job.stages[0]!.probes.outstanding).toBe(hinted + random);
 });
 
 it.each([

@@ -44,14 +44,14 @@ export class Prober {
    * for those used or lost.
    */
   topUp(job: Job, batch: Batch): void {
-    const wanted = Math.min(batch.waiting, job.headroom);
-    this.#send(job, batch, wanted - batch.probes.out);
+    const wanted = Math.min(batch.waiting, job.assignableCount);
+    this.#send(job, batch, wanted - batch.probes.outstanding);
   }
 
   /** Sends a probe for each startable task, regardless of outstanding ones. */
   probeAgain(job: Job, batch: Batch): void {
-    batch.probedAgain = true;
-    this.#send(job, batch, Math.min(batch.waiting, job.headroom));
+    batch.hasExtraProbes = true;
+    this.#send(job, batch, Math.min(batch.waiting, job.assignableCount));
   }
 
   #send(job: Job, batch: Batch, missing: number): void {
@@ -59,13 +59,13 @@ export class Prober {
     const { env, counters } = this.#s;
     const { members, policy } = this.#s.cluster;
     const most = Math.min(PROBES_OUT_MAX, Math.max(PROBES_OUT_MIN, PROBES_A_WORKER * members.size));
-    const room = most - batch.probes.out;
+    const room = most - batch.probes.outstanding;
     const probes = Math.min(
       room,
       Math.max(missing, Math.ceil(batch.probeFactor * policy.probeRatio * missing)),
     );
     if (probes <= 0) return;
-    const scope: Scope = effectiveScope(policy.preset, batch.over ?? job.route.over);
+    const scope: Scope = effectiveScope(policy.preset, batch.scope ?? job.route.over);
     const { spec } = batch;
     const seeks = job.route.by !== 'probing';
     const message: MessageOf<'probe'> = {
@@ -78,8 +78,8 @@ export class Prober {
       sizeMs: seeks ? sizeOf(job, batch) : 0,
       requires: listAttributes(spec.requires),
     };
-    batch.recalled = false;
-    batch.probes.expect(probes);
+    batch.areProbesCancelled = false;
+    batch.probes.reserve(probes);
     const send = (to: Address): void => {
       counters.probesSent++;
       batch.probes.add(to, 1);
@@ -99,12 +99,12 @@ export class Prober {
 
   /** A probe was served or returned. */
   used(batch: Batch, worker: Address, probes: number): void {
-    if (batch.recalled) return;
+    if (batch.areProbesCancelled) return;
     batch.probes.add(worker, -probes);
   }
 
   moved(batch: Batch, from: Address, to: Address, probes: number): void {
-    if (batch.recalled) return;
+    if (batch.areProbesCancelled) return;
     batch.probes.add(from, -probes);
     // If the stealing worker has left, the probes are lost.
     if (this.#s.cluster.members.has(to)) batch.probes.add(to, probes);
@@ -115,23 +115,26 @@ export class Prober {
    * (`proactive`). Repeated probes are always cancelled, because each one queued would cost a round trip.
    */
   batchIsBound(job: Job, batch: Batch): void {
-    if (batch.probes.out === 0 || (this.#s.cluster.policy.cancel === 'lazy' && !batch.probedAgain)) return;
+    if (batch.probes.outstanding === 0 || (this.#s.cluster.policy.cancel === 'lazy' && !batch.hasExtraProbes))
+      return;
     this.recall(job, batch);
   }
 
   /** Cancels all probes of the batch. */
   recall(job: Job, batch: Batch): void {
-    this.#s.counters.probesRecalled += batch.probes.out;
+    this.#s.counters.probesRecalled += batch.probes.outstanding;
     for (const worker of batch.probes.byWorker().keys()) {
       this.#s.env.send(worker, { type: 'cancelProbes', job: job.number, stage: batch.index });
     }
     batch.probes.clear();
-    batch.recalled = true;
-    batch.probedAgain = false;
+    batch.areProbesCancelled = true;
+    batch.hasExtraProbes = false;
   }
 }
 
 /** Places tasks of possibly long jobs after all known short ones, for workers that serve probes by size. */
 function sizeOf(job: Job, batch: Batch): Millis {
-  return batch === batch.own ? job.believedMs * batch.waiting * job.slack : Number.MAX_SAFE_INTEGER;
+  return batch === batch.countingBatch
+    ? job.expectedRunMs * batch.waiting * job.slackFactor
+    : Number.MAX_SAFE_INTEGER;
 }

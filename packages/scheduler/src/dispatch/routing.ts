@@ -48,7 +48,7 @@ export class Routing {
    * durable.
    */
   isHeld(job: Job): boolean {
-    return job.isAwaiting || job.isHeld || job.isRecovering || this.#s.unwritten.isStuck(job);
+    return job.hasPendingPredecessors || job.isHeld || job.isRecovering || this.#s.unwritten.isStuck(job);
   }
 
   /** Starts the stages without predecessors. */
@@ -63,15 +63,15 @@ export class Routing {
 
   /** Looks for workers for tasks that were appended to an open job. */
   appended(job: Job, tasks: number, now: Millis): void {
-    if (job.isAwaiting || job.cancelling) return;
+    if (job.hasPendingPredecessors || job.cancelling) return;
     if (job.needsCentral) tellGrown(this.#s, job, now);
     this.#arrived(job, job.stages[0]!, tasks, now);
   }
 
   /** The class of the job was determined; waiting tasks use the route of the class from now on. */
-  decided(job: Job, { pilots, rest }: Sample, now: Millis): void {
+  decided(job: Job, { pilots, nonPilots }: Sample, now: Millis): void {
     if ((job.maySeek || job.needsCentral) && !job.isHeld) tellDecided(this.#s, job, now);
-    for (const batch of [pilots, ...rest]) {
+    for (const batch of [pilots, ...nonPilots]) {
       this.prober.batchIsBound(job, batch);
       this.offers.drop(batch);
     }
@@ -104,7 +104,7 @@ export class Routing {
   /** The priority of the job has changed: updates central, and replaces queued probes. */
   reordered(job: Job, now: Millis): void {
     if (this.isHeld(job) || job.hasEnded || job.cancelling) return;
-    for (const batch of job.batches) if (batch.probes.out > 0) this.prober.recall(job, batch);
+    for (const batch of job.batches) if (batch.probes.outstanding > 0) this.prober.recall(job, batch);
     if (job.needsCentral && !this.#isShed(job)) tellNeeds(this.#s, job, now);
     this.findAll(job, now);
   }
@@ -118,7 +118,7 @@ export class Routing {
     // Jobs on hold do not count as work yet.
     if (this.#maySeek(job) && !job.isUndecided && !job.isHeld) {
       const isReported = job.needsCentral && !this.#isWithoutCentral(now);
-      this.#s.usage.shortArrived(job.believedMs * tasks, tasks, isReported, now);
+      this.#s.usage.shortArrived(job.expectedRunMs * tasks, tasks, isReported, now);
     }
     if (job.isUndecided) this.find(job, job.sample!.pilots, now);
     this.find(job, stage, now);
@@ -127,10 +127,10 @@ export class Routing {
   /** Looks for workers for the waiting tasks of the batch. */
   find(job: Job, of: Batch, now: Millis): void {
     // The tasks beside the pilots take their own route until the class of the job is known.
-    const batch = job.isUndecided && !job.needsCentral ? job.sample!.restOf(of) : of.own;
+    const batch = job.isUndecided && !job.needsCentral ? job.sample!.nonPilotsOf(of) : of.countingBatch;
     if (batch.waiting === 0 || job.cancelling || this.isHeld(job)) return;
     // Possibly long tasks go only to their probes: seeking workers get tasks known to be short.
-    if (this.#maySeek(job) && batch === batch.own) {
+    if (this.#maySeek(job) && batch === batch.countingBatch) {
       this.offers.update(job, batch, now);
       if (!job.isUndecided) this.#assigner.giveHeld(job, batch, now);
       if (batch.waiting === 0) return this.allBound(job, batch, now);
@@ -150,7 +150,7 @@ export class Routing {
     this.prober.moved(batch, from, to, probes);
     job.probesMoved += probes;
     // Otherwise a worker that gets no task of the batch would steal its probes again and again.
-    if (batch.probes.out < batch.waiting && job.history.mayLook(now)) this.find(job, batch, now);
+    if (batch.probes.outstanding < batch.waiting && job.history.maySearch(now)) this.find(job, batch, now);
   }
 
   /**
@@ -163,8 +163,8 @@ export class Routing {
     if (probes <= 0) return;
     this.prober.used(batch, from, probes);
     if (this.#s.cluster.timings.retryMs === 0) return this.find(job, batch, now);
-    batch.givenBack += probes;
-    if (batch.givenBack <= BACK_MIN + BACK_A_TASK * batch.waiting) return this.find(job, batch, now);
+    batch.returnedProbes += probes;
+    if (batch.returnedProbes <= BACK_MIN + BACK_A_TASK * batch.waiting) return this.find(job, batch, now);
     this.#s.sweepTimer.arm(now);
   }
 
@@ -172,8 +172,8 @@ export class Routing {
   #findForGivenBack(job: Job, now: Millis): boolean {
     let wereBack = false;
     for (const batch of job.batches) {
-      if (batch.givenBack === 0) continue;
-      batch.givenBack = 0;
+      if (batch.returnedProbes === 0) continue;
+      batch.returnedProbes = 0;
       if (batch.waiting === 0) continue;
       wereBack = true;
       this.find(job, batch, now);
@@ -201,7 +201,7 @@ export class Routing {
     for (const job of this.#s.jobs.active()) {
       for (const batch of job.batches) {
         this.#probeInstead(job, batch);
-        if (batch.waiting > 0 && batch.probes.out > 0) probing++;
+        if (batch.waiting > 0 && batch.probes.outstanding > 0) probing++;
       }
       if (probing >= this.#probingMax) return;
     }
@@ -214,7 +214,7 @@ export class Routing {
 
   #probeInstead(job: Job, of: Batch): void {
     if (!job.needsCentral || this.isHeld(job) || !this.#maySeek(job)) return;
-    const batch = job.isUndecided ? job.sample!.restOf(of) : of.own;
+    const batch = job.isUndecided ? job.sample!.nonPilotsOf(of) : of.countingBatch;
     if (batch.waiting > 0) this.prober.topUp(job, batch);
   }
 
@@ -253,7 +253,7 @@ export class Routing {
   }
 
   #matchAgain(job: Job, now: Millis): void {
-    for (const batch of job.batches) if (batch.probes.out > 0) this.prober.recall(job, batch);
+    for (const batch of job.batches) if (batch.probes.outstanding > 0) this.prober.recall(job, batch);
     tellNeeds(this.#s, job, now);
   }
 
@@ -267,7 +267,7 @@ export class Routing {
   takeBack(job: Job): void {
     if (job.needsCentral) withdraw(this.#s, job);
     for (const batch of job.batches) {
-      if (batch.probes.out > 0) this.prober.recall(job, batch);
+      if (batch.probes.outstanding > 0) this.prober.recall(job, batch);
       this.offers.drop(batch);
     }
   }
@@ -310,7 +310,7 @@ export class Routing {
   #probeAgain(job: Job, pauseMs: Millis, now: Millis): boolean {
     let isProbing = false;
     for (const batch of job.batches) {
-      if (batch.probes.out === 0 || batch.waiting === 0 || job.headroom === 0) continue;
+      if (batch.probes.outstanding === 0 || batch.waiting === 0 || job.assignableCount === 0) continue;
       isProbing = true;
       if (!isSilent(batch, pauseMs, now)) continue;
       this.prober.probeAgain(job, batch);

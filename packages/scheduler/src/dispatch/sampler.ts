@@ -93,7 +93,7 @@ export class Sampler {
   /** Samples a job of an earlier incarnation that has no class yet. Tasks that have ended count as pilots. */
   resume(job: Job, now: Millis): void {
     this.#estimateRestored(job);
-    if (job.isAwaiting) return;
+    if (job.hasPendingPredecessors) return;
     if (job.classifiedBy !== UNDECIDED || job.sample !== undefined || job.cancelling || job.hasEnded) return;
     if (job.prediction.kind !== 'sample') return;
     this.start(job, job.prediction);
@@ -107,9 +107,9 @@ export class Sampler {
   #estimateRestored(job: Job): void {
     if (job.prediction.kind !== 'unknown') return;
     job.prediction = this.predict(job.arriving, job.spec);
-    if (job.prediction.kind === 'unknown' || job.believedMs > 0) return;
+    if (job.prediction.kind === 'unknown' || job.expectedRunMs > 0) return;
     const { estimateMs, guessMs, distribution } = decide(job.prediction, this.#policy!);
-    job.redecide({ estimateMs, guessMs, distribution });
+    job.restoreDecision({ estimateMs, guessMs, distribution });
   }
 
   /** Draws the pilots from the largest stage that may start immediately. */
@@ -126,7 +126,7 @@ export class Sampler {
   look(job: Job, now: Millis): void {
     const { sample } = job;
     if (sample === undefined || job.cancelling || job.hasEnded) return;
-    if (sample.isDecided && !sample.estimateFollows) return;
+    if (sample.isDecided && !sample.isEstimatePending) return;
     const evidence = sample.evidence((task) => {
       const state = job.tasks.stateOf(task);
       if (state === TaskState.completed) return { ran: job.tasks.runMsOf(task) };
@@ -137,7 +137,7 @@ export class Sampler {
     if (sample.isDecided) return this.#refine(job, verdict, now);
     if (verdict.kind === 'wait') return this.#s.env.setTimer('weigh', job.number, now + verdict.againInMs);
     this.#s.env.clearTimer('weigh', job.number);
-    sample.estimateFollows = verdict.provisional === true;
+    sample.isEstimatePending = verdict.provisional === true;
     this.#decide(job, sample, verdict.estimate, now);
   }
 
@@ -146,15 +146,15 @@ export class Sampler {
    */
   #refine(job: Job, verdict: Verdict, now: Millis): void {
     if (verdict.kind === 'wait' || verdict.provisional) return;
-    job.refine(verdict.estimate);
+    job.refineEstimate(verdict.estimate);
     this.#s.ledger.classified(job, now);
     this.#routing.refined(job, now);
   }
 
   #decide(job: Job, sample: Sample, estimate: Estimate, now: Millis): void {
-    job.decide(decideBy(estimate, this.#policy!), now);
+    job.classify(decideBy(estimate, this.#policy!), now);
     this.#s.ledger.classified(job, now);
-    this.#s.events.decided(job, now);
+    this.#s.events.classified(job, now);
     this.#announceLong(job);
     this.#routing.decided(job, sample, now);
   }
@@ -163,7 +163,7 @@ export class Sampler {
   #announceLong(job: Job): void {
     if (job.class === 'short') return;
     // Sent after the task itself, which may wait for the disk.
-    for (const task of job.tasks.in(TaskState.running))
+    for (const task of job.tasks.inStates(TaskState.running))
       this.#s.ledger.send(job.tasks.workerOf(task), { type: 'nowLong', ...job.tasks.ref(task) });
   }
 
@@ -175,7 +175,7 @@ export class Sampler {
 
   /** Passes the run times of an ended job to the estimator, once per job. */
   learn(job: Job): void {
-    if (this.#policy === undefined || !this.#learns() || job.wasLearned || job.taskCount === 0) return;
+    if (this.#policy === undefined || !this.#learns() || job.isLearned || job.taskCount === 0) return;
     const { completed, total } = job.counts;
     const isCompleted = completed === total;
     const runsMs = completed === 0 ? NO_RUNS : this.#asPreferred(job);
@@ -187,7 +187,7 @@ export class Sampler {
       prediction: job.prediction,
       completed: isCompleted,
       long: runsMs.length > 0 && sum / runsMs.length >= this.#policy.cutoffMs,
-      runtimeMs: job.endedAt! - job.arrivedAt,
+      runtimeMs: job.endedAt! - job.eligibleAt,
       runsMs,
     });
   }

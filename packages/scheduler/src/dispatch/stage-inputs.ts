@@ -1,13 +1,13 @@
 import { LIMITS, type MessageOf } from '@goshawk/core';
 import type { Stage } from '../job/batch.js';
 import type { Job } from '../job/job.js';
-import type { Recall } from '../job/task-reports.js';
+import type { ReadRecord } from '../job/task-reports.js';
 
 /**
  * Returns the inputs from earlier stages, one `{"stage","index","value"}` per line in task order. These stages have
  * completed, so all tasks get equal inputs, and a later owner can read them again from the journal.
  */
-export function inputsOf(job: Job, stage: Stage, recall: Recall | undefined): MessageOf<'run'>['inputs'] {
+export function inputsOf(job: Job, stage: Stage, recall: ReadRecord | undefined): MessageOf<'run'>['inputs'] {
   const { inputs } = stage.spec;
   if (inputs === undefined) return undefined;
   stage.inputs ??= linesOf(job, inputs, recall);
@@ -17,7 +17,7 @@ export function inputsOf(job: Job, stage: Stage, recall: Recall | undefined): Me
 function linesOf(
   job: Job,
   stages: readonly number[],
-  recall: Recall | undefined,
+  recall: ReadRecord | undefined,
 ): MessageOf<'run'>['inputs'] {
   const lines: string[] = [];
   let length = 0;

@@ -19,20 +19,20 @@ import type { Job } from '../job/job.js';
 import {
   addTime,
   countAttempt,
-  endOf,
+  endKindOf,
   firstDayOf,
   isTooOld,
   type JobUsage,
-  partOf,
+  msOnDay,
+  type UsageKey,
   UsageTable,
-  type Who,
-  whoOf,
+  usageKeyOf,
 } from '../job/job-usage.js';
 import type { Ledger } from './ledger.js';
 
 /** An attempt that was declared ended without a report from its worker. */
 export interface UnreportedAttempt {
-  readonly who: Who;
+  readonly who: UsageKey;
   readonly demand: StageSpec['demand'];
   /** Wall clock. */
   readonly startedAt: Millis;
@@ -135,14 +135,14 @@ export class Accounting {
     const add = (ms: Millis, sign: 1 | -1): void => {
       const endedAt = startedAt + ms;
       for (let day = firstDayOf(endedAt, ms); day <= dayOf(endedAt); day++)
-        addTime(book.rowOf(day, who), demand, sign * partOf(day, endedAt, ms));
+        addTime(book.rowOf(day, who), demand, sign * msOnDay(day, endedAt, ms));
     };
     add(actualMs, 1);
     if (runMs !== undefined) add(runMs, -1);
     else if (end !== undefined) {
       const row = book.rowOf(dayOf(startedAt + actualMs), who);
       row.attempts++;
-      row[endOf(end.outcome)]++;
+      row[endKindOf(end.outcome)]++;
     }
     const rows = [...book.rows()];
     for (const row of rows) this.#total.add(row);
@@ -152,7 +152,7 @@ export class Accounting {
   /** Describes the current attempt, which is counted with this run time. */
   unreported(job: Job, task: TaskIndex, runMs: Millis, now: Millis): UnreportedAttempt {
     const startedAt = now - runMs + this.#wallOffset.wallOffsetMs;
-    return { who: whoOf(job), demand: job.dag.stageOf(task).spec.demand, startedAt, runMs };
+    return { who: usageKeyOf(job), demand: job.dag.stageOf(task).spec.demand, startedAt, runMs };
   }
 
   // ---- after a restart

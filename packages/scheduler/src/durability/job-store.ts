@@ -10,8 +10,8 @@ import {
 } from '@goshawk/core';
 import type { SchedulerConfig } from '../contract.js';
 import { type Job, TaskState } from '../job/job.js';
-import { bytesOf } from '../job/job-bytes.js';
-import { TaskPlaces } from '../job/task-places.js';
+import { estimateJobBytes } from '../job/job-bytes.js';
+import { TasksByWorker } from '../job/task-places.js';
 import type { Accounting } from './accounting.js';
 import { EndedJobs } from './ended-jobs.js';
 import { letGo, levelOf, type MemoryShares } from './memory-shares.js';
@@ -52,7 +52,7 @@ const ROOM_SHARE = 0.9;
 
 /** Estimates the memory of a job before it has run. */
 function measure(job: Job): void {
-  job.specBytes = bytesOf(job.spec);
+  job.specBytes = estimateJobBytes(job.spec);
   job.bytes = job.specBytes + job.stages[0]!.appendedBytes;
 }
 
@@ -90,7 +90,7 @@ export class JobStore {
   /** Jobs that stayed in the journal at the start because there was no memory for them, and their keys. */
   readonly #leftOut = new Set<number>();
   readonly #leftOutKeys = new Set<string>();
-  readonly #places = new TaskPlaces();
+  readonly #places = new TasksByWorker();
   readonly #activeByUser = new Map<string | undefined, HeldByUser>();
   readonly #bytesByUser = new Map<string | undefined, BytesOfUser>();
   /** Estimated bytes in the journal, by user. */
@@ -451,9 +451,9 @@ export class JobStore {
   #countActive({ spec: { user }, tasks }: Job, change: 1 | -1): void {
     const held = this.#activeByUser.get(user) ?? { ...NOTHING };
     held.jobs += change;
-    held.waiting += change * tasks.waiting;
+    held.waiting += change * tasks.notStartedCount;
     tasks.waitingOfUser = change > 0 ? held : undefined;
-    tasks.keepIn(change > 0 ? this.#places : undefined);
+    tasks.setIndex(change > 0 ? this.#places : undefined);
     if (held.jobs === 0) this.#activeByUser.delete(user);
     else this.#activeByUser.set(user, held);
   }

@@ -17,7 +17,7 @@ import type { SchedulerEnvironment } from '../contract.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
 import { heapBytes } from '../job/heap-bytes.js';
 import type { Job } from '../job/job.js';
-import { bytesOf } from '../job/job-bytes.js';
+import { estimateJobBytes } from '../job/job-bytes.js';
 import type { MemoryShares } from './memory-shares.js';
 
 /** Overhead of a delayed reply without its content, in bytes. */
@@ -153,7 +153,7 @@ export class Ledger {
   accepted(job: Job, now: Millis): void {
     const { key, spec, class: jobClass, classifiedBy, route, stagesMs, project } = job;
     const about = { key, spec, class: jobClass, classifiedBy, route, stagesMs, project };
-    this.#write({ kind: 'accepted', job: job.number, at: this.#wall(now), ...about }, bytesOf(spec));
+    this.#write({ kind: 'accepted', job: job.number, at: this.#wall(now), ...about }, estimateJobBytes(spec));
     if (this.isKept) this.#acceptances.push(this.#written);
   }
 

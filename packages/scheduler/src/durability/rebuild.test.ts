@@ -129,7 +129,7 @@ describe('jobs rebuilt from records', () => {
     expect(job!.acceptedAt).toBe(1_000);
     // It pauses for as long as under any other clock.
     const mayGo = (now: number) =>
-      job!.history.blame!.mayGo(0, W1, { isFailing: false, sound: 1 }, () => true, now);
+      job!.history.blame!.mayRunAt(0, W1, { isFailing: false, sound: 1 }, () => true, now);
     expect([mayGo(1_000), mayGo(60_000)]).toEqual([false, true]);
   });
 

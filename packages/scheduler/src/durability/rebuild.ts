@@ -14,7 +14,7 @@ import { arrivingJobOf } from '../job/arriving.js';
 import { Hold, holdOf } from '../job/hold.js';
 import { Job, TaskState } from '../job/job.js';
 import { countAttempt } from '../job/job-usage.js';
-import { howEnded } from '../job/outcomes.js';
+import { classifyEnd } from '../job/outcomes.js';
 import { findReopening } from '../job/reopening.js';
 import type { Accounting } from './accounting.js';
 
@@ -109,13 +109,13 @@ class Rebuild {
       hold: holdOf(spec, this.#machineTime(accepted.at), accepted.at),
     });
     this.job.history.reports.dropsOptional = context.isShort();
-    this.job.tasks.trackUsed();
-    if (!this.job.isAwaiting) this.#release();
+    this.job.tasks.trackUsedAttempts();
+    if (!this.job.hasPendingPredecessors) this.#release();
   }
 
   #release(): void {
     const { job } = this;
-    for (const stage of job.stages) if (stage.blockers === 0) job.release(stage, job.arrivedAt);
+    for (const stage of job.stages) if (stage.blockers === 0) job.release(stage, job.eligibleAt);
   }
 
   apply(record: JobRecord, place: number | undefined): void {
@@ -160,15 +160,15 @@ class Rebuild {
     const { job } = this;
     if (!job.isOpen || first !== job.taskCount) return;
     job.append(tasks);
-    job.appendedAreWritten(job.taskCount);
+    job.markDurable(job.taskCount);
     job.digest = digest;
     job.isOpen = !close;
   }
 
   #passed({ after, at }: JobRecordOf<'passed'>): void {
     const { job } = this;
-    if (!job.awaited.delete(after) || job.awaited.size > 0) return;
-    job.mayStart(this.#machineTime(at));
+    if (!job.pendingPredecessors.delete(after) || job.pendingPredecessors.size > 0) return;
+    job.predecessorsEnded(this.#machineTime(at));
     this.#release();
   }
 
@@ -177,15 +177,15 @@ class Rebuild {
     const now = this.#machineTime(at);
     job.priority = priority;
     if (job.hold === undefined) job.hold = new Hold(held, beginAt, now);
-    else if (job.hold.set(held, beginAt, now)) job.released(now);
+    else if (job.hold.update(held, beginAt, now)) job.released(now);
   }
 
   /** The last classification counts. */
   #classified(record: JobRecordOf<'classified'>): void {
     const { class: jobClass, classifiedBy: by, route, estimateMs = this.job.spec.estimateMs } = record;
     // The first record contains the time of the pilots' decision; later ones only update run times.
-    this.job.decidedAt ??= this.#machineTime(record.at);
-    this.job.redecide({ class: jobClass, by, route, estimateMs, stagesMs: record.stagesMs });
+    this.job.classifiedAt ??= this.#machineTime(record.at);
+    this.job.restoreDecision({ class: jobClass, by, route, estimateMs, stagesMs: record.stagesMs });
   }
 
   #attemptEnded(
@@ -198,21 +198,21 @@ class Rebuild {
     const startedAt = now - runMs;
     this.#given(task, attempt);
     if (!isOwnersEnd(outcome) || runMs > 0) {
-      job.history.counted(task);
+      job.history.countAttempt(task);
       job.startedAt(startedAt);
     }
     if (this.#context.accounting !== undefined)
       countAttempt(job, task, outcome, runMs, now, this.#context.wallOffsetMs);
-    const how = howEnded(outcome, job.isCancelling(task));
-    const state = job.attemptEnded({ task, outcome, runMs, place }, how, worker, now);
+    const how = classifyEnd(outcome, job.isCancelling(task));
+    const state = job.attemptEnded({ task, outcome, runMs, position: place }, how, worker, now);
     if (state === TaskState.waiting) {
-      const restMs = how === 'failed' ? job.restMsOf(task) : 0;
-      if (restMs > 0) job.rest(task, now + restMs);
+      const restMs = how === 'failed' ? job.backoffMsOf(task) : 0;
+      if (restMs > 0) job.backOff(task, now + restMs);
       return;
     }
     job.tasks.setTimes(task, startedAt, runMs);
     job.tasks.setWorker(task, this.#context.formerly(worker));
-    job.set(task, state);
+    job.setState(task, state);
     const stage = job.dag.stageOf(task);
     if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next, now);
   }
@@ -225,7 +225,7 @@ class Rebuild {
     const reopening = findReopening(job.dag, job.tasks, choice);
     if ('stage' in reopening || reopening.count === 0) return;
     job.reopen(reopening, key, this.#machineTime(at));
-    if (!job.isAwaiting) this.#release();
+    if (!job.hasPendingPredecessors) this.#release();
   }
 
   done(rebuilt: Rebuilt): void {
@@ -251,7 +251,7 @@ class Rebuild {
     const { job } = this;
     for (let task = 0; task < job.taskCount; task++) {
       if (job.tasks.isFinal(task) || !job.isCancelling(task)) continue;
-      job.set(task, TaskState.cancelled);
+      job.setState(task, TaskState.cancelled);
       const stage = job.dag.stageOf(task);
       if (stage.unfinished === 0) job.stageEnded(stage);
     }
@@ -261,14 +261,14 @@ class Rebuild {
     if (task >= this.job.taskCount) return;
     const { tasks } = this.job;
     tasks.setAttempt(task, Math.max(tasks.attemptOf(task), attempt));
-    tasks.setUsedUpTo(task, Math.max(tasks.usedUpTo(task), attempt));
+    tasks.setLastUsedAttempt(task, Math.max(tasks.lastUsedAttemptOf(task), attempt));
   }
 
   /** The previous incarnation may have started one more attempt of each task than it recorded. */
   #mayHaveStarted(): void {
     const { tasks } = this.job;
     for (let task = 0; task < tasks.count; task++)
-      if (!tasks.isFinal(task)) tasks.setUsedUpTo(task, tasks.usedUpTo(task) + 1);
+      if (!tasks.isFinal(task)) tasks.setLastUsedAttempt(task, tasks.lastUsedAttemptOf(task) + 1);
   }
 
   /** Another machine's clock may have been ahead, so recorded times are limited to the present. */

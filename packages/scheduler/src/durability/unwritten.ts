@@ -17,7 +17,7 @@ export class Unwritten {
   }
 
   add(job: Job): void {
-    job.isWritten = false;
+    job.isDurable = false;
     this.#questions.set(job, []);
   }
 
@@ -30,7 +30,7 @@ export class Unwritten {
 
   /** Whether to stop looking for workers: the journal is unreachable, or central's placement would be refused. */
   isStuck(job: Job): boolean {
-    return !job.isWritten && (this.#isAway || job.route.by === 'central');
+    return !job.isDurable && (this.#isAway || job.route.by === 'central');
   }
 
   /** The journal has become unreachable, or reachable again. */
@@ -45,7 +45,7 @@ export class Unwritten {
   settled(job: Job): readonly Question[] {
     const questions = this.#questions.get(job) ?? [];
     this.#questions.delete(job);
-    job.isWritten = true;
+    job.isDurable = true;
     return questions;
   }
 }

@@ -13,7 +13,7 @@ import {
 import { Blame, StartFaults } from './blame.js';
 import { Crashes, programOf } from './crashes.js';
 import { LOST } from './outcomes.js';
-import { isWorthARetry } from './retrying.js';
+import { isRetryable } from './retrying.js';
 import { TaskReports } from './task-reports.js';
 import { TaskState, type TaskTable } from './task-table.js';
 
@@ -23,7 +23,7 @@ export interface AttemptEnd {
   readonly outcome: Outcome;
   readonly runMs: Millis;
   /** Position in the journal; undefined if it cannot be read back. */
-  place: number | undefined;
+  position: number | undefined;
 }
 
 /** The attempts of a job, and the causes of unsuccessful ones. */
@@ -36,9 +36,9 @@ export class AttemptHistory {
   lostCount = 0;
   wastedMs: Millis = 0;
   /** Total run time of the completed tasks. */
-  workedMs: Millis = 0;
+  completedRunMs: Millis = 0;
   /** Longest run. */
-  longestMs: Millis = 0;
+  longestRunMs: Millis = 0;
   readonly #job: { readonly id: string; readonly spec: JobSpec; readonly acceptedAt: Millis };
   readonly #tasks: TaskTable;
   /** Number of attempts that workers could not start. */
@@ -75,7 +75,7 @@ export class AttemptHistory {
   }
 
   /** Whether the task that was last started alone still runs. */
-  get isOnTrial(): boolean {
+  get isTrialRunning(): boolean {
     const trial = this.#blame?.trial;
     if (trial === undefined) return false;
     const { task, attempt } = trial;
@@ -83,21 +83,21 @@ export class AttemptHistory {
   }
 
   /** Whether to look for another worker now; rate-limited if workers are skipped repeatedly. */
-  mayLook(now: Millis): boolean {
-    return this.#blame?.mayLook(now) !== false;
+  maySearch(now: Millis): boolean {
+    return this.#blame?.maySearch(now) !== false;
   }
 
   /** The job has lost too many workers, so its remaining tasks fail. */
-  get isGivenUp(): boolean {
-    return this.#blame?.isTooMuch === true;
+  get hasLostTooManyWorkers(): boolean {
+    return this.#blame?.exceedsLossLimit === true;
   }
 
   /** The ended task runs again; its earlier failures no longer count. */
-  renew(): void {
+  resetFailures(): void {
     this.#failedStarts = 0;
     this.#startFaults = undefined;
     this.#blame = undefined;
-    this.#crashes?.forget();
+    this.#crashes?.reset();
   }
 
   /** Identifies the work of the job, to compare crashes between jobs; undefined if it cannot kill workers. */
@@ -109,13 +109,13 @@ export class AttemptHistory {
   /** Counts lost workers together with all jobs of the same program from now on. */
   shareCrashes(crashes: Crashes | undefined): void {
     if (crashes === undefined || crashes === this.#crashes) return;
-    if (this.#crashes !== undefined) crashes.include(this.#crashes);
+    if (this.#crashes !== undefined) crashes.merge(this.#crashes);
     this.#crashes = crashes;
-    this.#blamed().crashes = crashes;
+    this.#blameOrNew().crashes = crashes;
   }
 
   /** Counts an attempt that an earlier incarnation of the owner started. */
-  counted(task: TaskIndex): void {
+  countAttempt(task: TaskIndex): void {
     this.total++;
     this.#tasks.setExecutions(task, this.#tasks.executionsOf(task) + 1);
   }
@@ -128,14 +128,14 @@ export class AttemptHistory {
 
   /** A worker was given the task. */
   started(task: TaskIndex): void {
-    this.counted(task);
+    this.countAttempt(task);
     this.#blame?.started(task, this.#tasks.attemptOf(task));
   }
 
   /** A task that has survived its time alone clears the job. */
   reviewTrial(now: Millis): void {
     const trial = this.#blame?.trial;
-    if (trial !== undefined && this.isOnTrial)
+    if (trial !== undefined && this.isTrialRunning)
       this.#blame?.reviewTrial(now - this.#tasks.startedAtOf(trial.task));
   }
 
@@ -151,29 +151,29 @@ export class AttemptHistory {
     now: Millis,
     gang?: { readonly first: TaskIndex; readonly count: number },
   ): boolean {
-    const { task, outcome, place } = end;
+    const { task, outcome, position } = end;
     if (isOwnersEnd(outcome)) {
-      if (end.runMs > 0) this.#noteUnsuccessful(end, worker, now);
-      this.reports.setError(task, { outcome, worker }, place);
+      if (end.runMs > 0) this.#addUnsuccessful(end, worker, now);
+      this.reports.setError(task, { outcome, worker }, position);
       return false;
     }
     this.failedCount++;
-    this.#noteUnsuccessful(end, worker, now);
-    this.reports.setError(task, { outcome, worker }, place);
-    const blame = this.#blamed();
+    this.#addUnsuccessful(end, worker, now);
+    this.reports.setError(task, { outcome, worker }, position);
+    const blame = this.#blameOrNew();
     blame.failed(task, this.#tasks.workerOf(task), now);
     // A missing file will still be missing at a retry.
     if (startFaultOf(outcome.errorCode) === 'unclear') return false;
-    const failures = gang === undefined ? blame.failuresOf(task) : blame.failuresOfAll(gang);
-    return failures <= this.#job.spec.retries && isWorthARetry(this.#job.spec, outcome);
+    const failures = gang === undefined ? blame.failuresOf(task) : blame.failuresInRange(gang);
+    return failures <= this.#job.spec.retries && isRetryable(this.#job.spec, outcome);
   }
 
   /** The current attempt completed. */
-  completed({ task, outcome, runMs, place }: AttemptEnd): void {
-    this.workedMs += runMs;
-    this.longestMs = Math.max(this.longestMs, runMs);
-    this.reports.setValue(task, outcome.value, place);
-    this.reports.setGpus(task, outcome.gpus, place);
+  completed({ task, outcome, runMs, position }: AttemptEnd): void {
+    this.completedRunMs += runMs;
+    this.longestRunMs = Math.max(this.longestRunMs, runMs);
+    this.reports.setValue(task, outcome.value, position);
+    this.reports.setGpus(task, outcome.gpus, position);
     this.#blame?.completed(task, this.#tasks.workerOf(task));
   }
 
@@ -186,10 +186,10 @@ export class AttemptHistory {
    */
   lost(task: TaskIndex, worker: string, runMs: Millis, isCancelling: boolean, now: Millis): boolean {
     this.lostCount++;
-    this.#noteUnsuccessful({ task, outcome: LOST, runMs, place: undefined }, worker, now);
-    const blame = this.#blamed();
+    this.#addUnsuccessful({ task, outcome: LOST, runMs, position: undefined }, worker, now);
+    const blame = this.#blameOrNew();
     const attempt = this.#tasks.attemptOf(task);
-    const wasApart = blame.apartMsOf(task, attempt) !== undefined;
+    const wasApart = blame.isolationMsOf(task, attempt) !== undefined;
     blame.lost(task, attempt, runMs, now);
     if (isCancelling) return false;
     const losses = blame.lossesOf(task);
@@ -204,7 +204,7 @@ export class AttemptHistory {
 
   /** The current attempt was unsuccessful without evidence against the task. */
   excused(end: AttemptEnd, worker: string, now: Millis): void {
-    this.#noteUnsuccessful(end, worker, now);
+    this.#addUnsuccessful(end, worker, now);
     if (end.outcome.errorCode === GANG_ENDED) return;
     if (startFault(end.outcome) === undefined) {
       this.lostCount++;
@@ -212,12 +212,12 @@ export class AttemptHistory {
     }
     this.notStarted(end.task);
     this.#failedStarts++;
-    this.#blamed().notStarted(end.task, this.#tasks.workerOf(end.task), now);
+    this.#blameOrNew().notStarted(end.task, this.#tasks.workerOf(end.task), now);
   }
 
   /** Workers that ran tasks of the job were lost at the same time. */
   workersLost(workers: number): void {
-    this.#blamed().workersLost(workers);
+    this.#blameOrNew().workersLost(workers);
   }
 
   /** Whether tasks fail in a row at the worker while many more complete elsewhere. */
@@ -234,24 +234,30 @@ export class AttemptHistory {
    * @param workers number of workers in the cluster
    * @returns the outcome of the attempt: `lost` as long as it does not count against the task
    */
-  judgeStart(task: TaskIndex, outcome: Outcome, worker: string, workers: number): Outcome {
+  attributeStartFault(task: TaskIndex, outcome: Outcome, worker: string, workers: number): Outcome {
     if (startFault(outcome) !== 'unclear') return outcome;
     this.#startFaults ??= new StartFaults();
     const hasCompleted = this.#tasks.countOf(TaskState.completed) > 0;
-    const isTasks = this.#startFaults.isTasks(task, outcome.errorMessage, worker, workers, hasCompleted);
+    const isTasks = this.#startFaults.isTaskToBlame(
+      task,
+      outcome.errorMessage,
+      worker,
+      workers,
+      hasCompleted,
+    );
     return isTasks ? { ...outcome, kind: 'failed' } : outcome;
   }
 
-  #blamed(): Blame {
+  #blameOrNew(): Blame {
     this.#crashes ??= new Crashes();
     this.#blame ??= new Blame(this.#crashes);
     return this.#blame;
   }
 
   /** The task's current attempt was unsuccessful. */
-  #noteUnsuccessful({ task, outcome, runMs }: AttemptEnd, worker: string, now: Millis): void {
+  #addUnsuccessful({ task, outcome, runMs }: AttemptEnd, worker: string, now: Millis): void {
     this.wastedMs += runMs;
-    this.reports.noteUnsuccessful({
+    this.reports.addUnsuccessful({
       task,
       attempt: this.#tasks.executionsOf(task),
       state: outcome.kind,

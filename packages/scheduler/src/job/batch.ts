@@ -12,7 +12,7 @@ import {
 } from '@goshawk/core';
 import { Gang } from './gang.js';
 import { heapBytes } from './heap-bytes.js';
-import { SETTLED_TASK_BYTES, TASK_BYTES } from './job-bytes.js';
+import { ARCHIVED_TASK_BYTES, TASK_BYTES } from './job-bytes.js';
 import { ProbeLedger } from './probe-ledger.js';
 
 /**
@@ -25,7 +25,7 @@ export abstract class Batch {
   /** Lane of its probes at workers. */
   readonly lane: Lane;
   /** Scope of its probes, if it differs from that of the job's class. */
-  readonly over: Scope | undefined;
+  readonly scope: Scope | undefined;
   /** Multiplies the policy's number of probes. */
   readonly probeFactor: number;
   /** Number of its tasks in state `waiting`. */
@@ -35,18 +35,18 @@ export abstract class Batch {
   /** Probes that no worker has served yet. */
   readonly probes = new ProbeLedger();
   /** All probes were cancelled; messages in flight about them say nothing about outstanding probes. */
-  recalled = false;
+  areProbesCancelled = false;
   /** Number of probes returned since the last sweep. */
-  givenBack = 0;
+  returnedProbes = 0;
   /** Whether more probes were sent than needed, because the first were silent. */
-  probedAgain = false;
+  hasExtraProbes = false;
   /** Since when its probes are silent (`changes` identifies their state), and how long that may last. */
   silence: { readonly changes: number; readonly since: Millis; readonly pauseMs: Millis } | undefined;
   /** Number of workers requested by the last `need`, less those received since, and when it was sent. */
   needSent = 0;
   needSentAt: Millis = 0;
   /** Interval at which an unchanged need is repeated; it grows. ms; 0: the need was sent once */
-  needPauseMs: Millis = 0;
+  needRepeatMs: Millis = 0;
   /** Number of workers that central has matched with the batch. */
   matches = 0;
 
@@ -54,12 +54,12 @@ export abstract class Batch {
     this.index = index;
     this.spec = spec;
     this.lane = lane;
-    this.over = over;
+    this.scope = over;
     this.probeFactor = probeFactor;
   }
 
   /** The batch that counts its tasks: the stage for its early part, otherwise itself. */
-  get own(): Batch {
+  get countingBatch(): Batch {
     return this;
   }
 }
@@ -70,7 +70,7 @@ export class Stage extends Batch {
   readonly first: number;
   count: number;
   /** Number of durable tasks. Others must not be assigned: after a crash their indexes would be used again. */
-  written: number;
+  durableCount: number;
   /** When its tasks became eligible; for a job of an earlier incarnation, when the job was accepted. */
   releasedAt: Millis;
   /** Number of preceding stages that have not completed. Infinity: none of its tasks may run. */
@@ -79,13 +79,13 @@ export class Stage extends Batch {
   unfinished: number;
   override waiting = 0;
   /** The first task never taken from `waiting`; earlier ones that wait again are in `returned`. */
-  nextFresh: number;
-  returned: number[] = [];
+  nextNeverTaken: number;
+  requeued: number[] = [];
   /** Payloads of appended tasks that may still run, by index in the stage: few at a time, even of a million tasks. */
   readonly #appended = new Map<number, Payload>();
   /** The payload of the task that completed last, without its input. It represents all dropped payloads. */
-  #done: Extract<Payload, { module: string }> | undefined;
-  readonly #specified: number;
+  #lastCompletedPayload: Extract<Payload, { module: string }> | undefined;
+  readonly #specifiedCount: number;
   /** Their estimated memory. */
   appendedBytes = 0;
   /** Inputs from earlier stages, kept until all tasks have ended. */
@@ -100,55 +100,59 @@ export class Stage extends Batch {
     this.releasedAt = acceptedAt;
     this.blockers = spec.after.length;
     this.unfinished = this.count;
-    this.#specified = this.count;
-    this.written = this.count;
-    this.nextFresh = first;
+    this.#specifiedCount = this.count;
+    this.durableCount = this.count;
+    this.nextNeverTaken = first;
     this.gang = spec.gang === true ? new Gang() : undefined;
   }
 
-  grow(payloads: readonly Payload[]): void {
-    for (const [at, payload] of payloads.entries()) this.#append(this.count + at, payload);
+  append(payloads: readonly Payload[]): void {
+    for (const [at, payload] of payloads.entries()) this.#addAppended(this.count + at, payload);
     this.count += payloads.length;
     this.unfinished += payloads.length;
   }
 
   /** Takes tasks appended to the same stage before a retry. */
-  takeAppended(before: Stage): void {
-    for (const [at, payload] of before.#appended) this.#append(at, payload);
+  copyAppended(before: Stage): void {
+    for (const [at, payload] of before.#appended) this.#addAppended(at, payload);
     this.appendedBytes = before.appendedBytes;
-    this.#done = before.#done;
+    this.#lastCompletedPayload = before.#lastCompletedPayload;
     this.unfinished += before.count - this.count;
     this.count = before.count;
-    this.written = this.count;
+    this.durableCount = this.count;
   }
 
-  #append(at: number, payload: Payload): void {
+  #addAppended(at: number, payload: Payload): void {
     this.#appended.set(at, payload);
     this.appendedBytes += TASK_BYTES + heapBytes(payload);
   }
 
   payloadOf(task: TaskIndex): Payload {
     const at = task - this.first;
-    if (at >= this.#specified) return this.#appended.get(at) ?? this.#done!;
+    if (at >= this.#specifiedCount) return this.#appended.get(at) ?? this.#lastCompletedPayload!;
     const { tasks } = this.spec;
     if ('count' in tasks) return tasks.run;
     return 'each' in tasks ? tasks.each[at]! : { sleep: tasks.sleepsMs[at]! };
   }
 
   /** A completed task never runs again, so its payload is dropped. */
-  completed(task: TaskIndex): void {
+  dropInput(task: TaskIndex): void {
     const at = task - this.first;
     const payload = this.#appended.get(at);
     if (payload === undefined || !('module' in payload)) return;
     this.appendedBytes -= heapBytes(payload);
     this.#appended.delete(at);
     const { input: _, ...done } = payload;
-    if (this.#done?.module !== done.module || this.#done.export !== done.export) this.#done = done;
+    if (
+      this.#lastCompletedPayload?.module !== done.module ||
+      this.#lastCompletedPayload.export !== done.export
+    )
+      this.#lastCompletedPayload = done;
   }
 
   /** Records that this many appended tasks are settled. @returns memory that this frees, in bytes */
-  settled(tasks: number): number {
-    const bytes = tasks * (TASK_BYTES - SETTLED_TASK_BYTES);
+  archived(tasks: number): number {
+    const bytes = tasks * (TASK_BYTES - ARCHIVED_TASK_BYTES);
     this.appendedBytes -= bytes;
     return bytes;
   }
@@ -182,7 +186,7 @@ export class PilotBatch extends Batch {
 }
 
 /** Tasks of a stage other than pilots, until the job is classified. */
-export class RestBatch extends Batch {
+export class NonPilotBatch extends Batch {
   override readonly stage: Stage;
 
   constructor(index: StageIndex, stage: Stage, over: Scope) {
@@ -194,7 +198,7 @@ export class RestBatch extends Batch {
     return this.stage.waiting;
   }
 
-  override get own(): Batch {
+  override get countingBatch(): Batch {
     return this.stage;
   }
 }

@@ -15,9 +15,9 @@ test('jobs of one user that differ in numbers run the same program', () => {
 test('losses reach a limit, and every completed task reduces them', () => {
   const crashes = new Crashes();
   for (let lost = 0; lost < 3 * LIMITS.lossesPerJobMax; lost++) crashes.lost(true, lost);
-  expect(crashes.isTooMuch).toBe(true);
+  expect(crashes.exceedsLimit).toBe(true);
   for (let completed = 0; completed < 8; completed++) crashes.completed();
-  expect(crashes).toMatchObject({ isTooMuch: false, isSuspect: true });
+  expect(crashes).toMatchObject({ exceedsLimit: false, isSuspect: true });
   for (let completed = 0; completed < 8 * LIMITS.lossesPerJobMax; completed++) crashes.completed();
   expect(crashes).toMatchObject({ isSuspect: false, isClear: true });
 });
@@ -26,21 +26,21 @@ test('old losses do not count', () => {
   const crashes = new Crashes();
   for (let lost = 0; lost < LIMITS.lossesPerJobMax; lost++) crashes.lost(true, 0);
   crashes.lost(true, 600_001);
-  expect(crashes).toMatchObject({ isTooMuch: false, isSuspect: false });
+  expect(crashes).toMatchObject({ exceedsLimit: false, isSuspect: false });
 });
 
 test('earlier losses of a job count with those of its program', () => {
-  const [of, own] = [new CrashesByProgram().of(1), new Crashes()];
+  const [of, own] = [new CrashesByProgram().getOrCreate(1), new Crashes()];
   for (let lost = 0; lost < LIMITS.lossesPerJobMax; lost++) own.lost(true, 5);
-  of.include(own);
-  expect(of.isTooMuch).toBe(true);
+  of.merge(own);
+  expect(of.exceedsLimit).toBe(true);
 });
 
 test('a program whose completed tasks outweigh its losses is forgotten', () => {
   const byProgram = new CrashesByProgram();
-  const crashes = byProgram.of(7);
+  const crashes = byProgram.getOrCreate(7);
   crashes.lost(false, 0);
-  expect(byProgram.known(() => 7)).toBe(crashes);
+  expect(byProgram.find(() => 7)).toBe(crashes);
   crashes.completed();
-  expect(byProgram.known(() => 7)).toBeUndefined();
+  expect(byProgram.find(() => 7)).toBeUndefined();
 });

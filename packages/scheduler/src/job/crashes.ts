@@ -1,64 +1,64 @@
 import { hashText, type JobSpec, LIMITS, type Millis, type Payload, setLatest } from '@goshawk/core';
 
 /** A completed task cancels this fraction of a lost worker. */
-const AMENDS = 1 / 8;
+const LOSSES_CANCELLED_PER_COMPLETION = 1 / 8;
 /** Number of lost workers before a program is blamed; a single one may have another cause. */
-const SUSPECT_AT = 2;
+const SUSPECT_AFTER_LOSSES = 2;
 /** Losses expire after this many milliseconds without another, because the program may have been fixed. */
-const KEPT_MS = 600_000;
+const EXPIRY_MS = 600_000;
 /** Number of programs remembered, most recent losses first. */
 const PROGRAMS_MAX = 1_000;
 /** Number of characters of a job's programs that are compared. */
-const COMPARED = 2_000;
+const COMPARED_CHARS = 2_000;
 
 /** Workers lost with tasks of one job, or of all jobs of one user that run the same program. */
 export class Crashes {
   /** Workers lost since a task completed. */
-  #inARow = 0;
+  #consecutive = 0;
   /** Workers lost with tasks that ran alone, less what completed tasks cancel. */
-  #charged = 0;
+  #lostAlone = 0;
   #lastAt: Millis = Number.NEGATIVE_INFINITY;
 
   /** Whether further tasks run alone from their first attempt on. */
   get isSuspect(): boolean {
-    return this.#inARow >= SUSPECT_AT || this.#charged >= SUSPECT_AT;
+    return this.#consecutive >= SUSPECT_AFTER_LOSSES || this.#lostAlone >= SUSPECT_AFTER_LOSSES;
   }
 
-  get isTooMuch(): boolean {
-    return this.#charged >= LIMITS.lossesPerJobMax;
+  get exceedsLimit(): boolean {
+    return this.#lostAlone >= LIMITS.lossesPerJobMax;
   }
 
   get isClear(): boolean {
-    return this.#inARow === 0 && this.#charged === 0;
+    return this.#consecutive === 0 && this.#lostAlone === 0;
   }
 
   lost(ranApart: boolean, now: Millis): void {
-    if (now - this.#lastAt > KEPT_MS) this.forget();
+    if (now - this.#lastAt > EXPIRY_MS) this.reset();
     this.#lastAt = now;
-    this.#inARow++;
-    if (ranApart) this.#charged = Math.min(LIMITS.lossesPerJobMax, this.#charged + 1);
+    this.#consecutive++;
+    if (ranApart) this.#lostAlone = Math.min(LIMITS.lossesPerJobMax, this.#lostAlone + 1);
   }
 
   completed(): void {
-    this.#inARow = 0;
-    this.#charged = Math.max(0, this.#charged - AMENDS);
+    this.#consecutive = 0;
+    this.#lostAlone = Math.max(0, this.#lostAlone - LOSSES_CANCELLED_PER_COMPLETION);
   }
 
   /** A task has survived its time alone. */
-  outlived(): void {
-    this.#inARow = 0;
+  survivedAlone(): void {
+    this.#consecutive = 0;
   }
 
   /** The user retries a job, and may have fixed the cause. */
-  forget(): void {
-    this.#inARow = 0;
-    this.#charged = 0;
+  reset(): void {
+    this.#consecutive = 0;
+    this.#lostAlone = 0;
   }
 
   /** Adds the other's counts. */
-  include(other: Crashes): void {
-    this.#inARow = Math.max(this.#inARow, other.#inARow);
-    this.#charged = Math.max(this.#charged, other.#charged);
+  merge(other: Crashes): void {
+    this.#consecutive = Math.max(this.#consecutive, other.#consecutive);
+    this.#lostAlone = Math.max(this.#lostAlone, other.#lostAlone);
     this.#lastAt = Math.max(this.#lastAt, other.#lastAt);
   }
 }
@@ -68,7 +68,7 @@ export class CrashesByProgram {
   readonly #crashes = new Map<number, Crashes>();
 
   /** undefined if no job of the program lost a worker recently. */
-  known(program: () => number | undefined): Crashes | undefined {
+  find(program: () => number | undefined): Crashes | undefined {
     if (this.#crashes.size === 0) return undefined;
     const key = program() ?? Number.NaN;
     const crashes = this.#crashes.get(key);
@@ -78,14 +78,14 @@ export class CrashesByProgram {
     return undefined;
   }
 
-  of(program: number): Crashes {
+  getOrCreate(program: number): Crashes {
     const crashes = this.#crashes.get(program) ?? new Crashes();
     setLatest(this.#crashes, program, crashes, PROGRAMS_MAX);
     return crashes;
   }
 
   completed(program: () => number | undefined): void {
-    this.known(program)?.completed();
+    this.find(program)?.completed();
   }
 }
 
@@ -93,7 +93,7 @@ export class CrashesByProgram {
 export function programOf({ user = '', stages }: JobSpec): number | undefined {
   let text = '';
   for (const { tasks } of stages) {
-    if (text.length >= COMPARED) break;
+    if (text.length >= COMPARED_CHARS) break;
     if ('sleepsMs' in tasks) continue;
     text += withoutNumbers('run' in tasks ? tasks.run : tasks.each[0]);
   }
@@ -106,5 +106,5 @@ export function programOf({ user = '', stages }: JobSpec): number | undefined {
 function withoutNumbers(payload: Payload | undefined): string {
   if (payload === undefined || 'sleep' in payload) return '';
   const words = 'exec' in payload ? payload.exec : [payload.module, payload.export ?? ''];
-  return `\0${words.join(' ').slice(0, COMPARED).replaceAll(/\d+/g, '0')}`;
+  return `\0${words.join(' ').slice(0, COMPARED_CHARS).replaceAll(/\d+/g, '0')}`;
 }

@@ -24,7 +24,7 @@ export class Dag {
   /** The stages of an ended job of which some tasks run again; none is released yet. */
   reopened(tasks: TaskTable, now: Millis): Dag {
     const dag = new Dag(this.#spec, this.#lane, now);
-    for (const stage of dag.stages) stage.takeAppended(this.stages[stage.index]!);
+    for (const stage of dag.stages) stage.copyAppended(this.stages[stage.index]!);
     const isCompleted = dag.stages.map((stage) => areAllCompleted(stage, tasks));
     for (const stage of dag.stages) {
       stage.unfinished = 0;

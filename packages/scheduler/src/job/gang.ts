@@ -20,10 +20,10 @@ export class Gang {
   #isStarted = false;
   #areAllCompleted = false;
   /** The outcome of the other members, until all have ended. */
-  #broken: Outcome | undefined;
+  #breakOutcome: Outcome | undefined;
 
   /** All members are about to be assigned. */
-  begin(): void {
+  reset(): void {
     this.#ready.clear();
     this.#isStarted = false;
     this.#areAllCompleted = false;
@@ -35,7 +35,7 @@ export class Gang {
     return this.#isStarted;
   }
 
-  ready(task: TaskIndex, at: Ready): void {
+  addReady(task: TaskIndex, at: Ready): void {
     this.#ready.set(task, at);
   }
 
@@ -55,8 +55,8 @@ export class Gang {
    * @param unfinished number of members without a final outcome
    * @param then continues with the end
    */
-  waitsForOthers(task: TaskIndex, unfinished: number, then: (now: Millis) => void): boolean {
-    if (this.#broken !== undefined || this.#areAllCompleted) return false;
+  defersCompletion(task: TaskIndex, unfinished: number, then: (now: Millis) => void): boolean {
+    if (this.#breakOutcome !== undefined || this.#areAllCompleted) return false;
     this.#completed.set(task, then);
     if (this.#completed.size < unfinished) return true;
     this.#completed.delete(task);
@@ -73,8 +73,8 @@ export class Gang {
   }
 
   /** The outcome of the other members; undefined: the attempt is intact. */
-  get broken(): Outcome | undefined {
-    return this.#broken;
+  get breakOutcome(): Outcome | undefined {
+    return this.#breakOutcome;
   }
 
   get areAllCompleted(): boolean {
@@ -84,13 +84,13 @@ export class Gang {
   /** @param isFinal the stage has failed; otherwise all members start again */
   break(reason: string, isFinal: boolean): void {
     const kind = isFinal ? 'failed' : 'lost';
-    this.#broken = { ...COMPLETED, kind, errorCode: GANG_ENDED, errorMessage: reason };
-    this.begin();
+    this.#breakOutcome = { ...COMPLETED, kind, errorCode: GANG_ENDED, errorMessage: reason };
+    this.reset();
   }
 
   /** All members have ended. */
-  settle(): void {
-    this.#broken = undefined;
+  clearBreak(): void {
+    this.#breakOutcome = undefined;
   }
 }
 
@@ -99,7 +99,7 @@ export class Gang {
  *
  * @param outcome undefined: the worker returned the member
  */
-export function whyBroken(rank: number, worker: string, outcome: Outcome | undefined): string {
+export function breakReason(rank: number, worker: string, outcome: Outcome | undefined): string {
   const member = `rank ${rank} of its gang`;
   if (outcome === undefined) return `${member} was returned by ${worker} before it started`;
   const { kind, errorMessage } = outcome;

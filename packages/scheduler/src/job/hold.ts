@@ -22,7 +22,7 @@ export class Hold {
   }
 
   /** @returns whether the hold has ended */
-  set(isHeld: boolean, beginAt: Millis | undefined, now: Millis): boolean {
+  update(isHeld: boolean, beginAt: Millis | undefined, now: Millis): boolean {
     const wasOn = this.isOn;
     this.isHeld = isHeld;
     this.beginAt = beginAt;
@@ -36,7 +36,7 @@ export class Hold {
   }
 
   /** Returns how long the job was on hold between `from` and `to`. */
-  during(from: Millis, to: Millis): Millis {
+  heldMsBetween(from: Millis, to: Millis): Millis {
     let sum = 0;
     for (const span of this.#spans) sum += Math.max(0, Math.min(to, span.to) - Math.max(from, span.from));
     return this.#since === undefined ? sum : sum + Math.max(0, to - Math.max(from, this.#since));

@@ -5,10 +5,10 @@ import { heapBytes } from './heap-bytes.js';
 const JOB_BYTES = 3_200;
 export const TASK_BYTES = 64;
 /** Size of a task of which only the journal has the attempts. */
-export const SETTLED_TASK_BYTES = 8;
+export const ARCHIVED_TASK_BYTES = 8;
 
 /** Estimated memory of a job, from its submission on: accurate enough to limit it. Bytes. */
-export function bytesOf(spec: JobSpec): number {
+export function estimateJobBytes(spec: JobSpec): number {
   const listed = heapBytes([spec.after ?? [], spec.afterOk ?? [], spec.retryOf?.tasks ?? []]);
   return spec.stages.reduce((sum, { tasks }) => sum + taskListBytes(tasks), JOB_BYTES + listed);
 }

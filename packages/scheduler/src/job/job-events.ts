@@ -7,7 +7,7 @@ export interface JobObserver {
   /** The scheduler accepted the job and has not acted on it yet. */
   jobAccepted?(job: Job): void;
   /** The pilots of the job have decided its class. */
-  jobDecided?(job: Job, now: Millis): void;
+  jobClassified?(job: Job, now: Millis): void;
   /** A worker was given the task: its current attempt is in flight. */
   taskBound?(job: Job, task: TaskIndex, now: Millis): void;
   /** An attempt that counts has ended; its consequences follow. */
@@ -57,7 +57,7 @@ export class JobEvents {
   }
 
   /** Sets the listeners, which are called in this order. */
-  listen(...listeners: readonly JobListener[]): void {
+  setListeners(...listeners: readonly JobListener[]): void {
     this.#listeners = listeners;
   }
 
@@ -71,8 +71,8 @@ export class JobEvents {
     this.#observer.jobAccepted?.(job);
   }
 
-  decided(job: Job, now: Millis): void {
-    this.#observer.jobDecided?.(job, now);
+  classified(job: Job, now: Millis): void {
+    this.#observer.jobClassified?.(job, now);
   }
 
   bound(job: Job, task: TaskIndex, now: Millis): void {

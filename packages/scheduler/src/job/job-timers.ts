@@ -16,30 +16,30 @@ export type JobTimer =
   | 'weigh';
 
 /** Sets the deadline timer if the policy abandons late jobs. */
-export function watchDeadline(job: Job, { preset }: PolicySettings, env: Environment<JobTimer>): void {
+export function setDeadlineTimer(job: Job, { preset }: PolicySettings, env: Environment<JobTimer>): void {
   if (preset.abandons && job.spec.deadlineMs !== undefined)
     env.setTimer('deadline', job.number, job.deadlineAt);
 }
 
 /** Called when the first start of a job may have become known. */
-export function watchTimeLimit(job: Job, env: Environment<JobTimer>): void {
+export function setTimeLimitTimer(job: Job, env: Environment<JobTimer>): void {
   const { timeLimitAt } = job;
   if (timeLimitAt < Number.POSITIVE_INFINITY) env.setTimer('timeLimit', job.number, timeLimitAt);
 }
 
 /** Sets the timer for tasks in back-off. */
-export function watchRest(job: Job, env: Environment<JobTimer>): void {
-  const { nextAt } = job.resting;
-  if (nextAt < Number.POSITIVE_INFINITY) env.setTimer('retry', job.number, nextAt);
+export function setRetryTimer(job: Job, env: Environment<JobTimer>): void {
+  const { nextEndAt } = job.inBackoff;
+  if (nextEndAt < Number.POSITIVE_INFINITY) env.setTimer('retry', job.number, nextEndAt);
 }
 
 /** When an open job is closed unless a client is active before. */
-export function openUntil({ isOpen, lastSeenAt, spec }: Job): Millis {
-  return isOpen ? lastSeenAt + spec.openMs! : Number.POSITIVE_INFINITY;
+export function closesAt({ isOpen, lastClientActivityAt, spec }: Job): Millis {
+  return isOpen ? lastClientActivityAt + spec.openMs! : Number.POSITIVE_INFINITY;
 }
 
-export function watchOpen(job: Job, env: Environment<JobTimer>): void {
-  if (job.isOpen) env.setTimer('open', job.number, openUntil(job));
+export function setOpenTimer(job: Job, env: Environment<JobTimer>): void {
+  if (job.isOpen) env.setTimer('open', job.number, closesAt(job));
 }
 
 /** Clears the timers of an ended job. */

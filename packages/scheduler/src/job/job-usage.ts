@@ -29,14 +29,14 @@ const ROWS_MAX = 2_000;
 const GIB = 2 ** 30;
 
 export type MutableRow = { -readonly [F in keyof UsageRow]: UsageRow[F] };
-export type Who = Pick<UsageRow, 'user' | 'project' | 'name'>;
+export type UsageKey = Pick<UsageRow, 'user' | 'project' | 'name'>;
 
 /** Sums of usage by day, user, project and name of the job. */
 export class UsageTable {
   readonly #days = new Map<number, Map<string, MutableRow>>();
 
   /** The row in which this usage is counted. */
-  rowOf(day: number, { user, project, name }: Who): MutableRow {
+  rowOf(day: number, { user, project, name }: UsageKey): MutableRow {
     let rows = this.#days.get(day);
     if (rows === undefined) {
       rows = new Map();
@@ -44,10 +44,11 @@ export class UsageTable {
     }
     const named = JSON.stringify([user, project, name]);
     if (rows.has(named) || rows.size < NAMED_ROWS_MAX)
-      return rowIn(rows, named, { day, user, project, name });
+      return getOrCreateRow(rows, named, { day, user, project, name });
     const nameless = JSON.stringify([user, project]);
-    if (rows.has(nameless) || rows.size < ROWS_MAX) return rowIn(rows, nameless, { day, user, project });
-    return rowIn(rows, '', { day });
+    if (rows.has(nameless) || rows.size < ROWS_MAX)
+      return getOrCreateRow(rows, nameless, { day, user, project });
+    return getOrCreateRow(rows, '', { day });
   }
 
   add(row: UsageRow): void {
@@ -76,7 +77,7 @@ export function isTooOld(day: number, today: number): boolean {
   return day <= today - DAYS_MAX;
 }
 
-function rowIn(rows: Map<string, MutableRow>, key: string, about: Partial<UsageRow>): MutableRow {
+function getOrCreateRow(rows: Map<string, MutableRow>, key: string, about: Partial<UsageRow>): MutableRow {
   const known = rows.get(key);
   if (known !== undefined) return known;
   const row = { ...about, ...NO_USAGE };
@@ -102,7 +103,7 @@ export interface JobUsage {
   total: MutableRow | undefined;
 }
 
-export function whoOf({ spec: { user, name }, project }: UsedJob): Who {
+export function usageKeyOf({ spec: { user, name }, project }: UsedJob): UsageKey {
   return { user, project, name };
 }
 
@@ -129,7 +130,7 @@ export function countAttempt(
   const last = dayOf(endedAt);
   for (let day = firstDayOf(endedAt, ranMs); day <= last; day++) {
     const { row, total: sum } = usageOn(job, day, total);
-    const ms = partOf(day, endedAt, ranMs);
+    const ms = msOnDay(day, endedAt, ranMs);
     addTime(row, stage.spec.demand, ms);
     if (sum !== undefined) addTime(sum, stage.spec.demand, ms);
     if (day < last) continue;
@@ -138,7 +139,7 @@ export function countAttempt(
     const waitMs = isFirst && job.spec.openMs === undefined ? waitOf(job, stage, now - runMs) : undefined;
     for (const sums of sum === undefined ? [row] : [row, sum]) {
       sums.attempts++;
-      sums[endOf(outcome)]++;
+      sums[endKindOf(outcome)]++;
       if (waitMs === undefined) continue;
       sums.waits++;
       sums.waitMs += waitMs;
@@ -147,19 +148,19 @@ export function countAttempt(
 }
 
 function waitOf(job: UsedJob, { releasedAt }: Stage, startedAt: Millis): Millis {
-  return Math.max(0, startedAt - releasedAt - (job.hold?.during(releasedAt, startedAt) ?? 0));
+  return Math.max(0, startedAt - releasedAt - (job.hold?.heldMsBetween(releasedAt, startedAt) ?? 0));
 }
 
 function usageOn(job: UsedJob, day: number, total: UsageTable | undefined): JobUsage {
   const known = job.usage.find(({ row }) => row.day === day);
   if (known !== undefined) return known;
-  const who = whoOf(job);
+  const who = usageKeyOf(job);
   const usage: JobUsage = { row: { day, ...who, ...NO_USAGE }, total: total?.rowOf(day, who) };
   job.usage = [...job.usage, usage];
   return usage;
 }
 
-export function endOf({
+export function endKindOf({
   kind,
   errorCode,
 }: Outcome): 'completed' | 'failed' | 'cancelled' | 'preempted' | 'lost' {
@@ -182,6 +183,6 @@ export function firstDayOf(endedAt: Millis, runMs: Millis): number {
 }
 
 /** The part of a run on this day. */
-export function partOf(day: number, endedAt: Millis, runMs: Millis): Millis {
+export function msOnDay(day: number, endedAt: Millis, runMs: Millis): Millis {
   return Math.max(0, Math.min(endedAt, (day + 1) * DAY_MS) - Math.max(endedAt - runMs, day * DAY_MS));
 }

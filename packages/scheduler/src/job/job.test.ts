@@ -26,10 +26,10 @@ describe('the counts of a job', () => {
           for (const { task: any, state } of changes) {
             const task = any % job.taskCount;
             if (model[task]! >= TaskState.completed && state !== model[task]) {
-              expect(() => job.set(task, state)).toThrow(/left the final state/);
+              expect(() => job.setState(task, state)).toThrow(/left the final state/);
               continue;
             }
-            job.set(task, state);
+            job.setState(task, state);
             model[task] = state;
           }
           const count = (...states: TaskState[]) => model.filter((other) => states.includes(other)).length;
@@ -44,13 +44,13 @@ describe('the counts of a job', () => {
             failed: count(failed),
             cancelled: count(cancelled),
           });
-          expect(job.unfinished).toBe(total - count(completed, failed, cancelled));
+          expect(job.unfinishedCount).toBe(total - count(completed, failed, cancelled));
           for (const stage of job.stages) {
             const own = model.slice(stage.first, stage.first + stage.count);
             expect(stage.waiting).toBe(own.filter((other) => other === TaskState.waiting).length);
             expect(stage.unfinished).toBe(own.filter((other) => other < TaskState.completed).length);
           }
-          if (job.unfinished === 0) job.endedAt = 1;
+          if (job.unfinishedCount === 0) job.endedAt = 1;
           job.checkInvariants();
         },
       ),
@@ -68,13 +68,13 @@ describe('waiting tasks', () => {
     const [stage] = job.stages;
     job.release(stage!, 0);
     const take = () => {
-      const task = job.waiting.take(stage!);
-      if (task >= 0) job.set(task, TaskState.running);
+      const task = job.waiting.takeNext(stage!);
+      if (task >= 0) job.setState(task, TaskState.running);
       return task;
     };
     expect([take(), take()]).toEqual([0, 1]);
-    job.putBack(1);
-    job.putBack(0);
+    job.requeue(1);
+    job.requeue(0);
     expect([take(), take(), take(), take(), take()]).toEqual([1, 0, 2, 3, -1]);
   });
 
@@ -82,11 +82,11 @@ describe('waiting tasks', () => {
     const job = stagesOf(3);
     const [stage] = job.stages;
     job.release(stage!, 0);
-    job.set(job.waiting.take(stage!), TaskState.running);
-    job.putBack(0);
-    job.set(0, TaskState.cancelled);
-    job.set(1, TaskState.cancelled);
-    expect(job.waiting.take(stage!)).toBe(2);
+    job.setState(job.waiting.takeNext(stage!), TaskState.running);
+    job.requeue(0);
+    job.setState(0, TaskState.cancelled);
+    job.setState(1, TaskState.cancelled);
+    expect(job.waiting.takeNext(stage!)).toBe(2);
   });
 
   test('belong to the stage that counts them', () => {
@@ -111,14 +111,14 @@ describe('the limit on running tasks', () => {
       { class: 'long', route: { by: 'central', over: 'all' } },
     );
     job.release(job.stages[0]!, 0);
-    expect(job.headroom).toBe(4);
+    expect(job.assignableCount).toBe(4);
     for (const task of [0, 1]) {
-      job.set(task, TaskState.placed);
+      job.setState(task, TaskState.placed);
       job.tasks.setWorker(task, 1 as Address);
     }
-    job.set(2, TaskState.running);
-    expect(job.headroom).toBe(1);
-    job.set(2, TaskState.completed);
-    expect(job.headroom).toBe(2);
+    job.setState(2, TaskState.running);
+    expect(job.assignableCount).toBe(1);
+    job.setState(2, TaskState.completed);
+    expect(job.assignableCount).toBe(2);
   });
 });

@@ -26,10 +26,10 @@ import type { Decision } from './classify.js';
 import { Dag } from './dag.js';
 import type { Hold } from './hold.js';
 import type { JobUsage } from './job-usage.js';
-import type { HowEnded } from './outcomes.js';
+import type { EndClass } from './outcomes.js';
 import type { Reopening } from './reopening.js';
-import { RestingTasks } from './resting-tasks.js';
-import { restMs } from './retrying.js';
+import { BackoffTasks } from './resting-tasks.js';
+import { backoffMs } from './retrying.js';
 import type { Sample } from './sample.js';
 import { type Assignment, TASK_STATE_NAMES, TaskState, TaskTable } from './task-table.js';
 import { WaitingTasks } from './waiting-tasks.js';
@@ -62,22 +62,22 @@ export class Job {
   readonly history: AttemptHistory;
   #dag: Dag;
   #waiting: WaitingTasks;
-  #resting: RestingTasks;
+  #inBackoff: BackoffTasks;
   /** Ids of the unfinished jobs that it depends on. */
-  readonly awaited: Set<string>;
+  readonly pendingPredecessors: Set<string>;
   /** Whether other jobs must end before any stage may start. */
-  isAwaiting: boolean;
+  hasPendingPredecessors: boolean;
   /** When its predecessors had ended. */
-  passedAt: Millis;
+  predecessorsEndedAt: Millis;
   /** Earliest possible start: its predecessors had ended and it was not on hold. */
-  arrivedAt: Millis;
+  eligibleAt: Millis;
   #decision: Decision;
   /** The tasks that run first to determine its class. */
   #sample: Sample | undefined;
   /** 1 for tasks cancelled individually; created on demand. */
   #cancelledTasks: Uint8Array | undefined;
   /** When its pilots determined its class. */
-  decidedAt: Millis | undefined;
+  classifiedAt: Millis | undefined;
   cancelling = false;
   /** Why the owner cancelled it; undefined: a user did, or it was not cancelled. */
   cancelReason: string | undefined;
@@ -93,14 +93,14 @@ export class Job {
   /** Digest of all tasks by the last appending client. */
   digest = '';
   /** When a client last appended to it or watched it. */
-  lastSeenAt: Millis = 0;
+  lastClientActivityAt: Millis = 0;
   /**
    * Workers may run tasks of it that an earlier incarnation of the owner started, so none may be assigned before they
    * have answered.
    */
   isRecovering = false;
   /** If false, the job is not durable, and none of its tasks may be assigned. */
-  isWritten = true;
+  isDurable = true;
   endedAt: Millis | undefined;
   firstStartAt: Millis | undefined;
   /** When it was last retried. */
@@ -110,7 +110,7 @@ export class Job {
   /** Keys of the latest retries, so that a repeated request has no effect. */
   readonly retryKeys: string[] = [];
   /** Whether the estimator has learned from it. */
-  wasLearned = false;
+  isLearned = false;
   /** Number of its probes that moved to another worker. */
   probesMoved = 0;
 
@@ -135,10 +135,10 @@ export class Job {
     this.prediction = fields.prediction;
     this.#decision = fields.decision;
     this.acceptedAt = fields.acceptedAt;
-    this.arrivedAt = fields.acceptedAt;
-    this.passedAt = fields.acceptedAt;
-    this.awaited = new Set([...(fields.spec.after ?? []), ...(fields.spec.afterOk ?? [])]);
-    this.isAwaiting = this.awaited.size > 0;
+    this.eligibleAt = fields.acceptedAt;
+    this.predecessorsEndedAt = fields.acceptedAt;
+    this.pendingPredecessors = new Set([...(fields.spec.after ?? []), ...(fields.spec.afterOk ?? [])]);
+    this.hasPendingPredecessors = this.pendingPredecessors.size > 0;
     this.priority = fields.spec.priority ?? 'normal';
     this.hold = fields.hold;
     this.#dag = new Dag(fields.spec, fields.decision.lane, fields.acceptedAt);
@@ -155,7 +155,7 @@ export class Job {
     this.isOpen = fields.spec.openMs !== undefined;
     this.#waiting = new WaitingTasks(this.tasks, this.#dag);
     this.history = new AttemptHistory(fields, this.tasks);
-    this.#resting = new RestingTasks(this.tasks);
+    this.#inBackoff = new BackoffTasks(this.tasks);
   }
 
   get dag(): Dag {
@@ -166,8 +166,8 @@ export class Job {
     return this.#waiting;
   }
 
-  get resting(): RestingTasks {
-    return this.#resting;
+  get inBackoff(): BackoffTasks {
+    return this.#inBackoff;
   }
 
   get taskCount(): number {
@@ -204,14 +204,14 @@ export class Job {
   }
 
   /** Estimate or, without one, guess of the mean run time; 0: nothing is known. */
-  get believedMs(): Millis {
+  get expectedRunMs(): Millis {
     return this.#decision.estimateMs ?? this.#decision.guessMs ?? 0;
   }
 
   /** Mean of the tasks that ran; before that, the estimate or guess. */
   get meanRunMs(): Millis | undefined {
     const completed = this.tasks.countOf(TaskState.completed);
-    if (completed > 0) return this.history.workedMs / completed;
+    if (completed > 0) return this.history.completedRunMs / completed;
     return this.#decision.estimateMs ?? this.#decision.guessMs;
   }
 
@@ -236,7 +236,7 @@ export class Job {
   }
 
   /** Whether central was sent the whole job and must be notified of its end. */
-  isDeclared = false;
+  isSentToCentral = false;
 
   /** Whether central finds its workers, if it is present. */
   get needsCentral(): boolean {
@@ -266,23 +266,23 @@ export class Job {
   }
 
   /** Sets the class, decided by pilots or by the guess. */
-  decide(decision: Decision, now: Millis): void {
+  classify(decision: Decision, now: Millis): void {
     const sample = this.#sample;
     invariant(sample?.isDecided === false, () => `${this.id} was decided upon twice`);
     this.waiting.endSample(sample);
     sample.isDecided = true;
-    this.decidedAt = now;
+    this.classifiedAt = now;
     this.#decision = decision;
   }
 
   /** Restores an earlier incarnation's decision. */
-  redecide(decision: Partial<Decision>): void {
+  restoreDecision(decision: Partial<Decision>): void {
     this.#decision = { ...this.#decision, ...decision };
   }
 
   /** Refines the estimate of a job already known to be long. */
-  refine({ meanMs: estimateMs, stagesMs }: Estimate): void {
-    this.#sample!.estimateFollows = false;
+  refineEstimate({ meanMs: estimateMs, stagesMs }: Estimate): void {
+    this.#sample!.isEstimatePending = false;
     this.#decision = { ...this.#decision, estimateMs, stagesMs: stagesMs ?? this.stagesMs };
   }
 
@@ -294,24 +294,24 @@ export class Job {
     return this.endedAt !== undefined;
   }
 
-  get unfinished(): number {
-    return this.tasks.unfinished;
+  get unfinishedCount(): number {
+    return this.tasks.unfinishedCount;
   }
 
   /** Number of tasks that may be assigned within the job's limit on running tasks. */
-  get headroom(): number {
+  get assignableCount(): number {
     if (this.isHeld) return 0;
     const limit = this.spec.maxRunning;
     const { isOnProbation } = this.history;
     if (limit === undefined && !isOnProbation) return Number.POSITIVE_INFINITY;
-    if (isOnProbation && this.history.isOnTrial) return 0;
+    if (isOnProbation && this.history.isTrialRunning) return 0;
     const out = this.runningCount + this.tasks.countOf(TaskState.placed);
     const room = Math.max(0, (limit ?? Number.POSITIVE_INFINITY) - out);
     return isOnProbation ? Math.min(1, room) : room;
   }
 
   /** Whether the number of running tasks is limited, by the submitter or because workers were lost. */
-  get isLimited(): boolean {
+  get isConcurrencyLimited(): boolean {
     return this.spec.maxRunning !== undefined || this.history.isOnProbation;
   }
 
@@ -328,9 +328,9 @@ export class Job {
   }
 
   /** Whether no task runs, is in flight to a worker, or has ended. */
-  get isWhole(): boolean {
+  get isUntouched(): boolean {
     const { tasks } = this;
-    return tasks.countOf(TaskState.blocked) + tasks.countOf(TaskState.waiting) === tasks.included;
+    return tasks.countOf(TaskState.blocked) + tasks.countOf(TaskState.waiting) === tasks.includedCount;
   }
 
   get state(): JobState {
@@ -343,8 +343,8 @@ export class Job {
   get counts(): TaskCounts {
     const { tasks } = this;
     return {
-      total: tasks.included,
-      waiting: tasks.waiting,
+      total: tasks.includedCount,
+      waiting: tasks.notStartedCount,
       running: tasks.countOf(TaskState.running),
       completed: tasks.countOf(TaskState.completed),
       failed: tasks.countOf(TaskState.failed),
@@ -353,7 +353,7 @@ export class Job {
   }
 
   /** Gang members that have a worker. */
-  membersOut({ first, count }: Stage): TaskIndex[] {
+  runningMembers({ first, count }: Stage): TaskIndex[] {
     const out: TaskIndex[] = [];
     for (let task = first; task < first + count; task++)
       if (this.tasks.stateOf(task) === TaskState.running) out.push(task);
@@ -368,36 +368,36 @@ export class Job {
   }
 
   /** Whether all remaining members of a gang may be assigned together. */
-  mayStartTogether(stage: Stage): boolean {
+  canStartGang(stage: Stage): boolean {
     const { maxRunning = Number.POSITIVE_INFINITY } = this.spec;
     return stage.waiting === stage.unfinished && stage.waiting <= maxRunning - this.runningCount;
   }
 
   /** The only place where a task changes state; updates all counts. */
-  set(task: TaskIndex, state: TaskState): void {
-    this.waiting.set(task, state);
+  setState(task: TaskIndex, state: TaskState): void {
+    this.waiting.setState(task, state);
     if (state < TaskState.completed || this.spec.openMs === undefined) return;
     const [stage] = this.stages;
-    if (state === TaskState.completed) stage!.completed(task);
+    if (state === TaskState.completed) stage!.dropInput(task);
     const { reports } = this.history;
-    const settled = this.tasks.settle(task, (of) => reports.hasPosition(of));
-    if (settled > 0) reports.settled(task, stage!.settled(settled));
+    const settled = this.tasks.archivePage(task, (of) => reports.isRecorded(of));
+    if (settled > 0) reports.archived(task, stage!.archived(settled));
   }
 
   /** Appends tasks to its only stage; they wait until they are durable. */
   append(payloads: readonly Payload[]): void {
     this.tasks.grow(payloads.length);
-    this.stages[0]!.grow(payloads);
+    this.stages[0]!.append(payloads);
   }
 
   /** Records that this many tasks are durable and may start with their stage. @returns how many are new */
-  appendedAreWritten(count: number): number {
+  markDurable(count: number): number {
     const stage = this.stages[0]!;
-    const { written } = stage;
-    if (count <= written) return 0;
-    stage.written = count;
-    if (!this.isAwaiting && !this.cancelling) this.waiting.release(stage, written);
-    return count - written;
+    const { durableCount } = stage;
+    if (count <= durableCount) return 0;
+    stage.durableCount = count;
+    if (!this.hasPendingPredecessors && !this.cancelling) this.waiting.release(stage, durableCount);
+    return count - durableCount;
   }
 
   /**
@@ -408,13 +408,13 @@ export class Job {
    */
   reopen({ marks }: Reopening, key: string, now: Millis): void {
     invariant(this.hasEnded, () => `${this.id} was retried before it had ended`);
-    this.wasLearned = this.tasks.countOf(TaskState.completed) > 0;
+    this.isLearned = this.tasks.countOf(TaskState.completed) > 0;
     this.tasks.reopen(marks);
-    this.history.reports.forget(marks);
-    this.history.renew();
+    this.history.reports.dropFailures(marks);
+    this.history.resetFailures();
     this.#dag = this.#dag.reopened(this.tasks, now);
     this.#waiting = new WaitingTasks(this.tasks, this.#dag);
-    this.#resting = new RestingTasks(this.tasks);
+    this.#inBackoff = new BackoffTasks(this.tasks);
     this.#sample = undefined;
     this.isRecovering = false;
     this.isOpen = false;
@@ -424,19 +424,19 @@ export class Job {
     this.hold = undefined;
     this.endedAt = undefined;
     // It may have ended after its predecessors and before its own start.
-    this.isAwaiting = this.awaited.size > 0;
+    this.hasPendingPredecessors = this.pendingPredecessors.size > 0;
     this.reopenedAt = now;
-    this.arrivedAt = now;
+    this.eligibleAt = now;
     this.#runStartedAt = undefined;
     this.retryKeys.push(key);
     if (this.retryKeys.length > RETRY_KEYS_MAX) this.retryKeys.shift();
   }
 
   /** The predecessors have ended. */
-  mayStart(now: Millis): void {
-    this.isAwaiting = false;
-    this.passedAt = now;
-    this.arrivedAt = now;
+  predecessorsEnded(now: Millis): void {
+    this.hasPendingPredecessors = false;
+    this.predecessorsEndedAt = now;
+    this.eligibleAt = now;
   }
 
   /** Whether the task, or the job, was cancelled, so that it must not be retried. */
@@ -446,7 +446,7 @@ export class Job {
 
   /** Whether the current attempt of the task must end: the task was cancelled, or its gang is broken. */
   mustEnd(task: TaskIndex): boolean {
-    return this.isCancelling(task) || this.gangStageOf(task)?.gang?.broken !== undefined;
+    return this.isCancelling(task) || this.gangStageOf(task)?.gang?.breakOutcome !== undefined;
   }
 
   /** Whether some of its tasks were cancelled individually. */
@@ -460,7 +460,7 @@ export class Job {
     for (const { first, last } of ranges) {
       for (let task = first; task <= Math.min(last, this.taskCount - 1); task++) {
         if (this.tasks.isFinal(task) || this.isCancelling(task)) continue;
-        this.#cancelled()[task] = 1;
+        this.#cancelledMarks()[task] = 1;
         isNew = true;
       }
     }
@@ -468,7 +468,7 @@ export class Job {
   }
 
   /** Sized by the number of tasks, because clients may append some. */
-  #cancelled(): Uint8Array {
+  #cancelledMarks(): Uint8Array {
     const marks = this.#cancelledTasks;
     if (marks !== undefined && marks.length >= this.taskCount) return marks;
     const longer = new Uint8Array(this.taskCount);
@@ -484,8 +484,8 @@ export class Job {
 
   /** The job was released. If no task has started, it counts as newly arrived. */
   released(now: Millis): void {
-    if (this.isAwaiting || this.firstStartAt !== undefined) return;
-    this.arrivedAt = now;
+    if (this.hasPendingPredecessors || this.firstStartAt !== undefined) return;
+    this.eligibleAt = now;
     for (const stage of this.stages) if (stage.blockers === 0) stage.releasedAt = now;
   }
 
@@ -495,7 +495,7 @@ export class Job {
   }
 
   /** Factor of the work by which it is ordered. */
-  get slack(): number {
+  get slackFactor(): number {
     return SLACK[this.priority];
   }
 
@@ -506,15 +506,15 @@ export class Job {
   }
 
   /** Back-off of a failed task before its retry. 0: none */
-  restMsOf(task: TaskIndex): Millis {
-    return restMs(this.spec, this.id, task, this.history.blame?.failuresOf(task) ?? 1);
+  backoffMsOf(task: TaskIndex): Millis {
+    return backoffMs(this.spec, this.id, task, this.history.blame?.failuresOf(task) ?? 1);
   }
 
   /** The failed task is in back-off until this time. */
-  rest(task: TaskIndex, until: Millis): void {
-    this.set(task, TaskState.blocked);
+  backOff(task: TaskIndex, until: Millis): void {
+    this.setState(task, TaskState.blocked);
     this.tasks.setWorker(task, NOBODY);
-    this.resting.add(task, until);
+    this.inBackoff.add(task, until);
   }
 
   /** All tasks of the stage have ended. @returns the stages that may start, or that ended with it */
@@ -524,8 +524,8 @@ export class Job {
   }
 
   /** The task waits again after an attempt. */
-  putBack(task: TaskIndex): void {
-    this.waiting.putBack(task);
+  requeue(task: TaskIndex): void {
+    this.waiting.requeue(task);
     this.tasks.setWorker(task, NOBODY);
   }
 
@@ -533,7 +533,7 @@ export class Job {
   bound(task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
     this.tasks.assign(task, worker, assignment, now);
     this.startedAt(now);
-    this.set(task, TaskState.running);
+    this.setState(task, TaskState.running);
     this.history.started(task);
   }
 
@@ -546,11 +546,11 @@ export class Job {
   /** The current attempt was assigned and did not start; it does not count. */
   notStarted(task: TaskIndex): void {
     this.history.notStarted(task);
-    this.#forgetStart();
+    this.#clearStart();
   }
 
   /** Without an attempt that counts, no task has started. */
-  #forgetStart(): void {
+  #clearStart(): void {
     if (this.history.total > 0) return;
     this.firstStartAt = undefined;
     this.#runStartedAt = undefined;
@@ -562,7 +562,7 @@ export class Job {
    * @param worker its name, not used for completed tasks
    * @returns the next state of the task: `waiting` if it is retried
    */
-  attemptEnded(end: AttemptEnd, how: HowEnded, worker: string, now: Millis): TaskState {
+  attemptEnded(end: AttemptEnd, how: EndClass, worker: string, now: Millis): TaskState {
     const { history } = this;
     this.tasks.setMaxRss(end.task, end.outcome.maxRssBytes);
     const cancelling = this.isCancelling(end.task);
@@ -575,7 +575,7 @@ export class Job {
         return cancelled;
       case 'excused':
         history.excused(end, worker, now);
-        this.#forgetStart();
+        this.#clearStart();
         return cancelling ? cancelled : waiting;
       case 'lost': {
         const mayTryAgain = history.lost(end.task, worker, end.runMs, cancelling, now);
@@ -602,7 +602,7 @@ export class Job {
       let waiting = 0;
       let unfinished = 0;
       for (let task = stage.first; task < stage.first + stage.count; task++) {
-        if (this.tasks.states[task] === TaskState.waiting && !this.sample?.holds(task)) waiting++;
+        if (this.tasks.states[task] === TaskState.waiting && !this.sample?.isUndecidedPilot(task)) waiting++;
         if (!this.tasks.isFinal(task)) unfinished++;
       }
       invariant(
@@ -616,15 +616,15 @@ export class Job {
     }
     const pilots = this.sample?.pilots;
     const waiting = this.sample?.tasks.filter(
-      (task) => this.sample?.holds(task) && this.tasks.states[task] === TaskState.waiting,
+      (task) => this.sample?.isUndecidedPilot(task) && this.tasks.states[task] === TaskState.waiting,
     );
     invariant(
       waiting?.length === pilots?.waiting,
       () => `${this.id}: ${waiting?.length} pilots wait, counted ${pilots?.waiting}`,
     );
     invariant(
-      this.hasEnded === (this.unfinished === 0 && (!this.isOpen || this.cancelling)),
-      () => `${this.id}: ended ${this.hasEnded}, ${this.unfinished} left, open ${this.isOpen}`,
+      this.hasEnded === (this.unfinishedCount === 0 && (!this.isOpen || this.cancelling)),
+      () => `${this.id}: ended ${this.hasEnded}, ${this.unfinishedCount} left, open ${this.isOpen}`,
     );
     for (let task = 0; task < this.taskCount; task++) {
       const state = this.tasks.stateOf(task);
@@ -634,7 +634,7 @@ export class Job {
         () => `task ${task} of ${this.id} runs nowhere`,
       );
       invariant(
-        this.tasks.isPlacedRight(task, isOut),
+        this.tasks.isIndexedCorrectly(task, isOut),
         () => `task ${task} of ${this.id} is kept at another worker than ${this.tasks.workerOf(task)}`,
       );
     }

@@ -11,7 +11,7 @@ import {
 } from '@goshawk/core';
 
 /** How an attempt ended. */
-export type HowEnded =
+export type EndClass =
   | 'completed'
   /** The job was cancelled. */
   | 'killed'
@@ -20,7 +20,7 @@ export type HowEnded =
   | 'lost'
   | 'failed';
 
-export function howEnded(outcome: Outcome, isCancelling: boolean): HowEnded {
+export function classifyEnd(outcome: Outcome, isCancelling: boolean): EndClass {
   const { kind } = outcome;
   if (kind === 'completed') return kind;
   if (kind === 'cancelled' && isCancelling) return 'killed';
@@ -32,14 +32,14 @@ export function howEnded(outcome: Outcome, isCancelling: boolean): HowEnded {
 export const LOST: Outcome = { ...COMPLETED, kind: 'lost', errorCode: 'worker-lost' };
 
 /** The attempt was lost with its worker, on which a suspected task ran alone. */
-export const LOST_BESIDE: Outcome = {
+export const LOST_WITH_SUSPECT: Outcome = {
   ...LOST,
   errorCode: LOST_BESIDE_ANOTHER,
   errorMessage: 'its worker was lost with a task that had lost workers before',
 };
 
 /** Outcome of the remaining tasks of a job that killed too many workers. */
-export const GIVEN_UP: Outcome = {
+export const LOST_TOO_MANY_WORKERS: Outcome = {
   ...COMPLETED,
   kind: 'failed',
   errorCode: JOB_GIVEN_UP,
@@ -48,7 +48,7 @@ export const GIVEN_UP: Outcome = {
 };
 
 /** Outcome of the tasks of a job that missed its deadline before starting. */
-export const ABANDONED: Outcome = {
+export const MISSED_DEADLINE: Outcome = {
   ...COMPLETED,
   kind: 'failed',
   errorCode: DEADLINE_MISSED,
@@ -56,7 +56,7 @@ export const ABANDONED: Outcome = {
 };
 
 /** Outcome of tasks that exceeded the job's time limit. */
-export function outOfTime(limitMs: Millis): Outcome {
+export function exceededTimeLimit(limitMs: Millis): Outcome {
   const errorMessage = `the job's time limit of ${formatDuration(limitMs)} has passed`;
   return { ...COMPLETED, kind: 'failed', errorCode: TIME_LIMIT, errorMessage };
 }

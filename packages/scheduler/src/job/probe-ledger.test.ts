@@ -15,7 +15,7 @@ test('it has the same count per worker as a map of sums', () => {
         ledger.add(worker as Address, probes);
         sums[worker]! += probes;
       }
-      expect(ledger.out).toBe(sums.reduce((sum, probes) => sum + probes, 0));
+      expect(ledger.outstanding).toBe(sums.reduce((sum, probes) => sum + probes, 0));
       const holding = [...sums.entries()].filter(([, sum]) => sum !== 0);
       expect([...ledger.byWorker()].sort(([one], [other]) => one - other)).toEqual(holding);
       for (const [worker, sum] of sums.entries()) expect(ledger.at(worker as Address)).toBe(sum);
@@ -28,7 +28,7 @@ test('clearing removes all probes', () => {
   const ledger = new ProbeLedger();
   ledger.add(3 as Address, 2);
   ledger.clear();
-  expect(ledger.out).toBe(0);
+  expect(ledger.outstanding).toBe(0);
   expect(ledger.byWorker().size).toBe(0);
 });
 
@@ -39,6 +39,6 @@ test('repeated theft of probes does not make it grow', () => {
     ledger.add((i % WORKERS) as Address, -1);
     ledger.add(((i + 1) % WORKERS) as Address, 1);
   }
-  expect(ledger.length).toBeLessThan(2_000);
+  expect(ledger.entryCount).toBeLessThan(2_000);
   expect([...ledger.byWorker()]).toEqual([[100_000 % WORKERS, 1]]);
 });

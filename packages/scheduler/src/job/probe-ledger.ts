@@ -11,53 +11,53 @@ export class ProbeLedger {
   #changes = NO_CHANGES;
   #length = 0;
   #sums: Map<Address, number> | undefined;
-  #out = 0;
-  #count = 0;
+  #outstanding = 0;
+  #changeCount = 0;
   /** The maximum number of outstanding probes so far. */
   #peak = 0;
 
   /** Number of probes that were neither served nor returned. */
-  get out(): number {
-    return this.#out;
+  get outstanding(): number {
+    return this.#outstanding;
   }
 
   /** Number of stored entries: numbers in the list, or workers in the map. */
-  get length(): number {
+  get entryCount(): number {
     return this.#sums?.size ?? this.#length;
   }
 
   /** Number of changes so far. If it is the same as before, nothing has happened. */
-  get changes(): number {
-    return this.#count;
+  get changeCount(): number {
+    return this.#changeCount;
   }
 
   /** Reserves space for sending and using this many probes. */
-  expect(probes: number): void {
-    if (this.#sums === undefined) this.#makeRoom(2 * FIELDS * probes);
+  reserve(probes: number): void {
+    if (this.#sums === undefined) this.#growFor(2 * FIELDS * probes);
   }
 
   /** Adds probes at a worker; a negative number removes them. */
   add(worker: Address, probes: number): void {
-    this.#count++;
-    this.#out += probes;
-    if (this.#out > this.#peak) this.#peak = this.#out;
+    this.#changeCount++;
+    this.#outstanding += probes;
+    if (this.#outstanding > this.#peak) this.#peak = this.#outstanding;
     if (this.#sums !== undefined) return addTo(this.#sums, worker, probes);
-    if (this.#length === this.#changes.length) this.#makeRoom(FIELDS);
+    if (this.#length === this.#changes.length) this.#growFor(FIELDS);
     this.#changes[this.#length++] = worker;
     this.#changes[this.#length++] = probes;
     // Bounds the memory of a batch whose probes are stolen repeatedly.
-    if (this.#length > CHANGES_MAX_BASE + CHANGES_MAX_A_PROBE * this.#peak) this.#sumUp();
+    if (this.#length > CHANGES_MAX_BASE + CHANGES_MAX_PER_PROBE * this.#peak) this.#sumsByWorker();
   }
 
   /** Number of probes believed to be at the worker; may be negative for a while. */
   at(worker: Address): number {
-    return this.#sumUp().get(worker) ?? 0;
+    return this.#sumsByWorker().get(worker) ?? 0;
   }
 
   /** Drops the probes of lost workers. */
   drop(gone: ReadonlySet<Address>): void {
-    if (this.length === 0) return;
-    const sums = this.#sumUp();
+    if (this.entryCount === 0) return;
+    const sums = this.#sumsByWorker();
     for (const worker of gone) {
       const probes = sums.get(worker);
       if (probes !== undefined) this.add(worker, -probes);
@@ -66,19 +66,19 @@ export class ProbeLedger {
 
   /** Number of probes by worker; may be negative for a while. */
   byWorker(): ReadonlyMap<Address, number> {
-    return this.#sumUp();
+    return this.#sumsByWorker();
   }
 
   clear(): void {
-    this.#count++;
+    this.#changeCount++;
     this.#changes = NO_CHANGES;
     this.#length = 0;
     this.#sums = undefined;
-    this.#out = 0;
+    this.#outstanding = 0;
     this.#peak = 0;
   }
 
-  #sumUp(): Map<Address, number> {
+  #sumsByWorker(): Map<Address, number> {
     if (this.#sums !== undefined) return this.#sums;
     const sums = new Map<Address, number>();
     for (let i = 0; i < this.#length; i += FIELDS)
@@ -89,7 +89,7 @@ export class ProbeLedger {
     return sums;
   }
 
-  #makeRoom(numbers: number): void {
+  #growFor(numbers: number): void {
     const size = this.#length + numbers;
     if (size > this.#changes.length) this.#changes = grown(this.#changes, size);
   }
@@ -105,5 +105,5 @@ const NO_CHANGES = new Int32Array(0);
 const FIELDS = 2;
 
 /** A batch whose probes are sent and used once stays far below this, and never needs a map. */
-const CHANGES_MAX_A_PROBE = 16;
+const CHANGES_MAX_PER_PROBE = 16;
 const CHANGES_MAX_BASE = 1_024;

@@ -12,7 +12,7 @@ export interface Reopening {
 }
 
 /** A selected task that cannot run, and the preceding stage with tasks that neither completed nor run again. */
-export interface Stuck {
+export interface IncompleteStage {
   readonly task: TaskIndex;
   readonly stage: string;
 }
@@ -22,12 +22,12 @@ export interface Stuck {
  * because of them. It depends only on the selection and the tasks' states, so replaying a journal gives the same
  * result.
  */
-export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): Reopening | Stuck {
+export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): Reopening | IncompleteStage {
   const marks = new Uint8Array(tasks.count);
   const { states } = tasks;
   // Overlapping ranges would be walked repeatedly.
-  const completed = choice.tasks === undefined ? 0 : markChosen(marks, states, mergedRanges(choice.tasks));
-  const meant = choice.tasks === undefined ? meantBy(choice) : 0;
+  const completed = choice.tasks === undefined ? 0 : markSelected(marks, states, mergedRanges(choice.tasks));
+  const meant = choice.tasks === undefined ? retriedStates(choice) : 0;
   /** Whether all tasks of each stage have completed or run again. */
   const isWhole: boolean[] = [];
   const hasMarks: boolean[] = [];
@@ -37,7 +37,7 @@ export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): 
     const follows = broken === undefined && spec.after.some((before) => hasMarks[before]);
     const isChosen = (task: TaskIndex): boolean => marks[task] === 1 || ((meant >> states[task]!) & 1) === 1;
     // A gang runs again as a whole.
-    const isGang = spec.gang === true && someIn(first, size, isChosen);
+    const isGang = spec.gang === true && anyTask(first, size, isChosen);
     let marked = 0;
     let left = 0;
     for (let task = first; task < first + size; task++) {
@@ -59,18 +59,18 @@ export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): 
   return { marks, count, completed };
 }
 
-function someIn(first: TaskIndex, count: number, is: (task: TaskIndex) => boolean): boolean {
+function anyTask(first: TaskIndex, count: number, is: (task: TaskIndex) => boolean): boolean {
   for (let task = first; task < first + count; task++) if (is(task)) return true;
   return false;
 }
 
 /** Bit set of the states in which tasks run again. */
-function meantBy({ failedOnly }: RetryChoice): number {
+function retriedStates({ failedOnly }: RetryChoice): number {
   return (1 << TaskState.failed) | (failedOnly === true ? 0 : 1 << TaskState.cancelled);
 }
 
 /** @returns how many of them have completed */
-function markChosen(marks: Uint8Array, states: Uint8Array, ranges: readonly TaskRange[]): number {
+function markSelected(marks: Uint8Array, states: Uint8Array, ranges: readonly TaskRange[]): number {
   let completed = 0;
   for (const { first, last } of ranges) {
     for (let task = first; task <= last && task < states.length; task++) {

@@ -9,7 +9,7 @@ import {
 } from '@goshawk/core';
 
 /** Whether the job retries this kind of failure. */
-export function isWorthARetry({ retryOn }: JobSpec, { exitCode, signal }: Outcome): boolean {
+export function isRetryable({ retryOn }: JobSpec, { exitCode, signal }: Outcome): boolean {
   if (retryOn === undefined) return true;
   const code = signal === undefined ? exitCode : exitCodeOfSignal(signal);
   return code !== undefined && retryOn.includes(code);
@@ -19,7 +19,7 @@ export function isWorthARetry({ retryOn }: JobSpec, { exitCode, signal }: Outcom
  * Back-off after this many failures: exponential, with jitter between half and all of it. It is a function of the job
  * and the task, so it is the same after a restart of the owner.
  */
-export function restMs(
+export function backoffMs(
   { retryBackoffMs, seed }: JobSpec,
   job: string,
   task: TaskIndex,

@@ -1,6 +1,6 @@
 import type { Millis, Scope, TaskIndex } from '@goshawk/core';
 import type { Evidence, SamplePlan } from '@goshawk/predictor';
-import { type Batch, PilotBatch, RestBatch, type Stage } from './batch.js';
+import { type Batch, NonPilotBatch, PilotBatch, type Stage } from './batch.js';
 
 /** Number of failed runs of pilots kept, to estimate a job whose pilots all fail. */
 const FAILED_RUNS_MAX = 100;
@@ -17,11 +17,11 @@ export class Sample {
   readonly tasks: readonly number[];
   readonly pilots: PilotBatch;
   /** Batches that may run before the decision, by stage. */
-  readonly rest: readonly RestBatch[];
+  readonly nonPilots: readonly NonPilotBatch[];
   /** Whether the class of the job is decided. */
   isDecided = false;
   /** Whether the class is decided, and the pilots have yet to determine the estimate. */
-  estimateFollows = false;
+  isEstimatePending = false;
   readonly #isPilot: ReadonlySet<number>;
   readonly #failedRunsMs: Millis[] = [];
 
@@ -41,16 +41,16 @@ export class Sample {
     this.tasks = [...tasks].sort((a, b) => a - b);
     this.#isPilot = new Set(tasks);
     this.pilots = new PilotBatch(stages.length, stage, PILOT_PROBE_FACTOR);
-    this.rest = stages.map((of) => new RestBatch(stages.length + 1 + of.index, of, over));
+    this.nonPilots = stages.map((of) => new NonPilotBatch(stages.length + 1 + of.index, of, over));
   }
 
   /** The batch that replaces this one until the job is classified: its stage without the pilots. */
-  restOf(batch: Batch): Batch {
-    return this.rest[batch.index] ?? batch;
+  nonPilotsOf(batch: Batch): Batch {
+    return this.nonPilots[batch.index] ?? batch;
   }
 
   /** Whether the task is a pilot and the class is still undecided. */
-  holds(task: TaskIndex): boolean {
+  isUndecidedPilot(task: TaskIndex): boolean {
     return !this.isDecided && this.#isPilot.has(task);
   }
 
@@ -61,11 +61,12 @@ export class Sample {
 
   /** Whether the end of the task may still change the decision or the estimate. */
   isPending(task: TaskIndex): boolean {
-    return this.#isPilot.has(task) && (!this.isDecided || this.estimateFollows);
+    return this.#isPilot.has(task) && (!this.isDecided || this.isEstimatePending);
   }
 
   attemptFailed(task: TaskIndex, runMs: Millis): void {
-    if (this.holds(task) && this.#failedRunsMs.length < FAILED_RUNS_MAX) this.#failedRunsMs.push(runMs);
+    if (this.isUndecidedPilot(task) && this.#failedRunsMs.length < FAILED_RUNS_MAX)
+      this.#failedRunsMs.push(runMs);
   }
 
   /** @param look state of a task: run time if completed, run time so far, or that it will never complete */

@@ -17,12 +17,12 @@ const DURATIONS_MS = logBounds(1, 1e10);
 
 /** Ended tasks and jobs since the start, by class at that time. For metrics and `counters`; no machine reads it. */
 export class Tallies {
-  readonly tasksEnded: ByClass<Record<End, number>> = byClass(noEnds);
-  readonly jobsEnded: ByClass<Record<End, number>> = byClass(noEnds);
+  readonly tasksEnded: ByClass<Record<End, number>> = byClass(zeroEnds);
+  readonly jobsEnded: ByClass<Record<End, number>> = byClass(zeroEnds);
   /** Time from a task becoming ready to its first binding. ms */
-  readonly queueingMs: ByClass<Histogram> = byClass(durations);
+  readonly queueingMs: ByClass<Histogram> = byClass(emptyHistogram);
   /** Time from a job's acceptance to its end. ms */
-  readonly jobMs: ByClass<Histogram> = byClass(durations);
+  readonly jobMs: ByClass<Histogram> = byClass(emptyHistogram);
   /** Cancelled jobs, each counted once. */
   cancellations = 0;
   /** Submissions that were temporarily refused. */
@@ -34,12 +34,14 @@ export class Tallies {
   taskBound(job: Job, task: TaskIndex, now: Millis): void {
     if (job.tasks.executionsOf(task) !== 1) return;
     const { releasedAt } = job.dag.stageOf(task);
-    ofClass(this.queueingMs, job.class).add(now - releasedAt - (job.hold?.during(releasedAt, now) ?? 0));
+    valueForClass(this.queueingMs, job.class).add(
+      now - releasedAt - (job.hold?.heldMsBetween(releasedAt, now) ?? 0),
+    );
   }
 
   /** Cancelled tasks are counted with their job, because most of them never ran. */
   taskEnded(job: Job, end: 'completed' | 'failed'): void {
-    const ended = ofClass(this.tasksEnded, job.class);
+    const ended = valueForClass(this.tasksEnded, job.class);
     if (end === 'completed') ended.completed++;
     else ended.failed++;
   }
@@ -48,36 +50,36 @@ export class Tallies {
   get counted() {
     const { tasksEnded, jobsEnded, queueingMs, jobMs } = this;
     return {
-      tasksEnded: copyOf(tasksEnded),
-      jobsEnded: copyOf(jobsEnded),
-      queueingMs: bucketsOf(queueingMs),
-      jobMs: bucketsOf(jobMs),
+      tasksEnded: copyCounts(tasksEnded),
+      jobsEnded: copyCounts(jobsEnded),
+      queueingMs: nonEmptyBuckets(queueingMs),
+      jobMs: nonEmptyBuckets(jobMs),
     };
   }
 
   jobEnded(job: Job, now: Millis): void {
     this.tasksEnded[job.class].cancelled += job.counts.cancelled;
     this.jobsEnded[job.class][job.state as End]++;
-    this.jobMs[job.class].add(now - job.arrivedAt);
+    this.jobMs[job.class].add(now - job.eligibleAt);
   }
 }
 
 /** A comparison is ten times faster than a lookup by name, and this is called for each task. */
-function ofClass<T>({ short, long }: ByClass<T>, kind: JobClass): T {
+function valueForClass<T>({ short, long }: ByClass<T>, kind: JobClass): T {
   return kind === 'long' ? long : short;
 }
 
-function noEnds(): Record<End, number> {
+function zeroEnds(): Record<End, number> {
   return { completed: 0, failed: 0, cancelled: 0 };
 }
 
 /** Copies the counts, so that an answer does not change with them. */
-function copyOf({ short, long }: ByClass<Record<End, number>>): ByClass<Record<End, number>> {
+function copyCounts({ short, long }: ByClass<Record<End, number>>): ByClass<Record<End, number>> {
   return { short: { ...short }, long: { ...long } };
 }
 
 /** Counts by bucket bounds in ms, `95.5-114`; empty buckets are omitted. */
-function bucketsOf({ short, long }: ByClass<Histogram>): ByClass<Record<string, number>> {
+function nonEmptyBuckets({ short, long }: ByClass<Histogram>): ByClass<Record<string, number>> {
   const named = ({ bounds, counts }: Histogram) =>
     Object.fromEntries(
       counts.flatMap((count, bucket) =>
@@ -87,6 +89,6 @@ function bucketsOf({ short, long }: ByClass<Histogram>): ByClass<Record<string, 
   return { short: named(short), long: named(long) };
 }
 
-function durations(): Histogram {
+function emptyHistogram(): Histogram {
   return new Histogram(DURATIONS_MS);
 }

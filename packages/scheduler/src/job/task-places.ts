@@ -4,7 +4,7 @@ import type { Address, JobNumber, TaskIndex } from '@goshawk/core';
  * Index of the tasks queued or running at each worker, so that handling a report or a loss takes time in proportion
  * to the worker's tasks.
  */
-export class TaskPlaces {
+export class TasksByWorker {
   readonly #byWorker = new Map<Address, Map<JobNumber, Set<TaskIndex>>>();
 
   add(worker: Address, job: JobNumber, task: TaskIndex): void {

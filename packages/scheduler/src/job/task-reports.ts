@@ -9,10 +9,10 @@ interface TaskError {
 }
 
 /** Reads a record of a job from the journal; undefined if it cannot be read. */
-export type Recall = (job: JobNumber, position: number) => JobRecord | undefined;
+export type ReadRecord = (job: JobNumber, position: number) => JobRecord | undefined;
 
 /** Maximum number of unsuccessful attempts that are kept, and of tasks that a detailed view lists. */
-export const LISTED_MAX = 100;
+export const ATTEMPTS_LISTED_MAX = 100;
 
 const NONE: readonly AttemptView[] = [];
 
@@ -27,7 +27,7 @@ export class TaskReports {
   recordedBytes = 0;
   /** Whether optional data is dropped, because memory is scarce. */
   dropsOptional = false;
-  #dropped = 0;
+  #valuesDroppedBefore = 0;
   readonly #job: number;
   readonly #isOpen: boolean;
   // Created on demand, because most jobs need none of these.
@@ -52,9 +52,9 @@ export class TaskReports {
     return this.#unsuccessful ?? NONE;
   }
 
-  noteUnsuccessful(attempt: AttemptView): void {
+  addUnsuccessful(attempt: AttemptView): void {
     this.#unsuccessful ??= [];
-    if (this.#unsuccessful.length >= LISTED_MAX || this.dropsOptional) return;
+    if (this.#unsuccessful.length >= ATTEMPTS_LISTED_MAX || this.dropsOptional) return;
     this.#unsuccessful.push(attempt);
     this.bytes += heapBytes(attempt);
   }
@@ -64,10 +64,10 @@ export class TaskReports {
     // A known position is that of an earlier attempt.
     if (position === undefined) this.#dropPosition(task);
     if (value === undefined || value === null) {
-      if (this.#isOpen && position !== undefined) this.#put(task, position, undefined);
+      if (this.#isOpen && position !== undefined) this.#setPosition(task, position, undefined);
       return;
     }
-    if (position !== undefined) return this.#put(task, position, value);
+    if (position !== undefined) return this.#setPosition(task, position, value);
     this.#values ??= new Map();
     this.#values.set(task, value);
     this.bytes += heapBytes(value);
@@ -76,7 +76,7 @@ export class TaskReports {
   /** @param position of the result in the journal; undefined: not recorded */
   setGpus(task: TaskIndex, gpus: readonly string[] | undefined, position?: number): void {
     if (gpus === undefined) return;
-    if (position !== undefined) return this.#put(task, position, gpus);
+    if (position !== undefined) return this.#setPosition(task, position, gpus);
     this.#gpus ??= new Map();
     this.#gpus.set(task, gpus);
     this.bytes += heapBytes(gpus);
@@ -84,7 +84,7 @@ export class TaskReports {
 
   /** @param position of the result in the journal; undefined: not recorded */
   setError(task: TaskIndex, error: TaskError, position?: number): void {
-    if (position !== undefined) return this.#put(task, position, error);
+    if (position !== undefined) return this.#setPosition(task, position, error);
     this.#dropPosition(task);
     this.#errors ??= new Map();
     this.bytes += heapBytes(error) - heapBytes(this.#errors.get(task));
@@ -92,11 +92,11 @@ export class TaskReports {
   }
 
   #dropPosition(task: TaskIndex): void {
-    if (this.hasPosition(task)) this.#positions!.set(task, 0);
+    if (this.isRecorded(task)) this.#positions!.set(task, 0);
   }
 
   /** Forgets the failures of tasks that are retried. @param marks 1 at the index of each of these tasks */
-  forget(marks: Uint8Array): void {
+  dropFailures(marks: Uint8Array): void {
     for (let task = 0; task < marks.length; task++) if (marks[task] === 1) this.#dropPosition(task);
     for (const [task, error] of this.#errors ?? []) {
       if (marks[task] !== 1) continue;
@@ -106,53 +106,53 @@ export class TaskReports {
   }
 
   /** Drops values of tasks before this one, which are not requested again; the journal still has them. */
-  drop(before: TaskIndex): void {
+  dropValues(before: TaskIndex): void {
     if (this.#values === undefined) return;
-    for (; this.#dropped < before; this.#dropped++) {
-      const value = this.#values.get(this.#dropped);
-      if (this.#values.delete(this.#dropped)) this.bytes -= heapBytes(value);
+    for (; this.#valuesDroppedBefore < before; this.#valuesDroppedBefore++) {
+      const value = this.#values.get(this.#valuesDroppedBefore);
+      if (this.#values.delete(this.#valuesDroppedBefore)) this.bytes -= heapBytes(value);
     }
   }
 
   /** Return value of a completed task; undefined without one. */
-  valueOf(task: TaskIndex, recall: Recall | undefined): unknown {
-    const outcome = this.#recalled(task, recall)?.outcome;
+  valueOf(task: TaskIndex, recall: ReadRecord | undefined): unknown {
+    const outcome = this.#readEnd(task, recall)?.outcome;
     return outcome?.kind === 'completed' ? (outcome.value ?? undefined) : this.#values?.get(task);
   }
 
   /** GPUs of a completed task; undefined: none. */
-  gpusOf(task: TaskIndex, recall: Recall | undefined): readonly string[] | undefined {
-    return this.#recalled(task, recall)?.outcome.gpus ?? this.#gpus?.get(task);
+  gpusOf(task: TaskIndex, recall: ReadRecord | undefined): readonly string[] | undefined {
+    return this.#readEnd(task, recall)?.outcome.gpus ?? this.#gpus?.get(task);
   }
 
   /** The last failure of a failed task. */
-  errorOf(task: TaskIndex, recall: Recall | undefined): TaskError | undefined {
-    return this.#recalled(task, recall) ?? this.#errors?.get(task);
+  errorOf(task: TaskIndex, recall: ReadRecord | undefined): TaskError | undefined {
+    return this.#readEnd(task, recall) ?? this.#errors?.get(task);
   }
 
   /** Whether the journal has the end of the task. */
-  hasPosition(task: TaskIndex): boolean {
+  isRecorded(task: TaskIndex): boolean {
     return this.#positions !== undefined && this.#positions.get(task) > 0;
   }
 
   /** The job has dropped the state of all tasks in this task's page. @param bytes whose only copy is now in the journal */
-  settled(task: TaskIndex, bytes: number): void {
+  archived(task: TaskIndex, bytes: number): void {
     this.#positions!.pack(task);
     this.recordedBytes += bytes;
   }
 
   /** The end of a settled task. */
-  endOf(task: TaskIndex, recall: Recall | undefined): JobRecordOf<'attempt'> | undefined {
-    return this.#recalled(task, recall);
+  endOf(task: TaskIndex, recall: ReadRecord | undefined): JobRecordOf<'attempt'> | undefined {
+    return this.#readEnd(task, recall);
   }
 
-  #put(task: TaskIndex, position: number, report: unknown): void {
+  #setPosition(task: TaskIndex, position: number, report: unknown): void {
     if (report !== undefined) this.recordedBytes += heapBytes(report);
     this.#positions ??= new NumberPages(true);
     this.#positions.set(task, position + 1);
   }
 
-  #recalled(task: TaskIndex, recall: Recall | undefined): JobRecordOf<'attempt'> | undefined {
+  #readEnd(task: TaskIndex, recall: ReadRecord | undefined): JobRecordOf<'attempt'> | undefined {
     const position = this.#positions?.get(task) ?? 0;
     const record = position === 0 ? undefined : recall?.(this.#job, position - 1);
     return record?.kind === 'attempt' && record.task === task ? record : undefined;

@@ -9,7 +9,7 @@ import {
   type TaskRange,
 } from '@goshawk/core';
 import { NumberPages, PAGE } from './number-pages.js';
-import type { TaskPlaces } from './task-places.js';
+import type { TasksByWorker } from './task-places.js';
 
 /**
  * The state of a task. Every task is in exactly one of these:
@@ -92,24 +92,24 @@ class EndOrder {
 }
 
 /** Whether a worker has the task, queued or in a slot. */
-function isOut(state: TaskState): boolean {
+function isAssigned(state: TaskState): boolean {
   return state === TaskState.placed || state === TaskState.running;
 }
 
 /** Selects one in 32 tasks, at varying distances, since inputs may repeat periodically. */
 function isSampled(task: TaskIndex): boolean {
-  return task % SAMPLED === (Math.floor(task / SAMPLED) * 13) % SAMPLED;
+  return task % SAMPLING_INTERVAL === (Math.floor(task / SAMPLING_INTERVAL) * 13) % SAMPLING_INTERVAL;
 }
 
 /** Bit set of states. */
-function maskOf(states: readonly TaskState[]): number {
+function bitSetOf(states: readonly TaskState[]): number {
   return states.reduce<number>((mask, state) => mask | (1 << state), 0);
 }
 
 type Column = Uint8Array | Uint32Array | Int32Array | Float64Array;
 
 /** The same numbers, followed by zeros; in place if there is capacity. */
-function widened<T extends Column>(column: T, length: number): T {
+function resized<T extends Column>(column: T, length: number): T {
   const Kind = column.constructor as new (
     from: ArrayBufferLike | number,
     offset?: number,
@@ -130,9 +130,9 @@ class Columns {
   workers: Int32Array;
   startedAt: Float64Array;
   runMs: Float64Array;
-  usedUpTo: Uint32Array | undefined;
+  lastUsedAttempts: Uint32Array | undefined;
   /** How many of them have ended, one by one. */
-  ended = 0;
+  endedCount = 0;
 
   constructor(count: number, hasFormer: boolean) {
     this.count = count;
@@ -141,48 +141,48 @@ class Columns {
     this.workers = new Int32Array(count).fill(NOBODY);
     this.startedAt = new Float64Array(count);
     this.runMs = new Float64Array(count);
-    if (hasFormer) this.usedUpTo = new Uint32Array(count);
+    if (hasFormer) this.lastUsedAttempts = new Uint32Array(count);
   }
 
   /** Columns double their capacity, so that copies are rare. */
   grow(count: number): void {
     const before = this.count;
     this.count = count;
-    this.attempts = widened(this.attempts, count);
-    this.executions = widened(this.executions, count);
-    this.workers = widened(this.workers, count).fill(NOBODY, before);
-    this.startedAt = widened(this.startedAt, count);
-    this.runMs = widened(this.runMs, count);
-    if (this.usedUpTo !== undefined) this.usedUpTo = widened(this.usedUpTo, count);
+    this.attempts = resized(this.attempts, count);
+    this.executions = resized(this.executions, count);
+    this.workers = resized(this.workers, count).fill(NOBODY, before);
+    this.startedAt = resized(this.startedAt, count);
+    this.runMs = resized(this.runMs, count);
+    if (this.lastUsedAttempts !== undefined) this.lastUsedAttempts = resized(this.lastUsedAttempts, count);
   }
 }
 
 /** One task of a settled page whose attempts are not as usual: it did not complete at its first execution. */
-interface Row {
+interface TaskRow {
   attempt: AttemptNumber;
   executions: number;
   worker: Address;
   startedAt: Millis;
   runMs: Millis;
-  usedUpTo: AttemptNumber;
+  lastUsedAttempt: AttemptNumber;
 }
 
 /** Stands for all tasks of settled pages that completed at their first execution. */
-const USUAL: Readonly<Row> = {
+const COMPLETED_FIRST_TIME: Readonly<TaskRow> = {
   attempt: 1,
   executions: 1,
   worker: NOBODY,
   startedAt: 0,
   runMs: 0,
-  usedUpTo: 0,
+  lastUsedAttempt: 0,
 };
 /** A page with more unusual tasks stays, since columns take less memory than rows. */
-const ROWS_MAX = PAGE / 8;
+const EXCEPTIONS_MAX = PAGE / 8;
 /** One in this many run times of settled pages is kept, for percentiles and for estimators. */
-const SAMPLED = 32;
+const SAMPLING_INTERVAL = 32;
 
 /** Pages of a job that accepts no further tasks: a single one. */
-const WHOLE = { shift: 31, mask: 2 ** 31 - 1 };
+const SINGLE_PAGE = { shift: 31, mask: 2 ** 31 - 1 };
 const PAGED = { shift: Math.log2(PAGE), mask: PAGE - 1 };
 
 /**
@@ -200,32 +200,32 @@ export class TaskTable {
   /** Counter of unstarted tasks of the same user; updated if present. */
   waitingOfUser: { waiting: number } | undefined;
   /** Index of the owner's task locations, if one is kept. */
-  #places: TaskPlaces | undefined;
+  #byWorker: TasksByWorker | undefined;
   /** Why workers have the tasks that they have. */
   readonly #assignments = new Map<TaskIndex, Assignment>();
   readonly #job: JobNumber;
   /** Tasks in the order in which they ended, once for each end. */
-  readonly ended = new EndOrder();
+  readonly endOrder = new EndOrder();
   readonly #counts: number[] = new Array<number>(TASK_STATE_NAMES.length).fill(0);
   readonly #shift: number;
   readonly #mask: number;
   /** undefined: settled */
   readonly #pages: (Columns | undefined)[] = [];
   /** Tasks of settled pages. */
-  readonly #rows = new Map<TaskIndex, Row>();
-  #settledCount = 0;
+  readonly #rows = new Map<TaskIndex, TaskRow>();
+  #archivedCount = 0;
   /** Number of completed tasks of settled pages by worker. */
-  readonly #settledAt = new Map<Address, number>();
-  readonly #sampledRunMs: Millis[] = [];
+  readonly #archivedByWorker = new Map<Address, number>();
+  readonly #archivedRunMsSample: Millis[] = [];
   /** Whether earlier incarnations of the owner may have started attempts. */
-  hasFormer = false;
+  hasEarlierOwner = false;
 
   /** @param isGrowing tasks may be appended */
   constructor(job: JobNumber, count: number, isGrowing = false) {
     this.#job = job;
     this.count = count;
     this.states = new Uint8Array(count);
-    const { shift, mask } = isGrowing ? PAGED : WHOLE;
+    const { shift, mask } = isGrowing ? PAGED : SINGLE_PAGE;
     this.#shift = shift;
     this.#mask = mask;
     this.#fillPages();
@@ -235,7 +235,7 @@ export class TaskTable {
   /** Adds blocked tasks. */
   grow(more: number): void {
     this.count += more;
-    this.states = widened(this.states, this.count);
+    this.states = resized(this.states, this.count);
     this.#fillPages();
     this.#counts[TaskState.blocked]! += more;
     if (this.waitingOfUser !== undefined) this.waitingOfUser.waiting += more;
@@ -246,7 +246,7 @@ export class TaskTable {
     for (let at = Math.max(0, this.#pages.length - 1); at * size < this.count; at++) {
       const count = Math.min(size, this.count - at * size);
       const page = this.#pages[at];
-      if (at === this.#pages.length) this.#pages.push(new Columns(count, this.hasFormer));
+      if (at === this.#pages.length) this.#pages.push(new Columns(count, this.hasEarlierOwner));
       else if (page !== undefined && page.count < count) page.grow(count);
     }
   }
@@ -255,10 +255,10 @@ export class TaskTable {
     return this.#pages[task >> this.#shift];
   }
 
-  #rowOf(task: TaskIndex): Row {
+  #rowOf(task: TaskIndex): TaskRow {
     let row = this.#rows.get(task);
     if (row === undefined) {
-      row = { ...USUAL };
+      row = { ...COMPLETED_FIRST_TIME };
       this.#rows.set(task, row);
     }
     return row;
@@ -267,7 +267,9 @@ export class TaskTable {
   /** The number of the current attempt; 0 before the first. Counts attempts that never started. */
   attemptOf(task: TaskIndex): AttemptNumber {
     const page = this.#pageOf(task);
-    return page === undefined ? (this.#rows.get(task) ?? USUAL).attempt : page.attempts[task & this.#mask]!;
+    return page === undefined
+      ? (this.#rows.get(task) ?? COMPLETED_FIRST_TIME).attempt
+      : page.attempts[task & this.#mask]!;
   }
 
   setAttempt(task: TaskIndex, attempt: AttemptNumber): void {
@@ -280,7 +282,7 @@ export class TaskTable {
   executionsOf(task: TaskIndex): number {
     const page = this.#pageOf(task);
     return page === undefined
-      ? (this.#rows.get(task) ?? USUAL).executions
+      ? (this.#rows.get(task) ?? COMPLETED_FIRST_TIME).executions
       : page.executions[task & this.#mask]!;
   }
 
@@ -294,13 +296,15 @@ export class TaskTable {
   startedAtOf(task: TaskIndex): Millis {
     const page = this.#pageOf(task);
     return page === undefined
-      ? (this.#rows.get(task) ?? USUAL).startedAt
+      ? (this.#rows.get(task) ?? COMPLETED_FIRST_TIME).startedAt
       : page.startedAt[task & this.#mask]!;
   }
 
   runMsOf(task: TaskIndex): Millis {
     const page = this.#pageOf(task);
-    return page === undefined ? (this.#rows.get(task) ?? USUAL).runMs : page.runMs[task & this.#mask]!;
+    return page === undefined
+      ? (this.#rows.get(task) ?? COMPLETED_FIRST_TIME).runMs
+      : page.runMs[task & this.#mask]!;
   }
 
   setTimes(task: TaskIndex, startedAt: Millis, runMs: Millis): void {
@@ -313,33 +317,34 @@ export class TaskTable {
   }
 
   /** The job comes from an earlier incarnation of the owner, which may have used attempt numbers. */
-  trackUsed(): void {
-    this.hasFormer = true;
-    for (const page of this.#pages) if (page !== undefined) page.usedUpTo = new Uint32Array(page.count);
+  trackUsedAttempts(): void {
+    this.hasEarlierOwner = true;
+    for (const page of this.#pages)
+      if (page !== undefined) page.lastUsedAttempts = new Uint32Array(page.count);
   }
 
   /** The highest attempt number that earlier incarnations of the owner may have used. */
-  usedUpTo(task: TaskIndex): AttemptNumber {
+  lastUsedAttemptOf(task: TaskIndex): AttemptNumber {
     const page = this.#pageOf(task);
     return page === undefined
-      ? (this.#rows.get(task) ?? USUAL).usedUpTo
-      : (page.usedUpTo?.[task & this.#mask] ?? 0);
+      ? (this.#rows.get(task) ?? COMPLETED_FIRST_TIME).lastUsedAttempt
+      : (page.lastUsedAttempts?.[task & this.#mask] ?? 0);
   }
 
-  setUsedUpTo(task: TaskIndex, attempt: AttemptNumber): void {
+  setLastUsedAttempt(task: TaskIndex, attempt: AttemptNumber): void {
     const page = this.#pageOf(task);
-    if (page === undefined) this.#rowOf(task).usedUpTo = attempt;
-    else page.usedUpTo![task & this.#mask] = attempt;
+    if (page === undefined) this.#rowOf(task).lastUsedAttempt = attempt;
+    else page.lastUsedAttempts![task & this.#mask] = attempt;
   }
 
   /** Whether only the journal has the worker and the times of the task, which completed at its first execution. */
-  isSettled(task: TaskIndex): boolean {
+  isArchived(task: TaskIndex): boolean {
     return this.#pageOf(task) === undefined && !this.#rows.has(task);
   }
 
   /** Number of tasks for which `isSettled`. */
-  get settledCount(): number {
-    return this.#settledCount;
+  get archivedCount(): number {
+    return this.#archivedCount;
   }
 
   /**
@@ -348,17 +353,17 @@ export class TaskTable {
    * @param isRecorded whether the journal has the end of a task, and can be read
    * @returns number of tasks that are settled now
    */
-  settle(task: TaskIndex, isRecorded: (task: TaskIndex) => boolean): number {
+  archivePage(task: TaskIndex, isRecorded: (task: TaskIndex) => boolean): number {
     const at = task >> this.#shift;
     const page = this.#pages[at];
-    if (page === undefined || page.ended < PAGE || this.#shift !== PAGED.shift) return 0;
+    if (page === undefined || page.endedCount < PAGE || this.#shift !== PAGED.shift) return 0;
     const first = at * PAGE;
     const rows: TaskIndex[] = [];
     for (let of = first; of < first + PAGE; of++) {
       if (!this.isFinal(of)) return 0;
       const isUsual = this.states[of] === TaskState.completed && page.executions[of - first] === 1;
       if (!isUsual || !isRecorded(of)) rows.push(of);
-      if (rows.length > ROWS_MAX) return 0;
+      if (rows.length > EXCEPTIONS_MAX) return 0;
     }
     for (const of of rows) {
       const i = of - first;
@@ -368,18 +373,18 @@ export class TaskTable {
         worker: page.workers[i]! as Address,
         startedAt: page.startedAt[i]!,
         runMs: page.runMs[i]!,
-        usedUpTo: page.usedUpTo?.[i] ?? 0,
+        lastUsedAttempt: page.lastUsedAttempts?.[i] ?? 0,
       });
     }
     const isRow = new Set(rows);
     for (let of = first; of < first + PAGE; of++) {
       if (isRow.has(of)) continue;
       const worker = page.workers[of - first]! as Address;
-      this.#settledAt.set(worker, (this.#settledAt.get(worker) ?? 0) + 1);
-      if (isSampled(of)) this.#sampledRunMs.push(page.runMs[of - first]!);
+      this.#archivedByWorker.set(worker, (this.#archivedByWorker.get(worker) ?? 0) + 1);
+      if (isSampled(of)) this.#archivedRunMsSample.push(page.runMs[of - first]!);
     }
     this.#pages[at] = undefined;
-    this.#settledCount += PAGE - rows.length;
+    this.#archivedCount += PAGE - rows.length;
     return PAGE - rows.length;
   }
 
@@ -408,12 +413,12 @@ export class TaskTable {
    * @param slowdownOf divides the run time of a task that is not settled
    */
   completedRunMs(slowdownOf?: (task: TaskIndex) => number): Float64Array {
-    const isAll = this.#settledCount === 0;
+    const isAll = this.#archivedCount === 0;
     if (isAll && slowdownOf === undefined && this.countOf(TaskState.completed) === this.count)
       return this.runMs;
-    const runs = [...this.#sampledRunMs];
+    const runs = [...this.#archivedRunMsSample];
     for (let task = 0; task < this.count; task++) {
-      if (this.states[task] !== TaskState.completed || this.isSettled(task)) continue;
+      if (this.states[task] !== TaskState.completed || this.isArchived(task)) continue;
       if (isAll || isSampled(task)) runs.push(this.runMsOf(task) / (slowdownOf?.(task) ?? 1));
     }
     return Float64Array.from(runs);
@@ -424,7 +429,7 @@ export class TaskTable {
   }
 
   /** The tasks in these states, by number. */
-  *in(...states: readonly TaskState[]): Iterable<TaskIndex> {
+  *inStates(...states: readonly TaskState[]): Iterable<TaskIndex> {
     let left = 0;
     for (const state of states) left += this.#counts[state]!;
     for (let task = 0; left > 0 && task < this.count; task++) {
@@ -441,14 +446,15 @@ export class TaskTable {
   workerOf(task: TaskIndex): Address {
     const page = this.#pageOf(task);
     return page === undefined
-      ? (this.#rows.get(task) ?? USUAL).worker
+      ? (this.#rows.get(task) ?? COMPLETED_FIRST_TIME).worker
       : (page.workers[task & this.#mask]! as Address);
   }
 
   /** Tasks that this incarnation of the owner saw complete at other workers. */
   completedBesides(worker: Address): number {
     let count = 0;
-    for (const [at, completed] of this.#settledAt) if (at !== worker && at > NOBODY) count += completed;
+    for (const [at, completed] of this.#archivedByWorker)
+      if (at !== worker && at > NOBODY) count += completed;
     const note = (task: TaskIndex, at: Address): void => {
       if (this.states[task] === TaskState.completed && at !== worker && at > NOBODY) count++;
     };
@@ -464,15 +470,18 @@ export class TaskTable {
   }
 
   /** Number of tasks without a final state. */
-  get unfinished(): number {
+  get unfinishedCount(): number {
     const counts = this.#counts;
     return (
-      this.included - counts[TaskState.completed]! - counts[TaskState.failed]! - counts[TaskState.cancelled]!
+      this.includedCount -
+      counts[TaskState.completed]! -
+      counts[TaskState.failed]! -
+      counts[TaskState.cancelled]!
     );
   }
 
   /** Number of tasks, without skipped ones. */
-  get included(): number {
+  get includedCount(): number {
     return this.count - this.#counts[TaskState.skipped]!;
   }
 
@@ -489,7 +498,7 @@ export class TaskTable {
   }
 
   /** Number of tasks that no worker has started. */
-  get waiting(): number {
+  get notStartedCount(): number {
     const counts = this.#counts;
     return counts[TaskState.blocked]! + counts[TaskState.waiting]! + counts[TaskState.placed]!;
   }
@@ -506,13 +515,13 @@ export class TaskTable {
     this.states[task] = state;
     if (before === TaskState.running) this.#assignments.delete(task);
     if (state >= TaskState.completed) {
-      this.ended.push(task);
+      this.endOrder.push(task);
       const page = this.#pageOf(task);
-      if (page !== undefined) page.ended++;
+      if (page !== undefined) page.endedCount++;
     }
-    if (this.#places !== undefined && isOut(before) !== isOut(state)) {
-      if (isOut(state)) this.#places.add(this.workerOf(task), this.#job, task);
-      else this.#places.remove(this.workerOf(task), this.#job, task);
+    if (this.#byWorker !== undefined && isAssigned(before) !== isAssigned(state)) {
+      if (isAssigned(state)) this.#byWorker.add(this.workerOf(task), this.#job, task);
+      else this.#byWorker.remove(this.workerOf(task), this.#job, task);
     }
     const isLess = before < TaskState.running;
     if (this.waitingOfUser !== undefined && isLess !== state < TaskState.running)
@@ -528,8 +537,8 @@ export class TaskTable {
    */
   moveAll(first: TaskIndex, end: TaskIndex, from: readonly TaskState[], to: TaskState): Uint32Array {
     const moved = new Uint32Array(TASK_STATE_NAMES.length);
-    const mask = maskOf(from);
-    const { states, ended } = this;
+    const mask = bitSetOf(from);
+    const { states, endOrder } = this;
     const isEnd = to >= TaskState.completed;
     // Consecutive tasks are recorded as one range.
     let run = first;
@@ -539,11 +548,11 @@ export class TaskTable {
         moved[before]!++;
         states[task] = to;
       } else {
-        if (isEnd && task > run) ended.pushRange(run, task);
+        if (isEnd && task > run) endOrder.pushRange(run, task);
         run = task + 1;
       }
     }
-    if (isEnd && end > run) ended.pushRange(run, end);
+    if (isEnd && end > run) endOrder.pushRange(run, end);
     for (const state of from) {
       invariant(
         state < TaskState.placed && state !== to,
@@ -578,7 +587,7 @@ export class TaskTable {
       this.#counts[TaskState.blocked]! += count;
     });
     for (const [at, page] of this.#pages.entries())
-      if (page !== undefined) page.ended = this.#finalIn(at * (this.#mask + 1), page.count);
+      if (page !== undefined) page.endedCount = this.#finalIn(at * (this.#mask + 1), page.count);
   }
 
   #finalIn(first: TaskIndex, count: number): number {
@@ -590,7 +599,7 @@ export class TaskTable {
   setMaxRss(task: TaskIndex, bytes: number | undefined): void {
     if (bytes === undefined && this.maxRssKiB === undefined) return;
     if ((this.maxRssKiB?.length ?? 0) <= task)
-      this.maxRssKiB = widened(this.maxRssKiB ?? new Uint32Array(0), this.count);
+      this.maxRssKiB = resized(this.maxRssKiB ?? new Uint32Array(0), this.count);
     this.maxRssKiB![task] = Math.min(2 ** 32 - 1, Math.ceil((bytes ?? 0) / 1024));
   }
 
@@ -609,9 +618,9 @@ export class TaskTable {
   setWorker(task: TaskIndex, worker: Address): void {
     const before = this.workerOf(task);
     this.#putWorker(task, worker);
-    if (this.#places === undefined || before === worker || !isOut(this.stateOf(task))) return;
-    this.#places.remove(before, this.#job, task);
-    this.#places.add(worker, this.#job, task);
+    if (this.#byWorker === undefined || before === worker || !isAssigned(this.stateOf(task))) return;
+    this.#byWorker.remove(before, this.#job, task);
+    this.#byWorker.add(worker, this.#job, task);
   }
 
   #putWorker(task: TaskIndex, worker: Address): void {
@@ -621,23 +630,23 @@ export class TaskTable {
   }
 
   /** Starts or, if undefined, stops updating the index. */
-  keepIn(places: TaskPlaces | undefined): void {
-    const former = this.#places;
-    this.#places = places;
-    for (const task of this.in(TaskState.placed, TaskState.running)) {
+  setIndex(places: TasksByWorker | undefined): void {
+    const former = this.#byWorker;
+    this.#byWorker = places;
+    for (const task of this.inStates(TaskState.placed, TaskState.running)) {
       former?.remove(this.workerOf(task), this.#job, task);
       places?.add(this.workerOf(task), this.#job, task);
     }
   }
 
   /** Whether the index lists the task at its worker, and only while a worker has it. */
-  isPlacedRight(task: TaskIndex, isOut: boolean): boolean {
-    return this.#places === undefined || this.#places.has(this.workerOf(task), this.#job, task) === isOut;
+  isIndexedCorrectly(task: TaskIndex, isOut: boolean): boolean {
+    return this.#byWorker === undefined || this.#byWorker.has(this.workerOf(task), this.#job, task) === isOut;
   }
 
   /** The task that runs at the worker because of this assignment; −1: none. */
-  assigned(worker: Address, { by, number }: Assignment): TaskIndex {
-    for (const task of this.#places?.at(worker, this.#job) ?? []) {
+  findAssigned(worker: Address, { by, number }: Assignment): TaskIndex {
+    for (const task of this.#byWorker?.at(worker, this.#job) ?? []) {
       const given = this.assignmentOf(task);
       if (this.states[task] === TaskState.running && given.number === number && given.by === by) return task;
     }
@@ -646,7 +655,7 @@ export class TaskTable {
 
   /** The number of the attempt that follows the current one. */
   nextAttemptOf(task: TaskIndex): AttemptNumber {
-    return Math.max(this.attemptOf(task), this.usedUpTo(task)) + 1;
+    return Math.max(this.attemptOf(task), this.lastUsedAttemptOf(task)) + 1;
   }
 
   /** The task is about to be assigned again. */
@@ -660,7 +669,7 @@ export class TaskTable {
   }
 
   /** Whether this attempt runs at the worker, as far as known here. */
-  isRunning(task: TaskIndex, attempt: AttemptNumber, worker: Address): boolean {
+  isRunningAt(task: TaskIndex, attempt: AttemptNumber, worker: Address): boolean {
     return (
       task < this.count &&
       this.states[task] === TaskState.running &&

@@ -5,7 +5,7 @@ import type { Sample } from './sample.js';
 import { TaskState, type TaskTable } from './task-table.js';
 
 /** States in which no worker has the task. */
-const NOWHERE: readonly TaskState[] = [TaskState.blocked, TaskState.waiting];
+const UNASSIGNED_STATES: readonly TaskState[] = [TaskState.blocked, TaskState.waiting];
 
 /** The waiting tasks of a job, and their batches: the stage, or the pilots until the class is decided. */
 export class WaitingTasks {
@@ -22,11 +22,11 @@ export class WaitingTasks {
   }
 
   /** Moves a task to another state, and updates the counts of its stage and batch. */
-  set(task: TaskIndex, state: TaskState): void {
+  setState(task: TaskIndex, state: TaskState): void {
     if (this.#tasks.states[task] === state) return;
     const { stages } = this.#dag;
     const stage = stages.length === 1 ? stages[0]! : this.#dag.stageOf(task);
-    const batch = this.#sample?.holds(task) ? this.#sample.pilots : stage;
+    const batch = this.#sample?.isUndecidedPilot(task) ? this.#sample.pilots : stage;
     const before = this.#tasks.setState(task, state);
     if (before === TaskState.waiting) batch.waiting--;
     if (state === TaskState.waiting) batch.waiting++;
@@ -35,42 +35,47 @@ export class WaitingTasks {
 
   /** All tasks of the stage, or those from this one on, may start from now on. */
   release(stage: Stage, from = stage.first): void {
-    for (const task of this.#pilotsIn(stage)) {
+    for (const task of this.#undecidedPilotsOf(stage)) {
       if (task < from || this.#tasks.states[task] !== TaskState.blocked) continue;
-      this.set(task, TaskState.waiting);
+      this.setState(task, TaskState.waiting);
       this.#sample!.pilots.queue.push(task);
     }
-    const end = stage.first + stage.written;
+    const end = stage.first + stage.durableCount;
     const moved = this.#tasks.moveAll(from, end, [TaskState.blocked], TaskState.waiting);
     stage.waiting += moved[TaskState.blocked]!;
   }
 
   /** Cancels all tasks of the stage that no worker has. */
   cancel(stage: Stage): void {
-    for (const task of this.#pilotsIn(stage))
-      if (NOWHERE.includes(this.#tasks.stateOf(task))) this.set(task, TaskState.cancelled);
-    const moved = this.#tasks.moveAll(stage.first, stage.first + stage.count, NOWHERE, TaskState.cancelled);
+    for (const task of this.#undecidedPilotsOf(stage))
+      if (UNASSIGNED_STATES.includes(this.#tasks.stateOf(task))) this.setState(task, TaskState.cancelled);
+    const moved = this.#tasks.moveAll(
+      stage.first,
+      stage.first + stage.count,
+      UNASSIGNED_STATES,
+      TaskState.cancelled,
+    );
     stage.waiting -= moved[TaskState.waiting]!;
-    for (const state of NOWHERE) stage.unfinished -= moved[state]!;
+    for (const state of UNASSIGNED_STATES) stage.unfinished -= moved[state]!;
   }
 
   /** Pilots are counted separately from the other tasks of their stage. */
-  #pilotsIn(stage: Stage): readonly TaskIndex[] {
+  #undecidedPilotsOf(stage: Stage): readonly TaskIndex[] {
     const sample = this.#sample;
     return sample === undefined || sample.isDecided || sample.pilots.stage !== stage ? [] : sample.tasks;
   }
 
   /** The task waits again after an attempt, ahead of tasks that never ran. */
-  putBack(task: TaskIndex): void {
-    this.set(task, TaskState.waiting);
-    if (this.#sample?.holds(task)) this.#sample.pilots.queue.push(task);
-    else this.#dag.stageOf(task).returned.push(task);
+  requeue(task: TaskIndex): void {
+    this.setState(task, TaskState.waiting);
+    if (this.#sample?.isUndecidedPilot(task)) this.#sample.pilots.queue.push(task);
+    else this.#dag.stageOf(task).requeued.push(task);
   }
 
   /** Some tasks run first. */
   startSample(sample: Sample): void {
     this.#sample = sample;
-    this.batches = [...this.#dag.stages, sample.pilots, ...sample.rest];
+    this.batches = [...this.#dag.stages, sample.pilots, ...sample.nonPilots];
     for (const task of sample.tasks) {
       if (this.#tasks.states[task] !== TaskState.waiting) continue;
       this.#dag.stageOf(task).waiting--;
@@ -86,13 +91,13 @@ export class WaitingTasks {
       const stage = this.#dag.stageOf(task);
       pilots.waiting--;
       stage.waiting++;
-      stage.returned.push(task);
+      stage.requeued.push(task);
     }
   }
 
   /** The batch of the task. */
   batchOf(task: TaskIndex): Batch {
-    return this.#sample?.holds(task) ? this.#sample.pilots : this.#dag.stageOf(task);
+    return this.#sample?.isUndecidedPilot(task) ? this.#sample.pilots : this.#dag.stageOf(task);
   }
 
   /**
@@ -100,18 +105,18 @@ export class WaitingTasks {
    *
    * @param mayGo whether a returned task may run at the worker; tasks that never ran may run anywhere
    */
-  take(batch: Batch, mayGo?: (task: TaskIndex) => boolean): TaskIndex {
+  takeNext(batch: Batch, mayGo?: (task: TaskIndex) => boolean): TaskIndex {
     const sample = this.#sample;
     if (batch === sample?.pilots) return sample.isDecided ? -1 : this.#takeFrom(sample.pilots.queue, mayGo);
     const { stage } = batch;
     // Keeps tasks that are not released yet for a later call.
     if (stage.waiting === 0) return -1;
-    const returned = this.#takeFrom(stage.returned, mayGo);
+    const returned = this.#takeFrom(stage.requeued, mayGo);
     if (returned >= 0) return returned;
-    const end = stage.first + stage.written;
-    while (stage.nextFresh < end) {
-      const task = stage.nextFresh++;
-      if (this.#tasks.states[task] === TaskState.waiting && !sample?.holds(task)) return task;
+    const end = stage.first + stage.durableCount;
+    while (stage.nextNeverTaken < end) {
+      const task = stage.nextNeverTaken++;
+      if (this.#tasks.states[task] === TaskState.waiting && !sample?.isUndecidedPilot(task)) return task;
     }
     return -1;
   }
@@ -121,12 +126,12 @@ export class WaitingTasks {
     const all: TaskIndex[] = [];
     // Tasks that are not released yet are for a later call.
     if (stage.waiting === 0 || max === 0) return all;
-    const end = stage.first + stage.written;
+    const end = stage.first + stage.durableCount;
     let next = stage.first;
     for (; next < end && all.length < max; next++)
       if (this.#tasks.states[next] === TaskState.waiting) all.push(next);
-    stage.nextFresh = Math.max(stage.nextFresh, next);
-    stage.returned = stage.returned.filter((task) => task >= next);
+    stage.nextNeverTaken = Math.max(stage.nextNeverTaken, next);
+    stage.requeued = stage.requeued.filter((task) => task >= next);
     return all;
   }
 
@@ -147,9 +152,9 @@ export class WaitingTasks {
   }
 
   /** Whether `take` would find a task. */
-  has(batch: Batch, mayGo: (task: TaskIndex) => boolean): boolean {
+  canTake(batch: Batch, mayGo: (task: TaskIndex) => boolean): boolean {
     const pilots = this.#sample?.pilots;
-    const returned = batch === pilots ? pilots.queue : batch.stage.returned;
+    const returned = batch === pilots ? pilots.queue : batch.stage.requeued;
     const returning = returned.filter((task) => this.#tasks.states[task] === TaskState.waiting);
     return returning.some(mayGo) || new Set(returning).size < batch.waiting;
   }

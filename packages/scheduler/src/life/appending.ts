@@ -13,7 +13,7 @@ import { NOT_READY, type Refusal } from '../durability/ledger.js';
 import { heapBytes } from '../job/heap-bytes.js';
 import type { Job } from '../job/job.js';
 import { TASK_BYTES } from '../job/job-bytes.js';
-import { watchOpen } from '../job/job-timers.js';
+import { setOpenTimer } from '../job/job-timers.js';
 import type { SchedulerState } from '../state.js';
 import type { Endings } from './endings.js';
 import type { Overload } from './overload.js';
@@ -88,7 +88,7 @@ export class Appending {
     const count = job.taskCount;
     this.#s.ledger.whenDurable((then) => {
       if (this.#s.jobs.byNumber(job.number) !== job || job.hasEnded) return;
-      const written = job.appendedAreWritten(count);
+      const written = job.markDurable(count);
       if (written > 0) this.#routing.appended(job, written, then);
     }, now);
     this.#endings.endIfDone(job, now);
@@ -96,9 +96,9 @@ export class Appending {
   }
 
   #heard(job: Job, taken: number, now: Millis): void {
-    job.lastSeenAt = now;
-    if (job.isOpen && !job.hasEnded) watchOpen(job, this.#s.env);
-    job.history.reports.drop(Math.min(taken, job.taskCount));
+    job.lastClientActivityAt = now;
+    if (job.isOpen && !job.hasEnded) setOpenTimer(job, this.#s.env);
+    job.history.reports.dropValues(Math.min(taken, job.taskCount));
     if (!job.hasEnded) this.#s.jobs.weigh(job);
   }
 }

@@ -37,9 +37,9 @@ export class Cancelling {
     this.#s.tallies.cancellations++;
     this.#s.ledger.cancelled(job, now);
     this.#routing.takeBack(job);
-    for (const task of [...job.tasks.in(TaskState.placed, TaskState.running)]) {
+    for (const task of [...job.tasks.inStates(TaskState.placed, TaskState.running)]) {
       this.#killing.kill(job.tasks.workerOf(task), job.tasks.ref(task));
-      if (job.tasks.stateOf(task) === TaskState.placed) job.set(task, TaskState.cancelled);
+      if (job.tasks.stateOf(task) === TaskState.placed) job.setState(task, TaskState.cancelled);
     }
     job.cancelWaiting();
     this.#s.sweepTimer.arm(now);

@@ -4,7 +4,7 @@ import type { Routing } from '../dispatch/routing.js';
 import type { Sampler } from '../dispatch/sampler.js';
 import type { JobStore } from '../durability/job-store.js';
 import type { Job } from '../job/job.js';
-import { watchDeadline } from '../job/job-timers.js';
+import { setDeadlineTimer } from '../job/job-timers.js';
 import type { SchedulerState } from '../state.js';
 import type { Draining } from './draining.js';
 import type { Keys } from './keys.js';
@@ -49,7 +49,7 @@ export class ClusterNews {
       return isCutOff ? this.#routing.centralIsBack(now) : undefined;
     }
     this.#s.quotas.forget();
-    for (const job of this.#s.jobs.active()) watchDeadline(job, policy, this.#s.env);
+    for (const job of this.#s.jobs.active()) setDeadlineTimer(job, policy, this.#s.env);
     usage.startAnew(from, policy, now);
     this.#routing.tellAnotherCentral(now);
     this.#reconciler.centralChanged(now);
@@ -107,10 +107,10 @@ export class ClusterNews {
     for (const job of this.#s.jobs.active()) {
       let isAffected = false;
       for (const batch of job.batches) {
-        const { out } = batch.probes;
+        const { outstanding } = batch.probes;
         batch.probes.drop(gone);
         // Its probes, or a worker that central had found for it, are gone.
-        isAffected ||= batch.probes.out !== out || batch.waiting > batch.needSent;
+        isAffected ||= batch.probes.outstanding !== outstanding || batch.waiting > batch.needSent;
       }
       if (isAffected) affected.push(job);
     }
@@ -130,6 +130,7 @@ function silences({ left, silentMs }: MessageOf<'members'>): ReadonlyMap<Address
 /** Jobs on hold or with unfinished predecessors need no workers yet. */
 function waitingTasks(jobs: JobStore): number {
   let waiting = 0;
-  for (const job of jobs.active()) if (!job.isAwaiting && !job.isHeld) waiting += job.tasks.waiting;
+  for (const job of jobs.active())
+    if (!job.hasPendingPredecessors && !job.isHeld) waiting += job.tasks.notStartedCount;
   return waiting;
 }

@@ -13,10 +13,10 @@ import type { Routing } from '../dispatch/routing.js';
 import type { Sampler } from '../dispatch/sampler.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
 import type { Stage } from '../job/batch.js';
-import { whyBroken } from '../job/gang.js';
+import { breakReason } from '../job/gang.js';
 import { type Job, TaskState } from '../job/job.js';
-import { clearTimers, openUntil, watchOpen, watchRest } from '../job/job-timers.js';
-import { ABANDONED, GIVEN_UP, howEnded, outOfTime } from '../job/outcomes.js';
+import { clearTimers, closesAt, setOpenTimer, setRetryTimer } from '../job/job-timers.js';
+import { classifyEnd, exceededTimeLimit, LOST_TOO_MANY_WORKERS, MISSED_DEADLINE } from '../job/outcomes.js';
 import type { SchedulerState } from '../state.js';
 import type { Killing } from './killing.js';
 
@@ -57,7 +57,7 @@ export class Endings {
   /** Adjusts a reported end: a failure to start may be the task's fault, and texts are dropped if memory is short. */
   judged(job: Job, task: TaskIndex, outcome: Outcome): Outcome {
     const gang = job.gangStageOf(task)?.gang;
-    if (gang?.broken !== undefined) return gang.broken;
+    if (gang?.breakOutcome !== undefined) return gang.breakOutcome;
     // A gang completes as a whole: if it is cancelled, no member counts as completed, so that a retry runs all.
     if (gang !== undefined && job.cancelling && outcome.kind === 'completed')
       return {
@@ -73,7 +73,12 @@ export class Endings {
     const judged =
       fault === undefined
         ? outcome
-        : job.history.judgeStart(task, outcome, this.#workerOf(job, task), this.#s.cluster.members.size);
+        : job.history.attributeStartFault(
+            task,
+            outcome,
+            this.#workerOf(job, task),
+            this.#s.cluster.members.size,
+          );
     // With a journal the texts are still needed, to be recorded.
     return this.#s.jobs.isShort && !this.#s.ledger.isKept ? withoutWords(judged) : judged;
   }
@@ -84,7 +89,7 @@ export class Endings {
     this.#s.events.attemptEnded(job, task, outcome, runMs, now);
     this.#s.accounting.attemptEnded(job, task, outcome, runMs, now);
     if (this.#s.ledger.isKept)
-      end.place = this.#s.ledger.attemptEnded(job, end, this.#workerOf(job, task), now);
+      end.position = this.#s.ledger.attemptEnded(job, end, this.#workerOf(job, task), now);
   }
 
   /** Ends the current attempt of a task: the task completes, fails or is retried. */
@@ -92,8 +97,8 @@ export class Endings {
     const { task, outcome, runMs } = end;
     const { tasks, history } = job;
     const cancelling = job.isCancelling(task);
-    const how = howEnded(outcome, cancelling);
-    const failedAt = history.blame?.failedAt(task);
+    const how = classifyEnd(outcome, cancelling);
+    const failedAt = history.blame?.failedWorkersOf(task);
     // Only failures need the worker's name, and looking it up misses the CPU cache.
     const worker = how === 'completed' ? '' : this.#workerOf(job, task);
     const state = job.attemptEnded(end, how, worker, now);
@@ -103,7 +108,7 @@ export class Endings {
         job,
         gang,
         task,
-        whyBroken(task - gang.first, worker, outcome),
+        breakReason(task - gang.first, worker, outcome),
         state !== TaskState.waiting,
         now,
       );
@@ -115,7 +120,7 @@ export class Endings {
     if (how === 'excused' || how === 'failed') this.#s.unfit.failed(job, task);
     if (state === TaskState.waiting) {
       if (how === 'failed') this.#s.counters.retries++;
-      this.#tryAgain(job, task, how === 'failed' ? job.restMsOf(task) : 0, now);
+      this.#tryAgain(job, task, how === 'failed' ? job.backoffMsOf(task) : 0, now);
     } else {
       tasks.setTimes(task, now - runMs, runMs);
       this.#end(job, task, state, now);
@@ -123,21 +128,22 @@ export class Endings {
       if (isNowhere) this.#failAlike(job, task, outcome, now);
     }
     if (gang !== undefined) this.#settle(job, gang);
-    if (how === 'lost' && history.isGivenUp && !cancelling) this.#giveUp(job, GIVEN_UP, now);
+    if (how === 'lost' && history.hasLostTooManyWorkers && !cancelling)
+      this.#giveUp(job, LOST_TOO_MANY_WORKERS, now);
   }
 
   /** Takes back an attempt that will not start. It does not count, and its task waits again. */
   declined(job: Job, task: TaskIndex, now: Millis): void {
     const gang = job.gangStageOf(task);
     const reason =
-      gang === undefined ? '' : whyBroken(task - gang.first, this.#workerOf(job, task), undefined);
+      gang === undefined ? '' : breakReason(task - gang.first, this.#workerOf(job, task), undefined);
     if (job.tasks.stateOf(task) === TaskState.running) job.notStarted(task);
     if (job.isCancelling(task)) {
       if (gang !== undefined) this.#breakUp(job, gang, task, reason, true, now);
       return this.#end(job, task, TaskState.cancelled, now);
     }
     if (gang === undefined) return this.#waitAgain(job, task, now);
-    const broken = gang.gang!.broken;
+    const broken = gang.gang!.breakOutcome;
     if (broken?.kind === 'failed') this.#fail(job, task, broken, 0, now);
     else {
       this.#breakUp(job, gang, task, reason, false, now);
@@ -163,10 +169,11 @@ export class Endings {
   /** Ends the other members of a gang after one failed or was lost. Then all members start again, or all have failed. */
   #breakUp(job: Job, stage: Stage, task: TaskIndex, reason: string, isFinal: boolean, now: Millis): void {
     const gang = stage.gang!;
-    if (job.cancelling || job === this.#givenUp || gang.broken !== undefined || gang.areAllCompleted) return;
+    if (job.cancelling || job === this.#givenUp || gang.breakOutcome !== undefined || gang.areAllCompleted)
+      return;
     const completed = gang.takeCompleted(task);
     gang.break(reason, isFinal);
-    const others = job.membersOut(stage).filter((other) => other !== task);
+    const others = job.runningMembers(stage).filter((other) => other !== task);
     for (const other of others) this.#killing.kill(job.tasks.workerOf(other), job.tasks.ref(other));
     for (const goOn of completed) goOn(now);
     if (!isFinal) return;
@@ -174,7 +181,7 @@ export class Endings {
       const state = job.tasks.stateOf(other);
       if (other === task || state >= TaskState.running) continue;
       job.tasks.setWorker(other, NOBODY);
-      this.#fail(job, other, gang.broken!, 0, now);
+      this.#fail(job, other, gang.breakOutcome!, 0, now);
     }
   }
 
@@ -182,7 +189,7 @@ export class Endings {
   breakPartialGangs(job: Job, now: Millis): void {
     if (!job.hasGangs || job.cancelling) return;
     for (const stage of job.stages) {
-      const out = stage.gang === undefined ? [] : job.membersOut(stage);
+      const out = stage.gang === undefined ? [] : job.runningMembers(stage);
       if (out.length === 0 || out.length === stage.unfinished) continue;
       this.#breakUp(job, stage, -1, 'its scheduler restarted while the gang was starting', false, now);
     }
@@ -190,12 +197,13 @@ export class Endings {
 
   /** The attempt of a gang is over once no member has a worker. */
   #settle(job: Job, stage: Stage): void {
-    if (stage.gang!.broken !== undefined && job.membersOut(stage).length === 0) stage.gang!.settle();
+    if (stage.gang!.breakOutcome !== undefined && job.runningMembers(stage).length === 0)
+      stage.gang!.clearBreak();
   }
 
   endIfDone(job: Job, now: Millis): void {
     const mayGrow = job.isOpen && !job.cancelling;
-    if (!job.hasEnded && !mayGrow && job.unfinished === 0) this.#endJob(job, now);
+    if (!job.hasEnded && !mayGrow && job.unfinishedCount === 0) this.#endJob(job, now);
   }
 
   #endJob(job: Job, now: Millis): void {
@@ -208,7 +216,7 @@ export class Endings {
     const { completed, total } = job.counts;
     if (completed > 0 && completed === total) {
       // Memory holds only a sample of the run times of settled tasks.
-      const workMs = job.tasks.settledCount > 0 ? job.history.workedMs : undefined;
+      const workMs = job.tasks.archivedCount > 0 ? job.history.completedRunMs : undefined;
       this.#s.usage.jobCompleted(job.tasks.completedRunMs(), now, workMs);
     }
     this.#s.jobs.ended(job, now);
@@ -226,7 +234,7 @@ export class Endings {
       if (job.tasks.stateOf(task) !== TaskState.waiting || job.dag.payloadOf(task) !== payload) continue;
       left--;
       job.tasks.nextAttempt(task);
-      job.history.counted(task);
+      job.history.countAttempt(task);
       job.tasks.setWorker(task, job.tasks.workerOf(failed));
       this.#fail(job, task, outcome, 0, now);
     }
@@ -235,7 +243,7 @@ export class Endings {
 
   /** Fails the task without a report of a worker. */
   #fail(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
-    const end: AttemptEnd = { task, outcome, runMs, place: undefined };
+    const end: AttemptEnd = { task, outcome, runMs, position: undefined };
     this.writeDown(job, end, now);
     this.ended(job, end, now);
   }
@@ -243,14 +251,14 @@ export class Endings {
   /** Fails a job that missed its deadline before its start, if the policy abandons such jobs. */
   abandonIfLate(job: Job, now: Millis): void {
     if (now < job.deadlineAt || !this.#s.cluster.policy.preset.abandons) return;
-    if (job.hasEnded || job.cancelling || !job.isWhole || this.#routing.isHeld(job)) return;
-    this.#giveUp(job, ABANDONED, now);
+    if (job.hasEnded || job.cancelling || !job.isUntouched || this.#routing.isHeld(job)) return;
+    this.#giveUp(job, MISSED_DEADLINE, now);
   }
 
   /** Fails a job that has exceeded its time limit. */
   endIfOutOfTime(job: Job, now: Millis): void {
     if (now < job.timeLimitAt || job.hasEnded || job.cancelling) return;
-    this.#giveUp(job, outOfTime(job.spec.timeLimitMs!), now);
+    this.#giveUp(job, exceededTimeLimit(job.spec.timeLimitMs!), now);
   }
 
   /** Fails the rest of the job; later stages end with it. */
@@ -260,8 +268,8 @@ export class Endings {
     this.#routing.takeBack(job);
     for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
       const state = job.tasks.stateOf(task);
-      const isUnwritten = task >= job.stages[0]!.written && job.stages.length === 1;
-      const isRun = state !== TaskState.blocked || job.resting.has(task) || isUnwritten;
+      const isUnwritten = task >= job.stages[0]!.durableCount && job.stages.length === 1;
+      const isRun = state !== TaskState.blocked || job.inBackoff.has(task) || isUnwritten;
       if (job.tasks.isFinal(task) || !isRun) continue;
       const isOut = state === TaskState.running || state === TaskState.placed;
       const runMs = state === TaskState.running ? now - job.tasks.startedAtOf(task) : 0;
@@ -285,7 +293,7 @@ export class Endings {
   /** No client appends to the job or watches it, so it is closed and ends after its present tasks. */
   closeIfForgotten(job: Job, now: Millis): void {
     if (job.hasEnded || !job.isOpen || job.cancelling) return;
-    if (now < openUntil(job)) return watchOpen(job, this.#s.env);
+    if (now < closesAt(job)) return setOpenTimer(job, this.#s.env);
     this.close(job, now);
     this.endIfDone(job, now);
   }
@@ -293,28 +301,28 @@ export class Endings {
   /** Retries failed tasks whose back-off has ended. */
   retryRested(job: Job, now: Millis): void {
     if (job.hasEnded || job.cancelling) return;
-    for (const task of job.resting.take(now)) this.#tryAgain(job, task, 0, now);
-    watchRest(job, this.#s.env);
+    for (const task of job.inBackoff.takeExpired(now)) this.#tryAgain(job, task, 0, now);
+    setRetryTimer(job, this.#s.env);
   }
 
   /** The task waits again after this back-off. */
   #tryAgain(job: Job, task: TaskIndex, restMs: Millis, now: Millis): void {
     if (restMs > 0) {
-      job.rest(task, now + restMs);
-      watchRest(job, this.#s.env);
-    } else job.putBack(task);
+      job.backOff(task, now + restMs);
+      setRetryTimer(job, this.#s.env);
+    } else job.requeue(task);
     if (job.isUndecided) this.#sampler.look(job, now);
     this.abandonIfLate(job, now);
     if (job.hasEnded) return;
     if (restMs === 0) this.#routing.find(job, job.waiting.batchOf(task), now);
-    else if (job.isLimited) this.#routing.findAll(job, now);
+    else if (job.isConcurrencyLimited) this.#routing.findAll(job, now);
     this.#s.events.changed(job, now);
   }
 
   /** A task has reached a final state; dependent work may continue. */
   #end(job: Job, task: TaskIndex, state: TaskState, now: Millis): void {
     const stage = job.dag.stageOf(task);
-    job.set(task, state);
+    job.setState(task, state);
     if (state !== TaskState.cancelled)
       this.#s.events.taskEnded(job, state === TaskState.completed ? 'completed' : 'failed');
     if (job.sample?.isPending(task)) this.#sampler.look(job, now);
@@ -322,7 +330,7 @@ export class Endings {
       this.#routing.prober.batchIsBound(job, stage);
       for (const next of job.stageEnded(stage)) this.#startNext(job, next, now);
     }
-    if (job.isLimited && job !== this.#givenUp) this.#routing.findAll(job, now);
+    if (job.isConcurrencyLimited && job !== this.#givenUp) this.#routing.findAll(job, now);
     this.endIfDone(job, now);
     this.abandonIfLate(job, now);
     this.#s.events.changed(job, now);

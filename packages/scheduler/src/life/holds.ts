@@ -78,7 +78,7 @@ export class Holds {
       if (isOver || hold?.beginAt === undefined) this.#later.delete(job);
       else if (hold.beginAt <= wallNow) {
         this.#later.delete(job);
-        if (hold.set(hold.isHeld, undefined, now)) this.#start(job, now);
+        if (hold.update(hold.isHeld, undefined, now)) this.#start(job, now);
         else this.#s.events.changed(job, now);
       }
     }
@@ -98,7 +98,7 @@ export class Holds {
     if (job.hold?.isHeld === true) return;
     const wasHeld = job.isHeld;
     if (job.hold === undefined) job.hold = new Hold(true, undefined, now);
-    else job.hold.set(true, job.hold.beginAt, now);
+    else job.hold.update(true, job.hold.beginAt, now);
     this.#s.ledger.updated(job, now);
     if (!wasHeld) this.#takeBack(job);
     this.#s.events.changed(job, now);
@@ -107,16 +107,16 @@ export class Holds {
   /** Stops looking for workers; tasks that wait in queues of workers wait here again. */
   #takeBack(job: Job): void {
     this.#routing.takeBack(job);
-    for (const task of [...job.tasks.in(TaskState.placed)]) {
+    for (const task of [...job.tasks.inStates(TaskState.placed)]) {
       this.#killing.kill(job.tasks.workerOf(task), job.tasks.ref(task));
-      job.putBack(task);
+      job.requeue(task);
     }
   }
 
   #release(job: Job, now: Millis): void {
     const { hold } = job;
     if (hold === undefined || !hold.isOn) return;
-    hold.set(false, undefined, now);
+    hold.update(false, undefined, now);
     this.#s.ledger.updated(job, now);
     this.#start(job, now);
   }

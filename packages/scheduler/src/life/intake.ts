@@ -5,7 +5,7 @@ import { arrivingJobOf } from '../job/arriving.js';
 import { decide } from '../job/classify.js';
 import { holdOf } from '../job/hold.js';
 import { Job } from '../job/job.js';
-import { watchDeadline, watchOpen } from '../job/job-timers.js';
+import { setDeadlineTimer, setOpenTimer } from '../job/job-timers.js';
 import type { Reopening } from '../job/reopening.js';
 import type { SchedulerState } from '../state.js';
 import type { Holds } from './holds.js';
@@ -52,24 +52,24 @@ export class Intake {
     const project = this.#s.quotas.projectOf(spec.user);
     const about = { number, id, key, spec, project, arriving, prediction, decision };
     const job = new Job({ ...about, acceptedAt: now, hold });
-    job.history.shareCrashes(this.#s.crashes.known(() => job.history.program));
+    job.history.shareCrashes(this.#s.crashes.find(() => job.history.program));
     if (prediction.kind === 'sample') this.#sampler.start(job, prediction);
-    job.lastSeenAt = now;
+    job.lastClientActivityAt = now;
     // First, because a record that cannot be encoded throws, and the job must then not exist.
     ledger.accepted(job, now);
     jobs.add(job);
     if (ledger.isShared) this.#s.unwritten.add(job);
     else this.#s.events.accepted(job);
-    if (!job.isAwaiting) this.#routing.startJob(job, now);
+    if (!job.hasPendingPredecessors) this.#routing.startJob(job, now);
     // Cluster-wide keys are decided only when the record is written.
     if (ledger.isShared)
       ledger.whenDurable((then) => {
         if (jobs.byNumber(number) === job) this.#s.events.accepted(job);
         this.#isWritten(job, then);
       }, now);
-    else watchDeadline(job, cluster.policy, this.#s.env);
-    watchOpen(job, this.#s.env);
-    if (job.isAwaiting) this.#predecessors.hold(job, now);
+    else setDeadlineTimer(job, cluster.policy, this.#s.env);
+    setOpenTimer(job, this.#s.env);
+    if (job.hasPendingPredecessors) this.#predecessors.hold(job, now);
     this.#holds.watch(job, now);
     return job;
   }
@@ -90,7 +90,7 @@ export class Intake {
     this.#s.unwritten.add(job);
     // Pilots are drawn first, or probes would be sent for tasks that wait for them.
     this.#sampler.resume(job, now);
-    if (job.isAwaiting) this.#predecessors.hold(job, now);
+    if (job.hasPendingPredecessors) this.#predecessors.hold(job, now);
     else this.#routing.startJob(job, now);
     this.#holds.watch(job, now);
     ledger.whenDurable((then) => this.#isWritten(job, then), now);
@@ -102,6 +102,6 @@ export class Intake {
     for (const ask of questions) ask(now);
     if (!isTheirs || job.cancelling || job.hasEnded) return;
     this.#routing.findAll(job, now);
-    watchDeadline(job, this.#s.cluster.policy, this.#s.env);
+    setDeadlineTimer(job, this.#s.cluster.policy, this.#s.env);
   }
 }

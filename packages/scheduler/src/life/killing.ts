@@ -67,7 +67,7 @@ export class Killing {
   /** Repeats requests to end running attempts of the job. */
   repeatFor(job: Job): void {
     if (!job.cancelling && !job.hasCancelledTasks && !job.hasGangs) return;
-    for (const task of job.tasks.in(TaskState.running))
+    for (const task of job.tasks.inStates(TaskState.running))
       if (job.mustEnd(task)) this.kill(job.tasks.workerOf(task), job.tasks.ref(task));
   }
 

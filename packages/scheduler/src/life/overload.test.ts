@@ -5,7 +5,7 @@ import { JobStore } from '../durability/job-store.js';
 import { sharesOf } from '../durability/memory-shares.js';
 import { jobOf } from '../job/job.fixture.js';
 import { type Job, TaskState } from '../job/job.js';
-import { bytesOf } from '../job/job-bytes.js';
+import { estimateJobBytes } from '../job/job-bytes.js';
 import { DEFAULT_LOAD_LIMITS, Overload } from './overload.js';
 
 /** About 10 kB in memory. */
@@ -68,7 +68,7 @@ describe('too much', () => {
 
   test('is a job larger than the scheduler’s memory, which must not be retried', () => {
     const bench = new Bench({ activeBytesMax: 2 * 2 ** 20 }, 1e9);
-    const bytes = bytesOf(parseJobSpec({ tasks: [{ exec: ['cat', 'x'.repeat(100_000)] }] }));
+    const bytes = estimateJobBytes(parseJobSpec({ tasks: [{ exec: ['cat', 'x'.repeat(100_000)] }] }));
     expect(bench.overload.refusalOfBytes('eve', bytes)).toBeUndefined();
     const refusal = bench.overload.refusalOfBytes('eve', 3 * 2 ** 20);
     expect(refusal).toMatchObject({
@@ -96,7 +96,7 @@ describe('too much', () => {
     for (const job of theirs) bench.end(job);
     let active = 0;
     const of = (user: string): JobInput => ({ user, tasks: LARGE });
-    const size = bytesOf(parseJobSpec(of('eve')));
+    const size = estimateJobBytes(parseJobSpec(of('eve')));
     for (; bench.overload.refusalOfBytes('eve', size) === undefined; active++) bench.add(of('eve'));
     expect(active).toBeGreaterThan(20);
     expect(bench.overload.refusalOfBytes('eve', size)).toMatchObject({
@@ -141,12 +141,12 @@ describe('too much', () => {
         'eve has 8 tasks waiting here, and this job has 3; at most 10 tasks of one user may wait at a scheduler (--user-waiting-tasks-max)',
     });
     expect(bench.overload.refusalOf('ada', 10)).toBeUndefined();
-    job.set(0, TaskState.waiting);
-    job.set(0, TaskState.running);
+    job.setState(0, TaskState.waiting);
+    job.setState(0, TaskState.running);
     expect(bench.overload.refusalOf('eve', 3)).toBeUndefined();
-    job.set(0, TaskState.waiting);
+    job.setState(0, TaskState.waiting);
     expect(bench.overload.refusalOf('eve', 3)).toBeDefined();
-    for (let task = 0; task < 8; task++) job.set(task, TaskState.cancelled);
+    for (let task = 0; task < 8; task++) job.setState(task, TaskState.cancelled);
     expect(bench.overload.refusalOf('eve', 10)).toBeUndefined();
     bench.end(job);
     expect(bench.jobs.activeByUser.size).toBe(0);
@@ -178,7 +178,7 @@ test.each<[string, readonly Payload[], number]>([
   ['bytes', [{ exec: ['cat'], stdin: new Uint8Array(1_000_000) }], 1_000_000],
   ['what is nested', [{ module: '/m.js', input: { a: [['y'.repeat(50_000)]] } }], 50_000],
 ])('%s counts by its size', (_, tasks, least) => {
-  const bytes = bytesOf(parseJobSpec({ tasks: [...tasks] }));
+  const bytes = estimateJobBytes(parseJobSpec({ tasks: [...tasks] }));
   expect(bytes).toBeGreaterThanOrEqual(least);
   expect(bytes).toBeLessThan(1.1 * least + 4_000);
 });

@@ -82,13 +82,13 @@ export class Predecessors implements JobListener {
 
   /** The job must not start before its predecessors have ended. */
   hold(job: Job, now: Millis): void {
-    for (const id of job.awaited) addTo(this.#followers, id, job);
-    this.#look([...job.awaited], now);
+    for (const id of job.pendingPredecessors) addTo(this.#followers, id, job);
+    this.#look([...job.pendingPredecessors], now);
   }
 
   /** The job no longer waits: it has ended or was withdrawn. */
   forget(job: Job): void {
-    for (const id of job.awaited) this.#unfollow(id, job);
+    for (const id of job.pendingPredecessors) this.#unfollow(id, job);
   }
 
   /** A local job has ended. */
@@ -163,7 +163,7 @@ export class Predecessors implements JobListener {
       const isStuck =
         isKept ||
         isUnmet(job) ||
-        [...job.awaited].some(
+        [...job.pendingPredecessors].some(
           (id) => stuck.has(id) || (job.spec.afterOk?.includes(id) === true && this.#hasFailed(id)),
         );
       if (!isStuck) return false;
@@ -180,8 +180,8 @@ export class Predecessors implements JobListener {
 
   /** The unfinished predecessors of the job, truncated. */
   of(job: Job): Predecessor[] {
-    if (!job.isAwaiting || job.hasEnded) return [];
-    return [...job.awaited].slice(0, LISTED_MAX).map((id) => {
+    if (!job.hasPendingPredecessors || job.hasEnded) return [];
+    return [...job.pendingPredecessors].slice(0, LISTED_MAX).map((id) => {
       const fate =
         tagOf(id) === this.#s.config.tag
           ? this.#ownFate(id)
@@ -279,15 +279,15 @@ export class Predecessors implements JobListener {
       this.#fates.set(id, fate);
       return;
     }
-    job.awaited.delete(id);
+    job.pendingPredecessors.delete(id);
     this.#s.ledger.passed(job, id, now);
     // A later owner, or a restart, must know that the job may run, and not ask again.
-    if (job.awaited.size === 0) this.#s.ledger.whenDurable((then) => this.#start(job, then), now);
+    if (job.pendingPredecessors.size === 0) this.#s.ledger.whenDurable((then) => this.#start(job, then), now);
   }
 
   #start(job: Job, now: Millis): void {
     if (job.hasEnded || job.cancelling || this.#s.jobs.byNumber(job.number) !== job) return;
-    job.mayStart(now);
+    job.predecessorsEnded(now);
     this.#sampler.resume(job, now);
     this.#routing.startJob(job, now);
     this.#endings.abandonIfLate(job, now);

@@ -3,8 +3,8 @@ import type { Delivery } from '../dispatch/delivery.js';
 import type { Routing } from '../dispatch/routing.js';
 import type { Sampler } from '../dispatch/sampler.js';
 import { type Job, TaskState } from '../job/job.js';
-import { watchDeadline, watchRest, watchTimeLimit } from '../job/job-timers.js';
-import { LOST, LOST_BESIDE } from '../job/outcomes.js';
+import { setDeadlineTimer, setRetryTimer, setTimeLimitTimer } from '../job/job-timers.js';
+import { LOST, LOST_WITH_SUSPECT } from '../job/outcomes.js';
 import { AssignedBy, attemptKey } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
 import type { Endings } from './endings.js';
@@ -130,7 +130,7 @@ export class Reconciler {
     this.#audited.clear();
     for (const job of this.#s.jobs.active()) {
       if (job.runningCount === 0) continue;
-      for (const task of job.tasks.in(TaskState.running))
+      for (const task of job.tasks.inStates(TaskState.running))
         if (this.#shouldHold(job, task)) this.#audited.add(job.tasks.workerOf(task));
     }
     const previousIncarnations = this.#previousIncarnations;
@@ -159,7 +159,7 @@ export class Reconciler {
         const job = jobs.byNumber(number);
         if (job !== undefined && this.#accepts(job, held, from, now)) continue;
         // Memory no longer holds the attempt number of a settled task.
-        const isKnown = job !== undefined && task < job.taskCount && !job.tasks.isSettled(task);
+        const isKnown = job !== undefined && task < job.taskCount && !job.tasks.isArchived(task);
         if (isKnown && attempt > job.tasks.attemptOf(task))
           this.#killing.abandonUnrecorded(from, job, held, now);
         env.send(from, { type: 'cancelTask', job: number, task, attempt });
@@ -186,24 +186,24 @@ export class Reconciler {
   #accepts(job: Job, { task, attempt, elapsedMs, match = 0 }: Held, from: Address, now: Millis): boolean {
     const { tasks } = job;
     if (task >= job.taskCount || job.hasEnded || tasks.isFinal(task) || job.mustEnd(task)) return false;
-    if (tasks.isRunning(task, attempt, from)) return true;
+    if (tasks.isRunningAt(task, attempt, from)) return true;
     // A gang starts as a whole, without members of an earlier attempt.
     if (job.gangStageOf(task) !== undefined && !job.isRecovering) return false;
     // The attempt is outdated: a later one exists or has ended.
-    if (!tasks.hasFormer || attempt <= tasks.attemptOf(task)) return false;
+    if (!tasks.hasEarlierOwner || attempt <= tasks.attemptOf(task)) return false;
     // Bindings by this incarnation take precedence.
     const isRunning = tasks.stateOf(task) === TaskState.running;
-    const mayStart = tasks.stateOf(task) === TaskState.waiting || job.resting.has(task);
+    const mayStart = tasks.stateOf(task) === TaskState.waiting || job.inBackoff.has(task);
     if (isRunning ? !job.isRecovering : !mayStart) return false;
     if (isRunning) this.#s.env.send(tasks.workerOf(task), { type: 'cancelTask', ...tasks.ref(task) });
-    else job.set(task, TaskState.running);
-    job.history.counted(task);
+    else job.setState(task, TaskState.running);
+    job.history.countAttempt(task);
     tasks.setAttempt(task, attempt);
     // Central may preempt tasks that it matched.
     const by = match > 0 ? AssignedBy.match : AssignedBy.resumed;
     tasks.assign(task, from, { by, number: match }, now - elapsedMs);
     job.startedAt(now - elapsedMs);
-    watchTimeLimit(job, this.#s.env);
+    setTimeLimitTimer(job, this.#s.env);
     return true;
   }
 
@@ -226,9 +226,9 @@ export class Reconciler {
       this.#sampler.resume(job, now);
       this.#endings.breakPartialGangs(job, now);
       this.#routing.findAll(job, now);
-      watchDeadline(job, this.#s.cluster.policy, this.#s.env);
-      watchTimeLimit(job, this.#s.env);
-      watchRest(job, this.#s.env);
+      setDeadlineTimer(job, this.#s.cluster.policy, this.#s.env);
+      setTimeLimitTimer(job, this.#s.env);
+      setRetryTimer(job, this.#s.env);
       yield STARTED_RECORDS;
     }
   }
@@ -258,14 +258,14 @@ export class Reconciler {
         continue;
       }
       const { program } = job.history;
-      if (program !== undefined) job.history.shareCrashes(this.#s.crashes.of(program));
+      if (program !== undefined) job.history.shareCrashes(this.#s.crashes.getOrCreate(program));
       const others = suspects.get(worker);
       const isBeside = others !== undefined && !others.has(attemptKey(job.tasks.ref(task)));
-      const outcome = job.gangStageOf(task)?.gang?.broken ?? (isBeside ? LOST_BESIDE : LOST);
+      const outcome = job.gangStageOf(task)?.gang?.breakOutcome ?? (isBeside ? LOST_WITH_SUSPECT : LOST);
       // A killed worker reports no end, so the run counts up to its last heartbeat.
       const runMs = Math.max(0, now - job.tasks.startedAtOf(task) - (silentMs.get(worker) ?? 0));
       this.#killing.abandon(job, task, runMs, now);
-      const end = { task, outcome, runMs, place: undefined };
+      const end = { task, outcome, runMs, position: undefined };
       this.#endings.writeDown(job, end, now);
       this.#endings.ended(job, end, now);
     }
@@ -300,7 +300,7 @@ function suspectsOf(lost: readonly LostTask[], leaseMs: Millis, now: Millis): Ma
   for (const { job, task, worker } of lost) {
     const runMs = now - job.tasks.startedAtOf(task);
     if (job.tasks.stateOf(task) !== TaskState.running) continue;
-    if (job.history.blame?.isApart(task, job.tasks.attemptOf(task), runMs, leaseMs) !== true) continue;
+    if (job.history.blame?.ranAlone(task, job.tasks.attemptOf(task), runMs, leaseMs) !== true) continue;
     const there = suspects.get(worker) ?? new Set();
     suspects.set(worker, there.add(attemptKey(job.tasks.ref(task))));
   }

@@ -1,7 +1,7 @@
 import type { Inheritance, JournalEntry } from '../contract.js';
 import type { Accounting } from '../durability/accounting.js';
 import { rebuildJobs } from '../durability/rebuild.js';
-import { watchOpen } from '../job/job-timers.js';
+import { setOpenTimer } from '../job/job-timers.js';
 import type { SchedulerState } from '../state.js';
 import type { Endings } from './endings.js';
 import type { Holds } from './holds.js';
@@ -43,10 +43,10 @@ export class Restarting {
       yield 1;
     }
     for (const job of jobs.active()) {
-      job.lastSeenAt = pieces.now;
-      watchOpen(job, this.#s.env);
+      job.lastClientActivityAt = pieces.now;
+      setOpenTimer(job, this.#s.env);
       this.#s.ledger.resumed(job, pieces.now);
-      if (job.isAwaiting) this.#predecessors.hold(job, pieces.now);
+      if (job.hasPendingPredecessors) this.#predecessors.hold(job, pieces.now);
       this.#holds.watch(job, pieces.now);
       yield 1;
     }

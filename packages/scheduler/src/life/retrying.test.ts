@@ -1,7 +1,7 @@
 import { type Address, COMPLETED, type JobInput, LIVE_TIMINGS, type Outcome } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { DurableBench, FAILED } from '../durable.fixture.js';
-import { restMs } from '../job/retrying.js';
+import { backoffMs } from '../job/retrying.js';
 import { CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
 
 const FORMER = 3 as Address;
@@ -154,10 +154,10 @@ test('a task ended by a signal without a number is not retried for 128', () => {
 
 test('a pause is deterministic by seed, differs between tasks, and is bounded', () => {
   const spec = { retryBackoffMs: 1_000, seed: 'x' } as never;
-  expect(restMs(spec, 's-1', 0, 1)).toBe(restMs(spec, 's-2', 0, 1));
-  expect(restMs(spec, 's-1', 0, 1)).not.toBe(restMs(spec, 's-1', 1, 1));
-  expect(restMs(spec, 's-1', 0, 1_000)).toBeLessThanOrEqual(300_000);
+  expect(backoffMs(spec, 's-1', 0, 1)).toBe(backoffMs(spec, 's-2', 0, 1));
+  expect(backoffMs(spec, 's-1', 0, 1)).not.toBe(backoffMs(spec, 's-1', 1, 1));
+  expect(backoffMs(spec, 's-1', 0, 1_000)).toBeLessThanOrEqual(300_000);
   expect(
-    restMs({ ...(spec as object), retryBackoffMs: 3_600_000 } as never, 's-1', 0, 9),
+    backoffMs({ ...(spec as object), retryBackoffMs: 3_600_000 } as never, 's-1', 0, 9),
   ).toBeGreaterThanOrEqual(1_800_000);
 });

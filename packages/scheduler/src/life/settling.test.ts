@@ -157,9 +157,9 @@ function settled(): number {
   return sum;
 }
 
-let settle: MockInstance<TaskTable['settle']>;
+let settle: MockInstance<TaskTable['archivePage']>;
 beforeEach(() => {
-  settle = vi.spyOn(TaskTable.prototype, 'settle');
+  settle = vi.spyOn(TaskTable.prototype, 'archivePage');
 });
 afterEach(() => settle.mockRestore());
 

@@ -24,7 +24,7 @@ import type { Routing } from '../dispatch/routing.js';
 import { refused } from '../durability/answers.js';
 import { NOT_READY, type Refusal } from '../durability/ledger.js';
 import { Job } from '../job/job.js';
-import { bytesOf } from '../job/job-bytes.js';
+import { estimateJobBytes } from '../job/job-bytes.js';
 import { findReopening, type Reopening } from '../job/reopening.js';
 import type { SchedulerState } from '../state.js';
 import type { Intake } from './intake.js';
@@ -211,7 +211,7 @@ export class Submissions {
       retryOf === undefined
         ? sumOf(stages, (stage) => countTasks(stage.tasks))
         : tasksInRanges(retryOf.tasks);
-    const bytes = bytesOf(spec);
+    const bytes = estimateJobBytes(spec);
     return (
       this.#s.quotas.refusalOf(spec, tasks, bytes) ??
       this.#overload.refusalOf(user, tasks) ??

@@ -34,13 +34,13 @@ export class TaskNews {
   ended(from: Address, message: MessageOf<'ended'>, now: Millis): void {
     const { task, attempt } = message;
     const job = this.#s.jobs.byNumber(message.job);
-    const counts = job !== undefined && !job.hasEnded && job.tasks.isRunning(task, attempt, from);
+    const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
     // Drops the report, because the worker will repeat it.
     if (counts ? this.#s.ledger.isBehind : this.#reconciler.awaits(from)) return;
     const gang = counts ? job.gangStageOf(task)?.gang : undefined;
     if (gang !== undefined && message.outcome.kind === 'completed' && !job!.cancelling) {
       const { unfinished } = job!.dag.stageOf(task);
-      if (gang.waitsForOthers(task, unfinished, (then) => this.#takeEnd(from, message, then))) return;
+      if (gang.defersCompletion(task, unfinished, (then) => this.#takeEnd(from, message, then))) return;
     }
     this.#takeEnd(from, message, now);
     if (gang?.areAllCompleted) for (const goOn of gang.takeCompleted()) goOn(now);
@@ -49,9 +49,9 @@ export class TaskNews {
   #takeEnd(from: Address, message: MessageOf<'ended'>, now: Millis): void {
     const { task, attempt, runMs } = message;
     const job = this.#s.jobs.byNumber(message.job);
-    const counts = job !== undefined && !job.hasEnded && job.tasks.isRunning(task, attempt, from);
+    const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
     const outcome = counts ? this.#endings.judged(job, task, message.outcome) : message.outcome;
-    const end: AttemptEnd = { task, outcome, runMs, place: undefined };
+    const end: AttemptEnd = { task, outcome, runMs, position: undefined };
     if (counts) this.#endings.writeDown(job, end, now);
     else this.#killing.settled(from, { job: message.job, task, attempt }, { outcome, runMs }, now);
     // The worker forgets a confirmed report.
@@ -74,16 +74,16 @@ export class TaskNews {
     const { task, attempt } = message;
     if (this.#reconciler.awaits(from)) return;
     const job = this.#s.jobs.byNumber(message.job);
-    const counts = job !== undefined && !job.hasEnded && job.tasks.isRunning(task, attempt, from);
+    const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
     const stage = counts ? job.gangStageOf(task) : undefined;
     if (stage === undefined || job!.mustEnd(task))
       return this.#killing.kill(from, { job: message.job, task, attempt });
     const gang = stage.gang!;
     const { isStarted } = gang;
-    gang.ready(task, message);
+    gang.addReady(task, message);
     const where = gang.start(stage.unfinished);
     if (where === undefined) return;
-    for (const member of isStarted ? [task] : job!.membersOut(stage))
+    for (const member of isStarted ? [task] : job!.runningMembers(stage))
       this.#s.ledger.send(job!.tasks.workerOf(member), {
         type: 'startGang',
         ...job!.tasks.ref(member),
@@ -95,7 +95,7 @@ export class TaskNews {
   output(from: Address, message: MessageOf<'output'>): void {
     const { task, attempt, chunk } = message;
     const job = this.#s.jobs.byNumber(message.job);
-    if (job === undefined || job.hasEnded || !job.tasks.isRunning(task, attempt, from)) return;
+    if (job === undefined || job.hasEnded || !job.tasks.isRunningAt(task, attempt, from)) return;
     this.#s.jobs.logs.append(job.number, job.spec.user, task, job.tasks.executionsOf(task), chunk);
   }
 
@@ -137,7 +137,7 @@ export class TaskNews {
     const { worker, match } = message;
     const job = this.#s.jobs.byNumber(message.job);
     if (job === undefined || from !== this.#s.cluster.central) return;
-    const task = job.tasks.assigned(worker, { by: AssignedBy.match, number: match });
+    const task = job.tasks.findAssigned(worker, { by: AssignedBy.match, number: match });
     if (task >= 0) this.#s.ledger.send(worker, { type: 'evict', ...job.tasks.ref(task) });
   }
 }

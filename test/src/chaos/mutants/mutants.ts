@@ -119,7 +119,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'attempts-from-the-journal-only',
     what: 'after a restart an attempt reuses the number of one that was started without a record',
     file: 'scheduler/job/task-table',
-    find: 'Math.max(this.attemptOf(task), this.usedUpTo(task)) + 1',
+    find: 'Math.max(this.attemptOf(task), this.lastUsedAttemptOf(task)) + 1',
     replace: 'this.attemptOf(task) + 1',
   },
   {
@@ -225,8 +225,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'suspect-waits-for-ever',
     what: 'a task that was lost twice never runs again',
     file: 'scheduler/job/blame',
-    find: 'now + Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** (losses - APART_AT))',
-    replace: 'Infinity * Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** (losses - APART_AT))',
+    find: 'now + Math.min(BACKOFF_MAX_MS, BACKOFF_MIN_MS * 2 ** (losses - ISOLATED_AFTER_LOSSES))',
+    replace: 'Infinity * Math.min(BACKOFF_MAX_MS, BACKOFF_MIN_MS * 2 ** (losses - ISOLATED_AFTER_LOSSES))',
   },
   {
     name: 'started-after-any-end',
@@ -272,7 +272,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'started-before-its-key',
     what: 'a job starts before its key is reserved',
     file: 'scheduler/durability/unwritten',
-    find: 'job.isWritten = false;\n        this.#questions.set(job, []);',
+    find: 'job.isDurable = false;\n        this.#questions.set(job, []);',
     replace: '',
   },
   {
@@ -368,9 +368,9 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'avoidance-never-ends',
     what: 'a retry avoids the workers where its task failed even if there is no other',
     file: 'scheduler/job/blame',
-    find: 'if (now - lastFailedAt >= AVOIDED_MS || failedAt.length === 0)\n            return true;\n        if (failedAt.includes(worker))\n            return !hasOther(failedAt);',
+    find: 'if (now - lastFailedAt >= AVOID_WORKER_MS || failedWorkers.length === 0)\n            return true;\n        if (failedWorkers.includes(worker))\n            return !hasOther(failedWorkers);',
     replace:
-      'if (failedAt.length === 0)\n            return true;\n        if (failedAt.includes(worker))\n            return false;',
+      'if (failedWorkers.length === 0)\n            return true;\n        if (failedWorkers.includes(worker))\n            return false;',
   },
   {
     seed: 4,
@@ -427,7 +427,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'release-not-written',
     what: 'a restarted scheduler holds jobs that were released',
     file: 'scheduler/life/holds',
-    find: 'hold.set(false, undefined, now);\n        this.#s.ledger.updated(job, now);',
-    replace: 'hold.set(false, undefined, now);',
+    find: 'hold.update(false, undefined, now);\n        this.#s.ledger.updated(job, now);',
+    replace: 'hold.update(false, undefined, now);',
   },
 ];
