@@ -46,3 +46,20 @@ test('the mean is work ÷ (slots × makespan)', () => {
     }),
   );
 });
+
+test('a task occupies as many CPUs as it demands', () => {
+  const busy = new BusyTime();
+  busy.add(0, 100);
+  busy.add(0, 100, 62.5);
+  busy.add(100, 200, 0.25);
+  const { mean, p50, max } = busy.until(200, 127);
+  expect(mean).toBeCloseTo((63.5 * 100 + 0.25 * 100) / (200 * 127), 12);
+  expect(p50).toBeCloseTo(0.25 / 127, 12);
+  expect(max).toBe(0.5);
+});
+
+test('fractions that fill a CPU are the whole CPU', () => {
+  const busy = new BusyTime();
+  for (let task = 0; task < 10; task++) busy.add(0, 10, 0.1);
+  expect(busy.until(10, 1)).toEqual({ mean: 1, p50: 1, max: 1 });
+});

@@ -49,7 +49,7 @@ export interface UtilisationLevels {
 }
 
 /**
- * The share of busy slots, from 0 to 1, weighted by time from the beginning of the run to the end of its last
+ * The share of busy CPUs, from 0 to 1, weighted by time from the beginning of the run to the end of its last
  * task: `mean` is the work ÷ (slots × makespan), `p50` is not exceeded for half of the time, `max` is the
  * maximum. All are null if no time has passed or workers have no fixed number of slots.
  */

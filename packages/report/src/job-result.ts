@@ -32,14 +32,14 @@ interface StageResult {
   readonly tasks: number;
   /** Indices of the preceding stages. */
   readonly after: readonly number[];
-  /** Demand of each task. */
+  /** Demand of each task, which uses one CPU unless it demands another number. */
   readonly demand: Resources;
 }
 
 /** Facts that must be known before the first job of a run is counted. */
 export interface RunSetup {
   readonly policy: string;
-  /** Slots of the whole cluster; undefined: workers have no fixed number. */
+  /** CPUs of the whole cluster; undefined: workers have no fixed number. */
   readonly totalSlots: number | undefined;
   /** Resources of all workers besides slots, if known. */
   readonly capacity?: Resources | undefined;

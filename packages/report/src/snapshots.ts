@@ -5,7 +5,7 @@ import { MeasurementError } from './errors.js';
 const SNAPSHOTS_MAX = 1_000_000;
 
 /**
- * Counts open intervals, such as busy slots or waiting tasks, at regular instants.
+ * Counts open intervals, such as busy CPUs or waiting tasks, at regular instants.
  *
  * Snapshot k is taken `k · intervalSeconds` after the run began, for k = 0, 1, 2, …, and an interval [from,
  * to) is open at an instant t if from ≤ t < to. Only changes between snapshots are stored, so an interval
@@ -32,14 +32,14 @@ export class Snapshots {
     while (this.#intervalSeconds < intervalSeconds) this.#widen();
   }
 
-  /** Adds one open interval, in seconds since the run began. */
-  add(fromSeconds: number, toSeconds: number): void {
+  /** Adds one open interval, or several at once, in seconds since the run began. */
+  add(fromSeconds: number, toSeconds: number, count = 1): void {
     while (toSeconds / this.#intervalSeconds > SNAPSHOTS_MAX) this.#widen();
     const first = this.#indexAtOrAfter(fromSeconds);
     const end = this.#indexAtOrAfter(toSeconds);
     if (end <= first) return;
-    this.#change(first, 1);
-    this.#change(end, -1);
+    this.#change(first, count);
+    this.#change(end, -count);
   }
 
   /** Returns the count at each snapshot k ≥ 1 up to `untilSeconds`; that of snapshot k has index k − 1. */

@@ -1,4 +1,4 @@
-import { meanOf } from '@goshawk/core';
+import { counted, meanOf } from '@goshawk/core';
 import type {
   ByClass,
   Comparison,
@@ -94,7 +94,7 @@ function meanByType(records: readonly Readonly<Record<string, number>>[]): Recor
 export function workersInWords({ cluster, runs }: Pick<Comparison, 'cluster' | 'runs'>): string {
   const counts = runs.map(({ options }) => Number(options.workers ?? cluster.workers));
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
-  return `${least === most ? whole(cluster.workers) : `${whole(least)} to ${whole(most)}`} workers`;
+  return least === most ? counted(cluster.workers, 'worker') : `${whole(least)} to ${whole(most)} workers`;
 }
 
 /** Returns the legend of the brackets after ratios; empty if there are none. */

@@ -96,7 +96,7 @@ export class RunTally {
   }
 
   /**
-   * Adds a job, such as one of the warm-up, that occupies slots and waits but is left out of the results.
+   * Adds a job, such as one of the warm-up, that occupies CPUs and waits but is left out of the results.
    *
    * @throws MeasurementError as `add`
    */
@@ -158,7 +158,7 @@ export class RunTally {
     return { short: means('short'), long: means('long') };
   }
 
-  /** Returns busy slots, limited to the total, since slightly inexact times may make two tasks overlap. */
+  /** Returns busy CPUs, limited to the total, since slightly inexact times may make two tasks overlap. */
   #busySlots(): Float64Array {
     const { totalSlots = Number.POSITIVE_INFINITY } = this.#setup;
     return this.#busy.until(this.#lastEndSeconds).map((busy) => Math.min(busy, totalSlots));
@@ -169,13 +169,17 @@ export class RunTally {
     assertConsistent(job);
     const last = { startSeconds: job.submitSeconds, endSeconds: Number.NEGATIVE_INFINITY };
     const waiting = this.#waiting[job.class];
+    let stage = 0;
+    let firstOfNext = job.stages?.[0]?.tasks ?? Number.POSITIVE_INFINITY;
     for (let task = 0; task < job.taskStartsSeconds.length; task += 1) {
+      while (task >= firstOfNext) firstOfNext += job.stages?.[++stage]?.tasks ?? Number.POSITIVE_INFINITY;
+      const cpus = job.stages?.[stage]?.demand.cpu ?? 1;
       const startSeconds = job.taskStartsSeconds[task]!;
       const runSeconds = job.taskRunSeconds[task]!;
       assertTimes(job, startSeconds, runSeconds);
       const endSeconds = startSeconds + runSeconds;
-      this.#busy.add(startSeconds, endSeconds);
-      this.#busyTime.add(startSeconds, endSeconds);
+      this.#busy.add(startSeconds, endSeconds, cpus);
+      this.#busyTime.add(startSeconds, endSeconds, cpus);
       waiting.add(job.submitSeconds, startSeconds);
       if (endSeconds > last.endSeconds) {
         last.startSeconds = startSeconds;

@@ -739,3 +739,17 @@ it('shares the cluster by the weights of a users file', async () => {
   expect(weighted.ben).toBeLessThan(22);
   expect(weighted.ana).toBeGreaterThan(28);
 });
+
+it('measures load and utilization in CPUs, which tasks may demand', async () => {
+  const job = { durationsSeconds: [100] };
+  const file = await traceOf(
+    { submitSeconds: 0, ...job, demand: { cpu: 64 } },
+    { submitSeconds: 50, ...job, demand: { cpu: 32 } },
+    { submitSeconds: 100, ...job },
+  );
+  const size = ['--workers', '1', '--cpus', '64', '--network-delay', '0ms'];
+  const { runs } = await simulate(file, ...size);
+  // 97 CPUs × 100 s of work: 64 CPUs are busy for 100 s, then 33 for 100 s.
+  expect(runs[0]!.options.load).toBeCloseTo(97 / 64, 12);
+  expect(runs[0]!.utilisation).toMatchObject({ mean: 97 / 128, max: 1, whileSubmitting: { mean: 1 } });
+});

@@ -66,7 +66,7 @@ export async function write(context: Context, result: FigureResult, folder: stri
   await writeTogether(folder, texts);
 }
 
-/** Below this share of busy slots at the median of the busiest run, no task waits long. */
+/** Below this share of busy CPUs at the median of the busiest run, no task waits long. */
 const LOADED_SHARE = 0.8;
 
 /**

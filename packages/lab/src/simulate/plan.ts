@@ -34,28 +34,27 @@ export interface Sizing {
 /** @throws InputError if no cluster size, or no stretch of the arrivals, produces the requested load */
 export function sizeOf(
   options: Pick<SimulateOptions, 'workers' | 'cpus' | 'resources' | 'load'>,
-  { record }: Pick<Survey, 'record'>,
+  { record, cpuSeconds }: Pick<Survey, 'record' | 'cpuSeconds'>,
 ): Sizing {
   const { workers, load } = options;
-  const { slots } = sizeOfWorker(options);
-  const busySlots =
-    record.spanSeconds > 0 ? record.taskSeconds / record.spanSeconds : Number.POSITIVE_INFINITY;
+  const { slots: cpus } = sizeOfWorker(options);
+  const busyCpus = record.spanSeconds > 0 ? cpuSeconds / record.spanSeconds : Number.POSITIVE_INFINITY;
   if (load === undefined) {
     const given = workers ?? DEFAULT_WORKERS;
-    return { workers: given, arrivalFactor: 1, offeredLoad: busySlots / (given * slots) };
+    return { workers: given, arrivalFactor: 1, offeredLoad: busyCpus / (given * cpus) };
   }
   if (record.spanSeconds <= 0) throw noLoad('all jobs of the workload are submitted at once');
   if (record.taskSeconds <= 0) throw noLoad('all tasks of the workload take 0 s');
   if (workers !== undefined) {
-    return { workers, arrivalFactor: busySlots / (workers * slots) / load, offeredLoad: load };
+    return { workers, arrivalFactor: busyCpus / (workers * cpus) / load, offeredLoad: load };
   }
-  const picked = Math.max(1, Math.round(busySlots / load / slots));
+  const picked = Math.max(1, Math.round(busyCpus / load / cpus));
   if (picked > LIMITS.membersMax) {
     throw noLoad(
       `${load} takes ${formatCount(picked)} workers, and ${formatCount(LIMITS.membersMax)} is the maximum`,
     );
   }
-  return { workers: picked, arrivalFactor: 1, offeredLoad: busySlots / (picked * slots) };
+  return { workers: picked, arrivalFactor: 1, offeredLoad: busyCpus / (picked * cpus) };
 }
 
 function noLoad(why: string): InputError {

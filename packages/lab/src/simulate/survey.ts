@@ -7,6 +7,7 @@ import {
   type PackedJobs,
   packedBytes,
   type Tallied,
+  type TraceJob,
   type Workload,
   WorkloadError,
 } from '@goshawk/traces';
@@ -17,6 +18,8 @@ export interface Survey {
   readonly record: WorkloadRecord;
   readonly facts: WorkloadFacts;
   readonly firstSubmitSeconds: number;
+  /** Run times of all tasks, each multiplied by its CPUs. */
+  readonly cpuSeconds: number;
   readonly needs: WorkloadNeeds;
   /** Omissions and changes while reading the file. */
   readonly tallied: readonly Tallied[];
@@ -27,6 +30,8 @@ export interface Survey {
   /** All jobs, if they fit into memory, so that they are read only once. */
   readonly packed: PackedJobs | undefined;
 }
+
+type Demands = Pick<TraceJob, 'demand' | 'stages'>;
 
 /** Larger workloads are read, or drawn, again for each run. */
 const PACKED_BYTES_MAX = 64 * 1024 * 1024;
@@ -48,6 +53,7 @@ export async function survey(
   let kept: PackedJobs[] | undefined = [];
   let keptBytes = 0;
   let tasks = 0;
+  let cpuSeconds = 0;
   for await (const batch of batches) {
     const { durationsSeconds, ends, submitSeconds } = batch;
     for (let place = 0, start = 0; place < ends.length; place++) {
@@ -56,6 +62,7 @@ export async function survey(
       const ofJob = sumOf(durationsSeconds.subarray(start, end));
       means.push(ofJob / (end - start));
       taskSeconds.push(ofJob);
+      cpuSeconds += cpuSecondsOf(durationsSeconds.subarray(start, end), batch.more.get(place)) ?? ofJob;
       submits.push(submitSeconds[place]!);
       start = end;
     }
@@ -85,11 +92,26 @@ export async function survey(
       shareBelow: (cutoffMs) => shareBelow(cutoffMs, means, taskSeconds, total),
     },
     firstSubmitSeconds: first,
+    cpuSeconds,
     needs,
     tallied: workload.tallied,
     countWithin: (from, to) => sumOf(submits, (at) => (at - first >= from && at - first <= to ? 1 : 0)),
     packed: kept === undefined ? undefined : joined(kept),
   };
+}
+
+/** Returns the CPU time of a job whose tasks demand CPUs; undefined: each task uses one CPU. */
+function cpuSecondsOf(durationsSeconds: Float64Array, job: Demands | undefined): number | undefined {
+  if (job?.stages === undefined) {
+    const cpus = job?.demand?.cpu;
+    return cpus === undefined ? undefined : cpus * sumOf(durationsSeconds);
+  }
+  let first = 0;
+  return sumOf(job.stages, ({ tasks, demand = job.demand }) => {
+    const seconds = sumOf(durationsSeconds.subarray(first, first + tasks));
+    first += tasks;
+    return (demand?.cpu ?? 1) * seconds;
+  });
 }
 
 /** Returns the cutoff that a live cluster with the default cutoff learns from these jobs at their end. ms */

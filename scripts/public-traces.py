@@ -1,0 +1,150 @@
+"""Reads public trace files without Goshawk and simulates strict FIFO on equal servers.
+
+Usage: python3 scripts/public-traces.py FILE FORMAT SERVERS CPUS
+
+Prints the run time of each job in seconds, one per line, in order of submission. Tasks wait in one queue in the order in
+which they may start. The first task starts on the first server with enough free CPUs and blocks the rest until it fits.
+Standard library only.
+"""
+import csv
+import heapq
+import json
+import sys
+import xml.etree.ElementTree as xml
+from collections import deque
+
+
+def swf(path):
+    """Yields (submit, stages); a stage is (durations, CPUs of a task, predecessors)."""
+    for line in open(path):
+        field = line.split()
+        if not field or field[0].startswith(";"):
+            continue
+        seconds, processors = float(field[3]), int(field[4])
+        if processors <= 0:
+            processors = int(field[7])
+        if seconds > 0 and processors > 0:
+            yield float(field[1]), [([seconds] * processors, 1, [])]
+
+
+def openb(path):
+    for row in csv.DictReader(open(path)):
+        if row["deletion_time"] and row["scheduled_time"]:
+            seconds = float(row["deletion_time"]) - float(row["scheduled_time"])
+            if seconds > 0:
+                yield float(row["creation_time"]), [([seconds], int(row["cpu_milli"]) / 1000, [])]
+
+
+def wfcommons(path):
+    workflow = json.load(open(path))["workflow"]
+    tasks = workflow.get("tasks") or workflow["specification"]["tasks"]
+    runs = {task.get("id") or task["name"]: task for task in workflow.get("execution", {}).get("tasks", tasks)}
+    index = {}
+    for at, task in enumerate(tasks):
+        index[task.get("id") or task["name"]] = at
+        index.setdefault(task["name"], at)
+    stages = []
+    for task in tasks:
+        run = runs[task.get("id") or task["name"]]
+        seconds = run.get("runtimeInSeconds", run.get("runtime"))
+        stages.append(([seconds], 1, [index[parent] for parent in task.get("parents", [])]))
+    yield 0.0, stages
+
+
+def dax(path):
+    root = xml.parse(path).getroot()
+    space = root.tag[: root.tag.index("}") + 1]
+    jobs = root.findall(space + "job")
+    index = {job.get("id"): at for at, job in enumerate(jobs)}
+    parents = {child.get("ref"): [parent.get("ref") for parent in child] for child in root.findall(space + "child")}
+    yield 0.0, [([float(job.get("runtime"))], 1, [index[p] for p in parents.get(job.get("id"), [])]) for job in jobs]
+
+
+def batsim(path):
+    workload = json.load(open(path))
+    for job in sorted(workload["jobs"], key=lambda job: job["subtime"]):
+        seconds = float(workload["profiles"][job["profile"]]["delay"])
+        yield float(job["subtime"]), [([seconds] * job["res"], 1, [])]
+
+
+FORMATS = {"swf": swf, "openb": openb, "wfcommons": wfcommons, "dax": dax, "batsim": batsim}
+
+
+def in_running_order(stages):
+    """Puts each stage behind its predecessors, in the order of the file as far as possible."""
+    order, place = [], {}
+
+    def visit(root):
+        path = [(root, iter(stages[root][2]))]
+        while path:
+            at, before = path[-1]
+            after = next((parent for parent in before if parent not in place), None)
+            if after is not None:
+                path.append((after, iter(stages[after][2])))
+            else:
+                path.pop()
+                if at not in place:
+                    place[at] = len(order)
+                    order.append(at)
+
+    for root in range(len(stages)):
+        if root not in place:
+            visit(root)
+    return [(stages[at][0], stages[at][1], [place[parent] for parent in stages[at][2]]) for at in order]
+
+
+def fifo(jobs, servers, cpus):
+    """Returns the run time of each job; servers have the same number of CPUs."""
+    free = [cpus] * servers
+    jobs = [(submit, in_running_order(stages)) for submit, stages in sorted(jobs, key=lambda job: job[0])]
+    queue, ends, order = deque(), [], 0
+    left = [[len(durations) for durations, _, _ in stages] for _, stages in jobs]
+    waits_for = [[len(set(before)) for _, _, before in stages] for _, stages in jobs]
+    runtimes = [0.0] * len(jobs)
+
+    def release(job, stage):
+        durations, need, _ = jobs[job][1][stage]
+        queue.extend((job, stage, need, seconds) for seconds in durations)
+
+    def place(now):
+        nonlocal order
+        while queue:
+            job, stage, need, seconds = queue[0]
+            # A tolerance of a millionth of a CPU, as fractions of CPUs are no binary numbers.
+            server = next((at for at, room in enumerate(free) if room >= need - 1e-6), None)
+            if server is None:
+                return
+            queue.popleft()
+            free[server] -= need
+            order += 1
+            heapq.heappush(ends, (now + seconds, order, server, job, stage, need))
+
+    arriving = 0
+    while arriving < len(jobs) or ends:
+        now = min(jobs[arriving][0] if arriving < len(jobs) else float("inf"), ends[0][0] if ends else float("inf"))
+        while ends and ends[0][0] == now:
+            _, _, server, job, stage, need = heapq.heappop(ends)
+            free[server] += need
+            left[job][stage] -= 1
+            if left[job][stage] == 0:
+                runtimes[job] = now - jobs[job][0]
+                for later, (_, _, before) in enumerate(jobs[job][1]):
+                    if stage in before:
+                        waits_for[job][later] -= 1
+                        if waits_for[job][later] == 0:
+                            release(job, later)
+            # Tasks that end at the same time free their CPUs one after the other.
+            place(now)
+        while arriving < len(jobs) and jobs[arriving][0] == now:
+            for stage, count in enumerate(waits_for[arriving]):
+                if count == 0:
+                    release(arriving, stage)
+            arriving += 1
+            place(now)
+    return runtimes
+
+
+if __name__ == "__main__":
+    path, name, servers, cpus = sys.argv[1:5]
+    for seconds in fifo(list(FORMATS[name](path)), int(servers), float(cpus)):
+        print(repr(seconds))
