@@ -1,7 +1,11 @@
 // Compares what Goshawk reads from trace files in public repositories with counts that a separate program made from the
-// raw files. Usage: node scripts/public-traces.mjs FOLDER, which has clones or files as OWNER/NAME/PATH.
-import { access } from 'node:fs/promises';
+// raw files, and simulated run times under FIFO with those of scripts/public-traces.py, which shares no code with Goshawk.
+// Usage: node scripts/public-traces.mjs FOLDER, which has clones or files as OWNER/NAME/PATH.
+import { execFile } from 'node:child_process';
+import { access, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { openWorkload } from '../packages/traces/dist/index.js';
 
 /** Jobs, tasks, task seconds, and the seconds of CPUs, bytes and GPUs that tasks demand. */
@@ -41,6 +45,22 @@ const FILES = [
   ['apache/hadoop', 'hadoop-tools/hadoop-sls/src/test/resources/inputsls.json', [2, 5, 91.566, 0, 0, 0]],
 ];
 
+/** Format of scripts/public-traces.py, number of servers, and CPUs of each. */
+const FIFO = {
+  'cluster-trace-gpu-v2023/csv/openb_pod_list_cpu050.csv': ['openb', '1', '128'],
+  'Alea/data-set/hpc2n.swf': ['swf', '120', '1'],
+  'Alea/data-set/wagap-2013.swf': ['swf', '400', '1'],
+  'makeflow/blast/blast-chameleon-medium-001.json': ['wfcommons', '10', '1'],
+  'pegasus/montage/montage-chameleon-2mass-05d-001.json': ['wfcommons', '16', '1'],
+  'config/dax/Montage_100.xml': ['dax', '5', '1'],
+  'config/dax/CyberShake_1000.xml': ['dax', '20', '1'],
+  'workloads/example_workload_hpc_seed3_jobs250.json': ['batsim', '64', '1'],
+  'workloads/test_batsim_paper_workload_seed1.json': ['batsim', '16', '1'],
+};
+
+const run = promisify(execFile);
+const BUFFER = { maxBuffer: 1024 ** 3 };
+
 const [folder] = process.argv.slice(2);
 if (folder === undefined) {
   console.error('usage: node scripts/public-traces.mjs FOLDER');
@@ -65,8 +85,12 @@ for (const [repository, path, expected] of FILES) {
   if (!isEqual) different++;
   console.log(`${isEqual ? 'equal      ' : 'different  '}${repository} ${path}: ${counted.join(' ')}`);
   if (!isEqual) console.log(`           expected ${expected.join(' ')}`);
+  if (FIFO[path] === undefined) continue;
+  const unequal = await differentRunTimes(file, FIFO[path]);
+  if (unequal > 0) different++;
+  console.log(`${unequal === 0 ? 'equal      ' : 'different  '}${repository} ${path}: run times under FIFO`);
 }
-console.log(`${FILES.length - missing - different} equal, ${different} different, ${missing} missing`);
+console.log(`${FILES.length - missing} files, ${different} differences, ${missing} missing`);
 process.exitCode = different > 0 ? 1 : 0;
 
 async function count(file) {
@@ -87,4 +111,32 @@ async function count(file) {
     }
   }
   return sums;
+}
+
+/** Returns the number of jobs whose run time differs by more than a millionth. */
+async function differentRunTimes(file, [format, servers, cpus]) {
+  const independent = await run(
+    'python3',
+    [new URL('public-traces.py', import.meta.url).pathname, file, format, servers, cpus],
+    BUFFER,
+  );
+  const expected = independent.stdout.trim().split('\n').map(Number);
+  const home = await mkdtemp(join(tmpdir(), 'public-traces-'));
+  const results = join(home, 'results.jsonl');
+  const size = ['--workers', servers, '--cpus', cpus, '--network-delay', '0ms', '--schedulers', '1'];
+  await run(
+    process.execPath,
+    [
+      new URL('../packages/cli/bin/goshawk.js', import.meta.url).pathname,
+      ...['simulate', file, '--policy', 'fifo-ff', ...size, '--parallel', '1', '--save-results', results],
+    ],
+    BUFFER,
+  );
+  const [, ...lines] = (await readFile(results, 'utf8')).trim().split('\n');
+  await rm(home, { recursive: true });
+  const jobs = lines.map((line) => JSON.parse(line)).sort((one, other) => one.job - other.job);
+  if (jobs.length !== expected.length) return Math.max(jobs.length, expected.length);
+  return jobs.filter(
+    ({ runtimeSeconds }, at) => Math.abs(runtimeSeconds - expected[at]) > 1e-6 * Math.max(1, expected[at]),
+  ).length;
 }
