@@ -184,14 +184,14 @@ if (values.write !== undefined) {
     group: 'Speed',
     title: 'Compared with alternatives',
     what:
-      'Eight slots in two processes. W1: 200 jobs of 100 tasks that do nothing, all at once; W1b: 5,000 jobs of one, and again; W2: one job at a time; ' +
-      'W3: 300 jobs of four tasks of 50 ms at load 0.9, the delay beyond the run time of a task, compared with one ideal queue; programs: 400 times /bin/true; ' +
-      'calls: 2,000 of a module, and again. On disk are Goshawk, BullMQ on disk (appendfsync always) and graphile-worker; the others store nothing. ' +
-      'Medians of interleaved rounds, ratios within a round.',
+      'Eight slots in two processes. W1: 200 jobs of 100 empty tasks, submitted at once. W1b: 5,000 jobs of one empty task, then the same again. ' +
+      'W2: one job at a time. W3: 300 jobs of four tasks of 50 ms at load 0.9; the delay is the time beyond the run time of a task, and is compared ' +
+      'with that of one ideal queue. Programs: 400 runs of /bin/true. Calls: 2,000 calls of a module, then the same again. Goshawk, BullMQ on disk ' +
+      '(appendfsync always) and graphile-worker store jobs on disk; the others do not. Medians of interleaved rounds; ratios are computed within a round.',
     commands: [`npm run bench -- peers -- ${process.argv.slice(2).join(' ')}`],
     notes: [
-      'The floor is ZeroMQ and msgpack with a broker; bare is spawn and Piscina.',
-      'Slurm runs fewer jobs; its W3 has 20 jobs with tasks of 5 s.',
+      'The floor is a minimal broker on ZeroMQ and msgpack; bare is plain `spawn` for programs, and Piscina for calls.',
+      'Slurm runs fewer jobs; in its W3, 20 jobs have tasks of 5 s.',
       ...names.map((name) => `${name}: ${versions[name]}.`),
     ],
     tables,

@@ -42,7 +42,7 @@ const rows = measured.map((row) => [
   TURNS.includes(row.world) ? 1 : options.seeds,
   ...POLICIES.map((policy) => (row.values.has(policy) ? Number(row.values.get(policy)!.toPrecision(4)) : '')),
   boundOf(row),
-  row.holds ? 'yes' : `no: ${(row.values.get('goshawk')! / row.limit).toPrecision(3)} of it`,
+  row.holds ? 'yes' : `no: ${(row.values.get('goshawk')! / row.limit).toPrecision(3)} × the bound`,
 ]);
 
 if (options.json) process.stdout.write(`${JSON.stringify({ schema: 'goshawk.worlds/1', columns, rows })}\n`);
@@ -52,8 +52,9 @@ if (options.write) {
     group: 'Policies',
     title: 'Workloads of other policies',
     what:
-      'The default policy compared with policies designed for one workload: medians over seeds of generator and simulator, with ' +
-      'known run times. Empty: not run. Goshawk must keep the bound; in the last rows it is processor time.',
+      'The default policy compared with policies that are designed for one workload: medians over seeds of generator and simulator, ' +
+      'with known run times. An empty cell means that the policy was not run. `goshawk` must not exceed the bound; in the last ' +
+      'rows the bound is on processor time.',
     commands: ['npm run bench -- worlds --write'],
     tables: [{ columns, rows: merged(rows) }],
   });
