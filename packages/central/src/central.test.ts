@@ -465,6 +465,7 @@ test('short work that central only knows from reports counts in the reserve', ()
         shortMs: 0,
         runs: [],
         gpuParts: undefined,
+        gpus: undefined,
       });
     }
     bench.receive(OWNER, { type: 'usage', shortMs: 0, longMs: 0, arrivedMs, arrivedTasks: 0, completed: [] });
@@ -671,7 +672,16 @@ test('a match includes the name of a worker that the owner does not know', () =>
   const bench = new Bench({ preset: { ...PRESETS.goshawk } });
   bench.enlist(OWNER, 'first');
   bench.central.wake('publish', 0, 0);
-  const free = { heard: [], free: 1, spare: {}, long: 0, shortMs: 0, runs: [], gpuParts: undefined };
+  const free = {
+    heard: [],
+    free: 1,
+    spare: {},
+    long: 0,
+    shortMs: 0,
+    runs: [],
+    gpuParts: undefined,
+    gpus: undefined,
+  };
   const need = {
     job: 1,
     stage: 0,

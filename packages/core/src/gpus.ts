@@ -38,6 +38,29 @@ export class Gpus<Holder> {
   }
 
   /**
+   * Sets the shares of all holders, as the worker reported them; a holder of undefined is unknown.
+   *
+   * @returns false, without a change, if the shares exceed a GPU
+   */
+  setHeld(capacity: number, shares: Iterable<Share & { readonly holder: Holder | undefined }>): boolean {
+    const free = sizesOf(capacity, this.#whole);
+    const held = new Map<Holder, Share[]>();
+    for (const { holder, index, amount } of shares) {
+      const left = free[index];
+      if (left === undefined || !(amount > 0 && amount <= left)) return false;
+      free[index] = left - amount;
+      if (holder === undefined) continue;
+      const known = held.get(holder);
+      if (known === undefined) held.set(holder, [{ index, amount }]);
+      else known.push({ index, amount });
+    }
+    this.#free = free;
+    this.#held.clear();
+    for (const [holder, known] of held) this.#held.set(holder, known);
+    return true;
+  }
+
+  /**
    * Whole free GPUs plus the largest free part of another. An amount fits exactly if it is no more than this.
    */
   get room(): number {
@@ -106,6 +129,11 @@ export class Gpus<Holder> {
     return this.#held.get(holder)?.map(({ index }) => index) ?? [];
   }
 
+  /** All holders and their shares. */
+  get held(): Iterable<readonly [Holder, readonly Share[]]> {
+    return this.#held;
+  }
+
   /** The fullest GPU with room for the share; the lowest index among equals. */
   #fullestWith(share: number): number {
     let best = -1;
@@ -115,7 +143,8 @@ export class Gpus<Holder> {
   }
 }
 
-interface Share {
+/** Part of a GPU, or a whole one, in units. */
+export interface Share {
   readonly index: number;
   readonly amount: number;
 }

@@ -79,6 +79,7 @@ export class Pulling {
       shortMs: this.#shortMs,
       runs: this.#runs,
       gpuParts: slots.gpuParts,
+      gpus: slots.gpuShares,
     });
     this.#shortMs = 0;
   }

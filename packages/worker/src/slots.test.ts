@@ -63,6 +63,10 @@ test('free GPUs are reported as room for one more task, with parts if those diff
   expect([slots.spare, slots.gpuParts]).toEqual([{ gpu: 1.4 }, undefined]);
   ask(0.7);
   expect([slots.spare, slots.gpuParts]).toEqual([{ gpu: 0.4 }, [0.4, 0.3]]);
+  expect(slots.gpuShares).toEqual([
+    { match: 0, gpu: 0, amount: 0.6 },
+    { match: 0, gpu: 1, amount: 0.7 },
+  ]);
   expect([0.3, 0.4, 0.5, 0.7, 1].map((gpu) => slots.fits({ gpu }))).toEqual([
     true,
     true,

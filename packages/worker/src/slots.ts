@@ -303,6 +303,20 @@ export class Slots {
     return parts === undefined || parts.length === 0 ? undefined : parts.map((part) => part / GPU_PARTS);
   }
 
+  /** GPUs that tasks hold, by match; undefined if none do. */
+  get gpuShares(): NonNullable<MessageOf<'pull'>['gpus']> | undefined {
+    const gpus = this.#gpus;
+    if (gpus === undefined) return undefined;
+    const shares = [...gpus.held].flatMap(([row, held]) =>
+      held.map(({ index, amount }) => ({
+        match: this.#memory.slots.match[row]!,
+        gpu: index,
+        amount: amount / GPU_PARTS,
+      })),
+    );
+    return shares.length === 0 ? undefined : shares;
+  }
+
   fits(demand: Resources): boolean {
     return fits(demand, this.#memory.free[this.#row]!);
   }

@@ -93,7 +93,7 @@ class Bench {
   }
 
   pull(free: number, heard: number[], runs: number[]): void {
-    const rest = { spare: {}, long: 0, shortMs: 0, gpuParts: undefined };
+    const rest = { spare: {}, long: 0, shortMs: 0, gpuParts: undefined, gpus: undefined };
     this.receive(W, { type: 'pull', heard, free, runs, ...rest });
   }
 

@@ -99,6 +99,7 @@ class Bench {
       shortMs: 0,
       runs: [],
       gpuParts: undefined,
+      gpus: undefined,
     };
     this.dispatcher.pulled(at as Address, { type: 'pull', ...nothing, ...fields }, this.now);
     this.settle();
@@ -486,6 +487,27 @@ test('matches fit the free part of each GPU that the worker reports', () => {
   expect(matchesIn(bench)).toBe(3);
   bench.pull(1, { free: 9, spare: { gpu: 3 }, heard: [1, 2, 3, 4] });
   expect(matchesIn(bench)).toBeGreaterThan(0);
+});
+
+test.each([
+  [[0, 0, 1, 1], 1],
+  [[0, 1, 0, 1], 0],
+])('tasks free a whole GPU together if the worker reports that they share one: %j', (indices, room) => {
+  const bench = new Bench(0);
+  bench.open(1, 9, true, { gpu: 2 });
+  bench.pull(1, { free: 9, spare: { gpu: 2 } });
+  bench.need(1, { tasks: 4, demand: { gpu: 0.5 } });
+  const matches = [1, 2, 3, 4];
+  const gpus = indices.map((gpu, index) => ({ match: matches[index]!, gpu, amount: 0.5 }));
+  for (const reported of [undefined, gpus])
+    bench.pull(1, { heard: matches, free: 5, spare: { gpu: 0 }, runs: matches, gpus: reported });
+  const { books } = bench.dispatcher;
+  const worker = books.worker(1 as Address)!;
+  const ending = worker.runs.filter(({ match }) => match <= 2);
+  expect(worker.roomFor(books.names.demandOf({ gpu: 1 }), ending)).toBe(room);
+  // Contradicts the free amount, so it is ignored.
+  bench.pull(1, { heard: matches, free: 5, spare: { gpu: 0 }, runs: matches, gpus: gpus.slice(1) });
+  expect(worker.roomFor(books.names.demandOf({ gpu: 1 }), ending)).toBe(0);
 });
 
 function matchesIn(bench: Bench): number {

@@ -75,7 +75,12 @@ export class Reports {
       }
     }
     const parts = message.gpuParts?.map((part) => unitsFree(GPU, part));
-    this.#books.setFree(worker, free, parts, inFlight);
+    const gpus = message.gpus?.map(({ match, gpu, amount }) => ({
+      holder: match === 0 ? undefined : worker.runOf(match),
+      index: gpu,
+      amount: unitsFree(GPU, amount),
+    }));
+    this.#books.setFree(worker, free, parts, inFlight, gpus);
     this.#books.shortWork(message.shortMs);
   }
 

@@ -597,6 +597,16 @@ export const MESSAGES = {
       runs: list(count, LIMITS.slotsMax),
       /** Free amounts of partly used GPUs; absent with at most one, which `spare` covers. */
       gpuParts: optional(list(number, LIMITS.gpusMax)),
+      /**
+       * GPUs that tasks hold, so that central knows which become free together: amounts by index; 0 is the match
+       * of tasks without one. Absent if no task holds any.
+       */
+      gpus: optional(
+        list(
+          record({ match: count, gpu: countTo(LIMITS.gpusMax), amount: number }),
+          LIMITS.slotsMax + LIMITS.gpusMax,
+        ),
+      ),
     },
   ),
   matched: message(

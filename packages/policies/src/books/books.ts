@@ -26,6 +26,7 @@ import {
   BookedRun,
   type BookedStage,
   BookedWorker,
+  type GpuShare,
   type JobFacts,
   type StageFacts,
 } from './entries.js';
@@ -137,15 +138,18 @@ export class ClusterBooks implements ClusterView {
    * change to the policy.
    *
    * @param gpuParts free amounts of partly used GPUs; empty with at most one, which `free` covers
+   * @param gpus GPUs that tasks hold; empty if the worker does not report them
    */
   setFree(
     worker: BookedWorker,
     free: Vector,
     gpuParts: readonly number[] = [],
     inFlight: readonly BookedRun[] = [],
+    gpus: readonly GpuShare[] = [],
   ): void {
     const before = [...worker.free];
     worker.setFree(free, gpuParts);
+    if (gpus.length > 0) worker.setGpus(gpus);
     for (const run of inFlight) worker.occupy(run);
     worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
     const more = worker.free.some((amount, index) => amount > (before[index] ?? 0));

@@ -287,6 +287,13 @@ export class BookedStage implements StageView {
 
 const NONE: readonly RunView[] = [];
 
+/** Part of a worker's GPU that a run holds; undefined: an unknown run. */
+export interface GpuShare {
+  readonly holder: BookedRun | undefined;
+  readonly index: number;
+  readonly amount: number;
+}
+
 /** Largest match number accepted from a worker, so that all later ones are safe integers. */
 const MATCH_MAX = 2 ** 52;
 
@@ -297,7 +304,7 @@ export class BookedWorker implements WorkerView {
   readonly attributes: Attributes;
   readonly free: number[];
   /** Index of GPUs in vectors; undefined without GPUs. */
-  readonly #gpus: Gpus<BookedRun> | undefined;
+  #gpus: Gpus<BookedRun> | undefined;
   readonly #gpuAt: number;
   open = false;
   readonly runs: BookedRun[] = [];
@@ -372,6 +379,16 @@ export class BookedWorker implements WorkerView {
     for (let index = 0; index < Math.max(free.length, this.free.length); index++)
       this.free[index] = free[index] ?? 0;
     this.#gpus?.setFree(this.free[this.#gpuAt]!, gpuParts);
+  }
+
+  /** Sets which runs hold which GPUs, unless the report contradicts the free amount that was set before. */
+  setGpus(shares: Iterable<GpuShare>): void {
+    const free = this.free[this.#gpuAt];
+    const capacity = this.capacity[this.#gpuAt];
+    const known = this.#gpus;
+    if (known === undefined || free === undefined || capacity === undefined) return;
+    const reported = Gpus.of<BookedRun>(capacity, GPU_UNITS);
+    if (reported?.setHeld(capacity, shares) && reported.room === free) this.#gpus = reported;
   }
 
   /** Numbers later matches after one that the worker reported. The reported number is untrusted. */
