@@ -1,4 +1,5 @@
 import { InputError, type JobRecord, NO_USAGE } from '@goshawk/core';
+import { BadMarkError, parseExported } from './exported-json.js';
 import { decodeRecord, encodeRecord, RECORD_KINDS } from './record-codec.js';
 
 /**
@@ -35,9 +36,9 @@ export function parseExport(text: string): { readonly tag: string; readonly reco
 function parseLine(line: string, number: number): { readonly id: string; readonly record: JobRecord } {
   let value: unknown;
   try {
-    value = JSON.parse(line);
-  } catch {
-    throw bad(number, 'is not JSON');
+    value = parseExported(line);
+  } catch (error) {
+    throw bad(number, error instanceof BadMarkError ? error.message : 'is not JSON');
   }
   const { id, ...record } = (value ?? {}) as JobRecord & { id: string };
   const { kind, job, at } = record;

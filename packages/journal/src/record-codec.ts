@@ -3,6 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import { crc32 } from 'node:zlib';
 import { type JobRecord, type JobSpec, NO_RESOURCES, type Resources } from '@goshawk/core';
 import { Packr, RESERVE_START_SPACE } from 'msgpackr/index-no-eval';
+import { exportedJson } from './exported-json.js';
 import { LargeRecord, type PackedList, TooLargeError } from './large-record.js';
 import { PackedError } from './packed.js';
 
@@ -101,7 +102,7 @@ export function* jsonOf(bytes: Buffer, id: (head: RecordHead) => string): Iterab
   const packed = checked(bytes);
   if (packed.length <= LARGE_BYTES) {
     const record = recordOf(unpack(packed));
-    yield `${JSON.stringify({ id: id(record), ...record })}\n`;
+    yield `${exportedJson({ id: id(record), ...record })}\n`;
     return;
   }
   // Lists of payloads are replaced by marks, and then written one payload at a time.
@@ -114,7 +115,7 @@ export function* jsonOf(bytes: Buffer, id: (head: RecordHead) => string): Iterab
     (list) => `${mark} ${lists.push(list) - 1}`,
   );
   const record = readingPacked(() => recordOf(large.values(fieldAt)));
-  const [start = '', ...rest] = JSON.stringify({ id: id(record), ...record }).split(`"${mark} `);
+  const [start = '', ...rest] = exportedJson({ id: id(record), ...record }).split(`"${mark} `);
   yield start;
   for (const part of rest) {
     const after = part.indexOf('"');
@@ -123,7 +124,7 @@ export function* jsonOf(bytes: Buffer, id: (head: RecordHead) => string): Iterab
     let text = '';
     let chunk = '';
     for (const payload of large.payloadsOf(lists[Number(part.slice(0, after))]!)) {
-      if (text === '' || payload !== before) text = JSON.stringify(payload);
+      if (text === '' || payload !== before) text = exportedJson(payload);
       if (chunk.length > CHUNK_LENGTH) {
         yield chunk;
         chunk = '';
