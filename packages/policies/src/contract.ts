@@ -29,7 +29,7 @@ export interface CentralPolicy {
   update(changes: readonly ClusterChange[], now: Millis): void;
   /** Starts and preempts tasks, and records expected starts, through the draft. */
   plan(cluster: ClusterView, draft: Draft, now: Millis): void;
-  /** Explains for `why` why the stage waits: a reason of the closed list, and one sentence of facts. */
+  /** Explains why the stage waits, for `goshawk why`: a reason of the closed list, and one sentence of facts. */
   explain?(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined;
   /**
    * Whether `explain` gives a reason for every task that fits and does not start. Tests then treat idle capacity
@@ -65,7 +65,7 @@ export type ClusterChange =
   | { readonly kind: 'arrived'; readonly job: JobView }
   /** The estimate, class, weight or deadline has changed. */
   | { readonly kind: 'changed'; readonly job: JobView }
-  /** No task of the job waits or runs, or its owner has withdrawn it. */
+  /** None of its tasks waits or runs, and its owner does not declare it. Its id is reused. */
   | { readonly kind: 'gone'; readonly job: JobView }
   /** The tasks of the stage that wait without a worker have changed; read `stage.waiting`. */
   | { readonly kind: 'waiting'; readonly stage: StageView }
@@ -116,7 +116,7 @@ export interface JobView {
   readonly tasks: number;
   /** Number of running tasks, including those in flight to a worker. */
   readonly running: number;
-  /** Stages in topological order; if owners do not declare jobs, only those with a reported need. */
+  /** Stages in topological order; if owners do not declare jobs, only those that appeared in a message. */
   readonly stages: readonly StageView[];
   readonly runs: ReadonlySet<RunView>;
   /** Slot time that its tasks have received. */
@@ -188,7 +188,7 @@ export interface RunView {
   readonly isQueued: boolean;
   /** Whether the worker has confirmed the run. */
   readonly isConfirmed: boolean;
-  /** The policy has requested its preemption; it keeps its resources until it ends. */
+  /** The policy has requested its preemption; it occupies its resources until it ends. */
   readonly isPreempted: boolean;
 }
 
@@ -288,7 +288,7 @@ export interface QueueLine {
 export interface PolicyModule<Options extends PolicyOptions = PolicyOptions> {
   /** One line for help texts. */
   readonly title: string;
-  /** The policy uses a solver, with at most one problem per cycle: its option `cycleMs`. */
+  /** The policy uses a solver. It sends at most one problem per cycle, whose length is its option `cycleMs`. */
   readonly solves?: boolean;
   /** Owners declare whole jobs: stages, predecessors, demands, estimates, deadline, weight, user. */
   readonly declares: boolean;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { addOwnPolicy, makePolicy, policyModule, presetNamed } from './table.js';
+import { addCustomPolicy, makePolicy, policyModule, presetNamed } from './table.js';
 
 const whole = { title: 'mine', declares: true, options: {}, make: () => ({ update() {}, plan() {} }) };
 
 describe('a custom policy', () => {
   it('is found by its name and by its path', () => {
-    addOwnPolicy('./mine.js', '/there/mine.js', {
+    addCustomPolicy('./mine.js', '/there/mine.js', {
       ...whole,
       options: { pace: { default: 2, min: 1, help: 'how fast' } },
     });
@@ -67,7 +67,7 @@ describe('a custom policy', () => {
       'it cannot plan for an empty cluster: TypeError',
     ],
   ])('is refused in one line if its file has %s', (_, exported, line) => {
-    expect(() => addOwnPolicy('./mine.js', '/there/mine.js', exported)).toThrow(`--policy ./mine.js: `);
-    expect(() => addOwnPolicy('./mine.js', '/there/mine.js', exported)).toThrow(line);
+    expect(() => addCustomPolicy('./mine.js', '/there/mine.js', exported)).toThrow(`--policy ./mine.js: `);
+    expect(() => addCustomPolicy('./mine.js', '/there/mine.js', exported)).toThrow(line);
   });
 });

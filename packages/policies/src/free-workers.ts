@@ -130,8 +130,7 @@ export class FreeWorkers {
   }
 
   /**
-   * A worker with room for a task of the stage; undefined: none. A random one if the task requests nothing;
-   * otherwise the tightest fit of a random sample, which leaves room for large tasks elsewhere.
+   * Returns a worker with room for a task of the stage, or undefined. It is random if the task requests nothing; otherwise it is the tightest fit of a random sample, which leaves room for large tasks elsewhere.
    */
   find(
     stage: StageView,
@@ -163,7 +162,7 @@ function tightest(list: WorkerList, demand: Vector, source: Source, suits: Suits
   const drawn: WorkerView[] = [];
   const mayHold = list.mayHold(demand);
   for (let tries = 0; tries < CANDIDATES && all.length > 0; tries++) {
-    // Draws even if no worker can suit, so that all later draws stay the same.
+    // Draw even if no worker can suit, so that later draws do not depend on it.
     const worker = all[drawIndex(source, all.length)]!;
     if (mayHold && suits(worker)) drawn.push(worker);
   }

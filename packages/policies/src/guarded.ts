@@ -13,12 +13,11 @@ import type {
 } from './contract.js';
 import { fitsNow } from './fitting.js';
 
-/** After an exception of the policy, it plans again after this time (ms) even if nothing has changed. */
+/** Time (ms) from an exception of the policy to the next plan, even if nothing changes. */
 const AGAIN_MS: Millis = 1_000;
 
 /**
- * Isolates central from faults of a custom policy: exceptions are reported and counted, what it has planned so far
- * stands, and the other waiting tasks start in order of arrival if they fit.
+ * Isolates central from faults of a custom policy. It reports and counts an exception, keeps the starts planned before it, and starts the other waiting tasks in order of arrival if they fit.
  */
 export class GuardedPolicy implements CentralPolicy {
   readonly #inner: CentralPolicy;
@@ -51,7 +50,7 @@ export class GuardedPolicy implements CentralPolicy {
 
   update(changes: readonly ClusterChange[], now: Millis): void {
     for (const each of changes) {
-      if (each.kind === 'waiting') this.#note(each.stage);
+      if (each.kind === 'waiting') this.#trackWaiting(each.stage);
       else if (each.kind === 'gone') this.#waiting.delete(each.job);
     }
     this.#try(() => this.#inner.update(changes, now));
@@ -99,7 +98,7 @@ export class GuardedPolicy implements CentralPolicy {
     };
   }
 
-  #note(stage: StageView): void {
+  #trackWaiting(stage: StageView): void {
     const stages = this.#waiting.get(stage.job) ?? new Set();
     if (stage.waiting > 0) this.#waiting.set(stage.job, stages.add(stage));
     else if (stages.delete(stage) && stages.size === 0) this.#waiting.delete(stage.job);
@@ -139,6 +138,6 @@ function isFree({ open, free }: WorkerView): boolean {
 }
 
 /** Validates counts of tasks and workers from the policy. */
-function countOf(said: unknown): number {
-  return Number.isSafeInteger(said) ? Math.max(0, said as number) : 0;
+function countOf(reported: unknown): number {
+  return Number.isSafeInteger(reported) ? Math.max(0, reported as number) : 0;
 }

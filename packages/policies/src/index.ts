@@ -1,5 +1,4 @@
 export * from './amounts.js';
-export * from './beliefs.js';
 export * from './books/books.js';
 export * from './books/draft.js';
 export * from './books/entries.js';
@@ -11,6 +10,7 @@ export * from './free-workers.js';
 export * from './planning-times.js';
 export * from './program.js';
 export * from './reservations.js';
+export * from './run-time-estimates.js';
 export * from './stage-order.js';
 export * from './table.js';
 export * from './work-conservation.js';

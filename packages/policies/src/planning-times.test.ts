@@ -10,12 +10,12 @@ test.each(['in the turn that made it', 'after it'])('a problem that is handed ou
   });
   times.turn(() => {
     now += 5;
-    if (isWithin) times.asked();
+    if (isWithin) times.problemSent();
   });
-  if (!isWithin) times.asked();
+  if (!isWithin) times.problemSent();
   expect(times.read()).toBeUndefined();
   now += 20;
-  times.answered();
+  times.answerArrived();
   times.turn(() => {
     now += 2;
   });

@@ -5,7 +5,7 @@ const KEPT = 10_000;
 
 type Part = 'formulate' | 'solve' | 'extract' | 'cycle';
 
-/** How long cycles took, in ms of wall time, by nearest rank. */
+/** How long cycles tookMs, in ms of wall time, by nearest rank. */
 export interface PlanningSpread {
   readonly count: number;
   readonly p50: Millis;
@@ -14,13 +14,13 @@ export interface PlanningSpread {
 }
 
 /**
- * Measures how long a policy with a solver plans: `formulate` until it hands out a problem, `solve` until the answer,
+ * Measures how long a policy with a solver plans: `formulate` until it sends a problem, `solve` until the answer,
  * `extract` until the plan is applied, and the whole cycle. The driver reports these events by its clock.
  */
 export class PlanningTimes {
   readonly #now: () => Millis;
   readonly #taken: Record<Part, Millis[]> = { formulate: [], solve: [], extract: [], cycle: [] };
-  #askedAt: Millis | undefined;
+  #sentAt: Millis | undefined;
   #formulated: Millis = 0;
   #solved: Millis | undefined;
   #lastTurn: Millis = 0;
@@ -29,34 +29,34 @@ export class PlanningTimes {
     this.#now = now;
   }
 
-  /** The policy handed a problem to the solver. */
-  asked(): void {
-    this.#askedAt = this.#now();
+  /** Call when the policy has sent a problem to the solver. */
+  problemSent(): void {
+    this.#sentAt = this.#now();
     this.#formulated = this.#lastTurn;
   }
 
-  /** The answer has arrived. */
-  answered(): void {
-    if (this.#askedAt === undefined) return;
-    this.#solved = this.#now() - this.#askedAt;
-    this.#askedAt = undefined;
+  /** Call when the solver's answer has arrived. */
+  answerArrived(): void {
+    if (this.#sentAt === undefined) return;
+    this.#solved = this.#now() - this.#sentAt;
+    this.#sentAt = undefined;
   }
 
   /** Measures one turn of a policy. */
   turn(plan: () => void): void {
-    const began = this.#now();
-    const asked = this.#askedAt;
+    const startedAt = this.#now();
+    const sentBefore = this.#sentAt;
     plan();
-    const took = this.#now() - began;
-    this.#lastTurn = took;
+    const tookMs = this.#now() - startedAt;
+    this.#lastTurn = tookMs;
     if (this.#solved !== undefined) {
-      this.#note('formulate', this.#formulated);
-      this.#note('solve', this.#solved);
-      this.#note('extract', took);
-      this.#note('cycle', this.#formulated + this.#solved + took);
+      this.#record('formulate', this.#formulated);
+      this.#record('solve', this.#solved);
+      this.#record('extract', tookMs);
+      this.#record('cycle', this.#formulated + this.#solved + tookMs);
       this.#solved = undefined;
     }
-    if (this.#askedAt !== asked) this.#formulated = took;
+    if (this.#sentAt !== sentBefore) this.#formulated = tookMs;
   }
 
   /** undefined before the first cycle. */
@@ -71,9 +71,9 @@ export class PlanningTimes {
     };
   }
 
-  #note(part: Part, took: Millis): void {
+  #record(part: Part, tookMs: Millis): void {
     const kept = this.#taken[part];
-    kept.push(took);
+    kept.push(tookMs);
     if (kept.length > KEPT) kept.shift();
   }
 }

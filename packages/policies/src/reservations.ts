@@ -99,8 +99,7 @@ export class Reservations {
   }
 
   /**
-   * Drops all reservations except forced ones. They are made again in this plan, in their old places if these are
-   * still good.
+   * Drops all reservations except forced ones. The plan makes them again, at their old places if possible.
    */
   renew(): void {
     this.#endsAtWorkers.clear();
@@ -153,7 +152,7 @@ export class Reservations {
   placeFor(stage: StageView, workers: readonly WorkerView[], now: Millis): Reservation | undefined {
     const before = this.#before.get(stage);
     const same = before && this.earliest(stage, [...before.rooms.keys()], now);
-    if (same === undefined || now >= brokenAt(before!)) return this.earliest(stage, workers, now);
+    if (same === undefined || now >= expiresAt(before!)) return this.earliest(stage, workers, now);
     // Keeps the promised time; otherwise a task that overruns its estimate would admit more of its kind.
     return { ...same, at: Math.min(same.at, before!.at) };
   }
@@ -245,9 +244,9 @@ export class Reservations {
 }
 
 /**
- * When a stage has waited twice as long as promised. Its promise is then dropped, and its place is chosen by the current
- * estimates, because the tasks there may hang.
+ * The time at which a stage has waited twice as long as promised. It then gets a new place by current estimates, because
+ * the tasks at the old place may hang.
  */
-export function brokenAt({ stage, at }: Reservation): Millis {
+export function expiresAt({ stage, at }: Reservation): Millis {
   return at + (at - stage.waitsSince);
 }

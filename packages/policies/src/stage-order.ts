@@ -11,7 +11,7 @@ export class StageOrder {
   readonly #arrivals: number[] = [];
   readonly #heap = new IndexedHeap(this.#arrivals);
   /** Skipped stages, with their keys. */
-  readonly #passedOver: { readonly stage: StageView; readonly key: number }[] = [];
+  readonly #skipped: { readonly stage: StageView; readonly key: number }[] = [];
   #arrived = 0;
 
   /** Number of stages, without skipped ones. */
@@ -60,17 +60,17 @@ export class StageOrder {
   }
 
   /** Skips the first stage until all skipped stages are restored. */
-  passOverFirst(): void {
+  skipFirst(): void {
     const slot = this.#heap.top();
-    this.#passedOver.push({ stage: this.#stages[slot]!, key: this.#heap.topKey() });
+    this.#skipped.push({ stage: this.#stages[slot]!, key: this.#heap.topKey() });
     this.#heap.delete(slot);
   }
 
-  takeBack(): void {
-    for (const { stage, key } of this.#passedOver) {
+  restoreSkipped(): void {
+    for (const { stage, key } of this.#skipped) {
       const slot = this.#slots.get(stage);
       if (slot !== undefined && !this.#heap.has(slot)) this.#heap.set(slot, key);
     }
-    this.#passedOver.length = 0;
+    this.#skipped.length = 0;
   }
 }

@@ -43,7 +43,7 @@ function addPolicy(name: string, key: string, module: PolicyModule): void {
  * @param exported default export of the file
  * @throws InputError that describes the violation of the contract
  */
-export function addOwnPolicy(name: string, path: string, exported: unknown): void {
+export function addCustomPolicy(name: string, path: string, exported: unknown): void {
   if (path.length > LIMITS.nameLengthMax)
     throw new InputError(
       'bad-policy',
@@ -52,8 +52,8 @@ export function addOwnPolicy(name: string, path: string, exported: unknown): voi
   addPolicy(name, path, checkedPolicy(name, exported));
 }
 
-/** Whether a custom policy decides. */
-export function isOwnPolicy({ decidedBy }: Preset): boolean {
+/** Whether the preset runs a custom policy. */
+export function isCustomPolicy({ decidedBy }: Preset): boolean {
   return decidedBy !== undefined && isFile(decidedBy.policy);
 }
 

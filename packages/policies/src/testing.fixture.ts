@@ -86,12 +86,12 @@ export class PolicyBench {
 
   /** Reports a need and ends the turn. */
   need(job: number, need: Need): void {
-    this.say(job, need);
+    this.report(job, need);
     this.settle();
   }
 
   /** Reports a need without ending the turn. */
-  say(job: number, need: Need): void {
+  report(job: number, need: Need): void {
     const { stage: index = 0, tasks = 1, estimateMs = 100, long = false, part = 'judged' } = need;
     const {
       demand = NO_RESOURCES,
@@ -110,7 +110,7 @@ export class PolicyBench {
     });
     const facts = { part, estimateMs, estimateFollows, demand: books.names.demandOf(demand) };
     books.setWaiting(books.stage(booked, index, facts), tasks, this.now);
-    books.forgetIfOver(booked);
+    books.deleteIfOver(booked);
   }
 
   withdraw(job: number): void {
@@ -174,7 +174,7 @@ export class PolicyBench {
     return this.takePlaces().map(([job]) => job);
   }
 
-  /** The same, with the worker of each start. */
+  /** As `take`, with the worker of each start. */
   takePlaces(): (readonly [job: number, worker: number])[] {
     return this.#started.splice(0).map(({ stage, worker }) => [stage.job.number, worker.address] as const);
   }
@@ -182,8 +182,8 @@ export class PolicyBench {
 
 /** Running tasks of two users with weights 1 and 3, then 3 and 1 after the operator changes them. */
 export function sharesOverNewWeights(bench: PolicyBench): [first: number, second: number][] {
-  bench.say(1, { tasks: 200, user: 'ann' });
-  bench.say(2, { tasks: 200, user: 'ben' });
+  bench.report(1, { tasks: 200, user: 'ann' });
+  bench.report(2, { tasks: 200, user: 'ben' });
   return ['{"ann": {"weight": 1}, "ben": {"weight": 3}}', '{"ann": {"weight": 3}}'].map((users) => {
     bench.books.grant(parseUsers(users, 'users.json'));
     bench.settle();

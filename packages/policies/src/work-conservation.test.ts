@@ -13,17 +13,17 @@ function waitingStages(bench: PolicyBench) {
 describe('work conservation', () => {
   it('finds a stage that could start, and none without room', () => {
     const bench = new PolicyBench('goshawk', 1);
-    bench.say(1, { tasks: 1 });
+    bench.report(1, { tasks: 1 });
     const stages = waitingStages(bench);
     expect(startable(stages, IDLE, bench.books, 0)).toEqual([bench.stage(1)]);
     bench.settle();
-    bench.say(2, { tasks: 1 });
+    bench.report(2, { tasks: 1 });
     expect(startable(waitingStages(bench), IDLE, bench.books, 0)).toEqual([]);
   });
 
   it("accepts the policy's reasons, and does not check policies that do not explain all", () => {
     const bench = new PolicyBench('goshawk', 1);
-    bench.say(1, { tasks: 1 });
+    bench.report(1, { tasks: 1 });
     const held: CentralPolicy = { ...IDLE, explain: () => ({ reason: 'reserve', sentence: 'limit' }) };
     const mute: CentralPolicy = { update() {}, plan() {} };
     for (const policy of [held, mute])
@@ -32,7 +32,7 @@ describe('work conservation', () => {
 
   it('reports a stage only after it has stayed startable for longer than messages take', () => {
     const bench = new PolicyBench('goshawk', 1);
-    bench.say(1, { tasks: 1 });
+    bench.report(1, { tasks: 1 });
     const stages = waitingStages(bench);
     const conservation = new WorkConservation(3);
     expect(conservation.look(stages, 0)).toBeUndefined();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { keepsToTheContract } from './compliance.fixture.js';
 import {
-  addOwnEstimator,
+  addCustomEstimator,
   ESTIMATORS,
   type EstimatorKind,
   estimatorKind,
@@ -58,7 +58,7 @@ describe('a custom estimator', () => {
   const whole = { title: 'mine', make: () => ESTIMATORS.given.make() };
 
   test('is identified by its path', () => {
-    addOwnEstimator('/there/mine.js', whole);
+    addCustomEstimator('/there/mine.js', whole);
     expect(makeEstimator('/there/mine.js', SLEARN_SETTINGS, half).predict(job)).toMatchObject({
       estimate: { meanMs: 700 },
     });
@@ -80,7 +80,7 @@ describe('a custom estimator', () => {
     ],
     ['no name', { ...whole, make: () => ({ ...FUNCTIONS, savedCharactersMax: 9 }) }, 'no "name"'],
   ])('is refused if its file has %s', (_, exported, line) => {
-    expect(() => addOwnEstimator('/there/mine.js', exported)).toThrow(line);
+    expect(() => addCustomEstimator('/there/mine.js', exported)).toThrow(line);
   });
 });
 

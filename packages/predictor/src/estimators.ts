@@ -98,7 +98,7 @@ export const ESTIMATOR_FORMS: string = Object.entries<EstimatorKind>(ESTIMATORS)
   .join(', ');
 
 /** Custom estimators that this process has loaded, by the path of their file. */
-const OWN_ESTIMATORS = new Map<string, EstimatorKind>();
+const CUSTOM_ESTIMATORS = new Map<string, EstimatorKind>();
 
 /**
  * Registers the module as an estimator named by this path.
@@ -107,7 +107,7 @@ const OWN_ESTIMATORS = new Map<string, EstimatorKind>();
  * @param exported the default export of the file
  * @throws InputError that describes the violation of the contract
  */
-export function addOwnEstimator(path: string, exported: unknown): void {
+export function addCustomEstimator(path: string, exported: unknown): void {
   const broken = (what: string): never => {
     const hint =
       'the contract is EstimatorKind of @goshawk/predictor; docs/USE.md, “Custom estimators”, explains it';
@@ -130,7 +130,7 @@ export function addOwnEstimator(path: string, exported: unknown): void {
   if (typeof estimator?.name !== 'string') broken('the estimator has no "name"');
   if (!((estimator?.savedCharactersMax ?? 0) > 0))
     broken('the estimator needs a "savedCharactersMax" above 0');
-  OWN_ESTIMATORS.set(path, { title: title!, needsTruth, make });
+  CUSTOM_ESTIMATORS.set(path, { title: title!, needsTruth, make });
 }
 
 /**
@@ -138,7 +138,7 @@ export function addOwnEstimator(path: string, exported: unknown): void {
  * @throws InputError that lists the estimators
  */
 export function estimatorKind(text: string): { readonly kind: EstimatorKind; readonly argument: string } {
-  const own = OWN_ESTIMATORS.get(text);
+  const own = CUSTOM_ESTIMATORS.get(text);
   if (own !== undefined) return { kind: own, argument: '' };
   const colon = text.indexOf(':');
   const name = colon < 0 ? text : text.slice(0, colon);

@@ -490,11 +490,11 @@ export class VirtualCluster {
     const { solve } = this.#options;
     if (solve === undefined) return undefined;
     return (id, { version, model }) => {
-      this.planningTimes.asked();
+      this.planningTimes.problemSent();
       this.at(this.#now, (now) => {
         if (this.#machines[this.centralAddress] !== this.central) return;
         const answer = answerOf(solve, version, model as Program);
-        this.planningTimes.answered();
+        this.planningTimes.answerArrived();
         this.central.solved(id, answer, now);
         this.#isToSettle(this.centralAddress);
       });

@@ -8,7 +8,7 @@ import {
 } from '@goshawk/core';
 import { addPapers } from '@goshawk/papers';
 import {
-  addOwnPolicy,
+  addCustomPolicy,
   type ClusterView,
   type PolicyModule,
   policyModule,
@@ -41,7 +41,7 @@ function watched(
 ): PolicySettings {
   const module: PolicyModule = policyModule(name);
   const own = `./watched-${name}.js`;
-  addOwnPolicy(own, own, {
+  addCustomPolicy(own, own, {
     ...module,
     options: Object.fromEntries(
       Object.entries(module.options).map(([key, option]) => [

@@ -286,7 +286,7 @@ export class Dispatcher {
       ...(describesJob && { tasks: jobTasks, ended: 0 }),
     });
     // A stage arrives with its first tasks, not with its declaration.
-    const arrives = known === undefined || (known.waiting + known.held === 0 && known.matches === 0);
+    const arrives = known === undefined || (known.waiting + known.overLimit === 0 && known.matches === 0);
     if (known === undefined) stage.matches = matches;
     if (arrives && !long) this.#host.arrived(tasks);
     const avoided = message.avoid?.flatMap((address) => this.books.worker(address) ?? []);
@@ -294,7 +294,7 @@ export class Dispatcher {
     const inFlight = this.#matchesInFlight(stage, matches, now);
     stage.matches = matches + inFlight;
     this.books.setWaiting(stage, Math.max(0, tasks - inFlight), now);
-    this.books.forgetIfOver(job);
+    this.books.deleteIfOver(job);
     this.#isDue = true;
   }
 
@@ -311,13 +311,13 @@ export class Dispatcher {
       // The owner repeats the request because it got no answer. The message to the worker may be lost as well.
       if (run?.named?.attempt === named.attempt) {
         known.push(run);
-        run.askedAt = now;
+        run.queriedAt = now;
       }
       if (run !== undefined && run.named!.attempt >= named.attempt) continue;
       this.books.nameWaiting(stage, named, now);
       if (run !== undefined) this.books.end(run, 'lost', now);
     }
-    this.books.forgetIfOver(job);
+    this.books.deleteIfOver(job);
     this.#queue(stage, known);
     this.#isDue = true;
   }
@@ -350,7 +350,7 @@ export class Dispatcher {
 
   /** Forgets the jobs of an owner, because no scheduler will continue them. */
   forgetOwner(owner: Address): void {
-    this.books.forgetOwner(owner);
+    this.books.ownerLost(owner);
   }
 
   /** Sets the grants of all users. */
@@ -512,14 +512,14 @@ export class Dispatcher {
   }
 
   #preempt(run: BookedRun, now: Millis): void {
-    const isFirst = run.askedAt === Number.NEGATIVE_INFINITY;
-    const mayBeLost = this.#lostAfterMs > 0 && now - run.askedAt >= this.#lostAfterMs;
+    const isFirst = run.queriedAt === Number.NEGATIVE_INFINITY;
+    const mayBeLost = this.#lostAfterMs > 0 && now - run.queriedAt >= this.#lostAfterMs;
     if (!isFirst && !mayBeLost) return;
     if (isFirst) {
       this.preemptions++;
       this.#host.preempts?.(run.stage.job, run.worker.address);
     }
-    run.askedAt = now;
+    run.queriedAt = now;
     const { job } = run.stage;
     const { address } = run.worker;
     const to = job.owner.address;

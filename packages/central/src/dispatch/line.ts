@@ -73,7 +73,7 @@ export class WaitingLine {
     const line = this.#policy.line?.(now);
     const limits = this.#limits(line);
     const stages =
-      job === undefined ? [] : [...job.allStages].filter(({ waiting, held }) => waiting + held > 0);
+      job === undefined ? [] : [...job.allStages].filter(({ waiting, overLimit }) => waiting + overLimit > 0);
     const needs = stages.slice(0, LIMITS.stagesPerJobMax).map((stage): NeedView => {
       const place = this.#placeOf(stage, line, now);
       const why = this.#limitOf(stage, now);
@@ -81,7 +81,7 @@ export class WaitingLine {
       const start = limits.slots > 0 ? this.#starts.expect(basisOf(stage, place, limits)) : undefined;
       return {
         stage: stage.index,
-        tasks: stage.waiting + stage.held,
+        tasks: stage.waiting + stage.overLimit,
         demand: this.#books.names.resourcesOf(stage.demand),
         waitedMs: now - stage.waitsSince,
         kept: line?.keptFor(stage) ?? 0,
@@ -108,7 +108,7 @@ export class WaitingLine {
   }
 
   #limitOf(stage: BookedStage, now: Millis): PolicyExplanation | undefined {
-    if (stage.heldBy !== undefined) return { reason: 'user-limit', sentence: stage.heldBy };
+    if (stage.limitReason !== undefined) return { reason: 'user-limit', sentence: stage.limitReason };
     return this.#policy.explain?.(stage, this.#books, now);
   }
 
@@ -150,12 +150,12 @@ export class WaitingLine {
 /** Yields the tasks that limits of users hold, by stage. */
 function* limitedTasks(books: ClusterBooks, now: Millis): Iterable<WaitingGroup> {
   for (const job of books.everyJob()) {
-    for (const { held, heldBy: why } of job.allStages) {
-      if (held === 0 || why === undefined) continue;
+    for (const { overLimit, limitReason: why } of job.allStages) {
+      if (overLimit === 0 || why === undefined) continue;
       yield {
         class: job.long ? 'long' : 'short',
         reason: 'user-limit',
-        tasks: held,
+        tasks: overLimit,
         example: job.name,
         exampleAgeMs: Math.max(0, now - job.arrivedAt),
         why,

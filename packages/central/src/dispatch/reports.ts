@@ -113,7 +113,7 @@ export class Reports {
     return (
       worker.open &&
       worker.capacity[SLOT]! - busy > worker.free[SLOT]! &&
-      worker.runs.every((run) => run.isConfirmed || now - run.askedAt >= this.#inFlightMs.started)
+      worker.runs.every((run) => run.isConfirmed || now - run.queriedAt >= this.#inFlightMs.started)
     );
   }
 
@@ -130,10 +130,10 @@ export class Reports {
       worker.numberFrom(match);
       const run = this.#books.find(stage, worker, startedAt);
       if (run !== undefined) run.match = match;
-      return this.#books.forgetIfOver(job);
+      return this.#books.deleteIfOver(job);
     }
     const waiting = stage.waitingAttempt(task);
-    if (waiting !== undefined && waiting > attempt) return this.#books.forgetIfOver(job);
+    if (waiting !== undefined && waiting > attempt) return this.#books.deleteIfOver(job);
     this.#books.unnameWaiting(stage, task);
     const isRunning = !queued && this.#books.find(stage, worker, startedAt, named) !== undefined;
     if (!isRunning) this.#books.findQueued(stage, worker, now, named);
@@ -148,16 +148,16 @@ export class Reports {
   }
 
   /** Returns whether the task was placed so recently that the worker may not have it yet. */
-  #isInFlight({ isQueued, isConfirmed, askedAt }: BookedRun, now: Millis): boolean {
+  #isInFlight({ isQueued, isConfirmed, queriedAt }: BookedRun, now: Millis): boolean {
     const { queued } = this.#inFlightMs;
-    return isQueued && !isConfirmed && (queued === 0 || now - askedAt < queued);
+    return isQueued && !isConfirmed && (queued === 0 || now - queriedAt < queued);
   }
 
   /** Asks the job's owner about a match that the worker has not confirmed for some time. */
   #checkMatch(run: BookedRun, now: Millis): void {
     const { started } = this.#inFlightMs;
-    if (started === 0 || now - run.askedAt < started) return;
-    run.askedAt = now;
+    if (started === 0 || now - run.queriedAt < started) return;
+    run.queriedAt = now;
     const { job } = run.stage;
     this.#env.send(job.owner.address, {
       type: 'checkMatch',

@@ -23,9 +23,9 @@ export function sharesOf(books: ClusterBooks, policy: CentralPolicy): ClusterSha
   const jobs = [...books.jobs].map((job): JobShare => {
     const has: number[] = [];
     let waiting = 0;
-    for (const { demand, running, waiting: more, held } of job.allStages) {
+    for (const { demand, running, waiting: more, overLimit } of job.allStages) {
       for (let run = 0; run < running; run++) addVector(has, demand, 1);
-      waiting += more + held;
+      waiting += more + overLimit;
     }
     const due = shares?.dueTo(job);
     return {

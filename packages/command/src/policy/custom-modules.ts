@@ -3,8 +3,8 @@ import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { InputError, PAPER_POLICY_NAMES } from '@goshawk/core';
-import { addOwnPolicy, inOneLine } from '@goshawk/policies';
-import { addOwnEstimator } from '@goshawk/predictor';
+import { addCustomPolicy, inOneLine } from '@goshawk/policies';
+import { addCustomEstimator } from '@goshawk/predictor';
 import { isCustom } from '../module-names.js';
 import { findPapers } from './papers.js';
 
@@ -43,12 +43,12 @@ export async function loadPolicy(name: string, cwd: string): Promise<void> {
   if (PAPER_POLICY_NAMES.includes(name)) (await findPapers())?.addPapers();
   if (!isCustom(name)) return;
   const path = resolve(cwd, name);
-  addOwnPolicy(name, path, await defaultExport(`--policy ${name}`, path));
+  addCustomPolicy(name, path, await defaultExport(`--policy ${name}`, path));
 }
 
 /** @param path absolute @throws InputError */
 export async function loadCustomEstimator(path: string): Promise<void> {
-  addOwnEstimator(path, await defaultExport(`--estimator ${path}`, path));
+  addCustomEstimator(path, await defaultExport(`--estimator ${path}`, path));
 }
 
 async function defaultExport(where: string, path: string): Promise<unknown> {

@@ -238,9 +238,9 @@ class TrialRun {
     this.#solves = id + 1;
     const { solve, times } = this.#trial;
     invariant(solve !== undefined, 'the policy requests a solver, but the trial has none');
-    times?.asked();
+    times?.problemSent();
     const answer = answerOf(solve, problem.version, problem.model as Program);
-    times?.answered();
+    times?.answerArrived();
     this.#books.solved({ kind: 'solved', id, answer });
   }
 

@@ -59,7 +59,7 @@ export class ClusterBooks implements ClusterView {
   #ofJobs = NO_CHANGES;
   #answers = NO_CHANGES;
   /** Callbacks that free ids of deleted objects, called once the policy has received the deletion. */
-  #leaving: (() => void)[] = [];
+  #idsToFree: (() => void)[] = [];
   #waitingTasks = 0;
   #runs = 0;
 
@@ -129,7 +129,7 @@ export class ClusterBooks implements ClusterView {
     this.#workers.delete(worker.address);
     this.#byId[worker.id] = undefined;
     this.feasible.delete(worker);
-    this.#leaving.push(() => this.#ids.worker.free(worker.id));
+    this.#idsToFree.push(() => this.#ids.worker.free(worker.id));
     this.#addWorkerChange({ kind: 'left', worker });
   }
 
@@ -170,7 +170,7 @@ export class ClusterBooks implements ClusterView {
   rehome(tag: string, address: Address, formers: readonly Address[], now: Millis): void {
     const owner = this.#ownersByTag.get(tag) ?? this.#ownerAt(address);
     const isMoved = owner.address !== address;
-    const addresses = new Set([address, ...formers.filter((each) => this.#mayBe(each, tag))]);
+    const addresses = new Set([address, ...formers.filter((each) => this.#isFreeFor(each, tag))]);
     for (const each of owner.addresses) if (!addresses.has(each)) this.#owners.delete(each);
     for (const each of addresses) {
       const other = this.#owners.get(each);
@@ -187,7 +187,7 @@ export class ClusterBooks implements ClusterView {
   }
 
   /** The owner is lost permanently, and no other scheduler continues its jobs. */
-  forgetOwner(address: Address): void {
+  ownerLost(address: Address): void {
     const owner = this.#owners.get(address);
     if (owner === undefined) return;
     owner.isExpected = false;
@@ -195,7 +195,7 @@ export class ClusterBooks implements ClusterView {
   }
 
   /** Whether the address is free for this tag: no scheduler with another tag has enlisted there. */
-  #mayBe(address: Address, tag: string): boolean {
+  #isFreeFor(address: Address, tag: string): boolean {
     const known = this.#owners.get(address)?.tag;
     return known === undefined || known === tag;
   }
@@ -205,8 +205,8 @@ export class ClusterBooks implements ClusterView {
     for (const job of [...other.jobs.values()]) {
       const known = owner.jobs.get(job.number);
       if (known === undefined) {
-        this.#disown(job);
-        this.#own(owner, job);
+        this.#removeJob(job);
+        this.#addJob(owner, job);
       } else {
         this.withdraw(job, now);
         for (const run of [...job.runs]) this.#reassign(run, known, now);
@@ -233,13 +233,13 @@ export class ClusterBooks implements ClusterView {
     return owner;
   }
 
-  #own(owner: BookedOwner, job: BookedJob): void {
+  #addJob(owner: BookedOwner, job: BookedJob): void {
     job.owner = owner;
     owner.jobs.set(job.number, job);
     this.#ownersWithJobs.add(owner);
   }
 
-  #disown({ owner, number }: BookedJob): void {
+  #removeJob({ owner, number }: BookedJob): void {
     owner.jobs.delete(number);
     if (owner.jobs.size > 0) return;
     this.#ownersWithJobs.delete(owner);
@@ -268,23 +268,23 @@ export class ClusterBooks implements ClusterView {
     const known = this.job(by, number);
     if (known !== undefined) {
       const { long, user } = known;
-      const isNew = known.learn(facts);
+      const hasChanged = known.update(facts);
       if (known.user !== user) {
-        this.#leaves(known, user);
-        this.#comes(known);
+        this.#removeFromUser(known, user);
+        this.#addToUser(known);
       }
-      const isReweighed = facts.user !== undefined && this.#weigh(known, facts);
-      if (isNew || isReweighed) this.#addJobChange({ kind: 'changed', job: known });
+      const isWeightChanged = facts.user !== undefined && this.#setUserWeight(known, facts);
+      if (hasChanged || isWeightChanged) this.#addJobChange({ kind: 'changed', job: known });
       if (known.long !== long) this.longChanges++;
       if (facts.user !== undefined) this.#limits.arrived(known);
       return known;
     }
     const owner = this.#ownerAt(by);
     const job = new BookedJob(this.#ids.job.take(), owner, number, facts);
-    this.#weigh(job, facts);
-    this.#own(owner, job);
+    this.#setUserWeight(job, facts);
+    this.#addJob(owner, job);
     this.#limits.arrived(job);
-    this.#comes(job);
+    this.#addToUser(job);
     this.#addJobChange({ kind: 'arrived', job });
     return job;
   }
@@ -293,25 +293,25 @@ export class ClusterBooks implements ClusterView {
   grant(grants: UserGrants): void {
     this.#grants = grants;
     this.#limits.grant(grants, this.jobs);
-    for (const job of this.jobs) if (this.#weigh(job)) this.#addJobChange({ kind: 'changed', job });
+    for (const job of this.jobs) if (this.#setUserWeight(job)) this.#addJobChange({ kind: 'changed', job });
     const projects = new Set([...this.#byUser.keys()].map((user) => grantOf(grants, user).project));
     for (const project of projects) if (project !== undefined) this.#divideWeight(project);
   }
 
-  #comes(job: BookedJob): void {
+  #addToUser(job: BookedJob): void {
     const { user } = job;
     const others = this.#byUser.get(user);
     if (others === undefined) this.#byUser.set(user, new Set([job]));
     else others.add(job);
     const { project } = grantOf(this.#grants, user);
     if (project === undefined || (projectGrantOf(this.#grants, project)?.weight ?? 0) === 0) return;
-    // All jobs of a user have one weight, so the first job determines the new division.
+    // All jobs of a user have the same weight, so only a user's first job changes the division.
     const [other] = others ?? [];
     if (other === undefined || other === job) this.#divideWeight(project);
     else job.userWeight = other.userWeight;
   }
 
-  #leaves(job: BookedJob, user = job.user): void {
+  #removeFromUser(job: BookedJob, user = job.user): void {
     const left = this.#byUser.get(user);
     if (left?.delete(job) !== true || left.size > 0) return;
     this.#byUser.delete(user);
@@ -336,7 +336,7 @@ export class ClusterBooks implements ClusterView {
   }
 
   /** @returns whether the weight of its user has changed */
-  #weigh(job: BookedJob, facts?: JobFacts): boolean {
+  #setUserWeight(job: BookedJob, facts?: JobFacts): boolean {
     const { weight, project } = grantOf(this.#grants, job.user);
     if (facts?.userWeight !== undefined || job.userWeight === weight) return false;
     if ((projectGrantOf(this.#grants, project)?.weight ?? 0) > 0) return false;
@@ -356,8 +356,8 @@ export class ClusterBooks implements ClusterView {
   stage(job: BookedJob, index: StageIndex, facts: StageFacts): BookedStage {
     const known = job.stageAt(index);
     if (known !== undefined) {
-      const isNew = known.learn(facts);
-      if (this.#requires(known, facts.requires) || isNew)
+      const hasChanged = known.update(facts);
+      if (this.#requires(known, facts.requires) || hasChanged)
         this.#addJobChange({ kind: 'waiting', stage: known });
       return known;
     }
@@ -373,23 +373,23 @@ export class ClusterBooks implements ClusterView {
     const { needs } = stage;
     if (requires === undefined || needs.requires !== undefined) return false;
     stage.needs = this.#needs.take(needs.demand, requires);
-    this.#leaving.push(() => this.#needs.release(needs));
+    this.#idsToFree.push(() => this.#needs.release(needs));
     return true;
   }
 
   /** Sets the number of waiting tasks. The owner chooses the task when it binds one. */
   setWaiting(stage: BookedStage, waiting: number, now: Millis): void {
-    if (stage.named > 0) stage.forgetNamed();
-    if (waiting === stage.waiting + stage.held) return;
-    if (stage.waiting + stage.held === 0) stage.waitsSince = now;
+    if (stage.named > 0) stage.clearNamed();
+    if (waiting === stage.waiting + stage.overLimit) return;
+    if (stage.waiting + stage.overLimit === 0) stage.waitsSince = now;
     const seen = this.#limits.isLimited(stage.job.user) ? Math.min(waiting, stage.waiting) : waiting;
-    stage.held = waiting - seen;
+    stage.overLimit = waiting - seen;
     this.#limits.changed(stage.job);
-    this.#show(stage, seen);
+    this.#setVisible(stage, seen);
   }
 
   /** Sets the number of tasks that the policy may start. */
-  #show(stage: BookedStage, waiting: number): void {
+  #setVisible(stage: BookedStage, waiting: number): void {
     if (waiting === stage.waiting) return;
     this.#waitingTasks += waiting - stage.waiting;
     stage.waiting = waiting;
@@ -397,11 +397,11 @@ export class ClusterBooks implements ClusterView {
   }
 
   /** Admits as many waiting tasks of each user as the limits allow. */
-  #keepLimits(): void {
+  #applyLimits(): void {
     if (!this.#limits.hasChanges) return;
     this.#limits.allot(this.feasible, (stage, tasks) => {
-      stage.held += stage.waiting - tasks;
-      this.#show(stage, tasks);
+      stage.overLimit += stage.waiting - tasks;
+      this.#setVisible(stage, tasks);
     });
   }
 
@@ -434,16 +434,16 @@ export class ClusterBooks implements ClusterView {
   withdraw(job: BookedJob, now: Millis): void {
     job.isDeclared = false;
     for (const stage of job.allStages) this.setWaiting(stage, 0, now);
-    this.forgetIfOver(job);
+    this.deleteIfOver(job);
   }
 
   /** Deletes a job without waiting or running tasks, unless its owner has declared it. */
-  forgetIfOver(job: BookedJob): void {
+  deleteIfOver(job: BookedJob): void {
     if (!job.isOver || job.owner.jobs.get(job.number) !== job) return;
-    this.#disown(job);
+    this.#removeJob(job);
     this.#limits.gone(job);
-    this.#leaves(job);
-    this.#leaving.push(() => {
+    this.#removeFromUser(job);
+    this.#idsToFree.push(() => {
       this.#ids.job.free(job.id);
       for (const { id, needs } of job.allStages) {
         this.#ids.stage.free(id);
@@ -517,7 +517,7 @@ export class ClusterBooks implements ClusterView {
     return run;
   }
 
-  /** A queued run has started, if its worker has a slot for it. */
+  /** Marks a queued run as started, unless confirmed runs take all slots of its worker. */
   begin(run: BookedRun, startedAt: Millis): void {
     if (!run.isQueued || slotsLeft(run.worker) <= 0) return;
     run.isQueued = false;
@@ -534,8 +534,8 @@ export class ClusterBooks implements ClusterView {
   }
 
   /**
-   * Ends a run and frees its resources. The slot time counts for the job; a declined task had none, and waits again
-   * once its owner reports it. A run that was to be preempted counts as preempted when it is done.
+   * Ends a run, frees its resources and adds its slot time to the job's. A declined task used no slot time, and waits
+   * again once its owner reports it. A run that is done although it was to be preempted ends as `preempted`.
    */
   end(run: BookedRun, reported: RunEnd, now: Millis): void {
     const { stage, worker } = run;
@@ -562,7 +562,7 @@ export class ClusterBooks implements ClusterView {
       worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
       if (how !== 'lost') this.#freed(worker);
     }
-    this.forgetIfOver(stage.job);
+    this.deleteIfOver(stage.job);
   }
 
   /** Records short work of jobs that are not in these books. */
@@ -583,28 +583,28 @@ export class ClusterBooks implements ClusterView {
 
   /** Returns the changes since the last call. */
   takeChanges(): readonly ClusterChange[] {
-    this.#keepLimits();
+    this.#applyLimits();
     let changes = this.#ended;
     for (const each of this.#ofWorkers) changes = added(changes, each);
     for (const each of this.#ofJobs) changes = added(changes, each);
     for (const each of this.#answers) changes = added(changes, each);
     this.#ended = this.#ofWorkers = this.#ofJobs = this.#answers = NO_CHANGES;
-    for (const each of changes) this.#delivered(each);
-    if (this.#leaving.length > 0) {
-      for (const leave of this.#leaving) leave();
-      this.#leaving = [];
+    for (const each of changes) this.#clearPending(each);
+    if (this.#idsToFree.length > 0) {
+      for (const freeIds of this.#idsToFree) freeIds();
+      this.#idsToFree = [];
     }
     return changes;
   }
 
-  #delivered(change: ClusterChange): void {
+  #clearPending(change: ClusterChange): void {
     if (change.kind === 'freed') (change.worker as BookedWorker).isFreedPending = false;
     else if (change.kind === 'waiting') (change.stage as BookedStage).isWaitingPending = false;
     else if (change.kind === 'found') (change.run as BookedRun).isFoundPending = false;
     else if (change.kind === 'ended') this.#ids.run.free(change.run.id);
   }
 
-  /** The owner repeats its need, so workers that it declined some time ago may be offered again. */
+  /** Offers workers again that the owner declined some time ago. Called when the owner repeats its need. */
   reconsider(stage: BookedStage, now: Millis, avoided: readonly BookedWorker[] = []): void {
     for (const worker of stage.avoided as readonly BookedWorker[]) {
       if (avoided.includes(worker) || stage.declinedBy?.delete(worker) !== true) continue;
@@ -612,12 +612,12 @@ export class ClusterBooks implements ClusterView {
     }
     stage.avoided = avoided;
     const { declinedBy } = stage;
-    const isNew = avoided.some((worker) => declinedBy?.has(worker) !== true);
+    const hasChanged = avoided.some((worker) => declinedBy?.has(worker) !== true);
     for (const worker of avoided) {
       stage.declinedBy ??= new Map();
       stage.declinedBy.set(worker, now);
     }
-    if (isNew && stage.waiting > 0) this.#addJobChange({ kind: 'waiting', stage });
+    if (hasChanged && stage.waiting > 0) this.#addJobChange({ kind: 'waiting', stage });
     if (declinedBy === undefined) return;
     for (const [worker, at] of declinedBy) {
       if (now - at < DECLINED_MS) continue;
@@ -671,7 +671,7 @@ export class ClusterBooks implements ClusterView {
     this.#confirmSlot(run, before);
   }
 
-  /** @param before what was free at the worker */
+  /** @param before free slots at the worker before this run */
   #confirmSlot({ worker, stage }: BookedRun, before: number): void {
     worker.confirmedSlots += stage.demand[SLOT]!;
     worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));

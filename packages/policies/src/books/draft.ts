@@ -24,16 +24,16 @@ export class BookedDraft implements Draft {
 
   /** Runs to preempt, except those that an earlier draft has preempted already. */
   get preempted(): Iterable<BookedRun> {
-    return this.#preempted ?? NOBODY;
+    return this.#preempted ?? NO_RUNS;
   }
 
   start(stage: StageView, worker: WorkerView): RunView | undefined {
-    if (stage.gang && stage.waiting > 1) return this.#note(undefined);
-    return this.#note(this.#books.start(stage as BookedStage, worker as BookedWorker, this.#now));
+    if (stage.gang && stage.waiting > 1) return this.#record(undefined);
+    return this.#record(this.#books.start(stage as BookedStage, worker as BookedWorker, this.#now));
   }
 
   place(stage: StageView, worker: WorkerView): RunView | undefined {
-    return this.#note(this.#books.place(stage as BookedStage, worker as BookedWorker, this.#now));
+    return this.#record(this.#books.place(stage as BookedStage, worker as BookedWorker, this.#now));
   }
 
   gang(
@@ -64,20 +64,20 @@ export class BookedDraft implements Draft {
   preempt(run: RunView): void {
     const booked = run as BookedRun;
     if (!booked.worker.runs.includes(booked)) return;
-    if (!booked.isPreempted) booked.askedAt = Number.NEGATIVE_INFINITY;
+    if (!booked.isPreempted) booked.queriedAt = Number.NEGATIVE_INFINITY;
     booked.isPreempted = true;
     this.#preempted ??= new Set();
     this.#preempted.add(booked);
   }
 
   expect(job: JobView, at: Millis, where?: string): void {
-    if (!(Math.abs(at) <= LIMITS.wireMsMax)) throw broken(`expect: ${at} is not a time`);
-    if (where !== undefined && typeof where !== 'string') throw broken(`expect: ${where} is not text`);
+    if (!(Math.abs(at) <= LIMITS.wireMsMax)) throw invalid(`expect: ${at} is not a time`);
+    if (where !== undefined && typeof where !== 'string') throw invalid(`expect: ${where} is not text`);
     (job as BookedJob).expected = { at, where: where?.slice(0, LIMITS.lineLengthMax) };
   }
 
   again(at: Millis): void {
-    if (!(at > this.#now)) throw broken(`again: ${at} is not after now, ${this.#now}`);
+    if (!(at > this.#now)) throw invalid(`again: ${at} is not after now, ${this.#now}`);
     this.againAt = Math.min(this.againAt, at);
   }
 
@@ -87,7 +87,7 @@ export class BookedDraft implements Draft {
     return id;
   }
 
-  #note(run: BookedRun | undefined): BookedRun | undefined {
+  #record(run: BookedRun | undefined): BookedRun | undefined {
     if (run === undefined) this.refused++;
     else this.started.push(run);
     return run;
@@ -99,8 +99,8 @@ function countOf(stage: StageView, starts: Parameters<Draft['gang']>[0]): number
 }
 
 /** Invalid input, which would block central forever or cannot be sent. */
-function broken(message: string): InputError {
+function invalid(message: string): InputError {
   return new InputError('bad-policy', message);
 }
 
-const NOBODY: readonly BookedRun[] = [];
+const NO_RUNS: readonly BookedRun[] = [];

@@ -110,7 +110,7 @@ export class BookedJob implements JobView {
     this.owner = owner;
     this.number = number;
     this.arrivedAt = facts.arrivedAt;
-    this.learn(facts);
+    this.update(facts);
   }
 
   get name(): string {
@@ -128,7 +128,7 @@ export class BookedJob implements JobView {
 
   get isOver(): boolean {
     if (this.runs.size > 0 || this.isDeclared) return false;
-    for (const stage of this.#byIndex.values()) if (stage.waiting + stage.held > 0) return false;
+    for (const stage of this.#byIndex.values()) if (stage.waiting + stage.overLimit > 0) return false;
     return true;
   }
 
@@ -170,12 +170,12 @@ export class BookedJob implements JobView {
   }
 
   /** Applies a report of the owner. @returns whether anything has changed */
-  learn(facts: JobFacts): boolean {
-    let isNew = applyFacts<JobFields>(this, facts, JOB_WATCHED_FIELDS);
+  update(facts: JobFacts): boolean {
+    let hasChanged = applyFacts<JobFields>(this, facts, JOB_WATCHED_FIELDS);
     applyFacts<JobFields>(this, facts, JOB_OTHER_FIELDS);
     this.isDeclared ||= facts.isDeclared ?? false;
     if (this.#isArrivalGuessed && facts.isArrivalGuessed !== true) {
-      isNew ||= this.arrivedAt !== facts.arrivedAt;
+      hasChanged ||= this.arrivedAt !== facts.arrivedAt;
       this.arrivedAt = facts.arrivedAt;
       this.#isArrivalGuessed = false;
     }
@@ -184,7 +184,7 @@ export class BookedJob implements JobView {
       this.attained = Math.max(this.attained, facts.attainedMs);
       this.#isAttainedKnown = true;
     }
-    return isNew;
+    return hasChanged;
   }
 }
 
@@ -199,10 +199,10 @@ export class BookedStage implements StageView {
   tasks = 0;
   ended = 0;
   waiting = 0;
-  /** Number of tasks that are ready but that a limit of their user hides from the policy. */
-  held = 0;
-  /** The limit that hides them. */
-  heldBy: string | undefined;
+  /** Number of ready tasks that exceed a limit of their user; the policy does not see them. */
+  overLimit = 0;
+  /** Describes the limit that they exceed. */
+  limitReason: string | undefined;
   running = 0;
   estimateMs: Millis = 0;
   estimateFollows = false;
@@ -228,7 +228,7 @@ export class BookedStage implements StageView {
     this.index = index;
     this.demand = needs.demand;
     this.needs = needs;
-    this.learn(facts);
+    this.update(facts);
   }
 
   /** Number of waiting named tasks. */
@@ -269,19 +269,19 @@ export class BookedStage implements StageView {
     this.#attempts?.delete(task);
   }
 
-  forgetNamed(): void {
+  clearNamed(): void {
     this.#attempts = undefined;
     this.#order = undefined;
   }
 
   /** Applies a report of the owner. @returns whether anything has changed */
-  learn(facts: StageFacts): boolean {
+  update(facts: StageFacts): boolean {
     const { distribution } = this;
-    const isNew = applyFacts<StageFields>(this, facts, STAGE_WATCHED_FIELDS);
+    const hasChanged = applyFacts<StageFields>(this, facts, STAGE_WATCHED_FIELDS);
     applyFacts<StageFields>(this, facts, STAGE_OTHER_FIELDS);
     // Compare by value, because each report creates a new list.
     if (!isSame(facts.distribution, distribution)) this.distribution = facts.distribution ?? distribution;
-    return isNew || distribution !== this.distribution;
+    return hasChanged || distribution !== this.distribution;
   }
 }
 
@@ -303,7 +303,7 @@ export class BookedWorker implements WorkerView {
   readonly capacity: Vector;
   readonly attributes: Attributes;
   readonly free: number[];
-  /** Index of GPUs in vectors; undefined without GPUs. */
+  /** Free parts of each GPU; undefined without GPUs. */
   #gpus: Gpus<BookedRun> | undefined;
   readonly #gpuAt: number;
   open = false;
@@ -391,7 +391,7 @@ export class BookedWorker implements WorkerView {
     if (reported?.setHeld(capacity, shares) && reported.room === free) this.#gpus = reported;
   }
 
-  /** Numbers later matches after one that the worker reported. The reported number is untrusted. */
+  /** Continues the numbers of matches after one that the worker reported, which is untrusted. */
   numberFrom(match: number): void {
     this.match = Math.max(this.match, Math.min(match, MATCH_MAX));
   }
@@ -422,7 +422,7 @@ export class BookedRun implements RunView {
   /**
    * When the run was created or its owner was last queried about the match; −Infinity requests a kill.
    */
-  askedAt: Millis;
+  queriedAt: Millis;
   isPreempted = false;
   /** A `found` event of this run is queued for the policy. */
   isFoundPending = false;
@@ -439,7 +439,7 @@ export class BookedRun implements RunView {
     this.worker = worker;
     this.startedAt = startedAt;
     this.named = named;
-    this.askedAt = startedAt;
+    this.queriedAt = startedAt;
   }
 }
 
@@ -464,15 +464,15 @@ type JobFields = Pick<BookedJob, (typeof JOB_WATCHED_FIELDS | typeof JOB_OTHER_F
 type StageFields = Pick<BookedStage, (typeof STAGE_WATCHED_FIELDS | typeof STAGE_OTHER_FIELDS)[number]>;
 
 /** Copies the properties that are set. @returns whether any has changed */
-function applyFacts<T>(known: T, said: Partial<T>, names: readonly (keyof T)[]): boolean {
-  let isNew = false;
+function applyFacts<T>(known: T, reported: Partial<T>, names: readonly (keyof T)[]): boolean {
+  let hasChanged = false;
   for (const name of names) {
-    const value = said[name];
+    const value = reported[name];
     if (value === undefined || value === known[name]) continue;
     known[name] = value;
-    isNew = true;
+    hasChanged = true;
   }
-  return isNew;
+  return hasChanged;
 }
 
 function isSame(one: readonly Segment[] | undefined, other: readonly Segment[] | undefined): boolean {

@@ -28,7 +28,7 @@ test('the users of a project divide its weight while they have jobs', () => {
 describe('limits of users', () => {
   test('apply to all jobs of the user together, and leave the rest to others', () => {
     const bench = benchOf(8, { ann: { running: 3 } });
-    bench.say(1, { tasks: 2, user: 'ann' });
+    bench.report(1, { tasks: 2, user: 'ann' });
     bench.need(2, { tasks: 9, user: 'ann' });
     bench.need(3, { tasks: 5, user: 'ben' });
     expect([running(bench, 'ann'), running(bench, 'ben')]).toEqual([3, 5]);
@@ -39,11 +39,11 @@ describe('limits of users', () => {
   test('apply to the users of a project together', () => {
     const of = { project: 'physics' };
     const bench = benchOf(8, { ann: of, ben: of, '@physics': { cpus: 4 } });
-    bench.say(1, { tasks: 9, user: 'ann', demand: { cpu: 1 } });
-    bench.say(2, { tasks: 9, user: 'ben', demand: { cpu: 1 } });
+    bench.report(1, { tasks: 9, user: 'ann', demand: { cpu: 1 } });
+    bench.report(2, { tasks: 9, user: 'ben', demand: { cpu: 1 } });
     bench.settle();
     expect(running(bench, 'ann') + running(bench, 'ben')).toBe(4);
-    bench.say(3, { tasks: 9, user: 'cleo', demand: { cpu: 1 } });
+    bench.report(3, { tasks: 9, user: 'cleo', demand: { cpu: 1 } });
     bench.settle();
     expect(running(bench, 'cleo')).toBe(4);
   });
@@ -52,13 +52,13 @@ describe('limits of users', () => {
     const bench = benchOf(4, { ann: { memory: 150, gpus: 1 } });
     bench.need(1, { tasks: 4, user: 'ann', demand: { memory: 50 } });
     expect(running(bench, 'ann')).toBe(3);
-    expect(bench.stage(1).heldBy).toBe(
+    expect(bench.stage(1).limitReason).toBe(
       'user ann has 150 B of memory of the 150 B that --users allows at a time, counting tasks that go first',
     );
     bench.books.grant(parseUsers('{}', 'users.json'));
     bench.settle();
     expect(running(bench, 'ann')).toBe(4);
-    expect(bench.stage(1)).toMatchObject({ held: 0, waiting: 0, heldBy: undefined });
+    expect(bench.stage(1)).toMatchObject({ overLimit: 0, waiting: 0, limitReason: undefined });
   });
 
   test('admit a task that fits once a worker has room for it, instead of the one before it', () => {

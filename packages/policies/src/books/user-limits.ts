@@ -55,7 +55,7 @@ export class RunningLimits {
     for (const job of jobs) this.arrived(job);
   }
 
-  /** The job is new, or its user has become known. */
+  /** Adds a new job, or moves a job whose user has become known. */
   arrived(job: BookedJob): void {
     if (this.isEmpty && this.#pools.size === 0) return;
     const pool = this.#poolFor(job.user);
@@ -65,7 +65,7 @@ export class RunningLimits {
     const jobs = this.#pools.get(pool);
     if (jobs === undefined) this.#pools.set(pool, new Set([job]));
     else jobs.add(job);
-    if (isHeld(job) || this.isLimited(job.user)) this.#changed.add(pool);
+    if (hasTasksOverLimit(job) || this.isLimited(job.user)) this.#changed.add(pool);
   }
 
   gone(job: BookedJob): void {
@@ -81,14 +81,14 @@ export class RunningLimits {
     if (this.isLimited(job.user)) this.#changed.add(pool);
   }
 
-  /** The number of waiting or running tasks of the job has changed. */
+  /** Call when the number of waiting or running tasks of the job has changed. */
   changed(job: BookedJob): void {
     if (this.#poolOf.size === 0) return;
     const pool = this.#poolOf.get(job);
     if (pool !== undefined && this.isLimited(job.user)) this.#changed.add(pool);
   }
 
-  /** Room at workers has changed, or workers joined or left, so other tasks of a pool may fit now. */
+  /** Call when room at workers has changed, or workers joined or left: other tasks of a pool may fit now. */
   workersChanged(): void {
     for (const pool of this.#short) this.#changed.add(pool);
   }
@@ -136,7 +136,7 @@ export class RunningLimits {
       const of = this.#accountsOf(job.user, accounts);
       for (const stage of job.allStages) {
         if (stage.running > 0) charge(of, this.#amountsOf(stage.demand), stage.running);
-        if (stage.waiting + stage.held > stage.named) waiting.push({ stage, accounts: of });
+        if (stage.waiting + stage.overLimit > stage.named) waiting.push({ stage, accounts: of });
       }
     }
     for (const { used, running } of accounts.values())
@@ -146,11 +146,11 @@ export class RunningLimits {
     const order = short ? fittingFirst(waiting, feasible, ranks) : waiting;
     for (const { stage, accounts: of } of order) {
       const amounts = this.#amountsOf(stage.demand);
-      const wanted = stage.waiting + stage.held;
+      const wanted = stage.waiting + stage.overLimit;
       const room = roomIn(of, amounts);
       const tasks = stage.gang && room < wanted ? 0 : Math.min(wanted, room);
       charge(of, amounts, tasks);
-      stage.heldBy = tasks === wanted ? undefined : bindingOf(of, amounts, stage.gang ? wanted : 1);
+      stage.limitReason = tasks === wanted ? undefined : bindingOf(of, amounts, stage.gang ? wanted : 1);
       show(stage, tasks);
     }
     return short;
@@ -192,8 +192,8 @@ function isLimited(limits: UserLimits | undefined): limits is UserLimits {
   return limits !== undefined && LIMITED.some((name) => limits[name] !== undefined);
 }
 
-function isHeld({ allStages }: BookedJob): boolean {
-  for (const { held } of allStages) if (held > 0) return true;
+function hasTasksOverLimit({ allStages }: BookedJob): boolean {
+  for (const { overLimit } of allStages) if (overLimit > 0) return true;
   return false;
 }
 
@@ -233,7 +233,7 @@ function isShort(
     for (const account of accounts) {
       const sums = all.get(account) ?? [...account.used];
       all.set(account, sums);
-      for (const [at, amount] of amounts.entries()) sums[at]! += amount * (stage.waiting + stage.held);
+      for (const [at, amount] of amounts.entries()) sums[at]! += amount * (stage.waiting + stage.overLimit);
     }
   }
   for (const [{ limits }, sums] of all)

@@ -1,16 +1,16 @@
 import type { Millis } from '@goshawk/core';
 import { dominantShare } from '../amounts.js';
-import type { Beliefs } from '../beliefs.js';
 import type { ClusterView, Draft, PolicyContext, StageView, WorkerView } from '../contract.js';
 import { hasRoom, togetherOf } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
 import {
-  brokenAt,
+  expiresAt,
   RESERVATIONS_MAX,
   type Reservation,
   type Reservations,
   sampleOf,
 } from '../reservations.js';
+import type { RunTimeEstimates } from '../run-time-estimates.js';
 import type { Gangs } from './gangs.js';
 import type { Limits } from './limits.js';
 import type { Queue } from './queue.js';
@@ -24,7 +24,7 @@ export class Backfill {
   readonly #waiting: Waiting;
   readonly #queue: Queue;
   readonly #limits: Limits;
-  readonly #beliefs: Beliefs;
+  readonly #estimates: RunTimeEstimates;
   readonly #free: FreeWorkers;
   readonly #reservations: Reservations;
   readonly #gangs: Gangs;
@@ -34,7 +34,7 @@ export class Backfill {
     waiting: Waiting,
     queue: Queue,
     limits: Limits,
-    beliefs: Beliefs,
+    estimates: RunTimeEstimates,
     free: FreeWorkers,
     reservations: Reservations,
     gangs: Gangs,
@@ -43,7 +43,7 @@ export class Backfill {
     this.#waiting = waiting;
     this.#queue = queue;
     this.#limits = limits;
-    this.#beliefs = beliefs;
+    this.#estimates = estimates;
     this.#free = free;
     this.#reservations = reservations;
     this.#gangs = gangs;
@@ -65,7 +65,7 @@ export class Backfill {
       if (!isNearLatest && !this.#isWorth(reservation, now)) continue;
       this.#reservations.add(reservation);
       draft.expect(stage.job, Math.max(now + 1, reservation.expectedAt), nameOf(reservation));
-      draft.again(Math.max(now + 1, brokenAt(reservation)));
+      draft.again(Math.max(now + 1, expiresAt(reservation)));
     }
   }
 
@@ -91,7 +91,7 @@ export class Backfill {
 
   /** Whether the stage has waited longer than it will run. */
   #hasWaited(stage: StageView, now: Millis): boolean {
-    return now - stage.waitsSince >= this.#beliefs.taskMs(stage, now);
+    return now - stage.waitsSince >= this.#estimates.taskMs(stage, now);
   }
 
   /** Whether the stage has waited longer than the idle room would delay all waiting jobs together. */

@@ -27,7 +27,7 @@ export class Blocked {
     this.#roomier.delete(worker);
   }
 
-  planned(): void {
+  planEnds(): void {
     this.#roomier.clear();
   }
 
@@ -46,10 +46,11 @@ export class Blocked {
       for (const [index, amount] of free.entries()) room[index] = Math.max(room[index] ?? 0, amount);
     const fits = ({ of }: WaitingNeeds): boolean => workers.some((worker) => hasRoom(of, worker));
     // The limit of a kind may rise without any change of room.
-    const heldBack = KINDS.filter((kind) => !mayRun.includes(kind));
-    const held = this.#waiting.firstBlocked(heldBack, Number.POSITIVE_INFINITY, room, fits);
+    const overLimit = KINDS.filter((kind) => !mayRun.includes(kind));
+    const limited = this.#waiting.firstBlocked(overLimit, Number.POSITIVE_INFINITY, room, fits);
     const first = this.#waiting.firstBlocked(mayRun, CANDIDATES_MAX, room, fits);
-    for (const { line, needs } of [...held.contenders, ...first.contenders]) this.#waiting.open(line, needs);
+    for (const { line, needs } of [...limited.contenders, ...first.contenders])
+      this.#waiting.open(line, needs);
     return first.contenders.length === CANDIDATES_MAX ? { before: first.next } : undefined;
   }
 }

@@ -22,8 +22,8 @@ export class Deadlines {
     this.#starting = starting;
   }
 
-  /** Starts jobs for which other tasks were preempted, as soon as those have ended. */
-  startHeld(draft: Draft, now: Millis): void {
+  /** Starts jobs with a forced reservation once the preempted tasks have ended. */
+  startForced(draft: Draft, now: Millis): void {
     for (const reservation of this.#reservations.all) {
       const { stage, rooms, isForced } = reservation;
       if (!isForced) continue;

@@ -10,15 +10,14 @@ export interface Facts {
   readonly cluster: ClusterView;
   readonly reservations: Reservations;
   /** The kind of the stage, and the running tasks that count towards its limit. */
-  readonly held: { readonly kind: Kind; readonly running: number; readonly limit: number };
+  readonly count: { readonly kind: Kind; readonly running: number; readonly limit: number };
   /** Whether the limit on long tasks blocks the stage. */
-  readonly isHeldBack: boolean;
+  readonly isOverLimit: boolean;
   readonly now: Millis;
 }
 
 /**
- * The limit that binds: without it, a task of the stage would start. If several bind, the sentence lists them.
- * undefined: none binds, and other jobs are merely ahead in the order.
+ * Explains which constraint keeps a task of the stage from starting; if several do, the sentence lists them. Returns undefined if only other jobs ahead in the order do.
  */
 export function explainWait(stage: StageView, facts: Facts): PolicyExplanation | undefined {
   const workers = [...facts.cluster.workers].filter(({ open }) => open);
@@ -37,7 +36,7 @@ export function explainWait(stage: StageView, facts: Facts): PolicyExplanation |
     };
   const room = noRoom(stage, willing, facts);
   if (room === BUSY) return undefined;
-  const limit = facts.isHeldBack ? limitOf(facts) : undefined;
+  const limit = facts.isOverLimit ? limitOf(facts) : undefined;
   if (room !== undefined && limit !== undefined)
     return { reason: 'resources', sentence: `${room}, and ${limit}` };
   if (limit !== undefined) return { reason: 'reserve', sentence: limit };
@@ -49,7 +48,7 @@ export function explainWait(stage: StageView, facts: Facts): PolicyExplanation |
 /** No CPU is free anywhere; the position in the order says more. */
 const BUSY = '';
 
-function limitOf({ held: { kind, running, limit } }: Facts): string {
+function limitOf({ count: { kind, running, limit } }: Facts): string {
   const tasks = kind === 'long' ? 'long tasks' : 'tasks that are or may be long';
   return `${Math.round(running)} of at most ${limit} ${tasks} are running`;
 }

@@ -196,7 +196,7 @@ describe('users', () => {
 
   test('have equal shares, however many jobs each submits', () => {
     const bench = shared();
-    for (let job = 1; job <= 50; job++) bench.say(job, { tasks: 4, estimateMs: 1_000 });
+    for (let job = 1; job <= 50; job++) bench.report(job, { tasks: 4, estimateMs: 1_000 });
     bench.settle();
     bench.need(1_000, { tasks: 40, estimateMs: 10_000 });
     const byUser = (): number[] => {
@@ -214,8 +214,8 @@ describe('users', () => {
     const bench = new PolicyBench('goshawk', 1, { slots: 400, capacity: { cpu: 200 } });
     bench.need(1, { user: 'zoe', demand: { cpu: 200 } });
     for (let job = 0; job < 150; job++) {
-      bench.say(1_000 + job, { user: 'ann', demand: { cpu: 1 + job / 1_000 } });
-      bench.say(2_000 + job, { user: 'ben', demand: { cpu: 1.2 + job / 1_000 } });
+      bench.report(1_000 + job, { user: 'ann', demand: { cpu: 1 + job / 1_000 } });
+      bench.report(2_000 + job, { user: 'ben', demand: { cpu: 1.2 + job / 1_000 } });
     }
     bench.settle();
     expect(bench.busy).toBe(1);
@@ -232,7 +232,7 @@ describe('users', () => {
     const say = bench.books.declare.bind(bench.books);
     bench.books.declare = (owner, number, facts) =>
       say(owner, number, { ...facts, user: `u${number}`, userWeight: 2 ** (number - 1) });
-    for (const job of [1, 2, 3]) bench.say(job, { tasks: 100 });
+    for (const job of [1, 2, 3]) bench.report(job, { tasks: 100 });
     bench.settle();
     // 12 slots at 1 : 2 : 4.
     expect([1, 2, 3].map((job) => bench.count(job))).toEqual([2, 3, 7]);
@@ -253,18 +253,18 @@ describe('users', () => {
     const stage = bench.books.stage(job, 0, { demand: ONE_CPU });
     for (const at of [0, 1]) bench.books.find(stage, bench.worker(at), 0);
     bench.settle();
-    bench.say(1, { tasks: 0, user: 'ann' });
+    bench.report(1, { tasks: 0, user: 'ann' });
     bench.settle();
-    bench.say(2, { tasks: 4, user: 'ann' });
-    bench.say(3, { tasks: 4, user: 'ben' });
+    bench.report(2, { tasks: 4, user: 'ann' });
+    bench.report(3, { tasks: 4, user: 'ben' });
     bench.settle();
     expect([bench.count(1), bench.count(2), bench.count(3)]).toEqual([2, 0, 2]);
   });
 
   test('have no shares if the policy does not share by user', () => {
     const bench = cluster(4, 0, { options: { shareBy: 'none' } });
-    bench.say(1, { tasks: 8, user: 'ann', estimateMs: 10 });
-    bench.say(2, { tasks: 8, user: 'ben', estimateMs: 1_000 });
+    bench.report(1, { tasks: 8, user: 'ann', estimateMs: 10 });
+    bench.report(2, { tasks: 8, user: 'ben', estimateMs: 1_000 });
     bench.settle();
     expect([bench.count(1), bench.count(2)]).toEqual([4, 0]);
     expect(bench.policy.shares!(bench.books)).toBeUndefined();
@@ -281,8 +281,8 @@ describe('gangs', () => {
 
   test('start together or not at all, and two gangs never hold half the cluster each', () => {
     const bench = gangs(4);
-    bench.say(1, { tasks: 3, estimateMs: 10_000 });
-    bench.say(2, { tasks: 3, estimateMs: 20_000 });
+    bench.report(1, { tasks: 3, estimateMs: 10_000 });
+    bench.report(2, { tasks: 3, estimateMs: 20_000 });
     bench.settle();
     expect([bench.count(1), bench.count(2)]).toEqual([3, 0]);
     for (let end = 0; end < 2; end++) bench.end(1);
@@ -551,7 +551,7 @@ describe('sampled jobs', () => {
   test('count together with their pilots', () => {
     const bench = cluster(20, 0.2);
     for (const job of [1, 2, 3]) {
-      bench.say(job, { part: 'pilots', stage: 1, jobTasks: 9 });
+      bench.report(job, { part: 'pilots', stage: 1, jobTasks: 9 });
       bench.need(job, { ...early, tasks: 8, jobTasks: 9 });
     }
     // Only the last pilot uses a slot of the reserve: all others were in use when it arrived.
@@ -563,7 +563,7 @@ describe('sampled jobs', () => {
   test('leave the last slot to jobs that may be short, including their pilots', () => {
     const bench = cluster(12, 'auto');
     for (const job of [1, 2, 3]) {
-      bench.say(job, { part: 'pilots', stage: 1, tasks: 3, jobTasks: 8 });
+      bench.report(job, { part: 'pilots', stage: 1, tasks: 3, jobTasks: 8 });
       bench.need(job, { ...early, tasks: 5, jobTasks: 8 });
     }
     expect(bench.busy).toBe(11);
@@ -602,9 +602,9 @@ describe('jobs that fit nowhere', () => {
     bench.join(0, 1, { gpu: 1 });
     bench.join(1, 1);
     bench.need(9, { demand: { gpu: 1 } });
-    bench.say(1, { long: true, demand: { gpu: 1 }, estimateMs: 1_000 });
-    bench.say(2, { demand: { fpga: 1 }, estimateMs: 1 });
-    bench.say(3, { long: true, estimateMs: 9_000 });
+    bench.report(1, { long: true, demand: { gpu: 1 }, estimateMs: 1_000 });
+    bench.report(2, { demand: { fpga: 1 }, estimateMs: 1 });
+    bench.report(3, { long: true, estimateMs: 9_000 });
     bench.settle();
     expect(bench.takePlaces()).toEqual([
       [9, 0],
@@ -670,9 +670,9 @@ describe('jobs that fit nowhere', () => {
     bench.need(9, { demand: { cpu: 2 }, estimateMs: 60_000 });
     bench.need(1, { demand: { cpu: 3 }, estimateMs: 100 });
     bench.now = 10 * SECOND;
-    bench.say(2, { demand: { cpu: 2 }, estimateMs: 90_000 });
-    bench.say(3, { demand: { cpu: 1 }, estimateMs: 90_000 });
-    bench.say(4, { demand: { cpu: 1 }, estimateMs: 40_000 });
+    bench.report(2, { demand: { cpu: 2 }, estimateMs: 90_000 });
+    bench.report(3, { demand: { cpu: 1 }, estimateMs: 90_000 });
+    bench.report(4, { demand: { cpu: 1 }, estimateMs: 40_000 });
     bench.settle();
     expect([1, 2, 3, 4].map((job) => bench.count(job))).toEqual([0, 0, 1, 1]);
     bench.now = 60 * SECOND;
@@ -704,8 +704,8 @@ describe('jobs that fit nowhere', () => {
       },
     });
     bench.join(0, 4);
-    for (let job = 1; job <= 1_000; job++) bench.say(job, { demand: { gpu: 1 } });
-    bench.say(2_000, { tasks: 2, estimateMs: 1e6 });
+    for (let job = 1; job <= 1_000; job++) bench.report(job, { demand: { gpu: 1 } });
+    bench.report(2_000, { tasks: 2, estimateMs: 1e6 });
     bench.settle();
     expect(bench.count(2_000)).toBe(2);
     expect(draws).toBeLessThan(100);
@@ -729,8 +729,8 @@ test('small tasks leave room for large ones: they go to the tightest fit', () =>
 
 test('a plan terminates even if every start is refused', () => {
   const bench = cluster(2);
-  bench.say(1, { tasks: 3 });
-  bench.say(2, { long: true, tasks: 3 });
+  bench.report(1, { tasks: 3 });
+  bench.report(2, { long: true, tasks: 3 });
   bench.policy.update(bench.books.takeChanges(), 0);
   const draft = new BookedDraft(bench.books, 1, 0);
   let asked = 0;

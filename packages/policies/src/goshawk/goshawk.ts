@@ -1,5 +1,4 @@
 import { invariant, type Millis, slotsIn, type Vector } from '@goshawk/core';
-import { Beliefs } from '../beliefs.js';
 import type {
   CentralPolicy,
   ClusterChange,
@@ -19,6 +18,7 @@ import type {
 } from '../contract.js';
 import { FreeWorkers } from '../free-workers.js';
 import { Reservations } from '../reservations.js';
+import { RunTimeEstimates } from '../run-time-estimates.js';
 import { Backfill } from './backfill.js';
 import { Blocked } from './blocked.js';
 import { Deadlines } from './deadlines.js';
@@ -33,7 +33,7 @@ import { sharesByUser, UserShares } from './user-shares.js';
 import { Waiting } from './waiting.js';
 
 /** Due times and shares are recomputed when the cluster has grown or shrunk by more than this fraction. */
-const RESIZED = 0.05;
+const RESIZE_THRESHOLD = 0.05;
 
 /**
  * Goshawk's policy: one order, one rule of placement, a reserve for short tasks, and reservations for stages that fit
@@ -42,9 +42,9 @@ const RESIZED = 0.05;
 export class Goshawk implements CentralPolicy {
   readonly explainsAll = true;
   readonly #sharesByUser: boolean;
-  readonly #beliefs = new Beliefs();
+  readonly #estimates = new RunTimeEstimates();
   readonly #free = new FreeWorkers(({ free }) => slotsIn(free));
-  readonly #reservations = new Reservations(this.#beliefs);
+  readonly #reservations = new Reservations(this.#estimates);
   readonly #waiting: Waiting;
   readonly #limits: Limits;
   readonly #queue: Queue;
@@ -59,12 +59,12 @@ export class Goshawk implements CentralPolicy {
 
   constructor(context: PolicyContext, shareBy: ShareBy) {
     this.#sharesByUser = shareBy === 'user';
-    const beliefs = this.#beliefs;
+    const estimates = this.#estimates;
     const free = this.#free;
     const reservations = this.#reservations;
     const waiting = new Waiting(this.#sharesByUser);
     const limits = new Limits(context, waiting, free);
-    const queue = new Queue(waiting, limits, beliefs, reservations, context);
+    const queue = new Queue(waiting, limits, estimates, reservations, context);
     const placement = new Placement(free, reservations, context);
     const gangs = new Gangs(free, reservations);
     const starting = new Starting(free, reservations, queue, gangs, (run) => this.#entered(run));
@@ -75,7 +75,7 @@ export class Goshawk implements CentralPolicy {
     this.#blocked = new Blocked(waiting, limits);
     this.#starting = starting;
     this.#deadlines = new Deadlines(queue, reservations, placement, starting);
-    this.#backfill = new Backfill(waiting, queue, limits, beliefs, free, reservations, gangs, context);
+    this.#backfill = new Backfill(waiting, queue, limits, estimates, free, reservations, gangs, context);
     this.#serving = new Serving(waiting, queue, limits, free, reservations, placement, starting);
   }
 
@@ -126,14 +126,14 @@ export class Goshawk implements CentralPolicy {
     this.#limits.planBegins(now);
     if (this.#waiting.size > 0) this.#serve(cluster, draft, now);
     else this.#reservations.renew();
-    this.#blocked.planned();
+    this.#blocked.planEnds();
     const again = this.#limits.planEnds(now);
     if (again !== undefined) draft.again(again);
   }
 
   #serve(cluster: ClusterView, draft: Draft, now: Millis): void {
     this.#queue.reorder(now);
-    this.#deadlines.startHeld(draft, now);
+    this.#deadlines.startForced(draft, now);
     this.#deadlines.serve(cluster, draft, now);
     let more = this.#blocked.retry(now);
     // Reserve before starting anything, or newly freed room would be taken bit by bit.
@@ -173,8 +173,8 @@ export class Goshawk implements CentralPolicy {
     return explainWait(stage, {
       cluster,
       reservations: this.#reservations,
-      held: { kind, ...this.#limits.countOf(kind, now) },
-      isHeldBack: !this.#limits.mayRun(kind, now),
+      count: { kind, ...this.#limits.countOf(kind, now) },
+      isOverLimit: !this.#limits.mayRun(kind, now),
       now,
     });
   }
@@ -209,13 +209,13 @@ export class Goshawk implements CentralPolicy {
   }
 
   #entered(run: RunView): void {
-    this.#beliefs.started(run);
+    this.#estimates.started(run);
     this.#shares.charge(run);
     this.#limits.count(run);
   }
 
   #ended(run: RunView, how: RunEnd, now: Millis): void {
-    this.#beliefs.ended(run, how, now);
+    this.#estimates.ended(run, how, now);
     this.#shares.uncharge(run);
     this.#limits.uncount(run);
     const { job } = run.stage;
@@ -233,7 +233,7 @@ export class Goshawk implements CentralPolicy {
 
 function isResized(before: Vector, now: Vector): boolean {
   if (before.length !== now.length) return true;
-  return now.some((amount, index) => Math.abs(amount - before[index]!) > RESIZED * before[index]!);
+  return now.some((amount, index) => Math.abs(amount - before[index]!) > RESIZE_THRESHOLD * before[index]!);
 }
 
 type ShareBy = 'user' | 'none';

@@ -17,7 +17,7 @@ export function classOf({ job }: StageView): JobClass {
   return job.long ? 'long' : 'short';
 }
 
-/** Returns the stage with the class of this one while it is undecided: pilots count like the rest of their job. */
+/** Returns the `early` stage of a job whose class is unknown, given that stage or its pilots; otherwise undefined. */
 export function earlyStageOf(stage: StageView): StageView | undefined {
   if (stage.part === 'early') return stage;
   return stage.part === 'pilots' ? stage.job.stages.find(({ part }) => part === 'early') : undefined;

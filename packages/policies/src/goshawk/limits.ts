@@ -6,10 +6,9 @@ import { LongLimit } from './reserve.js';
 import type { Waiting } from './waiting.js';
 
 /**
- * A sampled job with at most this fraction of the reserve as tasks is small: it can do little harm while its pilots
- * run.
+ * A sampled job is small if its tasks number at most this fraction of the reserve: they delay short tasks little.
  */
-const SMALL = 1 / 3;
+const SMALL_FRACTION = 1 / 3;
 /** Minimum interval (ms) between plans that only the passage of time triggers. */
 const AGAIN_MIN_MS = 10;
 
@@ -76,7 +75,7 @@ export class Limits {
   kindOf(stage: StageView, now: Millis): Kind {
     if (stage.part === 'pilots') return 'pilots';
     if (stage.part !== 'early') return classOf(stage);
-    return stage.waiting <= SMALL * (this.#units - this.longLimit(now)) ? 'small' : 'large';
+    return stage.waiting <= SMALL_FRACTION * (this.#units - this.longLimit(now)) ? 'small' : 'large';
   }
 
   // ---- demand of short work
@@ -85,16 +84,16 @@ export class Limits {
     this.#long.shortArrived(workMs, now);
   }
 
-  /** A plan begins: the cutoff, and so the averaging window, may have changed. */
+  /** Updates the averaging window, which depends on the cutoff. Called at the start of each plan. */
   planBegins(now: Millis): void {
-    this.#long.averageOver(reserveWindowMs(this.#context), now);
+    this.#long.setWindow(reserveWindowMs(this.#context), now);
   }
 
   /** @returns when to plan again because a limit may rise with time alone; undefined: never */
   planEnds(now: Millis): Millis | undefined {
     const { long, small, large } = this.#running;
-    this.#long.shortHave(Math.max(0, this.#units - this.#free.units - long - small - large), now);
-    const mayRise = this.#free.size > 0 && this.#long.risesWithTime(this.#units, now);
+    this.#long.setShortSlots(Math.max(0, this.#units - this.#free.units - long - small - large), now);
+    const mayRise = this.#free.size > 0 && this.#long.mayRiseWithTime(this.#units, now);
     if (!mayRise || !this.#areBinding(now)) return undefined;
     // The limit changes slowly, on the scale of cutoffs.
     return now + Math.max(AGAIN_MIN_MS, Math.min(1_000, this.#context.cutoffMs / 100));

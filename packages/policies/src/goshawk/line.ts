@@ -215,19 +215,19 @@ export class Line {
   }
 
   /** Removes the first stage from the line until all skipped stages are restored. */
-  passOverFirst(): void {
+  skipFirst(): void {
     const queue = this.#queues[this.#open.heap.top()]!;
-    queue.order.passOverFirst();
+    queue.order.skipFirst();
     this.#touched.add(queue);
     this.#refresh(queue);
   }
 
   /** Restores all skipped stages. @returns their needs */
-  takeBack(): readonly WaitingNeeds[] {
+  restoreSkipped(): readonly WaitingNeeds[] {
     const touched = [...this.#touched];
     this.#touched.clear();
     for (const queue of touched) {
-      queue.order.takeBack();
+      queue.order.restoreSkipped();
       this.#refresh(queue);
     }
     return touched.map(({ needs }) => needs);

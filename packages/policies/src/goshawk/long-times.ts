@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
 
-/** Number of recent long jobs with known run times that are remembered. */
+/** Number of recent long jobs whose run times are kept. */
 const KEPT_JOBS = 100;
 /** A long job of unknown length is estimated at the mean plus this many standard deviations. */
 const DEVIATIONS = 6;

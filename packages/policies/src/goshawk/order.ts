@@ -1,7 +1,7 @@
 import { type Millis, SLACK, type Vector } from '@goshawk/core';
 import { dominantShare } from '../amounts.js';
-import { type Beliefs, quantileMs } from '../beliefs.js';
 import type { JobView, StageView } from '../contract.js';
+import { quantileMs, type RunTimeEstimates } from '../run-time-estimates.js';
 
 /** Time from arrival to due time, as a multiple of the time that the whole cluster would need for the job. */
 const STRETCH = 100;
@@ -30,14 +30,14 @@ function tasksLeft({ tasks, ended, running, waiting }: StageView): number {
   return Math.max(waiting, tasks - ended - running);
 }
 
-export function workLeft(job: JobView, beliefs: Beliefs, capacity: Vector, now: Millis): JobWork {
+export function workLeft(job: JobView, estimates: RunTimeEstimates, capacity: Vector, now: Millis): JobWork {
   const { stages } = job;
   const pathsMs = new Float64Array(stages.length);
   let workMs = 0;
   for (let place = stages.length - 1; place >= 0; place--) {
     const stage = stages[place]!;
     const left = tasksLeft(stage);
-    const taskMs = beliefs.taskMs(stage, now);
+    const taskMs = estimates.taskMs(stage, now);
     if (left > 0) workMs += left * taskMs * dominantShare(stage.demand, capacity);
     if (left + stage.running > 0) pathsMs[place]! += taskMs;
     for (const before of stage.after) {
@@ -63,14 +63,14 @@ export function keyOf(due: Millis, pathMs: Millis): number {
   return due - PATH_WEIGHT * pathMs;
 }
 
-/** When a job with a deadline must start, and from when on it can no longer meet the deadline. */
-export interface Latest {
+/** The latest start of a job with a deadline, and the time after which it cannot meet the deadline. */
+export interface LatestStart {
   readonly startAt: Millis;
   readonly hopelessAt: Millis;
 }
 
-/** undefined: the job has no deadline. */
-export function latestOf(job: JobView, { pathsMs }: JobWork): Latest | undefined {
+/** Returns undefined if the job has no deadline. */
+export function latestOf(job: JobView, { pathsMs }: JobWork): LatestStart | undefined {
   if (job.deadlineAt === Number.POSITIVE_INFINITY) return undefined;
   const pathMs = Math.max(0, ...pathsMs);
   const [first] = job.stages;

@@ -1,8 +1,8 @@
 import type { Millis, Vector } from '@goshawk/core';
 import { dominantShare } from '../amounts.js';
-import type { Beliefs } from '../beliefs.js';
 import type { JobView, PolicyContext, StageView, WorkerView } from '../contract.js';
 import type { Reservations } from '../reservations.js';
+import type { RunTimeEstimates } from '../run-time-estimates.js';
 import { classOf, isDecided, type Kind } from './kinds.js';
 import { type Limits, unitsOf } from './limits.js';
 import { LongTimes } from './long-times.js';
@@ -10,7 +10,7 @@ import {
   dueAt,
   type JobWork,
   keyOf,
-  type Latest,
+  type LatestStart,
   latestOf,
   placeOf,
   UNPREFERRED_SLOWDOWN,
@@ -24,7 +24,7 @@ export interface JobState {
   readonly waiting: Set<StageView>;
   work: JobWork;
   /** undefined: it has no deadline. */
-  latest: Latest | undefined;
+  latest: LatestStart | undefined;
   /** Whether it has almost no chance to meet its deadline. */
   isHopeless: boolean;
 }
@@ -35,7 +35,7 @@ const NO_WORK: JobWork = { workMs: 0, pathsMs: new Float64Array() };
 export class Queue {
   readonly #waiting: Waiting;
   readonly #limits: Limits;
-  readonly #beliefs: Beliefs;
+  readonly #estimates: RunTimeEstimates;
   readonly #reservations: Reservations;
   readonly #context: PolicyContext;
   readonly #longTimes = new LongTimes();
@@ -49,13 +49,13 @@ export class Queue {
   constructor(
     waiting: Waiting,
     limits: Limits,
-    beliefs: Beliefs,
+    estimates: RunTimeEstimates,
     reservations: Reservations,
     context: PolicyContext,
   ) {
     this.#waiting = waiting;
     this.#limits = limits;
-    this.#beliefs = beliefs;
+    this.#estimates = estimates;
     this.#reservations = reservations;
     this.#context = context;
   }
@@ -80,7 +80,7 @@ export class Queue {
   /** The number of waiting tasks has changed. */
   update(stage: StageView, now: Millis): void {
     this.#limits.decided(stage);
-    if (stage.waiting === 0) return this.#forget(stage);
+    if (stage.waiting === 0) return this.#remove(stage);
     const { job } = stage;
     const before = this.#waiting.kindOf(stage);
     const isKnown = stage.part === 'judged' || stage.part === 'thin';
@@ -106,7 +106,7 @@ export class Queue {
 
   /** Updates the order after a start: immediately for a job of one stage, at the next plan for others. */
   started(stage: StageView, now: Millis): void {
-    if (stage.waiting === 0) return this.#forget(stage);
+    if (stage.waiting === 0) return this.#remove(stage);
     const { job } = stage;
     if (job.stages.length > 1) this.#stale.add(job);
     else this.placeJob(job, this.#jobs.get(job)!, now);
@@ -114,7 +114,7 @@ export class Queue {
 
   gone(job: JobView): void {
     for (const stage of job.stages) {
-      this.#forget(stage);
+      this.#remove(stage);
       this.#limits.gone(stage);
     }
     this.#stale.delete(job);
@@ -133,7 +133,7 @@ export class Queue {
     }
   }
 
-  #forget(stage: StageView): void {
+  #remove(stage: StageView): void {
     this.#waiting.delete(stage);
     const state = this.#jobs.get(stage.job);
     if (state === undefined) return;
@@ -158,7 +158,7 @@ export class Queue {
   }
 
   placeJob(job: JobView, state: JobState, now: Millis): void {
-    state.work = workLeft(job, this.#beliefs, this.#capacity, now);
+    state.work = workLeft(job, this.#estimates, this.#capacity, now);
     state.latest = latestOf(job, state.work);
     if (state.latest === undefined) this.#due.delete(job);
     else this.#due.set(job, state);
@@ -183,7 +183,7 @@ export class Queue {
   /** Remaining work of its job, or of the stage if the job's is unknown. */
   #workOf(stage: StageView, { workMs }: JobWork, now: Millis): Millis {
     if (stage.estimateFollows) {
-      const taskMs = this.#longTimes.pessimistic(this.#beliefs.taskMs(stage, now));
+      const taskMs = this.#longTimes.pessimistic(this.#estimates.taskMs(stage, now));
       return taskMs * stage.waiting * dominantShare(stage.demand, this.#capacity);
     }
     return workMs;
@@ -207,6 +207,6 @@ export class Queue {
   isNearLatest(stage: StageView, now: Millis): boolean {
     const state = this.#jobs.get(stage.job);
     if (state?.latest === undefined || state.isHopeless) return false;
-    return state.latest.startAt - now <= this.#beliefs.taskMs(stage, now);
+    return state.latest.startAt - now <= this.#estimates.taskMs(stage, now);
   }
 }

@@ -41,19 +41,19 @@ test('counts slots of tasks not known to be long if those exceed the short work 
   const limit = new LongLimit('auto', WINDOW_MS);
   limit.shortArrived(20 * WINDOW_MS, 0);
   expect(1_000 - limit.of(1_000, 0)).toBe(20 + 50);
-  limit.shortHave(100, 0);
-  limit.shortHave(100, 1_000 * WINDOW_MS);
+  limit.setShortSlots(100, 0);
+  limit.setShortSlots(100, 1_000 * WINDOW_MS);
   expect(1_000 - limit.of(1_000, 1_000 * WINDOW_MS)).toBe(100 + 50);
   // The tasks have ended, and their demand has decayed.
-  limit.shortHave(0, 1_000 * WINDOW_MS);
-  limit.shortHave(0, 2_000 * WINDOW_MS);
+  limit.setShortSlots(0, 1_000 * WINDOW_MS);
+  limit.setShortSlots(0, 2_000 * WINDOW_MS);
   expect(1_000 - limit.of(1_000, 2_000 * WINDOW_MS)).toBe(50);
 });
 
 test('does not depend on how often slots are reported', () => {
   const limits = [1, 1_000].map((times) => {
     const limit = new LongLimit('auto', WINDOW_MS);
-    for (let i = 0; i <= times; i++) limit.shortHave(500, (i * 10 * WINDOW_MS) / times);
+    for (let i = 0; i <= times; i++) limit.setShortSlots(500, (i * 10 * WINDOW_MS) / times);
     return limit.of(5_000, 10 * WINDOW_MS);
   });
   expect(limits[0]).toBe(limits[1]);

@@ -29,26 +29,26 @@ export class LongLimit {
   }
 
   /** Changes the averaging window of the demand for short work. */
-  averageOver(windowMs: Millis, now: Millis): void {
+  setWindow(windowMs: Millis, now: Millis): void {
     if (windowMs === this.#windowMs) return;
-    this.shortHave(this.#occupiedSlots, now);
+    this.setShortSlots(this.#occupiedSlots, now);
     this.#windowMs = windowMs;
     this.#work.rescale(windowMs, now);
     this.#occupied.rescale(OCCUPIED_WINDOWS * windowMs, now);
   }
 
-  /** Short work has arrived: estimate × tasks. */
+  /** Adds short work that has arrived: estimate × tasks. */
   shortArrived(workMs: Millis, now: Millis): void {
     this.#work.add(workMs, now);
   }
 
   /** Sets the number of slots for tasks not known to be long. */
-  shortHave(slots: number, now: Millis): void {
+  setShortSlots(slots: number, now: Millis): void {
     const windowMs = OCCUPIED_WINDOWS * this.#windowMs;
     if (windowMs > 0) {
       // The time for which the number was constant, weighted by the decay of the sum.
-      const heldMs = windowMs * (1 - Math.exp((this.#occupiedSince - now) / windowMs));
-      this.#occupied.add(this.#occupiedSlots * heldMs, now);
+      const weightedMs = windowMs * (1 - Math.exp((this.#occupiedSince - now) / windowMs));
+      this.#occupied.add(this.#occupiedSlots * weightedMs, now);
     }
     this.#occupiedSlots = slots;
     this.#occupiedSince = now;
@@ -56,22 +56,22 @@ export class LongLimit {
 
   /** Maximum number of long tasks in this many slots. */
   of(slots: number, now: Millis): number {
-    return this.#leaving(this.#windowMs > 0 ? this.#needed(now) : 0, slots);
+    return this.#limitFor(this.#windowMs > 0 ? this.#needed(now) : 0, slots);
   }
 
   /** Whether the limit may rise with time alone, because the demand of short work decays. */
-  risesWithTime(slots: number, now: Millis): boolean {
-    return this.of(slots, now) < this.#leaving(0, slots);
+  mayRiseWithTime(slots: number, now: Millis): boolean {
+    return this.of(slots, now) < this.#limitFor(0, slots);
   }
 
   /** @param needed recent average demand of short work, in slots */
-  #leaving(needed: number, slots: number): number {
+  #limitFor(needed: number, slots: number): number {
     if (this.#reserve !== 'auto') return Math.round(slots * (1 - this.#reserve));
-    const forBursts = Math.max(BURSTS * slots, ROOTS * Math.sqrt(needed));
-    return slots - Math.round(Math.min(MOST * slots, needed + forBursts));
+    const burstSlots = Math.max(BURST_FRACTION * slots, BURST_ROOTS * Math.sqrt(needed));
+    return slots - Math.round(Math.min(RESERVE_MAX * slots, needed + burstSlots));
   }
 
-  /** 1 if one slot is kept for tasks known to be short, which excludes pilots; else 0. */
+  /** Number of slots, 0 or 1, for tasks known to be short. Pilots must leave it free. */
   lastSlot(slots: number): number {
     return slots >= SLOTS_PER_LAST && this.#reserve !== 0 ? 1 : 0;
   }
@@ -86,9 +86,9 @@ export class LongLimit {
 /** Slots are averaged over more time than work, because a task not known to be long may run for many cutoffs. */
 const OCCUPIED_WINDOWS = 4;
 /** Allowance for bursts: a fraction of all slots or, in small clusters, this many square roots of the demand. */
-const BURSTS = 0.05;
-const ROOTS = 4;
+const BURST_FRACTION = 0.05;
+const BURST_ROOTS = 4;
 /** Maximum reserve, as a fraction of all slots. */
-const MOST = 0.3;
+const RESERVE_MAX = 0.3;
 /** Smaller clusters keep no last slot, which would be more than a tenth of their slots. */
 const SLOTS_PER_LAST = 10;

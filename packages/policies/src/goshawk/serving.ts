@@ -42,7 +42,7 @@ export class Serving {
 
   /** @param before serve only users before this one; default: all */
   serve(draft: Draft, now: Millis, before?: UserLines): void {
-    const plan: Plan = { candidates: new Map(), passedOver: new Map(), closed: [] };
+    const plan: Plan = { candidates: new Map(), skipped: new Map(), closed: [] };
     for (const withLarge of [false, true]) {
       while (this.#free.size > 0) {
         const kinds = this.#limits.servedKinds(now).filter((kind) => withLarge || kind !== 'large');
@@ -53,7 +53,7 @@ export class Serving {
         this.#serveFirst(firstLine(user, kinds)!, plan, draft, now);
       }
     }
-    this.#waiting.takeBack();
+    this.#waiting.restoreSkipped();
     for (const { line, needs } of plan.closed) this.#waiting.open(line, needs);
   }
 
@@ -65,13 +65,13 @@ export class Serving {
       if (line === undefined) break;
       const stage = line.first()!;
       if (togetherOf(stage) === 1) candidates.push({ stage, rank: candidates.length });
-      this.#waiting.passOverFirst(line);
+      this.#waiting.skipFirst(line);
     }
-    this.#waiting.takeBack(user);
+    this.#waiting.restoreSkipped(user);
     return candidates;
   }
 
-  #serveFirst(line: Line, { candidates, passedOver, closed }: Plan, draft: Draft, now: Millis): void {
+  #serveFirst(line: Line, { candidates, skipped, closed }: Plan, draft: Draft, now: Millis): void {
     const stage = line.first()!;
     const needs = this.#waiting.needsOf(stage)!;
     if (needs.together > 1) {
@@ -82,7 +82,7 @@ export class Serving {
         const chosen = this.#placement.taskFor(worker, candidates.get(line.user) ?? [], now) ?? stage;
         if (this.#starting.start(chosen, worker, draft, now)) return;
         if (chosen === stage || !this.#starting.start(stage, worker, draft, now))
-          this.#waiting.passOverFirst(line);
+          this.#waiting.skipFirst(line);
         return;
       }
     }
@@ -90,9 +90,9 @@ export class Serving {
     // workers.
     const isSelective = hasPreference(stage.job) || stage.declinedBy !== undefined;
     const mayDiffer = isSelective || (this.#reservations.size > 0 && this.#free.hasRoom(stage));
-    const count = (passedOver.get(needs) ?? 0) + 1;
-    if (mayDiffer) passedOver.set(needs, count);
-    if (mayDiffer && count < CANDIDATES_MAX) return this.#waiting.passOverFirst(line);
+    const count = (skipped.get(needs) ?? 0) + 1;
+    if (mayDiffer) skipped.set(needs, count);
+    if (mayDiffer && count < CANDIDATES_MAX) return this.#waiting.skipFirst(line);
     const lines = this.#waiting.block(needs);
     if (count >= CANDIDATES_MAX) for (const each of lines) closed.push({ line: each, needs });
   }
@@ -102,7 +102,7 @@ export class Serving {
 interface Plan {
   readonly candidates: Map<UserLines, readonly Candidate[]>;
   /** Number of stages with these needs that were skipped. */
-  readonly passedOver: Map<WaitingNeeds, number>;
+  readonly skipped: Map<WaitingNeeds, number>;
   /** Stages that are excluded until the end of the pass, because too many with equal needs were skipped. */
   readonly closed: { readonly line: Line; readonly needs: WaitingNeeds }[];
 }

@@ -33,7 +33,7 @@ export class UserShares {
     // Clears the rounding error of the sum.
     user.used = user.runs === 0 ? 0 : user.used - share;
     this.#waiting.shareChanged(user);
-    this.#waiting.forgetIfIdle(user);
+    this.#waiting.deleteIfIdle(user);
   }
 
   /** Charges the run to another user if that of its job has changed. */

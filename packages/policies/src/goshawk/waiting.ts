@@ -42,7 +42,7 @@ export class Waiting {
   readonly #reservable = this.#byKind();
   readonly #blocked = new Map<string, BlockedSize>();
   /** Lines with skipped stages. */
-  readonly #passedOver = new Set<Line>();
+  readonly #skipped = new Set<Line>();
 
   constructor(byUser: boolean) {
     this.#byUser = byUser;
@@ -112,7 +112,7 @@ export class Waiting {
   }
 
   /** Deletes a user without waiting or running tasks. */
-  forgetIfIdle(user: UserLines): void {
+  deleteIfIdle(user: UserLines): void {
     if (user.waiting > 0 || user.runs > 0 || this.#usersById[user.id] !== user) return;
     this.users.delete(user.name);
     this.#usersById[user.id] = undefined;
@@ -181,7 +181,7 @@ export class Waiting {
     line.delete(stage, needs);
     this.#index(line, needs);
     line.user.waiting--;
-    this.forgetIfIdle(line.user);
+    this.deleteIfIdle(line.user);
     if (needs.lines === 0) {
       this.#needs.delete(keyOf(needs));
       this.#freeIds.push(needs.id);
@@ -235,19 +235,19 @@ export class Waiting {
   }
 
   /** Skips the first stage of the line until all skipped stages are restored. */
-  passOverFirst(line: Line): void {
+  skipFirst(line: Line): void {
     const needs = this.needsOf(line.first()!)!;
-    line.passOverFirst();
-    this.#passedOver.add(line);
+    line.skipFirst();
+    this.#skipped.add(line);
     this.#index(line, needs);
   }
 
   /** Restores all skipped stages. @param user only those of this user */
-  takeBack(user?: UserLines): void {
-    for (const line of this.#passedOver) {
+  restoreSkipped(user?: UserLines): void {
+    for (const line of this.#skipped) {
       if (user !== undefined && line.user !== user) continue;
-      this.#passedOver.delete(line);
-      for (const needs of line.takeBack()) this.#index(line, needs);
+      this.#skipped.delete(line);
+      for (const needs of line.restoreSkipped()) this.#index(line, needs);
     }
   }
 

@@ -21,8 +21,7 @@ export class WaitingTimes implements CentralPolicy {
   /** When the first worker joined. */
   #openedAt: Millis | undefined;
   /**
-   * This central replaces an earlier one. It places nothing until the workers have returned, or the first would get
-   * everything.
+   * Whether this central replaces an earlier one. It then waits for the workers to register again; otherwise the first of them would receive all tasks.
    */
   #isSuccessor = false;
   /** Stages with tasks to place, in order of arrival. */
@@ -61,10 +60,10 @@ export class WaitingTimes implements CentralPolicy {
         case 'waiting':
           if (this.#openedAt === undefined) this.#isSuccessor = true;
           if (each.stage.waiting > 0) this.#waiting.add(each.stage);
-          else this.#forget(each.stage);
+          else this.#remove(each.stage);
           break;
         case 'gone':
-          for (const stage of each.job.stages) this.#forget(stage);
+          for (const stage of each.job.stages) this.#remove(stage);
           break;
       }
     }
@@ -79,7 +78,7 @@ export class WaitingTimes implements CentralPolicy {
 
   #place(stage: StageView, draft: Draft, now: Millis): void {
     while (stage.waiting > 0) {
-      const server = this.#queue.least(stage.needs, now);
+      const server = this.#queue.shortestWait(stage.needs, now);
       const run = server && draft.place(stage, server.worker);
       if (run === undefined) {
         this.#stuck.add(stage);
@@ -90,7 +89,7 @@ export class WaitingTimes implements CentralPolicy {
     this.#waiting.delete(stage);
   }
 
-  #forget(stage: StageView): void {
+  #remove(stage: StageView): void {
     this.#waiting.delete(stage);
     this.#stuck.delete(stage);
   }

@@ -47,7 +47,7 @@ class Placing {
     const job = this.books.declare(OWNER, task, { arrivedAt: now, long: true });
     const stage = this.books.stage(job, 0, { demand: this.books.names.demandOf(demand), estimateMs });
     this.books.nameWaiting(stage, { task, attempt: 1 }, now);
-    const server = this.queue.least(stage.needs, now);
+    const server = this.queue.shortestWait(stage.needs, now);
     const run = server && this.books.place(stage, server.worker as never, now);
     if (run === undefined) return undefined;
     this.queue.put(run, server!, estimateMs, now);
@@ -188,7 +188,7 @@ class Model {
     const siblings = this.of(from.worker);
     const to = from.running === undefined ? from : siblings.find((server) => server.running === undefined)!;
     to.running = { task, startedAt: now };
-    if (to !== from) this.#level(siblings);
+    if (to !== from) this.#balance(siblings);
   }
 
   end(task: PlacedTask): void {
@@ -197,11 +197,11 @@ class Model {
     )!;
     if (server.running?.task === task) server.running = undefined;
     server.queued = server.queued.filter((other) => other !== task);
-    this.#level(this.of(server.worker));
+    this.#balance(this.of(server.worker));
   }
 
   /** Slots of a worker share one queue: no task waits at one slot while another is idle. */
-  #level(servers: readonly ModelServer[]): void {
+  #balance(servers: readonly ModelServer[]): void {
     for (;;) {
       const idle = servers.find(({ running, queued }) => running === undefined && queued.length === 0);
       const loaded = servers.find(({ running, queued }) => queued.length > (running === undefined ? 1 : 0));

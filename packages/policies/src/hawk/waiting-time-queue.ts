@@ -80,18 +80,20 @@ export class WaitingTimeQueue {
     for (const server of this.#serversAt(worker)) {
       if (server.open === open) continue;
       server.open = open;
-      this.#relist(server, now);
+      this.#updateHeaps(server, now);
     }
   }
 
   /** The server with the lowest waiting time; undefined if no open one is large enough. */
-  least(needs: Needs, now: Millis): Server | undefined {
-    if (!needs.isPlain) return this.#leastThatFits(needs, now);
+  shortestWait(needs: Needs, now: Millis): Server | undefined {
+    if (!needs.isPlain) return this.#shortestWaitThatFits(needs, now);
     this.#moveOverdue(now);
     const isOnTime = this.#onTime.topKey() - now < this.#constant.topKey();
     const server = this.#servers[isOnTime ? this.#onTime.top() : this.#constant.top()];
     // A worker may have less than the one CPU that a plain task takes.
-    return server === undefined || fitsEver(needs, server.worker) ? server : this.#leastThatFits(needs, now);
+    return server === undefined || fitsEver(needs, server.worker)
+      ? server
+      : this.#shortestWaitThatFits(needs, now);
   }
 
   /** Appends the run to the server's queue. */
@@ -99,7 +101,7 @@ export class WaitingTimeQueue {
     const placement = { run, estimateMs, server };
     this.#placements[run.id] = placement;
     this.#enqueue(placement, server);
-    this.#relist(server, now);
+    this.#updateHeaps(server, now);
   }
 
   /** The run was found at its worker, waiting or running. */
@@ -107,12 +109,12 @@ export class WaitingTimeQueue {
     if (this.#placements[run.id] !== undefined) return;
     const servers = this.#serversAt(run.worker);
     const idle = run.isQueued ? undefined : servers.find((server) => server.running === undefined);
-    if (idle === undefined) return this.put(run, this.#leastOf(servers, now), estimateMs, now);
+    if (idle === undefined) return this.put(run, this.#shortestOf(servers, now), estimateMs, now);
     const placement = { run, estimateMs, server: idle };
     this.#placements[run.id] = placement;
     idle.running = placement;
     idle.startedAt = run.startedAt;
-    this.#relist(idle, now);
+    this.#updateHeaps(idle, now);
   }
 
   started(run: RunView, now: Millis): void {
@@ -127,8 +129,8 @@ export class WaitingTimeQueue {
     placement.server = server;
     server.running = placement;
     server.startedAt = run.startedAt;
-    if (server !== from) this.#level(siblings);
-    for (const sibling of siblings) this.#relist(sibling, now);
+    if (server !== from) this.#balance(siblings);
+    for (const sibling of siblings) this.#updateHeaps(sibling, now);
   }
 
   ended(run: RunView, now: Millis): void {
@@ -139,8 +141,8 @@ export class WaitingTimeQueue {
     if (server.running === placement) server.running = undefined;
     else this.#dequeue(server, placement);
     const { siblings } = server;
-    if (siblings.length > 1) this.#level(siblings);
-    for (const sibling of siblings) this.#relist(sibling, now);
+    if (siblings.length > 1) this.#balance(siblings);
+    for (const sibling of siblings) this.#updateHeaps(sibling, now);
   }
 
   /** Returns the waiting time (ms) of a task placed at the worker now; Infinity if the worker has no server. */
@@ -150,10 +152,10 @@ export class WaitingTimeQueue {
   }
 
   checkInvariants(): void {
-    let there = 0;
+    let atServers = 0;
     for (const server of this.#servers) {
       if (server === undefined) continue;
-      there += placementsOf(server).length;
+      atServers += placementsOf(server).length;
       const sum = sumOf(server.queued, ({ estimateMs }) => estimateMs);
       invariant(
         Math.abs(sum - server.queuedMs) <= 1e-6 * Math.max(1, sum),
@@ -166,13 +168,13 @@ export class WaitingTimeQueue {
       );
     }
     const placed = this.#placements.filter((placement) => placement !== undefined).length;
-    invariant(placed === there, () => `${placed} tasks are placed, ${there} are at servers`);
+    invariant(placed === atServers, () => `${placed} tasks are placed, ${atServers} are at servers`);
   }
 
   // ---- the order
 
   /** Few tasks need more than a slot, so a scan of all servers is sufficient. It uses the same order as the heaps. */
-  #leastThatFits(needs: Needs, now: Millis): Server | undefined {
+  #shortestWaitThatFits(needs: Needs, now: Millis): Server | undefined {
     let best: Server | undefined;
     let least = Number.POSITIVE_INFINITY;
     for (const server of this.#servers) {
@@ -193,11 +195,11 @@ export class WaitingTimeQueue {
   }
 
   #moveOverdue(now: Millis): void {
-    while (this.#dueAt.topKey() <= now) this.#relist(this.#servers[this.#dueAt.top()]!, now);
+    while (this.#dueAt.topKey() <= now) this.#updateHeaps(this.#servers[this.#dueAt.top()]!, now);
   }
 
   /** Moves the server to the heap to which it belongs. */
-  #relist(server: Server, now: Millis): void {
+  #updateHeaps(server: Server, now: Millis): void {
     const { id, open, queuedMs, running, startedAt } = server;
     const dueAt = running === undefined ? now : startedAt + running.estimateMs;
     const isOnTime = open && dueAt > now;
@@ -230,7 +232,7 @@ export class WaitingTimeQueue {
     return servers;
   }
 
-  #leastOf(servers: readonly Server[], now: Millis): Server {
+  #shortestOf(servers: readonly Server[], now: Millis): Server {
     return servers.reduce((a, b) => (this.#waitingMs(b, now) < this.#waitingMs(a, now) ? b : a));
   }
 
@@ -249,7 +251,7 @@ export class WaitingTimeQueue {
   }
 
   /** The slots of a worker share one queue, so queued tasks move to idle slots. */
-  #level(servers: readonly Server[]): void {
+  #balance(servers: readonly Server[]): void {
     for (;;) {
       const idle = servers.find(isEmpty);
       const loaded = servers.find((s) => s.queued.length > (s.running === undefined ? 1 : 0));

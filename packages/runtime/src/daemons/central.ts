@@ -1,6 +1,12 @@
 import { Central } from '@goshawk/central';
 import { type ClusterSettings, LIMITS, type Machine, present } from '@goshawk/core';
-import { inOneLine, isOwnPolicy, PlanningTimes, type Program, type ProgramSolution } from '@goshawk/policies';
+import {
+  inOneLine,
+  isCustomPolicy,
+  PlanningTimes,
+  type Program,
+  type ProgramSolution,
+} from '@goshawk/policies';
 import { centralReadings } from '../metrics/index.js';
 import { PlacementTracing } from '../tracing/index.js';
 import { clusterLog } from './cluster-log.js';
@@ -61,14 +67,14 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
       busyMs: () => performance.eventLoopUtilization().active,
       counted: () => ({ ...environment.counted?.(), planningMs: times.read() ?? {} }),
       solve: (id, { version, model }) => {
-        times.asked();
+        times.problemSent();
         solver?.solve(model as Program, (reply) => {
           if ('error' in reply) options.logger.warn({ error: reply.error }, 'planned without the solver');
           const answer =
             'error' in reply
               ? ({ kind: 'none', version, error: reply.error } as const)
               : ({ kind: 'solution', version, solution: reply.solution } as const);
-          times.answered();
+          times.answerArrived();
           enter('solved', (_machine, now) => central.solved(id, answer, now));
         });
       },
@@ -103,7 +109,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
     ],
   }));
   const { policy, preset } = options.settings.policy;
-  if (isOwnPolicy(preset)) watchForStalls(policy, process.ended);
+  if (isCustomPolicy(preset)) watchForStalls(policy, process.ended);
   options.logger.info({ endpoint, policy }, 'central is up');
   const stop = async (): Promise<void> => {
     options.logger.info({}, 'central is stopping; workers and schedulers keep their state');

@@ -105,7 +105,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'match-lost-for-ever',
     what: 'a match that its owner has not received is never resent',
     file: 'central/dispatch/reports',
-    find: 'if (started === 0 || now - run.askedAt < started)',
+    find: 'if (started === 0 || now - run.queriedAt < started)',
     replace: 'if (started >= 0)',
   },
   {

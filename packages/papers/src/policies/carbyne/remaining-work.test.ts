@@ -6,9 +6,9 @@ addPapers();
 
 test('the remaining work of a job depends on when its tasks started, even if that is learned later', () => {
   const bench = new PolicyBench('srtf', 1, { options: { quantumMs: 0 } });
-  bench.say(1, { tasks: 0, jobTasks: 1, estimateMs: 100 });
-  bench.say(2, { tasks: 1, estimateMs: 150 });
-  bench.say(1, { tasks: 1, estimateMs: 100 });
+  bench.report(1, { tasks: 0, jobTasks: 1, estimateMs: 100 });
+  bench.report(2, { tasks: 1, estimateMs: 150 });
+  bench.report(1, { tasks: 1, estimateMs: 100 });
   bench.now = 500;
   const run = bench.books.find(bench.stage(1), bench.worker(0), 500)!;
   bench.settle();

@@ -11,7 +11,7 @@ import type {
   ValuesOf,
   WorkerView,
 } from '@goshawk/policies';
-import { Beliefs, FreeWorkers, Reservations, StageOrder } from '@goshawk/policies';
+import { FreeWorkers, Reservations, RunTimeEstimates, StageOrder } from '@goshawk/policies';
 import { serve } from './serving.js';
 import { Shares } from './shares.js';
 
@@ -64,8 +64,8 @@ class Gs implements CentralPolicy {
   /** The order that contains each waiting stage. */
   readonly #orderOf = new Map<StageView, StageOrder>();
   readonly #free = new FreeWorkers();
-  readonly #beliefs = new Beliefs();
-  readonly #reservations = new Reservations(this.#beliefs);
+  readonly #estimates = new RunTimeEstimates();
+  readonly #reservations = new Reservations(this.#estimates);
   /** The queue from which each run was started, and the number of runs of each queue. */
   readonly #queueOfRun = new Map<RunView, number>();
   readonly #running: number[];
@@ -95,7 +95,7 @@ class Gs implements CentralPolicy {
           break;
         case 'ended':
           this.#uncount(each.run);
-          this.#beliefs.ended(each.run, each.how, now);
+          this.#estimates.ended(each.run, each.how, now);
           break;
         case 'changed':
           for (const stage of each.job.stages) this.#update(stage, now);
@@ -116,7 +116,7 @@ class Gs implements CentralPolicy {
       orders: this.#orders,
       free: this.#free,
       reservations: this.#reservations,
-      beliefs: this.#beliefs,
+      estimates: this.#estimates,
       context: this.#context,
       next: () => this.#next(now),
       start: (stage: StageView, worker: WorkerView) => this.#start(stage, worker, draft, now),
@@ -176,7 +176,7 @@ class Gs implements CentralPolicy {
   }
 
   #count(run: RunView, queue: number): void {
-    this.#beliefs.started(run);
+    this.#estimates.started(run);
     this.#queueOfRun.set(run, queue);
     this.#running[queue]!++;
   }

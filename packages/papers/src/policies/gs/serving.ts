@@ -1,5 +1,5 @@
 import type { Millis, Needs } from '@goshawk/core';
-import type { Beliefs, PolicyContext, StageOrder, StageView, WorkerView } from '@goshawk/policies';
+import type { PolicyContext, RunTimeEstimates, StageOrder, StageView, WorkerView } from '@goshawk/policies';
 import {
   type FreeWorkers,
   isDemanding,
@@ -14,7 +14,7 @@ export interface Serving {
   readonly orders: readonly StageOrder[];
   readonly free: FreeWorkers;
   readonly reservations: Reservations;
-  readonly beliefs: Beliefs;
+  readonly estimates: RunTimeEstimates;
   readonly context: PolicyContext;
   /** The order whose first stage is next; undefined: none may run. */
   next(): StageOrder | undefined;
@@ -47,15 +47,15 @@ export function serve(
       : free.find(stage, context, (each) => reservations.admits(stage, each, now));
     if (worker === undefined && reservations.size === 0 && stage.declinedBy === undefined)
       fitNowhere.add(stage.needs);
-    if (worker === undefined || !serving.start(stage, worker)) order.passOverFirst();
+    if (worker === undefined || !serving.start(stage, worker)) order.skipFirst();
     else reservations.started(stage, worker, now);
   }
-  for (const order of orders) order.takeBack();
+  for (const order of orders) order.restoreSkipped();
 }
 
 /** Makes reservations for the stages that have waited longest among those that fit nowhere. */
 function reserve(
-  { free, reservations, beliefs, context }: Serving,
+  { free, reservations, estimates, context }: Serving,
   waiting: Iterable<StageView>,
   workers: Iterable<WorkerView>,
   now: Millis,
@@ -64,7 +64,7 @@ function reserve(
   if (free.size === 0) return;
   const stuck: StageView[] = [];
   for (const stage of waiting) {
-    if (!isDemanding(stage) || now - stage.waitsSince < beliefs.taskMs(stage, now)) continue;
+    if (!isDemanding(stage) || now - stage.waitsSince < estimates.taskMs(stage, now)) continue;
     if (!free.hasRoom(stage)) stuck.push(stage);
   }
   if (stuck.length === 0) return;

@@ -1,13 +1,13 @@
 import type { Millis } from '@goshawk/core';
 import type { RunEnd, RunView, StageView } from './contract.js';
 
-/** Decay of the mean of recent tasks, per task that ends. */
-const FORGOTTEN = 1 / 50;
-/** The owner's estimate weighs as much as this many observed tasks. */
+/** Weight of each ended task in the moving mean of recent run times. */
+const RECENT_WEIGHT = 1 / 50;
+/** Weight of the owner's estimate, in observed tasks. */
 const PRIOR_TASKS = 1;
 
 /** Observed tasks of one stage. */
-interface Seen {
+interface Observed {
   ended: number;
   endedMs: Millis;
   running: number;
@@ -20,56 +20,58 @@ interface Seen {
  * it takes at least as long as it has run. Without an owner's estimate the mean of the stage counts, and without that
  * the mean of recent tasks.
  */
-export class Beliefs {
-  /** Kept as long as the books keep the stage. */
-  readonly #seen = new WeakMap<StageView, Seen>();
+export class RunTimeEstimates {
+  /** Weak keys: an entry lives as long as its stage in the books. */
+  readonly #observed = new WeakMap<StageView, Observed>();
   #recentMs: Millis = 0;
 
   started({ stage, startedAt }: RunView): void {
-    const seen = this.#seenOf(stage);
-    seen.running++;
-    seen.startedMs += startedAt;
+    const observed = this.#observedOf(stage);
+    observed.running++;
+    observed.startedMs += startedAt;
   }
 
   ended({ stage, startedAt }: RunView, how: RunEnd, now: Millis): void {
-    const seen = this.#seenOf(stage);
-    seen.running--;
-    seen.startedMs -= startedAt;
+    const observed = this.#observedOf(stage);
+    observed.running--;
+    observed.startedMs -= startedAt;
     if (how !== 'done') return;
     const ranMs = Math.max(0, now - startedAt);
-    seen.ended++;
-    seen.endedMs += ranMs;
-    this.#recentMs += (ranMs - this.#recentMs) * (this.#recentMs === 0 ? 1 : FORGOTTEN);
+    observed.ended++;
+    observed.endedMs += ranMs;
+    this.#recentMs += (ranMs - this.#recentMs) * (this.#recentMs === 0 ? 1 : RECENT_WEIGHT);
   }
 
   /** Estimated mean run time of the stage's tasks. */
   taskMs(stage: StageView, now: Millis): Millis {
     const { estimateMs } = stage;
-    const seen = this.#seen.get(stage);
-    if (seen === undefined) return estimateMs > 0 ? estimateMs : this.#recentMs;
-    const shownMs = seen.endedMs + seen.running * now - seen.startedMs;
-    const tasks = seen.ended + seen.running;
+    const observed = this.#observed.get(stage);
+    if (observed === undefined) return estimateMs > 0 ? estimateMs : this.#recentMs;
+    const observedMs = observed.endedMs + observed.running * now - observed.startedMs;
+    const tasks = observed.ended + observed.running;
     if (estimateMs > 0)
-      return Math.max(estimateMs, (PRIOR_TASKS * estimateMs + shownMs) / (PRIOR_TASKS + tasks));
-    return seen.ended > 0 ? shownMs / tasks : Math.max(this.#recentMs, tasks > 0 ? shownMs / tasks : 0);
+      return Math.max(estimateMs, (PRIOR_TASKS * estimateMs + observedMs) / (PRIOR_TASKS + tasks));
+    return observed.ended > 0
+      ? observedMs / tasks
+      : Math.max(this.#recentMs, tasks > 0 ? observedMs / tasks : 0);
   }
 
   /** When the run is expected to end. A run that is overdue by some time is expected to take as much longer. */
   endOf({ stage, startedAt }: RunView, now: Millis): Millis {
     const ranMs = now - startedAt;
-    const lastsMs = stage.estimateMs > 0 ? stage.estimateMs : this.taskMs(stage, now);
-    const known = ranMs < lastsMs ? undefined : beyond(stage, ranMs);
+    const expectedMs = stage.estimateMs > 0 ? stage.estimateMs : this.taskMs(stage, now);
+    const known = ranMs < expectedMs ? undefined : beyond(stage, ranMs);
     if (known !== undefined) return startedAt + known;
-    return Math.max(now + 1, startedAt + lastsMs, now + ranMs - lastsMs);
+    return Math.max(now + 1, startedAt + expectedMs, now + ranMs - expectedMs);
   }
 
-  #seenOf(stage: StageView): Seen {
-    let seen = this.#seen.get(stage);
-    if (seen === undefined) {
-      seen = { ended: 0, endedMs: 0, running: 0, startedMs: 0 };
-      this.#seen.set(stage, seen);
+  #observedOf(stage: StageView): Observed {
+    let observed = this.#observed.get(stage);
+    if (observed === undefined) {
+      observed = { ended: 0, endedMs: 0, running: 0, startedMs: 0 };
+      this.#observed.set(stage, observed);
     }
-    return seen;
+    return observed;
   }
 }
 
