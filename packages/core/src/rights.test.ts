@@ -24,6 +24,12 @@ test.each([
   ['listJobs', 'read-all', 'all'],
   ['drainWorker', 'submit', undefined],
   ['drainWorker', 'operate', 'all'],
+  ['drainWorker', 'drain', 'all'],
+  ['explainWaiting', 'drain', 'all'],
+  ['takeOverFrom', 'drain', undefined],
+  ['submit', 'drain', undefined],
+  ['listJobs', 'drain', undefined],
+  ['cancelJobs', 'drain', undefined],
   ['readCounters', 'read-own', undefined],
 ] as const)('%s with the right %s', (type, right, scope) => {
   expect(scopeOf(key(right), type)).toBe(scope);

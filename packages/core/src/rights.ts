@@ -1,7 +1,7 @@
 import type { MessageType } from './messages/table.js';
 
 /** Rights of a client key; the cluster's own `client.key` has all of them. */
-export const RIGHTS = ['submit', 'read-own', 'read-all', 'operate'] as const;
+export const RIGHTS = ['submit', 'read-own', 'read-all', 'operate', 'drain'] as const;
 
 export type Right = (typeof RIGHTS)[number];
 
@@ -15,6 +15,8 @@ export interface ClientKey {
 interface Wanted {
   readonly own?: Right;
   readonly all: Right;
+  /** A lesser right that also permits the request. */
+  readonly also?: Right;
 }
 
 const READING: Wanted = { own: 'read-own', all: 'read-all' };
@@ -38,11 +40,11 @@ const WANTED: { readonly [T in MessageType]?: Wanted } = {
   explainJob: READING,
   explainNeed: READING,
   readUsage: READING,
-  explainWaiting: { all: 'read-all' },
-  explainLine: { all: 'read-all' },
+  explainWaiting: { all: 'read-all', also: 'drain' },
+  explainLine: { all: 'read-all', also: 'drain' },
   describeShares: { all: 'read-all' },
   readCounters: { all: 'read-all' },
-  drainWorker: { all: 'operate' },
+  drainWorker: { all: 'operate', also: 'drain' },
   takeOverFrom: { all: 'operate' },
 };
 
@@ -50,6 +52,7 @@ const WANTED: { readonly [T in MessageType]?: Wanted } = {
 export function scopeOf({ rights }: ClientKey, type: MessageType): 'all' | 'own' | undefined {
   const wanted = WANTED[type];
   if (wanted === undefined || rights.includes(wanted.all)) return 'all';
+  if (wanted.also !== undefined && rights.includes(wanted.also)) return 'all';
   return wanted.own !== undefined && rights.includes(wanted.own) ? 'own' : undefined;
 }
 
@@ -61,5 +64,7 @@ export function ownerFor(key: ClientKey | undefined, type: MessageType): string 
 /** Returns the rights that permit this request, for error messages; any one of them is sufficient. */
 export function rightsFor(type: MessageType): readonly Right[] {
   const wanted = WANTED[type];
-  return wanted === undefined ? [] : [...(wanted.own === undefined ? [] : [wanted.own]), wanted.all];
+  return wanted === undefined
+    ? []
+    : [wanted.own, wanted.all, wanted.also].filter((right) => right !== undefined);
 }

@@ -85,7 +85,7 @@ describe('goshawk keygen', () => {
     expect(existsSync(join(cwd, 'keys'))).toBe(false);
   });
 
-  it('prints Kubernetes Secrets, each with the keys of one role', async () => {
+  it('prints Kubernetes Secrets, each with the keys of one role or component', async () => {
     const { stdout } = await goshawk('keygen', 'keys', '--kubernetes', '--namespace', 'batch');
     const secrets = stdout
       .split('---\n')
@@ -98,6 +98,8 @@ describe('goshawk keygen', () => {
       ['scheduler.key'],
       ['central.key'],
       ['worker.key'],
+      ['client.node-drain.key'],
+      ['client.autoscale.key'],
       ['token'],
     ]);
     for (const { kind, metadata } of secrets) {
@@ -105,7 +107,12 @@ describe('goshawk keygen', () => {
       expect(metadata).toMatchObject({ namespace: 'batch' });
     }
     expect(JSON.parse(secrets[3]!.stringData['worker.key']!)).toStrictEqual(read('worker'));
-    expect(secrets[4]!.stringData.token).toMatch(/^[\w-]{43}$/);
+    const central = JSON.parse(secrets[2]!.stringData['central.key']!) as { clients: object[] };
+    expect(central.clients).toMatchObject([
+      { name: 'node-drain', rights: ['drain'] },
+      { name: 'autoscale', rights: ['drain'] },
+    ]);
+    expect(secrets[6]!.stringData.token).toMatch(/^[\w-]{43}$/);
     expect(statSync(join(cwd, 'keys', 'http.token')).mode & 0o777).toBe(0o600);
   });
 

@@ -19,6 +19,8 @@ import { admitted, afterChange, keysFolder, readFolder, revokeKey, writeFolder }
 const TOKEN_BYTES = 32;
 /** Default rights of a client's key. */
 const DEFAULT_RIGHTS = 'submit,read-own';
+/** Rights of the keys of clients among the Kubernetes components (k8s/), which never submit jobs. */
+const COMPONENTS: Readonly<Record<string, string>> = { 'node-drain': 'drain', autoscale: 'drain' };
 
 const AFTER_STEP: Readonly<Record<RotationStep, string>> = {
   prepared:
@@ -127,10 +129,10 @@ export const keygenCommand = defineCommand({
         : revoke !== undefined
           ? revoked(folder, revoke)
           : firstKeys(folder, ifMissing));
-    const { keys, step } = made;
+    const { step } = made;
     const token = httpToken(folder);
     if (options.kubernetes) {
-      for (const manifest of await manifests(keys, token, options.namespace)) context.out(manifest);
+      for (const manifest of await manifests(folder, token, options.namespace)) context.out(manifest);
     } else if (context.global.json) {
       const { keyFileName } = await import('@goshawk/transport');
       const files = ROLES.map((role) => ({ role, path: resolve(folder, keyFileName(role)) }));
@@ -286,16 +288,26 @@ function httpToken(folder: string): string {
 }
 
 /**
- * Returns one Secret per role, so that a pod has only its own keys, and one for the token, which scrapers
- * need.
+ * Returns one Secret per role and component, so that a pod has only its own keys, and one for the token, which scrapers need.
+ * Creates missing keys of components.
  */
-async function manifests(keys: ClusterKeys, token: string, namespace: string | undefined): Promise<string[]> {
+async function manifests(folder: string, token: string, namespace: string | undefined): Promise<string[]> {
   const { keyFileName } = await import('@goshawk/transport');
+  const { individuals: before } = await readFolder(folder);
+  for (const [name, rights] of Object.entries(COMPONENTS))
+    if (!before.some((file) => file.role === 'client' && file.name === name))
+      await newKey(folder, { role: 'client', name }, { rights, names: undefined, expires: undefined });
+  const { keys, individuals } = await readFolder(folder);
   const ofRoles = ROLES.map((role) => {
     const key = { [keyFileName(role)]: JSON.stringify(keys[role]) };
     return secret(`goshawk-${role}-key`, role, namespace, key);
   });
-  return [...ofRoles, secret('goshawk-http-token', 'http', namespace, { token })];
+  const ofComponents = Object.keys(COMPONENTS).map((name) => {
+    const file = individuals.find((each) => each.role === 'client' && each.name === name)!;
+    const key = { [keyFileName('client', name)]: JSON.stringify(file) };
+    return secret(`goshawk-${name}-key`, 'client', namespace, key);
+  });
+  return [...ofRoles, ...ofComponents, secret('goshawk-http-token', 'http', namespace, { token })];
 }
 
 /** Returns a manifest in JSON, which is valid YAML. */
