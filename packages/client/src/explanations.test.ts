@@ -9,7 +9,7 @@ test('a task that waits at central has the limit that central names, for its own
     { stage: 'three', index: 2, reason: 'job-limit', tasks: 1, waitedMs: 10 },
   ] as const;
   const needs = [
-    { stage: 1, reason: 'reserve', why: '4 of at most 4 long tasks are running' },
+    { stage: 1, reason: 'reserve', why: 'long tasks use 4 of at most 4 CPUs' },
     { stage: 2, reason: 'resources', why: 'no worker has gpu 1 (at most 0) free' },
   ];
   const explained = withCentral(

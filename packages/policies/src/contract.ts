@@ -279,7 +279,7 @@ export interface QueueLine {
   comesBefore(one: StageView, other: StageView): boolean;
   /** Number of workers kept for the stage until their free resources suffice. */
   keptFor(stage: StageView): number;
-  /** Number of running long tasks, and their limit. */
+  /** CPUs that run long tasks, and their maximum. */
   readonly longRunning: number;
   readonly longLimit: number;
 }

@@ -250,7 +250,7 @@ function remove(there: Situation, job: Job, cause: string, situation: string): v
     expect(reserved, situation).not.toBe(job.id);
     return there.cancel(({ id }) => id === reserved);
   }
-  const [, running, most] = /(\d+) of at most (\d+) long tasks are running/.exec(cause) ?? [];
+  const [, running, most] = /long tasks use (\d+) of at most (\d+) CPUs/.exec(cause) ?? [];
   if (running !== undefined) expect(Number(running), situation).toBeGreaterThanOrEqual(Number(most));
   if (cause.startsWith('reserve ')) {
     expect(job.class, situation).toBe('long');

@@ -32,7 +32,7 @@ it('shows how many long tasks run, and their limit', () => {
     { waiting: [], central: { needs: [], ...central }, silent: [] },
     painter({ color: false }),
   );
-  expect(text).toContain('20 CPUs, 20 free, 0 of at most 18 long tasks run; 0 tasks without a worker');
+  expect(text).toContain('20 CPUs, 20 free, long tasks use 0 of at most 18; 0 tasks without a worker');
 });
 
 it('names the limit of a user that holds tasks, and that more workers do not help', () => {

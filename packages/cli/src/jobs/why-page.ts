@@ -55,7 +55,7 @@ export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint:
 function centralLine(central: CentralLine | undefined): string {
   if (central === undefined) return 'does not respond: schedulers probe for short jobs, and long jobs wait';
   const { slots, freeSlots, longRunning, longLimit, unmatched } = central;
-  const long = longLimit < slots ? `, ${longRunning} of at most ${longLimit} long tasks run` : '';
+  const long = longLimit < slots ? `, long tasks use ${longRunning} of at most ${longLimit}` : '';
   return `${counted(slots, 'CPU')}, ${formatCount(freeSlots)} free${long}; ${counted(unmatched, 'task')} without a worker`;
 }
 
@@ -204,7 +204,9 @@ function needLine(need: NeedView, central: CentralLine): string {
       ? 'next in order'
       : `after ${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')}, ${howLong}`;
   const isLimited = kind !== 'short' && kind !== 'small' && central.longRunning >= central.longLimit;
-  const limited = isLimited ? `; ${central.longRunning} of ${central.longLimit} long tasks run` : '';
+  const limited = isLimited
+    ? `; long tasks use ${central.longRunning} of at most ${central.longLimit} CPUs`
+    : '';
   const demands =
     Object.keys(need.demand).length > 0 && central.freeSlots > 0
       ? '; no free worker has room for its demand'

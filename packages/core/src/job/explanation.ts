@@ -191,7 +191,7 @@ export const centralLine = view({
   /** Slots of workers that accept tasks. */
   slots: count,
   freeSlots: count,
-  /** Slots that run long tasks, and their maximum. */
+  /** CPUs that run long tasks, and their maximum. */
   longRunning: count,
   longLimit: count,
   /** Waiting tasks of all jobs for which central has found no worker. */

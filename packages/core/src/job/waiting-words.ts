@@ -76,7 +76,7 @@ export const WAITING_WORDS: Readonly<
     helps: 'nothing: it starts then; `goshawk release ID` starts it now',
   },
   reserve: {
-    why: 'the maximum number of long tasks is running, and the other slots are for short ones',
+    why: 'long tasks use all the CPUs they may use, and the others are reserved for short tasks',
     helps: 'more workers or CPUs, or a smaller --reserve',
   },
   reserved: {

@@ -586,7 +586,7 @@ export const MESSAGES = {
       /** Free slots, and the resources that are free for them; of GPUs, the most that one task can get. */
       free: countTo(LIMITS.slotsMax),
       spare: resources,
-      /** Number of slots that run long tasks. */
+      /** Number of CPUs that run long tasks. */
       long: countTo(LIMITS.slotsMax),
       /**
        * Run time of short tasks that completed since the last report, if the reserve depends on it; otherwise

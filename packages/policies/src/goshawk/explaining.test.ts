@@ -128,7 +128,7 @@ test(`the stated cause is what prevents a stage from starting, in ${SEEDS} clust
       } else {
         expect(startsWithoutOthers, `${context}; it starts without the others`).toBe(false);
         if (why.reason !== 'reserve') lift(bench, stage, why);
-        if (why.sentence.includes('long tasks are running')) endLong(bench);
+        if (why.sentence.includes('long tasks use')) endLong(bench);
       }
       expect(hasStarted(bench, number), context).toBe(true);
     }

@@ -50,7 +50,7 @@ const BUSY = '';
 
 function limitOf({ count: { kind, running, limit } }: Facts): string {
   const tasks = kind === 'long' ? 'long tasks' : 'tasks that are or may be long';
-  return `${Math.round(running)} of at most ${limit} ${tasks} are running`;
+  return `${tasks} use ${Math.round(running)} of at most ${limit} CPUs`;
 }
 
 /** Why a gang does not fit now; undefined: it fits. */

@@ -816,9 +816,16 @@ describe('why', () => {
     const bench = cluster(10, 0.2);
     bench.need(1, { long: true, tasks: 9, estimateMs: 5_000 });
     expect(bench.count(1)).toBe(8);
-    expect(why(bench, 1)).toBe('8 of at most 8 long tasks are running');
+    expect(why(bench, 1)).toBe('long tasks use 8 of at most 8 CPUs');
     bench.end(1);
     expect(bench.stage(1).waiting).toBe(0);
+  });
+
+  test('reports the CPUs of long tasks, not their number', () => {
+    const bench = cluster(10, 0.2, { slots: 4, capacity: { cpu: 4 } });
+    bench.need(1, { long: true, tasks: 20, demand: { cpu: 2 }, estimateMs: 5_000 });
+    expect(bench.count(1)).toBe(16);
+    expect(why(bench, 1)).toBe('long tasks use 32 of at most 32 CPUs');
   });
 
   test('names the job that the free room is reserved for: without that job, the task starts', () => {

@@ -50,7 +50,7 @@ export class Limits {
     return { running: long + small + large, limit };
   }
 
-  /** Maximum number of running long tasks. */
+  /** Maximum number of CPUs that run long tasks. */
   longLimit(now: Millis): number {
     return this.#long.of(this.#units, now);
   }
