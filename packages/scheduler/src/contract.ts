@@ -28,9 +28,9 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer>, JobOb
    */
   record?(record: JobRecord): number | undefined;
   /** Reads the record of a job at a position, durable or not; undefined if it cannot be read. */
-  recall?(job: JobNumber, place: number): JobRecord | undefined;
+  readRecord?(job: JobNumber, place: number): JobRecord | undefined;
   /** Reads all records of a job, durable or not, starting with its acceptance. */
-  recallJob?(job: JobNumber): Iterable<JournalEntry>;
+  readJobRecords?(job: JobNumber): Iterable<JournalEntry>;
   /**
    * Saved estimator state was invalid or from a newer version; the estimator starts fresh. The message says
    * why.
@@ -128,5 +128,5 @@ export interface Inheritance {
   /** Previous incarnations, latest last. */
   readonly previousIncarnations: readonly Address[];
   /** Number of records processed at a time. */
-  readonly piece?: number | undefined;
+  readonly chunkSize?: number | undefined;
 }

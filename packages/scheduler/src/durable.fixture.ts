@@ -51,8 +51,8 @@ export class DurableBench {
         setTimer: (timer, key, at) => void this.timers.set(`${timer} ${key}`, at),
         clearTimer: (timer, key) => void this.timers.delete(`${timer} ${key}`),
         record: (record) => former.size + this.records.push(record) - 1,
-        recall: (_job, place) => former.get(place) ?? this.records[place - former.size],
-        recallJob: (job) =>
+        readRecord: (_job, place) => former.get(place) ?? this.records[place - former.size],
+        readJobRecords: (job) =>
           [...former.values(), ...this.records].flatMap((record, place): JournalEntry[] =>
             record.job === job && !this.#isUnreadable ? [[place, record]] : [],
           ),

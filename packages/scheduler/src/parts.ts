@@ -6,7 +6,7 @@ import { Routing } from './dispatch/routing.js';
 import { Sampler } from './dispatch/sampler.js';
 import { Appending } from './life/appending.js';
 import { Cancelling } from './life/cancelling.js';
-import { ClusterNews } from './life/cluster-news.js';
+import { ClusterMessages } from './life/cluster-messages.js';
 import { Draining } from './life/draining.js';
 import { Endings } from './life/endings.js';
 import { Holds } from './life/holds.js';
@@ -19,7 +19,7 @@ import { Reconciler } from './life/reconciler.js';
 import { Restarting } from './life/restarting.js';
 import { Retries } from './life/retries.js';
 import { Submissions } from './life/submissions.js';
-import { TaskNews } from './life/task-news.js';
+import { TaskMessages } from './life/task-messages.js';
 import { SchedulerState } from './state.js';
 
 /** The parts that act on the state. Each gets the state and the parts that it calls, all of them made before it. */
@@ -35,7 +35,7 @@ export class SchedulerParts extends SchedulerState {
   readonly endings: Endings;
   readonly cancelling: Cancelling;
   readonly reconciler: Reconciler;
-  readonly taskNews: TaskNews;
+  readonly taskMessages: TaskMessages;
   // life: jobs arrive.
   readonly predecessors: Predecessors;
   readonly holds: Holds;
@@ -48,7 +48,7 @@ export class SchedulerParts extends SchedulerState {
   readonly draining: Draining;
   readonly restarting: Restarting;
   readonly retries: Retries;
-  readonly clusterNews: ClusterNews;
+  readonly clusterMessages: ClusterMessages;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     super(config, env);
@@ -65,7 +65,7 @@ export class SchedulerParts extends SchedulerState {
     this.cancelling = new Cancelling(this, routing, endings, killing);
     this.reconciler = new Reconciler(this, delivery, routing, sampler, killing, endings);
     const { cancelling, reconciler } = this;
-    this.taskNews = new TaskNews(this, routing, endings, killing, reconciler);
+    this.taskMessages = new TaskMessages(this, routing, endings, killing, reconciler);
     this.predecessors = new Predecessors(this, routing, sampler, endings, cancelling);
     this.holds = new Holds(this, routing, endings, killing);
     this.keys = new Keys(config.name, this.ledger);
@@ -79,6 +79,6 @@ export class SchedulerParts extends SchedulerState {
     this.restarting = new Restarting(this, keys, predecessors, holds, endings);
     this.retries = new Retries(this, routing, killing, reconciler);
     const { draining } = this;
-    this.clusterNews = new ClusterNews(this, binder, routing, sampler, draining, keys, reconciler);
+    this.clusterMessages = new ClusterMessages(this, binder, routing, sampler, draining, keys, reconciler);
   }
 }

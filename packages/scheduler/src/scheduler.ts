@@ -51,16 +51,16 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   start(now: Millis): void {
     this.#startedAt = now;
-    this.#parts.pieces.begin(this.#begin(), now);
+    this.#parts.chunkedWork.begin(this.#begin(), now);
   }
 
   *#begin(): Iterable<number> {
-    const { config, env, cluster, jobs, pieces, restarting, draining } = this.#parts;
-    yield* restarting.takeIn();
+    const { config, env, cluster, jobs, chunkedWork, restarting, draining } = this.#parts;
+    yield* restarting.loadJobs();
     this.#isInheriting = false;
     if (config.inheritance !== undefined) env.inherited?.(jobs.activeCount);
-    cluster.enlist(pieces.now);
-    draining.tellIfDrained();
+    cluster.enlist(chunkedWork.now);
+    draining.reportIfDrained();
   }
 
   receive(from: Address, message: Message, now: Millis): void {
@@ -77,36 +77,36 @@ export class Scheduler implements Machine<SchedulerTimer> {
         s.cluster.hasFreeSlot(from, now);
         return s.binder.seek(from, message, now);
       case 'ended':
-        s.taskNews.ended(from, message, now);
+        s.taskMessages.ended(from, message, now);
         return s.binder.continueSeries(from, message, now);
       case 'gangReady':
-        return s.taskNews.gangReady(from, message);
+        return s.taskMessages.gangReady(from, message);
       case 'output':
-        return s.taskNews.output(from, message);
+        return s.taskMessages.output(from, message);
       case 'declined':
-        return s.taskNews.declined(from, message, now);
+        return s.taskMessages.declined(from, message, now);
       case 'moved':
         return s.routing.moved(from, message, now);
       case 'placed':
-        return s.taskNews.placed(from, message, now);
+        return s.taskMessages.placed(from, message, now);
       case 'preempt':
-        return s.taskNews.preempted(from, message);
+        return s.taskMessages.preempted(from, message);
       case 'holding':
         return s.reconciler.holding(from, message, now);
       case 'occupied':
         if (from === s.cluster.central) s.cluster.members.setOccupied(message.bits);
         return;
       case 'members':
-        return s.clusterNews.membersChanged(from, message, now);
+        return s.clusterMessages.membersChanged(from, message, now);
       case 'remember':
         return s.cluster.remember(from, message);
       case 'welcome':
-        return s.clusterNews.welcomed(from, message, now);
+        return s.clusterMessages.welcomed(from, message, now);
       case 'heartbeatAck':
         if (s.cluster.acknowledged(from, message, s.keys.version, now)) s.routing.sheddingChanged(now);
         return;
       case 'limits':
-        if (from === s.cluster.central) s.clusterNews.limitsReceived(message, now);
+        if (from === s.cluster.central) s.clusterMessages.limitsReceived(message, now);
         return;
       case 'notRegistered':
         return s.cluster.answeredUnregistered(from, now);
@@ -119,10 +119,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
         if (message.epoch > (s.config.epoch ?? 0)) s.env.superseded?.();
         return;
       case 'ownerIs':
-        if (from === s.cluster.central) s.predecessors.ownerIs(message, now);
+        if (from === s.cluster.central) s.predecessors.onOwnerIs(message, now);
         return;
       case 'awaitJobs':
-        return s.predecessors.asked(from, message);
+        return s.predecessors.onAwaitJobs(from, message);
       case 'jobFates':
         return s.predecessors.onFates(from, message, now);
       default:
@@ -134,9 +134,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const s = this.#parts;
     switch (timer) {
       case 'piece':
-        return s.pieces.goOn(now);
+        return s.chunkedWork.runChunk(now);
       case 'heartbeat':
-        return s.clusterNews.beat(this.#startedAt, now);
+        return s.clusterMessages.beat(this.#startedAt, now);
       case 'sweep':
         return s.retries.sweep(now);
       case 'progress':
@@ -164,8 +164,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const { sampler, endings } = this.#parts;
     if (timer === 'weigh') sampler.look(job, now);
     else if (timer === 'deadline') endings.abandonIfLate(job, now);
-    else if (timer === 'retry') endings.retryRested(job, now);
-    else if (timer === 'open') endings.closeIfForgotten(job, now);
+    else if (timer === 'retry') endings.retryAfterBackoff(job, now);
+    else if (timer === 'open') endings.closeIfInactive(job, now);
     else endings.endIfOutOfTime(job, now);
   }
 
@@ -192,7 +192,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   /** The journal has started or stopped accepting records. */
   journalChanged(state: JournalState, now: Millis): void {
     this.#parts.ledger.setJournal(state);
-    this.#parts.unwritten.setAway(state.kind === 'away', now);
+    this.#parts.notDurableJobs.setJournalUnreachable(state.kind === 'away', now);
   }
 
   // ---- direct calls of a driver in the same process
@@ -219,7 +219,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   /** Stops accepting jobs; calls `env.drained()` when the present ones are done. */
   drain(): void {
     this.#parts.cluster.drain();
-    if (!this.#isInheriting) this.#parts.draining.tellIfDrained();
+    if (!this.#isInheriting) this.#parts.draining.reportIfDrained();
   }
 
   /** Notifies the cluster, so that no process has to wait for the lease to expire. */
@@ -273,7 +273,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** Keeps the usage of a journal that will be discarded. @param done called when it is durable */
   keepUsage(books: readonly UsageBook[], done: () => void, now: Millis): void {
-    this.#parts.accounting.keep(books, done, now);
+    this.#parts.accounting.importBooks(books, done, now);
   }
 
   /** Returns the state of its estimators, to be stored; undefined if nothing has changed since the last call. */
@@ -310,7 +310,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** Number of answers that wait for durability. */
   get heldAnswers(): number {
-    return this.#parts.ledger.heldCount;
+    return this.#parts.ledger.delayedCount;
   }
 
   get activeJobs(): number {

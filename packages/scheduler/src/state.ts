@@ -6,14 +6,14 @@ import { Usage } from './cluster/usage.js';
 import { JOB_LENGTHS, type SchedulerConfig, type SchedulerEnvironment } from './contract.js';
 import { Accounting } from './durability/accounting.js';
 import { Answers } from './durability/answers.js';
+import { ChunkedWork } from './durability/chunked-work.js';
 import { JobStore } from './durability/job-store.js';
 import { Ledger } from './durability/ledger.js';
 import { type MemoryShares, sharesOf } from './durability/memory-shares.js';
-import { Pieces } from './durability/pieces.js';
+import { NotDurableJobs } from './durability/not-durable-jobs.js';
 import { Quotas } from './durability/quotas.js';
-import { type RebuildContext, rebuiltJob } from './durability/rebuild.js';
+import { type RebuildContext, rebuildEndedJob } from './durability/rebuild.js';
 import type { Tombstone } from './durability/tombstones.js';
-import { Unwritten } from './durability/unwritten.js';
 import { CrashesByProgram } from './job/crashes.js';
 import { JobEvents, type SchedulerCounters } from './job/job-events.js';
 import { Tallies } from './job/tallies.js';
@@ -48,9 +48,9 @@ export class SchedulerState {
   readonly ledger: Ledger;
   readonly accounting: Accounting;
   readonly jobs: JobStore;
-  readonly unwritten = new Unwritten();
+  readonly notDurableJobs = new NotDurableJobs();
   readonly quotas: Quotas;
-  readonly pieces: Pieces;
+  readonly chunkedWork: ChunkedWork;
   readonly answers: Answers;
   readonly sweepTimer: SweepTimer;
 
@@ -58,7 +58,7 @@ export class SchedulerState {
     const { inheritance } = config;
     const lastJob = inheritance === undefined ? 0 : inheritance.lastJob + LIMITS.unrecordedJobsMax;
     const recall = ({ number, endedAt }: Tombstone) =>
-      rebuiltJob(env.recallJob!(number), this.rebuildContext(endedAt));
+      rebuildEndedJob(env.readJobRecords!(number), this.rebuildContext(endedAt));
     this.config = config;
     this.env = env;
     this.events = new JobEvents(env, this.counters, this.tallies);
@@ -69,9 +69,16 @@ export class SchedulerState {
     this.ledger = new Ledger(env, config, this.shares);
     this.accounting = new Accounting(this.ledger, config);
     const random = () => env.random();
-    this.jobs = new JobStore(config, lastJob, this.shares, this.accounting, random, env.recallJob && recall);
+    this.jobs = new JobStore(
+      config,
+      lastJob,
+      this.shares,
+      this.accounting,
+      random,
+      env.readJobRecords && recall,
+    );
     this.quotas = new Quotas(this.jobs);
-    this.pieces = new Pieces(env, inheritance?.piece);
+    this.chunkedWork = new ChunkedWork(env, inheritance?.chunkSize);
     this.answers = new Answers(this.ledger);
     this.sweepTimer = new SweepTimer(env, this.cluster);
   }
@@ -84,8 +91,8 @@ export class SchedulerState {
       now,
       idOf: (job) => jobs.idOf(job),
       hasPrivateNames: config.hasPrivateNames ?? false,
-      formerly: (worker) => cluster.members.formerly(worker),
-      isShort: () => jobs.isShort,
+      placeholderFor: (worker) => cluster.members.formerly(worker),
+      isMemoryScarce: () => jobs.isMemoryScarce,
     };
   }
 }

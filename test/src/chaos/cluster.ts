@@ -277,7 +277,7 @@ export class Cluster {
     const process = place.process!;
     const environment = { ...process.environment(), setTimer() {}, clearTimer() {} };
     const scheduler = new Scheduler(
-      { ...config, inheritance: inheritance && { ...inheritance, piece: Number.POSITIVE_INFINITY } },
+      { ...config, inheritance: inheritance && { ...inheritance, chunkSize: Number.POSITIVE_INFINITY } },
       { ...environment, record: () => 0, jobEnded() {}, drained() {} },
     );
     process.overhear(() => scheduler.start(process.now));
@@ -351,8 +351,8 @@ export class Cluster {
     const scheduler = new Scheduler(config, {
       ...process.environment(),
       record: (record) => journal.append(record),
-      recall: (job, place) => journal.recall(job, place),
-      recallJob: (job) => journal.recallJob(job),
+      readRecord: (job, place) => journal.recall(job, place),
+      readJobRecords: (job) => journal.recallJob(job),
       jobEnded() {},
       drained() {},
     });
@@ -477,7 +477,7 @@ export class Cluster {
       inheritance:
         formers.length === 0
           ? undefined
-          : { entries, now: process.now, lastJob, previousIncarnations, piece: PIECE },
+          : { entries, now: process.now, lastJob, previousIncarnations, chunkSize: PIECE },
       self: wire.self,
       endpoint: endpointOf(name, 'scheduler'),
       central: wire.addressNamed(anyPartyOf('central', 'central')),

@@ -105,12 +105,12 @@ export class JournalPort<J extends Journal = Journal> {
     this.#logger.error({ leftOut }, 'records were skipped: `goshawk journal verify` lists damaged ones');
   }
 
-  get effects(): Pick<SchedulerEnvironment, 'record' | 'recall' | 'recallJob'> {
+  get effects(): Pick<SchedulerEnvironment, 'record' | 'readRecord' | 'readJobRecords'> {
     const { recall, recallJob } = this.journal;
     return {
       record: (record) => this.journal.append(record),
-      ...(recall && { recall }),
-      ...(recallJob && { recallJob }),
+      ...(recall && { readRecord: recall }),
+      ...(recallJob && { readJobRecords: recallJob }),
     };
   }
 

@@ -14,7 +14,7 @@ import type { Refusal } from '../durability/ledger.js';
 import type { IsOwner } from '../durability/tombstones.js';
 import { isAnswerable, type Weight, weigh } from '../job/heap-bytes.js';
 import { type Job, TaskState } from '../job/job.js';
-import { LEFT_OUT } from '../life/submissions.js';
+import { NOT_LOADED } from '../life/submissions.js';
 import type { SchedulerParts } from '../parts.js';
 import { BulkCancelling, notCancellable } from './bulk-cancelling.js';
 import { explain, waitingGroups } from './explaining.js';
@@ -69,13 +69,13 @@ export class ClientApi {
         return this.#looking(from, message.request, now, () => {
           const books = s.accounting.report(message, this.#onlyOf, now);
           this.#budget.took(USAGE_COST);
-          s.answers.answer(from, message.request, 'usageBooks', books);
+          s.answers.answerNow(from, message.request, 'usageBooks', books);
         });
       case 'listTasks':
         return this.#withJob(from, message, (job) => {
           const page = taskPage(s, job, message, now);
           if ('code' in page) s.answers.refuse(from, message.request, page);
-          else s.answers.answer(from, message.request, 'taskPage', page);
+          else s.answers.answerNow(from, message.request, 'taskPage', page);
         });
       case 'readLogs':
         return this.#withJob(from, message, (job) => this.#readLogs(from, message, job));
@@ -86,13 +86,13 @@ export class ClientApi {
       case 'cancelJob':
         return this.#withJob(from, message, (job) => {
           s.cancelling.cancel(job, now);
-          s.answers.acknowledge(from, message.request, 'jobSummary', this.#views.summary(job));
+          s.answers.answerWhenDurable(from, message.request, 'jobSummary', this.#views.summary(job));
         });
       case 'cancelTasks':
         return this.#withJob(from, message, (job) => {
           const outcome = s.cancelling.cancelTasks(job, message, now);
           if ('code' in outcome) return s.answers.refuse(from, message.request, outcome);
-          s.answers.acknowledge(from, message.request, 'tasksCancelled', {
+          s.answers.answerWhenDurable(from, message.request, 'tasksCancelled', {
             job: this.#views.summary(job),
             ...outcome,
           });
@@ -103,19 +103,19 @@ export class ClientApi {
         return this.#withJob(from, message, (job) => {
           const refusal = s.holds.update(from, message, job, now);
           if (refusal !== undefined) s.answers.refuse(from, message.request, refusal);
-          else s.answers.acknowledge(from, message.request, 'jobSummary', this.#views.summary(job));
+          else s.answers.answerWhenDurable(from, message.request, 'jobSummary', this.#views.summary(job));
         });
       case 'retryJob':
         return this.#withJob(from, message, (job) => s.submissions.retry(from, message, job, now));
       case 'findSchedulers':
-        return s.answers.answer(from, message.request, 'introduction', {
+        return s.answers.answerNow(from, message.request, 'introduction', {
           name: s.config.name,
           tag: s.config.tag,
           central: s.env.nameOf(s.config.central),
           workers: s.cluster.members.size,
         });
       case 'readCounters':
-        return s.answers.answer(from, message.request, 'counters', {
+        return s.answers.answerNow(from, message.request, 'counters', {
           ...s.events.counted,
           ...s.ledger.counted,
           ...s.env.counted?.(),
@@ -143,8 +143,8 @@ export class ClientApi {
     const { jobs } = this.#parts;
     const known = jobs.tombstoneOfId(id);
     const isTheirs = this.#onlyOf === undefined || known?.user === this.#onlyOf;
-    if (isTheirs && jobs.isLeftOut(id)) return { ...LEFT_OUT, message: `${id} ${LEFT_OUT.message}` };
-    if (!isTheirs || !jobs.isForgotten(id)) {
+    if (isTheirs && jobs.isNotLoaded(id)) return { ...NOT_LOADED, message: `${id} ${NOT_LOADED.message}` };
+    if (!isTheirs || !jobs.isDeleted(id)) {
       const hint = '`goshawk jobs --all` lists the existing jobs';
       return { code: 'unknown-job', message: `there is no job ${id}`, hint };
     }
@@ -165,7 +165,7 @@ export class ClientApi {
     const { answers } = this.#parts;
     const weight = spec ? weigh(job.spec) : NOTHING;
     if (isAnswerable(weight))
-      return answers.answer(from, request, 'jobDetail', this.#views.detail(job, now, spec));
+      return answers.answerNow(from, request, 'jobDetail', this.#views.detail(job, now, spec));
     answers.refuse(from, request, {
       code: 'spec-too-long',
       message: `the specification of ${job.id} is too long for one answer: ${weight.values} values, ${weight.bytes} bytes of text`,
@@ -181,7 +181,7 @@ export class ClientApi {
       const message = `${job.id} has no task ${task}`;
       return answers.refuse(from, request, { code: 'unknown-task', message, hint });
     }
-    answers.answer(from, request, 'jobExplanation', explain(this.#parts, this.#views, job, task, now));
+    answers.answerNow(from, request, 'jobExplanation', explain(this.#parts, this.#views, job, task, now));
   }
 
   /**
@@ -191,8 +191,8 @@ export class ClientApi {
   #readResults(from: Address, { request, from: first, order }: MessageOf<'readResults'>, job: Job): void {
     const { answers } = this.#parts;
     const page = this.#views.results(job, first, order);
-    if (job.hasEnded || order === undefined) answers.answer(from, request, 'resultPage', page);
-    else answers.acknowledge(from, request, 'resultPage', page);
+    if (job.hasEnded || order === undefined) answers.answerNow(from, request, 'resultPage', page);
+    else answers.answerWhenDurable(from, request, 'resultPage', page);
   }
 
   #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {
@@ -201,7 +201,7 @@ export class ClientApi {
     const wanted = (of: number) =>
       (task === undefined || of === task) && (!failedOnly || job.tasks.stateOf(of) === TaskState.failed);
     const page = jobs.logs.read(job.number, cursor, wanted, job.hasEnded);
-    answers.answer(from, message.request, 'logPage', page);
+    answers.answerNow(from, message.request, 'logPage', page);
   }
 
   // ---- requests about all jobs
@@ -226,7 +226,7 @@ export class ClientApi {
             (userLike === undefined || matchesGlob(userLike, of ?? ''));
     const { recalled, ...listing } = listJobs(this.#parts, this.#views, message, isOwner);
     this.#budget.took(jobs.count + READING_COST * recalled);
-    answers.answer(from, message.request, 'jobList', { ...listing, ...this.#quotas(isOwner) });
+    answers.answerNow(from, message.request, 'jobList', { ...listing, ...this.#quotas(isOwner) });
   }
 
   /** Quota use per user, highest first; empty without a limit. */
@@ -253,7 +253,7 @@ export class ClientApi {
     this.#looking(from, message.request, now, () => {
       this.#budget.took(jobs.activeCount);
       const answer = this.#bulk.cancel(from, message, this.#onlyOf, now);
-      answers.acknowledge(from, message.request, 'jobsCancelled', answer);
+      answers.answerWhenDurable(from, message.request, 'jobsCancelled', answer);
     });
   }
 
@@ -261,7 +261,7 @@ export class ClientApi {
     const { jobs, answers, cluster } = this.#parts;
     this.#budget.took(EXPLAINING_COST * jobs.activeCount);
     const groups = waitingGroups(jobs.active(), circumstancesOf(cluster, now), now);
-    answers.answer(from, request, 'waitingGroups', groups);
+    answers.answerNow(from, request, 'waitingGroups', groups);
   }
 }
 

@@ -72,7 +72,7 @@ export function explain(
     wastedMs: job.history.wastedMs,
     last: last < 0 ? undefined : story(last),
     task: task === undefined ? undefined : story(task),
-    after: s.predecessors.of(job),
+    after: s.predecessors.unfinishedOf(job),
   };
 }
 

@@ -42,11 +42,11 @@ function partsOf(log: readonly Logged[]) {
       active: () => jobs.filter(({ state }) => !isFinal(state)),
       endedNewestFirst: (states: readonly JobState[]) =>
         ended.filter(({ isAway, state }) => !isAway && states.includes(state)),
-      awayNewestFirst: (states: readonly JobState[]) =>
+      archivedNewestFirst: (states: readonly JobState[]) =>
         ended
           .filter(({ isAway, state }) => isAway && states.includes(state))
           .map(({ spec: { user }, number, state, endedAt }) => ({ number, state, endedAt, user })),
-      recall: ({ number }: { number: number }) => jobs.find((job) => job.number === number),
+      readArchived: ({ number }: { number: number }) => jobs.find((job) => job.number === number),
       endedCount: (of: JobState) => ended.filter(({ state }) => state === of).length,
     },
   } as unknown as Parameters<typeof listJobs>[0];

@@ -89,14 +89,14 @@ export function listJobs(
     if (wanted.includes(job.state) && job.endedAt! <= endedBy) kept.add(job, job.endedAt!);
   }
   const away = new Newest<Tombstone>(Math.min(room, RECALLED_MAX), endedBy - 2 * TIE_MS);
-  for (const tombstone of jobs.awayNewestFirst(isFiltered && name === undefined ? JOB_STATES : wanted)) {
+  for (const tombstone of jobs.archivedNewestFirst(isFiltered && name === undefined ? JOB_STATES : wanted)) {
     if (tombstone.endedAt < endedSince || (away.isCut && (!isFiltered || name !== undefined))) break;
     if (isOwner?.(tombstone.user) === false) continue;
     if (isFiltered && name === undefined) note(tombstone.state);
     if (wanted.includes(tombstone.state) && tombstone.endedAt <= endedBy)
       away.add(tombstone, tombstone.endedAt);
   }
-  const recalled = away.items.flatMap((tombstone) => jobs.recall(tombstone) ?? []);
+  const recalled = away.items.flatMap((tombstone) => jobs.readArchived(tombstone) ?? []);
   const found = recalled.filter(fits);
   if (name !== undefined) for (const job of found) note(job.state);
   const completeTo = Math.max(kept.completeTo, away.completeTo);

@@ -101,7 +101,7 @@ export class JobViews {
       attemptsTruncated: attempts.truncated,
       failures: failed
         .slice(0, ATTEMPTS_LISTED_MAX)
-        .map((task) => describeFailure(job, task, this.#s.env.recall, printed.get(task))),
+        .map((task) => describeFailure(job, task, this.#s.env.readRecord, printed.get(task))),
       failuresTruncated: failed.length > ATTEMPTS_LISTED_MAX,
       meanRunMs: completed === 0 ? undefined : history.completedRunMs / completed,
       runPercentilesMs: job.hasEnded ? runPercentiles(job) : undefined,
@@ -111,7 +111,7 @@ export class JobViews {
       spec: withSpec ? job.spec : undefined,
       timeLimitMs: job.spec.timeLimitMs,
       priority: job.priority,
-      after: job.hasPendingPredecessors && !job.hasEnded ? this.#predecessors.of(job) : undefined,
+      after: job.hasPendingPredecessors && !job.hasEnded ? this.#predecessors.unfinishedOf(job) : undefined,
       cancelReason: job.cancelReason,
       ...(job.isOpen ? { open: true } : {}),
       // Must be last: V8 takes 20 µs instead of 0.3 µs for a literal with this many fields after a spread.
@@ -134,7 +134,7 @@ export class JobViews {
       if (state === TaskState.cancelled && tasks.runMsOf(task) === 0) continue;
       const isRunning = state === TaskState.running;
       const startedAt = tasks.startedAtOf(task);
-      const gpus = isRunning ? undefined : history.reports.gpusOf(task, this.#s.env.recall);
+      const gpus = isRunning ? undefined : history.reports.gpusOf(task, this.#s.env.readRecord);
       listed.push({
         task,
         attempt: tasks.executionsOf(task),
@@ -158,7 +158,7 @@ export class JobViews {
     const page = new Page<ResultPage['values'][number]>();
     for (let task = from; task < job.taskCount; task++) {
       if (job.tasks.stateOf(task) !== TaskState.completed) continue;
-      const value = job.history.reports.valueOf(task, this.#s.env.recall);
+      const value = job.history.reports.valueOf(task, this.#s.env.readRecord);
       if (value !== undefined && !page.take({ task, value })) return { values: page.items, next: task };
     }
     return { values: page.items, next: undefined };
@@ -178,7 +178,7 @@ export class JobViews {
 
   #resultOf(job: Job, task: TaskIndex): ResultRow {
     const { tasks, history } = job;
-    const { recall } = this.#s.env;
+    const { readRecord } = this.#s.env;
     const state = tasks.stateOf(task);
     const attempt = tasks.executionsOf(task);
     const of = {
@@ -190,12 +190,12 @@ export class JobViews {
       ...outputOf(job, task, attempt),
     };
     if (state === TaskState.completed) {
-      const value = history.reports.valueOf(task, recall);
+      const value = history.reports.valueOf(task, readRecord);
       return { ...of, value, ...('exec' in job.dag.payloadOf(task) ? { exitCode: 0 } : {}) };
     }
     if (state === TaskState.cancelled) return { ...of, code: 'cancelled', message: whyCancelled(job) };
     if (state !== TaskState.failed) return of;
-    const { code, kind, message, exitCode, signal } = describeFailure(job, task, recall);
+    const { code, kind, message, exitCode, signal } = describeFailure(job, task, readRecord);
     return { ...of, code: code || kind, message, ...present({ exitCode, signal }) };
   }
 

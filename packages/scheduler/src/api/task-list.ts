@@ -87,7 +87,7 @@ function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: 
     const { worker, startedAt } = last!;
     return { ...row, worker, startedMs: startedAt - job.acceptedAt, runMs: now - startedAt };
   }
-  const failure = hasFailure(job, task) ? history.reports.errorOf(task, s.env.recall) : undefined;
+  const failure = hasFailure(job, task) ? history.reports.errorOf(task, s.env.readRecord) : undefined;
   const end =
     failure === undefined
       ? {}
@@ -125,7 +125,7 @@ export function lastAttempt(
     const worker = at === NOBODY ? '' : cluster.nameOf(at);
     return { worker, startedAt: tasks.startedAtOf(task), runMs: tasks.runMsOf(task) };
   }
-  const end = history.reports.endOf(task, env.recall);
+  const end = history.reports.endOf(task, env.readRecord);
   return end && { worker: end.worker, startedAt: end.at - config.wallOffsetMs - end.runMs, runMs: end.runMs };
 }
 

@@ -78,11 +78,15 @@ export class Watching implements JobListener {
   }
 
   #tellProgress(client: Address, request: number, job: Job): void {
-    this.#s.ledger.tell(client, { type: 'jobProgress', request, value: this.#views.summary(job) });
+    this.#s.ledger.sendNow(client, { type: 'jobProgress', request, value: this.#views.summary(job) });
   }
 
   /** Sends the end once it is durable. */
   #tellEnd(client: Address, request: number, job: Job, withTasks: boolean, now: Millis): void {
-    this.#s.ledger.send(client, { type: 'jobEnded', request, value: this.#views.end(job, withTasks, now) });
+    this.#s.ledger.sendWhenDurable(client, {
+      type: 'jobEnded',
+      request,
+      value: this.#views.end(job, withTasks, now),
+    });
   }
 }

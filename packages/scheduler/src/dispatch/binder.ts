@@ -62,8 +62,8 @@ export class Binder {
   asked(from: Address, given: Question, now: Millis): void {
     // Duplicate matches are dropped on arrival, because a match that waits for the disk may be overtaken by later ones.
     const message = given.type === 'matched' ? this.#newMatches(from, given, now) : given;
-    const job = this.#s.unwritten.isEmpty ? undefined : this.#s.jobs.byNumber(message.job);
-    if (job !== undefined && this.#s.unwritten.defers(job, (then) => this.#answer(from, message, then)))
+    const job = this.#s.notDurableJobs.isEmpty ? undefined : this.#s.jobs.byNumber(message.job);
+    if (job !== undefined && this.#s.notDurableJobs.defers(job, (then) => this.#answer(from, message, then)))
       return;
     this.#answer(from, message, now);
   }
@@ -133,7 +133,7 @@ export class Binder {
     const offer = this.#nextInSeries(job?.spec.user, spare, from, now);
     // A slot may wait here only if no task waits. Its match is charged to the user of its last task, so with quotas
     // no other user's task may use it.
-    const mayHold = this.#assigner.held.mayHold && !this.#s.quotas.areSet;
+    const mayHold = this.#assigner.held.mayHold && !this.#s.quotas.hasLimits;
     if (offer === undefined && mayHold && this.#assigner.offers.size === 0)
       return this.#assigner.hold({ worker: from, ask, spare }, now);
     this.#serve(from, assignment, offer, now);
@@ -146,7 +146,7 @@ export class Binder {
   #nextInSeries(user: string | undefined, spare: Resources, worker: Address, now: Millis): Offer | undefined {
     const { offers } = this.#assigner;
     const { shareBy } = this.#s.cluster.policy.preset.decidedBy.options;
-    const isCharged = shareBy !== 'none' || this.#s.quotas.areSet;
+    const isCharged = shareBy !== 'none' || this.#s.quotas.hasLimits;
     if (isCharged && offers.hasOthersThan(user)) return undefined;
     return offers.firstIfTiny(spare, now, this.#suits(worker, now));
   }
@@ -233,7 +233,8 @@ export class Binder {
   #isToBeServed(from: Address, assignment: Assignment, now: Millis): boolean {
     if (!this.#s.cluster.members.isGone(from)) {
       if (this.#isNew(from, assignment.number, now)) return true;
-      for (const job of this.#s.jobs.at(from)) if (this.#delivery.again(job, from, assignment)) return false;
+      for (const job of this.#s.jobs.withTasksAt(from))
+        if (this.#delivery.again(job, from, assignment)) return false;
     }
     this.#assigner.held.take((slot) => slot.worker === from && slot.ask === assignment.number);
     this.#assigner.none(from, assignment.number);

@@ -1,4 +1,4 @@
-import type { Address, Millis, TaskIndex } from '@goshawk/core';
+import type { Address, MessageOf, Millis, TaskIndex } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 import { AssignedBy, type Assignment } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
@@ -45,14 +45,11 @@ export class Delivery {
     const { index, spec } = job.waiting.batchOf(task);
     const payload = slowed(job.dag.payloadOf(task), slowdownAt(job, worker, this.#s.cluster.members));
     const long = job.class === 'long';
-    const timeoutMs = shorter(job.spec.timeoutMs, this.#s.quotas.runTimeOf(job.spec.user));
+    const timeoutMs = shorter(job.spec.timeoutMs, this.#s.quotas.runTimeLimitOf(job.spec.user));
     const { number: jobNumber, id: jobId } = job;
     // Members of a gang may share a worker.
     const apartMs = gang === undefined ? job.history.blame?.isolationMsOf(task, attempt) : undefined;
-    // The end of the previous attempt must be durable before the next one is sent. Otherwise a restart could reuse an
-    // attempt number.
-    const out = attempt > 1 ? this.#s.ledger : this.#s.env;
-    out.send(worker, {
+    const run: MessageOf<'run'> = {
       type: 'run',
       ask: by === AssignedBy.ask ? number : 0,
       match: by === AssignedBy.match ? number : 0,
@@ -68,10 +65,14 @@ export class Delivery {
       apartMs,
       expectedMs: by === AssignedBy.match && gang === undefined ? this.#expectedOf(job) : undefined,
       execution: execution === attempt ? undefined : execution,
-      inputs: inputsOf(job, job.dag.stageOf(task), this.#s.env.recall),
+      inputs: inputsOf(job, job.dag.stageOf(task), this.#s.env.readRecord),
       gang: gang === undefined ? undefined : { rank: task - gang.first, ranks: gang.count },
       user: job.spec.user,
-    });
+    };
+    // The end of the previous attempt must be durable before the next one is sent. Otherwise a restart could reuse an
+    // attempt number.
+    if (attempt > 1) this.#s.ledger.sendWhenDurable(worker, run);
+    else this.#s.env.send(worker, run);
   }
 
   /**
@@ -79,7 +80,7 @@ export class Delivery {
    * the next task must not start until then.
    */
   #expectedOf(job: Job): Millis | undefined {
-    const isCounted = this.#s.quotas.boundsRunning(job.spec.user);
+    const isCounted = this.#s.quotas.limitsRunningTasks(job.spec.user);
     return this.#s.cluster.isCentralIdle || isCounted ? undefined : expectedOf(job);
   }
 }

@@ -255,7 +255,7 @@ export function queuedAt(job: Job, { task, attempt }: TaskAttempt, worker: Addre
 
 /** The user to name in a need; undefined if central knows it from `declare` or does not use it. */
 function userOf(s: SchedulerState, job: Job): string | undefined {
-  if (!declares(s)) return s.quotas.areSet ? job.spec.user : undefined;
+  if (!declares(s)) return s.quotas.hasLimits ? job.spec.user : undefined;
   return isDescribedByNeed(s, job) ? (job.spec.user ?? '') : undefined;
 }
 

@@ -48,7 +48,12 @@ export class Routing {
    * durable.
    */
   isHeld(job: Job): boolean {
-    return job.hasPendingPredecessors || job.isHeld || job.isRecovering || this.#s.unwritten.isStuck(job);
+    return (
+      job.hasPendingPredecessors ||
+      job.isHeld ||
+      job.isRecovering ||
+      this.#s.notDurableJobs.mustNotSearch(job)
+    );
   }
 
   /** Starts the stages without predecessors. */

@@ -164,7 +164,7 @@ export class Sampler {
     if (job.class === 'short') return;
     // Sent after the task itself, which may wait for the disk.
     for (const task of job.tasks.inStates(TaskState.running))
-      this.#s.ledger.send(job.tasks.workerOf(task), { type: 'nowLong', ...job.tasks.ref(task) });
+      this.#s.ledger.sendWhenDurable(job.tasks.workerOf(task), { type: 'nowLong', ...job.tasks.ref(task) });
   }
 
   /** Threshold above which a job is long before all pilots end. Without classes, all must end (SLearn §5.1.2). */

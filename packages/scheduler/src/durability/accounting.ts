@@ -56,14 +56,14 @@ export class Accounting {
   readonly #wallOffset: { readonly wallOffsetMs: Millis };
   readonly #tag: string;
   readonly #epoch: number;
-  readonly #isOff: boolean;
+  readonly #isDisabled: boolean;
   readonly #total = new UsageTable();
   /** Usage of jobs that have ended in the current period. */
   readonly #ended = new UsageTable();
-  readonly #inherited = new Map<string, UsageBook>();
+  readonly #importedBooks = new Map<string, UsageBook>();
   #period = 0;
   /** Jobs that ended before this time ended in an earlier period. */
-  #since: Millis = Number.NEGATIVE_INFINITY;
+  #periodStartedAt: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(
     ledger: Ledger,
@@ -78,44 +78,44 @@ export class Accounting {
     this.#wallOffset = config;
     this.#tag = config.tag;
     this.#epoch = config.epoch ?? 0;
-    this.#isOff = config.countsUsage === false;
+    this.#isDisabled = config.countsUsage === false;
   }
 
   /** The current attempt of the task has ended. */
   attemptEnded(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
-    if (this.#isOff) return;
+    if (this.#isDisabled) return;
     countAttempt(job, task, outcome, runMs, now, this.#wallOffset.wallOffsetMs, this.#total);
   }
 
   /** The job has ended. @returns the period to record with its end */
   jobEnded(job: Job): number {
-    if (this.#ledger.isKept) for (const { row } of job.usage) this.#ended.add(row);
+    if (this.#ledger.hasJournal) for (const { row } of job.usage) this.#ended.add(row);
     job.usage = [];
     return this.#period;
   }
 
   /** The records of a job that ended at this time are deleted. */
-  forgotten(job: JobNumber, now: Millis, endedAt: Millis): void {
-    if (endedAt >= this.#since) this.#closePeriod(now);
+  recordsDeleted(job: JobNumber, now: Millis, endedAt: Millis): void {
+    if (endedAt >= this.#periodStartedAt) this.#closePeriod(now);
     this.#ledger.forgotten(job, now);
   }
 
   #closePeriod(now: Millis): void {
-    this.#since = now;
-    this.#trim(now);
+    this.#periodStartedAt = now;
+    this.#dropOldDays(now);
     if (this.#ended.isEmpty) return;
     this.#ledger.usage({ period: this.#period++, rows: [...this.#ended.rows()] }, now);
     this.#ended.clear();
   }
 
   /** Drops days that are too old, here and in inherited books. */
-  #trim(now: Millis): void {
+  #dropOldDays(now: Millis): void {
     const today = dayOf(now + this.#wallOffset.wallOffsetMs);
     this.#total.trim(today);
-    for (const [tag, book] of this.#inherited) {
+    for (const [tag, book] of this.#importedBooks) {
       const rows = book.rows.filter(({ day }) => !isTooOld(day!, today));
-      if (rows.length === 0) this.#inherited.delete(tag);
-      else if (rows.length < book.rows.length) this.#inherited.set(tag, { ...book, rows });
+      if (rows.length === 0) this.#importedBooks.delete(tag);
+      else if (rows.length < book.rows.length) this.#importedBooks.set(tag, { ...book, rows });
     }
   }
 
@@ -158,14 +158,14 @@ export class Accounting {
   // ---- after a restart
 
   /** Adds a usage record of an earlier incarnation. */
-  inherit({ period, rows, of }: JobRecordOf<'usage'>): void {
-    if (of !== undefined) return void this.#inherited.set(of.tag, { ...of, rows });
+  loadRecord({ period, rows, of }: JobRecordOf<'usage'>): void {
+    if (of !== undefined) return void this.#importedBooks.set(of.tag, { ...of, rows });
     for (const row of rows) this.#total.add(row);
     if (period !== undefined) this.#period = Math.max(this.#period, period + 1);
   }
 
   /** Adds the usage of a job that has not ended. */
-  inheritActive(usage: readonly JobUsage[]): void {
+  loadActive(usage: readonly JobUsage[]): void {
     for (const daily of usage) {
       daily.total = this.#total.rowOf(daily.row.day!, daily.row);
       addUsage(daily.total, daily.row);
@@ -173,7 +173,7 @@ export class Accounting {
   }
 
   /** Adds the usage of an ended job, unless the sum of the period that its end names is already recorded. */
-  inheritEnded(usage: readonly JobUsage[], period = 0): void {
+  loadEnded(usage: readonly JobUsage[], period = 0): void {
     if (period < this.#period) return;
     for (const { row } of usage) {
       this.#total.add(row);
@@ -185,16 +185,16 @@ export class Accounting {
 
   /** The usage of this journal, and of those that it inherited. */
   books(): UsageBook[] {
-    return [this.#book(groupedUsage(this.#total.rows(), ALL)), ...this.#inherited.values()];
+    return [this.#book(groupedUsage(this.#total.rows(), ALL_COLUMNS)), ...this.#importedBooks.values()];
   }
 
   /** Keeps the usage of another journal. @param done called when it is durable */
-  keep(books: readonly UsageBook[], done: () => void, now: Millis): void {
+  importBooks(books: readonly UsageBook[], done: () => void, now: Millis): void {
     for (const book of books) {
       const { tag, epoch, rows } = book;
-      const known = this.#inherited.get(tag);
+      const known = this.#importedBooks.get(tag);
       if (rows.length === 0 || tag === this.#tag || (known !== undefined && known.epoch > epoch)) continue;
-      this.#inherited.set(tag, book);
+      this.#importedBooks.set(tag, book);
       this.#ledger.usage({ rows, of: { tag, epoch } }, now);
     }
     this.#ledger.whenDurable(done, now);
@@ -202,19 +202,19 @@ export class Accounting {
 
   /** @param onlyOf the only user whose usage is reported; undefined: any */
   report({ by, ...filter }: MessageOf<'readUsage'>, onlyOf: string | undefined, now: Millis): UsageBook[] {
-    this.#trim(now);
+    this.#dropOldDays(now);
     const reported = ({ rows, ...book }: { tag: string; epoch: number; rows: Iterable<UsageRow> }) => ({
       ...book,
-      rows: groupedUsage(matching(rows, filter, onlyOf), by),
+      rows: groupedUsage(matchingRows(rows, filter, onlyOf), by),
     });
     const own = { tag: this.#tag, epoch: this.#epoch, rows: this.#total.rows() };
-    const all = [own, ...this.#inherited.values()]
+    const all = [own, ...this.#importedBooks.values()]
       .map(reported)
       .filter(({ rows }) => rows.length > 0)
       .slice(0, USAGE_BOOKS_MAX);
     // All books together must fit in one message.
     const rowsMax = Math.max(1, Math.floor(USAGE_ROWS_MAX / Math.max(1, all.length)));
-    return all.map((book) => withRest(book, rowsMax));
+    return all.map((book) => limitRows(book, rowsMax));
   }
 
   #book(rows: readonly UsageRow[]): UsageBook {
@@ -222,9 +222,9 @@ export class Accounting {
   }
 }
 
-const ALL = ['day', 'user', 'project', 'name'] as const;
+const ALL_COLUMNS = ['day', 'user', 'project', 'name'] as const;
 
-function* matching(
+function* matchingRows(
   rows: Iterable<UsageRow>,
   filter: Parameters<typeof isInUsage>[1],
   onlyOf: string | undefined,
@@ -234,7 +234,7 @@ function* matching(
 }
 
 /** Keeps the rows with the most CPU time, up to the limit, and sums the others in one row without names. */
-function withRest(book: UsageBook, rowsMax: number): UsageBook {
+function limitRows(book: UsageBook, rowsMax: number): UsageBook {
   if (book.rows.length <= rowsMax) return book;
   const rows = book.rows.toSorted((one, other) => other.cpuMs - one.cpuMs);
   const rest = groupedUsage(rows.splice(rowsMax), []);

@@ -10,33 +10,36 @@ export class Answers {
   }
 
   /** Answers without waiting for durability, because the answer only describes the current state. */
-  answer<A extends AnswerType>(to: Address, request: number, type: A, value: MessageOf<A>['value']): void {
-    this.#ledger.tell(to, { type, request, value } as Message);
+  answerNow<A extends AnswerType>(to: Address, request: number, type: A, value: MessageOf<A>['value']): void {
+    this.#ledger.sendNow(to, { type, request, value } as Message);
   }
 
   /** Answers once everything recorded so far is durable. */
-  acknowledge<A extends AnswerType>(
+  answerWhenDurable<A extends AnswerType>(
     to: Address,
     request: number,
     type: A,
     value: MessageOf<A>['value'],
   ): void {
-    const { stopped } = this.#ledger;
-    if (stopped === undefined) this.#ledger.send(to, { type, request, value } as Message);
-    else this.refuse(to, request, stopped);
+    const { stoppedRefusal } = this.#ledger;
+    if (stoppedRefusal === undefined) this.#ledger.sendWhenDurable(to, { type, request, value } as Message);
+    else this.refuse(to, request, stoppedRefusal);
   }
 
   refuse(to: Address, request: number, refusal: Refusal): void {
-    this.#ledger.tell(to, refused(request, refusal));
+    this.#ledger.sendNow(to, refusalMessage(request, refusal));
   }
 }
 
 /** The refusal as a message. */
-export function refused(request: number, { code, message, hint, retryMs }: Refusal): MessageOf<'refused'> {
-  return { type: 'refused', request, code, message: clip(message), hint: clip(hint), retryMs };
+export function refusalMessage(
+  request: number,
+  { code, message, hint, retryMs }: Refusal,
+): MessageOf<'refused'> {
+  return { type: 'refused', request, code, message: truncated(message), hint: truncated(hint), retryMs };
 }
 
 /** Truncates a text that may quote the submitter to the maximum length of a line on the wire. */
-function clip(line: string): string {
+function truncated(line: string): string {
   return line.length <= 2_000 ? line : `${line.slice(0, 2_000)}…`;
 }

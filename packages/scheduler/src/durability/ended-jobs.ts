@@ -2,7 +2,7 @@ import { type JobNumber, type JobState, sumOf } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 
 /** The rows are compacted when those of removed jobs outnumber the others by more than this. */
-const GONE_MIN = 64;
+const REMOVED_ROWS_MIN = 64;
 const NO_JOB = -1;
 
 /**
@@ -57,7 +57,7 @@ export class EndedJobs {
     // A retried job returns in another row, perhaps in another state.
     this.#numbers[this.#rows.get(number)!] = NO_JOB;
     this.#rows.delete(number);
-    if (this.#numbers.length > 2 * this.size + GONE_MIN) this.#sweep();
+    if (this.#numbers.length > 2 * this.size + REMOVED_ROWS_MIN) this.#compact();
     return true;
   }
 
@@ -83,10 +83,10 @@ export class EndedJobs {
     const jobs = [...this.#jobs.values()].sort((one, other) => one.endedAt! - other.endedAt!);
     this.#jobs.clear();
     for (const job of jobs) this.#jobs.set(job.number, job);
-    this.#sweep();
+    this.#compact();
   }
 
-  #sweep(): void {
+  #compact(): void {
     const jobs = [...this.#jobs.values()];
     this.#numbers = jobs.map(({ number }) => number);
     this.#states = jobs.map(({ state }) => state);

@@ -24,7 +24,7 @@ class Bench {
       { tag: 's', endedJobsMax: 2, logBytesMax: 1_000, ...retention },
       0,
       { ...sharesOf(1e9), jobsMax, endedMax },
-      { forgotten: (job) => this.forgotten.push(job) },
+      { recordsDeleted: (job) => this.forgotten.push(job) },
       () => 0.5,
       journal && (({ number }) => journal.get(number)),
     );
@@ -32,7 +32,7 @@ class Bench {
 
   /** A job that ends immediately. */
   run(user?: string, key?: string, argument = 'x'): Job {
-    const { number } = this.store.nextName();
+    const { number } = this.store.allocateId();
     const job = jobOf({ user, tasks: [{ exec: [argument] }] }, { number, key, acceptedAt: this.now });
     this.store.add(job);
     this.journal?.set(number, job);
@@ -51,20 +51,20 @@ describe('jobs that ended before this process', () => {
   /** Simulates a wall clock that was wrong then, or is wrong now. */
   function restored(): Bench {
     const bench = new Bench({ endedJobsKeepMs: 1_000 });
-    const { number } = bench.store.nextName();
+    const { number } = bench.store.allocateId();
     const job = jobOf({ tasks: [{ sleep: 1 }] }, { number, key: 'k', acceptedAt: -1e9 });
     job.endedAt = -1e9;
     bench.store.restore(job);
-    bench.store.restored();
+    bench.store.sortEnded();
     return bench;
   }
 
   test('are kept for some minutes of its time, regardless of their age', () => {
     const bench = restored();
     bench.store.start(5);
-    bench.store.forgetOld(LIMITS.endedAgeMinMs);
+    bench.store.evictOld(LIMITS.endedAgeMinMs);
     expect(bench.kept).toEqual([1]);
-    bench.store.forgetOld(LIMITS.endedAgeMinMs + 5);
+    bench.store.evictOld(LIMITS.endedAgeMinMs + 5);
     expect(bench.kept).toEqual([]);
   });
 });
@@ -74,7 +74,7 @@ describe('too many jobs', () => {
     const bench = new Bench();
     for (let i = 0; i < 100; i++) bench.run('u', `k${i}`);
     bench.now = LIMITS.endedAgeMinMs;
-    bench.store.forgetOld(bench.now);
+    bench.store.evictOld(bench.now);
     expect(bench.kept).toHaveLength(100);
     expect(bench.store.byKey('k0', 'u')).toMatchObject({ number: 1 });
   });
@@ -83,7 +83,7 @@ describe('too many jobs', () => {
     const bench = new Bench();
     for (let i = 0; i < 4; i++) bench.run('u', `k${i}`);
     bench.now = LIMITS.endedAgeMinMs + 1;
-    bench.store.forgetOld(bench.now);
+    bench.store.evictOld(bench.now);
     expect(bench.kept).toStrictEqual([3, 4]);
     expect(bench.forgotten).toStrictEqual([1, 2]);
     expect(bench.store.byKey('k0', 'u')).toBeUndefined();
@@ -115,33 +115,33 @@ describe('under memory pressure', () => {
     const bench = new Bench({}, 100_000);
     for (let i = 0; i < 40; i++) bench.run('eve', `k${i}`, large);
     expect(bench.store.byKey('k0', 'eve')).toBeUndefined();
-    expect(bench.store.tombstoneOf('k0', 'eve')).toMatchObject({ number: 1, state: 'completed' });
-    expect(bench.store.isForgotten('s-1')).toBe(true);
-    expect(bench.store.isForgotten('s-40')).toBe(false);
-    expect(bench.store.isForgotten('s-41')).toBe(false);
-    expect(bench.store.isForgotten('t-1')).toBe(false);
+    expect(bench.store.tombstoneWithKey('k0', 'eve')).toMatchObject({ number: 1, state: 'completed' });
+    expect(bench.store.isDeleted('s-1')).toBe(true);
+    expect(bench.store.isDeleted('s-40')).toBe(false);
+    expect(bench.store.isDeleted('s-41')).toBe(false);
+    expect(bench.store.isDeleted('t-1')).toBe(false);
     expect(bench.forgotten).toStrictEqual([]);
-    bench.store.forgetOld(LIMITS.endedAgeMinMs + 1);
-    expect(bench.store.tombstoneOf('k0', 'eve')).toBeUndefined();
+    bench.store.evictOld(LIMITS.endedAgeMinMs + 1);
+    expect(bench.store.tombstoneWithKey('k0', 'eve')).toBeUndefined();
     expect(bench.forgotten).toContain(1);
-    expect(bench.store.isForgotten('s-1')).toBe(true);
+    expect(bench.store.isDeleted('s-1')).toBe(true);
   });
 
   test('keys are limited too: they count as memory that cannot be freed', () => {
     const bench = new Bench({}, 20_000);
     for (let i = 0; i < 1_000; i++) bench.run('eve', `k${i}`);
     expect(bench.store.activeBytes).toBeGreaterThan(100_000);
-    bench.store.forgetOld(LIMITS.endedAgeMinMs + 1);
+    bench.store.evictOld(LIMITS.endedAgeMinMs + 1);
     expect(bench.store.activeBytes).toBe(0);
   });
 });
 
 test('return values count as memory of their job, including the value that ends it', () => {
   const bench = new Bench({}, 100_000);
-  const job = jobOf({ tasks: [{ sleep: 1 }] }, { number: bench.store.nextName().number });
+  const job = jobOf({ tasks: [{ sleep: 1 }] }, { number: bench.store.allocateId().number });
   bench.store.add(job);
   job.history.reports.setValue(0, 'x'.repeat(90_000));
-  bench.store.weigh(job);
+  bench.store.updateBytes(job);
   expect(bench.store.activeBytes).toBeGreaterThan(90_000);
   job.endedAt = 0;
   bench.store.ended(job, 0);
@@ -180,18 +180,18 @@ describe('ended jobs in a journal', () => {
     for (let i = 1; i <= 5_000; i++) bench.run('ada', `k${i}`);
     const kept = bench.kept.length;
     bench.now = LIMITS.endedAgeMinMs + 1;
-    bench.store.forgetOld(bench.now);
+    bench.store.evictOld(bench.now);
     expect(bench.forgotten.slice(0, 1_000)).toStrictEqual(Array.from({ length: 1_000 }, (_, i) => i + 1));
     // Those in memory are forgotten immediately, because they are few.
     expect(bench.forgotten).toHaveLength(1_000 + kept);
-    expect([bench.store.byKey('k1', 'ada'), bench.store.tombstoneOf('k1', 'u')]).toEqual([
+    expect([bench.store.byKey('k1', 'ada'), bench.store.tombstoneWithKey('k1', 'u')]).toEqual([
       undefined,
       undefined,
     ]);
-    expect(bench.store.isForgotten('s-1')).toBe(true);
+    expect(bench.store.isDeleted('s-1')).toBe(true);
     expect(bench.store.byKey('k2000', 'ada')).toMatchObject({ number: 2_000 });
     let looks = 1;
-    for (; bench.store.count > 10; looks++) bench.store.forgetOld(bench.now);
+    for (; bench.store.count > 10; looks++) bench.store.evictOld(bench.now);
     expect(looks).toBe(5);
     expect(bench.store.count).toBe(10);
     // The next submission with that key is a new job.
@@ -206,7 +206,7 @@ describe('ended jobs in a journal', () => {
       const anonymous = bench.run(undefined, 'k');
       for (let i = 0; i < 100; i++) bench.run('bob', `k${i}`, 'x'.repeat(2_000));
       const numberOf = (user: string | undefined) =>
-        (bench.store.byKey('k', user) ?? bench.store.tombstoneOf('k', user))?.number;
+        (bench.store.byKey('k', user) ?? bench.store.tombstoneWithKey('k', user))?.number;
       expect([numberOf('ada'), numberOf('eve'), numberOf(undefined)]).toEqual(
         [ada, eve, anonymous].map(({ number }) => number),
       );
@@ -219,8 +219,8 @@ describe('ended jobs in a journal', () => {
     for (let i = 1; i <= 100; i++) bench.run('ada', `k${i}`);
     bench.journal!.clear();
     expect(bench.store.byKey('k1', 'ada')).toBeUndefined();
-    expect(bench.store.tombstoneOf('k1', 'ada')).toMatchObject({ number: 1, state: 'completed' });
-    expect(bench.store.tombstoneOf('another', 'ada')).toBeUndefined();
+    expect(bench.store.tombstoneWithKey('k1', 'ada')).toMatchObject({ number: 1, state: 'completed' });
+    expect(bench.store.tombstoneWithKey('another', 'ada')).toBeUndefined();
     expect(bench.store.byKey('k100', 'ada')).toMatchObject({ number: 100 });
   });
 });

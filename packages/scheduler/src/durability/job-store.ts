@@ -11,18 +11,18 @@ import {
 import type { SchedulerConfig } from '../contract.js';
 import { type Job, TaskState } from '../job/job.js';
 import { estimateJobBytes } from '../job/job-bytes.js';
-import { TasksByWorker } from '../job/task-places.js';
+import { TasksByWorker } from '../job/tasks-by-worker.js';
 import type { Accounting } from './accounting.js';
 import { EndedJobs } from './ended-jobs.js';
-import { letGo, levelOf, type MemoryShares } from './memory-shares.js';
+import { evictFairly, fairLevel, type MemoryShares } from './memory-shares.js';
 import { TaskLogs } from './task-logs.js';
 import { type Tombstone, Tombstones } from './tombstones.js';
 
 /** Rebuilds a job from the journal; undefined if it cannot be read. */
-type RecallJob = (job: Tombstone) => Job | undefined;
+type ReadJob = (job: Tombstone) => Job | undefined;
 
 /** A user's active jobs. */
-interface HeldByUser {
+interface ActiveOfUser {
   jobs: number;
   /** Tasks that have not started. */
   waiting: number;
@@ -34,24 +34,24 @@ interface BytesOfUser {
   ended: number;
 }
 
-const NOTHING: Readonly<HeldByUser> = { jobs: 0, waiting: 0 };
+const NO_ACTIVE_JOBS: Readonly<ActiveOfUser> = { jobs: 0, waiting: 0 };
 
 /**
  * Jobs with more bytes than this in the journal stay in memory, because reading one back would take more than a few
  * milliseconds.
  */
-const PUT_AWAY_BYTES_MAX = 128 * 1024;
+const ARCHIVED_JOB_BYTES_MAX = 128 * 1024;
 /** Recently recalled jobs to keep, since they are often requested again. */
-const RECALLED_MAX = 8;
+const CACHED_JOBS_MAX = 8;
 /** Maximum number of tombstones that expire at a time; after a restart, all of them may be due at once. */
-const FORGOTTEN_MAX = 1_000;
+const EXPIRED_MAX = 1_000;
 /** Ended jobs move to the journal until the others take this fraction of the limit; moving many at once amortizes the scan. */
-const PUT_AWAY_SHARE = 0.5;
+const ARCHIVE_TARGET = 0.5;
 /** Jobs are evicted until the others take this fraction of the limit; evicting many at once amortizes the scan. */
-const ROOM_SHARE = 0.9;
+const EVICTION_TARGET = 0.9;
 
 /** Estimates the memory of a job before it has run. */
-function measure(job: Job): void {
+function measureJob(job: Job): void {
   job.specBytes = estimateJobBytes(job.spec);
   job.bytes = job.specBytes + job.stages[0]!.appendedBytes;
 }
@@ -68,7 +68,7 @@ export class JobStore {
   readonly #tag: string;
   readonly #endedJobsMax: number;
   readonly #keepMs: Millis;
-  readonly #records: Pick<Accounting, 'forgotten'>;
+  readonly #records: Pick<Accounting, 'recordsDeleted'>;
   readonly #shares: MemoryShares;
   readonly #active = new Map<number, Job>();
   /** In the order in which they ended. */
@@ -76,29 +76,29 @@ export class JobStore {
   /** Tombstones of evicted jobs, roughly in the order in which the jobs ended. */
   readonly #tombstones: Tombstones;
   /** Jobs stored completely in the journal, roughly in the order in which they ended. */
-  readonly #away: Tombstones;
+  readonly #archived: Tombstones;
   /** Memory of jobs that can be moved to the journal. */
-  #movableBytes = 0;
-  readonly #recallJob: RecallJob | undefined;
+  #archivableBytes = 0;
+  readonly #readJob: ReadJob | undefined;
   /** In order of last use. */
-  readonly #recalled = new Map<number, Job>();
+  readonly #cached = new Map<number, Job>();
   /** Jobs in memory by key. */
   readonly #byKey = new Map<string, Job>();
   /** Memory of active and of ended jobs. */
   #activeBytes = 0;
   #endedBytes = 0;
   /** Jobs that stayed in the journal at the start because there was no memory for them, and their keys. */
-  readonly #leftOut = new Set<number>();
-  readonly #leftOutKeys = new Set<string>();
-  readonly #places = new TasksByWorker();
-  readonly #activeByUser = new Map<string | undefined, HeldByUser>();
+  readonly #notLoaded = new Set<number>();
+  readonly #notLoadedKeys = new Set<string>();
+  readonly #tasksByWorker = new TasksByWorker();
+  readonly #activeByUser = new Map<string | undefined, ActiveOfUser>();
   readonly #bytesByUser = new Map<string | undefined, BytesOfUser>();
   /** Estimated bytes in the journal, by user. */
   readonly #journalByUser = new Map<string | undefined, number>();
   readonly #lastJob: number;
-  #next: number;
+  #nextNumber: number;
   /** No job expires by age before this time. */
-  #keptUntil: Millis = Number.NEGATIVE_INFINITY;
+  #noExpiryBefore: Millis = Number.NEGATIVE_INFINITY;
 
   /**
    * @param lastJob highest job number already used
@@ -113,35 +113,35 @@ export class JobStore {
     }: Pick<SchedulerConfig, 'tag' | 'endedJobsMax' | 'endedJobsKeepMs' | 'logBytesMax'>,
     lastJob: number,
     shares: MemoryShares,
-    records: Pick<Accounting, 'forgotten'>,
+    records: Pick<Accounting, 'recordsDeleted'>,
     random: () => number,
-    recallJob?: RecallJob,
+    recallJob?: ReadJob,
   ) {
     this.#tag = tag;
     this.#endedJobsMax = endedJobsMax;
     this.#keepMs = endedJobsKeepMs;
     this.#lastJob = lastJob;
-    this.#next = lastJob + 1;
+    this.#nextNumber = lastJob + 1;
     this.#records = records;
     this.#shares = shares;
-    this.#recallJob = recallJob;
+    this.#readJob = recallJob;
     this.#tombstones = new Tombstones(true, random);
-    this.#away = new Tombstones(false, random);
+    this.#archived = new Tombstones(false, random);
     this.logs = new TaskLogs(Math.min(logBytesMax, shares.logsMax), (number, task) => {
       const job = this.byNumber(number);
-      if (job === undefined) return this.#away.byNumber(number)?.state === 'failed';
+      if (job === undefined) return this.#archived.byNumber(number)?.state === 'failed';
       return job.tasks.stateOf(task) === TaskState.failed;
     });
   }
 
   /** Whether no job is known. */
   get isEmpty(): boolean {
-    return this.#active.size + this.#keptCount + this.#tombstones.length === 0;
+    return this.#active.size + this.#endedCount + this.#tombstones.length === 0;
   }
 
   /** Number of ended jobs that can be queried. */
-  get #keptCount(): number {
-    return this.#ended.size + this.#away.length;
+  get #endedCount(): number {
+    return this.#ended.size + this.#archived.length;
   }
 
   get activeCount(): number {
@@ -150,7 +150,7 @@ export class JobStore {
 
   /** Number of all jobs that can be queried. */
   get count(): number {
-    return this.#active.size + this.#keptCount;
+    return this.#active.size + this.#endedCount;
   }
 
   /** Estimated memory that cannot be evicted: active jobs and keys. */
@@ -160,24 +160,24 @@ export class JobStore {
 
   /** The part of `activeBytes` that keys and tombstones of ended jobs use. */
   get tombstoneBytes(): number {
-    return this.#tombstones.bytes + this.#away.bytes;
+    return this.#tombstones.bytes + this.#archived.bytes;
   }
 
   /** Whether there is too little memory to keep optional data. */
-  get isShort(): boolean {
-    return this.#bytes() > this.#shares.shortAbove;
+  get isMemoryScarce(): boolean {
+    return this.#bytes() > this.#shares.scarceAbove;
   }
 
   #bytes(): number {
     return this.activeBytes + this.#endedBytes;
   }
 
-  activeOf(user: string | undefined): Readonly<HeldByUser> {
-    return this.#activeByUser.get(user) ?? NOTHING;
+  activeOf(user: string | undefined): Readonly<ActiveOfUser> {
+    return this.#activeByUser.get(user) ?? NO_ACTIVE_JOBS;
   }
 
   /** Active jobs by user. */
-  get activeByUser(): ReadonlyMap<string | undefined, Readonly<HeldByUser>> {
+  get activeByUser(): ReadonlyMap<string | undefined, Readonly<ActiveOfUser>> {
     return this.#activeByUser;
   }
 
@@ -191,8 +191,8 @@ export class JobStore {
     return this.#journalByUser;
   }
 
-  nextName(): { number: JobNumber; id: string } {
-    const number = this.#next++;
+  allocateId(): { number: JobNumber; id: string } {
+    const number = this.#nextNumber++;
     return { number, id: this.idOf(number) };
   }
 
@@ -201,7 +201,7 @@ export class JobStore {
   }
 
   add(job: Job): void {
-    measure(job);
+    measureJob(job);
     this.#insert(job);
   }
 
@@ -223,11 +223,11 @@ export class JobStore {
   reopen(job: Job, reopen: () => void): void {
     const { number } = job;
     const key = scopedKeyOf(job);
-    if (this.#ended.get(number) === job) this.#drop(job);
+    if (this.#ended.get(number) === job) this.#removeEnded(job);
     else {
-      job.journalBytes = this.#away.byNumber(number)?.bytes ?? job.journalBytes;
-      this.#away.remove(number);
-      this.#recalled.delete(number);
+      job.journalBytes = this.#archived.byNumber(number)?.bytes ?? job.journalBytes;
+      this.#archived.remove(number);
+      this.#cached.delete(number);
     }
     reopen();
     this.#active.set(number, job);
@@ -242,10 +242,10 @@ export class JobStore {
     if (this.#active.delete(number)) {
       this.#countActive(job, -1);
       this.#countBytes(job, -job.bytes, 0);
-    } else this.#drop(job);
-    this.logs.forget(number);
+    } else this.#removeEnded(job);
+    this.logs.delete(number);
     this.#freeKey(job);
-    this.#journalShrinks(job.spec.user, job.journalBytes);
+    this.#subtractJournalBytes(job.spec.user, job.journalBytes);
   }
 
   /** Removes the key of a job that is no longer in memory. */
@@ -260,11 +260,11 @@ export class JobStore {
    * @returns false if there is no memory for it; it then stays in the journal, and its key remains reserved
    */
   restore(job: Job): boolean {
-    measure(job);
+    measureJob(job);
     if (!job.hasEnded && this.activeBytes + job.bytes > this.#shares.restoredMax) {
-      this.#leftOut.add(job.number);
+      this.#notLoaded.add(job.number);
       const key = scopedKeyOf(job);
-      if (key !== undefined) this.#leftOutKeys.add(key);
+      if (key !== undefined) this.#notLoadedKeys.add(key);
       return false;
     }
     this.#insert(job);
@@ -274,22 +274,22 @@ export class JobStore {
   }
 
   /** Whether the job stayed in the journal at the start because there was no memory for it. */
-  isLeftOut(id: string): boolean {
-    return this.#leftOut.has(this.#numberOf(id));
+  isNotLoaded(id: string): boolean {
+    return this.#notLoaded.has(this.#numberOf(id));
   }
 
-  hasLeftOutKey(of: string, user: string | undefined): boolean {
-    return this.#leftOutKeys.has(scopedKey(of, user));
+  isKeyOfNotLoadedJob(of: string, user: string | undefined): boolean {
+    return this.#notLoadedKeys.has(scopedKey(of, user));
   }
 
   /** Called once all jobs have been restored: sorts the ended ones by the time at which they ended. */
-  restored(): void {
+  sortEnded(): void {
     this.#ended.sort();
-    this.#away.sort();
+    this.#archived.sort();
   }
 
   /** Updates the estimated memory of a job whose attempt records have grown. */
-  weigh(job: Job): void {
+  updateBytes(job: Job): void {
     const bytes = job.specBytes + job.stages[0]!.appendedBytes + job.history.reports.bytes;
     this.#countBytes(job, bytes - job.bytes, 0);
     job.bytes = bytes;
@@ -298,25 +298,25 @@ export class JobStore {
 
   #countJournal(job: Job): void {
     const bytes = job.bytes + job.history.reports.recordedBytes;
-    this.#journalShrinks(job.spec.user, job.journalBytes - bytes);
+    this.#subtractJournalBytes(job.spec.user, job.journalBytes - bytes);
     job.journalBytes = bytes;
   }
 
-  #journalShrinks(user: string | undefined, bytes: number): void {
+  #subtractJournalBytes(user: string | undefined, bytes: number): void {
     const left = (this.#journalByUser.get(user) ?? 0) - bytes;
     if (left > 0) this.#journalByUser.set(user, left);
     else this.#journalByUser.delete(user);
   }
 
   /** Active jobs with tasks at the worker, by number. */
-  at(worker: Address): Job[] {
-    const numbers = [...this.#places.jobsAt(worker)].sort((one, other) => one - other);
+  withTasksAt(worker: Address): Job[] {
+    const numbers = [...this.#tasksByWorker.jobsAt(worker)].sort((one, other) => one - other);
     return numbers.map((number) => this.#active.get(number)!);
   }
 
   /** The job's tasks at the worker, by number. */
   tasksAt(worker: Address, { number }: Job): TaskIndex[] {
-    return [...this.#places.at(worker, number)].sort((one, other) => one - other);
+    return [...this.#tasksByWorker.at(worker, number)].sort((one, other) => one - other);
   }
 
   active(): Iterable<Job> {
@@ -329,18 +329,18 @@ export class JobStore {
   }
 
   /** Tombstones of ended jobs that are only in the journal, newest first. */
-  awayNewestFirst(states: readonly JobState[]): Iterable<Tombstone> {
-    return this.#away.newestFirst(states);
+  archivedNewestFirst(states: readonly JobState[]): Iterable<Tombstone> {
+    return this.#archived.newestFirst(states);
   }
 
   /** Reads a job from the journal for a list; `byId` also caches it. */
-  recall(tombstone: Tombstone): Job | undefined {
-    return this.#recallJob!(tombstone);
+  readArchived(tombstone: Tombstone): Job | undefined {
+    return this.#readJob!(tombstone);
   }
 
   /** Number of ended jobs in a state, in memory or in the journal. */
   endedCount(state: JobState): number {
-    return this.#ended.count([state]) + this.#away.count(state);
+    return this.#ended.count([state]) + this.#archived.count(state);
   }
 
   /** Returns the job if it is in memory. */
@@ -355,29 +355,29 @@ export class JobStore {
   #byNumberAnywhere(number: JobNumber): Job | undefined {
     const job = this.byNumber(number);
     if (job !== undefined) return job;
-    const tombstone = this.#away.byNumber(number);
-    return tombstone && this.#readBack(tombstone);
+    const tombstone = this.#archived.byNumber(number);
+    return tombstone && this.#cachedOrRead(tombstone);
   }
 
-  #readBack(tombstone: Tombstone): Job | undefined {
+  #cachedOrRead(tombstone: Tombstone): Job | undefined {
     const { number } = tombstone;
-    const recalled = this.#recalled.get(number) ?? this.#recallJob!(tombstone);
+    const recalled = this.#cached.get(number) ?? this.#readJob!(tombstone);
     if (recalled === undefined) return undefined;
-    measure(recalled);
-    setLatest(this.#recalled, number, recalled, RECALLED_MAX);
+    measureJob(recalled);
+    setLatest(this.#cached, number, recalled, CACHED_JOBS_MAX);
     return recalled;
   }
 
   /** Whether the job ended here and has been forgotten. */
-  isForgotten(id: string): boolean {
+  isDeleted(id: string): boolean {
     const number = this.#numberOf(id);
     const isPassedOver = number > this.#lastJob - LIMITS.unrecordedJobsMax && number <= this.#lastJob;
-    return number > 0 && number < this.#next && !isPassedOver && this.byNumber(number) === undefined;
+    return number > 0 && number < this.#nextNumber && !isPassedOver && this.byNumber(number) === undefined;
   }
 
   tombstoneOfId(id: string): Tombstone | undefined {
     const number = this.#numberOf(id);
-    return this.#tombstones.byNumber(number) ?? this.#away.byNumber(number);
+    return this.#tombstones.byNumber(number) ?? this.#archived.byNumber(number);
   }
 
   /** @returns 0 if the id does not belong to this owner */
@@ -392,35 +392,35 @@ export class JobStore {
     const key = scopedKey(of, user);
     const job = this.#byKey.get(key);
     if (job !== undefined) return job;
-    for (const tombstone of this.#away.withKey(key)) {
-      const recalled = this.#readBack(tombstone);
+    for (const tombstone of this.#archived.withKey(key)) {
+      const recalled = this.#cachedOrRead(tombstone);
       if (recalled !== undefined && scopedKeyOf(recalled) === key) return recalled;
     }
     return undefined;
   }
 
   /** Returns the tombstone of the job with this key, if the job itself has been evicted. */
-  tombstoneOf(of: string, user: string | undefined): Tombstone | undefined {
+  tombstoneWithKey(of: string, user: string | undefined): Tombstone | undefined {
     const key = scopedKey(of, user);
     for (const tombstone of this.#tombstones.withKey(key)) return tombstone;
     // An unreadable record counts as a match, which is wrong for one key in billions.
-    for (const tombstone of this.#away.withKey(key))
-      if (this.#readBack(tombstone) === undefined) return tombstone;
+    for (const tombstone of this.#archived.withKey(key))
+      if (this.#cachedOrRead(tombstone) === undefined) return tombstone;
     return undefined;
   }
 
   /** Moves the job to the ended ones, and evicts those that are no longer kept. */
   ended(job: Job, now: Millis): void {
     this.#moveToEnded(job);
-    this.forgetOld(now);
+    this.evictOld(now);
   }
 
   #moveToEnded(job: Job): void {
-    this.weigh(job);
+    this.updateBytes(job);
     this.#active.delete(job.number);
     this.#ended.add(job);
     this.#countBytes(job, -job.bytes, job.bytes);
-    if (this.#isMovable(job)) this.#movableBytes += job.bytes;
+    if (this.#isArchivable(job)) this.#archivableBytes += job.bytes;
     this.#countActive(job, -1);
   }
 
@@ -445,15 +445,15 @@ export class JobStore {
     const held = [active + ended + bytes];
     for (const [other, of] of this.#bytesByUser) if (other !== user) held.push(of.active + of.ended);
     held.sort((one, other) => other - one);
-    return active + bytes <= levelOf(held, excess);
+    return active + bytes <= fairLevel(held, excess);
   }
 
   #countActive({ spec: { user }, tasks }: Job, change: 1 | -1): void {
-    const held = this.#activeByUser.get(user) ?? { ...NOTHING };
+    const held = this.#activeByUser.get(user) ?? { ...NO_ACTIVE_JOBS };
     held.jobs += change;
     held.waiting += change * tasks.notStartedCount;
     tasks.waitingOfUser = change > 0 ? held : undefined;
-    tasks.setIndex(change > 0 ? this.#places : undefined);
+    tasks.setIndex(change > 0 ? this.#tasksByWorker : undefined);
     if (held.jobs === 0) this.#activeByUser.delete(user);
     else this.#activeByUser.set(user, held);
   }
@@ -462,56 +462,56 @@ export class JobStore {
    * Keeps jobs that ended before this process started for some minutes of its uptime, because wall clocks may be wrong.
    */
   start(now: Millis): void {
-    if (this.#keptCount > 0) this.#keptUntil = now + LIMITS.endedAgeMinMs;
-    this.forgetOld(now);
+    if (this.#endedCount > 0) this.#noExpiryBefore = now + LIMITS.endedAgeMinMs;
+    this.evictOld(now);
   }
 
   /** Forgets ended jobs that are too old, too many, or too large. */
-  forgetOld(now: Millis): void {
-    if (now >= this.#keptUntil) this.#forgetByAge(now);
+  evictOld(now: Millis): void {
+    if (now >= this.#noExpiryBefore) this.#deleteExpired(now);
     this.#keepWithinShares(now);
   }
 
   #keepWithinShares(now: Millis | undefined): void {
-    if (this.#movableBytes > this.#shares.endedMax) this.#putAway();
-    if (this.#bytes() > this.#shares.jobsMax) this.#makeRoom(now);
+    if (this.#archivableBytes > this.#shares.endedMax) this.#archiveOldest();
+    if (this.#bytes() > this.#shares.jobsMax) this.#evict(now);
   }
 
-  #isMovable({ bytes, history }: Job): boolean {
-    return this.#recallJob !== undefined && bytes + history.reports.recordedBytes <= PUT_AWAY_BYTES_MAX;
+  #isArchivable({ bytes, history }: Job): boolean {
+    return this.#readJob !== undefined && bytes + history.reports.recordedBytes <= ARCHIVED_JOB_BYTES_MAX;
   }
 
   /** Moves the jobs that ended first to the journal. */
-  #putAway(): void {
+  #archiveOldest(): void {
     for (const job of this.#ended.values()) {
-      if (this.#movableBytes <= PUT_AWAY_SHARE * this.#shares.endedMax) break;
-      if (!this.#isMovable(job)) continue;
-      this.#drop(job);
-      this.#keepTombstone(this.#away, job);
+      if (this.#archivableBytes <= ARCHIVE_TARGET * this.#shares.endedMax) break;
+      if (!this.#isArchivable(job)) continue;
+      this.#removeEnded(job);
+      this.#keepTombstone(this.#archived, job);
     }
   }
 
-  #forgetByAge(now: Millis): void {
+  #deleteExpired(now: Millis): void {
     const keepMs = this.#keepMs;
     const isOld = (endedAt: Millis): boolean => {
       const age = now - endedAt;
-      return age > keepMs || (this.#keptCount > this.#endedJobsMax && age > LIMITS.endedAgeMinMs);
+      return age > keepMs || (this.#endedCount > this.#endedJobsMax && age > LIMITS.endedAgeMinMs);
     };
-    for (let left = FORGOTTEN_MAX; left > 0; left--) {
-      const tombstone = this.#away.first;
+    for (let left = EXPIRED_MAX; left > 0; left--) {
+      const tombstone = this.#archived.first;
       if (tombstone === undefined || !isOld(tombstone.endedAt)) break;
-      this.#dropFirst(this.#away, now);
+      this.#deleteFirst(this.#archived, now);
     }
     for (let job = this.#ended.first; job !== undefined && isOld(job.endedAt!); job = this.#ended.first) {
-      this.#drop(job);
+      this.#removeEnded(job);
       this.#freeKey(job);
-      this.#journalShrinks(job.spec.user, job.journalBytes);
-      this.#forget(job.number, now, job.endedAt!);
+      this.#subtractJournalBytes(job.spec.user, job.journalBytes);
+      this.#deleteRecords(job.number, now, job.endedAt!);
     }
-    for (let left = FORGOTTEN_MAX; left > 0; left--) {
+    for (let left = EXPIRED_MAX; left > 0; left--) {
       const tombstone = this.#tombstones.first;
       if (tombstone === undefined || now - tombstone.endedAt <= Math.min(keepMs, LIMITS.endedAgeMinMs)) break;
-      this.#dropFirst(this.#tombstones, now);
+      this.#deleteFirst(this.#tombstones, now);
     }
   }
 
@@ -519,23 +519,23 @@ export class JobStore {
    * Evicts ended jobs, but keeps their tombstones. Users whose active and ended jobs together exceed their share lose theirs
    * first; other users lose some only if that is not enough, because active jobs alone take more than a share.
    */
-  #makeRoom(now: Millis | undefined): void {
-    this.#letEndedGo(
+  #evict(now: Millis | undefined): void {
+    this.#evictEnded(
       now,
       Array.from(this.#bytesByUser, ([user, { active }]) => [user, active] as const),
     );
-    if (this.#bytes() > this.#shares.jobsMax) this.#letEndedGo(now);
+    if (this.#bytes() > this.#shares.jobsMax) this.#evictEnded(now);
   }
 
-  #letEndedGo(now: Millis | undefined, kept?: Iterable<readonly [string | undefined, number]>): void {
+  #evictEnded(now: Millis | undefined, kept?: Iterable<readonly [string | undefined, number]>): void {
     const ended = Array.from(this.#ended.values(), (job) => ({ user: job.spec.user, bytes: job.bytes, job }));
     const drop = ({ job }: { job: Job }): number => {
-      this.#drop(job);
-      this.logs.forget(job.number);
+      this.#removeEnded(job);
+      this.logs.delete(job.number);
       this.#keepTombstone(this.#tombstones, job, now);
       return job.bytes;
     };
-    letGo(ended, this.#bytes() - ROOM_SHARE * this.#shares.jobsMax, drop, kept);
+    evictFairly(ended, this.#bytes() - EVICTION_TARGET * this.#shares.jobsMax, drop, kept);
   }
 
   /** @param droppedAt when its results were evicted for lack of memory */
@@ -553,24 +553,24 @@ export class JobStore {
     });
   }
 
-  #dropFirst(tombstones: Tombstones, now: Millis): void {
+  #deleteFirst(tombstones: Tombstones, now: Millis): void {
     const { number, user, bytes, endedAt } = tombstones.first!;
-    this.#journalShrinks(user, bytes);
+    this.#subtractJournalBytes(user, bytes);
     tombstones.shift();
-    this.#recalled.delete(number);
-    this.#forget(number, now, endedAt);
+    this.#cached.delete(number);
+    this.#deleteRecords(number, now, endedAt);
   }
 
   /** Drops an ended job. */
-  #drop(job: Job): void {
+  #removeEnded(job: Job): void {
     if (!this.#ended.delete(job)) return;
-    if (this.#isMovable(job)) this.#movableBytes -= job.bytes;
+    if (this.#isArchivable(job)) this.#archivableBytes -= job.bytes;
     this.#countBytes(job, 0, -job.bytes);
   }
 
-  #forget(number: JobNumber, now: Millis, endedAt: Millis): void {
-    this.logs.forget(number);
-    this.#records.forgotten(number, now, endedAt);
+  #deleteRecords(number: JobNumber, now: Millis, endedAt: Millis): void {
+    this.logs.delete(number);
+    this.#records.recordsDeleted(number, now, endedAt);
   }
 }
 

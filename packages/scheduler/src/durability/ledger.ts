@@ -21,7 +21,7 @@ import { estimateJobBytes } from '../job/job-bytes.js';
 import type { MemoryShares } from './memory-shares.js';
 
 /** Overhead of a delayed reply without its content, in bytes. */
-const HELD_BYTES = 200;
+const DELAYED_BYTES = 200;
 
 /** Size of a pending record without its return value, in bytes. */
 const RECORD_BYTES = 300;
@@ -32,13 +32,13 @@ const USAGE_BYTES = 300;
 /** Size of a range of tasks, in bytes. */
 const RANGE_BYTES = 64;
 
-interface Deferred {
+interface DeferredAction {
   /** Runs when this many records are durable. */
   readonly after: number;
   act(now: Millis): void;
 }
 
-interface Held {
+interface DelayedMessage {
   /** Sent when this many records are durable. */
   readonly after: number;
   readonly to: Address;
@@ -78,17 +78,17 @@ export class Ledger {
   readonly isShared: boolean;
   readonly #clock: { readonly wallOffsetMs: Millis };
   readonly #shares: MemoryShares;
-  #written = 0;
-  #durable = 0;
+  #recordCount = 0;
+  #durableCount = 0;
   /** Sizes of records that are not durable yet. */
-  readonly #sizes = new Deque<number>();
-  #unwrittenBytes = 0;
-  #heldBytes = 0;
+  readonly #notDurableSizes = new Deque<number>();
+  #notDurableBytes = 0;
+  #delayedBytes = 0;
   /** In order of `after`, which is the order of sending. */
-  readonly #held = new Deque<Held>();
+  readonly #delayed = new Deque<DelayedMessage>();
   /** Positions of acceptances that are not durable yet. */
   readonly #acceptances = new Deque<number>();
-  readonly #deferred = new Deque<Deferred>();
+  readonly #deferred = new Deque<DeferredAction>();
   #journal: JournalState = { kind: 'open' };
 
   /** @param clock read for each record */
@@ -104,18 +104,18 @@ export class Ledger {
   }
 
   /** Whether jobs outlive this process. */
-  get isKept(): boolean {
+  get hasJournal(): boolean {
     return this.#env.record !== undefined;
   }
 
   /** Whether all records are durable. */
   get isDurable(): boolean {
-    return this.#durable === this.#written;
+    return this.#durableCount === this.#recordCount;
   }
 
   /** Number of replies that wait for durability. */
-  get heldCount(): number {
-    return this.#held.length;
+  get delayedCount(): number {
+    return this.#delayed.length;
   }
 
   /** Why no new job can be accepted now; undefined: it can. */
@@ -123,14 +123,16 @@ export class Ledger {
     const journal = this.#journal;
     if (journal.kind === 'full' || journal.kind === 'stopped')
       return { code: 'journal-full', message: journal.message, hint: FULL_HINT };
-    if (journal.kind === 'away') return { ...AWAY, message: journal.message };
-    return this.isBehind || this.#acceptances.length >= LIMITS.unrecordedJobsMax ? BEHIND : undefined;
+    if (journal.kind === 'away') return { ...UNREACHABLE, message: journal.message };
+    return this.isBacklogFull || this.#acceptances.length >= LIMITS.unrecordedJobsMax
+      ? BACKLOG_FULL
+      : undefined;
   }
 
   /** Why no record is written at all; undefined: records are written. */
-  get stopped(): Refusal | undefined {
+  get stoppedRefusal(): Refusal | undefined {
     const journal = this.#journal;
-    if (journal.kind === 'away') return { ...AWAY, message: journal.message };
+    if (journal.kind === 'away') return { ...UNREACHABLE, message: journal.message };
     if (journal.kind !== 'stopped') return undefined;
     return { code: 'journal-full', message: journal.message, hint: STOPPED_HINT };
   }
@@ -144,8 +146,8 @@ export class Ledger {
   }
 
   /** Whether the backlog of records is at its limit. */
-  get isBehind(): boolean {
-    return this.#unwrittenBytes >= this.#shares.unwrittenMax;
+  get isBacklogFull(): boolean {
+    return this.#notDurableBytes >= this.#shares.notDurableMax;
   }
 
   // ---- records; no-ops without a journal
@@ -153,15 +155,18 @@ export class Ledger {
   accepted(job: Job, now: Millis): void {
     const { key, spec, class: jobClass, classifiedBy, route, stagesMs, project } = job;
     const about = { key, spec, class: jobClass, classifiedBy, route, stagesMs, project };
-    this.#write({ kind: 'accepted', job: job.number, at: this.#wall(now), ...about }, estimateJobBytes(spec));
-    if (this.isKept) this.#acceptances.push(this.#written);
+    this.#write(
+      { kind: 'accepted', job: job.number, at: this.#wallTime(now), ...about },
+      estimateJobBytes(spec),
+    );
+    if (this.hasJournal) this.#acceptances.push(this.#recordCount);
   }
 
   /** Records a changed class. */
   classified(job: Job, now: Millis): void {
     const { class: jobClass, classifiedBy, route, estimateMs, stagesMs } = job;
     const about = { class: jobClass, classifiedBy, route, estimateMs, stagesMs };
-    this.#write({ kind: 'classified', job: job.number, at: this.#wall(now), ...about });
+    this.#write({ kind: 'classified', job: job.number, at: this.#wallTime(now), ...about });
   }
 
   /** @returns position in the journal; undefined: it cannot be read back */
@@ -170,8 +175,8 @@ export class Ledger {
     const attempt = job.tasks.attemptOf(task);
     const bytes = outcome.value === undefined ? outcome.errorMessage.length : heapBytes(outcome.value);
     const about = { task, attempt, outcome, worker, runMs };
-    const place = this.#write({ kind: 'attempt', job: job.number, at: this.#wall(now), ...about }, bytes);
-    return this.#env.recall === undefined ? undefined : place;
+    const place = this.#write({ kind: 'attempt', job: job.number, at: this.#wallTime(now), ...about }, bytes);
+    return this.#env.readRecord === undefined ? undefined : place;
   }
 
   /** Tasks were appended to the job, or it was closed. */
@@ -181,25 +186,25 @@ export class Ledger {
     bytes: number,
     now: Millis,
   ): void {
-    this.#write({ kind: 'appended', job: number, at: this.#wall(now), ...about }, bytes);
+    this.#write({ kind: 'appended', job: number, at: this.#wallTime(now), ...about }, bytes);
   }
 
   cancelled({ number, cancelReason: reason }: Job, now: Millis): void {
-    this.#write({ kind: 'cancelled', job: number, at: this.#wall(now), reason });
+    this.#write({ kind: 'cancelled', job: number, at: this.#wallTime(now), reason });
   }
 
   retried({ number }: Job, key: string, choice: RetryChoice, now: Millis): void {
-    this.#write({ kind: 'retried', job: number, at: this.#wall(now), key, choice });
+    this.#write({ kind: 'retried', job: number, at: this.#wallTime(now), key, choice });
   }
 
   /** A predecessor of the job has ended as required. */
   passed(job: Job, id: string, now: Millis): void {
-    this.#write({ kind: 'passed', job: job.number, at: this.#wall(now), after: id });
+    this.#write({ kind: 'passed', job: job.number, at: this.#wallTime(now), after: id });
   }
 
   tasksCancelled({ number }: Job, tasks: readonly TaskRange[], now: Millis): void {
     this.#write(
-      { kind: 'tasksCancelled', job: number, at: this.#wall(now), tasks },
+      { kind: 'tasksCancelled', job: number, at: this.#wallTime(now), tasks },
       RANGE_BYTES * tasks.length,
     );
   }
@@ -207,58 +212,61 @@ export class Ledger {
   /** The user changed the hold, the begin time or the priority of the job. */
   updated({ number, hold, priority }: Job, now: Millis): void {
     const about = { held: hold?.isHeld ?? false, beginAt: hold?.beginAt, priority };
-    this.#write({ kind: 'updated', job: number, at: this.#wall(now), ...about });
+    this.#write({ kind: 'updated', job: number, at: this.#wallTime(now), ...about });
   }
 
   /** @param period of the accounting in which it ended */
   ended(job: Job, period: number, now: Millis): void {
     const about = { state: job.state, period: period === 0 ? undefined : period };
-    this.#write({ kind: 'ended', job: job.number, at: this.#wall(now), ...about });
+    this.#write({ kind: 'ended', job: job.number, at: this.#wallTime(now), ...about });
   }
 
   /** The task's attempt was assigned and did not start. */
   declined(job: Job, task: TaskIndex, now: Millis): void {
     const attempt = job.tasks.attemptOf(task);
-    this.#write({ kind: 'declined', job: job.number, at: this.#wall(now), task, attempt });
+    this.#write({ kind: 'declined', job: job.number, at: this.#wallTime(now), task, attempt });
   }
 
   /** This incarnation has resumed a job of an earlier one. */
   resumed(job: Job, now: Millis): void {
-    this.#write({ kind: 'resumed', job: job.number, at: this.#wall(now) });
+    this.#write({ kind: 'resumed', job: job.number, at: this.#wallTime(now) });
   }
 
   /** Records the owners of keys, for a restart without central. */
   schedulers(names: readonly string[], now: Millis): void {
-    this.#write({ kind: 'schedulers', job: 0, at: this.#wall(now), names });
+    this.#write({ kind: 'schedulers', job: 0, at: this.#wallTime(now), names });
   }
 
   /** Records usage of jobs. */
   usage(about: Pick<JobRecordOf<'usage'>, 'period' | 'rows' | 'of'>, now: Millis): void {
-    this.#write({ kind: 'usage', job: 0, at: this.#wall(now), ...about }, USAGE_BYTES * about.rows.length);
+    this.#write(
+      { kind: 'usage', job: 0, at: this.#wallTime(now), ...about },
+      USAGE_BYTES * about.rows.length,
+    );
   }
 
   forgotten(job: JobNumber, now: Millis): void {
-    this.#write({ kind: 'forgotten', job, at: this.#wall(now) });
+    this.#write({ kind: 'forgotten', job, at: this.#wallTime(now) });
   }
 
   #write(record: JobRecord, bytes = 0): number | undefined {
     if (this.#env.record === undefined) return undefined;
     // Throws if the record cannot be encoded, so it must be counted only afterwards.
     const place = this.#env.record(record);
-    this.#written++;
-    this.#sizes.push(RECORD_BYTES + bytes);
-    this.#unwrittenBytes += RECORD_BYTES + bytes;
+    this.#recordCount++;
+    this.#notDurableSizes.push(RECORD_BYTES + bytes);
+    this.#notDurableBytes += RECORD_BYTES + bytes;
     return place;
   }
 
-  #wall(now: Millis): Millis {
+  #wallTime(now: Millis): Millis {
     return now + this.#clock.wallOffsetMs;
   }
 
   // ---- messages
 
   /** Sends a message that promises nothing immediately. */
-  tell(to: Address, message: Message): void {
+  sendNow(to: Address, message: Message): void {
     if (!this.#hasFailed) this.#env.send(to, message);
   }
 
@@ -266,25 +274,25 @@ export class Ledger {
    * Sends the message once everything recorded so far is durable, in order. If the backlog is full the message is
    * dropped, and its receiver asks again.
    */
-  send(to: Address, message: Message): void {
+  sendWhenDurable(to: Address, message: Message): void {
     if (this.#hasFailed) return;
-    if (this.#durable === this.#written) return this.#env.send(to, message);
-    if (this.#heldBytes >= this.#shares.heldMax) return;
+    if (this.#durableCount === this.#recordCount) return this.#env.send(to, message);
+    if (this.#delayedBytes >= this.#shares.delayedMax) return;
     // Most delayed messages are confirmations, which have a fixed size.
-    const bytes = HELD_BYTES + (message.type === 'confirm' ? 0 : heapBytes(message));
-    this.#heldBytes += bytes;
-    this.#held.push({ after: this.#written, to, message, bytes });
+    const bytes = DELAYED_BYTES + (message.type === 'confirm' ? 0 : heapBytes(message));
+    this.#delayedBytes += bytes;
+    this.#delayed.push({ after: this.#recordCount, to, message, bytes });
   }
 
   /** Runs once everything recorded so far is durable; immediately without a journal. */
   whenDurable(act: (now: Millis) => void, now: Millis): void {
     if (this.isDurable) act(now);
-    else this.#deferred.push({ after: this.#written, act });
+    else this.#deferred.push({ after: this.#recordCount, act });
   }
 
   /** Replaces the pending reply about a job. */
-  reword(job: string, word: (request: number) => Message): void {
-    for (const held of this.#held) {
+  replacePendingReply(job: string, word: (request: number) => Message): void {
+    for (const held of this.#delayed) {
       const { message } = held;
       if (message.type === 'accepted' && message.value.job === job) held.message = word(message.request);
     }
@@ -293,10 +301,11 @@ export class Ledger {
   /** The first `count` records are durable. */
   recorded(count: number, now: Millis): void {
     if (this.#hasFailed) return;
-    for (; this.#durable < count; this.#durable++) this.#unwrittenBytes -= this.#sizes.shift()!;
-    while (this.#held.length > 0 && this.#held.at(0)!.after <= count) {
-      const { to, message, bytes } = this.#held.shift()!;
-      this.#heldBytes -= bytes;
+    for (; this.#durableCount < count; this.#durableCount++)
+      this.#notDurableBytes -= this.#notDurableSizes.shift()!;
+    while (this.#delayed.length > 0 && this.#delayed.at(0)!.after <= count) {
+      const { to, message, bytes } = this.#delayed.shift()!;
+      this.#delayedBytes -= bytes;
       this.#env.send(to, message);
     }
     while (this.#acceptances.length > 0 && this.#acceptances.at(0)! <= count) this.#acceptances.shift();
@@ -319,13 +328,13 @@ export class Ledger {
 
 const FULL_HINT = 'free space on that disk; accepted jobs continue meanwhile';
 const STOPPED_HINT = 'free space on that disk: the request is pending and takes effect once it is written';
-const AWAY = {
+const UNREACHABLE = {
   code: 'journal-unavailable',
   hint: 'try again when the journal is back; accepted jobs continue meanwhile',
   retryMs: 500,
   cause: 'journal',
 } as const;
-const BEHIND: Refusal = {
+const BACKLOG_FULL: Refusal = {
   code: 'not-ready',
   message: 'this scheduler waits for its disk',
   hint: 'try again in a moment',

@@ -9,13 +9,13 @@ export interface MemoryShares {
   /** Ended jobs that are also in the journal; above it the oldest are kept only there. */
   readonly endedMax: number;
   /** Above it, optional data of jobs is not kept, and return values only in the journal. */
-  readonly shortAbove: number;
+  readonly scarceAbove: number;
   /** Limit for task output. */
   readonly logsMax: number;
   /** Records that are not durable yet. */
-  readonly unwrittenMax: number;
+  readonly notDurableMax: number;
   /** Answers that wait for durability. */
-  readonly heldMax: number;
+  readonly delayedMax: number;
 }
 
 /** About ten thousand small jobs; more in memory would not help. */
@@ -28,15 +28,15 @@ export function sharesOf(bytes: number): MemoryShares {
     restoredMax: bytes * 0.8,
     jobsMax: bytes * 0.55,
     endedMax: Math.min(bytes * 0.05, ENDED_BYTES_MAX),
-    shortAbove: bytes * 0.65,
+    scarceAbove: bytes * 0.65,
     logsMax: bytes * 0.15,
-    unwrittenMax: bytes * 0.15,
-    heldMax: bytes * 0.05,
+    notDurableMax: bytes * 0.15,
+    delayedMax: bytes * 0.05,
   };
 }
 
 /** Memory use of one user. */
-interface Holding {
+interface MemoryUser {
   readonly user: string | undefined;
   readonly bytes: number;
 }
@@ -48,7 +48,7 @@ interface Holding {
  * @param giveUp frees at least this much if possible; returns how much
  * @param kept bytes of each user that count but cannot be evicted
  */
-export function letGo<T extends Holding>(
+export function evictFairly<T extends MemoryUser>(
   all: Iterable<T>,
   excess: number,
   giveUp: (one: T, excess: number) => number,
@@ -63,7 +63,7 @@ export function letGo<T extends Holding>(
     byUser.set(one.user, held);
   }
   const most = [...byUser.values()].sort((one, other) => other.bytes - one.bytes);
-  const level = levelOf(
+  const level = fairLevel(
     most.map(({ bytes }) => bytes),
     excess,
   );
@@ -77,7 +77,7 @@ export function letGo<T extends Holding>(
 }
 
 /** Finds the maximum per holder that reduces the total by `excess`. @param amounts of the holders, in descending order */
-export function levelOf(amounts: readonly number[], excess: number): number {
+export function fairLevel(amounts: readonly number[], excess: number): number {
   let sum = 0;
   for (const [index, bytes] of amounts.entries()) {
     sum += bytes;

@@ -14,14 +14,14 @@ import type { Refusal } from './ledger.js';
 
 type Holder = MessageOf<'limits'>['holders'][number];
 
-const OTHERS = '*';
+const DEFAULT_HOLDER = '*';
 
 /** A user or a project with its limits. */
-interface Limited {
+interface LimitScope {
   readonly title: string;
   readonly limits: Holder;
   /** Whether the limits include the jobs of this user. */
-  counts(user: string): boolean;
+  includes(user: string): boolean;
   /** Its name in `elsewhere`. */
   readonly name: string;
 }
@@ -39,35 +39,35 @@ export class Quotas {
     this.#jobs = jobs;
   }
 
-  heard({ holders, elsewhere }: MessageOf<'limits'>): void {
+  setLimits({ holders, elsewhere }: MessageOf<'limits'>): void {
     this.#holders = new Map(holders.map((each) => [each.holder, each]));
     this.#elsewhere = new Map(elsewhere.map((each) => [each.user, each]));
   }
 
   /** Another central sends new limits. */
-  forget(): void {
+  clear(): void {
     this.#holders.clear();
     this.#elsewhere.clear();
   }
 
   /** Whether any user has a limit. */
-  get areSet(): boolean {
+  get hasLimits(): boolean {
     return this.#holders.size > 0;
   }
 
   /** Whether other schedulers need the usage here. */
-  get areShared(): boolean {
+  get mustReportUsage(): boolean {
     for (const { waiting, journal } of this.#holders.values())
       if (waiting !== undefined || journal !== undefined) return true;
     return false;
   }
 
   projectOf(user: string | undefined): string | undefined {
-    return this.#of(user ?? '')?.project;
+    return this.#holderOf(user ?? '')?.project;
   }
 
   /** Usage by the users' jobs here, for central. */
-  holdings(): MessageOf<'holdings'>['users'] {
+  usageReport(): MessageOf<'holdings'>['users'] {
     const users = new Set([...this.#jobs.activeByUser.keys(), ...this.#jobs.journalByUser.keys()]);
     return [...users].slice(0, LIMITS.usersListedMax).map((user) => ({
       user: user ?? '',
@@ -78,10 +78,10 @@ export class Quotas {
 
   /** Refuses a job that can never run, or that exceeds its user's limits on waiting tasks or journal bytes. */
   refusalOf({ user, stages }: JobSpec, tasks: number, bytes: number): Refusal | undefined {
-    if (!this.areSet) return undefined;
-    for (const limited of this.#limitsOf(user))
+    if (!this.hasLimits) return undefined;
+    for (const limited of this.#limitScopesOf(user))
       for (const stage of stages) {
-        const message = whyNever(limited, stage);
+        const message = impossibleReason(limited, stage);
         if (message !== undefined) return { code: 'over-limit', message, hint: ASK_FOR_LESS };
       }
     return this.refusalOfTasks(user, tasks, bytes);
@@ -89,11 +89,11 @@ export class Quotas {
 
   /** Refuses tasks beyond its user's limits on waiting tasks or journal bytes. */
   refusalOfTasks(user: string | undefined, tasks: number, bytes: number): Refusal | undefined {
-    if (!this.areSet) return undefined;
-    for (const limited of this.#limitsOf(user)) {
+    if (!this.hasLimits) return undefined;
+    for (const limited of this.#limitScopesOf(user)) {
       const { waiting, journal } = limited.limits;
       const { title } = limited;
-      const has = this.#has(limited);
+      const has = this.#usageOf(limited);
       if (waiting !== undefined && tasks > 0 && has.waiting + tasks > waiting)
         return {
           code: 'over-limit',
@@ -112,42 +112,42 @@ export class Quotas {
   }
 
   /** Whether limits apply to what the user's tasks occupy while they run. */
-  boundsRunning(user: string | undefined): boolean {
-    if (!this.areSet) return false;
-    return this.#limitsOf(user).some(({ limits: { running, cpus, memory, gpus } }) =>
+  limitsRunningTasks(user: string | undefined): boolean {
+    if (!this.hasLimits) return false;
+    return this.#limitScopesOf(user).some(({ limits: { running, cpus, memory, gpus } }) =>
       [running, cpus, memory, gpus].some((limit) => limit !== undefined),
     );
   }
 
   /** Maximum run time of the user's tasks. ms; undefined: unlimited */
-  runTimeOf(user: string | undefined): Millis | undefined {
-    if (!this.areSet) return undefined;
+  runTimeLimitOf(user: string | undefined): Millis | undefined {
+    if (!this.hasLimits) return undefined;
     let least = Number.POSITIVE_INFINITY;
-    for (const { limits } of this.#limitsOf(user)) least = Math.min(least, limits.runTime ?? least);
+    for (const { limits } of this.#limitScopesOf(user)) least = Math.min(least, limits.runTime ?? least);
     return least === Number.POSITIVE_INFINITY ? undefined : least;
   }
 
-  #has({ counts, name }: Limited): { readonly waiting: number; readonly journal: number } {
+  #usageOf({ includes, name }: LimitScope): { readonly waiting: number; readonly journal: number } {
     const elsewhere = this.#elsewhere.get(name);
     let waiting = elsewhere?.waiting ?? 0;
     let journal = elsewhere?.journal ?? 0;
-    for (const [user, held] of this.#jobs.activeByUser) if (counts(user ?? '')) waiting += held.waiting;
-    for (const [user, bytes] of this.#jobs.journalByUser) if (counts(user ?? '')) journal += bytes;
+    for (const [user, held] of this.#jobs.activeByUser) if (includes(user ?? '')) waiting += held.waiting;
+    for (const [user, bytes] of this.#jobs.journalByUser) if (includes(user ?? '')) journal += bytes;
     return { waiting, journal };
   }
 
-  #of(user: string): Holder | undefined {
-    return (user.startsWith('@') ? undefined : this.#holders.get(user)) ?? this.#holders.get(OTHERS);
+  #holderOf(user: string): Holder | undefined {
+    return (user.startsWith('@') ? undefined : this.#holders.get(user)) ?? this.#holders.get(DEFAULT_HOLDER);
   }
 
-  #limitsOf(user = ''): Limited[] {
-    const own = this.#of(user);
-    const found: Limited[] = [];
+  #limitScopesOf(user = ''): LimitScope[] {
+    const own = this.#holderOf(user);
+    const found: LimitScope[] = [];
     if (own !== undefined)
       found.push({
         title: user === '' ? 'a user without a name' : `user ${user}`,
         limits: own,
-        counts: (each) => each === user,
+        includes: (each) => each === user,
         name: user,
       });
     const project = own?.project;
@@ -156,7 +156,7 @@ export class Quotas {
       found.push({
         title: `project ${project}`,
         limits: shared,
-        counts: (each) => this.#of(each)?.project === project,
+        includes: (each) => this.#holderOf(each)?.project === project,
         name: `@${project}`,
       });
     return found;
@@ -164,7 +164,7 @@ export class Quotas {
 }
 
 /** Explains that one task of the stage, or its gang, exceeds a limit even if nothing else runs. */
-function whyNever({ title, limits }: Limited, stage: StageSpec): string | undefined {
+function impossibleReason({ title, limits }: LimitScope, stage: StageSpec): string | undefined {
   const together = stage.gang === true ? countTasks(stage.tasks) : 1;
   const demands: readonly [keyof Holder, number, (amount: number) => string][] = [
     ['running', together, (amount) => `${amount} running tasks`],

@@ -12,8 +12,8 @@ const context = {
   now: Number.POSITIVE_INFINITY,
   hasPrivateNames: false,
   idOf: (job: number) => `s-${job}`,
-  formerly: () => -2 as Address,
-  isShort: () => false,
+  placeholderFor: () => -2 as Address,
+  isMemoryScarce: () => false,
 };
 
 function rebuild(records: readonly JobRecord[]): Job[] {

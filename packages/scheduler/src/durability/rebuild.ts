@@ -19,10 +19,10 @@ import { findReopening } from '../job/reopening.js';
 import type { Accounting } from './accounting.js';
 
 /** Receives a job in the state of its last record. */
-type Rebuilt = (job: Job) => void;
+type OnRebuilt = (job: Job) => void;
 
 /** Number of tasks that take as long to process as one record. */
-const TASKS_A_RECORD = 50;
+const TASKS_PER_RECORD = 50;
 
 /** Inputs of rebuilding a job besides its records. */
 export interface RebuildContext {
@@ -33,9 +33,9 @@ export interface RebuildContext {
   readonly hasPrivateNames: boolean;
   idOf(job: JobNumber): string;
   /** A placeholder for a worker known only by name. */
-  formerly(worker: string): Address;
+  placeholderFor(worker: string): Address;
   /** Whether there is too little memory to keep optional data. */
-  isShort(): boolean;
+  isMemoryScarce(): boolean;
   /** Takes the usage of the jobs; absent: they were counted before. */
   readonly accounting?: Accounting | undefined;
 }
@@ -52,27 +52,27 @@ export interface RebuildContext {
 export function* rebuildJobs(
   entries: Iterable<JournalEntry>,
   context: RebuildContext,
-  rebuilt: Rebuilt,
+  rebuilt: OnRebuilt,
 ): Iterable<number> {
-  let rebuild: Rebuild | undefined;
+  let rebuild: JobRebuilder | undefined;
   for (const [place, record] of entries) {
     let work = 1;
     if (record.job !== rebuild?.job.number) {
-      rebuild?.done(rebuilt);
+      rebuild?.finish(rebuilt);
       rebuild = undefined;
     }
     if (record.kind === 'accepted') {
-      rebuild ??= new Rebuild(record, context);
-      work += rebuild.job.taskCount / TASKS_A_RECORD;
+      rebuild ??= new JobRebuilder(record, context);
+      work += rebuild.job.taskCount / TASKS_PER_RECORD;
     } else if (record.kind === 'forgotten') rebuild = undefined;
     else rebuild?.apply(record, place);
     yield work;
   }
-  rebuild?.done(rebuilt);
+  rebuild?.finish(rebuilt);
 }
 
 /** Rebuilds an ended job from its records; undefined if they do not contain its end. */
-export function rebuiltJob(entries: Iterable<JournalEntry>, context: RebuildContext): Job | undefined {
+export function rebuildEndedJob(entries: Iterable<JournalEntry>, context: RebuildContext): Job | undefined {
   let rebuilt: Job | undefined;
   const steps = rebuildJobs(entries, context, (job) => {
     rebuilt = job;
@@ -81,7 +81,7 @@ export function rebuiltJob(entries: Iterable<JournalEntry>, context: RebuildCont
   return rebuilt?.hasEnded ? rebuilt : undefined;
 }
 
-class Rebuild {
+class JobRebuilder {
   readonly job: Job;
   readonly #context: RebuildContext;
 
@@ -108,7 +108,7 @@ class Rebuild {
       acceptedAt: this.#machineTime(accepted.at),
       hold: holdOf(spec, this.#machineTime(accepted.at), accepted.at),
     });
-    this.job.history.reports.dropsOptional = context.isShort();
+    this.job.history.reports.dropsOptional = context.isMemoryScarce();
     this.job.tasks.trackUsedAttempts();
     if (!this.job.hasPendingPredecessors) this.#release();
   }
@@ -129,7 +129,7 @@ class Rebuild {
         this.job.cancelReason = record.reason;
         return;
       case 'passed':
-        return this.#passed(record);
+        return this.#predecessorEnded(record);
       case 'updated':
         return this.#updated(record);
       case 'appended':
@@ -139,15 +139,15 @@ class Rebuild {
         return;
       case 'ended':
         this.job.endedAt = this.#machineTime(record.at);
-        this.#context.accounting?.inheritEnded(this.job.usage, record.period);
+        this.#context.accounting?.loadEnded(this.job.usage, record.period);
         this.job.usage = [];
         return;
       case 'retried':
         return this.#retried(record);
       case 'declined':
-        return this.#given(record.task, record.attempt);
+        return this.#attemptUsed(record.task, record.attempt);
       case 'resumed':
-        return this.#mayHaveStarted();
+        return this.#reserveAttempts();
       case 'accepted':
       case 'forgotten':
       case 'schedulers':
@@ -165,7 +165,7 @@ class Rebuild {
     job.isOpen = !close;
   }
 
-  #passed({ after, at }: JobRecordOf<'passed'>): void {
+  #predecessorEnded({ after, at }: JobRecordOf<'passed'>): void {
     const { job } = this;
     if (!job.pendingPredecessors.delete(after) || job.pendingPredecessors.size > 0) return;
     job.predecessorsEnded(this.#machineTime(at));
@@ -196,7 +196,7 @@ class Rebuild {
     if (task >= job.taskCount || job.tasks.isFinal(task)) return;
     const now = this.#machineTime(at);
     const startedAt = now - runMs;
-    this.#given(task, attempt);
+    this.#attemptUsed(task, attempt);
     if (!isOwnersEnd(outcome) || runMs > 0) {
       job.history.countAttempt(task);
       job.startedAt(startedAt);
@@ -211,7 +211,7 @@ class Rebuild {
       return;
     }
     job.tasks.setTimes(task, startedAt, runMs);
-    job.tasks.setWorker(task, this.#context.formerly(worker));
+    job.tasks.setWorker(task, this.#context.placeholderFor(worker));
     job.setState(task, state);
     const stage = job.dag.stageOf(task);
     if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next, now);
@@ -221,25 +221,25 @@ class Rebuild {
   #retried({ choice, key, at }: JobRecordOf<'retried'>): void {
     const { job } = this;
     if (!job.hasEnded) return;
-    this.#settle();
+    this.#endUnstartable();
     const reopening = findReopening(job.dag, job.tasks, choice);
     if ('stage' in reopening || reopening.count === 0) return;
     job.reopen(reopening, key, this.#machineTime(at));
     if (!job.hasPendingPredecessors) this.#release();
   }
 
-  done(rebuilt: Rebuilt): void {
-    this.#settle();
+  finish(rebuilt: OnRebuilt): void {
+    this.#endUnstartable();
     this.job.isRecovering = !this.job.hasEnded;
-    this.#context.accounting?.inheritActive(this.job.usage);
+    this.#context.accounting?.loadActive(this.job.usage);
     rebuilt(this.job);
   }
 
   /** Ensures that a cancelled or ended job is not started again. */
-  #settle(): void {
+  #endUnstartable(): void {
     const { job } = this;
     // Done before tasks become final: a retry skips attempt numbers that cancelled tasks may have used.
-    this.#mayHaveStarted();
+    this.#reserveAttempts();
     if (job.cancelling || job.hasEnded) return job.cancelWaiting();
     for (let task = 0; task < job.taskCount; task++)
       if (!job.tasks.isFinal(task)) job.tasks.setWorker(task, NOBODY);
@@ -257,7 +257,7 @@ class Rebuild {
     }
   }
 
-  #given(task: TaskIndex, attempt: AttemptNumber): void {
+  #attemptUsed(task: TaskIndex, attempt: AttemptNumber): void {
     if (task >= this.job.taskCount) return;
     const { tasks } = this.job;
     tasks.setAttempt(task, Math.max(tasks.attemptOf(task), attempt));
@@ -265,7 +265,7 @@ class Rebuild {
   }
 
   /** The previous incarnation may have started one more attempt of each task than it recorded. */
-  #mayHaveStarted(): void {
+  #reserveAttempts(): void {
     const { tasks } = this.job;
     for (let task = 0; task < tasks.count; task++)
       if (!tasks.isFinal(task)) tasks.setLastUsedAttempt(task, tasks.lastUsedAttemptOf(task) + 1);

@@ -1,10 +1,10 @@
 import type { AttemptNumber, JobNumber, LogPage, OutputChunk, TaskIndex } from '@goshawk/core';
 import { Page } from '../job/heap-bytes.js';
-import { letGo } from './memory-shares.js';
+import { evictFairly } from './memory-shares.js';
 
-interface Logged {
+interface LoggedChunk {
   /** Number of the chunk within its job, used by readers' cursors. */
-  readonly at: number;
+  readonly number: number;
   readonly task: TaskIndex;
   readonly attempt: AttemptNumber;
   readonly stream: 'stdout' | 'stderr';
@@ -15,7 +15,7 @@ interface Logged {
 const CHUNK_BYTES = 200;
 
 /** Fraction to which output shrinks when it is full. */
-const ROOM_SHARE = 0.9;
+const EVICTION_TARGET = 0.9;
 /** Bytes at the end of each stream of a failed task that are dropped last. */
 const LAST_BYTES = 2_000;
 /** Lines at the end of each stream that explain a failure. */
@@ -27,10 +27,10 @@ interface JobLog {
   readonly job: JobNumber;
   readonly user: string | undefined;
   /** In order of `at`, with gaps where chunks were dropped. */
-  chunks: Logged[];
-  nextAt: number;
+  chunks: LoggedChunk[];
+  nextNumber: number;
   /** No chunk after this was dropped. */
-  intactFrom: number;
+  completeFrom: number;
   bytes: number;
 }
 
@@ -41,7 +41,7 @@ interface JobLog {
 export class TaskLogs {
   readonly #logs = new Map<number, JobLog>();
   /** The next chunk number of jobs without remaining output, so that cursors stay valid. */
-  readonly #emptied = new Map<number, number>();
+  readonly #nextNumbers = new Map<number, number>();
   readonly #bytesMax: number;
   readonly #hasFailed: (job: JobNumber, task: TaskIndex) => boolean;
   #bytes = 0;
@@ -60,20 +60,20 @@ export class TaskLogs {
   ): void {
     let log = this.#logs.get(job);
     if (log === undefined) {
-      const at = this.#emptied.get(job) ?? 0;
-      log = { job, user, chunks: [], nextAt: at, intactFrom: at, bytes: 0 };
+      const at = this.#nextNumbers.get(job) ?? 0;
+      log = { job, user, chunks: [], nextNumber: at, completeFrom: at, bytes: 0 };
       this.#logs.set(job, log);
-      this.#emptied.delete(job);
+      this.#nextNumbers.delete(job);
     }
-    log.chunks.push({ at: log.nextAt++, task, attempt, stream: chunk.stream, bytes: chunk.bytes });
+    log.chunks.push({ number: log.nextNumber++, task, attempt, stream: chunk.stream, bytes: chunk.bytes });
     const bytes = CHUNK_BYTES + chunk.bytes.length;
     log.bytes += bytes;
     this.#bytes += bytes;
-    if (this.#bytes > this.#bytesMax) this.#makeRoom();
+    if (this.#bytes > this.#bytesMax) this.#evict();
   }
 
-  forget(job: JobNumber): void {
-    this.#emptied.delete(job);
+  delete(job: JobNumber): void {
+    this.#nextNumbers.delete(job);
     const log = this.#logs.get(job);
     if (log === undefined) return;
     this.#bytes -= log.bytes;
@@ -84,7 +84,7 @@ export class TaskLogs {
   read(job: JobNumber, cursor: number, wanted: (task: TaskIndex) => boolean, ended: boolean): LogPage {
     const log = this.#logs.get(job);
     if (log === undefined) {
-      const emptied = this.#emptied.get(job) ?? 0;
+      const emptied = this.#nextNumbers.get(job) ?? 0;
       const next = Math.max(cursor, emptied);
       return { chunks: [], next, atEnd: true, done: ended, dropped: cursor < emptied };
     }
@@ -92,12 +92,12 @@ export class TaskLogs {
     const { chunks } = log;
     let index = indexOf(chunks, cursor);
     for (; index < chunks.length; index++) {
-      const { at: _, ...chunk } = chunks[index]!;
+      const { number: _, ...chunk } = chunks[index]!;
       if (wanted(chunk.task) && !page.take(chunk)) break;
     }
-    const next = Math.max(cursor, chunks[index]?.at ?? log.nextAt);
+    const next = Math.max(cursor, chunks[index]?.number ?? log.nextNumber);
     const atEnd = index >= chunks.length;
-    return { chunks: page.items, next, atEnd, done: ended && atEnd, dropped: cursor < log.intactFrom };
+    return { chunks: page.items, next, atEnd, done: ended && atEnd, dropped: cursor < log.completeFrom };
   }
 
   /** The last lines of these tasks' output, stdout before stderr, from the last attempt with output. */
@@ -106,33 +106,33 @@ export class TaskLogs {
     const log = this.#logs.get(job);
     if (log === undefined || tasks.length === 0) return lines;
     const wanted = new Set(tasks);
-    for (const [task, last] of lastOf(log.chunks, (task) => wanted.has(task))) {
-      const ends = STREAMS.map((stream) => lastLinesOf(joined(last.parts[stream]), LAST_LINES[stream]));
-      lines.set(task, joined(ends.filter(({ length }) => length > 0)));
+    for (const [task, last] of outputEnds(log.chunks, (task) => wanted.has(task))) {
+      const ends = STREAMS.map((stream) => lastLinesOf(concatenated(last.parts[stream]), LAST_LINES[stream]));
+      lines.set(task, concatenated(ends.filter(({ length }) => length > 0)));
     }
     return lines;
   }
 
-  #makeRoom(): void {
-    letGo(this.#logs.values(), this.#bytes - ROOM_SHARE * this.#bytesMax, (log, excess) =>
-      this.#shorten(log, excess),
+  #evict(): void {
+    evictFairly(this.#logs.values(), this.#bytes - EVICTION_TARGET * this.#bytesMax, (log, excess) =>
+      this.#dropChunks(log, excess),
     );
   }
 
   /** Drops the oldest chunks, at least half of them, until about `excess` is freed. @returns freed bytes */
-  #shorten(log: JobLog, excess: number): number {
+  #dropChunks(log: JobLog, excess: number): number {
     const before = log.bytes;
     this.#dropOldest(
       log,
       excess,
-      lastChunks(log.chunks, (task) => this.#hasFailed(log.job, task)),
+      lastBytesByChunk(log.chunks, (task) => this.#hasFailed(log.job, task)),
     );
     if (before - log.bytes < excess) this.#dropOldest(log, excess - (before - log.bytes), new Map());
     const gone = before - log.bytes;
     this.#bytes -= gone;
     if (log.chunks.length === 0) {
       this.#logs.delete(log.job);
-      this.#emptied.set(log.job, log.nextAt);
+      this.#nextNumbers.set(log.job, log.nextNumber);
     }
     return gone;
   }
@@ -141,61 +141,62 @@ export class TaskLogs {
   #dropOldest(log: JobLog, excess: number, remains: ReadonlyMap<number, Uint8Array>): void {
     const { chunks } = log;
     const enough = log.bytes - excess;
-    const kept: Logged[] = [];
+    const kept: LoggedChunk[] = [];
     let index = 0;
     for (; index < chunks.length && (index < chunks.length >> 1 || log.bytes > enough); index++) {
       const chunk = chunks[index]!;
-      const bytes = remains.get(chunk.at);
+      const bytes = remains.get(chunk.number);
       if (bytes === undefined) log.bytes -= CHUNK_BYTES + chunk.bytes.length;
       else {
         log.bytes -= chunk.bytes.length - bytes.length;
         kept.push({ ...chunk, bytes });
       }
-      if (bytes?.length !== chunk.bytes.length) log.intactFrom = Math.max(log.intactFrom, chunk.at + 1);
+      if (bytes?.length !== chunk.bytes.length)
+        log.completeFrom = Math.max(log.completeFrom, chunk.number + 1);
     }
     log.chunks = [...kept, ...chunks.slice(index)];
   }
 }
 
 /** Index of the first chunk from this number on. */
-function indexOf(chunks: readonly Logged[], at: number): number {
+function indexOf(chunks: readonly LoggedChunk[], at: number): number {
   let [low, high] = [0, chunks.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (chunks[middle]!.at < at) low = middle + 1;
+    if (chunks[middle]!.number < at) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
 /** The end of one task's output. */
-interface Last {
+interface OutputEnd {
   readonly attempt: AttemptNumber;
-  readonly left: Record<'stdout' | 'stderr', number>;
+  readonly bytesLeft: Record<'stdout' | 'stderr', number>;
   /** In order. */
   readonly parts: Record<'stdout' | 'stderr', Uint8Array[]>;
 }
 
 /** @param took called with each chunk that contributes to the last bytes */
-function lastOf(
-  chunks: readonly Logged[],
+function outputEnds(
+  chunks: readonly LoggedChunk[],
   wanted: (task: TaskIndex) => boolean,
-  took?: (chunk: Logged, bytes: Uint8Array) => void,
-): Map<TaskIndex, Last> {
-  const lasts = new Map<TaskIndex, Last>();
+  took?: (chunk: LoggedChunk, bytes: Uint8Array) => void,
+): Map<TaskIndex, OutputEnd> {
+  const lasts = new Map<TaskIndex, OutputEnd>();
   for (let index = chunks.length - 1; index >= 0; index--) {
     const chunk = chunks[index]!;
     let last = lasts.get(chunk.task);
     if (last === undefined) {
       if (!wanted(chunk.task)) continue;
       const left = { stdout: LAST_BYTES, stderr: LAST_BYTES };
-      last = { attempt: chunk.attempt, left, parts: { stdout: [], stderr: [] } };
+      last = { attempt: chunk.attempt, bytesLeft: left, parts: { stdout: [], stderr: [] } };
       lasts.set(chunk.task, last);
     }
-    const left = last.left[chunk.stream];
+    const left = last.bytesLeft[chunk.stream];
     if (chunk.attempt !== last.attempt || left === 0) continue;
     const bytes = chunk.bytes.length <= left ? chunk.bytes : chunk.bytes.slice(-left);
-    last.left[chunk.stream] -= bytes.length;
+    last.bytesLeft[chunk.stream] -= bytes.length;
     last.parts[chunk.stream].unshift(bytes);
     took?.(chunk, bytes);
   }
@@ -203,12 +204,12 @@ function lastOf(
 }
 
 /** The last bytes of these tasks' output, by chunk number. */
-function lastChunks(
-  chunks: readonly Logged[],
+function lastBytesByChunk(
+  chunks: readonly LoggedChunk[],
   wanted: (task: TaskIndex) => boolean,
 ): Map<number, Uint8Array> {
   const kept = new Map<number, Uint8Array>();
-  lastOf(chunks, wanted, (chunk, bytes) => kept.set(chunk.at, bytes));
+  outputEnds(chunks, wanted, (chunk, bytes) => kept.set(chunk.number, bytes));
   return kept;
 }
 
@@ -219,7 +220,7 @@ function lastLinesOf(bytes: Uint8Array, count: number): Uint8Array {
   return bytes.subarray(from);
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array {
+function concatenated(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let offset = 0;
   for (const part of parts) {

@@ -62,7 +62,7 @@ export class Tombstones {
   #head = 0;
   #length = 0;
   #textBytes = 0;
-  readonly #names = new Map<string, string>();
+  readonly #internedUsers = new Map<string, string>();
 
   /**
    * @param keepsKeys if false, candidates are verified in the journal, because hashes may collide
@@ -97,7 +97,7 @@ export class Tombstones {
     this.#states[row] = JOB_STATES.indexOf(state);
     this.#counts[this.#states[row]!]!++;
     this.#hashes[row] = key === undefined ? 0 : this.#hashOf(key);
-    this.#users[row] = this.#nameOf(user);
+    this.#users[row] = this.#interned(user);
     if (this.#keepsKeys) this.#keys[row] = key;
     this.#textBytes += this.#textBytesAt(row);
     this.#index(row);
@@ -225,12 +225,12 @@ export class Tombstones {
     return (key === undefined ? 0 : TEXT_BYTES + key.length) + (this.#users[row]?.length ?? 0);
   }
 
-  #nameOf(user: string | undefined): string | undefined {
+  #interned(user: string | undefined): string | undefined {
     if (user === undefined) return undefined;
-    const known = this.#names.get(user);
+    const known = this.#internedUsers.get(user);
     if (known !== undefined) return known;
-    if (this.#names.size >= USERS_MAX) this.#names.clear();
-    this.#names.set(user, user);
+    if (this.#internedUsers.size >= USERS_MAX) this.#internedUsers.clear();
+    this.#internedUsers.set(user, user);
     return user;
   }
 
@@ -244,41 +244,41 @@ export class Tombstones {
 /** Hash index of rows: open addressing with linear probing and backward-shift deletion. */
 class RowIndex {
   /** Row plus one; 0: free. */
-  readonly #places: Uint32Array;
+  readonly #slots: Uint32Array;
   readonly #mask: number;
   readonly #hashOf: (row: number) => number;
 
   /** @param size a power of two above the maximum number of rows */
   constructor(size: number, hashOf: (row: number) => number) {
-    this.#places = new Uint32Array(size);
+    this.#slots = new Uint32Array(size);
     this.#mask = size - 1;
     this.#hashOf = hashOf;
   }
 
   add(row: number): void {
     let place = this.#hashOf(row) & this.#mask;
-    while (this.#places[place] !== 0) place = (place + 1) & this.#mask;
-    this.#places[place] = row + 1;
+    while (this.#slots[place] !== 0) place = (place + 1) & this.#mask;
+    this.#slots[place] = row + 1;
   }
 
   *rowsOf(hash: number): Iterable<number> {
-    if (this.#places.length === 0) return;
-    for (let place = hash & this.#mask; this.#places[place] !== 0; place = (place + 1) & this.#mask) {
-      const row = this.#places[place]! - 1;
+    if (this.#slots.length === 0) return;
+    for (let place = hash & this.#mask; this.#slots[place] !== 0; place = (place + 1) & this.#mask) {
+      const row = this.#slots[place]! - 1;
       if (this.#hashOf(row) === hash) yield row;
     }
   }
 
   remove(row: number): void {
     let gap = this.#hashOf(row) & this.#mask;
-    while (this.#places[gap] !== row + 1) gap = (gap + 1) & this.#mask;
-    for (let next = (gap + 1) & this.#mask; this.#places[next] !== 0; next = (next + 1) & this.#mask) {
-      const home = this.#hashOf(this.#places[next]! - 1) & this.#mask;
+    while (this.#slots[gap] !== row + 1) gap = (gap + 1) & this.#mask;
+    for (let next = (gap + 1) & this.#mask; this.#slots[next] !== 0; next = (next + 1) & this.#mask) {
+      const home = this.#hashOf(this.#slots[next]! - 1) & this.#mask;
       // The row may move into the gap if the gap is not before its home.
       if (((next - home) & this.#mask) < ((next - gap) & this.#mask)) continue;
-      this.#places[gap] = this.#places[next]!;
+      this.#slots[gap] = this.#slots[next]!;
       gap = next;
     }
-    this.#places[gap] = 0;
+    this.#slots[gap] = 0;
   }
 }

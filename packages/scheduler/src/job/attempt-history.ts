@@ -224,7 +224,7 @@ export class AttemptHistory {
   isUnfit(worker: Address): boolean {
     const enough = this.#blame?.completionsToBlame(worker, this.failedCount + this.#failedStarts);
     if (enough === undefined || this.#tasks.countOf(TaskState.completed) < enough) return false;
-    return this.#tasks.completedBesides(worker) >= enough;
+    return this.#tasks.completedElsewhere(worker) >= enough;
   }
 
   /**

@@ -21,6 +21,7 @@ import {
 } from '@goshawk/core';
 import type { ArrivingJob, Estimate, Prediction } from '@goshawk/predictor';
 import { type AttemptEnd, AttemptHistory } from './attempt-history.js';
+import { BackoffTasks } from './backoff-tasks.js';
 import type { Batch, Stage } from './batch.js';
 import type { Decision } from './classify.js';
 import { Dag } from './dag.js';
@@ -28,7 +29,6 @@ import type { Hold } from './hold.js';
 import type { JobUsage } from './job-usage.js';
 import type { EndClass } from './outcomes.js';
 import type { Reopening } from './reopening.js';
-import { BackoffTasks } from './resting-tasks.js';
 import { backoffMs } from './retrying.js';
 import type { Sample } from './sample.js';
 import { type Assignment, TASK_STATE_NAMES, TaskState, TaskTable } from './task-table.js';

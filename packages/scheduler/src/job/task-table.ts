@@ -9,7 +9,7 @@ import {
   type TaskRange,
 } from '@goshawk/core';
 import { NumberPages, PAGE } from './number-pages.js';
-import type { TasksByWorker } from './task-places.js';
+import type { TasksByWorker } from './tasks-by-worker.js';
 
 /**
  * The state of a task. Every task is in exactly one of these:
@@ -451,7 +451,7 @@ export class TaskTable {
   }
 
   /** Tasks that this incarnation of the owner saw complete at other workers. */
-  completedBesides(worker: Address): number {
+  completedElsewhere(worker: Address): number {
     let count = 0;
     for (const [at, completed] of this.#archivedByWorker)
       if (at !== worker && at > NOBODY) count += completed;

@@ -34,14 +34,15 @@ export class Appending {
 
   /** Appends tasks to an open job, or closes it. Idempotent: repeated tasks are those that the job has. */
   append(from: Address, message: MessageOf<'appendTasks'>, job: Job, now: Millis): void {
-    const refusal = this.#appended(message, job, now);
+    const refusal = this.#tryAppend(message, job, now);
     const { request } = message;
-    if (refusal === undefined) return this.#s.answers.acknowledge(from, request, 'appended', standingOf(job));
+    if (refusal === undefined)
+      return this.#s.answers.answerWhenDurable(from, request, 'appended', appendedAnswer(job));
     if (refusal.cause !== undefined) this.#s.tallies.jobsRefused[refusal.cause]++;
     this.#s.answers.refuse(from, request, refusal);
   }
 
-  #appended(message: MessageOf<'appendTasks'>, job: Job, now: Millis): Refusal | undefined {
+  #tryAppend(message: MessageOf<'appendTasks'>, job: Job, now: Millis): Refusal | undefined {
     const { first, common, each, digest, close, taken } = message;
     // Appended tasks are started, for which the policy must be known.
     if (!this.#s.cluster.isReady) return NOT_READY;
@@ -54,7 +55,7 @@ export class Appending {
     const isNews = !has || (close && job.isOpen);
     if (!isNews || job.hasEnded || job.cancelling || !job.isOpen) {
       if (!has) return notOpen(`${job.id} is closed and accepts no further tasks`);
-      this.#heard(job, taken, now);
+      this.#clientIsActive(job, taken, now);
       return undefined;
     }
     if (!has && first !== job.taskCount) return conflict(job, first);
@@ -69,7 +70,7 @@ export class Appending {
     }
     if (job.stages[0]!.spec.requires?.[CONTAINER] === undefined) {
       const image = tasks.findIndex((task) => 'exec' in task && task.image !== undefined);
-      if (image >= 0) return needsEngine(image);
+      if (image >= 0) return engineNotRequired(image);
     }
     const bytes = heapBytes(tasks);
     const overLimit = this.#s.quotas.refusalOfTasks(job.spec.user, tasks.length, bytes);
@@ -84,7 +85,7 @@ export class Appending {
     job.append(tasks);
     if (tasks.length > 0) job.digest = digest;
     job.isOpen = !close;
-    this.#heard(job, taken, now);
+    this.#clientIsActive(job, taken, now);
     const count = job.taskCount;
     this.#s.ledger.whenDurable((then) => {
       if (this.#s.jobs.byNumber(job.number) !== job || job.hasEnded) return;
@@ -95,22 +96,22 @@ export class Appending {
     return undefined;
   }
 
-  #heard(job: Job, taken: number, now: Millis): void {
+  #clientIsActive(job: Job, taken: number, now: Millis): void {
     job.lastClientActivityAt = now;
     if (job.isOpen && !job.hasEnded) setOpenTimer(job, this.#s.env);
     job.history.reports.dropValues(Math.min(taken, job.taskCount));
-    if (!job.hasEnded) this.#s.jobs.weigh(job);
+    if (!job.hasEnded) this.#s.jobs.updateBytes(job);
   }
 }
 
 type Appended = MessageOf<'appended'>['value'];
 
-function standingOf({ taskCount: tasks, digest, isOpen, state }: Job): Appended {
+function appendedAnswer({ taskCount: tasks, digest, isOpen, state }: Job): Appended {
   return { tasks, digest, closed: !isOpen, state };
 }
 
 /** The requirements of an open job are those of its submission. */
-function needsEngine(task: number): Refusal {
+function engineNotRequired(task: number): Refusal {
   return {
     code: 'bad-job',
     message: `tasks[${task}]: an image needs workers with a container engine, which the open job does not require`,

@@ -235,7 +235,10 @@ describe('a task that kills its workers', () => {
     expect(detail(bench)).toMatchObject({ state: 'failed', tasks: { completed: 0, failed: 1_000 } });
     expect(lost).toBeLessThanOrEqual(16);
     // The next incarnation knows this, too.
-    const after = new DurableBench({ ...bench.inheritance(), piece: Number.POSITIVE_INFINITY }, 1_000_000);
+    const after = new DurableBench(
+      { ...bench.inheritance(), chunkSize: Number.POSITIVE_INFINITY },
+      1_000_000,
+    );
     after.commit();
     expect(detail(after)).toMatchObject({ state: 'failed', tasks: { failed: 1_000 } });
   });

@@ -48,7 +48,7 @@ export class Cancelling {
 
   /** Cancels single tasks of a job, which continues with the others; dependent stages can no longer run. */
   cancelTasks(job: Job, message: MessageOf<'cancelTasks'>, now: Millis): CancelledTasks | Refusal {
-    const ranges = rangesOf(job, message);
+    const ranges = resolveRanges(job, message);
     if ('code' in ranges) return ranges;
     if (!job.hasEnded && !job.cancelling && job.cancelTasks(ranges)) {
       this.#s.ledger.tasksCancelled(job, ranges, now);
@@ -57,18 +57,18 @@ export class Cancelling {
           const state = job.tasks.stateOf(task);
           if (state === TaskState.running || state === TaskState.placed)
             this.#killing.kill(job.tasks.workerOf(task), job.tasks.ref(task));
-          if (state < TaskState.running) this.#endings.cancelled(job, task, now);
+          if (state < TaskState.running) this.#endings.taskCancelled(job, task, now);
         }
       }
       if (!job.hasEnded) this.#routing.fewerWait(job, now);
       this.#s.sweepTimer.arm(now);
       this.#s.events.changed(job, now);
     }
-    return countIn(job, ranges);
+    return countStates(job, ranges);
   }
 }
 
-function rangesOf(
+function resolveRanges(
   job: Job,
   { tasks, stage: name }: MessageOf<'cancelTasks'>,
 ): readonly TaskRange[] | Refusal {
@@ -98,7 +98,7 @@ function hasAny(job: Job, { first, last }: TaskRange): boolean {
   return false;
 }
 
-function countIn(job: Job, ranges: readonly TaskRange[]): CancelledTasks {
+function countStates(job: Job, ranges: readonly TaskRange[]): CancelledTasks {
   let cancelled = 0;
   let killing = 0;
   let ended = 0;
@@ -116,7 +116,7 @@ function countIn(job: Job, ranges: readonly TaskRange[]): CancelledTasks {
 
 /** The refusal for a stage that the job does not have. */
 export function noSuchStage(job: Job, name: string): Refusal {
-  const names = job.stages.slice(0, STAGES_NAMED).map(({ spec }) => spec.name);
+  const names = job.stages.slice(0, STAGES_LISTED_MAX).map(({ spec }) => spec.name);
   const more = job.stages.length > names.length ? `, … (${counted(job.stages.length, 'stage')})` : '';
   return {
     code: 'unknown-stage',
@@ -125,4 +125,4 @@ export function noSuchStage(job: Job, name: string): Refusal {
   };
 }
 
-const STAGES_NAMED = 10;
+const STAGES_LISTED_MAX = 10;

@@ -16,21 +16,21 @@ export class Draining implements JobListener {
   }
 
   ended(): void {
-    this.tellIfDrained();
+    this.reportIfDrained();
   }
 
   changed(job: Job): void {
-    if (job.isHeld && job.runningCount === 0) this.tellIfDrained();
+    if (job.isHeld && job.runningCount === 0) this.reportIfDrained();
   }
 
-  tellIfDrained(): void {
+  reportIfDrained(): void {
     if (this.#s.cluster.isDraining && this.#predecessors.areAllStuck(() => false)) this.#s.env.drained();
   }
 
   /** Once all workers had time to join, jobs that none of them can run count as stuck too. */
-  tellIfStuck(now: Millis): void {
+  reportIfStuck(now: Millis): void {
     const { cluster, ledger } = this.#s;
-    if (!cluster.isDraining || !ledger.isKept || cluster.isRosterYoung(now)) return;
+    if (!cluster.isDraining || !ledger.hasJournal || cluster.isRosterYoung(now)) return;
     if (this.#predecessors.areAllStuck((job) => isUnmet(job, cluster))) this.#s.env.drained();
   }
 }

@@ -20,19 +20,19 @@ import { classifyEnd, exceededTimeLimit, LOST_TOO_MANY_WORKERS, MISSED_DEADLINE 
 import type { SchedulerState } from '../state.js';
 import type { Killing } from './killing.js';
 
-const NO_ROOM =
+const VALUE_DROPPED =
   'its return value was dropped: its scheduler is out of memory for results and has no journal (--data-folder)';
 
-function withoutWords(outcome: Outcome): Outcome {
+function withoutTexts(outcome: Outcome): Outcome {
   if (outcome.value === undefined) return { ...outcome, errorMessage: '' };
-  return { ...COMPLETED, kind: 'failed', errorCode: 'no-room', errorMessage: NO_ROOM };
+  return { ...COMPLETED, kind: 'failed', errorCode: 'no-room', errorMessage: VALUE_DROPPED };
 }
 
 /**
  * Maximum number of tasks that fail together because a similar one could not be started, to bound the length of a
  * turn.
  */
-const ALIKE_MAX = 10_000;
+const IDENTICAL_FAILURES_MAX = 10_000;
 
 /**
  * Consequences of an attempt's end: its task completes or is retried, dependent stages start, and the job
@@ -43,9 +43,9 @@ export class Endings {
   readonly #routing: Routing;
   readonly #sampler: Sampler;
   readonly #killing: Killing;
-  #isFailingAlike = false;
+  #isFailingIdentical = false;
   /** The job that is being failed task by task. Meanwhile none of its tasks may be assigned. */
-  #givenUp: Job | undefined;
+  #failingJob: Job | undefined;
 
   constructor(s: SchedulerState, routing: Routing, sampler: Sampler, killing: Killing) {
     this.#s = s;
@@ -55,7 +55,7 @@ export class Endings {
   }
 
   /** Adjusts a reported end: a failure to start may be the task's fault, and texts are dropped if memory is short. */
-  judged(job: Job, task: TaskIndex, outcome: Outcome): Outcome {
+  adjustOutcome(job: Job, task: TaskIndex, outcome: Outcome): Outcome {
     const gang = job.gangStageOf(task)?.gang;
     if (gang?.breakOutcome !== undefined) return gang.breakOutcome;
     // A gang completes as a whole: if it is cancelled, no member counts as completed, so that a retry runs all.
@@ -80,20 +80,20 @@ export class Endings {
             this.#s.cluster.members.size,
           );
     // With a journal the texts are still needed, to be recorded.
-    return this.#s.jobs.isShort && !this.#s.ledger.isKept ? withoutWords(judged) : judged;
+    return this.#s.jobs.isMemoryScarce && !this.#s.ledger.hasJournal ? withoutTexts(judged) : judged;
   }
 
   /** Records the end of an attempt that counts, before its consequences, and notes the journal position. */
-  writeDown(job: Job, end: AttemptEnd, now: Millis): void {
+  recordEnd(job: Job, end: AttemptEnd, now: Millis): void {
     const { task, outcome, runMs } = end;
     this.#s.events.attemptEnded(job, task, outcome, runMs, now);
     this.#s.accounting.attemptEnded(job, task, outcome, runMs, now);
-    if (this.#s.ledger.isKept)
+    if (this.#s.ledger.hasJournal)
       end.position = this.#s.ledger.attemptEnded(job, end, this.#workerOf(job, task), now);
   }
 
   /** Ends the current attempt of a task: the task completes, fails or is retried. */
-  ended(job: Job, end: AttemptEnd, now: Millis): void {
+  attemptEnded(job: Job, end: AttemptEnd, now: Millis): void {
     const { task, outcome, runMs } = end;
     const { tasks, history } = job;
     const cancelling = job.isCancelling(task);
@@ -104,7 +104,7 @@ export class Endings {
     const state = job.attemptEnded(end, how, worker, now);
     const gang = how === 'completed' ? undefined : job.gangStageOf(task);
     if (gang !== undefined)
-      this.#breakUp(
+      this.#breakGang(
         job,
         gang,
         task,
@@ -120,56 +120,56 @@ export class Endings {
     if (how === 'excused' || how === 'failed') this.#s.unfit.failed(job, task);
     if (state === TaskState.waiting) {
       if (how === 'failed') this.#s.counters.retries++;
-      this.#tryAgain(job, task, how === 'failed' ? job.backoffMsOf(task) : 0, now);
+      this.#requeue(job, task, how === 'failed' ? job.backoffMsOf(task) : 0, now);
     } else {
       tasks.setTimes(task, now - runMs, runMs);
-      this.#end(job, task, state, now);
+      this.#finishTask(job, task, state, now);
       const isNowhere = how === 'failed' && startFaultOf(outcome.errorCode) === 'unclear';
-      if (isNowhere) this.#failAlike(job, task, outcome, now);
+      if (isNowhere) this.#failIdentical(job, task, outcome, now);
     }
-    if (gang !== undefined) this.#settle(job, gang);
+    if (gang !== undefined) this.#clearGangBreak(job, gang);
     if (how === 'lost' && history.hasLostTooManyWorkers && !cancelling)
-      this.#giveUp(job, LOST_TOO_MANY_WORKERS, now);
+      this.#failRest(job, LOST_TOO_MANY_WORKERS, now);
   }
 
   /** Takes back an attempt that will not start. It does not count, and its task waits again. */
-  declined(job: Job, task: TaskIndex, now: Millis): void {
+  attemptDeclined(job: Job, task: TaskIndex, now: Millis): void {
     const gang = job.gangStageOf(task);
     const reason =
       gang === undefined ? '' : breakReason(task - gang.first, this.#workerOf(job, task), undefined);
     if (job.tasks.stateOf(task) === TaskState.running) job.notStarted(task);
     if (job.isCancelling(task)) {
-      if (gang !== undefined) this.#breakUp(job, gang, task, reason, true, now);
-      return this.#end(job, task, TaskState.cancelled, now);
+      if (gang !== undefined) this.#breakGang(job, gang, task, reason, true, now);
+      return this.#finishTask(job, task, TaskState.cancelled, now);
     }
-    if (gang === undefined) return this.#waitAgain(job, task, now);
+    if (gang === undefined) return this.#requeueDeclined(job, task, now);
     const broken = gang.gang!.breakOutcome;
     if (broken?.kind === 'failed') this.#fail(job, task, broken, 0, now);
     else {
-      this.#breakUp(job, gang, task, reason, false, now);
-      this.#waitAgain(job, task, now);
+      this.#breakGang(job, gang, task, reason, false, now);
+      this.#requeueDeclined(job, task, now);
     }
-    this.#settle(job, gang);
+    this.#clearGangBreak(job, gang);
   }
 
-  #waitAgain(job: Job, task: TaskIndex, now: Millis): void {
+  #requeueDeclined(job: Job, task: TaskIndex, now: Millis): void {
     this.#s.ledger.declined(job, task, now);
-    this.#tryAgain(job, task, 0, now);
+    this.#requeue(job, task, 0, now);
   }
 
   /** The task was cancelled before it started. */
-  cancelled(job: Job, task: TaskIndex, now: Millis): void {
+  taskCancelled(job: Job, task: TaskIndex, now: Millis): void {
     const gang = job.gangStageOf(task);
     if (gang !== undefined)
-      this.#breakUp(job, gang, task, `rank ${task - gang.first} of its gang was cancelled`, true, now);
-    if (!job.tasks.isFinal(task)) this.#end(job, task, TaskState.cancelled, now);
-    if (gang !== undefined) this.#settle(job, gang);
+      this.#breakGang(job, gang, task, `rank ${task - gang.first} of its gang was cancelled`, true, now);
+    if (!job.tasks.isFinal(task)) this.#finishTask(job, task, TaskState.cancelled, now);
+    if (gang !== undefined) this.#clearGangBreak(job, gang);
   }
 
   /** Ends the other members of a gang after one failed or was lost. Then all members start again, or all have failed. */
-  #breakUp(job: Job, stage: Stage, task: TaskIndex, reason: string, isFinal: boolean, now: Millis): void {
+  #breakGang(job: Job, stage: Stage, task: TaskIndex, reason: string, isFinal: boolean, now: Millis): void {
     const gang = stage.gang!;
-    if (job.cancelling || job === this.#givenUp || gang.breakOutcome !== undefined || gang.areAllCompleted)
+    if (job.cancelling || job === this.#failingJob || gang.breakOutcome !== undefined || gang.areAllCompleted)
       return;
     const completed = gang.takeCompleted(task);
     gang.break(reason, isFinal);
@@ -191,12 +191,12 @@ export class Endings {
     for (const stage of job.stages) {
       const out = stage.gang === undefined ? [] : job.runningMembers(stage);
       if (out.length === 0 || out.length === stage.unfinished) continue;
-      this.#breakUp(job, stage, -1, 'its scheduler restarted while the gang was starting', false, now);
+      this.#breakGang(job, stage, -1, 'its scheduler restarted while the gang was starting', false, now);
     }
   }
 
   /** The attempt of a gang is over once no member has a worker. */
-  #settle(job: Job, stage: Stage): void {
+  #clearGangBreak(job: Job, stage: Stage): void {
     if (stage.gang!.breakOutcome !== undefined && job.runningMembers(stage).length === 0)
       stage.gang!.clearBreak();
   }
@@ -224,12 +224,12 @@ export class Endings {
   }
 
   /** Fails identical tasks at once after one could not start because something is missing on all workers. */
-  #failAlike(job: Job, failed: TaskIndex, outcome: Outcome, now: Millis): void {
-    if (this.#isFailingAlike || job.tasks.countOf(TaskState.completed) > 0) return;
+  #failIdentical(job: Job, failed: TaskIndex, outcome: Outcome, now: Millis): void {
+    if (this.#isFailingIdentical || job.tasks.countOf(TaskState.completed) > 0) return;
     const payload = job.dag.payloadOf(failed);
     const { first, count } = job.dag.stageOf(failed);
-    this.#isFailingAlike = true;
-    let left = ALIKE_MAX;
+    this.#isFailingIdentical = true;
+    let left = IDENTICAL_FAILURES_MAX;
     for (let task = first; task < first + count && left > 0 && !job.hasEnded; task++) {
       if (job.tasks.stateOf(task) !== TaskState.waiting || job.dag.payloadOf(task) !== payload) continue;
       left--;
@@ -238,32 +238,32 @@ export class Endings {
       job.tasks.setWorker(task, job.tasks.workerOf(failed));
       this.#fail(job, task, outcome, 0, now);
     }
-    this.#isFailingAlike = false;
+    this.#isFailingIdentical = false;
   }
 
   /** Fails the task without a report of a worker. */
   #fail(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
     const end: AttemptEnd = { task, outcome, runMs, position: undefined };
-    this.writeDown(job, end, now);
-    this.ended(job, end, now);
+    this.recordEnd(job, end, now);
+    this.attemptEnded(job, end, now);
   }
 
   /** Fails a job that missed its deadline before its start, if the policy abandons such jobs. */
   abandonIfLate(job: Job, now: Millis): void {
     if (now < job.deadlineAt || !this.#s.cluster.policy.preset.abandons) return;
     if (job.hasEnded || job.cancelling || !job.isUntouched || this.#routing.isHeld(job)) return;
-    this.#giveUp(job, MISSED_DEADLINE, now);
+    this.#failRest(job, MISSED_DEADLINE, now);
   }
 
   /** Fails a job that has exceeded its time limit. */
   endIfOutOfTime(job: Job, now: Millis): void {
     if (now < job.timeLimitAt || job.hasEnded || job.cancelling) return;
-    this.#giveUp(job, exceededTimeLimit(job.spec.timeLimitMs!), now);
+    this.#failRest(job, exceededTimeLimit(job.spec.timeLimitMs!), now);
   }
 
   /** Fails the rest of the job; later stages end with it. */
-  #giveUp(job: Job, outcome: Outcome, now: Millis): void {
-    this.#givenUp = job;
+  #failRest(job: Job, outcome: Outcome, now: Millis): void {
+    this.#failingJob = job;
     this.close(job, now);
     this.#routing.takeBack(job);
     for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
@@ -277,7 +277,7 @@ export class Endings {
       else job.tasks.setWorker(task, NOBODY);
       this.#fail(job, task, outcome, runMs, now);
     }
-    this.#givenUp = undefined;
+    this.#failingJob = undefined;
     this.endIfDone(job, now);
   }
 
@@ -291,7 +291,7 @@ export class Endings {
   }
 
   /** No client appends to the job or watches it, so it is closed and ends after its present tasks. */
-  closeIfForgotten(job: Job, now: Millis): void {
+  closeIfInactive(job: Job, now: Millis): void {
     if (job.hasEnded || !job.isOpen || job.cancelling) return;
     if (now < closesAt(job)) return setOpenTimer(job, this.#s.env);
     this.close(job, now);
@@ -299,14 +299,14 @@ export class Endings {
   }
 
   /** Retries failed tasks whose back-off has ended. */
-  retryRested(job: Job, now: Millis): void {
+  retryAfterBackoff(job: Job, now: Millis): void {
     if (job.hasEnded || job.cancelling) return;
-    for (const task of job.inBackoff.takeExpired(now)) this.#tryAgain(job, task, 0, now);
+    for (const task of job.inBackoff.takeExpired(now)) this.#requeue(job, task, 0, now);
     setRetryTimer(job, this.#s.env);
   }
 
   /** The task waits again after this back-off. */
-  #tryAgain(job: Job, task: TaskIndex, restMs: Millis, now: Millis): void {
+  #requeue(job: Job, task: TaskIndex, restMs: Millis, now: Millis): void {
     if (restMs > 0) {
       job.backOff(task, now + restMs);
       setRetryTimer(job, this.#s.env);
@@ -320,7 +320,7 @@ export class Endings {
   }
 
   /** A task has reached a final state; dependent work may continue. */
-  #end(job: Job, task: TaskIndex, state: TaskState, now: Millis): void {
+  #finishTask(job: Job, task: TaskIndex, state: TaskState, now: Millis): void {
     const stage = job.dag.stageOf(task);
     job.setState(task, state);
     if (state !== TaskState.cancelled)
@@ -328,9 +328,9 @@ export class Endings {
     if (job.sample?.isPending(task)) this.#sampler.look(job, now);
     if (stage.unfinished === 0) {
       this.#routing.prober.batchIsBound(job, stage);
-      for (const next of job.stageEnded(stage)) this.#startNext(job, next, now);
+      for (const next of job.stageEnded(stage)) this.#startStage(job, next, now);
     }
-    if (job.isConcurrencyLimited && job !== this.#givenUp) this.#routing.findAll(job, now);
+    if (job.isConcurrencyLimited && job !== this.#failingJob) this.#routing.findAll(job, now);
     this.endIfDone(job, now);
     this.abandonIfLate(job, now);
     this.#s.events.changed(job, now);
@@ -339,7 +339,7 @@ export class Endings {
   /**
    * Records that the stage may run. Otherwise a scheduler that takes the job over would not adopt its running tasks.
    */
-  #startNext(job: Job, stage: Stage, now: Millis): void {
+  #startStage(job: Job, stage: Stage, now: Millis): void {
     if (!this.#s.ledger.isShared) return this.#routing.startStage(job, stage, now);
     this.#s.ledger.whenDurable((then) => {
       if (!job.hasEnded && !job.cancelling) this.#routing.startStage(job, stage, then);

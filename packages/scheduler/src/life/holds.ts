@@ -8,10 +8,10 @@ import type { Endings } from './endings.js';
 import type { Killing } from './killing.js';
 
 /** Begin times are checked at least this often, in milliseconds, because wall clocks may be set. */
-const LOOK_MS = 30_000;
+const CHECK_INTERVAL_MS = 30_000;
 
 /** Interval of these checks before the scheduler has joined its cluster, in milliseconds. */
-const NOT_READY_MS = 1_000;
+const NOT_READY_INTERVAL_MS = 1_000;
 
 /** Number of clients whose last request is remembered. */
 const CLIENTS_MAX = 10_000;
@@ -23,11 +23,11 @@ export class Holds {
   readonly #endings: Endings;
   readonly #killing: Killing;
   /** Jobs with a begin time. */
-  readonly #later = new Set<Job>();
+  readonly #withBeginTime = new Set<Job>();
   /** Number of the last accepted request of each client. */
-  readonly #applied = new Map<Address, number>();
+  readonly #lastRequest = new Map<Address, number>();
   /** Time of the timer; Infinity: not set. */
-  #wakesAt: Millis = Number.POSITIVE_INFINITY;
+  #timerAt: Millis = Number.POSITIVE_INFINITY;
 
   constructor(s: SchedulerState, routing: Routing, endings: Endings, killing: Killing) {
     this.#s = s;
@@ -37,10 +37,10 @@ export class Holds {
   }
 
   /** The job was accepted, or read from the journal. */
-  watch(job: Job, now: Millis): void {
+  add(job: Job, now: Millis): void {
     if (job.hold?.beginAt === undefined) return;
-    this.#later.add(job);
-    this.#arm(now);
+    this.#withBeginTime.add(job);
+    this.#setTimer(now);
   }
 
   /** @returns why the change is refused */
@@ -57,9 +57,9 @@ export class Holds {
     // Released or reordered tasks may start, for which the policy must be known.
     if (held !== true && !this.#s.cluster.isReady) return NOT_READY;
     // The network may deliver a repeated request after a later one was answered.
-    const isLate = request < (this.#applied.get(from) ?? 0);
+    const isLate = request < (this.#lastRequest.get(from) ?? 0);
     if (isLate) return undefined;
-    setLatest(this.#applied, from, request, CLIENTS_MAX);
+    setLatest(this.#lastRequest, from, request, CLIENTS_MAX);
     if (held === true) this.#hold(job, now);
     if (priority !== undefined) this.#setPriority(job, priority, now);
     if (held === false) this.#release(job, now);
@@ -69,28 +69,28 @@ export class Holds {
   /** A begin time may have come. */
   wake(now: Millis): void {
     // No job can start before the policy is known.
-    if (!this.#s.cluster.isReady) return this.#s.env.setTimer('begin', 0, now + NOT_READY_MS);
-    this.#wakesAt = Number.POSITIVE_INFINITY;
+    if (!this.#s.cluster.isReady) return this.#s.env.setTimer('begin', 0, now + NOT_READY_INTERVAL_MS);
+    this.#timerAt = Number.POSITIVE_INFINITY;
     const wallNow = now + this.#s.config.wallOffsetMs;
-    for (const job of this.#later) {
+    for (const job of this.#withBeginTime) {
       const { hold } = job;
       const isOver = job.hasEnded || job.cancelling || this.#s.jobs.byNumber(job.number) !== job;
-      if (isOver || hold?.beginAt === undefined) this.#later.delete(job);
+      if (isOver || hold?.beginAt === undefined) this.#withBeginTime.delete(job);
       else if (hold.beginAt <= wallNow) {
-        this.#later.delete(job);
+        this.#withBeginTime.delete(job);
         if (hold.update(hold.isHeld, undefined, now)) this.#start(job, now);
         else this.#s.events.changed(job, now);
       }
     }
-    this.#arm(now);
+    this.#setTimer(now);
   }
 
-  #arm(now: Millis): void {
+  #setTimer(now: Millis): void {
     const wallOffsetMs = this.#s.config.wallOffsetMs;
-    let at = now + LOOK_MS;
-    for (const { hold } of this.#later) at = Math.min(at, (hold?.beginAt ?? at) - wallOffsetMs);
-    if (this.#later.size === 0 || at >= this.#wakesAt) return;
-    this.#wakesAt = at;
+    let at = now + CHECK_INTERVAL_MS;
+    for (const { hold } of this.#withBeginTime) at = Math.min(at, (hold?.beginAt ?? at) - wallOffsetMs);
+    if (this.#withBeginTime.size === 0 || at >= this.#timerAt) return;
+    this.#timerAt = at;
     this.#s.env.setTimer('begin', 0, at);
   }
 
@@ -100,12 +100,12 @@ export class Holds {
     if (job.hold === undefined) job.hold = new Hold(true, undefined, now);
     else job.hold.update(true, job.hold.beginAt, now);
     this.#s.ledger.updated(job, now);
-    if (!wasHeld) this.#takeBack(job);
+    if (!wasHeld) this.#withdrawTasks(job);
     this.#s.events.changed(job, now);
   }
 
   /** Stops looking for workers; tasks that wait in queues of workers wait here again. */
-  #takeBack(job: Job): void {
+  #withdrawTasks(job: Job): void {
     this.#routing.takeBack(job);
     for (const task of [...job.tasks.inStates(TaskState.placed)]) {
       this.#killing.kill(job.tasks.workerOf(task), job.tasks.ref(task));

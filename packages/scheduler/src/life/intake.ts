@@ -46,7 +46,7 @@ export class Intake {
     const { wallOffsetMs, hasPrivateNames = false } = this.#s.config;
     const arriving = arrivingJobOf(spec, now + wallOffsetMs, hasPrivateNames);
     const prediction = this.#sampler.predict(arriving, spec);
-    const { number, id } = jobs.nextName();
+    const { number, id } = jobs.allocateId();
     const decision = decide(prediction, cluster.policy);
     const hold = holdOf(spec, now, now + this.#s.config.wallOffsetMs);
     const project = this.#s.quotas.projectOf(spec.user);
@@ -58,19 +58,19 @@ export class Intake {
     // First, because a record that cannot be encoded throws, and the job must then not exist.
     ledger.accepted(job, now);
     jobs.add(job);
-    if (ledger.isShared) this.#s.unwritten.add(job);
+    if (ledger.isShared) this.#s.notDurableJobs.add(job);
     else this.#s.events.accepted(job);
     if (!job.hasPendingPredecessors) this.#routing.startJob(job, now);
     // Cluster-wide keys are decided only when the record is written.
     if (ledger.isShared)
       ledger.whenDurable((then) => {
         if (jobs.byNumber(number) === job) this.#s.events.accepted(job);
-        this.#isWritten(job, then);
+        this.#becameDurable(job, then);
       }, now);
     else setDeadlineTimer(job, cluster.policy, this.#s.env);
     setOpenTimer(job, this.#s.env);
-    if (job.hasPendingPredecessors) this.#predecessors.hold(job, now);
-    this.#holds.watch(job, now);
+    if (job.hasPendingPredecessors) this.#predecessors.track(job, now);
+    this.#holds.add(job, now);
     return job;
   }
 
@@ -87,17 +87,17 @@ export class Intake {
     const { jobs, ledger } = this.#s;
     ledger.retried(job, key, choice, now);
     jobs.reopen(job, () => job.reopen(reopening, key, now));
-    this.#s.unwritten.add(job);
+    this.#s.notDurableJobs.add(job);
     // Pilots are drawn first, or probes would be sent for tasks that wait for them.
     this.#sampler.resume(job, now);
-    if (job.hasPendingPredecessors) this.#predecessors.hold(job, now);
+    if (job.hasPendingPredecessors) this.#predecessors.track(job, now);
     else this.#routing.startJob(job, now);
-    this.#holds.watch(job, now);
-    ledger.whenDurable((then) => this.#isWritten(job, then), now);
+    this.#holds.add(job, now);
+    ledger.whenDurable((then) => this.#becameDurable(job, then), now);
   }
 
-  #isWritten(job: Job, now: Millis): void {
-    const questions = this.#s.unwritten.settled(job);
+  #becameDurable(job: Job, now: Millis): void {
+    const questions = this.#s.notDurableJobs.remove(job);
     const isTheirs = this.#s.jobs.byNumber(job.number) === job;
     for (const ask of questions) ask(now);
     if (!isTheirs || job.cancelling || job.hasEnded) return;

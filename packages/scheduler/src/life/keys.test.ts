@@ -33,7 +33,7 @@ class Bench {
 
   constructor(formerly: readonly string[] = []) {
     this.keys = new Keys('a', { schedulers: (names) => void this.written.push(names) });
-    this.keys.inherit(formerly);
+    this.keys.loadOwners(formerly);
   }
 
   /** Reply codes for a key of each scheduler. */

@@ -2,7 +2,7 @@ import { type Address, type MessageOf, type Millis, NOBODY, rendezvous } from '@
 import type { Ledger, Refusal } from '../durability/ledger.js';
 
 /** How long a scheduler unknown to a new central counts as disconnected, in milliseconds. Central waits as long. */
-const MISSED_MS = 10 * 60_000;
+const ABSENT_OWNER_MS = 10 * 60_000;
 
 /**
  * Assigns each key to one scheduler by rendezvous hashing over all schedulers, including disconnected ones, so that a
@@ -14,15 +14,15 @@ export class Keys {
   /** The name of this scheduler. */
   readonly #self: string;
   /** Key owners as last recorded by an earlier incarnation. */
-  #formerly: readonly string[] = [];
+  #recordedOwners: readonly string[] = [];
   readonly #ledger: Pick<Ledger, 'schedulers'>;
   #owners: MessageOf<'members'>['owners'] = [];
   #version = 0;
   #central: Address = NOBODY;
   /** Schedulers that the current central has not reported, and since when. */
-  #missed = new Map<string, Millis>();
-  #written = '';
-  #knowsOwners = false;
+  #missing = new Map<string, Millis>();
+  #recordedNames = '';
+  #areOwnersKnown = false;
 
   constructor(self: string, ledger: Pick<Ledger, 'schedulers'>) {
     this.#self = self;
@@ -30,9 +30,9 @@ export class Keys {
   }
 
   /** Key owners recorded by an earlier incarnation. */
-  inherit(formerly: readonly string[]): void {
-    this.#formerly = formerly;
-    this.#written = sorted(formerly).join();
+  loadOwners(formerly: readonly string[]): void {
+    this.#recordedOwners = formerly;
+    this.#recordedNames = sorted(formerly).join();
   }
 
   /** Version of the last scheduler list. */
@@ -42,30 +42,30 @@ export class Keys {
 
   onMembers(central: Address, { owners, ownersVersion }: MessageOf<'members'>, now: Millis): void {
     if (central !== this.#central) {
-      const before = this.#knowsOwners ? this.#owners.map(({ name }) => name) : this.#formerly;
-      for (const name of before) if (!this.#missed.has(name)) this.#missed.set(name, now);
+      const before = this.#areOwnersKnown ? this.#owners.map(({ name }) => name) : this.#recordedOwners;
+      for (const name of before) if (!this.#missing.has(name)) this.#missing.set(name, now);
       this.#central = central;
     } else if (ownersVersion < this.#version) {
       // An older list that arrived late or twice would give this scheduler keys of others.
       return;
     }
-    this.#knowsOwners = true;
+    this.#areOwnersKnown = true;
     this.#version = ownersVersion;
-    for (const { name } of owners) this.#missed.delete(name);
-    for (const [name, since] of this.#missed) if (now - since > MISSED_MS) this.#missed.delete(name);
-    this.#missed.delete(this.#self);
-    this.#owners = [...owners, ...[...this.#missed.keys()].map((name) => ({ name, away: true }))];
-    this.#writeDown(now);
+    for (const { name } of owners) this.#missing.delete(name);
+    for (const [name, since] of this.#missing) if (now - since > ABSENT_OWNER_MS) this.#missing.delete(name);
+    this.#missing.delete(this.#self);
+    this.#owners = [...owners, ...[...this.#missing.keys()].map((name) => ({ name, away: true }))];
+    this.#recordOwners(now);
   }
 
   /** In a shared journal all schedulers share the keys, so only the version of the list matters. */
-  listed({ ownersVersion }: MessageOf<'members'>): void {
+  setVersion({ ownersVersion }: MessageOf<'members'>): void {
     this.#version = ownersVersion;
   }
 
   /** Why a new job with this key is refused; undefined: the key is this scheduler's, or its owner is unknown. */
   refusal(key: string): Refusal | undefined {
-    if (!this.#knowsOwners) return OWNERS_UNKNOWN;
+    if (!this.#areOwnersKnown) return OWNERS_UNKNOWN;
     const owner = rendezvous(key, this.#owners);
     if (owner === undefined || owner.name === this.#self) return undefined;
     return owner.away
@@ -81,10 +81,10 @@ export class Keys {
         };
   }
 
-  #writeDown(now: Millis): void {
+  #recordOwners(now: Millis): void {
     const names = sorted(this.#owners.map(({ name }) => name));
-    if (names.join() === this.#written) return;
-    this.#written = names.join();
+    if (names.join() === this.#recordedNames) return;
+    this.#recordedNames = names.join();
     this.#ledger.schedulers(names, now);
   }
 }

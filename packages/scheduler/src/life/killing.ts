@@ -12,11 +12,11 @@ import { type AttemptRef, attemptKey } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
 
 /** Maximum number of workers whose abandoned attempts are remembered. */
-const WORKERS_MAX = 1_000;
+const ABANDONED_WORKERS_MAX = 1_000;
 
 interface AbandonedAttempt {
   readonly ref: AttemptRef;
-  readonly counted: UnreportedAttempt;
+  readonly usage: UnreportedAttempt;
 }
 
 /**
@@ -35,7 +35,7 @@ export class Killing {
 
   kill(worker: Address, attempt: AttemptRef): void {
     // Sent after the task itself, which may wait for the disk.
-    if (worker > NOBODY) this.#s.ledger.send(worker, { type: 'cancelTask', ...attempt });
+    if (worker > NOBODY) this.#s.ledger.sendWhenDurable(worker, { type: 'cancelTask', ...attempt });
   }
 
   /** @param runMs counted run time; the worker may report another one */
@@ -43,7 +43,7 @@ export class Killing {
     const worker = job.tasks.workerOf(task);
     if (worker <= NOBODY) return;
     const ref = job.tasks.ref(task);
-    this.#remember(worker, { ref, counted: this.#s.accounting.unreported(job, task, runMs, now) });
+    this.#addAbandoned(worker, { ref, usage: this.#s.accounting.unreported(job, task, runMs, now) });
     this.kill(worker, ref);
     this.#s.sweepTimer.arm(now);
   }
@@ -56,12 +56,12 @@ export class Killing {
     now: Millis,
   ): void {
     const counted = { ...this.#s.accounting.unreported(job, task, elapsedMs, now), runMs: undefined };
-    this.#remember(worker, { ref: { job: job.number, task, attempt }, counted });
+    this.#addAbandoned(worker, { ref: { job: job.number, task, attempt }, usage: counted });
   }
 
-  #remember(worker: Address, attempt: AbandonedAttempt): void {
+  #addAbandoned(worker: Address, attempt: AbandonedAttempt): void {
     const attempts = this.#abandoned.get(worker) ?? new Map<string, AbandonedAttempt>();
-    setLatest(this.#abandoned, worker, attempts.set(attemptKey(attempt.ref), attempt), WORKERS_MAX);
+    setLatest(this.#abandoned, worker, attempts.set(attemptKey(attempt.ref), attempt), ABANDONED_WORKERS_MAX);
   }
 
   /** Repeats requests to end running attempts of the job. */
@@ -86,12 +86,12 @@ export class Killing {
   }
 
   /** The worker has ended the attempt, or (without an end) never started it. */
-  settled(worker: Address, ref: AttemptRef, end: ReportedEnd | undefined, now: Millis): void {
+  endReported(worker: Address, ref: AttemptRef, end: ReportedEnd | undefined, now: Millis): void {
     const attempts = this.#abandoned.get(worker);
     const attempt = attempts?.get(attemptKey(ref));
     if (attempt === undefined) return;
     attempts!.delete(attemptKey(ref));
     if (attempts!.size === 0) this.#abandoned.delete(worker);
-    this.#s.accounting.correct(attempt.counted, end, now);
+    this.#s.accounting.correct(attempt.usage, end, now);
   }
 }

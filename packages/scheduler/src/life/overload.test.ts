@@ -23,7 +23,7 @@ class Bench {
       { tag: 's', endedJobsMax: 100, endedJobsKeepMs: 1e9, logBytesMax: 1_000 },
       0,
       { ...sharesOf(1e9), jobsMax },
-      { forgotten: (job) => this.forgotten.push(job) },
+      { recordsDeleted: (job) => this.forgotten.push(job) },
       () => 0.5,
     );
     this.overload = new Overload(
@@ -34,7 +34,7 @@ class Bench {
   }
 
   add(input: JobInput = { tasks: [{ sleep: 1 }] }): Job {
-    const { number } = this.jobs.nextName();
+    const { number } = this.jobs.allocateId();
     const job = jobOf(input, { number, acceptedAt: this.now });
     this.jobs.add(job);
     return job;
@@ -103,10 +103,10 @@ describe('too much', () => {
       code: 'overloaded',
       message: expect.stringContaining('jobs of eve use their share'),
     });
-    bench.jobs.forgetOld(bench.now);
+    bench.jobs.evictOld(bench.now);
     const kept = () => {
       const inMemory = [...bench.jobs.endedNewestFirst(['completed'])].map(({ spec }) => spec.user);
-      const away = [...bench.jobs.awayNewestFirst(['completed'])].map(({ user }) => user);
+      const away = [...bench.jobs.archivedNewestFirst(['completed'])].map(({ user }) => user);
       return [...inMemory, ...away].filter((user) => user === 'ada').length;
     };
     expect(kept()).toBe(20);

@@ -24,7 +24,7 @@ const RETRY_MAX_MS = 30_000;
 /** Weight of the latest interval between ends in the moving average. */
 const NEWEST_WEIGHT = 0.1;
 
-const TOO_LARGE = {
+const JOB_TOO_LARGE = {
   code: 'job-too-large',
   hint: 'submit it in parts, or ask for a larger --user-waiting-tasks-max',
 };
@@ -41,7 +41,7 @@ export class Overload implements JobListener {
   readonly #limits: LoadLimits;
   readonly #random: () => number;
   /** Mean time between ends of jobs. ms */
-  #pace: Millis = 0;
+  #meanEndIntervalMs: Millis = 0;
   #lastEndAt: Millis | undefined;
   #refusedSinceEnd = 0;
 
@@ -52,7 +52,8 @@ export class Overload implements JobListener {
   }
 
   ended(_job: Job, now: Millis): void {
-    if (this.#lastEndAt !== undefined) this.#pace += NEWEST_WEIGHT * (now - this.#lastEndAt - this.#pace);
+    if (this.#lastEndAt !== undefined)
+      this.#meanEndIntervalMs += NEWEST_WEIGHT * (now - this.#lastEndAt - this.#meanEndIntervalMs);
     this.#lastEndAt = now;
     this.#refusedSinceEnd = Math.max(0, this.#refusedSinceEnd - 1);
   }
@@ -114,8 +115,9 @@ export class Overload implements JobListener {
         `${jobs} jobs of ${whose} are active at this scheduler, the most that it holds for one user`,
       );
     if (waiting + tasks <= userWaitingTasksMax) return undefined;
-    const quota = this.#quota;
-    if (tasks > userWaitingTasksMax) return { ...TOO_LARGE, message: `the job has ${tasks} tasks; ${quota}` };
+    const quota = this.#waitingTasksLimit;
+    if (tasks > userWaitingTasksMax)
+      return { ...JOB_TOO_LARGE, message: `the job has ${tasks} tasks; ${quota}` };
     return this.#refuse(
       'user',
       `${whose} has ${waiting} tasks waiting here, and this job has ${tasks}; ${quota}`,
@@ -129,19 +131,19 @@ export class Overload implements JobListener {
     const { waiting } = this.#jobs.activeOf(user);
     if (tasks === 0 || waiting + tasks <= userWaitingTasksMax) return undefined;
     const whose = user ?? 'users without a name';
-    const quota = this.#quota;
+    const quota = this.#waitingTasksLimit;
     return this.#refuse(
       'user',
       `${whose} has ${waiting} tasks waiting here, and ${tasks} more were submitted; ${quota}`,
     );
   }
 
-  get #quota(): string {
+  get #waitingTasksLimit(): string {
     return `at most ${this.#limits.userWaitingTasksMax} tasks of one user may wait at a scheduler (--user-waiting-tasks-max)`;
   }
 
   #refuse(cause: OverloadReason, message: string): Refusal {
-    const expected = ++this.#refusedSinceEnd * this.#pace * (0.75 + 0.5 * this.#random());
+    const expected = ++this.#refusedSinceEnd * this.#meanEndIntervalMs * (0.75 + 0.5 * this.#random());
     const retryMs = Math.round(Math.min(RETRY_MAX_MS, Math.max(RETRY_MIN_MS, expected)));
     const hint = `try again in ${Math.ceil(retryMs / 1_000)} s`;
     return { code: 'overloaded', message, hint, retryMs, cause };

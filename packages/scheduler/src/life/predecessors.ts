@@ -24,23 +24,23 @@ import type { Endings } from './endings.js';
  * First and longest interval between queries to another scheduler, in milliseconds. Ends are also reported without a
  * query.
  */
-const PAUSE_MS = 1_000;
-const PAUSE_MAX_MS = 15_000;
+const QUERY_INTERVAL_MIN_MS = 1_000;
+const QUERY_INTERVAL_MAX_MS = 15_000;
 /**
  * Jobs count as gone when central has named no owner for this long, in milliseconds. Central waits as long for a
  * disconnected owner.
  */
-const GONE_MS = 10 * 60_000;
+const OWNER_GONE_MS = 10 * 60_000;
 /** Maximum number of listed predecessors. */
-const LISTED_MAX = 100;
+const PREDECESSORS_LISTED_MAX = 100;
 
 /** Owner of a tag's jobs, as far as known. */
 interface Owner {
   address: Address;
   /** Whether it has answered the last query. */
-  isHeard: boolean;
-  pauseMs: Millis;
-  askAt: Millis;
+  hasAnswered: boolean;
+  queryIntervalMs: Millis;
+  nextQueryAt: Millis;
   /** Time of central’s first reply that names no owner; undefined: it names one, or has not replied. */
   goneSince: Millis | undefined;
 }
@@ -56,15 +56,15 @@ export class Predecessors implements JobListener {
   readonly #endings: Endings;
   readonly #cancelling: Cancelling;
   /** Waiting jobs by predecessor id. */
-  readonly #followers = new Map<string, Set<Job>>();
+  readonly #dependents = new Map<string, Set<Job>>();
   /** Last known fates of other schedulers' jobs. */
   readonly #fates = new Map<string, FateOfJob>();
   readonly #owners = new Map<string, Owner>();
   /** Schedulers that wait for a local job, by its number. */
-  readonly #askers = new Map<number, Set<Address>>();
+  readonly #subscribers = new Map<number, Set<Address>>();
   /** Fates not yet acted upon: a queue, so that long chains do not recurse deeply. */
-  readonly #settled = new Deque<FateOfJob>();
-  #isSettling = false;
+  readonly #endedFates = new Deque<FateOfJob>();
+  #isApplying = false;
 
   constructor(
     s: SchedulerState,
@@ -81,73 +81,73 @@ export class Predecessors implements JobListener {
   }
 
   /** The job must not start before its predecessors have ended. */
-  hold(job: Job, now: Millis): void {
-    for (const id of job.pendingPredecessors) addTo(this.#followers, id, job);
-    this.#look([...job.pendingPredecessors], now);
+  track(job: Job, now: Millis): void {
+    for (const id of job.pendingPredecessors) addTo(this.#dependents, id, job);
+    this.#query([...job.pendingPredecessors], now);
   }
 
   /** The job no longer waits: it has ended or was withdrawn. */
-  forget(job: Job): void {
-    for (const id of job.pendingPredecessors) this.#unfollow(id, job);
+  untrack(job: Job): void {
+    for (const id of job.pendingPredecessors) this.#removeDependent(id, job);
   }
 
   /** A local job has ended. */
   ended(job: Job, now: Millis): void {
-    this.forget(job);
+    this.untrack(job);
     const fate = fateOf(job);
-    for (const asker of this.#askers.get(job.number) ?? [])
-      this.#s.ledger.send(asker, { type: 'jobFates', fates: [fate] });
-    this.#askers.delete(job.number);
-    if (this.#followers.has(job.id)) this.#settle(fate, now);
+    for (const asker of this.#subscribers.get(job.number) ?? [])
+      this.#s.ledger.sendWhenDurable(asker, { type: 'jobFates', fates: [fate] });
+    this.#subscribers.delete(job.number);
+    if (this.#dependents.has(job.id)) this.#applyFate(fate, now);
   }
 
   /** Another scheduler has jobs that depend on local ones. An end is reported once it is durable. */
-  asked(from: Address, { ids }: MessageOf<'awaitJobs'>): void {
-    const fates = ids.map((id) => this.#ownFate(id));
+  onAwaitJobs(from: Address, { ids }: MessageOf<'awaitJobs'>): void {
+    const fates = ids.map((id) => this.#localFate(id));
     for (const { id, state } of fates) {
       const job = state === 'waiting' || state === 'running' ? this.#s.jobs.byId(id) : undefined;
-      if (job !== undefined) addTo(this.#askers, job.number, from);
+      if (job !== undefined) addTo(this.#subscribers, job.number, from);
     }
-    this.#s.ledger.send(from, { type: 'jobFates', fates });
+    this.#s.ledger.sendWhenDurable(from, { type: 'jobFates', fates });
   }
 
   onFates(from: Address, { fates }: MessageOf<'jobFates'>, now: Millis): void {
     for (const fate of fates) {
       const owner = this.#owners.get(tagOf(fate.id));
       if (owner?.address === from) {
-        owner.isHeard = true;
+        owner.hasAnswered = true;
         owner.goneSince = undefined;
       }
-      if (!this.#followers.has(fate.id)) continue;
+      if (!this.#dependents.has(fate.id)) continue;
       this.#fates.set(fate.id, fate);
-      if (isOver(fate.state)) this.#settle(fate, now);
+      if (isFinalFate(fate.state)) this.#applyFate(fate, now);
     }
   }
 
   /** Central names the owner of a tag's jobs. */
-  ownerIs({ tag, owner: address, gone }: MessageOf<'ownerIs'>, now: Millis): void {
+  onOwnerIs({ tag, owner: address, gone }: MessageOf<'ownerIs'>, now: Millis): void {
     const owner = this.#owners.get(tag);
     if (owner === undefined) return;
     owner.goneSince = gone && address === undefined ? (owner.goneSince ?? now) : undefined;
     if (address !== undefined && address !== owner.address) {
       owner.address = address;
-      this.#ask(owner, this.#awaitedOf(tag));
+      this.#sendQuery(owner, this.#pendingIdsOf(tag));
     }
-    if (owner.goneSince === undefined || now - owner.goneSince < GONE_MS) return;
-    for (const id of this.#awaitedOf(tag)) this.#settle({ ...NOTHING_KNOWN, id }, now);
+    if (owner.goneSince === undefined || now - owner.goneSince < OWNER_GONE_MS) return;
+    for (const id of this.#pendingIdsOf(tag)) this.#applyFate({ ...UNKNOWN_FATE, id }, now);
   }
 
   /** Repeats unanswered queries. */
   wake(now: Millis): void {
-    if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + PAUSE_MS);
-    const awaited = byTag(this.#followers.keys());
+    if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + QUERY_INTERVAL_MIN_MS);
+    const awaited = byTag(this.#dependents.keys());
     for (const tag of this.#owners.keys()) if (!awaited.has(tag)) this.#owners.delete(tag);
     for (const [tag, ids] of awaited) {
       const owner = this.#owners.get(tag);
-      if (tag === this.#s.config.tag || owner === undefined) this.#look(ids, now);
-      else if (owner.askAt <= now) this.#askAgain(tag, owner, ids, now);
+      if (tag === this.#s.config.tag || owner === undefined) this.#query(ids, now);
+      else if (owner.nextQueryAt <= now) this.#repeatQuery(tag, owner, ids, now);
     }
-    this.#arm();
+    this.#setTimer();
   }
 
   /**
@@ -174,108 +174,118 @@ export class Predecessors implements JobListener {
 
   #hasFailed(id: string): boolean {
     const { state } =
-      tagOf(id) === this.#s.config.tag ? this.#ownFate(id) : (this.#fates.get(id) ?? NOTHING_KNOWN);
+      tagOf(id) === this.#s.config.tag ? this.#localFate(id) : (this.#fates.get(id) ?? UNKNOWN_FATE);
     return state === 'failed' || state === 'cancelled';
   }
 
   /** The unfinished predecessors of the job, truncated. */
-  of(job: Job): Predecessor[] {
+  unfinishedOf(job: Job): Predecessor[] {
     if (!job.hasPendingPredecessors || job.hasEnded) return [];
-    return [...job.pendingPredecessors].slice(0, LISTED_MAX).map((id) => {
+    return [...job.pendingPredecessors].slice(0, PREDECESSORS_LISTED_MAX).map((id) => {
       const fate =
         tagOf(id) === this.#s.config.tag
-          ? this.#ownFate(id)
-          : (this.#fates.get(id) ?? { ...NOTHING_KNOWN, id });
+          ? this.#localFate(id)
+          : (this.#fates.get(id) ?? { ...UNKNOWN_FATE, id });
       return { ...fate, ok: job.spec.afterOk?.includes(id) ?? false };
     });
   }
 
   /** Looks up the fates of new predecessors. */
-  #look(ids: readonly string[], now: Millis): void {
+  #query(ids: readonly string[], now: Millis): void {
     // Without a policy, no search for workers can begin.
-    if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + PAUSE_MS);
+    if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + QUERY_INTERVAL_MIN_MS);
     for (const [tag, those] of byTag(ids)) {
       if (tag === this.#s.config.tag) {
         for (const id of those) {
-          const fate = this.#ownFate(id);
-          if (isOver(fate.state)) this.#settle(fate, now);
+          const fate = this.#localFate(id);
+          if (isFinalFate(fate.state)) this.#applyFate(fate, now);
         }
         continue;
       }
       let owner = this.#owners.get(tag);
       if (owner === undefined) {
-        owner = { address: NOBODY, isHeard: false, pauseMs: PAUSE_MS, askAt: 0, goneSince: undefined };
+        owner = {
+          address: NOBODY,
+          hasAnswered: false,
+          queryIntervalMs: QUERY_INTERVAL_MIN_MS,
+          nextQueryAt: 0,
+          goneSince: undefined,
+        };
         this.#owners.set(tag, owner);
-        this.#askAgain(tag, owner, those, now);
-      } else this.#ask(owner, those);
+        this.#repeatQuery(tag, owner, those, now);
+      } else this.#sendQuery(owner, those);
     }
-    this.#arm();
+    this.#setTimer();
   }
 
-  #askAgain(tag: string, owner: Owner, ids: readonly string[], now: Millis): void {
+  #repeatQuery(tag: string, owner: Owner, ids: readonly string[], now: Millis): void {
     const { central } = this.#s.cluster;
     // Another scheduler may have the jobs by now.
-    if (!owner.isHeard && central !== NOBODY) this.#s.env.send(central, { type: 'seekOwner', tag });
-    this.#ask(owner, ids);
-    owner.isHeard = false;
-    owner.askAt = now + owner.pauseMs;
-    owner.pauseMs = Math.min(2 * owner.pauseMs, PAUSE_MAX_MS);
+    if (!owner.hasAnswered && central !== NOBODY) this.#s.env.send(central, { type: 'seekOwner', tag });
+    this.#sendQuery(owner, ids);
+    owner.hasAnswered = false;
+    owner.nextQueryAt = now + owner.queryIntervalMs;
+    owner.queryIntervalMs = Math.min(2 * owner.queryIntervalMs, QUERY_INTERVAL_MAX_MS);
   }
 
-  #ask({ address }: Owner, ids: readonly string[]): void {
+  #sendQuery({ address }: Owner, ids: readonly string[]): void {
     if (address === NOBODY) return;
     for (const some of slicesOf(ids, LIMITS.awaitedMax))
       this.#s.env.send(address, { type: 'awaitJobs', ids: some });
   }
 
-  #awaitedOf(tag: string): string[] {
-    return [...this.#followers.keys()].filter((id) => tagOf(id) === tag);
+  #pendingIdsOf(tag: string): string[] {
+    return [...this.#dependents.keys()].filter((id) => tagOf(id) === tag);
   }
 
-  #arm(): void {
+  #setTimer(): void {
     let at = Number.POSITIVE_INFINITY;
-    for (const { askAt } of this.#owners.values()) at = Math.min(at, askAt);
+    for (const { nextQueryAt } of this.#owners.values()) at = Math.min(at, nextQueryAt);
     if (at < Number.POSITIVE_INFINITY) this.#s.env.setTimer('predecessors', 0, at);
   }
 
-  #unfollow(id: string, job: Job): void {
-    const followers = this.#followers.get(id);
+  #removeDependent(id: string, job: Job): void {
+    const followers = this.#dependents.get(id);
     if (followers?.delete(job) !== true || followers.size > 0) return;
-    this.#followers.delete(id);
+    this.#dependents.delete(id);
     this.#fates.delete(id);
   }
 
-  #ownFate(id: string): FateOfJob {
+  #localFate(id: string): FateOfJob {
     const job = this.#s.jobs.byId(id);
     if (job !== undefined) return fateOf(job);
     const state =
-      this.#s.jobs.tombstoneOfId(id)?.state ?? (this.#s.jobs.isForgotten(id) ? 'forgotten' : 'unknown');
+      this.#s.jobs.tombstoneOfId(id)?.state ?? (this.#s.jobs.isDeleted(id) ? 'forgotten' : 'unknown');
     return { id, state, tasks: 0, ended: 0 };
   }
 
-  #settle(fate: FateOfJob, now: Millis): void {
-    if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + PAUSE_MS);
-    this.#settled.push(fate);
-    if (this.#isSettling) return;
-    this.#isSettling = true;
-    while (this.#settled.length > 0) {
-      const next = this.#settled.shift()!;
-      const followers = this.#followers.get(next.id) ?? [];
-      this.#followers.delete(next.id);
+  #applyFate(fate: FateOfJob, now: Millis): void {
+    if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + QUERY_INTERVAL_MIN_MS);
+    this.#endedFates.push(fate);
+    if (this.#isApplying) return;
+    this.#isApplying = true;
+    while (this.#endedFates.length > 0) {
+      const next = this.#endedFates.shift()!;
+      const followers = this.#dependents.get(next.id) ?? [];
+      this.#dependents.delete(next.id);
       this.#fates.delete(next.id);
-      for (const job of followers) this.#passHoldOrCancel(job, next, now);
+      for (const job of followers) this.#updateDependent(job, next, now);
     }
-    this.#isSettling = false;
+    this.#isApplying = false;
   }
 
   /** A failed or cancelled job may be retried, so jobs that need it to complete stay on hold. */
-  #passHoldOrCancel(job: Job, fate: FateOfJob, now: Millis): void {
+  #updateDependent(job: Job, fate: FateOfJob, now: Millis): void {
     const { id, state } = fate;
     if (job.hasEnded || job.cancelling) return;
     if (state !== 'completed' && job.spec.afterOk?.includes(id)) {
       if (state === 'forgotten' || state === 'unknown')
-        return this.#cancelling.cancel(job, now, `it depended on the completion of ${id}, ${WORDS[state]}`);
-      addTo(this.#followers, id, job);
+        return this.#cancelling.cancel(
+          job,
+          now,
+          `it depended on the completion of ${id}, ${FATE_DESCRIPTIONS[state]}`,
+        );
+      addTo(this.#dependents, id, job);
       this.#fates.set(id, fate);
       return;
     }
@@ -294,9 +304,9 @@ export class Predecessors implements JobListener {
   }
 }
 
-const NOTHING_KNOWN = { state: 'unknown', tasks: 0, ended: 0 } as const;
+const UNKNOWN_FATE = { state: 'unknown', tasks: 0, ended: 0 } as const;
 
-const WORDS = {
+const FATE_DESCRIPTIONS = {
   forgotten: 'which has ended with an outcome that is no longer recorded',
   unknown: 'which is unknown',
 } as const satisfies Partial<Record<JobFate, string>>;
@@ -313,7 +323,7 @@ function byTag(ids: Iterable<string>): Map<string, readonly string[]> {
   return new Map(Array.from(tags, ([tag, those]) => [tag, [...those]]));
 }
 
-function isOver(state: JobFate): boolean {
+function isFinalFate(state: JobFate): boolean {
   return state === 'forgotten' || state === 'unknown' || isFinal(state);
 }
 

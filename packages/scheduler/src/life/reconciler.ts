@@ -10,12 +10,12 @@ import type { SchedulerState } from '../state.js';
 import type { Endings } from './endings.js';
 import type { Killing } from './killing.js';
 
-type Held = MessageOf<'holding'>['tasks'][number];
+type HeldTask = MessageOf<'holding'>['tasks'][number];
 
 /** Workers are audited once in this many retry intervals. */
 const AUDIT_RETRIES = 10;
 /** Cost of starting a job, in journal records read. */
-const STARTED_RECORDS = 5;
+const START_COST = 5;
 
 /**
  * Compares the tasks that should be at each worker with the tasks that it reports (`resume`, `holding`), and repairs
@@ -42,7 +42,7 @@ export class Reconciler {
   readonly #asked = new Set<Address>();
   readonly #unconfirmed = new Set<Address>();
   /** When the first workers were asked; undefined: not yet. */
-  #since: Millis | undefined;
+  #recoveringSince: Millis | undefined;
   #hasRecovered = false;
   /** Workers that have not answered the last audit, its number, and its time. */
   readonly #audited = new Set<Address>();
@@ -71,7 +71,7 @@ export class Reconciler {
   // ---- questions
 
   /** Whether the worker has not answered since the start; its reports may have overtaken the answer. */
-  awaits(worker: Address): boolean {
+  awaitsAnswer(worker: Address): boolean {
     return this.#unconfirmed.has(worker);
   }
 
@@ -84,8 +84,8 @@ export class Reconciler {
         this.#unconfirmed.add(address);
         this.#ask(address);
       }
-      if (workers.length > 0) this.#since ??= now;
-      this.#endIfAllHaveAnswered(now);
+      if (workers.length > 0) this.#recoveringSince ??= now;
+      this.#endRecoveryIfAllAnswered(now);
       if (this.#unconfirmed.size > 0) this.#s.sweepTimer.arm(now);
     }
     if (this.#killing.repeatAbandoned(workers.map(({ address }) => address))) this.#s.sweepTimer.arm(now);
@@ -105,14 +105,14 @@ export class Reconciler {
   sweep(lateMs: Millis, now: Millis): boolean {
     const { leaseMs, retryMs } = this.#s.cluster.timings;
     for (const worker of this.#unconfirmed) this.#ask(worker);
-    if (this.#since !== undefined) {
+    if (this.#recoveringSince !== undefined) {
       // After a suspension or an overload, answers may be unread, so no worker counts as silent.
-      this.#since += Math.max(0, lateMs);
-      if (now - this.#since > leaseMs) this.#start(now);
+      this.#recoveringSince += Math.max(0, lateMs);
+      if (now - this.#recoveringSince > leaseMs) this.#endRecovery(now);
     }
     const pauseMs = AUDIT_RETRIES * retryMs;
     const isDue = now - this.#auditedAt >= pauseMs;
-    const areRunning = isDue ? this.#audit(now - pauseMs, now) : this.#areRunning;
+    const areRunning = isDue ? this.#audit(now - pauseMs, now) : this.#hasRunningTasks;
     return areRunning || this.#unconfirmed.size > 0;
   }
 
@@ -123,7 +123,7 @@ export class Reconciler {
 
   /** Asks the workers of tasks that started before this time. @returns whether any task counts as running */
   #audit(startedBefore: Millis, now: Millis): boolean {
-    if (!this.#areRunning) return false;
+    if (!this.#hasRunningTasks) return false;
     this.#auditedAt = now;
     this.#startedBefore = startedBefore;
     this.#round++;
@@ -131,17 +131,17 @@ export class Reconciler {
     for (const job of this.#s.jobs.active()) {
       if (job.runningCount === 0) continue;
       for (const task of job.tasks.inStates(TaskState.running))
-        if (this.#shouldHold(job, task)) this.#audited.add(job.tasks.workerOf(task));
+        if (this.#shouldBeAtWorker(job, task)) this.#audited.add(job.tasks.workerOf(task));
     }
     const previousIncarnations = this.#previousIncarnations;
     // Sent after the messages that wait for the disk, because they may contain these tasks.
     for (const worker of this.#audited)
-      this.#s.ledger.send(worker, { type: 'resume', previousIncarnations, audit: this.#round });
+      this.#s.ledger.sendWhenDurable(worker, { type: 'resume', previousIncarnations, audit: this.#round });
     return true;
   }
 
   /** Whether any task counts as running. */
-  get #areRunning(): boolean {
+  get #hasRunningTasks(): boolean {
     for (const { runningCount } of this.#s.jobs.active()) if (runningCount > 0) return true;
     return false;
   }
@@ -157,7 +157,7 @@ export class Reconciler {
       for (const held of tasks) {
         const { job: number, task, attempt } = held;
         const job = jobs.byNumber(number);
-        if (job !== undefined && this.#accepts(job, held, from, now)) continue;
+        if (job !== undefined && this.#confirmOrAdopt(job, held, from, now)) continue;
         // Memory no longer holds the attempt number of a settled task.
         const isKnown = job !== undefined && task < job.taskCount && !job.tasks.isArchived(task);
         if (isKnown && attempt > job.tasks.attemptOf(task))
@@ -165,25 +165,30 @@ export class Reconciler {
         env.send(from, { type: 'cancelTask', job: number, task, attempt });
       }
       this.#unconfirmed.delete(from);
-      this.#endIfAllHaveAnswered(now);
+      this.#endRecoveryIfAllAnswered(now);
     }
     this.#s.sweepTimer.arm(now);
     // An answer to an earlier audit says nothing about tasks sent since.
     if (audit !== this.#round || !this.#audited.delete(from)) return;
     const held = new Set(tasks.map(attemptKey));
     // A worker that returned the task repeats its return.
-    for (const job of jobs.at(from))
+    for (const job of jobs.withTasksAt(from))
       for (const task of jobs.tasksAt(from, job))
-        if (this.#shouldHold(job, task) && !held.has(attemptKey(job.tasks.ref(task))))
+        if (this.#shouldBeAtWorker(job, task) && !held.has(attemptKey(job.tasks.ref(task))))
           this.#delivery.send(job, task);
   }
 
-  #shouldHold({ tasks }: Job, task: TaskIndex): boolean {
+  #shouldBeAtWorker({ tasks }: Job, task: TaskIndex): boolean {
     return tasks.stateOf(task) === TaskState.running && tasks.startedAtOf(task) <= this.#startedBefore;
   }
 
   /** @returns false if the attempt must end: it has ended here, runs elsewhere, was cancelled, or was never recorded */
-  #accepts(job: Job, { task, attempt, elapsedMs, match = 0 }: Held, from: Address, now: Millis): boolean {
+  #confirmOrAdopt(
+    job: Job,
+    { task, attempt, elapsedMs, match = 0 }: HeldTask,
+    from: Address,
+    now: Millis,
+  ): boolean {
     const { tasks } = job;
     if (task >= job.taskCount || job.hasEnded || tasks.isFinal(task) || job.mustEnd(task)) return false;
     if (tasks.isRunningAt(task, attempt, from)) return true;
@@ -207,29 +212,29 @@ export class Reconciler {
     return true;
   }
 
-  #endIfAllHaveAnswered(now: Millis): void {
-    if (this.#since !== undefined && this.#unconfirmed.size === 0) this.#start(now);
+  #endRecoveryIfAllAnswered(now: Millis): void {
+    if (this.#recoveringSince !== undefined && this.#unconfirmed.size === 0) this.#endRecovery(now);
   }
 
   /** All workers have answered or had time to: tasks of old jobs that no worker holds may start. */
-  #start(now: Millis): void {
+  #endRecovery(now: Millis): void {
     if (this.#hasRecovered) return;
     this.#hasRecovered = true;
-    this.#s.pieces.begin(this.#startRecovered(), now);
+    this.#s.chunkedWork.begin(this.#startRecovered(), now);
   }
 
   *#startRecovered(): Iterable<number> {
     for (const job of this.#s.jobs.active()) {
       if (!job.isRecovering) continue;
       job.isRecovering = false;
-      const { now } = this.#s.pieces;
+      const { now } = this.#s.chunkedWork;
       this.#sampler.resume(job, now);
       this.#endings.breakPartialGangs(job, now);
       this.#routing.findAll(job, now);
       setDeadlineTimer(job, this.#s.cluster.policy, this.#s.env);
       setTimeLimitTimer(job, this.#s.env);
       setRetryTimer(job, this.#s.env);
-      yield STARTED_RECORDS;
+      yield START_COST;
     }
   }
 
@@ -244,17 +249,17 @@ export class Reconciler {
     this.#endTasksOf(workers, silentMs, now);
     for (const worker of workers)
       for (const set of [this.#unconfirmed, this.#asked, this.#audited]) set.delete(worker);
-    this.#endIfAllHaveAnswered(now);
+    this.#endRecoveryIfAllAnswered(now);
   }
 
   #endTasksOf(workers: ReadonlySet<Address>, silentMs: ReadonlyMap<Address, Millis>, now: Millis): void {
     const lost = this.#tasksAt(workers);
-    const suspects = suspectsOf(lost, this.#s.cluster.timings.leaseMs, now);
+    const suspects = attemptsThatRanAlone(lost, this.#s.cluster.timings.leaseMs, now);
     for (const { job, task, worker } of lost) {
       // The task ended when its job was given up.
       if (job.tasks.isFinal(task) || job.tasks.workerOf(task) !== worker) continue;
       if (job.tasks.stateOf(task) === TaskState.placed) {
-        this.#endings.declined(job, task, now);
+        this.#endings.attemptDeclined(job, task, now);
         continue;
       }
       const { program } = job.history;
@@ -266,8 +271,8 @@ export class Reconciler {
       const runMs = Math.max(0, now - job.tasks.startedAtOf(task) - (silentMs.get(worker) ?? 0));
       this.#killing.abandon(job, task, runMs, now);
       const end = { task, outcome, runMs, position: undefined };
-      this.#endings.writeDown(job, end, now);
-      this.#endings.ended(job, end, now);
+      this.#endings.recordEnd(job, end, now);
+      this.#endings.attemptEnded(job, end, now);
     }
   }
 
@@ -276,7 +281,7 @@ export class Reconciler {
     const lost: LostTask[] = [];
     const workersOf = new Map<Job, number>();
     for (const worker of workers)
-      for (const job of jobs.at(worker)) {
+      for (const job of jobs.withTasksAt(worker)) {
         const tasks = jobs.tasksAt(worker, job);
         for (const task of tasks) lost.push({ job, task, worker });
         const hasRun = tasks.some((task) => job.tasks.stateOf(task) === TaskState.running);
@@ -295,7 +300,11 @@ interface LostTask {
 }
 
 /** The attempts that ran alone, by worker. */
-function suspectsOf(lost: readonly LostTask[], leaseMs: Millis, now: Millis): Map<Address, Set<string>> {
+function attemptsThatRanAlone(
+  lost: readonly LostTask[],
+  leaseMs: Millis,
+  now: Millis,
+): Map<Address, Set<string>> {
   const suspects = new Map<Address, Set<string>>();
   for (const { job, task, worker } of lost) {
     const runMs = now - job.tasks.startedAtOf(task);

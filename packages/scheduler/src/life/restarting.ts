@@ -25,8 +25,8 @@ export class Restarting {
   }
 
   /** @returns steps, each with its number of records */
-  *takeIn(): Iterable<number> {
-    const { jobs, pieces, config } = this.#s;
+  *loadJobs(): Iterable<number> {
+    const { jobs, chunkedWork, config } = this.#s;
     const { inheritance } = config;
     if (inheritance !== undefined) {
       const { accounting } = this.#s;
@@ -34,20 +34,20 @@ export class Restarting {
       yield* rebuildJobs(entriesOfJobs(inheritance, this.#keys, accounting), context, (job) => {
         if (!jobs.restore(job)) this.#s.env.leftInJournal?.(job.id, job.bytes);
       });
-      jobs.restored();
+      jobs.sortEnded();
     }
-    jobs.start(pieces.now);
+    jobs.start(chunkedWork.now);
     // The job was cancelled, but its end was not recorded.
     for (const job of [...jobs.active()]) {
-      this.#endings.endIfDone(job, pieces.now);
+      this.#endings.endIfDone(job, chunkedWork.now);
       yield 1;
     }
     for (const job of jobs.active()) {
-      job.lastClientActivityAt = pieces.now;
+      job.lastClientActivityAt = chunkedWork.now;
       setOpenTimer(job, this.#s.env);
-      this.#s.ledger.resumed(job, pieces.now);
-      if (job.hasPendingPredecessors) this.#predecessors.hold(job, pieces.now);
-      this.#holds.watch(job, pieces.now);
+      this.#s.ledger.resumed(job, chunkedWork.now);
+      if (job.hasPendingPredecessors) this.#predecessors.track(job, chunkedWork.now);
+      this.#holds.add(job, chunkedWork.now);
       yield 1;
     }
   }
@@ -61,8 +61,8 @@ function* entriesOfJobs(
 ): Iterable<JournalEntry> {
   for (const entry of entries) {
     const [, record] = entry;
-    if (record.kind === 'schedulers') keys.inherit(record.names);
-    else if (record.kind === 'usage') accounting.inherit(record);
+    if (record.kind === 'schedulers') keys.loadOwners(record.names);
+    else if (record.kind === 'usage') accounting.loadRecord(record);
     else yield entry;
   }
 }

@@ -6,7 +6,7 @@ import type { Killing } from './killing.js';
 import type { Reconciler } from './reconciler.js';
 
 /** Maximum number of jobs per sweep; the next sweep continues. This bounds the cost of many waiting jobs. */
-const VISITED_MAX = 5_000;
+const JOBS_PER_SWEEP_MAX = 5_000;
 
 /** Repeats unanswered messages, because any message may be lost. */
 export class Retries {
@@ -17,7 +17,7 @@ export class Retries {
   /** Jobs that the current round has not visited yet. */
   #round: Iterator<Job, undefined> | undefined;
   /** Whether a job that the current round has visited has unanswered messages. */
-  #isOpen = false;
+  #hasUnanswered = false;
 
   constructor(s: SchedulerState, routing: Routing, killing: Killing, reconciler: Reconciler) {
     this.#s = s;
@@ -30,23 +30,23 @@ export class Retries {
     const lateMs = this.#s.sweepTimer.fired(now);
     let open = this.#reconciler.sweep(lateMs, now);
     if (this.#killing.repeatAbandoned()) open = true;
-    if (this.#askForJobs(now)) open = true;
+    if (this.#repeatForJobs(now)) open = true;
     if (open) this.#s.sweepTimer.arm(now);
   }
 
   /** Visits the next jobs of the round, at most all. @returns whether any job of the round has unanswered messages */
-  #askForJobs(now: Millis): boolean {
+  #repeatForJobs(now: Millis): boolean {
     const { retryMs } = this.#s.cluster.timings;
     this.#round ??= this.#s.jobs.active()[Symbol.iterator]();
-    for (let left = VISITED_MAX; left > 0; left--) {
+    for (let left = JOBS_PER_SWEEP_MAX; left > 0; left--) {
       const { done, value: job } = this.#round.next();
       if (done) {
-        const isOpen = this.#isOpen;
+        const isOpen = this.#hasUnanswered;
         this.#round = undefined;
-        this.#isOpen = false;
+        this.#hasUnanswered = false;
         return isOpen;
       }
-      if (this.#routing.askAgain(job, retryMs, now)) this.#isOpen = true;
+      if (this.#routing.askAgain(job, retryMs, now)) this.#hasUnanswered = true;
       this.#killing.repeatFor(job);
     }
     return true;

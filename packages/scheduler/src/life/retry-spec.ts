@@ -11,7 +11,7 @@ import type { Job } from '../job/job.js';
 import type { Reopening } from '../job/reopening.js';
 
 /** Placeholder for the payload of a task that the new job does not have. */
-const OMITTED: Payload = { sleep: 0 };
+const OMITTED_PAYLOAD: Payload = { sleep: 0 };
 
 /** The specification of a job that runs these tasks of an ended one, under their old numbers. */
 export function retrySpecOf(job: Job, { marks }: Reopening): JobSpec {
@@ -24,7 +24,7 @@ export function retrySpecOf(job: Job, { marks }: Reopening): JobSpec {
     ...spec,
     ...present({ after: stillAwaited(after), afterOk: stillAwaited(afterOk) }),
     stages: job.stages.map((stage) => stageOf(stage, marks)),
-    retryOf: { job: job.id, tasks: rangesIn(marks) },
+    retryOf: { job: job.id, tasks: markedRanges(marks) },
   };
 }
 
@@ -33,12 +33,12 @@ function stageOf(stage: Stage, marks: Uint8Array): StageSpec {
   if ('count' in spec.tasks && spec.tasks.count === count) return spec;
   if ('sleepsMs' in spec.tasks) return spec;
   const each = Array.from({ length: count }, (_, at) =>
-    marks[first + at] === 1 ? stage.payloadOf(first + at) : OMITTED,
+    marks[first + at] === 1 ? stage.payloadOf(first + at) : OMITTED_PAYLOAD,
   );
   return { ...spec, tasks: { each } };
 }
 
-function rangesIn(marks: Uint8Array): TaskRange[] {
+function markedRanges(marks: Uint8Array): TaskRange[] {
   const ranges: TaskRange[] = [];
   for (let first = marks.indexOf(1); first >= 0; ) {
     const end = marks.indexOf(0, first);

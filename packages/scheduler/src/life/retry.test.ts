@@ -92,14 +92,14 @@ function tasksOf(runs: readonly MessageOf<'run'>[]): number[] {
 function takeOver(): void {
   bench.commit();
   const config = { epoch: 2, adopted: true, endedJobsKeepMs: 1e9 };
-  bench = benched(new DurableBench({ ...bench.inheritance([FORMER]), piece: 1e9 }, 1_000, true, config));
+  bench = benched(new DurableBench({ ...bench.inheritance([FORMER]), chunkSize: 1e9 }, 1_000, true, config));
   for (const from of [W1, W2]) bench.receive(from, { type: 'holding', audit: 0, tasks: [] });
   bench.commit();
 }
 
 function restart(): void {
   bench.commit();
-  bench = benched(new DurableBench({ ...bench.inheritance([FORMER]), piece: 1e9 }, 1_000));
+  bench = benched(new DurableBench({ ...bench.inheritance([FORMER]), chunkSize: 1e9 }, 1_000));
   for (const from of [W1, W2]) bench.receive(from, { type: 'holding', audit: 0, tasks: [] });
   bench.commit();
 }

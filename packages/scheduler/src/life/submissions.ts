@@ -21,7 +21,7 @@ import {
 } from '@goshawk/core';
 import { whatIsMissing } from '../cluster/admission.js';
 import type { Routing } from '../dispatch/routing.js';
-import { refused } from '../durability/answers.js';
+import { refusalMessage } from '../durability/answers.js';
 import { NOT_READY, type Refusal } from '../durability/ledger.js';
 import { Job } from '../job/job.js';
 import { estimateJobBytes } from '../job/job-bytes.js';
@@ -67,31 +67,31 @@ export class Submissions {
 
   /** @param owner the only user that the client may submit for; undefined: any user */
   submit(from: Address, message: MessageOf<'submit'>, owner: string | undefined, now: Millis): void {
-    this.#reply(from, message.request, this.#submitted(from, message, owner, now));
+    this.#reply(from, message.request, this.#trySubmit(from, message, owner, now));
   }
 
   /**
    * Runs tasks of an ended job again: as further attempts of the same job, or as a new job that keeps their numbers.
    */
   retry(from: Address, message: MessageOf<'retryJob'>, job: Job, now: Millis): void {
-    this.#reply(from, message.request, this.#retried(message, job, now));
+    this.#reply(from, message.request, this.#tryRetry(message, job, now));
   }
 
   #reply(to: Address, request: number, outcome: Accepted | Refusal): void {
-    if (!('code' in outcome)) return this.#s.answers.acknowledge(to, request, 'accepted', outcome);
+    if (!('code' in outcome)) return this.#s.answers.answerWhenDurable(to, request, 'accepted', outcome);
     if (outcome.cause !== undefined) this.#s.tallies.jobsRefused[outcome.cause]++;
     this.#s.answers.refuse(to, request, outcome);
   }
 
-  #submitted(
+  #trySubmit(
     from: Address,
     message: MessageOf<'submit'>,
     owner: string | undefined,
     now: Millis,
   ): Accepted | Refusal {
     const { key } = message;
-    const user = owner ?? statedUser(message.spec);
-    const known = this.#knownBy(key, user);
+    const user = owner ?? userInRequest(message.spec);
+    const known = this.#knownOrRefused(key, user);
     if (known !== undefined && !(known instanceof Job)) return known;
     const recent = this.#recent.get(scopedKey(key, user));
     if (known !== undefined && recent?.client === from && recent.request === message.request)
@@ -101,22 +101,22 @@ export class Submissions {
       return owner === undefined ? given : { ...given, user: owner };
     });
     if ('code' in spec) return spec;
-    if (known !== undefined) return this.#again(key, known, spec);
-    const refusal = whyNotNotified(spec, this.#s.config.notifyHosts) ?? this.#whyTooMuch(spec);
+    if (known !== undefined) return this.#answerRepeated(key, known, spec);
+    const refusal = whyNotNotified(spec, this.#s.config.notifyHosts) ?? this.#limitRefusal(spec);
     if (refusal !== undefined) return refusal;
     const impossible = whyImpossible(spec, this.#s.cluster.policy, this.#s.cluster.members);
     if (impossible !== undefined) {
       // A later retry may find the worker; otherwise it is refused permanently.
-      const retryMs = this.#s.cluster.isRosterYoung(now) ? YOUNG_RETRY_MS : undefined;
+      const retryMs = this.#s.cluster.isRosterYoung(now) ? ROSTER_RETRY_MS : undefined;
       return { code: 'impossible-demand', ...impossible, retryMs };
     }
     const job = refusedIfInvalid(() => this.#intake.accept(spec, key, now));
     if ('code' in job) return job;
-    setLatest(this.#recent, scopedKey(key, user), { client: from, request: message.request }, REMEMBERED);
+    setLatest(this.#recent, scopedKey(key, user), { client: from, request: message.request }, RECENT_MAX);
     return accepted(this.#s, job);
   }
 
-  #retried(message: MessageOf<'retryJob'>, job: Job, now: Millis): Accepted | Refusal {
+  #tryRetry(message: MessageOf<'retryJob'>, job: Job, now: Millis): Accepted | Refusal {
     const { key, tasks, failedOnly, asNew } = message;
     if (!this.#s.cluster.isReady) return NOT_READY;
     if (key === '') return NO_KEY;
@@ -145,7 +145,7 @@ export class Submissions {
     }
     const { count, completed } = reopening;
     if (count === 0) return { code: 'nothing-failed', message: nothingToRetry(job, choice), hint: '' };
-    if (asNew === true) return this.#retriedAsNew(key, job, reopening, now);
+    if (asNew === true) return this.#retryAsNew(key, job, reopening, now);
     const refusal =
       this.#s.ledger.refusal ??
       this.#overload.refusal() ??
@@ -162,11 +162,11 @@ export class Submissions {
     const known = this.#s.jobs.byKey(key, spec.user);
     if (known !== undefined)
       return known.spec.retryOf?.job === id ? accepted(this.#s, known) : keyConflict(key, known.id);
-    const tombstone = this.#s.jobs.tombstoneOf(key, spec.user);
+    const tombstone = this.#s.jobs.tombstoneWithKey(key, spec.user);
     return tombstone && { job: this.#s.jobs.idOf(tombstone.number), state: tombstone.state };
   }
 
-  #retriedAsNew(key: string, job: Job, reopening: Reopening, now: Millis): Accepted | Refusal {
+  #retryAsNew(key: string, job: Job, reopening: Reopening, now: Millis): Accepted | Refusal {
     if (this.#s.config.adopted === true) return { ...DRAINING, hint: 'retry it in place, as the same job' };
     const missing = missingInputs(job, reopening);
     if (missing !== undefined) {
@@ -174,7 +174,7 @@ export class Submissions {
       return { code: 'missing-inputs', message, hint: 'retry it in place, as the same job' };
     }
     const spec = retrySpecOf(job, reopening);
-    const refusal = this.#s.ledger.refusal ?? this.#overload.refusal() ?? this.#whyTooMuch(spec);
+    const refusal = this.#s.ledger.refusal ?? this.#overload.refusal() ?? this.#limitRefusal(spec);
     if (refusal !== undefined) return refusal;
     const made = refusedIfInvalid(() => this.#intake.accept(spec, key, now));
     if ('code' in made) return made;
@@ -188,24 +188,24 @@ export class Submissions {
    * @param user owner of the key; undefined: no user
    * @returns undefined: a new job may be accepted
    */
-  #knownBy(key: string, user: string | undefined): Job | Accepted | Refusal | undefined {
+  #knownOrRefused(key: string, user: string | undefined): Job | Accepted | Refusal | undefined {
     // Jobs of an earlier incarnation can be queried before there is a policy for new ones.
     if (!this.#s.cluster.isReady) return NOT_READY;
     if (key === '') return NO_KEY;
     const known = this.#s.jobs.byKey(key, user);
     if (known !== undefined) return known;
     // The job with the key was evicted, but its tombstone is known.
-    const tombstone = this.#s.jobs.tombstoneOf(key, user);
+    const tombstone = this.#s.jobs.tombstoneWithKey(key, user);
     if (tombstone !== undefined) return { job: this.#s.jobs.idOf(tombstone.number), state: tombstone.state };
-    if (this.#s.jobs.hasLeftOutKey(key, user))
-      return { ...LEFT_OUT, message: `the job with this key ${LEFT_OUT.message}` };
+    if (this.#s.jobs.isKeyOfNotLoadedJob(key, user))
+      return { ...NOT_LOADED, message: `the job with this key ${NOT_LOADED.message}` };
     if (this.#s.cluster.isDraining || this.#s.config.adopted === true) return DRAINING;
     if (this.#s.ledger.refusal !== undefined) return this.#s.ledger.refusal;
     return (this.#s.ledger.isShared ? undefined : this.#keys.refusal(key)) ?? this.#overload.refusal();
   }
 
   /** Checks the limits of the user and of memory. */
-  #whyTooMuch(spec: JobSpec): Refusal | undefined {
+  #limitRefusal(spec: JobSpec): Refusal | undefined {
     const { user, stages, retryOf } = spec;
     const tasks =
       retryOf === undefined
@@ -220,7 +220,7 @@ export class Submissions {
   }
 
   /** The key was used before: for an equal job the answer is that job, for a different one an error. */
-  #again(key: string, job: Job, spec: JobSpec): Accepted | Refusal {
+  #answerRepeated(key: string, job: Job, spec: JobSpec): Accepted | Refusal {
     return isSameJob(job.spec, spec) ? accepted(this.#s, job) : keyConflict(key, job.id);
   }
 
@@ -228,14 +228,14 @@ export class Submissions {
   keyTaken(number: JobNumber, { id, accepted, ended }: KeyHolder): void {
     const job = this.#s.jobs.byNumber(number);
     if (job === undefined) return;
-    this.#s.ledger.reword(job.id, (request) => {
-      if (accepted === undefined) return refused(request, KEY_FREED);
+    this.#s.ledger.replacePendingReply(job.id, (request) => {
+      if (accepted === undefined) return refusalMessage(request, KEY_HOLDER_DELETED);
       if (isSameJob(accepted.spec, job.spec))
         return { type: 'accepted', request, value: { job: id, state: ended ?? 'running' } };
-      return refused(request, keyConflict(accepted.key ?? '', id));
+      return refusalMessage(request, keyConflict(accepted.key ?? '', id));
     });
     this.#routing.takeBack(job);
-    this.#predecessors.forget(job);
+    this.#predecessors.untrack(job);
     this.#s.jobs.withdraw(job);
   }
 }
@@ -268,7 +268,7 @@ function nothingToRetry({ id, state, spec }: Job, { tasks, failedOnly }: RetryCh
 }
 
 /** The user in an unvalidated specification. */
-function statedUser(spec: unknown): string | undefined {
+function userInRequest(spec: unknown): string | undefined {
   const user = (spec as { user?: unknown } | null)?.user;
   return typeof user === 'string' ? user : undefined;
 }
@@ -287,20 +287,20 @@ function keyConflict(key: string, job: string): Refusal {
 }
 
 /** Number of submissions remembered, whose retries may still be in flight. */
-const REMEMBERED = 10_000;
+const RECENT_MAX = 10_000;
 
-const YOUNG_RETRY_MS = 500;
+const ROSTER_RETRY_MS = 500;
 
-const RETRY = 'try again in a moment';
+const RETRY_HINT = 'try again in a moment';
 
-const KEY_FREED: Refusal = {
+const KEY_HOLDER_DELETED: Refusal = {
   code: 'not-ready',
   message: 'the job with this key has just been deleted',
-  hint: RETRY,
+  hint: RETRY_HINT,
 };
 
 /** The message follows the name of a job. */
-export const LEFT_OUT: Refusal = {
+export const NOT_LOADED: Refusal = {
   code: 'no-memory',
   message: 'is in the journal of this scheduler, which has no memory for it',
   hint: 'start the scheduler with a larger heap (NODE_OPTIONS=--max-old-space-size)',

@@ -27,7 +27,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'answers-before-sync',
     what: 'clients and workers are answered before records are durable',
     file: 'scheduler/durability/ledger',
-    find: 'if (this.#durable === this.#written)',
+    find: 'if (this.#durableCount === this.#recordCount)',
     replace: 'if (this.#durable <= this.#written)',
   },
   {
@@ -133,7 +133,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'keys-of-unlisted-schedulers',
     what: 'a scheduler takes over the keys of schedulers that a new central does not list yet',
     file: 'scheduler/life/keys',
-    find: 'this.#missed.set(name, now);',
+    find: 'this.#missing.set(name, now);',
     replace: '{}',
   },
   {
@@ -190,8 +190,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'forgotten-too-soon',
     what: 'a job that has just ended is evicted with its key and results',
     file: 'scheduler/durability/job-store',
-    find: 'this.#keptCount > this.#endedJobsMax && age > LIMITS.endedAgeMinMs',
-    replace: 'this.#keptCount > this.#endedJobsMax && age >= 0 * LIMITS.endedAgeMinMs',
+    find: 'this.#endedCount > this.#endedJobsMax && age > LIMITS.endedAgeMinMs',
+    replace: 'this.#endedCount > this.#endedJobsMax && age >= 0 * LIMITS.endedAgeMinMs',
   },
   {
     name: 'abandoned-run-continues',
@@ -271,8 +271,8 @@ export const MUTANTS: readonly Mutant[] = [
     shared: true,
     name: 'started-before-its-key',
     what: 'a job starts before its key is reserved',
-    file: 'scheduler/durability/unwritten',
-    find: 'job.isDurable = false;\n        this.#questions.set(job, []);',
+    file: 'scheduler/durability/not-durable-jobs',
+    find: 'job.isDurable = false;\n        this.#requests.set(job, []);',
     replace: '',
   },
   {
@@ -328,7 +328,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'held-after-a-failure-forgotten',
     what: 'a job held for a failed predecessor stays held after the predecessor completes',
     file: 'scheduler/life/predecessors',
-    find: 'addTo(this.#followers, id, job);\n            this.#fates.set(id, fate);',
+    find: 'addTo(this.#dependents, id, job);\n            this.#fates.set(id, fate);',
     replace: 'this.#fates.set(id, fate);',
   },
   {

@@ -2,22 +2,22 @@ import { invariant, type Millis } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 
 /** Size of a chunk in journal records, each of which takes some microseconds. */
-const PIECE = 500;
+const CHUNK = 500;
 
 /**
  * Splits long work, such as loading a whole journal, into chunks. Between them the process sends heartbeats and reads
  * messages.
  */
-export class Pieces {
+export class ChunkedWork {
   readonly #env: SchedulerEnvironment;
-  readonly #piece: number;
+  readonly #chunkSize: number;
   #steps: Iterator<number> | undefined;
   #now: Millis = 0;
 
   /** @param piece size of a chunk, in the units of the work */
-  constructor(env: SchedulerEnvironment, piece = PIECE) {
+  constructor(env: SchedulerEnvironment, piece = CHUNK) {
     this.#env = env;
-    this.#piece = piece;
+    this.#chunkSize = piece;
   }
 
   /** Time at which the current chunk runs. */
@@ -29,13 +29,13 @@ export class Pieces {
   begin(steps: Iterable<number>, now: Millis): void {
     invariant(this.#steps === undefined, 'only one operation can run in chunks at a time');
     this.#steps = steps[Symbol.iterator]();
-    this.goOn(now);
+    this.runChunk(now);
   }
 
-  goOn(now: Millis): void {
+  runChunk(now: Millis): void {
     if (this.#steps === undefined) return;
     this.#now = now;
-    for (let left = this.#piece; left > 0; ) {
+    for (let left = this.#chunkSize; left > 0; ) {
       const { done, value } = this.#steps.next();
       if (done) {
         this.#steps = undefined;

@@ -23,9 +23,9 @@ class OpenJob {
     this.#commit();
   }
 
-  /** Without `recall`, nothing is settled. */
+  /** Without `readRecord`, no task is archived. */
   get #env(): Partial<SchedulerEnvironment> {
-    return this.#canRecall ? {} : ({ recall: undefined, recallJob: undefined } as object);
+    return this.#canRecall ? {} : ({ readRecord: undefined, readJobRecords: undefined } as object);
   }
 
   #joined(bench: DurableBench): DurableBench {

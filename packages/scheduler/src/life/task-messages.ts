@@ -9,7 +9,7 @@ import type { Killing } from './killing.js';
 import type { Reconciler } from './reconciler.js';
 
 /** Handles messages about tasks from workers and central. */
-export class TaskNews {
+export class TaskMessages {
   readonly #s: SchedulerState;
   readonly #routing: Routing;
   readonly #endings: Endings;
@@ -36,27 +36,27 @@ export class TaskNews {
     const job = this.#s.jobs.byNumber(message.job);
     const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
     // Drops the report, because the worker will repeat it.
-    if (counts ? this.#s.ledger.isBehind : this.#reconciler.awaits(from)) return;
+    if (counts ? this.#s.ledger.isBacklogFull : this.#reconciler.awaitsAnswer(from)) return;
     const gang = counts ? job.gangStageOf(task)?.gang : undefined;
     if (gang !== undefined && message.outcome.kind === 'completed' && !job!.cancelling) {
       const { unfinished } = job!.dag.stageOf(task);
-      if (gang.defersCompletion(task, unfinished, (then) => this.#takeEnd(from, message, then))) return;
+      if (gang.defersCompletion(task, unfinished, (then) => this.#processEnd(from, message, then))) return;
     }
-    this.#takeEnd(from, message, now);
+    this.#processEnd(from, message, now);
     if (gang?.areAllCompleted) for (const goOn of gang.takeCompleted()) goOn(now);
   }
 
-  #takeEnd(from: Address, message: MessageOf<'ended'>, now: Millis): void {
+  #processEnd(from: Address, message: MessageOf<'ended'>, now: Millis): void {
     const { task, attempt, runMs } = message;
     const job = this.#s.jobs.byNumber(message.job);
     const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
-    const outcome = counts ? this.#endings.judged(job, task, message.outcome) : message.outcome;
+    const outcome = counts ? this.#endings.adjustOutcome(job, task, message.outcome) : message.outcome;
     const end: AttemptEnd = { task, outcome, runMs, position: undefined };
-    if (counts) this.#endings.writeDown(job, end, now);
-    else this.#killing.settled(from, { job: message.job, task, attempt }, { outcome, runMs }, now);
+    if (counts) this.#endings.recordEnd(job, end, now);
+    else this.#killing.endReported(from, { job: message.job, task, attempt }, { outcome, runMs }, now);
     // The worker forgets a confirmed report.
     if (this.#s.cluster.timings.retryMs > 0)
-      this.#s.ledger.send(from, { type: 'confirm', report: message.report });
+      this.#s.ledger.sendWhenDurable(from, { type: 'confirm', report: message.report });
     if (!counts) {
       this.#s.counters.staleReports++;
       return;
@@ -64,15 +64,15 @@ export class TaskNews {
     const execution = job.tasks.executionsOf(task);
     for (const chunk of message.output)
       this.#s.jobs.logs.append(job.number, job.spec.user, task, execution, chunk);
-    job.history.reports.dropsOptional = this.#s.jobs.isShort;
-    this.#endings.ended(job, end, now);
-    if (!job.hasEnded) this.#s.jobs.weigh(job);
+    job.history.reports.dropsOptional = this.#s.jobs.isMemoryScarce;
+    this.#endings.attemptEnded(job, end, now);
+    if (!job.hasEnded) this.#s.jobs.updateBytes(job);
   }
 
   /** A gang member has a slot; all members start once all have one. */
   gangReady(from: Address, message: MessageOf<'gangReady'>): void {
     const { task, attempt } = message;
-    if (this.#reconciler.awaits(from)) return;
+    if (this.#reconciler.awaitsAnswer(from)) return;
     const job = this.#s.jobs.byNumber(message.job);
     const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
     const stage = counts ? job.gangStageOf(task) : undefined;
@@ -84,7 +84,7 @@ export class TaskNews {
     const where = gang.start(stage.unfinished);
     if (where === undefined) return;
     for (const member of isStarted ? [task] : job!.runningMembers(stage))
-      this.#s.ledger.send(job!.tasks.workerOf(member), {
+      this.#s.ledger.sendWhenDurable(job!.tasks.workerOf(member), {
         type: 'startGang',
         ...job!.tasks.ref(member),
         ...where,
@@ -103,7 +103,7 @@ export class TaskNews {
   declined(from: Address, message: MessageOf<'declined'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(message.job);
     if (message.placed !== undefined)
-      this.#killing.settled(from, { job: message.job, ...message.placed }, undefined, now);
+      this.#killing.endReported(from, { job: message.job, ...message.placed }, undefined, now);
     if (job === undefined || job.hasEnded) return;
     if (message.placed === undefined) {
       const batch = job.batches[message.stage];
@@ -116,7 +116,7 @@ export class TaskNews {
     queuedAt(job, { task, attempt }, from, now);
     const isThere = job.tasks.attemptOf(task) === attempt && job.tasks.workerOf(task) === from;
     if (!isThere || job.tasks.isFinal(task) || job.tasks.stateOf(task) === TaskState.waiting) return;
-    this.#endings.declined(job, task, now);
+    this.#endings.attemptDeclined(job, task, now);
   }
 
   /** Central has queued tasks at workers. */
@@ -138,6 +138,6 @@ export class TaskNews {
     const job = this.#s.jobs.byNumber(message.job);
     if (job === undefined || from !== this.#s.cluster.central) return;
     const task = job.tasks.findAssigned(worker, { by: AssignedBy.match, number: match });
-    if (task >= 0) this.#s.ledger.send(worker, { type: 'evict', ...job.tasks.ref(task) });
+    if (task >= 0) this.#s.ledger.sendWhenDurable(worker, { type: 'evict', ...job.tasks.ref(task) });
   }
 }

@@ -11,7 +11,7 @@ import type { Keys } from './keys.js';
 import type { Reconciler } from './reconciler.js';
 
 /** Handles central’s welcome and limits, heartbeats, and workers that join and leave. */
-export class ClusterNews {
+export class ClusterMessages {
   readonly #s: SchedulerState;
   readonly #binder: Binder;
   readonly #routing: Routing;
@@ -48,7 +48,7 @@ export class ClusterNews {
       usage.adopt(policy, now);
       return isCutOff ? this.#routing.centralIsBack(now) : undefined;
     }
-    this.#s.quotas.forget();
+    this.#s.quotas.clear();
     for (const job of this.#s.jobs.active()) setDeadlineTimer(job, policy, this.#s.env);
     usage.startAnew(from, policy, now);
     this.#routing.tellAnotherCentral(now);
@@ -59,25 +59,25 @@ export class ClusterNews {
   beat(startedAt: Millis, now: Millis): void {
     const { cluster, jobs } = this.#s;
     this.#workersLost(cluster.dropMissingWorkers(), now);
-    jobs.forgetOld(now);
+    jobs.evictOld(now);
     // All adopted jobs have ended, and clients have had time to query their results.
     const isOver = this.#s.config.adopted === true && jobs.isEmpty && this.#s.ledger.isDurable;
     if (isOver && now - startedAt > LIMITS.endedAgeMinMs) {
       cluster.retire();
       return this.#s.env.drained();
     }
-    cluster.beat(jobs.activeCount, () => waitingTasks(jobs), now);
-    if (cluster.central !== NOBODY && this.#s.quotas.areShared)
-      this.#s.env.send(cluster.central, { type: 'holdings', users: this.#s.quotas.holdings() });
+    cluster.beat(jobs.activeCount, () => waitingTaskCount(jobs), now);
+    if (cluster.central !== NOBODY && this.#s.quotas.mustReportUsage)
+      this.#s.env.send(cluster.central, { type: 'holdings', users: this.#s.quotas.usageReport() });
     this.#routing.doWithoutCentral(now);
-    this.#draining.tellIfStuck(now);
+    this.#draining.reportIfStuck(now);
   }
 
   /** Adopts the users' limits from central, and reports the users of jobs that already wait. */
   limitsReceived(message: MessageOf<'limits'>, now: Millis): void {
-    const wereSet = this.#s.quotas.areSet;
-    this.#s.quotas.heard(message);
-    if (!wereSet && this.#s.quotas.areSet) this.#routing.centralIsBack(now);
+    const wereSet = this.#s.quotas.hasLimits;
+    this.#s.quotas.setLimits(message);
+    if (!wereSet && this.#s.quotas.hasLimits) this.#routing.centralIsBack(now);
   }
 
   /** Workers have joined or left. */
@@ -88,8 +88,8 @@ export class ClusterNews {
     const gone = cluster.members.apply(message);
     if (gone === undefined) return this.#s.env.send(from, { type: 'resync' });
     if (!ledger.isShared) this.#keys.onMembers(from, message, now);
-    else this.#keys.listed(message);
-    this.#workersLost(gone, now, silences(message));
+    else this.#keys.setVersion(message);
+    this.#workersLost(gone, now, silentMsByWorker(message));
     this.#reconciler.joined(message.changed, now);
     // A batch may have waited for workers like the new ones.
     if (message.changed.length > 0) this.#routing.findForThoseThatProbe(now);
@@ -123,12 +123,12 @@ export class ClusterNews {
 const NONE: ReadonlyMap<Address, Millis> = new Map();
 
 /** Time since the last heartbeats of the lost workers; undefined if central has not reported it. */
-function silences({ left, silentMs }: MessageOf<'members'>): ReadonlyMap<Address, Millis> {
+function silentMsByWorker({ left, silentMs }: MessageOf<'members'>): ReadonlyMap<Address, Millis> {
   return silentMs === undefined ? NONE : new Map(left.map((worker, at) => [worker, silentMs[at] ?? 0]));
 }
 
 /** Jobs on hold or with unfinished predecessors need no workers yet. */
-function waitingTasks(jobs: JobStore): number {
+function waitingTaskCount(jobs: JobStore): number {
   let waiting = 0;
   for (const job of jobs.active())
     if (!job.hasPendingPredecessors && !job.isHeld) waiting += job.tasks.notStartedCount;
