@@ -13,7 +13,7 @@ test('the CPU of a slot announced as free goes to the next task without a demand
   const ahead = new Ahead();
   const announce = (demand: Resources): void => {
     const slot = slots.ask(entryOfGiven(OWNER, { job: 1, stage: 0, long: false, demand }), 1, 0);
-    ahead.foresee(slot);
+    ahead.predictEnd(slot);
     ahead.announce(slot);
   };
   announce({ gpu: 1 });

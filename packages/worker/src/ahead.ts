@@ -9,17 +9,19 @@ export interface KeptTask {
   readonly entry: Entry;
 }
 
-/** Slots of a worker that will soon be free, and the tasks that arrived early for them: at most one per slot. */
+/**
+ * Slots of a worker that are predicted to be free soon, and tasks that arrived early for them: at most one per slot.
+ */
 export class Ahead {
-  /** Slots whose task is about to end; the value tells whether central counts the slot as free. */
+  /** Slots whose task will probably end soon; the value is true if the slot was announced to central as free. */
   readonly #announced = new Map<number, boolean>();
   #kept: readonly KeptTask[] = [];
 
-  foresee(slot: number): void {
+  predictEnd(slot: number): void {
     this.#announced.set(slot, false);
   }
 
-  foresees(slot: number): boolean {
+  isPredicted(slot: number): boolean {
     return this.#announced.has(slot);
   }
 
@@ -32,7 +34,7 @@ export class Ahead {
     return this.#announced.get(slot) === true;
   }
 
-  /** Stops counting the slot as free: its task has ended, or will not end soon. */
+  /** Removes the prediction for the slot: its task has ended, or did not end as predicted. */
   forget(slot: number): void {
     this.#announced.delete(slot);
   }
@@ -52,7 +54,7 @@ export class Ahead {
     return Math.max(0, count);
   }
 
-  /** Number of slots that count as free, less those with a next task. */
+  /** Number of announced slots for which no task has arrived yet. */
   get open(): number {
     return this.announcedCount - this.#kept.length;
   }
@@ -83,7 +85,7 @@ export class Ahead {
   }
 }
 
-/** Returns whether this is the kept task. */
+/** Returns whether the kept task is this attempt of this owner's task. */
 export function isTask(
   { owner, message }: KeptTask,
   from: Address,

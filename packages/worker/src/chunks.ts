@@ -8,12 +8,12 @@ interface HeldEnd {
 }
 
 /**
- * Tiny tasks that an owner sent in answer to one question of a slot. The first runs in the slot, and each of the others
- * starts when the one before ends. Keyed by question.
+ * Chunks of tiny tasks, by question. An owner may answer the question of a slot with several tasks: the first runs in
+ * the slot, and each of the others starts when the previous one ends.
  */
 export class Chunks {
   readonly #waiting = new Map<number, KeptTask[]>();
-  /** Ends of tasks that are followed by another task of their chunk. They are reported together. */
+  /** Delayed reports: a task that another task of its chunk follows is reported together with later ones. */
   #ends: HeldEnd[] = [];
 
   add(ask: number, task: KeptTask): void {
@@ -59,7 +59,7 @@ export class Chunks {
     return false;
   }
 
-  /** Keeps an end to report later. Returns whether it is the only one. */
+  /** Delays the report of an end. Returns whether it is the only delayed one. */
   hold(end: HeldEnd): boolean {
     return this.#ends.push(end) === 1;
   }
@@ -71,7 +71,7 @@ export class Chunks {
     return ends;
   }
 
-  /** Yields the next task of each chunk, with the question. */
+  /** Yields the question and the next task of each chunk. */
   *firsts(): Iterable<[number, KeptTask]> {
     for (const [ask, [first]] of this.#waiting) yield [ask, first!];
   }

@@ -20,13 +20,13 @@ export type WorkerTimer =
   | 'taskTimeout'
   /** Send the output of the task in slot `key`. */
   | 'output'
-  /** The task in slot `key` is about to end, or should have ended. */
+  /** The task in slot `key` is predicted to end soon, or is overdue. */
   | 'ahead'
   /** Check whether the running task of the chunk for question `key` is not tiny after all. */
   | 'chunk'
-  /** Report ends of tasks that other tasks of their chunks follow. */
+  /** Report the delayed ends of tasks within chunks. */
   | 'ends'
-  /** Report to central a slot that has been free for a while. */
+  /** Report to an overloaded central a slot that has been free for a while. */
   | 'pull'
   /** End the quarantine. */
   | 'quarantine'
@@ -82,7 +82,7 @@ export interface WorkerEnvironment extends Environment<WorkerTimer> {
   used?(): Used | undefined;
   /** Called when a quarantine begins. @param reason one line for users */
   quarantined?(reason: string, forMs: number): void;
-  /** Called when another worker has this one's name. This worker keeps trying to register. */
+  /** Called when another worker uses the name of this worker, which keeps trying to register. */
   nameTaken?(holder: string): void;
   /** Called when the draining worker has no tasks and no unconfirmed reports left. */
   drained(): void;
@@ -92,9 +92,9 @@ export interface WorkerConfig {
   readonly name: string;
   /** The address of this worker. */
   readonly self: Address;
-  /** Maximum number of running tasks that share no CPU: its CPUs. */
+  /** Number of CPUs, which is the maximum number of running tasks unless tasks share CPUs. */
   readonly slots: number;
-  /** Maximum number of running tasks under policies that let tasks share a CPU. Default: as many as slots. */
+  /** Maximum number of running tasks under policies that let tasks share a CPU. Default: `slots`. */
   readonly places?: number | undefined;
   /** Resources shared by its tasks, besides slots. */
   readonly capacity: Resources;
@@ -121,7 +121,7 @@ export interface WorkerStanding {
   readonly unconfirmed: number;
 }
 
-/** Counted since the start. */
+/** Counters since the start of the worker. */
 export interface WorkerCounters {
   tasksStarted: number;
   tasksEnded: number;

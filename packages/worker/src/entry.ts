@@ -34,7 +34,7 @@ export interface Entry {
 /** An attempt of a task, as in messages to the owner of its job. */
 export type TaskRef = { readonly job: JobNumber } & TaskAttempt;
 
-/** The properties of a task in each message that contains one. */
+/** Properties that every message with a task contains. */
 type TaskFacts = Pick<Entry, 'job' | 'stage' | 'long' | 'demand'>;
 
 /** Creates the entry of a task that its owner gives directly to a slot, without queueing. */

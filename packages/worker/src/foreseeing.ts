@@ -9,48 +9,48 @@ import type { WorkerState } from './state.js';
 
 /** Time for a pull, a match and a task to arrive. */
 const LEAD_MS = 5;
-/** Maximum lead, as a fraction of the task's expected run time. */
+/** Maximum of the lead, as a fraction of the task's expected run time. */
 const LEAD_SHARE = 0.1;
-/** Number of leads after the predicted end after which the prediction is dropped. */
+/** Number of leads after the announcement at which an overdue prediction is dropped. */
 const PATIENCE_LEADS = 2;
 
-/** Predicts the end of the task that starts in the slot, if its owner gave an estimate because tasks wait at central. */
-export function foresee(w: WorkerState, slot: number, expectedMs: Millis, now: Millis): void {
-  // 0: the policy decides each task when its slot is free.
+/** Predicts the end of the task that starts in the slot. Its owner sends an estimate if tasks wait at central. */
+export function predictEnd(w: WorkerState, slot: number, expectedMs: Millis, now: Millis): void {
+  // Without series, central decides each task when a slot is free, so an early report has no use.
   if (w.seriesMs === 0) return;
   const since = w.memory.slots.since[w.slots.rowOf(slot)]!;
   // The end of a tiny task requests the next one anyway.
   if (now - since + 2 * expectedMs < w.seriesMs) return;
-  w.ahead.foresee(slot);
+  w.ahead.predictEnd(slot);
   w.env.setTimer('ahead', slot, now + expectedMs - leadMs(expectedMs));
 }
 
 /** Handles the timer of a predicted end: announces the slot, or drops the prediction if the end is overdue. */
 export function endIsNear(w: WorkerParts, slot: number, now: Millis): void {
   const { ahead } = w;
-  if (!ahead.foresees(slot)) return;
-  // A task for the announced slot would start, or be refused, immediately while another CPU is free in part.
-  // A task without a CPU is reported at its end, because central knows only of the CPUs of announced slots.
+  if (!ahead.isPredicted(slot)) return;
+  // While another CPU is partly free, a task that arrives early would start or be returned at once.
+  // Announcing a task that uses no CPU is useless, because an announcement only adds CPUs.
   const demand = w.slots.entryAt(slot)?.demand ?? NO_RESOURCES;
   const takesCpu = cpusOf(demand) > 0;
   const isUseless = w.slots.isSharing && (w.slots.idleCount > 0 || !takesCpu);
   const mayAnnounce = !isUseless && w.takesWork && w.queue.isEmpty;
   if (!ahead.isAnnounced(slot) && mayAnnounce && w.finder?.pulls(now)) {
     ahead.announce(slot);
-    w.finder.tell();
+    w.finder.report();
     return w.env.setTimer('ahead', slot, now + PATIENCE_LEADS * LEAD_MS);
   }
   const wasAnnounced = ahead.isAnnounced(slot);
   ahead.forget(slot);
   if (!wasAnnounced) return;
   while (ahead.open < 0) giveBackKept(w, (task) => task === ahead.kept.at(-1));
-  w.finder?.tell();
+  w.finder?.report();
 }
 
 /** Removes the prediction for a slot. Returns whether central already counts the slot as free. */
-export function takeForeseenEnd(w: WorkerState, slot: number): boolean {
+export function takePrediction(w: WorkerState, slot: number): boolean {
   const ahead = w.knownAhead;
-  if (ahead?.foresees(slot) !== true) return false;
+  if (ahead?.isPredicted(slot) !== true) return false;
   w.env.clearTimer('ahead', slot);
   const wasAnnounced = ahead.isAnnounced(slot);
   ahead.forget(slot);
@@ -64,7 +64,7 @@ export function giveBackKept(w: WorkerState, matches: (task: KeptTask) => boolea
   return taken.length > 0;
 }
 
-/** Returns an early task to its owner. @returns whether it was here */
+/** Returns an early task to its owner. @returns whether this worker had it */
 export function giveBackKeptTask(w: WorkerState, owner: Address, task: TaskRef): boolean {
   return giveBackKept(w, (kept) => isTask(kept, owner, task));
 }

@@ -3,8 +3,8 @@ import { giveBackTask } from './giving-back.js';
 import type { HeldMember } from './memory.js';
 import type { WorkerState } from './state.js';
 
-// A gang member takes its slot, reports that it is ready, and starts when its owner says that all members are. Until
-// then it does not run, so it can be returned like any unstarted task.
+// A gang member reserves its slot, reports that it is ready, and starts at the owner's request once all members are
+// ready. Until then it can be returned like any task that has not started.
 
 /** Keeps a gang member in its slot until its gang can start. */
 export function holdMember(w: WorkerState, slot: number, message: MessageOf<'run'>, now: Millis): void {
@@ -12,7 +12,7 @@ export function holdMember(w: WorkerState, slot: number, message: MessageOf<'run
   const member: HeldMember = { message, port: needsPort ? undefined : 0, notifiedAt: now };
   w.memory.members.set(w.slots.rowOf(slot), member);
   if (needsPort) w.env.findPort!(slot);
-  else sayReady(w, slot, member, now);
+  else reportReady(w, slot, member, now);
   w.armSweep(now);
 }
 
@@ -21,7 +21,7 @@ export function portFound(w: WorkerState, slot: number, port: number, now: Milli
   const member = w.memory.members.get(w.slots.rowOf(slot));
   if (member === undefined || member.port !== undefined) return;
   member.port = port;
-  sayReady(w, slot, member, now);
+  reportReady(w, slot, member, now);
 }
 
 /** Removes and returns the member that waits in the slot; undefined if there is none. */
@@ -45,8 +45,8 @@ export function giveBackMember(w: WorkerState, slot: number): boolean {
 }
 
 /** Returns the waiting members of matching owners. @returns whether there were any */
-export function giveBackMembers(w: WorkerState, isMeant: (owner: Address) => boolean = () => true): boolean {
-  const slots = heldSlots(w).filter((slot) => isMeant(w.slots.taskAt(slot).owner));
+export function giveBackMembers(w: WorkerState, isMatch: (owner: Address) => boolean = () => true): boolean {
+  const slots = heldSlots(w).filter((slot) => isMatch(w.slots.taskAt(slot).owner));
   for (const slot of slots) giveBackMember(w, slot);
   return slots.length > 0;
 }
@@ -61,7 +61,7 @@ export function sweepMembers(w: WorkerState, now: Millis): boolean {
   for (const slot of slots) {
     const member = w.memory.members.get(w.slots.rowOf(slot))!;
     if (member.port !== undefined && now - member.notifiedAt >= w.timings.retryMs)
-      sayReady(w, slot, member, now);
+      reportReady(w, slot, member, now);
   }
   return slots.length > 0;
 }
@@ -72,7 +72,7 @@ function heldSlots(w: WorkerState): number[] {
   return [...w.slots.running()].filter((slot) => members.has(w.slots.rowOf(slot)));
 }
 
-function sayReady(w: WorkerState, slot: number, member: HeldMember, now: Millis): void {
+function reportReady(w: WorkerState, slot: number, member: HeldMember, now: Millis): void {
   const { owner, job, task, attempt } = w.slots.taskAt(slot);
   member.notifiedAt = now;
   const { host = '' } = w.config;

@@ -2,8 +2,8 @@ import type { Address } from '@goshawk/core';
 import type { Entry, TaskRef } from './entry.js';
 import type { WorkerState } from './state.js';
 
-// Returns work that will not run here: its owner must find another worker, and central must stop counting the task in
-// this worker's waiting time.
+// Returns work that will not run here. Its owner must find another worker, and central must remove the task from this
+// worker's estimated waiting time.
 
 /** Returns probes and placed tasks, with one message per batch of probes. */
 export function giveBack(w: WorkerState, entries: readonly Entry[]): void {
@@ -37,12 +37,12 @@ export function giveBackTask(
   w.env.send(owner, { type: 'declined', job, stage, probes: 0, placed: { task, attempt } });
 }
 
-/** Tells central that a placed task will not run here. Its owner knows already. */
+/** Notifies central that a placed task will not run here. The owner gets a separate message. */
 export function placementOver(w: WorkerState, { owner, job, placed }: Entry): void {
-  if (placed !== undefined) tellCentral(w, 'placementEnded', owner, { job, ...placed });
+  if (placed !== undefined) notifyCentral(w, 'placementEnded', owner, { job, ...placed });
 }
 
-export function tellCentral(
+export function notifyCentral(
   w: WorkerState,
   type: 'placementStarted' | 'placementEnded',
   owner: Address,

@@ -3,9 +3,10 @@ import type { TaskRef } from './entry.js';
 import type { WorkerState } from './state.js';
 
 /**
- * Returns the tasks that a central assigned to this worker, running ones first, for a central that may not know them.
+ * Returns the tasks that any central matched with or placed on this worker, running ones first. A new central needs
+ * them to rebuild its state.
  */
-export function heldRuns(w: WorkerState, now: Millis): readonly HeldRun[] {
+export function assignedRuns(w: WorkerState, now: Millis): readonly HeldRun[] {
   // A fast path: thousands of workers without tasks may register at once.
   if (w.slots.busyCount === 0 && w.queue.isEmpty) return NOTHING_HELD;
   const { slots } = w.memory;
@@ -31,14 +32,16 @@ export function heldRuns(w: WorkerState, now: Millis): readonly HeldRun[] {
 
 const NOTHING_HELD: readonly HeldRun[] = [];
 
-/** Returns whether the task runs here, is about to, or has ended and its owner has not confirmed the report. */
-export function hasHad(w: WorkerState, owner: Address, task: TaskRef): boolean {
+/** Returns whether the task runs here, waits for a slot, or has ended with an unconfirmed report. */
+export function hasTask(w: WorkerState, owner: Address, task: TaskRef): boolean {
   if (w.slots.indexOfTask(owner, task) >= 0 || w.reports.has(owner, task)) return true;
   return w.knownAhead?.has(owner, task) === true || w.knownChunks?.holds(owner, task) === true;
 }
 
-/** Reports to an owner all of its tasks here, running or unconfirmed, and repeats the unconfirmed reports. */
-export function handOver(w: WorkerState, owner: Address, audit: number, now: Millis): void {
+/**
+ * Reports to an owner its tasks on this worker: running, early and unconfirmed ones. Repeats the unconfirmed reports.
+ */
+export function reportTasks(w: WorkerState, owner: Address, audit: number, now: Millis): void {
   const { slots } = w.memory;
   const tasks: MessageOf<'holding'>['tasks'][number][] = [];
   for (const slot of w.slots.running()) {
@@ -60,8 +63,8 @@ export function handOver(w: WorkerState, owner: Address, audit: number, now: Mil
 }
 
 /**
- * Moves running tasks and unconfirmed reports to the new address of their owner. Central needs no message, because it knows
- * former addresses, too.
+ * Moves running tasks and unconfirmed reports to the new address of their owner. Central needs no message, because it
+ * also accepts former addresses.
  */
 export function rehome(
   w: WorkerState,

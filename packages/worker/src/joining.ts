@@ -2,12 +2,12 @@ import { type Address, findsWork, type MessageOf, type Millis, NOBODY, patienceM
 import { giveBackKept } from './foreseeing.js';
 import { giveBackMembers } from './gang-members.js';
 import { giveBack } from './giving-back.js';
-import { handOver, orphanTasksOf, rehome } from './held-tasks.js';
-import { noticeGap, sayIfDrained } from './lifecycle.js';
+import { orphanTasksOf, rehome, reportTasks } from './held-tasks.js';
+import { noticeGap, reportIfDrained } from './lifecycle.js';
 import { nextBeat } from './membership.js';
 import type { WorkerParts } from './parts.js';
 import { dropQuestions } from './questions.js';
-import { beatAgain, register, setBeat } from './registering.js';
+import { register, scheduleBeat, setBeat } from './registering.js';
 import { seriesMsOf } from './series.js';
 import { serveOrFind } from './serving.js';
 import { NOBODY_SUPERSEDED } from './state.js';
@@ -36,7 +36,7 @@ export function welcomed(
   } else if (isFirst) {
     setBeat(w, nextBeat(now + timings.heartbeatMs / 2, timings.heartbeatMs));
   }
-  // Reports since the last message of this central went to another one, so it needs the complete state.
+  // Earlier reports of this worker went to another central, so the new one needs the complete state.
   if (!isFirst && !isCutOff && before !== from) register(w, now);
   w.queue.patienceMs = patienceMsOf(policy);
   if (w.stealing !== undefined) w.stealing.settings = settings;
@@ -49,11 +49,11 @@ export function welcomed(
 export function disconnected(w: WorkerParts, from: Address, now: Millis): void {
   if (!w.membership.disconnected(from)) return;
   register(w, now);
-  w.finder?.lookAround(now);
+  w.finder?.seek(now);
 }
 
-/** Leaves the cluster and registers again, because central no longer knows this worker or is gone. */
-export function registerAnew(w: WorkerParts, now: Millis): void {
+/** Registers again from scratch, because central does not know this worker or its lease has expired. */
+export function registerAgain(w: WorkerParts, now: Millis): void {
   w.membership.forget();
   register(w, now, true);
 }
@@ -61,16 +61,16 @@ export function registerAnew(w: WorkerParts, now: Millis): void {
 /** Sends a heartbeat, or registers if the worker is in no cluster. */
 export function beat(w: WorkerParts, now: Millis): void {
   noticeGap(w, now);
-  // Without central there are no matches, so schedulers must learn which workers are idle.
-  w.finder?.lookAround(now);
+  // Without central there are no matches, so the worker asks schedulers for tasks.
+  w.finder?.seek(now);
   const { central, isCutOff } = w.membership;
-  if (w.membership.isSilent(now)) return registerAnew(w, now);
+  if (w.membership.isLeaseExpired(now)) return registerAgain(w, now);
   if (central === NOBODY || isCutOff) return register(w, now, true);
-  w.knownHealth?.tell();
+  w.knownHealth?.report();
   const used = w.env.used?.();
   w.env.send(central, { type: 'heartbeat', busy: w.slots.busyCount, queued: w.queue.length, used });
   if (w.isDraining && w.isIdle) w.env.send(central, { type: 'drained' });
-  beatAgain(w, now);
+  scheduleBeat(w, now);
 }
 
 /** Handles central's acknowledgment of a heartbeat. */
@@ -82,7 +82,7 @@ export function acknowledged(
 ): void {
   const { membership } = w;
   if (from !== membership.central) return;
-  membership.heard(now);
+  membership.seen(now);
   if (version !== membership.version) w.env.send(from, { type: 'resync' });
   if (membership.isShedding !== matching) return;
   membership.isShedding = !matching;
@@ -91,24 +91,24 @@ export function acknowledged(
 
 export function peersChanged(w: WorkerParts, from: Address, message: MessageOf<'peers'>, now: Millis): void {
   if (from !== w.membership.central) return;
-  w.membership.heard(now);
+  w.membership.seen(now);
   if (!w.membership.apply(message)) return w.env.send(from, { type: 'resync' });
   w.stealing?.setVictims(w.membership.general, now);
   for (const owner of message.ownersLost) ownerLost(w, owner, now);
   // Running tasks of disconnected owners continue, and their results are kept.
   for (const owner of message.ownersAway) dropWaiting(w, owner, now);
   if (message.ownersAway.length > 0) serveOrFind(w, now);
-  w.finder?.lookAround(now);
+  w.finder?.seek(now);
 }
 
-/** Kills the tasks of a lost scheduler, and notifies it in case it was only silent. */
+/** Kills the tasks of a lost scheduler, and returns its waiting ones in case it is still alive. */
 function ownerLost(w: WorkerParts, owner: Address, now: Millis): void {
   dropWaiting(w, owner, now);
   w.reports.dropOwner(owner);
   giveBackMembers(w, (each) => each === owner);
   orphanTasksOf(w, owner);
   serveOrFind(w, now);
-  sayIfDrained(w);
+  reportIfDrained(w);
 }
 
 /** Drops queued entries of an owner that cannot bind them. */
@@ -136,5 +136,5 @@ export function resumed(
   rehome(w, owner, previousIncarnations, now);
   // A restarted owner does not know which gang members were ready.
   if (audit === 0 && giveBackMembers(w, (each) => each === owner)) serveOrFind(w, now);
-  handOver(w, owner, audit, now);
+  reportTasks(w, owner, audit, now);
 }

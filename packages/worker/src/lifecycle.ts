@@ -5,8 +5,8 @@ import { giveBack } from './giving-back.js';
 import type { WorkerParts } from './parts.js';
 import { register } from './registering.js';
 
-// Draining, quarantine and shutdown. Meanwhile the worker accepts no work: it returns queued entries and lets running
-// tasks finish.
+// Draining, quarantine and shutdown. In these states the worker accepts no work: it returns queued entries and lets
+// running tasks finish.
 
 /** Stops accepting work permanently; calls `env.drained()` when nothing is left. */
 export function stop(w: WorkerParts, now: Millis): void {
@@ -16,10 +16,10 @@ export function stop(w: WorkerParts, now: Millis): void {
 }
 
 /**
- * Handles central's request to drain, with an optional deadline for running tasks, or to accept tasks again. A worker
- * that is stopping ignores the latter.
+ * Handles central's request to drain, with an optional deadline for running tasks, or to accept tasks again. A stopping
+ * worker never accepts tasks again.
  */
-export function drainAsAsked(w: WorkerParts, { on, deadlineMs }: MessageOf<'drain'>, now: Millis): void {
+export function applyDrain(w: WorkerParts, { on, deadlineMs }: MessageOf<'drain'>, now: Millis): void {
   if (!on) {
     w.drainDeadline = undefined;
     w.env.clearTimer('drain', 0);
@@ -32,20 +32,20 @@ export function drainAsAsked(w: WorkerParts, { on, deadlineMs }: MessageOf<'drai
 
 function setDraining(w: WorkerParts, on: boolean, now: Millis): void {
   if (on === w.isDraining) {
-    // Central sent this without knowing that the worker is stopping, so tell it.
+    // Central may not know the state of this worker, so send all of it.
     register(w, now);
-    return sayIfDrained(w);
+    return reportIfDrained(w);
   }
   w.isDraining = on;
   w.hasReportedDrained = false;
   if (on) giveBackAll(w);
   // A registration contains the complete state, including whether the worker drains.
   register(w, now);
-  sayIfDrained(w);
+  reportIfDrained(w);
   if (!on) lookForWork(w, now);
 }
 
-export function sayIfDrained(w: WorkerParts): void {
+export function reportIfDrained(w: WorkerParts): void {
   if (!w.isDraining || w.hasReportedDrained || !w.isIdle) return;
   w.hasReportedDrained = true;
   if (w.membership.central !== NOBODY) w.env.send(w.membership.central, { type: 'drained' });
@@ -62,24 +62,24 @@ export function giveBackAll(w: WorkerParts): void {
 }
 
 /**
- * After a suspension, messages in the mailbox may be stale and their tasks may run elsewhere, so the worker returns
- * what arrives first.
+ * Quarantines the worker after a suspension. Messages in its mailbox may be stale and their tasks may run elsewhere,
+ * so it returns the tasks that arrive first.
  */
 export function noticeGap(w: WorkerParts, now: Millis): void {
   if (w.timings.leaseMs === 0) return;
   const gapMs = w.membership.gapMs(now);
-  if (gapMs > 0 && w.health.stoodStill(gapMs, w.timings.heartbeatMs, now)) giveBackAll(w);
+  if (gapMs > 0 && w.health.wasSuspended(gapMs, w.timings.heartbeatMs, now)) giveBackAll(w);
 }
 
-/** Accepts tasks again after a quarantine, and reports the free slots, which central does not know. */
-export function takeAgain(w: WorkerParts, now: Millis): void {
+/** Accepts tasks again after a quarantine. Reports the free slots, because central does not count them as free. */
+export function acceptAgain(w: WorkerParts, now: Millis): void {
   w.finder?.welcomed(false);
   lookForWork(w, now);
 }
 
 function lookForWork(w: WorkerParts, now: Millis): void {
   if (w.takesWork) w.stealing?.begin(now);
-  w.finder?.lookAround(now);
+  w.finder?.seek(now);
 }
 
 /** Kills all running tasks; the owners learn that they were interrupted and may run them elsewhere. */

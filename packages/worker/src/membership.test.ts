@@ -65,14 +65,14 @@ test('schedulers arrive with the workers, and lost ones are not asked', () => {
 test('central counts as silent after unanswered heartbeats or without any central, but not if heartbeats are off', () => {
   const membership = new Membership();
   const { heartbeatMs } = LIVE_TIMINGS;
-  expect(membership.isQuiet(0)).toBe(false);
+  expect(membership.isUnresponsive(0)).toBe(false);
   membership.welcome(7 as Address, { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS }, 0);
-  expect(membership.isQuiet(heartbeatMs)).toBe(false);
-  expect(membership.isQuiet(2 * heartbeatMs)).toBe(true);
-  membership.heard(2 * heartbeatMs);
-  expect(membership.isQuiet(2 * heartbeatMs)).toBe(false);
+  expect(membership.isUnresponsive(heartbeatMs)).toBe(false);
+  expect(membership.isUnresponsive(2 * heartbeatMs)).toBe(true);
+  membership.seen(2 * heartbeatMs);
+  expect(membership.isUnresponsive(2 * heartbeatMs)).toBe(false);
   membership.forget();
-  expect(membership.isQuiet(2 * heartbeatMs)).toBe(true);
+  expect(membership.isUnresponsive(2 * heartbeatMs)).toBe(true);
   membership.welcome(8 as Address, { policy: DEFAULT_POLICY, timings: RELIABLE_TIMINGS }, 0);
-  expect(membership.isQuiet(1e9)).toBe(false);
+  expect(membership.isUnresponsive(1e9)).toBe(false);
 });

@@ -7,7 +7,9 @@ import {
   SILENT_HEARTBEATS,
 } from '@goshawk/core';
 
-/** Offset of heartbeats within the interval: other timers fire at multiples of their intervals, and must not coincide. */
+/**
+ * Offset of heartbeats within their interval, because other timers fire at multiples of theirs and must not coincide.
+ */
 const BEAT_PHASE = 0.25;
 
 /** Returns when to send the next heartbeat: at the same time for all workers of a process, to share a frame. */
@@ -17,7 +19,7 @@ export function nextBeat(now: Millis, everyMs: Millis): Millis {
 
 /**
  * A worker's view of the cluster: its central, the settings, the general workers, and the schedulers to ask for
- * tasks. All of it is soft state that can be requested again.
+ * tasks. It is soft state: central sends it again on request.
  */
 export class Membership {
   /** The central that welcomed this worker; NOBODY if it is in no cluster. */
@@ -58,7 +60,7 @@ export class Membership {
     this.#lastSeenAt = now;
   }
 
-  heard(now: Millis): void {
+  seen(now: Millis): void {
     this.#lastSeenAt = now;
   }
 
@@ -78,8 +80,8 @@ export class Membership {
     return true;
   }
 
-  /** Returns whether central is disconnected, gone, or has not answered several heartbeats. Work is then found without it. */
-  isQuiet(now: Millis): boolean {
+  /** Returns whether there is no central, it is disconnected, or it has not answered several heartbeats. */
+  isUnresponsive(now: Millis): boolean {
     const heartbeatMs = this.settings?.timings.heartbeatMs ?? 0;
     if (heartbeatMs === 0) return false;
     return (
@@ -87,13 +89,15 @@ export class Membership {
     );
   }
 
-  /** Returns whether central is gone or has been silent for a lease. */
-  isSilent(now: Millis): boolean {
+  /** Returns whether central has been silent for longer than a lease. */
+  isLeaseExpired(now: Millis): boolean {
     const leaseMs = this.settings?.timings.leaseMs ?? 0;
     return leaseMs > 0 && now - this.#lastSeenAt > leaseMs;
   }
 
-  /** Returns how long the process was suspended, once, if that exceeds half its lease; otherwise 0. */
+  /**
+   * Returns how long the process was suspended, if that exceeds half its lease and was not returned yet; otherwise 0.
+   */
   gapMs(now: Millis): Millis {
     const leaseMs = this.settings?.timings.leaseMs ?? 0;
     const lateMs = now - this.beatDueAt;
@@ -108,7 +112,7 @@ export class Membership {
     this.#version = 0;
   }
 
-  /** Applies an update. Returns false if it is not based on the known version, so that a full list is needed. */
+  /** Applies an update. Returns false if it is not based on the known version; the worker then requests a full list. */
   apply(message: MessageOf<'peers'>): boolean {
     if (message.version < this.#version) return true;
     if (message.since === 0) {

@@ -31,20 +31,20 @@ export interface HeldMember {
  */
 export class WorkerMemory {
   readonly workers = table({
-    /** Slots of tasks that share no CPU. */
+    /** Number of CPUs: the maximum number of running tasks unless tasks share CPUs. */
     cpus: 'u32',
-    /** Slots that can take a task. */
+    /** CPUs that are at least partly free. */
     idle: 'u32',
     busy: 'u32',
     /** CPUs in use, at most one per task, in millionths. */
     load: 'f64',
-    /** 1: tasks that take less than a CPU share one. */
+    /** 1: tasks that need less than one CPU share CPUs. */
     shares: 'u8',
     /** Slots that serve long work. */
     long: 'u32',
     /** Long entries in the normal lane. */
     longEntries: 'u32',
-    /** Express entries served in a row while a normal one waited. */
+    /** Express entries served in a row while a normal entry waited. */
     expressRun: 'u8',
     /** Waiting time in ms after which smaller tasks no longer overtake an entry. */
     patienceMs: 'f64',
@@ -79,7 +79,7 @@ export class WorkerMemory {
   readonly firstSlots = [0];
   /** The entry that each slot asks for or runs. */
   readonly entries: (Entry | undefined)[] = [];
-  /** Rarely used state by slot: time limits, output of tasks, and series of asking slots. */
+  /** Rarely used state, by row of the slot: time limits, task output, and series of asking slots. */
   readonly timeouts = new Map<number, Millis>();
   readonly outputs = new Map<number, OutputBuffer>();
   readonly series = new Map<number, Series>();
@@ -88,7 +88,7 @@ export class WorkerMemory {
 
   /** Waiting entries: a list per worker and lane. */
   readonly waiting = new LinkedLists<Entry>();
-  /** Keys of placed tasks by worker, kept only if the queue is too long to scan for each arrival. */
+  /** Keys of placed tasks, by worker. Only workers with long queues have them, to avoid a scan for each arrival. */
   readonly placedNames = new Map<number, Set<string>>();
   readonly probes = new SharedProbes();
   /** Statistics of steals by all workers. */

@@ -2,8 +2,8 @@ import { type Address, cpusOf, type MessageOf, type Millis, NOBODY, pulls } from
 import { type Entry, entryOfGiven } from './entry.js';
 import type { WorkerState } from './state.js';
 
-/** Upper bound of the number of matches that central makes for this worker and that are all lost. */
-const MATCHES_UNHEARD_MAX = 1_000_000;
+/** Upper bound of the number of consecutive matches for this worker that are lost in flight. */
+const MATCHES_LOST_MAX = 1_000_000;
 
 /**
  * The worker's half of matching: reports free slots to central, together with the matches received so far. Each message
@@ -11,19 +11,19 @@ const MATCHES_UNHEARD_MAX = 1_000_000;
  */
 export class Pulling {
   readonly #w: WorkerState;
-  /** The latest received matches, as many as may be unconfirmed at central. */
-  #heard: readonly number[] = [];
-  /** Number of further matches during which an unconfirmed task may take less than a CPU. */
+  /** The latest received matches: as many as central may not have seen in a report yet. */
+  #received: readonly number[] = [];
+  /** Number of further matches for which tasks that need less than one CPU may still be unconfirmed. */
   #fractionsLeft = 0;
-  /** Number below all matches of this central; undefined before the first central. */
+  /** All matches of the current central have higher numbers; undefined before the first central. */
   #floor: number | undefined;
   /** The last match from each owner, by address; messages of one owner arrive in order. */
   readonly #lastOf: (number | undefined)[] = [];
-  /** The highest match of all lost owners. Older messages of theirs may still arrive, but must not start a task twice. */
+  /** The highest match of all lost owners. Their older messages may still arrive, but must not start a task twice. */
   #lastOfLost = 0;
   /** Number of free slots in central's view: those in the last report, less the matches received since. */
-  #believedFree = 0;
-  #believedLong = 0;
+  #reportedFree = 0;
+  #reportedLong = 0;
   /** Total run time in ms of short tasks that completed since the last message to central. */
   #shortMs = 0;
 
@@ -32,17 +32,17 @@ export class Pulling {
   }
 
   /**
-   * Prepares for a new central, which continues numbering after the highest number that it receives. This worker reports
-   * one that the previous central cannot have reached, so that matches of that central that are still in flight are not
-   * mistaken for new ones.
+   * Prepares for a new central, which numbers its matches from the highest number that this worker reports. The worker
+   * reports a number that the previous central cannot have reached, so that its matches in flight are not taken for new
+   * ones.
    */
-  startAnew(): void {
+  reset(): void {
     if (this.#floor === undefined) {
       this.#floor = 0;
     } else {
-      const last = Math.max(this.#floor, ...this.#heard);
-      this.#floor = MATCHES_UNHEARD_MAX * (1 + Math.floor(last / MATCHES_UNHEARD_MAX));
-      this.#heard = [this.#floor];
+      const last = Math.max(this.#floor, ...this.#received);
+      this.#floor = MATCHES_LOST_MAX * (1 + Math.floor(last / MATCHES_LOST_MAX));
+      this.#received = [this.#floor];
     }
   }
 
@@ -51,28 +51,28 @@ export class Pulling {
     if (this.#w.needsWork) this.pull();
   }
 
-  /** Reports free slots unless central knows of them already. */
+  /** Reports free slots that central does not count yet, or corrects its view. */
   pullIfNew(): void {
     const { queue } = this.#w;
-    if (this.#free > this.#believedFree && queue.isEmpty) this.pull();
-    else this.takeBack();
+    if (this.#free > this.#reportedFree && queue.isEmpty) this.pull();
+    else this.correctReport();
   }
 
-  /** Corrects central's view after this worker took work from another source. */
-  takeBack(): void {
+  /** Reports again if fewer slots are free, or fewer serve long work, than central counts. */
+  correctReport(): void {
     const slots = this.#w.slots;
-    if (this.#free < this.#believedFree || slots.longCount < this.#believedLong) this.pull();
+    if (this.#free < this.#reportedFree || slots.longCount < this.#reportedLong) this.pull();
   }
 
   pull(): void {
     const { membership } = this.#w;
     if (!this.#isOn() || !this.#w.takesWork) return;
     const slots = this.#w.slots;
-    this.#believedFree = this.#free;
-    this.#believedLong = slots.longCount;
+    this.#reportedFree = this.#free;
+    this.#reportedLong = slots.longCount;
     this.#w.env.send(membership.central, {
       type: 'pull',
-      heard: this.#heard,
+      heard: this.#received,
       free: this.#free,
       spare: this.#w.spare,
       long: slots.longCount,
@@ -90,21 +90,20 @@ export class Pulling {
   }
 
   /**
-   * Accepts a task after a match. Refuses a repeated match: its task may have run here already, which only its owner
-   * knows.
-   * @returns the task as an entry; undefined if it was refused or cannot run here now
+   * Accepts a task after a match. Rejects a repeated match, because its task may have run here already.
+   * @returns the task as an entry; undefined if it was rejected or cannot run here now
    */
   accept(owner: Address, message: MessageOf<'run'>): Entry | undefined {
     const { match, long } = message;
-    if (match > (this.#floor ?? 0) && !this.#heard.includes(match)) {
+    if (match > (this.#floor ?? 0) && !this.#received.includes(match)) {
       const { slots } = this.#w;
       const isFraction = cpusOf(message.demand) < 1;
       this.#fractionsLeft = isFraction ? slots.count : Math.max(0, this.#fractionsLeft - 1);
       // Central cannot have more unconfirmed tasks that take a whole CPU than there are CPUs.
       const count = this.#fractionsLeft > 0 ? slots.count : slots.cpus;
-      this.#heard = count === 1 ? [match] : [...this.#heard, match].slice(-count);
-      this.#believedFree = Math.max(0, this.#believedFree - 1);
-      if (long) this.#believedLong++;
+      this.#received = count === 1 ? [match] : [...this.#received, match].slice(-count);
+      this.#reportedFree = Math.max(0, this.#reportedFree - 1);
+      if (long) this.#reportedLong++;
     }
     if (match <= (this.#lastOf[owner] ?? this.#lastOfLost)) return undefined;
     this.#lastOf[owner] = match;
@@ -117,7 +116,7 @@ export class Pulling {
     this.#lastOf[owner] = undefined;
   }
 
-  /** Number of slots that are idle or will soon be. */
+  /** Number of slots to report as free: free ones, and announced ones without a next task. */
   get #free(): number {
     return this.#w.slots.openCount + (this.#w.knownAhead?.open ?? 0);
   }

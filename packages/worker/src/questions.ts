@@ -16,7 +16,7 @@ export function askFor(
 }
 
 /**
- * Retries questions unanswered for `retryMs`; after the maximum number of retries the owner counts as gone.
+ * Repeats questions that were not answered for `retryMs`. Drops them after the maximum number of attempts.
  *
  * @returns whether slots became free
  */

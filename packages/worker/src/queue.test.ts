@@ -64,7 +64,7 @@ describe('the express lane', () => {
     expect(served.slice(0, 9)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 0]);
   });
 
-  test('skips turns of other lanes without entries', () => {
+  test('counts turns only while a normal entry waits', () => {
     const queue = newQueue();
     for (let id = 10; id < 40; id++) queue.push(express(id));
     for (let served = 0; served < 30; served++) queue.shift();

@@ -15,9 +15,9 @@ import { type Entry, isPlaced, type TaskRef } from './entry.js';
 import type { WorkerMemory } from './memory.js';
 
 /**
- * The queue of a worker: an express lane, then a normal lane, each FIFO, or by size if owners report sizes, except
- * for entries that have waited too long. Hawk's worker has only the normal lane (§3.1); the express lane is for
- * pilots and jobs too small to sample.
+ * The queue of a worker: an express lane and a normal lane. Each is FIFO, or sorted by size if owners report sizes; an
+ * entry that has waited too long is not overtaken. Hawk's worker has only the normal lane (§3.1); the express lane is
+ * for pilots and jobs too small to sample.
  */
 export class WorkerQueue {
   readonly #memory: WorkerMemory;
@@ -50,7 +50,7 @@ export class WorkerQueue {
   push(entry: Entry): void {
     const list = this.#listOf(entry.lane);
     if (entry.sizeMs === 0) this.#lists.push(list, entry);
-    else this.#lists.insert(list, entry, (other) => this.#goesAhead(other, entry));
+    else this.#lists.insert(list, entry, (other) => this.#isAheadOf(other, entry));
     if (entry.long && list === this.#normal) this.#memory.workers.longEntries[this.#row]!++;
     const { placedNames } = this.#memory;
     if (placedNames.size > 0 && entry.placed !== undefined)
@@ -75,17 +75,17 @@ export class WorkerQueue {
   /** Returns the lane to serve next. */
   #nextList(): number {
     if (this.#lists.isEmpty(this.#express)) return this.#normal;
-    const isTheirTurn = this.#memory.workers.expressRun[this.#row]! >= EXPRESS_RUN_MAX;
-    return isTheirTurn && !this.#lists.isEmpty(this.#normal) ? this.#normal : this.#express;
+    const isNormalTurn = this.#memory.workers.expressRun[this.#row]! >= EXPRESS_RUN_MAX;
+    return isNormalTurn && !this.#lists.isEmpty(this.#normal) ? this.#normal : this.#express;
   }
 
   /**
-   * Removes and returns what a thief may steal (Hawk §3.6, Figure 3): the first run of consecutive short probes
-   * behind a long task. While a long task runs, that is the run at the head; while a short one runs, the run behind
-   * the first long entry. Taking only one run keeps the stolen probes within few jobs. Express entries that wait for
-   * a long task go first.
+   * Removes and returns the probes that a thief may steal (Hawk §3.6, Figure 3): the first run of consecutive short
+   * probes behind a long task. While a long task runs, that is the run at the head; while a short one runs, the run
+   * behind the first long entry. Taking only one run keeps the stolen probes within few jobs. Express entries that
+   * wait for a long task go first.
    *
-   * @param executingLong whether the worker runs long work, so that even the head of the queue is stuck
+   * @param executingLong whether the worker runs long work, so that even the head of the queue waits behind it
    * @param limit maximum number of probes
    * @param attributes of the thief; the run ends before the first probe that it may not run
    */
@@ -96,16 +96,11 @@ export class WorkerQueue {
     if (executingLong && !this.#lists.isEmpty(this.#express))
       return this.#lists.removeWhere(this.#express, isFit, limit);
     let isBehindLong = executingLong;
-    const comesBefore = ({ long }: Entry): boolean => {
+    const isSkipped = ({ long }: Entry): boolean => {
       isBehindLong ||= long;
       return long || !isBehindLong;
     };
-    return this.#lists.takeRun(
-      this.#normal,
-      comesBefore,
-      (entry) => isStealable(entry) && isFit(entry),
-      limit,
-    );
+    return this.#lists.takeRun(this.#normal, isSkipped, (entry) => isStealable(entry) && isFit(entry), limit);
   }
 
   removeProbes(owner: Address, job: JobNumber, stage: StageIndex): Entry[] {
@@ -130,7 +125,7 @@ export class WorkerQueue {
 
   /** Returns whether the placed task is queued. Placed tasks are always in the normal lane. */
   has(owner: Address, task: TaskRef): boolean {
-    if (this.length > WALKED_MAX) return this.#placedHere().has(nameOf({ owner, job: task.job }, task));
+    if (this.length > SCANNED_MAX) return this.#placedHere().has(nameOf({ owner, job: task.job }, task));
     for (const entry of this.#lists.items(this.#normal)) if (isPlaced(entry, owner, task)) return true;
     return false;
   }
@@ -178,20 +173,22 @@ export class WorkerQueue {
     else if (entry.placed !== undefined) placedNames.get(this.#row)?.delete(nameOf(entry, entry.placed));
   }
 
-  /** Returns whether the other entry goes first: it is not larger, has waited long enough, or has no size. */
-  #goesAhead(other: Entry, { sizeMs, since }: Entry): boolean {
+  /** Returns whether the other entry stays ahead: it is not larger, has no size, or has waited too long. */
+  #isAheadOf(other: Entry, { sizeMs, since }: Entry): boolean {
     return other.sizeMs <= sizeMs || since - other.since >= this.#memory.workers.patienceMs[this.#row]!;
   }
 }
 
-/** Length from which a queue keeps a set of its placed tasks, because scanning it for each arrival is quadratic. */
-const WALKED_MAX = 256;
+/** Longer queues keep a set of their placed tasks, because scanning the queue for each arrival is quadratic. */
+const SCANNED_MAX = 256;
 
 function nameOf({ owner, job }: Pick<Entry, 'owner' | 'job'>, { task, attempt }: TaskAttempt): string {
   return `${owner} ${job} ${task} ${attempt}`;
 }
 
-/** Maximum number of express entries served in a row while a normal one waits, so that it cannot starve. */
+/**
+ * Maximum number of express entries served in a row while a normal entry waits, so that normal entries do not starve.
+ */
 const EXPRESS_RUN_MAX = 8;
 
 function isStealable(entry: Entry): boolean {

@@ -1,6 +1,6 @@
 import { type Attribute, type MessageOf, type Millis, NOBODY, present } from '@goshawk/core';
 import { giveBackKept } from './foreseeing.js';
-import { heldRuns } from './held-tasks.js';
+import { assignedRuns } from './held-tasks.js';
 import { nextBeat } from './membership.js';
 import type { WorkerState } from './state.js';
 
@@ -10,9 +10,9 @@ import type { WorkerState } from './state.js';
  * @param isRepeated whether an earlier registration got no reply; each attempt contains the current state
  */
 export function register(w: WorkerState, now: Millis, isRepeated = false): void {
-  // Early tasks were matched by the previous central, so the new one does not count them.
+  // A registration does not list early tasks, so central would not count them.
   giveBackKept(w);
-  const runs = heldRuns(w, now);
+  const runs = assignedRuns(w, now);
   if (!isRepeated || runs.length > 0 || !w.env.holdsBack?.(w.central)) {
     const { name, slots, capacity, http, attributes = NO_ATTRIBUTES, places } = w.config;
     const drainDeadlineMs = w.drainDeadline === undefined ? undefined : Math.max(0, w.drainDeadline - now);
@@ -20,13 +20,13 @@ export function register(w: WorkerState, now: Millis, isRepeated = false): void 
     const state = { draining: w.isDraining, http, runs, attributes, ...known };
     w.env.send(w.central, { type: 'register', name, slots, capacity, ...state } as MessageOf<'register'>);
   }
-  beatAgain(w, now);
+  scheduleBeat(w, now);
 }
 
 const NO_ATTRIBUTES: readonly Attribute[] = [];
 
 /** Schedules the next heartbeat or registration attempt. */
-export function beatAgain(w: WorkerState, now: Millis): void {
+export function scheduleBeat(w: WorkerState, now: Millis): void {
   const isMember = w.membership.central !== NOBODY;
   const everyMs = isMember ? w.timings.heartbeatMs : w.config.registerRetryMs;
   if (everyMs > 0) setBeat(w, nextBeat(now, everyMs));

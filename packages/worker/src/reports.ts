@@ -10,16 +10,16 @@ interface Unconfirmed {
 }
 
 /**
- * Time in ms after which an unconfirmed report is dropped: its owner is gone, and a restarted central never knew it. It
- * is longer than central waits for a disconnected scheduler.
+ * Time in ms after which an unconfirmed report is dropped. Usually central reports a lost owner earlier, but a
+ * restarted central may not know the owner. It is longer than central waits for a disconnected scheduler.
  */
-const KEPT_MS = 15 * 60_000;
+const EXPIRY_MS = 15 * 60_000;
 
 /** Reports of ended tasks. Each is repeated until its owner confirms it. */
 export class Reports {
   /** Created on demand: usually there are none. */
   #unconfirmed: Map<number, Unconfirmed> = NONE;
-  /** Number of reports by key, because each arriving task is looked up, and a slow owner leaves thousands of reports. */
+  /** Number of reports by key, for fast lookup: each arriving task is looked up among possibly thousands of reports. */
   #counts: Map<number, number> = NO_COUNTS;
 
   get size(): number {
@@ -36,7 +36,7 @@ export class Reports {
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
   }
 
-  #forget({ message }: Unconfirmed): void {
+  #remove({ message }: Unconfirmed): void {
     this.#unconfirmed.delete(message.report);
     const key = keyOf(message);
     const others = this.#counts.get(key)! - 1;
@@ -46,7 +46,7 @@ export class Reports {
 
   confirm(owner: Address, report: number): void {
     const confirmed = this.#unconfirmed.get(report);
-    if (confirmed?.owner === owner) this.#forget(confirmed);
+    if (confirmed?.owner === owner) this.#remove(confirmed);
   }
 
   has(owner: Address, ref: TaskRef): boolean {
@@ -74,17 +74,17 @@ export class Reports {
   }
 
   dropOwner(owner: Address): void {
-    for (const report of this.#unconfirmed.values()) if (report.owner === owner) this.#forget(report);
+    for (const report of this.#unconfirmed.values()) if (report.owner === owner) this.#remove(report);
   }
 
   /**
-   * Sends each report again that was last sent at least `retryMs` ago. Drops reports that have expired.
+   * Repeats each report that was last sent at least `retryMs` ago. Drops reports that have expired.
    */
   resend(retryMs: number, now: Millis, send: (to: Address, message: MessageOf<'ended'>) => void): void {
     for (const report of this.#unconfirmed.values()) {
       if (now - report.sentAt < retryMs) continue;
-      if (now - report.since > KEPT_MS) {
-        this.#forget(report);
+      if (now - report.since > EXPIRY_MS) {
+        this.#remove(report);
         continue;
       }
       report.sentAt = now;

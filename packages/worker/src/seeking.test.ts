@@ -142,12 +142,12 @@ describe('a round', () => {
     expect(bench.asked).toHaveLength(1);
   });
 
-  test('that was unsuccessful is not repeated until the worker has had work', () => {
+  test('that found no task is not repeated until the worker has had work', () => {
     const bench = new Bench(5);
     bench.wholeRound();
-    expect(bench.seeking.beginOnce(0)).toBe(false);
+    expect(bench.seeking.beginUnlessFailed(0)).toBe(false);
     bench.seeking.foundWork();
-    expect(bench.seeking.beginOnce(0)).toBe(true);
+    expect(bench.seeking.beginUnlessFailed(0)).toBe(true);
   });
 });
 
@@ -207,7 +207,7 @@ describe('a silent scheduler', () => {
     expect(bench.seeking.accept(first.scheduler, run(first.ask))).toBeDefined();
   });
 
-  test('is not waited for once it is lost', () => {
+  test('that is lost does not delay the round', () => {
     const bench = new Bench(5, { seekCap: 1 });
     bench.seeking.begin(0);
     expect(bench.seeking.ownerLost(bench.asked[0]!.scheduler, 0)).toBe(true);
@@ -220,11 +220,11 @@ test('workers seek only while central is silent, if central matches', () => {
   expect(bench.seeking.begin(0)).toBe(false);
   expect(bench.seeking.begin(3 * heartbeatMs)).toBe(true);
   bench.seeking.end();
-  bench.w.membership.heard(3 * heartbeatMs);
+  bench.w.membership.seen(3 * heartbeatMs);
   expect(bench.seeking.isOn(3 * heartbeatMs)).toBe(false);
 });
 
-test.each(['hawk', 'sparrow', 'central', 'split'] as const)('nobody seeks under %s', (policy) => {
+test.each(['hawk', 'sparrow', 'central', 'split'] as const)('workers do not seek under %s', (policy) => {
   const bench = new Bench(5, { preset: { ...PRESETS[policy] } });
   expect(bench.seeking.isOn(0)).toBe(false);
   expect(bench.seeking.isOn(1e9)).toBe(false);

@@ -2,7 +2,7 @@ import { type Address, drawIndex, type MessageOf, type Millis } from '@goshawk/c
 import { type Entry, entryOfGiven } from './entry.js';
 import type { WorkerState } from './state.js';
 
-/** An unanswered question to a scheduler whether it has a task. */
+/** An unanswered request for a task, sent to a scheduler. */
 interface Question {
   readonly ask: number;
   readonly scheduler: Address;
@@ -12,8 +12,8 @@ interface Question {
 
 /**
  * The worker's half of seeking: a worker with a free slot and an empty queue requests a short task from random
- * schedulers, one after another, up to `seekCap` of them. The slot is not reserved: if a probe takes it, a task that
- * arrives later is returned to its owner.
+ * schedulers, one after another, up to `seekCap` of them. These requests are a round. The slot is not reserved: if a
+ * probe takes it, a task that arrives later is returned to its owner.
  */
 export class Seeking {
   readonly #w: WorkerState;
@@ -22,8 +22,8 @@ export class Seeking {
   /** The question that the round waits for. */
   #current: Question | undefined;
   #tried: readonly Address[] = NOBODY_TRIED;
-  /** Whether the last round found no task, and no work has arrived since. */
-  #isInVain = false;
+  /** Whether a round found no task, and no work has arrived since. */
+  #hasFailed = false;
 
   constructor(w: WorkerState) {
     this.#w = w;
@@ -38,13 +38,15 @@ export class Seeking {
     return this.#open.length > 0;
   }
 
-  /** Returns whether to ask for short tasks: the policy always does, or central is silent or sheds them. */
+  /** Returns whether to request short tasks: the policy always does, or central is unresponsive or sheds short jobs. */
   isOn(now: Millis): boolean {
     const { membership } = this.#w;
     const policy = membership.settings?.policy;
     if (policy === undefined || policy.seekCap === 0 || membership.schedulers.length === 0) return false;
     const { by } = policy.preset.short;
-    return by === 'seeking' || (by === 'matching' && (membership.isShedding || membership.isQuiet(now)));
+    return (
+      by === 'seeking' || (by === 'matching' && (membership.isShedding || membership.isUnresponsive(now)))
+    );
   }
 
   /** Starts a round if the worker has nothing to do. @returns whether a round is in progress */
@@ -55,13 +57,13 @@ export class Seeking {
     return this.#askNext(now);
   }
 
-  /** Starts a round unless the last one failed: the schedulers remember that this worker is idle. */
-  beginOnce(now: Millis): boolean {
-    return this.#isInVain ? this.inRound : this.begin(now);
+  /** Starts a round unless the last one failed, because the schedulers have recorded that this worker is idle. */
+  beginUnlessFailed(now: Millis): boolean {
+    return this.#hasFailed ? this.inRound : this.begin(now);
   }
 
   foundWork(): void {
-    this.#isInVain = false;
+    this.#hasFailed = false;
   }
 
   /** Handles a scheduler's answer that it has no task. @returns whether the round goes on */
@@ -112,9 +114,8 @@ export class Seeking {
   }
 
   /**
-   * The only slot asks for a task of the same stage as the one that arrived, so the question is dropped. Returning
-   * the task instead would make its owner send a probe for it, for which the slot would ask while the task is in
-   * flight elsewhere, and so on forever.
+   * If no slot is idle, frees a slot that asks for a task of the same stage, so that the arrived task can run there.
+   * Returning the task instead could repeat forever: its owner would send another probe, and the slot would ask again.
    */
   #stopProbing(from: Address, { job, stage }: MessageOf<'run'>): void {
     const slots = this.#w.slots;
@@ -123,7 +124,7 @@ export class Seeking {
     if (asking >= 0) slots.release(asking);
   }
 
-  /** Whether the worker needs work and has a free CPU, which short tasks take. */
+  /** Whether the worker needs work and has a CPU that is at least partly free. */
   get #hasCpu(): boolean {
     return this.#w.needsWork && this.#w.slots.idleCount > 0;
   }
@@ -138,7 +139,7 @@ export class Seeking {
     const cap = membership.settings?.policy.seekCap ?? 0;
     const scheduler = this.#tried.length < cap ? this.#draw(membership.schedulers) : undefined;
     if (scheduler === undefined) {
-      this.#isInVain = true;
+      this.#hasFailed = true;
       return false;
     }
     this.#tried = [...this.#tried, scheduler];

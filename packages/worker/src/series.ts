@@ -11,9 +11,9 @@ export interface Series {
 }
 
 /**
- * Returns the maximum duration of a series, including the next task if it takes as long as the last. Within this time
- * other tasks wait no longer than for a single task, and finding work elsewhere would take about as long as running a
- * tiny task. Returns 0 if the policy places tasks or decides each task at central.
+ * Returns the maximum duration in ms of a series, including the next task if it takes as long as the last. A series
+ * delays other tasks no longer than one short task would, and saves the time to find work elsewhere, which is about
+ * the run time of a tiny task. Returns 0 if the policy places tasks or decides each task at central.
  */
 export function seriesMsOf(policy: PolicySettings): Millis {
   return findsWork(policy.preset) && policy.preset.byClass ? policy.seriesMs : 0;

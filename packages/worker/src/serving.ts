@@ -1,16 +1,16 @@
 import type { Address, MessageOf, Millis, Outcome } from '@goshawk/core';
 import type { KeptTask } from './ahead.js';
 import { type Entry, entryOfGiven, entryOfPlaced, type TaskRef } from './entry.js';
-import { foresee, giveBackKeptTask, takeForeseenEnd } from './foreseeing.js';
+import { giveBackKeptTask, predictEnd, takePrediction } from './foreseeing.js';
 import { giveBackMember, holdMember, takeMember } from './gang-members.js';
-import { giveBack, giveBackTask, placementOver, tellCentral } from './giving-back.js';
-import { hasHad } from './held-tasks.js';
-import { giveBackAll, noticeGap, sayIfDrained, takeAgain } from './lifecycle.js';
+import { giveBack, giveBackTask, notifyCentral, placementOver } from './giving-back.js';
+import { hasTask } from './held-tasks.js';
+import { acceptAgain, giveBackAll, noticeGap, reportIfDrained } from './lifecycle.js';
 import type { WorkerParts } from './parts.js';
 import { askFor } from './questions.js';
 import type { Series } from './series.js';
 
-// Serves entries: from a queued entry to a running task, and to its end.
+// Serves entries: asks owners for tasks, runs the tasks, and reports their ends.
 
 /** Maximum delay of an end report within a chunk, as a fraction of the maximum duration of a series. */
 const END_SHARE = 1 / 50;
@@ -32,7 +32,7 @@ export function assigned(w: WorkerParts, message: MessageOf<'assign'>, now: Mill
     enqueue(w, entryOfPlaced(message), now);
 }
 
-/** Serves the queue. If its head does not fit, all others wait, so that tasks with large demands do not starve. */
+/** Serves the queue. If its head does not fit, all entries wait, so that tasks with large demands do not starve. */
 export function serve(w: WorkerParts, now: Millis): void {
   const { idle } = w.memory.workers;
   if (idle[w.row] === 0) return;
@@ -70,11 +70,11 @@ function startKept(w: WorkerParts, now: Millis): void {
 export function serveOrFind(w: WorkerParts, now: Millis, isAnnounced = false): void {
   const hasKept = !isAnnounced && w.knownAhead !== undefined && w.knownAhead.kept.length > 0;
   serve(w, now);
-  if (hasKept) w.finder?.tell();
+  if (hasKept) w.finder?.report();
   if (w.slots.openCount === 0) return;
   if (w.takesWork) w.stealing?.begin(now);
   w.finder?.freed(now);
-  sayIfDrained(w);
+  reportIfDrained(w);
 }
 
 // ---- answers of owners
@@ -90,21 +90,21 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
     giveBackTask(w, from, message, message.stage);
     placementOver(w, asked);
     slots.release(slot);
-    return sayIfDrained(w);
+    return reportIfDrained(w);
   }
   // Ignores a duplicate of a task that runs or has ended here.
-  if (hasHad(w, from, message)) return;
+  if (hasTask(w, from, message)) return;
   if (message.ask > 0 && w.takesWork && slots.indexOfAnswered(from, message.ask) >= 0)
-    return keepBehind(w, from, message, now);
+    return addToChunk(w, from, message, now);
   const entry = w.finder?.accept(from, message);
   if (entry === undefined) giveBackTask(w, from, message, message.stage);
   else if (!w.canRun(message.demand)) w.ahead.keep({ owner: from, message, entry });
   else run(w, slots.ask(entry, 0, now), entry, from, message, now);
-  w.finder?.settled(message, now);
+  w.finder?.answered(message, now);
 }
 
-/** Keeps a further task of a chunk, which waits for those before it. */
-function keepBehind(w: WorkerParts, owner: Address, message: MessageOf<'run'>, now: Millis): void {
+/** Adds a task to the chunk of a running task. */
+function addToChunk(w: WorkerParts, owner: Address, message: MessageOf<'run'>, now: Millis): void {
   const { ask } = message;
   if (w.chunks.first(ask) === undefined) w.env.setTimer('chunk', ask, now + CHUNK_SHARE * w.seriesMs);
   w.chunks.add(ask, { owner, message, entry: entryOfGiven(owner, message) });
@@ -127,7 +127,7 @@ function giveBackChunk(w: WorkerParts, ask: number): void {
     giveBackTask(w, owner, message, message.stage);
 }
 
-/** Handles an owner's answer that it has no task for a probe: the slot serves the next entry. */
+/** Handles an owner's answer that it has no task: the slot serves the next entry. */
 export function refused(w: WorkerParts, from: Address, ask: number, now: Millis): void {
   const { slots } = w;
   const slot = slots.indexOfAsk(ask);
@@ -148,12 +148,12 @@ function run(
   w.slots.run(slot, owner, message, now);
   w.stealing?.foundWork();
   w.finder?.started();
-  if (entry.placed !== undefined) tellCentral(w, 'placementStarted', owner, message);
+  if (entry.placed !== undefined) notifyCentral(w, 'placementStarted', owner, message);
   if (message.gang !== undefined) return holdMember(w, slot, message, now);
   w.env.execute(slot, message, w.slots.gpusOf(slot), entry.demand);
-  if (message.expectedMs !== undefined) foresee(w, slot, message.expectedMs, now);
+  if (message.expectedMs !== undefined) predictEnd(w, slot, message.expectedMs, now);
   const { apartMs, jobId, task } = message;
-  if (apartMs !== undefined && w.health.runsApart(slot, jobId, task, apartMs, now)) giveBackAll(w);
+  if (apartMs !== undefined && w.health.startAlone(slot, jobId, task, apartMs, now)) giveBackAll(w);
 }
 
 /** Starts a gang member, because all members of its gang have slots. */
@@ -180,10 +180,10 @@ export function started(w: WorkerParts, slot: number, now: Millis): void {
 export function nowLong(w: WorkerParts, from: Address, task: TaskRef): void {
   if (giveBackKeptTask(w, from, task)) return;
   const slot = w.slots.indexOfTask(from, task);
-  if (slot >= 0 && w.slots.turnLong(slot)) w.finder?.tell();
+  if (slot >= 0 && w.slots.turnLong(slot)) w.finder?.report();
 }
 
-/** Kills a task that its owner preempts because a policy needs the room. */
+/** Kills a task that its owner preempts because the policy needs its resources. */
 export function evict(w: WorkerParts, from: Address, task: TaskRef, now: Millis): void {
   if (giveBackKeptTask(w, from, task)) return;
   const slot = w.slots.indexOfTask(from, task);
@@ -213,21 +213,24 @@ export function cancel(w: WorkerParts, from: Address, task: TaskRef, now: Millis
   if (w.reports.has(from, task) || giveBackKeptTask(w, from, task)) return;
   const waiting = w.queue.removePlaced(from, task);
   if (waiting !== undefined) placementOver(w, waiting);
-  // Reports it even if it was never here, because the owner repeats the request until it gets a report.
+  // Reports the task even if it was never here, because the owner repeats the request until it gets a report.
   giveBackTask(w, from, task, waiting?.stage);
   if (waiting !== undefined) serveOrFind(w, now);
 }
 
-/** Frees the slot of an ended task and reports the end. @param runMs run time measured by the executor */
+/**
+ * Reports the end of a task and frees its slot, or continues its series.
+ * @param runMs run time measured by the executor
+ */
 export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Millis, now: Millis): void {
   const { slots, knownHealth } = w;
   if (slots.timeoutOf(slot) !== undefined) w.env.clearTimer('taskTimeout', slot);
   if (slots.printedBy(slot) !== undefined) w.env.clearTimer('output', slot);
-  const wasApart = knownHealth?.endedApart(slot) === true;
+  const wasApart = knownHealth?.endAlone(slot) === true;
   if (outcome.kind === 'completed') knownHealth?.completed();
   else if (w.health.ended(outcome, now)) giveBackAll(w);
 
-  const isAnnounced = takeForeseenEnd(w, slot);
+  const isAnnounced = takePrediction(w, slot);
   const goesOn = !wasApart && !isAnnounced && continuesSeries(w, slot, outcome, runMs, now);
   const answered = slots.askOf(slot);
   const follower = goesOn ? w.knownChunks?.next(answered) : undefined;
@@ -236,12 +239,12 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   const { long, since, match } = w.memory.slots;
   const entry = slots.entryAt(slot)!;
   const task = slots.taskAt(slot);
-  const report = keepEnd(w, slot, task, outcome, runMs, ask, now);
+  const report = createReport(w, slot, task, outcome, runMs, ask, now);
   if (follower === undefined) sendEnd(w, task.owner, report);
-  else holdEnd(w, task.owner, report, now);
+  else delayReport(w, task.owner, report, now);
   // Only completed tasks count: the class of a killed one may be unknown.
   if (long[row] === 0 && outcome.kind === 'completed') w.finder?.shortEnded(runMs);
-  if (entry.placed !== undefined) tellCentral(w, 'placementEnded', task.owner, task);
+  if (entry.placed !== undefined) notifyCentral(w, 'placementEnded', task.owner, task);
   if (goesOn) {
     const series = { since: since[row]!, match: match[row]!, report };
     slots.release(slot);
@@ -258,7 +261,7 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   giveBackChunk(w, answered);
   slots.release(slot);
   serveOrFind(w, now, isAnnounced);
-  if (wasApart) takeAgain(w, now);
+  if (wasApart) acceptAgain(w, now);
 }
 
 /** Runs the next task of a chunk in the free slot, if its demand fits. */
@@ -294,8 +297,11 @@ function continuesSeries(
   return hasFollower || now - since[row]! + runMs < w.seriesMs;
 }
 
-/** Keeps the report of an end until it is confirmed. @param ask the question for the next task; 0: none */
-function keepEnd(
+/**
+ * Creates the report of an end, and keeps it until it is confirmed.
+ * @param ask the question for the next task; 0: none
+ */
+function createReport(
   w: WorkerParts,
   slot: number,
   { owner, job, task, attempt }: TaskRef & { readonly owner: Address },
@@ -324,17 +330,17 @@ function keepEnd(
   return report;
 }
 
-/** Delays the report, because another task of its chunk follows and ends soon. */
-function holdEnd(w: WorkerParts, owner: Address, report: MessageOf<'ended'>, now: Millis): void {
+/** Delays the report, because another task of its chunk follows and will end soon. */
+function delayReport(w: WorkerParts, owner: Address, report: MessageOf<'ended'>, now: Millis): void {
   if (w.chunks.hold({ owner, report })) w.env.setTimer('ends', 0, now + END_SHARE * w.seriesMs);
 }
 
 function sendEnd(w: WorkerParts, owner: Address, report: MessageOf<'ended'>): void {
-  sendHeldEnds(w);
+  sendDelayedReports(w);
   w.env.send(owner, report);
 }
 
-export function sendHeldEnds(w: WorkerParts): void {
+export function sendDelayedReports(w: WorkerParts): void {
   for (const { owner, report } of w.knownChunks?.takeEnds() ?? []) w.env.send(owner, report);
 }
 

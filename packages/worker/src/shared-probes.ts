@@ -2,8 +2,8 @@ import type { Address, Millis, Probe } from '@goshawk/core';
 import { type Entry, entryOfProbe, probeOfEntry } from './entry.js';
 
 /**
- * Shares immutable entries between the workers of a process. All probes of a batch arrive as one object, so one entry
- * suffices for them, and one probe for thieves. This saves a tenth of the time of simulating Sparrow.
+ * Shares immutable entries between the workers of a process. In the simulator all probes of a batch are one object,
+ * so the workers can share one entry, and thieves one probe. This saves a tenth of the time of simulating Sparrow.
  */
 export class SharedProbes {
   /** The last conversions in each direction. */

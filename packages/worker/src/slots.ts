@@ -20,7 +20,7 @@ import type { WorkerMemory } from './memory.js';
 import { OutputBuffer } from './output-buffer.js';
 import type { Series } from './series.js';
 
-/** State of a slot: idle; asking an owner for a task, for one round trip; or running one. */
+/** States of a slot: idle, asking an owner for a task, or running a task. `NEVER` marks an invalid transition. */
 const IDLE = 0;
 const ASKING = 1;
 const RUNNING = 2;
@@ -28,8 +28,8 @@ const NEVER = 3;
 const NAMES = ['idle', 'asking', 'running'];
 
 /**
- * The transitions of a slot from idle, asking and running. From `ask` to `release` the slot holds the demand of its
- * entry.
+ * The transitions of a slot: the next state for each of idle, asking and running. From `ask` to `release` the slot
+ * reserves the demand of its entry.
  */
 // biome-ignore format: a table
 const LIFE = {
@@ -41,12 +41,12 @@ const LIFE = {
   release:  [NEVER,  IDLE,    IDLE],
 };
 
-/** Parts of a CPU, so that sums of fractions are exact. */
+/** CPUs are counted in whole millionths, so that sums of fractions are exact. */
 const CPU_PARTS = 1_000_000;
 
 /**
- * The slots of one worker, by index, and its free resources. Slots are rows of the shared table. There is one per CPU, and
- * further ones for tasks that share a CPU.
+ * The slots of one worker, by index, and its free resources. Slots are rows of the shared table: one per CPU, and more
+ * if tasks may share CPUs.
  */
 export class Slots {
   readonly #memory: WorkerMemory;
@@ -101,7 +101,7 @@ export class Slots {
     slots.job[row] = message.job;
     slots.task[row] = message.task;
     slots.attempt[row] = message.attempt;
-    // A later task of a series runs by the match of the first.
+    // Later tasks of a series have no match, so the slot keeps the match of the first.
     if (message.match > 0) slots.match[row] = message.match;
     if (message.timeoutMs !== undefined) timeouts.set(row, message.timeoutMs);
     slots.changedAt[row] = now;
@@ -141,7 +141,7 @@ export class Slots {
     if (series.size > 0) series.delete(row);
   }
 
-  /** Sets whether tasks that take less than a CPU share one, as the policy decides. */
+  /** Sets whether tasks that need less than one CPU share CPUs. The policy decides. */
   share(isOn: boolean): void {
     const { cpus, shares } = this.#memory.workers;
     shares[this.#row] = isOn && this.count > cpus[this.#row]! ? 1 : 0;
@@ -269,12 +269,12 @@ export class Slots {
 
   // ---- state of all slots
 
-  /** Number of CPUs of which at least a part is free. */
+  /** Number of CPUs that are at least partly free; without sharing, the number of free slots. */
   get idleCount(): number {
     return this.#memory.workers.idle[this.#row]!;
   }
 
-  /** Number of tasks that the worker may take in addition, if their demands fit. */
+  /** Number of additional tasks that the worker may accept, if their demands fit. */
   get openCount(): number {
     const { busy, cpus, shares } = this.#memory.workers;
     const all = shares[this.#row] === 1 ? this.count : cpus[this.#row]!;
@@ -404,9 +404,10 @@ export class Slots {
   }
 
   /**
-   * Returns whether queued tasks wait behind long work: at least one long task runs, and no short one. With one slot this
-   * is "executes a long task" (Hawk §3.6). With several, a slot with a short task will soon be free.
-   * @param startedBefore a task running since before then is long, regardless of its job class
+   * Returns whether queued tasks wait behind long work: at least one slot is busy, and all busy slots serve long
+   * tasks. For one slot, this is "executes a long task" (Hawk §3.6). With several, a slot with a short task will soon
+   * be free.
+   * @param startedBefore a task that started before this time counts as long, regardless of its class
    */
   executesLong(startedBefore: Millis): boolean {
     if (this.longCount > 0 && this.longCount === this.busyCount) return true;

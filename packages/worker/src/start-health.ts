@@ -9,16 +9,17 @@ import {
 import type { WorkerCounters, WorkerEnvironment } from './contract.js';
 import type { Membership } from './membership.js';
 
-/** Shortest quarantines in ms. Each further one is twice as long, until a task starts or completes. */
+/** First quarantines in ms. Each further one is twice as long, until a task starts (`start`) or completes (`unfit`). */
 const FIRST_PAUSE_MS = { start: 200, unfit: 5_000 } as const;
 const PAUSE_MAX_MS = 5 * 60_000;
 
 type StartHealthEnvironment = Environment<'quarantine'> & Pick<WorkerEnvironment, 'quarantined'>;
 
 /**
- * Quarantines a worker that would otherwise attract all the work of the cluster because every task fails quickly.
- * Reasons: the system cannot start processes; an owner reports that tasks fail here and complete elsewhere; a task
- * that has lost workers before must run alone; or the process was suspended, so its mailbox may be stale.
+ * Quarantines the worker when it should not get tasks for a while. A worker on which every task fails quickly would
+ * otherwise attract all the work of the cluster. Reasons: the system cannot start processes; an owner reports that
+ * tasks fail here and complete elsewhere; a task whose earlier workers were lost must run alone; or the process was
+ * suspended, so its mailbox may be stale.
  */
 export class StartHealth {
   readonly #env: StartHealthEnvironment;
@@ -62,8 +63,8 @@ export class StartHealth {
     return this.#pauseFor('unfit', reason, now);
   }
 
-  /** Keeps other tasks away for `forMs`, because the task in the slot has lost workers before. @returns as `ended` */
-  runsApart(slot: number, jobId: string, task: TaskIndex, forMs: Millis, now: Millis): boolean {
+  /** Keeps other tasks away for `forMs`, because workers that ran this task before were lost. @returns as `ended` */
+  startAlone(slot: number, jobId: string, task: TaskIndex, forMs: Millis, now: Millis): boolean {
     const reason = `runs task ${task} of ${jobId} alone, because workers that ran it before were lost`;
     if (!this.#quarantine(reason, forMs, now)) return false;
     this.#apart = slot;
@@ -75,26 +76,26 @@ export class StartHealth {
    *
    * @returns whether the worker was in quarantine because of this slot
    */
-  endedApart(slot: number): boolean {
+  endAlone(slot: number): boolean {
     if (!this.isQuarantined || this.#apart !== slot) return false;
-    this.#takeAgain();
+    this.#end();
     return true;
   }
 
   /** Handles a suspension of the process for `gapMs`. @returns as `ended` */
-  stoodStill(gapMs: Millis, forMs: Millis, now: Millis): boolean {
-    return this.#quarantine(`stood still for ${(gapMs / 1_000).toFixed(1)} s`, forMs, now);
+  wasSuspended(gapMs: Millis, forMs: Millis, now: Millis): boolean {
+    return this.#quarantine(`was suspended for ${(gapMs / 1_000).toFixed(1)} s`, forMs, now);
   }
 
-  /** Reports it to central with each heartbeat, because central forgets it otherwise. */
-  tell(): void {
+  /** Reports a quarantine to central before each heartbeat; central ends a quarantine that is not reported again. */
+  report(): void {
     if (this.isQuarantined) this.#say(this.#reason);
   }
 
   /** Handles the timer. @returns whether the quarantine has ended, so that the worker accepts tasks again */
   wake(now: Millis): boolean {
     if (!this.isQuarantined || now < this.#until) return false;
-    this.#takeAgain();
+    this.#end();
     return true;
   }
 
@@ -112,11 +113,11 @@ export class StartHealth {
     this.#until = now + forMs;
     this.#env.setTimer('quarantine', 0, this.#until);
     this.#env.quarantined?.(reason, forMs);
-    this.tell();
+    this.report();
     return true;
   }
 
-  #takeAgain(): void {
+  #end(): void {
     this.#reason = '';
     this.#apart = undefined;
     this.#say('');

@@ -34,7 +34,7 @@ export class WorkerState {
   #ahead: Ahead | undefined;
   /** Created when several tasks arrive for one slot for the first time. */
   #chunks: Chunks | undefined;
-  /** Number of questions and reports; each gets a unique number. */
+  /** Number of questions so far, which also numbers the latest one. */
   asks = 0;
   tasksEnded = 0;
   isSweepArmed = false;
@@ -124,7 +124,7 @@ export class WorkerState {
     return this.slots.openCount > 0 && this.slots.fits(demand) && this.takesWork;
   }
 
-  /** Returns whether the task arrived for a slot that will soon be free, and can run there. */
+  /** Returns whether the worker may keep the task until an announced slot is free, and the task will fit there. */
   mayKeep({ demand, apartMs, gang }: Pick<MessageOf<'run'>, 'demand' | 'apartMs' | 'gang'>): boolean {
     const isAlike = apartMs === undefined && gang === undefined;
     const isOpen = this.#ahead !== undefined && this.#ahead.open > 0 && isAlike;
@@ -132,7 +132,7 @@ export class WorkerState {
     return this.slots.fits(demand) || (demand === NO_RESOURCES && this.#cpusAhead > 0);
   }
 
-  /** Free resources, with CPUs that will be free in a moment. */
+  /** Free resources, including the CPUs of announced slots, which will soon be free. */
   get spare(): Resources {
     const { spare } = this.slots;
     const ahead = spare.cpu === undefined ? 0 : this.#cpusAhead;
@@ -156,5 +156,5 @@ export class WorkerState {
   }
 }
 
-/** Shared by parties without superseded incarnations. */
+/** Shared by workers that know no superseded incarnations. */
 export const NOBODY_SUPERSEDED = new Set<Address>();

@@ -141,7 +141,7 @@ describe('a round of stealing', () => {
     expect(bench.asked).toHaveLength(1);
   });
 
-  test('that was unsuccessful is the last under `never`, and repeated with growing pauses under `backoff`', () => {
+  test('that found nothing is the last under `never`, and repeated with growing pauses under `backoff`', () => {
     const never = new Bench({ stealRetry: 'never' });
     never.stealing.setVictims(workers(3), 0);
     never.wholeRound();

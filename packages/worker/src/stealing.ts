@@ -14,8 +14,8 @@ import type { Entry } from './entry.js';
 import type { WorkerState } from './state.js';
 
 /**
- * Both halves of stealing (Hawk §3.6). A thief asks random general workers, one after another, until one gives it probes,
- * it has other work, or it has asked `stealCap` of them; this is a round. A victim gives the probes that
+ * Both halves of stealing (Hawk §3.6). A thief asks random general workers, one after another, until one gives it
+ * probes, it has other work, or it has asked `stealCap` of them; this is a round. A victim gives the probes that
  * `WorkerQueue.takeStealable` returns, and tells their owners.
  */
 export class Stealing {
@@ -70,7 +70,7 @@ export class Stealing {
     this.#askNext(now);
   }
 
-  /** Handles a victim's answer. Late probes are queued, too, because no other worker has them. */
+  /** Handles a victim's answer. The caller queues late probes, too, because no other worker has them. */
   answered(from: Address, { round, probes }: MessageOf<'stolen'>, now: Millis): void {
     const isCurrent = this.#asked === from && this.#round === round;
     if (probes.length === 0) {
@@ -91,7 +91,7 @@ export class Stealing {
     this.#pauseMs = 0;
   }
 
-  /** Gives up on a victim that has been silent for `silenceMs`. */
+  /** Asks the next victim if the last one has not answered for `silenceMs`. */
   sweep(silenceMs: Millis, now: Millis): void {
     if (this.inRound && now - this.#askedAt >= silenceMs) this.#goOn(now);
   }
@@ -120,8 +120,8 @@ export class Stealing {
   }
 
   /**
-   * Returns the run time after which a task counts as long, regardless of its class, because pilots run before the class is
-   * known. If jobs are classified on arrival, only their class counts (Hawk §3.6).
+   * Returns the run time in ms after which a task counts as long, regardless of its class: pilots run before the
+   * class of their job is known. If submitters give run times, only the class counts (Hawk §3.6).
    */
   #overdueMs(): Millis {
     const { estimator, cutoffMs } = this.#policy();
@@ -133,7 +133,7 @@ export class Stealing {
     return Math.min(this.#policy().stealLimit ?? LIMITS.stolenProbesMax, LIMITS.stolenProbesMax);
   }
 
-  /** Tells owners where their probes are, in one message per batch: neighbors are often of one batch. */
+  /** Notifies owners of the new location of their probes, with one message per run of probes of one batch. */
   #tellOwners(entries: readonly Entry[], thief: Address): void {
     let start = 0;
     for (let i = 1; i <= entries.length; i++) {
@@ -147,7 +147,7 @@ export class Stealing {
   }
 
   #goOn(now: Millis): void {
-    // When the worker stops accepting work, `end` ends the round.
+    // There is no need to check `takesWork`: when the worker stops accepting work, `end` ends the round.
     if (this.#hasNothingToDo()) this.#askNext(now);
     else this.end();
   }
@@ -210,7 +210,7 @@ export class Stealing {
 
 const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
 
-/** Rounds are numbered, so that a late reply is not mistaken for one to the current round. */
+/** Requests contain the number of the round, so that a late reply is not mistaken for one to the current round. */
 const requestOf = sharedByNumber(
   (round): MessageOf<'steal'> => ({
     type: 'steal',

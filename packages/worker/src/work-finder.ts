@@ -6,8 +6,8 @@ import { Seeking } from './seeking.js';
 import type { WorkerState } from './state.js';
 
 /**
- * Finds work for an idle worker under policies without probes or placement. Some policies first request short tasks
- * from schedulers. Under the others, or if there are none, the worker reports its free slots to central.
+ * Finds work for an idle worker under policies with seeking or matching. The worker seeks first if the policy or the
+ * state of central requires it, and otherwise, or if no scheduler has a task, reports its free slots to central.
  */
 export class WorkFinder {
   readonly #w: WorkerState;
@@ -31,18 +31,18 @@ export class WorkFinder {
   /** Looks for work for a slot that has become free. */
   freed(now: Millis): void {
     const { slots } = this.#w;
-    // A place without a free CPU is worth a report only if central does not know of it.
+    // A slot without a free CPU is reported only if central does not count it yet.
     if (!this.#seeking.isOn(now))
       return slots.idleCount > 0 ? this.#pulling.pullIfFree() : this.#pulling.pullIfNew();
     if (slots.openCount === 0) return;
-    if (slots.idleCount === 0 || !this.#seeking.beginOnce(now)) this.#tellCentral(now);
+    if (slots.idleCount === 0 || !this.#seeking.beginUnlessFailed(now)) this.#reportLater(now);
   }
 
   /**
-   * Reports the slot to central because no scheduler has a task for it. An overloaded central has only long work, which
-   * can wait, so the report is delayed.
+   * Reports the slot to central because no scheduler has a task for it. The report to an overloaded central is delayed,
+   * because such a central matches only long tasks, which can wait.
    */
-  #tellCentral(now: Millis): void {
+  #reportLater(now: Millis): void {
     const { membership } = this.#w;
     if (!membership.isShedding) return this.#pulling.pullIfNew();
     this.#freeSince = now;
@@ -51,17 +51,17 @@ export class WorkFinder {
     this.#w.env.setTimer('pull', 0, now + pauseMs(membership));
   }
 
-  /** Returns whether only central finds work for free slots. */
+  /** Returns whether the worker gets work only from matches of central. */
   pulls(now: Millis): boolean {
     return !this.#seeking.isOn(now) && !this.#w.membership.isShedding;
   }
 
-  /** Reports that the free slots, or the classes of running tasks, differ from the last report. */
-  tell(): void {
+  /** Reports the free slots and the classes of running tasks, which have changed. */
+  report(): void {
     this.#pulling.pull();
   }
 
-  /** Reports to central a slot that is still free, unless a task has run in it meanwhile. */
+  /** Handles the timer of a delayed report: reports slots that have been free long enough. */
   wake(now: Millis): void {
     const dueAt = this.#freeSince + pauseMs(this.#w.membership);
     this.#armed = now < dueAt;
@@ -74,16 +74,16 @@ export class WorkFinder {
     return message.ask > 0 ? this.#seeking.accept(from, message) : this.#pulling.accept(from, message);
   }
 
-  /** Records that a bound task runs here or was returned. */
-  settled({ ask }: MessageOf<'run'>, now: Millis): void {
+  /** Handles the outcome of a task that arrived: it runs here, is kept, or was returned. */
+  answered({ ask }: MessageOf<'run'>, now: Millis): void {
     if (ask > 0) this.freed(now);
-    else this.#pulling.takeBack();
+    else this.#pulling.correctReport();
   }
 
   /** Records that a task from any source runs here. */
   started(): void {
     this.#seeking.foundWork();
-    this.#pulling.takeBack();
+    this.#pulling.correctReport();
   }
 
   /** Records a completed task that is short or of unknown class. */
@@ -93,7 +93,7 @@ export class WorkFinder {
 
   /** Handles a scheduler's answer that it has no task. */
   refused(from: Address, ask: number, now: Millis): void {
-    if (!this.#seeking.refused(from, ask, now)) this.#tellCentral(now);
+    if (!this.#seeking.refused(from, ask, now)) this.#reportLater(now);
   }
 
   /** Stops looking for work. */
@@ -101,33 +101,33 @@ export class WorkFinder {
     this.#seeking.end();
   }
 
-  /** Looks for work after a change: the worker accepts tasks again, schedulers have joined, or central is silent. */
-  lookAround(now: Millis): void {
-    this.#seeking.beginOnce(now);
+  /** Seeks after a change: the worker accepts tasks again, schedulers have joined, or central is unresponsive. */
+  seek(now: Millis): void {
+    this.#seeking.beginUnlessFailed(now);
   }
 
   /** Reports free slots after a welcome. @param isAnother whether this central has no reports of this worker */
   welcomed(isAnother: boolean): void {
     if (isAnother) {
       this.#seeking.foundWork();
-      this.#pulling.startAnew();
+      this.#pulling.reset();
     }
     this.#pulling.pull();
   }
 
   ownerLost(owner: Address, now: Millis): void {
     this.#pulling.ownerLost(owner);
-    if (this.#seeking.ownerLost(owner, now)) this.#tellCentral(now);
+    if (this.#seeking.ownerLost(owner, now)) this.#reportLater(now);
   }
 
   sweep(silenceMs: Millis, triesMax: number, now: Millis): void {
-    if (this.#seeking.sweep(silenceMs, triesMax, now)) this.#tellCentral(now);
+    if (this.#seeking.sweep(silenceMs, triesMax, now)) this.#reportLater(now);
   }
 }
 
 /**
- * Returns how long a slot must be free before it is reported to an overloaded central. Under load few slots stay free
- * that long, and long tasks can wait because they take at least a cutoff.
+ * Returns the time in ms for which a slot must be free before it is reported to an overloaded central. Under load few
+ * slots stay free that long, and long tasks can wait because they run for at least the cutoff.
  */
 function pauseMs({ settings }: Membership): Millis {
   return Math.min(1_000, (settings?.policy.cutoffMs ?? 0) / 10);

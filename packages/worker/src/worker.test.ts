@@ -202,7 +202,7 @@ describe('a request for a task', () => {
     expect(bench.take('pull').at(-1)).toMatchObject({ free: 1 });
   });
 
-  test('that was asked before the worker was welcomed is asked again as well', () => {
+  test('that was sent before the worker was welcomed is repeated as well', () => {
     const bench = new Bench();
     bench.probe(1);
     bench.take('ask');
@@ -390,7 +390,7 @@ describe('a match', () => {
   });
 });
 
-test('a slot that goes on with tasks of a series still counts as its match when another slot is free', () => {
+test('a slot that continues a series is still reported with its match when another slot is free', () => {
   const bench = new Bench(2).welcome({ preset: { ...PRESETS.goshawk } });
   bench.receive(OWNER, run);
   bench.receive(OWNER, { ...run, match: 2, task: 1 });
@@ -550,7 +550,7 @@ describe('a chunk: several tasks in answer to one question', () => {
     expect(bench.orders.map(({ order }) => order.task)).toEqual([0, 1]);
   });
 
-  test('has each task once despite duplicates, and none of another owner', () => {
+  test('ignores duplicate tasks and tasks of another owner', () => {
     const { bench, ask } = begun();
     bench.receive(OWNER, { ...run, match: 0, ask, task: 2 });
     bench.receive(OTHER, { ...run, match: 0, ask, task: 7 });

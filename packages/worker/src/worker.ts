@@ -20,11 +20,11 @@ import {
   beat,
   disconnected,
   peersChanged,
-  registerAnew,
+  registerAgain,
   resumed,
   welcomed,
 } from './joining.js';
-import { drainAsAsked, giveBackAll, killAll, leave, sayIfDrained, stop, takeAgain } from './lifecycle.js';
+import { acceptAgain, applyDrain, giveBackAll, killAll, leave, reportIfDrained, stop } from './lifecycle.js';
 import { WorkerParts } from './parts.js';
 import { flush, print } from './printing.js';
 import { sweepQuestions } from './questions.js';
@@ -40,7 +40,7 @@ import {
   given,
   nowLong,
   refused,
-  sendHeldEnds,
+  sendDelayedReports,
   serve,
   serveOrFind,
   started,
@@ -61,7 +61,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
 
   receive(from: Address, message: Message, now: Millis): void {
     // A fast path: most messages of a large simulation are steals, and workers are never superseded.
-    if (message.type === 'steal') return this.#robbed(from, message, now);
+    if (message.type === 'steal') return this.#answerThief(from, message, now);
     if (message.type === 'stolen') return this.#takeStolen(from, message, now);
     if (this.superseded.size > 0 && this.superseded.has(from)) return;
     switch (message.type) {
@@ -76,7 +76,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
         return refused(this, from, message.ask, now);
       case 'confirm':
         this.reports.confirm(from, message.report);
-        return sayIfDrained(this);
+        return reportIfDrained(this);
       case 'cancelProbes':
         return cancelProbes(this, from, message, now);
       case 'nowLong':
@@ -98,12 +98,12 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'nameTaken':
         return this.env.nameTaken?.(message.holder);
       case 'notRegistered':
-        if (from === this.membership.central) registerAnew(this, now);
+        if (from === this.membership.central) registerAgain(this, now);
         return;
       case 'peers':
         return peersChanged(this, from, message, now);
       case 'drain':
-        if (from === this.membership.central) drainAsAsked(this, message, now);
+        if (from === this.membership.central) applyDrain(this, message, now);
         return;
       case 'readCounters':
         return this.env.send(from, { type: 'counters', request: message.request, value: this.#counted() });
@@ -130,11 +130,11 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'chunk':
         return chunkIsDue(this, key, now);
       case 'ends':
-        return sendHeldEnds(this);
+        return sendDelayedReports(this);
       case 'pull':
         return this.finder?.wake(now);
       case 'quarantine':
-        if (this.knownHealth?.wake(now)) takeAgain(this, now);
+        if (this.knownHealth?.wake(now)) acceptAgain(this, now);
         return;
       case 'drain':
         return killAll(this, 'drained');
@@ -172,7 +172,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     stop(this, now);
   }
 
-  /** Kills all running tasks. Their owners learn that they were interrupted and may run them elsewhere. */
+  /** Kills all running tasks. The reports to their owners say so, and the owners may run the tasks elsewhere. */
   killAll(reason: KillReason): void {
     killAll(this, reason);
   }
@@ -204,9 +204,9 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     };
   }
 
-  /** Returns whether central has not answered some heartbeats, although this worker has joined its cluster. */
+  /** Returns whether this worker has joined a cluster and its central is gone, disconnected or unresponsive. */
   isCentralSilent(now: Millis): boolean {
-    return this.membership.isQuiet(now);
+    return this.membership.isUnresponsive(now);
   }
 
   get isMember(): boolean {
@@ -217,15 +217,15 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     checkWorker(this);
   }
 
-  /** Returns the counters that this worker counts itself. */
+  /** Returns the counters and current numbers for a `counters` message. */
   #counted(): Counters {
     const { slots, queue, env } = this;
     const standing = { busy: slots.busyCount, queued: queue.length };
     return { ...this.counters, ...standing, ...env.counted?.() } as Counters;
   }
 
-  #robbed(thief: Address, message: MessageOf<'steal'>, now: Millis): void {
-    // Usually the victim has nothing to steal.
+  #answerThief(thief: Address, message: MessageOf<'steal'>, now: Millis): void {
+    // A fast path: usually this worker has nothing to steal.
     if (this.memory.isQueueEmpty(this.row) || this.stealing === undefined)
       return this.env.send(thief, nothingToSteal(message.round));
     if (this.stealing.give(thief, message, now)) serveOrFind(this, now);
@@ -256,6 +256,6 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     else serve(this, now);
     const isWaiting = this.stealing?.inRound || this.finder?.isWaiting || this.reports.size > 0;
     if (isWaiting || holdsMembers || this.slots.isAsking) this.armSweep(now);
-    sayIfDrained(this);
+    reportIfDrained(this);
   }
 }
