@@ -92,7 +92,7 @@ function seeded(make: Make): Guarded {
 }
 
 /** The compliance suite of all estimators. */
-export function keepsToTheContract(name: string, make: Make): void {
+export function complianceSuite(name: string, make: Make): void {
   describe(name, () => {
     test('predicts, weighs and learns without error, and always decides', () => {
       fc.assert(
@@ -103,13 +103,13 @@ export function keepsToTheContract(name: string, make: Make): void {
             const decided = live(estimator, job, failing);
             if (kind === 'estimate' || kind === 'sample') expect(decided).toBeDefined();
           }
-          expect(estimator.misbehaviour).toEqual({ count: 0, first: '', last: '' });
+          expect(estimator.faults).toEqual({ count: 0, first: '', last: '' });
         }),
         { numRuns: 50 },
       );
     });
 
-    test('gives the same answers to the same questions', () => {
+    test('gives the same answers to the same calls', () => {
       fc.assert(
         fc.property(fc.array(arbitraryJob, { maxLength: 20 }), (jobs) => {
           const [first, second] = [seeded(make), seeded(make)];
@@ -134,10 +134,10 @@ export function keepsToTheContract(name: string, make: Make): void {
         const verdict = estimator.weigh(job, prediction, { ...evidence, failedRunsMs }, CUTOFF_MS);
         expect(verdict.kind).toBe('decided');
       }
-      expect(estimator.misbehaviour.count).toBe(0);
+      expect(estimator.faults.count).toBe(0);
     });
 
-    test('a pilot that runs forever makes its job long eventually', () => {
+    test('classifies a job as long if a pilot never ends', () => {
       const estimator = seeded(make);
       const job = { name: 'a', tasks: 100, startable: 100, submittedAt: 0 };
       const prediction = estimator.predict(job);
@@ -173,13 +173,13 @@ export function keepsToTheContract(name: string, make: Make): void {
       );
     });
 
-    test('rejects state that it has not saved', () => {
+    test('rejects state that it did not save', () => {
       for (const saved of ['nonsense', 17, { some: 'thing' }, [1, 2]]) {
         expect(() => seeded(make).load(saved)).toThrow(/is not from the estimator/);
       }
     });
 
-    test('keeps within its memory, however many jobs it learns from', () => {
+    test('saves at most `savedCharactersMax` characters after any number of jobs', () => {
       const estimator = seeded(make);
       const random = Random.seeded('memory');
       for (let i = 0; i < 3_000; i++) {
@@ -196,7 +196,7 @@ export function keepsToTheContract(name: string, make: Make): void {
         live(estimator, { job, runsMs });
       }
       expect(JSON.stringify(estimator.save()).length).toBeLessThanOrEqual(estimator.savedCharactersMax);
-      expect(estimator.misbehaviour.count).toBe(0);
+      expect(estimator.faults.count).toBe(0);
     });
   });
 }

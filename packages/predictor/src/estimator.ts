@@ -17,9 +17,7 @@ export interface Estimator {
   /** Returns what is known about an arriving job: an estimate, a number of pilots, or nothing. */
   predict(job: ArrivingJob): Prediction;
   /**
-   * Returns a decision about a job from its pilots so far, or requests to wait. Called after each start and end of a
-   * pilot, and at the time that the last verdict requested, until it decides. A decision is final, except that further
-   * pilots improve the estimate of a provisional one.
+   * Returns a decision about a job from its pilots so far, or requests to wait. Called after each start and end of a pilot, and at the time that the last verdict requested, until it decides. A decision is final unless it is provisional: further pilots then improve its estimate.
    *
    * @param prediction the result of `predict` for this job
    * @param cutoffMs mean task run time at which a job is long
@@ -122,7 +120,7 @@ export interface Evidence {
 }
 
 export type Verdict =
-  /** No decision yet. Ask again after this time even if no pilot has ended by then; `Infinity` means only if one has. */
+  /** No decision yet. Call again after this time even if no pilot has ended by then; `Infinity`: only when a pilot ends. */
   | { readonly kind: 'wait'; readonly againInMs: Millis }
   | {
       readonly kind: 'decided';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { keepsToTheContract } from './compliance.fixture.js';
+import { complianceSuite } from './compliance.fixture.js';
 import {
   addCustomEstimator,
   ESTIMATORS,
@@ -12,7 +12,7 @@ import { SLEARN_SETTINGS } from './settings.js';
 
 describe('every estimator of the table fulfills the contract:', () => {
   for (const [name, kind] of Object.entries<EstimatorKind>(ESTIMATORS)) {
-    keepsToTheContract(name, (random) => kind.make(kind.argument?.example ?? '', SLEARN_SETTINGS, random));
+    complianceSuite(name, (random) => kind.make(kind.argument?.example ?? '', SLEARN_SETTINGS, random));
   }
 });
 
@@ -29,7 +29,7 @@ describe('estimators for replays', () => {
     expect(prediction).toMatchObject({ kind: 'estimate', estimate: { meanMs, by } });
   });
 
-  test('know nothing about a job that they have not seen', () => {
+  test('return `unknown` for a job without an estimate or a true run time', () => {
     const withoutFacts = { name: 'a', tasks: 10, startable: 10, submittedAt: 0 };
     for (const name of ['oracle', 'given', 'noisy:0.5-2.5'])
       expect(makeEstimator(name, SLEARN_SETTINGS, half).predict(withoutFacts)).toEqual({ kind: 'unknown' });
@@ -45,11 +45,11 @@ describe('names', () => {
     },
   );
 
-  test('noisy:1.9-0.1 has its bounds in the wrong order', () => {
+  test('rejects noisy:1.9-0.1, whose bounds are in the wrong order', () => {
     expect(() => makeEstimator('noisy:1.9-0.1', SLEARN_SETTINGS, half)).toThrow('1.9 is above 0.1');
   });
 
-  test.each(['a-b', '1', '-1-2'])('noisy:%s is not a range', (range) => {
+  test.each(['a-b', '1', '-1-2'])('rejects noisy:%s, which is not a range', (range) => {
     expect(() => makeEstimator(`noisy:${range}`, SLEARN_SETTINGS, half)).toThrow('is not a range');
   });
 });

@@ -18,7 +18,7 @@ export interface EstimatorKind {
    * the user's estimate.
    */
   readonly needsTruth?: boolean;
-  /** Estimates nothing, but selects the order in which the policy `gs` serves jobs. Of no use to other policies. */
+  /** Estimates nothing; it only selects the order in which the policy `gs` serves jobs. */
   readonly orders?: boolean;
   /**
    * @param argument text after the colon; empty if there is none

@@ -38,27 +38,27 @@ describe('a faulty estimator', () => {
       },
     ],
     ['a negative variance', { kind: 'thin', guess: { meanMs: 1, varianceMs2: -1, by: '' } }],
-  ])('%s: what was given counts instead', (_, prediction) => {
+  ])('returns %s: the submitter’s estimate replaces it', (_, prediction) => {
     const guarded = predicting(() => prediction);
     expect(guarded.predict(job)).toEqual({ kind: 'estimate', estimate: { meanMs: 700, by: 'given' } });
     expect(guarded.predict({ ...job, givenMs: undefined })).toEqual({ kind: 'unknown' });
-    expect(guarded.misbehaviour.count).toBe(2);
+    expect(guarded.faults.count).toBe(2);
   });
 
-  test('throws: the first and the last reason are kept', () => {
+  test('throws: the first and the last error message are kept', () => {
     let calls = 0;
     const guarded = predicting(() => {
       throw new Error(`reason ${++calls}`);
     });
     for (let i = 0; i < 3; i++) guarded.predict(job);
-    expect(guarded.misbehaviour).toEqual({ count: 3, first: 'reason 1', last: 'reason 3' });
+    expect(guarded.faults).toEqual({ count: 3, first: 'reason 1', last: 'reason 3' });
   });
 
   test.each<[string, Verdict | Error]>([
     ['throws', new Error('no')],
     ['never decides', { kind: 'wait', againInMs: 5 }],
     ['decides on nonsense', { kind: 'decided', estimate: { meanMs: Number.POSITIVE_INFINITY, by: '' } }],
-  ])('one that %s: the mean of the pilots decides, when all have ended', (_, verdict) => {
+  ])('%s: the mean of the pilots decides once all have ended', (_, verdict) => {
     const guarded = weighing(verdict);
     expect(guarded.weigh(job, plan, ended, 1_000)).toMatchObject({
       kind: 'decided',
@@ -77,7 +77,7 @@ describe('a faulty estimator', () => {
         kind: 'wait',
         againInMs: Number.POSITIVE_INFINITY,
       });
-      expect(guarded.misbehaviour.count).toBe(1);
+      expect(guarded.faults.count).toBe(1);
     },
   );
 });

@@ -13,7 +13,7 @@ import { LEAST_WAIT_MS } from './pilot/weigh-pilots.js';
 import { given } from './stateless.js';
 
 /** Number of faults, with the first and the last one. */
-interface Misbehaviour {
+interface Faults {
   count: number;
   first: string;
   last: string;
@@ -26,7 +26,7 @@ interface Misbehaviour {
  */
 export class Guarded implements Estimator {
   readonly #inner: Estimator;
-  readonly misbehaviour: Misbehaviour = { count: 0, first: '', last: '' };
+  readonly faults: Faults = { count: 0, first: '', last: '' };
 
   constructor(inner: Estimator) {
     this.#inner = inner;
@@ -43,7 +43,7 @@ export class Guarded implements Estimator {
   predict(job: ArrivingJob): Prediction {
     return this.#try(
       () => this.#inner.predict(job),
-      (prediction) => whatIsWrong(prediction, job),
+      (prediction) => problemOf(prediction, job),
       () => given(job),
     );
   }
@@ -52,14 +52,14 @@ export class Guarded implements Estimator {
     return this.#try(
       () => this.#inner.weigh(job, prediction, evidence, cutoffMs),
       (verdict) => {
-        if (verdict.kind === 'decided') return wrongEstimate(verdict.estimate, job);
+        if (verdict.kind === 'decided') return problemOfEstimate(verdict.estimate, job);
         // All pilots have ended, so waiting would never stop.
         if (isComplete(evidence)) return 'does not decide although all pilots have ended';
         return verdict.againInMs >= LEAST_WAIT_MS
           ? undefined
           : `requests the next call after ${verdict.againInMs} ms`;
       },
-      () => (isComplete(evidence) ? plainVerdict(evidence) : NEVER),
+      () => (isComplete(evidence) ? fallbackVerdict(evidence) : NEVER),
     );
   }
 
@@ -84,19 +84,19 @@ export class Guarded implements Estimator {
     this.#inner.load(saved);
   }
 
-  #try<T>(act: () => T, whatIsWrongWith: (result: T) => string | undefined, instead: () => T): T {
-    let wrong: string | undefined;
+  #try<T>(act: () => T, validate: (result: T) => string | undefined, instead: () => T): T {
+    let problem: string | undefined;
     try {
       const result = act();
-      wrong = whatIsWrongWith(result);
-      if (wrong === undefined) return result;
+      problem = validate(result);
+      if (problem === undefined) return result;
     } catch (error) {
-      wrong = error instanceof Error ? error.message : String(error);
+      problem = error instanceof Error ? error.message : String(error);
     }
-    const { misbehaviour } = this;
-    misbehaviour.count++;
-    if (misbehaviour.first === '') misbehaviour.first = wrong;
-    misbehaviour.last = wrong;
+    const { faults } = this;
+    faults.count++;
+    if (faults.first === '') faults.first = problem;
+    faults.last = problem;
     return instead();
   }
 }
@@ -108,7 +108,7 @@ function isComplete({ pilots, runsMs, failed }: Evidence): boolean {
 }
 
 /** Returns the mean of the completed pilots, or of the failed attempts if none completed. */
-function plainVerdict({ runsMs, failedRunsMs }: Evidence): Verdict {
+function fallbackVerdict({ runsMs, failedRunsMs }: Evidence): Verdict {
   const counted = runsMs.length > 0 ? runsMs : failedRunsMs;
   const sum = sumOf(counted);
   return {
@@ -117,18 +117,18 @@ function plainVerdict({ runsMs, failedRunsMs }: Evidence): Verdict {
   };
 }
 
-function whatIsWrong(prediction: Prediction, job: ArrivingJob): string | undefined {
+function problemOf(prediction: Prediction, job: ArrivingJob): string | undefined {
   switch (prediction.kind) {
     case 'estimate':
-      return wrongEstimate(prediction.estimate, job);
+      return problemOfEstimate(prediction.estimate, job);
     case 'sample': {
       const { pilots, guess } = prediction;
       if (!Number.isInteger(pilots) || pilots < 1 || pilots > job.startable)
         return `${pilots} pilots of ${job.startable} tasks`;
-      return guess === undefined ? undefined : wrongEstimate(guess, job);
+      return guess === undefined ? undefined : problemOfEstimate(guess, job);
     }
     case 'thin':
-      return prediction.guess === undefined ? undefined : wrongEstimate(prediction.guess, job);
+      return prediction.guess === undefined ? undefined : problemOfEstimate(prediction.guess, job);
     case 'unknown':
       return undefined;
     default:
@@ -137,7 +137,7 @@ function whatIsWrong(prediction: Prediction, job: ArrivingJob): string | undefin
 }
 
 /** Returns the problem of an estimate, which must also fit into a message. */
-function wrongEstimate(
+function problemOfEstimate(
   { meanMs, varianceMs2, by, distribution, stagesMs }: Estimate,
   job: ArrivingJob,
 ): string | undefined {

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Belief, combine, posterior } from './posterior.js';
+import { combine, type LogEstimate, posterior } from './posterior.js';
 
-const belief: fc.Arbitrary<Belief> = fc.record({
+const estimate: fc.Arbitrary<LogEstimate> = fc.record({
   meanMs: fc.double({ min: 1, max: 1e8, noNaN: true }),
   logVariance: fc.double({ min: -1, max: 10, noNaN: true }),
 });
 
-test('lies between the two, in either order', () => {
+test('the posterior lies between its two estimates, in either order', () => {
   fc.assert(
-    fc.property(belief, belief, (one, other) => {
+    fc.property(estimate, estimate, (one, other) => {
       const both = posterior(one, other);
       expect(both).toBeGreaterThanOrEqual(Math.min(one.meanMs, other.meanMs) * 0.999_999);
       expect(both).toBeLessThanOrEqual(Math.max(one.meanMs, other.meanMs) * 1.000_001);
@@ -18,7 +18,7 @@ test('lies between the two, in either order', () => {
   );
 });
 
-test('each counts by the inverse of its variance', () => {
+test('the posterior weights each estimate by its inverse variance', () => {
   const at = (logVariance: number) =>
     posterior({ meanMs: 100, logVariance: 1 }, { meanMs: 10_000, logVariance });
   expect(at(1)).toBeCloseTo(1_000, 6);
@@ -54,7 +54,7 @@ describe('pilots and history combined', () => {
     expect(combine(1_000, 3, prior)).toBeCloseTo(1_000 * Math.exp(1 / 4), 6);
   });
 
-  test('barely follow a history that this job contradicts, however accurate it was before', () => {
+  test('barely follow a history that the pilots contradict, however accurate it was before', () => {
     const sure = { logVariance: 0, taskSpread: 0.01 };
     const near = combine(1_000, 1, { ...sure, meanMs: 1_100 });
     expect(near).toBeGreaterThan(1_040);

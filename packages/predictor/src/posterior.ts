@@ -1,7 +1,7 @@
 import type { Millis } from '@goshawk/core';
 
 /** An estimated mean task run time and its uncertainty. */
-export interface Belief {
+export interface LogEstimate {
   readonly meanMs: Millis;
   /** Variance of the logarithm. */
   readonly logVariance: number;
@@ -21,7 +21,7 @@ export function logOf(ms: Millis): number {
  * Combines two estimates as normal distributions on a logarithmic scale, weighted by their inverse variances (SLearn
  * §4.1).
  */
-export function posterior(one: Belief, other: Belief): Millis {
+export function posterior(one: LogEstimate, other: LogEstimate): Millis {
   const ofOne = 1 / Math.max(one.logVariance, LEAST_VARIANCE);
   const ofOther = 1 / Math.max(other.logVariance, LEAST_VARIANCE);
   return Math.exp((ofOne * logOf(one.meanMs) + ofOther * logOf(other.meanMs)) / (ofOne + ofOther));
@@ -39,8 +39,7 @@ export interface Prior {
 /**
  * Combines the mean of some pilots with a prior (see `posterior`). Returns the mean task run time.
  *
- * The paper assumes that the prior is correct. Ours comes from other jobs, which may have differed, so its error is
- * assumed to be at least its distance from this job's pilots. A prior that agrees with the pilots steadies their result,
+ * The paper assumes that the prior is correct. This prior comes from other jobs, which may have differed, so its error is taken to be at least its distance from this job's pilots. A prior that agrees with the pilots steadies their result,
  * and one that disagrees hardly changes it.
  */
 export function combine(

@@ -1,7 +1,7 @@
 import { type Millis, sumOf } from '@goshawk/core';
 import type { ArrivingJob, Estimate } from './estimator.js';
 
-/** Returns each stage as a separate job to compare with past ones; undefined for a job of one stage. */
+/** Describes each stage as a job, to compare it with past ones; undefined for a job of one stage. */
 export function stagesAsJobs(job: ArrivingJob): readonly ArrivingJob[] | undefined {
   const { stages, name, logicalName, user, schedulingClass, submittedAt } = job;
   return stages?.map((stage) => ({

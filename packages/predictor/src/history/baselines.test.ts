@@ -48,7 +48,7 @@ describe('the baselines that predict from history', () => {
     expect(fresh.predict(job('new'))).toMatchObject({ estimate: { meanMs: 10 * MINUTE, by: 'no history' } });
   });
 
-  test('thin jobs are the only difference of 3sigma-tl', () => {
+  test('3sigma-tl differs from 3sigma only for thin jobs', () => {
     expect(taught('3sigma').predict(job('nightly', 2)).kind).toBe('estimate');
     expect(taught('3sigma-tl').predict(job('nightly', 2))).toEqual({ kind: 'thin' });
     expect(taught('3sigma-tl').predict(job('nightly'))).toEqual(
@@ -58,7 +58,7 @@ describe('the baselines that predict from history', () => {
     );
   });
 
-  test.each(['las', 'fifo'])('%s makes no statement about any job', (name) => {
+  test.each(['las', 'fifo'])('%s estimates no job', (name) => {
     expect(taught(name).predict(job('nightly'))).toEqual({ kind: 'unknown' });
   });
 });

@@ -33,13 +33,13 @@ describe('the four experts', () => {
     );
   });
 
-  test('rolling: the newest run counts 0.6, the first one as it is', () => {
+  test('rolling: the newest run has weight 0.6, and the first run is taken as it is', () => {
     expect(runsOf([100]).guess(rolling)).toBe(100);
     expect(runsOf([100, 200]).guess(rolling)).toBe(160);
     expect(runsOf([100, 200, 0]).guess(rolling)).toBe(64);
   });
 
-  test('are judged by their guess before the run, and the first run judges none', () => {
+  test('are scored by their guess before each run except the first', () => {
     const runs = runsOf([100, 300, 200]);
     expect(runs.scored).toBe(2);
     // Predictions: 100 and then 200 by average; 100 and 100 by median; 100 and 220 by rolling. The runs were 300 and 200.

@@ -3,12 +3,7 @@ import { logOf } from '../posterior.js';
 import { BINS_MAX, Histogram, type SavedBin } from './histogram.js';
 import { type SavedSpread, Spread } from './spread.js';
 
-/**
- * History of the runs that share one value of a feature, such as all jobs of one user, and the accuracy of four ways
- * of estimating from it (3σPredict §4.1). Its size is bounded. An expert is one way of estimating from the runs of
- * one feature value, scored by its normalized mean absolute error: the sum of |estimate − actual| over the sum of
- * actual.
- */
+/** Four ways of estimating from past runs (3σPredict §4.1). An expert is one of them, for one value of a feature. */
 export const GUESSES = ['average', 'median', 'rolling', 'recent'] as const;
 export type Guess = (typeof GUESSES)[number];
 
@@ -42,6 +37,10 @@ export interface SavedRuns {
 
 const NO_SCORES: readonly number[] = new Array<number>(2 * GUESSES.length).fill(0);
 
+/**
+ * History of the runs that share one value of a feature, such as all jobs of one user. Its size is bounded. It scores
+ * its four experts by their normalized mean absolute error: Σ|estimate − actual| ÷ Σ actual.
+ */
 export class Runs {
   readonly #settings: ExpertSettings;
   #histogram: Histogram;
@@ -87,12 +86,12 @@ export class Runs {
    * @param taskSpread spread of its tasks, if there were at least two
    */
   add(actualMs: Millis, taskSpread?: number): void {
-    if (this.samples > 0) this.#judge(actualMs);
+    if (this.samples > 0) this.#score(actualMs);
     this.#histogram.add(actualMs);
     this.#total += actualMs;
     const { alpha } = this.#settings;
     this.#rolling = this.samples === 1 ? actualMs : alpha * actualMs + (1 - alpha) * this.#rolling;
-    this.#remember(actualMs);
+    this.#addRecent(actualMs);
     if (taskSpread !== undefined) this.#spread.add(taskSpread);
   }
 
@@ -142,7 +141,7 @@ export class Runs {
     const runs = new Runs(settings);
     runs.#histogram = Histogram.load(saved.bins, settings.binsMax);
     runs.#total = saved.total;
-    for (const run of saved.recent) runs.#remember(run);
+    for (const run of saved.recent) runs.#addRecent(run);
     runs.#rolling = saved.rolling;
     runs.#scored = saved.scored;
     runs.#actual = saved.actual;
@@ -151,7 +150,7 @@ export class Runs {
     return runs;
   }
 
-  #judge(actualMs: Millis): void {
+  #score(actualMs: Millis): void {
     if (this.#scored === 0) this.#scores = [...NO_SCORES];
     const scores = this.#scores as number[];
     this.#scored++;
@@ -164,7 +163,7 @@ export class Runs {
     }
   }
 
-  #remember(run: Millis): void {
+  #addRecent(run: Millis): void {
     const { medianOf } = this.#settings;
     const ring = this.#ring;
     const sorted = this.#sorted;

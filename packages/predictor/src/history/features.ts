@@ -2,12 +2,6 @@ import { InputError, type Resources } from '@goshawk/core';
 import type { ArrivingJob } from '../estimator.js';
 import { Fingerprint } from './fingerprint.js';
 
-/**
- * Features by which jobs are similar (3σPredict §4.1). A feature is an attribute or a combination of attributes, and
- * history is kept for each of its values. There are several features because none separates all jobs. A job without one
- * of the attributes has no value of the feature.
- */
-
 const HOUR_MS = 3_600_000;
 
 type Attribute = (job: ArrivingJob) => string | number | undefined;
@@ -26,7 +20,10 @@ export const ATTRIBUTES = {
 
 type AttributeName = keyof typeof ATTRIBUTES;
 
-/** Attributes joined by `+`. Earlier features win ties between experts. */
+/**
+ * Features by which jobs are similar (3σPredict §4.1): attributes joined by `+`. History is kept for each value of each
+ * feature. A job without one of the attributes has no value of the feature. Earlier features win ties between experts.
+ */
 export const DEFAULT_FEATURES: readonly string[] = [
   'name',
   'logical',

@@ -34,7 +34,7 @@ describe('a streaming histogram', () => {
     );
   });
 
-  test('keeps to its bins, which do not overlap, and each counts and sums the values between its bounds', () => {
+  test('has at most `binsMax` disjoint bins, each with the count and sum of the values between its bounds', () => {
     fc.assert(
       fc.property(runTimes, bins, (values, binsMax) => {
         const histogram = histogramOf(values, binsMax);

@@ -1,17 +1,10 @@
 import { invariant } from '@goshawk/core';
 import type { Segment } from '../estimator.js';
 
-/**
- * Run times as a streaming histogram (Ben-Haim and Tom-Tov, "A Streaming Parallel Decision Tree Algorithm", JMLR
- * 2010, as used by 3σPredict, §4.1): a value outside of all bins gets a new bin, and if there are too many, the two
- * neighbors with the closest centroids are merged.
- *
- * Bins also keep their least and greatest values, and never overlap. Therefore their counts and the bin of each quantile
- * are exact.
- */
+/** Default maximum number of bins. */
 export const BINS_MAX = 80;
 
-/** A bin: the number of values, their sum, the least and the greatest. A bin with one value is saved as that value. */
+/** A saved bin: the number of values, their sum, the least and the greatest; or the value, if there is only one. */
 export type SavedBin = number | readonly [n: number, sum: number, lo: number, hi: number];
 
 /** A bin takes four numbers in one array: the number of values, their sum, the least and the greatest. */
@@ -20,6 +13,14 @@ const SUM = 1;
 const LO = 2;
 const HI = 3;
 
+/**
+ * Run times as a streaming histogram (Ben-Haim and Tom-Tov, "A Streaming Parallel Decision Tree Algorithm", JMLR
+ * 2010, as used by 3σPredict, §4.1): a value outside of all bins gets a new bin, and if there are too many, the two
+ * neighbors with the closest centroids are merged.
+ *
+ * Bins also keep their least and greatest values, and never overlap. Therefore their counts and the bin of each quantile
+ * are exact.
+ */
 export class Histogram {
   readonly #binsMax: number;
   /**

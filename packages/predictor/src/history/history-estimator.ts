@@ -120,7 +120,7 @@ export function historySettings({ features, featureValuesMax }: EstimatorSetting
   };
 }
 
-/** Learns from a completed job. Others say nothing about run times. */
+/** Learns from a completed job. Other jobs have no valid run times. */
 export function learnFrom(history: History, { job, completed, runsMs }: EndedJob): void {
   const { length } = runsMs;
   if (!completed || length === 0) return;

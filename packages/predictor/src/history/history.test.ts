@@ -17,13 +17,13 @@ function taught(
 }
 
 describe('history', () => {
-  test('knows nothing at first', () => {
+  test('returns the default without runs', () => {
     const prediction = new History({ defaultMs: 5_000 }).predict(job);
     expect(prediction).toMatchObject({ estimateMs: 5_000, samples: 0, expert: undefined });
     expect(prediction.distribution()).toEqual([{ from: 5_000, to: 5_000, p: 1 }]);
   });
 
-  test('uses the first run as the estimate, although no expert has been judged', () => {
+  test('uses the first run as the estimate, although no expert has been scored', () => {
     const prediction = taught([[{}, 700]]).predict(job);
     expect(prediction).toMatchObject({ estimateMs: 700, samples: 1, expert: undefined });
   });
@@ -63,7 +63,7 @@ describe('history', () => {
     expect(history.predict(job)).toMatchObject({ samples: 3, expert: { feature: 'user', guess: 'average' } });
   });
 
-  test('a prediction has no side effects, not even on what is forgotten', () => {
+  test('a prediction has no side effects, not even on the order of eviction', () => {
     const settings = { features: ['name'], valuesMax: 2 };
     const history = taught(
       [
@@ -80,7 +80,7 @@ describe('history', () => {
     expect(history.predict({ ...job, name: 'b' }).samples).toBe(1);
   });
 
-  test('memory is bounded: the least recently used values are forgotten', () => {
+  test('evicts the least recently used values beyond its limit', () => {
     const history = new History({ features: ['name'], valuesMax: 100 });
     for (let i = 0; i < 10_000; i++) history.learn({ ...job, name: `job ${i}` }, i);
     expect(history.save().values).toHaveLength(100);
@@ -135,7 +135,7 @@ describe('features', () => {
     expect(history.save().values).toHaveLength(0);
   });
 
-  test('hours are those of a day', () => {
+  test('hours are hours of the day', () => {
     const history = taught([[{ submittedAt: 25 * HOUR_MS }, 5]], { features: ['user+hour'] });
     expect(history.predict({ ...job, submittedAt: 49 * HOUR_MS }).samples).toBe(1);
     expect(history.predict({ ...job, submittedAt: 50 * HOUR_MS }).samples).toBe(0);
@@ -147,7 +147,7 @@ describe('features', () => {
     expect(history.predict({ ...job, demand: { memory: 3, cpu: 1 } }).samples).toBe(0);
   });
 
-  test('with equal values are never confused with one another', () => {
+  test('with equal values have separate histories', () => {
     const history = taught([[{ name: 'ada' }, 5]], { features: ['name'] });
     const other = new History({ features: ['user'] });
     other.learn(job, 7);
@@ -155,7 +155,7 @@ describe('features', () => {
     expect(DEFAULT_FEATURES).toContain('user+name');
   });
 
-  test('that do not exist are reported together with those that do', () => {
+  test('are rejected if unknown, with a list of the known ones', () => {
     expect(() => new History({ features: ['user+moon'] })).toThrow(
       'no attribute "moon" for the feature "user+moon"',
     );

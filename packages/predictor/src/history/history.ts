@@ -5,13 +5,9 @@ import { DEFAULT_FEATURES, FeatureKeys } from './features.js';
 import { RecencyMap } from './recency-map.js';
 import { readSavedHistory, type SavedHistory, SCHEMA, savedCharactersMax } from './saved.js';
 
-/**
- * 3σPredict (§4.1) assumes that a job runs as long as similar jobs have. It learns which jobs are similar: four experts
- * guess from the past runs of each value of each feature, and the one with the smallest error so far is used.
- */
 export interface HistorySettings extends ExpertSettings {
   readonly features: readonly string[];
-  /** Number of feature values remembered; the least recently used is forgotten. */
+  /** Maximum number of feature values; the least recently used one is evicted. */
   readonly valuesMax: number;
   /** Estimate for a job without history. */
   readonly defaultMs: Millis;
@@ -49,6 +45,10 @@ interface Choice {
   readonly error: number;
 }
 
+/**
+ * 3σPredict (§4.1) assumes that a job runs as long as similar jobs have. It learns which jobs are similar: four experts
+ * guess from the past runs of each value of each feature, and the one with the smallest error so far is used.
+ */
 export class History {
   readonly #settings: HistorySettings;
   readonly #keys: FeatureKeys;
@@ -78,7 +78,7 @@ export class History {
       if (runs.scored > 0) best = betterOf(best, runs, feature);
     }
     if (best !== undefined) return this.#predictionOf(best);
-    return most === undefined ? this.#blind() : unjudged(most);
+    return most === undefined ? this.#withoutHistory() : unscored(most);
   }
 
   /**
@@ -105,8 +105,7 @@ export class History {
   }
 
   /**
-   * Loads saved history under current settings, without the least recently used values beyond `valuesMax`.
-   * Values of features no longer in use expire.
+   * Loads saved history under current settings, without the least recently used values beyond `valuesMax`. Values of features that are not in use are evicted over time.
    * @throws InputError in one line if it is not a history, or from a newer version
    */
   static load(saved: unknown, settings: Partial<HistorySettings> = {}): History {
@@ -128,7 +127,7 @@ export class History {
     };
   }
 
-  #blind(): HistoryPrediction {
+  #withoutHistory(): HistoryPrediction {
     const { defaultMs } = this.#settings;
     return {
       estimateMs: defaultMs,
@@ -152,7 +151,7 @@ function betterOf(best: Choice | undefined, runs: Runs, feature: number): Choice
   return best;
 }
 
-function unjudged(runs: Runs): HistoryPrediction {
+function unscored(runs: Runs): HistoryPrediction {
   return {
     estimateMs: runs.guess(0),
     samples: runs.samples,

@@ -1,11 +1,5 @@
 import { invariant } from '@goshawk/core';
 
-/**
- * A map of bounded size with LRU eviction.
- *
- * Deleting a key of a `Map` and setting it again is slow for keys that nearly every job uses: deleted entries stay in
- * the table's chains until it is rebuilt, and each `set` walks past all of them. Hence a linked list.
- */
 interface Entry<V> {
   readonly key: number;
   readonly value: V;
@@ -13,6 +7,10 @@ interface Entry<V> {
   newer: Entry<V> | undefined;
 }
 
+/**
+ * A map of bounded size with LRU eviction. It uses a linked list, because deleting a key of a `Map` and setting it again
+ * is slow: deleted entries stay in the table's chains until it is rebuilt, and each `set` walks past all of them.
+ */
 export class RecencyMap<V> implements Iterable<readonly [number, V]> {
   readonly #sizeMax: number;
   readonly #entries = new Map<number, Entry<V>>();

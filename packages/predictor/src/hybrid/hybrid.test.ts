@@ -60,7 +60,7 @@ describe('hybrid', () => {
     expect(early.kind === 'decided' && early.estimate.meanMs).toBeGreaterThanOrEqual(10_500);
   });
 
-  test('combines a job without history with all jobs, and a job with history only with its history', () => {
+  test('combines pilots with recent jobs if the job has no history, otherwise with its history', () => {
     const hybrid = new Hybrid({ ...SLEARN_SETTINGS, pilotPrior: true, features: ['user'] });
     for (let job = 0; job < 20; job++) hybrid.learn(ended(wide, 1_000));
     const said = (job: ArrivingJob): string | undefined => {
@@ -94,7 +94,7 @@ describe('auto', () => {
       });
   });
 
-  test('samples a job without any information, and takes one with few tasks for short', () => {
+  test('samples a job without any information, and classifies one with few tasks as short', () => {
     expect(auto().predict(wide)).toMatchObject({ kind: 'sample', pilots: 1 });
     expect(auto().predict(thin)).toMatchObject({ kind: 'thin' });
   });

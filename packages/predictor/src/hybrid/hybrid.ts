@@ -24,7 +24,7 @@ import type { EstimatorSettings } from '../settings.js';
 import { given, notSavedBy } from '../stateless.js';
 import { noteOf, type PilotsNote } from './note.js';
 
-/** Used until a job with two tasks has ended. Half of the jobs of a Google sample differ less. */
+/** Spread assumed until a job with two tasks has ended. In a Google sample, half of the jobs have a smaller one. */
 const FIRST_SPREAD = 0.01;
 
 /**
@@ -38,14 +38,14 @@ const PROVEN_DEVIATION = 0.25;
  * Combines history with pilots: history gives a first guess, which is then combined with the pilots' result, weighted by
  * past errors.
  *
- * Jobs too small for pilots are classified by history with `hybrid`. `auto` uses the submitter’s estimate if there is
+ * `hybrid` classifies jobs that are too small for pilots by history. `auto` uses the submitter’s estimate if there is
  * one, then proven history, which is as accurate as a pilot and delays no task.
  */
 export class Hybrid implements Estimator {
   readonly name: 'hybrid' | 'auto';
   readonly #settings: Partial<HistorySettings>;
   readonly #withDistribution: WithDistribution;
-  readonly #samples: boolean;
+  readonly #mayRunPilots: boolean;
   readonly #pilot: Pilot;
   #history: History;
   /** Typical spread of the tasks of one job, for jobs without a history. */
@@ -56,7 +56,7 @@ export class Hybrid implements Estimator {
     this.name = name;
     this.#settings = historySettings(settings);
     this.#withDistribution = settings.withDistribution ?? never;
-    this.#samples = name === 'hybrid' || settings.sampling !== false;
+    this.#mayRunPilots = name === 'hybrid' || settings.sampling !== false;
     this.#pilot = new Pilot(settings);
     this.#history = new History(this.#settings);
   }
@@ -68,10 +68,10 @@ export class Hybrid implements Estimator {
   predict(job: ArrivingJob): Prediction {
     if (this.name === 'auto' && job.givenMs !== undefined) return given(job);
     const prediction = this.#history.predict(job);
-    if (prediction.samples === 0) return this.#samples ? this.#pilot.predict(job) : { kind: 'unknown' };
+    if (prediction.samples === 0) return this.#mayRunPilots ? this.#pilot.predict(job) : { kind: 'unknown' };
     const estimate = expertsEstimate(job, prediction, this.#withDistribution);
-    const isBelieved = this.name === 'auto' && isProven(prediction);
-    if (isBelieved || !this.#samples) return { kind: 'estimate', estimate };
+    const isTrusted = this.name === 'auto' && isProven(prediction);
+    if (isTrusted || !this.#mayRunPilots) return { kind: 'estimate', estimate };
     const ofPilots = this.#pilot.predict(job);
     switch (ofPilots.kind) {
       case 'thin':
@@ -145,7 +145,7 @@ const savedSchema = z.lazy(() =>
   }),
 );
 
-/** Returns whether history needs no pilots. Requires a name: a user may submit a long job after many short ones. */
+/** Returns whether history is accurate enough to replace pilots. The feature must include a name, because a user may submit a long job after many short ones. */
 function isProven({ samples, expert, logVariance }: HistoryPrediction): boolean {
   const isNamed = expert?.feature
     .split('+')

@@ -1,9 +1,9 @@
-/** State per job of an estimator with pilots: the pilots' note, and its own. */
+/** Note for one job of an estimator that wraps `Pilot`: it contains the note of `Pilot`. */
 export interface PilotsNote {
   readonly ofPilot?: unknown;
 }
 
-/** Returns the note of a job; the pilots' note if there is no further state. */
+/** Reads a job's note. A value that is not an object is the bare note of `Pilot`. */
 export function noteOf<Note extends PilotsNote>(note: unknown): Note {
   return (note !== null && typeof note === 'object' ? note : { ofPilot: note }) as Note;
 }

@@ -37,12 +37,15 @@ const pilots = (...runsMs: number[]): Evidence => ({
   elapsedMs: [],
 });
 
-test.each(['3sigma', 'point-est', 'history'])('%s knows each stage of a job by its own history', (name) => {
-  const prediction = taught(name).predict(nightly);
-  const estimate = prediction.kind === 'estimate' ? prediction.estimate : undefined;
-  expect(estimate?.stagesMs).toEqual([10_000, 20_000]);
-  expect(estimate?.meanMs).toBe((40 * 10_000 + 10 * 20_000) / 50);
-});
+test.each(['3sigma', 'point-est', 'history'])(
+  '%s estimates each stage from the history of that stage',
+  (name) => {
+    const prediction = taught(name).predict(nightly);
+    const estimate = prediction.kind === 'estimate' ? prediction.estimate : undefined;
+    expect(estimate?.stagesMs).toEqual([10_000, 20_000]);
+    expect(estimate?.meanMs).toBe((40 * 10_000 + 10 * 20_000) / 50);
+  },
+);
 
 test('slearn-dag: pilots of the first stage correct the history of the others', () => {
   const estimator = taught('slearn-dag');

@@ -23,7 +23,7 @@ describe('the adaptive ratio (SLearn Figure 4)', () => {
     expect(chosen).toEqual([3, 2, 4].flatMap((percent) => new Array<number>(100).fill(percent)));
   });
 
-  test('without any finished job it stays at 3%', () => {
+  test('stays at 3% if no job has finished', () => {
     const ratio = new AdaptiveRatio();
     for (let job = 0; job < 300; job++) ratio.choose();
     expect(ratio.choose()).toBe(3);

@@ -3,9 +3,9 @@ import { meanOf } from '@goshawk/core';
 /** Number of jobs that try each of the first ratios, and of scores kept per ratio (SLearn §5.1.2: T = 100). */
 const JOBS_A_RATIO = 100;
 /** The ratios tried first, in order; in percent (SLearn Figure 4). */
-const TRIED = [3, 2, 4] as const;
-/** Factor by which one ratio must beat the middle one for the next step to be tried. */
-const STEP = 1.1;
+const FIRST_RATIOS = [3, 2, 4] as const;
+/** The next ratio is tried if the best one beats 3% by this factor. */
+const STEP_FACTOR = 1.1;
 
 /**
  * Chooses the sampling ratio that has recently served jobs best (SLearn Figure 4). A job's score is its run time over
@@ -20,12 +20,12 @@ export class AdaptiveRatio {
 
   /** Returns the ratio for the next job, in percent. */
   choose(): number {
-    const tried = TRIED[Math.floor(this.#chosen / JOBS_A_RATIO)];
+    const tried = FIRST_RATIOS[Math.floor(this.#chosen / JOBS_A_RATIO)];
     if (tried !== undefined) {
       this.#chosen++;
       return tried;
     }
-    let best: number = TRIED[0];
+    let best: number = FIRST_RATIOS[0];
     let least = Number.POSITIVE_INFINITY;
     for (const [percent, scores] of this.#scores) {
       const score = meanOf(scores);
@@ -35,8 +35,8 @@ export class AdaptiveRatio {
       best = percent;
     }
     const middle = meanOf(this.#scores.get(3) ?? []);
-    if (best === 2 && STEP * least < middle) return 1;
-    if (best === 4 && STEP * least < middle) return 5;
+    if (best === 2 && STEP_FACTOR * least < middle) return 1;
+    if (best === 4 && STEP_FACTOR * least < middle) return 5;
     return best;
   }
 

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { keepsToTheContract } from '../compliance.fixture.js';
+import { complianceSuite } from '../compliance.fixture.js';
 import type { Evidence, Prediction, SamplePlan } from '../estimator.js';
 import { type EstimatorSettings, SLEARN_SETTINGS } from '../settings.js';
 import { Pilot } from './pilot.js';
 
 const CUTOFF_MS = 1_000;
 
-keepsToTheContract('pilot, adaptive', () => new Pilot({ ...SLEARN_SETTINGS, pilotRatio: 'adaptive' }));
-keepsToTheContract('pilot, weighed', () => new Pilot({ ...SLEARN_SETTINGS, pilotPrior: true }));
-keepsToTheContract('pilot, few', () => new Pilot({ ...SLEARN_SETTINGS, pilotsMax: 3, pilotQuorum: 0.5 }));
+complianceSuite('pilot, adaptive', () => new Pilot({ ...SLEARN_SETTINGS, pilotRatio: 'adaptive' }));
+complianceSuite('pilot, weighed', () => new Pilot({ ...SLEARN_SETTINGS, pilotPrior: true }));
+complianceSuite('pilot, few', () => new Pilot({ ...SLEARN_SETTINGS, pilotsMax: 3, pilotQuorum: 0.5 }));
 
 function jobOf(tasks: number) {
   return { name: 'a', tasks, startable: tasks, submittedAt: 0 };
@@ -79,7 +79,7 @@ describe('the verdict of pilots', () => {
     expect(weigh({ runsMs: [500], elapsedMs: [250, 250] })).toEqual({ kind: 'wait', againInMs: 1_500 });
   });
 
-  test('is long immediately when elapsed times alone reach the cutoff', () => {
+  test('is `long` as soon as elapsed times reach the cutoff', () => {
     const verdict = weigh({ runsMs: [500], elapsedMs: [1_750, 1_750] });
     expect(verdict).toEqual({
       kind: 'decided',
@@ -88,7 +88,7 @@ describe('the verdict of pilots', () => {
     });
   });
 
-  test('does not follow from one pilot past the cutoff', () => {
+  test('is not `long` because of one pilot past the cutoff', () => {
     expect(weigh({ runsMs: [100, 100], elapsedMs: [1_200, 1_100] }).kind).toBe('wait');
   });
 
@@ -103,7 +103,7 @@ describe('the verdict of pilots', () => {
     });
   });
 
-  test('follows from half of them if so configured, unless the others have run for longer', () => {
+  test('follows half of the pilots if configured, unless the others have run for longer', () => {
     const half = { pilotQuorum: 0.5 };
     expect(weigh({ runsMs: [100] }, half).kind).toBe('wait');
     expect(weigh({ runsMs: [100, 300], elapsedMs: [50, 50] }, half)).toMatchObject({
@@ -146,12 +146,12 @@ describe('the verdict of pilots', () => {
       expect(said({ pilots: 1, runsMs: [900] })).toMatchObject({ estimate: { meanMs: 900, by: '1 pilot' } });
     });
 
-    test('treat running pilots as proof, regardless of recent jobs', () => {
+    test('do not overrule the elapsed time of running pilots', () => {
       const verdict = said({ pilots: 1, elapsedMs: [CUTOFF_MS] });
       expect(verdict).toMatchObject({ provisional: true, estimate: { meanMs: CUTOFF_MS } });
     });
 
-    test('can be evaluated without recent jobs', () => {
+    test('do not require recent jobs', () => {
       const evidence = { ...nothing, pilots: 1, runsMs: [2_000] };
       expect(pilot.weighAlone(jobOf(100), sample, evidence, CUTOFF_MS)).toMatchObject({
         estimate: { meanMs: 2_000, by: '1 pilot' },

@@ -57,7 +57,7 @@ export class Pilot implements Estimator {
       return verdict;
     const { estimate } = verdict;
     const meanMs = this.#population.weigh(estimate.meanMs, pilots);
-    // Most jobs are short, so they say little about a job that is long even when combined with them.
+    // Most jobs are short, so the population is no evidence about a job that is long even after the combination.
     if (meanMs === estimate.meanMs || meanMs >= cutoffMs) return verdict;
     return { kind: 'decided', estimate: { meanMs, by: `${estimate.by}, and recently ended jobs` } };
   }

@@ -42,7 +42,7 @@ describe('the estimate of a job', () => {
     expect(population.weigh(50 * typicalMs, 1)).toBe(50 * typicalMs);
   });
 
-  test('lies between if both differ', () => {
+  test('lies between the pilots and the population if both jobs and tasks differ', () => {
     const population = populationOf(200, 0.7, 0.7);
     const believedMs = population.weigh(8_000, 1);
     expect(believedMs).toBeGreaterThan(1.5 * population.typicalMs!);
@@ -57,7 +57,7 @@ describe('the estimate of a job', () => {
 });
 
 describe('the typical job', () => {
-  test('is the geometric mean of ended jobs, and undefined before', () => {
+  test('is the geometric mean of ended jobs, and undefined without any', () => {
     const population = new Population();
     expect(population.typicalMs).toBeUndefined();
     population.learn([100, 100]);

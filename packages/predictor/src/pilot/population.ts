@@ -3,11 +3,11 @@ import { Spread, spreadOf } from '../history/spread.js';
 import { logOf, posterior } from '../posterior.js';
 
 /** Weight that earlier jobs keep when one is added, so that about the last 200 count. */
-const KEPT = 0.995;
+const DECAY = 0.995;
 /** Minimum number of jobs to estimate how much they differ. */
 const ENOUGH_JOBS = 10;
-/** Number of standard deviations beyond which a job counts as a different kind. */
-const UNLIKE = 3;
+/** A job this many standard deviations above the mean counts as a different kind. */
+const OUTLIER_DEVIATIONS = 3;
 
 /**
  * Statistics of recently ended jobs: how long their tasks took, and how much that differs between jobs and within them.
@@ -23,7 +23,7 @@ export class Population {
   #logs = 0;
   #squares = 0;
   #noises = 0;
-  #spread = new Spread(KEPT);
+  #spread = new Spread(DECAY);
 
   /** @param runsMs run times of a job's tasks; a single task does not show how tasks differ */
   learn(runsMs: ArrayLike<Millis>): void {
@@ -31,10 +31,10 @@ export class Population {
     if (spread === undefined) return;
     const { length } = runsMs;
     const log = logOf(meanOf(runsMs));
-    this.#jobs = this.#jobs * KEPT + 1;
-    this.#logs = this.#logs * KEPT + log;
-    this.#squares = this.#squares * KEPT + log ** 2;
-    this.#noises = this.#noises * KEPT + spread / length;
+    this.#jobs = this.#jobs * DECAY + 1;
+    this.#logs = this.#logs * DECAY + log;
+    this.#squares = this.#squares * DECAY + log ** 2;
+    this.#noises = this.#noises * DECAY + spread / length;
     this.#spread.add(spread);
   }
 
@@ -56,7 +56,7 @@ export class Population {
     const log = this.#logs / this.#jobs;
     const betweenJobs = Math.max(0, this.#squares / this.#jobs - log ** 2 - this.#noises / this.#jobs);
     const ofPilots = this.#spread.typical! / pilots;
-    if (logOf(meanMs) - log > UNLIKE * Math.sqrt(betweenJobs + ofPilots)) return meanMs;
+    if (logOf(meanMs) - log > OUTLIER_DEVIATIONS * Math.sqrt(betweenJobs + ofPilots)) return meanMs;
     return posterior({ meanMs, logVariance: ofPilots }, { meanMs: Math.exp(log), logVariance: betweenJobs });
   }
 
@@ -70,7 +70,7 @@ export class Population {
     this.#logs = logs;
     this.#squares = squares;
     this.#noises = noises;
-    this.#spread = Spread.load([logSpreads, jobs], KEPT);
+    this.#spread = Spread.load([logSpreads, jobs], DECAY);
   }
 }
 

@@ -15,8 +15,7 @@ export const LEAST_WAIT_MS = 1;
 /**
  * Returns the verdict of the pilots. Their mean decides once enough have ended. Earlier, the job is long if the run
  * times of ended pilots and elapsed times of running ones, averaged over all pilots, reach the cutoff: the
- * mean can only grow. One pilot past the cutoff proves nothing (that rule misjudged 9% of the task seconds of
- * a Google sample as long). The estimate is provisional then.
+ * mean can only grow. The estimate is then provisional. One pilot past the cutoff proves nothing: that rule misclassified 9% of the task seconds of a Google sample as long.
  */
 export function weighPilots(evidence: Evidence, { cutoffMs, quorum, typicalLongMs }: WeighingRule): Verdict {
   const { pilots, runsMs, failedRunsMs, failed, elapsedMs } = evidence;

@@ -25,7 +25,7 @@ describe('hypothetical pilots', () => {
     expect(playPilots(pilot(), job, plan, [0, 0, 0], 5_000)).toMatchObject({ delayMs: 0 });
   });
 
-  test('do not block on an estimator that asks to be called every millisecond of a day', () => {
+  test('limit the calls of an estimator that requests one every millisecond of a day', () => {
     let asked = 0;
     const eager = Object.assign(pilot(), {
       weigh: (_job: unknown, _plan: unknown, { runsMs, pilots }: Evidence): Verdict => {
@@ -40,7 +40,7 @@ describe('hypothetical pilots', () => {
     });
   });
 
-  test('stop waiting for an estimator that never decides', () => {
+  test('end if an estimator never decides', () => {
     const never = Object.assign(pilot(), {
       weigh: () => ({ kind: 'wait', againInMs: Number.POSITIVE_INFINITY }) as const,
     });

@@ -1,7 +1,7 @@
 import type { Millis } from '@goshawk/core';
 import type { ArrivingJob, Estimate, Estimator, SamplePlan } from '../estimator.js';
 
-/** Result of a hypothetical sample. */
+/** Result of hypothetical pilots. */
 export interface Played {
   readonly estimate: Estimate;
   /** Time from the start of the pilots to the decision. */
@@ -9,7 +9,7 @@ export interface Played {
 }
 
 /** Maximum number of calls between two pilots' ends, because each call blocks the process. */
-const ASKED_MAX = 1_000;
+const CALLS_MAX = 1_000;
 
 /**
  * Computes what an estimator would have decided, and when, if these tasks had been its pilots and had started
@@ -29,9 +29,9 @@ export function playPilots(
   const pilots = sorted.length;
   let ended = 0;
   let now = 0;
-  let asked = 0;
+  let calls = 0;
   while (true) {
-    for (; ended < pilots && sorted[ended]! <= now; ended++) asked = 0;
+    for (; ended < pilots && sorted[ended]! <= now; ended++) calls = 0;
     const verdict = estimator.weigh(
       job,
       plan,
@@ -45,7 +45,7 @@ export function playPilots(
       cutoffMs,
     );
     if (verdict.kind === 'decided') return { estimate: verdict.estimate, delayMs: now };
-    const againInMs = ++asked < ASKED_MAX ? verdict.againInMs : Number.POSITIVE_INFINITY;
+    const againInMs = ++calls < CALLS_MAX ? verdict.againInMs : Number.POSITIVE_INFINITY;
     const next = Math.min(sorted[ended] ?? Number.POSITIVE_INFINITY, now + againInMs);
     if (!(next > now && next < Number.POSITIVE_INFINITY)) return undefined;
     now = next;

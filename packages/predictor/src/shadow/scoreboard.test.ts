@@ -29,7 +29,7 @@ function scored(names: readonly string[], jobs: readonly (readonly [Partial<Arri
 const alike = (ms: number, tasks: number) => new Array<number>(tasks).fill(ms);
 
 describe('shadow estimators', () => {
-  test('are scored side by side, by what each estimated with the information of that time', () => {
+  test('are scored by the estimates that they made when each job arrived', () => {
     const jobs = [
       [{}, alike(20_000, 10)],
       [{}, alike(20_000, 10)],

@@ -26,8 +26,7 @@ export interface ScoreboardSettings extends EstimatorSettings {
 const NAMES_MAX = 50_000;
 
 /**
- * Estimators in shadow mode: each predicts every arriving job, sees the evidence it would have seen, and learns from
- * every job that ends, as if it were in charge; only its score is used. The hypothetical pilots are drawn when the
+ * Estimators in shadow mode: each predicts every arriving job, receives the evidence that its own pilots would have given, and learns from every job that ends; only its score is used. The hypothetical pilots are drawn when the
  * job has ended, and assumed to start immediately, which is the best case for the delay.
  *
  * Jobs must arrive and end in order of time, with distinct ids.
@@ -79,7 +78,7 @@ export class Scoreboard {
     this.#shadows.forEach(({ estimator, score }, place) => {
       const prediction = predictions[place]!;
       if (end.completed && end.runsMs.length > 0) {
-        const { estimate, pilots, delayMs } = this.#believed(estimator, job, prediction, end.runsMs);
+        const { estimate, pilots, delayMs } = this.#estimateOf(estimator, job, prediction, end.runsMs);
         const estimateMs = estimate?.meanMs;
         score.add({ trueMeanMs, tasks: end.runsMs.length, estimateMs, pilots, delayMs, seenBefore });
       }
@@ -101,7 +100,7 @@ export class Scoreboard {
     return Object.fromEntries(this.#shadows.map(({ estimator, score }) => [estimator.name, score.counts]));
   }
 
-  #believed(
+  #estimateOf(
     estimator: Guarded,
     job: ArrivingJob,
     prediction: Prediction,
