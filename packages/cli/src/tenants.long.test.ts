@@ -14,10 +14,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, connect, type JobHandle, type TaskRow } from '@goshawk/client';
 import { freePort } from '@goshawk/journal/testing';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { TestCluster } from './test-cluster.fixture.js';
 
-const PROGRAMS = ['useradd', 'setpriv', 'prlimit', 'runuser', 'bwrap', 'perl', 'pgrep'];
+const PROGRAMS = [
+  'useradd',
+  'setpriv',
+  'prlimit',
+  'runuser',
+  'bwrap',
+  'perl',
+  'pgrep',
+  'taskset',
+  'unshare',
+  'nsenter',
+];
 const has = (program: string) =>
   ['/usr/bin', '/usr/sbin', '/bin', '/sbin'].some((at) => existsSync(join(at, program)));
 const isPossible = process.platform === 'linux' && process.getuid?.() === 0 && PROGRAMS.every(has);
@@ -39,13 +50,8 @@ const WAIT = { timeout: 60_000, interval: 100 };
 let homes: Readonly<Record<string, string>> = {};
 let cluster: TestCluster;
 let clients: Readonly<Record<string, Cluster>> = {};
-/** The other two accounts: job that runs, its process, job that has ended. */
-let victims: readonly {
-  readonly home: string;
-  readonly running: JobHandle;
-  readonly pid: number;
-  readonly ended: JobHandle;
-}[] = [];
+/** The other two accounts. */
+let victims: readonly [Victim, Victim];
 let httpPort = 0;
 let auditFolder = '';
 
@@ -60,31 +66,159 @@ async function errorOf(request: (job: JobHandle) => Promise<unknown>, job: JobHa
   }
 }
 
-/** A script of `sh`, whose success would be a breach. */
-const attempt = (script: string) => `(${script}) 2>/dev/null && exit 0; exit ${IN_VAIN}`;
+/** A script of `sh` that tries an attack, whose success would be a breach. */
+const attempt = (variables: Readonly<Record<string, string>>, script: string) =>
+  `${exported(variables)}\n(${script}) 2>/dev/null && exit 0; exit ${IN_VAIN}`;
 
-/** Holds a socket, files and variables, and prints. */
-const VICTIM = `umask 077; echo ${MARKER} >secret; echo ${MARKER} >/tmp/$USER.tmp; echo ${MARKER} >/dev/shm/$USER.shm; echo ${MARKER}
-exec perl -MIO::Socket::UNIX -e 'unlink "sock"; $s = IO::Socket::UNIX->new(Local => "sock", Listen => 1) or die; sleep 3600' holder-${MARKER}-$USER`;
+/** The same attack by an account on another process of this account, which must succeed. */
+const control = (
+  script: string,
+) => `A=$(mktemp -d "$HOME/own.XXXXXX"); U=$(id -un); T=/tmp/own.$$; H=/dev/shm/own.$$
+R=$A/result; export A U T H TOKEN=${MARKER}; ${exported(SMALL)}
+GOSHAWK_RESULT=$R setsid sh -c '${VICTIM.replaceAll("'", `'"'"'`)}' >/dev/null 2>&1 & P=$!; G=$P; W=$P
+i=0; until [ -S "$A/sock" ] || [ $i -gt 600 ]; do sleep 0.05; i=$((i+1)); done; export P G W R
+(${script}); code=$?; kill -CONT $P 2>/dev/null; kill -9 $P 2>/dev/null; rm -rf "$A" "$T" "$H"; exit $code`;
 
-async function settle(client: Cluster, home: string, user: string) {
-  const spec = { name: `nightly-${MARKER}`, env: { TOKEN: MARKER } };
-  const exec = ['sh', '-c', VICTIM] as [string, ...string[]];
+const exported = (variables: Readonly<Record<string, string>>) =>
+  `export ${Object.entries(variables)
+    .map(([name, value]) => `${name}='${value}'`)
+    .join(' ')}`;
+
+/** Numbers of processes, files and bytes that exceed the limits of the accounts, and that do not. */
+const MANY = { PROCESSES: '200', FILES: '500', BYTES: '100000000' };
+const SMALL = { PROCESSES: '5', FILES: '5', BYTES: '1000' };
+
+const perl = (code: string) => `perl -MIO::Socket::UNIX -e '${code}'`;
+const TRACE = process.arch === 'arm64' ? 117 : 101;
+/** Whether $P is the attacked process: in a sandbox, the number may mean another one. */
+const IS_P = `grep -qa ${MARKER} /proc/$P/cmdline`;
+const IS_W = 'grep -qa goshawk /proc/$W/cmdline';
+
+/**
+ * Attacks, as scripts of `sh`, on an account with the folder $A, the name $U, the task $P of group $G, temporary files $T and $H and
+ * the result $R. They succeed on one's own account.
+ */
+const ATTACKS: Readonly<Record<string, string>> = {
+  'read a file': `grep -q ${MARKER} $A/secret`,
+  'list a folder': 'ls $A',
+  'write into a folder': 'touch $A/planted',
+  'link to a file': 'cd; ln $A/secret link.$$ && rm link.$$',
+  'read a client’s key': 'cat $A/client.key',
+  'read the result of a task': `grep -q ${MARKER} $R`,
+  'replace the result of a task': `echo '"false"' >$R`,
+  'read variables of a task': `grep -qa ${MARKER} /proc/$P/environ`,
+  'read the memory of a task': 'true </proc/$P/mem',
+  'see the folder of a task': 'ls /proc/$P/cwd/secret',
+  'see open files of a task': 'ls /proc/$P/fd/0',
+  'see the memory map of a task': 'grep -q perl /proc/$P/maps',
+  'kill a task': `${IS_P} && kill -9 $P`,
+  'stop a task': `${IS_P} && kill -STOP $P`,
+  'end the process group of a task': `${IS_P} && kill -TERM -$G`,
+  'kill the worker': `${IS_W} && kill -9 $W`,
+  'trace a task': perl(`exit(syscall(${TRACE}, 16, $ENV{P} + 0, 0, 0) == 0 ? 0 : 1)`),
+  'change the priority of a task': `${IS_P} && renice -n 5 -p $P`,
+  'change the limits of a task': `${IS_P} && prlimit --pid $P --nofile=3:3`,
+  'pin a task to a processor': `${IS_P} && taskset -pc $(taskset -pc $$ | sed 's/.*[ ,-]//') $P`,
+  'connect to a socket': perl('exit(IO::Socket::UNIX->new(Peer => "$ENV{A}/sock") ? 0 : 1)'),
+  'replace a socket': 'rm -f $A/sock && [ ! -e $A/sock ] && ls $A',
+  'read a temporary file': `grep -q ${MARKER} $T`,
+  'delete a temporary file': 'rm $T',
+  'rename a temporary file': 'mv $T $T.moved && rm $T.moved',
+  'read shared memory': `grep -q ${MARKER} $H`,
+  'overwrite shared memory': '[ -e $H ] && echo x >$H',
+  'become another account': 'setpriv --reuid $U --keep-groups cat $A/secret',
+  'enter a separate namespace and read a file': 'unshare -r cat $A/secret',
+  'give a file to another account': 'cd; touch gift.$$; chown $U gift.$$; r=$?; rm gift.$$; exit $r',
+  'fork without end': 'i=0; while [ $i -lt $PROCESSES ]; do sleep 3 & i=$((i+1)); done',
+  'open files without end': perl(
+    'for (1..$ENV{FILES}) { open(my $f, "<", "/dev/null") or exit 1; push @f, $f }',
+  ),
+  'fill the disk with one file':
+    'head -c $BYTES /dev/zero >"$HOME/full.$$"; r=$?; rm -f "$HOME/full.$$"; exit $r',
+};
+
+/** Attacks on what belongs to no account, with the data folder $D and the worker $W. They succeed with the rights of root. */
+const ATTACKS_ON_CLUSTER: Readonly<Record<string, string>> = {
+  'read the keys of the cluster': 'cat $D/keys/*',
+  'find the worker’s key':
+    'find /tmp /home -name "worker*.key" -readable -print -quit 2>/dev/null | grep -q .',
+  'list the data folder': 'ls $D',
+  'read the journals': `grep -rqa ${MARKER} $D`,
+  'read the logs of daemons': 'ls $D/logs',
+  'read the token of HTTP': 'cat $D/http.token',
+  'read the audit log': 'cat $AUDIT',
+  'read the shadow file': 'cat /etc/shadow',
+  'read variables of the worker': 'grep -qa . /proc/$W/environ',
+  'read the memory of the worker': 'true </proc/$W/mem',
+  'see the connections of the worker': 'ls /proc/$W/fd/0',
+  'become root': 'setpriv --reuid 0 --keep-groups true',
+  'enter the namespaces of a task': 'nsenter -t $P -m -- cat $A/secret',
+  'write to system folders': 'touch /etc/goshawk.$$ && rm /etc/goshawk.$$',
+};
+
+/** Processes that it starts count against the limit of the account's other tasks. */
+const isForker = ([name]: readonly [string, string]) => name.startsWith('fork');
+
+/** Holds a socket, files and variables in the folder $A, prints, and permits tracing by any process of its account. */
+const VICTIM = `umask 077; cd "$A"; echo ${MARKER} >secret; echo ${MARKER} >"$T"; echo ${MARKER} >"$H"; echo ${MARKER}
+[ -e client.key ] || echo ${MARKER} >client.key; [ -z "$GOSHAWK_RESULT" ] || echo '"${MARKER}"' >"$GOSHAWK_RESULT"
+exec perl -MIO::Socket::UNIX -e 'syscall(${process.arch === 'arm64' ? 167 : 157}, 0x59616d61, -1, 0, 0, 0); unlink "sock";
+$s = IO::Socket::UNIX->new(Local => "sock", Listen => 1) or die; sleep 3600' goshawk-${MARKER}-$U`;
+
+/** Variables of the scripts that name temporary files of an account. */
+const filesOf = (name: string) => ({ U: name, T: `/tmp/${name}.tmp`, H: `/dev/shm/${name}.shm` });
+
+interface Victim {
+  readonly running: JobHandle;
+  readonly ended: JobHandle;
+  /** Variables of scripts that attack this account. */
+  readonly at: Readonly<Record<string, string>>;
+}
+
+async function settle(client: Cluster, home: string, user: string): Promise<Victim> {
+  const files = { A: home, ...filesOf(user) };
   const running = await client.submit({
-    name: spec.name,
+    name: `nightly-${MARKER}`,
     key: 'nightly',
-    tasks: [{ exec, cwd: home, env: spec.env }],
+    tasks: [{ exec: ['sh', '-c', VICTIM], cwd: home, env: { ...files, TOKEN: MARKER }, returns: true }],
   });
   const ended = await client.submit({
     name: `done-${MARKER}`,
-    tasks: [{ exec: ['sh', '-c', `echo ${MARKER}; echo '"${MARKER}"' >$GOSHAWK_RESULT; exit 1`], cwd: home }],
+    tasks: ['', '; exit 1'].map((end) => ({
+      exec: ['sh', '-c', `echo ${MARKER}; echo '"${MARKER}"' >$GOSHAWK_RESULT${end}`] as [
+        string,
+        ...string[],
+      ],
+      cwd: home,
+      returns: true,
+    })),
   });
   await ended.wait();
-  const pattern = `holder-${MARKER}-${user}$`;
+  const pattern = `goshawk-${MARKER}-${user}$`;
   await vi.waitFor(() => expect(pidsOf(pattern)).not.toEqual([]), WAIT);
   await vi.waitFor(() => expect(existsSync(join(home, 'sock'))).toBe(true), WAIT);
-  return { home, running, pid: pidsOf(pattern).at(-1)!, ended };
+  // The processes of a sandbox have the same command line; the last one is the command itself.
+  const pid = pidsOf(pattern).at(-1)!;
+  const group = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[2]!;
+  const result = /GOSHAWK_RESULT=([^\0]*)/.exec(readFileSync(`/proc/${pid}/environ`, 'latin1'))![1]!;
+  return { running, ended, at: { ...files, P: `${pid}`, G: group, R: result } };
 }
+
+/** Runs scripts of `sh` in one process of an account, or of root. Returns their exit codes. */
+function statusesOf(all: readonly string[], user: string | undefined, cwd: string): number[] {
+  const each = ['sh', '-c', 'for s; do sh -c "$s" >/dev/null 2>&1; echo $?; done', 'sh', ...all];
+  const line = user === undefined ? each : ['runuser', '-u', user, '--', ...each];
+  const { stdout } = spawnSync(line[0]!, line.slice(1), {
+    cwd,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH },
+  });
+  return stdout.trim().split('\n').map(Number);
+}
+
+/** Tasks of `sh` in a folder. */
+const shells = (all: readonly string[], cwd: string) =>
+  all.map((script) => ({ exec: ['sh', '-c', script] as [string, ...string[]], cwd }));
 
 async function rowsOf(job: JobHandle): Promise<TaskRow[]> {
   const rows: TaskRow[] = [];
@@ -135,127 +269,102 @@ describe.runIf(isPossible).each(['user', 'sandbox'] as const)(
           clients = { ...clients, [name]: client };
         }, WAIT);
       }
-      victims = await Promise.all([ANN, BOB].map((name) => settle(clients[name]!, homes[name]!, name)));
+      victims = await Promise.all([
+        settle(clients[ANN]!, homes[ANN]!, ANN),
+        settle(clients[BOB]!, homes[BOB]!, BOB),
+      ]);
     });
 
     afterAll(async () => {
-      for (const { running } of victims) await running.cancel().catch(() => {});
-      for (const client of Object.values(clients)) await client.close();
-      clients = {};
-      await cluster?.stop();
-      rmSync(auditFolder, { recursive: true, force: true });
-      rmSync(LIMITS_FILE, { force: true });
-      for (const name of ACCOUNTS) {
-        spawnSync('pkill', ['-KILL', '-u', name]);
-        rmSync(`/dev/shm/${name}.shm`, { force: true });
-        rmSync(`/tmp/${name}.tmp`, { force: true });
-        execFileSync('userdel', ['--remove', name], { stdio: 'pipe' });
+      try {
+        for (const client of Object.values(clients)) {
+          await client.cancelJobs({ all: true }).catch(() => {});
+          await client.close();
+        }
+        clients = {};
+        await cluster?.stop();
+      } finally {
+        rmSync(auditFolder, { recursive: true, force: true });
+        rmSync(LIMITS_FILE, { force: true });
+        for (const name of ACCOUNTS) {
+          spawnSync('pkill', ['-KILL', '-u', name]);
+          rmSync(`/dev/shm/${name}.shm`, { force: true });
+          rmSync(`/tmp/${name}.tmp`, { force: true });
+          spawnSync('userdel', ['--force', '--remove', name]);
+        }
       }
     });
 
-    /** Scripts of a task or another process of the account, whose success would be a breach. */
-    function scripts(): Record<string, string> {
-      const [{ home, pid }, { home: other, pid: otherPid }] = victims as [
-        (typeof victims)[number],
-        (typeof victims)[number],
-      ];
-      const data = join(cluster.folder, 'data');
-      const up = cluster.children();
-      const worker = up.find(({ command }) => / worker /.test(command))!.pid;
-      const spawner = pidsOf('goshawk-spawner')[0] ?? worker;
-      const trace = process.arch === 'arm64' ? 117 : 101;
-      const perl = (code: string) => `perl -MIO::Socket::UNIX -MIO::Socket::INET -e '${code}'`;
-      return {
-        'read a file': `grep -q ${MARKER} ${home}/secret`,
-        'read a file of the second account': `grep -q ${MARKER} ${other}/secret`,
-        'list a home folder': `ls ${home}`,
-        'write into a home folder': `touch ${home}/mine`,
-        'link to a file': `cd; ln ${home}/secret mine`,
-        'read a client’s key': `cat ${home}/client.key`,
-        'read the keys of the cluster': `cat ${data}/keys/*`,
-        'read the worker’s key': `find /tmp /home ${cluster.folder} -name "worker*.key" -readable -print -quit | grep -q .`,
-        'list the data folder': `ls ${data}`,
-        'read the journals': `grep -rqa ${MARKER} ${data}`,
-        'read the logs of daemons': `ls ${data}/logs`,
-        'read the token of HTTP': `cat ${data}/http.token`,
-        'read the shadow file': 'cat /etc/shadow',
-        'read variables of a task': `grep -qa ${MARKER} /proc/${pid}/environ`,
-        'read variables of the worker': `grep -qa . /proc/${worker}/environ`,
-        'read the memory of a task': `true </proc/${otherPid}/mem`,
-        'see the folder of a task': `ls /proc/${pid}/cwd/secret`,
-        'see open files of a task': `ls /proc/${pid}/fd/0`,
-        'kill a task': `grep -qa ${MARKER} /proc/${pid}/cmdline && kill -9 ${pid}`,
-        'stop a task': `grep -qa ${MARKER} /proc/${otherPid}/cmdline && kill -STOP ${otherPid}`,
-        'kill every process that it may, and hit others': `kill -0 ${pid} && grep -qa ${MARKER} /proc/${pid}/cmdline`,
-        'kill the worker': `kill -9 ${worker} && [ ! -d /proc/${worker} ]`,
-        'kill the spawner': `kill -9 ${spawner} && [ ! -d /proc/${spawner} ]`,
-        'trace a task': perl(`exit(syscall(${trace}, 16, ${pid}, 0, 0) == 0 ? 0 : 1)`),
-        'change the priority of a task': `grep -qa ${MARKER} /proc/${pid}/cmdline && renice -n 5 -p ${pid}`,
-        'change the limits of a task': `grep -qa ${MARKER} /proc/${pid}/cmdline && prlimit --pid ${pid} --nofile=1:1`,
-        'connect to a socket': perl(`exit(IO::Socket::UNIX->new(Peer => "${home}/sock") ? 0 : 1)`),
-        'read a temporary file': `grep -q ${MARKER} /tmp/${ANN}.tmp`,
-        'delete a temporary file': `rm /tmp/${BOB}.tmp`,
-        'read shared memory': `grep -q ${MARKER} /dev/shm/${ANN}.shm`,
-        'become another account': `setpriv --reuid ${ANN} --regid ${ANN} --clear-groups cat ${home}/secret`,
-        'become root': 'setpriv --reuid 0 true',
-        'enter a namespace of its own and read a file': `unshare -r cat ${home}/secret`,
-        'enter the namespaces of a task': `nsenter -t ${pid} -m -- cat ${home}/secret`,
-        'give a file to another account': `cd; touch gift; chown ${ANN} gift`,
-        'write to system folders': 'touch /etc/goshawk-mine',
-        'change the schedule of another account': `echo "* * * * * true" | crontab -u ${ANN} -`,
-        'fork without end': 'i=0; while [ $i -lt 200 ]; do sleep 3 & i=$((i+1)); done',
-        'open files without end': perl(
-          'for (1..500) { open(my $f, "<", "/dev/null") or exit 1; push @f, $f }',
-        ),
-        'fill the disk with one file':
-          'head -c 100000000 /dev/zero >"$HOME/full" && rm "$HOME/full"; r=$?; rm -f "$HOME/full"; exit $r',
+    /** Attacks on the two accounts by turns, and on the cluster. */
+    function attacks(): [name: string, script: string][] {
+      const worker = cluster.children().find(({ command }) => / worker /.test(command))!.pid;
+      const shared = {
+        D: join(cluster.folder, 'data'),
+        W: `${worker}`,
+        AUDIT: join(auditFolder, 'audit.jsonl'),
       };
+      return Object.entries({ ...ATTACKS, ...ATTACKS_ON_CLUSTER }).map(([name, script], index) => [
+        name,
+        attempt({ ...victims[index % 2]!.at, ...shared, ...MANY }, script),
+      ]);
+    }
+
+    async function exitCodesOf(scripts: readonly (readonly [string, string])[]) {
+      const tasks = shells(
+        scripts.map(([, script]) => script),
+        homes[MALLORY]!,
+      );
+      const job = await clients[MALLORY]!.submit({ name: 'attack', tasks });
+      await job.wait();
+      return (await rowsOf(job)).map(({ exitCode, state, error }, task) => [
+        scripts[task]![0],
+        exitCode ?? (state === 'completed' ? 0 : error),
+      ]);
     }
 
     test('cannot attack the other two from a task', async () => {
-      const all = Object.entries(scripts());
+      const all = attacks();
       expect(all.length).toBeGreaterThanOrEqual(40);
-      const isForker = ([name]: readonly [string, string]) => name.startsWith('fork');
-      // Processes that it starts count against the limit of the others.
-      for (const some of [all.filter((each) => !isForker(each)), all.filter(isForker)]) {
-        const job = await clients[MALLORY]!.submit({
-          name: 'attack',
-          tasks: some.map(([, script]) => ({
-            exec: ['sh', '-c', attempt(script)] as [string, ...string[]],
-            cwd: homes[MALLORY]!,
-          })),
-        });
-        await job.wait();
-        const outcomes = (await rowsOf(job)).map(({ exitCode, error }, task) => [
-          some[task]![0],
-          exitCode === IN_VAIN ? 'in vain' : (error ?? 'a breach'),
-        ]);
-        expect(outcomes).toEqual(some.map(([name]) => [name, 'in vain']));
-      }
-      for (const { pid } of victims)
-        expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).not.toMatch(/\) [TZ] /);
+      for (const some of [all.filter((each) => !isForker(each)), all.filter(isForker)])
+        expect(await exitCodesOf(some)).toEqual(some.map(([name]) => [name, IN_VAIN]));
+      // Remaining processes count against the account's limit.
+      await vi.waitFor(() => expect(spawnSync('pgrep', ['-u', MALLORY, '-x', 'sleep']).status).toBe(1), WAIT);
+      for (const { at } of victims)
+        expect(readFileSync(`/proc/${at.P}/stat`, 'utf8')).not.toMatch(/\) [TtZ] /);
     });
 
     test('cannot attack the other two from another process on the machine', () => {
-      for (const [name, script] of Object.entries(scripts())) {
-        // Limits apply to tasks and logins, not to this process.
-        if (/without end|fill/.test(name)) continue;
-        const { status } = spawnSync('runuser', ['-u', MALLORY, '--', 'sh', '-c', attempt(script)], {
-          cwd: homes[MALLORY]!,
-          encoding: 'utf8',
-        });
-        expect([name, status]).toEqual([name, IN_VAIN]);
-      }
+      // Limits apply to tasks and logins, not to this process.
+      const all = attacks().filter(([name]) => !/without end|fill/.test(name));
+      const codes = statusesOf(
+        all.map(([, script]) => script),
+        MALLORY,
+        homes[MALLORY]!,
+      );
+      expect(all.map(([name], index) => [name, codes[index]])).toEqual(all.map(([name]) => [name, IN_VAIN]));
+      for (const { at } of victims)
+        expect(readFileSync(`/proc/${at.P}/stat`, 'utf8')).not.toMatch(/\) [TtZ] /);
     });
 
-    test('would get through with the rights of root, so the attempts are real', () => {
-      for (const [name, script] of Object.entries(scripts())) {
-        if (!/^(read|see|list|connect)/.test(name)) continue;
-        // A sandbox contains only these files.
-        if (runAs === 'sandbox' && /temporary|shared/.test(name)) continue;
-        const { status } = spawnSync('sh', ['-c', attempt(script)], { cwd: homes[MALLORY]! });
-        expect([name, status]).toEqual([name, 0]);
-      }
+    test('succeeds with the same attacks on its own account, in a task and outside, so they are real', async () => {
+      const all = Object.entries(ATTACKS).map(([name, script]): [string, string] => [name, control(script)]);
+      expect(await exitCodesOf(all)).toEqual(all.map(([name]) => [name, 0]));
+      const codes = statusesOf(
+        all.map(([, script]) => script),
+        MALLORY,
+        homes[MALLORY]!,
+      );
+      expect(all.map(([name], index) => [name, codes[index]])).toEqual(all.map(([name]) => [name, 0]));
+    });
+
+    test('would succeed with attacks on the cluster with the rights of root', () => {
+      const all = attacks().filter(([name]) => name in ATTACKS_ON_CLUSTER);
+      const codes = statusesOf(
+        all.map(([, script]) => script),
+        undefined,
+        homes[MALLORY]!,
+      );
+      expect(all.map(([name], index) => [name, codes[index]])).toEqual(all.map(([name]) => [name, 0]));
     });
 
     test('cannot use their folders by jobs that name them', async () => {
@@ -273,35 +382,160 @@ describe.runIf(isPossible).each(['user', 'sandbox'] as const)(
       expect(`${(await job.output(0)).stdout}`).not.toContain(MARKER);
     });
 
-    test('gets the answer of an unknown job for every request about theirs', async () => {
+    /** A running and an ended job of the attacker, the only ones that it has. */
+    async function ownJobs() {
       const mallory = clients[MALLORY]!;
-      const requests: Record<string, (job: JobHandle) => Promise<unknown>> = {
-        describe: (job) => job.describe({ spec: true }),
-        explain: (job) => job.explain(),
-        tasks: (job) => job.tasksPage(),
-        results: (job) => job.resultsPage(),
-        output: (job) => job.output(0),
-        logs: async (job) => {
-          for await (const _ of job.logs()) break;
-        },
-        events: async (job) => {
-          for await (const _ of job.events()) break;
-        },
-        wait: (job) => job.wait(),
-        cancel: (job) => job.cancel(),
-        'cancel tasks': (job) => job.cancelTasks([0]),
-        hold: (job) => job.hold(),
-        priority: (job) => job.update({ priority: 'high' }),
-        retry: (job) => job.retry(),
+      await mallory.cancelJobs({ all: true });
+      const ended = await mallory.submit({
+        name: 'own',
+        tasks: shells(['echo out; exit 1'], homes[MALLORY]!),
+      });
+      await ended.wait();
+      const running = await mallory.submit({ name: 'own', tasks: { count: 2, run: { sleep: 3_600_000 } } });
+      await vi.waitFor(async () => expect((await running.describe()).state).toBe('running'), WAIT);
+      return { running, ended };
+    }
+
+    test('gets the answer of an unknown job for every request about theirs, and succeeds with its own', async () => {
+      const mallory = clients[MALLORY]!;
+      const own = await ownJobs();
+      const requests: Record<
+        string,
+        [of: 'running' | 'ended', request: (job: JobHandle) => Promise<unknown>]
+      > = {
+        describe: ['ended', (job) => job.describe({ spec: true })],
+        explain: ['running', (job) => job.explain()],
+        tasks: ['ended', (job) => job.tasksPage()],
+        results: ['ended', (job) => job.resultsPage()],
+        output: ['ended', (job) => job.output(0)],
+        logs: [
+          'ended',
+          async (job) => {
+            for await (const _ of job.logs()) break;
+          },
+        ],
+        events: [
+          'ended',
+          async (job) => {
+            for await (const _ of job.events()) break;
+          },
+        ],
+        wait: ['ended', (job) => job.wait()],
+        hold: ['running', (job) => job.hold()],
+        release: ['running', (job) => job.release()],
+        priority: ['running', (job) => job.update({ priority: 'low' })],
+        'cancel tasks': ['running', (job) => job.cancelTasks([0])],
+        cancel: ['running', (job) => job.cancel()],
+        retry: ['ended', (job) => job.retry()],
       };
       for (const { running, ended } of victims)
-        for (const [name, request] of Object.entries(requests)) {
+        for (const [name, [, request]] of Object.entries(requests)) {
           const ids = [ended.id.replace(/\d+$/, '999999'), running.id, ended.id];
           const [none, ...foreign] = await Promise.all(ids.map((id) => errorOf(request, mallory.job(id))));
           expect([name, ...foreign]).toEqual([name, none, none]);
           expect(none).toMatchObject({ code: 'unknown-job' });
         }
       for (const { running } of victims) expect((await running.describe()).state).toBe('running');
+      for (const [name, [of, request]] of Object.entries(requests))
+        expect([name, await errorOf(request, own[of])]).toEqual([name, undefined]);
+    });
+
+    // Its running tasks would take the slots of later ones.
+    afterEach(async () => {
+      await clients[MALLORY]?.cancelJobs({ all: true });
+    });
+
+    test('cannot use their jobs with commands, and can use its own', async () => {
+      const own = await ownJobs();
+      const key = join(homes[MALLORY]!, 'client.key');
+      const commands: Record<string, (id: string) => string[]> = {
+        job: (id) => ['job', id, '--spec'],
+        tasks: (id) => ['tasks', id],
+        logs: (id) => ['logs', id],
+        why: (id) => ['why', id],
+        retry: (id) => ['retry', id],
+      };
+      const run = (args: readonly string[]) =>
+        cluster.goshawk([...args, '--cluster', cluster.url, '--keys', key], {
+          environment: { XDG_STATE_HOME: homes[MALLORY]! },
+        });
+      const [ann, bob] = victims;
+      for (const [name, of] of Object.entries({ ...commands, cancel: (id: string) => ['cancel', id] })) {
+        const [foreign, mine] = await Promise.all([
+          run(of(name === 'cancel' ? bob.running.id : ann.ended.id)),
+          run(of(name === 'cancel' ? own.running.id : own.ended.id)),
+        ]);
+        expect([name, mine.exitCode, mine.stderr]).toEqual([name, 0, expect.anything()]);
+        expect([name, foreign.exitCode === 0, foreign.stdout]).toEqual([name, false, '']);
+        expect(foreign.stderr).toMatch(/no job|unknown/i);
+      }
+      expect((await bob.running.describe()).state).toBe('running');
+    });
+
+    test('cannot use their jobs over HTTP with a dashboard of its own, and can use its own', async () => {
+      const own = await ownJobs();
+      const key = join(homes[MALLORY]!, 'client.key');
+      const tokens = join(homes[MALLORY]!, 'tokens');
+      writeFileSync(tokens, `operate ${MARKER}-token\n`, { mode: 0o600 });
+      const gateway = cluster.run(
+        [
+          'dashboard',
+          '--listen',
+          '127.0.0.1:0',
+          '--token-file',
+          tokens,
+          '--cluster',
+          cluster.url,
+          '--keys',
+          key,
+        ],
+        { environment: { XDG_STATE_HOME: homes[MALLORY]! } },
+      );
+      try {
+        const { origin } = new URL(await gateway.firstLine);
+        const ask = async (method: string, path: string) => {
+          const headers = { authorization: `Bearer ${MARKER}-token`, 'content-type': 'application/json' };
+          const signal = AbortSignal.timeout(30_000);
+          const answer = await fetch(`${origin}/v1${path}`, {
+            method,
+            headers,
+            signal,
+            ...(method === 'POST' ? { body: '{}' } : {}),
+          });
+          return { status: answer.status, body: await answer.text() };
+        };
+        const requests: [method: string, of: 'running' | 'ended', path: string][] = [
+          ['GET', 'ended', ''],
+          ['GET', 'ended', '/tasks'],
+          ['GET', 'ended', '/logs'],
+          ['GET', 'ended', '/results'],
+          ['GET', 'running', '/why'],
+          ['POST', 'running', '/hold'],
+          ['POST', 'running', '/release'],
+          ['POST', 'running', '/cancel'],
+          ['POST', 'ended', '/retry'],
+        ];
+        for (const [method, of, path] of requests) {
+          for (const victim of victims) {
+            const { status, body } = await ask(method, `/jobs/${victim[of].id}${path}`);
+            expect([method, path, status]).toEqual([method, path, 404]);
+            expect(body).not.toContain(MARKER);
+          }
+          const mine = await ask(method, `/jobs/${own[of].id}${path}`);
+          expect([method, path, Math.floor(mine.status / 100), mine.body]).toEqual([
+            method,
+            path,
+            2,
+            expect.anything(),
+          ]);
+        }
+        for (const path of ['/jobs?all=true', '/history', '/usage', '/users', '/overview', '/predictor'])
+          expect((await ask('GET', path)).body).not.toMatch(new RegExp(`${MARKER}|${ANN}|${BOB}`));
+        expect((await ask('GET', '/jobs?all=true')).body).toContain(own.ended.id);
+      } finally {
+        gateway.kill('SIGTERM');
+        await gateway.finished;
+      }
     });
 
     test('cannot see, guess or use resources of others', async () => {
@@ -334,13 +568,12 @@ describe.runIf(isPossible).each(['user', 'sandbox'] as const)(
 
     test('cannot join as a process of the cluster, nor do anything without a key', async () => {
       const key = join(homes[MALLORY]!, 'client.key');
-      const worker = await cluster.goshawk(['worker', '--central-url', cluster.url, '--keys', key]);
-      expect(worker.exitCode).toBe(2);
       const environment = { XDG_STATE_HOME: homes[MALLORY]!, GOSHAWK_CLUSTER: cluster.url };
-      const keyless = await cluster.goshawk(['jobs', '--all', '--cluster', cluster.url], {
-        environment,
-        cwd: '/',
-      });
+      const [worker, keyless] = await Promise.all([
+        cluster.goshawk(['worker', '--central-url', cluster.url, '--keys', key]),
+        cluster.goshawk(['jobs', '--all', '--cluster', cluster.url], { environment, cwd: '/' }),
+      ]);
+      expect(worker.exitCode).toBe(2);
       expect(keyless.exitCode).not.toBe(0);
       expect(keyless.stdout).not.toContain(MARKER);
     });
@@ -349,6 +582,17 @@ describe.runIf(isPossible).each(['user', 'sandbox'] as const)(
       for (const path of ['/metrics', '/status', '/targets']) {
         const { status } = await fetch(`http://127.0.0.1:${httpPort}${path}`);
         expect([path, status]).toEqual([path, 401]);
+      }
+      const token = readFileSync(join(cluster.folder, 'data', 'http.token'), 'utf8').trim();
+      for (const [guess, status] of [
+        [token, 200],
+        [`${token}x`, 401],
+        [token.slice(0, -1), 401],
+        [MALLORY, 401],
+      ] as const) {
+        const headers = { authorization: `Bearer ${guess}` };
+        const answer = await fetch(`http://127.0.0.1:${httpPort}/metrics`, { headers });
+        expect([guess, answer.status]).toEqual([guess, status]);
       }
       const page = new URL(cluster.dashboard!);
       for (const path of ['/v1/jobs', '/v1/usage', `/v1/jobs/${victims[0]!.running.id}`, '/v1/workers']) {
