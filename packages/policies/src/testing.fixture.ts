@@ -31,6 +31,7 @@ export interface Need {
   readonly estimateFollows?: boolean;
   readonly priority?: Priority;
   readonly user?: string;
+  readonly gang?: boolean;
 }
 
 export interface BenchSettings {
@@ -100,6 +101,7 @@ export class PolicyBench {
       estimateFollows = false,
       priority,
       user,
+      gang = false,
     } = need;
     const { books } = this;
     const booked = books.declare(OWNER, job, {
@@ -108,7 +110,7 @@ export class PolicyBench {
       tasks: jobTasks,
       ...present({ priority, user }),
     });
-    const facts = { part, estimateMs, estimateFollows, demand: books.names.demandOf(demand) };
+    const facts = { part, estimateMs, estimateFollows, demand: books.names.demandOf(demand), gang };
     books.setWaiting(books.stage(booked, index, facts), tasks, this.now);
     books.deleteIfOver(booked);
   }

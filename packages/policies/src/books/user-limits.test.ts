@@ -80,6 +80,17 @@ describe('limits of users', () => {
     expect(bench.stage(2).running).toBe(2);
   });
 
+  test('are not used up by a gang that is too large for the workers', () => {
+    const bench = benchOf(2, { ann: { running: 3 } });
+    bench.need(1, { tasks: 3, user: 'ann', gang: true });
+    bench.need(2, { tasks: 2, user: 'ann', gang: true });
+    expect([bench.stage(1).running, bench.stage(2).running]).toEqual([0, 2]);
+    bench.join(2, 1, { cpu: 1 });
+    bench.end(2);
+    bench.end(2);
+    expect(bench.stage(1).running).toBe(3);
+  });
+
   test('hold through random arrivals, ends and changes of the file, and everything runs eventually', () => {
     for (let seed = 0; seed < 8; seed++) {
       const random = Random.seeded(`limits ${seed}`);

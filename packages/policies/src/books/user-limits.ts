@@ -106,18 +106,18 @@ export class RunningLimits {
   }
 
   /**
-   * Admits waiting tasks of each changed pool within its limits: tasks that fit some worker now come first, then in
-   * order of arrival.
+   * Admits waiting tasks of each changed pool within its limits: tasks and gangs that fit now come first, then in order
+   * of arrival.
    *
    * @param show sets how many of a stage's tasks the policy sees
    */
   allot(feasible: FeasibleWorkers<BookedWorker>, show: (stage: BookedStage, tasks: number) => void): void {
     // Showing tasks changes no worker.
-    const ranks = new Map<Needs, number>();
+    const fits: Fits = { ofTask: new Map(), rooms: new Map() };
     for (const pool of this.#changed) {
       const jobs = this.#pools.get(pool);
       if (jobs === undefined) continue;
-      if (this.#allotPool(jobs, feasible, ranks, show)) this.#short.add(pool);
+      if (this.#allotPool(jobs, feasible, fits, show)) this.#short.add(pool);
       else this.#short.delete(pool);
     }
     this.#changed.clear();
@@ -127,7 +127,7 @@ export class RunningLimits {
   #allotPool(
     jobs: ReadonlySet<BookedJob>,
     feasible: FeasibleWorkers<BookedWorker>,
-    ranks: Map<Needs, number>,
+    fits: Fits,
     show: (stage: BookedStage, tasks: number) => void,
   ): boolean {
     const accounts = new Map<string, Account>();
@@ -143,7 +143,7 @@ export class RunningLimits {
       for (const at of LIMITED.keys()) running[at] = used[at]!;
     waiting.sort((one, other) => orderOf(one.stage.job) - orderOf(other.stage.job));
     const short = isShort(waiting, (stage) => this.#amountsOf(stage.demand));
-    const order = short ? fittingFirst(waiting, feasible, ranks) : waiting;
+    const order = short ? fittingFirst(waiting, feasible, fits) : waiting;
     for (const { stage, accounts: of } of order) {
       const amounts = this.#amountsOf(stage.demand);
       const wanted = stage.waiting + stage.overLimit;
@@ -242,28 +242,66 @@ function isShort(
   return false;
 }
 
+/** Number of tasks of some needs that fit now, and that would fit if nothing else ran. */
+interface Rooms {
+  readonly now: number;
+  readonly ever: number;
+}
+
+/** Computed ranks and rooms, by needs. */
+interface Fits {
+  /** Rank of one task. */
+  readonly ofTask: Map<Needs, number>;
+  /** Room for gangs. */
+  readonly rooms: Map<Needs, Rooms>;
+}
+
 /**
- * Tasks that fit some worker now come first, so that tasks without room do not use up a limit. Tasks that fit no
- * worker at all come last.
+ * Tasks and gangs that fit now come first, so that others without room do not use up a limit. Those that never fit
+ * come last: a gang that is too large for the cluster would block all other jobs of its user forever.
  */
 function fittingFirst<T extends { readonly stage: BookedStage }>(
   waiting: readonly T[],
   feasible: FeasibleWorkers<BookedWorker>,
-  ranks: Map<Needs, number>,
+  fits: Fits,
 ): readonly T[] {
-  const rankOf = ({ stage: { needs } }: T): number => {
-    let rank = ranks.get(needs);
-    if (rank === undefined) {
-      rank = fitOf(needs, feasible);
-      ranks.set(needs, rank);
-    }
-    return rank;
-  };
+  const ranks = new Map(waiting.map(({ stage }) => [stage, rankOf(stage, feasible, fits)]));
   // The sort is stable: the order within a rank is kept.
-  return [...waiting].sort((one, other) => rankOf(one) - rankOf(other));
+  return [...waiting].sort((one, other) => ranks.get(one.stage)! - ranks.get(other.stage)!);
 }
 
-/** 0: a worker has room; 1: some worker could run such a task; 2: none that accepts tasks. */
+/** 0: fits now; 1: would fit if nothing else ran; 2: never fits the workers that accept tasks. */
+function rankOf(stage: BookedStage, feasible: FeasibleWorkers<BookedWorker>, fits: Fits): number {
+  const { needs } = stage;
+  const together = stage.gang ? stage.waiting + stage.overLimit : 1;
+  if (together > 1) {
+    const rooms = cached(fits.rooms, needs, () => roomsFor(needs, feasible));
+    return together <= rooms.now ? 0 : together <= rooms.ever ? 1 : 2;
+  }
+  return cached(fits.ofTask, needs, () => fitOf(needs, feasible));
+}
+
+function cached<T>(known: Map<Needs, T>, needs: Needs, compute: () => T): T {
+  let value = known.get(needs);
+  if (value === undefined) {
+    value = compute();
+    known.set(needs, value);
+  }
+  return value;
+}
+
+function roomsFor(needs: Needs, feasible: FeasibleWorkers<BookedWorker>): Rooms {
+  let now = 0;
+  let ever = 0;
+  for (const worker of feasible.for(needs)) {
+    if (!worker.open) continue;
+    now += worker.roomFor(needs.demand);
+    ever += worker.roomFor(needs.demand, worker.runs);
+  }
+  return { now, ever };
+}
+
+/** Rank of one task: see `rankOf`. */
 function fitOf(needs: Needs, feasible: FeasibleWorkers<BookedWorker>): number {
   let fit = 2;
   for (const worker of feasible.for(needs)) {
