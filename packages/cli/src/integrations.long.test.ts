@@ -1,6 +1,6 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -40,10 +40,9 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-async function folderOf(name: string): Promise<string> {
-  const path = join(cluster.folder, name);
-  await mkdir(path, { recursive: true });
-  return path;
+/** Creates an empty folder, since a retry must not find files of the first try. */
+function folderOf(name: string): Promise<string> {
+  return mkdtemp(join(cluster.folder, `${name}-`));
 }
 
 interface Ended {
@@ -106,8 +105,11 @@ rule sum:
     await expect.poll(() => readdir(cwd), { timeout: 60_000 }).toContain('started');
     child.kill('SIGINT');
     if (child.exitCode === null) await once(child, 'exit');
-    const { stdout } = await run(cwd, 'goshawk', ['jobs', '--state', 'running', '--json']);
-    expect(JSON.parse(stdout)).toMatchObject({ jobs: [] });
+    // A cancelled job is running until its worker has reported the end of its tasks.
+    const running = async () => (await run(cwd, 'goshawk', ['jobs', '--state', 'running', '--json'])).stdout;
+    await expect
+      .poll(async () => JSON.parse(await running()), { timeout: 60_000 })
+      .toMatchObject({ jobs: [] });
     const again = await run(cwd, 'snakemake', [...args, '--rerun-incomplete', '--config', 's=0']);
     expect(again.code, again.stderr).toBe(0);
     expect(await readFile(join(cwd, 'slow.txt'), 'utf8')).toBe('x\n');
