@@ -122,9 +122,13 @@ export function latestBooks(books: Iterable<UsageBook>): UsageBook[] {
   return [...latest.values()];
 }
 
-/** @param at wall clock, ms since 1970 @returns days since 1970, UTC */
+/** The last day that a date can express. */
+const DAY_MAX = 100_000_000;
+
+/** @param at wall clock, ms since 1970 @returns days since 1970, UTC; an absurd time counts as the first or last possible day */
 export function dayOf(at: Millis): number {
-  return Math.max(0, Math.floor(at / DAY_MS));
+  const day = Math.floor(at / DAY_MS);
+  return day >= 0 ? Math.min(day, DAY_MAX) : 0;
 }
 
 /** Formats days since 1970 as `2026-11-26`. */

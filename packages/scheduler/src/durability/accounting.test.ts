@@ -11,6 +11,7 @@ import {
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { DurableBench, FAILED } from '../durable.fixture.js';
+import { daysOfRun } from '../job/job-usage.js';
 import { CENTRAL, CLIENT, joined, W1, W2 } from '../lone-scheduler.fixture.js';
 
 const HOUR = 3_600_000;
@@ -329,3 +330,13 @@ test.each(Array.from({ length: 20 }, (_, seed) => seed))(
     expect(attempts).toBeGreaterThan(0);
   },
 );
+
+test('a worker that reports an absurd run time does not stop the scheduler', () => {
+  for (const ms of [1e17, 1e30, Number.MAX_VALUE, Number.POSITIVE_INFINITY]) {
+    expect(daysOfRun(1_800_000_000_000 + ms, ms)).toHaveLength(401);
+    expect(daysOfRun(1_800_000_000_000, ms).length).toBe(401);
+  }
+  expect(daysOfRun(Number.NaN, 1).length).toBe(1);
+  expect(daysOfRun(-1e30, 1e30)).toEqual([0]);
+  expect(daysOfRun(1_800_000_000_000, 1)).toEqual([DAY0]);
+});

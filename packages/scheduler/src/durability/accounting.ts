@@ -19,8 +19,8 @@ import type { Job } from '../job/job.js';
 import {
   addTime,
   countAttempt,
+  daysOfRun,
   endKindOf,
-  firstDayOf,
   isTooOld,
   type JobUsage,
   msOnDay,
@@ -134,7 +134,7 @@ export class Accounting {
     const book = new UsageTable();
     const add = (ms: Millis, sign: 1 | -1): void => {
       const endedAt = startedAt + ms;
-      for (let day = firstDayOf(endedAt, ms); day <= dayOf(endedAt); day++)
+      for (const day of daysOfRun(endedAt, ms))
         addTime(book.rowOf(day, who), demand, sign * msOnDay(day, endedAt, ms));
     };
     add(actualMs, 1);

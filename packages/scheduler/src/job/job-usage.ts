@@ -128,7 +128,7 @@ export function countAttempt(
   const ranMs = Math.min(runMs, Math.max(0, now - job.acceptedAt));
   const endedAt = now + wallOffsetMs;
   const last = dayOf(endedAt);
-  for (let day = firstDayOf(endedAt, ranMs); day <= last; day++) {
+  for (const day of daysOfRun(endedAt, ranMs)) {
     const { row, total: sum } = usageOn(job, day, total);
     const ms = msOnDay(day, endedAt, ranMs);
     addTime(row, stage.spec.demand, ms);
@@ -178,8 +178,11 @@ export function addTime(sums: MutableRow, demand: StageSpec['demand'], ms: Milli
   sums.gpuMs += amountOf(demand, GPU) * ms;
 }
 
-export function firstDayOf(endedAt: Millis, runMs: Millis): number {
-  return Math.max(dayOf(endedAt - runMs), dayOf(endedAt) - DAYS_MAX);
+/** Returns the days of a run in order; of a very long one the last days. */
+export function daysOfRun(endedAt: Millis, runMs: Millis): number[] {
+  const last = dayOf(endedAt);
+  const first = Math.max(dayOf(endedAt - runMs), last - DAYS_MAX);
+  return Array.from({ length: Math.max(1, last - first + 1) }, (_, index) => first + index);
 }
 
 /** The part of a run on this day. */
