@@ -4,38 +4,63 @@ import type { Logger } from '@goshawk/transport';
 import { StoryLog } from './story-log.js';
 
 type Effects = Required<
-  Pick<SchedulerEnvironment, 'jobAccepted' | 'jobClassified' | 'taskBound' | 'attemptEnded' | 'jobEnded'>
+  Pick<
+    SchedulerEnvironment,
+    'jobAccepted' | 'jobRecorded' | 'jobClassified' | 'taskBound' | 'attemptEnded' | 'jobEnded'
+  >
 >;
 
-/** Logs the main events of each job in its scheduler's log. @param workerOf returns the name of a task's worker */
+/** Maximum number of lines that wait for the record of a job. */
+const WAITING_LINES_MAX = 100;
+
+/**
+ * Logs the main events of each job in its scheduler's log, once its acceptance is durable: if the disk fails before, the job
+ * does not exist.
+ *
+ * @param workerOf returns the name of a task's worker
+ */
 export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => string): Effects {
   const log = new StoryLog(logger);
+  /** Lines of jobs whose acceptance is not durable yet. */
+  const waiting = new Map<Job, Parameters<StoryLog['tell']>[]>();
   return {
     jobAccepted(job) {
       const { id, spec, taskCount } = job;
       const { name, user } = spec;
       const classified = job.isUndecided ? {} : classOf(job);
-      log.tell('job-accepted', { job: id, name, user, tasks: taskCount, ...classified }, 'job accepted');
+      const fields = { job: id, name, user, tasks: taskCount, ...classified };
+      waiting.set(job, [['job-accepted', fields, 'job accepted']]);
+    },
+    jobRecorded(job) {
+      const lines = waiting.get(job) ?? [];
+      waiting.delete(job);
+      for (const line of lines) log.tell(...line);
     },
     jobClassified(job) {
-      log.tell('job-classified', { job: job.id, ...classOf(job) }, 'job classified by its pilots');
+      tell(job, 'job-classified', { job: job.id, ...classOf(job) }, 'job classified by its pilots');
     },
     taskBound(job, task) {
       if (job.history.total !== 1) return;
-      log.tell('job-started', attemptOf(job, task), 'first task of the job was bound to a worker');
+      tell(job, 'job-started', attemptOf(job, task), 'first task of the job was bound to a worker');
     },
     attemptEnded(job, task, outcome, runMs) {
       if (outcome.kind === 'completed') return;
       const attempt = attemptOf(job, task);
       const fields = { ...attempt, ...endOf(outcome), ms: Math.round(runMs) };
-      log.tell(`attempt-${outcome.kind}`, fields, attemptLine(attempt, outcome));
+      tell(job, `attempt-${outcome.kind}`, fields, attemptLine(attempt, outcome));
     },
     jobEnded(job) {
       const { id, state, counts, acceptedAt, endedAt } = job;
       const fields = { job: id, state, ...counts, attempts: job.history.total };
-      log.tell('job-ended', { ...fields, ms: Math.round(endedAt! - acceptedAt) }, `job ${state}`);
+      tell(job, 'job-ended', { ...fields, ms: Math.round(endedAt! - acceptedAt) }, `job ${state}`);
     },
   };
+
+  function tell(job: Job, ...line: Parameters<StoryLog['tell']>): void {
+    const before = waiting.get(job);
+    if (before === undefined) log.tell(...line);
+    else if (before.length < WAITING_LINES_MAX) before.push(line);
+  }
 
   function attemptOf(job: Job, task: TaskIndex): LoggedAttempt {
     return { job: job.id, task, attempt: job.tasks.attemptOf(task), worker: workerOf(job, task) };

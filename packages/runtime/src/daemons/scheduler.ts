@@ -184,7 +184,10 @@ function jobEffects(
   shadow: ShadowWatch | undefined,
   log: ReturnType<typeof jobLog>,
   notified: (job: Job) => void,
-): Pick<SchedulerEnvironment, 'jobAccepted' | 'jobClassified' | 'taskBound' | 'attemptEnded' | 'jobEnded'> {
+): Pick<
+  SchedulerEnvironment,
+  'jobAccepted' | 'jobRecorded' | 'jobClassified' | 'taskBound' | 'attemptEnded' | 'jobEnded'
+> {
   const tracing = process.tracing && new JobTracing(process.tracing);
   return {
     jobAccepted: (job) => {
@@ -192,6 +195,7 @@ function jobEffects(
       tracing?.jobAccepted(job);
       log.jobAccepted(job);
     },
+    jobRecorded: (job) => log.jobRecorded(job),
     jobClassified: (job, now) => {
       tracing?.effects.jobClassified(job, now);
       log.jobClassified(job, now);

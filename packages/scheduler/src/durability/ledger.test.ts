@@ -20,6 +20,24 @@ describe('with a journal', () => {
     expect(types(bench)).toEqual(['accepted']);
   });
 
+  test('the observer of a job is notified of its record once it is durable', () => {
+    const seen: string[] = [];
+    const bench = new DurableBench(
+      undefined,
+      0,
+      true,
+      {},
+      {
+        jobAccepted: ({ id }) => void seen.push(`accepted ${id}`),
+        jobRecorded: ({ id }) => void seen.push(`recorded ${id}`),
+      },
+    );
+    bench.submit(job);
+    expect(seen).toEqual(['accepted s-1']);
+    bench.commit();
+    expect(seen).toEqual(['accepted s-1', 'recorded s-1']);
+  });
+
   test('a repeated submission is not answered before it is durable', () => {
     const bench = new DurableBench();
     bench.submit(job, 'k', 1);

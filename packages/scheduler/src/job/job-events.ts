@@ -6,6 +6,8 @@ import type { Tallies } from './tallies.js';
 export interface JobObserver {
   /** The scheduler accepted the job and has not acted on it yet. */
   jobAccepted?(job: Job): void;
+  /** The acceptance is durable; follows `jobAccepted`. Tasks may have started before. */
+  jobRecorded?(job: Job): void;
   /** The pilots of the job have decided its class. */
   jobClassified?(job: Job, now: Millis): void;
   /** A worker was given the task: its current attempt is in flight. */
@@ -69,6 +71,10 @@ export class JobEvents {
   accepted(job: Job): void {
     this.#counters.jobsAccepted++;
     this.#observer.jobAccepted?.(job);
+  }
+
+  recorded(job: Job): void {
+    this.#observer.jobRecorded?.(job);
   }
 
   classified(job: Job, now: Millis): void {

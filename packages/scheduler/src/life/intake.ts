@@ -59,12 +59,18 @@ export class Intake {
     ledger.accepted(job, now);
     jobs.add(job);
     if (ledger.isShared) this.#s.notDurableJobs.add(job);
-    else this.#s.events.accepted(job);
+    else {
+      this.#s.events.accepted(job);
+      ledger.whenDurable(() => this.#s.events.recorded(job), now);
+    }
     if (!job.hasPendingPredecessors) this.#routing.startJob(job, now);
     // Cluster-wide keys are decided only when the record is written.
     if (ledger.isShared)
       ledger.whenDurable((then) => {
-        if (jobs.byNumber(number) === job) this.#s.events.accepted(job);
+        if (jobs.byNumber(number) === job) {
+          this.#s.events.accepted(job);
+          this.#s.events.recorded(job);
+        }
         this.#becameDurable(job, then);
       }, now);
     else setDeadlineTimer(job, cluster.policy, this.#s.env);
