@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MESSAGE_TYPES, MESSAGES, type MessageType, type Random } from '@goshawk/core';
-import { clientEndpoint, type KeyRing, Proven } from '@goshawk/transport';
+import { clientEndpoint, type KeyRing, SignedIdentification } from '@goshawk/transport';
 import { Dealer } from 'zeromq';
 import type { Target } from '../real-cluster.js';
 import type { Inputs } from './inputs.js';
@@ -129,7 +129,7 @@ export function clientIdentity(id: string, ring: KeyRing | undefined): (target: 
   const process = `${endpoint}!${id}`;
   return ({ role, endpoint: to }) => {
     if (ring === undefined) return { routingId: process };
-    const [way] = new Proven(process, endpoint, ring).dialOptionsFor({ endpoint: to, role });
+    const [way] = new SignedIdentification(process, endpoint, ring).dialOptionsFor({ endpoint: to, role });
     return { routingId: way!.routingId, ...way!.curve! };
   };
 }

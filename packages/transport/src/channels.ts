@@ -2,10 +2,9 @@ import { type Channel, channel } from 'node:diagnostics_channel';
 import type { Millis } from '@goshawk/core';
 
 /**
- * Diagnostics channels (`node:diagnostics_channel`) that report messages to modules loaded with `node --import`. Without
- * subscribers a channel costs one property read. Times are `performance.now()` of this process. Subscribers must not keep
- * the
- * message after the call; one that throws ends the process, as usual in Node.
+ * Diagnostics channels (`node:diagnostics_channel`) that report messages to modules loaded with `node --import`.
+ * Without subscribers a channel costs one property read. Times are `performance.now()` of this process. Subscribers
+ * must not keep the message after the call. A subscriber that throws ends the process, as usual in Node.
  */
 
 /** Event of `goshawk.message.sent`: the mailbox has accepted a message. */

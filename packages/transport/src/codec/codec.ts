@@ -1,6 +1,7 @@
 /**
- * Converts between messages and their wire format `[code, field, field, …]`: the code is the message's index in the table, and
- * fields are in the order of declaration. The codec is compiled from the table alone, so a peer cannot influence it.
+ * Converts between messages and their wire format `[code, field, field, …]`: the code is the message's index in the
+ * table, and fields are in the order of declaration. The codec is compiled from the table alone, so a peer cannot
+ * influence it.
  */
 import {
   type Fields,
@@ -11,7 +12,7 @@ import {
   type MessageType,
   type Role,
 } from '@goshawk/core';
-import { DecodeError, EncodeError, Misfit } from './errors.js';
+import { DecodeError, EncodeError, Mismatch } from './errors.js';
 import { type AddressNames, compileLayout, decodeInto, encodeInto, type Layout } from './fields.js';
 import { roleProblem } from './roles.js';
 
@@ -51,7 +52,7 @@ export class Codec {
     try {
       encodeInto(body, codec.layout, message);
     } catch (error) {
-      if (error instanceof Misfit) throw new EncodeError(codec.type + error.path, error.problem);
+      if (error instanceof Mismatch) throw new EncodeError(codec.type + error.path, error.problem);
       throw error;
     }
     return body;
@@ -77,7 +78,7 @@ export class Codec {
     try {
       return decodeInto({ type: codec.type }, codec.layout, body, 1) as unknown as Message;
     } catch (error) {
-      if (error instanceof Misfit) throw new DecodeError(codec.type + error.path, error.problem);
+      if (error instanceof Mismatch) throw new DecodeError(codec.type + error.path, error.problem);
       throw error;
     }
   }

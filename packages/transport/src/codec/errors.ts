@@ -1,4 +1,7 @@
-/** A message that does not match its declaration: a `DecodeError` is the peer's fault, an `EncodeError` is ours. */
+/**
+ * A message that does not match its declaration. A `DecodeError` is a fault of the peer, an `EncodeError` of this
+ * process.
+ */
 class MessageError extends Error {
   /** Path in the message, e.g. `probe.demand.memory` or `members.changed[3].slots`. */
   readonly path: string;
@@ -31,10 +34,10 @@ export class EncodeError extends MessageError {
 }
 
 /**
- * Carries a problem from the field that detected it to the entry point, and collects its path on the way. Not an `Error`: invalid
- * input from a peer must not cost a stack trace per field.
+ * A value that does not match its declaration. It is thrown by the field that detected the problem, and collects the
+ * path on the way up. It is not an `Error`, because invalid input from a peer must not cost a stack trace.
  */
-export class Misfit {
+export class Mismatch {
   readonly problem: string;
   /** Segments of the path, innermost first. */
   readonly #segments: string[] = [];
@@ -53,14 +56,14 @@ export class Misfit {
   }
 }
 
-/** Always throws a Misfit, for example `expected a number, got text`. */
-export function misfit(expected: string, value: unknown): never {
-  throw new Misfit(`expected ${expected}, got ${describe(value)}`);
+/** Always throws a Mismatch, for example `expected a number, got text`. */
+export function mismatch(expected: string, value: unknown): never {
+  throw new Mismatch(`expected ${expected}, got ${describe(value)}`);
 }
 
 /** Rethrows an error of the field `segment`, with the segment added to its path. */
 export function rethrowUnder(segment: string, thrown: unknown): never {
-  throw thrown instanceof Misfit ? thrown.under(segment) : thrown;
+  throw thrown instanceof Mismatch ? thrown.under(segment) : thrown;
 }
 
 /** Describes the kind of a value, never its contents, except for numbers, which are short. */

@@ -1,5 +1,5 @@
 import type { Address, FieldKind, Fields } from '@goshawk/core';
-import { Misfit, misfit, rethrowUnder } from './errors.js';
+import { Mismatch, mismatch, rethrowUnder } from './errors.js';
 import { checkOpen, takeOpen } from './open.js';
 import { decodeResources, encodeResources } from './resources.js';
 import {
@@ -21,22 +21,22 @@ export interface AddressNames {
    * @throws if it is not the name of a party
    */
   intern(name: string): Address;
-  /** Returns the name of a party; undefined if the handle is unknown or was forgotten. */
+  /** Returns the name of a party; undefined if the handle is unknown or was removed. */
   nameOf(address: Address): string | undefined;
 }
 
 /**
- * The codec of one field. Both directions check: `decode` because peers are not trusted, `encode` so that an invalid message is
- * detected where it was created.
+ * The codec of one field. Both directions check: `decode` because peers are not trusted, `encode` so that an invalid
+ * message is detected where it was created.
  */
 interface FieldCodec {
-  /** @throws Misfit */
+  /** @throws Mismatch */
   encode(value: unknown): unknown;
-  /** @throws Misfit */
+  /** @throws Mismatch */
   decode(wire: unknown): unknown;
 }
 
-/** Returns the codec of a field. Compiling it once avoids interpreting the description for each message. */
+/** Returns the codec of a field, compiled once rather than interpreted for each message. */
 function compileField(field: FieldKind, names: AddressNames): FieldCodec {
   switch (field.kind) {
     case 'count':
@@ -78,8 +78,8 @@ function sameOnTheWire(check: (value: unknown) => unknown): FieldCodec {
 
 function compileBytes(lengthMax: number): FieldCodec {
   const check = (value: unknown): Uint8Array => {
-    if (!(value instanceof Uint8Array)) misfit('bytes', value);
-    if (value.length > lengthMax) throw new Misfit(`${value.length} bytes are more than ${lengthMax}`);
+    if (!(value instanceof Uint8Array)) mismatch('bytes', value);
+    if (value.length > lengthMax) throw new Mismatch(`${value.length} bytes are more than ${lengthMax}`);
     return value;
   };
   // A copy, because the received view would keep its whole frame alive.
@@ -90,15 +90,15 @@ function compileAddress(names: AddressNames): FieldCodec {
   return {
     encode: (value) => {
       const name = names.nameOf(value as Address);
-      if (name === undefined) misfit('a party that is known here', value);
+      if (name === undefined) mismatch('a party that is known here', value);
       return name;
     },
     decode: (wire) => {
-      if (typeof wire !== 'string') misfit('the name of a party', wire);
+      if (typeof wire !== 'string') mismatch('the name of a party', wire);
       try {
         return names.intern(wire);
       } catch {
-        throw new Misfit('this is not the name of a party');
+        throw new Mismatch('this is not the name of a party');
       }
     },
   };
@@ -108,18 +108,18 @@ function compileChoice(of: readonly string[]): FieldCodec {
   return {
     encode: (value) => {
       const index = of.indexOf(value as string);
-      if (index < 0) misfit(`one of ${of.join(', ')}`, value);
+      if (index < 0) mismatch(`one of ${of.join(', ')}`, value);
       return index;
     },
     decode: (wire) => {
       const chosen = typeof wire === 'number' ? of[wire] : undefined;
-      if (chosen === undefined) misfit(`one of ${of.length} choices`, wire);
+      if (chosen === undefined) mismatch(`one of ${of.length} choices`, wire);
       return chosen;
     },
   };
 }
 
-/** An absent field is encoded as nil. Older peers omit fields at the end, which are then absent, too. */
+/** Encodes an absent field as nil. Treats a field that an older peer omitted as absent, too. */
 function compileOptional(of: FieldCodec): FieldCodec {
   return {
     encode: (value) => (value === undefined ? null : of.encode(value)),
@@ -131,8 +131,8 @@ function compileList(of: FieldCodec, lengthMax: number): FieldCodec {
   const every =
     (each: (value: unknown) => unknown) =>
     (value: unknown): unknown[] => {
-      if (!Array.isArray(value)) misfit('a list', value);
-      if (value.length > lengthMax) throw new Misfit(`${value.length} entries are more than ${lengthMax}`);
+      if (!Array.isArray(value)) mismatch('a list', value);
+      if (value.length > lengthMax) throw new Mismatch(`${value.length} entries are more than ${lengthMax}`);
       const result: unknown[] = [];
       try {
         for (let i = 0; i < value.length; i++) result.push(each(value[i]));
@@ -148,13 +148,13 @@ function compileRecord(fields: Fields, names: AddressNames): FieldCodec {
   const layout = compileLayout(fields, names);
   return {
     encode: (value) => {
-      if (typeof value !== 'object' || value === null) misfit('a record', value);
+      if (typeof value !== 'object' || value === null) mismatch('a record', value);
       const wire: unknown[] = [];
       encodeInto(wire, layout, value as Record<string, unknown>);
       return wire;
     },
     decode: (wire) => {
-      if (!Array.isArray(wire)) misfit('a record', wire);
+      if (!Array.isArray(wire)) mismatch('a record', wire);
       return decodeInto({}, layout, wire, 0);
     },
   };
@@ -173,7 +173,7 @@ export function compileLayout(fields: Fields, names: AddressNames): Layout {
   };
 }
 
-/** Appends the fields of `from` to a body. @throws Misfit */
+/** Appends the fields of `from` to a body. @throws Mismatch */
 export function encodeInto(wire: unknown[], layout: Layout, from: Readonly<Record<string, unknown>>): void {
   const { names, codecs } = layout;
   let i = 0;
@@ -191,7 +191,7 @@ export function encodeInto(wire: unknown[], layout: Layout, from: Readonly<Recor
  * Optional fields may be added at the end of a declaration without a new protocol version: older peers omit them, and
  * ignore those that they do not know. A missing field that is not optional is an error.
  *
- * @throws Misfit
+ * @throws Mismatch
  */
 export function decodeInto<T extends Record<string, unknown>>(
   into: T,
@@ -217,7 +217,7 @@ function encodeOpen(value: unknown): unknown {
 
 function decodeOpen(wire: unknown): unknown {
   if (wire === null || wire === undefined) return undefined;
-  if (!Array.isArray(wire) || wire.length !== 1) misfit('a list of one value', wire);
+  if (!Array.isArray(wire) || wire.length !== 1) mismatch('a list of one value', wire);
   return takeOpen(wire[0]);
 }
 
@@ -228,7 +228,7 @@ function parsing(parse: (value: unknown) => unknown): (wire: unknown) => unknown
     try {
       return parse(value);
     } catch (error) {
-      throw new Misfit(error instanceof Error ? error.message : String(error));
+      throw new Mismatch(error instanceof Error ? error.message : String(error));
     }
   };
 }

@@ -1,14 +1,14 @@
 /**
- * Open values are those that the protocol carries without interpreting them: payloads, results, answers. They consist of
- * JSON values and byte arrays. Dates, maps, class instances and functions are rejected, because encoding would change
- * them, and so are keys with a special meaning in JavaScript. `undefined` is handled as in JSON: omitted from an object,
+ * Open values are payloads, results and answers, which the protocol transfers without interpreting them. They consist
+ * of JSON values and byte arrays. Dates, maps, class instances and functions are rejected, because encoding would
+ * change them. The key `__proto__` is rejected, too. `undefined` is handled as in JSON: omitted from an object,
  * `null` in a list.
  */
-import { Misfit, misfit, rethrowUnder } from './errors.js';
+import { Mismatch, mismatch, rethrowUnder } from './errors.js';
 
 /**
- * Maximum nesting of lists and objects, which also detects cycles. It leaves room for the message around the value within
- * the mailbox's `nestingMax`.
+ * Maximum nesting of lists and objects, which also detects cycles. It leaves room for the message around the value
+ * within the mailbox's `nestingMax`.
  */
 export const OPEN_DEPTH_MAX = 24;
 /** Maximum number of values and keys in one open value, within the mailbox's limit for a frame. */
@@ -20,13 +20,13 @@ export function openProblem(value: unknown): string | undefined {
     checkOpen(value);
     return undefined;
   } catch (error) {
-    if (!(error instanceof Misfit)) throw error;
+    if (!(error instanceof Mismatch)) throw error;
     const path = error.path.replace(/^\./, '');
     return path === '' ? error.problem : `${path}: ${error.problem}`;
   }
 }
 
-/** @throws Misfit */
+/** @throws Mismatch */
 export function checkOpen(value: unknown): unknown {
   walk(value, 0, { nodes: 0, ownBytes: false });
   return value;
@@ -35,7 +35,7 @@ export function checkOpen(value: unknown): unknown {
 /**
  * Validates a received value and replaces its byte arrays by copies, because a view of ten bytes would keep its whole
  * frame in memory. Changes `value` in place and returns it.
- * @throws Misfit
+ * @throws Mismatch
  */
 export function takeOpen(value: unknown): unknown {
   return walk(value, 0, { nodes: 0, ownBytes: true });
@@ -57,14 +57,14 @@ function walk(value: unknown, depth: number, state: Walk): unknown {
     case 'object':
       break;
     default:
-      misfit('a JSON-like value', value);
+      mismatch('a JSON-like value', value);
   }
   if (value === null) return value;
   if (value instanceof Uint8Array) return state.ownBytes ? new Uint8Array(value) : value;
-  if (depth === OPEN_DEPTH_MAX) throw new Misfit(`more than ${OPEN_DEPTH_MAX} levels deep`);
+  if (depth === OPEN_DEPTH_MAX) throw new Mismatch(`more than ${OPEN_DEPTH_MAX} levels deep`);
   if (Array.isArray(value)) return walkList(value, depth, state);
   const prototype = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) misfit('a JSON-like value', value);
+  if (prototype !== Object.prototype && prototype !== null) mismatch('a JSON-like value', value);
   return walkObject(value as Record<string, unknown>, depth, state);
 }
 
@@ -87,7 +87,7 @@ function walkObject(object: Record<string, unknown>, depth: number, state: Walk)
   try {
     for (key of Object.keys(object)) {
       countNode(state);
-      if (key === '__proto__') throw new Misfit('this key is not allowed');
+      if (key === '__proto__') throw new Mismatch('this key is not allowed');
       const before = object[key];
       const after = walk(before, depth + 1, state);
       if (after !== before) object[key] = after;
@@ -99,7 +99,7 @@ function walkObject(object: Record<string, unknown>, depth: number, state: Walk)
 }
 
 function countNode(state: Walk): void {
-  if (++state.nodes > OPEN_NODES_MAX) throw new Misfit(`more than ${OPEN_NODES_MAX} values`);
+  if (++state.nodes > OPEN_NODES_MAX) throw new Mismatch(`more than ${OPEN_NODES_MAX} values`);
 }
 
 /** Limits the length of a key in an error message, because the sender chooses keys. */

@@ -1,10 +1,10 @@
 import { LIMITS, NO_RESOURCES, type Resources } from '@goshawk/core';
-import { Misfit, misfit, rethrowUnder } from './errors.js';
+import { Mismatch, mismatch, rethrowUnder } from './errors.js';
 
-/** Returns `[name, amount, name, amount, …]`, or nil for no resources, as for most tasks. */
+/** Encodes resources as `[name, amount, name, amount, …]`, or as nil if there are none. */
 export function encodeResources(value: unknown): unknown {
   if (value === NO_RESOURCES) return null;
-  if (typeof value !== 'object' || value === null) misfit('resources', value);
+  if (typeof value !== 'object' || value === null) mismatch('resources', value);
   const wire: unknown[] = [];
   for (const name of Object.keys(value)) {
     checkResource(name, (value as Resources)[name]);
@@ -17,15 +17,15 @@ export function encodeResources(value: unknown): unknown {
 /** Decodes nil as the constant `NO_RESOURCES`, because machines compare it by identity. */
 export function decodeResources(wire: unknown): Resources {
   if (wire === null || wire === undefined) return NO_RESOURCES;
-  if (!Array.isArray(wire) || wire.length % 2 !== 0) misfit('pairs of names and amounts', wire);
+  if (!Array.isArray(wire) || wire.length % 2 !== 0) mismatch('pairs of names and amounts', wire);
   checkResourceCount(wire.length / 2);
   if (wire.length === 0) return NO_RESOURCES;
   const resources: Record<string, number> = {};
   for (let i = 0; i < wire.length; i += 2) {
     const name: unknown = wire[i];
-    if (typeof name !== 'string') misfit('the name of a resource', name);
+    if (typeof name !== 'string') mismatch('the name of a resource', name);
     checkResource(name, wire[i + 1]);
-    if (Object.hasOwn(resources, name)) throw new Misfit('appears twice').under(`.${name}`);
+    if (Object.hasOwn(resources, name)) throw new Mismatch('appears twice').under(`.${name}`);
     resources[name] = wire[i + 1];
   }
   return resources;
@@ -33,20 +33,20 @@ export function decodeResources(wire: unknown): Resources {
 
 function checkResourceCount(count: number): void {
   if (count > LIMITS.resourcesMax) {
-    throw new Misfit(`${count} resources are more than ${LIMITS.resourcesMax}`);
+    throw new Mismatch(`${count} resources are more than ${LIMITS.resourcesMax}`);
   }
 }
 
 function checkResource(name: string, amount: unknown): void {
   if (name.length === 0 || name.length > LIMITS.nameLengthMax) {
-    throw new Misfit(
+    throw new Mismatch(
       `the name of a resource has 1 to ${LIMITS.nameLengthMax} characters, not ${name.length}`,
     );
   }
-  if (name === '__proto__') throw new Misfit('"__proto__" cannot name a resource');
+  if (name === '__proto__') throw new Mismatch('"__proto__" cannot name a resource');
   try {
     if (typeof amount !== 'number' || !(amount >= 0 && amount <= LIMITS.amountMax)) {
-      misfit(`an amount from 0 to ${LIMITS.amountMax}`, amount);
+      mismatch(`an amount from 0 to ${LIMITS.amountMax}`, amount);
     }
   } catch (error) {
     rethrowUnder(`.${name}`, error);

@@ -1,28 +1,28 @@
-/** Checks for values that need no conversion. Each returns the value, or throws a Misfit. */
+/** Checks for values that need no conversion. Each returns the value, or throws a Mismatch. */
 import { LIMITS } from '@goshawk/core';
-import { Misfit, misfit } from './errors.js';
+import { Mismatch, mismatch } from './errors.js';
 
 export function countCheck(min: number, max: number): (value: unknown) => unknown {
   return (value) => {
     checkCount(value);
-    if ((value as number) > max) misfit(`at most ${max}`, value);
-    if ((value as number) < min) misfit(`at least ${min}`, value);
+    if ((value as number) > max) mismatch(`at most ${max}`, value);
+    if ((value as number) < min) mismatch(`at least ${min}`, value);
     return value;
   };
 }
 
 export function checkCount(value: unknown): unknown {
-  if (!Number.isSafeInteger(value) || (value as number) < 0) misfit('a whole number of at least 0', value);
+  if (!Number.isSafeInteger(value) || (value as number) < 0) mismatch('a whole number of at least 0', value);
   return value;
 }
 
 export function checkInteger(value: unknown): unknown {
-  if (!Number.isSafeInteger(value)) misfit('a whole number', value);
+  if (!Number.isSafeInteger(value)) mismatch('a whole number', value);
   return value;
 }
 
 export function checkNumber(value: unknown): unknown {
-  if (typeof value !== 'number' || !(value >= 0 && value <= LIMITS.wireMsMax)) misfit('a number', value);
+  if (typeof value !== 'number' || !(value >= 0 && value <= LIMITS.wireMsMax)) mismatch('a number', value);
   return value;
 }
 
@@ -37,14 +37,14 @@ export function numberAtLeast0(value: unknown): unknown {
 }
 
 export function checkFlag(value: unknown): unknown {
-  if (typeof value !== 'boolean') misfit('a flag', value);
+  if (typeof value !== 'boolean') mismatch('a flag', value);
   return value;
 }
 
 export function textCheck(lengthMax: number): (value: unknown) => unknown {
   return (value) => {
-    if (typeof value !== 'string') misfit('text', value);
-    if (value.length > lengthMax) throw new Misfit(`${value.length} characters are more than ${lengthMax}`);
+    if (typeof value !== 'string') mismatch('text', value);
+    if (value.length > lengthMax) throw new Mismatch(`${value.length} characters are more than ${lengthMax}`);
     return value;
   };
 }

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** The tokens that the HTTP server accepts (`Authorization: Bearer TOKEN`). Stores only their hashes. */
+/** The tokens that the HTTP server accepts (`Authorization: Bearer TOKEN`). Only their hashes are stored. */
 export class BearerTokens {
   readonly #hashes: readonly Buffer[];
 

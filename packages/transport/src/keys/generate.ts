@@ -101,7 +101,7 @@ export function isKeyFor(
   return known !== undefined && JSON.stringify(known.names) === JSON.stringify(names);
 }
 
-/** Generates a new shared key of a role, such as `client.key`, and invalidates the previous one. */
+/** Replaces the shared key of a role, such as `client.key`, and thus revokes the previous one. */
 export function replaceRoleKey(files: ClusterKeys, replaced: Role): ClusterKeys {
   const secrets = files[replaced].generations.map(() => newSecrets());
   return mapFiles(files, (generations, role) =>
@@ -168,8 +168,8 @@ type GenerationByRole = Readonly<Record<Role, KeyGeneration>>;
 
 function newGeneration(number: number): GenerationByRole {
   const secrets = byRole(() => newSecrets());
-  const everybody = byRole((role) => publicTexts(secrets[role]));
-  return byRole((role) => ({ number, secret: secrets[role], public: everybody }));
+  const publicKeys = byRole((role) => publicTexts(secrets[role]));
+  return byRole((role) => ({ number, secret: secrets[role], public: publicKeys }));
 }
 
 function newSecrets(): KeyTexts {

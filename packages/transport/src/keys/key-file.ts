@@ -28,7 +28,7 @@ export interface KeyFile {
   readonly expires?: string | undefined;
 }
 
-/** A client's individual key. It is not part of a generation: it lasts until it is revoked. */
+/** A client's individual key. It belongs to no generation: it is valid until it expires or is revoked. */
 export interface NamedClient extends ClientKey, KeyTexts {
   /** ISO date. */
   readonly expires?: string | undefined;
@@ -72,7 +72,7 @@ export function keyFileName(role: Role, name?: string): string {
 
 const KEY_NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/;
 
-/** Returns whether this may name an individual key. Names of roles are reserved for their shared keys. */
+/** Returns whether this is a valid name of an individual key. The names of roles are reserved for shared keys. */
 export function isKeyName(name: unknown): name is string {
   return typeof name === 'string' && !(ROLES as readonly string[]).includes(name) && KEY_NAME.test(name);
 }
@@ -151,9 +151,9 @@ function clientsOf(value: unknown, source: string): NamedClient[] {
 }
 
 function generation(value: unknown, source: string): KeyGeneration {
-  const { number, secret, public: everybody } = object(value, source, 'a generation');
+  const { number, secret, public: publicKeys } = object(value, source, 'a generation');
   if (!Number.isSafeInteger(number)) throw badKeys(source, 'a generation has no number');
-  const byRole = object(everybody, source, 'a generation’s public keys');
+  const byRole = object(publicKeys, source, 'a generation’s public keys');
   return {
     number: number as number,
     secret: keys(secret, source, 'its secret keys'),

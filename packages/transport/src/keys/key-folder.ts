@@ -102,8 +102,8 @@ function checkPrivate(path: string, stats: Stats): void {
  */
 export function checkOwner(path: string, stats: Pick<Stats, 'mode' | 'uid'>): void {
   const uid = process.getuid?.();
-  const isGiven = stats.uid === 0 && uid !== 0;
-  if ((stats.mode & (isGiven ? FORBIDDEN_MODE_OF_ROOT : FORBIDDEN_MODE)) !== 0) {
+  const isRootFile = stats.uid === 0 && uid !== 0;
+  if ((stats.mode & (isRootFile ? FORBIDDEN_MODE_OF_ROOT : FORBIDDEN_MODE)) !== 0) {
     throw new InputError(
       'open-keys',
       `other users can read or write ${path} (mode ${modeOf(stats)})`,
@@ -139,7 +139,7 @@ export function readKeyFolder(folder: string): ClusterKeys {
 
 function publicPart({ generations }: KeyFile): string {
   return JSON.stringify(
-    generations.map(({ number, public: everybody }) => [number, ROLES.map((role) => everybody[role])]),
+    generations.map(({ number, public: publicKeys }) => [number, ROLES.map((role) => publicKeys[role])]),
   );
 }
 

@@ -45,7 +45,7 @@ interface PeerKeys {
   readonly verifying: KeyObject;
 }
 
-/** Parses the keys of a file. @throws InputError if they have expired, or do not match the published keys */
+/** Parses the keys of a file. @throws InputError if they have expired, or do not match the public keys in the file */
 export function keyRing(file: KeyFile, source: string, now = Date.now()): KeyRing {
   const { role, name } = file;
   if (expiryOf(file) <= now) {
@@ -95,8 +95,8 @@ export function nextExpiry({ clients, members }: KeyRing): number {
 }
 
 /**
- * Returns whether a process may take this name in the cluster. A name that an individual key lists literally is reserved
- * for that key. A name that only matches patterns is reserved for the keys with these patterns.
+ * Returns whether a process may take this name in the cluster. A name that an individual key lists literally is
+ * reserved for that key. A name that only matches patterns is reserved for the keys with these patterns.
  *
  * @param key the individual key of the process, if it has one
  */

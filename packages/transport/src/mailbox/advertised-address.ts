@@ -6,8 +6,8 @@ import { InvalidEndpointError } from './errors.js';
 export type Interfaces = ReturnType<typeof networkInterfaces>;
 
 /**
- * Returns the endpoint that peers use for a process that listens at `text`. A wildcard address is replaced by this
- * machine's only address.
+ * Returns the endpoint at which peers reach a process that listens at `text`. Replaces a wildcard by this machine's
+ * only address.
  * @throws InvalidEndpointError if the machine has several addresses or none
  */
 export function reachableAt(text: string, interfaces?: Interfaces): string {
@@ -23,10 +23,11 @@ export function reachableAt(text: string, interfaces?: Interfaces): string {
 }
 
 /**
- * Detects that this machine no longer has its advertised address, but another one.
+ * Detects that the address of this machine has changed.
  *
  * @param advertised from `reachableAt`
- * @returns the new address; undefined while the old one exists, or while the machine has none, because it may return
+ * @returns the new address; undefined while the advertised one exists, or while the machine has none, because the
+ * advertised one may return
  */
 export function movedTo(advertised: string, interfaces?: Interfaces): string | undefined {
   const endpoint = parseEndpoint(advertised);
@@ -35,8 +36,8 @@ export function movedTo(advertised: string, interfaces?: Interfaces): string | u
 }
 
 /**
- * Returns the addresses at which others may reach this machine: those of its interfaces, without loopback and link-local ones. A
- * container or a pod usually has one.
+ * Returns the addresses at which others may reach this machine: those of its interfaces, without loopback and
+ * link-local ones. A container or a pod usually has one.
  *
  * @param family of the listening socket
  */

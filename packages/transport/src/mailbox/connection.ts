@@ -11,10 +11,10 @@ export type Transmission =
 /** Sends frames to one peer. At most one send is in flight. */
 export interface Connection {
   /** Whether the connection is established; undefined if it is not monitored. */
-  readonly isStanding?: boolean | undefined;
+  readonly isEstablished?: boolean | undefined;
   transmit(frame: PackedFrame): Promise<Transmission>;
   /** Reconnects with the current keys; present only if there are keys. */
   rekey?(): void;
-  /** Closes the connection; ZeroMQ may send its queue for `lingerMs`. A send in flight ends as `gone`. */
+  /** Closes the connection. ZeroMQ may send its queue for another `lingerMs`. A send in flight ends as `gone`. */
   close(lingerMs: number): void;
 }

@@ -32,10 +32,10 @@ interface KnownParty {
 }
 
 /**
- * Maps party names to addresses and back. Memory is bounded: `forget` removes parties that have left, and at `partiesMax`
- * the least recently used ones are evicted. Clients are evicted first, because they disappear without notice, while
- * machines still use the addresses of other parties. Parties of this process are never evicted. Addresses are not reused,
- * so a stale address is detected.
+ * Maps party names to addresses and back. Memory is bounded: `forget` removes a party, and at `partiesMax` the least
+ * recently used ones are evicted. Clients are evicted first, because they disappear without notice, while machines
+ * still use the addresses of other parties. Parties of the process given to `keep` are never evicted. Addresses are
+ * not reused, so a stale address is detected.
  */
 export class Directory {
   readonly #parties = new Map<Address, KnownParty>();

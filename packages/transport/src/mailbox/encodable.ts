@@ -4,9 +4,8 @@ import type { MailboxLimits } from './limits.js';
 type EncodableLimits = Pick<MailboxLimits, 'frameBytesMax' | 'frameValuesMax' | 'nestingMax'>;
 
 /**
- * Checks, before anything is written, that a value survives encoding unchanged. msgpackr would turn sets into arrays and
- * class
- * instances into maps, write floats as bytes, and overflow the stack on cycles.
+ * Checks that encoding will not change a value. msgpackr would turn sets into arrays and class instances into maps,
+ * write floats as bytes, and overflow the stack on cycles.
  *
  * @returns the number of values, including keys and `value` itself
  * @throws UnencodableError; FrameTooLargeError if it exceeds the size of a frame

@@ -29,7 +29,7 @@ export function isWildcard({ host }: Endpoint): boolean {
   return ['*', '0.0.0.0', '::'].includes(host);
 }
 
-/** Returns whether the address behind the endpoint can change. */
+/** Returns whether the endpoint has a host name, so that its IP address can change. */
 export function hasHostName(endpoint: Endpoint): boolean {
   return !isWildcard(endpoint) && isIP(endpoint.host) === 0;
 }
@@ -62,7 +62,7 @@ export async function endpointsBehind(text: string): Promise<string[]> {
   return addresses.map(({ address }) => formatTcp(address, endpoint.port));
 }
 
-/** Returns the endpoints at which a process that binds `bind` can be reached: on all interfaces, one per address. */
+/** Returns the endpoints of a process that listens at `bind`: for a wildcard, one for each of the addresses. */
 export function endpointOn(bind: string, port: number, addresses: readonly string[]): string[] {
   const endpoint = parseEndpoint(bind);
   const hosts = isWildcard(endpoint) ? addresses : [endpoint.host];

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type MailboxCounters, newCounters } from './counters.js';
 import { Directory } from './directory.js';
 import { FrameReceiver } from './frame-receiver.js';
-import { Unproven } from './identification.js';
+import { UnverifiedIdentification } from './identification.js';
 import { Incarnations } from './incarnations.js';
 import { completeLimits } from './limits.js';
 import { ThrottledLog } from './log.js';
@@ -22,7 +22,7 @@ function openReceiver() {
   const receiver = new FrameReceiver({
     process: SELF,
     incarnation: 'me',
-    identification: new Unproven(SELF),
+    identification: new UnverifiedIdentification(SELF),
     directory,
     incarnations: new Incarnations(limits.incarnationGraceMs),
     limits,

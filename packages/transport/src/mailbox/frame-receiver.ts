@@ -4,7 +4,7 @@ import { count, type MailboxCounters, type RefusalReason } from './counters.js';
 import type { Directory, KnownProcess } from './directory.js';
 import { MalformedFrameError, OtherVersionError } from './errors.js';
 import { type Mail, type OpenedFrame, openFrame } from './frame.js';
-import type { Identification, Recognised } from './identification.js';
+import type { Identification, IdentifiedPeer } from './identification.js';
 import type { Incarnations } from './incarnations.js';
 import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
@@ -21,7 +21,9 @@ import {
   processName,
 } from './party-name.js';
 
-/** Receives a message. It may modify the body, but must copy binary values to keep them: they are views of the frame. */
+/**
+ * Receives a message. It may modify the body, but must copy binary values to keep them: they are views of the frame.
+ */
 export type Handler = (from: Address, body: unknown) => void;
 
 interface FrameReceiverOptions {
@@ -48,16 +50,18 @@ const UNPRINTABLE = /[^\x20-\x7e]/g;
 const SHOWN_NAME_LENGTH = 80;
 
 /**
- * Entry point of all frames. Decodes and checks each frame and calls the handlers of its messages. Counts, logs and drops
- * invalid frames; input from a peer never makes it throw.
+ * Entry point of all frames. Decodes and checks each frame and calls the handlers of its messages. Counts, logs and
+ * drops invalid frames; input from a peer never makes it throw.
  */
 export class FrameReceiver {
   readonly #options: FrameReceiverOptions;
   readonly #handlers: (Handler | undefined)[] = [];
-  /** Wildcard incarnations that mean this process, such as `*`. */
+  /** Wildcard incarnations that match this process, such as `*`. */
   readonly #anyTargets: ReadonlySet<string>;
   readonly #ownPlace: string | undefined;
-  /** Frames that arrived before the first registration, so that a starting process misses nothing; then undefined. */
+  /**
+   * Frames that arrived before the first party was registered, so that a starting process loses none; then undefined.
+   */
   #early: (readonly Buffer[])[] | undefined = [];
   #earlyBytes = 0;
   #isClosed = false;
@@ -65,7 +69,7 @@ export class FrameReceiver {
   constructor(options: FrameReceiverOptions) {
     this.#options = options;
     const { incarnation } = options;
-    // A process that claims no role may have any role.
+    // A process without a role in its name accepts frames for any role.
     const role = claimedRole({ endpoint: options.process, incarnation });
     const roles = role === undefined ? ROLES : [role];
     // Two centrals may share an endpoint, and `rivals.ts` in central decides which one stays.
@@ -76,7 +80,7 @@ export class FrameReceiver {
   register(index: number, handler: Handler): void {
     this.#handlers[index] = handler;
     if (this.#early === undefined) return;
-    // The rest of this turn may register more parties of this process.
+    // The process may register more parties in the rest of this turn.
     if (this.#early.length > 0) setImmediate(() => this.#deliverEarly());
     else this.#early = undefined;
   }
@@ -94,16 +98,16 @@ export class FrameReceiver {
   }
 
   /**
-   * Accepts a message of the ROUTER socket. Its parts are the routing id of the connection, which names the sender, and a
-   * frame.
+   * Accepts a message of the ROUTER socket. Its parts are the routing id of the connection, which names the sender,
+   * and a frame.
    * @returns the number of messages in the frame
    */
   acceptFromPeer(received: readonly Buffer[]): number {
     const [routingId, bytes, ...rest] = received;
-    const said = routingId?.toString() ?? '';
-    const sender = this.#options.identification.recognise(said);
+    const claimedName = routingId?.toString() ?? '';
+    const sender = this.#options.identification.recognize(claimedName);
     if (sender === undefined) {
-      const shown = said.replace(UNPRINTABLE, '?').slice(0, SHOWN_NAME_LENGTH);
+      const shown = claimedName.replace(UNPRINTABLE, '?').slice(0, SHOWN_NAME_LENGTH);
       return this.#refuse(shown, 'unknownSender', `"${shown}" is not an authenticated process name`);
     }
     const { name } = sender;
@@ -113,9 +117,9 @@ export class FrameReceiver {
     }
     if (this.#early !== undefined) return this.#keep(received, bytes.length);
     const frame = this.#open(name, bytes, () => {
-      if (isClientEndpoint(sender.endpoint)) this.#options.onForeignClient(said);
+      if (isClientEndpoint(sender.endpoint)) this.#options.onForeignClient(claimedName);
     });
-    return frame === undefined ? 0 : this.#admit(name, sender, frame, bytes.length, said);
+    return frame === undefined ? 0 : this.#admit(name, sender, frame, bytes.length, claimedName);
   }
 
   /**
@@ -151,7 +155,7 @@ export class FrameReceiver {
   }
 
   /** Handles a frame whose sender has this process's address: it is this process's probe of itself, or a conflict. */
-  #fromOwnPlace({ name, endpoint, incarnation }: Recognised): 0 {
+  #fromOwnPlace({ name, endpoint, incarnation }: IdentifiedPeer): 0 {
     if (incarnation === this.#options.incarnation) {
       this.#options.onOwn();
       return 0;
@@ -261,7 +265,7 @@ export class FrameReceiver {
     messageHandled.publish({ from: name, fromIndex, to: this.#options.process, toIndex, code, startedAt });
   }
 
-  /** Returns the senders' addresses. Called before any handler runs, because a handler may forget parties. */
+  /** Returns the addresses of the senders. Called before any handler runs, because a handler may remove parties. */
   #addressesOf(name: string, mail: readonly Mail[], routingId: string | undefined): Address[] {
     const { directory } = this.#options;
     const process = directory.process(name) as KnownProcess;

@@ -6,7 +6,7 @@ import { type Packed, pack, unpack } from './msgpack.js';
 import { ANY_INCARNATION, isIncarnation, isPartyIndex } from './party-name.js';
 
 /**
- * A frame contains the messages that one process sends to another at one time:
+ * A frame contains messages that one process sends to another together:
  *
  *     [ [ version, target, sender ],  [ from, to, body ],  [ from, to, body ],  … ]
  *
@@ -169,7 +169,9 @@ function headFor(target: string, sender: string | null): Buffer {
   return head;
 }
 
-/** Returns a frame without messages. It tells a receiver of another protocol version the version of this process. */
+/**
+ * Returns a frame without messages, from which a peer of another protocol version reads the version of this process.
+ */
 export function versionNotice(incarnation: string): Buffer {
   const packed = pack([[PROTOCOL_VERSION, ANY_INCARNATION, incarnation]]);
   return Buffer.from(packed.subarray(packed.start, packed.end));

@@ -1,12 +1,13 @@
 import { connect } from 'node:net';
 import { parseEndpoint } from './endpoint.js';
 
-/** First byte of a ZMTP greeting, which both sides send at once. */
+/** First byte of a ZMTP greeting. Both sides send their greetings without waiting for each other. */
 const SIGNATURE = 0xff;
 
 /**
- * The peer that a new connection finds: a process of this protocol (`greeting`), one that hangs (`silence`), a proxy without a
- * backend or another protocol (`closed`), no listener (`refused`), or no route (`unreachable`).
+ * The result of a new connection: a process that speaks ZMTP (`greeting`), a process that hangs (`silence`), a proxy
+ * without a backend or a process with another protocol (`closed`), no listener (`refused`), or no route
+ * (`unreachable`).
  */
 export type Reception = 'greeting' | 'silence' | 'closed' | 'refused' | 'unreachable';
 

@@ -14,21 +14,21 @@ import {
 /**
  * Authentication of peers. For each frame, ZeroMQ reports the routing id that the peer chose, but not the key that it
  * authenticated with: the ZAP request has no routing id, and zeromq.js does not expose the user id of the ZAP reply.
- * Therefore CURVE and ZAP only ensure that each peer has some key of the cluster. The routing id proves which one: it is
- * the process name, signed with the key of its role. The signature covers the recipient, too, so that a recipient cannot
- * replay it elsewhere, and it travels encrypted. In the other direction CURVE suffices: the dialer expects the public key
- * of the role in the process name, and an impostor without the secret key cannot reply.
+ * Therefore CURVE and ZAP only ensure that each peer has some key of the cluster. The routing id proves which one: it
+ * is the process name, signed with the key of its role. The signature covers the recipient, too, so that a recipient
+ * cannot replay it elsewhere, and it travels encrypted. In the other direction CURVE suffices: the dialer expects the
+ * public key of the role in the process name, and an impostor without the secret key cannot reply.
  */
 export interface Identification {
   /** Maximum size of a process name in bytes. */
   readonly nameBytesMax: number;
   /** Returns the ways to connect to a process, to be tried in turn; empty if its key is not admitted. */
-  dialOptionsFor(peer: Dialled): readonly DialOption[];
+  dialOptionsFor(peer: DialTarget): readonly DialOption[];
   /** Returns the peer that a routing id names; undefined if it names none or the proof is invalid. */
-  recognise(routingId: string): Recognised | undefined;
+  recognize(routingId: string): IdentifiedPeer | undefined;
 }
 
-interface Dialled {
+interface DialTarget {
   readonly endpoint: string;
   readonly role: Role | undefined;
   /** Name of its individual key, if it has one. */
@@ -49,12 +49,12 @@ export interface DialOption {
   };
 }
 
-export interface Recognised extends ProcessName {
+export interface IdentifiedPeer extends ProcessName {
   readonly name: string;
 }
 
 /** Identification without keys: claims are not verified. */
-export class Unproven implements Identification {
+export class UnverifiedIdentification implements Identification {
   readonly nameBytesMax = PROCESS_NAME_BYTES_MAX;
   readonly #options: readonly DialOption[];
 
@@ -67,7 +67,7 @@ export class Unproven implements Identification {
     return this.#options;
   }
 
-  recognise(routingId: string): Recognised | undefined {
+  recognize(routingId: string): IdentifiedPeer | undefined {
     const parsed = parseProcessName(routingId);
     if (parsed === undefined || isAnyIncarnation(parsed.incarnation)) return undefined;
     return { name: routingId, ...parsed };
@@ -77,13 +77,13 @@ export class Unproven implements Identification {
 const MARK = '#';
 /** An Ed25519 signature as base64url. */
 const SIGNATURE_LENGTH = 86;
-/** Maximum numbers of cached results: verified and rejected. Beyond them, a signature is verified again. */
+/** Maximum numbers of cached verified and rejected signatures. A signature that was evicted is verified again. */
 const KNOWN_MAX = 65_536;
 const REFUSED_MAX = 1_024;
 /** Endpoint in signatures for central, which has several names (a service, an address) but exists only once. */
 const ANYWHERE = '';
 
-/** Returns the roles that may send to this one, and itself, so that two processes at one address are detected. */
+/** Returns the roles that may send to this role. Includes the role itself, to detect two processes at one address. */
 export function rolesAcceptedBy(role: Role): readonly Role[] {
   const accepted = MESSAGE_TYPES.map((type) => MESSAGES[type])
     .filter(({ to }) => (to as readonly Role[]).includes(role))
@@ -92,13 +92,13 @@ export function rolesAcceptedBy(role: Role): readonly Role[] {
 }
 
 /** Identification with keys: names are signed, and connections use the public key of the role that a name claims. */
-export class Proven implements Identification {
+export class SignedIdentification implements Identification {
   readonly nameBytesMax = PROCESS_NAME_BYTES_MAX - MARK.length - SIGNATURE_LENGTH;
   readonly #process: string;
   readonly #endpoint: string;
   #ring: KeyRing;
   readonly #acceptedRoles: readonly Role[];
-  readonly #known = new Map<string, Recognised>();
+  readonly #known = new Map<string, IdentifiedPeer>();
   readonly #refused = new Map<string, true>();
 
   constructor(process: string, endpoint: string, ring: KeyRing) {
@@ -116,7 +116,7 @@ export class Proven implements Identification {
   }
 
   /** Tries both roles if the peer's role is unknown: a client may be configured with central or a scheduler. */
-  dialOptionsFor({ endpoint, role, key }: Dialled): readonly DialOption[] {
+  dialOptionsFor({ endpoint, role, key }: DialTarget): readonly DialOption[] {
     const { generations, members } = this.#ring;
     const known = key === undefined ? undefined : members.get(key);
     if (key !== undefined) return known?.role === role ? [this.#memberOption(known!, endpoint)] : [];
@@ -133,16 +133,16 @@ export class Proven implements Identification {
     return { ...this.#dialOption(this.#ring.generations[0], role, endpoint, curve), key: name };
   }
 
-  recognise(routingId: string): Recognised | undefined {
+  recognize(routingId: string): IdentifiedPeer | undefined {
     const known = this.#known.get(routingId);
     if (known !== undefined || this.#refused.has(routingId)) return known;
-    const recognised = this.#verify(routingId);
-    if (recognised === undefined) {
-      remember(this.#refused, routingId, true, REFUSED_MAX);
+    const identified = this.#verify(routingId);
+    if (identified === undefined) {
+      cache(this.#refused, routingId, true, REFUSED_MAX);
     } else {
-      remember(this.#known, routingId, recognised, KNOWN_MAX);
+      cache(this.#known, routingId, identified, KNOWN_MAX);
     }
-    return recognised;
+    return identified;
   }
 
   #dialOption({ curve, signing }: Keys, role: Role, endpoint: string, curveServerKey: string): DialOption {
@@ -159,7 +159,7 @@ export class Proven implements Identification {
     };
   }
 
-  #verify(routingId: string): Recognised | undefined {
+  #verify(routingId: string): IdentifiedPeer | undefined {
     const mark = routingId.lastIndexOf(MARK);
     const name = routingId.slice(0, Math.max(mark, 0));
     const signature = routingId.slice(mark + 1);
@@ -174,12 +174,12 @@ export class Proven implements Identification {
     ) {
       return undefined;
     }
-    const said = statement(name, this.#ring.role, addressee(role, this.#ring.role, this.#endpoint));
+    const signed = statement(name, this.#ring.role, addressee(role, this.#ring.role, this.#endpoint));
     const bytes = Buffer.from(signature, 'base64url');
     const key = claimedKey(parsed);
     const signers = this.#signersOf(role, key);
     const isProven = signers.some(
-      (signer) => signer !== undefined && verify(null, said, signer.verifying, bytes),
+      (signer) => signer !== undefined && verify(null, signed, signer.verifying, bytes),
     );
     return isProven ? { name, ...parsed } : undefined;
   }
@@ -193,7 +193,7 @@ export class Proven implements Identification {
   }
 }
 
-function remember<T>(map: Map<string, T>, key: string, value: T, sizeMax: number): void {
+function cache<T>(map: Map<string, T>, key: string, value: T, sizeMax: number): void {
   if (map.size >= sizeMax) {
     const [oldest] = map.keys();
     map.delete(oldest as string);
@@ -201,7 +201,10 @@ function remember<T>(map: Map<string, T>, key: string, value: T, sizeMax: number
   map.set(key, value);
 }
 
-/** Returns the endpoint to sign. It is omitted where configured endpoints may be aliases: for central and clients. */
+/**
+ * Returns the endpoint to sign: none for central and for senders that are clients, whose configuration may use an
+ * alias.
+ */
 function addressee(from: Role, to: Role, endpoint: string): string {
   return to === 'central' || from === 'client' || isClientEndpoint(endpoint) ? ANYWHERE : endpoint;
 }

@@ -37,8 +37,8 @@ export class Inbound {
     if (!this.#isCutting && !this.#isClosing) void this.#cut(0);
   }
 
-  /** Disables `cut`; call it before `close`. */
-  cutNoMore(): void {
+  /** Disables `cut` and the memory checks. Call it before `close`. */
+  disableCuts(): void {
     this.#isClosing = true;
     clearTimeout(this.#breakerTimer);
   }
@@ -80,10 +80,10 @@ export class Inbound {
     // Memory of task threads in a worker cannot be distinguished from that of connections.
     const isObscured = (): boolean => role === 'worker' && threadsAlive() > 0;
     isObscured();
-    const look = (): void => {
+    const check = (): void => {
       const { isIdle } = this.#reading;
-      if (isObscured()) return breaker.settled(memory());
-      const shutMs = this.#isCutting ? undefined : breaker.look(memory(), isIdle, performance.now());
+      if (isObscured()) return breaker.reset(memory());
+      const shutMs = this.#isCutting ? undefined : breaker.check(memory(), isIdle, performance.now());
       if (shutMs === undefined) return;
       counters.cuts++;
       log.warn(
@@ -92,19 +92,19 @@ export class Inbound {
         'a peer sends a frame that does not end: all connections to this process were closed',
       );
       this.#isProxied = this.#listener.canBeProxied;
-      void this.#cut(shutMs, () => breaker.settled(memory()));
+      void this.#cut(shutMs, () => breaker.reset(memory()));
     };
-    const lookLater = (): void => {
+    const checkLater = (): void => {
       // Aligned to whole periods, like other periodic work, so that the process wakes only once per period.
       this.#breakerTimer = setTimeout(
         () => {
-          look();
-          lookLater();
+          check();
+          checkLater();
         },
         untilNextPeriod(breaker.pauseMs, performance.now()),
       ).unref();
     };
-    lookLater();
+    checkLater();
   }
 
   /** Closes the socket and opens it again after `shutMs`. */

@@ -2,11 +2,13 @@ const PLACES_MAX = 65_536;
 const RETIRED_MAX = 8;
 const NONE: ReadonlyMap<string, number> = new Map();
 
-/** Time in ms after which a message from a superseded process shows that it is alive, not that it was read late. */
-const LAST_WORDS_MS = 5_000;
+/**
+ * Messages of a superseded process that arrive later than this, in ms, were not just read late: the process is alive.
+ */
+const LATE_READ_MS = 5_000;
 const DISPUTES_MAX = 8;
 
-/** Two processes that both send from one place. */
+/** Two live processes that claim the same place. */
 interface Dispute {
   readonly place: string;
   readonly current: string;
@@ -31,10 +33,9 @@ type Standing =
 /**
  * Tracks the current incarnation at each place from the messages that arrive. A place is an endpoint and a role (see
  * `placeOf`), so a worker that claims central's endpoint does not supersede central.
- * Two processes cannot bind one endpoint, so a new incarnation counts as the successor of the last. That may be wrong: a
- * frame of a dead process may be read after its successor's first frame, and an incarnation seen for the first time then
- * counts as the successor. The live process becomes current again if it still sends after the grace period. If both send,
- * the later one stays current.
+ * Two processes cannot bind one endpoint, so a new incarnation counts as the successor of the current one. That may be
+ * wrong: the first frame of a dead process may be read after the first frame of its successor. The live process becomes
+ * current again if it still sends after the grace period. If both send, the one that became current last stays current.
  */
 export class Incarnations {
   readonly #successions = new Map<string, Succession>();
@@ -57,7 +58,7 @@ export class Incarnations {
     }
     const retiredAtMs = succession.retired.get(incarnation);
     if (retiredAtMs !== undefined && nowMs - Math.max(retiredAtMs, succession.lastSeenMs) < this.#graceMs) {
-      if (Math.min(nowMs, succession.lastSeenMs) - retiredAtMs >= LAST_WORDS_MS) {
+      if (Math.min(nowMs, succession.lastSeenMs) - retiredAtMs >= LATE_READ_MS) {
         this.#disputed.set(place, {
           place,
           current: succession.current,

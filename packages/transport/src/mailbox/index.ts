@@ -22,7 +22,7 @@ export * from './errors.js';
 export { FrameWriter, openFrame } from './frame.js';
 export type { Handler } from './frame-receiver.js';
 export { type Reception, receptionAt } from './greeting.js';
-export { type DialOption, Proven } from './identification.js';
+export { type DialOption, SignedIdentification } from './identification.js';
 export { Incarnations } from './incarnations.js';
 export { DEFAULT_LIMITS, type MailboxLimits, PARTY_INDEX_MAX } from './limits.js';
 export { type MailLogger, ThrottledLog } from './log.js';

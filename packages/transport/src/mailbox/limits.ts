@@ -4,15 +4,18 @@
  * Each limit bounds the cost of one bad peer, and none depends on the machine. `completeLimits` checks their relations.
  */
 export interface MailboxLimits {
-  /** Largest frame, in bytes, that is sent or accepted. One message must fit into one frame. */
+  /** Maximum size in bytes of a sent or accepted frame. One message must fit into one frame. */
   readonly frameBytesMax: number;
   /** Size at which a frame is finished; later messages go into the next one. */
   readonly frameBytesTarget: number;
-  /** Most values (numbers, strings, arrays, …) in one frame, because a value of one byte can take 64 bytes of memory. */
+  /**
+   * Maximum number of values (numbers, strings, arrays, …) in a frame: a value of one byte can take 64 bytes of
+   * memory.
+   */
   readonly frameValuesMax: number;
-  /** Deepest nesting of arrays and maps in a message body. */
+  /** Maximum nesting of arrays and maps in a message body. */
   readonly nestingMax: number;
-  /** Maximum size of the queue for one peer, excluding ZeroMQ's. One message may exceed it. */
+  /** Maximum size in bytes of the queue for one peer, excluding ZeroMQ's. The last message may exceed it. */
   readonly peerQueueBytesMax: number;
   /** Maximum length of the queue for one peer, excluding ZeroMQ's. */
   readonly peerQueueMessagesMax: number;
@@ -21,7 +24,7 @@ export interface MailboxLimits {
   readonly repliesBytesMax: number;
   /** Frames that ZeroMQ queues for one connection, on each side. */
   readonly highWaterMark: number;
-  /** `highWaterMark` of replies to a client: they are large, and the many clients may not read them. */
+  /** `highWaterMark` of replies to a client: replies are large, and many clients may stop reading. */
   readonly replyHighWaterMark: number;
   /** Messages handled before other work of the event loop runs. */
   readonly turnMessagesMax: number;
@@ -41,9 +44,9 @@ export interface MailboxLimits {
   readonly redialIntervalMs: number;
   /** Retry delay of a reply when the client's connection is full. */
   readonly replyRetryMs: number;
-  /** How long a superseded incarnation counts as dead, even if frames still arrive from it. */
+  /** Time for which a superseded incarnation counts as dead, even if frames from it still arrive. */
   readonly incarnationGraceMs: number;
-  /** Longest wait on close for queued messages, and again for ZeroMQ's queue. */
+  /** Maximum time to send queued messages on close, and again to send ZeroMQ's queue. */
   readonly closeFlushMs: number;
   /** Minimum interval between log lines for one peer and cause. */
   readonly logIntervalMs: number;

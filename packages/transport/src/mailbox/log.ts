@@ -7,7 +7,7 @@ const CAUSES_MAX = 1_000;
 
 /**
  * Logs at most one line per peer and cause in each interval, so that a misbehaving peer cannot fill the disk. Each line
- * says how many were suppressed before it.
+ * contains the number of lines suppressed before it.
  */
 export class ThrottledLog {
   readonly #logger: MailLogger;
@@ -19,7 +19,7 @@ export class ThrottledLog {
     this.#intervalMs = intervalMs;
   }
 
-  /** Number of remembered pairs of peer and cause. */
+  /** Number of stored pairs of peer and cause. */
   get size(): number {
     return this.#causes.size;
   }

@@ -7,7 +7,12 @@ import { Directory } from './directory.js';
 import { InvalidEndpointError } from './errors.js';
 import { versionNotice } from './frame.js';
 import { FrameReceiver, type Handler } from './frame-receiver.js';
-import { type Identification, Proven, rolesAcceptedBy, Unproven } from './identification.js';
+import {
+  type Identification,
+  rolesAcceptedBy,
+  SignedIdentification,
+  UnverifiedIdentification,
+} from './identification.js';
 import { Inbound } from './inbound.js';
 import { Incarnations } from './incarnations.js';
 import { completeLimits, type MailboxLimits } from './limits.js';
@@ -49,15 +54,15 @@ export interface MailboxOptions {
   /** Called in a client when the process at an endpoint replies in another version of the protocol. */
   readonly onOtherVersion?: (endpoint: string, version: number) => void;
   /**
-   * Called with central's parties when the connection to central breaks. If its process ended, the call follows within
-   * milliseconds, but central may also be alive.
+   * Called with central's parties when the connection to central breaks. This happens within milliseconds after central
+   * exits, but also when only the connection fails.
    */
   readonly onDisconnected?: (parties: readonly Address[]) => void;
 }
 
 export type SendResult = 'accepted' | DropReason;
 
-/** Parts that exist before the mailbox. */
+/** Parts that `open` creates before the mailbox. */
 interface Parts {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
@@ -74,10 +79,9 @@ interface Parts {
  * DEALER socket per peer.
  *
  * Messages to one process share a frame, which leaves at the end of the event loop's turn. Messages between two parties
- * stay in order. A message may be lost when a process ends, a connection breaks or a limit is reached, but never reaches
- * another incarnation than intended. Bodies are JSON-like values and binary, see `msgpack.ts`; they are encoded when
- * sent, so
- * parties never share an object, even within a process.
+ * stay in order. A message may be lost when a process ends, a connection breaks or a limit is reached, but never
+ * reaches another incarnation than intended. Bodies are JSON-like values and binary, see `msgpack.ts`. They are
+ * encoded when sent, so parties never share an object, even within a process.
  */
 export class Mailbox {
   /** Endpoint of the process: `tcp://…`, or `client:…` if it does not listen. */
@@ -237,7 +241,7 @@ export class Mailbox {
    * Sends one message. The body is encoded immediately and may be changed afterwards.
    *
    * @param fromIndex the sending party, which receives replies
-   * @param mayWait delay it until the next message to that process, up to 20 ms, to save a wake-up of the receiver
+   * @param mayWait delay the message until the next one to that process, by up to 20 ms, to save a wake-up of the receiver
    * @returns 'accepted' if it was queued (it is lost if the peer, the connection or this process ends first); else the
    * reason why it was dropped, which is also counted
    * @throws RangeError if `fromIndex` is not the index of a party
@@ -251,15 +255,20 @@ export class Mailbox {
   }
 
   /**
-   * Replaces the keys of this process. Peers with a revoked key lose their connection, and all others reconnect; newly admitted
-   * peers can connect immediately.
+   * Replaces the keys of this process. Peers with a revoked key lose their connection, and all others reconnect;
+   * newly admitted peers can connect immediately.
    *
    * @throws RangeError for keys of another role, or of another process
    */
   rekey(ring: KeyRing): void {
     const { keyed } = this.#parts;
     const identification = this.#identification;
-    if (keyed === undefined || !(identification instanceof Proven) || this.#closing !== undefined) return;
+    if (
+      keyed === undefined ||
+      !(identification instanceof SignedIdentification) ||
+      this.#closing !== undefined
+    )
+      return;
     if (ring.role !== keyed.ring.role)
       throw new RangeError(
         `these are keys of a ${ring.role}; the previous ones were of a ${keyed.ring.role}`,
@@ -327,7 +336,7 @@ export class Mailbox {
     return party !== undefined && this.#links.isConnectedTo(party.process);
   }
 
-  /** Returns the addresses that two other processes claim, with the incarnations of both. */
+  /** Returns the addresses that two other live processes claim, with the incarnations of both. */
   disputedAddresses(): readonly { readonly endpoint: string; readonly claimants: readonly string[] }[] {
     return this.#incarnations.disputes(performance.now()).map(({ place, current, other }) => {
       const endpoint = place.slice(place.indexOf(' ') + 1);
@@ -350,8 +359,8 @@ export class Mailbox {
   }
 
   /**
-   * Closes the mailbox. Accepts no more messages, sends queued ones for at most `flushMs`, and drops the rest, so that a
-   * peer that does not read cannot delay it further.
+   * Closes the mailbox. Accepts no more messages, sends queued ones for at most `flushMs`, and drops the rest, so
+   * that a peer that does not read cannot delay it further.
    *
    * @param flushMs `closeFlushMs` by default; 0 drops all messages
    */
@@ -389,7 +398,7 @@ export class Mailbox {
   async #shutDown(flushMs: number): Promise<void> {
     const { rejected, zap } = this.#parts;
     this.#receiver.close();
-    this.#inbound?.cutNoMore();
+    this.#inbound?.disableCuts();
     await this.#links.close(flushMs);
     rejected.close();
     await this.#inbound?.close(flushMs);
@@ -404,7 +413,10 @@ function roleOf({ bind, incarnation }: MailboxOptions): Role | undefined {
 /** Returns the identification of this process. @throws InvalidEndpointError if its name is too long */
 function identify({ incarnation, keys }: MailboxOptions, endpoint: string): Identification {
   const process = processName(endpoint, incarnation);
-  const identification = keys === undefined ? new Unproven(process) : new Proven(process, endpoint, keys);
+  const identification =
+    keys === undefined
+      ? new UnverifiedIdentification(process)
+      : new SignedIdentification(process, endpoint, keys);
   const { nameBytesMax } = identification;
   if (Buffer.byteLength(process) > nameBytesMax) {
     throw new InvalidEndpointError(endpoint, `longer than ${nameBytesMax} bytes with its incarnation`);

@@ -12,18 +12,18 @@ class Bench {
   }
 
   /** @returns for how long connections are cut */
-  look(resident: number, accounted: number, { isIdle = true, afterMs = 50 } = {}): number | undefined {
+  check(resident: number, accounted: number, { isIdle = true, afterMs = 50 } = {}): number | undefined {
     this.now += afterMs;
     const memory = { resident: resident * MEBI, accounted: accounted * MEBI };
-    const shutMs = this.breaker.look(memory, isIdle, this.now);
-    if (shutMs !== undefined) this.breaker.settled(memory);
+    const shutMs = this.breaker.check(memory, isIdle, this.now);
+    if (shutMs !== undefined) this.breaker.reset(memory);
     return shutMs;
   }
 
   /** Grows in steps of this many MiB. @returns how often connections were cut */
   grow(stepMebi: number, steps: number, options = {}): number {
     let cuts = 0;
-    for (let i = 0; i <= steps; i++) if (this.look(100 + i * stepMebi, 50, options) !== undefined) cuts++;
+    for (let i = 0; i <= steps; i++) if (this.check(100 + i * stepMebi, 50, options) !== undefined) cuts++;
     return cuts;
   }
 }
@@ -31,7 +31,7 @@ class Bench {
 test('memory is sampled more often while it grows', () => {
   const bench = new Bench();
   const pauses = [100, 100, 110, 110].map((resident) => {
-    bench.look(resident, 50);
+    bench.check(resident, 50);
     return bench.breaker.pauseMs;
   });
   expect(pauses).toEqual([50, 250, 50, 250]);
@@ -54,8 +54,8 @@ describe('connections are closed', () => {
 
   test('not for memory of JavaScript, or memory that it has freed and the system has not reclaimed', () => {
     const bench = new Bench();
-    bench.look(100, 50);
-    const looks = [bench.look(2_000, 1_950), bench.look(2_000, 50), bench.look(2_200, 50)];
+    bench.check(100, 50);
+    const looks = [bench.check(2_000, 1_950), bench.check(2_000, 50), bench.check(2_200, 50)];
     expect(looks).toEqual([undefined, undefined, undefined]);
   });
 
@@ -69,7 +69,7 @@ describe('connections are closed', () => {
     const bench = new Bench();
     const cuts: number[] = [];
     for (let mebi = 100; cuts.length < 7; mebi += 100) {
-      const shutMs = bench.look(mebi, 50);
+      const shutMs = bench.check(mebi, 50);
       if (shutMs !== undefined) cuts.push(shutMs);
     }
     expect(cuts).toEqual([200, 400, 800, 1_600, 3_200, 5_000, 5_000]);

@@ -5,23 +5,29 @@ import type { Worker } from 'node:worker_threads';
 import type { Millis } from '@goshawk/core';
 
 const MEBI = 1024 * 1024;
-/** Received bytes without a complete message that prove an endless one: 16 frames of maximum size. */
+/** Received bytes without a complete message above which a message counts as endless: 16 frames of maximum size. */
 const GATHERED_MAX = 256 * MEBI;
 /** `GATHERED_MAX` within a minute of the last cut, when an attack is likely: 4 frames. */
 const GATHERED_AGAIN_MAX = 64 * MEBI;
-/** Time constant in ms with which received bytes are forgotten; `UNREAD_MAX` detects slower growth. */
-const FORGET_MS = 5_000;
-/** Delay in ms of a check that shows that the process was busy, and may have used and freed any amount of memory. */
+/** Time constant in ms with which the count of received bytes decays; `UNREAD_MAX` detects slower growth. */
+const DECAY_MS = 5_000;
+/**
+ * A check that is later than this, in ms, shows that the process was busy, so its memory may have changed by any
+ * amount.
+ */
 const BUSY_MS = 200;
 /** Absolute limit of unread bytes. */
 const UNREAD_MAX = 1_024 * MEBI;
 /** Heap size to allow per received byte: a part of one byte takes 64 bytes unread, and 300 bytes of heap when read. */
 const HEAP_OF_GATHERED = 6;
 /** Check intervals in ms while memory grows (an endless sender adds 30 MB in one), and while it does not. */
-const LOOK_MS = 50;
-const QUIET_LOOK_MS = 250;
+const CHECK_MS = 50;
+const IDLE_CHECK_MS = 250;
 const GROWTH_MIN = MEBI;
-/** Time in ms until peers may reconnect, for memory to be freed; each cut within a minute of the last doubles it. */
+/**
+ * Time in ms for which connections stay closed, so that memory is freed. Each cut within a minute of the last doubles
+ * it.
+ */
 const SHUT_MS = 200;
 const SHUT_MAX_MS = 5_000;
 const AGAIN_MS = 60_000;
@@ -36,8 +42,9 @@ export interface Memory {
 /**
  * Detects that inbound connections use too much memory.
  *
- * ZeroMQ limits the number of unread frames and the size of each part, but not the number of parts: an endless multipart message
- * is visible only in the memory of the process. With keys the marker of a part is encrypted, so a proxy could not see it either.
+ * ZeroMQ limits the number of unread frames and the size of each part, but not the number of parts: an endless
+ * multipart message is visible only in the memory of the process. With keys the marker of a part is encrypted, so a
+ * proxy could not see it either.
  */
 export class MemoryBreaker {
   #base: number | undefined;
@@ -46,9 +53,9 @@ export class MemoryBreaker {
   /** Bytes received recently without a complete message. */
   #gathered = 0;
   #last: (Memory & { readonly isIdle: boolean; readonly at: Millis }) | undefined;
-  #blewAt: Millis = Number.NEGATIVE_INFINITY;
+  #trippedAt: Millis = Number.NEGATIVE_INFINITY;
   #shutMs = SHUT_MS;
-  #pauseMs = LOOK_MS;
+  #pauseMs = CHECK_MS;
   readonly #gatheredMax: number;
   readonly #unreadMax: number;
 
@@ -68,22 +75,22 @@ export class MemoryBreaker {
    * @param isIdle whether all complete frames have been read
    * @returns how long to keep connections closed; undefined: no cut is needed
    */
-  look(memory: Memory, isIdle: boolean, now: Millis): Millis | undefined {
+  check(memory: Memory, isIdle: boolean, now: Millis): Millis | undefined {
     const { resident, accounted } = memory;
     this.#gather(memory, isIdle, now);
     this.#base ??= resident - accounted;
     this.#explained = Math.max(accounted, Math.min(this.#explained, resident - this.#base));
-    const isAgain = now - this.#blewAt < AGAIN_MS;
+    const isAgain = now - this.#trippedAt < AGAIN_MS;
     const gatheredMax = isAgain ? Math.min(GATHERED_AGAIN_MAX, this.#gatheredMax) : this.#gatheredMax;
     const unread = resident - this.#base - this.#explained;
     if (this.#gathered < gatheredMax && unread < this.#unreadMax) return undefined;
     this.#shutMs = isAgain ? Math.min(2 * this.#shutMs, SHUT_MAX_MS) : SHUT_MS;
-    this.#blewAt = now;
+    this.#trippedAt = now;
     return this.#shutMs;
   }
 
   /** Records that all connections were closed, so that the remaining memory is not theirs. */
-  settled({ resident, accounted }: Memory): void {
+  reset({ resident, accounted }: Memory): void {
     this.#base = resident - accounted;
     this.#explained = accounted;
     this.#gathered = 0;
@@ -96,8 +103,8 @@ export class MemoryBreaker {
     if (last === undefined) return;
     const grown = resident - last.resident - Math.max(0, accounted - last.accounted);
     const wasBusy = now - last.at > this.#pauseMs + BUSY_MS;
-    this.#pauseMs = grown > GROWTH_MIN ? LOOK_MS : QUIET_LOOK_MS;
-    this.#gathered *= Math.exp((last.at - now) / FORGET_MS);
+    this.#pauseMs = grown > GROWTH_MIN ? CHECK_MS : IDLE_CHECK_MS;
+    this.#gathered *= Math.exp((last.at - now) / DECAY_MS);
     if (!isIdle || !last.isIdle || wasBusy) return;
     this.#gathered = Math.max(0, this.#gathered + grown);
   }

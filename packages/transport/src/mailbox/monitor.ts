@@ -17,18 +17,17 @@ async function readAll(events: AsyncIterable<Event>, onEvent: (event: Event) => 
   for await (const event of events) onEvent(event);
 }
 
-/** Allowance in ms for late events of ZeroMQ. A rejection reported later than that would count twice. */
+/** Maximum delay in ms of ZeroMQ's events. A rejection that is reported later counts twice. */
 const EVENTS_LATE_MS = 2_000;
 /** Delay in ms of a timer that shows that the event loop is busy and has probably not read all events yet. */
 const LOOP_LATE_MS = 500;
 
 /**
- * Counts inbound connections and rejected ones. ZeroMQ does not report peers with another protocol or an old version, nor
- * which connection ended. Therefore each connection that ends during a handshake is suspected of being rejected, unless
- * all pending handshakes complete within the timeout.
- * Resolves when the endpoint is free again: ZeroMQ stops listening some time after the socket is closed, and until then
- * the endpoint is in use. (`unbind` would not help: it runs in another thread, in parallel with reads of the socket,
- * which ZeroMQ forbids.)
+ * Counts inbound connections and rejected ones. ZeroMQ does not report peers with another protocol or an old version,
+ * nor which connection ended. Therefore each disconnection during pending handshakes counts as a rejection, unless
+ * those handshakes complete within the timeout. Resolves when the endpoint is free again: ZeroMQ stops listening some
+ * time after the socket is closed, and until then the endpoint is in use. (`unbind` would not help: it runs in
+ * another thread, in parallel with reads of the socket, which ZeroMQ forbids.)
  */
 export function watchConnections(
   router: Router,
@@ -49,13 +48,13 @@ export function watchConnections(
     undecided = Math.max(0, undecided - 1);
     suspects = Math.min(suspects, undecided);
   };
-  const convictIn = (ms: number): void => {
+  const countSuspectsIn = (ms: number): void => {
     const dueAt = performance.now() + ms;
-    timer = setTimeout(() => convict(dueAt), ms).unref();
+    timer = setTimeout(() => countSuspects(dueAt), ms).unref();
   };
-  const convict = (dueAt: number): void => {
+  const countSuspects = (dueAt: number): void => {
     timer = undefined;
-    if (performance.now() - dueAt > LOOP_LATE_MS) return convictIn(EVENTS_LATE_MS);
+    if (performance.now() - dueAt > LOOP_LATE_MS) return countSuspectsIn(EVENTS_LATE_MS);
     undecided -= suspects;
     for (; suspects > 0; suspects--) rejected.refused('malformed');
   };
@@ -75,7 +74,7 @@ export function watchConnections(
           if (connections > 0) changed(-1);
           if (suspects < undecided) {
             suspects++;
-            if (timer === undefined) convictIn(handshakeTimeoutMs + EVENTS_LATE_MS);
+            if (timer === undefined) countSuspectsIn(handshakeTimeoutMs + EVENTS_LATE_MS);
           }
           break;
         case 'handshake:error:protocol':

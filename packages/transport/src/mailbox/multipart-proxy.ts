@@ -9,11 +9,14 @@ import type { MailboxLimits } from './limits.js';
 import { type InboundSocket, RouterSocket, type SocketReader } from './router-socket.js';
 import { ZmtpFrames } from './zmtp-frames.js';
 
-/** Limits for unread data on a connection: the number of frames, and their size in frames of maximum size. */
+/**
+ * Limits for unread data on a connection: the number of frames, and their total size as a multiple of the maximum
+ * frame.
+ */
 const UNREAD_FRAMES_MAX = 64;
 const UNREAD_LARGEST_MAX = 3;
 /** Check interval. If nothing could be read in two intervals, the unread data is one multipart message. */
-const LOOK_MS: Millis = 1_000;
+const CHECK_MS: Millis = 1_000;
 /** The routing id, and a frame. */
 const WHOLE_PARTS = 2;
 
@@ -52,9 +55,9 @@ interface MultipartProxyOptions {
 export class MultipartProxy implements InboundSocket {
   readonly #options: MultipartProxyOptions;
   readonly #server: Server;
-  readonly #passages = new Set<Passage>();
+  readonly #connections = new Set<ProxiedConnection>();
   /** Peers that have sent something, by routing id. */
-  readonly #peers = new Map<string, Passage>();
+  readonly #peers = new Map<string, ProxiedConnection>();
   #admitted = 0;
   readonly #reader: Promise<SocketReader>;
   #attended: (reader: SocketReader) => void = () => {};
@@ -87,22 +90,23 @@ export class MultipartProxy implements InboundSocket {
   }
 
   async send(routingId: string, frame: Buffer): Promise<void> {
-    const passage = this.#peers.get(routingId);
-    if (passage === undefined) throw Object.assign(new Error('the peer is gone'), { code: 'EHOSTUNREACH' });
-    return passage.socket.send(routingId, frame);
+    const connection = this.#peers.get(routingId);
+    if (connection === undefined)
+      throw Object.assign(new Error('the peer is gone'), { code: 'EHOSTUNREACH' });
+    return connection.socket.send(routingId, frame);
   }
 
   close(lingerMs = 0): void {
     this.#isClosed = true;
     this.#server.close();
-    for (const { socket } of this.#passages) socket.close(lingerMs);
+    for (const { socket } of this.#connections) socket.close(lingerMs);
   }
 
   async attend(reader: SocketReader): Promise<void> {
     this.#attended(reader);
     this.#server.on('error', ({ message }) => reader.log.warn('', 'guard', `cannot accept: ${message}`));
     await once(this.#server, 'close');
-    await Promise.all([...this.#passages].map(({ freed }) => freed));
+    await Promise.all([...this.#connections].map(({ freed }) => freed));
     this.#removeFolder();
   }
 
@@ -121,11 +125,11 @@ export class MultipartProxy implements InboundSocket {
       const path = join(this.#options.folder, `${++this.#admitted}`);
       await router.bind(`ipc://${path}`);
       if (this.#isClosed || outer.destroyed) throw new Error('it has gone');
-      const passage: Passage = new Passage(outer, path, router, reader, limits, {
-        onIdentified: (routingId) => this.#peers.set(routingId, passage),
+      const connection: ProxiedConnection = new ProxiedConnection(outer, path, router, reader, limits, {
+        onIdentified: (routingId) => this.#peers.set(routingId, connection),
         onGone: (routingId) => {
-          this.#passages.delete(passage);
-          if (this.#peers.get(routingId) === passage) this.#peers.delete(routingId);
+          this.#connections.delete(connection);
+          if (this.#peers.get(routingId) === connection) this.#peers.delete(routingId);
         },
         onParts: () => {
           reader.counters.refused.malformed++;
@@ -133,7 +137,7 @@ export class MultipartProxy implements InboundSocket {
         },
         onForeign: () => reader.rejected.refused('malformed', address),
       });
-      this.#passages.add(passage);
+      this.#connections.add(connection);
     } catch (error) {
       reader.log.warn(address, 'guard', `cannot admit ${address}: ${(error as Error).message}`);
       router?.close();
@@ -142,7 +146,7 @@ export class MultipartProxy implements InboundSocket {
   }
 }
 
-interface PassageListener {
+interface ConnectionListener {
   onIdentified(routingId: string): void;
   /** @param routingId empty if the peer sent nothing */
   onGone(routingId: string): void;
@@ -151,18 +155,18 @@ interface PassageListener {
 }
 
 /** One proxied connection: `outer` leads to the peer, `inner` to a dedicated ZeroMQ socket. */
-class Passage {
+class ProxiedConnection {
   readonly socket: RouterSocket;
   readonly freed: Promise<void>;
   readonly #outer: Socket;
   readonly #inner: Socket;
   readonly #limits: MailboxLimits;
-  readonly #listener: PassageListener;
+  readonly #listener: ConnectionListener;
   readonly #frames = new ZmtpFrames();
   readonly #reading = { isIdle: false };
   #routingId = '';
   #reads = 0;
-  #look: NodeJS.Timeout | undefined;
+  #checkTimer: NodeJS.Timeout | undefined;
   #unreadTimer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -171,7 +175,7 @@ class Passage {
     router: Router,
     reader: SocketReader,
     limits: MailboxLimits,
-    listener: PassageListener,
+    listener: ConnectionListener,
   ) {
     this.#outer = outer;
     this.#limits = limits;
@@ -192,8 +196,8 @@ class Passage {
 
   #join(): void {
     const [outer, inner] = [this.#outer, this.#inner];
-    outer.on('data', (chunk) => this.#pass(chunk));
-    inner.on('drain', () => this.#goOn());
+    outer.on('data', (chunk) => this.#forward(chunk));
+    inner.on('drain', () => this.#resume());
     inner.on('data', (chunk) => {
       if (outer.write(chunk)) return;
       inner.pause();
@@ -206,7 +210,7 @@ class Passage {
     outer.on('close', () => {
       inner.end();
       // Leaves time to read the last messages.
-      setTimeout(() => this.#end(), LOOK_MS).unref();
+      setTimeout(() => this.#end(), CHECK_MS).unref();
     });
     inner.on('close', () => {
       outer.destroySoon();
@@ -215,11 +219,11 @@ class Passage {
     outer.resume();
   }
 
-  #pass(chunk: Buffer): void {
+  #forward(chunk: Buffer): void {
     const verdict = this.#frames.take(chunk);
     if (verdict === 'passes') {
       if (!this.#inner.write(chunk) || this.#isFull) this.#outer.pause();
-      if (this.#isFull) this.#lookAgain(this.#reads, false);
+      if (this.#isFull) this.#checkLater(this.#reads, false);
       return;
     }
     if (verdict === 'has parts') this.#listener.onParts();
@@ -232,7 +236,7 @@ class Passage {
     return unread >= UNREAD_FRAMES_MAX || unreadBytes >= UNREAD_LARGEST_MAX * this.#limits.frameBytesMax;
   }
 
-  #goOn(): void {
+  #resume(): void {
     if (!this.#isFull && !this.#inner.writableNeedDrain) this.#outer.resume();
   }
 
@@ -247,23 +251,23 @@ class Passage {
       this.#listener.onParts();
       this.#end();
     } else {
-      this.#goOn();
+      this.#resume();
     }
   }
 
-  #lookAgain(reads: number, isSuspect: boolean): void {
-    this.#look ??= setTimeout(() => {
-      this.#look = undefined;
+  #checkLater(reads: number, isSuspect: boolean): void {
+    this.#checkTimer ??= setTimeout(() => {
+      this.#checkTimer = undefined;
       if (!this.#isFull || this.#outer.destroyed) return;
       const isStuck = this.#reading.isIdle && this.#reads === reads;
-      if (!isStuck || !isSuspect) return this.#lookAgain(this.#reads, isStuck);
+      if (!isStuck || !isSuspect) return this.#checkLater(this.#reads, isStuck);
       this.#listener.onParts();
       this.#end();
-    }, LOOK_MS).unref();
+    }, CHECK_MS).unref();
   }
 
   #end(): void {
-    clearTimeout(this.#look);
+    clearTimeout(this.#checkTimer);
     clearTimeout(this.#unreadTimer);
     this.#outer.destroy();
     this.#inner.destroy();

@@ -10,7 +10,7 @@ import { forEachEvent } from './monitor.js';
 import { receive } from './receive.js';
 import { dealerOptions } from './socket-options.js';
 
-/** Reasons why a listening process rejects our connection. */
+/** Reasons why the handshake with a listening process fails. */
 export type AuthFailure =
   /** The peer requires keys, and this process has none. */
   | 'keyNeeded'
@@ -55,14 +55,15 @@ interface DealerOptions {
   readonly onAuthFailure: (why: AuthFailure | undefined) => void;
   /** Called when an established connection breaks, some milliseconds after the peer's exit. Uses two more sockets. */
   readonly onBroken?: (() => void) | undefined;
-  /** In a client, receives replies on this connection. `way` tells the role and key that the peer has proven. */
+  /** In a client, receives replies on this connection. `way` contains the role and key that the peer has proven. */
   readonly receiver?: (parts: readonly Buffer[], way: DialOption) => number;
 }
 
 /**
- * Sends frames to a listening process. Retries forever if it is unreachable. With keys there may be several ways to connect:
- * during a rotation a peer uses old or new keys. After a rejection the next way gets a new socket, so that state of the last
- * attempt is not mistaken for the new one. (ZeroMQ itself would give up after some rejections, and retry after others.)
+ * Sends frames to a listening process. Retries forever if it is unreachable. With keys there may be several ways to
+ * connect: during a rotation a peer uses old or new keys. After a rejection the next way gets a new socket, so that
+ * state of the last attempt is not mistaken for the new one. (ZeroMQ itself would give up after some rejections, and
+ * retry after others.)
  */
 export class OutboundConnection implements Connection {
   readonly #options: DealerOptions;
@@ -70,7 +71,7 @@ export class OutboundConnection implements Connection {
   readonly #hasName: boolean;
   readonly #redialTimer: NodeJS.Timeout | undefined;
   #socket: Dealer;
-  #dialled: string | undefined;
+  #dialed: string | undefined;
   /** Index of the way that is being tried or was accepted. */
   #way = 0;
   /** Consecutive rejections. */
@@ -80,7 +81,7 @@ export class OutboundConnection implements Connection {
   /** With keys, messages wait until a way is accepted, because closing the socket of a rejected one would lose them. */
   #isAccepted = false;
   readonly #isWatched: boolean;
-  #stands = false;
+  #isEstablished = false;
   /** When ZeroMQ last connected, before the handshake. */
   #connectedAt = 0;
   /** Whether a frame waits until the socket accepts it. */
@@ -99,8 +100,8 @@ export class OutboundConnection implements Connection {
     if (this.#hasName) this.#redialTimer = setInterval(() => this.#redial(), limits.redialIntervalMs).unref();
   }
 
-  get isStanding(): boolean | undefined {
-    return this.#isWatched ? this.#stands : undefined;
+  get isEstablished(): boolean | undefined {
+    return this.#isWatched ? this.#isEstablished : undefined;
   }
 
   async transmit(frame: PackedFrame): Promise<Transmission> {
@@ -161,8 +162,8 @@ export class OutboundConnection implements Connection {
     const way = ways[this.#way % ways.length] as DialOption;
     const socket = new Dealer(dealerOptions(limits, way, receiver !== undefined));
     this.#socket = socket;
-    this.#dialled = undefined;
-    this.#stands = false;
+    this.#dialed = undefined;
+    this.#isEstablished = false;
     if (this.#isWatched) void forEachEvent(socket, (event) => this.#onEvent(socket, event));
     if (this.#hasName) {
       void this.#dial();
@@ -181,7 +182,7 @@ export class OutboundConnection implements Connection {
         break;
       case 'handshake':
         this.#isAccepted = true;
-        this.#stands = true;
+        this.#isEstablished = true;
         if (this.#refusals > 0) this.#options.onAuthFailure(undefined);
         this.#refusals = 0;
         this.#accepted = undefined;
@@ -190,8 +191,8 @@ export class OutboundConnection implements Connection {
       case 'disconnect':
         this.#isAccepted = false;
         // A failed handshake causes this event, too, but then no established connection was lost.
-        if (this.#stands) {
-          this.#stands = false;
+        if (this.#isEstablished) {
+          this.#isEstablished = false;
           this.#options.onBroken?.();
         }
         break;
@@ -212,7 +213,7 @@ export class OutboundConnection implements Connection {
   }
 
   /**
-   * Tries the next way: immediately while there are untried ones, then with exponential backoff.
+   * Tries the next way: immediately while some are untried, then with exponential backoff.
    *
    * @param keyed the reason, if we have keys
    */
@@ -224,8 +225,8 @@ export class OutboundConnection implements Connection {
     const rounds = Math.floor(this.#refusals / ways.length);
     if (this.#refusals % ways.length === 0) {
       const why = this.#isKeyed ? keyed : 'keyNeeded';
-      if (why === 'closed') void this.#tellClosed();
-      else this.#tellRefused(why);
+      if (why === 'closed') void this.#reportClosed();
+      else this.#reportRejection(why);
     }
     const pauseMs =
       rounds === 0 ? 0 : limits.reconnectIntervalMs * 2 ** Math.min(rounds, PAUSE_DOUBLINGS_MAX);
@@ -239,17 +240,17 @@ export class OutboundConnection implements Connection {
     return performance.now() - this.#connectedAt > this.#options.limits.handshakeTimeoutMs / 2;
   }
 
-  #tellRefused(why: AuthFailure): void {
+  #reportRejection(why: AuthFailure): void {
     const { endpoint, log, onAuthFailure } = this.#options;
     log.warn(endpoint, 'keys', describeAuthFailure(endpoint, why));
     onAuthFailure(why);
   }
 
   /** Finds out why connections are closed: a live process sends its greeting before it rejects a key. */
-  async #tellClosed(): Promise<void> {
+  async #reportClosed(): Promise<void> {
     const { endpoint, limits } = this.#options;
-    const isThere = (await receptionAt(endpoint, limits.handshakeTimeoutMs)) === 'greeting';
-    if (this.#refusals > 0 && !this.#isClosed) this.#tellRefused(isThere ? 'keyRefused' : 'closed');
+    const isAlive = (await receptionAt(endpoint, limits.handshakeTimeoutMs)) === 'greeting';
+    if (this.#refusals > 0 && !this.#isClosed) this.#reportRejection(isAlive ? 'keyRefused' : 'closed');
   }
 
   #reopenIn(pauseMs: number): void {
@@ -273,8 +274,8 @@ export class OutboundConnection implements Connection {
    * whether the socket is writable: that would consume the event for which a pending send waits.
    */
   #redial(): void {
-    const isCut = this.#isWatched ? !this.#stands : this.#isSending;
-    if (isCut && !this.#socket.closed) void this.#dial();
+    const isDisconnected = this.#isWatched ? !this.#isEstablished : this.#isSending;
+    if (isDisconnected && !this.#socket.closed) void this.#dial();
   }
 
   async #dial(): Promise<void> {
@@ -282,17 +283,17 @@ export class OutboundConnection implements Connection {
     const socket = this.#socket;
     try {
       const resolved = await resolveEndpoint(endpoint);
-      if (!socket.closed && resolved !== this.#dialled) this.#connect(resolved);
+      if (!socket.closed && resolved !== this.#dialed) this.#connect(resolved);
     } catch (error) {
       log.warn(endpoint, 'dial', (error as Error).message);
     }
   }
 
   #connect(resolved: string): void {
-    if (this.#dialled !== undefined) this.#socket.disconnect(this.#dialled);
+    if (this.#dialed !== undefined) this.#socket.disconnect(this.#dialed);
     const isIpv6 = resolved.includes('[');
     if (this.#socket.ipv6 !== isIpv6) this.#socket.ipv6 = isIpv6;
     this.#socket.connect(resolved);
-    this.#dialled = resolved;
+    this.#dialed = resolved;
   }
 }

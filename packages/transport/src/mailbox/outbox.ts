@@ -14,7 +14,7 @@ export type Refusal =
 const OVERFLOW: Refusal = { reason: 'overflow' };
 
 /** Byte budget that several outboxes share. Unfinished frames do not count. */
-export interface SharedRoom {
+export interface SharedBudget {
   bytes: number;
   readonly bytesMax: number;
 }
@@ -22,15 +22,15 @@ export interface SharedRoom {
 /**
  * The queue for one peer process: packed frames, and one that is still being filled.
  *
- * A frame has one target incarnation, so a message to another incarnation begins a new frame. Order is preserved. A frame
- * returned by `next` counts as queued until `settle`.
+ * A frame has one target incarnation, so a message to another incarnation begins a new frame. Order is preserved. A
+ * frame returned by `next` counts as queued until `settle`.
  */
 export class Outbox {
   readonly #packed: PackedFrame[] = [];
   readonly #writer: FrameWriter;
   readonly #limits: MailboxLimits;
   readonly #bytesMax: number;
-  readonly #shared: SharedRoom | undefined;
+  readonly #shared: SharedBudget | undefined;
   #packedBytes = 0;
   #packedMessages = 0;
 
@@ -38,7 +38,7 @@ export class Outbox {
    * @param sender incarnation to put into each frame, or null if the connection identifies it
    * @param replies shared budget of all clients; undefined if the peer is not a client
    */
-  constructor(sender: string | null, limits: MailboxLimits, replies?: SharedRoom) {
+  constructor(sender: string | null, limits: MailboxLimits, replies?: SharedBudget) {
     this.#limits = limits;
     this.#shared = replies;
     this.#bytesMax = replies === undefined ? limits.peerQueueBytesMax : limits.replyQueueBytesMax;

@@ -6,16 +6,16 @@ import { PARTY_INDEX_MAX, PROCESS_NAME_BYTES_MAX } from './limits.js';
  * Names on the wire.
  *
  *     process   <endpoint>!<incarnation>              tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT
- *               <endpoint>!<letter>.<key>.<id>    with an individual key, which has a name
+ *               <endpoint>!<letter>.<key>.<id>          with an individual key, by its name
  *     client    client:<id>!<incarnation>             client:9dKqv3…!V1StGXR8_Z5jdHi6B-myT
- *               client:<key>.<id>!<incarnation>       with an individual key, which has a name
+ *               client:<key>.<id>!<incarnation>         with an individual key, by its name
  *     party     <process>/<index>                     tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT/3
  *
  * An incarnation begins with the letter of its role. That is only a claim; with keys it must be proven
  * (`identification.ts`).
  *
- * The incarnation `*` means the current process at the endpoint. It is used for a configured endpoint until the first
- * message from there arrives. `c.*` is the current central at an endpoint.
+ * The incarnation `*` stands for the current process at the endpoint. A process uses it for a configured endpoint until
+ * the first message from there arrives. `c.*` stands for the current central at an endpoint.
  */
 export const ANY_INCARNATION = '*';
 
@@ -66,7 +66,8 @@ export function isClientEndpoint(endpoint: string): boolean {
 }
 
 /**
- * Returns the incarnation of a process of this role; the incarnation of a client has no letter, because its endpoint identifies it.
+ * Returns the incarnation of a process of this role; the incarnation of a client has no letter, because its endpoint
+ * identifies it.
  *
  * @param key name of the individual key
  */
@@ -92,8 +93,8 @@ export function claimedRole({ endpoint, incarnation }: ProcessName): Role | unde
 }
 
 /**
- * Returns the endpoint and role of a process, which identify it across incarnations. Includes its individual key, so that
- * a process with another key cannot supersede it.
+ * Returns the endpoint and role of a process, which identify it across incarnations. Includes its individual key, so
+ * that a process with another key cannot supersede it.
  */
 export function placeOf(process: ProcessName): string {
   const role = claimedRole(process);

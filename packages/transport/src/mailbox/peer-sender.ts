@@ -6,7 +6,7 @@ import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
 import type { Outbox, Refusal } from './outbox.js';
 
-interface LinkParts {
+interface PeerSenderParts {
   /** Name of the peer in logs and reports. */
   readonly peer: string;
   readonly outbox: Outbox;
@@ -22,7 +22,7 @@ type SendRefusal = Refusal | typeof SUPERSEDED;
 
 const SUPERSEDED = { reason: 'superseded' } as const;
 
-interface LinkContext {
+interface PeerSenderContext {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
   readonly log: ThrottledLog;
@@ -31,9 +31,9 @@ interface LinkContext {
 /**
  * The send path to one peer process: an outbox and a loop that empties it, one frame at a time.
  *
- * The loop starts at the end of a turn of the event loop, so the messages of one turn share a frame if they fit. While a
- * frame is in flight, messages collect in the next one. A slower peer thus gets larger frames, and batching needs no
- * timer or setting.
+ * The loop starts at the end of a turn of the event loop, so the messages of one turn share a frame if they fit.
+ * While a frame is in flight, messages collect in the next one. A slower peer thus gets larger frames, and batching
+ * needs no timer or setting.
  */
 export class PeerSender {
   /** Whether `flush` must be called at the end of this turn. */
@@ -43,14 +43,14 @@ export class PeerSender {
   readonly #outbox: Outbox;
   readonly #connection: Connection;
   readonly #traffic: Traffic;
-  readonly #context: LinkContext;
+  readonly #context: PeerSenderContext;
   #isPumping = false;
   #isClosed = false;
   #retired: ReadonlyMap<string, unknown>;
   #overflowed = 0;
   #onDrained: (() => void) | undefined;
 
-  constructor({ peer, outbox, connection, traffic, retired }: LinkParts, context: LinkContext) {
+  constructor({ peer, outbox, connection, traffic, retired }: PeerSenderParts, context: PeerSenderContext) {
     this.peer = peer;
     this.#outbox = outbox;
     this.#connection = connection;
@@ -63,9 +63,9 @@ export class PeerSender {
     return this.#outbox.isEmpty && !this.#isPumping && !this.isDue;
   }
 
-  /** Whether the connection is lost; false if it is not monitored. */
+  /** Whether the connection is not established; false if it is not monitored. */
   get isBroken(): boolean {
-    return this.#connection.isStanding === false;
+    return this.#connection.isEstablished === false;
   }
 
   /** Whether messages wait for a connection. */

@@ -9,7 +9,7 @@ import type { Listener } from './listen.js';
 import { LocalConnection } from './local-connection.js';
 import type { ThrottledLog } from './log.js';
 import { type AuthFailure, OutboundConnection } from './outbound-connection.js';
-import { Outbox, type SharedRoom } from './outbox.js';
+import { Outbox, type SharedBudget } from './outbox.js';
 import {
   anyIncarnationOf,
   claimedKey,
@@ -21,7 +21,7 @@ import {
 import { PeerSender } from './peer-sender.js';
 import { ReplyConnection } from './reply-connection.js';
 
-interface LinksOptions {
+interface PeerSendersOptions {
   /** Name, endpoint and incarnation of this process. */
   readonly process: string;
   readonly endpoint: string;
@@ -35,7 +35,7 @@ interface LinksOptions {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
   readonly log: ThrottledLog;
-  /** Called when a listening process requires a different key, or a key at all; with undefined once it accepts ours. */
+  /** Called when the handshake with a listening process fails, and with undefined once it succeeds. */
   readonly onAuthFailure: (endpoint: string, why: AuthFailure | undefined) => void;
   /** Called when the connection to the process at a place breaks; only for central. */
   readonly onBroken: (endpoint: string, place: string) => void;
@@ -44,21 +44,24 @@ interface LinksOptions {
 /** Maximum delay in ms of messages that may wait. */
 const WAIT_MS = 20;
 
-/** All outbound connections. Each opens on its first message and closes when idle. They are flushed at the end of a turn. */
+/**
+ * All outbound connections. Each opens on its first message and closes when idle. They are flushed at the end of a
+ * turn.
+ */
 export class PeerSenders {
-  readonly #options: LinksOptions;
+  readonly #options: PeerSendersOptions;
   /** Senders by place (see `placeOf`). Clients have no place; their key is the endpoint. */
   readonly #senders = new Map<string, PeerSender>();
   /** Senders whose connection this process opened. */
   readonly #outbound = new Map<PeerSender, KnownProcess>();
-  readonly #replies: SharedRoom;
+  readonly #replies: SharedBudget;
   #due: PeerSender[] = [];
   /** Senders that wait for the next message to their process, up to `WAIT_MS`. */
   readonly #waiting = new Set<PeerSender>();
   #waitTimer: NodeJS.Timeout | undefined;
   readonly #sweepTimer: NodeJS.Timeout;
 
-  constructor(options: LinksOptions) {
+  constructor(options: PeerSendersOptions) {
     this.#options = options;
     this.#replies = { bytes: 0, bytesMax: options.limits.repliesBytesMax };
     this.#sweepTimer = setInterval(() => this.#closeIdle(), options.limits.idleMs / 2).unref();
@@ -98,8 +101,8 @@ export class PeerSenders {
    *
    * Uses an immediate, not a microtask: ZeroMQ delivers all arrived messages in one run of microtasks, so that the
    * answers to ten frames can leave in one. With 16 processes that send to one that forwards their messages,
-   * this takes 2.3 µs of CPU per message instead of 7.1, and reaches 240,000 messages per second instead of 80,000; a single
-   * request and its reply take 0.06 ms either way.
+   * this takes 2.3 µs of CPU per message instead of 7.1, and reaches 240,000 messages per second instead of 80,000; a
+   * single request and its reply take 0.06 ms either way.
    */
   schedule(sender: PeerSender): void {
     if (sender.isDue) return;
@@ -110,10 +113,10 @@ export class PeerSenders {
   /** Schedules a flush with the next message to the process, or after a short delay. */
   scheduleLater(sender: PeerSender): void {
     this.#waiting.add(sender);
-    this.#waitTimer ??= setTimeout(() => this.#waitNoLonger(), WAIT_MS).unref();
+    this.#waitTimer ??= setTimeout(() => this.#endWaits(), WAIT_MS).unref();
   }
 
-  #waitNoLonger(): void {
+  #endWaits(): void {
     this.#waitTimer = undefined;
     for (const sender of this.#waiting) if (!sender.isIdle) this.schedule(sender);
     this.#waiting.clear();
@@ -151,7 +154,7 @@ export class PeerSenders {
   async close(flushMs: number): Promise<void> {
     clearInterval(this.#sweepTimer);
     clearTimeout(this.#waitTimer);
-    this.#waitNoLonger();
+    this.#endWaits();
     this.#flush();
     const senders = [...this.#senders.values()];
     let timer: NodeJS.Timeout | undefined;
@@ -245,8 +248,8 @@ export class PeerSenders {
   }
 
   /**
-   * Closes outbound connections that are idle; they reopen on demand. A client keeps established ones, because replies arrive
-   * over them.
+   * Closes outbound connections that are idle; they reopen on demand. A client keeps established ones, because
+   * replies arrive over them.
    */
   #closeIdle(): void {
     const { limits, counters, listener } = this.#options;

@@ -31,7 +31,7 @@ test('refused connections are counted each time, logged immediately, and then on
   expect(counters.rejections).toMatchObject({ noKey: 1, unknownKey: 1_000, malformed: 1 });
 });
 
-test('connections that ended before the handshake are logged as such, and are no one’s refusal', () => {
+test('connections that ended before the handshake are logged as such, not as rejections', () => {
   const logger = recordingLogger();
   const onReported = vi.fn();
   const rejected = new RejectedConnections(newCounters(), logger, 60_000, onReported);

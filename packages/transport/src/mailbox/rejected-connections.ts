@@ -15,7 +15,7 @@ export class RejectedConnections {
   readonly #logger: MailLogger;
   readonly #intervalMs: number;
   readonly #onReported: ((attempts: object) => void) | undefined;
-  readonly #sinceLine = new Map<RejectionReason, number>();
+  readonly #unreported = new Map<RejectionReason, number>();
   readonly #addresses = new Set<string>();
   #nextLineAtMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
@@ -32,16 +32,16 @@ export class RejectedConnections {
     this.#onReported = onReported;
   }
 
-  /** @param address of the peer, if known */
+  /** Counts a rejected connection. @param address of the peer, if known */
   refused(reason: RejectionReason, address?: string): void {
     this.#counters.rejections[reason]++;
-    this.#sinceLine.set(reason, (this.#sinceLine.get(reason) ?? 0) + 1);
+    this.#unreported.set(reason, (this.#unreported.get(reason) ?? 0) + 1);
     if (address !== undefined && this.#addresses.size < ADDRESSES_MAX) this.#addresses.add(address);
     const inMs = this.#nextLineAtMs - performance.now();
     if (inMs <= 0) {
-      this.#tell();
+      this.#report();
     } else {
-      this.#timer ??= setTimeout(() => this.#tell(), inMs).unref();
+      this.#timer ??= setTimeout(() => this.#report(), inMs).unref();
     }
   }
 
@@ -49,17 +49,17 @@ export class RejectedConnections {
     clearTimeout(this.#timer);
   }
 
-  #tell(): void {
+  #report(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#nextLineAtMs = performance.now() + this.#intervalMs;
     const counts = REJECTION_REASONS.flatMap((reason) => {
-      const count = this.#sinceLine.get(reason);
+      const count = this.#unreported.get(reason);
       return count === undefined ? [] : [[reason, count] as const];
     });
     const attempts = sumOf(counts, ([, count]) => count);
     const addresses = [...this.#addresses];
-    this.#sinceLine.clear();
+    this.#unreported.clear();
     this.#addresses.clear();
     const fields = { attempts, ...Object.fromEntries(counts), addresses };
     if (counts.every(([reason]) => reason === 'incomplete')) return this.#logger.warn(fields, INCOMPLETE);

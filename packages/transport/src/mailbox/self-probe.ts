@@ -10,7 +10,7 @@ import { dealerOptions } from './socket-options.js';
 /** The process that answers at this process's advertised address; undefined if none is reachable from here. */
 export type Reached = 'itself' | 'another' | undefined;
 
-interface Look {
+interface SelfProbe {
   readonly endpoint: string;
   readonly incarnation: string;
   readonly ways: readonly DialOption[];
@@ -25,34 +25,34 @@ const TURNS_TO_CONNECT = 20;
 const TURNS_TO_ARRIVE = 20;
 
 /**
- * Sends a frame over the network to the advertised address. If it is accepted but does not arrive here, another process receives
- * all messages for this one.
+ * Sends a frame over the network to the advertised address. If it is accepted but does not arrive here, another
+ * process receives all messages for this one.
  */
-export async function probeSelf(look: Look): Promise<Reached> {
-  for (const way of look.ways) {
-    const reached = await lookBy(way, look);
+export async function probeSelf(probe: SelfProbe): Promise<Reached> {
+  for (const way of probe.ways) {
+    const reached = await probeBy(way, probe);
     if (reached !== undefined) return reached;
   }
   return undefined;
 }
 
-async function lookBy(way: DialOption, look: Look): Promise<Reached> {
-  const { endpoint, limits } = look;
+async function probeBy(way: DialOption, probe: SelfProbe): Promise<Reached> {
+  const { endpoint, limits } = probe;
   const socket = new Dealer(dealerOptions(limits, way, false));
-  let stands = false;
+  let isConnected = false;
   void forEachEvent(socket, ({ type }) => {
-    if (type === 'handshake') stands = true;
-    if (type === 'disconnect') stands = false;
+    if (type === 'handshake') isConnected = true;
+    if (type === 'disconnect') isConnected = false;
   });
   try {
     const at = hasHostName(parseEndpoint(endpoint)) ? await resolveEndpoint(endpoint) : endpoint;
     socket.ipv6 = at.includes('[');
     socket.connect(at);
-    void socket.send(frameFor(look).bytes).catch(() => {});
-    let standing = 0;
-    for (let turn = 0; turn < TURNS_TO_CONNECT || stands; turn++) {
-      if (look.hasArrived()) return 'itself';
-      if (stands && ++standing > TURNS_TO_ARRIVE) return 'another';
+    void socket.send(frameFor(probe).bytes).catch(() => {});
+    let turnsConnected = 0;
+    for (let turn = 0; turn < TURNS_TO_CONNECT || isConnected; turn++) {
+      if (probe.hasArrived()) return 'itself';
+      if (isConnected && ++turnsConnected > TURNS_TO_ARRIVE) return 'another';
       await delay(TURN_MS);
     }
     return undefined;
@@ -64,7 +64,7 @@ async function lookBy(way: DialOption, look: Look): Promise<Reached> {
   }
 }
 
-function frameFor({ incarnation, limits }: Look): PackedFrame {
+function frameFor({ incarnation, limits }: SelfProbe): PackedFrame {
   const frames: PackedFrame[] = [];
   const writer = new FrameWriter(null, limits, (frame) => frames.push(frame));
   writer.add(incarnation, 0, PARTY_INDEX_MAX, []);

@@ -7,7 +7,7 @@ import type { MailboxLimits } from './limits.js';
 export const KEYLESS_DOMAIN = 'keyless';
 
 /**
- * All ZeroMQ socket options, in one place. Linger is 0, so that a process that exits without closing its
+ * Options of all ZeroMQ sockets. Linger is 0, so that a process that exits without closing its
  * mailbox exits immediately; closing sets a bounded time. Sockets limit frames, too: ZeroMQ drops a peer that
  * announces a larger one before allocating memory. That limit is twice the mailbox's, so that slightly
  * oversized frames can be logged with their sender. Peers on dead machines are detected by TCP keepalive, not
@@ -74,10 +74,11 @@ export function routerOptions(limits: MailboxLimits, keyed: Keyed | undefined): 
 }
 
 /**
- * The outbound socket, one per peer process. - immediate: ZeroMQ accepts messages only while connected.
- * Messages to a peer that is down wait in the outbox, where they are counted, bounded, and dropped if the
- * peer returns as another incarnation. Not for a socket that receives replies: ZeroMQ would discard unread
- * data when the peer disconnects, and its last messages would be lost.
+ * Options of an outbound socket, one per peer process.
+ *
+ * - immediate: ZeroMQ accepts messages only while connected. Messages to a peer that is down wait in the outbox, where
+ *   they are counted, bounded, and dropped if the peer returns as another incarnation. It is off for a socket that
+ *   receives replies, because ZeroMQ would discard unread data when the peer disconnects.
  */
 export function dealerOptions(
   limits: MailboxLimits,
@@ -95,7 +96,7 @@ export function dealerOptions(
   };
 }
 
-/** Effective before the first socket only; ZeroMQ's own default is 1,023 sockets. */
+/** Sets the maximum number of sockets. Call it before opening the first one. ZeroMQ's default is 1,023. */
 export function prepareContext(limits: MailboxLimits): void {
   context.maxSockets = Math.min(limits.socketsMax, context.maxSocketsLimit);
 }

@@ -1,9 +1,9 @@
 import { MalformedFrameError } from './errors.js';
 
 export interface WellFormedLimits {
-  /** Most values in all arrays and maps together. */
+  /** Maximum number of values in all arrays and maps together. */
   readonly valuesMax: number;
-  /** Deepest nesting of arrays and maps. */
+  /** Maximum nesting of arrays and maps. */
   readonly nestingMax: number;
 }
 
@@ -12,7 +12,7 @@ export interface WellFormedLimits {
  * check takes a quarter of the time of decoding.
  *
  * Checking the result of msgpackr would be too late:
- * - Extensions do more than construct values. A frame of 188 KB that declares a thousand times that its
+ * - Extensions can do more than construct values. A frame of 188 KB that declares a thousand times that its
  *   strings are bundled at the end takes 0.4 s to read, and one of 16 MiB most of an hour; others define the
  *   meaning of the following bytes, or values that are shared. msgpackr has no setting to disable them. This
  *   protocol uses none, so each is malformed.

@@ -13,9 +13,9 @@ const LONG_HEAD_BYTES = 9;
 export type Verdict = 'passes' | 'has parts' | 'is foreign';
 
 /**
- * Parses the ZMTP 3 frames (RFC 23) of a connection from its bytes: a greeting of 64 bytes, then frames that consist of a
- * flag, a size of 1 or 8 bytes, and a body. With keys, the flag for multipart messages is encrypted, so frames can only
- * be counted.
+ * Parses the ZMTP 3 frames (RFC 23) of a connection from its bytes: a greeting of 64 bytes, then frames that consist
+ * of a flag, a size of 1 or 8 bytes, and a body. With keys, the flag for multipart messages is encrypted, so frames
+ * can only be counted.
  */
 export class ZmtpFrames {
   /** Sizes of unread frames; ZMTP commands are not included. */
@@ -29,7 +29,7 @@ export class ZmtpFrames {
   #left = 0;
   #isCommand = false;
 
-  /** Number of frames that have passed, at least in part, and were not read. */
+  /** Number of frames that were forwarded, at least in part, and not yet read. */
   get unread(): number {
     return this.#unread.length;
   }
