@@ -34,8 +34,8 @@ const FAULTS = [
  */
 const REAL_PROCESSES = {
   globalSetup: ['test/src/bundle.setup.ts'],
-  testTimeout: 300_000,
-  hookTimeout: 300_000,
+  testTimeout: 400_000,
+  hookTimeout: 900_000,
   expect: { poll: { timeout: 60_000 } },
   retry: process.env.CI ? 2 : 0,
 };
