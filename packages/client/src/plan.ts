@@ -21,7 +21,7 @@ export async function planJob(cluster: Cluster, spec: JobSpec, signal: AbortSign
   ]);
   if (central === undefined)
     throw new UnreachableError('unreachable', 'central does not answer', 'try again');
-  return forecastOf(spec, view, central, await withoutHeld(cluster, jobs, waiting, signal));
+  return forecastOf(spec, view, central, await withoutHeld(cluster, spec, jobs, waiting, signal));
 }
 
 /** Tasks with these reasons do not delay others, however many workers become free. */
@@ -39,19 +39,23 @@ const ASKED_MAX = 100;
 /** Returns the jobs, without waiting tasks that cannot start at present. */
 async function withoutHeld(
   cluster: Cluster,
+  { user }: JobSpec,
   jobs: readonly JobSummary[],
   waiting: ClusterWaiting['waiting'],
   signal: AbortSignal,
 ): Promise<readonly JobSummary[]> {
-  if (!waiting.some(({ reason }) => HELD.has(reason))) return jobs;
+  // A limit of the user also delays the planned job.
+  const isHeld = (reason: WaitingReason, of: string | undefined): boolean =>
+    HELD.has(reason) || (reason === 'user-limit' && (user === undefined || of !== user));
+  if (!waiting.some(({ reason }) => isHeld(reason, undefined))) return jobs;
   const asked = [...jobs].sort((a, b) => b.tasks.waiting - a.tasks.waiting).slice(0, ASKED_MAX);
   const held = new Map<string, number>();
   await Promise.all(
-    asked.map(async ({ id }) => {
+    asked.map(async ({ id, user: of }) => {
       const waits = await explained(cluster, id, signal);
       held.set(
         id,
-        sumOf(waits, ({ reason, tasks }) => (HELD.has(reason) ? tasks : 0)),
+        sumOf(waits, ({ reason, tasks }) => (isHeld(reason, of) ? tasks : 0)),
       );
     }),
   );
