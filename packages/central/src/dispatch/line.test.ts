@@ -36,7 +36,7 @@ test('tasks that the limit of a user holds are reported with that limit, not as 
       tasks: 3,
       example: '0',
       exampleAgeMs: 4,
-      why: 'user ann has 1 running tasks of the 1 that --users allows at a time, counting tasks that go first',
+      why: 'user ann has 1 running task of the 1 that --users allows at a time, counting tasks that go first',
     },
   ]);
 });

@@ -1,4 +1,5 @@
 import {
+  counted,
   type FeasibleWorkers,
   formatBytes,
   GPU,
@@ -313,7 +314,7 @@ function fitOf(needs: Needs, feasible: FeasibleWorkers<BookedWorker>): number {
 }
 
 const WORDS: Readonly<Record<Limited, (amount: number) => string>> = {
-  running: (amount) => `${amount} running tasks`,
+  running: (amount) => counted(amount, 'running task'),
   cpus: (amount) => `${round(amount)} CPUs`,
   memory: (amount) => `${formatBytes(amount)} of memory`,
   gpus: (amount) => `${round(amount)} GPUs`,
