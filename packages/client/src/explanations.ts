@@ -3,8 +3,8 @@ import {
   type JobExplanation,
   mergedGroups,
   type WaitingGroup,
+  withCentralLimits,
   withLimits,
-  withUserLimits,
 } from '@goshawk/core';
 import type { CallOptions } from './options.js';
 import { type Ask, askSchedulers, ifCentralAnswers, type Session } from './session.js';
@@ -34,7 +34,11 @@ export async function clusterWaiting(session: Session, options: CallOptions): Pr
     ),
   ]);
   const central = line?.value;
-  return { waiting: withUserLimits(mergedGroups(answers.flat()), central?.limited ?? []), central, silent };
+  return {
+    waiting: withCentralLimits(mergedGroups(answers.flat()), central?.limited ?? []),
+    central,
+    silent,
+  };
 }
 
 /** Returns the position of a job at central; undefined if that does not respond. */

@@ -65,8 +65,8 @@ export {
   type WaitingGroup,
   type WaitSpread,
   type WaitSum,
+  withCentralLimits,
   withLimits,
-  withUserLimits,
 } from './job/explanation.js';
 export {
   type Impossible,

@@ -510,6 +510,20 @@ test.each([
   expect(worker.roomFor(books.names.demandOf({ gpu: 1 }), ending)).toBe(0);
 });
 
+test('the overview names the resource that is busy, and the reserve', () => {
+  const bench = new Bench(0, 1, 'goshawk', 0.5);
+  bench.open(1, 4, true, { cpu: 4, gpu: 1 });
+  bench.pull(1, { free: 4, spare: { cpu: 4, gpu: 1 } });
+  bench.need(1, { tasks: 3, demand: { cpu: 1, gpu: 1 } });
+  bench.need(2, { tasks: 1, demand: { cpu: 1, gpu: 1 } });
+  bench.need(3, { tasks: 5, demand: { cpu: 1 }, long: true, estimateMs: 9_000 });
+  const { limited = [] } = bench.dispatcher.line(undefined, bench.now);
+  expect(limited.map(({ class: of, reason, tasks, why }) => ({ class: of, reason, tasks, why }))).toEqual([
+    { class: 'short', reason: 'resources', tasks: 3, why: 'no worker has gpu 1 (at most 0) free' },
+    { class: 'long', reason: 'reserve', tasks: 3, why: 'long tasks use 2 of at most 2 CPUs' },
+  ]);
+});
+
 function matchesIn(bench: Bench): number {
   const matched = bench.sent
     .splice(0)

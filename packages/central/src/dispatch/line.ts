@@ -4,6 +4,7 @@ import {
   LIMITS,
   type Millis,
   mergedGroups,
+  type Needs,
   type NeedView,
   present,
   slotsIn,
@@ -28,7 +29,9 @@ const LOOK_STEPS = 64;
 const STEPS_PER_JOB = 4;
 /** Maximum number of jobs to compare with one to find those ahead of it. With more jobs, the result is an estimate. */
 const COMPARED_MAX = 10_000;
-/** Maximum number of limits of users in one answer. */
+/** Reasons of the policy that the overview names; owners report the others themselves. */
+const NAMED: ReadonlySet<WaitingGroup['reason']> = new Set(['resources', 'reserve', 'reserved']);
+/** Maximum number of limits in one answer. */
 const LIMITS_NAMED = 200;
 
 /**
@@ -93,9 +96,13 @@ export class WaitingLine {
     let freeSlots = 0;
     for (const worker of this.#books.workers) if (worker.open) freeSlots += Math.floor(slotsIn(worker.free));
     const longRunning = line?.longRunning ?? 0;
+    const groups =
+      job === undefined
+        ? mergedGroups([...limitedTasks(this.#books, now), ...this.#explainedTasks(now)])
+        : [];
     const limited =
-      job === undefined && this.#books.hasLimits
-        ? mergedGroups(limitedTasks(this.#books, now)).slice(0, LIMITS_NAMED)
+      groups.length > 0 || (job === undefined && this.#books.hasLimits)
+        ? groups.slice(0, LIMITS_NAMED)
         : undefined;
     return {
       needs,
@@ -110,6 +117,27 @@ export class WaitingLine {
   #limitOf(stage: BookedStage, now: Millis): PolicyExplanation | undefined {
     if (stage.limitReason !== undefined) return { reason: 'user-limit', sentence: stage.limitReason };
     return this.#policy.explain?.(stage, this.#books, now);
+  }
+
+  /** Yields the waiting tasks for which the policy names a limit. Stages with equal needs and class share it. */
+  *#explainedTasks(now: Millis): Iterable<WaitingGroup> {
+    if (this.#policy.explain === undefined) return;
+    const known = new Map<string, PolicyExplanation | undefined>();
+    const ids = new Map<Needs, number>();
+    let left = Math.max(1, Math.floor(COMPARED_MAX / Math.max(1, this.#books.feasible.size)));
+    for (const stage of waitingStages(this.#books)) {
+      const { needs, job, gang } = stage;
+      const id = ids.get(needs) ?? ids.size;
+      ids.set(needs, id);
+      const key = `${id} ${job.long} ${stage.part} ${gang ? `gang ${stage.waiting}` : ''}`;
+      if (!known.has(key)) {
+        if (left-- <= 0) continue;
+        known.set(key, this.#policy.explain(stage, this.#books, now));
+      }
+      const found = known.get(key);
+      if (found === undefined || !NAMED.has(found.reason)) continue;
+      yield groupOf(job, found.reason, stage.waiting, found.sentence, now);
+    }
   }
 
   #limits(line: QueueLine | undefined): Limits {
@@ -152,16 +180,20 @@ function* limitedTasks(books: ClusterBooks, now: Millis): Iterable<WaitingGroup>
   for (const job of books.everyJob()) {
     for (const { overLimit, limitReason: why } of job.allStages) {
       if (overLimit === 0 || why === undefined) continue;
-      yield {
-        class: job.long ? 'long' : 'short',
-        reason: 'user-limit',
-        tasks: overLimit,
-        example: job.name,
-        exampleAgeMs: Math.max(0, now - job.arrivedAt),
-        why,
-      };
+      yield groupOf(job, 'user-limit', overLimit, why, now);
     }
   }
+}
+
+function groupOf(
+  job: BookedJob,
+  reason: WaitingGroup['reason'],
+  tasks: number,
+  why: string,
+  now: Millis,
+): WaitingGroup {
+  const exampleAgeMs = Math.max(0, now - job.arrivedAt);
+  return { class: job.long ? 'long' : 'short', reason, tasks, example: job.name, exampleAgeMs, why };
 }
 
 /** Yields the stages with waiting tasks. The books must not change during the iteration. */

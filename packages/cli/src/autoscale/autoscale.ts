@@ -159,6 +159,8 @@ const HELPED: ReadonlySet<WaitingReason> = new Set([
   'probing',
   'matching',
   'resources',
+  'reserve',
+  'reserved',
   'seeking',
   'required',
 ]);

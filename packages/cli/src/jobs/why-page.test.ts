@@ -1,6 +1,6 @@
 import type { ExplainedJob } from '@goshawk/client';
 import { painter } from '@goshawk/command';
-import { type NeedView, whyJson, withUserLimits } from '@goshawk/core';
+import { type NeedView, whyJson, withCentralLimits } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { jobDetail, jobSummary } from './jobs.fixture.js';
 import { waitingPage, whyPage } from './why-page.js';
@@ -39,11 +39,30 @@ it('names the limit of a user that holds tasks, and that more workers do not hel
   const why = 'user ann has 2 running tasks of the 2 that --users allows at a time';
   const age = { example: 'a-1', exampleAgeMs: 1_000 };
   const limited = [{ ...age, class: 'short', reason: 'user-limit', tasks: 5, why }] as const;
-  const waiting = withUserLimits([{ ...age, class: 'short', reason: 'matching', tasks: 3 }], limited);
+  const waiting = withCentralLimits([{ ...age, class: 'short', reason: 'matching', tasks: 3 }], limited);
   const text = waitingPage({ waiting, central: undefined, silent: [] }, painter({ color: false }));
   expect(text).toContain(`3 of short jobs: ${why}`);
   expect(text).toContain('helps: nothing: they start when others of the user end');
   expect(text).not.toMatch(/matching|more workers/);
+});
+
+it('names the limit of tasks whose class central does not know yet', () => {
+  const age = { example: 'a-1', exampleAgeMs: 1_000 };
+  const limited = [
+    { ...age, class: 'short', reason: 'user-limit', tasks: 2, why: 'first' },
+    { ...age, class: 'long', reason: 'user-limit', tasks: 4, why: 'second' },
+  ] as const;
+  const matching = { ...age, reason: 'matching' } as const;
+  const groups = [
+    { ...matching, class: 'short', tasks: 5 },
+    { ...matching, class: 'long', tasks: 1 },
+  ] as const;
+  const named = withCentralLimits(groups, limited).map((group) => [group.class, group.why, group.tasks]);
+  expect(named).toEqual([
+    ['short', 'second', 3],
+    ['short', 'first', 2],
+    ['long', 'second', 1],
+  ]);
 });
 
 it('has a line each for the first ten of many stages', () => {

@@ -167,23 +167,31 @@ export function mergedGroups(groups: Iterable<WaitingGroup>): WaitingGroup[] {
   return [...sums.values()].sort((one, other) => other.tasks - one.tasks);
 }
 
-/** The groups of owners, with tasks that a user's limit holds at central apart from other `matching` ones. */
-export function withUserLimits(
+/**
+ * Splits the `matching` groups of owners by the limits that central reports. Central and
+ * an owner may briefly disagree on the class of a job, so the rest of a group is taken from the other class.
+ */
+export function withCentralLimits(
   groups: readonly WaitingGroup[],
   limited: readonly WaitingGroup[],
 ): WaitingGroup[] {
-  const left = new Map<string, number>();
+  const left = new Map<WaitingGroup['class'], number>();
   for (const { class: of, reason: why, tasks } of groups) if (why === 'matching') left.set(of, tasks);
-  // Central may also hold tasks for which their owner has another reason, such as pilots.
-  const held = limited.map((group) => {
-    const tasks = Math.min(group.tasks, left.get(group.class) ?? 0);
-    left.set(group.class, (left.get(group.class) ?? 0) - tasks);
-    return { ...group, tasks };
-  });
+  // Central may also list tasks for which their owner has another reason, such as pilots.
+  const taken: WaitingGroup[] = [];
+  const take = (group: WaitingGroup, of: WaitingGroup['class'], most: number): number => {
+    const tasks = Math.min(most, left.get(of) ?? 0);
+    left.set(of, (left.get(of) ?? 0) - tasks);
+    if (tasks > 0) taken.push({ ...group, class: of, tasks });
+    return most - tasks;
+  };
+  const rests = limited.map((group) => take(group, group.class, group.tasks));
+  for (const [at, group] of limited.entries())
+    if (rests[at]! > 0) take(group, group.class === 'long' ? 'short' : 'long', rests[at]!);
   const others = groups.map((group) =>
     group.reason === 'matching' ? { ...group, tasks: left.get(group.class)! } : group,
   );
-  return [...others, ...held].filter(({ tasks }) => tasks > 0).sort((one, other) => other.tasks - one.tasks);
+  return mergedGroups([...others, ...taken].filter(({ tasks }) => tasks > 0));
 }
 
 export const centralLine = view({
@@ -196,7 +204,10 @@ export const centralLine = view({
   longLimit: count,
   /** Waiting tasks of all jobs for which central has found no worker. */
   unmatched: count,
-  /** Further ones that a limit of their user or project holds, by limit; truncated. */
+  /**
+   * Waiting tasks by the limit that binds: those that a limit of their user or project holds, which `unmatched` does
+   * not include, and those without room or above the reserve; truncated.
+   */
   limited: optional(list(waitingGroup, LISTED_MAX)),
 });
 /** The jobs waiting for workers at central, and its capacity. */
