@@ -18,7 +18,7 @@ export function measurementFile(name: string): string {
 }
 
 /**
- * Writes new figures to a file, with machine, date and commit. Title, commands and the compared quantity stay unless
+ * Writes new tables to a file, with machine, date and commit. Title, commands and other fields keep their values unless
  * they are given.
  */
 export function writeMeasurement(
@@ -38,7 +38,7 @@ export function writeMeasurement(
   writeFileSync(file, measurementText(all));
 }
 
-/** A row of a table is a line. */
+/** Formats a measurement as JSON, with one line per table row. */
 function measurementText(measurement: object): string {
   const lists = /\[\n\s+((?:"(?:[^"\\]|\\.)*"|[^[\]{}"])*?)\n\s+\]/g;
   const text = JSON.stringify(measurement, null, 2);

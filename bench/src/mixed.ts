@@ -100,7 +100,7 @@ async function run(place: string, killEveryMs: Millis): Promise<Ran> {
     workersPerProcess: killEveryMs > 0 ? 1 : 5,
     centralArgs: ['--policy', 'goshawk', '--estimator', 'given', '--cutoff', cutoff],
     workerArgs: CAPACITY,
-    onEndedByItself: ({ name }, how) => note(`${name} exited unexpectedly: ${how}`),
+    onUnexpectedExit: ({ name }, how) => note(`${name} exited unexpectedly: ${how}`),
   });
   let kills = 0;
   try {

@@ -72,7 +72,7 @@ function memoryInUse(): number {
   return heapUsed + arrayBuffers;
 }
 
-/** Returns processor time, which does not count other load on the machine. */
+/** Returns the processor time of this process, which other load on the machine hardly affects. */
 function cpuMicros(): number {
   const { user, system } = process.cpuUsage();
   return user + system;

@@ -69,7 +69,7 @@ export class RealCluster {
   }
 
   async #add(role: Target['role'], daemon: Daemon): Promise<void> {
-    const { port } = new URL(await this.daemons.doorOf(role));
+    const { port } = new URL(await this.daemons.httpAddressOf(role));
     const target = { role, daemon, endpoint: daemon.endpoint, httpPort: Number(port), hasEnded: false };
     void daemon.ended.then(() => {
       target.hasEnded = true;

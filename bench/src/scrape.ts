@@ -72,7 +72,7 @@ async function measure(shape: string): Promise<BenchResult[]> {
     const costs: Cost[] = [];
     const names = Array.from({ length: processes }, (_, i) => `w${i}-`);
     for (const name of names) await daemons.startWorker(name, ['--workers', `${workers}`, ...WITH_HTTP]);
-    for (const name of names) costs.push(await costOf(await daemons.doorOf(name)));
+    for (const name of names) costs.push(await costOf(await daemons.httpAddressOf(name)));
     const each = costs.map(({ processorMs }) => processorMs);
     const mean = meanOf(each);
     // The number of processes with a hundred workers in total, times their scrapes per second.
@@ -87,10 +87,10 @@ async function measure(shape: string): Promise<BenchResult[]> {
       ),
       result(`${named}${WORKERS} workers, each ${everySeconds} s`, '% of a core', [100 * share]),
       result(`${named}a scrape of central`, 'ms', [
-        (await costOf(await daemons.doorOf('central'))).processorMs,
+        (await costOf(await daemons.httpAddressOf('central'))).processorMs,
       ]),
       result(`${named}a scrape of a scheduler`, 'ms', [
-        (await costOf(await daemons.doorOf('s'))).processorMs,
+        (await costOf(await daemons.httpAddressOf('s'))).processorMs,
       ]),
     ];
   } finally {

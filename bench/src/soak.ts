@@ -4,7 +4,7 @@ import { Folder, note, readOptions } from './script.js';
 import { isSound, type SoakReport, slowdownWithoutCentral, soak } from './soak/run.js';
 
 /**
- * Checks that a cluster keeps its promises while its processes die. Under a steady load of short and long jobs, every
+ * Checks that a cluster keeps its guarantees while its processes die. Under a steady load of short and long jobs, every
  * few seconds one process, including central and schedulers, is killed and restarted, or stopped for up to two leases.
  * In the end each accepted job must have exactly one result, for the client and in the journals, and memory must be
  * flat.
@@ -40,8 +40,8 @@ const soaked = await soak({
 printReport('soak', resultsOf(soaked), options.json);
 const isGood = isSound(soaked);
 if (!isGood) {
-  const { lost, notCompleted, wrong, doubled, endedByThemselves } = soaked;
-  note(JSON.stringify({ lost, notCompleted, wrong, doubled, endedByThemselves }));
+  const { lost, notCompleted, wrong, doubled, unexpectedExits } = soaked;
+  note(JSON.stringify({ lost, notCompleted, wrong, doubled, unexpectedExits }));
   note(`logs and journals are in ${folder.path}`);
 } else folder.remove();
 process.exitCode = isGood ? 0 : 1;
@@ -57,7 +57,7 @@ function resultsOf(soaked: SoakReport) {
     result('jobs that did not complete', 'jobs', [soaked.notCompleted.length]),
     result('jobs with a wrong result', 'jobs', [soaked.wrong.length]),
     result('results that count twice', 'tasks', [soaked.doubled.length]),
-    result('processes that exited without being killed', 'count', [soaked.endedByThemselves.length]),
+    result('processes that exited without being killed', 'count', [soaked.unexpectedExits.length]),
     result('kills', 'count', [sum(kills)]),
     ...Object.entries(kills).map(([role, count]) => result(`kills: ${role}`, 'count', [count])),
     result('stops', 'count', [sum(stops)]),

@@ -5,7 +5,7 @@ import { Folder, note, readOptions } from './script.js';
 import { SharedCluster } from './takeover/cluster.js';
 import { failovers } from './takeover/failover.js';
 import { outage } from './takeover/outage.js';
-import { writtenDown } from './takeover/results.js';
+import { readSharedJournals } from './takeover/results.js';
 import { rounds } from './takeover/rounds.js';
 
 /**
@@ -39,8 +39,8 @@ try {
     const tasksPerJob = (workers * shape.slots) / jobs;
     const done = await rounds({ cluster, rounds: count, jobs, tasksPerJob, how, note });
     await cluster.stop();
-    const byThemselves = cluster.endedByThemselves.length;
-    const written = await writtenDown(url);
+    const byThemselves = cluster.unexpectedExits.length;
+    const written = await readSharedJournals(url);
     const failed = done.exitCodes.filter((code) => code !== 0).length;
     isGood &&=
       done.notCompleted.length === 0 && done.reruns === 0 && written.doubled.length === 0 && failed === 0;

@@ -134,7 +134,7 @@ test('the measurements form a profile for the simulator, phase by phase', () => 
   });
 });
 
-test('the news of an end is sent by the owner in the step that handles the end', () => {
+test('the owner sends the update about an end in the step that handles the end', () => {
   const [client, owner, worker] = [0, 1, 2];
   const seen = (sent: number[][], handled: number[][]): Recording => ({
     ...NOTHING,

@@ -129,7 +129,7 @@ export function profileOf(
   const lateInPhases = (all: readonly Late[]) =>
     inPhases(all, ({ at }) => at).map((ends) => slices(ends.map(({ lateMs }) => lateMs)));
   const first = firstOnTheirWay(travelled);
-  const news = inPhases(newsOfEnds(first, travelled), ({ sentAt }) => sentAt);
+  const news = inPhases(updatesAboutEnds(first, travelled), ({ sentAt }) => sentAt);
   const sleepsInPhases = lateInPhases(sleeps);
   const timersInPhases = lateInPhases(timers);
   return {
@@ -174,10 +174,10 @@ export function firstOnTheirWay(travelled: readonly Travelled[]): Travelled[] {
 }
 
 /**
- * Selects the client updates that an owner sends in the step in which it receives a task's end. It sends the others
- * earlier in their step, with less work in between.
+ * Selects the updates that an owner sends to clients in the step in which it receives a task's end. Other updates are
+ * sent earlier in their step, so their delays are shorter.
  */
-function newsOfEnds(messages: readonly Travelled[], all: readonly Travelled[]): Travelled[] {
+function updatesAboutEnds(messages: readonly Travelled[], all: readonly Travelled[]): Travelled[] {
   const stepOf = (process: string, at: number) => `${process} ${at}`;
   const ends = new Set(
     all.filter(({ type }) => type === 'ended').map(({ to, handledAt }) => stepOf(to, handledAt)),
@@ -201,12 +201,12 @@ function slept({ sleeps: rows, handled }: Recording): Late[] {
       number,
     ];
     const beganAt = at - lateMs - sleepMs;
-    return { at, lateMs: lateMs + (beganAt - (stepAround(handled, beganAt) ?? beganAt)) };
+    return { at, lateMs: lateMs + (beganAt - (stepAt(handled, beganAt) ?? beganAt)) };
   });
 }
 
-/** @returns when handling began of the message that was being handled at that time; undefined if there was none */
-function stepAround(handled: Recording['handled'], at: number): number | undefined {
+/** @returns the time when handling of the current message began; undefined if no message was being handled */
+function stepAt(handled: Recording['handled'], at: number): number | undefined {
   let [low, high] = [0, handled.length / HANDLED_COLUMNS];
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -29,8 +29,8 @@ interface Habits {
 }
 
 /**
- * Sends frames over ZeroMQ connections. A process whose peer disconnects amid a multipart message may be ended by
- * libzmq 4.3.5 (`session_base.cpp:233`). Only this process is at risk, because messages of daemons have one part.
+ * Sends frames over ZeroMQ connections. libzmq 4.3.5 may abort a process whose peer disconnects amid a multipart
+ * message (`session_base.cpp:233`). Only this process is at risk, because messages of daemons have one part.
  */
 export class FrameAttacker implements Attacker {
   readonly name: string;

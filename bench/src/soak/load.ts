@@ -97,12 +97,12 @@ export class Load {
       reruns: 0,
     };
     this.submitted.push(submitted);
-    const { state, endedAtMs, attempts } = await this.#patiently(() => handle.wait());
+    const { state, endedAtMs, attempts } = await this.#retryWhileOwnerIsDown(() => handle.wait());
     submitted.state = state;
     submitted.endedAtMs = endedAtMs;
     submitted.reruns = attempts.total - submitted.tasks;
     if (inputs === undefined || state !== 'completed') return;
-    const values = await this.#patiently(() => handle.result());
+    const values = await this.#retryWhileOwnerIsDown(() => handle.result());
     submitted.isWrong = JSON.stringify(values) !== JSON.stringify(inputs);
   }
 
@@ -123,7 +123,7 @@ export class Load {
   }
 
   /** The owner may be down for longer than a client waits, but the job still exists. */
-  async #patiently<T>(ask: () => Promise<T>): Promise<T> {
+  async #retryWhileOwnerIsDown<T>(ask: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await ask();

@@ -21,7 +21,7 @@ interface SoakClusterOptions {
   readonly centralArgs: readonly string[];
   readonly workerArgs?: readonly string[];
   /** Called if a process exits or fails to start without having been killed. */
-  readonly onEndedByItself: (post: Post, how: string) => void;
+  readonly onUnexpectedExit: (post: Post, how: string) => void;
 }
 
 /** A cluster of real processes, each of which may be killed, started again, stopped and continued. */
@@ -61,7 +61,7 @@ export class SoakCluster {
     try {
       post.daemon = await post.start();
     } catch (error) {
-      this.#options.onEndedByItself(post, (error as Error).message);
+      this.#options.onUnexpectedExit(post, (error as Error).message);
       throw error;
     }
     const { daemon } = post;
@@ -70,7 +70,7 @@ export class SoakCluster {
       if (this.#closing || post.daemon !== daemon) return;
       post.daemon = undefined;
       post.isAwake = false;
-      this.#options.onEndedByItself(post, `${how}`);
+      this.#options.onUnexpectedExit(post, `${how}`);
       // Restarts it, like a supervisor.
       this.startAt(post).catch(() => {});
     });

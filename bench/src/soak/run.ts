@@ -36,7 +36,7 @@ export interface SoakReport extends FaultCounts {
   readonly wrong: readonly string[];
   readonly doubled: readonly string[];
   /** Processes that exited or failed to start without having been killed. */
-  readonly endedByThemselves: readonly string[];
+  readonly unexpectedExits: readonly string[];
   readonly reruns: number;
   /** The longest time in which no job ended although some were active. */
   readonly longestStallMs: Millis;
@@ -58,13 +58,13 @@ const ECHO = fileURLToPath(new URL('../../dist/soak/echo.fixture.js', import.met
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const { folder, seed, minutes, faultEveryMs, note } = options;
   mkdirSync(folder, { recursive: true });
-  const endedByThemselves: string[] = [];
+  const unexpectedExits: string[] = [];
   const cluster = new SoakCluster({
     ...options,
     centralArgs: ['--cutoff', '1'],
-    onEndedByItself: ({ name }, how) => {
-      note(`${name} ended by itself: ${how}`);
-      endedByThemselves.push(`${name} (${how})`);
+    onUnexpectedExit: ({ name }, how) => {
+      note(`${name} exited unexpectedly: ${how}`);
+      unexpectedExits.push(`${name} (${how})`);
     },
   });
   try {
@@ -84,7 +84,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     note(`nothing is killed any more; ${load.openCount} jobs are open`);
     const inTime = await Promise.race([
       load.ended().then(() => true),
-      patience(LIVENESS_MS).then(() => false),
+      unrefDelay(LIVENESS_MS).then(() => false),
     ]);
     if (!inTime) note(`${load.openCount} jobs have not ended in time`);
     clearInterval(sampling);
@@ -99,7 +99,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
       ...faults.counts,
       ...checked(load.submitted, await readJournals(folders)),
       unanswered: load.unanswered,
-      endedByThemselves,
+      unexpectedExits,
       memory: memory.slopes((minutes * 60_000) / 4),
     };
   } finally {
@@ -159,7 +159,7 @@ function checked(
   };
 }
 
-/** The longest time without the end of a job, from the first submission on: at a steady rate some are always open. */
+/** Returns the longest time in which no job ended. At a steady rate some jobs are always active. */
 function longestStall(ended: readonly Submitted[]): Millis {
   const ends = ended.map(({ endedAtMs }) => endedAtMs!).sort((a, b) => a - b);
   let longest = 0;
@@ -173,8 +173,8 @@ function tookMs({ submittedAtMs, endedAtMs }: Submitted): Millis {
 
 /** Whether no job failed and no process exited unexpectedly. */
 export function isSound(report: SoakReport): boolean {
-  const { lost, notCompleted, wrong, doubled, endedByThemselves } = report;
-  return [lost, notCompleted, wrong, doubled, endedByThemselves].every((list) => list.length === 0);
+  const { lost, notCompleted, wrong, doubled, unexpectedExits } = report;
+  return [lost, notCompleted, wrong, doubled, unexpectedExits].every((list) => list.length === 0);
 }
 
 /** The median of short jobs without central, as a multiple of the normal one. */
@@ -183,6 +183,6 @@ export function slowdownWithoutCentral({ shortMs, shortWithoutCentralMs }: SoakR
 }
 
 /** Waits without keeping the process alive. */
-function patience(ms: Millis): Promise<void> {
+function unrefDelay(ms: Millis): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }

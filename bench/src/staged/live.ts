@@ -51,7 +51,7 @@ export async function runLive(options: LiveOptions): Promise<LiveRun> {
     schedulers: 1,
     centralArgs: ['--policy', policy],
     workerArgs: ['--slots', `${WORKER_SLOTS}`, '--resources', amounts.join(',')],
-    onEndedByItself: ({ name }, how) => note(`${name} ended by itself: ${how}`),
+    onUnexpectedExit: ({ name }, how) => note(`${name} exited unexpectedly: ${how}`),
   });
   try {
     await cluster.start();

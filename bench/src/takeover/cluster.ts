@@ -18,7 +18,7 @@ export class SharedCluster {
    * Names of processes that ended without being killed. Under heavy load a scheduler may miss its lease and be taken
    * over.
    */
-  readonly endedByThemselves: string[] = [];
+  readonly unexpectedExits: string[] = [];
   /** Daemons whose exit is intended. */
   readonly #expected = new Set<Daemon>();
   #isStopping = false;
@@ -52,7 +52,7 @@ export class SharedCluster {
     this.schedulers.set(name, daemon);
     void daemon.ended.then(() => {
       if (this.#isStopping || this.#expected.has(daemon)) return;
-      this.endedByThemselves.push(name);
+      this.unexpectedExits.push(name);
       // Restarts it, like a supervisor.
       void this.startScheduler(name);
     });

@@ -4,7 +4,7 @@ import { PostgresServer } from '@goshawk/journal/testing';
 import { until } from '../daemons.js';
 import { SharedCluster } from './cluster.js';
 import { Load } from './load.js';
-import { writtenDown } from './results.js';
+import { readSharedJournals } from './results.js';
 
 interface FailoverReport {
   readonly accepted: number;
@@ -63,7 +63,7 @@ export async function failovers(
     }
     await load.stop();
     const notCompleted = await load.outcomes();
-    const { accepted, doubled } = await writtenDown(url);
+    const { accepted, doubled } = await readSharedJournals(url);
     const lost = load.accepted.filter(({ id }) => !accepted.has(id)).map(({ id }) => id);
     return { accepted: load.accepted.length, lost, notCompleted, doubled, gapMs };
   } finally {

@@ -55,7 +55,7 @@ export class Load {
         this.accepted.push({ id: job.id, atMs: performance.now() });
         this.#handles.push(job);
       } catch {
-        // A refused submission does not count, only accepted jobs do.
+        // Only accepted jobs count.
       }
     }
   }

@@ -5,7 +5,7 @@ import { PostgresServer } from '@goshawk/journal/testing';
 import { until } from '../daemons.js';
 import { SharedCluster } from './cluster.js';
 import { Load } from './load.js';
-import { writtenDown } from './results.js';
+import { readSharedJournals } from './results.js';
 
 interface OutageReport {
   readonly accepted: number;
@@ -56,7 +56,7 @@ export async function outage(
     const notCompleted = await load.outcomes();
     const { attempts, state, id } = await long.wait();
     if (state !== 'completed') notCompleted.push(id);
-    const { accepted, doubled } = await writtenDown(url);
+    const { accepted, doubled } = await readSharedJournals(url);
     const lost = load.accepted.filter((job) => !accepted.has(job.id)).map((job) => job.id);
     const reruns = attempts.total - LONG.count;
     return { accepted: load.accepted.length, lost, notCompleted, doubled, reruns, refusals, readyMs, backMs };

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SharedCluster } from './cluster.js';
 import { failovers } from './failover.js';
 import { outage } from './outage.js';
-import { writtenDown } from './results.js';
+import { readSharedJournals } from './results.js';
 import { rounds } from './rounds.js';
 
 const isThere = isPostgresThere();
@@ -29,7 +29,7 @@ describe.runIf(isThere)('schedulers that share a journal', () => {
       const report = await rounds({ cluster, rounds: 2, jobs: 12, tasksPerJob: 5, how, note });
       expect(report).toMatchObject({ jobs: 24, notCompleted: [], reruns: 0 });
       expect(report.exitCodes.filter((code) => code !== 0)).toEqual([]);
-      const { accepted, ended, doubled } = await writtenDown(url);
+      const { accepted, ended, doubled } = await readSharedJournals(url);
       expect(doubled).toEqual([]);
       expect(ended).toEqual(accepted);
       // The operator may request a takeover, too; every owner knows the key of a job.

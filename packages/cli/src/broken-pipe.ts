@@ -2,7 +2,7 @@
 let handler = (): void => process.exit(process.exitCode ?? 0);
 
 /** Replaces the default action when the reader of stdout is gone. */
-export function whenReaderHasGone(then: () => void): void {
+export function onClosedStdout(then: () => void): void {
   handler = then;
 }
 

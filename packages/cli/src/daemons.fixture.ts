@@ -131,7 +131,7 @@ export class Daemons {
   }
 
   /** Returns the HTTP address that a daemon started with `WITH_HTTP` writes to its log. */
-  async doorOf(name: string): Promise<string> {
+  async httpAddressOf(name: string): Promise<string> {
     for (;;) {
       const door = /.*"url":"(http:[^"]+)"/s.exec(this.logOf(name))?.[1];
       if (door !== undefined) return door;

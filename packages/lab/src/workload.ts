@@ -11,7 +11,7 @@ import { hasJournals } from './journals.js';
  * @param resources of the workers; demands of foreign traces for other resources are omitted
  * @throws WorkloadError, one line; the reason of the interruption
  */
-export async function openShown(
+export async function openWithProgress(
   context: Context,
   spec: string,
   onJobs: (count: number) => void = () => {},
@@ -38,7 +38,7 @@ export async function openShown(
 }
 
 /** Yields the jobs of a workload and shows their count if it takes a while. */
-export async function* jobsShown(
+export async function* jobsWithProgress(
   context: Context,
   { jobs, jobCount }: { readonly jobs: () => Jobs; readonly jobCount: number | undefined },
   label: string,
@@ -64,7 +64,7 @@ export async function* jobsShown(
  *
  * @param onJobs called with the number of jobs in each batch
  */
-export async function* batchesShown(
+export async function* batchesWithProgress(
   context: Context,
   { batches, jobCount }: Workload,
   label: string,

@@ -56,7 +56,7 @@ export interface MessageTimes {
   /** Round trip from a free slot's request to the reply. */
   readonly binding: number;
   /** Delay until the end of a task is known; starts derived from ends are late by the same amount. */
-  readonly news: number;
+  readonly reporting: number;
 }
 
 /** The cluster's counters at one moment of a run; all but the last field count from its beginning. */

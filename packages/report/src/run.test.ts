@@ -123,7 +123,7 @@ describe('counted and uncounted jobs', () => {
   test('with known message times, binding is a round trip and reporting is one message', () => {
     // The job is submitted at 0, free at 1, bound until 1.5, runs until 3.5, and its end is known at 3.75.
     const known = job({ waitSeconds: 1.75, runSeconds: 2, runtimeSeconds: 3.75 });
-    const { run } = build([known], { messageTimes: { binding: 0.5, news: 0.25 } });
+    const { run } = build([known], { messageTimes: { binding: 0.5, reporting: 0.25 } });
     expect(run.timeParts.short).toEqual({ queueing: 1, binding: 0.5, running: 2, reporting: 0.25 });
   });
 

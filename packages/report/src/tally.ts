@@ -204,7 +204,7 @@ export class RunTally {
     const knownSeconds = last.startSeconds - job.submitSeconds;
     // The worker's clock may put the end slightly after the client's, so each part is limited to the rest of
     // the run time and the parts add up to it.
-    const started = Math.min(runtimeSeconds, Math.max(0, knownSeconds - (messageTimes?.news ?? 0)));
+    const started = Math.min(runtimeSeconds, Math.max(0, knownSeconds - (messageTimes?.reporting ?? 0)));
     const binding = Math.min(started, messageTimes?.binding ?? 0);
     const running = Math.min(runtimeSeconds - started, last.endSeconds - last.startSeconds);
     parts.queueing += started - binding;

@@ -56,7 +56,7 @@ test.skipIf(!mayMount())(
       expect((await client.jobs()).total).toBeGreaterThanOrEqual(2);
       expect((await old.describe()).tasks.total).toBe(2);
       await expect(held.cancel()).rejects.toMatchObject({ code: 'journal-full' });
-      const ready = await fetch(`${await daemons.doorOf('s')}/readyz`);
+      const ready = await fetch(`${await daemons.httpAddressOf('s')}/readyz`);
       expect([ready.status, await ready.text()]).toEqual([
         503,
         expect.stringContaining('no records are written'),

@@ -83,7 +83,7 @@ function workersOf(client: Cluster) {
 }
 
 async function declinedBy(name: string): Promise<number> {
-  const page = await (await fetch(`${await daemons.doorOf(name)}/metrics`)).text();
+  const page = await (await fetch(`${await daemons.httpAddressOf(name)}/metrics`)).text();
   return Number(/^goshawk_worker_declined_total (\d+)/m.exec(page)?.[1]);
 }
 

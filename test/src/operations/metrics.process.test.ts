@@ -36,7 +36,7 @@ afterAll(async () => {
 
 async function metricsOf(name: string, token?: string): Promise<string> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  return (await fetch(`${await daemons.doorOf(name)}/metrics`, { headers })).text();
+  return (await fetch(`${await daemons.httpAddressOf(name)}/metrics`, { headers })).text();
 }
 
 async function runSomething(cluster: Cluster): Promise<void> {

@@ -4,8 +4,8 @@ import { type FoundCluster, findCluster, openCluster } from '@goshawk/command/cl
 import { counted, formatDuration, InputError, type Millis, sumOf, type WaitingReason } from '@goshawk/core';
 import { drainUnlessGone } from '../jobs/drain-unless-gone.js';
 import { someNames } from '../jobs/words.js';
-import { keepLooking } from '../keep-looking.js';
-import { type Member, type Orders, type Pool, Scaler } from './scaler.js';
+import { repeatUntilInterrupted } from '../repeat-until-interrupted.js';
+import { type Actions, type Member, type Pool, Scaler } from './scaler.js';
 
 /** Options of every kind of pool. */
 export const SCALE_OPTIONS = {
@@ -42,7 +42,7 @@ export async function autoscale(
     );
   const found = await findCluster(context);
   await using driver = new Driver(context, { ...options, max }, makePool(found), found);
-  await keepLooking(context, options.every, () => driver.look());
+  await repeatUntilInterrupted(context, options.every, () => driver.check());
 }
 
 class Driver implements AsyncDisposable {
@@ -53,7 +53,7 @@ class Driver implements AsyncDisposable {
   readonly #scaler: Scaler;
   #cluster: Cluster | undefined;
   /** Messages of the last check. */
-  #said = new Set<string>();
+  #lastMessages = new Set<string>();
 
   constructor(context: Context, options: ScaleOptions & { max: number }, pool: Pool, found: FoundCluster) {
     this.#context = context;
@@ -64,7 +64,7 @@ class Driver implements AsyncDisposable {
     this.#scaler = new Scaler({ min, max, cooldownMs, slots, lastLeavesFirst: pool.lastLeavesFirst });
   }
 
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const { interrupted: signal } = this.#context;
     const members = await this.#pool.members(signal);
     // Connects here rather than in the constructor, so that an unreachable cluster is retried.
@@ -74,42 +74,42 @@ class Driver implements AsyncDisposable {
       this.#cluster.waiting({ signal }),
     ]);
     const waiting = tasksToHelp(waits, view);
-    const orders = this.#scaler.orders({ waiting, members, workers: view.workers }, performance.now());
-    const before = this.#said;
-    this.#said = new Set();
-    for (const name of orders.failed) this.#context.note(`${name} ended before its worker joined`);
-    await this.#follow(orders, members, before);
+    const actions = this.#scaler.decide({ waiting, members, workers: view.workers }, performance.now());
+    const before = this.#lastMessages;
+    this.#lastMessages = new Set();
+    for (const name of actions.failed) this.#context.note(`${name} ended before its worker joined`);
+    await this.#follow(actions, members, before);
   }
 
-  async #follow(orders: Orders, members: readonly Member[], before: ReadonlySet<string>): Promise<void> {
+  async #follow(actions: Actions, members: readonly Member[], before: ReadonlySet<string>): Promise<void> {
     const { interrupted: signal } = this.#context;
     const { dryRun, cooldown } = this.#options;
-    const { undo, drain, end, start, wanted } = orders;
+    const { undo, drain, end, start, wanted } = actions;
     const said = (action: string, names: readonly string[]): readonly string[] => {
       const fresh = names.filter((name) => !before.has(`${action} ${name}`));
-      for (const name of names) this.#said.add(`${action} ${name}`);
+      for (const name of names) this.#lastMessages.add(`${action} ${name}`);
       return fresh;
     };
     const size = members.length;
     if (!dryRun) for (const name of undo) await drainUnlessGone(this.#cluster!, name, false, signal);
-    this.#tell('undo', said('undo', undo), size, size, this.#need(orders));
+    this.#print('undo', said('undo', undo), size, size, this.#need(actions));
     if (!dryRun) for (const name of drain) await drainUnlessGone(this.#cluster!, name, true, signal);
-    this.#tell('drain', said('drain', drain), size, size, enough(wanted, cooldown));
+    this.#print('drain', said('drain', drain), size, size, enough(wanted, cooldown));
     if (end.length > 0) {
       if (!dryRun) await this.#pool.end(end, signal);
       const names = end.map(({ name }) => name);
-      this.#tell('end', said('end', names), size, size - end.length, enough(wanted, cooldown));
+      this.#print('end', said('end', names), size, size - end.length, enough(wanted, cooldown));
     }
     if (start > 0) {
       const numbered = Array.from({ length: start }, (_, index) => `${size + index}`);
       const started = dryRun ? [] : await this.#pool.start(start, signal);
       this.#scaler.started(started.map(({ name }) => name));
       const fresh = said('start', dryRun ? numbered : started.map(({ name }) => name));
-      this.#tell('start', fresh, size, size + start, this.#need(orders));
+      this.#print('start', fresh, size, size + start, this.#need(actions));
     }
   }
 
-  #need({ waiting, busy, slots, wanted }: Orders): string {
+  #need({ waiting, busy, slots, wanted }: Actions): string {
     const { min, max = 0 } = this.#options;
     if (wanted === min) return `the minimum is ${min}`;
     const seen = `${counted(waiting, 'task')} ${waiting === 1 ? 'waits' : 'wait'}, and ${busy} ${busy === 1 ? 'runs' : 'run'} on ${counted(slots, 'CPU')}`;
@@ -117,7 +117,7 @@ class Driver implements AsyncDisposable {
   }
 
   /** Prints a line for each change, with its reason. */
-  #tell(
+  #print(
     action: keyof typeof WORDS,
     workers: readonly string[],
     from: number,

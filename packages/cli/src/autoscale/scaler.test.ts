@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { type Look, Scaler, type ScalerOptions } from './scaler.js';
+import { Scaler, type ScalerOptions, type Snapshot } from './scaler.js';
 
 const OPTIONS: ScalerOptions = { min: 0, max: 10, cooldownMs: 60_000, slots: 2, lastLeavesFirst: false };
 const LOOK_MS = 2_000;
@@ -49,7 +49,7 @@ class World {
       )
         left.push(now + this.queue.shift()!);
     }
-    const look: Look = {
+    const snapshot: Snapshot = {
       waiting: this.queue.length,
       members: this.#members.map(({ name }) => ({ name, endsUnjoined: true })),
       workers: this.#members
@@ -62,14 +62,14 @@ class World {
           queued: 0,
         })),
     };
-    const orders = this.#scaler.orders(look, now);
+    const actions = this.#scaler.decide(snapshot, now);
     const find = (name: string) => this.#members.find((member) => member.name === name)!;
-    for (const name of orders.undo) find(name).state = 'active';
-    for (const name of orders.drain) find(name).state = 'draining';
+    for (const name of actions.undo) find(name).state = 'active';
+    for (const name of actions.drain) find(name).state = 'draining';
     // A worker that just started is not removed.
-    if (orders.drain.length + orders.end.length > 0)
+    if (actions.drain.length + actions.end.length > 0)
       expect(now - this.startedAt).toBeGreaterThanOrEqual(cooldownMs);
-    for (const { name } of orders.end) {
+    for (const { name } of actions.end) {
       const member = find(name);
       // A worker with running tasks is never stopped.
       expect(member.ends).toEqual([]);
@@ -77,14 +77,14 @@ class World {
       if (lastLeavesFirst) expect(member).toBe(this.#members.at(-1));
       this.#members.splice(this.#members.indexOf(member), 1);
     }
-    for (let i = 0; i < orders.start; i++) {
+    for (let i = 0; i < actions.start; i++) {
       const name = lastLeavesFirst ? `w${this.#members.length}` : `w${this.#count++}`;
       this.#members.push({ name, joinsAt: now + this.#joinMs, state: 'active', ends: [] });
       this.startedAt = now;
     }
-    this.#scaler.started(this.#members.slice(this.#members.length - orders.start).map(({ name }) => name));
+    this.#scaler.started(this.#members.slice(this.#members.length - actions.start).map(({ name }) => name));
     expect(this.size).toBeLessThanOrEqual(max);
-    this.changes += orders.start + orders.drain.length + orders.undo.length + orders.end.length;
+    this.changes += actions.start + actions.drain.length + actions.undo.length + actions.end.length;
   }
 
   steps(count: number): this {
@@ -147,14 +147,14 @@ describe('under any load, it', () => {
   });
 });
 
-const worker = (name: string, busy = 0, state: Look['workers'][number]['state'] = 'active') => ({
+const worker = (name: string, busy = 0, state: Snapshot['workers'][number]['state'] = 'active') => ({
   name,
   state,
   slots: 2,
   busy,
   queued: 0,
 });
-const look = (waiting: number | undefined, ...workers: Look['workers']): Look => ({
+const snapshot = (waiting: number | undefined, ...workers: Snapshot['workers']): Snapshot => ({
   waiting,
   workers,
   members: workers.map(({ name }) => ({ name, endsUnjoined: false })),
@@ -163,57 +163,57 @@ const look = (waiting: number | undefined, ...workers: Look['workers']): Look =>
 describe('scaling up', () => {
   it('is immediate for tasks that wait at two checks', () => {
     const scaler = new Scaler(OPTIONS);
-    expect(scaler.orders(look(8), 0)).toMatchObject({ start: 0 });
-    expect(scaler.orders(look(8), LOOK_MS)).toMatchObject({ start: 4, wanted: 4, waiting: 8 });
+    expect(scaler.decide(snapshot(8), 0)).toMatchObject({ start: 0 });
+    expect(scaler.decide(snapshot(8), LOOK_MS)).toMatchObject({ start: 4, wanted: 4, waiting: 8 });
   });
 
   it('does not happen for a queue that is about to be empty', () => {
     const scaler = new Scaler(OPTIONS);
     for (const [index, waiting] of [900, 600, 300, 0].entries())
-      expect(scaler.orders(look(waiting, worker('w', 2)), index * LOOK_MS).start).toBe(0);
+      expect(scaler.decide(snapshot(waiting, worker('w', 2)), index * LOOK_MS).start).toBe(0);
   });
 
   it('is immediate even while new workers take tasks from the queue', () => {
     const scaler = new Scaler(OPTIONS);
-    scaler.orders(look(13, worker('a'), worker('b')), 0);
-    const orders = scaler.orders(look(9, worker('a', 2), worker('b', 2)), LOOK_MS);
-    expect(orders).toMatchObject({ start: 5, waiting: 9 });
+    scaler.decide(snapshot(13, worker('a'), worker('b')), 0);
+    const actions = scaler.decide(snapshot(9, worker('a', 2), worker('b', 2)), LOOK_MS);
+    expect(actions).toMatchObject({ start: 5, waiting: 9 });
   });
 
   it('does not happen while idle workers cannot run the waiting tasks; all but one of them leave', () => {
     const scaler = new Scaler({ ...OPTIONS, cooldownMs: 10_000 });
     const workers = [worker('a', 1), worker('b'), worker('c'), worker('d')];
-    const orders = Array.from({ length: 8 }, (_, index) =>
-      scaler.orders(look(50, ...workers), index * LOOK_MS),
+    const actions = Array.from({ length: 8 }, (_, index) =>
+      scaler.decide(snapshot(50, ...workers), index * LOOK_MS),
     );
-    expect(orders.every(({ start }) => start === 0)).toBe(true);
-    expect(orders.at(-1)!.drain).toEqual(['c', 'd']);
+    expect(actions.every(({ start }) => start === 0)).toBe(true);
+    expect(actions.at(-1)!.drain).toEqual(['c', 'd']);
   });
 
   it('undoes drains before it starts members', () => {
     const scaler = new Scaler({ ...OPTIONS, cooldownMs: 0 });
     const workers = [worker('a', 2), worker('b')];
-    scaler.orders(look(0, ...workers), 0);
-    expect(scaler.orders(look(0, ...workers), LOOK_MS).drain).toEqual(['b']);
+    scaler.decide(snapshot(0, ...workers), 0);
+    expect(scaler.decide(snapshot(0, ...workers), LOOK_MS).drain).toEqual(['b']);
     const draining = [worker('a', 2), worker('b', 0, 'draining')];
-    scaler.orders(look(4, ...draining), 2 * LOOK_MS);
-    expect(scaler.orders(look(4, ...draining), 3 * LOOK_MS)).toMatchObject({ undo: ['b'], start: 1 });
+    scaler.decide(snapshot(4, ...draining), 2 * LOOK_MS);
+    expect(scaler.decide(snapshot(4, ...draining), 3 * LOOK_MS)).toMatchObject({ undo: ['b'], start: 1 });
   });
 
   it('replaces a worker that an operator drains, and does not undo the drain', () => {
     const scaler = new Scaler({ ...OPTIONS, min: 2 });
-    scaler.orders(look(0, worker('a'), worker('b')), 0);
-    const drained = look(0, worker('a'), worker('b', 1, 'draining'));
-    expect(scaler.orders(drained, LOOK_MS)).toMatchObject({ start: 1, undo: [], end: [] });
+    scaler.decide(snapshot(0, worker('a'), worker('b')), 0);
+    const drained = snapshot(0, worker('a'), worker('b', 1, 'draining'));
+    expect(scaler.decide(drained, LOOK_MS)).toMatchObject({ start: 1, undo: [], end: [] });
   });
 
   it('pauses after a member ended before its worker joined', () => {
     const scaler = new Scaler({ ...OPTIONS, min: 1 });
-    expect(scaler.orders(look(0), 0).start).toBe(1);
+    expect(scaler.decide(snapshot(0), 0).start).toBe(1);
     scaler.started(['w']);
-    expect(scaler.orders(look(0), LOOK_MS)).toMatchObject({ start: 0, failed: ['w'] });
-    expect(scaler.orders(look(0), 50_000).start).toBe(0);
-    expect(scaler.orders(look(0), 70_000).start).toBe(1);
+    expect(scaler.decide(snapshot(0), LOOK_MS)).toMatchObject({ start: 0, failed: ['w'] });
+    expect(scaler.decide(snapshot(0), 50_000).start).toBe(0);
+    expect(scaler.decide(snapshot(0), 70_000).start).toBe(1);
   });
 });
 
@@ -223,7 +223,7 @@ describe('scaling down', () => {
     const workers = [worker('a', 1), worker('b', 2), worker('c')];
     const drains = Array.from(
       { length: 40 },
-      (_, index) => scaler.orders(look(0, ...workers), index * LOOK_MS).drain,
+      (_, index) => scaler.decide(snapshot(0, ...workers), index * LOOK_MS).drain,
     );
     expect(drains.findIndex((names) => names.length > 0)).toBe(30);
     // The least busy worker is drained.
@@ -234,19 +234,19 @@ describe('scaling down', () => {
     const scaler = new Scaler({ ...OPTIONS, cooldownMs: 10_000 });
     const workers = [worker('a'), worker('b')];
     for (let i = 0; i < 20; i++)
-      expect(scaler.orders(look(undefined, ...workers), i * LOOK_MS).drain).toEqual([]);
-    expect(scaler.orders(look(0, ...workers), 20 * LOOK_MS).drain).toEqual([]);
-    expect(scaler.orders(look(0, ...workers), 26 * LOOK_MS).drain).toEqual(['a', 'b']);
+      expect(scaler.decide(snapshot(undefined, ...workers), i * LOOK_MS).drain).toEqual([]);
+    expect(scaler.decide(snapshot(0, ...workers), 20 * LOOK_MS).drain).toEqual([]);
+    expect(scaler.decide(snapshot(0, ...workers), 26 * LOOK_MS).drain).toEqual(['a', 'b']);
   });
 
   test('removes members of a StatefulSet in reverse order', () => {
     const scaler = new Scaler({ ...OPTIONS, cooldownMs: 0, lastLeavesFirst: true });
     const workers = [worker('0', 1), worker('1'), worker('2', 1), worker('3')];
-    scaler.orders(look(0, ...workers), 0);
-    expect(scaler.orders(look(0, ...workers), LOOK_MS).drain).toEqual(['1', '2', '3']);
-    const next = (second: Look['workers'][number], last: Look['workers'][number], now: number) =>
+    scaler.decide(snapshot(0, ...workers), 0);
+    expect(scaler.decide(snapshot(0, ...workers), LOOK_MS).drain).toEqual(['1', '2', '3']);
+    const next = (second: Snapshot['workers'][number], last: Snapshot['workers'][number], now: number) =>
       scaler
-        .orders(look(0, worker('0', 2), worker('1', 0, 'drained'), second, last), now)
+        .decide(snapshot(0, worker('0', 2), worker('1', 0, 'drained'), second, last), now)
         .end.map(({ name }) => name);
     expect(next(worker('2', 1, 'draining'), worker('3', 0, 'drained'), 2 * LOOK_MS)).toEqual(['3']);
     expect(next(worker('2', 0, 'drained'), worker('3', 0, 'drained'), 3 * LOOK_MS)).toEqual(['3', '2', '1']);

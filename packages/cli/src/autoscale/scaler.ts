@@ -23,7 +23,7 @@ export interface Pool {
 }
 
 /** A snapshot of the cluster and the pool. */
-export interface Look {
+export interface Snapshot {
   /** Tasks that another worker might run; undefined while not all of the cluster answers. */
   readonly waiting: number | undefined;
   /** Members in order, if only the last may leave. */
@@ -44,7 +44,7 @@ export interface ScalerOptions {
 }
 
 /** Actions to take now. */
-export interface Orders {
+export interface Actions {
   /** Members to start. */
   readonly start: number;
   /** Workers to drain, and workers whose drain to undo. */
@@ -103,21 +103,21 @@ export class Scaler {
   }
 
   /** @param now monotonic */
-  orders(look: Look, now: Millis): Orders {
+  decide(snapshot: Snapshot, now: Millis): Actions {
     const isFirst = this.#window.length === 0;
-    const failed = this.#failures(look);
+    const failed = this.#failures(snapshot);
     if (failed.length > 0) this.#failedAtMs = now;
-    const members = this.#inOrder(look, now, isFirst);
+    const members = this.#inOrder(snapshot, now, isFirst);
     const capacity = members.filter(takesWork).length;
     if (isFirst) this.#want(capacity, now);
     const names = new Set(members.map(({ name }) => name));
-    const workers = look.workers.filter(({ name }) => names.has(name));
+    const workers = snapshot.workers.filter(({ name }) => names.has(name));
     const busy = sumOf(workers, (worker) => worker.busy);
-    const waiting = this.#lasting(look.waiting, busy, now);
+    const waiting = this.#lasting(snapshot.waiting, busy, now);
     const size = workers.reduce((most, { slots }) => Math.max(most, slots), 0) || this.#options.slots;
     const needed = this.#needed(members, workers, waiting, busy, size);
     // A scheduler that does not respond may have waiting tasks.
-    const least = look.waiting === undefined ? this.#window.at(-1)!.wanted : 0;
+    const least = snapshot.waiting === undefined ? this.#window.at(-1)!.wanted : 0;
     const wanted = this.#want(Math.max(needed, least), now);
     return {
       ...this.#toReach(wanted, members, now),
@@ -130,7 +130,7 @@ export class Scaler {
   }
 
   /** Returns the members in the order in which they are kept. */
-  #inOrder({ members, workers }: Look, now: Millis, isFirst: boolean): Seen[] {
+  #inOrder({ members, workers }: Snapshot, now: Millis, isFirst: boolean): Seen[] {
     const joined = new Map(workers.map((worker) => [worker.name, worker]));
     const seen = members.map((member): Seen => {
       const { name } = member;
@@ -156,7 +156,7 @@ export class Scaler {
   }
 
   /** Returns members that disappeared before their workers joined. */
-  #failures({ members, workers }: Look): string[] {
+  #failures({ members, workers }: Snapshot): string[] {
     const joined = new Set(workers.map(({ name }) => name));
     const there = new Set(members.map(({ name }) => name));
     const failed = [...this.#unjoined].filter((name) => !joined.has(name) && !there.has(name));
@@ -180,7 +180,7 @@ export class Scaler {
 
   #needed(
     members: readonly Seen[],
-    workers: Look['workers'],
+    workers: Snapshot['workers'],
     waiting: number,
     busy: number,
     slots: number,
@@ -212,7 +212,7 @@ export class Scaler {
     wanted: number,
     members: readonly Seen[],
     now: Millis,
-  ): Pick<Orders, 'start' | 'drain' | 'undo' | 'end'> {
+  ): Pick<Actions, 'start' | 'drain' | 'undo' | 'end'> {
     let kept = 0;
     const undo: string[] = [];
     const leaving: Seen[] = [];

@@ -3,8 +3,8 @@ import { type ApiOptions, askApi, readAnswer } from '../kubernetes/api.js';
 import type { Member, Pool } from './scaler.js';
 
 /**
- * Pool of the pods of a StatefulSet, scaled by its `scale` subresource. A Deployment would choose itself
- * which pods leave; here it is the last one, which can be drained first. A worker has the name of its pod.
+ * Pool of the pods of a StatefulSet, scaled by its `scale` subresource. It always removes the last
+ * pod, which can be drained first; a Deployment would remove any pod. A worker has the name of its pod.
  */
 export class StatefulSetPool implements Pool {
   readonly name: string;

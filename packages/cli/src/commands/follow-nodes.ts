@@ -2,10 +2,10 @@ import type { Cluster } from '@goshawk/client';
 import { type Context, defineCommand } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { drainUnlessGone } from '../jobs/drain-unless-gone.js';
-import { keepLooking } from '../keep-looking.js';
 import { API_OPTIONS, type ApiOptions, apiOptions } from '../kubernetes/api.js';
 import { NodeFollower } from '../kubernetes/following.js';
 import { cordonedNodes } from '../kubernetes/nodes.js';
+import { repeatUntilInterrupted } from '../repeat-until-interrupted.js';
 
 export const followNodesCommand = defineCommand({
   name: 'follow-nodes',
@@ -25,7 +25,7 @@ export const followNodesCommand = defineCommand({
     const nodes = apiOptions(context, options, 'follow-nodes');
     await using cluster = await openCluster(context);
     const follower = new NodeFollower();
-    await keepLooking(context, options.every, () => follow(context, cluster, follower, nodes));
+    await repeatUntilInterrupted(context, options.every, () => follow(context, cluster, follower, nodes));
   },
 });
 

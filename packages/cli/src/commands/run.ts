@@ -9,7 +9,7 @@ import {
   LIMITS,
   type TaskFailure,
 } from '@goshawk/core';
-import { whenReaderHasGone } from '../broken-pipe.js';
+import { onClosedStdout } from '../broken-pipe.js';
 import { readCommandInput } from '../jobs/command-input.js';
 import { rawOutput } from '../jobs/task-output.js';
 import { buildJob } from '../submission/build-job.js';
@@ -49,7 +49,7 @@ export const runCommand = defineCommand({
       // No signal is passed: an interruption must not leave behind a job whose id was never printed.
       const handle = await cluster.submit(job);
       if (handle.warning !== undefined) context.note(plain(handle.warning));
-      return await attend(context, handle, input?.late);
+      return await forwardUntilEnd(context, handle, input?.late);
     } finally {
       input?.close();
     }
@@ -68,7 +68,7 @@ type Reason = { readonly exitCode: number } | { readonly error: Error };
  * @param late rejects if stdin sends data after the command was submitted without it
  * @returns the exit code
  */
-async function attend(context: Context, handle: JobHandle, late?: Promise<never>): Promise<number> {
+async function forwardUntilEnd(context: Context, handle: JobHandle, late?: Promise<never>): Promise<number> {
   const stop = new AbortController();
   let reason: Reason | undefined;
   const cancel = (why: Reason): void => {
@@ -81,7 +81,7 @@ async function attend(context: Context, handle: JobHandle, late?: Promise<never>
   const onHangUp = (): void => cancel({ exitCode: codeOfSignal('SIGHUP') });
   context.interrupted.addEventListener('abort', onSignal, { once: true });
   process.once('SIGHUP', onHangUp);
-  whenReaderHasGone(() => cancel({ exitCode: codeOfSignal('SIGPIPE') }));
+  onClosedStdout(() => cancel({ exitCode: codeOfSignal('SIGPIPE') }));
   late?.catch((error: Error) => cancel({ error }));
   if (context.interrupted.aborted) onSignal();
   try {

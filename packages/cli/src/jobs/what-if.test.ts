@@ -13,7 +13,7 @@ it.each(['', 'workers', 'workers=many', 'priority=urgent', 'policy=', 'color=red
   (text) => expect(() => parseChange(text)).toThrow('is not a change'),
 );
 
-it('shows unknown times as not in sight, and what is assumed', () => {
+it('shows times beyond the simulation as not predicted, and lists assumptions', () => {
   const none = { workers: null, priority: null, policy: null };
   const text = whatIfPage(
     ['workers=+10'],
@@ -28,9 +28,9 @@ it('shows unknown times as not in sight, and what is assumed', () => {
   );
   expect(text).toBe(
     [
-      'change          starts in       ends in',
-      'none         not in sight  not in sight',
-      'workers=+10          40 s     1 min 2 s',
+      'change           starts in        ends in',
+      'none         not predicted  not predicted',
+      'workers=+10           40 s      1 min 2 s',
       '',
       'assumed: no other job arrives',
     ].join('\n'),

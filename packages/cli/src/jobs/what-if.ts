@@ -50,5 +50,5 @@ export function whatIfPage(
 }
 
 function timeOf(seconds: number | null): string {
-  return seconds === null ? 'not in sight' : formatDuration(1_000 * seconds);
+  return seconds === null ? 'not predicted' : formatDuration(1_000 * seconds);
 }

@@ -78,7 +78,7 @@ it('has a line each for the first ten of many stages', () => {
 
 it('shows no time if it is unknown', () => {
   const unknown = waits({ jobs: 1, tasks: 28, workMs: 0 });
-  expect(page(unknown)).toContain('after 28 tasks of 1 job, for an unknown time: they have no estimate');
+  expect(page(unknown)).toContain('after 28 tasks of 1 job, whose run times are unknown');
   expect(page(unknown)).not.toMatch(/about|\b0 ms/);
   expect(whyJson(unknown, background.cutoff, 0)).toMatchObject({
     line: { needs: [{ expectedSeconds: null }] },
@@ -163,7 +163,7 @@ it('shows what the tasks of an ended job waited for', () => {
   const ended = { ...waits({ jobs: 0, tasks: 0, workMs: 0 }), job, waiting: [], waits: spread };
   const worker = { phase: 'worker', tasks: 8, meanMs: 3_500, maxMs: 6_000 } as const;
   expect(page({ ...ended, waitSums: [worker] })).toContain(
-    'max 6 s until the 8 tasks that have started did, for a free worker',
+    'max 6 s (8 tasks that have started), for a free worker',
   );
   const pilots = { phase: 'pilots', tasks: 7, meanMs: 3_830, maxMs: 3_830 } as const;
   const text = page({ ...ended, waitSums: [pilots, worker] });

@@ -196,9 +196,7 @@ function needLine(need: NeedView, central: CentralLine): string {
   const head = `${counted(tasks, 'task')} at central among the ${kind} ones`;
   const expectedMs = expectedWaitMs(need, central);
   const howLong =
-    expectedMs === undefined
-      ? 'for an unknown time: they have no estimate'
-      : `about ${formatDuration(expectedMs)}`;
+    expectedMs === undefined ? 'whose run times are unknown' : `about ${formatDuration(expectedMs)}`;
   const before =
     ahead.jobs === 0
       ? 'next in order'
@@ -211,7 +209,7 @@ function needLine(need: NeedView, central: CentralLine): string {
     Object.keys(need.demand).length > 0 && central.freeSlots > 0
       ? '; no free worker has room for its demand'
       : '';
-  const held = kept > 0 ? `; ${counted(kept, 'worker')} kept for it` : '';
+  const held = kept > 0 ? `; ${counted(kept, 'worker')} reserved for it` : '';
   return `${head}, ${before}${limited}${demands}${held}${startWords(need)}`;
 }
 
@@ -246,7 +244,7 @@ function spreadLines({ waits, waitSums = [] }: ExplainedJob): string[] {
   const spread =
     tasks === 1
       ? `${formatDuration(max)} until it started`
-      : `p50 ${formatDuration(p50)}, p90 ${formatDuration(p90)}, max ${formatDuration(max)} until the ${formatCount(tasks)} tasks that have started did`;
+      : `p50 ${formatDuration(p50)}, p90 ${formatDuration(p90)}, max ${formatDuration(max)} (${formatCount(tasks)} tasks that have started)`;
   const isPlain = waitSums.every(({ phase }) => phase === 'worker');
   return isPlain
     ? [`${spread}, ${WAIT_PHASE_WORDS.worker}`]

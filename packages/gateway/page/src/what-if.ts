@@ -85,7 +85,7 @@ export class WhatIf {
     const answers = [...this.#answers];
     const last = answers.at(-1)?.[1].answer;
     if (last === undefined) return null;
-    const time = (seconds: number | null) => (seconds === null ? 'not in sight' : duration(seconds));
+    const time = (seconds: number | null) => (seconds === null ? 'not predicted' : duration(seconds));
     const rows = [
       { words: 'as things are', ...last.now },
       ...answers.map(([words, { answer }]) => ({ words, ...answer.changes[0]! })),

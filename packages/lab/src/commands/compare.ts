@@ -7,8 +7,8 @@ import {
   CHARTS_OPTION,
   CSV_OPTION,
   checkOutput,
+  printComparison,
   REPORT_OPTION,
-  tellComparison,
 } from '../output/comparison.js';
 import { outputFiles } from '../output/files.js';
 
@@ -43,7 +43,7 @@ export const compareCommand = defineCommand({
     const { mergeComparisons } = await import('@goshawk/report');
     const comparison = mergeComparisons(named);
     const command = commandLine('compare', words, OPTIONS, options);
-    return tellComparison(context, options, comparison, { file: report, command, series: [] });
+    return printComparison(context, options, comparison, { file: report, command, series: [] });
   },
 });
 

@@ -1,7 +1,7 @@
 import { type Context, commandLine, defineCommand } from '@goshawk/command';
 import { policyNames } from '@goshawk/command/policy';
 import { InputError } from '@goshawk/core';
-import { checkOutput, tellComparison } from '../output/comparison.js';
+import { checkOutput, printComparison } from '../output/comparison.js';
 import { outputFiles, saveResults } from '../output/files.js';
 import { checkEstimator } from '../replay/estimates.js';
 import { checkFlagsFor, REPLAY_OPTIONS, type ReplayOptions, replayVariants } from '../replay/options.js';
@@ -76,7 +76,7 @@ async function tell(
     times: runs.length > 1 ? runs.map(({ times }) => times) : [],
     pairs: context.global.cluster === undefined ? pairsOf(replayVariants(options)) : undefined,
   });
-  return tellComparison(context, options, comparison, {
+  return printComparison(context, options, comparison, {
     file,
     command: commandLine('replay', words, REPLAY_OPTIONS, options),
     series: runs.map(({ series }) => series),

@@ -2,7 +2,7 @@ import { type Context, commandLine, defineCommand } from '@goshawk/command';
 import { sizeOfWorker } from '@goshawk/command/cluster';
 import { counted } from '@goshawk/core';
 import { formatTally } from '@goshawk/traces';
-import { checkOutput, tellComparison } from '../output/comparison.js';
+import { checkOutput, printComparison } from '../output/comparison.js';
 import { outputFiles, saveResults } from '../output/files.js';
 import { namedResources } from '../simulate/capacity.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
@@ -18,7 +18,7 @@ import {
 } from '../simulate/plan.js';
 import { referenceLines } from '../simulate/references.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
-import { performShown, sourceOf, surveyShown } from '../simulate/shown.js';
+import { performWithProgress, sourceOf, surveyWithProgress } from '../simulate/shown.js';
 import type { Survey } from '../simulate/survey.js';
 import { grantsIn } from '../simulate/users.js';
 import { pairsOf } from '../variants.js';
@@ -54,7 +54,7 @@ export const simulateCommand = defineCommand({
     const written = ['report', 'saveResults'] as const;
     const { report, saveResults: results } = await outputFiles(context.cwd, workload, options, written);
     const resources = namedResources(options);
-    const surveyed = await surveyShown(context, workload, options.features, resources);
+    const surveyed = await surveyWithProgress(context, workload, options.features, resources);
     const sized = variants.map((variant) => ({ ...variant, sizing: sizeOf(variant.options, surveyed) }));
     const users = await grantsIn(context, options.users);
     const requests = sized
@@ -66,7 +66,7 @@ export const simulateCommand = defineCommand({
     const sizings = sized.map((variant) => variant.sizing);
     announce(context, surveyed, sizings, requests);
     const source = sourceOf(workload, surveyed, options.features, resources);
-    const outcomes = await performShown(context, requests, source, options);
+    const outcomes = await performWithProgress(context, requests, source, options);
     const pairs = pairsOf(variants);
     const exitCode = await tell(context, options, words, surveyed, sizing, outcomes, report, pairs);
     if (results !== undefined) {
@@ -138,5 +138,5 @@ async function tell(
     note: references.length === 0 ? undefined : references.join(' '),
   };
   const after = [...references, renderShadow(comparison)].filter((text) => text !== '');
-  return tellComparison(context, options, comparison, report, after);
+  return printComparison(context, options, comparison, report, after);
 }

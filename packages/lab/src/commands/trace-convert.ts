@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type Context, defineCommand, type OptionSpecs } from '@goshawk/command';
 import { counted, InputError } from '@goshawk/core';
 import { convertTrace, FORMATS, formatTally, type SampleOptions } from '@goshawk/traces';
-import { jobsShown, openShown } from '../workload.js';
+import { jobsWithProgress, openWithProgress } from '../workload.js';
 
 /** Options of commands that read a workload and write a file. */
 export const TARGET_OPTIONS = {
@@ -91,9 +91,9 @@ export async function writeWorkload(
   if (out === '-' && format === undefined) {
     throw new InputError('usage', '--out - needs --format', `for example --format ${FORMATS.jsonl.name}`);
   }
-  const workload = await openShown(context, spec, undefined, features);
+  const workload = await openWithProgress(context, spec, undefined, features);
   const file = resolve(context.cwd, out);
-  const jobs = () => jobsShown(context, workload, 'writing jobs');
+  const jobs = () => jobsWithProgress(context, workload, 'writing jobs');
   const { tallied } = workload;
   const conversion = await convertTrace({ jobs, tallied }, out === '-' ? context.stdout : file, {
     format,

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { defineCommand } from '@goshawk/command';
 import { counted, InputError } from '@goshawk/core';
 import { configureGenerator, formatToWrite, GENERATORS, writeTrace } from '@goshawk/traces';
-import { jobsShown } from '../workload.js';
+import { jobsWithProgress } from '../workload.js';
 import { checkTarget, TARGET_OPTIONS } from './trace-convert.js';
 
 const generators = Object.values(GENERATORS);
@@ -35,7 +35,7 @@ export const traceGenerateCommand = defineCommand({
       throw new InputError('usage', 'trace generate needs a generator; `--list` shows them');
     checkTarget(context, 'trace generate', out);
     const { canonical, generate, jobCount } = configureGenerator(spec);
-    const jobs = jobsShown(context, { jobs: generate, jobCount }, 'writing jobs');
+    const jobs = jobsWithProgress(context, { jobs: generate, jobCount }, 'writing jobs');
     // The default format for stdout is `.tr`, which other simulators read.
     const format = formatToWrite(out === '-' ? 'stdout.tr' : out, name);
     if (out === '-') {

@@ -2,7 +2,7 @@ import { defineCommand } from '@goshawk/command';
 import { InputError } from '@goshawk/core';
 import { formatStats, formatTally, plotStats, traceStats } from '@goshawk/traces';
 import { checkOutput } from '../output/comparison.js';
-import { jobsShown, openShown } from '../workload.js';
+import { jobsWithProgress, openWithProgress } from '../workload.js';
 
 export const traceStatsCommand = defineCommand({
   name: 'trace stats',
@@ -41,8 +41,8 @@ export const traceStatsCommand = defineCommand({
   async run(context, options, { words }) {
     await checkOutput(context, options);
     const workers = options.workers.map(clusterSize);
-    const workload = await openShown(context, words[0]!);
-    const stats = await traceStats(jobsShown(context, workload, 'counting jobs'), {
+    const workload = await openWithProgress(context, words[0]!);
+    const stats = await traceStats(jobsWithProgress(context, workload, 'counting jobs'), {
       ...(workers.length === 0 ? {} : { workers }),
       cdfs: options.plot,
     });

@@ -39,7 +39,7 @@ import { namedResources } from '../simulate/capacity.js';
 import { PARALLEL_OPTION, SIMULATED_USERS_OPTION } from '../simulate/options.js';
 import { gangNote } from '../simulate/plan.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
-import { performShown, surveyShown } from '../simulate/shown.js';
+import { performWithProgress, surveyWithProgress } from '../simulate/shown.js';
 import { type Survey, survey } from '../simulate/survey.js';
 import { grantsIn } from '../simulate/users.js';
 import { POLICY_SETTINGS, VARY_OPTION, variantsOf } from '../variants.js';
@@ -164,7 +164,7 @@ export const whatifCommand = defineCommand({
         ...requestOf(setup, surveyed, options.seed, network),
         ...present({ users }),
       }));
-      return performShown(context, requests, { kind: 'packed', packed: jobs }, options);
+      return performWithProgress(context, requests, { kind: 'packed', packed: jobs }, options);
     };
     let delaysMs: readonly Millis[] = [options.networkDelay ?? ASSUMED_DELAY_MS];
     if (options.networkDelay === undefined && options.trace === undefined) {
@@ -206,7 +206,7 @@ interface Past {
 }
 
 async function pastOfCluster(context: Context, options: Options, words: readonly string[]): Promise<Past> {
-  const ran = await asItRan(context, options, words);
+  const ran = await recordedCluster(context, options, words);
   const tally = new Tally();
   const since = options.since === undefined ? undefined : Date.now() - options.since;
   const recorded = await recordedJobs(ran.journals, since, tally);
@@ -242,7 +242,7 @@ async function pastOfTrace(
       'select jobs with `goshawk trace sample`',
     );
   const resources = ['cpu', ...namedResources({ resources: options.resources })];
-  const surveyed = await surveyShown(context, file, undefined, resources);
+  const surveyed = await surveyWithProgress(context, file, undefined, resources);
   const { packed: jobs } = surveyed;
   if (jobs === undefined)
     throw new InputError(
@@ -304,7 +304,7 @@ const ASSUMED_DELAY_MS = 0.5;
 const SCHEDULERS = 10;
 
 /** Returns the cluster of the journals as it is now, or the first cluster to try if it is down. */
-async function asItRan(context: Context, options: Options, words: readonly string[]): Promise<Ran> {
+async function recordedCluster(context: Context, options: Options, words: readonly string[]): Promise<Ran> {
   try {
     const found = await findCluster(context);
     const journals = await journalPlaces(context, words);

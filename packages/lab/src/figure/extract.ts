@@ -3,7 +3,7 @@ import { drawTo, type Random } from '@goshawk/core';
 import { type JobBatches, type PackedJobs, readPastJobs, type TraceJob, unpackedJobs } from '@goshawk/traces';
 import { type TrainingJob, trainingJobOf, trainingJobsOf } from '../predict/past.js';
 import { type Survey, survey } from '../simulate/survey.js';
-import { batchesShown, openShown } from '../workload.js';
+import { batchesWithProgress, openWithProgress } from '../workload.js';
 
 /** The history, and the jobs to draw from. */
 interface Extracted {
@@ -30,11 +30,11 @@ export async function readExtracted(
   context: Context,
   { workload, features, history, tasksMax }: DrawnFrom,
 ): Promise<Extracted & Pick<Survey, 'record'>> {
-  const opened = await openShown(context, workload, undefined, features);
+  const opened = await openWithProgress(context, workload, undefined, features);
   const jobs: TraceJob[] = [];
   const { record } = await survey(
     opened,
-    kept(batchesShown(context, opened, 'reading jobs'), jobs),
+    kept(batchesWithProgress(context, opened, 'reading jobs'), jobs),
     context.interrupted,
   );
   const past = history === undefined ? undefined : trainingJobsOf(await readPastJobs(history));

@@ -5,7 +5,7 @@ import { packed } from '@goshawk/traces';
 import type { PolicyRun } from '../replay/contract.js';
 import { REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
 import { type Replayed, replayLocally, traceJob } from '../replay/replay.js';
-import { performShown, sourceOf } from '../simulate/shown.js';
+import { performWithProgress, sourceOf } from '../simulate/shown.js';
 import { survey } from '../simulate/survey.js';
 import { type FigureRuns, type Making, placesOf, settingsOf } from './making.js';
 import { finished, requestsFor } from './simulated.js';
@@ -71,7 +71,7 @@ async function bothHalves(making: Making, tick: Tick, asked: ReplayOptions): Pro
     const same = sameAs(liveRunOf(variant), replayed);
     return requestsFor({ ...settings, ...same }, surveyed, [asked.seed, 1])[0]!;
   });
-  const outcomes = await performShown(context, requests, sourceOf(workload, surveyed), {
+  const outcomes = await performWithProgress(context, requests, sourceOf(workload, surveyed), {
     parallel: options.parallel,
     label: `${figure.id}, simulated`,
   });

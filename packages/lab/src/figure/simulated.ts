@@ -9,7 +9,7 @@ import { networkOf } from '../simulate/network.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
 import { planRuns, sizeOf } from '../simulate/plan.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
-import { performShown, sourceOf, surveyShown } from '../simulate/shown.js';
+import { performWithProgress, sourceOf, surveyWithProgress } from '../simulate/shown.js';
 import { type Survey, survey } from '../simulate/survey.js';
 import { drawJobs, readExtracted } from './extract.js';
 import { type FigureRuns, type Making, placesOf, settingsOf } from './making.js';
@@ -63,7 +63,9 @@ export async function runSimulated(making: Making): Promise<FigureRuns<FinishedR
           : missing.map((request) => ({ ...request, estimatorStates: statesOf(request.estimator) }));
       const { parallel, on } = options;
       const shown = { parallel, on, label, lost };
-      return (await performShown(context, requests, sourceOf(workload, surveyed), shown)).map(finished);
+      return (await performWithProgress(context, requests, sourceOf(workload, surveyed), shown)).map(
+        finished,
+      );
     });
     runsOf.set(part, runs);
   }
@@ -78,7 +80,7 @@ function inWords({ name, jobs, tasks }: Workload): string {
 
 async function wholeWorkload({ context, store, chosen, options }: Making): Promise<Parts> {
   const { figure, workload } = chosen;
-  const surveyed = await store.once(['survey', workload], () => surveyShown(context, workload));
+  const surveyed = await store.once(['survey', workload], () => surveyWithProgress(context, workload));
   const whole: Part = { name: workload, workload, surveyed, seeds: [1, options.seeds], label: figure.id };
   return { record: surveyed.record, parts: [whole] };
 }

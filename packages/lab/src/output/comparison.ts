@@ -57,7 +57,7 @@ interface Report {
  * @param after paragraphs that follow the table
  * @returns the command's exit code
  */
-export async function tellComparison(
+export async function printComparison(
   context: Context,
   { csv, charts }: { readonly csv: boolean; readonly charts?: string | undefined },
   comparison: Comparison,

@@ -116,7 +116,7 @@ async function checkWritable(folder: string, option: string): Promise<void> {
 }
 
 /** Writes files as a unit: none appears before all are written, and each appears whole. */
-async function writeWhole(texts: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<void> {
+async function writeAtomically(texts: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<void> {
   const partial = (file: string): string => `${file}.partial-${process.pid}`;
   try {
     for (const [file, text] of Object.entries(texts)) await writeFile(partial(file), text, { signal });
@@ -138,7 +138,7 @@ export async function writeTogether(folder: string, texts: Readonly<Record<strin
   const files = Object.entries(texts).map(([name, text]) => [join(folder, name), text] as const);
   try {
     makeFolder(fs, folder);
-    await writeWhole(Object.fromEntries(files));
+    await writeAtomically(Object.fromEntries(files));
   } catch (error) {
     throw new GoshawkError('write-failed', `cannot write to ${folder}: ${(error as Error).message}`, '', {
       cause: error,
@@ -153,7 +153,7 @@ export async function writeTogether(folder: string, texts: Readonly<Record<strin
  */
 export async function writeReportFile(file: string, text: string, signal?: AbortSignal): Promise<void> {
   try {
-    await writeWhole({ [file]: text }, signal);
+    await writeAtomically({ [file]: text }, signal);
   } catch (error) {
     throw new GoshawkError('report-failed', `cannot write ${file}: ${(error as Error).message}`, '', {
       cause: error,

@@ -5,7 +5,7 @@ import { NO_FACTS, policySettings, type WorkloadFacts } from '@goshawk/command/p
 import { counted, InputError, type PolicySettings, type Preset, startsGangs } from '@goshawk/core';
 import { formatTally, formatToWrite, type TraceJob, writeTrace } from '@goshawk/traces';
 import { namedResources } from '../simulate/capacity.js';
-import { jobsShown, openShown } from '../workload.js';
+import { jobsWithProgress, openWithProgress } from '../workload.js';
 import type { PolicyRun, Shape } from './contract.js';
 import { checkEstimator } from './estimates.js';
 import { type ReplayOptions, replayVariants } from './options.js';
@@ -122,9 +122,9 @@ async function makePlan(
   preset: Preset,
 ): Promise<ReplayPlan> {
   const resources = namedResources(options);
-  const workload = await openShown(context, spec, undefined, undefined, resources);
+  const workload = await openWithProgress(context, spec, undefined, undefined, resources);
   for (const line of formatTally(workload.tallied)) context.note(line);
-  const jobs = jobsShown(context, workload, 'drawing jobs');
+  const jobs = jobsWithProgress(context, workload, 'drawing jobs');
   const plan = await planReplay(workload, jobs, {
     ...options,
     workers,

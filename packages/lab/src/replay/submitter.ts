@@ -73,7 +73,7 @@ class Submitter {
   readonly #lost: { name: string; error: unknown }[] = [];
   #next = 0;
   #submittedTaskMs = 0;
-  #newsAtMs: Millis = performance.now();
+  #progressAtMs: Millis = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #progressTimer: NodeJS.Timeout | undefined;
   #settle: { resolve: () => void; reject: (reason: unknown) => void } = { resolve() {}, reject() {} };
@@ -93,7 +93,7 @@ class Submitter {
       this.#progressTimer = setInterval(() => this.#look(), PROGRESS_INTERVAL_MS);
       this.#submitDue();
     });
-    this.#tell();
+    this.#report();
     if (this.#lost.length > 0) throw this.#lostError();
     return this.#ended;
   }
@@ -125,7 +125,7 @@ class Submitter {
   async #follow(planned: PlannedJob): Promise<void> {
     const submittedAtMs = performance.now();
     this.#submittedTaskMs += planned.taskMs;
-    this.#newsAtMs = submittedAtMs;
+    this.#progressAtMs = submittedAtMs;
     const { signal } = this.#stop;
     try {
       const job = await this.#cluster.submit(planned.input, { signal });
@@ -134,7 +134,7 @@ class Submitter {
       this.#open.delete(job);
       const submittedMs = submittedAtMs - this.#beganAtMs;
       this.#ended.push({ planned, submittedMs, endedMs: ended.endedAtMs - this.#beganAtMs, ended });
-      this.#newsAtMs = ended.endedAtMs;
+      this.#progressAtMs = ended.endedAtMs;
     } catch (error) {
       if (signal.aborted) return;
       // An input error of one job applies to all.
@@ -145,8 +145,8 @@ class Submitter {
   }
 
   #look(): void {
-    this.#tell();
-    const silentMs = performance.now() - this.#newsAtMs;
+    this.#report();
+    const silentMs = performance.now() - this.#progressAtMs;
     if (this.#next < this.#jobs.length || silentMs < this.#options.stallMs) return;
     const left = this.#jobs.length - this.#ended.length;
     this.#settle.reject(
@@ -158,7 +158,7 @@ class Submitter {
     );
   }
 
-  #tell(): void {
+  #report(): void {
     this.#options.onProgress({
       elapsedMs: Math.max(0, performance.now() - this.#beganAtMs),
       submitted: this.#next,

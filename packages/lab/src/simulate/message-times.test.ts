@@ -16,10 +16,10 @@ function measured(messages: readonly MeasuredMessage[]): NetworkModel {
 }
 
 test('a round trip binds a task, and one message reports its end', () => {
-  expect(messageTimesOf({ kind: 'constant', delayMs: 0.5 })).toEqual({ binding: 0.001, news: 0.0005 });
+  expect(messageTimesOf({ kind: 'constant', delayMs: 0.5 })).toEqual({ binding: 0.001, reporting: 0.0005 });
   expect(messageTimesOf({ kind: 'normal', meanMs: 2, deviationMs: 1, leastMs: 0 })).toEqual({
     binding: 0.004,
-    news: 0.002,
+    reporting: 0.002,
   });
 });
 
@@ -32,7 +32,7 @@ test('each message of a measured network has a separate mean', () => {
   ] as const;
   expect(messageTimesOf(measured(messages))).toEqual({
     binding: 0.006,
-    news: 0.0015,
+    reporting: 0.0015,
   });
 });
 
@@ -40,6 +40,6 @@ test('a message without measurements takes as long as the others', () => {
   const messages = [{ type: 'steal', sameProcess: false, ms: [2, 4] }] as const;
   expect(messageTimesOf(measured(messages))).toEqual({
     binding: 0.006,
-    news: 0.003,
+    reporting: 0.003,
   });
 });

@@ -37,7 +37,7 @@ export function networkOf(
  */
 export function messageTimesOf(network: NetworkModel): MessageTimes {
   const binding = meanMs(network, 'ask') + meanMs(network, 'run');
-  return { binding: binding / 1_000, news: meanMs(network, 'ended') / 1_000 };
+  return { binding: binding / 1_000, reporting: meanMs(network, 'ended') / 1_000 };
 }
 
 function meanMs(network: NetworkModel, type: MessageType): Millis {

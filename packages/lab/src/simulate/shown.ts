@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { type Context, startProgress, untilInterrupted } from '@goshawk/command';
 import { findCluster, openCluster } from '@goshawk/command/cluster';
 import { counted } from '@goshawk/core';
-import { batchesShown, openShown } from '../workload.js';
+import { batchesWithProgress, openWithProgress } from '../workload.js';
 import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';
 import { type Survey, survey } from './survey.js';
 import { performAll } from './threads.js';
@@ -15,7 +15,7 @@ import { RunsTracker } from './tracker.js';
  * @param resources of the workers; demands of foreign traces for other resources are omitted
  * @throws WorkloadError; InterruptedError that reports the progress
  */
-export function surveyShown(
+export function surveyWithProgress(
   context: Context,
   workload: string,
   features?: string,
@@ -28,9 +28,13 @@ export function surveyShown(
   return untilInterrupted(
     context,
     async () => {
-      const opened = await openShown(context, workload, onJobs, features, resources);
+      const opened = await openWithProgress(context, workload, onJobs, features, resources);
       jobs = 0;
-      return survey(opened, batchesShown(context, opened, 'surveying jobs', onJobs), context.interrupted);
+      return survey(
+        opened,
+        batchesWithProgress(context, opened, 'surveying jobs', onJobs),
+        context.interrupted,
+      );
     },
     () => `interrupted while reading the workload (${counted(jobs, 'job')} so far); nothing was simulated`,
   );
@@ -64,7 +68,7 @@ interface Showing {
  *
  * @throws InterruptedError that reports the progress
  */
-export async function performShown(
+export async function performWithProgress(
   context: Context,
   requests: readonly RunRequest[],
   source: JobSource,
@@ -88,7 +92,7 @@ export async function performShown(
     return await untilInterrupted(context, work, () => {
       // The progress display ends before the message about the interruption.
       progress.stop();
-      return tracker.whereItStood(lost);
+      return tracker.interruptedNote(lost);
     });
   } finally {
     progress.stop();

@@ -36,7 +36,7 @@ export class RunsTracker {
    *
    * @param lost ending of the message, which says what the interruption cost
    */
-  whereItStood(lost = 'nothing was written'): string {
+  interruptedNote(lost = 'nothing was written'): string {
     const underway = [...this.#latest]
       .sort(([a], [b]) => a - b)
       .filter(([index, { jobsDone }]) => jobsDone < this.#requests[index]!.jobs)

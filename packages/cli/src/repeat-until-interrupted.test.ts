@@ -1,7 +1,7 @@
 import type { Context } from '@goshawk/command';
 import { UnreachableError } from '@goshawk/core';
 import { expect, it } from 'vitest';
-import { keepLooking } from './keep-looking.js';
+import { repeatUntilInterrupted } from './repeat-until-interrupted.js';
 
 /** Returns the notes after checks with these outcomes; Ctrl-C is pressed during the last one. */
 async function notesOf(...looks: readonly (Error | 'well')[]): Promise<string[]> {
@@ -9,7 +9,7 @@ async function notesOf(...looks: readonly (Error | 'well')[]): Promise<string[]>
   const notes: string[] = [];
   const context = { interrupted: interrupt.signal, note: (text: string) => notes.push(text) };
   let looked = 0;
-  await keepLooking(context as unknown as Context, 0, async () => {
+  await repeatUntilInterrupted(context as unknown as Context, 0, async () => {
     const look = looks[looked++]!;
     if (looked === looks.length) interrupt.abort(look);
     if (look !== 'well') throw look;

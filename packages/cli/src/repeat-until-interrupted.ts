@@ -8,7 +8,7 @@ import { type Millis, UnreachableError } from '@goshawk/core';
  *
  * @throws errors of a check that are permanent
  */
-export async function keepLooking(
+export async function repeatUntilInterrupted(
   { interrupted, note }: Context,
   everyMs: Millis,
   look: () => Promise<void>,
