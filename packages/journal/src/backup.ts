@@ -23,13 +23,13 @@ export interface Backup {
   readonly damaged: number;
 }
 
-/** A file with the time of the last backup as its modification time. */
+/** A file whose modification time is the time of the last backup. */
 const MARK = 'last-backup';
 
 /**
- * Writes the readable records of a journal to `TAG.jsonl` in a folder, as `journal export` prints them, and verifies the file
- * before it replaces an earlier backup. A journal with damaged records goes to `TAG.damaged.jsonl`, so that the last complete
- * backup stays.
+ * Writes the readable records of a journal to `TAG.jsonl` in a folder, as `journal export` prints them, and verifies
+ * the file before it replaces an earlier backup. A journal with damaged records goes to `TAG.damaged.jsonl`, so that
+ * the last complete backup stays.
  *
  * @throws JournalError `backup-failed` if the file differs when read back
  */
@@ -77,7 +77,7 @@ function writeLines(path: string, texts: Iterable<string>): number {
   return lines;
 }
 
-/** Marks the journal in a folder as backed up at a time. ms since 1970 */
+/** Marks the journal in a folder as backed up. @param at time of the backup, in ms since 1970 */
 export function markBackedUp(journalFolder: string, at: number): void {
   const mark = join(journalFolder, MARK);
   closeSync(openSync(mark, 'a', 0o644));

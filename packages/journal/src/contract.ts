@@ -43,8 +43,8 @@ export interface Journal {
   /** The highest job number that was ever recorded or skipped; 0 if none. */
   readonly lastJob: number;
   /**
-   * The records at opening time, each with its place: job by job, each beginning with its acceptance. Read
-   * once, before appending.
+   * Returns the records at opening time, each with its place, by job. The first record of a job is its acceptance.
+   * Call it once, before appending.
    * @param onDamage called for each skipped record: damage affects one record, or its whole job, but no other jobs
    * @returns places are undefined for records that cannot be recalled
    */
@@ -52,23 +52,26 @@ export interface Journal {
     onDamage: (damaged: Damaged) => void,
   ): Iterable<readonly [place: number | undefined, record: JobRecord]>;
   /**
-   * Records a new owner of the journal, and returns when that is durable.
+   * Records a new owner of the journal. Resolves when the record is durable.
    *
-   * @param skipped number of job numbers to skip, beside those that may be in use but unrecorded; default 0
+   * @param skipped number of further job numbers to skip, after those that may be in use but unrecorded; default 0
    */
   begin(self: string, skipped?: number): Promise<void>;
   /** Sets the listener. Call it once, before the first append. */
   listen(listener: JournalListener): void;
-  /** Appends a record. Returns its place; undefined if it cannot be recalled, so that callers must keep what they need. */
+  /**
+   * Appends a record. Returns its place; undefined if it cannot be recalled, so that callers must keep what they
+   * need.
+   */
   append(record: JobRecord): number | undefined;
   /**
-   * Returns the readable record of a job at a place, durable or pending; undefined if there is none. Absent in journals
-   * that read nothing back.
+   * Returns the readable record of a job at a place, durable or pending; undefined if there is none. Absent if the
+   * journal cannot read records back.
    */
   readonly recall: ((job: JobNumber, place: number) => JobRecord | undefined) | undefined;
   /**
-   * Returns all readable records of a job, durable or pending, with their places. Absent in journals that recall only the
-   * ends of attempts.
+   * Returns all readable records of a job, durable or pending, with their places. Absent in journals that recall only
+   * the ends of attempts.
    */
   readonly recallJob: ((job: JobNumber) => Iterable<readonly [place: number, record: JobRecord]>) | undefined;
   readonly state: JournalState;
@@ -80,7 +83,7 @@ export interface Journal {
   /**
    * Commits pending records, and releases the journal.
    *
-   * @param onWritten called between the two, when the last record is durable: nothing can be read after it
+   * @param onWritten called when the last record is durable, before the release; nothing can be read afterwards
    */
   close(onWritten?: () => void): Promise<void>;
 }

@@ -20,7 +20,7 @@ const PAUSE_MS = 60;
 /** Portable maximum of a socket path. */
 const PATH_BYTES_MAX = 100;
 /** Timeout in ms for the owner's description of itself: the owner may be suspended. */
-const INTRODUCTION_MS = 300;
+const DESCRIPTION_MS = 300;
 
 export interface FolderClaim {
   /** Releases the folder. */
@@ -56,7 +56,7 @@ export async function claimFolder(folder: string, purpose: Purpose = FOR_JOURNAL
     if (tries > 0) await pause(PAUSE_MS * (0.5 + Math.random()) * tries);
     const claim = await listen(folder, purpose.about);
     if (claim === undefined) continue;
-    const found = await livingOther(folder, claim.name, (dead) => rmSync(dead, { force: true }));
+    const found = await liveOwner(folder, claim.name, (dead) => rmSync(dead, { force: true }));
     if (found === undefined) {
       removeEarly(folder);
       return { release: () => claim.end() };
@@ -69,7 +69,7 @@ export async function claimFolder(folder: string, purpose: Purpose = FOR_JOURNAL
 
 /** Returns whether a live process owns a folder at this moment, without claiming it. */
 export async function isClaimed(folder: string): Promise<boolean> {
-  return existsSync(folder) && (await livingOther(folder, '', () => {})) !== undefined;
+  return existsSync(folder) && (await liveOwner(folder, '', () => {})) !== undefined;
 }
 
 interface Claim {
@@ -78,8 +78,8 @@ interface Claim {
 }
 
 /**
- * Removes sockets of processes that died before listening. A live process whose name disappears yields, because the folder has an
- * owner.
+ * Removes early sockets of processes that died before they were listening. A live process whose early socket disappears
+ * tries again, because the folder has an owner.
  */
 function removeEarly(folder: string): void {
   for (const name of readdirSync(folder)) {
@@ -88,7 +88,7 @@ function removeEarly(folder: string): void {
   }
 }
 
-/** @returns undefined if the owner of the folder has removed the early name */
+/** Listens on a new socket in the folder. @returns undefined if the owner of the folder has removed the early socket */
 async function listen(folder: string, about: Purpose['about']): Promise<Claim | undefined> {
   const name = `owner-${randomBytes(8).toString('hex')}.sock`;
   const server = createServer((socket) => {
@@ -136,40 +136,41 @@ function listening(server: Server, path: string): Promise<void> {
  * @param onDead called with each socket that a dead process left behind
  * @returns the self-description of another live process; undefined if there is none
  */
-async function livingOther(
+async function liveOwner(
   folder: string,
   own: string,
   onDead: (path: string) => void,
 ): Promise<string | undefined> {
   for (const name of readdirSync(folder)) {
     if (name === own || !CLAIM.test(name)) continue;
-    const said = await withShortPath(folder, name, introductionAt);
-    if (said !== undefined) return said;
+    const description = await withShortPath(folder, name, descriptionAt);
+    if (description !== undefined) return description;
     onDead(join(folder, name));
   }
   return undefined;
 }
 
 /** @returns undefined if no process listens there */
-function introductionAt(path: string): Promise<string | undefined> {
+function descriptionAt(path: string): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
-    let said = '';
+    let description = '';
     const socket = connect(path);
-    const patience = setTimeout(() => done(said), INTRODUCTION_MS);
+    const timer = setTimeout(() => done(description), DESCRIPTION_MS);
     const done = (answer: string | undefined): void => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       socket.destroy();
       resolve(answer);
     };
     socket.on('data', (bytes) => {
-      said += bytes.toString();
+      description += bytes.toString();
     });
-    socket.on('end', () => done(said));
+    socket.on('end', () => done(description));
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') return done(undefined);
       // Its connection queue is full, or it ended during the answer: the process is alive or was until now.
-      if (error.code === 'EAGAIN' || error.code === 'ECONNRESET' || error.code === 'EPIPE') return done(said);
-      clearTimeout(patience);
+      if (error.code === 'EAGAIN' || error.code === 'ECONNRESET' || error.code === 'EPIPE')
+        return done(description);
+      clearTimeout(timer);
       reject(error);
     });
   });

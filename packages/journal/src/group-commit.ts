@@ -67,8 +67,8 @@ const STOPPED: JournalState = {
 };
 
 /**
- * Group commit for all journals: one group is written at a time, and records that are appended meanwhile form the next. A
- * thousand records of one turn of the event loop need one sync, as a single one does.
+ * Group commit for all journals: one group is written at a time, and records that are appended meanwhile form the
+ * next. All records of one turn of the event loop share one sync.
  */
 export abstract class GroupCommit {
   state: JournalState = OPEN;
@@ -99,8 +99,8 @@ export abstract class GroupCommit {
   }
 
   /**
-   * Writes a group. Resolves when all of it is durable; if there is no room, nothing is written and the group is retried.
-   * A rejection is final, because the state of the disk is then unknown.
+   * Writes a group. Resolves when all of it is durable; if there is no room, nothing is written and the group is
+   * retried. A rejection is final, because the state of the disk is then unknown.
    */
   protected abstract write(group: readonly Entry[]): Promise<'written' | 'no room'>;
 
@@ -160,7 +160,10 @@ export abstract class GroupCommit {
     return filed.values();
   }
 
-  /** Sets that there is no room for new jobs, or that the storage does not answer; undefined: resolved. Failure is permanent. */
+  /**
+   * Sets the problem: no room for new jobs (`full`), or storage that does not answer (`away`).
+   * @param message undefined: solved
+   */
   setState(kind: 'full' | 'away', message: string | undefined): void {
     this.#stateBelow = message === undefined ? OPEN : { kind, message };
     if (this.state !== STOPPED) this.#change(this.#stateBelow);
@@ -190,8 +193,8 @@ export abstract class GroupCommit {
   }
 
   /**
-   * Resolves when no record is pending: all are durable, writing has failed, or the disk is full. Closing does not wait for
-   * space; unacknowledged work is repeated.
+   * Resolves when all records are durable, writing has failed, or the disk is full. Closing does not wait for space,
+   * because peers repeat unacknowledged work.
    */
   #idle(): Promise<void> {
     if (!this.#isBusy || this.state.kind === 'failed') {
@@ -264,7 +267,9 @@ export abstract class GroupCommit {
     this.#settle();
   }
 
-  /** Stops writing for good: after a failed sync, the system may report success for the next without writing anything. */
+  /**
+   * Stops writing permanently: after a failed sync, the system may report the next one as successful without writing.
+   */
   #fail(error: Error): void {
     this.#waiting = [];
     const takenOver = error instanceof TakenOver ? { takenOver: true } : {};

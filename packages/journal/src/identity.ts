@@ -9,11 +9,11 @@ export interface Identity {
   /** Version of Goshawk that last wrote to it, for display. */
   readonly version: string;
   readonly formers: readonly string[];
-  /** The highest job number that is forgotten, or that may have been used without a record. */
+  /** The highest number of a deleted job, or of a job that may have been accepted without a record. */
   readonly lastJob: number;
 }
 
-/** Number of former owners to remember: tasks of earlier ones do not run any more. */
+/** Maximum number of former owners. Tasks of earlier owners are assumed to have ended. */
 const FORMERS_MAX = 8;
 
 export function newIdentity(tag: string, version: string): Identity {
@@ -32,10 +32,10 @@ export function succeededBy(
   skipped: number,
 ): Identity {
   const formers = [...identity.formers.filter((former) => former !== self), self].slice(-FORMERS_MAX);
-  // A new owner skips the numbers that its predecessor may have used without a record. Its successor must skip them too, even if
-  // nothing is recorded until then.
-  const passedOver = identity.formers.length === 0 ? 0 : LIMITS.unrecordedJobsMax + skipped;
-  return { ...identity, format: FORMAT, version, formers, lastJob: lastJob + passedOver };
+  // A new owner skips the numbers that its predecessor may have used without a record. Its successor must skip them
+  // too, even if nothing is recorded until then.
+  const skippedJobs = identity.formers.length === 0 ? 0 : LIMITS.unrecordedJobsMax + skipped;
+  return { ...identity, format: FORMAT, version, formers, lastJob: lastJob + skippedJobs };
 }
 
 /** @throws JournalError `journal-newer`, `journal-damaged` */

@@ -2,9 +2,9 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { sumOf } from '@goshawk/core';
 
 /**
- * Reads lmdb's file as bytes, without its native code, which crashes on a damaged page. Nothing is mapped or written, each page
- * is visited once, and damage is reported. The layout is that of lmdb 1.0 as lmdb-js has it (`mdb.c`: MDB_page_header, MDB_meta,
- * MDB_db, MDB_node).
+ * Reads lmdb's file as bytes, without its native code, which crashes on a damaged page. Nothing is mapped or written,
+ * each page is visited once, and damage is reported. The layout is that of lmdb 1.0 as lmdb-js has it (`mdb.c`:
+ * MDB_page_header, MDB_meta, MDB_db, MDB_node).
  */
 export class LmdbFile {
   /** Size of a page. Bytes. */
@@ -88,7 +88,7 @@ export class LmdbFile {
     for (const [tree, { key, value }] of this.#all(onDamage, meta)) yield { tree, key, value: value() };
   }
 
-  /** The same without reading the values: together they may be gigabytes. */
+  /** Like `entries`, but reads values on demand, because together they may have gigabytes. */
   *#all(onDamage: OnDamage, { main }: Meta): Iterable<readonly [tree: string, leaf: Leaf]> {
     this.#seen.fill(0);
     const trees: [name: string, tree: Tree][] = [];
@@ -108,8 +108,9 @@ export class LmdbFile {
   }
 
   /**
-   * Yields the entries of leaf pages that are in use but that no tree leads to, in file order: the remains of trees whose upper
-   * pages are lost. If the free pages are unknown, only pages of the last transaction are considered. Call it after `entries`.
+   * Yields the entries of leaf pages that are in use but that no tree leads to, in file order: the remains of trees
+   * whose upper pages are lost. If the free pages are unknown, only pages of the last transaction are considered.
+   * Call it after `entries`.
    */
   *stray(): Iterable<Omit<Entry, 'tree'>> {
     const knowsFree = this.knowsFreePages();
@@ -307,7 +308,9 @@ export class LmdbFile {
     }
   }
 
-  /** @throws DamagedFileError for a page that is missing, names another page number, or belongs to a later transaction */
+  /**
+   * @throws DamagedFileError for a page that is missing, names another page number, or belongs to a later transaction
+   */
   #page(page: number): Buffer {
     if (page < META_PAGES || page >= this.#seen.length) throw damage(page, 'is not in the file');
     return this.#checked(page, this.#read(page * this.pageSize, this.pageSize));
@@ -504,7 +507,8 @@ function byInteger(a: Buffer, b: Buffer): number {
 }
 
 /**
- * A list of pages: its length, followed by pages, nothing (0), or the length of a block as a negative number and its first page.
+ * A list of pages: its length, followed by pages, nothing (0), or the length of a block as a negative number and its
+ * first page.
  */
 function* blocksIn(list: Buffer, onDamage: OnDamage): Iterable<Block> {
   const length = list.length < 8 ? -1 : Number(list.readBigInt64LE(0));

@@ -221,13 +221,13 @@ describe('disk space', () => {
     await watch.settled;
     expect(statSync(reserve).size).toBe(50_000);
     free = 999_999;
-    watch.look();
+    watch.check();
     expect(existsSync(reserve)).toBe(false);
     // The reserve's space is used by records of accepted jobs.
     free = 1_040_000;
-    watch.look();
+    watch.check();
     free = 10_000_000;
-    watch.look();
+    watch.check();
     await watch.settled;
     expect(statSync(reserve).size).toBe(50_000);
     expect(said.map((problem) => problem !== undefined)).toEqual([false, true, true, false]);
@@ -249,15 +249,15 @@ describe('disk space', () => {
     fails = false;
     rmSync(join(folder, 'reserve'), { recursive: true });
     mkdirSync(join(folder, 'reserve'), { mode: 0 });
-    watch.look();
+    watch.check();
     await watch.settled;
-    watch.look();
+    watch.check();
     await watch.settled;
     expect(said.at(-1)).toMatch(/cannot create the reserve file in .*EISDIR/);
     rmSync(join(folder, 'reserve'), { recursive: true });
-    watch.look();
+    watch.check();
     await watch.settled;
-    watch.look();
+    watch.check();
     expect(said.at(-1)).toBeUndefined();
     watch.close();
   });
@@ -272,7 +272,7 @@ describe('disk space', () => {
     });
     expect(problem).toMatch(/is full/);
     spare = 400;
-    watch.look();
+    watch.check();
     expect(problem).toBeUndefined();
     watch.close();
   });
@@ -306,7 +306,7 @@ describe('disk space', () => {
     expect(watch.hasRoomFor(100)).toBe(true);
     free = 2_300;
     expect(watch.hasRoomFor(1_300)).toBe(false);
-    watch.look();
+    watch.check();
     expect(watch.hasRoomFor(50)).toBe(true);
     expect(watch.hasRoomFor(100)).toBe(false);
     watch.close();

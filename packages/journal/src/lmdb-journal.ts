@@ -138,7 +138,7 @@ class LmdbJournal extends GroupCommit implements Journal {
       return 'written';
     }
     // The disk has filled up since the last check: check now, which releases the reserve.
-    this.#room.look();
+    this.#room.check();
     return 'no room';
   }
 

@@ -36,8 +36,8 @@ const DRAFT_LOCK = `${DRAFT}-lock`;
 const COMPACT_ABOVE = 16 * 1024 * 1024;
 
 /**
- * The file of a journal. Every commit is one lmdb transaction that is synced when it returns (`overlappingSync` off), so no
- * repair is needed after a crash.
+ * The file of a journal. Every commit is one lmdb transaction that is synced when it returns (`overlappingSync` off),
+ * so no repair is needed after a crash.
  */
 export class LmdbStore {
   readonly #folder: string;
@@ -71,7 +71,7 @@ export class LmdbStore {
   static open(folder: string): LmdbStore {
     checkJournalFile(folder);
     return attempt(folder, () => {
-      // The folder is private already; the file stays private when copied.
+      // The folder is private, too, but a copy of the file must also be private.
       chmodSync(join(folder, FILE), 0o600);
       return new LmdbStore(folder, FILE);
     });
@@ -107,7 +107,7 @@ export class LmdbStore {
     return checkIdentity(unpackIdentity(this.#identity.get(IDENTITY)), this.#folder);
   }
 
-  /** Returns when it is durable. */
+  /** Writes the identity durably. */
   writeIdentity(identity: Identity): void {
     attempt(this.#folder, () =>
       this.#root.transactionSync(() => this.#identity.putSync(IDENTITY, packIdentity(identity))),
@@ -137,7 +137,7 @@ export class LmdbStore {
     return Array.from(this.#records.getRange(range), filedOf);
   }
 
-  /** Not durable before it is closed and synced. */
+  /** Writes all records. They are durable once the file is closed and synced. */
   #fill(identity: Identity, records: readonly JobRecord[]): void {
     this.#root.transactionSync(() => {
       this.#identity.putSync(IDENTITY, packIdentity(identity));
@@ -152,7 +152,7 @@ export class LmdbStore {
     const forgotten = new Set(group.flatMap(({ job, bytes }) => (bytes === undefined ? [job] : [])));
     const writes: Promise<boolean>[] = [];
     const committed = this.#root.batch(() => {
-      for (const job of forgotten) this.#forget(job, writes);
+      for (const job of forgotten) this.#removeJob(job, writes);
       for (const { job, place, bytes } of group) {
         if (bytes !== undefined && !forgotten.has(job))
           writes.push(this.#records.put(keyBytes(job, place), bytes));
@@ -178,7 +178,7 @@ export class LmdbStore {
     return { fileBytes, usedBytes: pages * (stats.pageSize ?? 0) };
   }
 
-  /** Writes to a moved or removed file are lost with this process. */
+  /** Problem if the file was moved or removed: its content is lost when this process ends. */
   get problem(): string | undefined {
     const path = join(this.#folder, FILE);
     if (statSync(path, { throwIfNoEntry: false })?.ino === this.#inode) return undefined;
@@ -223,7 +223,7 @@ export class LmdbStore {
     await this.#root.close();
   }
 
-  #forget(job: JobNumber, writes: Promise<boolean>[]): void {
+  #removeJob(job: JobNumber, writes: Promise<boolean>[]): void {
     for (const key of this.#records.getKeys({ start: keyBytes(job), end: keyBytes(job + 1) }))
       writes.push(this.#records.remove(key));
   }
@@ -232,7 +232,7 @@ export class LmdbStore {
 /** ENOSPC and EDQUOT: no room on the disk, or none within a quota. Such a transaction leaves the file unchanged. */
 const NO_ROOM: ReadonlySet<number> = new Set([constants.errno.ENOSPC, constants.errno.EDQUOT]);
 
-/** The system's error message arrives separately from the failure. */
+/** Returns the error of the system, which lmdb reports in a separate promise. */
 async function causeOf(error: unknown): Promise<unknown> {
   try {
     await (error as { commitError?: Promise<never> }).commitError;

@@ -38,7 +38,7 @@ export interface JournalReader {
   readonly epoch?: number;
   /** All readable records, as in `Journal`; damage is reported. */
   entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]>;
-  /** The same without the content of large records, and with the bytes of each. */
+  /** Like `entries`, but yields only the heads of records, with their bytes, and does not decode large records. */
   heads(
     onDamage: (damaged: Damaged) => void,
   ): Iterable<readonly [place: number, head: RecordHead, bytes: Buffer]>;

@@ -13,8 +13,8 @@ export interface Damaged {
 export type Filed = readonly [job: number | undefined, bytes: Buffer, place: number];
 
 /**
- * The records of jobs that begin with an acceptance, each with its place. Damaged records are skipped and
- * reported: each costs one record, or its job if it was the acceptance.
+ * Yields sound records with their places. Skips and reports damaged ones. If the acceptance of a job is damaged, all
+ * of its records are skipped.
  */
 export function* soundRecords(
   filed: Iterable<Filed>,
@@ -30,7 +30,7 @@ export function soundWithBytes(
   return sound(filed, onDamage, decodeRecord);
 }
 
-/** The same without decoding large records. */
+/** Like `soundRecords`, but yields heads with the bytes of their records, and does not decode large records. */
 export function soundHeads(
   filed: Iterable<Filed>,
   onDamage: (damaged: Damaged) => void,

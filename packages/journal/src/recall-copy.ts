@@ -17,8 +17,9 @@ interface CopyOptions {
 }
 
 /**
- * A copy of the ends of attempts on the local disk, for journals that cannot be read synchronously. It is not durable, has no
- * name, and ends with the process. Records beyond its limits are not copied, and stay in their owner's memory.
+ * A copy of the ends of attempts on the local disk, for journals that cannot be read synchronously. It is not
+ * durable: its files have no names, so they disappear with the process. Records beyond its limits are not copied, and
+ * stay in memory.
  */
 export class RecallCopy extends GroupCommit {
   readonly #folder: string;
@@ -40,7 +41,7 @@ export class RecallCopy extends GroupCommit {
     this.#freeBytes = freeBytes;
   }
 
-  /** A copy in this folder; undefined if its disk is full or read-only, so that owners keep the values in memory. */
+  /** Creates a copy in this folder. Returns undefined if its disk is full or read-only; values then stay in memory. */
   static ifPossible(folder: string): RecallCopy | undefined {
     try {
       makeFolder(fs, folder);
@@ -65,7 +66,7 @@ export class RecallCopy extends GroupCommit {
 
   protected async write(group: readonly Entry[]): Promise<'written' | 'no room'> {
     const forgotten = new Set(group.flatMap(({ job, bytes }) => (bytes === undefined ? [job] : [])));
-    // Deletions come first: they may be what makes room.
+    // Deletions are written first, because they may free the needed room.
     const done = this.#deletedTo === undefined ? -1 : group.indexOf(this.#deletedTo);
     const deletions = group.slice(done + 1).filter(({ bytes }) => bytes === undefined);
     const kept = group.filter(({ job }) => !forgotten.has(job));

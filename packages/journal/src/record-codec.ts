@@ -8,11 +8,11 @@ import { LargeRecord, type PackedList, TooLargeError } from './large-record.js';
 import { PackedError } from './packed.js';
 
 /**
- * The binary format of a record: CRC-32 of the rest (4 bytes), then a MessagePack array of kind, job, time and the kind's own
- * fields by position, up to the last one with a value. The order of kinds and fields is the format: add at the end. Older
- * versions skip an added field, and `decodeRecord` sets its default for older records. For any other change, including a new
- * kind, raise `FORMAT`, so that older versions refuse the journal rather than treat it as damaged, and keep reading older
- * formats.
+ * The binary format of a record: CRC-32 of the rest (4 bytes), then a MessagePack array of kind, job, time and the
+ * kind's own fields by position, up to the last one with a value. The order of kinds and fields is the format: add at
+ * the end. Older versions skip an added field, and `decodeRecord` sets its default for older records. For any other
+ * change, including a new kind, raise `FORMAT`, so that older versions refuse the journal rather than treat it as
+ * damaged, and keep reading older formats.
  */
 const FIELDS = {
   accepted: ['key', 'spec', 'class', 'classifiedBy', 'route', 'stagesMs', 'project'],
@@ -36,8 +36,8 @@ const KINDS = Object.keys(FIELDS) as JobRecord['kind'][];
 export const RECORD_KINDS: readonly JobRecord['kind'][] = KINDS;
 
 /**
- * Format of journals that this version writes; it reads all formats up to this one. 2: `schedulers`; 3:
- * `passed`; 4: `updated`, `retried`, `appended`, `tasksCancelled`; 5: `usage`.
+ * Format of journals that this version writes; it reads all formats up to this one. Kinds that a format added: 2:
+ * `schedulers`; 3: `passed`; 4: `updated`, `retried`, `appended`, `tasksCancelled`; 5: `usage`.
  */
 export const FORMAT = 5;
 
@@ -72,7 +72,10 @@ export function encodeRecord(record: JobRecord): Buffer {
 
 /** Larger records are decoded part by part. Bytes. */
 const LARGE_BYTES = 1024 * 1024;
-/** Maximum fraction of the heap for one record: more than the total of jobs that a scheduler with the same heap accepts. */
+/**
+ * Maximum fraction of the heap for one record: more than the total of jobs that a scheduler with the same heap
+ * accepts.
+ */
 const RECORD_HEAP_SHARE = 0.4;
 
 /** Fields that every record has. */
@@ -200,7 +203,7 @@ function unpack(packed: Buffer): unknown[] {
   return values;
 }
 
-/** MessagePack has lists, but no columns of numbers. */
+/** Converts typed arrays of run times to lists, because MessagePack has no typed arrays. */
 function plainSpec(spec: JobSpec): unknown {
   const stages = spec.stages.map(({ tasks, ...stage }) => ({
     ...stage,

@@ -93,12 +93,15 @@ function beyondRepair(folder: string, problem: string): JournalError {
   );
 }
 
-/** The former owner is unknown, but a journal without one would inherit nothing. */
-const SOMEBODY = 'tcp://127.0.0.1:1!s.unknown/0';
+/**
+ * Stands for an unknown former owner. A journal without former owners counts as new, so its jobs would not be
+ * resumed.
+ */
+const UNKNOWN_OWNER = 'tcp://127.0.0.1:1!s.unknown/0';
 
 /** Skips numbers that may have been used after the last record. */
 export function succeeding(identity: Identity, records: readonly JobRecord[]): Identity {
-  return { ...identity, formers: [SOMEBODY], lastJob: highest(records) + LIMITS.unrecordedJobsMax };
+  return { ...identity, formers: [UNKNOWN_OWNER], lastJob: highest(records) + LIMITS.unrecordedJobsMax };
 }
 
 /** The numbers of jobs whose records are all lost must not be reused. */

@@ -49,10 +49,10 @@ export class Room {
   readonly #space: Space;
   readonly #changed: (problem: string | undefined) => void;
   #timer: NodeJS.Timeout | undefined;
-  /** Undefined: unknown. */
+  /** Free space of the disk; undefined: unknown. */
   #free: number | undefined;
   #filling: Promise<void> | undefined;
-  #unfit: string | undefined;
+  #reserveProblem: string | undefined;
 
   constructor(
     folder: string,
@@ -64,8 +64,8 @@ export class Room {
     this.#limits = limits;
     this.#space = space;
     this.#changed = changed;
-    this.look();
-    this.#lookLater();
+    this.check();
+    this.#checkLater();
   }
 
   get free(): number | undefined {
@@ -81,13 +81,13 @@ export class Room {
   hasRoomFor(bytes: number): boolean {
     if (this.#hasMoreThan(this.#limits.fullBelow + 4 * bytes)) return true;
     // Space is short, so the last measurement is too old.
-    this.look();
+    this.check();
     return this.#hasMoreThan(this.#limits.stopBelow + 4 * bytes);
   }
 
-  look(): void {
+  check(): void {
     try {
-      this.#lookAtDisk();
+      this.#checkDisk();
     } catch (error) {
       // Unknown until it can be measured again: accepted work is written anyway, and may fail.
       this.#free = undefined;
@@ -103,16 +103,16 @@ export class Room {
     return this.#free === undefined || this.#free > bytes;
   }
 
-  /** At whole periods of the process's clock, together with other periodic work. */
-  #lookLater(): void {
+  /** Schedules the next check at a whole period of the process's clock, together with other periodic work. */
+  #checkLater(): void {
     const inMs = untilNextPeriod(this.#limits.everyMs, performance.now());
     this.#timer = setTimeout(() => {
-      this.#lookLater();
-      this.look();
+      this.#checkLater();
+      this.check();
     }, inMs).unref();
   }
 
-  #lookAtDisk(): void {
+  #checkDisk(): void {
     const { fullBelow, reserve } = this.#limits;
     let free = this.#space.freeBytes(this.#folder);
     if (free < fullBelow) {
@@ -129,7 +129,9 @@ export class Room {
     const room = free + this.#space.spareBytes();
     // The released reserve must not admit new jobs.
     const isFull = room < fullBelow + (this.#reserved() > 0 ? 0 : reserve);
-    this.#changed(this.#unfit ?? this.#space.problem() ?? (isFull ? this.#fullWith(room) : undefined));
+    this.#changed(
+      this.#reserveProblem ?? this.#space.problem() ?? (isFull ? this.#fullWith(room) : undefined),
+    );
   }
 
   get #reserveFile(): string {
@@ -145,7 +147,10 @@ export class Room {
     return stats?.isFile() ? stats.size : 0;
   }
 
-  /** Filled with data, because a sparse file reserves nothing. If that fails (a quota), new jobs are refused. */
+  /**
+   * Fills the reserve with data, because a sparse file reserves nothing. If that fails (a quota), new jobs are
+   * refused.
+   */
   async #fill(bytes: number): Promise<void> {
     try {
       const file = await open(this.#reserveFile, 'w', 0o600);
@@ -157,9 +162,9 @@ export class Room {
       } finally {
         await file.close();
       }
-      this.#unfit = undefined;
+      this.#reserveProblem = undefined;
     } catch (error) {
-      this.#unfit = `cannot create the reserve file in ${this.#folder}: ${(error as Error).message}`;
+      this.#reserveProblem = `cannot create the reserve file in ${this.#folder}: ${(error as Error).message}`;
     }
   }
 }

@@ -37,7 +37,7 @@ export class SentGroups {
     return { number: ++this.#number, kept, forgotten: [...forgotten] };
   }
 
-  /** The group was written except for these jobs. */
+  /** Records that a group was written except for the jobs whose keys belong to other jobs. Returns these keys. */
   answered({ kept }: SentGroup, jobs: readonly number[]): TakenKey[] {
     return jobs.map((job) => {
       this.#taken.add(job);

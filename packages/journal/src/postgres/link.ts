@@ -12,7 +12,7 @@ const ANSWER_MS = 10_000;
 /** First and longest delay in ms between two attempts to connect. */
 const PAUSE_MS = { first: 20, last: 200 };
 
-/** Let the server notice that this machine is gone, and release its locks. */
+/** Options with which the server detects that this machine is gone, and releases its locks. */
 const KEEPALIVES =
   '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c idle_in_transaction_session_timeout=10000';
 
@@ -57,7 +57,7 @@ export class Link {
     return this.#closing.signal.aborted;
   }
 
-  /** Reason why queries are not answered at present. */
+  /** Reason why the server is currently unavailable; undefined: it is available. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -95,19 +95,19 @@ export class Link {
         const turn = this.#turn.then(() => this.#answer<Row>(asking, text, values, options));
         this.#turn = turn.catch(() => {});
         const rows = await turn;
-        this.#say(undefined);
+        this.#reportProblem(undefined);
         return rows;
       } catch (error) {
         if (this.#isClosed) throw new LinkClosed();
-        if (isOurs(error)) throw error;
+        if (isPermanent(error)) throw error;
         if (client !== undefined) this.#drop(client);
-        this.#say(describe(error));
+        this.#reportProblem(describe(error));
         await pause(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => {});
       }
     }
   }
 
-  /** Unanswered queries end with `LinkClosed`. */
+  /** Closes the connection. Unanswered queries fail with `LinkClosed`. */
   async close(): Promise<void> {
     this.#closing.abort();
     const client = this.#client;
@@ -124,7 +124,7 @@ export class Link {
     values: readonly unknown[],
     options: QueryOptions,
   ): Promise<Row[]> {
-    const slow = setTimeout(() => this.#say(`no answer for ${SLOW_MS / 1_000} s`), SLOW_MS);
+    const slow = setTimeout(() => this.#reportProblem(`no answer for ${SLOW_MS / 1_000} s`), SLOW_MS);
     try {
       const { rows } = await client.query({ text, values: [...values], ...options });
       return rows as Row[];
@@ -185,7 +185,7 @@ export class Link {
     });
     client.on('error', (error) => {
       this.#drop(client);
-      if (!this.#isClosed) this.#say(describe(error));
+      if (!this.#isClosed) this.#reportProblem(describe(error));
     });
     client.on('end', () => this.#drop(client));
     try {
@@ -209,11 +209,11 @@ export class Link {
     destroy(client);
   }
 
-  #say(problem: string | undefined): void {
+  #reportProblem(problem: string | undefined): void {
     if (this.#isClosed) return;
-    const isNews = (problem === undefined) !== (this.#problem === undefined);
+    const hasChanged = (problem === undefined) !== (this.#problem === undefined);
     this.#problem = problem;
-    if (isNews) this.#events.away(problem);
+    if (hasChanged) this.#events.away(problem);
   }
 }
 
@@ -227,9 +227,10 @@ class LinkClosed extends Error {
 }
 
 /**
- * Returns whether retrying is pointless: invalid data or syntax, a size limit, a violated constraint, or Goshawk's own refusal.
+ * Returns whether retrying is pointless: invalid data or syntax, a size limit, a violated constraint, or Goshawk's
+ * own refusal.
  */
-function isOurs(error: unknown): boolean {
+function isPermanent(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return (
     error instanceof LinkClosed || (typeof code === 'string' && /^(22|23|42|54|GH)[0-9A-Z]{3}$/.test(code))

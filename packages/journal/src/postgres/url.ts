@@ -47,8 +47,8 @@ export function isJournalUrl(text: string): boolean {
 }
 
 /**
- * Reads `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?sslmode=verify-full&sslrootcert=FILE`. A password may hold `@` and
- * `:` as they are; `%`, `/`, `?` and `#` are written `%25`, `%2F`, `%3F` and `%23`.
+ * Reads `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?sslmode=verify-full&sslrootcert=FILE`. A password may
+ * contain `@` and `:` unescaped; `%`, `/`, `?` and `#` are written `%25`, `%2F`, `%3F` and `%23`.
  *
  * @throws JournalError `journal-url`, which repeats nothing that may be part of a password
  */
@@ -95,7 +95,7 @@ export function shownJournalUrl(text: string): string {
 function credentials(userInfo: string, settings: URLSearchParams): Pick<JournalUrl, 'user' | 'password'> {
   let found: { readonly user?: string | undefined; readonly password?: string | undefined };
   try {
-    // With spaces, it would encode the whole text again.
+    // The parser would escape a text with spaces a second time.
     found = parse(`postgres://${userInfo.replaceAll(' ', '%20')}host/`);
   } catch (error) {
     throw bad('its user name or password has a bad percent escape', error);

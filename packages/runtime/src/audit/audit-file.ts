@@ -17,7 +17,10 @@ const FILE_BYTES_MAX = 64 * 1024 * 1024;
 /** Maximum number of rotated files. */
 const KEPT_MAX = 10;
 
-/** An audit log on disk, to which several processes may append. Each line is one write, so no line is lost during rotation. */
+/**
+ * An audit log on disk, to which several processes may append. Each line is one write, so no line is lost during
+ * rotation.
+ */
 export class AuditFile {
   readonly #path: string;
   readonly #logger: MailLogger;
@@ -69,7 +72,7 @@ export class AuditFile {
     this.#inode = fstatSync(this.#file).ino;
   }
 
-  /** Another process, or logrotate, may have rotated the file. */
+  /** Reopens the file if another process or logrotate has rotated it, and rotates it if it is too large. */
   #follow(): void {
     const stats = statSync(this.#path, { throwIfNoEntry: false });
     if (this.#file === undefined || stats?.ino !== this.#inode) return this.#open();

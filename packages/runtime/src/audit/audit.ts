@@ -44,8 +44,8 @@ export interface AuditSources {
 }
 
 /**
- * Observes requests to the parties of this process and their answers. Each request that changes something, or is refused for lack
- * of permission, is logged once it is answered.
+ * Observes requests to the parties of this process and their answers. Each request that changes something, or is
+ * refused for lack of permission, is logged once it is answered.
  */
 export class Audit {
   readonly #sources: AuditSources;
@@ -106,7 +106,7 @@ export function auditedEvent(action: string, by: string, about: object): object 
   return { schema: 'goshawk.audit/1', at: new Date().toISOString(), action, by, ...about };
 }
 
-/** Returns names and numbers only. Commands and variables may be secret. */
+/** Returns the names and numbers of a request. Commands and variables are omitted, because they may be secret. */
 function about(message: Message): object {
   const fields = message as unknown as Record<string, unknown>;
   const spec = fields.spec as { name?: unknown; user?: unknown } | undefined;

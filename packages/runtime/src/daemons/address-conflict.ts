@@ -1,6 +1,6 @@
 import { InputError, type Millis } from '@goshawk/core';
 import type { Logger, Mailbox } from '@goshawk/transport';
-import { nowAndThen } from './now-and-then.js';
+import { repeatUntil } from './now-and-then.js';
 
 /** Number of consecutive checks that must find another process, because a proxy may mislead a single one. */
 const LOOKS = 3;
@@ -8,31 +8,31 @@ const LOOKS = 3;
 const PAUSE_MS: Millis = 30_000;
 
 /**
- * Refuses to start if another process answers at the advertised address: peers would take both for one process, and the tasks of
- * the other for lost.
+ * Refuses to start if another process answers at the advertised address: peers would take both for one process, and
+ * the tasks of the other for lost.
  *
  * @throws InputError
  */
 export async function checkAddressConflict(mailbox: Mailbox): Promise<void> {
-  if (await isAnothers(mailbox)) throw claimedTwice(mailbox.endpoint);
+  if (await isClaimedByAnother(mailbox)) throw claimedTwice(mailbox.endpoint);
 }
 
-/** Repeats the check, and ends this process if a conflict appears later: peers can no longer reach it. */
-export function endWhenAnothers(
+/** Repeats the check, and ends this process if another one answers at its address, because peers cannot reach it. */
+export function endOnAddressConflict(
   mailbox: Mailbox,
   logger: Logger,
   ended: Promise<unknown>,
   fail: (error: Error) => void,
 ): void {
-  nowAndThen(PAUSE_MS, ended, async () => {
-    if (!(await isAnothers(mailbox))) return;
+  repeatUntil(PAUSE_MS, ended, async () => {
+    if (!(await isClaimedByAnother(mailbox))) return;
     const error = claimedTwice(mailbox.endpoint);
     logger.fatal({ code: error.code, hint: error.hint }, error.message);
     fail(error);
   });
 }
 
-async function isAnothers(mailbox: Mailbox): Promise<boolean> {
+async function isClaimedByAnother(mailbox: Mailbox): Promise<boolean> {
   for (let look = 0; look < LOOKS; look++) {
     if ((await mailbox.probeOwnAddress()) !== 'another') return false;
   }

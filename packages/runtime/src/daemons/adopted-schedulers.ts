@@ -39,7 +39,7 @@ export class AdoptedSchedulers {
   readonly #taking = new Set<string>();
   /** Takeovers run one at a time, in the order of central's requests. */
   #taken: Promise<unknown> = Promise.resolve();
-  /** Readings of schedulers that are no longer adopted. */
+  /** Sum of the counters of adopted schedulers that have ended, because counters must not decrease. */
   #former: Readings = {};
 
   /** @param keepUsage stores the usage in a journal before it is discarded; resolves when that is durable */
@@ -57,7 +57,7 @@ export class AdoptedSchedulers {
     this.#logger = logger;
   }
 
-  /** Takes over a journal unless another scheduler is faster. @param gone name of the scheduler that owned the journal */
+  /** Takes over a journal unless another scheduler already has. @param gone name of the previous owner */
   takeOver(gone: string, tag: string, epoch: number): void {
     if (this.#taking.has(tag)) return;
     this.#taking.add(tag);

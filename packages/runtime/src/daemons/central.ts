@@ -11,7 +11,7 @@ import { centralReadings } from '../metrics/index.js';
 import { PlacementTracing } from '../tracing/index.js';
 import { clusterLog } from './cluster-log.js';
 import type { Daemon } from './daemon.js';
-import { disputeLine, ifThereIsAnother, lookForOtherCentrals, ownPlaces } from './other-centrals.js';
+import { disputeLine, lookForOtherCentrals, otherCentralEffects, ownPlaces } from './other-centrals.js';
 import { FIRST_PARTY, openProcess, type ProcessOptions } from './process.js';
 import { watchForStalls } from './stall-watch.js';
 import { followUsersFile, type UsersFile } from './users-file.js';
@@ -82,8 +82,8 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
         enter('explain loss', () => central.explainLoss(worker, address, why)),
       ),
       warnings: () => process.mailbox.disputedAddresses().map(disputeLine),
-      policyFailed: tellFailures(options.logger, options.settings.policy.policy),
-      ...ifThereIsAnother(process, options.logger),
+      policyFailed: logPolicyFailures(options.logger, options.settings.policy.policy),
+      ...otherCentralEffects(process, options.logger),
     });
     return timed(tracing?.around(central) ?? central, times);
   });
@@ -126,8 +126,11 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   };
 }
 
-/** Returns a function that logs failures of a policy whenever their number doubles: it may throw in each turn. */
-function tellFailures(logger: CentralOptions['logger'], policy: string): (error: unknown) => void {
+/**
+ * Returns a function that logs failures of a policy whenever their number has doubled, because it may fail in each
+ * turn.
+ */
+function logPolicyFailures(logger: CentralOptions['logger'], policy: string): (error: unknown) => void {
   let failures = 0;
   return (error) => {
     failures++;

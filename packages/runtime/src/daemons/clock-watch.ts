@@ -1,14 +1,14 @@
 import type { Millis } from '@goshawk/core';
 import type { Logger } from '@goshawk/transport';
-import { nowAndThen } from './now-and-then.js';
+import { repeatUntil } from './now-and-then.js';
 
 const LOOK_MS = 5_000;
 /** Minimum jump to report in ms. Smaller ones are ordinary clock corrections. */
 const JUMP_MIN_MS = 1_000;
 
 /**
- * Detects a changed wall clock or a suspended machine: either one changes the offset between the wall clock and the process
- * clock.
+ * Detects that the wall clock was set or the machine was suspended. Both change the offset between the wall clock and
+ * the clock of the process.
  */
 export class ClockWatch {
   readonly #logger: Logger;
@@ -36,5 +36,5 @@ export class ClockWatch {
 export function watchClock(logger: Logger, now: () => Millis, ended: Promise<unknown>): void {
   const offsetMs = (): Millis => Date.now() - now();
   const watch = new ClockWatch(logger, offsetMs());
-  nowAndThen(LOOK_MS, ended, () => watch.look(offsetMs()));
+  repeatUntil(LOOK_MS, ended, () => watch.look(offsetMs()));
 }

@@ -23,7 +23,7 @@ export function clusterLog(
   const tell = (event: ClusterEvent): void => {
     const { kind, ...fields } = event;
     const rounded = 'silentMs' in fields ? { ...fields, silentMs: Math.round(fields.silentMs) } : fields;
-    log.tell(kind, rounded, lineOf(event), WARNINGS.has(kind) ? 'warn' : 'info');
+    log.report(kind, rounded, lineOf(event), WARNINGS.has(kind) ? 'warn' : 'info');
   };
   /** Checks an address. Members of one process share the check. */
   const check = (address: string): Promise<string> | undefined => {
@@ -40,7 +40,7 @@ export function clusterLog(
     void check(event.address)?.then((finding) => {
       const { kind, cause: _, silentMs: __, ...fields } = event;
       const who = kind === 'worker-lost' ? `worker ${event.worker}` : `scheduler ${event.scheduler}`;
-      log.tell('loss-diagnosed', fields, `${who}, just lost: ${finding}`, 'warn');
+      log.report('loss-diagnosed', fields, `${who}, just lost: ${finding}`, 'warn');
       if (kind === 'worker-lost') explain(event.worker, event.address, finding);
     });
   };

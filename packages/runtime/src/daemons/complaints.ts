@@ -1,7 +1,7 @@
 import { counted, formatCount, type Histogram, LIMITS } from '@goshawk/core';
 import type { Logger } from '@goshawk/transport';
 import type { JournalPort } from './journal-port.js';
-import { nowAndThen } from './now-and-then.js';
+import { repeatUntil } from './now-and-then.js';
 import { whySilent } from './reception.js';
 import { Silences } from './silences.js';
 
@@ -15,7 +15,7 @@ interface Watched {
   readonly ended: Promise<unknown>;
 }
 
-/** Logs that central has gone silent, with the likely cause, and that it answers again. */
+/** Logs when central stops answering, with the likely cause, and when it answers again. */
 export function watchCentral(
   { logger, ended }: Watched,
   central: string,
@@ -23,19 +23,19 @@ export function watchCentral(
   consequence: string,
 ): void {
   const silences = new Silences();
-  nowAndThen(CENTRAL_LOOK_MS, ended, async () => {
-    for (const news of silences.look(isSilent())) {
-      const fields = { event: news.kind === 'heard' ? 'central-heard' : 'central-silent', central };
-      if (news.kind === 'heard') logger.info(fields, 'central answers again');
-      else if (news.kind === 'silent')
+  repeatUntil(CENTRAL_LOOK_MS, ended, async () => {
+    for (const change of silences.look(isSilent())) {
+      const fields = { event: change.kind === 'heard' ? 'central-heard' : 'central-silent', central };
+      if (change.kind === 'heard') logger.info(fields, 'central answers again');
+      else if (change.kind === 'silent')
         logger.warn(
           fields,
           `central at ${central} does not answer (${await whySilent(central)}); ${consequence}`,
         );
       else
         logger.warn(
-          { ...fields, heldBack: news.count },
-          `central did not answer ${counted(news.count, 'more time')} within ten minutes, each time for less than half a minute: it, the network or this machine is overloaded`,
+          { ...fields, heldBack: change.count },
+          `central did not answer ${counted(change.count, 'more time')} within ten minutes, each time for less than half a minute: it, the network or this machine is overloaded`,
         );
     }
   });
@@ -60,7 +60,7 @@ export function watchCounts(
 ): void {
   let before = { ...refused() };
   let slowBefore = 0;
-  nowAndThen(COUNTS_LOOK_MS, ended, () => {
+  repeatUntil(COUNTS_LOOK_MS, ended, () => {
     const now = { ...refused() };
     for (const [reason, count] of Object.entries(now)) {
       const jobs = count - (before[reason] ?? 0);

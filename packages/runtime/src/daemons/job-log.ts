@@ -14,15 +14,15 @@ type Effects = Required<
 const WAITING_LINES_MAX = 100;
 
 /**
- * Logs the main events of each job in its scheduler's log, once its acceptance is durable: if the disk fails before, the job
- * does not exist.
+ * Logs the main events of each job in its scheduler's log, once its acceptance is durable: if the disk fails before,
+ * the job does not exist.
  *
  * @param workerOf returns the name of a task's worker
  */
 export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => string): Effects {
   const log = new StoryLog(logger);
   /** Lines of jobs whose acceptance is not durable yet. */
-  const waiting = new Map<Job, Parameters<StoryLog['tell']>[]>();
+  const waiting = new Map<Job, Parameters<StoryLog['report']>[]>();
   return {
     jobAccepted(job) {
       const { id, spec, taskCount } = job;
@@ -34,7 +34,7 @@ export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => 
     jobRecorded(job) {
       const lines = waiting.get(job) ?? [];
       waiting.delete(job);
-      for (const line of lines) log.tell(...line);
+      for (const line of lines) log.report(...line);
     },
     jobClassified(job) {
       tell(job, 'job-classified', { job: job.id, ...classOf(job) }, 'job classified by its pilots');
@@ -56,9 +56,9 @@ export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => 
     },
   };
 
-  function tell(job: Job, ...line: Parameters<StoryLog['tell']>): void {
+  function tell(job: Job, ...line: Parameters<StoryLog['report']>): void {
     const before = waiting.get(job);
-    if (before === undefined) log.tell(...line);
+    if (before === undefined) log.report(...line);
     else if (before.length < WAITING_LINES_MAX) before.push(line);
   }
 
@@ -78,7 +78,7 @@ interface LoggedAttempt {
   readonly worker: string;
 }
 
-/** One line with all names, so that it explains the failure on its own. */
+/** Describes the end of an attempt in one line, with all names. */
 export function attemptLine(
   { job, task, attempt, worker }: LoggedAttempt,
   { kind, errorCode, exitCode, signal }: Outcome,
@@ -88,7 +88,7 @@ export function attemptLine(
   return `${where}: ${kind}${how ? ` (${how})` : ''}`;
 }
 
-/** Omits the message, which may contain output of the task. */
+/** Returns the fields of an outcome without its message, which may contain output of the task. */
 export function endOf({ kind, errorCode, exitCode, signal }: Outcome): object {
   return { outcome: kind, code: errorCode, exitCode, signal };
 }

@@ -8,7 +8,10 @@ import type { Enter } from '../driver/index.js';
 /** Maximum number of skipped records to log; `goshawk journal verify` lists all. */
 const LEFT_OUT_LOGGED_MAX = 20;
 
-/** Location of the jobs: in a folder on a local disk, for this scheduler alone, or in `postgres://…`, shared with others. */
+/**
+ * Location of the jobs: in a folder on a local disk, for this scheduler alone, or in `postgres://…`, shared with
+ * others.
+ */
 export type JournalPlace = (
   | { readonly folder: string }
   | { readonly url: string; readonly copyFolder?: string | undefined }
@@ -20,10 +23,10 @@ export type JournalPlace = (
 /** Time in ms for writing one group of records after which the disk counts as stalled. */
 const STALLED_MS = 5_000;
 
-/** Small enough for 9 million starts and for ids of ten digits. */
+/** Maximum number of job numbers skipped at a start: small enough for 9 million starts. */
 const SKIPPED_MAX = 1_000_000_000;
 
-/** Letters and digits that are hard to confuse. */
+/** Letters and digits without those that look alike, such as 0 and o. */
 const LETTERS = '23456789abcdefghjkmnpqrstuvwxyz';
 const TAG_LENGTH = 5;
 
@@ -64,8 +67,8 @@ export class JournalPort<J extends Journal = Journal> {
   readonly journal: J;
   readonly #logger: Logger;
   /**
-   * Number of job ids to skip. A folder may be restored to an earlier state without a trace; random skips make it unlikely that
-   * ids are reused.
+   * Number of job ids to skip. A folder may be restored to an earlier state without a trace; random skips make it
+   * unlikely that ids are reused.
    */
   readonly #skipped = randomInt(SKIPPED_MAX);
 
@@ -90,7 +93,7 @@ export class JournalPort<J extends Journal = Journal> {
     return undefined;
   }
 
-  /** Skips damaged records, which the log names. */
+  /** Yields the readable records, and logs the damaged ones. */
   *#entries(): Inheritance['entries'] {
     let leftOut = 0;
     const entries = this.journal.entries(({ job, place, problem }) => {

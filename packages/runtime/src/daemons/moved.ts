@@ -1,5 +1,5 @@
 import { isWildcard, type Logger, movedTo, parseEndpoint } from '@goshawk/transport';
-import { nowAndThen } from './now-and-then.js';
+import { repeatUntil } from './now-and-then.js';
 
 interface Listening {
   readonly bind: string;
@@ -11,8 +11,8 @@ interface Listening {
 const PAUSE_MS = 5_000;
 
 /**
- * Ends this process if its machine has a new address, for example after a container joined another network. Peers use the
- * old address until a restart announces the new one.
+ * Ends this process if its machine has a new address, for example after a container joined another network. Peers use
+ * the old address until a restart announces the new one.
  *
  * @param endpoint advertised endpoint
  */
@@ -23,7 +23,7 @@ export function endWhenMoved(
   fail: (error: Error) => void,
 ): void {
   if (advertise !== undefined || !isWildcard(parseEndpoint(bind))) return;
-  nowAndThen(PAUSE_MS, ended, () => {
+  repeatUntil(PAUSE_MS, ended, () => {
     const now = movedTo(endpoint);
     if (now === undefined) return;
     const message = `peers expect this process at ${endpoint}, but this machine now has the address ${now}: restart the process`;

@@ -19,7 +19,7 @@ export class NameTaken {
   }
 
   /** Logs a refusal. @param tag tag of this party's journal, if the holder owns it, too */
-  tell(holder: string, tag?: string): void {
+  report(holder: string, tag?: string): void {
     const line =
       tag === undefined
         ? 'another process uses this name and was active a moment ago: retrying; unless that process is just exiting, give this one a different name'

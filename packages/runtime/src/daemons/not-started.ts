@@ -1,6 +1,6 @@
 import type { Logger } from '@goshawk/transport';
 
-/** Number of remembered lines, to avoid duplicates. */
+/** Maximum number of logged lines to store, to avoid duplicates. */
 const JOBS_MAX = 1_000;
 
 /** Logs why tasks could not be started: once for each job and reason. */
@@ -12,7 +12,7 @@ export class NotStarted {
     this.#logger = logger;
   }
 
-  tell(worker: string, job: string, reason: string): void {
+  report(worker: string, job: string, reason: string): void {
     const line = `${worker} ${job} ${reason}`;
     if (this.#logged.has(line)) return;
     this.#logged.add(line);

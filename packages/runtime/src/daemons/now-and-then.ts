@@ -5,7 +5,7 @@ import type { Millis } from '@goshawk/core';
  *
  * @param pauseMs the pause, or a function that returns the next one
  */
-export function nowAndThen(
+export function repeatUntil(
   pauseMs: Millis | (() => Millis),
   ended: Promise<unknown>,
   look: () => unknown,

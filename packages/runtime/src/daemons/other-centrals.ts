@@ -9,7 +9,7 @@ import {
   parseEndpoint,
   ThrottledLog,
 } from '@goshawk/transport';
-import { nowAndThen } from './now-and-then.js';
+import { repeatUntil } from './now-and-then.js';
 import type { DaemonProcess } from './process.js';
 
 /** Check intervals: short at first, then longer. ms */
@@ -19,8 +19,8 @@ const PAUSE_MS = 10_000;
 const DISPUTE_LOG_INTERVAL_MS = 60_000;
 
 /**
- * Addresses of this process besides its advertised name, which another process may share: all addresses of the machine if it
- * listens on all.
+ * Addresses of this process besides its advertised name, which another process may share: all addresses of the
+ * machine if it listens on all.
  */
 export function ownPlaces(bind: string, advertised: string): string[] {
   const port = parseEndpoint(bind).port || parseEndpoint(advertised).port;
@@ -33,7 +33,7 @@ export function ownPlaces(bind: string, advertised: string): string[] {
 }
 
 /** Logs and handles another central for all or part of this cluster, and problems that only central can detect. */
-export function ifThereIsAnother(
+export function otherCentralEffects(
   process: Pick<DaemonProcess, 'fail'>,
   logger: Logger,
 ): Required<Pick<CentralEnvironment, 'superseded' | 'contested' | 'journalWentBack'>> {
@@ -90,6 +90,6 @@ export function lookForOtherCentrals(
     const others = places.filter((place) => !own.includes(place) && place !== advertised);
     if (others.length > 0) found(others);
   };
-  nowAndThen(() => (++looks < FIRST_LOOKS ? FIRST_PAUSE_MS : PAUSE_MS), ended, look);
+  repeatUntil(() => (++looks < FIRST_LOOKS ? FIRST_PAUSE_MS : PAUSE_MS), ended, look);
   void look();
 }

@@ -29,7 +29,7 @@ import {
 } from '../http/index.js';
 import { isLoopbackEndpoint } from '../loopback.js';
 import { openTracing, type Tracing } from '../tracing/index.js';
-import { checkAddressConflict, endWhenAnothers } from './address-conflict.js';
+import { checkAddressConflict, endOnAddressConflict } from './address-conflict.js';
 import { watchClock } from './clock-watch.js';
 import { droppedLogLines } from './logging.js';
 import { endWhenMoved } from './moved.js';
@@ -125,7 +125,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   };
   let http: HttpServer | undefined;
   const fail = (error: Error): void => void close({ kind: 'failed', error });
-  if (isAdvertised) endWhenAnothers(mailbox, options.logger, ended, fail);
+  if (isAdvertised) endOnAddressConflict(mailbox, options.logger, ended, fail);
   endWhenMoved(options, mailbox.endpoint, ended, fail);
   const host = new Host({
     mailbox,
@@ -316,7 +316,9 @@ export function notJoined(cause: string | undefined): readonly string[] {
 /** Party 0 of a process: central, a scheduler, or its first worker. */
 export const FIRST_PARTY = 0;
 
-/** Resolves when `isJoined` returns true. Polls, because machines have no callbacks. Warns once if joining takes long. */
+/**
+ * Resolves when `isJoined` returns true. Polls, because machines have no callbacks. Warns once if joining takes long.
+ */
 export function whenJoined(
   isJoined: () => boolean,
   ended: Promise<unknown>,

@@ -20,7 +20,7 @@ import { jobLog } from './job-log.js';
 import { type JournalPlace, JournalPort, newTag, openInFolder, openShared } from './journal-port.js';
 import { NameTaken } from './name-taken.js';
 import { Notifier, type NotifyOptions } from './notifier.js';
-import { nowAndThen } from './now-and-then.js';
+import { repeatUntil } from './now-and-then.js';
 import {
   checkName,
   type DaemonProcess,
@@ -40,8 +40,8 @@ export interface SchedulerOptions extends ProcessOptions {
   /** Location of the journal; without it, jobs are lost when the process exits. */
   readonly journal?: JournalPlace | undefined;
   /**
-   * File with the estimator state; without it, the estimators start from scratch. Schedulers that share a journal store the state
-   * there.
+   * File with the estimator state; without it, the estimators start from scratch. Schedulers that share a journal
+   * store the state there.
    */
   readonly estimatorStateFile?: string | undefined;
   /** Estimators that run in shadow: they are scored on every job but their estimates are not used. */
@@ -68,9 +68,9 @@ const ADOPTED_KEPT_MS = 24 * 3_600_000;
 /** Fraction of the heap for a scheduler's state; the rest is for messages in flight and the garbage collector. */
 const HEAP_SHARE = 0.5;
 const LOG_BYTES_MAX = 256 * 1024 * 1024;
-/** Interval at which central receives the owners of the journals in the database. ms */
-/** Users named in a line about refused jobs. */
+/** Number of users in a log line about refused jobs. */
 const LARGEST_USERS = 3;
+/** Interval at which the scheduler reads the owners of the journals in the database. ms */
 const JOURNALS_LOOK_MS = 5_000;
 
 /**
@@ -128,8 +128,8 @@ async function openJournals({ journal: place, name, logger }: SchedulerOptions):
 }
 
 /**
- * Sends the replies that are durable by now, then closes.
- * @param onWritten for a journal that stays readable until then
+ * Commits pending records and closes the journals.
+ * @param onWritten called when the last record of a journal in a folder is durable
  */
 async function closeJournals({ own, shared }: Journals, onWritten?: () => void): Promise<void> {
   if (shared === undefined) await own?.journal.close(onWritten);
@@ -252,7 +252,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
               { job },
               `the job stays in the journal and does not run: it needs ${Math.round(bytes / 2 ** 20)} MiB of memory, more than is free; start with a larger heap (--max-old-space-size)`,
             ),
-          nameTaken: (holder, tag) => refused.tell(holder, tag),
+          nameTaken: (holder, tag) => refused.report(holder, tag),
           ...ends,
           counted: () => ({
             ...environment.counted?.(),
@@ -301,7 +301,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
       );
     };
     readJournals();
-    nowAndThen(JOURNALS_LOOK_MS, process.ended, readJournals);
+    repeatUntil(JOURNALS_LOOK_MS, process.ended, readJournals);
   }
   logger.info({ endpoint, central: options.central }, 'scheduler is up');
   const watched = { logger, ended: process.ended };

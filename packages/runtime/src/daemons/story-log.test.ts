@@ -11,12 +11,12 @@ function bench() {
 
 test('a storm of one kind is a few lines and one with the count of the rest; other kinds are unaffected', () => {
   const { lines, time, log } = bench();
-  for (let i = 0; i < 1_000; i++) log.tell('job-ended', { job: i }, 'job ended');
-  log.tell('worker-lost', {}, 'worker lost');
+  for (let i = 0; i < 1_000; i++) log.report('job-ended', { job: i }, 'job ended');
+  log.report('worker-lost', {}, 'worker lost');
   expect(lines).toHaveLength(21);
   expect(lines.at(-1)).toEqual({ event: 'worker-lost' });
   time.now = 10_000;
-  log.tell('job-ended', { job: 1_000 }, 'job ended');
+  log.report('job-ended', { job: 1_000 }, 'job ended');
   expect(lines.slice(21)).toEqual([
     { event: 'job-ended', heldBack: 980 },
     { event: 'job-ended', job: 1_000 },

@@ -23,7 +23,7 @@ export class StoryLog {
   }
 
   /** @param kind from a closed list; the field `event` of the line */
-  tell(kind: string, fields: object, message: string, level: 'info' | 'warn' = 'info'): void {
+  report(kind: string, fields: object, message: string, level: 'info' | 'warn' = 'info'): void {
     const window = this.#window(kind);
     if (window.lines < LINES_MAX) {
       window.lines++;

@@ -1,6 +1,6 @@
 import type { Logger } from '@goshawk/transport';
 import { expect, test } from 'vitest';
-import { tellOfMemory } from './workers.js';
+import { warnOfMemory } from './workers.js';
 
 test.each([
   [256, 4, 4, 1],
@@ -13,7 +13,7 @@ test.each([
     const [mib, slots, moduleThreads, times] = given;
     const lines: string[] = [];
     const logger = { warn: (_: object, line: string) => void lines.push(line) } as Logger;
-    tellOfMemory({ names: ['w'], slots, logger, executors: { moduleThreads } }, mib * 1024 * 1024);
+    warnOfMemory({ names: ['w'], slots, logger, executors: { moduleThreads } }, mib * 1024 * 1024);
     expect(lines).toHaveLength(times);
   },
 );

@@ -48,7 +48,7 @@ import { StoryLog } from './story-log.js';
 export interface WorkersOptions extends ProcessOptions {
   /** Names of the workers, one each. */
   readonly names: readonly string[];
-  /** Maximum number of tasks of one worker that share no CPU. */
+  /** Number of CPUs of one worker: its maximum number of tasks unless tasks share CPUs. */
   readonly slots: number;
   /** Resources that the tasks of one worker share. Default for CPUs: one per slot. */
   readonly capacity: Resources;
@@ -84,13 +84,13 @@ function logsOf(
   logger: Logger,
 ): Pick<WorkerEnvironment, 'nameTaken' | 'quarantined'> {
   return {
-    nameTaken: (holder) => taken.tell(holder),
+    nameTaken: (holder) => taken.report(holder),
     quarantined: (reason, ms) => logger.warn({ worker: name, ms }, `quarantined: ${reason}`),
   };
 }
 
 /** Warns if the memory is too small for the number of workers in this process. */
-export function tellOfMemory(
+export function warnOfMemory(
   { names, slots, logger, executors }: Pick<WorkersOptions, 'names' | 'slots' | 'logger' | 'executors'>,
   allowed: number,
 ): void {
@@ -106,14 +106,14 @@ export function tellOfMemory(
 }
 
 /**
- * Runs before anything is opened that would keep the process alive.
+ * Checks the options. Call it before opening anything that keeps the process alive.
  *
  * @throws InputError for an invalid name or endpoint, or a data folder that is not writable
  */
-async function checkGiven(options: WorkersOptions): Promise<void> {
+async function checkOptions(options: WorkersOptions): Promise<void> {
   for (const name of options.names) checkName(name, options.keys);
   checkEndpoint(options.central);
-  tellOfMemory(options, allowedBytes());
+  warnOfMemory(options, allowedBytes());
   checkCgroup(options.executors?.cgroup);
   const folder = options.dataFolder;
   try {
@@ -179,23 +179,23 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     valueBytesMax: LIMITS.resultBytesMax,
     warn: (message) => logger.warn({}, message),
   });
-  await checkGiven(options);
+  await checkOptions(options);
   const leftovers = await executor.endLeftovers();
   if (leftovers > 0) logger.warn({ leftovers }, 'killed commands that a previous worker left running');
   const process = await openProcess('worker', options);
   const { tracing } = process;
   const central = process.centralAt(options.central);
-  // Workers that drain in order to end. A drain by an operator, which can be undone, does not end a worker.
+  // Callbacks of workers that drain because this process stops. A drain by an operator does not end a worker.
   const draining = new Map<string, () => void>();
   const tallies = new RunTallies();
   const notStarted = new NotStarted(logger);
   const story = new StoryLog(logger);
-  const tellEnd = (worker: string, order: TaskOrder, outcome: Outcome, runMs: number): void => {
+  const logEnd = (worker: string, order: TaskOrder, outcome: Outcome, runMs: number): void => {
     const { jobId, task, attempt } = order;
     const fields = { worker, job: jobId, task, attempt, ...endOf(outcome), ms: Math.round(runMs) };
     if (outcome.kind === 'completed') logger.debug(fields, 'attempt completed');
     else
-      story.tell(
+      story.report(
         `attempt-${outcome.kind}`,
         fields,
         attemptLine({ job: jobId, task, attempt, worker }, outcome),
@@ -205,8 +205,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const workers: Hosted<Worker>[] = names.map((name, index) => {
     const onRunEnded: RunEnded = (order, outcome, runMs, now) => {
       tallies.runEnded(order.long, outcome.kind, runMs);
-      tellEnd(name, order, outcome, runMs);
-      if (startFault(outcome) !== undefined) notStarted.tell(name, order.jobId, outcome.errorMessage);
+      logEnd(name, order, outcome, runMs);
+      if (startFault(outcome) !== undefined) notStarted.report(name, order.jobId, outcome.errorMessage);
       if (tracing !== undefined) traceRun(tracing, name, order, outcome, runMs, now);
     };
     return addWorker(

@@ -1,4 +1,4 @@
-/** Maximum number of remembered causes. */
+/** Maximum number of stored causes. */
 const CAUSES_MAX = 1_000;
 
 /** Numbers the causes of refused messages, so that a client's error leads to its line in the log. */
@@ -6,7 +6,7 @@ export class Failures {
   readonly #numbers = new Map<string, number>();
   #last = 0;
 
-  /** Returns the same number for the same cause while it is remembered. */
+  /** Returns the number of a cause: the same one until the cause is evicted. */
   numberOf(cause: string): number {
     const known = this.#numbers.get(cause);
     if (known !== undefined) return known;

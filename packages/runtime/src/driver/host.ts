@@ -20,7 +20,10 @@ import { Party } from './party.js';
 import { TimerQueue } from './timers.js';
 
 export interface HostOptions {
-  /** Schedules a callback after all messages that arrived together were delivered; default: after the microtasks of a frame. */
+  /**
+   * Schedules a callback after all messages that arrived together were delivered; default: after the microtasks of a
+   * frame.
+   */
   readonly endOfTurn?: ((settle: () => void) => void) | undefined;
   readonly mailbox: Post;
   readonly names: AddressNames;
@@ -28,8 +31,8 @@ export interface HostOptions {
   readonly seed: number | string;
   readonly logger: Logger;
   /**
-   * Called once, after the log line, when a machine breaks an invariant. Nothing runs in this host afterwards; exit with a
-   * nonzero code.
+   * Called once, after the log line, when a machine breaks an invariant. Nothing runs in this host afterwards; exit
+   * with a nonzero code.
    */
   readonly onFatal: (error: InvariantError) => void;
   /** Returns the role of a party, if known. Messages that the role may not send or receive are refused. */
@@ -50,11 +53,11 @@ export interface HostOptions {
 const COMPLAINT_INTERVAL_MS = 10_000;
 
 /**
- * The real-time driver: machines of one process with mailbox, clock and timers, as the simulator provides them. Each message,
- * timer and task event is one synchronous call; events during a call wait.
+ * The real-time driver: machines of one process with mailbox, clock and timers, as the simulator provides them. Each
+ * message, timer and task event is one synchronous call; events during a call wait.
  *
- * A machine that throws on a message and keeps its invariants continues: any message may be lost. A broken invariant, or a
- * throw on a timer or a task's end, ends the process: leases expire, and other processes take over.
+ * A machine that throws on a message and keeps its invariants continues: any message may be lost. A broken invariant,
+ * or a throw on a timer or a task's end, ends the process: leases expire, and other processes take over.
  */
 export class Host {
   readonly #options: HostOptions;
@@ -121,7 +124,7 @@ export class Host {
     });
     this.#take(party, { kind: 'start' });
     const remove = (): void => {
-      party.isGone = true;
+      party.isRemoved = true;
       this.#parties.splice(this.#parties.indexOf(party), 1);
       this.#removed ??= new MessageCounters();
       this.#removed.add(party.counters.read());
@@ -179,7 +182,7 @@ export class Host {
   }
 
   #step(party: Party, input: Input): void {
-    if (party.isGone) return;
+    if (party.isRemoved) return;
     try {
       party.step(input, this.#clock());
       if (input.kind !== 'settle' && party.machine.settle !== undefined) this.#unsettled.add(party);

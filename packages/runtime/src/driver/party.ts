@@ -35,8 +35,8 @@ interface PartyContext {
 }
 
 /**
- * One machine with its environment and messages. An invalid message, received or sent, is counted, logged and dropped, as if the
- * network had lost it: one bad message must not end the process.
+ * One machine with its environment and messages. An invalid message, received or sent, is counted, logged and
+ * dropped, as if the network had lost it: one bad message must not end the process.
  */
 export class Party {
   readonly name: string;
@@ -44,7 +44,7 @@ export class Party {
   readonly machine: Machine;
   readonly counters = new MessageCounters();
   /** Whether it was removed from its host. */
-  isGone = false;
+  isRemoved = false;
   readonly #index: number;
   readonly #context: PartyContext;
 
@@ -99,7 +99,7 @@ export class Party {
     }
   }
 
-  /** Tells a client that its request cannot be served. @param failure its number in the log */
+  /** Answers a client that its request failed. @param failure number of the failure in the log */
   refuse(to: Address, message: Message, failure: number): void {
     if (!MESSAGES[message.type].from.some((role) => role === 'client')) return;
     this.#answer(to, message, {
@@ -180,7 +180,7 @@ export class Party {
     }
     this.counters.sent(message.type);
     audit?.answered(to, message, this.name);
-    // An unacknowledged message is sent again only after a second, and no one waits for the acknowledgement.
+    // A confirmation may be delayed, because peers repeat unconfirmed reports only after a second.
     mailbox.send(this.#index, to, body, message.type === 'confirm');
   }
 }

@@ -6,7 +6,7 @@ import { type Alarm, NodeAlarm } from './alarm.js';
 export interface NamedTimers {
   /**
    * Calls the machine at `at` or slightly later, never within this call. Moves an existing timer. Timers with equal
-   * times fire in the order in which they were set; a time in the past means now.
+   * times fire in the order in which they were set. A time in the past counts as now.
    */
   set(timer: string, key: number, at: Millis): void;
   clear(timer: string, key: number): void;
@@ -14,7 +14,7 @@ export interface NamedTimers {
   close(): void;
 }
 
-/** The bounds range from unnoticeable to lease expiry. ms */
+/** Bounds of the delay histogram, up to delays at which leases expire. ms */
 const LATE_BOUNDS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000];
 
 type Wake = (timer: string, key: number) => void;
@@ -29,8 +29,8 @@ interface Entry {
 }
 
 /**
- * All timers of a process in one heap with one alarm. Most timers are moved or cleared before they fire, which costs a few
- * comparisons here.
+ * All timers of a process in one heap with one alarm. Most timers are moved or cleared before they fire, which costs
+ * a few comparisons here.
  */
 export class TimerQueue {
   readonly #clock: () => Millis;
@@ -40,8 +40,8 @@ export class TimerQueue {
   readonly #freeIds: number[] = [];
   readonly #alarm: Alarm;
   /**
-   * Delay of the first timer of each round. It measures the delay of the event loop without an extra timer, which would wake an
-   * idle process.
+   * Delay of the first timer of each round. It measures the delay of the event loop without an extra timer, which
+   * would wake an idle process.
    */
   readonly lateMs = new Histogram(LATE_BOUNDS_MS);
   #sequence = 0;
@@ -84,23 +84,23 @@ export class TimerQueue {
       },
       clear: (timer, key) => {
         const id = byTimer.get(timer)?.get(key);
-        if (id !== undefined) this.#forget(id);
+        if (id !== undefined) this.#remove(id);
       },
       close: () => {
         isClosed = true;
-        for (const ids of byTimer.values()) for (const id of [...ids.values()]) this.#forget(id);
+        for (const ids of byTimer.values()) for (const id of [...ids.values()]) this.#remove(id);
       },
     };
   }
 
-  /** Nothing fires afterwards. */
+  /** Clears all timers and ignores new ones. */
   close(): void {
     this.#closed = true;
     this.#alarm.clear();
-    for (const id of [...this.#heap.ids()]) this.#forget(id);
+    for (const id of [...this.#heap.ids()]) this.#remove(id);
   }
 
-  #forget(id: number): void {
+  #remove(id: number): void {
     const { ids, key } = this.#entries[id]!;
     ids.delete(key);
     this.#entries[id] = undefined;
@@ -139,7 +139,7 @@ export class TimerQueue {
     if (due.length > 1) due.sort(([, one], [, other]) => one.sequence - other.sequence);
     for (const [id, entry] of due) {
       if (this.#closed || this.#entries[id] !== entry || this.#heap.has(id)) continue;
-      this.#forget(id);
+      this.#remove(id);
       const { timer, key, wake } = entry;
       if (timerFired.hasSubscribers) timerFired.publish({ timer, lateMs: this.#clock() - at });
       wake(timer, key);

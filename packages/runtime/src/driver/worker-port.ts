@@ -84,7 +84,7 @@ export function addWorker<M extends WorkerEntries>(
   });
 }
 
-/** One per run, compared by object identity. */
+/** The run in a slot. Runs are compared by object identity. */
 interface CurrentRun {
   /** Undefined if the order could not be started. */
   run: Run | undefined;
@@ -100,12 +100,12 @@ interface CurrentRun {
   usage?: Usage;
 }
 
-/** A run that has not been measured after this time, such as a module, uses an unknown amount. ms */
+/** Time after which the use of a run that was not measured counts as unknown, for example of a module. ms */
 const UNMEASURED_MS = 5_000;
 
 /**
- * Connects slots to runs of an executor. A slot is reused as soon as its task ends, so events count only while their run is
- * the current one of its slot.
+ * Connects slots to runs of an executor. A slot is reused as soon as its task ends, so events count only while their
+ * run is the current one of its slot.
  */
 class WorkerPort {
   readonly #options: WorkerOptions;
@@ -157,7 +157,7 @@ class WorkerPort {
     });
   }
 
-  /** CPU and memory that running tasks use at present; undefined: unknown for some of them. */
+  /** Returns the CPU and memory that running tasks use; undefined if that is unknown for some of them. */
   used(): Used | undefined {
     let [cpu, memory, measured] = [0, 0, 0];
     const now = this.#now();
@@ -172,7 +172,7 @@ class WorkerPort {
     return { cpuPercent: Math.round(100 * cpu), memory };
   }
 
-  /** The same by task, as far as it is known. */
+  /** Returns the CPU and memory use of each measured task, by `JOB/TASK`. */
   usedByTask(): Readonly<Record<string, Usage>> {
     const known = [...this.#bySlot.values()].filter(({ usage }) => usage !== undefined);
     return Object.fromEntries(known.map(({ task, usage }) => [task, usage!]));
@@ -198,7 +198,7 @@ class WorkerPort {
   #ended(slot: number, order: TaskOrder, current: CurrentRun, outcome: Outcome, runMs: number): void {
     if (current.folder !== undefined) removeExchanged(current.folder);
     this.#report(slot, current, 'taskEnded', (worker, now) => {
-      // Before the machine learns of it, because it may immediately start the next task in the slot.
+      // Deleted first, because the machine may immediately start the next task in the slot.
       this.#bySlot.delete(slot);
       this.#options.onRunEnded?.(order, outcome, runMs, now);
       const gpus = current.gpus.map((name) => name.slice(0, LIMITS.nameLengthMax));
@@ -206,7 +206,9 @@ class WorkerPort {
     });
   }
 
-  /** `isCurrent` is evaluated when the machine is about to learn of the event, not when it happened, because it may be queued. */
+  /**
+   * Reports an event unless the slot has another run by then: the event may wait in a queue, so this is checked late.
+   */
   #report(
     slot: number,
     current: CurrentRun,
@@ -220,7 +222,8 @@ class WorkerPort {
 }
 
 /**
- * Creates the folder for inputs from earlier stages and for the command's result, and sets the variables that name the files.
+ * Creates the folder for inputs from earlier stages and for the command's result, and sets the variables that name
+ * the files.
  *
  * @returns the reason of a failure
  */
@@ -254,8 +257,8 @@ function resultFile(folder: string): string {
 }
 
 /**
- * Calls back with a path of the folder that stays valid if it is renamed. A command under another account owns the folder, so it
- * may replace it by a link to a folder that only this process may read.
+ * Calls back with a path of the folder that stays valid if it is renamed. A command under another account owns the
+ * folder, so it may replace it by a link to a folder that only this process may read.
  *
  * @throws the system's error if it is no folder
  */
@@ -269,7 +272,7 @@ function inOwnFolder<T>(folder: string, use: (path: string) => T): T {
   }
 }
 
-/** Removes the folder. Other files in it take a process: removal by path could follow links that the command creates meanwhile. */
+/** Removes the folder. If it contains other files, `rm` removes it, because removal by path could follow new links. */
 function removeExchanged(folder: string): void {
   try {
     inOwnFolder(folder, (path) => {
@@ -325,7 +328,7 @@ type MutableOrder = Omit<RunOrder, 'env' | 'folder'> & {
   folder?: string;
 };
 
-/** For programs whose tasks need to find each other: torchrun, mpirun. */
+/** Returns the variables by which the tasks of a gang find each other, for example under torchrun or mpirun. */
 function gangEnvironment({ rank, ranks, hosts = [], port = 0 }: GangPlace): Record<string, string> {
   return {
     GOSHAWK_RANK: `${rank}`,

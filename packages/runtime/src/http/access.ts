@@ -5,12 +5,15 @@ import { BearerTokens } from '@goshawk/transport';
 /** Reason why a request was rejected. */
 export type HttpRefusal = 'token' | 'host';
 
-/** Paths for load balancers and kubelets, which have no token. Without one only the status is shown, not the reasons. */
+/**
+ * Paths that need no token, for load balancers and kubelets. Without a token they show the status, but not the
+ * reasons.
+ */
 const OPEN_PATHS: ReadonlySet<string> = new Set(['/livez', '/readyz']);
 
 /**
- * Checks access by token. Without a token, HTTP listens on loopback only, and the `Host` header must name loopback, against DNS
- * rebinding.
+ * Checks access by token. Without a token, HTTP listens on loopback only, and the `Host` header must name loopback,
+ * against DNS rebinding.
  */
 export class Access {
   readonly #tokens: BearerTokens;

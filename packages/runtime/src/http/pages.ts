@@ -42,7 +42,7 @@ export function pagesOf(shown: Shown, http: HttpCounters): Pages {
   };
 }
 
-/** Format for Prometheus (`http_sd_configs`): one entry per role. */
+/** Returns the targets in the format of Prometheus's `http_sd_configs`, one entry per role. */
 function targets(all: readonly ScrapeTarget[]) {
   const roles = [...new Set(all.map(({ role }) => role))];
   return roles.map((role) => ({
