@@ -133,6 +133,7 @@ export {
 export * from './job/waiting.js';
 export { predecessorWords, WAIT_PHASE_WORDS, WAITING_WORDS } from './job/waiting-words.js';
 export { cutoffJson, waitingJson, whyJson } from './job/why-json.js';
+export * from './json-excess.js';
 export * from './latest.js';
 export * from './limits.js';
 export * from './linked-lists.js';

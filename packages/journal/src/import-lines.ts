@@ -1,4 +1,4 @@
-import { InputError, type JobRecord, NO_USAGE } from '@goshawk/core';
+import { InputError, type JobRecord, jsonExcess, NO_USAGE } from '@goshawk/core';
 import { BadMarkError, parseExported } from './exported-json.js';
 import { decodeRecord, encodeRecord, RECORD_KINDS } from './record-codec.js';
 
@@ -34,6 +34,8 @@ export function parseExport(text: string): { readonly tag: string; readonly reco
 }
 
 function parseLine(line: string, number: number): { readonly id: string; readonly record: JobRecord } {
+  const excess = jsonExcess(line);
+  if (excess !== undefined) throw bad(number, `is not a job record: ${excess}`);
   let value: unknown;
   try {
     value = parseExported(line);

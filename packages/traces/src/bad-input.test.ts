@@ -54,6 +54,11 @@ function withColumn(row: string, column: number, text: string): string {
 /** The defect, a workload that has it, and the expected error after the path of the workload. */
 const CASES: readonly (readonly [what: string, make: () => Promise<string>, line: RegExp])[] = [
   [
+    'a line with an absurd number of keys',
+    () => fileOf(`{"schema":"goshawk.trace/1"}\n{${'"k":1,'.repeat(100_001)}"z":1}\n`),
+    /^:2: the line is not a job: it has more than 100,000 keys; write one job per line$/,
+  ],
+  [
     'a truncated gzip part',
     async () => {
       const folder = await tables({ gzip: true });

@@ -1,3 +1,4 @@
+import { jsonExcess } from '@goshawk/core';
 import { quoteJson, WorkloadError } from '../errors.js';
 import type { MachineShare } from '../job.js';
 import { type PackedJobs, packed } from '../packed-jobs.js';
@@ -133,7 +134,16 @@ async function* objectsOf(file: string, signal?: AbortSignal): AsyncGenerator<So
   }
 }
 
+/** More than any row has. */
+const KEYS_MAX = 10_000;
+
 function parsed(text: string, file: string, line: number): Readonly<Record<string, unknown>> {
+  const excess = jsonExcess(text, { keysMax: KEYS_MAX });
+  if (excess !== undefined)
+    throw new WorkloadError(`the line is not a row: ${excess}`, 'copy or export the file again', {
+      file,
+      line,
+    });
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value))

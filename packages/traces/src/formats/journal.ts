@@ -3,6 +3,7 @@ import {
   type JobRecord,
   type JobSpec,
   type JobState,
+  jsonExcess,
   LIMITS,
   type Priority,
   present,
@@ -148,6 +149,16 @@ function update(
 }
 
 function entryOf(text: string, file: string, line: number): JournalEntry {
+  const excess = jsonExcess(text);
+  if (excess !== undefined)
+    throw new WorkloadError(
+      `not a journal record: ${excess}`,
+      '`goshawk journal export FOLDER` prints them',
+      {
+        file,
+        line,
+      },
+    );
   let entry: Partial<JournalEntry> | null = null;
   try {
     entry = JSON.parse(text) as Partial<JournalEntry> | null;

@@ -1,4 +1,4 @@
-import { meanOf, present } from '@goshawk/core';
+import { jsonExcess, meanOf, present } from '@goshawk/core';
 import { quote, quoteJson, WorkloadError } from '../../errors.js';
 import type { Jobs, TraceJob } from '../../job.js';
 import { JobPacker, type PackedJobs } from '../../packed-jobs.js';
@@ -64,7 +64,13 @@ function parseLine(text: string, isHeaded: boolean, file: string, line: number):
   }
 }
 
+/** More than any job has. */
+const KEYS_MAX = 100_000;
+
 function parseJson(text: string): unknown {
+  const excess = jsonExcess(text, { keysMax: KEYS_MAX });
+  if (excess !== undefined)
+    throw new FieldProblem(`the line is not a job: ${excess}`, 'write one job per line');
   try {
     return JSON.parse(text);
   } catch {
