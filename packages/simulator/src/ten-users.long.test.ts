@@ -59,9 +59,9 @@ function greedy(): SimulatedJob[] {
   ];
 }
 
-async function run(jobs: readonly SimulatedJob[]): Promise<SimulatedEnd[]> {
+async function run(jobs: readonly SimulatedJob[], workers = WORKERS): Promise<SimulatedEnd[]> {
   const simulation = new Simulation({
-    workers: WORKERS,
+    workers,
     slots: CPUS,
     capacity: { cpu: CPUS, memory: 8 * 2 ** 30 },
     schedulers: 2,
@@ -121,4 +121,24 @@ test('ten users with limits and backlogs get their shares, and modest ones do no
   expect(byUser.cores).toBeLessThanOrEqual(4);
   expect(byUser.memory).toBeLessThanOrEqual(2);
   for (const user of ['modest', 'frugal']) expect(waits(ends, user) - waits(alone, user)).toBeLessThan(2_000);
+});
+
+test('users get their shares of a cluster that is too small to divide by their weights', async () => {
+  const workers = 4;
+  const weights = { wide: 1, double: 2, triple: 3, flood: 1 };
+  const ends = await run(
+    [
+      submission('wide', 0, 300, 2_000),
+      submission('double', 0, 300, 3_000),
+      submission('triple', 0, 300, 4_000),
+      ...Array.from({ length: 200 }, (_, i) => submission('flood', i * 10, 2, 1_500)),
+    ],
+    workers,
+  );
+  const fair = (workers * CPUS) / sumOf(Object.values(weights));
+  for (const [user, weight] of Object.entries(weights)) {
+    const share = used(ends, user) / ((UNTIL - FROM) / 1_000) / fair / weight;
+    // Shorter tasks get a little less.
+    expect([user, Math.abs(share - 1) < 0.1 ? 'fair' : share]).toEqual([user, 'fair']);
+  }
 });

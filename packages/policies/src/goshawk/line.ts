@@ -18,6 +18,8 @@ export class UserLines {
   used = 0;
   /** Number of runs charged to the user. */
   runs = 0;
+  /** The part of one more task that counts as used, in [0, 1). */
+  offset = 0;
   /** Number of waiting stages. */
   waiting = 0;
 
@@ -27,9 +29,12 @@ export class UserLines {
     this.rank = rank;
   }
 
-  /** The user's usage relative to its fair share; the lowest goes first. */
+  /**
+   * The user's usage relative to its fair share; the lowest goes first. The offset varies, because a fixed one would always round
+   * the number of running tasks in the same direction: without it, small weights get too much of a small cluster.
+   */
   get share(): number {
-    return this.used / this.weight;
+    return this.runs === 0 ? 0 : (this.used * (1 + this.offset / this.runs)) / this.weight;
   }
 }
 

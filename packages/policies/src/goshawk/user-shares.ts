@@ -4,7 +4,10 @@ import type { ClusterView, JobView, PolicyShares, RunView } from '../contract.js
 import type { UserLines } from './line.js';
 import type { Waiting } from './waiting.js';
 
-/** Charges each user the dominant shares of its running tasks. The user with the lowest weighted sum goes first. */
+/** Fractions of its multiples are spread evenly over [0, 1). */
+const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
+
+/** Charges each user the dominant shares of its running tasks. The user with the lowest `share` goes first. */
 export class UserShares {
   readonly #waiting: Waiting;
   /** The share of the cluster charged to a user for each run, by run id. */
@@ -20,6 +23,7 @@ export class UserShares {
     const share = dominantShare(run.stage.demand, this.#capacity);
     user.used += share;
     user.runs++;
+    user.offset = (user.offset + GOLDEN_RATIO) % 1;
     this.#charges[run.id] = { user, share };
     this.#waiting.shareChanged(user);
   }
