@@ -6,6 +6,7 @@ import { Packr, RESERVE_START_SPACE } from 'msgpackr/index-no-eval';
 import { exportedJson } from './exported-json.js';
 import { LargeRecord, type PackedList, TooLargeError } from './large-record.js';
 import { PackedError } from './packed.js';
+import { impossibleField } from './record-shape.js';
 
 /**
  * The binary format of a record: CRC-32 of the rest (4 bytes), then a MessagePack array of kind, job, time and the
@@ -96,8 +97,10 @@ export function decodeRecord(bytes: Buffer, heapMax?: number): JobRecord {
 export function decodeHead(bytes: Buffer): RecordHead {
   const packed = checked(bytes);
   if (packed.length <= LARGE_BYTES) return recordOf(unpack(packed));
-  const isHead = (place: number): string | undefined => (place < HEAD_FIELDS ? undefined : 'skipped');
-  return readingPacked(() => headOf(new LargeRecord(packed, unpackPart, HEAD_HEAP_MAX).values(isHead)));
+  // Only lists of payloads are large; they are not checked.
+  const large = new LargeRecord(packed, unpackPart, Number.POSITIVE_INFINITY, () => []);
+  const { kind, job, at } = recordOf(readingPacked(() => large.values(fieldAt)));
+  return { kind, job, at };
 }
 
 /** Yields the record as a line of JSON that begins with its job's id, in chunks. @throws BadRecordError */
@@ -117,7 +120,7 @@ export function* jsonOf(bytes: Buffer, id: (head: RecordHead) => string): Iterab
     Number.POSITIVE_INFINITY,
     (list) => `${mark} ${lists.push(list) - 1}`,
   );
-  const record = readingPacked(() => recordOf(large.values(fieldAt)));
+  const record = readingPacked(() => uncheckedRecordOf(large.values(fieldAt)));
   const [start = '', ...rest] = exportedJson({ id: id(record), ...record }).split(`"${mark} `);
   yield start;
   for (const part of rest) {
@@ -144,7 +147,6 @@ export function* jsonOf(bytes: Buffer, id: (head: RecordHead) => string): Iterab
 const CHUNK_LENGTH = 64 * 1024;
 
 const HEAD_FIELDS = 3;
-const HEAD_HEAP_MAX = 1024 * 1024;
 
 function checked(bytes: Buffer): Buffer {
   if (bytes.length <= CRC_BYTES) throw new BadRecordError(`${bytes.length} bytes are too few for a record`);
@@ -163,13 +165,24 @@ function headOf(values: readonly unknown[]): RecordHead {
 }
 
 function recordOf(values: readonly unknown[]): JobRecord {
+  const field = impossibleField(fieldsOf(values));
+  if (field !== undefined) throw new BadRecordError(`its field ${field} has an impossible value`);
+  return uncheckedRecordOf(values);
+}
+
+function uncheckedRecordOf(values: readonly unknown[]): JobRecord {
+  const record = fieldsOf(values);
+  if (record.kind === 'accepted') record.spec = fullSpec(record.spec as JobSpec);
+  return record as unknown as JobRecord;
+}
+
+function fieldsOf(values: readonly unknown[]): Record<string, unknown> {
   const head = headOf(values);
   const record: Record<string, unknown> = { ...head };
   (FIELDS[head.kind] as readonly string[]).forEach((name, index) => {
-    const value = values[index + HEAD_FIELDS] ?? undefined;
-    record[name] = name === 'spec' ? fullSpec(value as JobSpec) : value;
+    record[name] = values[index + HEAD_FIELDS] ?? undefined;
   });
-  return record as unknown as JobRecord;
+  return record;
 }
 
 /** Returns the field of a record at this place if it may contain payloads. */

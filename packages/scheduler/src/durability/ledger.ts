@@ -171,7 +171,9 @@ export class Ledger {
 
   /** @returns position in the journal; undefined: it cannot be read back */
   attemptEnded(job: Job, end: AttemptEnd, worker: string, now: Millis): number | undefined {
-    const { task, outcome, runMs } = end;
+    const { task, outcome } = end;
+    // A journal with a negative run time would count as damaged.
+    const runMs = Math.max(0, end.runMs);
     const attempt = job.tasks.attemptOf(task);
     const bytes = outcome.value === undefined ? outcome.errorMessage.length : heapBytes(outcome.value);
     const about = { task, attempt, outcome, worker, runMs };
