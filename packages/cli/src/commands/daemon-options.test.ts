@@ -15,8 +15,15 @@ describe('a daemon after a termination signal', () => {
     const ended = new Promise<CloseReason>((resolve) => {
       end = resolve;
     });
+    const lines: unknown[] = [];
+    const log =
+      (level: string) =>
+      ({ reason }: { reason: string }, message: string) =>
+        void lines.push([level, reason, message]);
+    const logger = { info: log('info'), error: log('error') } as unknown as Daemon['logger'];
     const daemon: Daemon = {
       role: 'worker',
+      logger,
       endpoint: 'tcp://127.0.0.1:1',
       joined: Promise.resolve(),
       ended,
@@ -32,44 +39,50 @@ describe('a daemon after a termination signal', () => {
     };
     const context = { global: { json: false }, interrupted: interrupt.signal } as unknown as Context;
     const fail = (): void => end({ kind: 'failed', error: new Error('its disk is gone') });
-    return { calls, daemon, context, interrupt, fail };
+    return { lines, calls, daemon, context, interrupt, fail };
   }
 
   it('finishes its work, and stops after --drain-timeout', async () => {
-    const { calls, daemon, context, interrupt } = started({ isIdle: false });
+    const { lines, calls, daemon, context, interrupt } = started({ isIdle: false });
     const kept = keep(daemon, context, { withParent: false, drainTimeout: 570_000 });
-    interrupt.abort();
+    interrupt.abort('SIGTERM');
     await vi.advanceTimersByTimeAsync(569_999);
     expect(calls).toStrictEqual(['drain']);
     await vi.advanceTimersByTimeAsync(1);
     expect(await kept).toBe(0);
     expect(calls).toStrictEqual(['drain', 'stop']);
+    expect(lines).toStrictEqual([
+      ['info', 'drain-timeout', 'exits: not drained within --drain-timeout after SIGTERM'],
+    ]);
   });
 
   it('exits at once if it is idle, and leaves no timer', async () => {
-    const { calls, daemon, context, interrupt } = started({ isIdle: true });
+    const { lines, calls, daemon, context, interrupt } = started({ isIdle: true });
     const kept = keep(daemon, context, { withParent: false, drainTimeout: 570_000 });
-    interrupt.abort();
+    interrupt.abort('SIGTERM');
     expect(await kept).toBe(0);
     expect(calls).toStrictEqual(['drain']);
+    expect(lines).toStrictEqual([['info', 'drained', 'exits: drained after SIGTERM']]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it('exits if it fails while it drains', async () => {
-    const { daemon, context, interrupt, fail } = started({ isIdle: false });
+    const { lines, daemon, context, interrupt, fail } = started({ isIdle: false });
     const kept = keep(daemon, context, { withParent: false, drainTimeout: 570_000 });
-    interrupt.abort();
+    interrupt.abort('SIGTERM');
     await vi.advanceTimersByTimeAsync(1_000);
     fail();
     expect(await kept).toBe(1);
+    expect(lines).toStrictEqual([['error', 'failed', 'exits after a failure: its disk is gone']]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it('does not drain with --drain-timeout 0s', async () => {
-    const { calls, daemon, context, interrupt } = started({ isIdle: false });
+    const { lines, calls, daemon, context, interrupt } = started({ isIdle: false });
     const kept = keep(daemon, context, { withParent: false, drainTimeout: 0 });
-    interrupt.abort();
+    interrupt.abort('SIGTERM');
     expect(await kept).toBe(0);
     expect(calls).toStrictEqual(['stop']);
+    expect(lines).toStrictEqual([['info', 'stopped', 'exits: stopped by SIGTERM']]);
   });
 });

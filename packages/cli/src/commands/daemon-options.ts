@@ -104,29 +104,85 @@ export async function keep(
     const { role, endpoint } = daemon;
     context.json({ schema: 'goshawk.daemon/1', role, endpoint } satisfies DaemonIsUp);
   }
+  const logged = logExit(daemon);
   const asked = whenAborted(context.interrupted).then(() => 'drain' as const);
   const orphaned = whenOrphaned(withParent).then(() => 'stop' as const);
   const first = await Promise.race([asked, orphaned, daemon.ended]);
-  if (first === 'drain') await drain(daemon, drainTimeout, orphaned);
-  else if (first === 'stop') await daemon.stop();
+  let why: ExitReason = { reason: 'closed', message: 'exits: it was closed' };
+  if (first === 'drain') why = await drain(daemon, context, drainTimeout, orphaned);
+  else if (first === 'stop') {
+    await daemon.stop();
+    why = ORPHANED;
+  }
   const reason = await daemon.ended;
+  logged(reason.kind === 'failed' ? failedWith(reason.error) : why);
   // Open handles (a signal handler, a pipe) must not keep a finished daemon alive.
   process.stdin.destroy();
   if (reason.kind === 'failed' && reason.error instanceof InputError) throw reason.error;
   return reason.kind === 'failed' ? ExitCode.failed : ExitCode.done;
 }
 
+/** Why a daemon exits, for its log. */
+interface ExitReason {
+  readonly reason:
+    | 'drained'
+    | 'stopped'
+    | 'drain-timeout'
+    | 'parent-exited'
+    | 'closed'
+    | 'failed'
+    | 'interrupted';
+  readonly message: string;
+}
+
+const ORPHANED: ExitReason = {
+  reason: 'parent-exited',
+  message: 'exits: the process that started it exited',
+};
+
+function failedWith({ message }: Error): ExitReason {
+  return { reason: 'failed', message: `exits after a failure: ${message}` };
+}
+
+/** Logs one line when the process exits, to distinguish a stop from a crash. @returns logs the line */
+function logExit({ logger }: Daemon): (why: ExitReason) => void {
+  const log = ({ reason, message }: ExitReason): void => {
+    process.off('exit', atExit);
+    const isExpected = reason !== 'failed' && reason !== 'interrupted';
+    logger[isExpected ? 'info' : 'error']({ event: 'exit', reason }, message);
+  };
+  // After a second signal or an uncaught error, nothing else runs.
+  const atExit = (code: number): void =>
+    log({
+      reason: 'interrupted',
+      message: `exits with code ${code} before it has stopped: after a second signal or an unexpected error`,
+    });
+  process.on('exit', atExit);
+  return log;
+}
+
 async function drain(
   daemon: Daemon,
+  { interrupted: { reason: signal } }: Context,
   timeoutMs: Millis | undefined,
   orphaned: Promise<'stop'>,
-): Promise<void> {
-  if (timeoutMs === 0) return daemon.stop();
+): Promise<ExitReason> {
+  if (timeoutMs === 0) {
+    await daemon.stop();
+    return { reason: 'stopped', message: `exits: stopped by ${signal}` };
+  }
+  let why: ExitReason = { reason: 'drained', message: `exits: drained after ${signal}` };
   let timer: NodeJS.Timeout | undefined;
-  const timedOut = new Promise<void>((resolve) => {
-    if (timeoutMs !== undefined) timer = setTimeout(resolve, Math.min(timeoutMs, TIMER_MAX_MS));
+  const timedOut = new Promise<ExitReason>((resolve) => {
+    const message = `exits: not drained within --drain-timeout after ${signal}`;
+    const late: ExitReason = { reason: 'drain-timeout', message };
+    if (timeoutMs !== undefined) timer = setTimeout(() => resolve(late), Math.min(timeoutMs, TIMER_MAX_MS));
   });
-  const tooLong = Promise.race([orphaned, timedOut]).then(() => daemon.stop());
+  const tooLong = Promise.race([orphaned.then(() => ORPHANED), timedOut]).then((cause) => {
+    why = cause;
+    return daemon.stop();
+  });
   await Promise.race([daemon.drain(), tooLong, daemon.ended]);
   clearTimeout(timer);
+  return why;
 }

@@ -118,6 +118,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   return {
     role: 'central',
     endpoint,
+    logger: options.logger,
     joined: Promise.resolve(),
     ended: process.ended,
     // Central runs no tasks, so there is nothing to finish.

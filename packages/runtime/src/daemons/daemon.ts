@@ -1,3 +1,4 @@
+import type { Logger } from '@goshawk/transport';
 import type { CloseReason } from './process.js';
 
 /** A running Goshawk process. */
@@ -5,6 +6,7 @@ export interface Daemon {
   readonly role: 'central' | 'scheduler' | 'worker';
   /** The endpoint for peers. */
   readonly endpoint: string;
+  readonly logger: Logger;
   /** Resolves when the process has joined its cluster; immediately for central. */
   readonly joined: Promise<void>;
   /** Resolves when the process has ended, for any reason. */

@@ -342,6 +342,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   const daemon: Daemon = {
     role: 'scheduler',
     endpoint,
+    logger,
     joined,
     ended: process.ended,
     stop,

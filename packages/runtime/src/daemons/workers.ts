@@ -255,6 +255,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   return {
     role: 'worker',
     endpoint,
+    logger,
     joined,
     ended: process.ended,
     drain: async () => {
