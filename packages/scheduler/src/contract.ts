@@ -5,7 +5,7 @@ import type { JobTimer } from './job/job-timers.js';
 export type SchedulerTimer =
   | JobTimer
   /** Continue chunked work. */
-  | 'piece'
+  | 'chunk'
   /** Enlist, or renew the lease. */
   | 'heartbeat'
   /** Retry unanswered placements, cancellations and probes. */

@@ -133,7 +133,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   wake(timer: SchedulerTimer, key: number, now: Millis): void {
     const s = this.#parts;
     switch (timer) {
-      case 'piece':
+      case 'chunk':
         return s.chunkedWork.runChunk(now);
       case 'heartbeat':
         return s.clusterMessages.beat(this.#startedAt, now);

@@ -138,14 +138,14 @@ describe('timers of machines', () => {
     const queue = new TimerQueue(() => now, alarm);
     let pieces = 0;
     const timers = queue.forMachine((timer, key) => {
-      if (timer !== 'piece') return;
+      if (timer !== 'chunk') return;
       pieces++;
       // The work takes some time.
       now += 10;
       timers.set(timer, key, now);
     });
     for (let key = 0; key < 100; key++) timers.set('later', key, 1_000_000);
-    timers.set('piece', 0, 0);
+    timers.set('chunk', 0, 0);
     ring();
     expect(pieces).toBe(1);
     ring();

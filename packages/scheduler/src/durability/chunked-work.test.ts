@@ -30,8 +30,8 @@ function startedAgain(): { bench: DurableBench; read: () => number } {
 
 /** @returns whether work was left */
 function nextPiece(bench: DurableBench): boolean {
-  if (!bench.timers.delete('piece 0')) return false;
-  bench.scheduler.wake('piece', 0, bench.now);
+  if (!bench.timers.delete('chunk 0')) return false;
+  bench.scheduler.wake('chunk', 0, bench.now);
   bench.scheduler.checkInvariants();
   return true;
 }

@@ -1,11 +1,11 @@
 import { invariant, type Millis } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 
-/** Size of a chunk in journal records, each of which takes some microseconds. */
-const CHUNK = 500;
+/** Default chunk size in journal records; reading a record takes a few microseconds. */
+const DEFAULT_CHUNK_SIZE = 500;
 
 /**
- * Splits long work, such as loading a whole journal, into chunks. Between them the process sends heartbeats and reads
+ * Splits long work, such as loading a journal, into chunks. Between two chunks, the process sends heartbeats and reads
  * messages.
  */
 export class ChunkedWork {
@@ -14,24 +14,25 @@ export class ChunkedWork {
   #steps: Iterator<number> | undefined;
   #now: Millis = 0;
 
-  /** @param piece size of a chunk, in the units of the work */
-  constructor(env: SchedulerEnvironment, piece = CHUNK) {
+  /** @param chunkSize maximum total cost of the steps of one chunk */
+  constructor(env: SchedulerEnvironment, chunkSize = DEFAULT_CHUNK_SIZE) {
     this.#env = env;
-    this.#chunkSize = piece;
+    this.#chunkSize = chunkSize;
   }
 
-  /** Time at which the current chunk runs. */
+  /** The time at which the current chunk started. */
   get now(): Millis {
     return this.#now;
   }
 
-  /** @param steps yield the cost of each step */
+  /** Starts work and runs its first chunk. @param steps yields the cost of each step */
   begin(steps: Iterable<number>, now: Millis): void {
     invariant(this.#steps === undefined, 'only one operation can run in chunks at a time');
     this.#steps = steps[Symbol.iterator]();
     this.runChunk(now);
   }
 
+  /** Runs the next chunk, and sets the timer for the one after it. */
   runChunk(now: Millis): void {
     if (this.#steps === undefined) return;
     this.#now = now;
@@ -43,6 +44,6 @@ export class ChunkedWork {
       }
       left -= value;
     }
-    this.#env.setTimer('piece', 0, now);
+    this.#env.setTimer('chunk', 0, now);
   }
 }

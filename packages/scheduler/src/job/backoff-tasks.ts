@@ -1,22 +1,22 @@
 import type { Millis, TaskIndex } from '@goshawk/core';
 import { TaskState, type TaskTable } from './task-table.js';
 
-/** Failed tasks in back-off before a retry; their state is `blocked` meanwhile. */
+/** Failed tasks that are in back-off before a retry. Their state is `blocked`. */
 export class BackoffTasks {
-  /** No back-off ends before this time; Infinity: there is none. */
+  /** No back-off ends before this time. Infinity: no task is in back-off. */
   nextEndAt: Millis = Number.POSITIVE_INFINITY;
   readonly #tasks: TaskTable;
-  /** End of each back-off; may include tasks that have continued or ended. Created on demand. */
+  /** End of each back-off. May include tasks that have left `blocked`. Created on demand. */
   #endsAt: Map<TaskIndex, Millis> | undefined;
 
   constructor(tasks: TaskTable) {
     this.#tasks = tasks;
   }
 
-  add(task: TaskIndex, until: Millis): void {
+  add(task: TaskIndex, endsAt: Millis): void {
     this.#endsAt ??= new Map();
-    this.#endsAt.set(task, until);
-    this.nextEndAt = Math.min(this.nextEndAt, until);
+    this.#endsAt.set(task, endsAt);
+    this.nextEndAt = Math.min(this.nextEndAt, endsAt);
   }
 
   has(task: TaskIndex): boolean {
@@ -27,18 +27,18 @@ export class BackoffTasks {
     return this.#endsAt === undefined ? [] : [...this.#endsAt.keys()].filter((task) => this.has(task));
   }
 
-  /** Removes and returns the tasks whose back-off has ended, which must be put back. */
+  /** Removes and returns the tasks whose back-off has ended. The caller must requeue them. */
   takeExpired(now: Millis): TaskIndex[] {
-    const rested: TaskIndex[] = [];
+    const expired: TaskIndex[] = [];
     this.nextEndAt = Number.POSITIVE_INFINITY;
-    for (const [task, until] of this.#endsAt ?? []) {
-      if (until > now) {
-        this.nextEndAt = Math.min(this.nextEndAt, until);
+    for (const [task, endsAt] of this.#endsAt ?? []) {
+      if (endsAt > now) {
+        this.nextEndAt = Math.min(this.nextEndAt, endsAt);
         continue;
       }
-      if (this.has(task)) rested.push(task);
+      if (this.has(task)) expired.push(task);
       this.#endsAt!.delete(task);
     }
-    return rested;
+    return expired;
   }
 }

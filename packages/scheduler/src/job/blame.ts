@@ -1,66 +1,65 @@
 import type { Address, AttemptNumber, Millis, TaskIndex } from '@goshawk/core';
 import type { Crashes } from './crashes.js';
 
-/** How long a retry waits for a worker on which it has not failed, if there is one. */
+/** How long a retry avoids workers on which its task failed, if others are eligible. */
 const AVOID_WORKER_MS = 120_000;
-/**
- * Failures in a row at one worker, of tasks of a job that completes elsewhere, after which the worker is reported.
- */
+/** Number of consecutive failures at a worker before it may be reported as unfit. */
 const CONSECUTIVE_FAILURES_MIN = 5;
-/** Minimum number of completed attempts elsewhere for each failed one. */
+/** A worker is reported only if this many tasks completed elsewhere for each attempt that failed elsewhere. */
 const COMPLETED_PER_FAILURE = 9;
-/** A task that was lost this often runs alone from then on; a single loss may be a coincidence. */
+/** A task runs alone after this many lost workers. A single loss may be a coincidence. */
 const ISOLATED_AFTER_LOSSES = 2;
-/** A job that lost this many workers without completing a task since is on probation. */
+/** A job is on probation after this many consecutive lost workers without a completed task. */
 const PROBATION_AFTER_LOSSES = 2;
-/** Limits on how long a task runs alone, which is twice its longest lost run. */
+/** Limits on how long a task runs alone: twice the longest run that was lost. */
 const [ISOLATION_MIN_MS, ISOLATION_MAX_MS] = [10_000, 300_000];
-/** First and longest back-off of a task that lost its worker; each is double the previous one. */
+/** Limits on the back-off of a task that lost several workers. It doubles with each loss. */
 const [BACKOFF_MIN_MS, BACKOFF_MAX_MS] = [1_000, 30_000];
-/** Interval between searches for other workers after one was skipped. */
+/** Minimum interval between searches for other workers after a worker was skipped. */
 const SEARCH_INTERVAL_MS = 200;
 
 const NO_WORKERS: readonly Address[] = [];
 
 /** The failures of one unfinished task. */
 interface TaskFailures {
-  /** Attempts that failed by its own fault. */
+  /** Failed attempts, without lost ones. */
   failures: number;
   /** Attempts that were lost with their workers. */
   losses: number;
-  /** Workers on which it failed or could not be started, and when it last did. */
+  /** Workers on which it failed or could not be started. */
   readonly failedWorkers: Address[];
   lastFailedAt: Millis;
-  /** The task does not run before this time. */
+  /** The task does not start before this time. */
   backoffUntil: Millis;
-  /** The attempt that last ran alone, and for how long no other task may start beside it. */
+  /** The attempt that last ran alone, and how long no other task may start on its worker. */
   isolation: { readonly attempt: AttemptNumber; readonly durationMs: Millis } | undefined;
 }
 
 /** Failures at one worker. */
 interface WorkerFailures {
-  /** Consecutive failures without a completed task of the job. */
+  /** Failures since a task of the job last completed there. */
   consecutive: number;
   total: number;
 }
 
 /**
- * Attributes failed attempts of a job. Does a worker fail tasks that others complete, and does a task kill
- * its workers? A retry avoids workers where it failed. A task that was lost twice runs alone on a worker; if
- * that worker is lost too, only that task is charged. A job that loses workers and completes nothing is on
- * probation: it runs one task at a time, alone.
+ * Attributes the failed attempts of a job to tasks or workers.
+ *
+ * - A retry avoids workers on which its task failed.
+ * - A task that was lost twice runs alone on its worker. If that worker is lost too, only this task is charged.
+ * - A job that loses workers without completing tasks is on probation: it runs one task at a time, alone.
  */
 export class Blame {
   readonly #failuresByTask = new Map<TaskIndex, TaskFailures>();
   readonly #failuresByWorker = new Map<Address, WorkerFailures>();
   #longestLostMs: Millis = 0;
-  /** Consecutive lost workers without a completed task of the job. */
+  /** Workers lost since a task of the job last completed. */
   #consecutiveLosses = 0;
   #isOnProbation = false;
   #trial: { readonly task: TaskIndex; readonly attempt: AttemptNumber } | undefined;
   #searchedAt: Millis = Number.NEGATIVE_INFINITY;
   crashes: Crashes;
-  /** Whether the last lost worker ran a task alone. */
+  /** Whether the attempt that was lost last ran alone. */
   #lastLossRanAlone = false;
 
   constructor(crashes: Crashes) {
@@ -82,40 +81,40 @@ export class Blame {
     return this.#trial;
   }
 
-  /** The job, with others that run the same program, has lost too many workers. */
+  /** Whether the job, together with others that run the same program, has lost too many workers. */
   get exceedsLossLimit(): boolean {
     return this.#lastLossRanAlone && this.crashes.exceedsLimit;
   }
 
-  /** How often the task failed by its own fault. */
+  /** Number of failed attempts of the task. */
   failuresOf(task: TaskIndex): number {
     return this.#failuresByTask.get(task)?.failures ?? 0;
   }
 
-  /** How often these tasks failed by their own fault. */
+  /** Number of failed attempts of all these tasks. */
   failuresInRange({ first, count }: { readonly first: TaskIndex; readonly count: number }): number {
     let failures = 0;
-    for (const [task, of] of this.#failuresByTask)
-      if (task >= first && task < first + count) failures += of.failures;
+    for (const [task, each] of this.#failuresByTask)
+      if (task >= first && task < first + count) failures += each.failures;
     return failures;
   }
 
-  /** How often the task was lost with its worker. */
+  /** Number of attempts of the task that were lost with their workers. */
   lossesOf(task: TaskIndex): number {
     return this.#failuresByTask.get(task)?.losses ?? 0;
   }
 
-  /** An attempt failed by the task's own fault. */
+  /** An attempt of the task failed. */
   failed(task: TaskIndex, worker: Address, now: Millis): void {
     this.#failuresOrNew(task).failures++;
     this.notStarted(task, worker, now);
   }
 
-  /** An attempt was unsuccessful at the worker, which the task avoids from now on. */
+  /** An attempt failed or could not start at the worker. The task avoids the worker from now on. */
   notStarted(task: TaskIndex, worker: Address, now: Millis): void {
-    const trouble = this.#failuresOrNew(task);
-    if (!trouble.failedWorkers.includes(worker)) trouble.failedWorkers.push(worker);
-    trouble.lastFailedAt = now;
+    const failures = this.#failuresOrNew(task);
+    if (!failures.failedWorkers.includes(worker)) failures.failedWorkers.push(worker);
+    failures.lastFailedAt = now;
     const failing = this.#failuresByWorker.get(worker) ?? { consecutive: 0, total: 0 };
     failing.consecutive++;
     failing.total++;
@@ -123,10 +122,10 @@ export class Blame {
   }
 
   /**
-   * Number of tasks that must complete elsewhere before the worker is to blame; undefined: too few consecutive
-   * failures there.
+   * Number of tasks that must have completed elsewhere to blame the worker.
    *
-   * @param failed attempts of the job that failed or could not be started
+   * @param failed attempts of the job that failed or could not be started, at all workers
+   * @returns undefined: too few consecutive failures at the worker
    */
   completionsToBlame(worker: Address, failed: number): number | undefined {
     const failing = this.#failuresByWorker.get(worker);
@@ -134,12 +133,12 @@ export class Blame {
     return COMPLETED_PER_FAILURE * Math.max(1, failed - failing.total);
   }
 
-  /** The workers at which attempts of the task were unsuccessful. */
+  /** Workers at which attempts of the task failed or could not start. */
   failedWorkersOf(task: TaskIndex): readonly Address[] {
     return this.#failuresByTask.get(task)?.failedWorkers ?? NO_WORKERS;
   }
 
-  /** Whether any attempt of the task failed or was lost. */
+  /** Whether any attempt of the unfinished task was unsuccessful. */
   hasFailures(task: TaskIndex): boolean {
     return this.#failuresByTask.has(task);
   }
@@ -159,29 +158,30 @@ export class Blame {
     if (this.#consecutiveLosses >= PROBATION_AFTER_LOSSES) this.#isOnProbation = true;
   }
 
-  /** The attempt was lost, and the task is blamed for it. */
+  /** The attempt was lost with its worker, and the task is blamed. */
   lost(task: TaskIndex, attempt: AttemptNumber, runMs: Millis, now: Millis): void {
-    const trouble = this.#failuresOrNew(task);
-    const losses = ++trouble.losses;
-    const ranApart = trouble.isolation?.attempt === attempt;
+    const failures = this.#failuresOrNew(task);
+    const losses = ++failures.losses;
+    const ranApart = failures.isolation?.attempt === attempt;
     this.crashes.lost(ranApart, now);
     this.#lastLossRanAlone = ranApart;
     this.#longestLostMs = Math.max(this.#longestLostMs, runMs);
     if (losses < ISOLATED_AFTER_LOSSES) return;
-    trouble.backoffUntil =
+    failures.backoffUntil =
       now + Math.min(BACKOFF_MAX_MS, BACKOFF_MIN_MS * 2 ** (losses - ISOLATED_AFTER_LOSSES));
   }
 
   /**
-   * Whether the task still had to run alone at the last heartbeat of its worker.
+   * Whether the lost attempt ran alone at the last heartbeat of its worker.
    *
-   * @param leaseMs time after which a silent worker counts as lost
+   * @param runMs time from its start until its worker counted as lost
+   * @param leaseMs time without heartbeats after which a worker counts as lost
    */
   ranAlone(task: TaskIndex, attempt: AttemptNumber, runMs: Millis, leaseMs: Millis): boolean {
     return runMs <= (this.isolationMsOf(task, attempt) ?? Number.NEGATIVE_INFINITY) + leaseMs;
   }
 
-  /** The attempt is assigned: alone, if its task was lost too often or the job is on probation. */
+  /** The attempt was assigned. It runs alone if its task is suspect or its job is on probation. */
   started(task: TaskIndex, attempt: AttemptNumber): void {
     if (this.lossesOf(task) < ISOLATED_AFTER_LOSSES && !this.#isOnProbation && !this.crashes.isSuspect)
       return;
@@ -190,13 +190,13 @@ export class Blame {
     this.#trial = { task, attempt };
   }
 
-  /** How long no other task may start beside the attempt; undefined: no restriction. */
+  /** How long no other task may start on the attempt's worker; undefined: no restriction. */
   isolationMsOf(task: TaskIndex, attempt: AttemptNumber): Millis | undefined {
     const apart = this.#failuresByTask.get(task)?.isolation;
     return apart?.attempt === attempt ? apart.durationMs : undefined;
   }
 
-  /** Ends the probation if the attempt on trial has survived its time alone. */
+  /** Ends the probation if the attempt that was last started alone has outlived its isolation. */
   reviewTrial(runMs: Millis): void {
     const { task, attempt } = this.#trial!;
     if (runMs <= (this.isolationMsOf(task, attempt) ?? Number.POSITIVE_INFINITY)) return;
@@ -206,12 +206,11 @@ export class Blame {
   }
 
   /**
-   * Whether the task may run at the worker. A retry avoids workers on which it failed, and those that fail other
-   * tasks.
+   * Whether the task may run at the worker. A retry avoids workers on which its task or other tasks failed.
    *
-   * @param isFailing tasks of the user failed at the worker, and none completed since
-   * @param sound number of other eligible workers without failures
-   * @param hasOther whether there are eligible workers besides those
+   * @param isFailing whether tasks of the user failed at the worker, and none has completed since
+   * @param sound number of eligible workers without such failures
+   * @param hasOther whether workers other than these are eligible
    */
   mayRunAt(
     task: TaskIndex,
@@ -220,17 +219,17 @@ export class Blame {
     hasOther: (besides: readonly Address[]) => boolean,
     now: Millis,
   ): boolean {
-    const trouble = this.#failuresByTask.get(task);
-    if (trouble === undefined) return true;
-    if (now < trouble.backoffUntil) return false;
-    const { failedWorkers, lastFailedAt } = trouble;
+    const failures = this.#failuresByTask.get(task);
+    if (failures === undefined) return true;
+    if (now < failures.backoffUntil) return false;
+    const { failedWorkers, lastFailedAt } = failures;
     if (now - lastFailedAt >= AVOID_WORKER_MS || failedWorkers.length === 0) return true;
     if (failedWorkers.includes(worker)) return !hasOther(failedWorkers);
-    // At least one healthy worker is left even if the task has failed at some of them.
+    // If there are more healthy workers than those where the task failed, it can run at one of them.
     return !isFailing || sound <= failedWorkers.length;
   }
 
-  /** A worker was skipped: whether to look for others now; rate-limited. */
+  /** Whether to search for other workers now, after one was skipped. Limits the rate of searches. */
   maySearch(now: Millis): boolean {
     if (now - this.#searchedAt < SEARCH_INTERVAL_MS) return false;
     this.#searchedAt = now;
@@ -238,9 +237,9 @@ export class Blame {
   }
 
   #failuresOrNew(task: TaskIndex): TaskFailures {
-    let trouble = this.#failuresByTask.get(task);
-    if (trouble === undefined) {
-      trouble = {
+    let failures = this.#failuresByTask.get(task);
+    if (failures === undefined) {
+      failures = {
         failures: 0,
         losses: 0,
         failedWorkers: [],
@@ -248,28 +247,25 @@ export class Blame {
         backoffUntil: 0,
         isolation: undefined,
       };
-      this.#failuresByTask.set(task, trouble);
+      this.#failuresByTask.set(task, failures);
     }
-    return trouble;
+    return failures;
   }
 }
 
-/**
- * Number of workers on which a task must fail to start before it is to blame; more if other tasks of its job
- * complete.
- */
+/** Number of workers on which a task must fail to start before the task is to blame. */
 const WORKERS_TO_TRY = { nothingCompleted: 3, somethingCompleted: 6 } as const;
-/** Maximum number of distinct start faults to remember; there is seldom more than one. */
+/** Maximum number of distinct start faults that are stored. Jobs seldom have more than one. */
 const REASONS_MAX = 100;
 
-/** Attributes start faults: something that the tasks name is missing at one worker, or everywhere. */
+/** Decides whether a command or file that a task needs is missing at one worker or at all workers. */
 export class StartFaults {
-  /** By task, the workers at which it could not be started, until the blame is decided. */
+  /** Workers at which a task could not be started, by task, until the task is to blame. */
   readonly #failedWorkers = new Map<TaskIndex, Set<string>>();
-  /** Names that several workers reported missing. */
+  /** Reasons that enough workers have reported. */
   readonly #missingEverywhere = new Set<string>();
 
-  /** @returns whether the task is to blame, by the reports of this and other workers */
+  /** Adds a worker's report. @returns whether the task is to blame */
   isTaskToBlame(
     task: TaskIndex,
     reason: string,
@@ -278,10 +274,10 @@ export class StartFaults {
     hasCompleted: boolean,
   ): boolean {
     if (!hasCompleted && this.#missingEverywhere.has(reason)) return true;
-    const at = this.#failedWorkers.get(task) ?? new Set();
-    this.#failedWorkers.set(task, at.add(worker));
+    const tried = this.#failedWorkers.get(task) ?? new Set();
+    this.#failedWorkers.set(task, tried.add(worker));
     const enough = hasCompleted ? WORKERS_TO_TRY.somethingCompleted : WORKERS_TO_TRY.nothingCompleted;
-    if (at.size < Math.min(enough, Math.max(1, workers))) return false;
+    if (tried.size < Math.min(enough, Math.max(1, workers))) return false;
     this.#failedWorkers.delete(task);
     if (this.#missingEverywhere.size < REASONS_MAX) this.#missingEverywhere.add(reason);
     return true;

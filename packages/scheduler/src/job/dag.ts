@@ -2,7 +2,7 @@ import type { JobSpec, Lane, Millis, Payload, TaskIndex } from '@goshawk/core';
 import { type Stage, stagesOf } from './batch.js';
 import { TaskState, type TaskTable } from './task-table.js';
 
-/** Whether the stages after this one may start; skipped tasks do not count. */
+/** Whether all tasks of the stage have completed, not counting skipped ones. */
 function areAllCompleted({ first, count }: Stage, { states }: TaskTable): boolean {
   for (let task = first; task < first + count; task++)
     if (states[task] !== TaskState.completed && states[task] !== TaskState.skipped) return false;
@@ -21,7 +21,7 @@ export class Dag {
     this.stages = stagesOf(spec, lane, acceptedAt);
   }
 
-  /** The stages of an ended job of which some tasks run again; none is released yet. */
+  /** The stages of an ended job of which some tasks run again. None of them is released yet. */
   reopened(tasks: TaskTable, now: Millis): Dag {
     const dag = new Dag(this.#spec, this.#lane, now);
     for (const stage of dag.stages) stage.copyAppended(this.stages[stage.index]!);
@@ -36,6 +36,7 @@ export class Dag {
     return dag;
   }
 
+  /** Finds the stage of a task by binary search. */
   stageOf(task: TaskIndex): Stage {
     let low = 0;
     let high = this.stages.length - 1;
@@ -52,10 +53,10 @@ export class Dag {
   }
 
   /**
-   * All tasks of the stage have ended: dependent stages may start, or can never.
+   * Handles the end of all tasks of a stage: its dependent stages may start, or are cancelled.
    *
-   * @param cancel ends a stage that cannot run because an earlier one failed
-   * @returns the stages that may start, and those that ended
+   * @param cancel cancels a stage that depends on a stage that did not complete
+   * @returns the stages that may start, and the dependents of cancelled ones
    */
   ended(stage: Stage, tasks: TaskTable, isCancelling: boolean, cancel: (stage: Stage) => void): Stage[] {
     const next: Stage[] = [];

@@ -8,28 +8,28 @@ export interface Weight {
   bytes: number;
 }
 
-/** Weighs a value without recursion, because untrusted values may be nested to any depth. */
+/** Measures a value without recursion, because untrusted values may be nested to any depth. */
 export function weigh(value: unknown): Weight {
   const weight = { values: 0, bytes: 0 };
-  const left: unknown[] = [value];
-  while (left.length > 0) {
-    const next = left.pop();
+  const pending: unknown[] = [value];
+  while (pending.length > 0) {
+    const next = pending.pop();
     weight.values++;
     if (typeof next === 'string') weight.bytes += next.length;
     else if (next instanceof Uint8Array) weight.bytes += next.length;
-    else if (Array.isArray(next)) for (const inner of next) left.push(inner);
+    else if (Array.isArray(next)) for (const inner of next) pending.push(inner);
     else if (typeof next === 'object' && next !== null) {
       for (const key of Object.keys(next)) {
         weight.values++;
         weight.bytes += key.length;
-        left.push((next as Record<string, unknown>)[key]);
+        pending.push((next as Record<string, unknown>)[key]);
       }
     }
   }
   return weight;
 }
 
-/** Size of a value in an object or array, or of a key, without its text. */
+/** Bytes of a key, or of an element of an object or array, without its text. */
 const VALUE_BYTES = 16;
 
 /** Estimated heap size of a value, in bytes. */
@@ -38,7 +38,7 @@ export function heapBytes(value: unknown): number {
   return values * VALUE_BYTES + bytes;
 }
 
-/** Whether a value fits into one answer. */
+/** Whether a value of this size fits into one answer. */
 export function isAnswerable({ values, bytes }: Weight): boolean {
   return values <= LIMITS.answerValuesMax && bytes <= LIMITS.answerBytesMax;
 }

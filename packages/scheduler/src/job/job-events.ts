@@ -2,30 +2,30 @@ import type { Millis, Outcome, TaskIndex } from '@goshawk/core';
 import type { Job } from './job.js';
 import type { Tallies } from './tallies.js';
 
-/** The process around the scheduler sees jobs through these calls. */
+/** The scheduler calls these methods of its process when jobs change. */
 export interface JobObserver {
   /** The scheduler accepted the job and has not acted on it yet. */
   jobAccepted?(job: Job): void;
-  /** The acceptance is durable; follows `jobAccepted`. Tasks may have started before. */
+  /** The acceptance is durable. Follows `jobAccepted`; tasks may have started before. */
   jobRecorded?(job: Job): void;
-  /** The pilots of the job have decided its class. */
+  /** The pilots of the job have determined its class. */
   jobClassified?(job: Job, now: Millis): void;
-  /** A worker was given the task: its current attempt is in flight. */
+  /** The task was assigned to a worker: its current attempt is in flight. */
   taskBound?(job: Job, task: TaskIndex, now: Millis): void;
-  /** An attempt that counts has ended; its consequences follow. */
+  /** A current attempt has ended. Called before the scheduler acts on it. */
   attemptEnded?(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void;
-  /** The job has ended; its record is complete and will not change. */
+  /** The job has ended, and its record is complete. A retry may reopen the job. */
   jobEnded(job: Job): void;
 }
 
-/** A part of the scheduler that follows jobs. */
+/** A part of the scheduler that reacts to changes of jobs. */
 export interface JobListener {
   /** The job has changed. */
   changed?(job: Job, now: Millis): void;
   ended?(job: Job, now: Millis): void;
 }
 
-/** Counts since the start. */
+/** Counts since the start of the process. */
 export interface SchedulerCounters {
   jobsAccepted: number;
   jobsEnded: number;
@@ -39,13 +39,13 @@ export interface SchedulerCounters {
   probesSent: number;
   /** Probes cancelled before a worker served them. */
   probesRecalled: number;
-  /** Probes answered with `none`. */
+  /** Worker requests (`ask`) answered with `none`. */
   asksRefused: number;
-  /** Reports of attempts that no longer count. */
+  /** Reports of attempts that are not current. */
   staleReports: number;
 }
 
-/** The source of counts, traces and updates: tells the observer and the listeners what happens to jobs. */
+/** Counts job events, and forwards them to the observer and the listeners. */
 export class JobEvents {
   readonly #observer: JobObserver;
   readonly #counters: SchedulerCounters;
@@ -58,7 +58,7 @@ export class JobEvents {
     this.#tallies = tallies;
   }
 
-  /** Sets the listeners, which are called in this order. */
+  /** Sets the listeners. They are called in this order. */
   setListeners(...listeners: readonly JobListener[]): void {
     this.#listeners = listeners;
   }

@@ -20,10 +20,11 @@ import type { Dag } from './dag.js';
 import type { Hold } from './hold.js';
 import type { TaskTable } from './task-table.js';
 
-/** Days for which usage is kept. */
+/** Number of days for which usage is kept. */
 const DAYS_MAX = 400;
-/** Rows of one day that distinguish job names, and rows at all; further usage of the day is counted without names, or users. */
+/** Maximum number of rows of one day with job names. Further usage is counted without names. */
 const NAMED_ROWS_MAX = 200;
+/** Maximum number of rows of one day. Further usage is counted in one row without users. */
 const ROWS_MAX = 2_000;
 
 const GIB = 2 ** 30;
@@ -31,11 +32,11 @@ const GIB = 2 ** 30;
 export type MutableRow = { -readonly [F in keyof UsageRow]: UsageRow[F] };
 export type UsageKey = Pick<UsageRow, 'user' | 'project' | 'name'>;
 
-/** Sums of usage by day, user, project and name of the job. */
+/** Usage summed by day, user, project and job name. */
 export class UsageTable {
   readonly #days = new Map<number, Map<string, MutableRow>>();
 
-  /** The row in which this usage is counted. */
+  /** Returns the row that counts this usage. Creates it if necessary. */
   rowOf(day: number, { user, project, name }: UsageKey): MutableRow {
     let rows = this.#days.get(day);
     if (rows === undefined) {
@@ -85,7 +86,7 @@ function getOrCreateRow(rows: Map<string, MutableRow>, key: string, about: Parti
   return row;
 }
 
-/** The parts of a job that determine its usage. */
+/** The fields of a job that determine its usage. */
 interface UsedJob {
   readonly spec: JobSpec;
   readonly project: string | undefined;
@@ -99,7 +100,7 @@ interface UsedJob {
 /** Usage of a job on one day. */
 export interface JobUsage {
   readonly row: MutableRow;
-  /** The row that also counts it, with other jobs; undefined while the job is read from its records. */
+  /** The row of the scheduler's totals that also counts it; undefined while the job is loaded from its records. */
   total: MutableRow | undefined;
 }
 
@@ -108,10 +109,10 @@ export function usageKeyOf({ spec: { user, name }, project }: UsedJob): UsageKey
 }
 
 /**
- * Adds an attempt to the usage of its job: each day counts its part of the run, and the day of the end counts the attempt.
+ * Adds an attempt to the usage of its job. Its run time is split by day; the attempt counts on the day on which it ended.
  *
  * @param wallOffsetMs wall clock minus the clock of `now`
- * @param total also counts it; undefined: not yet
+ * @param total the scheduler's totals, which also count the attempt; undefined: they are updated later
  */
 export function countAttempt(
   job: UsedJob,
@@ -122,19 +123,19 @@ export function countAttempt(
   wallOffsetMs: Millis,
   total?: UsageTable,
 ): void {
-  // Ended by the owner without a start.
+  // The owner ended the task before it started.
   if (isOwnersEnd(outcome) && runMs === 0) return;
   const stage = job.dag.stageOf(task);
   const ranMs = Math.min(runMs, Math.max(0, now - job.acceptedAt));
   const endedAt = now + wallOffsetMs;
-  const last = dayOf(endedAt);
+  const lastDay = dayOf(endedAt);
   for (const day of daysOfRun(endedAt, ranMs)) {
     const { row, total: sum } = usageOn(job, day, total);
     const ms = msOnDay(day, endedAt, ranMs);
     addTime(row, stage.spec.demand, ms);
     if (sum !== undefined) addTime(sum, stage.spec.demand, ms);
-    if (day < last) continue;
-    // Tasks of open jobs are appended at times that are not recorded.
+    if (day < lastDay) continue;
+    // The waiting time of an open job's task is unknown, because the time of its append is not recorded.
     const isFirst = job.tasks.executionsOf(task) === 1 && startFault(outcome) === undefined;
     const waitMs = isFirst && job.spec.openMs === undefined ? waitOf(job, stage, now - runMs) : undefined;
     for (const sums of sum === undefined ? [row] : [row, sum]) {
@@ -168,7 +169,7 @@ export function endKindOf({
   return kind === 'lost' && errorCode === 'preempted' ? 'preempted' : kind;
 }
 
-/** Adds requested resources × time. */
+/** Adds the requested resources multiplied by the run time. */
 export function addTime(sums: MutableRow, demand: StageSpec['demand'], ms: Millis): void {
   const memory = amountOf(demand, 'memory');
   sums.runMs += ms;
@@ -178,14 +179,14 @@ export function addTime(sums: MutableRow, demand: StageSpec['demand'], ms: Milli
   sums.gpuMs += amountOf(demand, GPU) * ms;
 }
 
-/** Returns the days of a run in order; of a very long one the last days. */
+/** Returns the days of a run in order; only the last ones of a very long run. */
 export function daysOfRun(endedAt: Millis, runMs: Millis): number[] {
   const last = dayOf(endedAt);
   const first = Math.max(dayOf(endedAt - runMs), last - DAYS_MAX);
   return Array.from({ length: Math.max(1, last - first + 1) }, (_, index) => first + index);
 }
 
-/** The part of a run on this day. */
+/** Run time that falls on this day. */
 export function msOnDay(day: number, endedAt: Millis, runMs: Millis): Millis {
   return Math.max(0, Math.min(endedAt, (day + 1) * DAY_MS) - Math.max(endedAt - runMs, day * DAY_MS));
 }

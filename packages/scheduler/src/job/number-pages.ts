@@ -1,9 +1,9 @@
 const BITS = 10;
-/** Number of consecutive numbers in a page. */
+/** Number of indexes in a page. */
 export const PAGE = 1 << BITS;
 const MASK = PAGE - 1;
 
-/** Numbers of a page, each stored as its offset from the smallest, plus one; 0: none. */
+/** The numbers of a page, stored as offsets from the smallest number, plus one. 0: no number. */
 interface Packed {
   readonly base: number;
   readonly offsets: Uint16Array;
@@ -12,8 +12,8 @@ interface Packed {
 type Numbers = Uint32Array | Float64Array;
 
 /**
- * Positive numbers by index. Numbers of a page that are close to each other can be packed, to two bytes each: journal places of
- * neighboring tasks, or the tasks that ended one after another.
+ * An array of positive numbers. A page whose numbers are close to each other can be packed to two bytes per number:
+ * journal positions of neighboring tasks, or tasks that ended one after another.
  */
 export class NumberPages {
   readonly #pages: (Numbers | Packed | undefined)[] = [];
@@ -24,7 +24,7 @@ export class NumberPages {
     this.#isWide = isWide;
   }
 
-  /** 0: none */
+  /** Returns 0 if no number is set. */
   get(index: number): number {
     const page = this.#pages[index >> BITS];
     if (page === undefined) return 0;
@@ -39,7 +39,7 @@ export class NumberPages {
     this.#open(index >> BITS, at + 1)[at] = number;
   }
 
-  /** Packs the page of this index, if its numbers are close enough. */
+  /** Packs the page of this index if its numbers span less than 16 bits. */
   pack(index: number): void {
     const page = this.#pages[index >> BITS];
     if (page === undefined || 'offsets' in page) return;

@@ -1,37 +1,38 @@
 import { type Address, grown } from '@goshawk/core';
 
 /**
- * Number of a batch's probes at each worker, as far as the scheduler knows. Most probes are sent once and used once.
- * Such changes are appended to a list, which takes a few nanoseconds, far less than a map; the first query builds the
- * map. A report that a probe moved and the question of the worker that serves it have different senders and arrive in
- * any order, so the number at a worker may be negative for a while. The total number is not affected.
+ * Counts a batch's outstanding probes by worker. Most probes are sent once and served once, so changes are appended to
+ * a list, which is much faster than a map. The first query builds the map.
+ *
+ * When a probe is stolen, the victim's report and the thief's request arrive in any order. The count of a worker may
+ * therefore be negative for a while; the total is not affected.
  */
 export class ProbeLedger {
-  /** Pairs of worker and change; only the first `#length` numbers count, and none once there is a map. */
+  /** Pairs of a worker and a change. Only the first `#length` numbers are valid; none is once the map exists. */
   #changes = NO_CHANGES;
   #length = 0;
   #sums: Map<Address, number> | undefined;
   #outstanding = 0;
   #changeCount = 0;
-  /** The maximum number of outstanding probes so far. */
+  /** Maximum number of outstanding probes so far. */
   #peak = 0;
 
-  /** Number of probes that were neither served nor returned. */
+  /** Number of probes that were sent and neither served nor returned. */
   get outstanding(): number {
     return this.#outstanding;
   }
 
-  /** Number of stored entries: numbers in the list, or workers in the map. */
+  /** Number of numbers in the list, or of workers in the map. */
   get entryCount(): number {
     return this.#sums?.size ?? this.#length;
   }
 
-  /** Number of changes so far. If it is the same as before, nothing has happened. */
+  /** Number of changes so far. An equal number means that nothing has changed. */
   get changeCount(): number {
     return this.#changeCount;
   }
 
-  /** Reserves space for sending and using this many probes. */
+  /** Reserves space for sending and serving this many probes. */
   reserve(probes: number): void {
     if (this.#sums === undefined) this.#growFor(2 * FIELDS * probes);
   }
@@ -49,7 +50,7 @@ export class ProbeLedger {
     if (this.#length > CHANGES_MAX_BASE + CHANGES_MAX_PER_PROBE * this.#peak) this.#sumsByWorker();
   }
 
-  /** Number of probes believed to be at the worker; may be negative for a while. */
+  /** Estimated number of probes at the worker; may be negative for a while. */
   at(worker: Address): number {
     return this.#sumsByWorker().get(worker) ?? 0;
   }
@@ -104,6 +105,6 @@ function addTo(sums: Map<Address, number>, worker: Address, probes: number): voi
 const NO_CHANGES = new Int32Array(0);
 const FIELDS = 2;
 
-/** A batch whose probes are sent and used once stays far below this, and never needs a map. */
+/** The list is replaced by a map above this length. A batch whose probes are served once stays far below it. */
 const CHANGES_MAX_PER_PROBE = 16;
 const CHANGES_MAX_BASE = 1_024;

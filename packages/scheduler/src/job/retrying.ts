@@ -8,7 +8,7 @@ import {
   type TaskIndex,
 } from '@goshawk/core';
 
-/** Whether the job retries this kind of failure. */
+/** Whether the job retries attempts that fail with this exit code or signal. */
 export function isRetryable({ retryOn }: JobSpec, { exitCode, signal }: Outcome): boolean {
   if (retryOn === undefined) return true;
   const code = signal === undefined ? exitCode : exitCodeOfSignal(signal);
@@ -16,8 +16,8 @@ export function isRetryable({ retryOn }: JobSpec, { exitCode, signal }: Outcome)
 }
 
 /**
- * Back-off after this many failures: exponential, with jitter between half and all of it. It is a function of the job
- * and the task, so it is the same after a restart of the owner.
+ * Back-off after this many failures: exponential, with jitter between half and the full duration. It depends only on
+ * the job and the task, so it is the same after a restart of the owner.
  */
 export function backoffMs(
   { retryBackoffMs, seed }: JobSpec,
@@ -26,7 +26,7 @@ export function backoffMs(
   failures: number,
 ): Millis {
   if (retryBackoffMs === undefined) return 0;
-  const mostMs = Math.max(retryBackoffMs, LIMITS.retryBackoffMaxMs);
-  const fullMs = Math.min(mostMs, retryBackoffMs * 2 ** (failures - 1));
+  const maxMs = Math.max(retryBackoffMs, LIMITS.retryBackoffMaxMs);
+  const fullMs = Math.min(maxMs, retryBackoffMs * 2 ** (failures - 1));
   return fullMs * (0.5 + 0.5 * Random.seeded(`${seed ?? job} retry ${task} ${failures}`).next());
 }

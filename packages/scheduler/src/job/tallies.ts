@@ -12,20 +12,20 @@ import {
 } from '@goshawk/core';
 import type { Job } from './job.js';
 
-/** The bounds range from 1 ms to 116 days. */
+/** Bucket bounds from 1 ms to 116 days. */
 const DURATIONS_MS = logBounds(1, 1e10);
 
-/** Ended tasks and jobs since the start, by class at that time. For metrics and `counters`; no machine reads it. */
+/** Counts ended tasks and jobs since the start, by their class when they ended. For metrics and `counters` only. */
 export class Tallies {
   readonly tasksEnded: ByClass<Record<End, number>> = byClass(zeroEnds);
   readonly jobsEnded: ByClass<Record<End, number>> = byClass(zeroEnds);
-  /** Time from a task becoming ready to its first binding. ms */
+  /** Time from the release of a task's stage to the first assignment of the task, without holds. ms */
   readonly queueingMs: ByClass<Histogram> = byClass(emptyHistogram);
-  /** Time from a job's acceptance to its end. ms */
+  /** Time from the earliest possible start of a job to its end. ms */
   readonly jobMs: ByClass<Histogram> = byClass(emptyHistogram);
   /** Cancelled jobs, each counted once. */
   cancellations = 0;
-  /** Submissions that were temporarily refused. */
+  /** Submissions refused because of overload, by reason. */
   readonly jobsRefused = Object.fromEntries(OVERLOADS.map((cause) => [cause, 0])) as Record<
     OverloadReason,
     number
@@ -64,7 +64,7 @@ export class Tallies {
   }
 }
 
-/** A comparison is ten times faster than a lookup by name, and this is called for each task. */
+/** Called for each task: a comparison is ten times faster than a lookup by name. */
 function valueForClass<T>({ short, long }: ByClass<T>, kind: JobClass): T {
   return kind === 'long' ? long : short;
 }
@@ -73,12 +73,12 @@ function zeroEnds(): Record<End, number> {
   return { completed: 0, failed: 0, cancelled: 0 };
 }
 
-/** Copies the counts, so that an answer does not change with them. */
+/** Copies the counts, so that later changes do not affect an answer. */
 function copyCounts({ short, long }: ByClass<Record<End, number>>): ByClass<Record<End, number>> {
   return { short: { ...short }, long: { ...long } };
 }
 
-/** Counts by bucket bounds in ms, `95.5-114`; empty buckets are omitted. */
+/** Counts by bucket bounds in ms, such as `95.5-114`, without empty buckets. */
 function nonEmptyBuckets({ short, long }: ByClass<Histogram>): ByClass<Record<string, number>> {
   const named = ({ bounds, counts }: Histogram) =>
     Object.fromEntries(

@@ -1,8 +1,8 @@
 import type { Address, JobNumber, TaskIndex } from '@goshawk/core';
 
 /**
- * Index of the tasks queued or running at each worker, so that handling a report or a loss takes time in proportion
- * to the worker's tasks.
+ * Index of the tasks that are queued or running at each worker. With it, the cost of a report or a loss depends only on
+ * the number of tasks at that worker.
  */
 export class TasksByWorker {
   readonly #byWorker = new Map<Address, Map<JobNumber, Set<TaskIndex>>>();

@@ -4,12 +4,12 @@ import type { Dag } from './dag.js';
 import type { Sample } from './sample.js';
 import { TaskState, type TaskTable } from './task-table.js';
 
-/** States in which no worker has the task. */
+/** States of unfinished tasks that no worker has. */
 const UNASSIGNED_STATES: readonly TaskState[] = [TaskState.blocked, TaskState.waiting];
 
-/** The waiting tasks of a job, and their batches: the stage, or the pilots until the class is decided. */
+/** Tracks which tasks of a job wait, by batch. Pilots form a batch until the job is classified. */
 export class WaitingTasks {
-  /** The stages, then the other batches, each at its index. */
+  /** All batches by index: the stages come first. */
   batches: readonly Batch[];
   readonly #tasks: TaskTable;
   readonly #dag: Dag;
@@ -21,7 +21,7 @@ export class WaitingTasks {
     this.batches = dag.stages;
   }
 
-  /** Moves a task to another state, and updates the counts of its stage and batch. */
+  /** Changes the state of a task, and updates the counts of its stage and batch. */
   setState(task: TaskIndex, state: TaskState): void {
     if (this.#tasks.states[task] === state) return;
     const { stages } = this.#dag;
@@ -33,7 +33,7 @@ export class WaitingTasks {
     if (state >= TaskState.completed) stage.unfinished--;
   }
 
-  /** All tasks of the stage, or those from this one on, may start from now on. */
+  /** Makes the blocked tasks of the stage eligible. @param from the first task to release */
   release(stage: Stage, from = stage.first): void {
     for (const task of this.#undecidedPilotsOf(stage)) {
       if (task < from || this.#tasks.states[task] !== TaskState.blocked) continue;
@@ -45,7 +45,7 @@ export class WaitingTasks {
     stage.waiting += moved[TaskState.blocked]!;
   }
 
-  /** Cancels all tasks of the stage that no worker has. */
+  /** Cancels the unfinished tasks of the stage that no worker has. */
   cancel(stage: Stage): void {
     for (const task of this.#undecidedPilotsOf(stage))
       if (UNASSIGNED_STATES.includes(this.#tasks.stateOf(task))) this.setState(task, TaskState.cancelled);
@@ -59,20 +59,20 @@ export class WaitingTasks {
     for (const state of UNASSIGNED_STATES) stage.unfinished -= moved[state]!;
   }
 
-  /** Pilots are counted separately from the other tasks of their stage. */
+  /** The undecided pilots of the stage, which are counted separately from its other tasks. */
   #undecidedPilotsOf(stage: Stage): readonly TaskIndex[] {
     const sample = this.#sample;
     return sample === undefined || sample.isDecided || sample.pilots.stage !== stage ? [] : sample.tasks;
   }
 
-  /** The task waits again after an attempt, ahead of tasks that never ran. */
+  /** Makes the task wait again after an attempt. It goes before tasks that never ran. */
   requeue(task: TaskIndex): void {
     this.setState(task, TaskState.waiting);
     if (this.#sample?.isUndecidedPilot(task)) this.#sample.pilots.queue.push(task);
     else this.#dag.stageOf(task).requeued.push(task);
   }
 
-  /** Some tasks run first. */
+  /** Moves the pilots from their stage to a separate batch. */
   startSample(sample: Sample): void {
     this.#sample = sample;
     this.batches = [...this.#dag.stages, sample.pilots, ...sample.nonPilots];
@@ -84,7 +84,7 @@ export class WaitingTasks {
     }
   }
 
-  /** Waiting pilots become ordinary tasks. */
+  /** Moves the waiting pilots back to their stages. */
   endSample({ tasks, pilots }: Sample): void {
     for (const task of tasks) {
       if (this.#tasks.states[task] !== TaskState.waiting) continue;
@@ -95,24 +95,26 @@ export class WaitingTasks {
     }
   }
 
-  /** The batch of the task. */
+  /** The batch to which the task currently belongs. */
   batchOf(task: TaskIndex): Batch {
     return this.#sample?.isUndecidedPilot(task) ? this.#sample.pilots : this.#dag.stageOf(task);
   }
 
   /**
-   * The next waiting task of the batch, in task order, or −1. The caller must take it out of `waiting`.
+   * Takes the next task of the batch that may start: requeued tasks first, then new ones by index. The caller must
+   * change its state.
    *
-   * @param mayGo whether a returned task may run at the worker; tasks that never ran may run anywhere
+   * @param mayRun whether a requeued task may run at the worker; new tasks may run anywhere
+   * @returns −1 if there is none
    */
-  takeNext(batch: Batch, mayGo?: (task: TaskIndex) => boolean): TaskIndex {
+  takeNext(batch: Batch, mayRun?: (task: TaskIndex) => boolean): TaskIndex {
     const sample = this.#sample;
-    if (batch === sample?.pilots) return sample.isDecided ? -1 : this.#takeFrom(sample.pilots.queue, mayGo);
+    if (batch === sample?.pilots) return sample.isDecided ? -1 : this.#takeFrom(sample.pilots.queue, mayRun);
     const { stage } = batch;
-    // Keeps tasks that are not released yet for a later call.
+    // Without this check, the loop below would skip tasks that are not released yet.
     if (stage.waiting === 0) return -1;
-    const returned = this.#takeFrom(stage.requeued, mayGo);
-    if (returned >= 0) return returned;
+    const requeued = this.#takeFrom(stage.requeued, mayRun);
+    if (requeued >= 0) return requeued;
     const end = stage.first + stage.durableCount;
     while (stage.nextNeverTaken < end) {
       const task = stage.nextNeverTaken++;
@@ -121,10 +123,10 @@ export class WaitingTasks {
     return -1;
   }
 
-  /** The waiting tasks of the stage, at most `max`, in task order; `take` returns only others from now on. */
+  /** Takes up to `max` waiting tasks of the stage, by index. `takeNext` does not return them again. */
   takeAll(stage: Stage, max: number): TaskIndex[] {
     const all: TaskIndex[] = [];
-    // Tasks that are not released yet are for a later call.
+    // Without this check, the loop below would skip tasks that are not released yet.
     if (stage.waiting === 0 || max === 0) return all;
     const end = stage.first + stage.durableCount;
     let next = stage.first;
@@ -135,27 +137,27 @@ export class WaitingTasks {
     return all;
   }
 
-  #takeFrom(queue: number[], mayGo?: (task: TaskIndex) => boolean): TaskIndex {
-    for (let at = 0; ; ) {
-      // Most queues are always empty, and this check is cheaper than a shift.
-      if (queue.length === at) return -1;
-      const task = queue[at]!;
+  #takeFrom(queue: number[], mayRun?: (task: TaskIndex) => boolean): TaskIndex {
+    for (let index = 0; ; ) {
+      // Most queues are empty, and this check is cheaper than a shift.
+      if (queue.length === index) return -1;
+      const task = queue[index]!;
       const isStale = this.#tasks.states[task] !== TaskState.waiting;
-      if (!isStale && mayGo?.(task) === false) {
-        at++;
+      if (!isStale && mayRun?.(task) === false) {
+        index++;
         continue;
       }
-      if (at === 0) queue.shift();
-      else queue.splice(at, 1);
+      if (index === 0) queue.shift();
+      else queue.splice(index, 1);
       if (!isStale) return task;
     }
   }
 
-  /** Whether `take` would find a task. */
-  canTake(batch: Batch, mayGo: (task: TaskIndex) => boolean): boolean {
+  /** Whether `takeNext` would return a task. */
+  canTake(batch: Batch, mayRun: (task: TaskIndex) => boolean): boolean {
     const pilots = this.#sample?.pilots;
-    const returned = batch === pilots ? pilots.queue : batch.stage.requeued;
-    const returning = returned.filter((task) => this.#tasks.states[task] === TaskState.waiting);
-    return returning.some(mayGo) || new Set(returning).size < batch.waiting;
+    const queue = batch === pilots ? pilots.queue : batch.stage.requeued;
+    const waiting = queue.filter((task) => this.#tasks.states[task] === TaskState.waiting);
+    return waiting.some(mayRun) || new Set(waiting).size < batch.waiting;
   }
 }

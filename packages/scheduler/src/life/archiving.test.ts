@@ -90,7 +90,7 @@ class OpenJob {
 
   restart(): void {
     const { entries, ...rest } = this.bench.inheritance([FORMER]);
-    const inheritance = { entries, ...rest, piece: 1e9 };
+    const inheritance = { entries, ...rest, chunkSize: 1e9 };
     this.bench = this.#joined(new DurableBench(inheritance, this.bench.now, true, {}, this.#env));
     this.bench.now += 10;
     for (const from of [W1, W2]) this.bench.receive(from, { type: 'holding', audit: 0, tasks: [] });
