@@ -2,9 +2,9 @@ import { countTasks, type JobSpec, type Millis, type StageSpec, statedMs } from 
 import type { ArrivingJob, ArrivingStage } from '@goshawk/predictor';
 
 /**
- * Facts about an arriving job, for estimators.
+ * Describes an arriving job to estimators.
  *
- * @param hasPrivateNames the names of a user's jobs mean nothing for those of other users
+ * @param hasPrivateNames whether estimators compare job names only among jobs of the same user
  */
 export function arrivingJobOf(spec: JobSpec, wallMs: Millis, hasPrivateNames: boolean): ArrivingJob {
   const scoped = (name: string): string =>
@@ -21,7 +21,7 @@ export function arrivingJobOf(spec: JobSpec, wallMs: Millis, hasPrivateNames: bo
     logicalName: spec.logicalName && scoped(spec.logicalName),
     user: spec.user,
     demand: spec.stages.length === 1 ? spec.stages[0]!.demand : undefined,
-    // The number of tasks to be appended to an open job is unknown, but there will be some.
+    // An open job may start without tasks, but its client will append some.
     tasks: Math.max(1, tasks),
     startable: Math.max(1, startable),
     stages: spec.stages.length === 1 ? undefined : spec.stages.map(arrivingStageOf),

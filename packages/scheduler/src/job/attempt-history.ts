@@ -22,22 +22,24 @@ export interface AttemptEnd {
   readonly task: TaskIndex;
   readonly outcome: Outcome;
   readonly runMs: Millis;
-  /** Position in the journal; undefined if it cannot be read back. */
+  /** Position of its record in the journal; undefined if it cannot be read back. */
   position: number | undefined;
 }
 
-/** The attempts of a job, and the causes of unsuccessful ones. */
+/** Counts the attempts of a job, and keeps the results and the causes of failures. */
 export class AttemptHistory {
   readonly reports: TaskReports;
-  /** Number of all attempts. */
+  /** Number of attempts that started. */
   total = 0;
-  /** Failures caused by tasks. */
+  /** Number of attempts that failed. */
   failedCount = 0;
+  /** Number of attempts that were lost or preempted. */
   lostCount = 0;
+  /** Total run time of unsuccessful attempts. */
   wastedMs: Millis = 0;
   /** Total run time of the completed tasks. */
   completedRunMs: Millis = 0;
-  /** Longest run. */
+  /** Longest run of a completed task. */
   longestRunMs: Millis = 0;
   readonly #job: { readonly id: string; readonly spec: JobSpec; readonly acceptedAt: Millis };
   readonly #tasks: TaskTable;
@@ -47,7 +49,7 @@ export class AttemptHistory {
   #startFaults: StartFaults | undefined;
   #blame: Blame | undefined;
   #crashes: Crashes | undefined;
-  /** NaN: the work cannot kill workers. */
+  /** See `program`. NaN: the tasks cannot kill workers. */
   #program: number | undefined;
 
   constructor(
@@ -64,17 +66,17 @@ export class AttemptHistory {
     this.reports = new TaskReports(job.number, job.spec.openMs !== undefined);
   }
 
-  /** undefined as long as no attempt was unsuccessful. */
+  /** undefined: no attempt was unsuccessful. */
   get blame(): Blame | undefined {
     return this.#blame;
   }
 
-  /** Workers were lost with tasks of the job, so it runs one task at a time. */
+  /** Whether the job runs only one task at a time, because it lost workers. */
   get isOnProbation(): boolean {
     return this.#blame?.isOnProbation === true;
   }
 
-  /** Whether the task that was last started alone still runs. */
+  /** Whether the attempt that was last started alone still runs. */
   get isTrialRunning(): boolean {
     const trial = this.#blame?.trial;
     if (trial === undefined) return false;
@@ -82,17 +84,17 @@ export class AttemptHistory {
     return this.#tasks.stateOf(task) === TaskState.running && this.#tasks.attemptOf(task) === attempt;
   }
 
-  /** Whether to look for another worker now; rate-limited if workers are skipped repeatedly. */
+  /** Whether to search for other workers now, after one was skipped. Limits the rate of searches. */
   maySearch(now: Millis): boolean {
     return this.#blame?.maySearch(now) !== false;
   }
 
-  /** The job has lost too many workers, so its remaining tasks fail. */
+  /** Whether the job has lost so many workers that its remaining tasks must fail. */
   get hasLostTooManyWorkers(): boolean {
     return this.#blame?.exceedsLossLimit === true;
   }
 
-  /** The ended task runs again; its earlier failures no longer count. */
+  /** Resets the failure counts when a user retries the job. */
   resetFailures(): void {
     this.#failedStarts = 0;
     this.#startFaults = undefined;
@@ -100,13 +102,13 @@ export class AttemptHistory {
     this.#crashes?.reset();
   }
 
-  /** Identifies the work of the job, to compare crashes between jobs; undefined if it cannot kill workers. */
+  /** Hash that identifies the commands of the job, to combine the crashes of similar jobs; undefined: they cannot kill workers. */
   get program(): number | undefined {
     this.#program ??= programOf(this.#job.spec) ?? Number.NaN;
     return Number.isNaN(this.#program) ? undefined : this.#program;
   }
 
-  /** Counts lost workers together with all jobs of the same program from now on. */
+  /** Shares the count of lost workers with all jobs of the same program. */
   shareCrashes(crashes: Crashes | undefined): void {
     if (crashes === undefined || crashes === this.#crashes) return;
     if (this.#crashes !== undefined) crashes.merge(this.#crashes);
@@ -114,25 +116,25 @@ export class AttemptHistory {
     this.#blameOrNew().crashes = crashes;
   }
 
-  /** Counts an attempt that an earlier incarnation of the owner started. */
+  /** Counts an attempt that has started. */
   countAttempt(task: TaskIndex): void {
     this.total++;
     this.#tasks.setExecutions(task, this.#tasks.executionsOf(task) + 1);
   }
 
-  /** The current attempt has not started and will not; it does not count. */
+  /** Uncounts the current attempt, which will not start. */
   notStarted(task: TaskIndex): void {
     this.total--;
     this.#tasks.setExecutions(task, this.#tasks.executionsOf(task) - 1);
   }
 
-  /** A worker was given the task. */
+  /** The task was assigned to a worker. */
   started(task: TaskIndex): void {
     this.countAttempt(task);
     this.#blame?.started(task, this.#tasks.attemptOf(task));
   }
 
-  /** A task that has survived its time alone clears the job. */
+  /** Ends the probation of the job if the attempt on trial has outlived its isolation. */
   reviewTrial(now: Millis): void {
     const trial = this.#blame?.trial;
     if (trial !== undefined && this.isTrialRunning)
@@ -140,9 +142,9 @@ export class AttemptHistory {
   }
 
   /**
-   * The current attempt failed by the task's own fault.
+   * The current attempt failed.
    *
-   * @param gang whose members' failures count together
+   * @param gang the gang of the task; failures of all its members count together
    * @returns whether the task may be retried
    */
   failed(
@@ -162,13 +164,13 @@ export class AttemptHistory {
     this.reports.setError(task, { outcome, worker }, position);
     const blame = this.#blameOrNew();
     blame.failed(task, this.#tasks.workerOf(task), now);
-    // A missing file will still be missing at a retry.
+    // The command or file is missing on all workers, so a retry would fail too.
     if (startFaultOf(outcome.errorCode) === 'unclear') return false;
     const failures = gang === undefined ? blame.failuresOf(task) : blame.failuresInRange(gang);
     return failures <= this.#job.spec.retries && isRetryable(this.#job.spec, outcome);
   }
 
-  /** The current attempt completed. */
+  /** The current attempt has completed. */
   completed({ task, outcome, runMs, position }: AttemptEnd): void {
     this.completedRunMs += runMs;
     this.longestRunMs = Math.max(this.longestRunMs, runMs);
@@ -178,10 +180,9 @@ export class AttemptHistory {
   }
 
   /**
-   * The worker of the current attempt was lost or stopped. That costs no retry, but a task fails after losing too
-   * many workers.
+   * The current attempt was lost with its worker. This uses no retry, but a task that has lost too many workers fails.
    *
-   * @param isCancelling the loss then says nothing about the task
+   * @param isCancelling whether the task was cancelled, so that the loss does not count
    * @returns whether to retry the task
    */
   lost(task: TaskIndex, worker: string, runMs: Millis, isCancelling: boolean, now: Millis): boolean {
@@ -189,20 +190,20 @@ export class AttemptHistory {
     this.#addUnsuccessful({ task, outcome: LOST, runMs, position: undefined }, worker, now);
     const blame = this.#blameOrNew();
     const attempt = this.#tasks.attemptOf(task);
-    const wasApart = blame.isolationMsOf(task, attempt) !== undefined;
+    const ranAlone = blame.isolationMsOf(task, attempt) !== undefined;
     blame.lost(task, attempt, runMs, now);
     if (isCancelling) return false;
     const losses = blame.lossesOf(task);
     if (losses < LIMITS.lossesPerTaskMax) return true;
-    const mayBe = wasApart
+    const cause = ranAlone
       ? '; no other task started there, so it may need more memory than the worker has'
       : '';
-    const message = `lost its worker ${losses} times and was abandoned${mayBe}`;
+    const message = `lost its worker ${losses} times and was abandoned${cause}`;
     this.reports.setError(task, { outcome: { ...LOST, errorMessage: message }, worker });
     return false;
   }
 
-  /** The current attempt was unsuccessful without evidence against the task. */
+  /** The current attempt was unsuccessful, but not because of its task. */
   excused(end: AttemptEnd, worker: string, now: Millis): void {
     this.#addUnsuccessful(end, worker, now);
     if (end.outcome.errorCode === GANG_ENDED) return;
@@ -215,37 +216,37 @@ export class AttemptHistory {
     this.#blameOrNew().notStarted(end.task, this.#tasks.workerOf(end.task), now);
   }
 
-  /** Workers that ran tasks of the job were lost at the same time. */
+  /** Several workers with tasks of the job were lost at the same time. @param workers how many */
   workersLost(workers: number): void {
     this.#blameOrNew().workersLost(workers);
   }
 
-  /** Whether tasks fail in a row at the worker while many more complete elsewhere. */
+  /** Whether consecutive tasks fail at the worker while many more complete elsewhere. */
   isUnfit(worker: Address): boolean {
-    const enough = this.#blame?.completionsToBlame(worker, this.failedCount + this.#failedStarts);
-    if (enough === undefined || this.#tasks.countOf(TaskState.completed) < enough) return false;
-    return this.#tasks.completedElsewhere(worker) >= enough;
+    const required = this.#blame?.completionsToBlame(worker, this.failedCount + this.#failedStarts);
+    if (required === undefined || this.#tasks.countOf(TaskState.completed) < required) return false;
+    return this.#tasks.completedElsewhere(worker) >= required;
   }
 
   /**
-   * The current attempt could not be started. If the worker may be to blame, other workers are tried; if several
-   * report the same, the task is to blame.
+   * Decides whether an attempt could not start because of its worker or its task. If several workers report the same
+   * reason, the task is to blame.
    *
    * @param workers number of workers in the cluster
-   * @returns the outcome of the attempt: `lost` as long as it does not count against the task
+   * @returns the outcome: `failed` if the task is to blame, otherwise unchanged
    */
   attributeStartFault(task: TaskIndex, outcome: Outcome, worker: string, workers: number): Outcome {
     if (startFault(outcome) !== 'unclear') return outcome;
     this.#startFaults ??= new StartFaults();
     const hasCompleted = this.#tasks.countOf(TaskState.completed) > 0;
-    const isTasks = this.#startFaults.isTaskToBlame(
+    const isTaskToBlame = this.#startFaults.isTaskToBlame(
       task,
       outcome.errorMessage,
       worker,
       workers,
       hasCompleted,
     );
-    return isTasks ? { ...outcome, kind: 'failed' } : outcome;
+    return isTaskToBlame ? { ...outcome, kind: 'failed' } : outcome;
   }
 
   #blameOrNew(): Blame {
@@ -254,7 +255,7 @@ export class AttemptHistory {
     return this.#blame;
   }
 
-  /** The task's current attempt was unsuccessful. */
+  /** Records an unsuccessful attempt. */
   #addUnsuccessful({ task, outcome, runMs }: AttemptEnd, worker: string, now: Millis): void {
     this.wastedMs += runMs;
     this.reports.addUnsuccessful({

@@ -16,79 +16,82 @@ import { ARCHIVED_TASK_BYTES, TASK_BYTES } from './job-bytes.js';
 import { ProbeLedger } from './probe-ledger.js';
 
 /**
- * Tasks that share one search for workers because the scheduler treats them alike: those of a stage (the batch of
- * batch probing), the pilots of a job, or what may run beside the pilots. Messages identify a batch by its index.
+ * Tasks that share one search for workers: those of a stage, the pilots of a job, or the tasks of a stage that are not
+ * pilots. Messages identify a batch by its index.
  */
 export abstract class Batch {
   readonly index: StageIndex;
   readonly spec: StageSpec;
-  /** Lane of its probes at workers. */
+  /** Lane of its probes in the queues of workers. */
   readonly lane: Lane;
-  /** Scope of its probes, if it differs from that of the job's class. */
+  /** Workers that it may probe; undefined: those of the job's route. */
   readonly scope: Scope | undefined;
   /** Multiplies the policy's number of probes. */
   readonly probeFactor: number;
   /** Number of its tasks in state `waiting`. */
   abstract readonly waiting: number;
-  /** The stage of its tasks. */
+  /** The stage to which its tasks belong. */
   abstract readonly stage: Stage;
-  /** Probes that no worker has served yet. */
+  /** Outstanding probes by worker. */
   readonly probes = new ProbeLedger();
-  /** All probes were cancelled; messages in flight about them say nothing about outstanding probes. */
+  /** Whether its probes were cancelled. Messages in flight about them must then not change `probes`. */
   areProbesCancelled = false;
   /** Number of probes returned since the last sweep. */
   returnedProbes = 0;
-  /** Whether more probes were sent than needed, because the first were silent. */
+  /** Whether more probes were sent because nothing was heard of the first ones. */
   hasExtraProbes = false;
-  /** Since when its probes are silent (`changes` identifies their state), and how long that may last. */
+  /** Since when `probes.changeCount` has been equal to `changes`, and after which time to probe again. */
   silence: { readonly changes: number; readonly since: Millis; readonly pauseMs: Millis } | undefined;
-  /** Number of workers requested by the last `need`, less those received since, and when it was sent. */
+  /** Number of workers requested by the last `need` message, less those received since. */
   needSent = 0;
+  /** When it was sent. */
   needSentAt: Millis = 0;
-  /** Interval at which an unchanged need is repeated; it grows. ms; 0: the need was sent once */
+  /** Interval at which an unchanged need is repeated, in milliseconds. It grows. 0: not repeated yet. */
   needRepeatMs: Millis = 0;
-  /** Number of workers that central has matched with the batch. */
+  /** Number of workers that central has matched with the batch so far. */
   matches = 0;
 
-  constructor(index: StageIndex, spec: StageSpec, lane: Lane, over?: Scope, probeFactor = 1) {
+  constructor(index: StageIndex, spec: StageSpec, lane: Lane, scope?: Scope, probeFactor = 1) {
     this.index = index;
     this.spec = spec;
     this.lane = lane;
-    this.scope = over;
+    this.scope = scope;
     this.probeFactor = probeFactor;
   }
 
-  /** The batch that counts its tasks: the stage for its early part, otherwise itself. */
+  /** The batch that stores the `waiting` count: its stage if it is a `NonPilotBatch`, otherwise the batch itself. */
   get countingBatch(): Batch {
     return this;
   }
 }
 
-/** A stage is the batch of batch probing (Sparrow): the scheduler treats its tasks alike. */
+/** A stage of a job. It is the batch of batch probing (Sparrow): one search finds workers for all its tasks. */
 export class Stage extends Batch {
-  /** Its tasks are first … first + count − 1. */
+  /** Its tasks are `first` to `first + count - 1`. */
   readonly first: number;
   count: number;
-  /** Number of durable tasks. Others must not be assigned: after a crash their indexes would be used again. */
+  /** Number of tasks that are durable. Others must not be assigned, because a crash would free their indexes. */
   durableCount: number;
-  /** When its tasks became eligible; for a job of an earlier incarnation, when the job was accepted. */
+  /** When its tasks became eligible. Until then, when the job was accepted or last retried. */
   releasedAt: Millis;
-  /** Number of preceding stages that have not completed. Infinity: none of its tasks may run. */
+  /** Number of preceding stages that have not completed. Infinity: no task of the stage is left to run. */
   blockers: number;
   /** Number of tasks without a final state. */
   unfinished: number;
   override waiting = 0;
-  /** The first task never taken from `waiting`; earlier ones that wait again are in `returned`. */
+  /** The first task that was never taken. Earlier tasks that wait again are in `requeued`. */
   nextNeverTaken: number;
+  /** Tasks that wait again after an attempt. */
   requeued: number[] = [];
-  /** Payloads of appended tasks that may still run, by index in the stage: few at a time, even of a million tasks. */
+  /** Payloads of appended tasks that have not completed, by index in the stage. */
   readonly #appended = new Map<number, Payload>();
-  /** The payload of the task that completed last, without its input. It represents all dropped payloads. */
+  /** Payload without input of a completed task. Stands for the dropped payloads of all completed tasks. */
   #lastCompletedPayload: Extract<Payload, { module: string }> | undefined;
+  /** Number of tasks in the submission. */
   readonly #specifiedCount: number;
-  /** Their estimated memory. */
+  /** Estimated memory of the appended tasks. */
   appendedBytes = 0;
-  /** Inputs from earlier stages, kept until all tasks have ended. */
+  /** Return values of earlier stages, until all tasks have ended. Set on first use. */
   inputs: MessageOf<'run'>['inputs'];
   /** undefined: the tasks start individually. */
   readonly gang: Gang | undefined;
@@ -112,7 +115,7 @@ export class Stage extends Batch {
     this.unfinished += payloads.length;
   }
 
-  /** Takes tasks appended to the same stage before a retry. */
+  /** Copies the tasks that were appended to this stage before a retry of the job. */
   copyAppended(before: Stage): void {
     for (const [at, payload] of before.#appended) this.#addAppended(at, payload);
     this.appendedBytes = before.appendedBytes;
@@ -128,20 +131,20 @@ export class Stage extends Batch {
   }
 
   payloadOf(task: TaskIndex): Payload {
-    const at = task - this.first;
-    if (at >= this.#specifiedCount) return this.#appended.get(at) ?? this.#lastCompletedPayload!;
+    const index = task - this.first;
+    if (index >= this.#specifiedCount) return this.#appended.get(index) ?? this.#lastCompletedPayload!;
     const { tasks } = this.spec;
     if ('count' in tasks) return tasks.run;
-    return 'each' in tasks ? tasks.each[at]! : { sleep: tasks.sleepsMs[at]! };
+    return 'each' in tasks ? tasks.each[index]! : { sleep: tasks.sleepsMs[index]! };
   }
 
-  /** A completed task never runs again, so its payload is dropped. */
+  /** Drops the payload of a completed task, which never runs again. */
   dropInput(task: TaskIndex): void {
-    const at = task - this.first;
-    const payload = this.#appended.get(at);
+    const index = task - this.first;
+    const payload = this.#appended.get(index);
     if (payload === undefined || !('module' in payload)) return;
     this.appendedBytes -= heapBytes(payload);
-    this.#appended.delete(at);
+    this.#appended.delete(index);
     const { input: _, ...done } = payload;
     if (
       this.#lastCompletedPayload?.module !== done.module ||
@@ -150,7 +153,7 @@ export class Stage extends Batch {
       this.#lastCompletedPayload = done;
   }
 
-  /** Records that this many appended tasks are settled. @returns memory that this frees, in bytes */
+  /** Records that the state of this many tasks is now only in the journal. @returns bytes that this frees */
   archived(tasks: number): number {
     const bytes = tasks * (TASK_BYTES - ARCHIVED_TASK_BYTES);
     this.appendedBytes -= bytes;
@@ -162,7 +165,7 @@ export class Stage extends Batch {
   }
 }
 
-/** The stages of a job before its start. */
+/** Creates the stages of a job. */
 export function stagesOf({ stages }: JobSpec, lane: Lane, acceptedAt: Millis): Stage[] {
   let first = 0;
   return stages.map((spec, index) => {
@@ -172,10 +175,10 @@ export function stagesOf({ stages }: JobSpec, lane: Lane, acceptedAt: Millis): S
   });
 }
 
-/** The pilots. Until the job is classified, they do not count as tasks of their stage. */
+/** The pilots of a job. Until the job is classified, they do not count as tasks of their stage. */
 export class PilotBatch extends Batch {
   override waiting = 0;
-  /** Waiting pilots, possibly with some that no longer wait. */
+  /** Waiting pilots, and possibly pilots that have left the state `waiting`. */
   readonly queue: number[] = [];
   override readonly stage: Stage;
 
@@ -185,12 +188,12 @@ export class PilotBatch extends Batch {
   }
 }
 
-/** Tasks of a stage other than pilots, until the job is classified. */
+/** The tasks of a stage that are not pilots, until the job is classified. */
 export class NonPilotBatch extends Batch {
   override readonly stage: Stage;
 
-  constructor(index: StageIndex, stage: Stage, over: Scope) {
-    super(index, stage.spec, 'normal', over);
+  constructor(index: StageIndex, stage: Stage, scope: Scope) {
+    super(index, stage.spec, 'normal', scope);
     this.stage = stage;
   }
 

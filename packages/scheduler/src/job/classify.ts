@@ -1,17 +1,17 @@
 import type { JobClass, Lane, Millis, PolicySettings, Preset, Route, Segment } from '@goshawk/core';
 import type { Estimate, Prediction } from '@goshawk/predictor';
 
-/** Basis of a job's class while its pilots run. */
+/** Value of `classifiedBy` while the pilots run. */
 export const UNDECIDED = 'pilots, not yet';
 
-/** Class of a job, and the reason. */
+/** The class of a job, the reason for it, and its consequences. */
 export interface Decision {
   readonly class: JobClass;
-  /** Basis, for `job` and `why`. */
+  /** Reason for the class, as `goshawk job` and `goshawk why` show it. */
   readonly by: string;
   /** Estimated mean task run time; undefined: unknown. */
   readonly estimateMs: Millis | undefined;
-  /** Guess for decisions by size without an estimate. */
+  /** Rough estimate, used to order jobs that have no estimate. */
   readonly guessMs: Millis | undefined;
   /** Distribution of run times, if the estimator knows it. */
   readonly distribution?: readonly Segment[] | undefined;
@@ -23,9 +23,9 @@ export interface Decision {
 }
 
 /**
- * Classifies a job by its estimate (Hawk §3.3: below the cutoff is short). A job without an estimate counts as short,
- * and so does one with too few tasks to sample, which goes first (SLearn §5.1.2). A job to be sampled has no class
- * yet, and its pilots are handled like short tasks.
+ * Classifies a job by its estimate: below the cutoff it is short (Hawk §3.3). A job without an estimate is short. A job
+ * with too few tasks to sample is short and uses the express lane (SLearn §5.1.2). A job with pilots is treated as
+ * short until they determine its class.
  */
 export function decide(prediction: Prediction, policy: PolicySettings): Decision {
   const undecided: Decision = {
@@ -74,7 +74,7 @@ export function decideBy({ meanMs, by, distribution, stagesMs }: Estimate, polic
   };
 }
 
-/** Pilots use the route of short tasks; if central places those, owners probe for pilots instead. */
+/** Pilots use the route of short tasks. If central places short tasks, the owner probes for pilots instead. */
 function pilotRoute({ short }: Preset): Route {
   return short.by === 'central' ? { by: 'probing', over: short.over } : short;
 }

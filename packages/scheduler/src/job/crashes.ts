@@ -1,25 +1,25 @@
 import { hashText, type JobSpec, LIMITS, type Millis, type Payload, setLatest } from '@goshawk/core';
 
-/** A completed task cancels this fraction of a lost worker. */
+/** Each completed task reduces the count of lost workers by this amount. */
 const LOSSES_CANCELLED_PER_COMPLETION = 1 / 8;
-/** Number of lost workers before a program is blamed; a single one may have another cause. */
+/** A program is suspect after this many lost workers. A single loss may have another cause. */
 const SUSPECT_AFTER_LOSSES = 2;
-/** Losses expire after this many milliseconds without another, because the program may have been fixed. */
+/** Losses expire after this time without another one, because the program may have been fixed. ms */
 const EXPIRY_MS = 600_000;
-/** Number of programs remembered, most recent losses first. */
+/** Maximum number of programs whose losses are stored; the oldest are dropped. */
 const PROGRAMS_MAX = 1_000;
-/** Number of characters of a job's programs that are compared. */
+/** Number of characters of a job's commands that identify its program. */
 const COMPARED_CHARS = 2_000;
 
-/** Workers lost with tasks of one job, or of all jobs of one user that run the same program. */
+/** Counts workers lost with tasks of one job, or of all jobs of one user that run the same program. */
 export class Crashes {
-  /** Workers lost since a task completed. */
+  /** Workers lost since a task last completed. */
   #consecutive = 0;
-  /** Workers lost with tasks that ran alone, less what completed tasks cancel. */
+  /** Workers lost with tasks that ran alone, reduced by completed tasks. */
   #lostAlone = 0;
   #lastAt: Millis = Number.NEGATIVE_INFINITY;
 
-  /** Whether further tasks run alone from their first attempt on. */
+  /** Whether all attempts must run alone. */
   get isSuspect(): boolean {
     return this.#consecutive >= SUSPECT_AFTER_LOSSES || this.#lostAlone >= SUSPECT_AFTER_LOSSES;
   }
@@ -32,11 +32,11 @@ export class Crashes {
     return this.#consecutive === 0 && this.#lostAlone === 0;
   }
 
-  lost(ranApart: boolean, now: Millis): void {
+  lost(ranAlone: boolean, now: Millis): void {
     if (now - this.#lastAt > EXPIRY_MS) this.reset();
     this.#lastAt = now;
     this.#consecutive++;
-    if (ranApart) this.#lostAlone = Math.min(LIMITS.lossesPerJobMax, this.#lostAlone + 1);
+    if (ranAlone) this.#lostAlone = Math.min(LIMITS.lossesPerJobMax, this.#lostAlone + 1);
   }
 
   completed(): void {
@@ -44,18 +44,18 @@ export class Crashes {
     this.#lostAlone = Math.max(0, this.#lostAlone - LOSSES_CANCELLED_PER_COMPLETION);
   }
 
-  /** A task has survived its time alone. */
+  /** A task has outlived its isolation. */
   survivedAlone(): void {
     this.#consecutive = 0;
   }
 
-  /** The user retries a job, and may have fixed the cause. */
+  /** Clears the counts, for example because a user retries a job and may have fixed the cause. */
   reset(): void {
     this.#consecutive = 0;
     this.#lostAlone = 0;
   }
 
-  /** Adds the other's counts. */
+  /** Takes the maximum of both counts. */
   merge(other: Crashes): void {
     this.#consecutive = Math.max(this.#consecutive, other.#consecutive);
     this.#lostAlone = Math.max(this.#lostAlone, other.#lostAlone);
@@ -63,17 +63,17 @@ export class Crashes {
   }
 }
 
-/** The crashes of each program that recently lost workers. */
+/** The recently lost workers of each program. */
 export class CrashesByProgram {
   readonly #crashes = new Map<number, Crashes>();
 
-  /** undefined if no job of the program lost a worker recently. */
+  /** Returns undefined if no job of the program has recently lost a worker. */
   find(program: () => number | undefined): Crashes | undefined {
     if (this.#crashes.size === 0) return undefined;
     const key = program() ?? Number.NaN;
     const crashes = this.#crashes.get(key);
     if (crashes?.isClear !== true) return crashes;
-    // Completed tasks of jobs with the same program have cleared it.
+    // Tasks of the same program have completed since.
     this.#crashes.delete(key);
     return undefined;
   }
@@ -89,7 +89,7 @@ export class CrashesByProgram {
   }
 }
 
-/** Hashes the user and the first task of each stage, ignoring digits; undefined if the work cannot kill workers. */
+/** Hashes the user and the first task of each stage, ignoring digits; undefined: only sleeps, which cannot kill workers. */
 export function programOf({ user = '', stages }: JobSpec): number | undefined {
   let text = '';
   for (const { tasks } of stages) {
@@ -102,7 +102,7 @@ export function programOf({ user = '', stages }: JobSpec): number | undefined {
   return hashText(key) * 2 ** 21 + (hashText(key, 1) & 0x1fffff);
 }
 
-/** Jobs of a parameter sweep differ only in numbers. */
+/** The command of a task with all numbers replaced by 0, because the jobs of a sweep differ only in numbers. */
 function withoutNumbers(payload: Payload | undefined): string {
   if (payload === undefined || 'sleep' in payload) return '';
   const words = 'exec' in payload ? payload.exec : [payload.module, payload.export ?? ''];

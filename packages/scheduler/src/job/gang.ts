@@ -10,26 +10,26 @@ import {
 type Ready = Pick<MessageOf<'gangReady'>, 'host' | 'port'>;
 
 /**
- * The current attempt of a gang. Members with slots wait until all are ready, and completed members wait until all
- * have completed. If one fails or is lost, the attempt ends for all and counts as one failure.
+ * The current attempt of a gang. Members that have slots start once all members have slots, and completed members end
+ * once all have completed. If one member fails or is lost, the attempt ends for all members and counts as one failure.
  */
 export class Gang {
   readonly #ready = new Map<TaskIndex, Ready>();
-  /** Continuations of members that completed before others. */
+  /** Delayed ends of completed members. */
   readonly #completed = new Map<TaskIndex, (now: Millis) => void>();
   #isStarted = false;
   #areAllCompleted = false;
-  /** The outcome of the other members, until all have ended. */
+  /** The outcome of the other members after one failed or was lost, until all have ended. */
   #breakOutcome: Outcome | undefined;
 
-  /** All members are about to be assigned. */
+  /** Resets the state before all members are assigned. */
   reset(): void {
     this.#ready.clear();
     this.#isStarted = false;
     this.#areAllCompleted = false;
   }
 
-  // ---- the start
+  // ---- start
 
   get isStarted(): boolean {
     return this.#isStarted;
@@ -39,7 +39,7 @@ export class Gang {
     this.#ready.set(task, at);
   }
 
-  /** @returns the hosts of the members, in order of their tasks, if all are ready */
+  /** Starts the gang if all members are ready. @returns the hosts in task order, and the port of the first member */
   start(members: number): { readonly hosts: readonly string[]; readonly port: number } | undefined {
     if (this.#ready.size < members) return undefined;
     this.#isStarted = true;
@@ -47,13 +47,14 @@ export class Gang {
     return { hosts: inOrder.map(({ host }) => host), port: inOrder[0]!.port };
   }
 
-  // ---- the end
+  // ---- end
 
   /**
-   * Whether the end of a completed member waits for others.
+   * Delays the end of a completed member until all members have completed.
    *
-   * @param unfinished number of members without a final outcome
-   * @param then continues with the end
+   * @param unfinished number of members without a final state
+   * @param then processes the end
+   * @returns whether the end is delayed
    */
   defersCompletion(task: TaskIndex, unfinished: number, then: (now: Millis) => void): boolean {
     if (this.#breakOutcome !== undefined || this.#areAllCompleted) return false;
@@ -64,7 +65,7 @@ export class Gang {
     return false;
   }
 
-  /** Removes and returns ends that waited. @param except a member that has failed since */
+  /** Removes and returns the delayed ends. @param except a member whose end is dropped */
   takeCompleted(except?: TaskIndex): readonly ((now: Millis) => void)[] {
     if (except !== undefined) this.#completed.delete(except);
     const all = [...this.#completed.values()];
@@ -72,7 +73,7 @@ export class Gang {
     return all;
   }
 
-  /** The outcome of the other members; undefined: the attempt is intact. */
+  /** The outcome of the other members after one failed or was lost; undefined: none did. */
   get breakOutcome(): Outcome | undefined {
     return this.#breakOutcome;
   }
@@ -81,23 +82,23 @@ export class Gang {
     return this.#areAllCompleted;
   }
 
-  /** @param isFinal the stage has failed; otherwise all members start again */
+  /** Ends the attempt of all members. @param isFinal whether the stage has failed; otherwise all members start again */
   break(reason: string, isFinal: boolean): void {
     const kind = isFinal ? 'failed' : 'lost';
     this.#breakOutcome = { ...COMPLETED, kind, errorCode: GANG_ENDED, errorMessage: reason };
     this.reset();
   }
 
-  /** All members have ended. */
+  /** All members have ended, so that the gang may start again. */
   clearBreak(): void {
     this.#breakOutcome = undefined;
   }
 }
 
 /**
- * Explains why a gang's attempt ended, in one line.
+ * Describes why a gang's attempt ended.
  *
- * @param outcome undefined: the worker returned the member
+ * @param outcome outcome of the member; undefined: its worker returned it
  */
 export function breakReason(rank: number, worker: string, outcome: Outcome | undefined): string {
   const member = `rank ${rank} of its gang`;

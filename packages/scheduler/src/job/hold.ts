@@ -1,16 +1,16 @@
 import type { JobSpec, Millis } from '@goshawk/core';
 
-/** Records when a job is on hold, by request or until its begin time. No task starts; running tasks continue. */
+/** The holds of a job, at the user's request or until a begin time. On hold, no task starts; running tasks continue. */
 export class Hold {
-  /** Whether the job is on hold, until its user releases it. */
+  /** Whether the user put the job on hold. */
   isHeld: boolean;
-  /** Begin time on the wall clock; undefined if there is none or it has passed. */
+  /** Begin time, by the wall clock; undefined if there is none or it has passed. */
   beginAt: Millis | undefined;
-  /** When the current hold began, on the process's monotonic clock. */
+  /** When the current hold began, by the monotonic clock. */
   #since: Millis | undefined;
   readonly #spans: { readonly from: Millis; readonly to: Millis }[] = [];
 
-  /** @param since start of the hold, on the process's monotonic clock */
+  /** @param since start of the hold, by the monotonic clock */
   constructor(isHeld: boolean, beginAt: Millis | undefined, since: Millis) {
     this.isHeld = isHeld;
     this.beginAt = beginAt;
@@ -21,7 +21,7 @@ export class Hold {
     return this.isHeld || this.beginAt !== undefined;
   }
 
-  /** @returns whether the hold has ended */
+  /** Changes the hold. @returns whether the job was on hold and is not now */
   update(isHeld: boolean, beginAt: Millis | undefined, now: Millis): boolean {
     const wasOn = this.isOn;
     this.isHeld = isHeld;
@@ -35,7 +35,7 @@ export class Hold {
     return wasOn && !this.isOn;
   }
 
-  /** Returns how long the job was on hold between `from` and `to`. */
+  /** Returns how long the job was on hold between two times. */
   heldMsBetween(from: Millis, to: Millis): Millis {
     let sum = 0;
     for (const span of this.#spans) sum += Math.max(0, Math.min(to, span.to) - Math.max(from, span.from));
@@ -43,14 +43,14 @@ export class Hold {
   }
 }
 
-/** Maximum number of past holds that are kept to explain where time was spent. */
+/** Maximum number of past holds that are kept, to exclude them from waiting times. */
 const SPANS_MAX = 100;
 
 /**
- * Returns the hold that a submitted job requests; undefined if it requests none.
+ * Returns the initial hold of a submitted job; undefined if it may start immediately.
  *
- * @param at time of acceptance on the process's monotonic clock
- * @param wallAt the same time on the wall clock
+ * @param at time of acceptance, by the monotonic clock
+ * @param wallAt the same time, by the wall clock
  */
 export function holdOf({ hold, begin }: JobSpec, at: Millis, wallAt: Millis): Hold | undefined {
   const isHeld = hold === true;

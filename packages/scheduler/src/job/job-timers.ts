@@ -1,39 +1,39 @@
 import type { Environment, Millis, PolicySettings } from '@goshawk/core';
 import type { Job } from './job.js';
 
-// Timers of one job. Setting one again is harmless.
+// The timers of one job. Setting a timer that is already set is harmless.
 
 export type JobTimer =
-  /** The deadline of the job has come. */
+  /** The deadline of the job has passed. */
   | 'deadline'
   /** The time limit of the job has passed. */
   | 'timeLimit'
-  /** Clients may have abandoned the open job. */
+  /** The clients of the open job may have disappeared. */
   | 'open'
-  /** The back-off of a failed task is over. */
+  /** The back-off of a failed task has ended. */
   | 'retry'
-  /** Running pilots may have run long enough for a decision. */
+  /** The pilots may have run long enough to classify the job. */
   | 'weigh';
 
-/** Sets the deadline timer if the policy abandons late jobs. */
+/** Sets the deadline timer if the policy fails jobs that miss their deadline. */
 export function setDeadlineTimer(job: Job, { preset }: PolicySettings, env: Environment<JobTimer>): void {
   if (preset.abandons && job.spec.deadlineMs !== undefined)
     env.setTimer('deadline', job.number, job.deadlineAt);
 }
 
-/** Called when the first start of a job may have become known. */
+/** Sets the timer for the time limit. Called when the first start of the job may have changed. */
 export function setTimeLimitTimer(job: Job, env: Environment<JobTimer>): void {
   const { timeLimitAt } = job;
   if (timeLimitAt < Number.POSITIVE_INFINITY) env.setTimer('timeLimit', job.number, timeLimitAt);
 }
 
-/** Sets the timer for tasks in back-off. */
+/** Sets the timer for the next end of a back-off. */
 export function setRetryTimer(job: Job, env: Environment<JobTimer>): void {
   const { nextEndAt } = job.inBackoff;
   if (nextEndAt < Number.POSITIVE_INFINITY) env.setTimer('retry', job.number, nextEndAt);
 }
 
-/** When an open job is closed unless a client is active before. */
+/** When an open job is closed unless a client is active before; Infinity: the job is not open. */
 export function closesAt({ isOpen, lastClientActivityAt, spec }: Job): Millis {
   return isOpen ? lastClientActivityAt + spec.openMs! : Number.POSITIVE_INFINITY;
 }

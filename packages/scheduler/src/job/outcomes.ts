@@ -10,12 +10,12 @@ import {
   TIME_LIMIT,
 } from '@goshawk/core';
 
-/** How an attempt ended. */
+/** How the end of an attempt is handled. */
 export type EndClass =
   | 'completed'
-  /** The job was cancelled. */
+  /** The attempt ended because its task or job was cancelled. */
   | 'killed'
-  /** The end says nothing about its task. */
+  /** The attempt was unsuccessful, but not because of its task. */
   | 'excused'
   | 'lost'
   | 'failed';
@@ -28,17 +28,17 @@ export function classifyEnd(outcome: Outcome, isCancelling: boolean): EndClass {
   return kind === 'lost' ? kind : 'failed';
 }
 
-/** The attempt was lost with its worker. */
+/** Outcome of an attempt that was lost with its worker. */
 export const LOST: Outcome = { ...COMPLETED, kind: 'lost', errorCode: 'worker-lost' };
 
-/** The attempt was lost with its worker, on which a suspected task ran alone. */
+/** Outcome of an attempt that was lost with its worker, where a suspect task was to run alone. */
 export const LOST_WITH_SUSPECT: Outcome = {
   ...LOST,
   errorCode: LOST_BESIDE_ANOTHER,
   errorMessage: 'its worker was lost with a task that had lost workers before',
 };
 
-/** Outcome of the remaining tasks of a job that killed too many workers. */
+/** Outcome of the remaining tasks of a job that has lost too many workers. */
 export const LOST_TOO_MANY_WORKERS: Outcome = {
   ...COMPLETED,
   kind: 'failed',
@@ -47,7 +47,7 @@ export const LOST_TOO_MANY_WORKERS: Outcome = {
     'workers were lost one by one running tasks of this job, so it was abandoned: its tasks may need more memory than workers have',
 };
 
-/** Outcome of the tasks of a job that missed its deadline before starting. */
+/** Outcome of the tasks of a job whose deadline passed before its start. */
 export const MISSED_DEADLINE: Outcome = {
   ...COMPLETED,
   kind: 'failed',
@@ -55,7 +55,7 @@ export const MISSED_DEADLINE: Outcome = {
   errorMessage: 'the deadline of the job passed before it could start',
 };
 
-/** Outcome of tasks that exceeded the job's time limit. */
+/** Outcome of the remaining tasks of a job that has exceeded its time limit. */
 export function exceededTimeLimit(limitMs: Millis): Outcome {
   const errorMessage = `the job's time limit of ${formatDuration(limitMs)} has passed`;
   return { ...COMPLETED, kind: 'failed', errorCode: TIME_LIMIT, errorMessage };

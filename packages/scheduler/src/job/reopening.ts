@@ -2,40 +2,41 @@ import { mergedRanges, type RetryChoice, type TaskIndex, type TaskRange } from '
 import type { Dag } from './dag.js';
 import { TaskState, type TaskTable } from './task-table.js';
 
-/** Which tasks of an ended job run again. */
+/** The tasks of an ended job that run again. */
 export interface Reopening {
-  /** 1 for each task that runs again. */
+  /** 1 at the index of each task that runs again. */
   readonly marks: Uint8Array;
   readonly count: number;
   /** Selected tasks that do not run again because they completed. */
   readonly completed: number;
 }
 
-/** A selected task that cannot run, and the preceding stage with tasks that neither completed nor run again. */
+/** A selected task that cannot run, because tasks of a preceding stage neither completed nor run again. */
 export interface IncompleteStage {
   readonly task: TaskIndex;
   readonly stage: string;
 }
 
 /**
- * Finds the tasks of an ended job that a retry runs again: the selected ones, and those cancelled in later stages
- * because of them. It depends only on the selection and the tasks' states, so replaying a journal gives the same
- * result.
+ * Finds the tasks of an ended job that a retry runs again: the selected ones, and tasks of dependent stages that were
+ * cancelled. The result depends only on the selection and the states of the tasks, so replaying the journal gives the
+ * same result.
  */
 export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): Reopening | IncompleteStage {
   const marks = new Uint8Array(tasks.count);
   const { states } = tasks;
-  // Overlapping ranges would be walked repeatedly.
+  // Merges overlapping ranges, so that each task is visited once.
   const completed = choice.tasks === undefined ? 0 : markSelected(marks, states, mergedRanges(choice.tasks));
-  const meant = choice.tasks === undefined ? retriedStates(choice) : 0;
-  /** Whether all tasks of each stage have completed or run again. */
-  const isWhole: boolean[] = [];
+  const statesToRetry = choice.tasks === undefined ? retriedStates(choice) : 0;
+  /** By stage: whether all its tasks have completed or run again. */
+  const canComplete: boolean[] = [];
   const hasMarks: boolean[] = [];
   let count = 0;
   for (const { index, spec, first, count: size } of dag.stages) {
-    const broken = spec.after.find((before) => !isWhole[before]);
-    const follows = broken === undefined && spec.after.some((before) => hasMarks[before]);
-    const isChosen = (task: TaskIndex): boolean => marks[task] === 1 || ((meant >> states[task]!) & 1) === 1;
+    const incomplete = spec.after.find((before) => !canComplete[before]);
+    const dependsOnMarked = incomplete === undefined && spec.after.some((before) => hasMarks[before]);
+    const isChosen = (task: TaskIndex): boolean =>
+      marks[task] === 1 || ((statesToRetry >> states[task]!) & 1) === 1;
     // A gang runs again as a whole.
     const isGang = spec.gang === true && anyTask(first, size, isChosen);
     let marked = 0;
@@ -43,16 +44,16 @@ export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): 
     for (let task = first; task < first + size; task++) {
       const state = states[task]!;
       if (state === TaskState.completed || state === TaskState.skipped) continue;
-      const isMember = isGang || isChosen(task);
-      if (isMember && broken !== undefined) {
-        if (choice.tasks !== undefined) return { task, stage: dag.stages[broken]!.spec.name };
+      const isSelected = isGang || isChosen(task);
+      if (isSelected && incomplete !== undefined) {
+        if (choice.tasks !== undefined) return { task, stage: dag.stages[incomplete]!.spec.name };
         left++;
-      } else if (isMember || (follows && state === TaskState.cancelled)) {
+      } else if (isSelected || (dependsOnMarked && state === TaskState.cancelled)) {
         marks[task] = 1;
         marked++;
       } else left++;
     }
-    isWhole[index] = left === 0;
+    canComplete[index] = left === 0;
     hasMarks[index] = marked > 0;
     count += marked;
   }
@@ -64,12 +65,12 @@ function anyTask(first: TaskIndex, count: number, is: (task: TaskIndex) => boole
   return false;
 }
 
-/** Bit set of the states in which tasks run again. */
+/** Bit set of the states whose tasks run again if the request names no tasks. */
 function retriedStates({ failedOnly }: RetryChoice): number {
   return (1 << TaskState.failed) | (failedOnly === true ? 0 : 1 << TaskState.cancelled);
 }
 
-/** @returns how many of them have completed */
+/** Marks the selected tasks that have not completed. @returns how many have completed */
 function markSelected(marks: Uint8Array, states: Uint8Array, ranges: readonly TaskRange[]): number {
   let completed = 0;
   for (const { first, last } of ranges) {

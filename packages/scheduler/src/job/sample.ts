@@ -2,25 +2,25 @@ import type { Millis, Scope, TaskIndex } from '@goshawk/core';
 import type { Evidence, SamplePlan } from '@goshawk/predictor';
 import { type Batch, NonPilotBatch, PilotBatch, type Stage } from './batch.js';
 
-/** Number of failed runs of pilots kept, to estimate a job whose pilots all fail. */
+/** Maximum number of failed pilot runs that are kept, to estimate a job whose pilots all fail. */
 const FAILED_RUNS_MAX = 100;
-/** Pilots are few, and all other tasks wait for them, so they get more probes. */
+/** The class of the job depends on few pilots, so they get more probes than other tasks. */
 const PILOT_PROBE_FACTOR = 2;
 
 /**
- * The sample of one job (SLearn §5.1): its pilots and their outcomes. Until the job is classified, the other tasks of
- * its startable stages are separate batches, whose probes may go where long tasks run.
+ * The pilots of one job and their outcomes (SLearn §5.1). Until the job is classified, the other tasks of each stage
+ * form a separate batch with its own scope.
  */
 export class Sample {
   readonly plan: SamplePlan;
-  /** Ascending. */
+  /** The pilots, in ascending order. */
   readonly tasks: readonly number[];
   readonly pilots: PilotBatch;
-  /** Batches that may run before the decision, by stage. */
+  /** The tasks that are not pilots, by stage. */
   readonly nonPilots: readonly NonPilotBatch[];
-  /** Whether the class of the job is decided. */
+  /** Whether the job is classified. */
   isDecided = false;
-  /** Whether the class is decided, and the pilots have yet to determine the estimate. */
+  /** Whether the job is classified, but its pilots have not determined its estimate yet. */
   isEstimatePending = false;
   readonly #isPilot: ReadonlySet<number>;
   readonly #failedRunsMs: Millis[] = [];
@@ -44,22 +44,22 @@ export class Sample {
     this.nonPilots = stages.map((of) => new NonPilotBatch(stages.length + 1 + of.index, of, over));
   }
 
-  /** The batch that replaces this one until the job is classified: its stage without the pilots. */
+  /** The batch that replaces a stage until the job is classified. */
   nonPilotsOf(batch: Batch): Batch {
     return this.nonPilots[batch.index] ?? batch;
   }
 
-  /** Whether the task is a pilot and the class is still undecided. */
+  /** Whether the task is a pilot and the job is not classified yet. */
   isUndecidedPilot(task: TaskIndex): boolean {
     return !this.isDecided && this.#isPilot.has(task);
   }
 
-  /** Whether the task is a pilot, decided or not. */
+  /** Whether the task is or was a pilot. */
   isPilot(task: TaskIndex): boolean {
     return this.#isPilot.has(task);
   }
 
-  /** Whether the end of the task may still change the decision or the estimate. */
+  /** Whether the end of the task may still affect the class or the estimate. */
   isPending(task: TaskIndex): boolean {
     return this.#isPilot.has(task) && (!this.isDecided || this.isEstimatePending);
   }
@@ -69,7 +69,7 @@ export class Sample {
       this.#failedRunsMs.push(runMs);
   }
 
-  /** @param look state of a task: run time if completed, run time so far, or that it will never complete */
+  /** Collects the results of the pilots for the estimator. @param look returns a task's state and run time */
   evidence(look: (task: TaskIndex) => { ran: Millis } | { runs: Millis } | 'failed' | 'waiting'): Evidence {
     const runsMs: Millis[] = [];
     const elapsedMs: Millis[] = [];

@@ -2,7 +2,7 @@ import type { AttemptView, JobNumber, JobRecord, JobRecordOf, Outcome, TaskIndex
 import { heapBytes } from './heap-bytes.js';
 import { NumberPages } from './number-pages.js';
 
-/** The last failure of a task, and its worker. */
+/** The last failure of a task, and the worker at which it happened. */
 interface TaskError {
   readonly outcome: Outcome;
   readonly worker: string;
@@ -11,21 +11,21 @@ interface TaskError {
 /** Reads a record of a job from the journal; undefined if it cannot be read. */
 export type ReadRecord = (job: JobNumber, position: number) => JobRecord | undefined;
 
-/** Maximum number of unsuccessful attempts that are kept, and of tasks that a detailed view lists. */
+/** Maximum number of unsuccessful attempts that are kept, and of tasks in a detailed view. */
 export const ATTEMPTS_LISTED_MAX = 100;
 
 const NONE: readonly AttemptView[] = [];
 
 /**
- * Results of a job's attempts: return values and errors. Of a result in the journal, only its position there is kept: 8
- * bytes per task, or 2 after packing.
+ * The results of a job's tasks: return values and errors. If a result is in the journal, only its position is kept in
+ * memory: 8 bytes per task, or 2 after packing.
  */
 export class TaskReports {
-  /** Estimated heap size of results stored nowhere else. */
+  /** Estimated heap size of the results that are kept in memory. */
   bytes = 0;
   /** Estimated size of results in the journal. */
   recordedBytes = 0;
-  /** Whether optional data is dropped, because memory is scarce. */
+  /** Whether to drop unsuccessful attempts because memory is scarce. */
   dropsOptional = false;
   #valuesDroppedBefore = 0;
   readonly #job: number;
@@ -35,19 +35,19 @@ export class TaskReports {
   #values: Map<number, unknown> | undefined;
   #errors: Map<number, TaskError> | undefined;
   #gpus: Map<number, readonly string[]> | undefined;
-  /** Position in the journal of each task's last recorded result, plus one; 0: none. */
+  /** Journal position of each task's last result, plus one. 0: not recorded. */
   #positions: NumberPages | undefined;
 
   /**
-   * @param isOpen tasks may be appended. Such a job forgets the attempts of ended tasks, so the journal positions of
-   *   all ends are kept, even of those without a value
+   * @param isOpen whether tasks may be appended. The positions of all ends of an open job are kept, even without a
+   *   value, because its ended tasks are archived
    */
   constructor(job: JobNumber, isOpen: boolean) {
     this.#job = job;
     this.#isOpen = isOpen;
   }
 
-  /** The first unsuccessful attempts, with their errors. */
+  /** The first unsuccessful attempts and their errors. */
   get unsuccessful(): readonly AttemptView[] {
     return this.#unsuccessful ?? NONE;
   }
@@ -61,7 +61,7 @@ export class TaskReports {
 
   /** @param position of the result in the journal; undefined: not recorded */
   setValue(task: TaskIndex, value: unknown, position?: number): void {
-    // A known position is that of an earlier attempt.
+    // An existing position belongs to an earlier attempt.
     if (position === undefined) this.#dropPosition(task);
     if (value === undefined || value === null) {
       if (this.#isOpen && position !== undefined) this.#setPosition(task, position, undefined);
@@ -95,7 +95,7 @@ export class TaskReports {
     if (this.isRecorded(task)) this.#positions!.set(task, 0);
   }
 
-  /** Forgets the failures of tasks that are retried. @param marks 1 at the index of each of these tasks */
+  /** Drops the failures of tasks that are retried. @param marks 1 for each of these tasks */
   dropFailures(marks: Uint8Array): void {
     for (let task = 0; task < marks.length; task++) if (marks[task] === 1) this.#dropPosition(task);
     for (const [task, error] of this.#errors ?? []) {
@@ -105,7 +105,7 @@ export class TaskReports {
     }
   }
 
-  /** Drops values of tasks before this one, which are not requested again; the journal still has them. */
+  /** Drops values before this task that are only in memory, because the client has received them. */
   dropValues(before: TaskIndex): void {
     if (this.#values === undefined) return;
     for (; this.#valuesDroppedBefore < before; this.#valuesDroppedBefore++) {
@@ -114,36 +114,36 @@ export class TaskReports {
     }
   }
 
-  /** Return value of a completed task; undefined without one. */
-  valueOf(task: TaskIndex, recall: ReadRecord | undefined): unknown {
-    const outcome = this.#readEnd(task, recall)?.outcome;
+  /** The return value of a completed task; undefined if it has none. */
+  valueOf(task: TaskIndex, readRecord: ReadRecord | undefined): unknown {
+    const outcome = this.#readEnd(task, readRecord)?.outcome;
     return outcome?.kind === 'completed' ? (outcome.value ?? undefined) : this.#values?.get(task);
   }
 
-  /** GPUs of a completed task; undefined: none. */
-  gpusOf(task: TaskIndex, recall: ReadRecord | undefined): readonly string[] | undefined {
-    return this.#readEnd(task, recall)?.outcome.gpus ?? this.#gpus?.get(task);
+  /** The GPUs of a completed task; undefined if it had none. */
+  gpusOf(task: TaskIndex, readRecord: ReadRecord | undefined): readonly string[] | undefined {
+    return this.#readEnd(task, readRecord)?.outcome.gpus ?? this.#gpus?.get(task);
   }
 
-  /** The last failure of a failed task. */
-  errorOf(task: TaskIndex, recall: ReadRecord | undefined): TaskError | undefined {
-    return this.#readEnd(task, recall) ?? this.#errors?.get(task);
+  /** The last failure of a task. */
+  errorOf(task: TaskIndex, readRecord: ReadRecord | undefined): TaskError | undefined {
+    return this.#readEnd(task, readRecord) ?? this.#errors?.get(task);
   }
 
-  /** Whether the journal has the end of the task. */
+  /** Whether the position of the task's end in the journal is known. */
   isRecorded(task: TaskIndex): boolean {
     return this.#positions !== undefined && this.#positions.get(task) > 0;
   }
 
-  /** The job has dropped the state of all tasks in this task's page. @param bytes whose only copy is now in the journal */
+  /** The page of this task was archived. @param bytes size of the state that is now only in the journal */
   archived(task: TaskIndex, bytes: number): void {
     this.#positions!.pack(task);
     this.recordedBytes += bytes;
   }
 
-  /** The end of a settled task. */
-  endOf(task: TaskIndex, recall: ReadRecord | undefined): JobRecordOf<'attempt'> | undefined {
-    return this.#readEnd(task, recall);
+  /** Reads the end of an archived task from the journal. */
+  endOf(task: TaskIndex, readRecord: ReadRecord | undefined): JobRecordOf<'attempt'> | undefined {
+    return this.#readEnd(task, readRecord);
   }
 
   #setPosition(task: TaskIndex, position: number, report: unknown): void {
@@ -152,9 +152,9 @@ export class TaskReports {
     this.#positions.set(task, position + 1);
   }
 
-  #readEnd(task: TaskIndex, recall: ReadRecord | undefined): JobRecordOf<'attempt'> | undefined {
+  #readEnd(task: TaskIndex, readRecord: ReadRecord | undefined): JobRecordOf<'attempt'> | undefined {
     const position = this.#positions?.get(task) ?? 0;
-    const record = position === 0 ? undefined : recall?.(this.#job, position - 1);
+    const record = position === 0 ? undefined : readRecord?.(this.#job, position - 1);
     return record?.kind === 'attempt' && record.task === task ? record : undefined;
   }
 }
