@@ -30,7 +30,7 @@ import {
 } from '../job/job-usage.js';
 import type { Ledger } from './ledger.js';
 
-/** An attempt that was declared ended without a report from its worker. */
+/** An attempt that the scheduler ended without a report of its worker. */
 export interface UnreportedAttempt {
   readonly who: UsageKey;
   readonly demand: StageSpec['demand'];
@@ -40,16 +40,18 @@ export interface UnreportedAttempt {
   readonly runMs: Millis | undefined;
 }
 
-/** The end of an attempt, from its worker's report. */
+/** The end of an attempt, as its worker reported it. */
 export interface ReportedEnd {
   readonly outcome: Outcome;
   readonly runMs: Millis;
 }
 
 /**
- * Sums the resource usage of this journal's jobs. While a job's records are in the journal, its usage can be computed
- * from them. Before they are deleted, the usage of all jobs that ended in the current period is recorded as a sum, and
- * the next period begins. After a restart, jobs that ended in a recorded period are not counted again.
+ * Sums the resource usage of the jobs in this journal.
+ *
+ * As long as the records of a job exist, its usage can be computed from them. Before the first records are deleted, the
+ * usage of all jobs that ended in the current period is recorded as a sum, and the next period begins. After a restart,
+ * jobs that ended in a recorded period are not counted again.
  */
 export class Accounting {
   readonly #ledger: Ledger;
@@ -94,7 +96,7 @@ export class Accounting {
     return this.#period;
   }
 
-  /** The records of a job that ended at this time are deleted. */
+  /** Deletes the records of a job, and records its usage first if necessary. */
   recordsDeleted(job: JobNumber, now: Millis, endedAt: Millis): void {
     if (endedAt >= this.#periodStartedAt) this.#closePeriod(now);
     this.#ledger.forgotten(job, now);
@@ -108,7 +110,7 @@ export class Accounting {
     this.#ended.clear();
   }
 
-  /** Drops days that are too old, here and in inherited books. */
+  /** Drops days that are too old, here and in imported books. */
   #dropOldDays(now: Millis): void {
     const today = dayOf(now + this.#wallOffset.wallOffsetMs);
     this.#total.trim(today);
@@ -149,22 +151,22 @@ export class Accounting {
     this.#ledger.usage({ rows }, now);
   }
 
-  /** Describes the current attempt, which is counted with this run time. */
+  /** Describes the current attempt, to correct its counted run time later. */
   unreported(job: Job, task: TaskIndex, runMs: Millis, now: Millis): UnreportedAttempt {
     const startedAt = now - runMs + this.#wallOffset.wallOffsetMs;
     return { who: usageKeyOf(job), demand: job.dag.stageOf(task).spec.demand, startedAt, runMs };
   }
 
-  // ---- after a restart
+  // ---- loading after a restart
 
-  /** Adds a usage record of an earlier incarnation. */
+  /** Loads a usage record of an earlier incarnation. */
   loadRecord({ period, rows, of }: JobRecordOf<'usage'>): void {
     if (of !== undefined) return void this.#importedBooks.set(of.tag, { ...of, rows });
     for (const row of rows) this.#total.add(row);
     if (period !== undefined) this.#period = Math.max(this.#period, period + 1);
   }
 
-  /** Adds the usage of a job that has not ended. */
+  /** Loads the usage of a job that has not ended. */
   loadActive(usage: readonly JobUsage[]): void {
     for (const daily of usage) {
       daily.total = this.#total.rowOf(daily.row.day!, daily.row);
@@ -172,7 +174,7 @@ export class Accounting {
     }
   }
 
-  /** Adds the usage of an ended job, unless the sum of the period that its end names is already recorded. */
+  /** Loads the usage of an ended job, unless the sum of its period was recorded. */
   loadEnded(usage: readonly JobUsage[], period = 0): void {
     if (period < this.#period) return;
     for (const { row } of usage) {
@@ -183,12 +185,12 @@ export class Accounting {
 
   // ---- journals that are discarded after a takeover
 
-  /** The usage of this journal, and of those that it inherited. */
+  /** The usage of this journal, and of the imported ones. */
   books(): UsageBook[] {
     return [this.#book(groupedUsage(this.#total.rows(), ALL_COLUMNS)), ...this.#importedBooks.values()];
   }
 
-  /** Keeps the usage of another journal. @param done called when it is durable */
+  /** Imports the usage of journals that will be discarded. @param done called when it is durable */
   importBooks(books: readonly UsageBook[], done: () => void, now: Millis): void {
     for (const book of books) {
       const { tag, epoch, rows } = book;

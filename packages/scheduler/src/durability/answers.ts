@@ -1,7 +1,7 @@
 import type { Address, AnswerType, Message, MessageOf } from '@goshawk/core';
 import type { Ledger, Refusal } from './ledger.js';
 
-/** Answers to clients. Every request may be repeated; the answer is the same. */
+/** Sends answers to clients. A client may repeat any request, and gets an equivalent answer. */
 export class Answers {
   readonly #ledger: Ledger;
 
@@ -9,12 +9,12 @@ export class Answers {
     this.#ledger = ledger;
   }
 
-  /** Answers without waiting for durability, because the answer only describes the current state. */
+  /** Answers immediately. For answers that only describe the current state. */
   answerNow<A extends AnswerType>(to: Address, request: number, type: A, value: MessageOf<A>['value']): void {
     this.#ledger.sendNow(to, { type, request, value } as Message);
   }
 
-  /** Answers once everything recorded so far is durable. */
+  /** Answers once all records so far are durable. Refuses if the journal accepts no records. */
   answerWhenDurable<A extends AnswerType>(
     to: Address,
     request: number,
@@ -31,7 +31,7 @@ export class Answers {
   }
 }
 
-/** The refusal as a message. */
+/** Converts a refusal to a message. */
 export function refusalMessage(
   request: number,
   { code, message, hint, retryMs }: Refusal,
@@ -39,7 +39,7 @@ export function refusalMessage(
   return { type: 'refused', request, code, message: truncated(message), hint: truncated(hint), retryMs };
 }
 
-/** Truncates a text that may quote the submitter to the maximum length of a line on the wire. */
+/** Truncates a text, which may quote the client, to the maximum length on the wire. */
 function truncated(line: string): string {
   return line.length <= 2_000 ? line : `${line.slice(0, 2_000)}…`;
 }

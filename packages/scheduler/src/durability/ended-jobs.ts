@@ -1,18 +1,18 @@
 import { type JobNumber, type JobState, sumOf } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 
-/** The rows are compacted when those of removed jobs outnumber the others by more than this. */
+/** Rows are compacted when rows of removed jobs outnumber the others by more than this. */
 const REMOVED_ROWS_MIN = 64;
 const NO_JOB = -1;
 
 /**
- * Ended jobs in memory, in the order in which they ended. Listing them reads two columns: the job objects are scattered in
- * memory, and visiting ten thousand of them would block for milliseconds.
+ * Ended jobs in memory, in the order in which they ended. Lists read two columns, because visiting ten thousand job
+ * objects, which are scattered in memory, would take milliseconds.
  */
 export class EndedJobs {
   readonly #jobs = new Map<number, Job>();
   readonly #counts = new Map<JobState, number>();
-  /** In order; NO_JOB in rows of removed jobs. */
+  /** Job numbers in order; NO_JOB in rows of removed jobs. */
   #numbers: number[] = [];
   #states: JobState[] = [];
   readonly #rows = new Map<number, number>();
@@ -27,7 +27,7 @@ export class EndedJobs {
     return this.#jobs.get(number);
   }
 
-  /** The job that ended first. Finding the map's first key instead would skip over all deleted ones each time. */
+  /** The job that ended first. The first key of the map would be slower: its iterator skips deleted keys each time. */
   get first(): Job | undefined {
     for (; this.#firstRow < this.#numbers.length; this.#firstRow++) {
       const job = this.#jobs.get(this.#numbers[this.#firstRow]!);
@@ -36,7 +36,7 @@ export class EndedJobs {
     return undefined;
   }
 
-  /** In the order in which they ended. */
+  /** All jobs, in the order in which they ended. */
   values(): Iterable<Job> {
     return this.#jobs.values();
   }
@@ -50,11 +50,11 @@ export class EndedJobs {
     this.#states.push(state);
   }
 
-  /** @returns whether it was present */
+  /** Removes a job. @returns whether it was present */
   delete({ number, state }: Job): boolean {
     if (!this.#jobs.delete(number)) return false;
     this.#counts.set(state, this.count([state]) - 1);
-    // A retried job returns in another row, perhaps in another state.
+    // If the job is retried and ends again, it gets another row.
     this.#numbers[this.#rows.get(number)!] = NO_JOB;
     this.#rows.delete(number);
     if (this.#numbers.length > 2 * this.size + REMOVED_ROWS_MIN) this.#compact();
@@ -78,7 +78,7 @@ export class EndedJobs {
     }
   }
 
-  /** Sorts the jobs, which were added in another order. */
+  /** Sorts the jobs by the time at which they ended. */
   sort(): void {
     const jobs = [...this.#jobs.values()].sort((one, other) => one.endedAt! - other.endedAt!);
     this.#jobs.clear();

@@ -24,7 +24,7 @@ type ReadJob = (job: Tombstone) => Job | undefined;
 /** A user's active jobs. */
 interface ActiveOfUser {
   jobs: number;
-  /** Tasks that have not started. */
+  /** Number of tasks that have not started. */
   waiting: number;
 }
 
@@ -36,32 +36,30 @@ interface BytesOfUser {
 
 const NO_ACTIVE_JOBS: Readonly<ActiveOfUser> = { jobs: 0, waiting: 0 };
 
-/**
- * Jobs with more bytes than this in the journal stay in memory, because reading one back would take more than a few
- * milliseconds.
- */
+/** Larger jobs are not archived, because reading one from the journal would take more than a few milliseconds. */
 const ARCHIVED_JOB_BYTES_MAX = 128 * 1024;
-/** Recently recalled jobs to keep, since they are often requested again. */
+/** Maximum number of cached jobs that were read from the journal, because clients often request them again. */
 const CACHED_JOBS_MAX = 8;
-/** Maximum number of tombstones that expire at a time; after a restart, all of them may be due at once. */
+/** Maximum number of tombstones that expire at a time. After a restart, all of them may be due at once. */
 const EXPIRED_MAX = 1_000;
-/** Ended jobs move to the journal until the others take this fraction of the limit; moving many at once amortizes the scan. */
+/** Ended jobs are archived until the others take this fraction of the limit. Archiving many at once amortizes the scan. */
 const ARCHIVE_TARGET = 0.5;
-/** Jobs are evicted until the others take this fraction of the limit; evicting many at once amortizes the scan. */
+/** Jobs are evicted until the others take this fraction of the limit. Evicting many at once amortizes the scan. */
 const EVICTION_TARGET = 0.9;
 
-/** Estimates the memory of a job before it has run. */
+/** Sets the estimated memory of a job that has no results yet. */
 function measureJob(job: Job): void {
   job.specBytes = estimateJobBytes(job.spec);
   job.bytes = job.specBytes + job.stages[0]!.appendedBytes;
 }
 
 /**
- * The jobs of one owner: active ones, and recently ended ones.
+ * The active and recently ended jobs of one owner.
  *
- * A job that ended less than `LIMITS.endedAgeMinMs` ago is never evicted just because there are too many. If the journal can
- * be read, most ended jobs are kept only there, and are read back on demand. If memory still runs short, jobs are evicted
- * earlier, starting with the user whose jobs take the most memory; their keys and final states are kept.
+ * - The number of ended jobs is limited, but a job that ended less than `LIMITS.endedAgeMinMs` ago is kept.
+ * - If the journal can be read, most ended jobs are archived: they stay only in the journal, and are read on demand.
+ * - If memory still runs short, jobs are evicted earlier, starting with the user whose jobs take the most memory. Their
+ *   tombstones keep their keys and final states.
  */
 export class JobStore {
   readonly logs: TaskLogs;
@@ -75,19 +73,20 @@ export class JobStore {
   readonly #ended = new EndedJobs();
   /** Tombstones of evicted jobs, roughly in the order in which the jobs ended. */
   readonly #tombstones: Tombstones;
-  /** Jobs stored completely in the journal, roughly in the order in which they ended. */
+  /** Tombstones of archived jobs, roughly in the order in which the jobs ended. */
   readonly #archived: Tombstones;
-  /** Memory of jobs that can be moved to the journal. */
+  /** Memory of the ended jobs that can be archived. */
   #archivableBytes = 0;
   readonly #readJob: ReadJob | undefined;
-  /** In order of last use. */
+  /** Jobs that were read from the journal, in order of last use. */
   readonly #cached = new Map<number, Job>();
   /** Jobs in memory by key. */
   readonly #byKey = new Map<string, Job>();
-  /** Memory of active and of ended jobs. */
+  /** Estimated memory of the active jobs. */
   #activeBytes = 0;
+  /** Estimated memory of the ended jobs. */
   #endedBytes = 0;
-  /** Jobs that stayed in the journal at the start because there was no memory for them, and their keys. */
+  /** Unfinished jobs that stayed in the journal at the start, because they did not fit into memory. */
   readonly #notLoaded = new Set<number>();
   readonly #notLoadedKeys = new Set<string>();
   readonly #tasksByWorker = new TasksByWorker();
@@ -97,7 +96,7 @@ export class JobStore {
   readonly #journalByUser = new Map<string | undefined, number>();
   readonly #lastJob: number;
   #nextNumber: number;
-  /** No job expires by age before this time. */
+  /** No job expires before this time. */
   #noExpiryBefore: Millis = Number.NEGATIVE_INFINITY;
 
   /**
@@ -134,7 +133,7 @@ export class JobStore {
     });
   }
 
-  /** Whether no job is known. */
+  /** Whether there are no jobs and no tombstones. */
   get isEmpty(): boolean {
     return this.#active.size + this.#endedCount + this.#tombstones.length === 0;
   }
@@ -158,12 +157,12 @@ export class JobStore {
     return this.#activeBytes + this.tombstoneBytes;
   }
 
-  /** The part of `activeBytes` that keys and tombstones of ended jobs use. */
+  /** The part of `activeBytes` that tombstones of ended jobs use. */
   get tombstoneBytes(): number {
     return this.#tombstones.bytes + this.#archived.bytes;
   }
 
-  /** Whether there is too little memory to keep optional data. */
+  /** Whether memory is too scarce to keep optional data. */
   get isMemoryScarce(): boolean {
     return this.#bytes() > this.#shares.scarceAbove;
   }
@@ -205,7 +204,7 @@ export class JobStore {
     this.#insert(job);
   }
 
-  /** @param job that has been measured */
+  /** Adds a job whose memory has been estimated. */
   #insert(job: Job): void {
     this.#active.set(job.number, job);
     this.#countBytes(job, job.bytes, 0);
@@ -216,9 +215,9 @@ export class JobStore {
   }
 
   /**
-   * Reopens an ended job.
+   * Makes an ended job active again.
    *
-   * @param reopen changes the job's state
+   * @param reopen changes the state of the job
    */
   reopen(job: Job, reopen: () => void): void {
     const { number } = job;
@@ -236,7 +235,7 @@ export class JobStore {
     if (key !== undefined) this.#byKey.set(key, job);
   }
 
-  /** Removes a job that was never recorded. */
+  /** Removes a job whose acceptance was not recorded. */
   withdraw(job: Job): void {
     const { number } = job;
     if (this.#active.delete(number)) {
@@ -248,7 +247,7 @@ export class JobStore {
     this.#subtractJournalBytes(job.spec.user, job.journalBytes);
   }
 
-  /** Removes the key of a job that is no longer in memory. */
+  /** Frees the key of a job that was removed from memory. */
   #freeKey(job: Job): void {
     const key = scopedKeyOf(job);
     if (key !== undefined && this.#byKey.get(key) === job) this.#byKey.delete(key);
@@ -257,7 +256,7 @@ export class JobStore {
   /**
    * Adds a job of an earlier incarnation.
    *
-   * @returns false if there is no memory for it; it then stays in the journal, and its key remains reserved
+   * @returns false: it does not fit into memory, so it stays in the journal, and its key stays reserved
    */
   restore(job: Job): boolean {
     measureJob(job);
@@ -273,7 +272,7 @@ export class JobStore {
     return true;
   }
 
-  /** Whether the job stayed in the journal at the start because there was no memory for it. */
+  /** Whether the job stayed in the journal at the start, because it did not fit into memory. */
   isNotLoaded(id: string): boolean {
     return this.#notLoaded.has(this.#numberOf(id));
   }
@@ -282,13 +281,13 @@ export class JobStore {
     return this.#notLoadedKeys.has(scopedKey(of, user));
   }
 
-  /** Called once all jobs have been restored: sorts the ended ones by the time at which they ended. */
+  /** Sorts the ended jobs by the time at which they ended. Called once all jobs have been restored. */
   sortEnded(): void {
     this.#ended.sort();
     this.#archived.sort();
   }
 
-  /** Updates the estimated memory of a job whose attempt records have grown. */
+  /** Updates the estimated memory of a job whose results have changed. */
   updateBytes(job: Job): void {
     const bytes = job.specBytes + job.stages[0]!.appendedBytes + job.history.reports.bytes;
     this.#countBytes(job, bytes - job.bytes, 0);
@@ -308,13 +307,13 @@ export class JobStore {
     else this.#journalByUser.delete(user);
   }
 
-  /** Active jobs with tasks at the worker, by number. */
+  /** Active jobs with tasks at the worker, in order of their numbers. */
   withTasksAt(worker: Address): Job[] {
     const numbers = [...this.#tasksByWorker.jobsAt(worker)].sort((one, other) => one - other);
     return numbers.map((number) => this.#active.get(number)!);
   }
 
-  /** The job's tasks at the worker, by number. */
+  /** The job's tasks at the worker, in ascending order. */
   tasksAt(worker: Address, { number }: Job): TaskIndex[] {
     return [...this.#tasksByWorker.at(worker, number)].sort((one, other) => one - other);
   }
@@ -328,12 +327,12 @@ export class JobStore {
     return this.#ended.newestFirst(states);
   }
 
-  /** Tombstones of ended jobs that are only in the journal, newest first. */
+  /** Tombstones of archived jobs, newest first. */
   archivedNewestFirst(states: readonly JobState[]): Iterable<Tombstone> {
     return this.#archived.newestFirst(states);
   }
 
-  /** Reads a job from the journal for a list; `byId` also caches it. */
+  /** Reads an archived job from the journal without caching it, for a list. */
   readArchived(tombstone: Tombstone): Job | undefined {
     return this.#readJob!(tombstone);
   }
@@ -368,7 +367,7 @@ export class JobStore {
     return recalled;
   }
 
-  /** Whether the job ended here and has been forgotten. */
+  /** Whether the job was accepted here and has been evicted or deleted. */
   isDeleted(id: string): boolean {
     const number = this.#numberOf(id);
     const isPassedOver = number > this.#lastJob - LIMITS.unrecordedJobsMax && number <= this.#lastJob;
@@ -387,7 +386,7 @@ export class JobStore {
     return /^\d+$/.test(digits) ? Number(digits) : 0;
   }
 
-  /** Each user has a separate namespace of keys. */
+  /** Returns the job with this key of this user. Each user has a separate namespace of keys. */
   byKey(of: string, user: string | undefined): Job | undefined {
     const key = scopedKey(of, user);
     const job = this.#byKey.get(key);
@@ -399,17 +398,17 @@ export class JobStore {
     return undefined;
   }
 
-  /** Returns the tombstone of the job with this key, if the job itself has been evicted. */
+  /** Returns the tombstone of the job with this key, if the job was evicted or cannot be read. */
   tombstoneWithKey(of: string, user: string | undefined): Tombstone | undefined {
     const key = scopedKey(of, user);
     for (const tombstone of this.#tombstones.withKey(key)) return tombstone;
-    // An unreadable record counts as a match, which is wrong for one key in billions.
+    // If the job cannot be read, an equal hash counts as a match. That is wrong for one key in billions.
     for (const tombstone of this.#archived.withKey(key))
       if (this.#cachedOrRead(tombstone) === undefined) return tombstone;
     return undefined;
   }
 
-  /** Moves the job to the ended ones, and evicts those that are no longer kept. */
+  /** Moves a job to the ended ones, and evicts ended jobs beyond the limits. */
   ended(job: Job, now: Millis): void {
     this.#moveToEnded(job);
     this.evictOld(now);
@@ -435,8 +434,7 @@ export class JobStore {
   }
 
   /**
-   * Whether a new job of the user fits once ended jobs of users above their share are evicted. The share is the memory for
-   * jobs, divided equally among all users with jobs.
+   * Whether a new job of the user fits into memory after ended jobs of the users with the most memory are evicted.
    */
   hasRoomFor(user: string | undefined, bytes: number): boolean {
     const excess = this.#bytes() + bytes - this.#shares.jobsMax;
@@ -459,14 +457,14 @@ export class JobStore {
   }
 
   /**
-   * Keeps jobs that ended before this process started for some minutes of its uptime, because wall clocks may be wrong.
+   * Called at the start. Keeps inherited ended jobs for some minutes, because wall clocks may be wrong.
    */
   start(now: Millis): void {
     if (this.#endedCount > 0) this.#noExpiryBefore = now + LIMITS.endedAgeMinMs;
     this.evictOld(now);
   }
 
-  /** Forgets ended jobs that are too old, too many, or too large. */
+  /** Removes ended jobs beyond the limits on age, number and memory. */
   evictOld(now: Millis): void {
     if (now >= this.#noExpiryBefore) this.#deleteExpired(now);
     this.#keepWithinShares(now);
@@ -481,7 +479,7 @@ export class JobStore {
     return this.#readJob !== undefined && bytes + history.reports.recordedBytes <= ARCHIVED_JOB_BYTES_MAX;
   }
 
-  /** Moves the jobs that ended first to the journal. */
+  /** Archives the jobs that ended first. */
   #archiveOldest(): void {
     for (const job of this.#ended.values()) {
       if (this.#archivableBytes <= ARCHIVE_TARGET * this.#shares.endedMax) break;
@@ -516,8 +514,8 @@ export class JobStore {
   }
 
   /**
-   * Evicts ended jobs, but keeps their tombstones. Users whose active and ended jobs together exceed their share lose theirs
-   * first; other users lose some only if that is not enough, because active jobs alone take more than a share.
+   * Evicts ended jobs, but keeps their tombstones. Starts with users whose active and ended jobs together take the most
+   * memory. If that is not enough, the users with the most memory in ended jobs lose more.
    */
   #evict(now: Millis | undefined): void {
     this.#evictEnded(
@@ -538,7 +536,7 @@ export class JobStore {
     evictFairly(ended, this.#bytes() - EVICTION_TARGET * this.#shares.jobsMax, drop, kept);
   }
 
-  /** @param droppedAt when its results were evicted for lack of memory */
+  /** @param droppedAt when the job was evicted for lack of memory; undefined: at the start, or it is archived */
   #keepTombstone(tombstones: Tombstones, job: Job, droppedAt?: Millis): void {
     const { number, state, endedAt, spec, journalBytes: bytes } = job;
     this.#freeKey(job);
@@ -561,7 +559,7 @@ export class JobStore {
     this.#deleteRecords(number, now, endedAt);
   }
 
-  /** Drops an ended job. */
+  /** Removes an ended job from memory. */
   #removeEnded(job: Job): void {
     if (!this.#ended.delete(job)) return;
     if (this.#isArchivable(job)) this.#archivableBytes -= job.bytes;

@@ -1,24 +1,24 @@
-/** How a scheduler divides its memory budget, by estimate. In bytes. */
+/** Shares of the scheduler's memory budget, in estimated bytes. */
 export interface MemoryShares {
-  /** Active jobs; above it no new one is accepted. */
+  /** Limit for active jobs. Above it, no new jobs are accepted. */
   readonly activeMax: number;
-  /** Active jobs at the start; jobs of an incarnation with a larger heap beyond this stay in the journal. */
+  /** Limit for active jobs that are loaded at the start. The others stay in the journal. */
   readonly restoredMax: number;
-  /** All jobs; above it ended ones are forgotten. */
+  /** Limit for all jobs. Above it, ended jobs are evicted. */
   readonly jobsMax: number;
-  /** Ended jobs that are also in the journal; above it the oldest are kept only there. */
+  /** Limit for ended jobs in memory that can be read from the journal. Above it, the oldest stay only in the journal. */
   readonly endedMax: number;
-  /** Above it, optional data of jobs is not kept, and return values only in the journal. */
+  /** Above it, optional data of jobs is dropped, and return values are kept only in the journal. */
   readonly scarceAbove: number;
   /** Limit for task output. */
   readonly logsMax: number;
-  /** Records that are not durable yet. */
+  /** Limit for records that are not durable yet. */
   readonly notDurableMax: number;
-  /** Answers that wait for durability. */
+  /** Limit for messages that wait for durability. */
   readonly delayedMax: number;
 }
 
-/** About ten thousand small jobs; more in memory would not help. */
+/** Enough for about ten thousand small jobs. */
 const ENDED_BYTES_MAX = 32 * 1024 * 1024;
 
 /** @param bytes the total budget: about half of the heap, which leaves room for temporary data */
@@ -42,16 +42,16 @@ interface MemoryUser {
 }
 
 /**
- * Frees `excess` bytes by lowering the users with the most memory to a common level, so that no user loses memory to
- * a larger one. Each user's oldest items go first.
+ * Frees `excess` bytes by reducing the users with the most memory to a common level, so that a user below that level
+ * loses nothing. Each user's oldest items are evicted first.
  *
- * @param giveUp frees at least this much if possible; returns how much
+ * @param evict frees at least `excess` bytes of an item if possible; returns the freed bytes
  * @param kept bytes of each user that count but cannot be evicted
  */
 export function evictFairly<T extends MemoryUser>(
   all: Iterable<T>,
   excess: number,
-  giveUp: (one: T, excess: number) => number,
+  evict: (one: T, excess: number) => number,
   kept: Iterable<readonly [user: string | undefined, bytes: number]> = [],
 ): void {
   const byUser = new Map<string | undefined, { bytes: number; all: T[] }>();
@@ -62,21 +62,21 @@ export function evictFairly<T extends MemoryUser>(
     held.all.push(one);
     byUser.set(one.user, held);
   }
-  const most = [...byUser.values()].sort((one, other) => other.bytes - one.bytes);
+  const largestFirst = [...byUser.values()].sort((one, other) => other.bytes - one.bytes);
   const level = fairLevel(
-    most.map(({ bytes }) => bytes),
+    largestFirst.map(({ bytes }) => bytes),
     excess,
   );
-  for (const held of most) {
+  for (const held of largestFirst) {
     let over = held.bytes - level;
     for (const one of held.all) {
       if (over <= 0) break;
-      over -= giveUp(one, over);
+      over -= evict(one, over);
     }
   }
 }
 
-/** Finds the maximum per holder that reduces the total by `excess`. @param amounts of the holders, in descending order */
+/** Finds the limit per user that reduces the total by `excess`. @param amounts amount of each user, in descending order */
 export function fairLevel(amounts: readonly number[], excess: number): number {
   let sum = 0;
   for (const [index, bytes] of amounts.entries()) {

@@ -4,9 +4,9 @@ import type { Job } from '../job/job.js';
 type DeferredRequest = (now: Millis) => void;
 
 /**
- * Jobs in a shared journal that are not durable yet. No task of them is assigned, because their keys may not be unique
- * and a takeover would miss them. The search for workers continues, and requests of workers wait for the disk. While
- * the journal is unreachable they are refused instead, so that slots do not wait.
+ * Jobs that are not durable yet: retried jobs, and new jobs in a shared journal. None of their tasks may be assigned: a
+ * new job may have a duplicate key, and a takeover would miss both. The search for workers continues, and requests of
+ * workers for these jobs are deferred. While the journal is unreachable, they are refused, so that slots do not wait.
  */
 export class NotDurableJobs {
   readonly #requests = new Map<Job, DeferredRequest[]>();
@@ -21,31 +21,31 @@ export class NotDurableJobs {
     this.#requests.set(job, []);
   }
 
-  /** @returns whether the question waits, to be repeated later */
-  defers(job: Job, question: DeferredRequest): boolean {
+  /** @returns whether the request is deferred; it is repeated once the job is durable */
+  defers(job: Job, request: DeferredRequest): boolean {
     const waiting = this.#isJournalUnreachable ? undefined : this.#requests.get(job);
-    waiting?.push(question);
+    waiting?.push(request);
     return waiting !== undefined;
   }
 
-  /** Whether to stop looking for workers: the journal is unreachable, or central's placement would be refused. */
+  /** Whether to stop the search for workers: the journal is unreachable, or the job would refuse central's placements. */
   mustNotSearch(job: Job): boolean {
     return !job.isDurable && (this.#isJournalUnreachable || job.route.by === 'central');
   }
 
-  /** The journal has become unreachable, or reachable again. */
+  /** Called when the journal becomes unreachable, or reachable again. */
   setJournalUnreachable(isAway: boolean, now: Millis): void {
     this.#isJournalUnreachable = isAway;
     if (!isAway) return;
-    // Answers all waiting questions with `none`.
-    for (const questions of this.#requests.values()) for (const ask of questions.splice(0)) ask(now);
+    // Repeats the deferred requests, which are now answered with `none`.
+    for (const requests of this.#requests.values()) for (const repeat of requests.splice(0)) repeat(now);
   }
 
-  /** The job is durable, or another job has its key. @returns the questions that waited */
+  /** Called when the job is durable, or another job has its key. @returns the deferred requests */
   remove(job: Job): readonly DeferredRequest[] {
-    const questions = this.#requests.get(job) ?? [];
+    const requests = this.#requests.get(job) ?? [];
     this.#requests.delete(job);
     job.isDurable = true;
-    return questions;
+    return requests;
   }
 }

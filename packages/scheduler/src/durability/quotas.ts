@@ -16,19 +16,19 @@ type Holder = MessageOf<'limits'>['holders'][number];
 
 const DEFAULT_HOLDER = '*';
 
-/** A user or a project with its limits. */
+/** A user or project, and its limits. */
 interface LimitScope {
   readonly title: string;
   readonly limits: Holder;
-  /** Whether the limits include the jobs of this user. */
+  /** Whether the limits apply to the jobs of this user. */
   includes(user: string): boolean;
   /** Its name in `elsewhere`. */
   readonly name: string;
 }
 
 /**
- * Limits of users and projects that this scheduler enforces: on waiting tasks, journal size and run times. Central
- * enforces limits on running tasks, and reports the usage at other schedulers as of the last heartbeats.
+ * Enforces the limits of users and projects on waiting tasks, journal bytes and run times. Central enforces the limits
+ * on running tasks, and reports the usage at other schedulers as of their last heartbeats.
  */
 export class Quotas {
   readonly #jobs: JobStore;
@@ -44,18 +44,18 @@ export class Quotas {
     this.#elsewhere = new Map(elsewhere.map((each) => [each.user, each]));
   }
 
-  /** Another central sends new limits. */
+  /** Removes all limits, because another central will send new ones. */
   clear(): void {
     this.#holders.clear();
     this.#elsewhere.clear();
   }
 
-  /** Whether any user has a limit. */
+  /** Whether central has sent any limits. */
   get hasLimits(): boolean {
     return this.#holders.size > 0;
   }
 
-  /** Whether other schedulers need the usage here. */
+  /** Whether central needs the usage of users at this scheduler. */
   get mustReportUsage(): boolean {
     for (const { waiting, journal } of this.#holders.values())
       if (waiting !== undefined || journal !== undefined) return true;
@@ -66,7 +66,7 @@ export class Quotas {
     return this.#holderOf(user ?? '')?.project;
   }
 
-  /** Usage by the users' jobs here, for central. */
+  /** The usage of each user at this scheduler, for central. */
   usageReport(): MessageOf<'holdings'>['users'] {
     const users = new Set([...this.#jobs.activeByUser.keys(), ...this.#jobs.journalByUser.keys()]);
     return [...users].slice(0, LIMITS.usersListedMax).map((user) => ({
@@ -76,7 +76,7 @@ export class Quotas {
     }));
   }
 
-  /** Refuses a job that can never run, or that exceeds its user's limits on waiting tasks or journal bytes. */
+  /** Returns the refusal of a job that a limit can never allow, or that exceeds its user's current limits. */
   refusalOf({ user, stages }: JobSpec, tasks: number, bytes: number): Refusal | undefined {
     if (!this.hasLimits) return undefined;
     for (const limited of this.#limitScopesOf(user))
@@ -87,7 +87,7 @@ export class Quotas {
     return this.refusalOfTasks(user, tasks, bytes);
   }
 
-  /** Refuses tasks beyond its user's limits on waiting tasks or journal bytes. */
+  /** Returns the refusal of tasks that exceed their user's limits on waiting tasks or journal bytes. */
   refusalOfTasks(user: string | undefined, tasks: number, bytes: number): Refusal | undefined {
     if (!this.hasLimits) return undefined;
     for (const limited of this.#limitScopesOf(user)) {
@@ -111,7 +111,7 @@ export class Quotas {
     return undefined;
   }
 
-  /** Whether limits apply to what the user's tasks occupy while they run. */
+  /** Whether running tasks of the user are limited in number or resources. */
   limitsRunningTasks(user: string | undefined): boolean {
     if (!this.hasLimits) return false;
     return this.#limitScopesOf(user).some(({ limits: { running, cpus, memory, gpus } }) =>
@@ -163,7 +163,7 @@ export class Quotas {
   }
 }
 
-/** Explains that one task of the stage, or its gang, exceeds a limit even if nothing else runs. */
+/** Explains why one task of the stage, or its gang, exceeds a limit even if nothing else runs. */
 function impossibleReason({ title, limits }: LimitScope, stage: StageSpec): string | undefined {
   const together = stage.gang === true ? countTasks(stage.tasks) : 1;
   const demands: readonly [keyof Holder, number, (amount: number) => string][] = [

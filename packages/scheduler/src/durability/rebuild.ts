@@ -18,13 +18,13 @@ import { classifyEnd } from '../job/outcomes.js';
 import { findReopening } from '../job/reopening.js';
 import type { Accounting } from './accounting.js';
 
-/** Receives a job in the state of its last record. */
+/** Called with each rebuilt job. */
 type OnRebuilt = (job: Job) => void;
 
-/** Number of tasks that take as long to process as one record. */
+/** Number of tasks that take as much time as one record. */
 const TASKS_PER_RECORD = 50;
 
-/** Inputs of rebuilding a job besides its records. */
+/** Inputs for rebuilding jobs, besides their records. */
 export interface RebuildContext {
   /** Wall clock minus the machine's clock. */
   readonly wallOffsetMs: Millis;
@@ -32,22 +32,22 @@ export interface RebuildContext {
   /** See `SchedulerConfig`. */
   readonly hasPrivateNames: boolean;
   idOf(job: JobNumber): string;
-  /** A placeholder for a worker known only by name. */
+  /** Returns a placeholder address for a worker that is known only by name. */
   placeholderFor(worker: string): Address;
-  /** Whether there is too little memory to keep optional data. */
+  /** Whether memory is too scarce to keep optional data. */
   isMemoryScarce(): boolean;
-  /** Takes the usage of the jobs; absent: they were counted before. */
+  /** Counts the usage of the jobs; absent: it was counted before. */
   readonly accounting?: Accounting | undefined;
 }
 
 /**
- * Rebuilds jobs from records. Tasks that were running become waiting until their workers report them. Attempt numbers
- * of unfinished tasks skip attempts that may have started without a record.
+ * Rebuilds jobs from records. Tasks that were running wait until their workers report them. New attempts skip attempt
+ * numbers that may have been used without a record.
  *
- * Processes one record at a time, because all records may exceed the memory.
+ * Processes one record at a time, because all records together may not fit into memory.
  *
- * @param entries by job, each starting with its acceptance; may include forgotten jobs
- * @returns steps, each with a cost in records
+ * @param entries records grouped by job, each group starting with the acceptance; may include deleted jobs
+ * @returns the cost of each step, in records
  */
 export function* rebuildJobs(
   entries: Iterable<JournalEntry>,
@@ -55,7 +55,7 @@ export function* rebuildJobs(
   rebuilt: OnRebuilt,
 ): Iterable<number> {
   let rebuild: JobRebuilder | undefined;
-  for (const [place, record] of entries) {
+  for (const [position, record] of entries) {
     let work = 1;
     if (record.job !== rebuild?.job.number) {
       rebuild?.finish(rebuilt);
@@ -65,13 +65,13 @@ export function* rebuildJobs(
       rebuild ??= new JobRebuilder(record, context);
       work += rebuild.job.taskCount / TASKS_PER_RECORD;
     } else if (record.kind === 'forgotten') rebuild = undefined;
-    else rebuild?.apply(record, place);
+    else rebuild?.apply(record, position);
     yield work;
   }
   rebuild?.finish(rebuilt);
 }
 
-/** Rebuilds an ended job from its records; undefined if they do not contain its end. */
+/** Rebuilds an ended job from its records; undefined if its end is not among them. */
 export function rebuildEndedJob(entries: Iterable<JournalEntry>, context: RebuildContext): Job | undefined {
   let rebuilt: Job | undefined;
   const steps = rebuildJobs(entries, context, (job) => {
@@ -118,12 +118,12 @@ class JobRebuilder {
     for (const stage of job.stages) if (stage.blockers === 0) job.release(stage, job.eligibleAt);
   }
 
-  apply(record: JobRecord, place: number | undefined): void {
+  apply(record: JobRecord, position: number | undefined): void {
     switch (record.kind) {
       case 'classified':
         return this.#classified(record);
       case 'attempt':
-        return this.#attemptEnded(record, place);
+        return this.#attemptEnded(record, position);
       case 'cancelled':
         this.job.cancelling = true;
         this.job.cancelReason = record.reason;
@@ -180,17 +180,17 @@ class JobRebuilder {
     else if (job.hold.update(held, beginAt, now)) job.released(now);
   }
 
-  /** The last classification counts. */
+  /** The last classification is the valid one. */
   #classified(record: JobRecordOf<'classified'>): void {
     const { class: jobClass, classifiedBy: by, route, estimateMs = this.job.spec.estimateMs } = record;
-    // The first record contains the time of the pilots' decision; later ones only update run times.
+    // The first record has the time of the classification; later records only update estimates.
     this.job.classifiedAt ??= this.#machineTime(record.at);
     this.job.restoreDecision({ class: jobClass, by, route, estimateMs, stagesMs: record.stagesMs });
   }
 
   #attemptEnded(
     { task, attempt, outcome, worker, runMs, at }: JobRecordOf<'attempt'>,
-    place: number | undefined,
+    position: number | undefined,
   ): void {
     const { job } = this;
     if (task >= job.taskCount || job.tasks.isFinal(task)) return;
@@ -204,7 +204,7 @@ class JobRebuilder {
     if (this.#context.accounting !== undefined)
       countAttempt(job, task, outcome, runMs, now, this.#context.wallOffsetMs);
     const how = classifyEnd(outcome, job.isCancelling(task));
-    const state = job.attemptEnded({ task, outcome, runMs, position: place }, how, worker, now);
+    const state = job.attemptEnded({ task, outcome, runMs, position }, how, worker, now);
     if (state === TaskState.waiting) {
       const restMs = how === 'failed' ? job.backoffMsOf(task) : 0;
       if (restMs > 0) job.backOff(task, now + restMs);
@@ -217,7 +217,7 @@ class JobRebuilder {
     if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next, now);
   }
 
-  /** Recomputes from the selection and the tasks' states which tasks run again, as when the retry was accepted. */
+  /** Finds the tasks that run again from the selection and the states, as when the retry was accepted. */
   #retried({ choice, key, at }: JobRecordOf<'retried'>): void {
     const { job } = this;
     if (!job.hasEnded) return;
@@ -235,10 +235,10 @@ class JobRebuilder {
     rebuilt(this.job);
   }
 
-  /** Ensures that a cancelled or ended job is not started again. */
+  /** Cancels the tasks that must not start again. */
   #endUnstartable(): void {
     const { job } = this;
-    // Done before tasks become final: a retry skips attempt numbers that cancelled tasks may have used.
+    // First, because a later retry must skip attempt numbers that cancelled tasks may have used.
     this.#reserveAttempts();
     if (job.cancelling || job.hasEnded) return job.cancelWaiting();
     for (let task = 0; task < job.taskCount; task++)
@@ -246,7 +246,7 @@ class JobRebuilder {
     if (job.hasCancelledTasks) this.#endCancelled();
   }
 
-  /** Tasks that were cancelled individually are not started again, nor are the stages after them. */
+  /** Cancels tasks that were cancelled individually, and the stages that depend on them. */
   #endCancelled(): void {
     const { job } = this;
     for (let task = 0; task < job.taskCount; task++) {
@@ -264,14 +264,14 @@ class JobRebuilder {
     tasks.setLastUsedAttempt(task, Math.max(tasks.lastUsedAttemptOf(task), attempt));
   }
 
-  /** The previous incarnation may have started one more attempt of each task than it recorded. */
+  /** Reserves one attempt number per task: the previous incarnation may have started an attempt without a record. */
   #reserveAttempts(): void {
     const { tasks } = this.job;
     for (let task = 0; task < tasks.count; task++)
       if (!tasks.isFinal(task)) tasks.setLastUsedAttempt(task, tasks.lastUsedAttemptOf(task) + 1);
   }
 
-  /** Another machine's clock may have been ahead, so recorded times are limited to the present. */
+  /** Converts a recorded time to the clock of this machine. The clock that recorded it may have been ahead. */
   #machineTime(at: Millis): Millis {
     return Math.min(at - this.#context.wallOffsetMs, this.#context.now);
   }

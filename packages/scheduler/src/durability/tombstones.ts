@@ -9,41 +9,41 @@ import {
 } from '@goshawk/core';
 
 /**
- * Tombstone of an evicted job: enough to recognize its key and to answer queries. Everything else of a moved job
- * is in the journal.
+ * Remainder of an evicted or archived job in memory: it recognizes the key and reports the final state. An archived
+ * job can be read from the journal.
  */
 export interface Tombstone {
   readonly number: JobNumber;
-  /** undefined: no key, or the key is read from the journal. */
+  /** undefined: it has no key, or the key must be read from the journal. */
   readonly key: string | undefined;
   readonly user: string | undefined;
   readonly state: JobState;
   readonly endedAt: Millis;
   /** Estimated bytes of the job in the journal. */
   readonly bytes: number;
-  /** When it was evicted for lack of memory; undefined: it was not, or that was at the start. */
+  /** When it was evicted for lack of memory; undefined: at the start, or it is archived. */
   readonly droppedAt?: Millis | undefined;
 }
 
 /** Selects jobs by their user. */
 export type IsOwner = (user: string | undefined) => boolean;
 
-/** Bytes per row without texts: the columns, and both indexes with two slots per row. */
+/** Bytes per row without texts: the columns, and two index slots per row in each of both indexes. */
 const ROW_BYTES = 96;
 /** Overhead of a separate string, in bytes. */
 const TEXT_BYTES = 24;
 const ROWS_MIN = 64;
-/** Number of user names that are stored once for all jobs. */
+/** Maximum number of user names that are stored only once. */
 const USERS_MAX = 1_000;
 
 /**
- * Tombstones of ended jobs, in order of eviction. There may be a million of them, because none may be evicted for some
- * minutes, so they are stored as columns of numbers in ring buffers instead of objects.
+ * The tombstones of ended jobs, in the order in which they were added. There may be a million of them, because each is
+ * kept for some minutes. They are therefore stored in columns of numbers (ring buffers) instead of objects.
  */
 export class Tombstones {
   readonly #keepsKeys: boolean;
   readonly #random: () => number;
-  /** Drawn on demand, so that owners without tombstones do not advance the stream. */
+  /** Drawn on first use, so that owners without tombstones draw no random number. */
   #seed: number | undefined;
   #numbers = new Float64Array(0);
   #endedAt = new Float64Array(0);
@@ -51,9 +51,9 @@ export class Tombstones {
   /** NaN: not evicted for lack of memory. */
   #droppedAt = new Float64Array(0);
   #states = new Uint8Array(0);
-  /** Rows by state. */
+  /** Number of rows by state. */
   readonly #counts = new Uint32Array(JOB_STATES.length);
-  /** Key hashes; 0: none. */
+  /** Hashes of keys; 0: no key. */
   #hashes = new Uint32Array(0);
   #keys: (string | undefined)[] = [];
   #users: (string | undefined)[] = [];
@@ -65,7 +65,7 @@ export class Tombstones {
   readonly #internedUsers = new Map<string, string>();
 
   /**
-   * @param keepsKeys if false, candidates are verified in the journal, because hashes may collide
+   * @param keepsKeys if false, only hashes of keys are stored, so that matches must be verified in the journal
    * @param random in [0, 1): seeds the hash, so that clients cannot provoke collisions
    */
   constructor(keepsKeys: boolean, random: () => number) {
@@ -82,7 +82,7 @@ export class Tombstones {
     return this.#length * ROW_BYTES + this.#textBytes;
   }
 
-  /** The next to be evicted. */
+  /** The tombstone that was added first. */
   get first(): Tombstone | undefined {
     return this.#length === 0 ? undefined : this.#at(this.#head);
   }
@@ -138,7 +138,7 @@ export class Tombstones {
     return undefined;
   }
 
-  /** Tombstones with the key; if keys are not kept, candidates. */
+  /** Tombstones with the key; if keys are not stored, tombstones with the same hash. */
   *withKey(key: string): Iterable<Tombstone> {
     if (this.#length === 0) return;
     for (const row of this.#byKey.rowsOf(this.#hashOf(key)))
@@ -161,7 +161,7 @@ export class Tombstones {
     return this.#counts[JOB_STATES.indexOf(state)]!;
   }
 
-  /** Sorts by end, so that the oldest are evicted first. */
+  /** Sorts by the end of the jobs, so that the oldest are removed first. */
   sort(): void {
     const rows = this.#rows();
     this.#resize(

@@ -36,25 +36,25 @@ import { WaitingTasks } from './waiting-tasks.js';
 
 export { TASK_STATE_NAMES, TaskState };
 
-/** A client has only one retry outstanding, so this many keys suffice. */
+/** Maximum number of retry keys that are stored. A client repeats only its latest retry request. */
 const RETRY_KEYS_MAX = 16;
 const GANG_ROUTE: Route = { by: 'matching', over: 'all' };
 
-/** Everything an owner knows about one job. */
+/** The state of one job at its owner. */
 export class Job {
   readonly number: JobNumber;
   readonly id: string;
-  /** Chosen by the client. */
+  /** The idempotency key, chosen by the client. */
   readonly key: string | undefined;
   readonly spec: JobSpec;
-  /** The user's project when it was accepted. */
+  /** The project of the user when the job was accepted. */
   readonly project: string | undefined;
   readonly arriving: ArrivingJob;
   /** Prediction at arrival, or at a restart of the owner. */
   prediction: Prediction;
   readonly acceptedAt: Millis;
   priority: Priority;
-  /** undefined: it was never on hold. */
+  /** undefined: the job was never on hold. */
   hold: Hold | undefined;
   /** Whether any stage is a gang. */
   readonly hasGangs: boolean;
@@ -63,55 +63,56 @@ export class Job {
   #dag: Dag;
   #waiting: WaitingTasks;
   #inBackoff: BackoffTasks;
-  /** Ids of the unfinished jobs that it depends on. */
+  /** Ids of the unfinished jobs on which it depends. */
   readonly pendingPredecessors: Set<string>;
-  /** Whether other jobs must end before any stage may start. */
+  /** Whether no stage may start before other jobs have ended. */
   hasPendingPredecessors: boolean;
-  /** When its predecessors had ended. */
+  /** When the last of its predecessors ended, or else when it was accepted. */
   predecessorsEndedAt: Millis;
-  /** Earliest possible start: its predecessors had ended and it was not on hold. */
+  /** Earliest possible start: when it was accepted, its predecessors had ended, it was released, or it was last retried. */
   eligibleAt: Millis;
   #decision: Decision;
-  /** The tasks that run first to determine its class. */
+  /** The pilots, which run first to determine its class. */
   #sample: Sample | undefined;
-  /** 1 for tasks cancelled individually; created on demand. */
+  /** 1 for each task that was cancelled individually. Created on demand. */
   #cancelledTasks: Uint8Array | undefined;
-  /** When its pilots determined its class. */
+  /** When its pilots determined its class. By the owner's clock. */
   classifiedAt: Millis | undefined;
   cancelling = false;
-  /** Why the owner cancelled it; undefined: a user did, or it was not cancelled. */
+  /** Why the scheduler cancelled it; undefined: a user cancelled it, or it was not cancelled. */
   cancelReason: string | undefined;
-  /** Memory of the submission and of its recorded attempts, as counted by the store. */
+  /** Estimated memory of the submission. */
   specBytes = 0;
+  /** Estimated memory of the job, as counted by the job store. */
   bytes = 0;
-  /** Usage of its attempts since acceptance or the last retry, by day. */
+  /** Usage of its attempts since its acceptance or last retry, by day. */
   usage: readonly JobUsage[] = [];
-  /** Its estimated bytes in the journal, as counted for its user. */
+  /** Estimated size of its records in the journal, as counted for its user. */
   journalBytes = 0;
-  /** Whether clients may append tasks; the job then does not end before it is closed. */
+  /** Whether clients may append tasks. An open job does not end before it is closed. */
   isOpen: boolean;
-  /** Digest of all tasks by the last appending client. */
+  /** Digest of all tasks, computed by the client that appended last. */
   digest = '';
-  /** When a client last appended to it or watched it. */
+  /** When a client last appended tasks or watched the job. */
   lastClientActivityAt: Millis = 0;
   /**
-   * Workers may run tasks of it that an earlier incarnation of the owner started, so none may be assigned before they
-   * have answered.
+   * Whether workers may still run tasks that an earlier incarnation of the owner started. No task may be assigned before
+   * the workers have answered.
    */
   isRecovering = false;
-  /** If false, the job is not durable, and none of its tasks may be assigned. */
+  /** If false, the job or its last retry is not durable yet, and none of its tasks may be assigned. */
   isDurable = true;
   endedAt: Millis | undefined;
   firstStartAt: Millis | undefined;
   /** When it was last retried. */
   reopenedAt: Millis | undefined;
-  /** When its first task started since acceptance or the last retry. */
+  /** When its first task started since its acceptance or last retry. */
   #runStartedAt: Millis | undefined;
-  /** Keys of the latest retries, so that a repeated request has no effect. */
+  /** Keys of the latest retries, to recognize repeated requests. */
   readonly retryKeys: string[] = [];
   /** Whether the estimator has learned from it. */
   isLearned = false;
-  /** Number of its probes that moved to another worker. */
+  /** Number of its probes that were stolen by another worker. */
   probesMoved = 0;
 
   constructor(fields: {
@@ -174,7 +175,7 @@ export class Job {
     return this.tasks.count;
   }
 
-  /** Whether the job has the task: a retry as a new job lacks the tasks that it does not run. */
+  /** Whether the job has the task. A retry as a new job has only the tasks that it runs. */
   has(task: TaskIndex): boolean {
     return task < this.taskCount && this.tasks.stateOf(task) !== TaskState.skipped;
   }
@@ -183,7 +184,7 @@ export class Job {
     return this.dag.stages;
   }
 
-  /** The stages, then the pilots and the rest of each stage if the job is sampled; each at its index. */
+  /** All batches by index: the stages, then for a sampled job the pilots and the other tasks of each stage. */
   get batches(): readonly Batch[] {
     return this.waiting.batches;
   }
@@ -193,7 +194,7 @@ export class Job {
     return this.#decision.class;
   }
 
-  /** Basis of the class, for `job` and `why`. */
+  /** Reason for the class, as `goshawk job` and `goshawk why` show it. */
   get classifiedBy(): string {
     return this.#decision.by;
   }
@@ -203,48 +204,48 @@ export class Job {
     return this.#decision.estimateMs;
   }
 
-  /** Estimate or, without one, guess of the mean run time; 0: nothing is known. */
+  /** Estimated or guessed mean run time of its tasks; 0: unknown. */
   get expectedRunMs(): Millis {
     return this.#decision.estimateMs ?? this.#decision.guessMs ?? 0;
   }
 
-  /** Mean of the tasks that ran; before that, the estimate or guess. */
+  /** Mean run time of its completed tasks; before the first one, the estimate or guess. */
   get meanRunMs(): Millis | undefined {
     const completed = this.tasks.countOf(TaskState.completed);
     if (completed > 0) return this.history.completedRunMs / completed;
     return this.#decision.estimateMs ?? this.#decision.guessMs;
   }
 
-  /** Estimate for the stage: the estimator's, else the submitter's; undefined: that of the job. */
+  /** Estimate for the stage: the estimator's, else the submitter's. undefined: the estimate of the job applies. */
   estimateOf({ index, spec }: Pick<Stage, 'index' | 'spec'>): Millis | undefined {
     return this.#decision.stagesMs?.[index] ?? spec.estimateMs;
   }
 
-  /** Estimate for each stage, if the estimator distinguishes stages. */
+  /** Estimates by stage, if the estimator distinguishes stages. */
   get stagesMs(): readonly Millis[] | undefined {
     return this.#decision.stagesMs;
   }
 
-  /** Distribution of run times, if the estimator knows it. */
+  /** Distribution of run times, if the estimator provides one. */
   get distribution(): readonly Segment[] | undefined {
     return this.#decision.distribution;
   }
 
-  /** Gangs are always started by central, which sees all workers at once. */
+  /** How its tasks find workers. Central starts all gangs, because it sees all workers. */
   get route(): Route {
     return this.hasGangs ? GANG_ROUTE : this.#decision.route;
   }
 
-  /** Whether central was sent the whole job and must be notified of its end. */
+  /** Whether the whole job was sent to central, which must then be notified of its end. */
   isSentToCentral = false;
 
-  /** Whether central finds its workers, if it is present. */
+  /** Whether central finds workers for it, unless central is unreachable. */
   get needsCentral(): boolean {
     const { by } = this.route;
     return by === 'central' || by === 'matching';
   }
 
-  /** Whether its tasks may go to workers that seek any task: always, or while central is silent. */
+  /** Whether its tasks may go to workers that request any task (`seek`): always, or while central is silent. */
   get maySeek(): boolean {
     const { by } = this.route;
     return !this.hasGangs && (by === 'seeking' || (by === 'matching' && this.#decision.class === 'short'));
@@ -254,33 +255,33 @@ export class Job {
     return this.#sample;
   }
 
-  /** Whether its class is still undecided. */
+  /** Whether its pilots have not determined its class yet. */
   get isUndecided(): boolean {
     return this.#sample?.isDecided === false;
   }
 
-  /** Some of its tasks run first. */
+  /** Runs the pilots first. */
   startSample(sample: Sample): void {
     this.#sample = sample;
     this.waiting.startSample(sample);
   }
 
-  /** Sets the class, decided by pilots or by the guess. */
+  /** Sets the class that the pilots or the guess determined. */
   classify(decision: Decision, now: Millis): void {
     const sample = this.#sample;
-    invariant(sample?.isDecided === false, () => `${this.id} was decided upon twice`);
+    invariant(sample?.isDecided === false, () => `${this.id} was classified twice`);
     this.waiting.endSample(sample);
     sample.isDecided = true;
     this.classifiedAt = now;
     this.#decision = decision;
   }
 
-  /** Restores an earlier incarnation's decision. */
+  /** Restores the classification of an earlier incarnation of the owner. */
   restoreDecision(decision: Partial<Decision>): void {
     this.#decision = { ...this.#decision, ...decision };
   }
 
-  /** Refines the estimate of a job already known to be long. */
+  /** Sets the final estimate of a job that was classified as long before all pilots ended. */
   refineEstimate({ meanMs: estimateMs, stagesMs }: Estimate): void {
     this.#sample!.isEstimatePending = false;
     this.#decision = { ...this.#decision, estimateMs, stagesMs: stagesMs ?? this.stagesMs };
@@ -298,36 +299,36 @@ export class Job {
     return this.tasks.unfinishedCount;
   }
 
-  /** Number of tasks that may be assigned within the job's limit on running tasks. */
+  /** Number of tasks that may be assigned now. Infinity: unlimited. */
   get assignableCount(): number {
     if (this.isHeld) return 0;
     const limit = this.spec.maxRunning;
     const { isOnProbation } = this.history;
     if (limit === undefined && !isOnProbation) return Number.POSITIVE_INFINITY;
     if (isOnProbation && this.history.isTrialRunning) return 0;
-    const out = this.runningCount + this.tasks.countOf(TaskState.placed);
-    const room = Math.max(0, (limit ?? Number.POSITIVE_INFINITY) - out);
+    const atWorkers = this.runningCount + this.tasks.countOf(TaskState.placed);
+    const room = Math.max(0, (limit ?? Number.POSITIVE_INFINITY) - atWorkers);
     return isOnProbation ? Math.min(1, room) : room;
   }
 
-  /** Whether the number of running tasks is limited, by the submitter or because workers were lost. */
+  /** Whether the number of running tasks is limited, by the submitter or because the job is on probation. */
   get isConcurrencyLimited(): boolean {
     return this.spec.maxRunning !== undefined || this.history.isOnProbation;
   }
 
-  /** The deadline on the owner's clock; Infinity: none. */
+  /** The deadline by the owner's clock; Infinity: none. */
   get deadlineAt(): Millis {
     return (this.reopenedAt ?? this.acceptedAt) + (this.spec.deadlineMs ?? Number.POSITIVE_INFINITY);
   }
 
-  /** End of the time limit on the owner's clock; Infinity: no limit, or not started. */
+  /** End of the time limit by the owner's clock; Infinity: no limit, or not started. */
   get timeLimitAt(): Millis {
     return (
       (this.#runStartedAt ?? Number.POSITIVE_INFINITY) + (this.spec.timeLimitMs ?? Number.POSITIVE_INFINITY)
     );
   }
 
-  /** Whether no task runs, is in flight to a worker, or has ended. */
+  /** Whether no worker has a task of the job, and no task has ended. */
   get isUntouched(): boolean {
     const { tasks } = this;
     return tasks.countOf(TaskState.blocked) + tasks.countOf(TaskState.waiting) === tasks.includedCount;
@@ -352,7 +353,7 @@ export class Job {
     };
   }
 
-  /** Gang members that have a worker. */
+  /** Members of the gang that count as running. */
   runningMembers({ first, count }: Stage): TaskIndex[] {
     const out: TaskIndex[] = [];
     for (let task = first; task < first + count; task++)
@@ -360,7 +361,7 @@ export class Job {
     return out;
   }
 
-  /** The gang of the task; undefined: it starts individually. */
+  /** The gang stage of the task; undefined: the task starts individually. */
   gangStageOf(task: TaskIndex): Stage | undefined {
     if (!this.hasGangs) return undefined;
     const stage = this.dag.stageOf(task);
@@ -373,7 +374,7 @@ export class Job {
     return stage.waiting === stage.unfinished && stage.waiting <= maxRunning - this.runningCount;
   }
 
-  /** The only place where a task changes state; updates all counts. */
+  /** Changes the state of one task, and updates all counts. */
   setState(task: TaskIndex, state: TaskState): void {
     this.waiting.setState(task, state);
     if (state < TaskState.completed || this.spec.openMs === undefined) return;
@@ -384,13 +385,13 @@ export class Job {
     if (settled > 0) reports.archived(task, stage!.archived(settled));
   }
 
-  /** Appends tasks to its only stage; they wait until they are durable. */
+  /** Appends tasks to its only stage. They stay blocked until they are durable. */
   append(payloads: readonly Payload[]): void {
     this.tasks.grow(payloads.length);
     this.stages[0]!.append(payloads);
   }
 
-  /** Records that this many tasks are durable and may start with their stage. @returns how many are new */
+  /** Records that the first `count` tasks are durable, and releases the new ones. @returns how many are new */
   markDurable(count: number): number {
     const stage = this.stages[0]!;
     const { durableCount } = stage;
@@ -401,10 +402,10 @@ export class Job {
   }
 
   /**
-   * The job has ended, and some of its tasks run again as further attempts: with a new budget of retries, and with
-   * time limit and deadline restarted. No stage is released yet.
+   * Reopens an ended job to run some of its tasks again. Failure counts, time limit and deadline start anew. No stage is
+   * released yet.
    *
-   * @param key of the request
+   * @param key key of the retry request
    */
   reopen({ marks }: Reopening, key: string, now: Millis): void {
     invariant(this.hasEnded, () => `${this.id} was retried before it had ended`);
@@ -423,7 +424,7 @@ export class Job {
     this.#cancelledTasks = undefined;
     this.hold = undefined;
     this.endedAt = undefined;
-    // It may have ended after its predecessors and before its own start.
+    // The job may have been cancelled between the end of its predecessors and `predecessorsEnded`.
     this.hasPendingPredecessors = this.pendingPredecessors.size > 0;
     this.reopenedAt = now;
     this.eligibleAt = now;
@@ -432,19 +433,19 @@ export class Job {
     if (this.retryKeys.length > RETRY_KEYS_MAX) this.retryKeys.shift();
   }
 
-  /** The predecessors have ended. */
+  /** All predecessors have ended. */
   predecessorsEnded(now: Millis): void {
     this.hasPendingPredecessors = false;
     this.predecessorsEndedAt = now;
     this.eligibleAt = now;
   }
 
-  /** Whether the task, or the job, was cancelled, so that it must not be retried. */
+  /** Whether the task or the job was cancelled, so that the task must not be retried. */
   isCancelling(task: TaskIndex): boolean {
     return this.cancelling || this.#cancelledTasks?.[task] === 1;
   }
 
-  /** Whether the current attempt of the task must end: the task was cancelled, or its gang is broken. */
+  /** Whether the current attempt of the task must be killed: the task was cancelled, or its gang failed. */
   mustEnd(task: TaskIndex): boolean {
     return this.isCancelling(task) || this.gangStageOf(task)?.gang?.breakOutcome !== undefined;
   }
@@ -454,7 +455,7 @@ export class Job {
     return this.#cancelledTasks !== undefined;
   }
 
-  /** Cancels tasks that have not ended. @returns whether any of them was not cancelled before */
+  /** Marks unfinished tasks as cancelled. @returns whether any of them was not cancelled before */
   cancelTasks(ranges: readonly TaskRange[]): boolean {
     let isNew = false;
     for (const { first, last } of ranges) {
@@ -467,7 +468,7 @@ export class Job {
     return isNew;
   }
 
-  /** Sized by the number of tasks, because clients may append some. */
+  /** The marks of cancelled tasks. Grows with the job, because clients may append tasks. */
   #cancelledMarks(): Uint8Array {
     const marks = this.#cancelledTasks;
     if (marks !== undefined && marks.length >= this.taskCount) return marks;
@@ -477,59 +478,59 @@ export class Job {
     return longer;
   }
 
-  /** Whether the user holds the job. */
+  /** Whether the job is on hold, at the user's request or until its begin time. */
   get isHeld(): boolean {
     return this.hold?.isOn === true;
   }
 
-  /** The job was released. If no task has started, it counts as newly arrived. */
+  /** The hold has ended. If no task has started, waiting times are counted from now on. */
   released(now: Millis): void {
     if (this.hasPendingPredecessors || this.firstStartAt !== undefined) return;
     this.eligibleAt = now;
     for (const stage of this.stages) if (stage.blockers === 0) stage.releasedAt = now;
   }
 
-  /** Cancels all tasks without a worker. */
+  /** Cancels all unfinished tasks that no worker has. */
   cancelWaiting(): void {
     for (const stage of this.stages) this.waiting.cancel(stage);
   }
 
-  /** Factor of the work by which it is ordered. */
+  /** Factor for its priority, which multiplies the work by which jobs are ordered. */
   get slackFactor(): number {
     return SLACK[this.priority];
   }
 
-  /** All tasks of the stage may start from now on. */
+  /** Makes all tasks of the stage eligible. */
   release(stage: Stage, now: Millis): void {
     stage.releasedAt = now;
     this.waiting.release(stage);
   }
 
-  /** Back-off of a failed task before its retry. 0: none */
+  /** Duration of the back-off of a failed task. 0: none */
   backoffMsOf(task: TaskIndex): Millis {
     return backoffMs(this.spec, this.id, task, this.history.blame?.failuresOf(task) ?? 1);
   }
 
-  /** The failed task is in back-off until this time. */
+  /** Puts a failed task in back-off until this time. */
   backOff(task: TaskIndex, until: Millis): void {
     this.setState(task, TaskState.blocked);
     this.tasks.setWorker(task, NOBODY);
     this.inBackoff.add(task, until);
   }
 
-  /** All tasks of the stage have ended. @returns the stages that may start, or that ended with it */
+  /** Handles the end of all tasks of a stage. See `Dag.ended`. */
   stageEnded(stage: Stage): Stage[] {
     stage.inputs = undefined;
     return this.dag.ended(stage, this.tasks, this.cancelling, (other) => this.waiting.cancel(other));
   }
 
-  /** The task waits again after an attempt. */
+  /** Makes the task wait again after an attempt. */
   requeue(task: TaskIndex): void {
     this.waiting.requeue(task);
     this.tasks.setWorker(task, NOBODY);
   }
 
-  /** The worker has the task; its attempt was numbered when it was taken or placed. */
+  /** Assigns the task to a worker. The caller has advanced the attempt number. */
   bound(task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
     this.tasks.assign(task, worker, assignment, now);
     this.startedAt(now);
@@ -537,19 +538,19 @@ export class Job {
     this.history.started(task);
   }
 
-  /** A task started at this time, possibly before others that are known. */
+  /** Records a start, possibly earlier than the known ones. */
   startedAt(at: Millis): void {
     this.firstStartAt = Math.min(this.firstStartAt ?? at, at);
     this.#runStartedAt = Math.min(this.#runStartedAt ?? at, at);
   }
 
-  /** The current attempt was assigned and did not start; it does not count. */
+  /** Uncounts the current attempt, which was assigned but did not start. */
   notStarted(task: TaskIndex): void {
     this.history.notStarted(task);
     this.#clearStart();
   }
 
-  /** Without an attempt that counts, no task has started. */
+  /** Clears the start times of the job if no counted attempt is left. */
   #clearStart(): void {
     if (this.history.total > 0) return;
     this.firstStartAt = undefined;
@@ -557,10 +558,10 @@ export class Job {
   }
 
   /**
-   * The current attempt of a task has ended.
+   * Records the end of a task's current attempt.
    *
-   * @param worker its name, not used for completed tasks
-   * @returns the next state of the task: `waiting` if it is retried
+   * @param worker name of the worker; not used for completed tasks
+   * @returns the next state of the task; `waiting`: it is retried
    */
   attemptEnded(end: AttemptEnd, how: EndClass, worker: string, now: Millis): TaskState {
     const { history } = this;
@@ -578,8 +579,8 @@ export class Job {
         this.#clearStart();
         return cancelling ? cancelled : waiting;
       case 'lost': {
-        const mayTryAgain = history.lost(end.task, worker, end.runMs, cancelling, now);
-        return cancelling ? cancelled : mayTryAgain ? waiting : failed;
+        const mayRetry = history.lost(end.task, worker, end.runMs, cancelling, now);
+        return cancelling ? cancelled : mayRetry ? waiting : failed;
       }
       case 'failed':
         if (!isOwnersEnd(end.outcome)) this.#sample?.attemptFailed(end.task, end.runMs);
@@ -587,7 +588,7 @@ export class Job {
     }
   }
 
-  /** Checks the invariants of a job between steps. */
+  /** Checks the invariants that hold between steps. */
   checkInvariants(): void {
     const counts = new Array<number>(TASK_STATE_NAMES.length).fill(0);
     for (const state of this.tasks.states) counts[state]!++;
@@ -628,14 +629,14 @@ export class Job {
     );
     for (let task = 0; task < this.taskCount; task++) {
       const state = this.tasks.stateOf(task);
-      const isOut = state === TaskState.running || state === TaskState.placed;
+      const isAtWorker = state === TaskState.running || state === TaskState.placed;
       invariant(
-        !isOut || this.tasks.workerOf(task) !== NOBODY,
-        () => `task ${task} of ${this.id} runs nowhere`,
+        !isAtWorker || this.tasks.workerOf(task) !== NOBODY,
+        () => `task ${task} of ${this.id} runs at no worker`,
       );
       invariant(
-        this.tasks.isIndexedCorrectly(task, isOut),
-        () => `task ${task} of ${this.id} is kept at another worker than ${this.tasks.workerOf(task)}`,
+        this.tasks.isIndexedCorrectly(task, isAtWorker),
+        () => `task ${task} of ${this.id} is indexed at another worker than ${this.tasks.workerOf(task)}`,
       );
     }
   }

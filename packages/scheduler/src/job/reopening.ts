@@ -28,7 +28,7 @@ export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): 
   // Merges overlapping ranges, so that each task is visited once.
   const completed = choice.tasks === undefined ? 0 : markSelected(marks, states, mergedRanges(choice.tasks));
   const statesToRetry = choice.tasks === undefined ? retriedStates(choice) : 0;
-  /** By stage: whether all its tasks have completed or run again. */
+  /** Whether all tasks of each stage have completed or run again. */
   const canComplete: boolean[] = [];
   const hasMarks: boolean[] = [];
   let count = 0;

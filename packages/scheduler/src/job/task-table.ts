@@ -23,9 +23,9 @@ import type { TasksByWorker } from './tasks-by-worker.js';
 export const TaskState = {
   /** An earlier stage has not completed, or the task is in back-off before a retry. */
   blocked: 0,
-  /** Eligible; no worker has it. */
+  /** May start; no worker has it. */
   waiting: 1,
-  /** In the queue of a worker that central has chosen. */
+  /** In the queue of a worker that central selected. */
   placed: 2,
   running: 3,
   completed: 4,
@@ -40,32 +40,32 @@ export const TASK_STATE_NAMES = Object.keys(TaskState) as (keyof typeof TaskStat
 
 /** How a task was assigned to its worker. */
 export const AssignedBy = {
-  /** It was running when its owner restarted, or was never assigned. */
+  /** It was running when its owner restarted, or it was never assigned. */
   resumed: 0,
-  /** A question of the worker assigned it: an `ask`, a `seek`, or a report that requests the next task. */
+  /** A worker requested it: with an `ask`, a `seek`, or a report that requests the next task. */
   ask: 1,
-  /** A match of central assigned it. */
+  /** Central matched it with the worker. */
   match: 2,
 } as const;
 export type AssignedBy = (typeof AssignedBy)[keyof typeof AssignedBy];
 
-/** The cause of an assignment: a question of the worker, or a match. A repeated message has the same. */
+/** Identifies the message that caused an assignment. A repeated message has the same values. */
 export interface Assignment {
   readonly by: AssignedBy;
-  /** Number of the worker's question or of central's match; 0 for resumed tasks. */
+  /** Number of the worker's request or of central's match; 0 for resumed tasks. */
   readonly number: number;
 }
 
 const RESUMED: Assignment = { by: AssignedBy.resumed, number: 0 };
 
-/** One attempt of one task, as identified by its owner. */
+/** Identifies one attempt of one task. */
 export interface AttemptRef {
   readonly job: JobNumber;
   readonly task: TaskIndex;
   readonly attempt: AttemptNumber;
 }
 
-/** Key for sets and maps. */
+/** Returns a key for sets and maps. */
 export function attemptKey({ job, task, attempt }: AttemptRef): string {
   return `${job}/${task}/${attempt}`;
 }
@@ -73,7 +73,7 @@ export function attemptKey({ job, task, attempt }: AttemptRef): string {
 /** The tasks of a job in the order in which they ended. */
 class EndOrder {
   length = 0;
-  // Tasks are stored plus one.
+  // Task indexes plus one, because 0 means that no number is set.
   readonly #tasks = new NumberPages(false);
 
   push(task: TaskIndex): void {
@@ -91,24 +91,24 @@ class EndOrder {
   }
 }
 
-/** Whether a worker has the task, queued or in a slot. */
+/** Whether a worker has the task, in its queue or in a slot. */
 function isAssigned(state: TaskState): boolean {
   return state === TaskState.placed || state === TaskState.running;
 }
 
-/** Selects one in 32 tasks, at varying distances, since inputs may repeat periodically. */
+/** Selects one in 32 tasks, at varying distances, because inputs may repeat periodically. */
 function isSampled(task: TaskIndex): boolean {
   return task % SAMPLING_INTERVAL === (Math.floor(task / SAMPLING_INTERVAL) * 13) % SAMPLING_INTERVAL;
 }
 
-/** Bit set of states. */
+/** Returns a bit set of states. */
 function bitSetOf(states: readonly TaskState[]): number {
   return states.reduce<number>((mask, state) => mask | (1 << state), 0);
 }
 
 type Column = Uint8Array | Uint32Array | Int32Array | Float64Array;
 
-/** The same numbers, followed by zeros; in place if there is capacity. */
+/** Appends zeros to a column, in place if it has capacity. */
 function resized<T extends Column>(column: T, length: number): T {
   const Kind = column.constructor as new (
     from: ArrayBufferLike | number,
@@ -122,7 +122,7 @@ function resized<T extends Column>(column: T, length: number): T {
   return new Kind(wider.buffer, 0, length);
 }
 
-/** Attempts, workers and times of consecutive tasks, in columns. */
+/** Attempts, workers and times of consecutive tasks, one column for each. */
 class Columns {
   count: number;
   attempts: Uint32Array;
@@ -131,17 +131,17 @@ class Columns {
   startedAt: Float64Array;
   runMs: Float64Array;
   lastUsedAttempts: Uint32Array | undefined;
-  /** How many of them have ended, one by one. */
+  /** Number of these tasks that have ended individually. */
   endedCount = 0;
 
-  constructor(count: number, hasFormer: boolean) {
+  constructor(count: number, hasEarlierOwner: boolean) {
     this.count = count;
     this.attempts = new Uint32Array(count);
     this.executions = new Uint32Array(count);
     this.workers = new Int32Array(count).fill(NOBODY);
     this.startedAt = new Float64Array(count);
     this.runMs = new Float64Array(count);
-    if (hasFormer) this.lastUsedAttempts = new Uint32Array(count);
+    if (hasEarlierOwner) this.lastUsedAttempts = new Uint32Array(count);
   }
 
   /** Columns double their capacity, so that copies are rare. */
@@ -157,7 +157,7 @@ class Columns {
   }
 }
 
-/** One task of a settled page whose attempts are not as usual: it did not complete at its first execution. */
+/** A task of an archived page that stays in memory, because it did not complete at its first execution. */
 interface TaskRow {
   attempt: AttemptNumber;
   executions: number;
@@ -167,7 +167,7 @@ interface TaskRow {
   lastUsedAttempt: AttemptNumber;
 }
 
-/** Stands for all tasks of settled pages that completed at their first execution. */
+/** Stands for all tasks of archived pages that completed at their first execution. */
 const COMPLETED_FIRST_TIME: Readonly<TaskRow> = {
   attempt: 1,
   executions: 1,
@@ -176,51 +176,50 @@ const COMPLETED_FIRST_TIME: Readonly<TaskRow> = {
   runMs: 0,
   lastUsedAttempt: 0,
 };
-/** A page with more unusual tasks stays, since columns take less memory than rows. */
+/** A page with more such rows is not archived, because columns take less memory than rows. */
 const EXCEPTIONS_MAX = PAGE / 8;
-/** One in this many run times of settled pages is kept, for percentiles and for estimators. */
+/** One in this many run times of archived pages is kept, for percentiles and estimators. */
 const SAMPLING_INTERVAL = 32;
 
-/** Pages of a job that accepts no further tasks: a single one. */
+/** A job that accepts no further tasks has a single page. */
 const SINGLE_PAGE = { shift: 31, mask: 2 ** 31 - 1 };
 const PAGED = { shift: Math.log2(PAGE), mask: PAGE - 1 };
 
 /**
- * The tasks of one job: states and current attempts. Stored in columns of numbers, so that large jobs take little
- * memory.
+ * The states and current attempts of a job's tasks, in columns of numbers, so that large jobs take little memory.
  *
- * A job that accepts tasks stores its columns in pages. Once all tasks of a page have ended, the page is dropped if
- * the journal can be read, so that a job of any number of inputs takes 5 bytes for each.
+ * An open job stores its columns in pages. Once all tasks of a page have ended, the page is archived: it is dropped if
+ * the journal can be read. An archived task takes about 5 bytes.
  */
 export class TaskTable {
   count: number;
   states: Uint8Array;
   /** Peak memory of the last attempt, in KiB; 0: not measured. Created on demand. */
   maxRssKiB: Uint32Array | undefined;
-  /** Counter of unstarted tasks of the same user; updated if present. */
+  /** Counter of tasks of the same user that have not started. Updated if present. */
   waitingOfUser: { waiting: number } | undefined;
-  /** Index of the owner's task locations, if one is kept. */
+  /** Index of the owner's tasks by worker, while the job is active. */
   #byWorker: TasksByWorker | undefined;
-  /** Why workers have the tasks that they have. */
+  /** The assignments of running tasks. */
   readonly #assignments = new Map<TaskIndex, Assignment>();
   readonly #job: JobNumber;
-  /** Tasks in the order in which they ended, once for each end. */
+  /** Tasks in the order in which they ended. A retried task is listed once for each end. */
   readonly endOrder = new EndOrder();
   readonly #counts: number[] = new Array<number>(TASK_STATE_NAMES.length).fill(0);
   readonly #shift: number;
   readonly #mask: number;
-  /** undefined: settled */
+  /** undefined: archived */
   readonly #pages: (Columns | undefined)[] = [];
-  /** Tasks of settled pages. */
+  /** Tasks of archived pages that did not complete at their first execution. */
   readonly #rows = new Map<TaskIndex, TaskRow>();
   #archivedCount = 0;
-  /** Number of completed tasks of settled pages by worker. */
+  /** Number of archived tasks by worker. */
   readonly #archivedByWorker = new Map<Address, number>();
   readonly #archivedRunMsSample: Millis[] = [];
-  /** Whether earlier incarnations of the owner may have started attempts. */
+  /** Whether earlier incarnations of the owner may have started attempts. See `trackUsedAttempts`. */
   hasEarlierOwner = false;
 
-  /** @param isGrowing tasks may be appended */
+  /** @param isGrowing whether tasks may be appended */
   constructor(job: JobNumber, count: number, isGrowing = false) {
     this.#job = job;
     this.count = count;
@@ -264,7 +263,7 @@ export class TaskTable {
     return row;
   }
 
-  /** The number of the current attempt; 0 before the first. Counts attempts that never started. */
+  /** Number of the current attempt, including attempts that never started; 0 before the first. */
   attemptOf(task: TaskIndex): AttemptNumber {
     const page = this.#pageOf(task);
     return page === undefined
@@ -278,7 +277,7 @@ export class TaskTable {
     else page.attempts[task & this.#mask] = attempt;
   }
 
-  /** How often the task has started, as far as known: the attempt number that users see. */
+  /** How often the task has started: the attempt number that users see. */
   executionsOf(task: TaskIndex): number {
     const page = this.#pageOf(task);
     return page === undefined
@@ -292,7 +291,7 @@ export class TaskTable {
     else page.executions[task & this.#mask] = executions;
   }
 
-  /** When the current attempt was bound, later when the attempt that counts started. Owner's clock. */
+  /** When the current attempt was assigned; after its end, when it started. By the owner's clock. */
   startedAtOf(task: TaskIndex): Millis {
     const page = this.#pageOf(task);
     return page === undefined
@@ -316,14 +315,14 @@ export class TaskTable {
     }
   }
 
-  /** The job comes from an earlier incarnation of the owner, which may have used attempt numbers. */
+  /** Tracks attempt numbers that earlier incarnations of the owner may have used. */
   trackUsedAttempts(): void {
     this.hasEarlierOwner = true;
     for (const page of this.#pages)
       if (page !== undefined) page.lastUsedAttempts = new Uint32Array(page.count);
   }
 
-  /** The highest attempt number that earlier incarnations of the owner may have used. */
+  /** The highest attempt number that an earlier incarnation of the owner may have used. */
   lastUsedAttemptOf(task: TaskIndex): AttemptNumber {
     const page = this.#pageOf(task);
     return page === undefined
@@ -337,21 +336,21 @@ export class TaskTable {
     else page.lastUsedAttempts![task & this.#mask] = attempt;
   }
 
-  /** Whether only the journal has the worker and the times of the task, which completed at its first execution. */
+  /** Whether the worker and the times of the task are only in the journal. It completed at its first execution. */
   isArchived(task: TaskIndex): boolean {
     return this.#pageOf(task) === undefined && !this.#rows.has(task);
   }
 
-  /** Number of tasks for which `isSettled`. */
+  /** Number of archived tasks. */
   get archivedCount(): number {
     return this.#archivedCount;
   }
 
   /**
-   * Drops the page of a task that has ended, if all its tasks have.
+   * Archives the page of a task if all tasks of the page have ended.
    *
-   * @param isRecorded whether the journal has the end of a task, and can be read
-   * @returns number of tasks that are settled now
+   * @param isRecorded whether the end of a task can be read from the journal
+   * @returns number of tasks that were archived
    */
   archivePage(task: TaskIndex, isRecorded: (task: TaskIndex) => boolean): number {
     const at = task >> this.#shift;
@@ -388,12 +387,12 @@ export class TaskTable {
     return PAGE - rows.length;
   }
 
-  /** Start of each task, 0 for settled ones. See `startedAtOf`. */
+  /** Start time of each task; 0 for archived tasks. See `startedAtOf`. */
   get startedAt(): Float64Array {
     return this.#column('startedAt');
   }
 
-  /** Run time of each task, 0 for settled ones. */
+  /** Run time of each task; 0 for archived tasks. */
   get runMs(): Float64Array {
     return this.#column('runMs');
   }
@@ -408,9 +407,9 @@ export class TaskTable {
   }
 
   /**
-   * Run times of the completed tasks: of one in 32 if some are settled.
+   * Run times of the completed tasks. If tasks were archived, only of one task in 32.
    *
-   * @param slowdownOf divides the run time of a task that is not settled
+   * @param slowdownOf divisor for the run time of a task that is not archived
    */
   completedRunMs(slowdownOf?: (task: TaskIndex) => number): Float64Array {
     const isAll = this.#archivedCount === 0;
@@ -428,7 +427,7 @@ export class TaskTable {
     return this.#counts[state]!;
   }
 
-  /** The tasks in these states, by number. */
+  /** The tasks in these states, in ascending order. */
   *inStates(...states: readonly TaskState[]): Iterable<TaskIndex> {
     let left = 0;
     for (const state of states) left += this.#counts[state]!;
@@ -450,7 +449,7 @@ export class TaskTable {
       : (page.workers[task & this.#mask]! as Address);
   }
 
-  /** Tasks that this incarnation of the owner saw complete at other workers. */
+  /** Number of tasks that completed at other workers, reported to this incarnation of the owner. */
   completedElsewhere(worker: Address): number {
     let count = 0;
     for (const [at, completed] of this.#archivedByWorker)
@@ -480,12 +479,12 @@ export class TaskTable {
     );
   }
 
-  /** Number of tasks, without skipped ones. */
+  /** Number of tasks without skipped ones. */
   get includedCount(): number {
     return this.count - this.#counts[TaskState.skipped]!;
   }
 
-  /** Skips all tasks but these; called before any stage is released. */
+  /** Skips all other tasks. Called before any stage is released. */
   skipAllBut(ranges: readonly TaskRange[]): void {
     this.states.fill(TaskState.skipped);
     let kept = 0;
@@ -530,10 +529,10 @@ export class TaskTable {
   }
 
   /**
-   * Moves all tasks from `first` to `end` (exclusive) in one of the states `from`, in which no worker has a task. A
-   * single loop over a column, so that a million tasks take milliseconds.
+   * Changes the state of all tasks from `first` to `end` (exclusive) that are in one of the states `from`. No worker may
+   * have them. This is one loop over a column, so that a million tasks take milliseconds.
    *
-   * @returns how many moved, by previous state
+   * @returns number of changed tasks by previous state
    */
   moveAll(first: TaskIndex, end: TaskIndex, from: readonly TaskState[], to: TaskState): Uint32Array {
     const moved = new Uint32Array(TASK_STATE_NAMES.length);
@@ -566,7 +565,7 @@ export class TaskTable {
     return moved;
   }
 
-  /** Failed and cancelled tasks may run again once their stages are released. @param marks 1 for each of them */
+  /** Blocks failed and cancelled tasks, so that they run again once their stages are released. @param marks 1 for each of them */
   reopen(marks: Uint8Array): void {
     const { states } = this;
     const moved = new Uint32Array(TASK_STATE_NAMES.length);
@@ -574,7 +573,7 @@ export class TaskTable {
       if (marks[task] === 0) continue;
       moved[states[task]!]!++;
       states[task] = TaskState.blocked;
-      // Avoids touching memory pages of tasks that never ran.
+      // Avoids writing to memory of tasks that never ran.
       if (this.workerOf(task) !== NOBODY) this.#putWorker(task, NOBODY);
       if (this.startedAtOf(task) !== 0 || this.runMsOf(task) !== 0) this.setTimes(task, 0, 0);
     }
@@ -603,14 +602,14 @@ export class TaskTable {
     this.maxRssKiB![task] = Math.min(2 ** 32 - 1, Math.ceil((bytes ?? 0) / 1024));
   }
 
-  /** The worker gets the task. */
+  /** Assigns the task to a worker. */
   assign(task: TaskIndex, worker: Address, assignment: Assignment, startedAt: Millis): void {
     this.setWorker(task, worker);
     this.#assignments.set(task, assignment);
     this.setTimes(task, startedAt, this.runMsOf(task));
   }
 
-  /** Why its worker has the task. */
+  /** The assignment of a running task. */
   assignmentOf(task: TaskIndex): Assignment {
     return this.#assignments.get(task) ?? RESUMED;
   }
@@ -629,7 +628,7 @@ export class TaskTable {
     else page.workers[task & this.#mask] = worker;
   }
 
-  /** Starts or, if undefined, stops updating the index. */
+  /** Sets the index to update; undefined: none. */
   setIndex(places: TasksByWorker | undefined): void {
     const former = this.#byWorker;
     this.#byWorker = places;
@@ -639,12 +638,14 @@ export class TaskTable {
     }
   }
 
-  /** Whether the index lists the task at its worker, and only while a worker has it. */
-  isIndexedCorrectly(task: TaskIndex, isOut: boolean): boolean {
-    return this.#byWorker === undefined || this.#byWorker.has(this.workerOf(task), this.#job, task) === isOut;
+  /** Whether the index lists the task at its worker exactly if a worker has it. For invariants. */
+  isIndexedCorrectly(task: TaskIndex, isAtWorker: boolean): boolean {
+    return (
+      this.#byWorker === undefined || this.#byWorker.has(this.workerOf(task), this.#job, task) === isAtWorker
+    );
   }
 
-  /** The task that runs at the worker because of this assignment; −1: none. */
+  /** Finds the running task with this assignment at the worker; −1: none. */
   findAssigned(worker: Address, { by, number }: Assignment): TaskIndex {
     for (const task of this.#byWorker?.at(worker, this.#job) ?? []) {
       const given = this.assignmentOf(task);
@@ -653,12 +654,12 @@ export class TaskTable {
     return -1;
   }
 
-  /** The number of the attempt that follows the current one. */
+  /** The number of the next attempt. */
   nextAttemptOf(task: TaskIndex): AttemptNumber {
     return Math.max(this.attemptOf(task), this.lastUsedAttemptOf(task)) + 1;
   }
 
-  /** The task is about to be assigned again. */
+  /** Advances to the next attempt, before the task is assigned. */
   nextAttempt(task: TaskIndex): void {
     this.setAttempt(task, this.nextAttemptOf(task));
   }
@@ -668,7 +669,7 @@ export class TaskTable {
     return { job: this.#job, task, attempt: this.attemptOf(task) };
   }
 
-  /** Whether this attempt runs at the worker, as far as known here. */
+  /** Whether this attempt is current and runs at the worker, as far as the owner knows. */
   isRunningAt(task: TaskIndex, attempt: AttemptNumber, worker: Address): boolean {
     return (
       task < this.count &&
