@@ -1,7 +1,7 @@
 import { cellWidth, painter } from '@goshawk/command';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keysIn, press, screen, TOP_START, type TopList, type TopState } from './live-top.js';
+import { keysIn, press, refreshed, screen, TOP_START, type TopList, type TopState } from './live-top.js';
 
 const PLAIN = painter({ color: false });
 const LIST: TopList = {
@@ -105,6 +105,14 @@ describe('goshawk top', () => {
     expect(
       screen(state, LIST, { columns: 80, rows: 24 }, PLAIN).filter((line) => line.startsWith('> a-70 ')),
     ).toHaveLength(1);
+  });
+
+  it('shows the error of a refresh until one succeeds, and keeps the answer of an action', () => {
+    const lines = (state: TopState) => screen(state, LIST, { columns: 80, rows: 24 }, PLAIN).join('\n');
+    const failed = refreshed({ ...TOP_START, view: 'jobs' }, new Error('central does not answer'));
+    expect(lines(failed)).toContain('central does not answer');
+    expect(lines(refreshed(failed))).not.toContain('central does not answer');
+    expect(lines(refreshed({ ...failed, message: 'a-0 is cancelled' }))).toContain('a-0 is cancelled');
   });
 
   it('reads keys of terminals, several in one chunk', () => {

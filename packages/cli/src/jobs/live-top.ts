@@ -24,6 +24,8 @@ export interface TopState {
   /** Action that awaits confirmation. */
   readonly confirm: { readonly question: string; readonly action: TopAction } | undefined;
   readonly message: string;
+  /** Error of the last refresh; empty after a successful one. */
+  readonly problem: string;
 }
 
 /** Action that a key triggers. */
@@ -45,6 +47,7 @@ export const TOP_START: TopState = {
   detail: undefined,
   confirm: undefined,
   message: '',
+  problem: '',
 };
 
 const HELP = [
@@ -105,6 +108,11 @@ export function press(
     default:
       return onRow(quiet, key, list?.rows[Math.min(state.selected, list.rows.length - 1)]);
   }
+}
+
+/** Returns the state after a refresh. @param error undefined: it succeeded */
+export function refreshed(state: TopState, error?: Error): TopState {
+  return { ...state, problem: error?.message ?? '' };
 }
 
 const STEPS: Readonly<Record<string, number>> = {
@@ -209,10 +217,11 @@ function chosen({ selected }: TopState, { head, rows }: TopList, room: number, p
   return [`  ${head}`, ...lines, paint.dim(`  ${formatCount(at + 1)} of ${formatCount(rows.length)}`)];
 }
 
-function status({ typing, confirm, message, filter }: TopState, paint: Painter): string {
+function status({ typing, confirm, message, problem, filter }: TopState, paint: Painter): string {
   if (confirm !== undefined) return paint.yellow(confirm.question);
   if (typing !== undefined) return `/${typing}█`;
   if (message !== '') return message;
+  if (problem !== '') return problem;
   return filter === '' ? '' : paint.dim(`filter: ${filter} (Esc clears it)`);
 }
 

@@ -23,7 +23,16 @@ import type { ClusterWatch } from '@goshawk/gateway';
 import { explainJob } from './explain-job.js';
 import { jobPage } from './job-page.js';
 import { jobsTable } from './jobs-table.js';
-import { keysIn, press, screen, TOP_START, type TopAction, type TopList, type TopState } from './live-top.js';
+import {
+  keysIn,
+  press,
+  refreshed,
+  screen,
+  TOP_START,
+  type TopAction,
+  type TopList,
+  type TopState,
+} from './live-top.js';
 import { wholeLines } from './task-output.js';
 import { attentionLines, topPage, workerPage } from './top-page.js';
 import { whyPage } from './why-page.js';
@@ -52,8 +61,9 @@ export async function runTop(context: Context, cluster: Cluster, watch: ClusterW
     try {
       const fresh = await bodyOf(cluster, watch, view, filter, signal);
       if (state.view === view && state.filter === filter) body = fresh;
+      state = refreshed(state);
     } catch (error) {
-      state = { ...state, message: (error as Error).message };
+      state = refreshed(state, error as Error);
     }
     if (!signal.aborted) draw();
   };
