@@ -78,7 +78,7 @@ async function used() {
   };
 }
 
-/** Returns the number of entries in the kernel's neighbour table, which all containers share. */
+/** Returns the number of entries in the kernel's neighbor table, which all containers share. */
 function neighbours() {
   const [, first] = readFileSync('/proc/net/stat/arp_cache', 'utf8').split('\n');
   return Number.parseInt(first, 16);

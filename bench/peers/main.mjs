@@ -152,7 +152,7 @@ const names = chosen('peers', Object.keys(PEERS)).filter((name) => {
     versions[name] = PEERS[name].version();
     return true;
   } catch {
-    console.error(`bench:peers: ${name} is left out; install ${PEERS[name].needs}`);
+    console.error(`bench:peers: ${name} is skipped; install ${PEERS[name].needs}`);
     return false;
   }
 });

@@ -74,5 +74,5 @@ async function duel(trees: Readonly<Record<Build, string>>): Promise<void> {
 
 const there = options.with;
 if (there === undefined || !existsSync(commandOf(there)))
-  fail('say which build to compare with: --with FOLDER, a checkout in which npm run build was run');
+  fail('--with FOLDER is missing: a checkout in which npm run build was run');
 await duel({ here: fileURLToPath(new URL('../..', import.meta.url)), there });

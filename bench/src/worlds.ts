@@ -1,7 +1,7 @@
 /**
  * Compares the default policy with each specialized policy on the workload for which that policy was designed. A row is
  * a statistic of one workload: the median over the seeds, for goshawk and then for the specialized policies, and the
- * bound. A column contains the number of seeds.
+ * bound. another column contains the number of seeds.
  *
  *     npm run bench -- worlds [--only sizes,users] [--seeds 5] [--write] [--json]
  *

@@ -81,7 +81,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     await injectFaults(minutes * 60_000, faultEveryMs, faults, random.fork('times'));
     load.end();
     await faults.healed();
-    note(`nothing is killed any more; ${load.openCount} jobs are open`);
+    note(`no more processes are killed; ${load.openCount} jobs are open`);
     const inTime = await Promise.race([
       load.ended().then(() => true),
       unrefDelay(LIVENESS_MS).then(() => false),

@@ -245,7 +245,7 @@ describe.each(documents)('%s', (path) => {
     expect(wrong).toEqual([]);
   });
 
-  test('names no flag and no variable that there is not', () => {
+  test('mentions only flags and variables that exist', () => {
     const text = readFileSync(join(ROOT, path), 'utf8').replace(/```[\s\S]*?```/g, '');
     const wrong: string[] = [];
     for (const [, code] of text.matchAll(/`([^`\n]+)`/g)) {
@@ -263,7 +263,7 @@ describe.each(documents)('%s', (path) => {
   });
 });
 
-test('messages of the code name no flag that there is not', () => {
+test('messages of the code mention only flags that exist', () => {
   // Options of Node.js, Docker and sbatch, and those of every command.
   const others = new Set(['--check', '--init', '--max-old-space-size', '--mem', '--help', '--version']);
   const wrong: string[] = [];

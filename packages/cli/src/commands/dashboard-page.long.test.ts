@@ -285,7 +285,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByText('1 worker lost: extra').waitFor();
   });
 
-  it('follows the output of a task between events, with its colours, and shows its command', async () => {
+  it('follows the output of a task between events, with its colors, and shows its command', async () => {
     const loop =
       'i=0; while [ $i -lt 4000 ]; do i=$((i+1)); printf "\\033[31mline %d\\033[0m\\n" $i; sleep 0.05; done';
     const id = await submit({ name: 'talks', tasks: [{ exec: ['sh', '-c', loop] }] });

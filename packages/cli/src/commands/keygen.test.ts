@@ -206,7 +206,7 @@ describe('keys of single processes', () => {
     expect(again.stderr).toMatch(/there is no key named w7; known keys: ci, rack, worker, scheduler, client/);
   });
 
-  it('follow a rotation, and stay themselves when the shared key of their role is replaced', async () => {
+  it('follow a rotation, and stay valid when the shared key of their role is replaced', async () => {
     await goshawk('keygen', 'keys');
     await goshawk('keygen', 'worker', 'w7', 'keys');
     const { secret } = file('worker.w7.key').generations[0];

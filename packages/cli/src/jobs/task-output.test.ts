@@ -91,7 +91,7 @@ describe('output with prefixes', () => {
     expect(written.stderr).toBe('task 1 | problem\n');
   });
 
-  it('has colours only on a terminal', () => {
+  it('has colors only on a terminal', () => {
     const { context, written } = recordingContext({ color: true });
     const sink = prefixedOutput(context);
     sink.write(chunk(0, 'a\n'));

@@ -62,7 +62,7 @@ describe('the page of a comparison', () => {
     expect(page).toMatch(/steal-cap<\/th><td>10<\/td><td>0<\/td>/);
   });
 
-  test('uses only colours of the page in its charts, for light, dark and print', () => {
+  test('uses only colors of the page in its charts, for light, dark and print', () => {
     const charts = all(page, /<svg viewBox="0 0 500[\s\S]*?<\/svg>/g).join('');
     const colors = new Set(all(charts, /(?:fill|stroke)="([^"]+)"/g));
     expect([...colors].filter((color) => !/^(none|var\(--[\w-]+\)|#000)$/.test(color))).toEqual([]);
