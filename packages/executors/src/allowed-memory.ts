@@ -4,8 +4,8 @@ import { cgroupLimits } from '@goshawk/core';
 import { MODULE_HEAP_MIB_MAX, MODULE_HEAP_MIB_MIN, WORKER_BYTES } from './limits.js';
 
 /**
- * Returns the heap size of one module: half of the memory that its worker does not need, so that no single module can crash
- * the worker. Several modules together still can.
+ * Returns the heap size of one module: half of the memory that its worker does not need, so that no single module can
+ * crash the worker. Several modules together still can.
  *
  * @param allowedBytes memory limit of the worker's container, or of its machine
  */
@@ -14,7 +14,10 @@ export function moduleHeapMiB(allowedBytes: number): number {
   return Math.min(MODULE_HEAP_MIB_MAX, Math.max(MODULE_HEAP_MIB_MIN, half));
 }
 
-/** Returns the memory that this process may use: that of the machine, or the least limit of its control groups. */
+/**
+ * Returns the memory in bytes that this process may use: that of the machine, or the lowest limit of its control
+ * groups.
+ */
 export function allowedBytes(): number {
   return Math.min(totalmem(), cgroupLimits(fs).memory);
 }

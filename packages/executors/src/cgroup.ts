@@ -75,7 +75,7 @@ function attempt<T>(act: () => T, explained: (error: NodeJS.ErrnoException) => s
   }
 }
 
-/** Moves this process into its own cgroup, a sibling of those of commands. */
+/** Moves this process into a separate cgroup, a sibling of the cgroups of commands. */
 export function enterOwnCgroup(folder: string): string {
   const own = join(folder, `${PREFIX}spawner-${process.pid}`);
   moveTo(own);
@@ -91,13 +91,13 @@ function moveTo(cgroup: string): void {
 export class CgroupError extends Error {}
 
 /**
- * The cgroup of one command. This process enters it to fork, and leaves it before its limits are set, so that nothing that the
- * command starts is ever outside of it.
+ * The cgroup of one command. This process enters it to fork, and leaves it before its limits are set, so that nothing
+ * that the command starts is ever outside of it.
  */
 export class TaskCgroup {
   readonly #folder: string;
-  /** Whether this process is inside; it must then not kill the cgroup. */
-  #isOurs = false;
+  /** Whether this process is in the cgroup, and therefore must not kill it. */
+  #isEntered = false;
 
   /** @param name unique among running commands */
   constructor(parent: string, name: string) {
@@ -111,7 +111,7 @@ export class TaskCgroup {
    * @throws CgroupError, and the errors of `fork`; nothing runs then
    */
   forking(fork: () => ChildProcess, limits: TaskLimits, home: string): ChildProcess {
-    this.#isOurs = true;
+    this.#isEntered = true;
     this.#try(() => moveTo(this.#folder));
     let child: ChildProcess | undefined;
     try {
@@ -119,7 +119,7 @@ export class TaskCgroup {
     } finally {
       this.#try(() => {
         moveTo(home);
-        this.#isOurs = false;
+        this.#isEntered = false;
         this.#limit(limits);
       }, child?.pid);
     }
@@ -166,7 +166,7 @@ export class TaskCgroup {
       const read = (file: string) => readFileSync(join(this.#folder, file), 'utf8');
       const [, microseconds] = /^usage_usec (\d+)$/m.exec(read('cpu.stat')) ?? [];
       if (microseconds === undefined) return undefined;
-      // The kernel drops files that were read once before it lacks memory.
+      // Excludes the cache of inactive files, which the kernel drops when memory is short.
       const [, droppable] = /^inactive_file (\d+)$/m.exec(read('memory.stat')) ?? [];
       const memory = Math.max(0, Number(read('memory.current')) - Number(droppable ?? 0));
       return { cpuMs: Number(microseconds) / 1_000, memory };
@@ -186,7 +186,7 @@ export class TaskCgroup {
 
   /** Kills all its processes, including those that left the command's process group. */
   kill(): void {
-    if (this.#isOurs) return;
+    if (this.#isEntered) return;
     try {
       this.#write('cgroup.kill', '1');
     } catch {

@@ -24,12 +24,12 @@ const DOCKER_SOCKET = '/var/run/docker.sock';
 /** Variables that Docker's client obeys, so the task's values must not be in its environment. */
 const OF_CLIENT =
   /^(PATH|HOME|TMPDIR|GO(DEBUG|TRACEBACK|GC|MEMLIMIT|MAXPROCS)|(LD|BUILDKIT|XDG)_.*|DOCKER_(HOST|CONFIG|CONTEXT|CERT_PATH|TLS.*|API_VERSION|CONTENT_TRUST.*|DEFAULT_PLATFORM|CUSTOM_HEADERS|HIDE_.*|CLI_.*))$/i;
-/** The same for Podman, which has no daemon: its client creates the container. */
+/** Variables that Podman's client obeys. It has no daemon: the client creates the container. */
 const OF_PODMAN =
   /^(PATH|HOME|USER|LOGNAME|TMPDIR|GO(DEBUG|TRACEBACK|GC|MEMLIMIT|MAXPROCS)|REGISTRY_AUTH_FILE|NOTIFY_SOCKET|((HTTPS?|NO|ALL|FTP)_PROXY)|(LD|XDG|DOCKER|CONTAINERS?|_CONTAINERS|STORAGE|PODMAN|BUILDAH|CONMON|CRUN|RUNC|CNI|NETAVARK|OCI|_OCI|LISTEN|DBUS|SSL)_.*)$/i;
-/** Obeyed by a client that connects by TCP. */
+/** Variables that a client obeys if it connects by TCP. */
 const PROXY = /^(HTTPS?|NO|ALL)_PROXY$/i;
-/** Settings of the client that the worker's environment may hold. */
+/** Settings of the client that the worker's environment may contain. */
 const CLIENT_SETTINGS = [
   'DOCKER_HOST',
   'DOCKER_CONFIG',
@@ -41,12 +41,12 @@ const CLIENT_SETTINGS = [
   'STORAGE_DRIVER',
   'XDG_RUNTIME_DIR',
 ];
-/** Folders that would hide the image's own. */
+/** Folders of the image that a mount would hide. */
 const OF_IMAGE = ['/bin', '/dev', '/etc', '/lib', '/lib64', '/proc', '/run', '/sbin', '/sys', '/usr'];
 
 /**
- * Runs commands in OCI images with Docker or Podman. An image is pulled once; the container has the account of the worker, the network of
- * the machine, the task's variables, and its working folder under the same path.
+ * Runs commands in OCI images with Docker or Podman. An image is pulled once; the container has the account of the
+ * worker, the network of the machine, the task's variables, and its working folder under the same path.
  */
 export class Containers {
   readonly #program: string;
@@ -112,20 +112,20 @@ export class Containers {
     return pull;
   }
 
-  /** The image may have been removed from this machine. */
-  forget(image: string): void {
+  /** Checks the image again before its next use, because it may have been removed from this machine. */
+  invalidate(image: string): void {
     this.#pulls.delete(image);
   }
 
   async #pull(image: string): Promise<FailedOutcome | undefined> {
     try {
-      await unheld(this.#program, ['image', 'inspect', '--format', '{{.Id}}', image], INSPECT_MS);
+      await runUnreferenced(this.#program, ['image', 'inspect', '--format', '{{.Id}}', image], INSPECT_MS);
       return undefined;
     } catch {
       // This machine does not have it yet.
     }
     try {
-      await unheld(this.#program, ['pull', '--quiet', image], PULL_MS);
+      await runUnreferenced(this.#program, ['pull', '--quiet', image], PULL_MS);
       return undefined;
     } catch (error) {
       const { stderr, message } = error as { stderr?: string; message: string };
@@ -185,8 +185,8 @@ function limitsOf({ cpu, memory }: TaskLimits = {}): string[] {
 }
 
 /**
- * Returns options with limits that Podman may set, because its defaults may exceed the hard limits of this process. Podman
- * refuses a limit of processes above that of files.
+ * Returns options with limits that Podman may set, because its defaults may exceed the hard limits of this process.
+ * Podman refuses a limit of processes above that of files.
  */
 function ownUlimits(): string[] {
   const text = readFileSync('/proc/self/limits', 'latin1');
@@ -203,8 +203,8 @@ function isOfClient(name: string): boolean {
   return OF_CLIENT.test(name) || (PROXY.test(name) && /^(tcp|https?):/.test(process.env.DOCKER_HOST ?? ''));
 }
 
-/** Runs the client without keeping this process alive, which may end during a pull. */
-function unheld(program: string, args: string[], timeout: number): Promise<unknown> {
+/** Runs the client in a way that lets this process exit, even during a pull. */
+function runUnreferenced(program: string, args: string[], timeout: number): Promise<unknown> {
   const running = run(program, args);
   const { child } = running;
   child.unref();

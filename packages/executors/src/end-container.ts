@@ -59,7 +59,7 @@ function engineFile(recordFile: string): string {
   return recordFile.replace(/\.txt$/, '.engine');
 }
 
-/** Remembers, beside the spawner's record, that it starts containers. */
+/** Records, beside the spawner's record, that the spawner starts containers. */
 export function recordEngine(recordFile: string, program: string): void {
   writeFileSync(engineFile(recordFile), program, { mode: 0o600 });
 }
@@ -71,7 +71,7 @@ export async function endRecordedContainers(recordFile: string, recordId: string
   const options = { timeout: ENGINE_MS };
   const filter = ['ps', '--all', '--quiet', '--filter', `label=${recordLabel(recordId)}`];
   const found = await run(program, filter, options).catch((error: NodeJS.ErrnoException) => error.code);
-  // Without its client, no later start can do more.
+  // If the client program is missing, a later attempt would fail, too, so the record is given up.
   if (typeof found !== 'object') return found === 'ENOENT';
   const ids = found.stdout.split('\n').filter((id) => id !== '');
   if (ids.length > 0) await run(program, ['rm', '--force', ...ids], options).catch(() => {});

@@ -22,8 +22,8 @@ interface Watched {
 }
 
 /**
- * CPU and memory of running process groups: the current values, and the peak memory as the sum of the peaks of processes that
- * exist together. A group that ends before the first sample has none.
+ * CPU and memory of running process groups: the current values, and the peak memory as the sum of the peaks of
+ * processes that exist together. A group that ends before the first sample has none.
  */
 export class GroupUsage {
   readonly #watched = new Map<number, Watched>();
@@ -73,7 +73,7 @@ export class GroupUsage {
       const { cpuMs, memory } = watched.read === undefined ? watched : (watched.read() ?? {});
       if (cpuMs === undefined || memory === undefined) continue;
       const { reported } = watched;
-      // The time of a child that was not waited for disappears with it.
+      // The sum may decrease: the CPU time of a child disappears if its parent has not waited for it.
       const cpu = Math.max(0, cpuMs - reported.cpuMs) / Math.max(1, now - reported.at);
       watched.reported = { cpuMs, at: now };
       usage.set(group, { cpu: Math.round(100 * cpu) / 100, memory });

@@ -4,8 +4,8 @@ import { liveGroups, signal } from './process-identity.js';
 const REUSE_FACTOR = 10;
 
 /**
- * Tells whether process groups are empty. One scan covers all processes, 15 µs each: runs that are killed together share it, and
- * scans take at most a tenth of the time.
+ * Checks whether process groups are empty. One scan covers all processes and takes 15 µs for each. Runs that are killed
+ * together share a scan, and scans take at most a tenth of the time.
  */
 export class GroupWatch {
   #groups: Set<number> | undefined;

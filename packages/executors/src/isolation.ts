@@ -92,7 +92,9 @@ const FOLDERS = 'GOSHAWK_FOLDERS';
 const O_PATH = 0o10000000;
 /** Maximum number of these folders: computing their mounts blocks all workers of the process for quadratic time. */
 const FOLDERS_MAX = 256;
-/** Prefix of a task's variables until the switch to the task's account: LD_PRELOAD must not affect programs that run as root. */
+/**
+ * Prefix of a task's variables until the task's account is set, so that LD_PRELOAD does not affect programs of root.
+ */
 const PREFIX = 'GOSHAWK_ENV_';
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -113,8 +115,8 @@ const SECRETS = [
 ];
 
 /**
- * Runs under the task's account: sets its variables, enters its folder, opens its output files, and execs the command. The kernel
- * thus enforces file permissions.
+ * Runs under the task's account: sets its variables, enters its folder, opens its output files, and execs the
+ * command. The kernel thus enforces file permissions.
  */
 const SCRIPT = [
   `for n in $1; do eval "export $n=\\"\\$${PREFIX}$n\\"; unset ${PREFIX}$n"; done`,
@@ -127,8 +129,8 @@ const SCRIPT = [
 ].join('\n');
 
 /**
- * Runs first in a sandbox: exits if a mount shows another file than the checked one, because another task can replace a folder by a
- * link before bwrap mounts it. Arguments: program, number of mounts, expected identities, and paths.
+ * Runs first in a sandbox: exits if a mount shows another file than the checked one, because another task can replace
+ * a folder by a link before bwrap mounts it. Arguments: program, number of mounts, expected identities, and paths.
  */
 const VERIFY = [
   'p=$1 n=$2 x=$3 i=1 q=; shift 3',
@@ -254,7 +256,7 @@ export class Isolation {
     );
   }
 
-  /** Accepts accounts of people only: a numeric name would be a uid, and system accounts belong to no user. */
+  /** Returns the account of a user. Rejects numeric names, which would be uids, and system accounts. */
   #lookUp(user: string): Account | undefined {
     if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(user)) return undefined;
     const known = this.#accounts.get(user);
@@ -283,9 +285,12 @@ export class Isolation {
     ];
   }
 
-  /** Returns bwrap options that show the system (read-only), the task’s inputs and folder, and private /tmp, /dev, /proc. */
+  /**
+   * Returns bwrap options that show the system (read-only), the task’s inputs and folder, and private /tmp, /dev,
+   * /proc.
+   */
   #view(folder: string, exchanged?: string, reads: readonly string[] = []): View | FailedOutcome {
-    const found = identified(folder);
+    const found = openIdentified(folder);
     const real = found?.real ?? resolve(folder);
     const hidden = this.#hiddenPaths();
     if (hidden.some((path) => isWithin(real, path)))
@@ -348,7 +353,7 @@ export class Isolation {
     return { options, mounts: [...readable, ...writable, ...fixed] };
   }
 
-  /** Real paths of what is hidden, now and when it last existed: a link may lead elsewhere by now. */
+  /** Returns the current and last known real paths of the hidden files and folders, because links may change. */
   #hiddenPaths(): readonly string[] {
     const paths = new Set<string>();
     for (const hidden of this.#hidden) {
@@ -361,12 +366,12 @@ export class Isolation {
     return [...paths];
   }
 
-  /** Returns the mounts of what a task may read, by real path and name, without what it sees anyway. */
+  /** Returns the mounts of the files that a task may read, except those that it already sees. */
   #readable(reads: readonly string[], bound: readonly string[], hidden: readonly string[]): Mount[] {
     const mounts: Mount[] = [];
     // Parents first: a mount hides what is mounted below it.
     for (const path of [...new Set(reads)].sort()) {
-      const found = path.startsWith('/') ? identified(path) : undefined;
+      const found = path.startsWith('/') ? openIdentified(path) : undefined;
       if (found === undefined || !mayMount(found.real) || hidden.some((each) => isWithin(found.real, each)))
         continue;
       for (const target of new Set([found.real, resolve(path)])) {
@@ -410,7 +415,7 @@ function idsOf({ uid, gid, limits, hasOneGroup }: Account): AccountIds | undefin
   return hasOneGroup && limits.length === 0 ? { uid, gid } : undefined;
 }
 
-/** Whether only a process with all ids of the account may enter the folder, such as one of sshfs; the spawner may not. */
+/** Whether only processes of the account may enter the folder, for example one of sshfs; the spawner may not. */
 function isClosedToRoot(folder: string): boolean {
   try {
     statSync(folder);
@@ -461,7 +466,7 @@ function groupsOf(account: string): string[] {
   return execFileSync('id', ['-G', account], { encoding: 'utf8', stdio: 'pipe' }).trim().split(/\s+/);
 }
 
-/** The worker created the folder for this task alone. */
+/** Makes the account the owner of the folder, which the worker created for this task alone. */
 function giveTo({ uid, gid }: Account, folder: string): void {
   for (const name of readdirSync(folder)) chownSync(join(folder, name), uid, gid);
   chownSync(folder, uid, gid);
@@ -530,13 +535,13 @@ function cover(path: string, target: string): string[] {
   }
 }
 
-/** Returns the folders between a mount and what is hidden in it, outermost first. */
+/** Returns the folders between a mount and the hidden files in it, outermost first. */
 function parentsOf(hidden: readonly string[], { source, target }: Mount): Mount[] {
   const parents = new Map<string, Mount>();
   for (const path of hidden) {
     if (!isWithin(path, source)) continue;
     for (let at = dirname(path); at !== source && isWithin(at, source); at = dirname(at)) {
-      const found = identified(at);
+      const found = openIdentified(at);
       if (found !== undefined)
         parents.set(at, { ...found, source: at, target: join(target, at.slice(source.length)) });
     }
@@ -545,7 +550,7 @@ function parentsOf(hidden: readonly string[], { source, target }: Mount): Mount[
 }
 
 /** Opens the path once, so its real path and identity belong to the same file; undefined if it is not accessible. */
-function identified(path: string): { readonly real: string; readonly identity: string } | undefined {
+function openIdentified(path: string): { readonly real: string; readonly identity: string } | undefined {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(path, O_PATH);

@@ -7,8 +7,8 @@ type EncodedValue =
   | { readonly problem: 'not-serialisable' | 'too-large'; readonly message: string };
 
 /**
- * Encodes a module's value as JSON. Functions, maps, NaN and other values that JSON.stringify drops silently are errors with a
- * path; `toJSON` and undefined properties behave as in JSON.stringify.
+ * Encodes a module's value as JSON. Functions, maps, NaN and other values that JSON.stringify drops silently are
+ * errors with a path; `toJSON` and undefined properties behave as in JSON.stringify.
  */
 export function encodeValue(value: unknown, bytesMax: number): EncodedValue {
   try {
@@ -36,7 +36,7 @@ class Inspection {
   readonly #ancestors = new Set<object>();
   #nodes = 0;
 
-  /** Every node takes at least a byte of JSON, so more nodes than bytes are too many. */
+  /** @param nodesMax maximum size in bytes, because each node takes at least one byte of JSON */
   constructor(nodesMax: number) {
     this.#nodesMax = nodesMax;
   }

@@ -7,8 +7,8 @@ import { type GroupRecordContents, parseRecord, RECORD_VARIABLE, recordFolder } 
 import { bootId, isAlive, signal } from './process-identity.js';
 
 /**
- * Kills the commands of workers that died together with their spawners, before the next attempts start. Records of live workers,
- * including other processes with this folder, stay.
+ * Kills the commands of workers that died together with their spawners, before the next attempts start. Records of
+ * live workers, including other processes with this folder, stay.
  *
  * @returns the number of process groups that were still running
  */
@@ -33,7 +33,7 @@ export async function endRecorded(file: string): Promise<number> {
   let groups = 0;
   // After a reboot, the recorded pids belong to other processes.
   if (record !== undefined && record.boot === bootId()) {
-    // The spawner of a dead worker ends on its own, but perhaps not yet; it must not start anything more.
+    // The spawner of a dead worker ends automatically. Kill it now, so that it starts nothing more.
     if (isAlive(record.spawner)) signal(record.spawner.pid, 'SIGKILL');
     groups = record.groups.filter(isVerifiablyAlive).length;
     await endUntilGone(record, recordIdOf(file));

@@ -1,6 +1,6 @@
 /**
- * All limits of the executors. Those that a worker's settings may change are the defaults of `ExecutorOptions`; the others follow
- * from the system.
+ * All limits of the executors. Those that a worker's settings may change are the defaults of `ExecutorOptions`; the
+ * others follow from the system.
  */
 
 /** Time between SIGTERM and SIGKILL when a run is killed. */
@@ -17,8 +17,8 @@ export const MODULE_HEAP_MIB_MIN = 32;
 export const WORKER_BYTES = 128 * 1024 * 1024;
 
 /** Check interval for modules' memory outside of the heap. */
-export const MEMORY_LOOK_MS = 50;
-/** A thread that is ended for its memory releases it within this time; no other is ended for it meanwhile. */
+export const MEMORY_CHECK_MS = 50;
+/** Time for a thread that was ended to release its memory, during which no other thread is ended. */
 export const MEMORY_GRACE_MS = 1_000;
 /** Fraction of the process's memory above which a running module is ended, before the system kills the process. */
 export const MEMORY_SHARE_MAX = 0.85;
@@ -27,14 +27,12 @@ export const MEMORY_SHARE_MAX = 0.85;
 export const MODULE_THREAD_IDLE_MS = 30_000;
 
 /**
- * Maximum number of modules, and versions of them, that a thread may load: Node never unloads a module, and each occupies the
- * heap.
+ * Maximum number of modules, and versions of them, that a thread may load: Node never unloads a module, and each
+ * occupies the heap.
  */
 export const MODULE_THREAD_LOADS_MAX = 256;
 
-/**
- * Maximum number of threads that are stuck in native calls and cannot be ended, beyond as many as run. Each takes several MiB.
- */
+/** Maximum number of threads that cannot be ended because they are in native calls. Each takes several MiB. */
 export const STUCK_THREADS_MAX = 32;
 
 /** Maximum nesting of a module's value. Recursive encoders downstream would overflow their stack only far deeper. */
@@ -44,17 +42,17 @@ export const VALUE_DEPTH_MAX = 500;
 export const ERROR_MESSAGE_LENGTH_MAX = 2_000;
 
 /**
- * Maximum number of starts in flight to the spawner. It keeps the spawner busy (1 ms per spawn) and small: the time of a fork
- * grows with the memory of the process.
+ * Maximum number of starts in flight to the spawner. It keeps the spawner busy (1 ms per spawn) and small: the time
+ * of a fork grows with the memory of the process.
  */
 export const UNANSWERED_STARTS_MAX = 32;
 
-/** When more bytes than this await the worker, the spawner stops reading the output of tasks. */
+/** Maximum number of bytes queued for the worker. Above it, the spawner stops reading the output of tasks. */
 export const LINK_QUEUED_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Bytes read from a pipe after its process has ended. The pipe's buffer holds 208 KiB by default on Linux; more comes from other
- * processes that hold the pipe open.
+ * Maximum number of bytes read from a pipe after its process has ended. The buffer of a pipe has 208 KiB by default on
+ * Linux; more bytes must be from other processes that keep the pipe open.
  */
 export const BYTES_AFTER_EXIT_MAX = 1024 * 1024;
 
@@ -62,8 +60,8 @@ export const BYTES_AFTER_EXIT_MAX = 1024 * 1024;
 export const GROUP_POLL_MS = 10;
 
 /**
- * Time that closing waits, beyond the grace period, for killed runs and then for the spawner. Only these take longer: a process
- * in an uninterruptible wait, a stopped spawner, or a module thread in a native call.
+ * Time that closing waits, beyond the grace period, for killed runs and then for the spawner. Only these take longer:
+ * a process in an uninterruptible wait, a stopped spawner, or a module thread in a native call.
  */
 export const CLOSE_MARGIN_MS = 1_000;
 

@@ -17,12 +17,12 @@ const COMPUTED = /\bimport\s*\(\s*(?!\s|'[^']*'\s*[,)]|"[^"]*"\s*[,)]|`[^`$]*`\s
 const SCRIPT = /\.[cm]?[jt]s$/;
 /** Extensions that `require` adds. */
 const ENDINGS = ['', '.js', '.json', '.cjs', '/index.js'];
-/** A version that matches no file. */
+/** Stands for an unknown version, which differs from that of any file. */
 const UNSURE = 'unsure';
 
 /**
- * The files of all modules that this thread has loaded and Node will not reload. Node lists CommonJS modules and JSON; for ES
- * modules the sources are scanned for imports.
+ * The files of all modules that this thread has loaded and Node will not reload. Node lists CommonJS modules and
+ * JSON; for ES modules the sources are scanned for imports.
  */
 export class LoadedFiles {
   readonly #versions = new Map<string, string>();
@@ -40,7 +40,7 @@ export class LoadedFiles {
     return this.#hasComputedImports;
   }
 
-  /** Modules may be loaded from now on. */
+  /** Call it before modules are loaded. */
   begin(): void {
     this.#sinceMs = Date.now();
   }
@@ -52,7 +52,7 @@ export class LoadedFiles {
     this.ran();
   }
 
-  /** Records what was required during a run. */
+  /** Records the modules that were required during a run. */
   ran(): void {
     const paths = Object.keys(this.#cache);
     for (const path of paths.slice(this.#cached)) this.#file(path);

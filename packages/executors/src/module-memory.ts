@@ -1,17 +1,17 @@
-import { MEMORY_GRACE_MS, MEMORY_LOOK_MS, MEMORY_SHARE_MAX } from './limits.js';
+import { MEMORY_CHECK_MS, MEMORY_GRACE_MS, MEMORY_SHARE_MAX } from './limits.js';
 import type { ThreadLink } from './thread-link.js';
 
 /**
- * Limits modules' memory outside of the heap, such as Buffers, which V8 does not bound. Without it, one module could end its
- * worker and all tasks beside it. Threads report their usage; one that computes cannot answer, so the growth of the process
- * counts instead.
+ * Limits the memory of modules outside of the heap, such as Buffers, which V8 does not limit. Otherwise one module
+ * could crash its worker with all other tasks. Threads report their usage. A thread that computes cannot answer, so
+ * the growth of the process counts instead.
  */
 export class ModuleMemory {
   readonly #bytesMax: number;
   readonly #running: () => readonly ThreadLink[];
   #timer: NodeJS.Timeout | undefined;
   #bytesBefore = 0;
-  /** Above it, a running module is ended. */
+  /** Memory of the process above which a running module is ended. */
   readonly #processBytesMax: number;
   #graceUntil = 0;
 
@@ -25,11 +25,11 @@ export class ModuleMemory {
     this.#running = running;
   }
 
-  /** A module starts. */
+  /** Starts the checks, because a module starts. */
   watch(): void {
     if (this.#timer !== undefined) return;
     this.#bytesBefore = process.memoryUsage.rss();
-    this.#timer = setInterval(() => this.#look(), MEMORY_LOOK_MS).unref();
+    this.#timer = setInterval(() => this.#look(), MEMORY_CHECK_MS).unref();
   }
 
   close(): void {

@@ -37,7 +37,7 @@ interface ModuleProcess {
 /** Bytes reserved for the lines that mark gaps in truncated output. */
 const MARKS_BYTES = 1_024;
 
-/** Outcomes that a process may report: it runs code of the task, so it must not blame the worker. */
+/** Outcomes that a process may report. It runs code of the task, so it must not report faults of the worker. */
 const REPORTED: ReadonlySet<string> = new Set<FailureCode>([
   'no-such-module',
   'no-such-export',
@@ -99,7 +99,7 @@ export function moduleOutcome(
   return failed('thread-failed', `the module's process ended unexpectedly: ${how}`);
 }
 
-/** The text comes from a process of the task, so it may be anything. */
+/** Parses the report of a task's process. The text is untrusted; undefined if it is invalid. */
 function parsed(report: string | undefined, valueBytesMax: number): Outcome | undefined {
   if (report === undefined) return undefined;
   try {
@@ -122,7 +122,10 @@ function parsed(report: string | undefined, valueBytesMax: number): Outcome | un
   }
 }
 
-/** Returns the folder of the package that contains the file, where Node finds its dependencies, or else that of the file. */
+/**
+ * Returns the folder of the package that contains the file, where Node finds its dependencies, or else that of the
+ * file.
+ */
 function packageFolder(path: string): string {
   for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
     if (existsSync(join(folder, 'package.json'))) return folder;

@@ -1,6 +1,7 @@
 /**
- * Main file of the process of one module task on a worker that isolates tasks. Reads the order from stdin, and reports the outcome
- * on a separate descriptor. It imports only files beside it, because a sandbox shows it no others.
+ * Main file of the process of one module task on a worker that isolates tasks. Reads the order from stdin, and
+ * reports the outcome on a separate descriptor. It imports only files beside it, because a sandbox shows it no
+ * others.
  */
 import { readFileSync, writeSync } from 'node:fs';
 import { deserialize } from 'node:v8';
@@ -34,7 +35,7 @@ const run = executor.start(order, {
 });
 process.on('SIGTERM', () => run.kill('cancelled'));
 
-/** Blocks while the spawner does not read, and gives up if it is gone. */
+/** Writes all bytes. Blocks while the spawner does not read, and stops if the spawner is gone. */
 function write(descriptor: number, bytes: Uint8Array): void {
   try {
     for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);

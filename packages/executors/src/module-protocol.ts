@@ -19,7 +19,7 @@ export interface ThreadOrder {
 
 /** Messages from the worker to a thread. */
 export type ToThread =
-  /** Answered with `usage` once the thread does not compute. */
+  /** The thread answers with `usage` when it is not computing. */
   | { readonly kind: 'measure' }
   | { readonly kind: 'run'; readonly order: ThreadOrder }
   /** Ends the run; sent only if it listens. */

@@ -60,8 +60,7 @@ async function run(order: ThreadOrder): Promise<void> {
   context = undefined;
   output.end();
   files.ran();
-  // Node never unloads a module, nor forgets that one failed to load; and state that a failed run left behind must not affect
-  // another.
+  // Node never unloads modules and never retries a failed load. State of a failed run must not affect other runs.
   const isSpent = 'error' in end || files.isIncomplete || loaded.size >= MODULE_THREAD_LOADS_MAX;
   post({ kind: 'ended', runMs: performance.now() - startedAt, isSpent, ...end });
 }

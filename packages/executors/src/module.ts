@@ -36,10 +36,10 @@ interface ModuleExecutorOptions {
 /** Runs modules in threads, which start on demand and end after an idle timeout. */
 export class ModuleExecutor implements Executor {
   readonly #options: ModuleExecutorOptions;
-  /** In order. */
+  /** Waiting runs, in order of arrival. */
   #waiting = new Set<ModuleRun>();
   readonly #threads = new Set<ThreadLink>();
-  /** Includes threads that end once a native call returns. */
+  /** All threads, including those that will end once a native call returns. */
   readonly #alive = new Set<ThreadLink>();
 
   readonly #memory: ModuleMemory;
@@ -214,7 +214,7 @@ class ModuleRun implements Run {
     }
   }
 
-  /** The run failed before its end. */
+  /** Ends the run as failed, because its thread failed. */
   broke(outcome: FailedOutcome): void {
     this.#end(outcome);
   }

@@ -18,8 +18,8 @@ export function openFilesLimit(
 }
 
 /**
- * Returns the soft limit with which the first Node process among this process and its ancestors was started; undefined if that is
- * the first process of the machine. Node raises it to the hard limit, which breaks `select`.
+ * Returns the soft limit with which the first Node process among this process and its ancestors was started;
+ * undefined if that is the first process of the machine. Node raises it to the hard limit, which breaks `select`.
  */
 export function inheritedOpenFiles(): number | undefined {
   try {
@@ -36,8 +36,8 @@ export function inheritedOpenFiles(): number | undefined {
 const O_CLOEXEC = 0o2_000_000;
 
 /**
- * Closes descriptors of the process that started the worker. Node.js keeps only the low ones from commands, which may belong to
- * another account; its own are all marked.
+ * Closes descriptors of the process that started the worker. Node.js keeps only the low ones from commands, which may
+ * belong to another account; its own are all marked.
  *
  * @param from the first descriptor to close
  */
@@ -54,7 +54,7 @@ export function closeInherited(from: number): void {
       const [, flags] = /^flags:\s+(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${name}`, 'latin1')) ?? [];
       if (flags !== undefined && (Number.parseInt(flags, 8) & O_CLOEXEC) === 0) closeSync(Number(name));
     } catch {
-      // It was the descriptor that read the list, and is closed already.
+      // This descriptor was used to read the list, and is already closed.
     }
   }
 }
@@ -73,8 +73,8 @@ function parentOf(pid: number): number {
 }
 
 /**
- * Gives commands the soft limit of open files that a shell would give them. This process has it too, so it is raised when more
- * commands run than fit.
+ * Gives commands the soft limit of open files that a shell would give them. The limit also applies to this process,
+ * so it is raised when more commands run than it permits.
  */
 export class OpenFiles {
   #soft = Number.POSITIVE_INFINITY;

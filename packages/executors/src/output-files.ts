@@ -10,7 +10,7 @@ export type OutputPaths = Partial<Readonly<Record<OutputStream, string>>>;
 /** Open files. If stdout and stderr lead to the same file, also by links, they share one descriptor. */
 export interface OutputFiles {
   readonly descriptors: Partial<Readonly<Record<OutputStream, number>>>;
-  /** Absolute. */
+  /** Absolute paths of the files. */
   readonly paths: readonly string[];
   /** Called once the command has inherited them, or will not start. */
   close(): void;
@@ -76,7 +76,10 @@ async function openFile(path: string, folder: string | undefined): Promise<FileH
   throw new Error('it is neither a file nor /dev/null');
 }
 
-/** Node's recursive mkdir never returns where creating folders is impossible, as in /proc. */
+/**
+ * Creates a folder and its parents. Node's recursive mkdir hangs where folders cannot be created, for example in
+ * /proc.
+ */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path);

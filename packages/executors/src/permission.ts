@@ -17,8 +17,8 @@ export interface Permissions {
 type Admission = { readonly payload: Payload } | { readonly refusal: string };
 
 /**
- * The permissions of a worker. With a list of commands, a submitter chooses a command and its arguments, but no shell, files or
- * variables: with `LD_PRELOAD`, `PATH` or `NODE_OPTIONS` any command could run anything.
+ * The permissions of a worker. With a list of commands, a submitter chooses a command and its arguments, but no
+ * shell, files or variables: with `LD_PRELOAD`, `PATH` or `NODE_OPTIONS` any command could run anything.
  */
 export class Gate {
   readonly #exec: Permission;
@@ -36,7 +36,9 @@ export class Gate {
     this.#modules = typeof module === 'boolean' ? module : module.map((path) => realpathSync(path));
   }
 
-  /** Returns the reason for a refusal, or the payload to run; for listed modules that names the checked file. */
+  /**
+   * Returns the reason for a refusal, or the payload to run. For a listed module, the payload names the checked file.
+   */
   admit(payload: Payload): Admission {
     if ('sleep' in payload) return { payload };
     if ('module' in payload) return this.#admitModule(payload);
@@ -44,7 +46,7 @@ export class Gate {
     return refusal === undefined ? { payload } : { refusal };
   }
 
-  /** Returns why an admitted module is refused after all: its file has changed. */
+  /** Returns the reason for refusing an admitted module whose file has changed; undefined if it has not. */
   changedSince(path: string): string | undefined {
     if (typeof this.#modules === 'boolean') return undefined;
     const real = realPathOf(path);

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { bootId, type ProcessIdentity, processIdentity } from './process-identity.js';
 
 /**
- * Records the process groups of a spawner, for cleanup after crashes: fixed-width lines, one write per entry, never synced,
- * because a reboot ends the groups anyway.
+ * Records the process groups of a spawner, for cleanup after crashes: fixed-width lines, one write per entry, never
+ * synced, because a reboot ends the groups anyway.
  *
  *     goshawk-process-groups/1 BOOT WORKER-PID:START SPAWNER-PID:START
  *     PID START        a group's leader, and so the group's number
@@ -16,7 +16,8 @@ const ENTRY_BYTES = 32;
 const BLANK_ENTRY = `${' '.repeat(ENTRY_BYTES - 1)}\n`;
 
 /**
- * Variable in the environment of every task and its children. It identifies their worker, even if they leave their process group.
+ * Variable in the environment of every task and its children. It identifies their worker, even if they leave their
+ * process group.
  */
 export const RECORD_VARIABLE = 'GOSHAWK_PROCESS_RECORD';
 
@@ -62,8 +63,8 @@ export function parseRecord(text: string): GroupRecordContents | undefined {
 }
 
 /**
- * The spawner's handle of its record. If the disk is full, commands run without it: it matters only if the worker and its spawner
- * die at the same time.
+ * The record of a spawner. If the disk is full, commands run unrecorded, because the record matters only if the
+ * worker and its spawner die at the same time.
  */
 export class GroupRecord {
   readonly #file: string;

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { hasExited, type ProcessStat, parseProcessStat, processNumbers, statusBytes } from '@goshawk/core';
 
 /**
- * Identifies a process permanently. Pids are reused (within a minute if the maximum is 32,768 and tasks are tiny); a pid with its
- * start time is not.
+ * Identifies a process permanently. Pids are reused (within a minute if the maximum is 32,768 and tasks are tiny); a
+ * pid with its start time is not.
  */
 export interface ProcessIdentity {
   readonly pid: number;
@@ -25,8 +25,8 @@ export function isAlive(identity: ProcessIdentity): boolean {
 }
 
 /**
- * Returns the process groups with a member that has not ended. `kill(-group, 0)` also finds zombies, which stay if process 1 is
- * not an init, as in many containers.
+ * Returns the process groups with a member that has not ended. `kill(-group, 0)` also finds zombies, which stay if
+ * process 1 is not an init, as in many containers.
  *
  * @returns undefined without /proc
  */
@@ -94,7 +94,7 @@ export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Changes with every boot of the machine; empty without /proc. */
+/** Returns an id that changes with every boot of the machine; empty without /proc. */
 export function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();

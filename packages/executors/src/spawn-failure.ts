@@ -46,7 +46,7 @@ function explain(error: NodeJS.ErrnoException, attempt: Attempt): [FailureCode, 
   }
 }
 
-/** The system reports ENOENT for a missing folder, command or interpreter alike; find out which. */
+/** Finds out which file is missing: the system reports ENOENT for a missing folder, command or interpreter. */
 function explainPath(errorCode: string, { command, cwd, env }: Attempt): [FailureCode, string] {
   const problem = cwd === undefined ? undefined : folderProblem(cwd);
   if (problem !== undefined) return problem;
@@ -85,7 +85,7 @@ function findCommand(command: string, cwd: string | undefined, path = '/usr/bin:
   return candidates.find((file) => statOf(file)?.isFile());
 }
 
-/** Also undefined if a parent folder may not be entered. */
+/** Returns undefined if the file does not exist, or this process may not enter one of its parents. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path);

@@ -45,14 +45,14 @@ interface SpawnedRunSink {
 }
 
 /**
- * Number of event loop turns without a byte after which a pipe that another process holds open counts as drained. The first may be the
- * rest of the turn in which the process ended; each further one polls every pipe.
+ * Number of event loop turns without a byte after which a pipe that another process holds open counts as drained. The
+ * first may be the rest of the turn in which the process ended; each further one polls every pipe.
  */
 const QUIET_TURNS = 3;
 
 /**
- * One command inside the spawner. The run ends with its main process: its group is killed, and pipes that other processes hold
- * are drained once and closed.
+ * One command inside the spawner. The run ends with its main process: its group is killed, and pipes that other
+ * processes hold are drained once and closed.
  *
  *     starting ──▶ running ──process ends──▶ [killed: its group may use the grace time] ──▶ draining ──▶ ended
  */
@@ -72,7 +72,7 @@ export class SpawnedRun {
   #killedAt = 0;
   #graceTimer: NodeJS.Timeout | undefined;
   #graceOver = false;
-  /** A signal without a name in Node.js that has ended the command. */
+  /** Number of the signal that ended the command, if Node.js has no name for it. */
   #fatalSignal: number | undefined;
   #exit: { code: number | null; signal: NodeJS.Signals | null; runMs: number } | undefined;
   #bytesRead = 0;
@@ -250,7 +250,8 @@ export class SpawnedRun {
   }
 
   /**
-   * A killed group whose leader has ended keeps its grace period: a shell dies immediately, while its child may be saving its work.
+   * A killed group whose leader has ended keeps its grace period: a shell dies immediately, while its child may be
+   * saving its work.
    */
   #afterExit(): void {
     if (
@@ -333,8 +334,8 @@ export class SpawnedRun {
 class NoEntry extends Error {}
 
 /**
- * Forks in a folder that the account may enter. Node.js would enter it with the rights of this process. No asynchronous file
- * operation may run in this process meanwhile, because all its threads change.
+ * Forks in a folder that the account may enter. Node.js would enter it with the rights of this process. No
+ * asynchronous file operation may run in this process meanwhile, because all its threads change.
  *
  * @throws NoEntry
  */

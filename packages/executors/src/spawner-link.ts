@@ -181,7 +181,7 @@ export class ExecExecutor implements Executor {
         queued = this.#queue(
           contained,
           stdin,
-          withoutImage(sink, () => containers.forget(image)),
+          withoutImage(sink, () => containers.invalidate(image)),
         );
       else sink.ended(problem, 0);
     });
