@@ -151,5 +151,5 @@ describe.runIf(database.isThere && process.platform === 'linux')('usage', () => 
     expect(shown.stdout).toMatch(/ann +retried +2 /);
     const csv = await runGoshawk(['usage', '--cluster', daemons.url, '--csv']);
     expect(csv.stdout).toMatch(/^user,attempts,completed,.*\nann,9,6,1,1,0,1,/);
-  }, 240_000);
+  });
 });

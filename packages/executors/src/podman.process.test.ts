@@ -93,7 +93,7 @@ describe.skipIf(missing !== undefined)(
       expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
       const left = execFileSync('podman', ['ps', '--all', '--quiet'], { encoding: 'utf8' });
       expect(left).toBe('');
-    }, 120_000);
+    });
 
     it('in an image that cannot be pulled does not start', async () => {
       const { outcome } = await outcomeOf(
@@ -101,6 +101,6 @@ describe.skipIf(missing !== undefined)(
         inImage(['true'], { image: 'localhost:1/no/such:image' }),
       );
       expect(outcome).toMatchObject({ error: { code: 'image-unavailable' } });
-    }, 120_000);
+    });
   },
 );

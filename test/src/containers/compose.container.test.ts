@@ -42,9 +42,9 @@ describe.skipIf(missing !== undefined)(named(`docker compose up, ${WORKERS} work
   beforeAll(async () => {
     await project.must('up', '--detach');
     await project.known(SCHEDULERS, WORKERS);
-  }, 300_000);
+  });
 
-  afterAll(() => project[Symbol.asyncDispose](), 300_000);
+  afterAll(() => project[Symbol.asyncDispose]());
 
   test('all Google-like jobs complete while half of the workers leave and return', async () => {
     const replay = project.start(
