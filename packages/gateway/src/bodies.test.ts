@@ -29,14 +29,15 @@ describe('a body', () => {
     );
   });
 
-  test.each([
+  test.each<[text: string, times: number, start?: string]>([
     ['[', LIMITS.bodyBytesMax - 1],
     ['[],', 5_000_000],
     ['"x",', 3_000_000],
     ['{"a":', 200],
+    ['"key":1,', 900_000, '{'],
     [' ', LIMITS.bodyBytesMax + 1],
-  ])('with too many repetitions of %s is refused before it is parsed', async (text, times) => {
-    await expect(new Bodies().read(request(), inChunks(text.repeat(times)))).rejects.toMatchObject({
+  ])('with too many repetitions of %s is refused before it is parsed', async (text, times, start = '') => {
+    await expect(new Bodies().read(request(), inChunks(start + text.repeat(times)))).rejects.toMatchObject({
       status: 413,
       code: 'too-large',
     });

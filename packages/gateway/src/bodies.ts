@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { getHeapStatistics } from 'node:v8';
+import { jsonExcess } from '@goshawk/core';
 import { Refused } from './errors.js';
 import { LIMITS } from './limits.js';
 
@@ -41,7 +42,10 @@ export class Bodies {
       }
       const body = Buffer.concat(chunks);
       this.#take(request, VALUE_BYTES * valuesOf(body));
-      return textOf(body);
+      const text = textOf(body);
+      const excess = jsonExcess(text);
+      if (excess !== undefined) throw tooLarge(`is refused: ${excess}`);
+      return text;
     } catch (error) {
       this.ended(request);
       throw error;
