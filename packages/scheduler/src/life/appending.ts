@@ -32,7 +32,7 @@ export class Appending {
     this.#overload = overload;
   }
 
-  /** Appends tasks to an open job, or closes it. Idempotent: repeated tasks are those that the job has. */
+  /** Appends tasks to an open job, or closes it. A repeated request has no further effect. */
   append(from: Address, message: MessageOf<'appendTasks'>, job: Job, now: Millis): void {
     const refusal = this.#tryAppend(message, job, now);
     const { request } = message;
@@ -44,26 +44,26 @@ export class Appending {
 
   #tryAppend(message: MessageOf<'appendTasks'>, job: Job, now: Millis): Refusal | undefined {
     const { first, common, each, digest, close, taken } = message;
-    // Appended tasks are started, for which the policy must be known.
+    // Appended tasks may start immediately, which requires a policy.
     if (!this.#s.cluster.isReady) return NOT_READY;
     if (job.spec.openMs === undefined)
       return notOpen(`${job.id} accepts no further tasks: it was submitted without "open"`);
     if (!Array.isArray(each)) return { code: 'bad-job', message: 'tasks: expected a list', hint: '' };
-    const has = first + each.length <= job.taskCount;
-    if (has && each.length > 0 && first + each.length === job.taskCount && digest !== job.digest)
+    const isRepeated = first + each.length <= job.taskCount;
+    if (isRepeated && each.length > 0 && first + each.length === job.taskCount && digest !== job.digest)
       return conflict(job, first);
-    const isNews = !has || (close && job.isOpen);
-    if (!isNews || job.hasEnded || job.cancelling || !job.isOpen) {
-      if (!has) return notOpen(`${job.id} is closed and accepts no further tasks`);
+    const changesJob = !isRepeated || (close && job.isOpen);
+    if (!changesJob || job.hasEnded || job.cancelling || !job.isOpen) {
+      if (!isRepeated) return notOpen(`${job.id} is closed and accepts no further tasks`);
       this.#clientIsActive(job, taken, now);
       return undefined;
     }
-    if (!has && first !== job.taskCount) return conflict(job, first);
+    if (!isRepeated && first !== job.taskCount) return conflict(job, first);
     const refusal = this.#s.ledger.refusal ?? this.#overload.refusalOfTasks(job.spec.user, each.length);
     if (refusal !== undefined) return refusal;
     let tasks: ReturnType<typeof parseTasks>;
     try {
-      tasks = has ? [] : parseTasks(common, each, LIMITS.tasksPerJobMax - job.taskCount);
+      tasks = isRepeated ? [] : parseTasks(common, each, LIMITS.tasksPerJobMax - job.taskCount);
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       return { code: error.code, message: error.message, hint: error.hint };
@@ -75,7 +75,7 @@ export class Appending {
     const bytes = heapBytes(tasks);
     const overLimit = this.#s.quotas.refusalOfTasks(job.spec.user, tasks.length, bytes);
     if (tasks.length > 0 && overLimit !== undefined) return overLimit;
-    // Closing takes no memory, so it is never refused for it, nor counted as refused.
+    // A request that only closes the job takes no memory, so it is never refused for lack of memory.
     const tooMuch =
       tasks.length === 0
         ? undefined
@@ -110,7 +110,7 @@ function appendedAnswer({ taskCount: tasks, digest, isOpen, state }: Job): Appen
   return { tasks, digest, closed: !isOpen, state };
 }
 
-/** The requirements of an open job are those of its submission. */
+/** Refuses a container task, because an open job cannot change the requirements of its submission. */
 function engineNotRequired(task: number): Refusal {
   return {
     code: 'bad-job',

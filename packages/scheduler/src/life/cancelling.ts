@@ -6,16 +6,16 @@ import type { SchedulerState } from '../state.js';
 import type { Endings } from './endings.js';
 import type { Killing } from './killing.js';
 
-/** Outcome of cancelling tasks. */
+/** Result of a request to cancel tasks. */
 export interface CancelledTasks {
   readonly cancelled: number;
-  /** They are running and will be killed. */
+  /** Number of running tasks that will be killed. */
   readonly killing: number;
-  /** They had completed or failed before. */
+  /** Number of tasks that had completed or failed before. */
   readonly ended: number;
 }
 
-/** Cancels jobs: waiting tasks end immediately, running ones when their workers have killed them. */
+/** Cancels jobs and tasks. Waiting tasks end immediately, running ones when their workers have killed them. */
 export class Cancelling {
   readonly #s: SchedulerState;
   readonly #routing: Routing;
@@ -29,7 +29,7 @@ export class Cancelling {
     this.#killing = killing;
   }
 
-  /** @param reason why the owner cancels it; undefined: a user does */
+  /** Cancels a job. @param reason why the scheduler cancels it; undefined: a user does */
   cancel(job: Job, now: Millis, reason?: string): void {
     if (job.hasEnded || job.cancelling) return;
     job.cancelling = true;
@@ -46,7 +46,7 @@ export class Cancelling {
     this.#endings.endIfDone(job, now);
   }
 
-  /** Cancels single tasks of a job, which continues with the others; dependent stages can no longer run. */
+  /** Cancels individual tasks of a job. The others continue, but dependent stages are cancelled. */
   cancelTasks(job: Job, message: MessageOf<'cancelTasks'>, now: Millis): CancelledTasks | Refusal {
     const ranges = resolveRanges(job, message);
     if ('code' in ranges) return ranges;

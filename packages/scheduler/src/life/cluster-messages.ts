@@ -10,7 +10,7 @@ import type { Draining } from './draining.js';
 import type { Keys } from './keys.js';
 import type { Reconciler } from './reconciler.js';
 
-/** Handles central’s welcome and limits, heartbeats, and workers that join and leave. */
+/** Handles welcomes and limits of central, sends heartbeats, and processes workers that join or leave. */
 export class ClusterMessages {
   readonly #s: SchedulerState;
   readonly #binder: Binder;
@@ -60,7 +60,7 @@ export class ClusterMessages {
     const { cluster, jobs } = this.#s;
     this.#workersLost(cluster.dropMissingWorkers(), now);
     jobs.evictOld(now);
-    // All adopted jobs have ended, and clients have had time to query their results.
+    // All adopted jobs have ended and expired, so clients have had time to read their results.
     const isOver = this.#s.config.adopted === true && jobs.isEmpty && this.#s.ledger.isDurable;
     if (isOver && now - startedAt > LIMITS.endedAgeMinMs) {
       cluster.retire();
@@ -73,7 +73,7 @@ export class ClusterMessages {
     this.#draining.reportIfStuck(now);
   }
 
-  /** Adopts the users' limits from central, and reports the users of jobs that already wait. */
+  /** Sets the limits of users. If these are the first ones, sends the needs of waiting jobs to central again. */
   limitsReceived(message: MessageOf<'limits'>, now: Millis): void {
     const wereSet = this.#s.quotas.hasLimits;
     this.#s.quotas.setLimits(message);
@@ -109,7 +109,7 @@ export class ClusterMessages {
       for (const batch of job.batches) {
         const { outstanding } = batch.probes;
         batch.probes.drop(gone);
-        // Its probes, or a worker that central had found for it, are gone.
+        // The batch has lost probes, or a worker that central had matched with it.
         isAffected ||= batch.probes.outstanding !== outstanding || batch.waiting > batch.needSent;
       }
       if (isAffected) affected.push(job);
@@ -122,12 +122,12 @@ export class ClusterMessages {
 
 const NONE: ReadonlyMap<Address, Millis> = new Map();
 
-/** Time since the last heartbeats of the lost workers; undefined if central has not reported it. */
+/** Time since the last heartbeat of each lost worker; empty if central has not reported it. */
 function silentMsByWorker({ left, silentMs }: MessageOf<'members'>): ReadonlyMap<Address, Millis> {
   return silentMs === undefined ? NONE : new Map(left.map((worker, at) => [worker, silentMs[at] ?? 0]));
 }
 
-/** Jobs on hold or with unfinished predecessors need no workers yet. */
+/** Number of waiting tasks, without jobs that are on hold or have unfinished predecessors. */
 function waitingTaskCount(jobs: JobStore): number {
   let waiting = 0;
   for (const job of jobs.active())

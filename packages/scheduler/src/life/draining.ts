@@ -5,7 +5,7 @@ import type { JobListener } from '../job/job-events.js';
 import type { SchedulerState } from '../state.js';
 import type { Predecessors } from './predecessors.js';
 
-/** Detects when a draining scheduler is done. Jobs that cannot continue do not delay that; they stay in its journal. */
+/** Detects when a draining scheduler may exit. Jobs that cannot continue do not delay the exit; they stay in the journal. */
 export class Draining implements JobListener {
   readonly #s: SchedulerState;
   readonly #predecessors: Predecessors;
@@ -27,7 +27,7 @@ export class Draining implements JobListener {
     if (this.#s.cluster.isDraining && this.#predecessors.areAllStuck(() => false)) this.#s.env.drained();
   }
 
-  /** Once all workers had time to join, jobs that none of them can run count as stuck too. */
+  /** Reports also if no worker can run the remaining jobs, once all workers have had time to join. */
   reportIfStuck(now: Millis): void {
     const { cluster, ledger } = this.#s;
     if (!cluster.isDraining || !ledger.hasJournal || cluster.isRosterYoung(now)) return;

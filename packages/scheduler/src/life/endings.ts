@@ -28,10 +28,7 @@ function withoutTexts(outcome: Outcome): Outcome {
   return { ...COMPLETED, kind: 'failed', errorCode: 'no-room', errorMessage: VALUE_DROPPED };
 }
 
-/**
- * Maximum number of tasks that fail together because a similar one could not be started, to bound the length of a
- * turn.
- */
+/** Maximum number of identical tasks that fail together, to bound the duration of a step. */
 const IDENTICAL_FAILURES_MAX = 10_000;
 
 /**
@@ -44,7 +41,7 @@ export class Endings {
   readonly #sampler: Sampler;
   readonly #killing: Killing;
   #isFailingIdentical = false;
-  /** The job that is being failed task by task. Meanwhile none of its tasks may be assigned. */
+  /** The job whose remaining tasks are being failed. None of its tasks may be assigned meanwhile. */
   #failingJob: Job | undefined;
 
   constructor(s: SchedulerState, routing: Routing, sampler: Sampler, killing: Killing) {
@@ -54,7 +51,7 @@ export class Endings {
     this.#killing = killing;
   }
 
-  /** Adjusts a reported end: a failure to start may be the task's fault, and texts are dropped if memory is short. */
+  /** Adjusts a reported outcome: decides who is to blame for a failed start, and drops texts if memory is scarce. */
   adjustOutcome(job: Job, task: TaskIndex, outcome: Outcome): Outcome {
     const gang = job.gangStageOf(task)?.gang;
     if (gang?.breakOutcome !== undefined) return gang.breakOutcome;
@@ -83,7 +80,7 @@ export class Endings {
     return this.#s.jobs.isMemoryScarce && !this.#s.ledger.hasJournal ? withoutTexts(judged) : judged;
   }
 
-  /** Records the end of an attempt that counts, before its consequences, and notes the journal position. */
+  /** Records the end of a current attempt before it is processed. Sets the journal position of `end`. */
   recordEnd(job: Job, end: AttemptEnd, now: Millis): void {
     const { task, outcome, runMs } = end;
     this.#s.events.attemptEnded(job, task, outcome, runMs, now);
@@ -132,7 +129,7 @@ export class Endings {
       this.#failRest(job, LOST_TOO_MANY_WORKERS, now);
   }
 
-  /** Takes back an attempt that will not start. It does not count, and its task waits again. */
+  /** Handles an attempt that will not start. It does not count, and its task waits again. */
   attemptDeclined(job: Job, task: TaskIndex, now: Millis): void {
     const gang = job.gangStageOf(task);
     const reason =
@@ -195,7 +192,7 @@ export class Endings {
     }
   }
 
-  /** The attempt of a gang is over once no member has a worker. */
+  /** Allows a gang to start again once no member of its failed attempt runs. */
   #clearGangBreak(job: Job, stage: Stage): void {
     if (stage.gang!.breakOutcome !== undefined && job.runningMembers(stage).length === 0)
       stage.gang!.clearBreak();
@@ -241,7 +238,7 @@ export class Endings {
     this.#isFailingIdentical = false;
   }
 
-  /** Fails the task without a report of a worker. */
+  /** Fails the task without a report of its worker. */
   #fail(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
     const end: AttemptEnd = { task, outcome, runMs, position: undefined };
     this.recordEnd(job, end, now);
@@ -261,7 +258,7 @@ export class Endings {
     this.#failRest(job, exceededTimeLimit(job.spec.timeLimitMs!), now);
   }
 
-  /** Fails the rest of the job; later stages end with it. */
+  /** Fails the unfinished tasks of the job. Dependent stages are cancelled. */
   #failRest(job: Job, outcome: Outcome, now: Millis): void {
     this.#failingJob = job;
     this.close(job, now);
@@ -290,7 +287,7 @@ export class Endings {
     this.#s.env.clearTimer('open', job.number);
   }
 
-  /** No client appends to the job or watches it, so it is closed and ends after its present tasks. */
+  /** Closes an open job that no client uses. It then ends after its present tasks. */
   closeIfInactive(job: Job, now: Millis): void {
     if (job.hasEnded || !job.isOpen || job.cancelling) return;
     if (now < closesAt(job)) return setOpenTimer(job, this.#s.env);
@@ -305,7 +302,7 @@ export class Endings {
     setRetryTimer(job, this.#s.env);
   }
 
-  /** The task waits again after this back-off. */
+  /** Makes the task wait again, after a back-off if it is not 0. */
   #requeue(job: Job, task: TaskIndex, restMs: Millis, now: Millis): void {
     if (restMs > 0) {
       job.backOff(task, now + restMs);
@@ -319,7 +316,7 @@ export class Endings {
     this.#s.events.changed(job, now);
   }
 
-  /** A task has reached a final state; dependent work may continue. */
+  /** Sets the final state of a task, and continues with dependent stages and the end of the job. */
   #finishTask(job: Job, task: TaskIndex, state: TaskState, now: Millis): void {
     const stage = job.dag.stageOf(task);
     job.setState(task, state);
@@ -337,7 +334,8 @@ export class Endings {
   }
 
   /**
-   * Records that the stage may run. Otherwise a scheduler that takes the job over would not adopt its running tasks.
+   * Starts a stage. In a shared journal, the ends of the earlier stages must be durable first. Otherwise a scheduler that
+   * takes the job over would not adopt the running tasks.
    */
   #startStage(job: Job, stage: Stage, now: Millis): void {
     if (!this.#s.ledger.isShared) return this.#routing.startStage(job, stage, now);

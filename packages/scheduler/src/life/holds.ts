@@ -13,10 +13,10 @@ const CHECK_INTERVAL_MS = 30_000;
 /** Interval of these checks before the scheduler has joined its cluster, in milliseconds. */
 const NOT_READY_INTERVAL_MS = 1_000;
 
-/** Number of clients whose last request is remembered. */
+/** Maximum number of clients whose last request number is stored. */
 const CLIENTS_MAX = 10_000;
 
-/** Changes to jobs by their users: hold, begin time and priority. */
+/** Applies changes that users make to their jobs: hold, begin time and priority. */
 export class Holds {
   readonly #s: SchedulerState;
   readonly #routing: Routing;
@@ -24,7 +24,7 @@ export class Holds {
   readonly #killing: Killing;
   /** Jobs with a begin time. */
   readonly #withBeginTime = new Set<Job>();
-  /** Number of the last accepted request of each client. */
+  /** Number of the last request of each client. */
   readonly #lastRequest = new Map<Address, number>();
   /** Time of the timer; Infinity: not set. */
   #timerAt: Millis = Number.POSITIVE_INFINITY;
@@ -36,14 +36,14 @@ export class Holds {
     this.#killing = killing;
   }
 
-  /** The job was accepted, or read from the journal. */
+  /** Adds a job that was accepted or loaded. Ignores jobs without a begin time. */
   add(job: Job, now: Millis): void {
     if (job.hold?.beginAt === undefined) return;
     this.#withBeginTime.add(job);
     this.#setTimer(now);
   }
 
-  /** @returns why the change is refused */
+  /** Applies a request. @returns why it is refused */
   update(
     from: Address,
     { request, held, priority }: MessageOf<'updateJob'>,
@@ -54,9 +54,9 @@ export class Holds {
       const how = job.hasEnded ? `has ended (${job.state})` : 'is being cancelled';
       return { code: 'has-ended', message: `${job.id} ${how}`, hint: 'none of its tasks wait' };
     }
-    // Released or reordered tasks may start, for which the policy must be known.
+    // Released or reordered tasks may start immediately, which requires a policy.
     if (held !== true && !this.#s.cluster.isReady) return NOT_READY;
-    // The network may deliver a repeated request after a later one was answered.
+    // A repeated request may arrive after a later request was answered.
     const isLate = request < (this.#lastRequest.get(from) ?? 0);
     if (isLate) return undefined;
     setLatest(this.#lastRequest, from, request, CLIENTS_MAX);
@@ -66,7 +66,7 @@ export class Holds {
     return undefined;
   }
 
-  /** A begin time may have come. */
+  /** Releases the jobs whose begin time has passed. */
   wake(now: Millis): void {
     // No job can start before the policy is known.
     if (!this.#s.cluster.isReady) return this.#s.env.setTimer('begin', 0, now + NOT_READY_INTERVAL_MS);
@@ -104,7 +104,7 @@ export class Holds {
     this.#s.events.changed(job, now);
   }
 
-  /** Stops looking for workers; tasks that wait in queues of workers wait here again. */
+  /** Stops the search for workers, and withdraws tasks from the queues of workers. */
   #withdrawTasks(job: Job): void {
     this.#routing.takeBack(job);
     for (const task of [...job.tasks.inStates(TaskState.placed)]) {

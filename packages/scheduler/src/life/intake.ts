@@ -34,7 +34,7 @@ export class Intake {
   }
 
   /**
-   * Creates a job, records it, and starts to look for workers.
+   * Creates a job, records it, and starts the search for workers.
    *
    * @param key chosen by the client; a known key returns the existing job
    * @throws InputError if the journal cannot encode it
@@ -55,7 +55,7 @@ export class Intake {
     job.history.shareCrashes(this.#s.crashes.find(() => job.history.program));
     if (prediction.kind === 'sample') this.#sampler.start(job, prediction);
     job.lastClientActivityAt = now;
-    // First, because a record that cannot be encoded throws, and the job must then not exist.
+    // Before the job is added, because this throws if the record cannot be encoded.
     ledger.accepted(job, now);
     jobs.add(job);
     if (ledger.isShared) this.#s.notDurableJobs.add(job);
@@ -64,7 +64,7 @@ export class Intake {
       ledger.whenDurable(() => this.#s.events.recorded(job), now);
     }
     if (!job.hasPendingPredecessors) this.#routing.startJob(job, now);
-    // Cluster-wide keys are decided only when the record is written.
+    // Whether the key is unique in the cluster is known only once the record is durable.
     if (ledger.isShared)
       ledger.whenDurable((then) => {
         if (jobs.byNumber(number) === job) {
@@ -81,8 +81,8 @@ export class Intake {
   }
 
   /**
-   * Runs tasks of an ended job again, as further attempts. None is assigned before the retry is durable: after a
-   * crash the job would otherwise count as ended while its tasks run.
+   * Runs tasks of an ended job again, as further attempts. No task is assigned before the retry is durable. Otherwise
+   * the job would count as ended after a crash, while its tasks run.
    */
   reopen(
     job: Job,
@@ -94,7 +94,7 @@ export class Intake {
     ledger.retried(job, key, choice, now);
     jobs.reopen(job, () => job.reopen(reopening, key, now));
     this.#s.notDurableJobs.add(job);
-    // Pilots are drawn first, or probes would be sent for tasks that wait for them.
+    // Draws the pilots first. Otherwise probes would be sent for tasks that must wait for the pilots.
     this.#sampler.resume(job, now);
     if (job.hasPendingPredecessors) this.#predecessors.track(job, now);
     else this.#routing.startJob(job, now);

@@ -1,7 +1,7 @@
 import { type Address, type MessageOf, type Millis, NOBODY, rendezvous } from '@goshawk/core';
 import type { Ledger, Refusal } from '../durability/ledger.js';
 
-/** How long a scheduler unknown to a new central counts as disconnected, in milliseconds. Central waits as long. */
+/** How long a scheduler that a new central has not listed counts as disconnected, in milliseconds. As long as at central. */
 const ABSENT_OWNER_MS = 10 * 60_000;
 
 /**
@@ -13,13 +13,13 @@ const ABSENT_OWNER_MS = 10 * 60_000;
 export class Keys {
   /** The name of this scheduler. */
   readonly #self: string;
-  /** Key owners as last recorded by an earlier incarnation. */
+  /** Owners of keys that an earlier incarnation recorded last. */
   #recordedOwners: readonly string[] = [];
   readonly #ledger: Pick<Ledger, 'schedulers'>;
   #owners: MessageOf<'members'>['owners'] = [];
   #version = 0;
   #central: Address = NOBODY;
-  /** Schedulers that the current central has not reported, and since when. */
+  /** Schedulers that the current central has not listed yet, and since when. */
   #missing = new Map<string, Millis>();
   #recordedNames = '';
   #areOwnersKnown = false;
@@ -29,13 +29,13 @@ export class Keys {
     this.#ledger = ledger;
   }
 
-  /** Key owners recorded by an earlier incarnation. */
+  /** Loads the owners of keys that an earlier incarnation recorded. */
   loadOwners(formerly: readonly string[]): void {
     this.#recordedOwners = formerly;
     this.#recordedNames = sorted(formerly).join();
   }
 
-  /** Version of the last scheduler list. */
+  /** Version of the last list of schedulers. */
   get version(): number {
     return this.#version;
   }
@@ -46,7 +46,7 @@ export class Keys {
       for (const name of before) if (!this.#missing.has(name)) this.#missing.set(name, now);
       this.#central = central;
     } else if (ownersVersion < this.#version) {
-      // An older list that arrived late or twice would give this scheduler keys of others.
+      // With an outdated list, this scheduler would accept keys of others.
       return;
     }
     this.#areOwnersKnown = true;
@@ -58,7 +58,7 @@ export class Keys {
     this.#recordOwners(now);
   }
 
-  /** In a shared journal all schedulers share the keys, so only the version of the list matters. */
+  /** Sets only the version of the list: schedulers with a shared journal accept all keys. */
   setVersion({ ownersVersion }: MessageOf<'members'>): void {
     this.#version = ownersVersion;
   }

@@ -11,7 +11,7 @@ import { type Job, TaskState } from '../job/job.js';
 import { type AttemptRef, attemptKey } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
 
-/** Maximum number of workers whose abandoned attempts are remembered. */
+/** Maximum number of workers whose abandoned attempts are tracked. */
 const ABANDONED_WORKERS_MAX = 1_000;
 
 interface AbandonedAttempt {
@@ -34,11 +34,11 @@ export class Killing {
   }
 
   kill(worker: Address, attempt: AttemptRef): void {
-    // Sent after the task itself, which may wait for the disk.
+    // Sent after the task, which may wait for durability.
     if (worker > NOBODY) this.#s.ledger.sendWhenDurable(worker, { type: 'cancelTask', ...attempt });
   }
 
-  /** @param runMs counted run time; the worker may report another one */
+  /** Kills an attempt that has already ended here. @param runMs counted run time; the worker may report another one */
   abandon(job: Job, task: TaskIndex, runMs: Millis, now: Millis): void {
     const worker = job.tasks.workerOf(task);
     if (worker <= NOBODY) return;

@@ -18,10 +18,10 @@ function mebibytes(bytes: number): string {
   return `${Math.round(bytes / 2 ** 20)} MiB`;
 }
 
-/** Minimum and maximum retry delay. ms */
+/** Limits on the retry delay of refused clients. ms */
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;
-/** Weight of the latest interval between ends in the moving average. */
+/** Weight of the latest interval in the moving average. */
 const NEWEST_WEIGHT = 0.1;
 
 const JOB_TOO_LARGE = {
@@ -30,8 +30,8 @@ const JOB_TOO_LARGE = {
 };
 
 /**
- * Refuses jobs above a limit before they are parsed, and tells clients when to retry. A scheduler that accepted every
- * job would slow down and finally fail with all of them.
+ * Refuses jobs above the load limits, and sends clients a retry delay. A scheduler that accepted every job would slow down
+ * and finally fail with all of them.
  *
  * The retry delay is the expected time until as many jobs have ended as were refused since the last end, so that
  * refused clients do not all return together.
@@ -40,7 +40,7 @@ export class Overload implements JobListener {
   readonly #jobs: JobStore;
   readonly #limits: LoadLimits;
   readonly #random: () => number;
-  /** Mean time between ends of jobs. ms */
+  /** Moving average of the time between ends of jobs. ms */
   #meanEndIntervalMs: Millis = 0;
   #lastEndAt: Millis | undefined;
   #refusedSinceEnd = 0;
@@ -58,7 +58,7 @@ export class Overload implements JobListener {
     this.#refusedSinceEnd = Math.max(0, this.#refusedSinceEnd - 1);
   }
 
-  /** Why no job is accepted at all; undefined: there is room. */
+  /** Why no job is accepted at all; undefined: jobs are accepted. */
   refusal(): Refusal | undefined {
     const { activeJobsMax, activeBytesMax } = this.#limits;
     const { activeCount, activeBytes } = this.#jobs;
@@ -78,8 +78,8 @@ export class Overload implements JobListener {
   }
 
   /**
-   * Why a job of this size is refused: there is no memory, or only memory of others' ended jobs, which are kept as
-   * long as clients may ask for them.
+   * Why a job of this size is refused: it does not fit into memory, or would fit only if recently ended jobs of other
+   * users were evicted.
    */
   refusalOfBytes(user: string | undefined, bytes: number): Refusal | undefined {
     const { activeBytesMax } = this.#limits;

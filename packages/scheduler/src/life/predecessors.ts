@@ -34,10 +34,10 @@ const OWNER_GONE_MS = 10 * 60_000;
 /** Maximum number of listed predecessors. */
 const PREDECESSORS_LISTED_MAX = 100;
 
-/** Owner of a tag's jobs, as far as known. */
+/** The scheduler that owns the jobs of a tag. */
 interface Owner {
   address: Address;
-  /** Whether it has answered the last query. */
+  /** Whether it has answered since the last query. */
   hasAnswered: boolean;
   queryIntervalMs: Millis;
   nextQueryAt: Millis;
@@ -55,14 +55,14 @@ export class Predecessors implements JobListener {
   readonly #sampler: Sampler;
   readonly #endings: Endings;
   readonly #cancelling: Cancelling;
-  /** Waiting jobs by predecessor id. */
+  /** Waiting jobs by the id of a predecessor. */
   readonly #dependents = new Map<string, Set<Job>>();
   /** Last known fates of other schedulers' jobs. */
   readonly #fates = new Map<string, FateOfJob>();
   readonly #owners = new Map<string, Owner>();
-  /** Schedulers that wait for a local job, by its number. */
+  /** Schedulers that wait for the end of a local job, by its number. */
   readonly #subscribers = new Map<number, Set<Address>>();
-  /** Fates not yet acted upon: a queue, so that long chains do not recurse deeply. */
+  /** Fates that are not processed yet. A queue avoids deep recursion along chains of jobs. */
   readonly #endedFates = new Deque<FateOfJob>();
   #isApplying = false;
 
@@ -86,7 +86,7 @@ export class Predecessors implements JobListener {
     this.#query([...job.pendingPredecessors], now);
   }
 
-  /** The job no longer waits: it has ended or was withdrawn. */
+  /** Removes a job that has ended or was withdrawn. */
   untrack(job: Job): void {
     for (const id of job.pendingPredecessors) this.#removeDependent(id, job);
   }
@@ -101,7 +101,7 @@ export class Predecessors implements JobListener {
     if (this.#dependents.has(job.id)) this.#applyFate(fate, now);
   }
 
-  /** Another scheduler has jobs that depend on local ones. An end is reported once it is durable. */
+  /** Answers another scheduler whose jobs depend on local ones. The end of a job is reported once it is durable. */
   onAwaitJobs(from: Address, { ids }: MessageOf<'awaitJobs'>): void {
     const fates = ids.map((id) => this.#localFate(id));
     for (const { id, state } of fates) {
@@ -192,7 +192,7 @@ export class Predecessors implements JobListener {
 
   /** Looks up the fates of new predecessors. */
   #query(ids: readonly string[], now: Millis): void {
-    // Without a policy, no search for workers can begin.
+    // Jobs cannot start before the policy is known.
     if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + QUERY_INTERVAL_MIN_MS);
     for (const [tag, those] of byTag(ids)) {
       if (tag === this.#s.config.tag) {
@@ -220,7 +220,7 @@ export class Predecessors implements JobListener {
 
   #repeatQuery(tag: string, owner: Owner, ids: readonly string[], now: Millis): void {
     const { central } = this.#s.cluster;
-    // Another scheduler may have the jobs by now.
+    // Another scheduler may have taken the jobs over.
     if (!owner.hasAnswered && central !== NOBODY) this.#s.env.send(central, { type: 'seekOwner', tag });
     this.#sendQuery(owner, ids);
     owner.hasAnswered = false;

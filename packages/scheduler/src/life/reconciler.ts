@@ -12,9 +12,9 @@ import type { Killing } from './killing.js';
 
 type HeldTask = MessageOf<'holding'>['tasks'][number];
 
-/** Workers are audited once in this many retry intervals. */
+/** Number of retry intervals between two audits. */
 const AUDIT_RETRIES = 10;
-/** Cost of starting a job, in journal records read. */
+/** Cost of starting a recovered job, in journal records. */
 const START_COST = 5;
 
 /**
@@ -36,19 +36,20 @@ export class Reconciler {
   readonly #sampler: Sampler;
   readonly #killing: Killing;
   readonly #endings: Endings;
-  /** Earlier incarnations, as known to workers. */
+  /** Addresses of earlier incarnations of this scheduler. */
   readonly #previousIncarnations: readonly Address[];
-  /** Workers that were asked since the start, and those that have not answered yet. */
+  /** Workers that were asked since the start. */
   readonly #asked = new Set<Address>();
+  /** Those that have not answered yet. */
   readonly #unconfirmed = new Set<Address>();
   /** When the first workers were asked; undefined: not yet. */
   #recoveringSince: Millis | undefined;
   #hasRecovered = false;
-  /** Workers that have not answered the last audit, its number, and its time. */
+  /** Workers that have not answered the last audit. */
   readonly #audited = new Set<Address>();
   #round = 0;
   #auditedAt: Millis = Number.NEGATIVE_INFINITY;
-  /** Tasks that started before this time should have reached their workers when these were asked. */
+  /** Tasks that started before this time should have reached their workers before the last audit. */
   #startedBefore: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -70,7 +71,7 @@ export class Reconciler {
 
   // ---- questions
 
-  /** Whether the worker has not answered since the start; its reports may have overtaken the answer. */
+  /** Whether the worker has not answered since the start. Its reports may arrive before its answer. */
   awaitsAnswer(worker: Address): boolean {
     return this.#unconfirmed.has(worker);
   }
@@ -91,13 +92,13 @@ export class Reconciler {
     if (this.#killing.repeatAbandoned(workers.map(({ address }) => address))) this.#s.sweepTimer.arm(now);
   }
 
-  /** Central has restarted and knows no match of its predecessor, so it cannot ask about unconfirmed ones. */
+  /** Audits all workers with tasks, because a restarted central cannot repeat the matches of its predecessor. */
   centralChanged(now: Millis): void {
     if (this.#s.cluster.timings.retryMs > 0 && this.#audit(now, now)) this.#s.sweepTimer.arm(now);
   }
 
   /**
-   * Repeats unanswered questions, and asks again.
+   * Repeats unanswered questions, and audits workers if an audit is due.
    *
    * @param lateMs how late the timer fired
    * @returns whether to call it again
@@ -106,7 +107,7 @@ export class Reconciler {
     const { leaseMs, retryMs } = this.#s.cluster.timings;
     for (const worker of this.#unconfirmed) this.#ask(worker);
     if (this.#recoveringSince !== undefined) {
-      // After a suspension or an overload, answers may be unread, so no worker counts as silent.
+      // After a suspension or overload, answers may be unread, so this time does not count.
       this.#recoveringSince += Math.max(0, lateMs);
       if (now - this.#recoveringSince > leaseMs) this.#endRecovery(now);
     }
@@ -134,7 +135,7 @@ export class Reconciler {
         if (this.#shouldBeAtWorker(job, task)) this.#audited.add(job.tasks.workerOf(task));
     }
     const previousIncarnations = this.#previousIncarnations;
-    // Sent after the messages that wait for the disk, because they may contain these tasks.
+    // Sent after messages that wait for durability, because these may contain the tasks.
     for (const worker of this.#audited)
       this.#s.ledger.sendWhenDurable(worker, { type: 'resume', previousIncarnations, audit: this.#round });
     return true;
@@ -256,7 +257,7 @@ export class Reconciler {
     const lost = this.#tasksAt(workers);
     const suspects = attemptsThatRanAlone(lost, this.#s.cluster.timings.leaseMs, now);
     for (const { job, task, worker } of lost) {
-      // The task ended when its job was given up.
+      // The task ended when the rest of its job was failed.
       if (job.tasks.isFinal(task) || job.tasks.workerOf(task) !== worker) continue;
       if (job.tasks.stateOf(task) === TaskState.placed) {
         this.#endings.attemptDeclined(job, task, now);

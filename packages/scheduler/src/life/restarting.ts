@@ -8,7 +8,7 @@ import type { Holds } from './holds.js';
 import type { Keys } from './keys.js';
 import type { Predecessors } from './predecessors.js';
 
-/** Takes in the jobs of earlier incarnations. `Reconciler` then finds out what runs, and starts the rest. */
+/** Loads the jobs of earlier incarnations. `Reconciler` then asks workers which tasks run, and starts the others. */
 export class Restarting {
   readonly #s: SchedulerState;
   readonly #keys: Keys;
@@ -37,7 +37,7 @@ export class Restarting {
       jobs.sortEnded();
     }
     jobs.start(chunkedWork.now);
-    // The job was cancelled, but its end was not recorded.
+    // Ends jobs whose tasks have all ended, but whose end was not recorded.
     for (const job of [...jobs.active()]) {
       this.#endings.endIfDone(job, chunkedWork.now);
       yield 1;
@@ -53,7 +53,7 @@ export class Restarting {
   }
 }
 
-/** Records without a job list the schedulers, or contain usage. */
+/** Loads the records without a job (schedulers and usage), and returns the others. */
 function* entriesOfJobs(
   { entries }: Inheritance,
   keys: Keys,

@@ -5,7 +5,7 @@ import type { SchedulerState } from '../state.js';
 import type { Killing } from './killing.js';
 import type { Reconciler } from './reconciler.js';
 
-/** Maximum number of jobs per sweep; the next sweep continues. This bounds the cost of many waiting jobs. */
+/** Maximum number of jobs per sweep, to bound its duration. The next sweep continues. */
 const JOBS_PER_SWEEP_MAX = 5_000;
 
 /** Repeats unanswered messages, because any message may be lost. */

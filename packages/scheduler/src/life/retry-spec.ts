@@ -13,7 +13,7 @@ import type { Reopening } from '../job/reopening.js';
 /** Placeholder for the payload of a task that the new job does not have. */
 const OMITTED_PAYLOAD: Payload = { sleep: 0 };
 
-/** The specification of a job that runs these tasks of an ended one, under their old numbers. */
+/** Specifies a new job that runs these tasks of an ended job again and keeps their indexes. */
 export function retrySpecOf(job: Job, { marks }: Reopening): JobSpec {
   const { hold: _held, begin: _begin, openMs: _open, after, afterOk, ...spec } = job.spec;
   const stillAwaited = (ids: readonly string[] | undefined): readonly string[] | undefined => {
@@ -48,7 +48,7 @@ function markedRanges(marks: Uint8Array): TaskRange[] {
   return ranges;
 }
 
-/** A stage that needs return values that only the old job has, and the stage that returned them. */
+/** Finds a stage that needs return values that only the old job has, and the stage that returned them. */
 export function missingInputs(
   { stages }: Job,
   { marks }: Reopening,

@@ -35,7 +35,7 @@ import type { Predecessors } from './predecessors.js';
 import { missingInputs, retrySpecOf } from './retry-spec.js';
 import { isSameJob } from './same-job.js';
 
-/** Takes jobs that clients submit or retry: accepted, known by their keys, or refused. */
+/** Handles submissions and retries of clients: accepts them, recognizes repeated ones by key, or refuses them. */
 export class Submissions {
   readonly #s: SchedulerState;
   readonly #intake: Intake;
@@ -44,8 +44,8 @@ export class Submissions {
   readonly #routing: Routing;
   readonly #predecessors: Predecessors;
   /**
-   * Recent submissions by key. A repeated submission, sent because its reply is late, is recognized by its
-   * number without parsing, which is slow for large jobs.
+   * Recent submissions by key. A repeated request is recognized by its number, without parsing the job, which is slow for
+   * large jobs.
    */
   readonly #recent = new Map<string, { readonly client: Address; readonly request: number }>();
 
@@ -106,7 +106,7 @@ export class Submissions {
     if (refusal !== undefined) return refusal;
     const impossible = whyImpossible(spec, this.#s.cluster.policy, this.#s.cluster.members);
     if (impossible !== undefined) {
-      // A later retry may find the worker; otherwise it is refused permanently.
+      // While workers are still joining, the client should retry. Later, the refusal is permanent.
       const retryMs = this.#s.cluster.isRosterYoung(now) ? ROSTER_RETRY_MS : undefined;
       return { code: 'impossible-demand', ...impossible, retryMs };
     }
@@ -183,7 +183,7 @@ export class Submissions {
   }
 
   /**
-   * The job with this key, or an answer that does not depend on the submission.
+   * Returns the job with this key, or an answer that does not depend on the submitted job.
    *
    * @param user owner of the key; undefined: no user
    * @returns undefined: a new job may be accepted
@@ -194,7 +194,7 @@ export class Submissions {
     if (key === '') return NO_KEY;
     const known = this.#s.jobs.byKey(key, user);
     if (known !== undefined) return known;
-    // The job with the key was evicted, but its tombstone is known.
+    // The job with the key was evicted, but its tombstone exists.
     const tombstone = this.#s.jobs.tombstoneWithKey(key, user);
     if (tombstone !== undefined) return { job: this.#s.jobs.idOf(tombstone.number), state: tombstone.state };
     if (this.#s.jobs.isKeyOfNotLoadedJob(key, user))
@@ -219,12 +219,12 @@ export class Submissions {
     );
   }
 
-  /** The key was used before: for an equal job the answer is that job, for a different one an error. */
+  /** Answers a submission whose key was used before: with that job if it is equal, else with an error. */
   #answerRepeated(key: string, job: Job, spec: JobSpec): Accepted | Refusal {
     return isSameJob(job.spec, spec) ? accepted(this.#s, job) : keyConflict(key, job.id);
   }
 
-  /** Another job of the cluster has the key; the submitter receives that job as the answer. */
+  /** Withdraws a job, because another job of the cluster has its key. The client gets that job as the answer. */
   keyTaken(number: JobNumber, { id, accepted, ended }: KeyHolder): void {
     const job = this.#s.jobs.byNumber(number);
     if (job === undefined) return;
@@ -242,7 +242,7 @@ export class Submissions {
 
 type Accepted = MessageOf<'accepted'>['value'];
 
-/** @returns the refusal for an InputError */
+/** Converts an `InputError` to a refusal. */
 function refusedIfInvalid<T extends object>(make: () => T): T | Refusal {
   try {
     return make();
@@ -267,7 +267,7 @@ function nothingToRetry({ id, state, spec }: Job, { tasks, failedOnly }: RetryCh
     : `no task of ${id} failed; it was cancelled`;
 }
 
-/** The user in an unvalidated specification. */
+/** The user that an unvalidated specification names. */
 function userInRequest(spec: unknown): string | undefined {
   const user = (spec as { user?: unknown } | null)?.user;
   return typeof user === 'string' ? user : undefined;
@@ -286,7 +286,7 @@ function keyConflict(key: string, job: string): Refusal {
   };
 }
 
-/** Number of submissions remembered, whose retries may still be in flight. */
+/** Maximum number of submissions in `#recent`. */
 const RECENT_MAX = 10_000;
 
 const ROSTER_RETRY_MS = 500;

@@ -35,7 +35,7 @@ export class TaskMessages {
     const { task, attempt } = message;
     const job = this.#s.jobs.byNumber(message.job);
     const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
-    // Drops the report, because the worker will repeat it.
+    // Drops the report. The worker will repeat it.
     if (counts ? this.#s.ledger.isBacklogFull : this.#reconciler.awaitsAnswer(from)) return;
     const gang = counts ? job.gangStageOf(task)?.gang : undefined;
     if (gang !== undefined && message.outcome.kind === 'completed' && !job!.cancelling) {
@@ -54,7 +54,7 @@ export class TaskMessages {
     const end: AttemptEnd = { task, outcome, runMs, position: undefined };
     if (counts) this.#endings.recordEnd(job, end, now);
     else this.#killing.endReported(from, { job: message.job, task, attempt }, { outcome, runMs }, now);
-    // The worker forgets a confirmed report.
+    // The worker deletes its report after the confirmation.
     if (this.#s.cluster.timings.retryMs > 0)
       this.#s.ledger.sendWhenDurable(from, { type: 'confirm', report: message.report });
     if (!counts) {
@@ -69,7 +69,7 @@ export class TaskMessages {
     if (!job.hasEnded) this.#s.jobs.updateBytes(job);
   }
 
-  /** A gang member has a slot; all members start once all have one. */
+  /** A gang member has a slot. The gang starts once all members have slots. */
   gangReady(from: Address, message: MessageOf<'gangReady'>): void {
     const { task, attempt } = message;
     if (this.#reconciler.awaitsAnswer(from)) return;
@@ -99,7 +99,7 @@ export class TaskMessages {
     this.#s.jobs.logs.append(job.number, job.spec.user, task, job.tasks.executionsOf(task), chunk);
   }
 
-  /** A worker returns probes or a task that it has not started. */
+  /** A worker returns probes, or a task that it has not started. */
   declined(from: Address, message: MessageOf<'declined'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(message.job);
     if (message.placed !== undefined)
@@ -132,7 +132,7 @@ export class TaskMessages {
     }
   }
 
-  /** Central's policy preempts a task: it ends and waits again. */
+  /** Central preempts a task, which then waits again. */
   preempted(from: Address, message: MessageOf<'preempt'>): void {
     const { worker, match } = message;
     const job = this.#s.jobs.byNumber(message.job);
