@@ -27,6 +27,7 @@ const BENCHES = [
   'soak',
   'staged',
   'takeover',
+  'tenants',
   'why',
   'worlds',
 ];
