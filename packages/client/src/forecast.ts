@@ -140,7 +140,7 @@ function knownWorkers(workers: readonly WorkerView[]): KnownWorkers {
   return {
     size: members.length,
     all: () => members,
-    remember: (_, answer) => answer(),
+    memoized: (_, answer) => answer(),
     reachOf: (scope) => (members.length === 1 ? 'all' : scope),
   };
 }

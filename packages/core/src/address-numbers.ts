@@ -12,17 +12,17 @@ export class AddressNumbers {
    */
   #numbers: Uint16Array | Uint32Array | Float64Array = new Uint16Array(INITIAL);
   #max = 0xffff;
-  readonly #beyond = new Map<Address, number>();
+  readonly #sparse = new Map<Address, number>();
 
   get(address: Address): number {
-    if (address >= DENSE_MAX) return this.#beyond.get(address) ?? 0;
+    if (address >= DENSE_MAX) return this.#sparse.get(address) ?? 0;
     return address < this.#numbers.length ? this.#numbers[address]! : 0;
   }
 
   set(address: Address, number: number): void {
     if (address >= DENSE_MAX) {
-      if (number === 0) this.#beyond.delete(address);
-      else this.#beyond.set(address, number);
+      if (number === 0) this.#sparse.delete(address);
+      else this.#sparse.set(address, number);
       return;
     }
     if (address >= this.#numbers.length) this.#numbers = grown(this.#numbers, address + 1);

@@ -43,7 +43,7 @@ const lostWorkerView = view({
 });
 export type LostWorker = NonNullable<(typeof lostWorkerView)['infer']>;
 
-/** Time (ms) for which central remembers lost workers. */
+/** Time (ms) for which central lists lost workers. */
 export const LOST_WORKERS_MS = 3_600_000;
 export const LOST_WORKERS_MAX = 1_000;
 
@@ -152,7 +152,7 @@ export interface Counters {
   readonly [name: string]: number | Counters;
 }
 
-/** Fields other than numbers and groups are names or labels, which cannot be summed. */
+/** Omits fields other than numbers and groups: names and labels cannot be summed. */
 export const counters = parsed(onlyCounts);
 
 export function onlyCounts(value: unknown): Counters {

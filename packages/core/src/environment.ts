@@ -18,8 +18,8 @@ export interface Environment<Timer extends string = string> {
   setTimer(timer: Timer, key: number, at: Millis): void;
   clearTimer(timer: Timer, key: number): void;
   /**
-   * Whether earlier messages to the party are still queued here for a connection, so that a retry is
-   * unnecessary. Absent if the driver does not know.
+   * Whether earlier messages to the party are queued here until it connects, so that a retry is unnecessary. Drivers
+   * without this information omit the method.
    */
   holdsBack?(to: Address): boolean;
   /**

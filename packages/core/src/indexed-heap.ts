@@ -113,7 +113,7 @@ export class IndexedHeap {
     this.#places[id] = place + 1;
   }
 
-  /** Moves the hole instead of swapping, so that each entry is written once. */
+  /** Moves the entry towards the root. It moves a hole instead of swapping, so that each entry is written once. */
   #up(from: number, id: number, key: number): void {
     let place = from;
     while (place > 0) {

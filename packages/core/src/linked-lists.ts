@@ -51,12 +51,12 @@ export class LinkedLists<T> {
     return this.isEmpty(list) ? undefined : this.#takeAfter(list, NONE);
   }
 
-  /** Skips leading items that `passesOver` accepts; removes and returns the items after them that match. */
-  takeRun(list: number, passesOver: (item: T) => boolean, matches: (item: T) => boolean, limit: number): T[] {
+  /** Skips leading items that `skips` accepts; removes and returns the items after them that match. */
+  takeRun(list: number, skips: (item: T) => boolean, matches: (item: T) => boolean, limit: number): T[] {
     const taken: T[] = [];
     let before = NONE;
     let node = this.#firstNode(list);
-    while (node !== NONE && passesOver(this.#items[node]!)) {
+    while (node !== NONE && skips(this.#items[node]!)) {
       before = node;
       node = this.#nodes.next[node]!;
     }

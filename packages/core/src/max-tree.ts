@@ -7,7 +7,7 @@ const NONE = -1;
 export class MaxTree {
   /** Number of leaves: a power of two. */
   #width = 1;
-  /** The larger child of each node; the leaves start at `#width`. */
+  /** The larger value of each node's children; the leaves start at `#width`. */
   #nodes = new Int32Array(2).fill(NONE);
 
   /** −1: not set. */

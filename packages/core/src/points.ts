@@ -22,8 +22,8 @@ const CHUNK = 64;
 const CODE_BITS = 52;
 
 /**
- * An index of points with few columns, in chunks of neighboring points (Morton order). A search computes a
- * bound for each chunk and visits only those that may contain a better point than it has found.
+ * An index of points with few columns, in chunks of neighboring points (Morton order). A search computes a bound for
+ * each chunk and visits only chunks that may contain a better point than the best so far.
  */
 export class Points {
   readonly #columns: number;

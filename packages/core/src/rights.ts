@@ -11,19 +11,19 @@ export interface ClientKey {
   readonly rights: readonly Right[];
 }
 
-/** The rights that a request needs for the caller's jobs, and for all jobs. */
-interface Wanted {
+/** The rights that a request requires for the caller's own jobs, and for all jobs. */
+interface RequiredRights {
   readonly own?: Right;
   readonly all: Right;
   /** A lesser right that also permits the request. */
   readonly also?: Right;
 }
 
-const READING: Wanted = { own: 'read-own', all: 'read-all' };
-const CHANGING: Wanted = { own: 'submit', all: 'operate' };
+const READING: RequiredRights = { own: 'read-own', all: 'read-all' };
+const CHANGING: RequiredRights = { own: 'submit', all: 'operate' };
 
-/** The rights that each request needs; undefined: none. */
-const WANTED: { readonly [T in MessageType]?: Wanted } = {
+/** Required rights by request; absent: none. */
+const REQUIRED: { readonly [T in MessageType]?: RequiredRights } = {
   submit: CHANGING,
   appendTasks: CHANGING,
   retryJob: CHANGING,
@@ -50,10 +50,10 @@ const WANTED: { readonly [T in MessageType]?: Wanted } = {
 
 /** Which jobs a request of this type may access; undefined: the request is not permitted. */
 export function scopeOf({ rights }: ClientKey, type: MessageType): 'all' | 'own' | undefined {
-  const wanted = WANTED[type];
-  if (wanted === undefined || rights.includes(wanted.all)) return 'all';
-  if (wanted.also !== undefined && rights.includes(wanted.also)) return 'all';
-  return wanted.own !== undefined && rights.includes(wanted.own) ? 'own' : undefined;
+  const required = REQUIRED[type];
+  if (required === undefined || rights.includes(required.all)) return 'all';
+  if (required.also !== undefined && rights.includes(required.also)) return 'all';
+  return required.own !== undefined && rights.includes(required.own) ? 'own' : undefined;
 }
 
 /** The only user that the client may act for in this request; undefined: any user. */
@@ -63,8 +63,8 @@ export function ownerFor(key: ClientKey | undefined, type: MessageType): string 
 
 /** Returns the rights that permit this request, for error messages; any one of them is sufficient. */
 export function rightsFor(type: MessageType): readonly Right[] {
-  const wanted = WANTED[type];
-  return wanted === undefined
+  const required = REQUIRED[type];
+  return required === undefined
     ? []
-    : [wanted.own, wanted.all, wanted.also].filter((right) => right !== undefined);
+    : [required.own, required.all, required.also].filter((right) => right !== undefined);
 }

@@ -1,9 +1,8 @@
-import { CUT_SHORT } from './cut-short.js';
 import type { Outcome } from './fields/records.js';
+import { KILL_OUTCOMES } from './kill-outcomes.js';
 
 /**
- * The system has run out of processes, memory or files, or cannot start commands at all: the task is not to
- * blame.
+ * Errors of the worker: it has run out of processes, memory or files, or cannot start commands at all.
  */
 const OF_THE_WORKER: ReadonlySet<string> = new Set([
   'spawner-failed',
@@ -29,8 +28,7 @@ const UNCLEAR: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether a run with this error never started, and if so whether the worker is to blame, as far as one worker
- * can tell.
+ * Classifies an error that kept a run from starting: the fault is the worker's, or unclear. undefined: the run started.
  */
 export function startFaultOf(errorCode: string): 'worker' | 'unclear' | undefined {
   if (OF_THE_WORKER.has(errorCode)) return 'worker';
@@ -58,15 +56,16 @@ export const TIME_LIMIT = 'time-limit';
 export const GANG_ENDED = 'gang-ended';
 
 /** Whether the owner ended the task deliberately. */
-export function isOwnersEnd({ errorCode }: Outcome): boolean {
-  return OWNERS_ENDS.has(errorCode);
+export function isEndedByOwner({ errorCode }: Outcome): boolean {
+  return ENDED_BY_OWNER.has(errorCode);
 }
 
-const OWNERS_ENDS: ReadonlySet<string> = new Set([JOB_GIVEN_UP, DEADLINE_MISSED, TIME_LIMIT, GANG_ENDED]);
+const ENDED_BY_OWNER: ReadonlySet<string> = new Set([JOB_GIVEN_UP, DEADLINE_MISSED, TIME_LIMIT, GANG_ENDED]);
 
 /**
  * Whether the end of an attempt is no evidence against its task, not even that the task killed its worker.
- * Cancelled attempts count: owners cancel what they consider lost, and forget the reason when they restart.
+ * Cancelled attempts are excused: owners cancel attempts that they consider lost, and do not know the reason after a
+ * restart.
  */
 export function isExcused(outcome: Outcome): boolean {
   if (startFault(outcome) !== undefined || outcome.kind === 'cancelled') return true;
@@ -75,7 +74,7 @@ export function isExcused(outcome: Outcome): boolean {
 
 /** The worker was stopped, the task was preempted, or another task is at fault. */
 const EXCUSES: ReadonlySet<string> = new Set([
-  ...Object.values(CUT_SHORT).flatMap(({ kind, errorCode }) => (kind === 'lost' ? [errorCode] : [])),
+  ...Object.values(KILL_OUTCOMES).flatMap(({ kind, errorCode }) => (kind === 'lost' ? [errorCode] : [])),
   'executor-closed',
   LOST_BESIDE_ANOTHER,
   GANG_ENDED,

@@ -9,7 +9,7 @@ const ESCAPES =
  * Invisible characters: direction marks, which could disguise text, spaces without width, and tags. Joiners
  * are kept because emoji and several scripts need them.
  */
-const UNSEEN =
+const INVISIBLE =
   /[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
 /**
@@ -20,7 +20,7 @@ export function plain(text: string): string {
   return text
     .replaceAll(ESCAPES, '')
     .replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')
-    .replaceAll(UNSEEN, '');
+    .replaceAll(INVISIBLE, '');
 }
 
 /** Width in columns of the terminal: East Asian wide characters take two, escape sequences none. */

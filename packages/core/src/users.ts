@@ -100,9 +100,9 @@ function readGrant(reader: JsonReader, holder: string): UserGrant {
         `known settings: ${SETTINGS.join(', ')}`,
       );
     if (given.has(setting!)) reader.fail(at, `the ${name} of ${who} is given twice`, 'remove one of them');
-    const said = reader.scalar();
-    const value = settingOf(setting!, said.value);
-    if (value === undefined) reader.fail(said.at, `the ${name} of ${who} is not ${EXPECTED[setting!]}`);
+    const scalar = reader.scalar();
+    const value = settingOf(setting!, scalar.value);
+    if (value === undefined) reader.fail(scalar.at, `the ${name} of ${who} is not ${EXPECTED[setting!]}`);
     given.set(setting!, value);
   });
   const {

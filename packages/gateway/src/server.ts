@@ -5,10 +5,10 @@ import {
   cannotListen,
   describeIssue,
   httpUrl,
+  IdleConnections,
   InputError,
   isLoopbackHost,
   parseBind,
-  QuietConnections,
   quoted,
 } from '@goshawk/core';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -40,7 +40,10 @@ export interface GatewayOptions {
   /** Location of the cluster, for display. */
   readonly where: string;
   readonly version: string;
-  /** @throws UnreachableError, after which it is called again later; the signal's reason if the gateway is closed meanwhile */
+  /**
+   * @throws UnreachableError, after which it is called again later; the signal's reason if the gateway is closed
+   * meanwhile
+   */
   connect(signal: AbortSignal): Promise<Cluster>;
   /** Predicts the start of jobs under changes; undefined: not available. */
   readonly predict?: Predict | undefined;
@@ -169,7 +172,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
 /** Closes idle connections, so that they cannot exclude others. */
 function keepingQuiet(server: Server): Server {
-  const quiet = new QuietConnections<Socket>(LIMITS.quietConnectionsMax);
+  const quiet = new IdleConnections<Socket>(LIMITS.quietConnectionsMax);
   server.on('connection', (socket: Socket) => {
     quiet.add(socket, performance.now());
     socket.once('close', () => quiet.delete(socket));

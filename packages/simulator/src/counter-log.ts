@@ -28,7 +28,10 @@ export class CounterLog {
   }
 }
 
-/** With lazy cancellation, an entry leaves the queues when its worker asks for a task. */
+/**
+ * Number of queued entries. Valid with lazy cancellation, where an entry leaves its queue when the worker asks for a
+ * task.
+ */
 export function queuedEntries(sent: Readonly<Partial<Record<MessageType, number>>>): number {
   const { probe = 0, assign = 0, ask = 0 } = sent;
   return probe + assign - ask;

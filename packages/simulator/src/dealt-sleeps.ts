@@ -3,7 +3,7 @@ import { drawIndex, invariant, type JobSpec, type Millis, type Payload, type Tas
 /**
  * The durations of a batch, as a payload shared by all its tasks: each task gets the next duration when it starts.
  *
- * A trace tells how long the tasks of a job ran, but not which of several similar tasks ran how long. The simulators
+ * A trace contains the run times of a job's tasks, but not which of several similar tasks had which. The simulators
  * of Sparrow, Hawk and Eagle therefore give a job's next duration to its next starting task. With late binding that
  * is the task order anyway; tasks placed by central start in another order.
  */

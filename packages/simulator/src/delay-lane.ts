@@ -1,6 +1,6 @@
 /**
- * Messages with a constant delay, which are nine of ten events. They arrive in the order in which they were sent, so
- * a ring buffer replaces the heap at a fraction of the cost.
+ * Messages with a constant delay: nine of ten events. They arrive in the order in which they were sent, so a ring
+ * buffer suffices, which costs a fraction of a heap.
  */
 export class DelayLane {
   #times = new Float64Array(INITIAL);

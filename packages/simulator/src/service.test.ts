@@ -61,7 +61,7 @@ async function delays(gapMs: Millis, matching: PolicySettings['matching']) {
       if (job.submitMs > UNTIL_MS / 2) late.push(endedMs - job.submitMs - TASK_MS);
     }
   }
-  expect(simulation.jobsUnderway).toBe(0);
+  expect(simulation.activeJobs).toBe(0);
   const submitted = 4 * simulation.jobsSubmitted;
   expect(tasks).toBe(submitted);
   late.sort((one, other) => one - other);

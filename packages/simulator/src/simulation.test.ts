@@ -34,7 +34,7 @@ async function endsOf(
   const ends: SimulatedEnd[] = [];
   const arriving = jobs.map(({ at = 0, ...job }) => ({ submitMs: at, spec: parseJobSpec(job) }));
   for await (const batch of simulation.run(arriving)) ends.push(...batch);
-  expect(simulation.jobsUnderway).toBe(0);
+  expect(simulation.activeJobs).toBe(0);
   return ends.sort((a, b) => a.index - b.index);
 }
 

@@ -54,7 +54,7 @@ export interface SimulatedEnd<J extends SimulatedJob = SimulatedJob> {
   /** Index in the workload. */
   readonly index: number;
   readonly job: J;
-  /** Time when its client learned of the end, if the network model includes that. */
+  /** When its client received the end, if the network model includes that delay; otherwise when its owner ended it. */
   readonly endedMs: Millis;
   readonly completed: boolean;
   readonly tasksCompleted: number;
@@ -71,14 +71,14 @@ export interface SimulatedEnd<J extends SimulatedJob = SimulatedJob> {
   readonly runsMs: Float64Array;
 }
 
-/** Time (ms) for the parties to find each other, as in a live cluster, before the workload starts. */
+/** Time (ms) for the parties to register before the workload starts. */
 const SETTLING_MS = 1_000;
 /** Maximum number of ended jobs per batch. */
 const BATCH = 256;
 /** Maximum number of events per batch: some tens of ms of real time. */
 const SLICE_EVENTS = 65_536;
 /** Events between checks for a full batch and of the clock; a policy may take 10 ms for one event. */
-const STRETCH_EVENTS = 64;
+const CHECK_EVENTS = 64;
 /** Wall time after which the caller gets control, whether jobs have ended or not. */
 const PAUSE_MS: Millis = 100;
 const NOTHING_ENDED: readonly never[] = [];
@@ -93,7 +93,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   readonly #log = new CounterLog();
   readonly #knowsQueues: boolean;
   /** Active jobs, by the owner's job object. */
-  readonly #underway = new Map<Job, Submitted<J>>();
+  readonly #active = new Map<Job, Submitted<J>>();
   #ended: SimulatedEnd<J>[] = [];
   #submitted = 0;
   /** Time of the last submission. */
@@ -113,7 +113,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     this.#knowsQueues = cancel === 'lazy';
     this.#cluster = new VirtualCluster({
       ...options,
-      settings: gathering(options),
+      settings: withPublishing(options),
       countsUsage: false,
       networkBeginsAt: SETTLING_MS,
       onJobEnd: (job, now) => this.#jobEnded(job, now),
@@ -170,8 +170,8 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   }
 
   /** Returns the number of jobs that have not ended; 0 after `run`. */
-  get jobsUnderway(): number {
-    return this.#underway.size + this.#jobsInFlight;
+  get activeJobs(): number {
+    return this.#active.size + this.#jobsInFlight;
   }
 
   get messages(): Readonly<Partial<Record<MessageType, number>>> {
@@ -215,7 +215,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   /** Runs events up to a time, until a batch is full, the maximum number of events is reached, or a pause is due. */
   #advance(until: Millis): Progress {
     for (;;) {
-      if (this.#cluster.advance(until, STRETCH_EVENTS)) return 'done';
+      if (this.#cluster.advance(until, CHECK_EVENTS)) return 'done';
       const progress = this.#progress();
       if (progress !== 'done') return progress;
     }
@@ -227,10 +227,10 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
    */
   #finish(): Progress {
     const cluster = this.#cluster;
-    while (this.jobsUnderway > 0 && cluster.pendingEvents > 0) {
+    while (this.activeJobs > 0 && cluster.pendingEvents > 0) {
       if (this.#log.isDue(this.now)) return 'batch';
-      for (let left = STRETCH_EVENTS; left > 0; left--) {
-        if (this.jobsUnderway === 0 || cluster.pendingEvents === 0) break;
+      for (let left = CHECK_EVENTS; left > 0; left--) {
+        if (this.activeJobs === 0 || cluster.pendingEvents === 0) break;
         cluster.step();
       }
       const progress = this.#progress();
@@ -243,7 +243,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
    * Checks progress after a number of events. Batches must not depend on the clock, for reproducible runs.
    */
   #progress(): Progress {
-    this.#sliceEvents += STRETCH_EVENTS;
+    this.#sliceEvents += CHECK_EVENTS;
     if (this.#ended.length >= BATCH || this.#sliceEvents >= SLICE_EVENTS) return 'batch';
     return this.#isPauseDue() ? 'pause' : 'done';
   }
@@ -270,7 +270,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     const owner = this.#cluster.schedulers[index % this.#schedulers]!;
     const accepted = owner.submit(job.spec, undefined, now);
     if (isFinal(accepted.state)) this.#end(accepted, { index, job }, now);
-    else this.#underway.set(accepted, { index, job });
+    else this.#active.set(accepted, { index, job });
   }
 
   #takeEnded(): readonly SimulatedEnd<J>[] {
@@ -281,10 +281,10 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   }
 
   #jobEnded(ended: Job, now: Millis): void {
-    const submitted = this.#underway.get(ended);
-    // The job ended on acceptance, and is reported there.
+    const submitted = this.#active.get(ended);
+    // The job ended during `submit`, and `#accept` reports it.
     if (submitted === undefined) return;
-    this.#underway.delete(ended);
+    this.#active.delete(ended);
     this.#end(ended, submitted, now);
   }
 
@@ -338,7 +338,7 @@ function startsOf({ tasks: { startedAt } }: Job): Float64Array {
  * time and are published together. With random delays they arrive separately, so central must collect them;
  * otherwise it would send each of 15,000 workers a message about every later one.
  */
-function gathering({ settings, network }: SimulationOptions): ClusterSettings {
+function withPublishing({ settings, network }: SimulationOptions): ClusterSettings {
   const { timings } = settings;
   if (network === undefined || network.kind === 'constant' || timings.publishMs > 0) return settings;
   return { ...settings, timings: { ...timings, publishMs: LIVE_TIMINGS.publishMs } };

@@ -4,10 +4,10 @@ import {
   type Attribute,
   type ClusterSettings,
   COMPLETED,
-  CUT_SHORT,
   type Environment,
   invariant,
   type JobSpec,
+  KILL_OUTCOMES,
   type KillReason,
   type Machine,
   type Message,
@@ -81,8 +81,8 @@ export type TaskMachine = Machine & Pick<Worker, 'taskStarted' | 'taskEnded'>;
 
 /**
  * A whole cluster in virtual time: the machines that run live, driven from one event queue. Messages take the time
- * given by the network model, processing takes none, and a task is a `sleep` that ends on time, or as late as
- * measured.
+ * given by the network model, processing takes none, and each task is a `sleep`, which ends on time or with a
+ * measured delay.
  */
 export class VirtualCluster {
   readonly central: Central;
@@ -168,7 +168,7 @@ export class VirtualCluster {
     this.workerAddresses = this.workers.map((_, i) => (firstWorker + i) as Address);
 
     for (const [address, machine] of this.#machines.entries()) {
-      this.#turnOf(address as Address);
+      this.#actAs(address as Address);
       machine.start(0);
     }
   }
@@ -208,7 +208,7 @@ export class VirtualCluster {
 
   /** Runs an action on a worker between steps, on that worker's behalf. */
   atWorker(index: number, act: (worker: Worker) => void): void {
-    this.#turnOf(this.workerAddresses[index]!);
+    this.#actAs(this.workerAddresses[index]!);
     act(this.workers[index]!);
   }
 
@@ -219,13 +219,13 @@ export class VirtualCluster {
     });
   }
 
-  /** Adds a machine of the caller, with messages, timers and random numbers like any other, and starts it. */
+  /** Adds a machine of the caller and starts it. It gets messages, timers and random numbers like any other machine. */
   add(name: string, build: (self: Address, environment: Environment) => Machine): Address {
     const self = this.#nextAddress();
     const environment = new PartyEnvironment(this, self, this.#random.fork(name));
     const machine = build(self, this.#observed(environment, self));
     this.#admit(name, machine, environment);
-    this.#turnOf(self);
+    this.#actAs(self);
     machine.start(this.#now);
     return self;
   }
@@ -240,13 +240,13 @@ export class VirtualCluster {
     const environment = new WorkerParty(this, self, this.#random.fork(name));
     const machine = build(self, this.#observed(environment, self));
     this.#admit(name, machine, environment, slots);
-    this.#turnOf(self);
+    this.#actAs(self);
     machine.start(this.#now);
-    this.#tellBegun();
+    this.#notifyBegun();
     return self;
   }
 
-  /** Adds an address outside the machines, such as a client's; its messages are passed to `receive`. */
+  /** Adds an address without a machine, such as a client's; messages to it are passed to `receive`. */
   addOutsider(receive: (from: Address, message: Message, now: Millis) => void): Address {
     return this.add(`outside-${this.#nextAddress()}`, () => ({ ...NO_MACHINE, receive }));
   }
@@ -255,17 +255,17 @@ export class VirtualCluster {
   kill(address: Address): void {
     this.#machines[address] = NO_MACHINE;
     const end = this.#firstPlaces[address + 1] ?? this.#slots.size;
-    for (let place = this.#firstPlaces[address]!; place < end; place++) this.#slots.forget(place);
+    for (let place = this.#firstPlaces[address]!; place < end; place++) this.#slots.remove(place);
   }
 
-  /** Notifies all parties that the connection to this one broke, as after `kill`, while its machine lives on. */
+  /** Notifies all parties that the connection to this one broke, as after `kill`; its machine continues. */
   disconnectAt(time: Millis, from: Address): void {
     this.at(time, (now) => {
       for (const [address, machine] of this.#machines.entries()) {
         if (address === from) continue;
-        this.#turnOf(address as Address);
+        this.#actAs(address as Address);
         machine.disconnected?.(from, now);
-        this.#isToSettle(address);
+        this.#markUnsettled(address);
         if (this.#options.checked) machine.checkInvariants();
       }
     });
@@ -297,10 +297,10 @@ export class VirtualCluster {
     this.events++;
     const { nextTime } = this.#mail;
     const isMail =
-      nextTime < this.#heap.nextTime || (nextTime === this.#heap.nextTime && this.#isMailAhead());
+      nextTime < this.#heap.nextTime || (nextTime === this.#heap.nextTime && this.#isMailFirst());
     if (isMail) this.#deliver();
-    else this.#happen();
-    if (this.#begunCount > 0) this.#tellBegun();
+    else this.#runEvent();
+    if (this.#begunCount > 0) this.#notifyBegun();
     if (this.#unsettled.length > 0 && this.nextEventAt > this.#now) this.settle();
   }
 
@@ -309,7 +309,7 @@ export class VirtualCluster {
     const unsettled = this.#unsettled;
     this.#unsettled = [];
     for (const address of unsettled) {
-      this.#turnOf(address);
+      this.#actAs(address);
       this.#settle(this.#machines[address]!);
       if (this.#options.checked) this.#machines[address]!.checkInvariants();
     }
@@ -319,8 +319,8 @@ export class VirtualCluster {
   /** Checks that no room stays free while a task that fits waits. */
   #checkIdleRoom(): void {
     if (this.#machines[this.centralAddress] !== this.central) return;
-    const complaint = this.#conservation.look(this.central.startable(this.#now), this.#now);
-    invariant(complaint === undefined, complaint ?? '');
+    const violation = this.#conservation.look(this.central.startable(this.#now), this.#now);
+    invariant(violation === undefined, violation ?? '');
   }
 
   #settle(machine: Machine): void {
@@ -329,13 +329,13 @@ export class VirtualCluster {
     else machine.settle?.(this.#now);
   }
 
-  #isToSettle(address: number): void {
+  #markUnsettled(address: number): void {
     if (this.#machines[address]?.settle === undefined) return;
     if (!this.#unsettled.includes(address as Address)) this.#unsettled.push(address as Address);
   }
 
   /** Whether the next message was inserted before the next other event, for events at equal times. */
-  #isMailAhead(): boolean {
+  #isMailFirst(): boolean {
     if (this.#mail.size === 0) return false;
     return this.#heap.size === 0 || this.#mail.sequence < this.#heap.nextSequence();
   }
@@ -346,14 +346,14 @@ export class VirtualCluster {
     const { target } = mail;
     const from = mail.sender as Address;
     if (this.#isServed(target)) return this.#serve(from, mail.shift() as Message);
-    this.#turnOf(target as Address);
+    this.#actAs(target as Address);
     const machine = this.#machines[target] ?? NO_MACHINE;
     machine.receive(from, mail.shift() as Message, this.#now);
-    if (machine.settle !== undefined) this.#isToSettle(target);
+    if (machine.settle !== undefined) this.#markUnsettled(target);
     if (this.#options.checked) machine.checkInvariants();
   }
 
-  #happen(): void {
+  #runEvent(): void {
     const heap = this.#heap;
     if (this.#now !== heap.nextTime) this.#now = heap.nextTime;
     const row = heap.pop();
@@ -367,14 +367,14 @@ export class VirtualCluster {
     if (kind === EventKind.call) return (ref as (now: Millis) => void)(this.#now);
     if (kind === EventKind.message && this.#isServed(target))
       return this.#serve(first as Address, ref as Message);
-    this.#turnOf(target);
+    this.#actAs(target);
     if (kind === EventKind.message || kind === EventKind.served) {
       (this.#machines[target] ?? NO_MACHINE).receive(first as Address, ref as Message, this.#now);
     } else if (kind === EventKind.taskEnd) this.#taskEnds(target, first | 0, second | 0);
     else if (this.#environments[target]!.takeTimer(ref as string, first, sequence)) {
       this.#machines[target]!.wake(ref as string, first, this.#now);
     }
-    if (this.#machines[target]?.settle !== undefined) this.#isToSettle(target);
+    if (this.#machines[target]?.settle !== undefined) this.#markUnsettled(target);
     if (this.#options.checked) this.#machines[target]?.checkInvariants();
   }
 
@@ -389,13 +389,13 @@ export class VirtualCluster {
     this.#heap.push(at, this.#sequence++, EventKind.served, this.centralAddress, from, 0, message);
   }
 
-  #tellBegun(): void {
+  #notifyBegun(): void {
     const begun = this.#begun;
     for (let i = 0; i < this.#begunCount; i += 3) {
       const worker = begun[i] as Address;
       const slot = begun[i + 1]!;
       if (!this.#slots.isCurrent(this.#place(worker, slot), begun[i + 2]!)) continue;
-      this.#turnOf(worker);
+      this.#actAs(worker);
       this.#workerAt(worker).taskStarted(slot, this.#now);
       if (this.#options.checked) this.#workerAt(worker).checkInvariants();
     }
@@ -407,7 +407,7 @@ export class VirtualCluster {
     const place = this.#place(worker, slot);
     if (!this.#slots.isCurrent(place, run)) return;
     const reason = this.#slots.takeKilled(place);
-    const outcome = reason === undefined ? COMPLETED : CUT_SHORT[reason];
+    const outcome = reason === undefined ? COMPLETED : KILL_OUTCOMES[reason];
     this.#workerAt(worker).taskEnded(slot, outcome, this.#slots.end(place, this.#now), this.#now);
   }
 
@@ -496,7 +496,7 @@ export class VirtualCluster {
         const answer = answerOf(solve, version, model as Program);
         this.planningTimes.answerArrived();
         this.central.solved(id, answer, now);
-        this.#isToSettle(this.centralAddress);
+        this.#markUnsettled(this.centralAddress);
       });
     };
   }
@@ -562,7 +562,7 @@ export class VirtualCluster {
   }
 
   /** Assigns the effects of a step to this machine. */
-  #turnOf(address: Address): void {
+  #actAs(address: Address): void {
     // All other machines have a separate environment.
     if (address >= this.#firstWorker && address < this.#workersEnd) this.#ofWorkers!.self = address;
   }
@@ -593,7 +593,7 @@ function sleepOf({ payload, task }: TaskOrder): number {
   return sleep;
 }
 
-/** Maximum time in round trips that room stays free while a task that fits waits. */
+/** Maximum time, in round trips, for which room may stay free while a task that fits waits. */
 const IDLE_ROUND_TRIPS = 3;
 /** Random delays rarely exceed this. */
 const DRAWN_DELAY_MS = 10;

@@ -41,7 +41,7 @@ describe('the slots of all workers', () => {
     const slots = new VirtualSlots();
     const place = slots.add(1);
     const run = slots.begin(place, 0);
-    slots.forget(place);
+    slots.remove(place);
     expect(slots.isCurrent(place, run)).toBe(false);
     expect(slots.kill(place, 'shutdown')).toBe(NO_RUN);
   });

@@ -42,8 +42,8 @@ export class VirtualSlots {
     return ++this.#runs[place]!;
   }
 
-  /** Forgets the run, which will not end. */
-  forget(place: number): void {
+  /** Removes a run without an end. */
+  remove(place: number): void {
     this.#runs[place]!++;
     this.#startedAt[place] = Number.NaN;
     this.#killed.delete(place);
@@ -60,7 +60,7 @@ export class VirtualSlots {
     return runMs;
   }
 
-  /** Returns once why the run was killed; undefined if it ended on its own. */
+  /** Returns and clears the reason for which the run was killed; undefined if it was not killed. */
   takeKilled(place: number): KillReason | undefined {
     if (this.#killed.size === 0) return undefined;
     const reason = this.#killed.get(place);

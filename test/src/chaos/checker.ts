@@ -1,5 +1,5 @@
 import {
-  isOwnersEnd,
+  isEndedByOwner,
   type JobRecord,
   type JobState,
   type Message,
@@ -440,7 +440,7 @@ export class Checker {
     const { task, attempt, outcome } = record;
     const run = this.#executed.get(`${job}/${task}/${attempt}`);
     // The owner decides that a run is lost or its job has failed, because the worker is lost, or seems to be.
-    const isOwnersWord = outcome.kind === 'lost' || isOwnersEnd(outcome);
+    const isOwnersWord = outcome.kind === 'lost' || isEndedByOwner(outcome);
     if (!isOwnersWord && run?.kind !== outcome.kind)
       this.wrong(`fenced: ${job}/${task}/${attempt} is recorded as ${outcome.kind}, but was ${run?.kind}`);
     if (outcome.kind !== 'completed') return;

@@ -1,4 +1,4 @@
-import { CUT_SHORT, type KillReason, type Millis, type Outcome, type OutcomeKind } from '@goshawk/core';
+import { KILL_OUTCOMES, type KillReason, type Millis, type Outcome, type OutcomeKind } from '@goshawk/core';
 import type { TaskOrder } from '@goshawk/worker';
 import { Draw } from '../drawing/draw.js';
 import type { Calendar, Event } from '../stepped/calendar.js';
@@ -114,7 +114,7 @@ export class Tasks {
     if (run.end.at < endsAt) return;
     run.isKilled = true;
     run.end.isOff = true;
-    run.outcome = CUT_SHORT[reason];
+    run.outcome = KILL_OUTCOMES[reason];
     run.end = this.#endAt(slot, endsAt);
   }
 
@@ -133,7 +133,7 @@ export class Tasks {
       this.#runs.delete(slot);
       execution.kind = outcome.kind;
       execution.endedAt = this.#calendar.now;
-      execution.isPreempted = outcome === CUT_SHORT.preempted;
+      execution.isPreempted = outcome === KILL_OUTCOMES.preempted;
       this.#entries.taskEnded(slot, outcome, this.#calendar.now - startedAt);
     });
   }

@@ -14,8 +14,8 @@ export interface Impossible {
 }
 
 /**
- * Explains why no worker, or not all together, could ever run some stage of this job; undefined if they could, or
- * while no worker is known. Merely busy workers are no reason.
+ * Explains why the workers, alone or together, could never run some stage of this job. Returns undefined if they
+ * could when idle, or while no worker is known.
  */
 export function whyImpossible(
   spec: JobSpec,
@@ -80,7 +80,7 @@ export function whyNoGang(
   };
 }
 
-/** Classes that the job may belong to before anything is known. */
+/** Classes that the job may get, as far as its spec determines them. */
 export function possibleClasses(spec: JobSpec, policy: PolicySettings): readonly JobClass[] {
   const { estimator, cutoffMs } = policy;
   const meanMs = statedMs(spec);

@@ -61,8 +61,8 @@ export function withUnit(what: string, parse: (text: string, what: string) => nu
       return parse(given, what);
     } catch (error) {
       const { message, hint } = error as InputError;
-      const said = hint === '' ? message : `${message}; ${hint}`;
-      context.addIssue({ code: 'custom', message: said.replace(`${what}: `, '') });
+      const line = hint === '' ? message : `${message}; ${hint}`;
+      context.addIssue({ code: 'custom', message: line.replace(`${what}: `, '') });
       return z.NEVER;
     }
   });
@@ -162,7 +162,7 @@ const modulePayload = () =>
     input: z
       .unknown()
       .refine(
-        (input) => !hasHalfCharacter(input),
+        (input) => !hasLoneSurrogate(input),
         'half of a character (a lone surrogate) cannot be passed on',
       )
       .optional()
@@ -171,18 +171,18 @@ const modulePayload = () =>
   });
 
 /** Whether any string or key in a value contains a lone surrogate. */
-function hasHalfCharacter(value: unknown, depth = 0): boolean {
+function hasLoneSurrogate(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') return wellFormedProblem(value) !== undefined;
   // The codec limits the depth and reports values beyond it.
-  if (typeof value !== 'object' || value === null || value instanceof Uint8Array || depth > DEPTH_LOOKED_AT)
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array || depth > DEPTH_CHECKED_MAX)
     return false;
-  if (Array.isArray(value)) return value.some((each) => hasHalfCharacter(each, depth + 1));
+  if (Array.isArray(value)) return value.some((each) => hasLoneSurrogate(each, depth + 1));
   return Object.entries(value).some(
-    ([name, each]) => wellFormedProblem(name) !== undefined || hasHalfCharacter(each, depth + 1),
+    ([name, each]) => wellFormedProblem(name) !== undefined || hasLoneSurrogate(each, depth + 1),
   );
 }
 
-const DEPTH_LOOKED_AT = 100;
+const DEPTH_CHECKED_MAX = 100;
 
 export const payloadSchema = z.lazy(() => {
   const kinds = [sleepPayload(), execPayload(), modulePayload()] as const;

@@ -362,8 +362,7 @@ export interface JobSpec {
   /** The submitter's span, as W3C Trace Context writes it. */
   readonly traceparent?: string;
   /**
-   * Retries these tasks of an ended job, under the same numbers; the job has no other tasks. Only schedulers
-   * set it.
+   * The job consists of these tasks of an ended job, with the same numbers. Only schedulers set it.
    */
   readonly retryOf?: { readonly job: string; readonly tasks: readonly TaskRange[] };
 }

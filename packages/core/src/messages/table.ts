@@ -89,7 +89,7 @@ function answer<T>(from: Role | readonly Role[], value: Field<T>) {
 }
 
 /** Usage that counts against the limits of a user, apart from running tasks. */
-const held = record({
+const quotaUsage = record({
   user: name,
   /** Tasks that have not started. */
   waiting: count,
@@ -255,7 +255,7 @@ export const MESSAGES = {
   assign: message(
     'central',
     'worker',
-    'Lost: the owner, without news of the task, asks central again. Duplicate: ignored.',
+    'Lost: the owner receives no message about the task and asks central again. Duplicate: ignored.',
     {
       owner: address,
       job,
@@ -558,8 +558,7 @@ export const MESSAGES = {
       priority: optional(choice(...PRIORITIES)),
       requires,
       /**
-       * Slot time of the job’s attempts that have ended; undefined: none. A new central would otherwise not
-       * know it.
+       * Slot time of the job’s ended attempts, for a restarted central; undefined: none.
        */
       attainedMs: optional(ms),
       /** The tasks start together or not at all. */
@@ -628,7 +627,7 @@ export const MESSAGES = {
     worker: address,
     match: count,
   }),
-  checkMatch: message('central', 'scheduler', 'Lost: retried while the worker has not heard of the match.', {
+  checkMatch: message('central', 'scheduler', 'Lost: retried while the worker has not received the match.', {
     job,
     worker: address,
     match: count,
@@ -1050,10 +1049,10 @@ export const MESSAGES = {
       LIMITS.usersListedMax,
     ),
     /** Usage by jobs of all other schedulers. */
-    elsewhere: list(held, LIMITS.usersListedMax),
+    elsewhere: list(quotaUsage, LIMITS.usersListedMax),
   }),
   holdings: message('scheduler', 'central', 'Lost: retried with the next heartbeat. Duplicate: harmless.', {
-    users: list(held, LIMITS.usersListedMax),
+    users: list(quotaUsage, LIMITS.usersListedMax),
   }),
   // ---- accounting
   readUsage: message('client', 'scheduler', 'Retried until answered.', { request, ...usageQuery }),

@@ -37,7 +37,7 @@ const SHOWN_MAX = 500;
 export interface KnownWorkers {
   readonly size: number;
   all(): Iterable<Member>;
-  remember<T>(question: string, answer: () => T): T;
+  memoized<T>(key: string, compute: () => T): T;
   reachOf(scope: Scope): Scope;
 }
 
@@ -70,7 +70,7 @@ export function missingRequirement(
 ): string | undefined {
   const { requires } = needs;
   if (requires === undefined || workers.size === 0 || couldFit(workers, scope, needs)) return undefined;
-  return workers.remember(question('missing', needs, scope), () =>
+  return workers.memoized(cacheKey('missing', needs, scope), () =>
     describeMissing(workers, scope, needs, requires),
   );
 }
@@ -104,13 +104,13 @@ function describeMissing(
  * because they may accept tasks again.
  */
 export function couldFit(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): boolean {
-  return workers.remember(question('fit', needs, scope), () => {
+  return workers.memoized(cacheKey('fit', needs, scope), () => {
     for (const _ of ableIn(workers, scope, needs)) return true;
     return false;
   });
 }
 
-function question(what: string, { demand, requires }: Partial<TaskNeeds>, ...of: readonly string[]): string {
+function cacheKey(what: string, { demand, requires }: Partial<TaskNeeds>, ...of: readonly string[]): string {
   return JSON.stringify([what, demand, requires, ...of]);
 }
 
@@ -133,7 +133,7 @@ function hasAttribute(workers: KnownWorkers, name: string): boolean {
  * @param sharesCpus whether tasks that need less than a CPU can share one
  */
 export function roomFor(workers: KnownWorkers, needs: TaskNeeds, most: number, sharesCpus: boolean): number {
-  return workers.remember(question('room', needs, `${most} ${sharesCpus}`), () =>
+  return workers.memoized(cacheKey('room', needs, `${most} ${sharesCpus}`), () =>
     countRoom(workers, needs, most, sharesCpus),
   );
 }
@@ -165,7 +165,7 @@ function timesIn(demand: number, capacity: number, name: string): number {
 
 /** Returns whether a worker may meet all wishes: one meets them, one has unknown attributes, or none is known. */
 export function mayMeet(workers: KnownWorkers, wishes: Attributes): boolean {
-  return workers.remember(JSON.stringify(['meets', wishes]), () => {
+  return workers.memoized(JSON.stringify(['meets', wishes]), () => {
     for (const { attributes } of workers.all()) {
       if (attributes === undefined) return true;
       if (meetsWishes(wishes, attributesByName(attributes))) return true;
@@ -176,7 +176,7 @@ export function mayMeet(workers: KnownWorkers, wishes: Attributes): boolean {
 
 /** Returns whether at least one worker of the scope could run the task, and all that could are draining. */
 export function isDrained(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): boolean {
-  return workers.remember(question('drained', needs, scope), () => {
+  return workers.memoized(cacheKey('drained', needs, scope), () => {
     let found = false;
     for (const { draining } of ableIn(workers, scope, needs)) {
       if (!draining) return false;
@@ -219,8 +219,8 @@ export function countBesides(
 export function whyTooLarge(workers: KnownWorkers, demand: Resources): string | undefined {
   if (workers.size === 0) return undefined;
   // Most jobs request nothing.
-  const asked = demand === NO_RESOURCES ? 'large' : question('large', { demand });
-  return workers.remember(asked, () => describeTooLarge(workers, demand));
+  const key = demand === NO_RESOURCES ? 'large' : cacheKey('large', { demand });
+  return workers.memoized(key, () => describeTooLarge(workers, demand));
 }
 
 function describeTooLarge(workers: KnownWorkers, demand: Resources): string | undefined {

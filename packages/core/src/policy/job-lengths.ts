@@ -18,29 +18,29 @@ export const LENGTHS_MAX = 50 * STEPS_PER_DOUBLING;
 export const CUTOFF_JOBS_MIN = 100;
 /** Above this number of jobs all earlier counts are halved, so that recent jobs matter more. */
 const JOBS_MAX = 2_000;
-/** Long jobs are at most this fraction, and have most of the work. */
-const FEW = 0.1;
-const MOST = 0.5;
-/** No second kind of jobs exists if one group has more than this fraction of the jobs. */
-const ALL = 0.9;
-/** Two kinds of jobs exist if the shorter ones’ share of jobs exceeds their share of work by this much. */
-const UNLIKE = 0.5;
-/** A cutoff between two kinds stays while the shorter jobs are this much more, so that it does not alternate. */
-const STILL_UNLIKE = 0.4;
-/** The longer jobs take at least four times as long, in the geometric mean. */
-const LONGER = 2 * STEPS_PER_DOUBLING;
-/** If jobs are of one kind, the cutoff stays unless more than this fraction reaches it. */
-const SOME = 0.2;
-/** An eightfold range of run times without jobs separates two kinds of jobs. */
-const GAP = 3 * STEPS_PER_DOUBLING;
+/** Long jobs are at most this fraction of the jobs, and have at least this fraction of the work. */
+const LONG_JOBS_MAX = 0.1;
+const LONG_WORK_MIN = 0.5;
+/** A gap separates two kinds of jobs only if the jobs above it are at most this fraction. */
+const GROUP_MAX = 0.9;
+/** A cutoff separates two kinds if the shorter jobs’ share of the jobs exceeds their share of the work by this much. */
+const EXCESS_MIN = 0.5;
+/** The present cutoff stays while that excess is at least this, so that it does not alternate. */
+const EXCESS_TO_KEEP = 0.4;
+/** The longer jobs take at least four times as long (geometric means), in buckets. */
+const LONGER_MIN = 2 * STEPS_PER_DOUBLING;
+/** If all jobs are of one kind, the cutoff stays unless more than this fraction of them reaches it. */
+const REACHED_MAX = 0.2;
+/** A gap is an eightfold range of run times without jobs, in buckets. */
+const GAP_MIN = 3 * STEPS_PER_DOUBLING;
 /** A new cutoff within this factor of the present one is ignored. */
-const NEWS = 1.5;
+const CHANGE_MIN = 1.5;
 
 /** Histogram of completed jobs: their number and work, by mean task run time on a logarithmic scale. */
 export class JobLengths {
   readonly #jobs = new Float64Array(LENGTHS_MAX + 1);
   readonly #workMs = new Float64Array(LENGTHS_MAX + 1);
-  #remembered = 0;
+  #counted = 0;
   #seen = 0;
 
   /** Number of jobs ever recorded. */
@@ -74,11 +74,11 @@ export class JobLengths {
       const at = Math.min(LENGTHS_MAX, length);
       this.#jobs[at]! += jobs;
       this.#workMs[at]! += workMs;
-      this.#remembered += jobs;
+      this.#counted += jobs;
       this.#seen += jobs;
     }
-    if (this.#remembered <= JOBS_MAX) return;
-    this.#remembered /= 2;
+    if (this.#counted <= JOBS_MAX) return;
+    this.#counted /= 2;
     for (let at = 0; at <= LENGTHS_MAX; at++) {
       this.#jobs[at]! /= 2;
       this.#workMs[at]! /= 2;
@@ -100,9 +100,9 @@ export class JobLengths {
   cutoffMs(presentMs: Millis): Millis {
     if (!this.isEnough) return presentMs;
     const learnedMs =
-      this.#middleOfGap() ?? this.#topTenth() ?? this.#manyAndCheap(presentMs) ?? this.#aboveAll(presentMs);
-    const isNews = Math.max(learnedMs / presentMs, presentMs / learnedMs) >= NEWS;
-    return isNews ? learnedMs : presentMs;
+      this.#middleOfGap() ?? this.#topTenth() ?? this.#aboveManyCheap(presentMs) ?? this.#aboveAll(presentMs);
+    const isChange = Math.max(learnedMs / presentMs, presentMs / learnedMs) >= CHANGE_MIN;
+    return isChange ? learnedMs : presentMs;
   }
 
   /**
@@ -111,7 +111,7 @@ export class JobLengths {
    */
   #middleOfGap(): Millis | undefined {
     const total = sumOf(this.#workMs);
-    let widest = GAP - 1;
+    let widest = GAP_MIN - 1;
     let middle: number | undefined;
     let workMs = 0;
     let jobs = 0;
@@ -120,7 +120,7 @@ export class JobLengths {
     for (let at = LENGTHS_MAX; at >= 0; at--) {
       if (this.#jobs[at]! < 0.5) continue;
       const gap = above === undefined ? 0 : above - at - 1;
-      if (gap > widest && workMs >= MOST * total && jobs <= ALL * this.#remembered) {
+      if (gap > widest && workMs >= LONG_WORK_MIN * total && jobs <= GROUP_MAX * this.#counted) {
         widest = gap;
         middle = at + 1 + gap / 2;
       }
@@ -136,18 +136,19 @@ export class JobLengths {
     let jobs = 0;
     let workMs = 0;
     let at = LENGTHS_MAX;
-    for (; at >= 0 && jobs + this.#jobs[at]! <= FEW * this.#remembered; at--) {
+    for (; at >= 0 && jobs + this.#jobs[at]! <= LONG_JOBS_MAX * this.#counted; at--) {
       jobs += this.#jobs[at]!;
       workMs += this.#workMs[at]!;
     }
-    return workMs >= MOST * sumOf(this.#workMs) ? millisOf(at + 1) : undefined;
+    return workMs >= LONG_WORK_MIN * sumOf(this.#workMs) ? millisOf(at + 1) : undefined;
   }
 
   /**
-   * The cutoff with many cheap jobs below it, where their share of the jobs exceeds their share of the work the most, if
-   * by at least a half; the present one while it separates such jobs nearly as well. The jobs above must be much longer.
+   * The cutoff at which the share of jobs below it exceeds their share of the work the most, if by at least
+   * `EXCESS_MIN`; else the present cutoff if its excess is at least `EXCESS_TO_KEEP`. The jobs above must be much
+   * longer.
    */
-  #manyAndCheap(presentMs: Millis): Millis | undefined {
+  #aboveManyCheap(presentMs: Millis): Millis | undefined {
     const totalMs = sumOf(this.#workMs);
     const lengths = sumOf(this.#jobs, (each, at) => each * at);
     const below = { jobs: 0, workMs: 0, lengths: 0 };
@@ -157,13 +158,13 @@ export class JobLengths {
       below.jobs += this.#jobs[at]!;
       below.workMs += this.#workMs[at]!;
       below.lengths += this.#jobs[at]! * at;
-      const longer = (lengths - below.lengths) / (this.#remembered - below.jobs) - below.lengths / below.jobs;
-      const excess = longer >= LONGER ? below.jobs / this.#remembered - below.workMs / totalMs : 0;
+      const longer = (lengths - below.lengths) / (this.#counted - below.jobs) - below.lengths / below.jobs;
+      const excess = longer >= LONGER_MIN ? below.jobs / this.#counted - below.workMs / totalMs : 0;
       if (excess > best.excess) best = { excess, at };
       if (millisOf(at + 1) <= presentMs) excessNow = excess;
     }
-    if (best.excess >= UNLIKE) return millisOf(best.at + 1);
-    return excessNow >= STILL_UNLIKE ? presentMs : undefined;
+    if (best.excess >= EXCESS_MIN) return millisOf(best.at + 1);
+    return excessNow >= EXCESS_TO_KEEP ? presentMs : undefined;
   }
 
   /** A cutoff above jobs of one kind, so that none is long; the present one if few jobs reach it. */
@@ -175,7 +176,7 @@ export class JobLengths {
       longest = at;
       if (millisOf(at) >= presentMs) reach += this.#jobs[at]!;
     }
-    return reach > SOME * this.#remembered ? 2 * millisOf(longest + 1) : presentMs;
+    return reach > REACHED_MAX * this.#counted ? 2 * millisOf(longest + 1) : presentMs;
   }
 }
 

@@ -94,8 +94,7 @@ const seekingAndPilots = () => ({
   /** Jobs with fewer tasks are not sampled. */
   thinLimit: z.number().int().min(0),
   /**
-   * Features by which learning estimators judge jobs similar, such as `user+name`. null: the predictor's
-   * default.
+   * Features by which estimators that learn find similar jobs, such as `user+name`. null: the predictor's default.
    */
   features: z.array(z.string().min(1).max(LIMITS.nameLengthMax)).min(1).max(LIMITS.featuresMax).nullable(),
   /**
@@ -241,7 +240,7 @@ export function reserveWindowMs({ cutoffMs }: Pick<PolicySettings, 'cutoffMs'>):
 /** A job that has waited for this many cutoffs goes first, so that none starves. */
 export const PATIENCE_CUTOFFS = 20;
 
-/** How long a job may wait before it goes first. ms; Infinity if no job is short */
+/** How long (ms) a job may wait before it goes first; Infinity with a cutoff of 0. */
 export function patienceMsOf({ cutoffMs }: PolicySettings): number {
   return PATIENCE_CUTOFFS * cutoffMs || Number.POSITIVE_INFINITY;
 }

@@ -110,17 +110,17 @@ export async function perform(
   }
   const wallSeconds = (performance.now() - startedAt) / 1_000;
   tell();
-  if (simulation.jobsUnderway > 0) {
+  if (simulation.activeJobs > 0) {
     if (isCustom(request.policy.preset.decidedBy.policy)) {
       throw new InputError(
         'policy-failed',
-        `policy ${request.policy.policy} left ${simulation.jobsUnderway} jobs waiting forever with no task running`,
+        `policy ${request.policy.policy} left ${simulation.activeJobs} jobs waiting forever with no task running`,
         'a policy is called once per change of waiting tasks or free workers; `draft.again` requests another call',
       );
     }
     throw new GoshawkError(
       'stalled',
-      `${simulation.jobsUnderway} jobs neither completed nor failed: a bug in goshawk`,
+      `${simulation.activeJobs} jobs neither completed nor failed: a bug in goshawk`,
     );
   }
   const { run, series } = meter.finish({

@@ -1,4 +1,4 @@
-import { COMPLETED, CUT_SHORT, type Outcome, startFaultOf } from '@goshawk/core';
+import { COMPLETED, KILL_OUTCOMES, type Outcome, startFaultOf } from '@goshawk/core';
 import type { FailureCode, Outcome as RunOutcome } from '@goshawk/executors';
 import { openProblem } from '@goshawk/transport';
 
@@ -11,8 +11,8 @@ const SIGNAL_LENGTH_MAX = 32;
 const NOT_THE_TASKS_FAULT: ReadonlySet<FailureCode> = new Set(['executor-closed', 'spawner-lost']);
 
 /**
- * Converts the outcome of an executor's run to the protocol. The result can always be sent: text is truncated to the limits, and
- * a value that cannot be serialized becomes a failure that says why.
+ * Converts the outcome of an executor's run to the protocol. The result can always be sent: text is truncated to the
+ * limits, and a value that cannot be serialized becomes a failure that says why.
  */
 export function taskOutcome(outcome: RunOutcome): Outcome {
   switch (outcome.kind) {
@@ -26,7 +26,7 @@ export function taskOutcome(outcome: RunOutcome): Outcome {
       return unsuccessful(kind, code, message, outcome.exitCode, outcome.signal);
     }
     case 'killed':
-      return CUT_SHORT[outcome.reason];
+      return KILL_OUTCOMES[outcome.reason];
   }
 }
 

@@ -2,14 +2,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import {
-  cannotListen,
-  httpUrl,
-  InputError,
-  isLoopbackHost,
-  parseBind,
-  QuietConnections,
-} from '@goshawk/core';
+import { cannotListen, httpUrl, IdleConnections, InputError, isLoopbackHost, parseBind } from '@goshawk/core';
 import type { MailLogger } from '@goshawk/transport';
 import { Access, type HttpRefusal } from './access.js';
 
@@ -75,7 +68,7 @@ export async function openHttpServer(
   refuseToBeOpenToAll(options, isLoopback);
   const counters: HttpCounters = { requests: 0, refused: { token: 0, host: 0 } };
   const access = new Access(options.token, isLoopback, options.isSealed ?? false);
-  const quiet = new QuietConnections<Socket>(HTTP_LIMITS.quietConnectionsMax);
+  const quiet = new IdleConnections<Socket>(HTTP_LIMITS.quietConnectionsMax);
   const shown = pages(counters);
   // `getBuiltinModule` avoids an import, which reads every export; the browser-compatible ones make Node load undici: 13 MB and
   // 60 ms per process (Node 24).
@@ -126,7 +119,7 @@ interface HandlerContext {
   readonly access: Access;
   readonly counters: HttpCounters;
   readonly pages: Pages;
-  readonly quiet: QuietConnections<Socket>;
+  readonly quiet: IdleConnections<Socket>;
 }
 
 /** Connections with a response in progress. */

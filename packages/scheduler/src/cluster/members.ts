@@ -242,12 +242,12 @@ export class Members {
   }
 
   /** Caches the answer to a query over all workers until the next change. */
-  remember<T>(question: string, answer: () => T): T {
-    const known = this.#answers.get(question);
-    if (known !== undefined || this.#answers.has(question)) return known as T;
-    const found = answer();
+  memoized<T>(key: string, compute: () => T): T {
+    const known = this.#answers.get(key);
+    if (known !== undefined || this.#answers.has(key)) return known as T;
+    const found = compute();
     if (this.#answers.size >= ANSWERS_MAX) this.#answers.clear();
-    this.#answers.set(question, found);
+    this.#answers.set(key, found);
     return found;
   }
 
@@ -275,7 +275,7 @@ export class Members {
   }
 
   get #allFitPlainTasks(): boolean {
-    return this.remember('all fit plain tasks', () =>
+    return this.memoized('all fit plain tasks', () =>
       [...this.all()].every(({ capacity }) => fits(NO_RESOURCES, capacity)),
     );
   }

@@ -1,7 +1,7 @@
 import {
   type Address,
   type AttemptNumber,
-  isOwnersEnd,
+  isEndedByOwner,
   type JobNumber,
   type JobRecord,
   type JobRecordOf,
@@ -197,7 +197,7 @@ class JobRebuilder {
     const now = this.#machineTime(at);
     const startedAt = now - runMs;
     this.#attemptUsed(task, attempt);
-    if (!isOwnersEnd(outcome) || runMs > 0) {
+    if (!isEndedByOwner(outcome) || runMs > 0) {
       job.history.countAttempt(task);
       job.startedAt(startedAt);
     }

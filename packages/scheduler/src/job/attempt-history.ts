@@ -1,7 +1,7 @@
 import {
   type Address,
   GANG_ENDED,
-  isOwnersEnd,
+  isEndedByOwner,
   type JobSpec,
   LIMITS,
   type Millis,
@@ -154,7 +154,7 @@ export class AttemptHistory {
     gang?: { readonly first: TaskIndex; readonly count: number },
   ): boolean {
     const { task, outcome, position } = end;
-    if (isOwnersEnd(outcome)) {
+    if (isEndedByOwner(outcome)) {
       if (end.runMs > 0) this.#addUnsuccessful(end, worker, now);
       this.reports.setError(task, { outcome, worker }, position);
       return false;

@@ -5,7 +5,7 @@ import {
   DAY_MS,
   dayOf,
   GPU,
-  isOwnersEnd,
+  isEndedByOwner,
   type JobSpec,
   type Millis,
   NO_USAGE,
@@ -124,7 +124,7 @@ export function countAttempt(
   total?: UsageTable,
 ): void {
   // The owner ended the task before it started.
-  if (isOwnersEnd(outcome) && runMs === 0) return;
+  if (isEndedByOwner(outcome) && runMs === 0) return;
   const stage = job.dag.stageOf(task);
   const ranMs = Math.min(runMs, Math.max(0, now - job.acceptedAt));
   const endedAt = now + wallOffsetMs;

@@ -2,7 +2,7 @@ import {
   type Address,
   hasGangs,
   invariant,
-  isOwnersEnd,
+  isEndedByOwner,
   type JobClass,
   type JobNumber,
   type JobSpec,
@@ -583,7 +583,7 @@ export class Job {
         return cancelling ? cancelled : mayRetry ? waiting : failed;
       }
       case 'failed':
-        if (!isOwnersEnd(end.outcome)) this.#sample?.attemptFailed(end.task, end.runMs);
+        if (!isEndedByOwner(end.outcome)) this.#sample?.attemptFailed(end.task, end.runMs);
         return history.failed(end, worker, now, this.gangStageOf(end.task)) && !cancelling ? waiting : failed;
     }
   }

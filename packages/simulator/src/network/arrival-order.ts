@@ -6,16 +6,16 @@ import type { Address, Millis } from '@goshawk/core';
  */
 export class ArrivalOrder {
   /** The latest message of a sender to a receiver. */
-  readonly #latest = new Map<number, Underway>();
+  readonly #latest = new Map<number, InFlight>();
   /** Number of entries at which arrived messages are removed. */
-  #sweepAt = SWEEP_AT_LEAST;
+  #sweepAt = SWEEP_SIZE_MIN;
 
-  /** Number of remembered pairs: at most twice those with messages in flight, and a few. */
+  /** Number of pairs in the map: at most twice those with messages in flight, or `SWEEP_SIZE_MIN`. */
   get size(): number {
     return this.#latest.size;
   }
 
-  /** @param at arrival of the message if it were alone @returns its arrival after earlier messages */
+  /** @param at arrival of the message without earlier messages @returns its arrival, no earlier than theirs */
   arrival(from: Address, to: Address, at: Millis, now: Millis): Millis {
     const pair = pairOf(from, to);
     const latest = this.#latest.get(pair);
@@ -38,11 +38,11 @@ export class ArrivalOrder {
   /** Removes arrived messages, which delay no others. */
   #sweep(now: Millis): void {
     for (const [pair, { arrivesAt }] of this.#latest) if (arrivesAt < now) this.#latest.delete(pair);
-    this.#sweepAt = Math.max(SWEEP_AT_LEAST, 2 * this.#latest.size);
+    this.#sweepAt = Math.max(SWEEP_SIZE_MIN, 2 * this.#latest.size);
   }
 }
 
-interface Underway {
+interface InFlight {
   sentAt: Millis;
   arrivesAt: Millis;
 }
@@ -51,6 +51,6 @@ function pairOf(from: Address, to: Address): number {
   return from * ADDRESSES_MAX + to;
 }
 
-const SWEEP_AT_LEAST = 4_096;
+const SWEEP_SIZE_MIN = 4_096;
 /** Encodes a pair of addresses as one exact number. */
 const ADDRESSES_MAX = 2 ** 26;

@@ -39,7 +39,7 @@ export interface Delays {
   timerLateMs(of: Address, at: Millis): Millis;
   /** Delay from a client's call until the job reaches its owner. */
   submissionMs(now: Millis): Millis;
-  /** Delay from the end of a job at its owner until the client knows. */
+  /** Delay from the end of a job at its owner until the client receives the event. */
   newsMs(now: Millis): Millis;
 }
 
@@ -48,6 +48,6 @@ export interface ClusterOutline {
   /** Address of the first worker; the others follow it. */
   readonly firstWorker: number;
   readonly workers: number;
-  /** The time from which the phases of a profile count. */
+  /** Virtual time at which the phases of a profile begin. */
   readonly beginsAt: Millis;
 }

@@ -56,7 +56,7 @@ async function run(network: NetworkModel, { policy = 'hawk' as keyof typeof PRES
   });
   const ends = [];
   for await (const batch of simulation.run(workload(100, 4))) ends.push(...batch);
-  expect(simulation.jobsUnderway).toBe(0);
+  expect(simulation.activeJobs).toBe(0);
   return ends.sort((a, b) => a.index - b.index);
 }
 

@@ -14,7 +14,7 @@ export class MeasuredDelays implements Delays {
   readonly #outline: ClusterOutline;
   readonly #processes: number;
   readonly #random: Random;
-  /** Source of a separate stream for each instant of a party; it is never drawn from directly. */
+  /** Forked for each instant of a party; it is never drawn from directly. */
   readonly #instants: Random;
   readonly #phases: readonly MeasuredTables[];
   /** Order between processes, which are numbered like parties here. */

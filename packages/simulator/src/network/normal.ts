@@ -7,7 +7,7 @@ export class NormalDelays implements Delays {
   readonly #model: NormalNetwork;
   readonly #random: Random;
   readonly #order = new ArrivalOrder();
-  /** Second value of the last draw, since the method yields two; NaN if it is used. */
+  /** Second value of the last draw, which yields two; NaN if it has been used. */
   #spare = Number.NaN;
 
   constructor(model: NormalNetwork, random: Random) {
@@ -27,7 +27,7 @@ export class NormalDelays implements Delays {
     return 0;
   }
 
-  /** As with constant delays, jobs are measured at their owners. */
+  /** 0, as with constant delays: times of jobs are measured at their owners. */
   submissionMs(): Millis {
     return 0;
   }

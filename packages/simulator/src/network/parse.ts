@@ -3,7 +3,7 @@ import type { NetworkModel, NormalNetwork } from './contract.js';
 import { checkProfile } from './profile.js';
 
 /**
- * The text forms of a network:
+ * Parses a network. Its forms:
  *
  *     0.5ms                      every message takes the same
  *     normal:0.5ms,0.1ms         normally distributed: mean, deviation, never below 0

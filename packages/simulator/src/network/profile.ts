@@ -17,7 +17,8 @@ import { InputError, MESSAGE_TYPES, type MessageType, type Millis } from '@gosha
  * quantiles from (k−1)/n to k/n. Means over slices of equal count preserve the measured mean. The delay of a message
  * lasts from the start of the step that sends it to the start of the step that handles it, so it includes the sender's
  * work before sending. The lists contain only messages with no other message in flight on their connection. Queueing
- * needs no measurement: messages sent together between two processes arrive together and in order.
+ * is not measured, because the simulation reproduces it: messages sent together between two processes arrive together
+ * and in order.
  */
 export interface MeasuredProfile {
   readonly schema: typeof PROFILE_SCHEMA;
@@ -39,7 +40,7 @@ export interface MeasuredPhase {
   readonly timerLateMs: readonly Millis[];
   /** Delay from a client's call until the job reaches its owner. */
   readonly submissionMs: readonly Millis[];
-  /** Delay from the step in which the owner learns of a job's end until the client knows. */
+  /** Delay from the step in which the owner ends a job until the client receives the event. */
   readonly newsMs: readonly Millis[];
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { QuietConnections } from './quiet-connections.js';
+import { IdleConnections } from './idle-connections.js';
 
 interface Fake {
   readonly number: number;
@@ -8,7 +8,7 @@ interface Fake {
 
 function scene(max: number) {
   const closed: number[] = [];
-  const quiet = new QuietConnections<Fake>(max);
+  const quiet = new IdleConnections<Fake>(max);
   const connection = (number: number): Fake => ({ number, destroy: () => closed.push(number) });
   return { closed, quiet, connection };
 }

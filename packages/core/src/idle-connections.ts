@@ -15,7 +15,7 @@ const GRACE_MS = 250;
  * The connections of a server without a request in flight. Above the limit it closes the one that has been
  * idle longest, so that idle connections cannot block other clients.
  */
-export class QuietConnections<C extends Closable> {
+export class IdleConnections<C extends Closable> {
   /** In the order in which they became idle. */
   readonly #since = new Map<C, Millis>();
   readonly #max: number;

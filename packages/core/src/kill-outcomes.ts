@@ -3,8 +3,8 @@ import { COMPLETED, type Outcome } from './fields/records.js';
 /** Why a worker ends a run before it completes. */
 export type KillReason = 'cancelled' | 'timeout' | 'shutdown' | 'preempted' | 'drained';
 
-/** Outcome of a run that ended for this reason. */
-export const CUT_SHORT: Readonly<Record<KillReason, Outcome>> = {
+/** Outcome of a run that a worker killed, by reason. */
+export const KILL_OUTCOMES: Readonly<Record<KillReason, Outcome>> = {
   cancelled: cut('cancelled', 'cancelled', 'cancelled while it ran'),
   timeout: cut('timeout', 'timeout', 'ran longer than its timeout'),
   preempted: cut('lost', 'preempted', 'preempted by another job'),
