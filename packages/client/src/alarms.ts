@@ -9,8 +9,8 @@ export interface Alarm {
 }
 
 /**
- * Runs all timers of a client on one timer of Node.js. Almost every request and watch sets an alarm that never fires; on a heap
- * this costs a few comparisons.
+ * Runs all timers of a client on one timer of Node.js. Almost every request and watch sets an alarm that never fires;
+ * on a heap this costs a few comparisons.
  */
 export class Alarms {
   readonly #heap = new IndexedHeap();
@@ -39,7 +39,7 @@ export class Alarms {
     };
   }
 
-  /** Nothing fires afterwards. */
+  /** Clears all alarms permanently. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);

@@ -31,8 +31,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Submits a job and resolves as soon as a scheduler has accepted it. Fails with the reason of an overloaded cluster, such as the
-   * limit that was reached, once `requestTimeoutMs` has passed.
+   * Submits a job and resolves as soon as a scheduler has accepted it. Fails with the reason of an overloaded
+   * cluster, such as the limit that was reached, once `requestTimeoutMs` has passed.
    *
    * @typeParam Value what its tasks return
    * @throws InputError `bad-job` if it is invalid, `job-too-large`, or `impossible-demand` if no worker can ever run it;
@@ -44,8 +44,9 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Calls an exported function of a module with each input, as tasks of one open job, and yields the results. Reads at most
-   * `inFlight` inputs ahead; an overloaded cluster slows it down. Leaving the loop cancels the job, unless it has a `key`.
+   * Calls an exported function of a module with each input, as tasks of one open job, and yields the results. Reads
+   * at most `inFlight` inputs ahead; an overloaded cluster slows it down. Leaving the loop cancels the job, unless it
+   * has a `key`.
    *
    * @typeParam Value what the function returns; undefined if it returns nothing, or null
    * @throws JobFailed and JobCancelled of the first input whose task did not complete, unless `onError` is `collect`; InputError
@@ -141,8 +142,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Drains a worker, or resumes it if `on` is false. Queued tasks move to other workers, and running ones finish; the reply does not
-   * wait for that.
+   * Drains a worker, or resumes it if `on` is false. Queued tasks move to other workers, and running ones finish; the
+   * reply does not wait for that.
    *
    * @param options `deadlineMs`: running tasks are stopped after this time and restart elsewhere, as attempts that do not
    *   count against them. Default: they may finish
@@ -179,7 +180,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Addresses the current incarnation: an action that failed for the caller must not be performed later by a restarted central.
+   * Sends to the current incarnation of central, so that a restarted central does not perform an action that has
+   * failed for the caller.
    */
   #toPresentCentral() {
     const { roster } = this.#session;

@@ -52,11 +52,12 @@ const PARTY = 0;
 
 const LARGEST_JOB = `the limit for a job is ${DEFAULT_LIMITS.frameBytesMax >> 20} MiB; split it, put large input into files, or write equal tasks as {count, run}`;
 
-/** Time (ms) that suffices for pending messages and that users tolerate if the peer does not respond. */
+/** Time (ms) to send pending messages on close. It is short, because users wait for it if the peer does not respond. */
 const CLOSE_FLUSH_MS = 250;
 
 /**
- * A client's connection to the cluster: a mailbox that does not listen, and the request numbers that match replies to listeners.
+ * A client's connection to the cluster: a mailbox that does not listen, and the request numbers that match replies to
+ * listeners.
  */
 export class Connection {
   /** Number of invalid frames. */
@@ -207,7 +208,7 @@ export class Connection {
     listener?.reply(message, this.#mailbox.directory.nameOf(from) ?? '', at);
   }
 
-  /** Logs at the 1st, 2nd, 4th, 8th …: invalid messages must not fill a disk. */
+  /** Logs the 1st, 2nd, 4th, 8th … invalid message, so that they do not fill a disk. */
   #complain(from: Address, error: DecodeError): void {
     const count = ++this.badMessages;
     if ((count & (count - 1)) !== 0) return;

@@ -26,19 +26,23 @@ export interface MapWork {
 
 export interface MapOptions extends Omit<JobSubmission, 'tasks' | 'stages'> {
   /**
-   * `stop`: throw the error of the first input that fails, and cancel the others. `collect`: yield results, including errors
-   * [stop]
+   * `stop`: throw the error of the first input that fails, and cancel the others. `collect`: yield results, including
+   * errors [stop]
    */
   readonly onError?: 'stop' | 'collect' | undefined;
   /** Yield results by input, or as they arrive [index] */
   readonly order?: ResultOrder | undefined;
-  /** Retries failed and cancelled inputs if a map with this key has ended; otherwise their errors are the results [false] */
+  /**
+   * Retries failed and cancelled inputs if a map with this key has ended; otherwise their errors are the results
+   * [false]
+   */
   readonly retryFailed?: boolean | undefined;
   /** Maximum number of inputs whose results have not been read [1,000, of 8 MiB together at most] */
   readonly inFlight?: number | undefined;
   /**
-   * Makes the map resumable: leaving the loop or a crash cancels nothing. A map with the same key and the same inputs in the same
-   * order yields all results and runs only the rest. The job closes after an hour without a client (`open`).
+   * Makes the map resumable: leaving the loop or a crash cancels nothing. A map with the same key and the same inputs
+   * in the same order yields all results and runs only the rest. The job closes after an hour without a client
+   * (`open`).
    */
   readonly key?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -70,7 +74,10 @@ const APPENDED_BYTES = 1024 * 1024;
 const OPEN = '1h';
 /** Timeout of the cancellation when a map is left and the scheduler does not answer. */
 const LEAVE_MS: Millis = 2_000;
-/** Small batches wait this long for more inputs while many are in flight: one message each would cost more than the inputs. */
+/**
+ * Small batches wait this long for more inputs while many are in flight: one message each would cost more than the
+ * inputs.
+ */
 const GATHER_MS: Millis = 50;
 const FEW = 1 / 8;
 /** Delay after an overload refusal whose retries are exhausted. */
@@ -104,8 +111,8 @@ function returned({ value }: TaskResult): unknown {
 }
 
 /**
- * One open job that inputs are appended to. Three concurrent loops read inputs, append them in batches, and read results. The
- * reader's pace limits them all (backpressure).
+ * One open job that inputs are appended to. Three concurrent loops read inputs, append them in batches, and read
+ * results. The reader's pace limits them all (backpressure).
  */
 class MapRun<Input> {
   readonly #cluster: MapCluster;
@@ -175,7 +182,7 @@ class MapRun<Input> {
     await this.#append(opened);
   }
 
-  /** The job has these inputs from an earlier run. */
+  /** Skips the inputs that the job already has from an earlier run. */
   async #skip({ tasks, digest }: Appended): Promise<void> {
     for (; this.#taken < tasks; this.#taken++) {
       const next = await this.#iterator.next();
@@ -187,7 +194,7 @@ class MapRun<Input> {
     this.#appended = tasks;
   }
 
-  /** The job accepts no more inputs. */
+  /** Fails unless the inputs have ended, too, because the job is closed. */
   async #expectEnd(): Promise<void> {
     const next = await this.#iterator.next();
     if (next.done) this.#hasAll = true;
@@ -394,7 +401,7 @@ function textOf(digest: Hash | undefined): string {
   return digest?.copy().digest('hex') ?? '';
 }
 
-/** A set of integers from 0 on, at a byte each. */
+/** A set of integers from 0 on that takes one byte for each. */
 class Marks {
   count = 0;
   /** All smaller numbers are in the set. */

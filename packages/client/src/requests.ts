@@ -42,8 +42,8 @@ interface Answered {
 }
 
 /**
- * Requests with one reply. Each is retried with exponential backoff until it is answered: every request of the protocol is
- * idempotent. A request that is queued at the party is not repeated.
+ * Requests with one reply. Each is retried with exponential backoff until it is answered: every request of the
+ * protocol is idempotent. A request that is queued at the party is not repeated.
  */
 export class Requests {
   readonly #asking: Asking;
@@ -77,7 +77,7 @@ export class Requests {
     return this.#asking.connection.isConnectedTo(party);
   }
 
-  /** The schedulers have changed: requests to a lost one go to its successor now. */
+  /** Resends requests to lost schedulers to their successors, because the list of schedulers has changed. */
   lookAgain(): void {
     const now = performance.now();
     for (const request of [...this.#open]) request.lookAgain(now);
@@ -87,7 +87,7 @@ export class Requests {
 interface Settle {
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
-  /** Called when it is settled, either way. */
+  /** Called when the request has succeeded or failed. */
   over(): void;
 }
 

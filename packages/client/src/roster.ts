@@ -31,8 +31,8 @@ interface AskOptions {
 }
 
 /**
- * The schedulers of the cluster. The last list is used while central is unavailable; the list of a central that has just started
- * is incomplete and removes no entry.
+ * The schedulers of the cluster. The last list is used while central is unavailable; the list of a central that has
+ * just started is incomplete and removes no entry.
  */
 export class Roster {
   readonly #requests: Requests;
@@ -40,7 +40,7 @@ export class Roster {
   /** Configured endpoints: of central, or of any scheduler. */
   readonly #seeds: readonly string[];
   #central: Destination | undefined;
-  /** The incarnation of central that answered last. */
+  /** The incarnation of central that answered most recently. */
   #presentCentral: Destination | undefined;
   #schedulers: readonly KnownScheduler[] = [];
   #away: readonly KnownScheduler[] = [];
@@ -82,8 +82,8 @@ export class Roster {
   }
 
   /**
-   * For actions that must not be performed by a central that starts after the caller has given up. Undefined until central has
-   * answered.
+   * For actions that must not be performed by a central that starts after the caller has given up. Undefined until
+   * central has answered.
    */
   get presentCentral(): Destination | undefined {
     return this.#presentCentral;
@@ -103,8 +103,8 @@ export class Roster {
   }
 
   /**
-   * Returns the scheduler that a key belongs to, without those excluded by name. It may be unavailable unless its journal is
-   * shared: then all schedulers know the key, and an available one takes the job.
+   * Returns the scheduler that a key belongs to, without those excluded by name. It may be unavailable unless its
+   * journal is shared: then all schedulers know the key, and an available one takes the job.
    */
   forKey(key: string, excluded?: ReadonlySet<string>): KnownScheduler | undefined {
     const away = this.#away.filter(({ epoch }) => epoch === 0);
@@ -296,8 +296,8 @@ function isAmong({ name, tag, epoch }: KnownScheduler, others: readonly KnownSch
 }
 
 /**
- * A job belongs to one incarnation of a scheduler, and so do requests about it. The endpoint is the one for clients, which may
- * differ from the one for other processes.
+ * A job belongs to one incarnation of a scheduler, and so do requests about it. The endpoint is the one for clients,
+ * which may differ from the one for other processes.
  *
  * @returns undefined for a scheduler whose address central does not know
  */
@@ -312,7 +312,7 @@ function knownScheduler(
   return [{ name, tag, epoch, adopted, party: `${endpoint}!${incarnation}/${index}`, title }];
 }
 
-/** Any incarnation: a restarted central is still central. */
+/** Returns central in any incarnation, because a restarted central has the same role. */
 function centralAt(endpoint: string, index: number): Destination {
   const party = `${endpoint}!${anyIncarnationOf('central')}/${index}`;
   return { party, title: `central at ${endpoint}` };

@@ -21,7 +21,10 @@ export type JobSubmission = Omit<JobInput, 'after' | 'afterOk'> & {
   readonly after?: readonly (string | { readonly id: string })[] | undefined;
   /** Jobs that must have completed; if one fails or is cancelled, this one waits until a retry of it completes. */
   readonly afterOk?: readonly (string | { readonly id: string })[] | undefined;
-  /** Idempotency key: the same key is the same job, however often it is submitted. 1 to 256 characters. Default: a random one. */
+  /**
+   * Idempotency key: the same key is the same job, however often it is submitted. 1 to 256 characters. Default: a
+   * random one.
+   */
   readonly key?: string | undefined;
 };
 
@@ -34,8 +37,8 @@ interface Accepted {
 }
 
 /**
- * Submits a job to the scheduler that its key belongs to, and to the next one if that is shutting down; with a random key, also
- * if that has no room.
+ * Submits a job to the scheduler that its key belongs to, and to the next one if that is shutting down; with a random
+ * key, also if that has no room.
  *
  * @throws InputError for a job that is invalid or can never run, or for a key that another job has; UnreachableError
  */
@@ -58,7 +61,7 @@ export async function submit(
     sentAtMs ??= performance.now();
   };
   let wasRefused = false;
-  /** An earlier attempt with this key may have created the job. */
+  /** Whether an earlier attempt with this key may have created the job. */
   let mayHaveIt = false;
   for (;;) {
     await someSchedulers(session, options);
@@ -141,15 +144,15 @@ function drawKey({ roster }: Session, unwilling: ReadonlySet<string>): string {
 }
 
 /**
- * The scheduler of one submission. It stays the same while central lists it, even if a new scheduler joins that the key would
- * belong to: it may have accepted the job already, with its reply lost or late.
+ * The scheduler of one submission. It stays the same while central lists it, even if a new scheduler joins that the
+ * key would belong to: it may have accepted the job already, with its reply lost or late.
  */
 class Choice {
   readonly #session: Session;
   readonly #key: string;
   readonly #excluded: ReadonlySet<string>;
   #chosen: KnownScheduler | undefined;
-  /** No request was sent, because the scheduler is unavailable. */
+  /** Whether no request was sent, because the scheduler is unavailable. */
   isAway = false;
 
   constructor(session: Session, key: string, excluded: ReadonlySet<string>) {
@@ -177,7 +180,7 @@ class Choice {
   }
 }
 
-/** No answer arrived, but the scheduler may have accepted the job. */
+/** Error if no answer arrived, although the scheduler may have accepted the job. */
 function mayBeTaken(cause: GoshawkError, key: string | undefined): UnreachableError {
   return new UnreachableError(
     cause.code,

@@ -27,8 +27,8 @@ export interface WatchOrder {
 }
 
 /**
- * Waits for the end of a job, while the owner sends updates. The watch repeats its request periodically as a keep-alive. If the
- * message about the end was lost, the owner answers the next request with the end.
+ * Waits for the end of a job, while the owner sends updates. The watch repeats its request periodically as a
+ * keep-alive. If the message about the end was lost, the owner answers the next request with the end.
  *
  * @returns a function that stops watching; the watcher is not called afterwards
  */
@@ -45,7 +45,7 @@ class Watch implements Listener {
   readonly #connection: Connection;
   readonly #timings: ClientTimings;
   readonly #attempts: Attempts;
-  /** Time of the first unanswered request; undefined while all is well. */
+  /** Time of the first unanswered request; undefined if all were answered. */
   #silentSince: Millis | undefined;
   #isOver = false;
 

@@ -10,7 +10,7 @@ interface Part {
   readonly next: number | null;
 }
 
-/** `goshawk.workers/1`, the same over HTTP and with `--json`. */
+/** Builds `goshawk.workers/1`, for HTTP and `--json`. */
 export function workersJson(view: ClusterView, part: Part, lost: readonly LostWorker[]) {
   const { workers, total, truncated, next } = part;
   return {
@@ -25,7 +25,7 @@ export function workersJson(view: ClusterView, part: Part, lost: readonly LostWo
   };
 }
 
-/** `goshawk.drain/1`, the same over HTTP and with `--json`. */
+/** Builds `goshawk.drain/1`, for HTTP and `--json`. */
 export function drainJson({ worker, state, running, deadlineMs }: DrainAnswer) {
   const deadlineSeconds = deadlineMs === undefined ? null : seconds(deadlineMs);
   return { schema: 'goshawk.drain/1' as const, worker, state, running, deadlineSeconds };

@@ -22,7 +22,8 @@ interface Request {
 }
 
 /**
- * Applies an action to several jobs: named ones, or all that match a query. With `dryRun` it only reports what it would do.
+ * Applies an action to several jobs: named ones, or all that match a query. With `dryRun` it only reports what it
+ * would do.
  *
  * @throws InputError for an invalid query, or for ids together with a query
  */
@@ -84,7 +85,7 @@ async function matching(cluster: Cluster, q: string, errors: Refused[], signal: 
   return { all: jobs, truncated, silent };
 }
 
-/** A missing job, or one whose scheduler is unavailable, must not stop the others. */
+/** Looks up jobs by id. A missing job, or one whose scheduler is unavailable, does not affect the others. */
 async function named(
   cluster: Cluster,
   ids: readonly string[],

@@ -1,6 +1,6 @@
 import { GoshawkError, InputError, UnreachableError } from '@goshawk/core';
 
-/** The gateway itself refuses a request. */
+/** A request that the gateway refuses without asking the cluster. */
 export class Refused extends GoshawkError {
   override name = 'Refused';
   readonly status: number;

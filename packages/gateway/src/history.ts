@@ -52,7 +52,7 @@ export class History {
   }
 }
 
-/** Counts since the previous reading; for a restarted scheduler, all of its counts. */
+/** Returns the counts since the previous reading; for a restarted scheduler, all of its counts. */
 function difference(now: Counters, before: Counters): Counters {
   return Object.fromEntries(
     Object.entries(now).map(([name, count]) => {

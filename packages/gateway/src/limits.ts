@@ -4,7 +4,7 @@ import { LIMITS as CLUSTER_LIMITS } from '@goshawk/core';
 export const LIMITS = {
   /** Maximum size of a job. */
   bodyBytesMax: 16 * 1024 * 1024,
-  /** More than a valid job can have, and deep enough for a job within its envelope. */
+  /** Maximum number of values and nesting of a body: more than a valid job can have. */
   bodyValuesMax: 1_000_000,
   bodyDepthMax: 64,
   /** Node's default; includes the path. */

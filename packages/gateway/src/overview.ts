@@ -123,7 +123,7 @@ function silent(seen: Seen | undefined): Attention[] {
   }));
 }
 
-/** Schedulers that refuse jobs until someone intervenes. */
+/** Returns a line for each problem because of which schedulers refuse jobs, with their names. */
 function journals(seen: Seen | undefined): Attention[] {
   const schedulers = Object.entries(seen?.counters?.schedulers ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return (['full', 'away'] as const).flatMap((state) => {
@@ -182,7 +182,7 @@ function stuck({ tasks, why, helps, example }: WaitingRow, missing: string | und
   return { level: 'error', what, hint: helps, link: `#/jobs/${example}` };
 }
 
-/** One line regardless of the number of failures, with the names of the latest. */
+/** Returns one line about all failures, with the names of the latest. */
 function failures(seen: Seen | undefined): Attention[] {
   const { jobs = [], total = 0 } = seen?.failed ?? {};
   if (total === 0) return [];

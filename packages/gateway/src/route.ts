@@ -65,7 +65,7 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   ) => Promise<unknown> | AsyncIterable<StreamEvent>;
 }
 
-/** Keeps the types of path, query and body for `handle`. */
+/** Returns the route. It infers the types of path, query and body for `handle`. */
 export function route<P extends Shape = undefined, Q extends Shape = undefined, B extends Shape = undefined>(
   line: Route<P, Q, B>,
 ): Route {
