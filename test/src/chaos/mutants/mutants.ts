@@ -28,7 +28,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'clients and workers are answered before records are durable',
     file: 'scheduler/durability/ledger',
     find: 'if (this.#durableCount === this.#recordCount)',
-    replace: 'if (this.#durable <= this.#written)',
+    replace: 'if (this.#durableCount <= this.#recordCount)',
   },
   {
     name: 'lease-never-ends',
