@@ -4,96 +4,93 @@ import type { JobTimer } from './job/job-timers.js';
 
 export type SchedulerTimer =
   | JobTimer
-  /** Continue chunked work. */
+  /** Continue work that is split into chunks, such as loading the journal. */
   | 'chunk'
-  /** Enlist, or renew the lease. */
+  /** Enlist with central, or renew the lease. */
   | 'heartbeat'
   /** Retry unanswered placements, cancellations and probes. */
   | 'sweep'
-  /** Send progress to clients that watch jobs. */
+  /** Send job progress to the clients that watch jobs. */
   | 'progress'
   /** Report usage to central. */
   | 'usage'
-  /** Ask again about predecessors that other schedulers own. */
+  /** Ask other schedulers again about predecessor jobs that they own. */
   | 'predecessors'
-  /** Release the slots that wait for the next job. */
+  /** Release worker slots that have waited too long for a task. */
   | 'held'
-  /** A job's begin time has come. */
+  /** Start jobs whose begin time has come. */
   | 'begin';
 
 export interface SchedulerEnvironment extends Environment<SchedulerTimer>, JobObserver {
   /**
    * Appends a record that must outlive this process, and returns its journal position, or undefined if it cannot be
-   * read back. The driver calls `recorded` once it is durable. Without this method, jobs end with the process.
+   * read back. The driver calls `recorded` once the record is durable. Without this method, a restart loses all jobs.
    */
   record?(record: JobRecord): number | undefined;
-  /** Reads the record of a job at a position, durable or not; undefined if it cannot be read. */
-  readRecord?(job: JobNumber, place: number): JobRecord | undefined;
+  /** Reads the record of a job at a journal position, durable or not; undefined if it cannot be read. */
+  readRecord?(job: JobNumber, position: number): JobRecord | undefined;
   /** Reads all records of a job, durable or not, starting with its acceptance. */
   readJobRecords?(job: JobNumber): Iterable<JournalEntry>;
-  /**
-   * Saved estimator state was invalid or from a newer version; the estimator starts fresh. The message says
-   * why.
-   */
+  /** The saved estimator state was invalid or from a newer version, so the estimator starts without it. */
   estimatorStateRefused?(estimator: string, message: string): void;
-  /** An unfinished job stays in the journal because it does not fit into memory. */
+  /** An unfinished job was not loaded from the journal because it does not fit into memory. */
   leftInJournal?(job: string, bytes: number): void;
   /** The jobs of previous incarnations have been loaded. */
   inherited?(jobs: number): void;
   /** Central asks this process to take over the journal of a lost scheduler. */
   takeOver?(name: string, tag: string, epoch: number): void;
-  /** Another scheduler has taken over this journal with a higher epoch, so messages of this one no longer count. */
+  /** Another scheduler has taken over this journal with a higher epoch, so other processes ignore this one. */
   superseded?(): void;
-  /** Another scheduler has the name; this one keeps trying to enlist. */
+  /** Another scheduler uses the same name. This scheduler keeps trying to enlist. */
   nameTaken?(holder: string, tag: string | undefined): void;
-  /** The scheduler is draining and has no unfinished jobs; an adopted one has no jobs at all. */
+  /** The scheduler is draining and has no unfinished jobs, or its journal is adopted and has no jobs at all. */
   drained(): void;
 }
 
 export interface SchedulerConfig {
   readonly name: string;
   readonly self: Address;
-  /** Prefix of its jobs' ids, unique in the cluster. */
+  /** Prefix of the ids of this scheduler's jobs, unique in the cluster. */
   readonly tag: string;
-  /** The endpoint for clients. */
+  /** Endpoint to which clients connect. */
   readonly endpoint: string;
-  /** `HOST:PORT` of the HTTP server of its process. */
+  /** `HOST:PORT` of the HTTP server of this process. */
   readonly http?: string | undefined;
   readonly central: Address;
   /**
-   * Epoch of a journal shared by schedulers: others may take it over, and keys are cluster-wide. 0 or undefined: a
-   * local journal.
+   * Epoch of a journal in a shared database: other schedulers may take the journal over, and job keys are unique in
+   * the cluster. 0 or undefined: the journal is local.
    */
   readonly epoch?: number | undefined;
-  /** Whether the journal is of a lost scheduler. This scheduler finishes its jobs and accepts no others. */
+  /** Whether this scheduler took over the journal of a lost one. It finishes those jobs and accepts no others. */
   readonly adopted?: boolean | undefined;
   /** Interval between registration attempts in milliseconds; 0: no retry. */
   readonly enlistRetryMs: number;
-  /** Wall clock minus the machine's clock, in milliseconds. It changes when clocks are set. */
+  /** Wall-clock time minus the monotonic time (`now`), in milliseconds. It changes when the system clock is set. */
   readonly wallOffsetMs: Millis;
-  /** Whether estimators compare job names only among jobs of the same user. Default: false. */
+  /** Whether estimators treat equal job names of different users as different. Default: false. */
   readonly hasPrivateNames?: boolean | undefined;
   /** Maximum number of ended jobs kept. */
   readonly endedJobsMax: number;
-  /** How long ended jobs are kept, in milliseconds; absent: limited only in number. */
+  /** How long ended jobs are kept, in milliseconds; absent: only `endedJobsMax` limits them. */
   readonly endedJobsKeepMs?: Millis | undefined;
   /** State left by an earlier incarnation. */
   readonly inheritance?: Inheritance | undefined;
   /** Saved estimator state by name. */
   readonly estimatorStates?: EstimatorStates | undefined;
-  /** Limit on task output in bytes, over all jobs, in addition to its share of memory. */
+  /** Limit on kept task output over all jobs, in bytes. Output is also limited by its share of `memoryBytes`. */
   readonly logBytesMax: number;
-  /** Memory budget, by estimate, in bytes; default: half of Node's heap limit. */
+  /** Limit on the estimated memory of jobs, in bytes; default: half of Node's heap limit. */
   readonly memoryBytes?: number | undefined;
-  /** Globs of hosts that notifications may reach. */
+  /** Glob patterns of hosts to which notifications may be sent. */
   readonly notifyHosts?: readonly string[] | undefined;
-  /** Whether the usage of users is counted. Default: true. */
+  /** Whether the scheduler accounts resource usage per user. Default: true. */
   readonly countsUsage?: boolean | undefined;
-  /** Load limits; default: those of core. */
+  /** Load limits; those omitted have default values. */
   readonly load?: Partial<LoadLimits> | undefined;
 }
 
-/** Limits on accepted work. */
+/** Limits above which the scheduler refuses new jobs. */
 export interface LoadLimits {
   /** Maximum number of active jobs. */
   readonly activeJobsMax: number;
@@ -105,28 +102,28 @@ export interface LoadLimits {
   readonly activeBytesMax: number;
 }
 
-/** Saved state of estimators by name, and job lengths. */
+/** Saved state by estimator name, and job lengths under `JOB_LENGTHS`. */
 export type EstimatorStates = Readonly<Record<string, unknown>>;
 
-/** Name under which the data for learning the cutoff is saved. */
+/** Key under which the job lengths, from which central learns the cutoff, are saved. */
 export const JOB_LENGTHS = 'job lengths';
 
-/** A record and its journal position; undefined: it cannot be read again. */
-export type JournalEntry = readonly [place: number | undefined, record: JobRecord];
+/** A record and its journal position; undefined: the record cannot be read again. */
+export type JournalEntry = readonly [position: number | undefined, record: JobRecord];
 
-/** An owner's state at a restart. */
+/** State that a restarted scheduler takes over from its previous incarnations. */
 export interface Inheritance {
   /**
-   * Records by job, each job starting with its acceptance; job 0 holds the list of schedulers. The iterable is read
-   * once, because the records together may exceed the memory.
+   * Records grouped by job, each job starting with its acceptance. Records of job 0 are about no job: lists of
+   * schedulers, and usage. The iterable is read once, because all records together may exceed the memory.
    */
   readonly entries: Iterable<JournalEntry>;
-  /** Time of reading, on the machine's clock; no record is later. */
+  /** When the journal was read, in monotonic time. No record is later. */
   readonly now: Millis;
-  /** The highest recorded job number. */
+  /** Highest job number in the journal. */
   readonly lastJob: number;
   /** Previous incarnations, latest last. */
   readonly previousIncarnations: readonly Address[];
-  /** Number of records processed at a time. */
+  /** Number of records processed before the scheduler handles other events. */
   readonly chunkSize?: number | undefined;
 }

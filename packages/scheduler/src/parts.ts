@@ -22,21 +22,21 @@ import { Submissions } from './life/submissions.js';
 import { TaskMessages } from './life/task-messages.js';
 import { SchedulerState } from './state.js';
 
-/** The parts that act on the state. Each gets the state and the parts that it calls, all of them made before it. */
+/** The components that act on the state. Each is constructed after the components that it calls. */
 export class SchedulerParts extends SchedulerState {
-  // dispatch: tasks find workers.
+  // dispatch: finding workers for tasks.
   readonly delivery: Delivery;
   readonly assigner: Assigner;
   readonly routing: Routing;
   readonly sampler: Sampler;
   readonly binder: Binder;
-  // life: attempts and jobs end.
+  // life: ending attempts and jobs.
   readonly killing: Killing;
   readonly endings: Endings;
   readonly cancelling: Cancelling;
   readonly reconciler: Reconciler;
   readonly taskMessages: TaskMessages;
-  // life: jobs arrive.
+  // life: accepting jobs.
   readonly predecessors: Predecessors;
   readonly holds: Holds;
   readonly keys: Keys;
@@ -44,7 +44,7 @@ export class SchedulerParts extends SchedulerState {
   readonly intake: Intake;
   readonly submissions: Submissions;
   readonly appending: Appending;
-  // life: the scheduler itself.
+  // life: starting, restarting and draining the scheduler.
   readonly draining: Draining;
   readonly restarting: Restarting;
   readonly retries: Retries;

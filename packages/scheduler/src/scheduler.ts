@@ -14,7 +14,7 @@ import {
   whyImpossible,
 } from '@goshawk/core';
 import { ClientApi } from './api/client-api.js';
-import { circumstancesOf, type SchedulerStanding, standingOf } from './api/snapshot.js';
+import { type SchedulerSnapshot, snapshotOf, waitContextOf } from './api/snapshot.js';
 import {
   type EstimatorStates,
   JOB_LENGTHS,
@@ -28,53 +28,51 @@ import type { Tallies } from './job/tallies.js';
 import { SchedulerParts } from './parts.js';
 
 /**
- * The scheduler: owns jobs from submission to result. Short batches are probed and bound late, long ones are sent to
- * central. In both cases a worker asks here before it starts a task, and only this scheduler knows which attempt of a
- * task counts.
+ * Owns jobs from submission to result. Depending on the policy and the class of a job, it sends probes to workers or
+ * its needs to central. Either way it assigns each task itself, and only it decides which attempt of a task counts.
  */
 export class Scheduler implements Machine<SchedulerTimer> {
   readonly #parts: SchedulerParts;
   readonly #clientApi: ClientApi;
   #startedAt: Millis = 0;
-  /** Jobs of previous incarnations are still being loaded; messages are ignored until then. */
-  #isInheriting: boolean;
+  /** Whether jobs of previous incarnations are still being loaded. Until that is done, messages are ignored. */
+  #isLoading: boolean;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     this.#parts = new SchedulerParts(config, env);
     this.#clientApi = new ClientApi(this.#parts);
     const { events, overload, predecessors, draining } = this.#parts;
     events.setListeners(overload, this.#clientApi.watching, predecessors, draining);
-    this.#isInheriting = config.inheritance !== undefined;
+    this.#isLoading = config.inheritance !== undefined;
   }
 
-  // ---- inputs
-
+  // ---- events of the driver
   start(now: Millis): void {
     this.#startedAt = now;
-    this.#parts.chunkedWork.begin(this.#begin(), now);
+    this.#parts.chunkedWork.begin(this.#loadAndEnlist(), now);
   }
 
-  *#begin(): Iterable<number> {
+  *#loadAndEnlist(): Iterable<number> {
     const { config, env, cluster, jobs, chunkedWork, restarting, draining } = this.#parts;
     yield* restarting.loadJobs();
-    this.#isInheriting = false;
+    this.#isLoading = false;
     if (config.inheritance !== undefined) env.inherited?.(jobs.activeCount);
     cluster.enlist(chunkedWork.now);
     draining.reportIfDrained();
   }
 
   receive(from: Address, message: Message, now: Millis): void {
-    if (this.#isInheriting) return;
+    if (this.#isLoading) return;
     const s = this.#parts;
     switch (message.type) {
       case 'ask':
-        s.cluster.hasFreeSlot(from, now);
-        return s.binder.asked(from, message, now);
+        s.cluster.slotIsFree(from, now);
+        return s.binder.receiveRequest(from, message, now);
       case 'matched':
       case 'checkMatch':
-        return s.binder.asked(from, message, now);
+        return s.binder.receiveRequest(from, message, now);
       case 'seek':
-        s.cluster.hasFreeSlot(from, now);
+        s.cluster.slotIsFree(from, now);
         return s.binder.seek(from, message, now);
       case 'ended':
         s.taskMessages.ended(from, message, now);
@@ -86,7 +84,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'declined':
         return s.taskMessages.declined(from, message, now);
       case 'moved':
-        return s.routing.moved(from, message, now);
+        return s.routing.probesMoved(from, message, now);
       case 'placed':
         return s.taskMessages.placed(from, message, now);
       case 'preempt':
@@ -99,7 +97,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'members':
         return s.clusterMessages.membersChanged(from, message, now);
       case 'remember':
-        return s.cluster.remember(from, message);
+        return s.cluster.setFormerSchedulers(from, message);
       case 'welcome':
         return s.clusterMessages.welcomed(from, message, now);
       case 'heartbeatAck':
@@ -109,7 +107,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         if (from === s.cluster.central) s.clusterMessages.limitsReceived(message, now);
         return;
       case 'notRegistered':
-        return s.cluster.answeredUnregistered(from, now);
+        return s.cluster.notRegistered(from, now);
       case 'nameTaken':
         return s.env.nameTaken?.(message.holder, message.tag);
       case 'takeOver':
@@ -140,13 +138,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'sweep':
         return s.retries.sweep(now);
       case 'progress':
-        return this.#clientApi.watching.tellNews(key, now);
+        return this.#clientApi.watching.progressTimerFired(key, now);
       case 'usage':
-        return s.usage.tell(s.cluster.central, now);
+        return s.usage.report(s.cluster.central, now);
       case 'predecessors':
         return s.predecessors.wake(now);
       case 'held':
-        return s.assigner.letGo(now);
+        return s.assigner.releaseExpiredSlots(now);
       case 'begin':
         return s.holds.wake(now);
       case 'weigh':
@@ -155,14 +153,14 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'open':
       case 'timeLimit': {
         const job = s.jobs.byNumber(key);
-        return job === undefined ? undefined : this.#wakeFor(job, timer, now);
+        return job === undefined ? undefined : this.#wakeJob(job, timer, now);
       }
     }
   }
 
-  #wakeFor(job: Job, timer: 'weigh' | 'deadline' | 'retry' | 'open' | 'timeLimit', now: Millis): void {
+  #wakeJob(job: Job, timer: 'weigh' | 'deadline' | 'retry' | 'open' | 'timeLimit', now: Millis): void {
     const { sampler, endings } = this.#parts;
-    if (timer === 'weigh') sampler.look(job, now);
+    if (timer === 'weigh') sampler.evaluatePilots(job, now);
     else if (timer === 'deadline') endings.abandonIfLate(job, now);
     else if (timer === 'retry') endings.retryAfterBackoff(job, now);
     else if (timer === 'open') endings.closeIfInactive(job, now);
@@ -171,10 +169,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   disconnected(from: Address, now: Millis): void {
     const { cluster, routing } = this.#parts;
-    if (cluster.disconnected(from, now)) routing.doWithoutCentral(now);
+    if (cluster.disconnected(from, now)) routing.probeWithoutCentral(now);
   }
 
-  // ---- inputs of the journal
+  // ---- events of the journal
 
   /** The first `count` records of this process are durable. */
   recorded(count: number, now: Millis): void {
@@ -182,8 +180,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   /**
-   * Another job of the cluster has the key of this one, which was therefore not recorded; its submitter is referred
-   * to the other job. Called before the acceptance counts as recorded, so that no task has started.
+   * Another job in the cluster has the same key, so the journal refused this one. Refers the submitter to the other
+   * job. The driver calls this before the acceptance counts as recorded, so no task has started.
    */
   keyTaken(number: JobNumber, by: KeyHolder): void {
     this.#parts.submissions.keyTaken(number, by);
@@ -198,31 +196,31 @@ export class Scheduler implements Machine<SchedulerTimer> {
   // ---- direct calls of a driver in the same process
 
   /**
-   * Accepts a job and starts to schedule it.
+   * Accepts a job and schedules it.
    *
-   * @param key chosen by the client; a known key returns the existing job
+   * @param key chosen by the client; if a job with this key exists, that job is returned
    */
   submit(spec: JobSpec, key: string | undefined, now: Millis): Job {
     return this.#parts.intake.accept(spec, key, now);
   }
 
-  /** Explains why no worker could ever run a stage of this job; undefined if some could. */
+  /** Explains why no worker could ever run some stage of this job; undefined if each stage has one. */
   whyImpossible(spec: JobSpec): Impossible | undefined {
     return whyImpossible(spec, this.policy, this.#parts.cluster.members);
   }
 
-  /** Cancels unfinished tasks: waiting ones immediately, running ones when their workers have killed them. */
+  /** Cancels all unfinished tasks. Waiting tasks end at once, running tasks when their workers have killed them. */
   cancel(job: Job, now: Millis): void {
     this.#parts.cancelling.cancel(job, now);
   }
 
-  /** Stops accepting jobs; calls `env.drained()` when the present ones are done. */
+  /** Stops accepting jobs, and calls `env.drained()` once all accepted jobs have ended. */
   drain(): void {
     this.#parts.cluster.drain();
-    if (!this.#isInheriting) this.#parts.draining.reportIfDrained();
+    if (!this.#isLoading) this.#parts.draining.reportIfDrained();
   }
 
-  /** Notifies the cluster, so that no process has to wait for the lease to expire. */
+  /** Tells central that this scheduler stops, so that no process waits for its lease to expire. */
   leave(): void {
     this.#parts.cluster.leave();
   }
@@ -237,7 +235,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#parts.tallies;
   }
 
-  /** The users with the most active jobs, most first. */
+  /** Users with active jobs, those with the most jobs first. */
   largestUsers(count: number): { user: string | undefined; jobs: number; waiting: number }[] {
     return this.#parts.jobs.largestUsers(count);
   }
@@ -246,7 +244,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#parts.cluster.isDraining;
   }
 
-  /** Whether central has welcomed it at least once, so that it can accept jobs. */
+  /** Whether central has welcomed this scheduler at least once, so that it can accept jobs. */
   get isReady(): boolean {
     return this.#parts.cluster.isReady;
   }
@@ -256,40 +254,40 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#parts.cluster.policy;
   }
 
-  /** Reports all journals in the shared database to central, which looks for journals without owners. */
-  seesJournals(journals: MessageOf<'journals'>['journals']): void {
-    this.#parts.cluster.seesJournals(journals);
+  /** Sends central the list of all journals in the shared database. Central looks for journals without owners. */
+  reportJournals(journals: MessageOf<'journals'>['journals']): void {
+    this.#parts.cluster.setJournals(journals);
   }
 
-  /** The name of a worker, including lost ones. */
+  /** Returns the name of a worker, which may be lost. */
   workerName(worker: Address): string {
     return this.#parts.cluster.nameOf(worker);
   }
 
-  /** The usage of its journal, for the scheduler that keeps it when the journal is discarded. */
+  /** Usage recorded in this journal. Another scheduler keeps it when the journal is discarded. */
   get usageBooks(): readonly UsageBook[] {
     return this.#parts.accounting.books();
   }
 
-  /** Keeps the usage of a journal that will be discarded. @param done called when it is durable */
+  /** Records the usage of a journal that will be discarded. @param done called when that record is durable */
   keepUsage(books: readonly UsageBook[], done: () => void, now: Millis): void {
     this.#parts.accounting.importBooks(books, done, now);
   }
 
-  /** Returns the state of its estimators, to be stored; undefined if nothing has changed since the last call. */
+  /** Returns the estimator states to save; undefined if they have not changed since the last call. */
   takeEstimatorStates(): EstimatorStates | undefined {
     const { sampler, usage } = this.#parts;
     const learnt = sampler.takeEstimatorStates();
     return learnt && { ...learnt, [JOB_LENGTHS]: usage.jobLengths };
   }
 
-  /** The current state: a few steps per active job. */
-  standing(now: Millis): SchedulerStanding {
+  /** Summarizes the current state, at the cost of a few steps per active job. */
+  snapshot(now: Millis): SchedulerSnapshot {
     const { jobs, cluster } = this.#parts;
-    return standingOf(jobs.active(), circumstancesOf(cluster, now), now);
+    return snapshotOf(jobs.active(), waitContextOf(cluster, now), now);
   }
 
-  /** Whether central has not answered several heartbeats. */
+  /** Whether central is disconnected or has not answered several heartbeats. */
   isCentralSilent(now: Millis): boolean {
     return this.#parts.cluster.isSilent(now);
   }
@@ -298,7 +296,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#parts.cluster.members.size;
   }
 
-  /** The estimated memory of active jobs, and of keys of ended ones. */
+  /** Estimated memory of active jobs and of the tombstones of ended jobs, in bytes. */
   get activeBytes(): number {
     return this.#parts.jobs.activeBytes;
   }
@@ -308,8 +306,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#parts.jobs.tombstoneBytes;
   }
 
-  /** Number of answers that wait for durability. */
-  get heldAnswers(): number {
+  /** Number of answers that wait until a record is durable. */
+  get pendingAnswers(): number {
     return this.#parts.ledger.delayedCount;
   }
 
@@ -318,8 +316,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   checkInvariants(): void {
-    // Some inherited jobs are still incomplete.
-    if (this.#isInheriting) return;
+    // Jobs that are still being loaded are incomplete.
+    if (this.#isLoading) return;
     const { assigner, jobs } = this.#parts;
     assigner.offers.checkInvariants();
     for (const job of jobs.active()) job.checkInvariants();

@@ -19,8 +19,8 @@ import { JobEvents, type SchedulerCounters } from './job/job-events.js';
 import { Tallies } from './job/tallies.js';
 
 /**
- * The state of a scheduler: its jobs, its cluster and its journal. Nothing here calls the parts that act on it
- * (`parts.ts`).
+ * The state of a scheduler: jobs, cluster membership and journal. It calls none of the components in `parts.ts` that
+ * act on it.
  */
 export class SchedulerState {
   readonly config: SchedulerConfig;
@@ -83,7 +83,7 @@ export class SchedulerState {
     this.sweepTimer = new SweepTimer(env, this.cluster);
   }
 
-  /** Returns the context for rebuilding jobs. @param now no record about them is later */
+  /** Returns the context for rebuilding jobs from records. @param now no record about these jobs is later */
   rebuildContext(now: Millis): RebuildContext {
     const { config, jobs, cluster } = this;
     return {
@@ -91,7 +91,7 @@ export class SchedulerState {
       now,
       idOf: (job) => jobs.idOf(job),
       hasPrivateNames: config.hasPrivateNames ?? false,
-      placeholderFor: (worker) => cluster.members.formerly(worker),
+      placeholderFor: (worker) => cluster.members.formerAddressOf(worker),
       isMemoryScarce: () => jobs.isMemoryScarce,
     };
   }

@@ -277,7 +277,10 @@ export class Cluster {
     const process = place.process!;
     const environment = { ...process.environment(), setTimer() {}, clearTimer() {} };
     const scheduler = new Scheduler(
-      { ...config, inheritance: inheritance && { ...inheritance, chunkSize: Number.POSITIVE_INFINITY } },
+      {
+        ...config,
+        inheritance: inheritance && { ...inheritance, chunkSize: Number.POSITIVE_INFINITY },
+      },
       { ...environment, record: () => 0, jobEnded() {}, drained() {} },
     );
     process.overhear(() => scheduler.start(process.now));

@@ -296,7 +296,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
     const readJournals = (): void => {
       // The journal itself reports an unavailable database.
       shared.all().then(
-        (all) => enter('journals', (scheduler) => scheduler.seesJournals(all)),
+        (all) => enter('journals', (scheduler) => scheduler.reportJournals(all)),
         () => {},
       );
     };

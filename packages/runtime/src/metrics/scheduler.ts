@@ -6,7 +6,7 @@ import { byLabel, byLabels, type Readings } from './exposition.js';
 
 export function schedulerReadings(scheduler: Scheduler, now: Millis): Readings {
   const { counters, tallies } = scheduler;
-  const { jobs, running, waiting, oldestWaitMs, probesOut } = scheduler.standing(now);
+  const { jobs, running, waiting, oldestWaitMs, probesOut } = scheduler.snapshot(now);
   return {
     goshawk_scheduler_jobs: byLabel('state', jobs),
     goshawk_scheduler_jobs_accepted_total: counters.jobsAccepted,
@@ -32,7 +32,7 @@ export function schedulerReadings(scheduler: Scheduler, now: Millis): Readings {
     goshawk_scheduler_asks_refused_total: counters.asksRefused,
     goshawk_scheduler_known_workers: scheduler.knownWorkers,
     goshawk_scheduler_central_silent: scheduler.isCentralSilent(now) ? 1 : 0,
-    goshawk_scheduler_held_answers: scheduler.heldAnswers,
+    goshawk_scheduler_held_answers: scheduler.pendingAnswers,
     goshawk_scheduler_active_jobs_bytes: scheduler.activeBytes,
   };
 }

@@ -16,27 +16,32 @@ type Answer = MessageOf<'jobsCancelled'>['value'];
 /** Maximum number of jobs cancelled per request; a client continues with further requests. */
 const JOBS_MAX = 500;
 
-/** Number of clients whose last answer is remembered. */
+/** Maximum number of clients whose last answer is kept. */
 const CLIENTS_MAX = 1_000;
 
-/** Cancels jobs by their users, names and states. */
+/** Cancels all jobs with a given user, name pattern or state. */
 export class BulkCancelling {
   readonly #jobs: JobStore;
   readonly #cancelling: Cancelling;
-  /** A retried request gets the same answer, so that cancelled jobs are counted once. */
-  readonly #answered = new Map<Address, { readonly request: number; readonly answer: Answer }>();
+  /** Last answer to each client. A retried request gets the same answer, so that each job is counted once. */
+  readonly #lastAnswers = new Map<Address, { readonly request: number; readonly answer: Answer }>();
 
   constructor(jobs: JobStore, cancelling: Cancelling) {
     this.#jobs = jobs;
     this.#cancelling = cancelling;
   }
 
-  /** @param onlyOf the only user whose jobs the client may cancel; undefined: any user */
-  cancel(from: Address, message: MessageOf<'cancelJobs'>, onlyOf: string | undefined, now: Millis): Answer {
-    const known = this.#answered.get(from);
+  /** @param allowedUser the only user whose jobs the client may cancel; undefined: any user */
+  cancel(
+    from: Address,
+    message: MessageOf<'cancelJobs'>,
+    allowedUser: string | undefined,
+    now: Millis,
+  ): Answer {
+    const known = this.#lastAnswers.get(from);
     if (known?.request === message.request) return known.answer;
     const matching = [...this.#jobs.active()].filter(
-      (job) => job.number >= message.from && !job.cancelling && isMeant(job, message, onlyOf),
+      (job) => job.number >= message.from && !job.cancelling && isSelected(job, message, allowedUser),
     );
     const chosen = matching.slice(0, JOBS_MAX);
     let waiting = 0;
@@ -47,24 +52,24 @@ export class BulkCancelling {
       if (!message.dryRun) this.#cancelling.cancel(job, now);
     }
     const answer = { jobs: chosen.length, waiting, running, next: matching[JOBS_MAX]?.number };
-    setLatest(this.#answered, from, { request: message.request, answer }, CLIENTS_MAX);
+    setLatest(this.#lastAnswers, from, { request: message.request, answer }, CLIENTS_MAX);
     return answer;
   }
 }
 
-function isMeant(
+function isSelected(
   { spec, state }: Job,
   { user, name, states }: MessageOf<'cancelJobs'>,
-  onlyOf: string | undefined,
+  allowedUser: string | undefined,
 ): boolean {
   if (user !== undefined && spec.user !== user) return false;
-  if (onlyOf !== undefined && spec.user !== onlyOf) return false;
+  if (allowedUser !== undefined && spec.user !== allowedUser) return false;
   if (name !== undefined && !matchesGlob(name, spec.name)) return false;
   return states.length === 0 || states.includes(state);
 }
 
-/** A requested state in which jobs cannot be cancelled, or that does not exist. */
-export function notCancellable(states: readonly string[]): string | undefined {
+/** Returns the first requested state that does not exist or in which jobs cannot be cancelled. */
+export function firstNotCancellable(states: readonly string[]): string | undefined {
   const active = JOB_STATES.filter((state) => !isFinal(state)) as readonly string[];
   return states.find((state) => !active.includes(state));
 }

@@ -16,24 +16,24 @@ import { isAnswerable, type Weight, weigh } from '../job/heap-bytes.js';
 import { type Job, TaskState } from '../job/job.js';
 import { NOT_LOADED } from '../life/submissions.js';
 import type { SchedulerParts } from '../parts.js';
-import { BulkCancelling, notCancellable } from './bulk-cancelling.js';
+import { BulkCancelling, firstNotCancellable } from './bulk-cancelling.js';
 import { explain, waitingGroups } from './explaining.js';
 import { listJobs } from './job-list.js';
 import { JobViews } from './job-views.js';
 import { QueryBudget } from './query-budget.js';
-import { circumstancesOf } from './snapshot.js';
+import { waitContextOf } from './snapshot.js';
 import { taskPage } from './task-list.js';
 import { Watching } from './watching.js';
 
-/** Client requests about jobs. */
+/** Serves the requests of clients. */
 export class ClientApi {
   readonly watching: Watching;
   readonly #parts: SchedulerParts;
   readonly #views: JobViews;
   readonly #budget = new QueryBudget();
   readonly #bulk: BulkCancelling;
-  /** The only user whose jobs the current request may access. */
-  #onlyOf: string | undefined;
+  /** The only user whose jobs the current request may access; undefined: any user. */
+  #allowedUser: string | undefined;
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
@@ -44,14 +44,14 @@ export class ClientApi {
 
   receive(from: Address, message: Message, now: Millis): void {
     const s = this.#parts;
-    this.#onlyOf = ownerFor(s.env.clientKeyOf?.(from), message.type);
+    this.#allowedUser = ownerFor(s.env.clientKeyOf?.(from), message.type);
     switch (message.type) {
       case 'submit':
-        return s.submissions.submit(from, message, this.#onlyOf, now);
+        return s.submissions.submit(from, message, this.#allowedUser, now);
       case 'watchJob':
         return this.#withJob(from, message, (job) => {
           if (!this.watching.watch(from, message, job, now))
-            s.answers.refuse(from, message.request, TOO_MANY_WATCH);
+            s.answers.refuse(from, message.request, TOO_MANY_WATCHES);
         });
       case 'unwatch':
         return this.watching.unwatch(from, message.request);
@@ -60,15 +60,15 @@ export class ClientApi {
       case 'explainJob':
         return this.#withJob(from, message, (job) => this.#explain(from, message, job, now));
       case 'explainWaiting':
-        return this.#looking(from, message.request, now, () =>
+        return this.#serveWithinBudget(from, message.request, now, () =>
           this.#explainWaiting(from, message.request, now),
         );
       case 'listJobs':
-        return this.#looking(from, message.request, now, () => this.#list(from, message));
+        return this.#serveWithinBudget(from, message.request, now, () => this.#list(from, message));
       case 'readUsage':
-        return this.#looking(from, message.request, now, () => {
-          const books = s.accounting.report(message, this.#onlyOf, now);
-          this.#budget.took(USAGE_COST);
+        return this.#serveWithinBudget(from, message.request, now, () => {
+          const books = s.accounting.report(message, this.#allowedUser, now);
+          this.#budget.charge(USAGE_REPORT_COST);
           s.answers.answerNow(from, message.request, 'usageBooks', books);
         });
       case 'listTasks':
@@ -131,20 +131,20 @@ export class ClientApi {
   /** Serves a request about an existing job that the client may see. */
   #withJob(from: Address, { request, id }: { request: number; id: string }, serve: (job: Job) => void): void {
     const { jobs, answers } = this.#parts;
-    const only = this.#onlyOf;
-    // For another user's job the answer is "no such job", given without the cost of reading it from the journal.
-    const tombstone = only === undefined ? undefined : jobs.tombstoneOfId(id);
-    const job = tombstone === undefined || tombstone.user === only ? jobs.byId(id) : undefined;
-    if (job !== undefined && (only === undefined || job.spec.user === only)) return serve(job);
-    answers.refuse(from, request, this.#whyThereIsNone(id));
+    const allowed = this.#allowedUser;
+    // Another user's job is refused as unknown, without reading it from the journal.
+    const tombstone = allowed === undefined ? undefined : jobs.tombstoneOfId(id);
+    const job = tombstone === undefined || tombstone.user === allowed ? jobs.byId(id) : undefined;
+    if (job !== undefined && (allowed === undefined || job.spec.user === allowed)) return serve(job);
+    answers.refuse(from, request, this.#refusalFor(id));
   }
 
-  #whyThereIsNone(id: string): Refusal {
+  #refusalFor(id: string): Refusal {
     const { jobs } = this.#parts;
     const known = jobs.tombstoneOfId(id);
-    const isTheirs = this.#onlyOf === undefined || known?.user === this.#onlyOf;
-    if (isTheirs && jobs.isNotLoaded(id)) return { ...NOT_LOADED, message: `${id} ${NOT_LOADED.message}` };
-    if (!isTheirs || !jobs.isDeleted(id)) {
+    const isVisible = this.#allowedUser === undefined || known?.user === this.#allowedUser;
+    if (isVisible && jobs.isNotLoaded(id)) return { ...NOT_LOADED, message: `${id} ${NOT_LOADED.message}` };
+    if (!isVisible || !jobs.isDeleted(id)) {
       const hint = '`goshawk jobs --all` lists the existing jobs';
       return { code: 'unknown-job', message: `there is no job ${id}`, hint };
     }
@@ -156,20 +156,20 @@ export class ClientApi {
     }
     return {
       code: 'forgotten-job',
-      message: `${id} ${end}, and has been deleted since`,
-      hint: FORGOTTEN_HINT,
+      message: `${id} ${end} and was deleted later`,
+      hint: DELETED_HINT,
     };
   }
 
   #describe(from: Address, { request, spec }: MessageOf<'describeJob'>, job: Job, now: Millis): void {
     const { answers } = this.#parts;
-    const weight = spec ? weigh(job.spec) : NOTHING;
+    const weight = spec ? weigh(job.spec) : NO_WEIGHT;
     if (isAnswerable(weight))
       return answers.answerNow(from, request, 'jobDetail', this.#views.detail(job, now, spec));
     answers.refuse(from, request, {
       code: 'spec-too-long',
       message: `the specification of ${job.id} is too long for one answer: ${weight.values} values, ${weight.bytes} bytes of text`,
-      hint: `at most ${LIMITS.answerValuesMax} and ${LIMITS.answerBytesMax} are shown; omit it from the request, or see the submitted job`,
+      hint: `the limits are ${LIMITS.answerValuesMax} values and ${LIMITS.answerBytesMax} bytes; request the job without its specification, or read the submitted job file`,
     });
   }
 
@@ -177,7 +177,7 @@ export class ClientApi {
     const { answers } = this.#parts;
     if (task !== undefined && !job.has(task)) {
       const hint =
-        task < job.taskCount ? '`goshawk tasks` lists them' : `its tasks are 0 to ${job.taskCount - 1}`;
+        task < job.taskCount ? '`goshawk tasks` lists its tasks' : `its tasks are 0 to ${job.taskCount - 1}`;
       const message = `${job.id} has no task ${task}`;
       return answers.refuse(from, request, { code: 'unknown-task', message, hint });
     }
@@ -185,8 +185,8 @@ export class ClientApi {
   }
 
   /**
-   * Results of a running job are answered once they are durable, so that a restart never revokes what a client has
-   * read.
+   * Sends results of a running job only once they are durable, so that a restart never revokes a result that a client
+   * has read.
    */
   #readResults(from: Address, { request, from: first, order }: MessageOf<'readResults'>, job: Job): void {
     const { answers } = this.#parts;
@@ -198,26 +198,26 @@ export class ClientApi {
   #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {
     const { jobs, answers } = this.#parts;
     const { task, failedOnly, cursor } = message;
-    const wanted = (of: number) =>
+    const isWanted = (of: number) =>
       (task === undefined || of === task) && (!failedOnly || job.tasks.stateOf(of) === TaskState.failed);
-    const page = jobs.logs.read(job.number, cursor, wanted, job.hasEnded);
+    const page = jobs.logs.read(job.number, cursor, isWanted, job.hasEnded);
     answers.answerNow(from, message.request, 'logPage', page);
   }
 
   // ---- requests about all jobs
 
   /** Serves a request about all jobs if the query budget permits. */
-  #looking(from: Address, request: number, now: Millis, serve: () => void): void {
+  #serveWithinBudget(from: Address, request: number, now: Millis, serve: () => void): void {
     const retryMs = this.#budget.waitMs(now);
     if (retryMs === 0) return serve();
-    this.#parts.answers.refuse(from, request, { ...TOO_MANY_LOOKS, retryMs });
+    this.#parts.answers.refuse(from, request, { ...TOO_MANY_QUERIES, retryMs });
   }
 
-  /** Active jobs, oldest first, then ended ones, newest first. Filters come before limits. */
+  /** Lists the jobs that match the request, and quotas. */
   #list(from: Address, message: MessageOf<'listJobs'>): void {
     const { jobs, answers } = this.#parts;
     const { user, where: { userLike } = {} } = message;
-    const owners = [user, this.#onlyOf].filter((each) => each !== undefined);
+    const owners = [user, this.#allowedUser].filter((each) => each !== undefined);
     const isOwner =
       owners.length === 0 && userLike === undefined
         ? undefined
@@ -225,71 +225,71 @@ export class ClientApi {
             owners.every((each) => each === of) &&
             (userLike === undefined || matchesGlob(userLike, of ?? ''));
     const { recalled, ...listing } = listJobs(this.#parts, this.#views, message, isOwner);
-    this.#budget.took(jobs.count + READING_COST * recalled);
+    this.#budget.charge(jobs.count + READING_COST * recalled);
     answers.answerNow(from, message.request, 'jobList', { ...listing, ...this.#quotas(isOwner) });
   }
 
-  /** Quota use per user, highest first; empty without a limit. */
+  /** Waiting tasks per user and their limit, largest first; empty without a limit. */
   #quotas(isOwner: IsOwner | undefined): { quotas?: readonly UserQuota[] } {
     const { jobs, config, overload } = this.#parts;
     const max = overload.userWaitingTasksMax;
     if (max === Number.POSITIVE_INFINITY) return {};
-    const held = Array.from(jobs.activeByUser, ([user, { waiting }]) => ({ user, waiting }))
+    const used = Array.from(jobs.activeByUser, ([user, { waiting }]) => ({ user, waiting }))
       .filter(({ user, waiting }) => waiting > 0 && isOwner?.(user) !== false)
       .sort((one, other) => other.waiting - one.waiting);
     const { name: scheduler } = config;
-    return { quotas: held.slice(0, QUOTAS_LISTED_MAX).map((each) => ({ ...each, max, scheduler })) };
+    return { quotas: used.slice(0, QUOTAS_LISTED_MAX).map((each) => ({ ...each, max, scheduler })) };
   }
 
   #cancelJobs(from: Address, message: MessageOf<'cancelJobs'>, now: Millis): void {
     const { jobs, answers } = this.#parts;
-    const wrong = notCancellable(message.states);
+    const wrong = firstNotCancellable(message.states);
     if (wrong !== undefined)
       return answers.refuse(from, message.request, {
         code: 'bad-state',
         message: `jobs that are ${wrong} cannot be cancelled`,
-        hint: 'waiting and running ones can',
+        hint: 'only waiting and running jobs can be cancelled',
       });
-    this.#looking(from, message.request, now, () => {
-      this.#budget.took(jobs.activeCount);
-      const answer = this.#bulk.cancel(from, message, this.#onlyOf, now);
+    this.#serveWithinBudget(from, message.request, now, () => {
+      this.#budget.charge(jobs.activeCount);
+      const answer = this.#bulk.cancel(from, message, this.#allowedUser, now);
       answers.answerWhenDurable(from, message.request, 'jobsCancelled', answer);
     });
   }
 
   #explainWaiting(from: Address, request: number, now: Millis): void {
     const { jobs, answers, cluster } = this.#parts;
-    this.#budget.took(EXPLAINING_COST * jobs.activeCount);
-    const groups = waitingGroups(jobs.active(), circumstancesOf(cluster, now), now);
+    this.#budget.charge(EXPLAINING_COST * jobs.activeCount);
+    const groups = waitingGroups(jobs.active(), waitContextOf(cluster, now), now);
     answers.answerNow(from, request, 'waitingGroups', groups);
   }
 }
 
-const NOTHING: Weight = { values: 0, bytes: 0 };
+const NO_WEIGHT: Weight = { values: 0, bytes: 0 };
 
-const FORGOTTEN_HINT =
-  'read results when a job ends; --keep-jobs and --keep of its scheduler set how many are kept, and for how long';
+const DELETED_HINT =
+  "read results when a job ends; the scheduler's --keep-jobs and --keep limit how many ended jobs it keeps, and for how long";
 
 const DROPPED_HINT =
-  'read results when a job ends; with a larger heap (--max-old-space-size), or a journal (--data-folder), a scheduler keeps more';
+  'read results when a job ends; with a larger heap (--max-old-space-size) or a journal (--data-folder), a scheduler keeps more of them';
 
-const TOO_MANY_LOOKS = {
+const TOO_MANY_QUERIES = {
   code: 'overloaded',
-  message: 'too many requests for all jobs of this scheduler',
+  message: 'this scheduler receives too many queries over all its jobs',
   hint: 'try again in a moment',
 };
 
 /** Cost of reading a job from the journal, in units of listed jobs. */
 const READING_COST = 50;
 
-/** Cost of a report of usage, in units of listed jobs. */
-const USAGE_COST = 20_000;
+/** Cost of a usage report, in units of listed jobs. */
+const USAGE_REPORT_COST = 20_000;
 
 /** Cost of explaining why a job waits, in units of listed jobs. */
 const EXPLAINING_COST = 10;
 
-const TOO_MANY_WATCH: Refusal = {
+const TOO_MANY_WATCHES: Refusal = {
   code: 'overloaded',
-  message: `${LIMITS.watchesMax} clients watch jobs of this scheduler, which is its limit`,
+  message: `clients already watch ${LIMITS.watchesMax} jobs of this scheduler, which is the limit`,
   hint: 'wait for jobs one after another, or poll them',
 };

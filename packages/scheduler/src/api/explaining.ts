@@ -15,22 +15,18 @@ import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { ATTEMPTS_LISTED_MAX } from '../job/task-reports.js';
 import type { SchedulerParts } from '../parts.js';
 import { type JobViews, samplingOf } from './job-views.js';
-import { type Circumstances, circumstancesOf, type Waits, waitsOf } from './snapshot.js';
+import { type WaitContext, type WaitGroup, waitContextOf, waitGroupsOf } from './snapshot.js';
 import { lastAttempt } from './task-list.js';
-import { readyAt, readyBefore, waitSpread, waitSums } from './wait-times.js';
+import { readyAt, readyAtOfStarted, waitSpread, waitSums } from './wait-times.js';
 
-/** Waiting tasks by class and reason, largest groups first. */
-export function waitingGroups(
-  jobs: Iterable<Job>,
-  circumstances: Circumstances,
-  now: Millis,
-): WaitingGroup[] {
+/** Counts waiting tasks by class and reason, largest groups first. */
+export function waitingGroups(jobs: Iterable<Job>, context: WaitContext, now: Millis): WaitingGroup[] {
   const groups = new Map<string, { -readonly [K in keyof WaitingGroup]: WaitingGroup[K] }>();
   for (const job of jobs) {
-    for (const { reason, tasks } of waitsOf(job, circumstances)) {
+    for (const { reason, tasks } of waitGroupsOf(job, context)) {
       const key = `${job.class} ${reason}`;
       const group = groups.get(key);
-      // Jobs are in order of acceptance, so the first of a group has waited longest.
+      // Jobs are in order of acceptance, so the first job of a group has waited longest.
       if (group !== undefined) group.tasks += tasks;
       else {
         const exampleAgeMs = now - job.acceptedAt;
@@ -41,7 +37,7 @@ export function waitingGroups(
   return [...groups.values()].sort((one, other) => other.tasks - one.tasks);
 }
 
-/** Explains why a job waits, and where it spent its time so far. */
+/** Explains why a job waits and how it has spent its time so far. */
 export function explain(
   s: SchedulerParts,
   views: JobViews,
@@ -49,8 +45,8 @@ export function explain(
   task: TaskIndex | undefined,
   now: Millis,
 ): JobExplanation {
-  const circumstances = circumstancesOf(s.cluster, now);
-  const waits = waitsOf(job, circumstances);
+  const context = waitContextOf(s.cluster, now);
+  const waits = waitGroupsOf(job, context);
   const story = (of: number): TaskStory => storyOf(s, job, of, waits, now);
   const last = lastEnded(job);
   return {
@@ -58,12 +54,12 @@ export function explain(
     owner: s.env.nameOf(s.config.self),
     number: job.number,
     sampling: samplingOf(job),
-    waiting: waits.flatMap((wait) => stageWaits(job, wait, circumstances, now)),
+    waiting: waits.flatMap((wait) => stageWaits(job, wait, context, now)),
     probes: probesOf(s, job),
     probesOut: sumOf(job.batches, ({ probes }) => probes.outstanding),
     probesMoved: job.probesMoved,
     matches: sumOf(job.batches, ({ matches }) => matches),
-    placed: tasksIn(job, TaskState.placed).map((of) => ({
+    placed: firstTasksIn(job, TaskState.placed).map((of) => ({
       task: of,
       worker: s.cluster.nameOf(job.tasks.workerOf(of)),
     })),
@@ -78,32 +74,32 @@ export function explain(
 
 function stageWaits(
   job: Job,
-  { batch, reason, tasks }: Waits,
-  circumstances: Circumstances,
+  { batch, reason, tasks }: WaitGroup,
+  context: WaitContext,
   now: Millis,
 ): StageWait[] {
   const scope = batch?.scope ?? job.route.over;
-  const of = (stage: Stage, waiting: number): StageWait => {
-    const mightStart = stage.blockers > 0 ? now : readyAt(job, stage, batch === job.sample?.pilots);
+  const waitOf = (stage: Stage, waiting: number): StageWait => {
+    const eligibleAt = stage.blockers > 0 ? now : readyAt(job, stage, batch === job.sample?.pilots);
     const { name, requires } = stage.spec;
-    const missing = circumstances.whatIsMissing(scope, stage.spec, job);
+    const missing = context.unmetNeed(scope, stage.spec, job);
     return {
       stage: name,
       index: stage.index,
       reason,
       tasks: waiting,
-      waitedMs: Math.max(0, now - mightStart),
+      waitedMs: Math.max(0, now - eligibleAt),
       ...(requires === undefined ? {} : { requires: listAttributes(requires)! }),
       ...(missing === undefined ? {} : { missing }),
     };
   };
-  if (batch !== undefined) return [of(batch.stage, tasks)];
+  if (batch !== undefined) return [waitOf(batch.stage, tasks)];
   return job.stages
-    .map((stage) => of(stage, queuedIn(stage, job)))
+    .map((stage) => waitOf(stage, countPlaced(stage, job)))
     .filter(({ tasks: waiting }) => waiting > 0);
 }
 
-function queuedIn({ first, count }: Stage, job: Job): number {
+function countPlaced({ first, count }: Stage, job: Job): number {
   let found = 0;
   for (let task = first; task < first + count; task++)
     if (job.tasks.stateOf(task) === TaskState.placed) found++;
@@ -114,7 +110,7 @@ function storyOf(
   s: SchedulerParts,
   job: Job,
   task: TaskIndex,
-  waits: readonly Waits[],
+  waits: readonly WaitGroup[],
   now: Millis,
 ): TaskStory {
   const state = job.tasks.stateOf(task);
@@ -124,8 +120,8 @@ function storyOf(
   const last = lastAttempt(s, job, task);
   const startedAt = last?.startedAt ?? job.acceptedAt;
   const hasStarted = hasRun && job.tasks.executionsOf(task) > 0;
-  const mightStart = hasStarted ? readyBefore(job, task) : readyAt(job, stage, isPilot);
-  const from = stage.blockers > 0 && !hasRun ? now : mightStart;
+  const eligibleAt = hasStarted ? readyAtOfStarted(job, task) : readyAt(job, stage, isPilot);
+  const from = stage.blockers > 0 && !hasRun ? now : eligibleAt;
   const ranMs = state === TaskState.running ? now - startedAt : (last?.runMs ?? 0);
   return {
     task,
@@ -141,8 +137,8 @@ function storyOf(
   };
 }
 
-/** A waiting task has the same reason as the startable tasks of its batch. */
-function reasonFor(job: Job, task: TaskIndex, waits: readonly Waits[]): WaitingReason | undefined {
+/** Why the task waits. A startable task has the same reason as the others of its batch. */
+function reasonFor(job: Job, task: TaskIndex, waits: readonly WaitGroup[]): WaitingReason | undefined {
   const batch = job.waiting.batchOf(task);
   const state = job.tasks.stateOf(task);
   if (state === TaskState.blocked) {
@@ -150,11 +146,11 @@ function reasonFor(job: Job, task: TaskIndex, waits: readonly Waits[]): WaitingR
     return job.inBackoff.has(task) ? 'back-off' : 'stage';
   }
   if (state === TaskState.placed) return 'queued';
-  const own = waits.filter((wait) => wait.batch === batch && !STATES_OF_THEIR_OWN.has(wait.reason));
-  return own.find(({ reason }) => reason !== 'job-limit')?.reason ?? own[0]?.reason;
+  const matching = waits.filter((wait) => wait.batch === batch && !STATE_REASONS.has(wait.reason));
+  return matching.find(({ reason }) => reason !== 'job-limit')?.reason ?? matching[0]?.reason;
 }
 
-const STATES_OF_THEIR_OWN: ReadonlySet<WaitingReason> = new Set(['stage', 'queued', 'back-off', 'other-job']);
+const STATE_REASONS: ReadonlySet<WaitingReason> = new Set(['stage', 'queued', 'back-off', 'other-job']);
 
 function probesOf({ cluster }: SchedulerParts, job: Job): JobExplanation['probes'] {
   const sums = new Map<Address, number>();
@@ -168,17 +164,17 @@ function probesOf({ cluster }: SchedulerParts, job: Job): JobExplanation['probes
     .map(([worker, probes]) => ({ worker: cluster.nameOf(worker), probes }));
 }
 
-/** The first hundred tasks in the state. */
-function tasksIn(job: Job, state: TaskState): number[] {
+/** The first tasks in the state, at most `LISTED_MAX`. */
+function firstTasksIn(job: Job, state: TaskState): number[] {
   const found: number[] = [];
   for (const task of job.tasks.inStates(state)) if (found.push(task) === ATTEMPTS_LISTED_MAX) break;
   return found;
 }
 
-/** The completed task that ended last, or −1. */
+/** Returns the completed task that ended last, or −1. */
 function lastEnded({ tasks }: Job): number {
-  // Settled tasks have no times in memory.
-  if (tasks.archivedCount > 0) return lastInOrder(tasks);
+  // The times of settled tasks are not in memory.
+  if (tasks.archivedCount > 0) return lastReported(tasks);
   let last = -1;
   let lastAt = Number.NEGATIVE_INFINITY;
   for (const task of tasks.inStates(TaskState.completed)) {
@@ -190,8 +186,8 @@ function lastEnded({ tasks }: Job): number {
   return last;
 }
 
-/** The last completed task in the order in which the ends were reported, or −1. */
-function lastInOrder(tasks: Job['tasks']): number {
+/** Returns the completed task whose end was reported last, or −1. */
+function lastReported(tasks: Job['tasks']): number {
   for (let at = tasks.endOrder.length - 1; at >= 0; at--) {
     const task = tasks.endOrder.at(at)!;
     if (tasks.stateOf(task) === TaskState.completed) return task;

@@ -19,9 +19,9 @@ import type { JobViews } from './job-views.js';
 
 /** Maximum number of ended jobs read from the journal for one list. */
 const RECALLED_MAX = 200;
-/** Ends closer than this many milliseconds count as equal, because wall clock times are rounded. */
+/** Times that differ by at most this many milliseconds count as equal, because wall-clock times are rounded. */
 const TIE_MS = 0.01;
-/** Sorts after every id. */
+/** Sorts after every job id. */
 const LAST_ID = '~';
 
 export interface JobListing {
@@ -29,13 +29,13 @@ export interface JobListing {
   readonly total: number;
   readonly counts: TaskCounts;
   readonly reached: JobPlace | undefined;
-  /** Jobs read from the journal. */
+  /** Number of jobs read from the journal. */
   readonly recalled: number;
 }
 
 /**
- * Lists active jobs, oldest first, then ended ones, newest first. Filters apply before limits, and a truncated list
- * says how far it is complete.
+ * Lists active jobs, oldest first, then ended ones, newest first. Filters apply before limits. A truncated list
+ * includes the position up to which it is complete.
  *
  * @param isOwner undefined: jobs of all users
  */
@@ -48,76 +48,77 @@ export function listJobs(
   const { name, since, after } = where;
   const wanted = JOB_STATES.filter((state) => states.length === 0 || states.includes(state));
   const isFiltered = isOwner !== undefined || name !== undefined || since !== undefined;
-  const fits = ({ spec }: Job) =>
+  const isMatch = ({ spec }: Job) =>
     isOwner?.(spec.user) !== false && (name === undefined || matchesGlob(name, spec.name));
   const follows = (job: JobSummary) => after === undefined || comparePlaces(placeOfJob(job), after) > 0;
   const byPlace = (one: JobSummary, other: JobSummary) => comparePlaces(placeOfJob(one), placeOfJob(other));
   const counts = { total: 0, waiting: 0, running: 0, completed: 0, failed: 0, cancelled: 0 };
-  const note = (state: JobState, many = 1): void => {
+  const count = (state: JobState, many = 1): void => {
     counts[state] += many;
     counts.total += many;
   };
 
   const activeJobs: Job[] = [];
   for (const job of jobs.active()) {
-    if (!fits(job)) continue;
-    note(job.state);
+    if (!isMatch(job)) continue;
+    count(job.state);
     if (wanted.includes(job.state) && after?.ended !== true) activeJobs.push(job);
   }
   activeJobs.sort((one, other) => one.acceptedAt - other.acceptedAt);
-  // Jobs that tie with the start position do not count towards the limit, because they may precede it.
-  const tiesTo = after === undefined ? Number.NEGATIVE_INFINITY : after.at - wallOffsetMs + TIE_MS;
-  const ties = activeJobs.filter(({ acceptedAt }) => Math.abs(acceptedAt - tiesTo) <= 2 * TIE_MS);
-  const later = activeJobs.filter(({ acceptedAt }) => acceptedAt > tiesTo + 2 * TIE_MS);
+  // Jobs that tie with the start position may precede it, so they do not count toward the limit.
+  const tieAt = after === undefined ? Number.NEGATIVE_INFINITY : after.at - wallOffsetMs + TIE_MS;
+  const ties = activeJobs.filter(({ acceptedAt }) => Math.abs(acceptedAt - tieAt) <= 2 * TIE_MS);
+  const later = activeJobs.filter(({ acceptedAt }) => acceptedAt > tieAt + 2 * TIE_MS);
   const candidates = [...ties, ...firstWithTies(later, jobsMax + 1, ({ acceptedAt }) => acceptedAt)];
   const active = candidates
     .map((job) => views.summary(job))
     .filter(follows)
     .sort(byPlace);
-  const isActiveCut = active.length > jobsMax;
+  const isActiveTruncated = active.length > jobsMax;
   active.length = Math.min(active.length, jobsMax);
 
   const room = Math.max(0, Math.min(endedMax, jobsMax - active.length));
   const endedSince = since === undefined ? Number.NEGATIVE_INFINITY : since - wallOffsetMs;
   const endedBy = after?.ended === true ? after.at - wallOffsetMs + TIE_MS : Number.POSITIVE_INFINITY;
-  if (!isFiltered) for (const state of JOB_STATES) note(state, jobs.endedCount(state));
-  const kept = new Newest<Job>(room, endedBy - 2 * TIE_MS);
+  if (!isFiltered) for (const state of JOB_STATES) count(state, jobs.endedCount(state));
+  const inMemory = new Newest<Job>(room, endedBy - 2 * TIE_MS);
   for (const job of jobs.endedNewestFirst(isFiltered ? JOB_STATES : wanted)) {
-    if (job.endedAt! < endedSince || (!isFiltered && kept.isCut)) break;
-    if (!fits(job)) continue;
-    if (isFiltered) note(job.state);
-    if (wanted.includes(job.state) && job.endedAt! <= endedBy) kept.add(job, job.endedAt!);
+    if (job.endedAt! < endedSince || (!isFiltered && inMemory.isTruncated)) break;
+    if (!isMatch(job)) continue;
+    if (isFiltered) count(job.state);
+    if (wanted.includes(job.state) && job.endedAt! <= endedBy) inMemory.add(job, job.endedAt!);
   }
-  const away = new Newest<Tombstone>(Math.min(room, RECALLED_MAX), endedBy - 2 * TIE_MS);
+  const recallable = new Newest<Tombstone>(Math.min(room, RECALLED_MAX), endedBy - 2 * TIE_MS);
   for (const tombstone of jobs.archivedNewestFirst(isFiltered && name === undefined ? JOB_STATES : wanted)) {
-    if (tombstone.endedAt < endedSince || (away.isCut && (!isFiltered || name !== undefined))) break;
+    if (tombstone.endedAt < endedSince || (recallable.isTruncated && (!isFiltered || name !== undefined)))
+      break;
     if (isOwner?.(tombstone.user) === false) continue;
-    if (isFiltered && name === undefined) note(tombstone.state);
+    if (isFiltered && name === undefined) count(tombstone.state);
     if (wanted.includes(tombstone.state) && tombstone.endedAt <= endedBy)
-      away.add(tombstone, tombstone.endedAt);
+      recallable.add(tombstone, tombstone.endedAt);
   }
-  const recalled = away.items.flatMap((tombstone) => jobs.readArchived(tombstone) ?? []);
-  const found = recalled.filter(fits);
-  if (name !== undefined) for (const job of found) note(job.state);
-  const completeTo = Math.max(kept.completeTo, away.completeTo);
+  const recalled = recallable.items.flatMap((tombstone) => jobs.readArchived(tombstone) ?? []);
+  const found = recalled.filter(isMatch);
+  if (name !== undefined) for (const job of found) count(job.state);
+  const completeTo = Math.max(inMemory.completeTo, recallable.completeTo);
   const completeAt: JobPlace | undefined =
     completeTo === Number.NEGATIVE_INFINITY
       ? undefined
-      : // Places of listed jobs may be rounded down, and all other ends are a tie's length earlier.
+      : // Listed times may be rounded down, and unlisted jobs ended at least `TIE_MS` earlier.
         { ended: true, at: Math.max(0, completeTo + wallOffsetMs - TIE_MS / 2), id: LAST_ID };
-  // Compares rounded times, as the next page does.
+  // Compares rounded times, because the request for the next page contains rounded times.
   const isComplete = (job: JobSummary) =>
     completeAt === undefined || comparePlaces(placeOfJob(job), completeAt) <= 0;
-  const ended = [...kept.items, ...found]
+  const ended = [...inMemory.items, ...found]
     .map((job) => views.summary(job))
     .filter((job) => isComplete(job) && follows(job))
     .sort(byPlace);
 
   const page = new Page<JobSummary>();
-  const isTaken = [...active, ...ended.slice(0, room)].every((job) => page.take(job));
+  const fitsInPage = [...active, ...ended.slice(0, room)].every((job) => page.take(job));
   const last = page.items.at(-1);
-  const isCut = isActiveCut || !isTaken || ended.length > room || room === 0;
-  const reached = isCut ? last && placeOfJob(last) : completeAt;
+  const isTruncated = isActiveTruncated || !fitsInPage || ended.length > room || room === 0;
+  const reached = isTruncated ? last && placeOfJob(last) : completeAt;
   return {
     jobs: page.items,
     total: sumOf(wanted, (state) => counts[state]),
@@ -127,7 +128,7 @@ export function listJobs(
   };
 }
 
-/** The first items of a sorted list, including ties with the last of them. */
+/** Returns the first `max` items of a sorted list, and further ones that tie with the last of them. */
 function firstWithTies<T>(sorted: readonly T[], max: number, timeOf: (item: T) => Millis): readonly T[] {
   if (sorted.length <= max) return sorted;
   const last = timeOf(sorted[max - 1]!);
@@ -136,39 +137,39 @@ function firstWithTies<T>(sorted: readonly T[], max: number, timeOf: (item: T) =
   return sorted.slice(0, end);
 }
 
-/** Collects the newest items up to a limit, including ties with the last of them. */
+/** Collects the newest items up to a limit, and further ones that tie with the last of them. */
 class Newest<T> {
   readonly items: T[] = [];
-  readonly #freeFrom: Millis;
+  readonly #exemptFrom: Millis;
   #room: number;
   #last = Number.POSITIVE_INFINITY;
-  #isCut = false;
+  #isTruncated = false;
 
-  /** @param freeFrom items that ended then or later do not count towards the limit */
-  constructor(room: number, freeFrom: Millis) {
+  /** @param exemptFrom items that ended then or later do not count towards the limit */
+  constructor(room: number, exemptFrom: Millis) {
     this.#room = room;
-    this.#freeFrom = freeFrom;
+    this.#exemptFrom = exemptFrom;
   }
 
   /** Whether an item was dropped. */
-  get isCut(): boolean {
-    return this.#isCut;
+  get isTruncated(): boolean {
+    return this.#isTruncated;
   }
 
-  /** The collected items are complete from this time on. */
+  /** Every item that ended at this time or later was collected. */
   get completeTo(): Millis {
-    return this.#isCut ? this.#last : Number.NEGATIVE_INFINITY;
+    return this.#isTruncated ? this.#last : Number.NEGATIVE_INFINITY;
   }
 
   add(item: T, endedAt: Millis): void {
-    if (this.#isCut) return;
-    const isFree = endedAt >= this.#freeFrom;
-    if (!isFree && this.#room <= 0 && this.#last - endedAt > TIE_MS) {
-      this.#isCut = true;
+    if (this.#isTruncated) return;
+    const isExempt = endedAt >= this.#exemptFrom;
+    if (!isExempt && this.#room <= 0 && this.#last - endedAt > TIE_MS) {
+      this.#isTruncated = true;
       return;
     }
     this.#last = endedAt;
-    if (!isFree) this.#room--;
+    if (!isExempt) this.#room--;
     this.items.push(item);
   }
 }

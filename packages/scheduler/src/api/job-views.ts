@@ -27,12 +27,12 @@ import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { ATTEMPTS_LISTED_MAX, type ReadRecord } from '../job/task-reports.js';
 import type { Predecessors } from '../life/predecessors.js';
 import type { SchedulerState } from '../state.js';
-import { SHOWN } from './task-list.js';
+import { SHOWN_STATES } from './task-list.js';
 
-/** Maximum number of failures reported with the last lines of their output. */
-const PRINTED_MAX = 5;
+/** Maximum number of failures that include the last lines of their output. */
+const FAILURES_WITH_OUTPUT_MAX = 5;
 
-/** The views of jobs in answers to clients. */
+/** Describes jobs in answers to clients. */
 export class JobViews {
   readonly #s: SchedulerState;
   readonly #predecessors: Predecessors;
@@ -77,14 +77,14 @@ export class JobViews {
     const failed = [...tasks.inStates(TaskState.failed)];
     const attempts = this.#attempts(job, now);
     const stages = stageSums(job);
-    const printed = this.#s.jobs.logs.lastLines(job.number, failed.slice(0, PRINTED_MAX));
+    const printed = this.#s.jobs.logs.lastLines(job.number, failed.slice(0, FAILURES_WITH_OUTPUT_MAX));
     const completed = tasks.countOf(TaskState.completed);
     return {
       stages: job.stages.map((stage, index) => {
         const { counts, meanRunMs } = stages[index]!;
         return {
           name: stage.spec.name,
-          state: stateOf(job, stage, counts),
+          state: stageStateOf(job, stage, counts),
           tasks: counts.total,
           unfinished: stage.unfinished,
           after: stage.spec.after.map((before) => job.stages[before]!.spec.name),
@@ -114,23 +114,23 @@ export class JobViews {
       after: job.hasPendingPredecessors && !job.hasEnded ? this.#predecessors.unfinishedOf(job) : undefined,
       cancelReason: job.cancelReason,
       ...(job.isOpen ? { open: true } : {}),
-      // Must be last: V8 takes 20 µs instead of 0.3 µs for a literal with this many fields after a spread.
+      // The spread must be last: with this many fields after it, V8 takes 20 µs for the literal instead of 0.3 µs.
       ...this.summary(job),
     };
   }
 
-  /** Unsuccessful attempts, then those that run, completed, or were killed when their job was cancelled. */
+  /** Lists unsuccessful attempts, then running, completed and cancelled ones. */
   #attempts(job: Job, now: Millis): { listed: AttemptView[]; truncated: boolean } {
     const { tasks, history } = job;
     const listed = [...history.reports.unsuccessful];
-    // Sampled evenly over all tasks, because the first ones alone would show gaps.
+    // Samples all tasks evenly, because the first tasks alone would not represent the job.
     const { running, completed, cancelled } = job.counts;
     const step = Math.max(1, (running + completed + cancelled - tasks.archivedCount) / ATTEMPTS_LISTED_MAX);
     let seen = 0;
     for (const task of tasks.inStates(TaskState.running, TaskState.completed, TaskState.cancelled)) {
       if (tasks.isArchived(task) || Math.floor(seen / step) === Math.floor(++seen / step)) continue;
       const state = tasks.stateOf(task);
-      // Cancelled before it started.
+      // The task was cancelled before it started.
       if (state === TaskState.cancelled && tasks.runMsOf(task) === 0) continue;
       const isRunning = state === TaskState.running;
       const startedAt = tasks.startedAtOf(task);
@@ -152,7 +152,7 @@ export class JobViews {
     return { listed, truncated: started.length < history.total };
   }
 
-  /** Return values, or outcomes if an order is given, as far as they fit into one reply. */
+  /** Lists return values, or outcomes if an order is given, as many as fit into one answer. */
   results(job: Job, from: number, order: MessageOf<'readResults'>['order']): ResultPage {
     if (order !== undefined) return this.#taskResults(job, from, order);
     const page = new Page<ResultPage['values'][number]>();
@@ -184,33 +184,33 @@ export class JobViews {
     const of = {
       task,
       stage: job.dag.stageOf(task).spec.name,
-      state: SHOWN[state]!,
+      state: SHOWN_STATES[state]!,
       attempt,
       value: undefined,
-      ...outputOf(job, task, attempt),
+      ...outputFiles(job, task, attempt),
     };
     if (state === TaskState.completed) {
       const value = history.reports.valueOf(task, readRecord);
       return { ...of, value, ...('exec' in job.dag.payloadOf(task) ? { exitCode: 0 } : {}) };
     }
-    if (state === TaskState.cancelled) return { ...of, code: 'cancelled', message: whyCancelled(job) };
+    if (state === TaskState.cancelled) return { ...of, code: 'cancelled', message: cancellationMessage(job) };
     if (state !== TaskState.failed) return of;
     const { code, kind, message, exitCode, signal } = describeFailure(job, task, readRecord);
     return { ...of, code: code || kind, message, ...present({ exitCode, signal }) };
   }
 
-  /** @param withTasks include the times of each task, unless there are too many */
+  /** @param withTasks whether to include the times of each task, unless there are too many */
   end(job: Job, withTasks: boolean, now: Millis): JobEnd {
     const isTimed = withTasks && job.taskCount <= LIMITS.timedTasksMax && job.tasks.archivedCount === 0;
     return {
       job: this.detail(job, now, false),
-      starts: isTimed ? Array.from(job.tasks.startedAt, (_at, task) => startOf(job, task)) : undefined,
+      starts: isTimed ? Array.from(job.tasks.startedAt, (_at, task) => startMsOf(job, task)) : undefined,
       runs: isTimed ? Array.from(job.tasks.runMs) : undefined,
     };
   }
 }
 
-/** Formats the command of the stage's first task as a shell would take it. */
+/** Formats the command of the stage's first task for a shell. */
 function commandOf(job: Job, { first, count }: Stage): { command?: string } {
   let task = first;
   while (task < first + count && job.tasks.stateOf(task) === TaskState.skipped) task++;
@@ -226,7 +226,7 @@ function commandOf(job: Job, { first, count }: Stage): { command?: string } {
   return { command: text.length <= COMMAND_LENGTH_MAX ? text : `${text.slice(0, COMMAND_LENGTH_MAX - 1)}…` };
 }
 
-/** Progress of the job's pilots; undefined without pilots. */
+/** Describes the job's pilots; undefined without pilots. */
 export function samplingOf(job: Job): JobDetail['sampling'] {
   const { sample } = job;
   if (sample === undefined) return undefined;
@@ -270,8 +270,8 @@ function stageSums(job: Job): { counts: TaskCounts; meanRunMs: Millis | undefine
   });
 }
 
-/** State as of a whole job: an ended stage with a failed task has failed. */
-function stateOf(job: Job, stage: Stage, { total, waiting, failed, cancelled }: TaskCounts): StageState {
+/** The state of a stage by the same rules as the state of a job: an ended stage with a failed task has failed. */
+function stageStateOf(job: Job, stage: Stage, { total, waiting, failed, cancelled }: TaskCounts): StageState {
   if (stage.unfinished > 0) {
     if (stage.blockers > 0) return 'blocked';
     return waiting < total ? 'running' : 'waiting';
@@ -282,33 +282,33 @@ function stateOf(job: Job, stage: Stage, { total, waiting, failed, cancelled }: 
 
 function runPercentiles(job: Job): JobDetail['runPercentilesMs'] {
   const spread = spreadOf(job.tasks.completedRunMs().slice());
-  // Not all run times may be known any more.
+  // Memory contains only a sample of the run times of settled tasks.
   return spread && { ...spread, max: Math.max(spread.max, job.history.longestRunMs) };
 }
 
-/** Sorts the durations in place; undefined if there are none. */
+/** Sorts the durations in place and returns their percentiles; undefined if there are none. */
 export function spreadOf(durationsMs: Float64Array): { p50: Millis; p90: Millis; max: Millis } | undefined {
   const sorted = durationsMs.sort();
   if (sorted.length === 0) return undefined;
   return { p50: nearestRank(sorted, 50), p90: nearestRank(sorted, 90), max: sorted[sorted.length - 1]! };
 }
 
-function whyCancelled({ cancelling, cancelReason }: Job): string {
+function cancellationMessage({ cancelling, cancelReason }: Job): string {
   if (cancelReason !== undefined) return cancelReason;
   return cancelling ? 'the job was cancelled' : 'an earlier stage that it depends on has failed';
 }
 
-/** Files that receive a command's output instead of the log. */
-function outputOf(job: Job, task: TaskIndex, attempt: number): Pick<ResultRow, 'stdout' | 'stderr'> {
+/** Paths of the files to which a command's output goes instead of the log. */
+function outputFiles(job: Job, task: TaskIndex, attempt: number): Pick<ResultRow, 'stdout' | 'stderr'> {
   const payload = job.dag.payloadOf(task);
   if (!('exec' in payload)) return {};
   const { cwd, stdout, stderr } = payload;
   const pathOf = (path: string | undefined) => {
     if (path === undefined) return undefined;
-    const filled = outputPath(path, { job: job.id, index: task, attempt });
-    const whole = cwd === undefined || filled.startsWith('/') ? filled : `${cwd}/${filled}`;
-    // No system can open a longer path.
-    return whole.length <= LIMITS.pathLengthMax ? whole : undefined;
+    const expanded = outputPath(path, { job: job.id, index: task, attempt });
+    const full = cwd === undefined || expanded.startsWith('/') ? expanded : `${cwd}/${expanded}`;
+    // No operating system opens a longer path.
+    return full.length <= LIMITS.pathLengthMax ? full : undefined;
   };
   return present({ stdout: pathOf(stdout), stderr: pathOf(stderr) });
 }
@@ -317,10 +317,10 @@ function describeFailure(
   job: Job,
   task: TaskIndex,
   recall: ReadRecord | undefined,
-  printed?: Uint8Array,
+  lastLines?: Uint8Array,
 ): TaskFailure {
   const error = job.history.reports.errorOf(task, recall);
-  const { stdout: stdoutFile, stderr: stderrFile } = outputOf(job, task, job.tasks.executionsOf(task));
+  const { stdout: stdoutFile, stderr: stderrFile } = outputFiles(job, task, job.tasks.executionsOf(task));
   return {
     task,
     attempts: job.tasks.executionsOf(task),
@@ -330,16 +330,16 @@ function describeFailure(
     exitCode: error?.outcome.exitCode,
     signal: error?.outcome.signal,
     worker: error?.worker ?? '',
-    printed,
+    printed: lastLines,
     ...present({ stdoutFile, stderrFile }),
   };
 }
 
 /**
- * When the successful attempt started, in ms since the job's acceptance. Times read from the journal may be off by 1
- * ms, so a start before the acceptance counts as 0.
+ * When the last attempt started, in ms since the job's acceptance. Times from the journal may be off by 1 ms, so for an
+ * ended task a start before the acceptance counts as 0.
  */
-export function startOf(job: Job, task: TaskIndex): Millis {
+export function startMsOf(job: Job, task: TaskIndex): Millis {
   const since = job.tasks.startedAtOf(task) - job.acceptedAt;
   const state = job.tasks.stateOf(task);
   return state === TaskState.completed || state === TaskState.failed ? Math.max(0, since) : since;

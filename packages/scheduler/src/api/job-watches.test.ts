@@ -23,9 +23,9 @@ describe('watchers of a job', () => {
     const watches = new JobWatches();
     const one = job(1);
     for (const request of [1, 2, 3]) renew(watches, one, ada, request, 0);
-    watches.forget(ada, 2);
-    watches.forget(ben, 1);
-    expect(requests(watches.alive(one, 1))).toEqual([1, 3]);
+    watches.remove(ada, 2);
+    watches.remove(ben, 1);
+    expect(requests(watches.current(one, 1))).toEqual([1, 3]);
     expect(requests(watches.take(one))).toEqual([1, 3]);
     expect(watches.isWatched(one)).toBe(false);
     expect(watches.take(one)).toEqual([]);
@@ -37,8 +37,8 @@ describe('watchers of a job', () => {
     renew(watches, one, ada, 1, 0);
     renew(watches, one, ben, 1, 0);
     renew(watches, one, ben, 1, 59_000);
-    expect(watches.alive(one, 60_000)).toMatchObject([{ client: ben }]);
-    expect(watches.alive(one, 119_000)).toEqual([]);
+    expect(watches.current(one, 60_000)).toMatchObject([{ client: ben }]);
+    expect(watches.current(one, 119_000)).toEqual([]);
     expect(watches.isWatched(one)).toBe(false);
   });
 
@@ -47,7 +47,7 @@ describe('watchers of a job', () => {
     renew(watches, job(1), ada, 1, 0);
     renew(watches, job(2), ada, 1, 0);
     expect(watches.isWatched(job(1))).toBe(false);
-    watches.forget(ada, 1);
+    watches.remove(ada, 1);
     expect(watches.isWatched(job(2))).toBe(false);
   });
 
@@ -55,10 +55,10 @@ describe('watchers of a job', () => {
     const watches = new JobWatches();
     renew(watches, job(1), ada, 1, 0, true);
     renew(watches, job(2), ada, 2, 0);
-    expect([watches.isWatchedSoon(job(1)), watches.isWatchedSoon(job(2))]).toEqual([true, false]);
-    watches.forget(ada, 1);
+    expect([watches.needsPromptUpdates(job(1)), watches.needsPromptUpdates(job(2))]).toEqual([true, false]);
+    watches.remove(ada, 1);
     renew(watches, job(1), ada, 3, 0);
-    expect(watches.isWatchedSoon(job(1))).toBe(false);
+    expect(watches.needsPromptUpdates(job(1))).toBe(false);
   });
 
   test('are limited, and silent ones make room, including those of idle jobs', () => {
@@ -68,7 +68,7 @@ describe('watchers of a job', () => {
     expect(renew(watches, job(2), ben, 1, 1)).toBe(false);
     expect(renew(watches, one, ada, 7, 30_000)).toBe(true);
     expect(renew(watches, job(2), ben, 1, 60_000)).toBe(true);
-    expect(requests(watches.alive(one, 60_000))).toEqual([7]);
+    expect(requests(watches.current(one, 60_000))).toEqual([7]);
   });
 
   test('cost the same to renew and to drop, for any number of them', () => {
@@ -76,8 +76,8 @@ describe('watchers of a job', () => {
     const one = job(1);
     for (let request = 0; request < LIMITS.watchesMax; request++) renew(watches, one, ada, request, 0);
     for (let request = 0; request < LIMITS.watchesMax; request++) renew(watches, one, ada, request, 1);
-    for (let request = 0; request < LIMITS.watchesMax; request++) watches.forget(ben, request);
-    for (let request = 0; request < LIMITS.watchesMax; request++) watches.forget(ada, request);
+    for (let request = 0; request < LIMITS.watchesMax; request++) watches.remove(ben, request);
+    for (let request = 0; request < LIMITS.watchesMax; request++) watches.remove(ada, request);
     expect(watches.isWatched(one)).toBe(false);
   });
 });

@@ -5,108 +5,109 @@ import type { Job } from '../job/job.js';
 interface Watch {
   readonly client: Address;
   readonly request: number;
-  /** Include each task's times in the last event. */
+  /** Whether the last event includes each task's times. */
   readonly detail: boolean;
-  /** Whether the client needs progress within milliseconds. */
+  /** Whether the client needs progress updates within milliseconds. */
   readonly soon: boolean;
-  lastSeenAt: Millis;
+  renewedAt: Millis;
 }
 
 /** A watch expires if it is not renewed for this many milliseconds. */
-const SILENCE_MS = 60_000;
+const EXPIRY_MS = 60_000;
 /** Minimum interval in milliseconds between removals of expired watches when there are too many. */
-const SWEEP_MS = 1_000;
+const REMOVAL_PAUSE_MS = 1_000;
 
 /**
- * Watches by job. Silent ones expire, and their number is bounded. A client's request number identifies one
- * watch of one job.
+ * The watches of all jobs. A watch expires unless its client renews it, and the number of watches is limited. A client
+ * and its request number identify one watch of one job.
  */
 export class JobWatches {
   readonly #byJob = new Map<number, Map<string, Watch>>();
-  /** The job of each watch. */
+  /** The watched job of each watch. */
   readonly #jobOf = new Map<string, number>();
   /** Watches that need prompt updates. */
-  readonly #soon = new Set<string>();
+  readonly #prompt = new Set<string>();
   #sweptAt: Millis = Number.NEGATIVE_INFINITY;
 
   /** @returns false if there are too many watches */
-  renew(job: Job, watch: Omit<Watch, 'lastSeenAt'>, now: Millis): boolean {
-    const name = nameOf(watch.client, watch.request);
+  renew(job: Job, watch: Omit<Watch, 'renewedAt'>, now: Millis): boolean {
+    const name = keyOf(watch.client, watch.request);
     const known = this.#byJob.get(job.number)?.get(name);
     if (known !== undefined) {
-      known.lastSeenAt = now;
+      known.renewedAt = now;
       return true;
     }
-    if (this.#jobOf.size >= LIMITS.watchesMax && now - this.#sweptAt >= SWEEP_MS) this.#sweep(now);
+    if (this.#jobOf.size >= LIMITS.watchesMax && now - this.#sweptAt >= REMOVAL_PAUSE_MS)
+      this.#removeAllExpired(now);
     if (this.#jobOf.size >= LIMITS.watchesMax) return false;
-    this.#forget(name);
+    this.#remove(name);
     let watches = this.#byJob.get(job.number);
     if (watches === undefined) {
       watches = new Map();
       this.#byJob.set(job.number, watches);
     }
-    watches.set(name, { ...watch, lastSeenAt: now });
+    watches.set(name, { ...watch, renewedAt: now });
     this.#jobOf.set(name, job.number);
-    if (watch.soon) this.#soon.add(name);
+    if (watch.soon) this.#prompt.add(name);
     return true;
   }
 
   isWatched(job: Job): boolean {
-    // A fast path, called twice per task: usually no client watches anything.
+    // A fast path for the usual case that no client watches any job: this is called twice per task.
     return this.#jobOf.size > 0 && this.#byJob.has(job.number);
   }
 
-  /** Whether some client needs progress of the job within milliseconds. */
-  isWatchedSoon(job: Job): boolean {
-    if (this.#soon.size === 0) return false;
+  /** Whether some client needs progress updates of the job within milliseconds. */
+  needsPromptUpdates(job: Job): boolean {
+    if (this.#prompt.size === 0) return false;
     for (const { soon } of this.#byJob.get(job.number)?.values() ?? []) if (soon) return true;
     return false;
   }
 
-  /** The current watches of a job; removes expired ones. */
-  alive(job: Job, now: Millis): readonly Watch[] {
-    this.#forgetSilent(job.number, now);
+  /** Removes the job's expired watches, and returns the others. */
+  current(job: Job, now: Millis): readonly Watch[] {
+    this.#removeExpired(job.number, now);
     return [...(this.#byJob.get(job.number)?.values() ?? [])];
   }
 
-  /** The job has ended: removes and returns its watches. */
+  /** Removes and returns the watches of an ended job. */
   take(job: Job): readonly Watch[] {
     const watches = this.#byJob.get(job.number);
     if (watches === undefined) return [];
     this.#byJob.delete(job.number);
     for (const name of watches.keys()) {
       this.#jobOf.delete(name);
-      this.#soon.delete(name);
+      this.#prompt.delete(name);
     }
     return [...watches.values()];
   }
 
-  forget(client: Address, request: number): void {
-    this.#forget(nameOf(client, request));
+  remove(client: Address, request: number): void {
+    this.#remove(keyOf(client, request));
   }
 
-  #forget(name: string): void {
+  #remove(name: string): void {
     const job = this.#jobOf.get(name);
     if (job === undefined) return;
     this.#jobOf.delete(name);
-    this.#soon.delete(name);
+    this.#prompt.delete(name);
     const watches = this.#byJob.get(job)!;
     watches.delete(name);
     if (watches.size === 0) this.#byJob.delete(job);
   }
 
-  #sweep(now: Millis): void {
+  #removeAllExpired(now: Millis): void {
     this.#sweptAt = now;
-    for (const job of this.#byJob.keys()) this.#forgetSilent(job, now);
+    for (const job of this.#byJob.keys()) this.#removeExpired(job, now);
   }
 
-  #forgetSilent(job: JobNumber, now: Millis): void {
-    for (const [name, { lastSeenAt }] of this.#byJob.get(job) ?? []) {
-      if (now - lastSeenAt >= SILENCE_MS) this.#forget(name);
+  #removeExpired(job: JobNumber, now: Millis): void {
+    for (const [name, { renewedAt: lastSeenAt }] of this.#byJob.get(job) ?? []) {
+      if (now - lastSeenAt >= EXPIRY_MS) this.#remove(name);
     }
   }
 }
 
-function nameOf(client: Address, request: number): string {
+function keyOf(client: Address, request: number): string {
   return `${client}/${request}`;
 }

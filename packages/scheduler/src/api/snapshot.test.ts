@@ -3,20 +3,17 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jobOf } from '../job/job.fixture.js';
 import { type Job, TaskState } from '../job/job.js';
-import { type Circumstances, standingOf } from './snapshot.js';
+import { snapshotOf, type WaitContext } from './snapshot.js';
 
-const USUAL: Circumstances = {
+const USUAL: WaitContext = {
   hasWorkers: true,
   isCentralSilent: false,
   isDrained: () => false,
-  whatIsMissing: () => undefined,
+  unmetNeed: () => undefined,
 };
 
-function reasons(
-  job: Job,
-  circumstances: Partial<Circumstances> = {},
-): Partial<Record<WaitingReason, number>> {
-  const { waiting } = standingOf([job], { ...USUAL, ...circumstances }, 0);
+function reasons(job: Job, circumstances: Partial<WaitContext> = {}): Partial<Record<WaitingReason, number>> {
+  const { waiting } = snapshotOf([job], { ...USUAL, ...circumstances }, 0);
   return Object.fromEntries(Object.entries(waiting[job.class]).filter(([, tasks]) => tasks > 0));
 }
 
@@ -33,7 +30,7 @@ function recovering(job: Job): Job {
 const THREE = { tasks: { count: 3, run: { sleep: 1 } } };
 
 describe('why tasks wait', () => {
-  it.each<[string, Job, Partial<Circumstances>, Partial<Record<WaitingReason, number>>]>([
+  it.each<[string, Job, Partial<WaitContext>, Partial<Record<WaitingReason, number>>]>([
     ['probes are out', released(jobOf(THREE)), {}, { probing: 3 }],
     ['no worker is known', released(jobOf(THREE)), { hasWorkers: false }, { 'no-worker': 3 }],
     [
@@ -108,7 +105,7 @@ describe('why tasks wait', () => {
             // Tasks of the second stage wait for the first.
             if (task < 3 && state !== TaskState.blocked) job.setState(task, state);
           });
-          const { waiting, running } = standingOf([job], USUAL, 0);
+          const { waiting, running } = snapshotOf([job], USUAL, 0);
           const explained = Object.values(waiting.short).reduce((sum, tasks) => sum + tasks, 0);
           expect(explained).toBe(job.counts.waiting);
           expect(running.short).toBe(job.counts.running);

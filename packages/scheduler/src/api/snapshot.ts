@@ -10,38 +10,38 @@ import {
   type TaskNeeds,
   type WaitingReason,
 } from '@goshawk/core';
-import { whyUnmet } from '../cluster/admission.js';
+import { unmetNeedOf } from '../cluster/admission.js';
 import type { Cluster } from '../cluster/cluster.js';
 import type { Batch } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 
-/** Current state of a scheduler, computed on request. */
-export interface SchedulerStanding {
+/** Summary of a scheduler's current state, computed on request. */
+export interface SchedulerSnapshot {
   readonly jobs: { waiting: number; running: number };
   readonly running: { short: number; long: number };
   readonly waiting: ByClass<Record<WaitingReason, number>>;
-  /** How long the longest-waiting startable task has waited. ms; 0: none waits */
+  /** How long the startable task that waits longest has waited, in milliseconds; 0: none waits. */
   readonly oldestWaitMs: { short: Millis; long: Millis };
   /** Probes that no worker has served yet. */
   probesOut: number;
 }
 
-/** Facts about a scheduler that explain why a task waits. */
-export interface Circumstances {
+/** Facts about the cluster that explain why a task waits. */
+export interface WaitContext {
   readonly hasWorkers: boolean;
   readonly isCentralSilent: boolean;
   /** Whether the scope has workers that meet the needs, and all of them are draining. */
   isDrained(scope: Scope, needs: TaskNeeds): boolean;
-  /** Describes the needs of a stage that no worker of the scope meets. */
-  whatIsMissing(scope: Scope, stage: StageSpec, job: Job): string | undefined;
+  /** Describes a need of the stage that no worker of the scope meets; undefined: none. */
+  unmetNeed(scope: Scope, stage: StageSpec, job: Job): string | undefined;
 }
 
-export function circumstancesOf(cluster: Cluster, now: Millis): Circumstances {
+export function waitContextOf(cluster: Cluster, now: Millis): WaitContext {
   const { members } = cluster;
-  const mayBeGang = !cluster.isReady || cluster.policy.preset.gangs;
-  // Most tasks have no needs, and a query may be about a hundred thousand of them.
-  const plainDrained = new Answers<boolean>();
-  const plainMissing = byClass(() => new Answers<string | undefined>());
+  const allowsGangs = !cluster.isReady || cluster.policy.preset.gangs;
+  // Most tasks have no needs, and a query may be about a hundred thousand of them, so these answers are cached.
+  const plainDrained = new AnswersByScope<boolean>();
+  const plainMissing = byClass(() => new AnswersByScope<string | undefined>());
   return {
     hasWorkers: members.size > 0,
     isCentralSilent: cluster.isSilent(now),
@@ -49,15 +49,15 @@ export function circumstancesOf(cluster: Cluster, now: Millis): Circumstances {
       isPlain(needs)
         ? plainDrained.of(scope, () => isDrained(members, scope, needs))
         : isDrained(members, scope, needs),
-    whatIsMissing: (scope, stage, job) =>
-      isPlain(stage) && stage.gang !== true && !mayBeGang
-        ? plainMissing[job.class].of(scope, () => whyUnmet(job, stage, scope, cluster))
-        : whyUnmet(job, stage, scope, cluster),
+    unmetNeed: (scope, stage, job) =>
+      isPlain(stage) && stage.gang !== true && !allowsGangs
+        ? plainMissing[job.class].of(scope, () => unmetNeedOf(job, stage, scope, cluster))
+        : unmetNeedOf(job, stage, scope, cluster),
   };
 }
 
-/** Answers that depend on the scope alone. */
-class Answers<T> {
+/** Caches answers that depend only on the scope. */
+class AnswersByScope<T> {
   readonly #known = new Map<Scope, T>();
 
   of(scope: Scope, answer: () => T): T {
@@ -66,36 +66,32 @@ class Answers<T> {
   }
 }
 
-/** Costs a few steps per batch, regardless of the number of tasks. */
-export function standingOf(
-  jobs: Iterable<Job>,
-  circumstances: Circumstances,
-  now: Millis,
-): SchedulerStanding {
-  const standing: SchedulerStanding = {
+/** Takes a few steps per batch, regardless of the number of tasks. */
+export function snapshotOf(jobs: Iterable<Job>, context: WaitContext, now: Millis): SchedulerSnapshot {
+  const snapshot: SchedulerSnapshot = {
     jobs: { waiting: 0, running: 0 },
     running: { short: 0, long: 0 },
-    waiting: byClass(noneWaits),
+    waiting: byClass(zeroCounts),
     oldestWaitMs: { short: 0, long: 0 },
     probesOut: 0,
   };
   for (const job of jobs) {
-    standing.jobs[job.firstStartAt === undefined ? 'waiting' : 'running']++;
-    standing.running[job.class] += job.runningCount;
-    for (const { batch, reason, tasks } of waitsOf(job, circumstances)) {
-      standing.waiting[job.class][reason] += tasks;
-      if (NOT_YET.has(reason)) continue;
+    snapshot.jobs[job.firstStartAt === undefined ? 'waiting' : 'running']++;
+    snapshot.running[job.class] += job.runningCount;
+    for (const { batch, reason, tasks } of waitGroupsOf(job, context)) {
+      snapshot.waiting[job.class][reason] += tasks;
+      if (NOT_STARTABLE.has(reason)) continue;
       const since = batch?.stage.releasedAt ?? job.eligibleAt;
-      const { oldestWaitMs } = standing;
+      const { oldestWaitMs } = snapshot;
       oldestWaitMs[job.class] = Math.max(oldestWaitMs[job.class], now - since);
     }
-    for (const batch of job.batches) standing.probesOut += batch.probes.outstanding;
+    for (const batch of job.batches) snapshot.probesOut += batch.probes.outstanding;
   }
-  return standing;
+  return snapshot;
 }
 
-/** Reasons that prevent a start even with unlimited workers. */
-const NOT_YET: ReadonlySet<WaitingReason> = new Set([
+/** Reasons for which a task could not start even with unlimited workers. */
+const NOT_STARTABLE: ReadonlySet<WaitingReason> = new Set([
   'stage',
   'other-job',
   'back-off',
@@ -106,63 +102,63 @@ const NOT_YET: ReadonlySet<WaitingReason> = new Set([
 ]);
 
 /** Tasks of a job that wait for the same reason. */
-export interface Waits {
-  /** undefined for tasks queued at workers, which are counted per job. */
+export interface WaitGroup {
+  /** undefined for tasks queued at workers, which are counted per job and not per batch. */
   readonly batch: Batch | undefined;
   readonly reason: WaitingReason;
   /** At least one. */
   readonly tasks: number;
 }
 
-/** Why the waiting tasks of a job wait. */
-export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
-  const waits: Waits[] = [];
-  const note = (batch: Batch | undefined, reason: WaitingReason, tasks: number): void => {
+/** Groups the waiting tasks of a job by the reason for which they wait. */
+export function waitGroupsOf(job: Job, context: WaitContext): WaitGroup[] {
+  const waits: WaitGroup[] = [];
+  const add = (batch: Batch | undefined, reason: WaitingReason, tasks: number): void => {
     if (tasks > 0) waits.push({ batch, reason, tasks });
   };
-  for (const stage of job.stages) if (stage.blockers > 0) note(stage, 'stage', stage.unfinished);
+  for (const stage of job.stages) if (stage.blockers > 0) add(stage, 'stage', stage.unfinished);
   if (job.hasPendingPredecessors)
-    for (const stage of job.stages) if (stage.blockers === 0) note(stage, 'other-job', stage.unfinished);
+    for (const stage of job.stages) if (stage.blockers === 0) add(stage, 'other-job', stage.unfinished);
   if (job.spec.retryBackoffMs !== undefined) {
     for (const stage of job.stages)
-      note(stage, 'back-off', job.inBackoff.all.filter((task) => job.dag.stageOf(task) === stage).length);
+      add(stage, 'back-off', job.inBackoff.all.filter((task) => job.dag.stageOf(task) === stage).length);
   }
-  note(undefined, 'queued', job.tasks.countOf(TaskState.placed));
+  add(undefined, 'queued', job.tasks.countOf(TaskState.placed));
   if (job.isHeld) {
     const reason = job.hold!.isHeld ? 'held' : 'begin';
-    for (const batch of startable(job)) note(batch, reason, batch.waiting);
+    for (const batch of startableBatches(job)) add(batch, reason, batch.waiting);
     return waits;
   }
   let headroom = job.assignableCount;
-  for (const batch of startable(job)) {
+  for (const batch of startableBatches(job)) {
     const mayStart = Math.min(batch.waiting, headroom);
     headroom -= mayStart;
-    if (mayStart > 0) note(batch, reasonOf(job, batch, circumstances), mayStart);
-    note(batch, 'job-limit', batch.waiting - mayStart);
+    if (mayStart > 0) add(batch, reasonOf(job, batch, context), mayStart);
+    add(batch, 'job-limit', batch.waiting - mayStart);
   }
   return waits;
 }
 
-/** Batches that contain each waiting task once: the rest of a sampled job counts with its stage. */
-function startable(job: Job): readonly Batch[] {
+/** Returns batches that together contain each waiting task once: tasks beside the pilots belong to their stages. */
+function startableBatches(job: Job): readonly Batch[] {
   return job.isUndecided ? [job.sample!.pilots, ...job.stages] : job.stages;
 }
 
 /** Why a startable task has not started. */
-function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): WaitingReason {
+function reasonOf(job: Job, batch: Batch, context: WaitContext): WaitingReason {
   if (job.isRecovering) return 'resuming';
-  if (!circumstances.hasWorkers) return 'no-worker';
+  if (!context.hasWorkers) return 'no-worker';
   const isPilots = batch === job.sample?.pilots;
   if (job.isUndecided && !isPilots) return 'pilots';
-  if (job.needsCentral && !job.maySeek && circumstances.isCentralSilent) return 'central-away';
+  if (job.needsCentral && !job.maySeek && context.isCentralSilent) return 'central-away';
   const scope = batch.scope ?? job.route.over;
-  if (circumstances.whatIsMissing(scope, batch.stage.spec, job) !== undefined) return 'required';
-  if (circumstances.isDrained(scope, batch.spec)) return 'drained';
+  if (context.unmetNeed(scope, batch.stage.spec, job) !== undefined) return 'required';
+  if (context.isDrained(scope, batch.spec)) return 'drained';
   if (batch.probes.outstanding > 0) return 'probing';
   if (job.needsCentral) return job.route.by === 'central' ? 'placing' : 'matching';
   return job.maySeek ? 'seeking' : 'probing';
 }
 
-function noneWaits(): Record<WaitingReason, number> {
+function zeroCounts(): Record<WaitingReason, number> {
   return Object.fromEntries(OWNER_REASONS.map((reason) => [reason, 0])) as Record<WaitingReason, number>;
 }

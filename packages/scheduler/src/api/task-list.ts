@@ -19,14 +19,14 @@ import type { SchedulerState } from '../state.js';
 /** Maximum number of attempts read from the journal for one answer; each is a disk read. */
 const RECALLED_MAX = 500;
 
-/** States for users, indexed by `TaskState`, without the details of finding workers. */
-export const SHOWN: readonly JobState[] = TASK_STATE_NAMES.map((state) => {
+/** Task states as shown to users, indexed by `TaskState`. They omit how the scheduler finds workers. */
+export const SHOWN_STATES: readonly JobState[] = TASK_STATE_NAMES.map((state) => {
   if (state === 'blocked' || state === 'placed') return 'waiting';
   // Skipped tasks are never shown.
   return state === 'skipped' ? 'cancelled' : state;
 });
 
-/** Lists tasks by index, as many as fit into one answer. Filters apply before limits. */
+/** Lists tasks in order of their indexes, as many as fit into one answer. Filters apply before limits. */
 export function taskPage(
   s: SchedulerState,
   job: Job,
@@ -40,21 +40,21 @@ export function taskPage(
       message: `there is no task state ${quoted(unknown)}`,
       hint: `states are ${JOB_STATES.join(', ')}`,
     };
-  const only = name === undefined ? undefined : job.stages.find(({ spec }) => spec.name === name);
-  if (name !== undefined && only === undefined) return noSuchStage(job, name);
-  const first = only?.first ?? 0;
-  const end = only === undefined ? job.taskCount : only.first + only.count;
-  const isWanted = SHOWN.map(
+  const onlyStage = name === undefined ? undefined : job.stages.find(({ spec }) => spec.name === name);
+  if (name !== undefined && onlyStage === undefined) return noSuchStage(job, name);
+  const first = onlyStage?.first ?? 0;
+  const end = onlyStage === undefined ? job.taskCount : onlyStage.first + onlyStage.count;
+  const isWanted = SHOWN_STATES.map(
     (state, of) => of !== TaskState.skipped && (states.length === 0 || states.includes(state)),
   );
   const page = new Page<TaskRow>();
   let recalled = 0;
   let next: number | undefined;
-  let stage = only ?? job.stages[0]!;
+  let stage = onlyStage ?? job.stages[0]!;
   for (let task = Math.max(first, from); task < end; task++) {
     if (!isWanted[job.tasks.stateOf(task)]) continue;
     while (task >= stage.first + stage.count) stage = job.stages[stage.index + 1]!;
-    if (hasFailure(job, task) || job.tasks.isArchived(task)) recalled++;
+    if (hasFailed(job, task) || job.tasks.isArchived(task)) recalled++;
     const isFull = page.items.length >= Math.max(1, limit) || recalled > RECALLED_MAX;
     if (!isFull && page.take(rowOf(s, job, stage, task, now))) continue;
     next = task;
@@ -63,12 +63,12 @@ export function taskPage(
   return {
     submittedAt: job.acceptedAt + s.config.wallOffsetMs,
     tasks: page.items,
-    total: countOf(job, first, end, isWanted),
+    total: countWanted(job, first, end, isWanted),
     next,
   };
 }
 
-function countOf(job: Job, first: number, end: number, isWanted: readonly boolean[]): number {
+function countWanted(job: Job, first: number, end: number, isWanted: readonly boolean[]): number {
   const { states } = job.tasks;
   const isAll = isWanted.every((wanted, state) => wanted || state === TaskState.skipped);
   if (isAll && job.tasks.includedCount === job.taskCount) return end - first;
@@ -81,13 +81,13 @@ function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: 
   const { tasks, history } = job;
   const state = tasks.stateOf(task);
   const attempt = tasks.executionsOf(task);
-  const row = { index: task, stage: stage.spec.name, state: SHOWN[state]!, attempt };
+  const row = { index: task, stage: stage.spec.name, state: SHOWN_STATES[state]!, attempt };
   const last = lastAttempt(s, job, task);
   if (state === TaskState.running) {
     const { worker, startedAt } = last!;
     return { ...row, worker, startedMs: startedAt - job.acceptedAt, runMs: now - startedAt };
   }
-  const failure = hasFailure(job, task) ? history.reports.errorOf(task, s.env.readRecord) : undefined;
+  const failure = hasFailed(job, task) ? history.reports.errorOf(task, s.env.readRecord) : undefined;
   const end =
     failure === undefined
       ? {}
@@ -112,8 +112,8 @@ function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: 
 }
 
 /**
- * Worker (empty: none) and times of the current attempt of a task; undefined if only the journal has them and cannot
- * be read.
+ * Returns the worker (empty: none) and times of a task's last attempt; undefined if they are only in the journal and
+ * cannot be read.
  */
 export function lastAttempt(
   { cluster, config, env }: SchedulerState,
@@ -134,7 +134,7 @@ function maxRssOf({ tasks }: Job, task: TaskIndex): Pick<TaskRow, 'maxRssBytes'>
   return kibibytes === 0 ? {} : { maxRssBytes: kibibytes * 1024 };
 }
 
-/** Whether the task has an ended attempt; a task cancelled before its start has none. */
+/** Whether the task has ended after running. A task cancelled before its start has not run. */
 function hasRun({ tasks }: Job, task: TaskIndex): boolean {
   const state = tasks.stateOf(task);
   if (state === TaskState.cancelled) return tasks.runMsOf(task) > 0;
@@ -142,7 +142,7 @@ function hasRun({ tasks }: Job, task: TaskIndex): boolean {
 }
 
 /** Whether the task failed permanently or waits for a retry. */
-function hasFailure({ tasks }: Job, task: TaskIndex): boolean {
+function hasFailed({ tasks }: Job, task: TaskIndex): boolean {
   const state = tasks.stateOf(task);
   return state === TaskState.failed || (state < TaskState.running && tasks.executionsOf(task) > 0);
 }

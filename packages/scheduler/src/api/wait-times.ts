@@ -10,48 +10,48 @@ import type { Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import { spreadOf } from './job-views.js';
 
-/** When a waiting task became eligible: earlier stages had ended, and the class of its job was known. */
+/** When a waiting task became eligible: earlier stages had ended, and except for pilots, its job had a class. */
 export function readyAt(job: Job, stage: Stage, isPilot: boolean): Millis {
   return isPilot ? stage.releasedAt : Math.max(stage.releasedAt, job.classifiedAt ?? stage.releasedAt);
 }
 
 /** When a started task became eligible. Pilots and some other tasks start before the class is known. */
-export function readyBefore(job: Job, task: TaskIndex): Millis {
+export function readyAtOfStarted(job: Job, task: TaskIndex): Millis {
   const isPilot = job.sample?.isPilot(task) ?? false;
   const startedBefore = job.classifiedAt !== undefined && job.tasks.startedAtOf(task) < job.classifiedAt;
   return readyAt(job, job.dag.stageOf(task), isPilot || startedBefore);
 }
 
-/** Returns the length of the interval, less the time during which the job was on hold. */
+/** Returns the length of the interval without the time during which the job was on hold. */
 export function waitedMs({ hold }: Job, from: Millis, to: Millis): Millis {
   return Math.max(0, to - from - (hold?.heldMsBetween(from, to) ?? 0));
 }
 
-/** Distribution of the waiting times of tasks that run or have completed. */
+/** Distribution of the waiting times of running and completed tasks. */
 export function waitSpread(job: Job): WaitSpread | undefined {
   const waits = [...startedTasks(job)].map((task) =>
-    waitedMs(job, readyBefore(job, task), job.tasks.startedAtOf(task)),
+    waitedMs(job, readyAtOfStarted(job, task), job.tasks.startedAtOf(task)),
   );
   const spread = spreadOf(Float64Array.from(waits));
   return spread && { tasks: waits.length, ...spread };
 }
 
-/** Waits of these tasks since submission by phase; phases without waiting are omitted. */
+/** Sums the waiting times of running and completed tasks since submission by phase. Omits phases without waiting. */
 export function waitSums(job: Job): WaitSum[] {
-  const sums = IN_TIME.map((phase) => ({ phase, tasks: 0, totalMs: 0, maxMs: 0 }));
+  const sums = PHASES_IN_ORDER.map((phase) => ({ phase, tasks: 0, totalMs: 0, maxMs: 0 }));
   const held = sums.find(({ phase }) => phase === 'held')!;
   const firstStarts = firstStartsOf(job);
   for (const task of startedTasks(job)) {
-    const until = phaseEnds(job, task, firstStarts.get(task));
+    const endOf = phaseEndsOf(job, task, firstStarts.get(task));
     let since = job.acceptedAt;
     let heldMs = 0;
     for (const sum of sums) {
-      const to = until[sum.phase];
+      const to = endOf[sum.phase];
       if (!(to > since)) continue;
       // Time on hold is not a wait for a worker, so it is subtracted.
-      const own = sum === held ? 0 : sum.phase === 'worker' ? waitedMs(job, since, to) : to - since;
-      heldMs += to - since - own;
-      add(sum, own);
+      const phaseMs = sum === held ? 0 : sum.phase === 'worker' ? waitedMs(job, since, to) : to - since;
+      heldMs += to - since - phaseMs;
+      add(sum, phaseMs);
       since = to;
     }
     add(held, heldMs);
@@ -61,8 +61,8 @@ export function waitSums(job: Job): WaitSum[] {
     .map(({ phase, tasks, totalMs, maxMs }) => ({ phase, tasks, meanMs: totalMs / tasks, maxMs }));
 }
 
-/** Phases in chronological order; the protocol's list appends new ones at the end. */
-const IN_TIME: readonly WaitPhase[] = ['other-job', 'held', ...WAIT_PHASES.slice(1, -1)];
+/** Phases in chronological order. `WAIT_PHASES` is not, because new phases are appended to it. */
+const PHASES_IN_ORDER: readonly WaitPhase[] = ['other-job', 'held', ...WAIT_PHASES.slice(1, -1)];
 
 function add(sum: { tasks: number; totalMs: Millis; maxMs: Millis }, ms: Millis): void {
   if (!(ms > 0)) return;
@@ -71,7 +71,7 @@ function add(sum: { tasks: number; totalMs: Millis; maxMs: Millis }, ms: Millis)
   sum.maxMs = Math.max(sum.maxMs, ms);
 }
 
-function phaseEnds(
+function phaseEndsOf(
   job: Job,
   task: TaskIndex,
   firstStart = Number.POSITIVE_INFINITY,
@@ -81,13 +81,13 @@ function phaseEnds(
     'other-job': job.predecessorsEndedAt,
     held: job.eligibleAt,
     stage: job.dag.stageOf(task).releasedAt,
-    pilots: readyBefore(job, task),
+    pilots: readyAtOfStarted(job, task),
     worker: Math.min(startedAt, firstStart),
     retry: startedAt,
   };
 }
 
-/** First start of tasks with an unsuccessful attempt, as far as these are listed. */
+/** First start of each task with an unsuccessful attempt, if that attempt is listed. */
 function firstStartsOf(job: Job): Map<TaskIndex, Millis> {
   const starts = new Map<TaskIndex, Millis>();
   for (const { task, startedMs } of job.history.reports.unsuccessful)

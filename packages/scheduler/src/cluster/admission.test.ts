@@ -9,7 +9,7 @@ import {
   whyImpossible,
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
-import { whatIsMissing } from './admission.js';
+import { unmetRequirements } from './admission.js';
 import { Members } from './members.js';
 
 const GANGS: PolicySettings = { ...DEFAULT_POLICY, preset: { ...DEFAULT_POLICY.preset, gangs: true } };
@@ -117,7 +117,7 @@ describe('a requirement', () => {
   const missing = (job: Partial<JobInput>, of = workers, policy = HAWK) => {
     const input = { tasks: tasks(1), ...job } as JobInput;
     expect(why(input, of, policy)).toBeUndefined();
-    return whatIsMissing(parseJobSpec(input), policy, membersOf(of));
+    return unmetRequirements(parseJobSpec(input), policy, membersOf(of));
   };
   const only =
     'only workers of the short partition have zone=eu (w1), but the job uses the general partition and waits until one of its workers has it; add the attribute to more workers, or make the short partition smaller (--short-partition)';

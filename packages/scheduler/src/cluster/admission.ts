@@ -19,7 +19,7 @@ import type { Members } from './members.js';
  * Describes needs of an accepted job's stage that no worker meets, for which it waits. undefined: none, or no worker
  * is known.
  */
-export function whyUnmet(
+export function unmetNeedOf(
   job: Pick<Job, 'spec' | 'class'>,
   stage: StageSpec,
   over: Scope,
@@ -37,11 +37,11 @@ export function whyUnmet(
 }
 
 /** Whether no task of the job runs and no worker meets the requirements of its next stages. */
-export function isUnmet(job: Job, cluster: Cluster): boolean {
+export function hasUnmetNeeds(job: Job, cluster: Cluster): boolean {
   if (job.runningCount > 0 || cluster.members.size === 0) return false;
   const next = job.stages.filter(({ unfinished, blockers }) => unfinished > 0 && blockers === 0);
   return (
-    next.length > 0 && next.every(({ spec }) => whyUnmet(job, spec, job.route.over, cluster) !== undefined)
+    next.length > 0 && next.every(({ spec }) => unmetNeedOf(job, spec, job.route.over, cluster) !== undefined)
   );
 }
 
@@ -49,15 +49,19 @@ export function isUnmet(job: Job, cluster: Cluster): boolean {
  * Requirements that no eligible worker meets, for which the job waits; undefined: none, or no worker is known. For an
  * unclassified job, names a class that would wait.
  */
-export function whatIsMissing(spec: JobSpec, policy: PolicySettings, members: Members): string | undefined {
+export function unmetRequirements(
+  spec: JobSpec,
+  policy: PolicySettings,
+  members: Members,
+): string | undefined {
   const classes = possibleClasses(spec, policy);
   for (const stage of spec.stages) {
     const scopes = classes.map((of) => effectiveScope(policy.preset, policy.preset[of].over));
     const missing = scopes.map((scope) => missingRequirement(members, scope, stage));
     const at = missing.findIndex((line) => line !== undefined);
     if (at < 0) continue;
-    const isSure = missing.every((line) => line !== undefined);
-    return isSure ? `${missing[at]!}` : `if the job turns out ${classes[at]!}: ${missing[at]!}`;
+    const isCertain = missing.every((line) => line !== undefined);
+    return isCertain ? `${missing[at]!}` : `if the job turns out ${classes[at]!}: ${missing[at]!}`;
   }
   return undefined;
 }

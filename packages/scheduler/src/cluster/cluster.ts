@@ -26,17 +26,17 @@ export class Cluster {
   #central: Address = NOBODY;
   #settings: ClusterSettings | undefined;
   #lastSeenAt: Millis = 0;
-  #hasBegun = false;
+  #hasEnlisted = false;
   #draining = false;
   /** Whether the connection to central broke, and central has not welcomed this scheduler since. */
-  #isCutOff = false;
+  #isDisconnected = false;
   /** When the current central welcomed this scheduler. */
   #welcomedAt: Millis = 0;
   /** Whether central sheds short jobs at present. */
   #isShedding = false;
   #isCentralIdle = false;
   /** Schedulers remembered for the next central, which cannot know who was present. */
-  #remembered: MessageOf<'remember'>['schedulers'] = [];
+  #formerSchedulers: MessageOf<'remember'>['schedulers'] = [];
   /** Journals in the shared database, as last read. */
   #journals: MessageOf<'journals'>['journals'] | undefined;
 
@@ -76,45 +76,45 @@ export class Cluster {
   }
 
   enlist(now: Millis): void {
-    this.#hasBegun = true;
-    this.#introduce();
-    this.#tryAgain(now);
+    this.#hasEnlisted = true;
+    this.#sendEnlist();
+    this.#scheduleRetry(now);
   }
 
   /** Retries after the last attempt was not answered. */
-  #enlistAgain(now: Millis): void {
-    if (!this.#env.holdsBack?.(this.#config.central)) this.#introduce();
-    this.#tryAgain(now);
+  #retryEnlist(now: Millis): void {
+    if (!this.#env.holdsBack?.(this.#config.central)) this.#sendEnlist();
+    this.#scheduleRetry(now);
   }
 
-  #tryAgain(now: Millis): void {
+  #scheduleRetry(now: Millis): void {
     const { enlistRetryMs } = this.#config;
     if (enlistRetryMs > 0) this.#env.setTimer('heartbeat', 0, now + enlistRetryMs);
   }
 
-  #introduce(durable = this.#env.record !== undefined): void {
+  #sendEnlist(durable = this.#env.record !== undefined): void {
     const { name, tag, endpoint, http, epoch = 0, adopted = false, inheritance } = this.#config;
     const previousIncarnations = inheritance?.previousIncarnations ?? [];
-    const isAnybody = this.#central === NOBODY || this.#isCutOff;
-    const to = isAnybody ? this.#config.central : this.#central;
+    const usesConfigured = this.#central === NOBODY || this.#isDisconnected;
+    const to = usesConfigured ? this.#config.central : this.#central;
     const draining = this.#draining;
-    const place = { name, tag, endpoint, http, epoch, adopted, previousIncarnations };
-    this.#env.send(to, { type: 'enlist', ...place, durable, draining });
+    const identity = { name, tag, endpoint, http, epoch, adopted, previousIncarnations };
+    this.#env.send(to, { type: 'enlist', ...identity, durable, draining });
   }
 
-  enlistAnew(now: Millis): void {
+  restartEnlisting(now: Millis): void {
     this.#central = NOBODY;
-    this.#isCutOff = false;
-    this.members.startAnew();
-    this.#enlistAgain(now);
+    this.#isDisconnected = false;
+    this.members.centralChanged();
+    this.#retryEnlist(now);
   }
 
   /** @returns whether this is a different central than before */
   welcomed(from: Address, { settings }: MessageOf<'welcome'>, now: Millis): boolean {
     const isNew = this.#central !== from;
-    if (isNew && this.#central !== NOBODY) this.members.startAnew();
+    if (isNew && this.#central !== NOBODY) this.members.centralChanged();
     this.#central = from;
-    this.#isCutOff = false;
+    this.#isDisconnected = false;
     this.#settings = settings;
     this.#lastSeenAt = now;
     if (isNew) {
@@ -124,13 +124,13 @@ export class Cluster {
     if (settings.timings.heartbeatMs > 0)
       this.#env.setTimer('heartbeat', 0, now + settings.timings.heartbeatMs);
     else this.#env.clearTimer('heartbeat', 0);
-    if (isNew && this.#remembered.length > 0)
-      this.#env.send(from, { type: 'remember', schedulers: this.#remembered, workers: [] });
+    if (isNew && this.#formerSchedulers.length > 0)
+      this.#env.send(from, { type: 'remember', schedulers: this.#formerSchedulers, workers: [] });
     if (isNew) this.#reportJournals();
     return isNew;
   }
 
-  seesJournals(journals: MessageOf<'journals'>['journals']): void {
+  setJournals(journals: MessageOf<'journals'>['journals']): void {
     this.#journals = journals.slice(0, LIMITS.membersMax);
     this.#reportJournals();
   }
@@ -140,18 +140,18 @@ export class Cluster {
     this.#env.send(this.#central, { type: 'journals', journals: this.#journals });
   }
 
-  remember(from: Address, { schedulers }: MessageOf<'remember'>): void {
-    if (from === this.#central) this.#remembered = schedulers;
+  setFormerSchedulers(from: Address, { schedulers }: MessageOf<'remember'>): void {
+    if (from === this.#central) this.#formerSchedulers = schedulers;
   }
 
   /** Whether the list of workers may be incomplete because central or this scheduler has just started. */
-  isRosterYoung(now: Millis): boolean {
+  mayMissWorkers(now: Millis): boolean {
     return now - this.#welcomedAt < this.timings.leaseMs;
   }
 
   /** Whether the connection to central broke and central has not answered since. */
-  get isCutOff(): boolean {
-    return this.#isCutOff;
+  get isDisconnected(): boolean {
+    return this.#isDisconnected;
   }
 
   /**
@@ -161,14 +161,14 @@ export class Cluster {
    * @returns whether the party is central and this was not known yet
    */
   disconnected(from: Address, now: Millis): boolean {
-    if (from !== this.#central || this.#central === NOBODY || this.#isCutOff) return false;
-    this.#isCutOff = true;
+    if (from !== this.#central || this.#central === NOBODY || this.#isDisconnected) return false;
+    this.#isDisconnected = true;
     this.enlist(now);
     return true;
   }
 
-  answeredUnregistered(from: Address, now: Millis): void {
-    if (from === this.#central) this.enlistAnew(now);
+  notRegistered(from: Address, now: Millis): void {
+    if (from === this.#central) this.restartEnlisting(now);
   }
 
   /**
@@ -176,13 +176,13 @@ export class Cluster {
    * central until its lease ends, because it may only be slow.
    */
   isSilent(now: Millis): boolean {
-    if (this.#central === NOBODY || this.#isCutOff) return true;
+    if (this.#central === NOBODY || this.#isDisconnected) return true;
     const { heartbeatMs } = this.timings;
     return heartbeatMs > 0 && now - this.#lastSeenAt > SILENT_HEARTBEATS * heartbeatMs;
   }
 
   /** Without central no bitmap is published, but no long task starts either, so workers only become less occupied. */
-  hasFreeSlot(worker: Address, now: Millis): void {
+  slotIsFree(worker: Address, now: Millis): void {
     if (this.isSilent(now)) this.members.setUnoccupied(worker);
   }
 
@@ -191,7 +191,7 @@ export class Cluster {
     return this.#isShedding;
   }
 
-  heard(now: Millis): void {
+  centralResponded(now: Millis): void {
     this.#lastSeenAt = now;
   }
 
@@ -202,9 +202,9 @@ export class Cluster {
 
   /** Central has matched a job of this scheduler. */
   matched({ noneWaiting, newcomers = [] }: MessageOf<'matched'>, now: Millis): void {
-    this.heard(now);
+    this.centralResponded(now);
     this.#isCentralIdle = noneWaiting === true;
-    for (const { worker, name } of newcomers) this.members.isCalled(worker, name);
+    for (const { worker, name } of newcomers) this.members.setName(worker, name);
   }
 
   /**
@@ -226,11 +226,11 @@ export class Cluster {
     return hasChanged;
   }
 
-  beat(activeJobs: number, waitingTasks: () => number, now: Millis): void {
+  heartbeat(activeJobs: number, waitingTasks: () => number, now: Millis): void {
     const { heartbeatMs, leaseMs } = this.timings;
-    if (this.#central === NOBODY) return this.#enlistAgain(now);
-    if (leaseMs > 0 && now - this.#lastSeenAt > leaseMs) return this.enlistAnew(now);
-    if (this.#isCutOff) return this.#enlistAgain(now);
+    if (this.#central === NOBODY) return this.#retryEnlist(now);
+    if (leaseMs > 0 && now - this.#lastSeenAt > leaseMs) return this.restartEnlisting(now);
+    if (this.#isDisconnected) return this.#retryEnlist(now);
     this.#env.send(this.#central, {
       type: 'heartbeat',
       busy: activeJobs,
@@ -261,12 +261,12 @@ export class Cluster {
   /** Stops accepting jobs; central tells the others. */
   drain(): void {
     this.#draining = true;
-    if (this.#hasBegun) this.#introduce();
+    if (this.#hasEnlisted) this.#sendEnlist();
   }
 
   /** Leaves permanently: no jobs are left, so no process needs to wait for a return or to take over. */
   retire(): void {
-    this.#introduce(false);
+    this.#sendEnlist(false);
     this.leave();
   }
 

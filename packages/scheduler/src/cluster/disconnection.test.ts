@@ -53,7 +53,7 @@ const HOUR_MS = 3_600_000;
 test('a new central receives the journals that were read before it started', () => {
   const { scheduler, matching, take } = setUp();
   const journals = [{ name: 'lost', tag: 'x', epoch: 3 }];
-  scheduler.seesJournals(journals);
+  scheduler.reportJournals(journals);
   expect(take('journals')).toMatchObject([{ to: CENTRAL, message: { journals } }]);
   scheduler.receive(CENTRAL, matching, 1);
   expect(take('journals')).toEqual([]);

@@ -150,10 +150,10 @@ describe('a draw of places for probes', () => {
     const random = Random.seeded('alone');
     expect(draw(members, 'short', 2, random)).toEqual(new Map([[1, 2]]));
     expect(couldFit(members, 'short', ANYTHING)).toBe(true);
-    expect(members.takesProbe(1 as Address, 'short', ANYTHING)).toBe(true);
+    expect(members.mayProbe(1 as Address, 'short', ANYTHING)).toBe(true);
     members.apply(news(2, 1, [member(2, { partition: 'short' })]));
     expect(draw(members, 'short', 2, random)).toEqual(new Map([[2, 2]]));
-    expect(members.takesProbe(1 as Address, 'short', ANYTHING)).toBe(false);
+    expect(members.mayProbe(1 as Address, 'short', ANYTHING)).toBe(false);
     members.apply(news(3, 2, [member(2, { partition: 'short', draining: true })]));
     expect(draw(members, 'short', 2, random).size).toBe(0);
     members.apply(news(4, 3, [], [2]));
@@ -228,7 +228,7 @@ describe('a draw of places for probes that avoids the occupied', () => {
     const members = membersOf(member(1));
     members.setOccupied(byPlace([1]));
     members.apply(news(1, 0, [member(1)]));
-    members.startAnew();
+    members.centralChanged();
     expect(members.isOccupied(1 as Address)).toBe(true);
     members.apply(news(1, 0, [member(1)]));
     expect(members.isOccupied(1 as Address)).toBe(false);
@@ -298,7 +298,7 @@ describe('updates of members', () => {
 
   test('of a new central keep members of the last one until they have had time to join', () => {
     const members = membersOf(member(1), member(2));
-    members.startAnew();
+    members.centralChanged();
     expect(members.apply(news(1, 0, [member(2)]))).toEqual([]);
     expect(members.get(one)).toBeDefined();
     expect(members.dropUnconfirmed(0)).toEqual([one]);

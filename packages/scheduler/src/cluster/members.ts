@@ -28,12 +28,12 @@ export class Members {
   /** The workers as an array; undefined after a change. */
   #all: readonly Member[] | undefined;
   /** Cached answers to queries over all workers, until the next change. */
-  readonly #answers = new Map<string, unknown>();
+  readonly #queryCache = new Map<string, unknown>();
   /**
    * One element per slot for each scope. Draws without replacement shuffle the array in place, so that a draw of k
    * costs O(k).
    */
-  readonly #places = new Map<Scope, Int32Array>();
+  readonly #slotAddresses = new Map<Scope, Int32Array>();
   #version = 0;
   /**
    * Workers that the current central has not reported, with the time of the last evidence: those known to the
@@ -41,14 +41,14 @@ export class Members {
    */
   readonly #unconfirmed = new Map<Address, Millis>();
   /** Names of workers about which nothing else is known yet. */
-  readonly #called = new Map<Address, string>();
+  readonly #knownNames = new Map<Address, string>();
   /** Names of workers known to an earlier incarnation of this scheduler. */
-  readonly #former: string[] = [];
+  readonly #formerNames: string[] = [];
   readonly #formerAddresses = new Map<string, Address>();
   /** Names of recently lost or departed workers; undefined for those that central never named. */
   readonly #gone = new Map<Address, string | undefined>();
   /** Marks workers with slots for long tasks only, by central's worker index. */
-  #occupied: Uint8Array = NOBODY_OCCUPIED;
+  #occupied: Uint8Array = NONE_OCCUPIED;
   /** The next complete list renumbers the workers; until then the old numbers are valid. */
   #isRenumbered = false;
 
@@ -62,7 +62,7 @@ export class Members {
 
   /** Number of slots of all workers that accept tasks. */
   get slotCount(): number {
-    return this.#placesIn('all').length;
+    return this.#slotAddressesIn('all').length;
   }
 
   get(address: Address): Member | undefined {
@@ -82,21 +82,21 @@ export class Members {
   }
 
   nameOf(address: Address): string | undefined {
-    if (address < NOBODY) return this.#former[NOBODY - 1 - address];
-    return this.#byAddress.get(address)?.name ?? this.#called.get(address) ?? this.#gone.get(address);
+    if (address < NOBODY) return this.#formerNames[NOBODY - 1 - address];
+    return this.#byAddress.get(address)?.name ?? this.#knownNames.get(address) ?? this.#gone.get(address);
   }
 
   /** Names a worker that central will report soon. */
-  isCalled(address: Address, name: string): void {
-    if (!this.has(address)) this.#called.set(address, name);
+  setName(address: Address, name: string): void {
+    if (!this.has(address)) this.#knownNames.set(address, name);
   }
 
   /** Returns a placeholder address below `NOBODY` for a worker that is known only by name. */
-  formerly(name: string): Address {
+  formerAddressOf(name: string): Address {
     let address = this.#formerAddresses.get(name);
     if (address === undefined) {
-      address = (NOBODY - 1 - this.#former.length) as Address;
-      this.#former.push(name);
+      address = (NOBODY - 1 - this.#formerNames.length) as Address;
+      this.#formerNames.push(name);
       this.#formerAddresses.set(name, address);
     }
     return address;
@@ -106,14 +106,14 @@ export class Members {
    * A new central starts a new list. Workers register with it one by one, so a worker missing from its first list is
    * not gone.
    */
-  startAnew(): void {
+  centralChanged(): void {
     this.#version = 0;
     this.#isRenumbered = true;
     for (const { address } of this.all()) this.#unconfirmed.set(address, Number.NEGATIVE_INFINITY);
   }
 
   /** A worker has asked for a task, or was given one. If central has not reported it, it must do so soon. */
-  met(address: Address, now: Millis): void {
+  contacted(address: Address, now: Millis): void {
     if (this.has(address) || this.#unconfirmed.has(address)) return;
     this.#unconfirmed.set(address, now);
   }
@@ -134,7 +134,7 @@ export class Members {
     let gone = message.left;
     if (message.version < this.#version) return [];
     if (message.since === 0) {
-      if (this.#isRenumbered) this.#occupied = NOBODY_OCCUPIED;
+      if (this.#isRenumbered) this.#occupied = NONE_OCCUPIED;
       this.#isRenumbered = false;
       if (this.size > 0) {
         const present = new Set(message.changed.map((member) => member.address));
@@ -151,7 +151,7 @@ export class Members {
       this.#byAddress.set(address, member);
       if (this.#unconfirmed.size > 0) this.#unconfirmed.delete(address);
       if (this.#gone.size > 0) this.#gone.delete(address);
-      if (this.#called.size > 0) this.#called.delete(address);
+      if (this.#knownNames.size > 0) this.#knownNames.delete(address);
     }
     this.#version = message.version;
     this.#changed();
@@ -174,26 +174,26 @@ export class Members {
     visit: (to: Address) => void,
     avoidsOccupied = false,
   ): void {
-    const pool = this.#fitting(this.#placesIn(scope), needs);
+    const pool = this.#fitting(this.#slotAddressesIn(scope), needs);
     if (pool.length === 0) return;
     if (how === 'independent') {
       for (let i = 0; i < count; i++) visit(pool[drawIndex(source, pool.length)] as Address);
       return;
     }
-    const isSelective = avoidsOccupied && count < pool.length && this.#occupied.length > 0;
+    const skipsOccupied = avoidsOccupied && count < pool.length && this.#occupied.length > 0;
     let left = count;
     for (; left >= pool.length; left -= pool.length) for (const address of pool) visit(address as Address);
     // The first steps of a Fisher–Yates shuffle. The array stays shuffled, which does not affect later draws.
-    const passedOver: Address[] = [];
+    const occupied: Address[] = [];
     for (let i = 0; i < pool.length && left > 0; i++) {
       const drawn = drawTo(i, pool, source) as Address;
-      if (isSelective && this.isOccupied(drawn)) passedOver.push(drawn);
+      if (skipsOccupied && this.isOccupied(drawn)) occupied.push(drawn);
       else {
         visit(drawn);
         left--;
       }
     }
-    for (let i = 0; i < left; i++) visit(passedOver[i]!);
+    for (let i = 0; i < left; i++) visit(occupied[i]!);
   }
 
   /** Sets the bitmap from central. The bits are shared with the message, so they are never modified in place. */
@@ -216,14 +216,14 @@ export class Members {
   }
 
   /** Whether a probe may be sent to the worker. */
-  takesProbe(worker: Address, scope: Scope, needs: TaskNeeds): boolean {
+  mayProbe(worker: Address, scope: Scope, needs: TaskNeeds): boolean {
     const member = this.#byAddress.get(worker);
     if (member === undefined || member.draining || !isIn(member, this.reachOf(scope))) return false;
     return couldRun(member, needs) && !this.isOccupied(worker);
   }
 
   /** Whether the worker is known and meets the requirements. */
-  mayRun(worker: Address, requiring: Requiring): boolean {
+  meetsRequirements(worker: Address, requiring: Requiring): boolean {
     const member = this.get(worker);
     return member !== undefined && hasRequired(member, requiring);
   }
@@ -243,33 +243,33 @@ export class Members {
 
   /** Caches the answer to a query over all workers until the next change. */
   memoized<T>(key: string, compute: () => T): T {
-    const known = this.#answers.get(key);
-    if (known !== undefined || this.#answers.has(key)) return known as T;
+    const known = this.#queryCache.get(key);
+    if (known !== undefined || this.#queryCache.has(key)) return known as T;
     const found = compute();
-    if (this.#answers.size >= ANSWERS_MAX) this.#answers.clear();
-    this.#answers.set(key, found);
+    if (this.#queryCache.size >= CACHED_QUERIES_MAX) this.#queryCache.clear();
+    this.#queryCache.set(key, found);
     return found;
   }
 
   #changed(): void {
     this.#all = undefined;
-    this.#answers.clear();
-    this.#places.clear();
+    this.#queryCache.clear();
+    this.#slotAddresses.clear();
   }
 
   #drop(address: Address): void {
     const name = this.nameOf(address);
     this.#byAddress.delete(address);
-    this.#called.delete(address);
+    this.#knownNames.delete(address);
     this.#unconfirmed.delete(address);
     setLatest(this.#gone, address, name, GONE_MAX);
   }
 
-  #placesIn(scope: Scope): Int32Array {
-    let places = this.#places.get(scope);
+  #slotAddressesIn(scope: Scope): Int32Array {
+    let places = this.#slotAddresses.get(scope);
     if (places === undefined) {
-      places = placesOf(this.all(), this.reachOf(scope));
-      this.#places.set(scope, places);
+      places = slotAddressesOf(this.all(), this.reachOf(scope));
+      this.#slotAddresses.set(scope, places);
     }
     return places;
   }
@@ -287,19 +287,19 @@ export class Members {
 }
 
 /** Jobs with equal needs arrive together, and there are few kinds of needs. */
-const ANSWERS_MAX = 1_000;
+const CACHED_QUERIES_MAX = 1_000;
 
-const NOBODY_OCCUPIED = new Uint8Array();
+const NONE_OCCUPIED = new Uint8Array();
 
 /** Late messages of lost workers arrive soon, so only the latest workers matter. */
 const GONE_MAX = 10_000;
 
 /** One address per slot of the active workers in a scope, in order. */
-function placesOf(members: Iterable<Member>, scope: Scope): Int32Array {
-  const places: number[] = [];
+function slotAddressesOf(members: Iterable<Member>, scope: Scope): Int32Array {
+  const addresses: number[] = [];
   for (const member of members) {
     if (member.draining || !isIn(member, scope)) continue;
-    for (let slot = 0; slot < member.slots; slot++) places.push(member.address);
+    for (let slot = 0; slot < member.slots; slot++) addresses.push(member.address);
   }
-  return Int32Array.from(places);
+  return Int32Array.from(addresses);
 }

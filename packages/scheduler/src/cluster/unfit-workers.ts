@@ -4,7 +4,7 @@ import type { Job } from '../job/job.js';
 import type { Members } from './members.js';
 
 /** Failures in a row of tasks that completed elsewhere, after which a worker receives `unfit`. */
-const TOLD_AT = 5;
+const UNFIT_AFTER = 5;
 /** Number of workers with counts; the oldest are dropped. */
 const WORKERS_MAX = 1_000;
 /** Number of users whose failing workers are kept; the oldest are dropped. */
@@ -12,7 +12,7 @@ const USERS_MAX = 1_000;
 
 const NONE: ReadonlySet<Address> = new Set();
 
-const ANYTHING = { demand: NO_RESOURCES };
+const ANY_TASK = { demand: NO_RESOURCES };
 
 /**
  * Notifies workers that fail tasks which others complete, so that they quarantine themselves. The counts span all jobs
@@ -21,7 +21,7 @@ const ANYTHING = { demand: NO_RESOURCES };
 export class UnfitWorkers {
   readonly #env: SchedulerEnvironment;
   readonly #members: Members;
-  readonly #disproved = new Map<Address, number>();
+  readonly #faults = new Map<Address, number>();
   /** Workers by user at which a task of theirs failed and none has completed since. */
   readonly #failing = new Map<string, Set<Address>>();
 
@@ -46,12 +46,12 @@ export class UnfitWorkers {
 
   /** A task completed at the worker. @param failedAt workers at which it was unsuccessful before */
   completed(job: Job, worker: Address, failedAt: readonly Address[] | undefined): void {
-    if (this.#disproved.size > 0) this.#disproved.delete(worker);
+    if (this.#faults.size > 0) this.#faults.delete(worker);
     if (this.#failing.size > 0) this.#completedAt(worker, job.spec.user ?? '');
     if (failedAt === undefined) return;
     const reason = `tasks fail here but complete elsewhere, including one of ${job.id}`;
     for (const other of failedAt) {
-      if (other > NOBODY && other !== worker && this.#disprove(other) && !this.#isLast(other))
+      if (other > NOBODY && other !== worker && this.#countFault(other) && !this.#isLast(other))
         this.#env.send(other, { type: 'unfit', reason });
     }
   }
@@ -74,15 +74,15 @@ export class UnfitWorkers {
     if (failing?.delete(worker) && failing.size === 0) this.#failing.delete(user);
   }
 
-  #disprove(worker: Address): boolean {
-    const times = (this.#disproved.get(worker) ?? 0) + 1;
-    if (times < TOLD_AT) setLatest(this.#disproved, worker, times, WORKERS_MAX);
-    else this.#disproved.delete(worker);
-    return times >= TOLD_AT;
+  #countFault(worker: Address): boolean {
+    const times = (this.#faults.get(worker) ?? 0) + 1;
+    if (times < UNFIT_AFTER) setLatest(this.#faults, worker, times, WORKERS_MAX);
+    else this.#faults.delete(worker);
+    return times >= UNFIT_AFTER;
   }
 
   /** Whether no other worker accepts tasks, so that all jobs would wait for this one. */
   #isLast(worker: Address): boolean {
-    return !hasBesides(this.#members, [worker], 'all', ANYTHING);
+    return !hasBesides(this.#members, [worker], 'all', ANY_TASK);
   }
 }

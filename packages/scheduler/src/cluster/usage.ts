@@ -13,8 +13,8 @@ import {
 import type { SchedulerEnvironment } from '../contract.js';
 
 /** Interval of reports in milliseconds. Central also uses them to decide when to resume matching. */
-const USAGE_MS = 10_000;
-const USAGE_RELIEVED_MS = 1_000;
+const REPORT_MS = 10_000;
+const SHEDDING_REPORT_MS = 1_000;
 
 /**
  * Statistics for central: completed short and long work, which sizes the partition, and arrived short work, which
@@ -28,15 +28,15 @@ export class Usage {
   #shortMs = 0;
   #longMs = 0;
   /** Not reported yet. */
-  #arrivedMs = 0;
-  #arrivedTasks = 0;
+  #unreportedShortMs = 0;
+  #unreportedTasks = 0;
   /** Recently arrived short work, for a new central. */
-  #lately = new DecayingSum(0);
+  #recentShortMs = new DecayingSum(0);
   /** Completed jobs, and those not yet reported. */
   readonly #lengths = new JobLengths();
-  #unreported = new JobLengths();
+  #unreportedLengths = new JobLengths();
   /** Time of the next report; Infinity: nothing to report. */
-  #tellAt: Millis = Number.POSITIVE_INFINITY;
+  #reportAt: Millis = Number.POSITIVE_INFINITY;
 
   /** @param jobLengths of jobs completed under an earlier incarnation, as saved */
   constructor(env: SchedulerEnvironment, jobLengths: unknown = []) {
@@ -53,26 +53,27 @@ export class Usage {
    * Reports recently arrived short work to a new central at once. Otherwise central would give the slots that short
    * jobs need to long jobs. Work that still waits is counted twice, which favors short jobs and decays like the rest.
    */
-  startAnew(central: Address, policy: PolicySettings, now: Millis): void {
-    this.adopt(policy, now);
+  centralChanged(central: Address, policy: PolicySettings, now: Millis): void {
+    this.setPolicy(policy, now);
     if (central !== this.#central) {
-      this.#arrivedMs = this.#lately.at(now);
-      this.#arrivedTasks = 0;
-      this.#unreported = new JobLengths();
+      this.#unreportedShortMs = this.#recentShortMs.at(now);
+      this.#unreportedTasks = 0;
+      this.#unreportedLengths = new JobLengths();
       // A central that has learned its cutoff knows the jobs of an earlier incarnation.
-      const knowsLengths = this.#central === NOBODY && policy.cutoffJobs !== 0;
-      if (!knowsLengths) this.#unreported.add(this.#lengths.counts());
+      const centralHasLengths = this.#central === NOBODY && policy.cutoffJobs !== 0;
+      if (!centralHasLengths) this.#unreportedLengths.add(this.#lengths.counts());
     }
     this.#central = central;
-    if (this.#arrivedMs > 0 || this.#unreported.seen > 0) this.#send(central, { shortMs: 0, longMs: 0 });
-    if (this.#reportsShares()) this.#tellSoon(now);
+    if (this.#unreportedShortMs > 0 || this.#unreportedLengths.seen > 0)
+      this.#send(central, { shortMs: 0, longMs: 0 });
+    if (this.#reportsShares()) this.#scheduleReport(now);
   }
 
   /** The cutoff may have changed. */
-  adopt(policy: PolicySettings, now: Millis): void {
+  setPolicy(policy: PolicySettings, now: Millis): void {
     const windowMs = reserveWindowMs(policy);
-    if (this.#policy === undefined) this.#lately = new DecayingSum(windowMs);
-    this.#lately.rescale(windowMs, now);
+    if (this.#policy === undefined) this.#recentShortMs = new DecayingSum(windowMs);
+    this.#recentShortMs.rescale(windowMs, now);
     this.#policy = policy;
   }
 
@@ -85,12 +86,12 @@ export class Usage {
   jobCompleted(runsMs: Float64Array, now: Millis, workMs?: Millis): void {
     if (typeof this.#policy?.cutoffJobs !== 'number') return;
     this.#lengths.completed(runsMs, workMs);
-    this.#unreported.completed(runsMs, workMs);
-    this.#tellSoon(now);
+    this.#unreportedLengths.completed(runsMs, workMs);
+    this.#scheduleReport(now);
   }
 
   /** Records the run time of a completed task. */
-  worked(long: boolean, runMs: Millis): void {
+  taskCompleted(long: boolean, runMs: Millis): void {
     if (long) this.#longMs += runMs;
     else this.#shortMs += runMs;
   }
@@ -103,32 +104,32 @@ export class Usage {
    */
   shortArrived(workMs: Millis, tasks: number, isReported: boolean, now: Millis): void {
     const countsForReserve = this.#policy?.reserve === 'auto';
-    if (countsForReserve) this.#lately.add(workMs, now);
+    if (countsForReserve) this.#recentShortMs.add(workMs, now);
     if (isReported) return;
-    if (countsForReserve) this.#arrivedMs += workMs;
-    if (this.#mayReport()) this.#arrivedTasks += tasks;
-    if (this.#hasNews()) this.#tellSoon(now);
+    if (countsForReserve) this.#unreportedShortMs += workMs;
+    if (this.#reportsArrivals()) this.#unreportedTasks += tasks;
+    if (this.#hasUnreported()) this.#scheduleReport(now);
   }
 
   /** Whether central uses the number of arriving tasks to decide when to resume matching. */
-  #mayReport(): boolean {
+  #reportsArrivals(): boolean {
     return this.#policy?.preset.short.by === 'matching' && this.#policy.matching === 'auto';
   }
 
-  #hasNews(): boolean {
-    return this.#arrivedMs > 0 || this.#arrivedTasks > 0 || this.#unreported.seen > 0;
+  #hasUnreported(): boolean {
+    return this.#unreportedShortMs > 0 || this.#unreportedTasks > 0 || this.#unreportedLengths.seen > 0;
   }
 
   /** @param central NOBODY: none */
-  tell(central: Address, now: Millis): void {
-    this.#tellAt = Number.POSITIVE_INFINITY;
+  report(central: Address, now: Millis): void {
+    this.#reportAt = Number.POSITIVE_INFINITY;
     const hasShares = this.#reportsShares() && this.#shortMs + this.#longMs > 0;
-    if (central !== NOBODY && (hasShares || this.#hasNews())) {
+    if (central !== NOBODY && (hasShares || this.#hasUnreported())) {
       this.#send(central, { shortMs: this.#shortMs, longMs: this.#longMs });
       this.#shortMs = 0;
       this.#longMs = 0;
     }
-    if (this.#reportsShares() || this.#hasNews()) this.#tellSoon(now);
+    if (this.#reportsShares() || this.#hasUnreported()) this.#scheduleReport(now);
   }
 
   #reportsShares(): boolean {
@@ -136,18 +137,18 @@ export class Usage {
   }
 
   #send(central: Address, done: Pick<MessageOf<'usage'>, 'shortMs' | 'longMs'>): void {
-    const completed = this.#unreported.counts();
-    const arrived = { arrivedMs: this.#arrivedMs, arrivedTasks: this.#arrivedTasks };
+    const completed = this.#unreportedLengths.counts();
+    const arrived = { arrivedMs: this.#unreportedShortMs, arrivedTasks: this.#unreportedTasks };
     this.#env.send(central, { type: 'usage', ...done, ...arrived, completed });
-    if (completed.length > 0) this.#unreported = new JobLengths();
-    this.#arrivedMs = 0;
-    this.#arrivedTasks = 0;
+    if (completed.length > 0) this.#unreportedLengths = new JobLengths();
+    this.#unreportedShortMs = 0;
+    this.#unreportedTasks = 0;
   }
 
-  #tellSoon(now: Millis): void {
-    const at = now + (this.#arrivedTasks > 0 ? USAGE_RELIEVED_MS : USAGE_MS);
-    if (at >= this.#tellAt) return;
-    this.#tellAt = at;
+  #scheduleReport(now: Millis): void {
+    const at = now + (this.#unreportedTasks > 0 ? SHEDDING_REPORT_MS : REPORT_MS);
+    if (at >= this.#reportAt) return;
+    this.#reportAt = at;
     this.#env.setTimer('usage', 0, at);
   }
 }

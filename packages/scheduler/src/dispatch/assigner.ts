@@ -13,13 +13,13 @@ import { AssignedBy, type Assignment } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
 import { Avoidance } from './avoidance.js';
 import type { Delivery } from './delivery.js';
-import { type HeldSlot, HeldSlots } from './held-slots.js';
+import { type WaitingSlot, WaitingSlots } from './held-slots.js';
 import { Offers } from './offers.js';
 
 /** Assigns waiting tasks to workers, and to slots that wait for them. `Binder` and `Routing` decide which. */
 export class Assigner {
   readonly offers: Offers;
-  readonly held: HeldSlots;
+  readonly waitingSlots: WaitingSlots;
   readonly #s: SchedulerState;
   readonly #avoidance: Avoidance;
   readonly #delivery: Delivery;
@@ -27,13 +27,13 @@ export class Assigner {
   constructor(s: SchedulerState, delivery: Delivery) {
     this.#s = s;
     this.offers = new Offers(s.cluster);
-    this.held = new HeldSlots(s.cluster);
+    this.waitingSlots = new WaitingSlots(s.cluster);
     this.#avoidance = new Avoidance(s);
     this.#delivery = delivery;
   }
 
   /** Assigns the next task of the batch to a worker that did not ask for this batch. @returns the task, or −1 */
-  give(job: Job, batch: Batch, worker: Address, assignment: Assignment, now: Millis): TaskIndex {
+  assignNext(job: Job, batch: Batch, worker: Address, assignment: Assignment, now: Millis): TaskIndex {
     const task = this.take(job, batch, worker, now);
     if (task >= 0) this.bind(job, task, worker, assignment, now);
     return task;
@@ -41,7 +41,7 @@ export class Assigner {
 
   /** Takes the next task of the batch that may run at the worker, as a new attempt; −1: none. */
   take(job: Job, batch: Batch, worker: Address, now: Millis): TaskIndex {
-    if (this.#avoidance.isBarred(batch, worker)) return -1;
+    if (this.#avoidance.lacksRequirements(batch, worker)) return -1;
     const task = job.waiting.takeNext(batch, this.#avoidance.filterFor(job, batch, worker, now));
     if (task >= 0) job.tasks.nextAttempt(task);
     return task;
@@ -62,38 +62,39 @@ export class Assigner {
     return this.#avoidance.hasTaskFor(job, batch, worker, now);
   }
 
-  hold(slot: HeldSlot, now: Millis): void {
-    this.held.hold(slot, now);
-    this.#s.env.setTimer('held', 0, this.held.nextAt);
+  addWaitingSlot(slot: WaitingSlot, now: Millis): void {
+    this.waitingSlots.add(slot, now);
+    this.#s.env.setTimer('held', 0, this.waitingSlots.nextReleaseAt);
   }
 
   /** Gives new tasks to slots that wait for them. */
-  giveHeld(job: Job, batch: Batch, now: Millis): void {
-    while (!this.held.isEmpty && batch.waiting > 0 && mayGive(job)) {
-      const slot = this.held.take(
+  assignToWaitingSlots(job: Job, batch: Batch, now: Millis): void {
+    while (!this.waitingSlots.isEmpty && batch.waiting > 0 && mayAssign(job)) {
+      const slot = this.waitingSlots.take(
         ({ worker, spare }) => fits(batch.spec.demand, spare) && this.hasTaskFor(job, batch, worker, now),
       );
       if (slot === undefined) break;
       const assignment: Assignment = { by: AssignedBy.ask, number: slot.ask };
-      if (this.give(job, batch, slot.worker, assignment, now) < 0) return this.none(slot.worker, slot.ask);
+      if (this.assignNext(job, batch, slot.worker, assignment, now) < 0)
+        return this.answerNone(slot.worker, slot.ask);
     }
   }
 
   /** Releases slots for which no task has arrived; central may use them again. */
-  letGo(now: Millis): void {
-    for (const { worker, ask } of this.held.takeOverdue(now)) this.none(worker, ask);
-    if (!this.held.isEmpty) this.#s.env.setTimer('held', 0, this.held.nextAt);
+  releaseExpiredSlots(now: Millis): void {
+    for (const { worker, ask } of this.waitingSlots.takeExpired(now)) this.answerNone(worker, ask);
+    if (!this.waitingSlots.isEmpty) this.#s.env.setTimer('held', 0, this.waitingSlots.nextReleaseAt);
   }
 
   /** Tells the worker that there is no task for its question. */
-  none(worker: Address, ask: number): void {
-    this.#s.env.send(worker, nothingFor(ask));
+  answerNone(worker: Address, ask: number): void {
+    this.#s.env.send(worker, noneMessage(ask));
   }
 }
 
 /** Whether tasks of the job may be assigned at all. */
-export function mayGive(job: Job): boolean {
+export function mayAssign(job: Job): boolean {
   return job.isDurable && !job.hasEnded && !job.cancelling && job.assignableCount > 0;
 }
 
-const nothingFor = sharedByNumber((ask): MessageOf<'none'> => ({ type: 'none', ask }));
+const noneMessage = sharedByNumber((ask): MessageOf<'none'> => ({ type: 'none', ask }));

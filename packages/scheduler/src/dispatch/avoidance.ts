@@ -11,7 +11,7 @@ import type { Job } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
 
 /** Healthy workers are counted up to this number. A task that failed at as many may run on any worker. */
-const SOUND_MAX = 16;
+const HEALTHY_MAX = 16;
 
 /** Decides which tasks may run at a worker: a retry avoids workers where it failed, if there are others. */
 export class Avoidance {
@@ -32,37 +32,39 @@ export class Avoidance {
     // Without the retry timer, a skipped task would never be considered again.
     if (blame === undefined || this.#s.cluster.timings.retryMs === 0) return undefined;
     const scope = effectiveScope(this.#s.cluster.policy.preset, probeScope ?? job.route.over);
-    const hasOther = (besides: readonly Address[]) =>
+    const hasOthers = (besides: readonly Address[]) =>
       hasBesides(this.#s.cluster.members, besides, scope, spec);
     const isFailing = this.#s.unfit.failingFor(job.spec.user).has(worker);
-    const sound = isFailing ? this.soundWorkers(job, { spec, scope: probeScope }) : Number.POSITIVE_INFINITY;
-    return (task) => blame.mayRunAt(task, worker, { isFailing, sound }, hasOther, now);
+    const sound = isFailing
+      ? this.healthyWorkers(job, { spec, scope: probeScope })
+      : Number.POSITIVE_INFINITY;
+    return (task) => blame.mayRunAt(task, worker, { isFailing, sound }, hasOthers, now);
   }
 
   /** Number of workers for the batch at which no task of its user currently fails, up to a limit. */
-  soundWorkers(job: Job, { spec, scope: probeScope }: Pick<Batch, 'spec' | 'scope'>): number {
+  healthyWorkers(job: Job, { spec, scope: probeScope }: Pick<Batch, 'spec' | 'scope'>): number {
     const failing = this.#s.unfit.failingFor(job.spec.user);
     const scope = effectiveScope(this.#s.cluster.policy.preset, probeScope ?? job.route.over);
-    return countBesides(this.#s.cluster.members, failing, scope, spec, SOUND_MAX);
+    return countBesides(this.#s.cluster.members, failing, scope, spec, HEALTHY_MAX);
   }
 
   /**
    * Whether the worker lacks what the batch requires. For an unknown worker, central or the victim of a steal has
    * already checked it.
    */
-  isBarred({ spec }: Batch, worker: Address): boolean {
+  lacksRequirements({ spec }: Batch, worker: Address): boolean {
     return (
       spec.requires !== undefined &&
       this.#s.cluster.members.has(worker) &&
-      !this.#s.cluster.members.mayRun(worker, spec)
+      !this.#s.cluster.members.meetsRequirements(worker, spec)
     );
   }
 
   /** Whether a waiting task of the batch may run at a worker that was neither probed nor matched. */
   hasTaskFor(job: Job, batch: Batch, worker: Address, now: Millis): boolean {
-    if (batch.spec.requires !== undefined && !this.#s.cluster.members.mayRun(worker, batch.spec))
+    if (batch.spec.requires !== undefined && !this.#s.cluster.members.meetsRequirements(worker, batch.spec))
       return false;
-    const mayGo = this.filterFor(job, batch, worker, now);
-    return mayGo === undefined || job.waiting.canTake(batch, mayGo);
+    const isAllowed = this.filterFor(job, batch, worker, now);
+    return isAllowed === undefined || job.waiting.canTake(batch, isAllowed);
   }
 }

@@ -13,7 +13,7 @@ import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import { AssignedBy, type Assignment } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
-import { type Assigner, mayGive } from './assigner.js';
+import { type Assigner, mayAssign } from './assigner.js';
 import type { Delivery } from './delivery.js';
 import { matchArrived, queuedAt, tellUnused } from './needing.js';
 import type { Offer } from './offers.js';
@@ -26,7 +26,7 @@ const CHUNK_TASKS_MAX = 16;
 const CHUNK_SHARE = 1 / 50;
 
 /** Messages that ask for tasks of a job. */
-type Question = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'checkMatch'>;
+type TaskRequest = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'checkMatch'>;
 
 /**
  * Binds each task to one worker. The worker may serve a probe (late binding, Hawk §3.5), hold a placed task, be
@@ -38,10 +38,10 @@ export class Binder {
   readonly #assigner: Assigner;
   readonly #delivery: Delivery;
   readonly #sampler: Sampler;
-  readonly #questions = new LastNumbers();
+  readonly #requestNumbers = new LastNumbers();
   #central: Address = NOBODY;
   /** The latest match of each worker, as numbered by `#central`. */
-  #matches = new LastNumbers();
+  #matchNumbers = new LastNumbers();
 
   constructor(s: SchedulerState, routing: Routing, assigner: Assigner, delivery: Delivery, sampler: Sampler) {
     this.#s = s;
@@ -52,37 +52,40 @@ export class Binder {
   }
 
   /** Forgets workers that left. If they return, they number their questions and matches from the start. */
-  forget(workers: ReadonlySet<Address>): void {
-    this.#questions.forget(workers);
-    while (this.#assigner.held.take(({ worker }) => workers.has(worker)) !== undefined);
-    this.#matches.forget(workers);
+  removeWorkers(workers: ReadonlySet<Address>): void {
+    this.#requestNumbers.reset(workers);
+    while (this.#assigner.waitingSlots.take(({ worker }) => workers.has(worker)) !== undefined);
+    this.#matchNumbers.reset(workers);
   }
 
   /** Answers a request for tasks, once the job is durable. */
-  asked(from: Address, given: Question, now: Millis): void {
+  receiveRequest(from: Address, received: TaskRequest, now: Millis): void {
     // Duplicate matches are dropped on arrival, because a match that waits for the disk may be overtaken by later ones.
-    const message = given.type === 'matched' ? this.#newMatches(from, given, now) : given;
+    const message = received.type === 'matched' ? this.#dropKnownMatches(from, received, now) : received;
     const job = this.#s.notDurableJobs.isEmpty ? undefined : this.#s.jobs.byNumber(message.job);
-    if (job !== undefined && this.#s.notDurableJobs.defers(job, (then) => this.#answer(from, message, then)))
+    if (
+      job !== undefined &&
+      this.#s.notDurableJobs.defers(job, (then) => this.#serveRequest(from, message, then))
+    )
       return;
-    this.#answer(from, message, now);
+    this.#serveRequest(from, message, now);
   }
 
-  #answer(from: Address, message: Question, now: Millis): void {
+  #serveRequest(from: Address, message: TaskRequest, now: Millis): void {
     if (message.type === 'ask') return this.#serveProbe(from, message, now);
     if (this.#s.cluster.isFormerCentral(from)) return;
-    if (message.type === 'matched') this.#matched(from, message, now);
+    if (message.type === 'matched') this.#useMatches(from, message, now);
     else this.#checkMatch(from, message);
   }
 
-  #newMatches(central: Address, message: MessageOf<'matched'>, now: Millis): MessageOf<'matched'> {
+  #dropKnownMatches(central: Address, message: MessageOf<'matched'>, now: Millis): MessageOf<'matched'> {
     if (this.#s.cluster.isFormerCentral(central)) return message;
     this.#s.cluster.matched(message, now);
     if (central !== this.#central) {
       this.#central = central;
-      this.#matches = new LastNumbers();
+      this.#matchNumbers = new LastNumbers();
     }
-    const workers = message.workers.filter(({ worker, match }) => this.#matches.isNew(worker, match));
+    const workers = message.workers.filter(({ worker, match }) => this.#matchNumbers.isNew(worker, match));
     return { ...message, workers };
   }
 
@@ -90,34 +93,35 @@ export class Binder {
   #serveProbe(from: Address, message: MessageOf<'ask'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
-    if (job === undefined || batch === undefined || job.hasEnded) return this.#refuse(from, message.ask);
+    if (job === undefined || batch === undefined || job.hasEnded)
+      return this.#refuseRequest(from, message.ask);
     // The attempt number of a placed task shows whether it counts; a probe lost with its worker has no such mark.
     if (message.placed === undefined && this.#s.cluster.members.isGone(from))
-      return this.#refuse(from, message.ask);
-    const isNew = this.#isNew(from, message.ask, now);
+      return this.#refuseRequest(from, message.ask);
+    const isNew = this.#isNewRequest(from, message.ask, now);
     const assignment: Assignment = { by: AssignedBy.ask, number: message.ask };
-    if (!isNew && this.#delivery.again(job, from, assignment)) return;
+    if (!isNew && this.#delivery.resend(job, from, assignment)) return;
     const task =
       message.placed === undefined
-        ? this.#nextFor(job, batch, from, isNew, now)
+        ? this.#taskForProbe(job, batch, from, isNew, now)
         : this.#placedTask(job, from, message.placed, now);
     if (task < 0) {
-      this.#refuse(from, message.ask);
+      this.#refuseRequest(from, message.ask);
     } else {
       this.#routing.prober.hints.delete(from);
       this.#bind(job, task, from, assignment, now);
     }
-    if (message.placed === undefined) this.#afterProbe(job, batch, now, task < 0);
+    if (message.placed === undefined) this.#updateSearch(job, batch, now, task < 0);
   }
 
   /** An idle worker takes the first eligible short task. */
   seek(from: Address, { ask, spare }: MessageOf<'seek'>, now: Millis): void {
     const assignment: Assignment = { by: AssignedBy.ask, number: ask };
-    if (!this.#isToBeServed(from, assignment, now)) return;
-    const offer = this.#assigner.offers.first(spare, now, this.#suits(from, now));
+    if (!this.#needsAnswer(from, assignment, now)) return;
+    const offer = this.#assigner.offers.first(spare, now, this.#isSuitableFor(from, now));
     if (offer === undefined) this.#routing.prober.hints.add(from);
     else this.#routing.prober.hints.delete(from);
-    this.#serve(from, assignment, offer, now);
+    this.#serveOffer(from, assignment, offer, now);
   }
 
   /**
@@ -127,75 +131,80 @@ export class Binder {
   continueSeries(from: Address, { ask, job: ended, task }: MessageOf<'ended'>, now: Millis): void {
     if (ask === 0) return;
     const assignment: Assignment = { by: AssignedBy.ask, number: ask };
-    if (!this.#isToBeServed(from, assignment, now)) return;
+    if (!this.#needsAnswer(from, assignment, now)) return;
     const job = this.#s.jobs.byNumber(ended);
-    const spare = freedBy(job?.dag.stageOf(task).spec.demand ?? NO_RESOURCES);
-    const offer = this.#nextInSeries(job?.spec.user, spare, from, now);
+    const spare = freedResources(job?.dag.stageOf(task).spec.demand ?? NO_RESOURCES);
+    const offer = this.#firstTinyOffer(job?.spec.user, spare, from, now);
     // A slot may wait here only if no task waits. Its match is charged to the user of its last task, so with quotas
     // no other user's task may use it.
-    const mayHold = this.#assigner.held.mayHold && !this.#s.quotas.hasLimits;
+    const mayHold = this.#assigner.waitingSlots.mayWait && !this.#s.quotas.hasLimits;
     if (offer === undefined && mayHold && this.#assigner.offers.size === 0)
-      return this.#assigner.hold({ worker: from, ask, spare }, now);
-    this.#serve(from, assignment, offer, now);
-    if (offer !== undefined) this.#giveBehind(offer.job, from, assignment, spare, now);
+      return this.#assigner.addWaitingSlot({ worker: from, ask, spare }, now);
+    this.#serveOffer(from, assignment, offer, now);
+    if (offer !== undefined) this.#addToChunk(offer.job, from, assignment, spare, now);
   }
 
   /**
    * The first task in order, if it is tiny. If users share the cluster or have quotas, central chooses among users.
    */
-  #nextInSeries(user: string | undefined, spare: Resources, worker: Address, now: Millis): Offer | undefined {
+  #firstTinyOffer(
+    user: string | undefined,
+    spare: Resources,
+    worker: Address,
+    now: Millis,
+  ): Offer | undefined {
     const { offers } = this.#assigner;
     const { shareBy } = this.#s.cluster.policy.preset.decidedBy.options;
     const isCharged = shareBy !== 'none' || this.#s.quotas.hasLimits;
-    if (isCharged && offers.hasOthersThan(user)) return undefined;
-    return offers.firstIfTiny(spare, now, this.#suits(worker, now));
+    if (isCharged && offers.hasOtherUsersThan(user)) return undefined;
+    return offers.firstIfTiny(spare, now, this.#isSuitableFor(worker, now));
   }
 
   /**
    * Sends more tasks to the slot as a chunk, which costs one request for all. Chunks shrink with the number of
    * waiting tasks, so that no slot idles beside a full one (guided self-scheduling, Polychronopoulos and Kuck 1987).
    */
-  #giveBehind(first: Job, worker: Address, assignment: Assignment, spare: Resources, now: Millis): void {
+  #addToChunk(first: Job, worker: Address, assignment: Assignment, spare: Resources, now: Millis): void {
     const { offers } = this.#assigner;
     const { members, policy } = this.#s.cluster;
     let leftMs = CHUNK_SHARE * policy.seriesMs - first.meanRunMs!;
     let left = Math.min(CHUNK_TASKS_MAX - 1, Math.floor(offers.waiting / (2 * members.slotCount)));
     for (; left > 0 && leftMs > 0; left--) {
-      const offer = this.#nextInSeries(first.spec.user, spare, worker, now);
+      const offer = this.#firstTinyOffer(first.spec.user, spare, worker, now);
       // An attempt that may kill its worker must not take others with it.
       if (offer === undefined || offer.job.history.blame !== undefined) return;
       leftMs -= offer.job.meanRunMs!;
-      if (leftMs < 0 || !this.#give(offer.job, offer.batch, worker, assignment, now)) return;
-      this.#afterProbe(offer.job, offer.batch, now);
+      if (leftMs < 0 || !this.#assignNext(offer.job, offer.batch, worker, assignment, now)) return;
+      this.#updateSearch(offer.job, offer.batch, now);
     }
   }
 
   /** Central has matched workers with a batch: each gets the next task, or is returned to central. */
-  #matched(central: Address, message: MessageOf<'matched'>, now: Millis): void {
+  #useMatches(central: Address, message: MessageOf<'matched'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
     if (job !== undefined && batch?.stage.gang !== undefined)
-      return this.#matchedGang(central, message, job, batch.stage, now);
-    let wasPassedOver = false;
+      return this.#useGangMatches(central, message, job, batch.stage, now);
+    let gotNoTask = false;
     let isAnyUnused = false;
     for (const { worker, match } of message.workers) {
       if (batch !== undefined) matchArrived(batch, now);
-      if (job !== undefined && batch !== undefined && mayGive(job)) {
-        this.#s.cluster.members.met(worker, now);
-        if (this.#give(job, batch, worker, { by: AssignedBy.match, number: match }, now)) continue;
-        wasPassedOver = true;
+      if (job !== undefined && batch !== undefined && mayAssign(job)) {
+        this.#s.cluster.members.contacted(worker, now);
+        if (this.#assignNext(job, batch, worker, { by: AssignedBy.match, number: match }, now)) continue;
+        gotNoTask = true;
       }
       this.#s.env.send(central, { type: 'unused', worker, match });
       isAnyUnused = true;
     }
     if (isAnyUnused) tellUnused(this.#s, message.job, job, batch, now);
     if (job === undefined || batch === undefined) return;
-    if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
-    else if (wasPassedOver && job.history.maySearch(now)) this.#routing.find(job, batch, now);
+    if (batch.waiting === 0) this.#routing.batchAssigned(job, batch, now);
+    else if (gotNoTask && job.history.maySearch(now)) this.#routing.findWorkers(job, batch, now);
   }
 
   /** Central has matched workers with all members of a gang: each gets its task, or all are returned. */
-  #matchedGang(
+  #useGangMatches(
     central: Address,
     { workers }: MessageOf<'matched'>,
     job: Job,
@@ -213,63 +222,64 @@ export class Binder {
         this.#s.env.send(central, { type: 'unused', worker, match });
         continue;
       }
-      members.met(worker, now);
+      members.contacted(worker, now);
       job.tasks.nextAttempt(task);
       this.#bind(job, task, worker, { by: AssignedBy.match, number: match }, now);
     }
-    if (stage.waiting === 0) this.#routing.allBound(job, stage, now);
-    else if (job.history.maySearch(now)) this.#routing.find(job, stage, now);
+    if (stage.waiting === 0) this.#routing.batchAssigned(job, stage, now);
+    else if (job.history.maySearch(now)) this.#routing.findWorkers(job, stage, now);
   }
 
   /** The worker has not confirmed the match: its task is sent again, or the slot returned. */
   #checkMatch(central: Address, { job: number, worker, match }: MessageOf<'checkMatch'>): void {
     const job = this.#s.jobs.byNumber(number);
-    if (job !== undefined && this.#delivery.again(job, worker, { by: AssignedBy.match, number: match }))
+    if (job !== undefined && this.#delivery.resend(job, worker, { by: AssignedBy.match, number: match }))
       return;
     this.#s.env.send(central, { type: 'unused', worker, match });
   }
 
   /** Whether the worker is present and its question is new; a lost answer is sent again. */
-  #isToBeServed(from: Address, assignment: Assignment, now: Millis): boolean {
+  #needsAnswer(from: Address, assignment: Assignment, now: Millis): boolean {
     if (!this.#s.cluster.members.isGone(from)) {
-      if (this.#isNew(from, assignment.number, now)) return true;
+      if (this.#isNewRequest(from, assignment.number, now)) return true;
       for (const job of this.#s.jobs.withTasksAt(from))
-        if (this.#delivery.again(job, from, assignment)) return false;
+        if (this.#delivery.resend(job, from, assignment)) return false;
     }
-    this.#assigner.held.take((slot) => slot.worker === from && slot.ask === assignment.number);
-    this.#assigner.none(from, assignment.number);
+    this.#assigner.waitingSlots.take((slot) => slot.worker === from && slot.ask === assignment.number);
+    this.#assigner.answerNone(from, assignment.number);
     return false;
   }
 
-  #serve(from: Address, assignment: Assignment, offer: Offer | undefined, now: Millis): void {
-    if (offer === undefined) return this.#assigner.none(from, assignment.number);
+  #serveOffer(from: Address, assignment: Assignment, offer: Offer | undefined, now: Millis): void {
+    if (offer === undefined) return this.#assigner.answerNone(from, assignment.number);
     const { job, batch } = offer;
-    if (!this.#give(job, batch, from, assignment, now)) this.#assigner.none(from, assignment.number);
-    this.#afterProbe(job, batch, now);
+    if (!this.#assignNext(job, batch, from, assignment, now))
+      this.#assigner.answerNone(from, assignment.number);
+    this.#updateSearch(job, batch, now);
   }
 
   /** Whether the question is new. */
-  #isNew(from: Address, ask: number, now: Millis): boolean {
-    if (!this.#questions.isNew(from, ask)) return false;
-    this.#s.cluster.members.met(from, now);
+  #isNewRequest(from: Address, ask: number, now: Millis): boolean {
+    if (!this.#requestNumbers.isNew(from, ask)) return false;
+    this.#s.cluster.members.contacted(from, now);
     return true;
   }
 
-  #refuse(worker: Address, ask: number): void {
+  #refuseRequest(worker: Address, ask: number): void {
     this.#s.counters.asksRefused++;
     this.#routing.prober.hints.add(worker);
-    this.#assigner.none(worker, ask);
+    this.#assigner.answerNone(worker, ask);
   }
 
   /**
    * The task for a served probe, or −1. A repeated question that was answered `none` gets no task, because the worker
    * has that answer already.
    */
-  #nextFor(job: Job, batch: Batch, from: Address, isNew: boolean, now: Millis): TaskIndex {
+  #taskForProbe(job: Job, batch: Batch, from: Address, isNew: boolean, now: Millis): TaskIndex {
     if (!isNew) return -1;
-    this.#routing.prober.used(batch, from, 1);
+    this.#routing.prober.probesUsed(batch, from, 1);
     // A probe from before the job became long must not take a task that central places.
-    return mayGive(job) && job.route.by !== 'central' ? this.#assigner.take(job, batch, from, now) : -1;
+    return mayAssign(job) && job.route.by !== 'central' ? this.#assigner.take(job, batch, from, now) : -1;
   }
 
   /** The placed task that the worker asks for, or −1 if the attempt is outdated or runs elsewhere. */
@@ -282,29 +292,29 @@ export class Binder {
     return isNext ? task : -1;
   }
 
-  /** @param wasPassedOver the worker got no task */
-  #afterProbe(job: Job, batch: Batch, now: Millis, wasPassedOver = false): void {
+  /** @param gotNoTask the worker got no task */
+  #updateSearch(job: Job, batch: Batch, now: Millis, gotNoTask = false): void {
     const { countingBatch } = batch;
     if (countingBatch !== batch && countingBatch.waiting === 0)
-      this.#routing.allBound(job, countingBatch, now);
-    if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
-    else if (batch.probes.outstanding < batch.waiting && (!wasPassedOver || job.history.maySearch(now)))
-      this.#routing.find(job, batch, now);
+      this.#routing.batchAssigned(job, countingBatch, now);
+    if (batch.waiting === 0) this.#routing.batchAssigned(job, batch, now);
+    else if (batch.probes.outstanding < batch.waiting && (!gotNoTask || job.history.maySearch(now)))
+      this.#routing.findWorkers(job, batch, now);
   }
 
   /** Sends the next task of the batch to a worker that did not ask for this batch. @returns false if none waits */
-  #give(job: Job, batch: Batch, worker: Address, assignment: Assignment, now: Millis): boolean {
-    if (this.#assigner.give(job, batch, worker, assignment, now) < 0) return false;
-    if (job.isUndecided) this.#sampler.look(job, now);
+  #assignNext(job: Job, batch: Batch, worker: Address, assignment: Assignment, now: Millis): boolean {
+    if (this.#assigner.assignNext(job, batch, worker, assignment, now) < 0) return false;
+    if (job.isUndecided) this.#sampler.evaluatePilots(job, now);
     return true;
   }
 
   #bind(job: Job, task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
     this.#assigner.bind(job, task, worker, assignment, now);
-    if (job.isUndecided) this.#sampler.look(job, now);
+    if (job.isUndecided) this.#sampler.evaluatePilots(job, now);
   }
 
-  #suits(worker: Address, now: Millis): (offer: Offer) => boolean {
+  #isSuitableFor(worker: Address, now: Millis): (offer: Offer) => boolean {
     return ({ job, batch }) => this.#assigner.hasTaskFor(job, batch, worker, now);
   }
 }
@@ -323,12 +333,12 @@ class LastNumbers {
     return true;
   }
 
-  forget(workers: Iterable<Address>): void {
+  reset(workers: Iterable<Address>): void {
     for (const worker of workers) this.#last.set(worker, 0);
   }
 }
 
 /** Resources that a task with this demand frees besides its slot. */
-function freedBy(demand: Resources): Resources {
+function freedResources(demand: Resources): Resources {
   return demand === NO_RESOURCES ? demand : { cpu: 0, ...demand };
 }

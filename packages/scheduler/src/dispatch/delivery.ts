@@ -6,9 +6,9 @@ import { slowdownAt, slowed } from './slowdown.js';
 import { inputsOf } from './stage-inputs.js';
 
 /** Ends are predicted for run times in this range: shorter ones vary too much, and longer ones gain too little. */
-const FORESEEN_MS = { min: 10, max: 1_000 };
+const PREDICTABLE_MS = { min: 10, max: 1_000 };
 /** Ends are predicted only if the job's longest task took at most this many times the mean. */
-const FORESEEN_SPREAD = 1.5;
+const PREDICTABLE_SPREAD = 1.5;
 
 /** Sends bound tasks to workers, and repeats messages that may be lost. */
 export class Delivery {
@@ -24,7 +24,7 @@ export class Delivery {
   }
 
   /** Repeats a lost answer to a question or match. @returns false if there was none */
-  again(job: Job, worker: Address, assignment: Assignment): boolean {
+  resend(job: Job, worker: Address, assignment: Assignment): boolean {
     const task = job.tasks.findAssigned(worker, assignment);
     if (task < 0) return false;
     this.send(job, task);
@@ -45,7 +45,7 @@ export class Delivery {
     const { index, spec } = job.waiting.batchOf(task);
     const payload = slowed(job.dag.payloadOf(task), slowdownAt(job, worker, this.#s.cluster.members));
     const long = job.class === 'long';
-    const timeoutMs = shorter(job.spec.timeoutMs, this.#s.quotas.runTimeLimitOf(job.spec.user));
+    const timeoutMs = shorterOf(job.spec.timeoutMs, this.#s.quotas.runTimeLimitOf(job.spec.user));
     const { number: jobNumber, id: jobId } = job;
     // Members of a gang may share a worker.
     const apartMs = gang === undefined ? job.history.blame?.isolationMsOf(task, attempt) : undefined;
@@ -63,7 +63,7 @@ export class Delivery {
       demand: spec.demand,
       timeoutMs,
       apartMs,
-      expectedMs: by === AssignedBy.match && gang === undefined ? this.#expectedOf(job) : undefined,
+      expectedMs: by === AssignedBy.match && gang === undefined ? this.#expectedMsOf(job) : undefined,
       execution: execution === attempt ? undefined : execution,
       inputs: inputsOf(job, job.dag.stageOf(task), this.#s.env.readRecord),
       gang: gang === undefined ? undefined : { rank: task - gang.first, ranks: gang.count },
@@ -76,22 +76,22 @@ export class Delivery {
   }
 
   /**
-   * Run time after which the worker announces the slot as free before the task has ended. With a limit on what runs,
-   * the next task must not start until then.
+   * Run time after which the worker announces its slot as free before the task ends; undefined: not before. If a quota
+   * limits the running tasks of the user, the next task must not start before this one has ended.
    */
-  #expectedOf(job: Job): Millis | undefined {
-    const isCounted = this.#s.quotas.limitsRunningTasks(job.spec.user);
-    return this.#s.cluster.isCentralIdle || isCounted ? undefined : expectedOf(job);
+  #expectedMsOf(job: Job): Millis | undefined {
+    const isLimited = this.#s.quotas.limitsRunningTasks(job.spec.user);
+    return this.#s.cluster.isCentralIdle || isLimited ? undefined : predictableRunMs(job);
   }
 }
 
-function shorter(one: Millis | undefined, other: Millis | undefined): Millis | undefined {
+function shorterOf(one: Millis | undefined, other: Millis | undefined): Millis | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 /** Estimated run time of the job's tasks, if their ends can be predicted. */
-function expectedOf({ class: of, meanRunMs, history }: Job): Millis | undefined {
-  if (of === 'long' || meanRunMs === undefined || history.longestRunMs > FORESEEN_SPREAD * meanRunMs)
+function predictableRunMs({ class: of, meanRunMs, history }: Job): Millis | undefined {
+  if (of === 'long' || meanRunMs === undefined || history.longestRunMs > PREDICTABLE_SPREAD * meanRunMs)
     return undefined;
-  return meanRunMs >= FORESEEN_MS.min && meanRunMs <= FORESEEN_MS.max ? meanRunMs : undefined;
+  return meanRunMs >= PREDICTABLE_MS.min && meanRunMs <= PREDICTABLE_MS.max ? meanRunMs : undefined;
 }

@@ -2,7 +2,7 @@ import type { Address, Millis, Resources } from '@goshawk/core';
 import type { Cluster } from '../cluster/cluster.js';
 
 /** A slot that has finished a tiny task and waits for an answer to its request for another. */
-export interface HeldSlot {
+export interface WaitingSlot {
   readonly worker: Address;
   readonly ask: number;
   /** Free resources besides the slot. */
@@ -10,23 +10,23 @@ export interface HeldSlot {
 }
 
 /** Maximum wait as a fraction of the maximum series length: a client can learn of a job's end and submit the next. */
-const HELD_SHARE = 1 / 5;
+const WAIT_SHARE = 1 / 5;
 
 /**
  * Slots that wait here briefly for the next job, so that consecutive small jobs run without asking central. Central
  * considers such a slot still in its series.
  */
-export class HeldSlots {
+export class WaitingSlots {
   readonly #cluster: Pick<Cluster, 'policy' | 'isCentralIdle'>;
   /** In order of arrival, which is also the order of release. */
-  readonly #slots: (HeldSlot & { readonly until: Millis })[] = [];
+  readonly #slots: (WaitingSlot & { readonly until: Millis })[] = [];
 
   constructor(cluster: Pick<Cluster, 'policy' | 'isCentralIdle'>) {
     this.#cluster = cluster;
   }
 
   /** Whether a slot may wait here. It must not while tasks wait at central, which could use it. */
-  get mayHold(): boolean {
+  get mayWait(): boolean {
     return this.#cluster.isCentralIdle;
   }
 
@@ -35,22 +35,22 @@ export class HeldSlots {
   }
 
   /** When the first slot is released; Infinity: none. */
-  get nextAt(): Millis {
+  get nextReleaseAt(): Millis {
     return this.#slots[0]?.until ?? Number.POSITIVE_INFINITY;
   }
 
-  hold(slot: HeldSlot, now: Millis): void {
-    this.#slots.push({ ...slot, until: now + HELD_SHARE * this.#cluster.policy.seriesMs });
+  add(slot: WaitingSlot, now: Millis): void {
+    this.#slots.push({ ...slot, until: now + WAIT_SHARE * this.#cluster.policy.seriesMs });
   }
 
   /** Removes and returns the newest matching slot. */
-  take(suits: (slot: HeldSlot) => boolean): HeldSlot | undefined {
-    const place = this.#slots.findLastIndex(suits);
-    return place < 0 ? undefined : this.#slots.splice(place, 1)[0];
+  take(suits: (slot: WaitingSlot) => boolean): WaitingSlot | undefined {
+    const index = this.#slots.findLastIndex(suits);
+    return index < 0 ? undefined : this.#slots.splice(index, 1)[0];
   }
 
   /** Removes and returns slots whose time is over. */
-  takeOverdue(now: Millis): readonly HeldSlot[] {
+  takeExpired(now: Millis): readonly WaitingSlot[] {
     const first = this.#slots.findIndex(({ until }) => until > now);
     return this.#slots.splice(0, first < 0 ? this.#slots.length : first);
   }

@@ -7,7 +7,7 @@ const anyone = () => true;
 
 function hintsOf(...workers: Address[]): IdleHints {
   const hints = new IdleHints();
-  hints.startAnew(true);
+  hints.reset(true);
   for (const worker of workers) hints.add(worker);
   return hints;
 }
@@ -34,15 +34,15 @@ test('unsuitable hints are used up as well', () => {
 test('repeated hints of a worker take no more room, and keep their order', () => {
   const hints = hintsOf(one, two, three);
   for (let i = 0; i < 10_000; i++) hints.add(i % 2 === 0 ? two : three);
-  expect(hints.entries).toBeLessThan(2_000);
+  expect(hints.stackSize).toBeLessThan(2_000);
   expect(hints.take(3, anyone)).toEqual([three, two, one]);
 });
 
 test('no hints are kept if workers do not seek', () => {
   const hints = hintsOf(one);
-  hints.startAnew(true);
+  hints.reset(true);
   expect(hints.size).toBe(0);
-  hints.startAnew(false);
+  hints.reset(false);
   hints.add(two);
   expect(hints.take(1, anyone)).toEqual([]);
 });

@@ -5,7 +5,7 @@ import type { Address } from '@goshawk/core';
  * once, the newest first because it is the most reliable.
  */
 export class IdleHints {
-  #isOn = false;
+  #isEnabled = false;
   readonly #workers = new Set<Address>();
   /** In order of arrival; includes used hints, which are skipped. */
   #stack: Address[] = [];
@@ -15,14 +15,14 @@ export class IdleHints {
   }
 
   /** Number of hints in the stack, including used ones. */
-  get entries(): number {
+  get stackSize(): number {
     return this.#stack.length;
   }
 
   add(worker: Address): void {
-    if (!this.#isOn) return;
+    if (!this.#isEnabled) return;
     this.delete(worker);
-    if (this.#stack.length >= 2 * this.#workers.size + STALE_MAX) this.#dropStale();
+    if (this.#stack.length >= 2 * this.#workers.size + USED_MAX) this.#dropUsed();
     this.#workers.add(worker);
     this.#stack.push(worker);
   }
@@ -31,9 +31,9 @@ export class IdleHints {
     if (this.#workers.size > 0) this.#workers.delete(worker);
   }
 
-  /** Drops all hints. @param isOn whether to keep new ones */
-  startAnew(isOn: boolean): void {
-    this.#isOn = isOn;
+  /** Drops all hints. @param isEnabled whether to keep new ones */
+  reset(isEnabled: boolean): void {
+    this.#isEnabled = isEnabled;
     this.#workers.clear();
     this.#stack = [];
   }
@@ -49,7 +49,7 @@ export class IdleHints {
     return taken;
   }
 
-  #dropStale(): void {
+  #dropUsed(): void {
     const left = new Set(this.#workers);
     this.#stack = this.#stack
       .toReversed()
@@ -59,4 +59,4 @@ export class IdleHints {
 }
 
 /** Maximum number of used hints in the stack, beyond the number of unused ones. */
-const STALE_MAX = 1_024;
+const USED_MAX = 1_024;

@@ -46,7 +46,7 @@ function samplerOf(estimatorStates?: EstimatorStates, refused: string[] = []): S
 describe('a scheduler’s history of run times', () => {
   test('is exported once, and passed to the next scheduler', () => {
     const first = samplerOf();
-    first.adopt(HISTORY);
+    first.setPolicy(HISTORY);
     expect(first.takeEstimatorStates()).toBeUndefined();
     first.learn(endedJob(4_000, 6_000));
     const estimatorStates = first.takeEstimatorStates();
@@ -54,7 +54,7 @@ describe('a scheduler’s history of run times', () => {
     expect(first.takeEstimatorStates()).toBeUndefined();
     const next = samplerOf(JSON.parse(JSON.stringify(estimatorStates)));
     expect(next.predict(arriving)).toEqual({ kind: 'unknown' });
-    next.adopt(HISTORY);
+    next.setPolicy(HISTORY);
     expect(next.predict(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
   });
 
@@ -72,18 +72,18 @@ describe('a scheduler’s history of run times', () => {
 
   test('returns when the cluster switches back to an estimator', () => {
     const sampler = samplerOf();
-    sampler.adopt(HISTORY);
+    sampler.setPolicy(HISTORY);
     sampler.learn(endedJob(5_000));
-    sampler.adopt({ ...HISTORY, estimator: 'pilot' });
+    sampler.setPolicy({ ...HISTORY, estimator: 'pilot' });
     sampler.learn(endedJob(5_000));
     expect(Object.keys(sampler.takeEstimatorStates()!).sort()).toEqual(['history', 'pilot']);
-    sampler.adopt(HISTORY);
+    sampler.setPolicy(HISTORY);
     expect(sampler.predict(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
   });
 
   test('applies to existing jobs if central plans by it', () => {
     const sampler = samplerOf();
-    sampler.adopt({ ...HISTORY, preset: { ...HISTORY.preset, declares: true, byClass: false } });
+    sampler.setPolicy({ ...HISTORY, preset: { ...HISTORY.preset, declares: true, byClass: false } });
     for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs));
     const decided: object[] = [];
     const prediction = { kind: 'unknown' };
@@ -101,7 +101,7 @@ describe('a scheduler’s history of run times', () => {
   test('includes distributions only if the policy needs them for the job', () => {
     const distributionOf = (preset: object, cutoffMs: number, hasDeadline: boolean): unknown => {
       const sampler = samplerOf();
-      sampler.adopt({ ...HISTORY, cutoffMs, preset: { ...HISTORY.preset, ...preset } });
+      sampler.setPolicy({ ...HISTORY, cutoffMs, preset: { ...HISTORY.preset, ...preset } });
       for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs));
       const prediction = sampler.predict({ ...arriving, hasDeadline });
       return prediction.kind === 'estimate' && prediction.estimate.distribution?.length;
@@ -131,7 +131,7 @@ describe('a scheduler’s history of run times', () => {
       ['what is guessed while pilots run', 'hybrid', [4_000, 6_000], { name: 'nightly', tasks: tasks(20) }],
     ])('%s', (_, estimator, learnt, spec) => {
       const sampler = samplerOf();
-      sampler.adopt({ ...DEFAULT_POLICY, estimator });
+      sampler.setPolicy({ ...DEFAULT_POLICY, estimator });
       for (const runMs of learnt) sampler.learn(endedJob(runMs));
       const estimatorStates = sampler.takeEstimatorStates();
       const needs = (before?: DurableBench) => {
@@ -196,7 +196,7 @@ describe('a scheduler’s history of run times', () => {
   test('of a newer version is reported and ignored', () => {
     const refused: string[] = [];
     const sampler = samplerOf({ history: { schema: 'goshawk.history/9', values: [] } }, refused);
-    sampler.adopt(HISTORY);
+    sampler.setPolicy(HISTORY);
     expect(refused).toEqual([expect.stringContaining('history: the history was saved by a newer version')]);
     expect(sampler.predict(arriving)).toEqual({ kind: 'unknown' });
   });

@@ -13,7 +13,7 @@ import {
 import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
-import { mayGive } from './assigner.js';
+import { mayAssign } from './assigner.js';
 import { Avoidance } from './avoidance.js';
 import { longerPause } from './probe-watch.js';
 
@@ -247,7 +247,7 @@ export function queuedAt(job: Job, { task, attempt }: TaskAttempt, worker: Addre
   if (tasks.attemptOf(task) >= attempt) return;
   answered(job.waiting.batchOf(task), now);
   const isNext = tasks.stateOf(task) === TaskState.waiting && tasks.nextAttemptOf(task) === attempt;
-  if (!isNext || !mayGive(job)) return;
+  if (!isNext || !mayAssign(job)) return;
   tasks.nextAttempt(task);
   tasks.setWorker(task, worker);
   job.setState(task, TaskState.placed);
@@ -267,7 +267,7 @@ function avoidedBy(s: SchedulerState, job: Job, batch: Batch, now: Millis): Addr
   if (job.waiting.canTake(batch, (task) => !blame.hasFailures(task))) return undefined;
   const avoidance = new Avoidance(s);
   const avoided: Address[] = [];
-  const failing = avoidance.soundWorkers(job, batch) > 0 ? s.unfit.failingFor(job.spec.user) : [];
+  const failing = avoidance.healthyWorkers(job, batch) > 0 ? s.unfit.failingFor(job.spec.user) : [];
   for (const worker of new Set([
     ...blame.failedWorkers,
     ...[...failing].slice(0, LIMITS.avoidedWorkersMax),

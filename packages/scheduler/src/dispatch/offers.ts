@@ -23,8 +23,8 @@ export class Offers {
   readonly #ids = new Map<Batch, number>();
   readonly #freeIds: number[] = [];
   /** Number of batches of each user. */
-  readonly #users = new Map<string | undefined, number>();
-  #arrived = 0;
+  readonly #batchesOfUser = new Map<string | undefined, number>();
+  #lastArrival = 0;
   #waiting = 0;
 
   constructor(cluster: Pick<Cluster, 'policy'>) {
@@ -41,8 +41,8 @@ export class Offers {
   }
 
   /** Whether tasks of another user wait here as well. */
-  hasOthersThan(user: string | undefined): boolean {
-    return this.#users.size > (this.#users.has(user) ? 1 : 0);
+  hasOtherUsersThan(user: string | undefined): boolean {
+    return this.#batchesOfUser.size > (this.#batchesOfUser.has(user) ? 1 : 0);
   }
 
   /** The number of waiting or startable tasks of the batch has changed. */
@@ -54,11 +54,11 @@ export class Offers {
     if (batch.waiting < offer.waiting) this.#byWait.set(id, now);
     this.#waiting += batch.waiting - offer.waiting;
     offer.waiting = batch.waiting;
-    this.#heap.set(id, keyOf(offer));
+    this.#heap.set(id, sortKeyOf(offer));
   }
 
   /** Withdraws the batch. */
-  drop(batch: Batch): void {
+  withdraw(batch: Batch): void {
     const id = this.#ids.get(batch);
     if (id !== undefined) this.#remove(batch, id);
   }
@@ -75,15 +75,15 @@ export class Offers {
    * Returns the first offer with a task that fits into the free resources, or undefined. Offers that have waited too
    * long for a worker go first, the longest wait first.
    *
-   * @param mayHave whether the asking worker may get a task of the offer; called for jobs with unsuccessful attempts,
+   * @param isAllowed whether the asking worker may get a task of the offer; called for jobs with unsuccessful attempts,
    * and for tasks with requirements
    */
-  first(spare: Resources, now: Millis, mayHave: (offer: Offer) => boolean = () => true): Offer | undefined {
+  first(spare: Resources, now: Millis, isAllowed: (offer: Offer) => boolean = () => true): Offer | undefined {
     if (this.size === 0) return undefined;
-    const suits = (offer: Offer): boolean => suitsFor(offer, spare, mayHave);
+    const suits = (offer: Offer): boolean => isSuitable(offer, spare, isAllowed);
     const before = now - patienceMsOf(this.#cluster.policy);
     if (this.#byWait.topKey() <= before) {
-      const offer = this.#leastOfAll(this.#byWait, suits, before);
+      const offer = this.#firstSuitable(this.#byWait, suits, before);
       if (offer !== undefined) return offer;
     }
     for (;;) {
@@ -94,17 +94,17 @@ export class Offers {
       // Another worker may have taken its last task.
       if (!isOpen(job, batch)) this.#remove(batch, id);
       else if (suits(offer)) return offer;
-      else return this.#leastOfAll(this.#heap, suits);
+      else return this.#firstSuitable(this.#heap, suits);
     }
   }
 
   /** The first offer in this order, if two of its tasks fit into a series. */
-  firstIfTiny(spare: Resources, now: Millis, mayHave: (offer: Offer) => boolean): Offer | undefined {
-    const offer = this.first(spare, now, mayHave);
+  firstIfTiny(spare: Resources, now: Millis, isAllowed: (offer: Offer) => boolean): Offer | undefined {
+    const offer = this.first(spare, now, isAllowed);
     return offer !== undefined && isTiny(offer.job, this.#cluster.policy.seriesMs) ? offer : undefined;
   }
 
-  #leastOfAll(
+  #firstSuitable(
     heap: IndexedHeap,
     suits: (offer: Offer) => boolean,
     most = Number.POSITIVE_INFINITY,
@@ -123,11 +123,11 @@ export class Offers {
     const offer: Offer = { job, batch, waiting: batch.waiting };
     this.#ids.set(batch, id);
     this.#offers[id] = offer;
-    this.#arrivals[id] = this.#arrived++;
+    this.#arrivals[id] = this.#lastArrival++;
     const { user } = job.spec;
-    this.#users.set(user, (this.#users.get(user) ?? 0) + 1);
+    this.#batchesOfUser.set(user, (this.#batchesOfUser.get(user) ?? 0) + 1);
     this.#waiting += offer.waiting;
-    this.#heap.set(id, keyOf(offer));
+    this.#heap.set(id, sortKeyOf(offer));
     this.#byWait.set(id, now);
   }
 
@@ -138,16 +138,16 @@ export class Offers {
     const { job, waiting } = this.#offers[id]!;
     this.#waiting -= waiting;
     const { user } = job.spec;
-    const left = this.#users.get(user)! - 1;
-    if (left > 0) this.#users.set(user, left);
-    else this.#users.delete(user);
+    const left = this.#batchesOfUser.get(user)! - 1;
+    if (left > 0) this.#batchesOfUser.set(user, left);
+    else this.#batchesOfUser.delete(user);
     this.#offers[id] = undefined;
     this.#freeIds.push(id);
   }
 }
 
 /** Sort key of an offer: its waiting work, scaled by priority. The least goes first. */
-function keyOf({ job, batch }: Offer): number {
+function sortKeyOf({ job, batch }: Offer): number {
   return job.expectedRunMs * batch.waiting * job.slackFactor;
 }
 
@@ -155,10 +155,10 @@ function isOpen(job: Job, batch: Batch): boolean {
   return batch.waiting > 0 && job.isDurable && !job.cancelling && !job.hasEnded;
 }
 
-function suitsFor(offer: Offer, spare: Resources, mayHave: (offer: Offer) => boolean): boolean {
+function isSuitable(offer: Offer, spare: Resources, isAllowed: (offer: Offer) => boolean): boolean {
   const { job, batch } = offer;
   if (job.assignableCount === 0 || !fits(batch.spec.demand, spare)) return false;
-  return (job.history.blame === undefined && batch.spec.requires === undefined) || mayHave(offer);
+  return (job.history.blame === undefined && batch.spec.requires === undefined) || isAllowed(offer);
 }
 
 function isTiny(job: Job, seriesMs: Millis): boolean {

@@ -2,7 +2,7 @@ import type { Address } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import type { Batch } from '../job/batch.js';
 import { ProbeLedger } from '../job/probe-ledger.js';
-import { hasProbed, isSilent } from './probe-watch.js';
+import { hasStalled, probesRepeated } from './probe-watch.js';
 
 const W1 = 1 as Address;
 const PAUSE_MS = 10_000;
@@ -12,9 +12,9 @@ test('silent probes are supplemented by more, at growing intervals', () => {
   batch.probes.add(W1, 2);
   const sentAt: number[] = [];
   for (let now = 0; now <= 160_000; now += 1_000) {
-    if (!isSilent(batch, PAUSE_MS, now)) continue;
+    if (!hasStalled(batch, PAUSE_MS, now)) continue;
     batch.probes.add(W1, 1);
-    hasProbed(batch, PAUSE_MS, now);
+    probesRepeated(batch, PAUSE_MS, now);
     sentAt.push(now);
   }
   expect(sentAt).toEqual([10_000, 30_000, 70_000, 150_000]);
@@ -23,9 +23,9 @@ test('silent probes are supplemented by more, at growing intervals', () => {
 test('any answer ends the silence', () => {
   const batch = { probes: new ProbeLedger() } as unknown as Batch;
   batch.probes.add(W1, 2);
-  expect(isSilent(batch, PAUSE_MS, 0)).toBe(false);
+  expect(hasStalled(batch, PAUSE_MS, 0)).toBe(false);
   batch.probes.add(W1, -1);
-  expect(isSilent(batch, PAUSE_MS, 10_000)).toBe(false);
-  expect(isSilent(batch, PAUSE_MS, 19_999)).toBe(false);
-  expect(isSilent(batch, PAUSE_MS, 20_000)).toBe(true);
+  expect(hasStalled(batch, PAUSE_MS, 10_000)).toBe(false);
+  expect(hasStalled(batch, PAUSE_MS, 19_999)).toBe(false);
+  expect(hasStalled(batch, PAUSE_MS, 20_000)).toBe(true);
 });

@@ -5,7 +5,7 @@ import type { Batch } from '../job/batch.js';
 // tell which, so it sends more probes at growing intervals.
 
 /** @returns whether to send more probes */
-export function isSilent(batch: Batch, pauseMs: Millis, now: Millis): boolean {
+export function hasStalled(batch: Batch, pauseMs: Millis, now: Millis): boolean {
   const { probes, silence } = batch;
   if (silence?.changes !== probes.changeCount) {
     batch.silence = { changes: probes.changeCount, since: now, pauseMs };
@@ -15,15 +15,15 @@ export function isSilent(batch: Batch, pauseMs: Millis, now: Millis): boolean {
 }
 
 /** More probes were sent. */
-export function hasProbed(batch: Batch, pauseMs: Millis, now: Millis): void {
+export function probesRepeated(batch: Batch, pauseMs: Millis, now: Millis): void {
   const before = batch.silence?.pauseMs ?? pauseMs;
   batch.silence = { changes: batch.probes.changeCount, since: now, pauseMs: longerPause(before, pauseMs) };
 }
 
 /** Maximum growth of an interval, as a multiple of the first. */
-const PAUSES_MAX = 32;
+const PAUSE_GROWTH_MAX = 32;
 
 /** Doubles a retry interval, up to a limit. */
 export function longerPause(beforeMs: Millis, firstMs: Millis): Millis {
-  return Math.min(2 * Math.max(beforeMs, firstMs), PAUSES_MAX * firstMs);
+  return Math.min(2 * Math.max(beforeMs, firstMs), PAUSE_GROWTH_MAX * firstMs);
 }

@@ -49,7 +49,7 @@ it('a huge batch limits its outstanding probes, and sends more as they are serve
   expect(sent).toHaveLength(10_000);
   for (let served = 1; served <= 100; served++) {
     job.waiting.takeNext(stage);
-    prober.used(stage, sent[served - 1]!, 1);
+    prober.probesUsed(stage, sent[served - 1]!, 1);
     prober.topUp(job, stage);
     expect(stage.probes.outstanding).toBe(10_000);
     expect(sent).toHaveLength(10_000 + served);
@@ -64,7 +64,7 @@ it.each([
 ])('%s', (_title, hinted, random) => {
   const sent: Address[] = [];
   const prober = proberOf((to) => sent.push(to), { probeDraw: 'independent' });
-  prober.hints.startAnew(true);
+  prober.hints.reset(true);
   const idle = Array.from({ length: hinted }, (_, index) => (index + 1) as Address);
   for (const worker of idle) prober.hints.add(worker);
   const route = { by: 'seeking', over: 'all' } as const;
@@ -86,12 +86,12 @@ it.each([
   const stage = job.stages[0]!;
   job.release(stage, 0);
   prober.topUp(job, stage);
-  if (again) prober.probeAgain(job, stage);
-  prober.batchIsBound(job, stage);
+  if (again) prober.repeatProbes(job, stage);
+  prober.batchAssigned(job, stage);
   expect(types.filter((type) => type === 'cancelProbes')).toHaveLength(takenBack);
   // The next probes of the same batch are the first again.
   prober.topUp(job, stage);
   types.length = 0;
-  prober.batchIsBound(job, stage);
+  prober.batchAssigned(job, stage);
   expect(types).toEqual([]);
 });

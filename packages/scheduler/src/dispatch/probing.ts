@@ -17,13 +17,13 @@ import { IdleHints } from './idle-hints.js';
  */
 const PROBES_OUT_MAX = 200_000;
 /** Maximum number of outstanding probes per worker: a small cluster serves few at a time. */
-const PROBES_A_WORKER = 20;
+const PROBES_PER_WORKER = 20;
 const PROBES_OUT_MIN = 10_000;
 /**
  * Number of hinted probes that replace one random probe. A hinted worker may have found work elsewhere, so each task
  * keeps at least one random probe.
  */
-const HINTS_FOR_A_RANDOM_PROBE = 2;
+const HINTS_PER_RANDOM_PROBE = 2;
 
 /**
  * Batch probing (Sparrow; Hawk §3.5): a batch of t tasks sends `probeRatio`·t probes to random workers, and each
@@ -44,12 +44,12 @@ export class Prober {
    * for those used or lost.
    */
   topUp(job: Job, batch: Batch): void {
-    const wanted = Math.min(batch.waiting, job.assignableCount);
-    this.#send(job, batch, wanted - batch.probes.outstanding);
+    const needed = Math.min(batch.waiting, job.assignableCount);
+    this.#send(job, batch, needed - batch.probes.outstanding);
   }
 
   /** Sends a probe for each startable task, regardless of outstanding ones. */
-  probeAgain(job: Job, batch: Batch): void {
+  repeatProbes(job: Job, batch: Batch): void {
     batch.hasExtraProbes = true;
     this.#send(job, batch, Math.min(batch.waiting, job.assignableCount));
   }
@@ -58,7 +58,7 @@ export class Prober {
     if (missing <= 0) return;
     const { env, counters } = this.#s;
     const { members, policy } = this.#s.cluster;
-    const most = Math.min(PROBES_OUT_MAX, Math.max(PROBES_OUT_MIN, PROBES_A_WORKER * members.size));
+    const most = Math.min(PROBES_OUT_MAX, Math.max(PROBES_OUT_MIN, PROBES_PER_WORKER * members.size));
     const room = most - batch.probes.outstanding;
     const probes = Math.min(
       room,
@@ -67,7 +67,7 @@ export class Prober {
     if (probes <= 0) return;
     const scope: Scope = effectiveScope(policy.preset, batch.scope ?? job.route.over);
     const { spec } = batch;
-    const seeks = job.route.by !== 'probing';
+    const maySeek = job.route.by !== 'probing';
     const message: MessageOf<'probe'> = {
       type: 'probe',
       job: job.number,
@@ -75,7 +75,7 @@ export class Prober {
       long: job.class === 'long',
       lane: batch.lane,
       demand: spec.demand,
-      sizeMs: seeks ? sizeOf(job, batch) : 0,
+      sizeMs: maySeek ? sizeMsOf(job, batch) : 0,
       requires: listAttributes(spec.requires),
     };
     batch.areProbesCancelled = false;
@@ -86,24 +86,24 @@ export class Prober {
       env.send(to, message);
     };
     const { probeDraw } = policy;
-    if (!seeks) return members.draw(probeDraw, scope, spec, probes, env, send);
-    const suits = (worker: Address): boolean => members.takesProbe(worker, scope, spec);
-    const hinted = this.hints.take(missing, suits);
+    if (!maySeek) return members.draw(probeDraw, scope, spec, probes, env, send);
+    const isSuitable = (worker: Address): boolean => members.mayProbe(worker, scope, spec);
+    const hinted = this.hints.take(missing, isSuitable);
     for (const worker of hinted) send(worker);
     const random = Math.max(
       Math.min(missing, probes),
-      probes - Math.floor(hinted.length / HINTS_FOR_A_RANDOM_PROBE),
+      probes - Math.floor(hinted.length / HINTS_PER_RANDOM_PROBE),
     );
     members.draw(probeDraw, scope, spec, random, env, send, true);
   }
 
   /** A probe was served or returned. */
-  used(batch: Batch, worker: Address, probes: number): void {
+  probesUsed(batch: Batch, worker: Address, probes: number): void {
     if (batch.areProbesCancelled) return;
     batch.probes.add(worker, -probes);
   }
 
-  moved(batch: Batch, from: Address, to: Address, probes: number): void {
+  probesMoved(batch: Batch, from: Address, to: Address, probes: number): void {
     if (batch.areProbesCancelled) return;
     batch.probes.add(from, -probes);
     // If the stealing worker has left, the probes are lost.
@@ -114,14 +114,14 @@ export class Prober {
    * Handles the end of a batch's waiting tasks: its probes are refused when served (`lazy`) or cancelled now
    * (`proactive`). Repeated probes are always cancelled, because each one queued would cost a round trip.
    */
-  batchIsBound(job: Job, batch: Batch): void {
+  batchAssigned(job: Job, batch: Batch): void {
     if (batch.probes.outstanding === 0 || (this.#s.cluster.policy.cancel === 'lazy' && !batch.hasExtraProbes))
       return;
-    this.recall(job, batch);
+    this.cancelProbes(job, batch);
   }
 
   /** Cancels all probes of the batch. */
-  recall(job: Job, batch: Batch): void {
+  cancelProbes(job: Job, batch: Batch): void {
     this.#s.counters.probesRecalled += batch.probes.outstanding;
     for (const worker of batch.probes.byWorker().keys()) {
       this.#s.env.send(worker, { type: 'cancelProbes', job: job.number, stage: batch.index });
@@ -133,7 +133,7 @@ export class Prober {
 }
 
 /** Places tasks of possibly long jobs after all known short ones, for workers that serve probes by size. */
-function sizeOf(job: Job, batch: Batch): Millis {
+function sizeMsOf(job: Job, batch: Batch): Millis {
   return batch === batch.countingBatch
     ? job.expectedRunMs * batch.waiting * job.slackFactor
     : Number.MAX_SAFE_INTEGER;

@@ -15,7 +15,7 @@ import {
   withdraw,
 } from './needing.js';
 import type { Offers } from './offers.js';
-import { hasProbed, isSilent } from './probe-watch.js';
+import { hasStalled, probesRepeated } from './probe-watch.js';
 import { Prober } from './probing.js';
 
 /** Number of retry intervals after which an unanswered message counts as lost. */
@@ -24,10 +24,10 @@ const SILENCE_RETRIES = 10;
 const NEED_RETRIES = 5;
 /** Maximum number of batches that probe while central is absent: the larger of a minimum and a number per worker. */
 const PROBING_MIN = 1_000;
-const PROBING_A_WORKER = 4;
+const PROBING_PER_WORKER = 4;
 /** Maximum number of returned probes replaced per retry interval, plus this many per waiting task. */
-const BACK_MIN = 8;
-const BACK_A_TASK = 4;
+const RETURNED_MIN = 8;
+const RETURNED_PER_TASK = 4;
 
 /** Finds workers for waiting tasks by the route of their job, and without central while it is absent. */
 export class Routing {
@@ -47,7 +47,7 @@ export class Routing {
    * Whether no task of the job may be assigned yet: it has predecessors, is on hold, is still recovering, or is not
    * durable.
    */
-  isHeld(job: Job): boolean {
+  mustWait(job: Job): boolean {
     return (
       job.hasPendingPredecessors ||
       job.isHeld ||
@@ -63,55 +63,57 @@ export class Routing {
 
   startStage(job: Job, stage: Stage, now: Millis): void {
     job.release(stage, now);
-    this.#arrived(job, stage, stage.waiting, now);
+    this.#tasksBecameEligible(job, stage, stage.waiting, now);
   }
 
   /** Looks for workers for tasks that were appended to an open job. */
-  appended(job: Job, tasks: number, now: Millis): void {
+  tasksAppended(job: Job, tasks: number, now: Millis): void {
     if (job.hasPendingPredecessors || job.cancelling) return;
     if (job.needsCentral) tellGrown(this.#s, job, now);
-    this.#arrived(job, job.stages[0]!, tasks, now);
+    this.#tasksBecameEligible(job, job.stages[0]!, tasks, now);
   }
 
   /** The class of the job was determined; waiting tasks use the route of the class from now on. */
-  decided(job: Job, { pilots, nonPilots }: Sample, now: Millis): void {
+  classified(job: Job, { pilots, nonPilots }: Sample, now: Millis): void {
     if ((job.maySeek || job.needsCentral) && !job.isHeld) tellDecided(this.#s, job, now);
     for (const batch of [pilots, ...nonPilots]) {
-      this.prober.batchIsBound(job, batch);
-      this.offers.drop(batch);
+      this.prober.batchAssigned(job, batch);
+      this.offers.withdraw(batch);
     }
-    for (const stage of job.stages) if (stage.waiting > 0) this.#arrived(job, stage, stage.waiting, now);
+    for (const stage of job.stages)
+      if (stage.waiting > 0) this.#tasksBecameEligible(job, stage, stage.waiting, now);
   }
 
   /** The estimate of a job already known to be long was determined. */
-  refined(job: Job, now: Millis): void {
+  estimateRefined(job: Job, now: Millis): void {
     if (job.needsCentral && !job.isHeld) tellDecided(this.#s, job, now);
   }
 
   /** The user has released the job: repeats its needs to central, from which it was withdrawn. */
-  released(job: Job, now: Millis): void {
-    if (this.isHeld(job) || job.hasEnded || job.cancelling) return;
+  jobReleased(job: Job, now: Millis): void {
+    if (this.mustWait(job) || job.hasEnded || job.cancelling) return;
     if (job.needsCentral && !this.#isShed(job)) tellNeeds(this.#s, job, now);
-    for (const stage of job.stages) if (stage.waiting > 0) this.#arrived(job, stage, stage.waiting, now);
-    this.findAll(job, now);
+    for (const stage of job.stages)
+      if (stage.waiting > 0) this.#tasksBecameEligible(job, stage, stage.waiting, now);
+    this.findWorkersForAll(job, now);
   }
 
   /** Waiting tasks of the job were cancelled. */
-  fewerWait(job: Job, now: Millis): void {
+  waitingTasksCancelled(job: Job, now: Millis): void {
     for (const batch of job.batches) {
       if (batch.waiting > 0) continue;
-      this.offers.drop(batch);
-      this.allBound(job, batch, now);
+      this.offers.withdraw(batch);
+      this.batchAssigned(job, batch, now);
     }
-    this.findAll(job, now);
+    this.findWorkersForAll(job, now);
   }
 
   /** The priority of the job has changed: updates central, and replaces queued probes. */
-  reordered(job: Job, now: Millis): void {
-    if (this.isHeld(job) || job.hasEnded || job.cancelling) return;
-    for (const batch of job.batches) if (batch.probes.outstanding > 0) this.prober.recall(job, batch);
+  priorityChanged(job: Job, now: Millis): void {
+    if (this.mustWait(job) || job.hasEnded || job.cancelling) return;
+    for (const batch of job.batches) if (batch.probes.outstanding > 0) this.prober.cancelProbes(job, batch);
     if (job.needsCentral && !this.#isShed(job)) tellNeeds(this.#s, job, now);
-    this.findAll(job, now);
+    this.findWorkersForAll(job, now);
   }
 
   /**
@@ -119,93 +121,96 @@ export class Routing {
    *
    * @param tasks their number
    */
-  #arrived(job: Job, stage: Stage, tasks: number, now: Millis): void {
+  #tasksBecameEligible(job: Job, stage: Stage, tasks: number, now: Millis): void {
     // Jobs on hold do not count as work yet.
     if (this.#maySeek(job) && !job.isUndecided && !job.isHeld) {
       const isReported = job.needsCentral && !this.#isWithoutCentral(now);
       this.#s.usage.shortArrived(job.expectedRunMs * tasks, tasks, isReported, now);
     }
-    if (job.isUndecided) this.find(job, job.sample!.pilots, now);
-    this.find(job, stage, now);
+    if (job.isUndecided) this.findWorkers(job, job.sample!.pilots, now);
+    this.findWorkers(job, stage, now);
   }
 
   /** Looks for workers for the waiting tasks of the batch. */
-  find(job: Job, of: Batch, now: Millis): void {
+  findWorkers(job: Job, ofBatch: Batch, now: Millis): void {
     // The tasks beside the pilots take their own route until the class of the job is known.
-    const batch = job.isUndecided && !job.needsCentral ? job.sample!.nonPilotsOf(of) : of.countingBatch;
-    if (batch.waiting === 0 || job.cancelling || this.isHeld(job)) return;
+    const batch =
+      job.isUndecided && !job.needsCentral ? job.sample!.nonPilotsOf(ofBatch) : ofBatch.countingBatch;
+    if (batch.waiting === 0 || job.cancelling || this.mustWait(job)) return;
     // Possibly long tasks go only to their probes: seeking workers get tasks known to be short.
     if (this.#maySeek(job) && batch === batch.countingBatch) {
       this.offers.update(job, batch, now);
-      if (!job.isUndecided) this.#assigner.giveHeld(job, batch, now);
-      if (batch.waiting === 0) return this.allBound(job, batch, now);
+      if (!job.isUndecided) this.#assigner.assignToWaitingSlots(job, batch, now);
+      if (batch.waiting === 0) return this.batchAssigned(job, batch, now);
     }
     this.#s.sweepTimer.arm(now);
     if (!job.needsCentral) return this.prober.topUp(job, batch);
     if (!this.#isShed(job)) tellNeed(this.#s, job, batch, now);
     const isBacklog = this.offers.size > this.#probingMax && this.prober.hints.size === 0;
-    if (this.#isWithoutCentral(now) && !isBacklog) this.#probeInstead(job, batch);
+    if (this.#isWithoutCentral(now) && !isBacklog) this.#probeInsteadOfMatching(job, batch);
   }
 
   /** A worker has stolen probes from another one. */
-  moved(from: Address, { job: number, stage, to, probes }: MessageOf<'moved'>, now: Millis): void {
+  probesMoved(from: Address, { job: number, stage, to, probes }: MessageOf<'moved'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(number);
     const batch = job?.batches[stage];
     if (job === undefined || batch === undefined || job.hasEnded) return;
-    this.prober.moved(batch, from, to, probes);
+    this.prober.probesMoved(batch, from, to, probes);
     job.probesMoved += probes;
     // Otherwise a worker that gets no task of the batch would steal its probes again and again.
-    if (batch.probes.outstanding < batch.waiting && job.history.maySearch(now)) this.find(job, batch, now);
+    if (batch.probes.outstanding < batch.waiting && job.history.maySearch(now))
+      this.findWorkers(job, batch, now);
   }
 
   /**
    * Replaces returned probes of the batch, immediately up to a limit per retry interval. Without the limit, duplicated
    * messages between workers that return all probes could multiply them without bound.
    */
-  givenBack(job: Job, batch: Batch, from: Address, said: number, now: Millis): void {
+  probesReturned(job: Job, batch: Batch, from: Address, reported: number, now: Millis): void {
     // A duplicated message must not create probes, so only probes recorded at this worker count.
-    const probes = Math.min(said, batch.probes.at(from));
+    const probes = Math.min(reported, batch.probes.at(from));
     if (probes <= 0) return;
-    this.prober.used(batch, from, probes);
-    if (this.#s.cluster.timings.retryMs === 0) return this.find(job, batch, now);
+    this.prober.probesUsed(batch, from, probes);
+    if (this.#s.cluster.timings.retryMs === 0) return this.findWorkers(job, batch, now);
     batch.returnedProbes += probes;
-    if (batch.returnedProbes <= BACK_MIN + BACK_A_TASK * batch.waiting) return this.find(job, batch, now);
+    if (batch.returnedProbes <= RETURNED_MIN + RETURNED_PER_TASK * batch.waiting)
+      return this.findWorkers(job, batch, now);
     this.#s.sweepTimer.arm(now);
   }
 
   /** Replaces the remaining returned probes. @returns whether there were any */
-  #findForGivenBack(job: Job, now: Millis): boolean {
-    let wereBack = false;
+  #replaceReturnedProbes(job: Job, now: Millis): boolean {
+    let wereReturned = false;
     for (const batch of job.batches) {
       if (batch.returnedProbes === 0) continue;
       batch.returnedProbes = 0;
       if (batch.waiting === 0) continue;
-      wereBack = true;
-      this.find(job, batch, now);
+      wereReturned = true;
+      this.findWorkers(job, batch, now);
     }
-    return wereBack;
+    return wereReturned;
   }
 
   /** Looks for workers for all waiting tasks of the job. */
-  findAll(job: Job, now: Millis): void {
-    for (const batch of job.batches) this.find(job, batch, now);
+  findWorkersForAll(job: Job, now: Millis): void {
+    for (const batch of job.batches) this.findWorkers(job, batch, now);
   }
 
   /** The set of workers has changed. */
-  findForThoseThatProbe(now: Millis): void {
+  workersChanged(now: Millis): void {
     for (const job of this.#s.jobs.active()) {
       if (job.needsCentral) continue;
-      this.findAll(job, now);
+      this.findWorkersForAll(job, now);
     }
   }
 
   /** Central is absent or overloaded: short jobs find workers without it, the oldest first. */
-  doWithoutCentral(now: Millis): void {
+  probeWithoutCentral(now: Millis): void {
     if (!this.#isWithoutCentral(now)) return;
     let probing = 0;
     for (const job of this.#s.jobs.active()) {
       for (const batch of job.batches) {
-        this.#probeInstead(job, batch);
+        this.#probeInsteadOfMatching(job, batch);
         if (batch.waiting > 0 && batch.probes.outstanding > 0) probing++;
       }
       if (probing >= this.#probingMax) return;
@@ -214,29 +219,29 @@ export class Routing {
 
   /** Maximum number of probing batches. They keep all workers busy; tasks of other batches wait for seeking workers. */
   get #probingMax(): number {
-    return Math.max(PROBING_MIN, PROBING_A_WORKER * this.#s.cluster.members.size);
+    return Math.max(PROBING_MIN, PROBING_PER_WORKER * this.#s.cluster.members.size);
   }
 
-  #probeInstead(job: Job, of: Batch): void {
-    if (!job.needsCentral || this.isHeld(job) || !this.#maySeek(job)) return;
+  #probeInsteadOfMatching(job: Job, of: Batch): void {
+    if (!job.needsCentral || this.mustWait(job) || !this.#maySeek(job)) return;
     const batch = job.isUndecided ? job.sample!.nonPilotsOf(of) : of.countingBatch;
     if (batch.waiting > 0) this.prober.topUp(job, batch);
   }
 
   /** Central has started or stopped matching short jobs. */
   sheddingChanged(now: Millis): void {
-    if (this.#s.cluster.isShedding) return this.doWithoutCentral(now);
-    this.#matchAllAgain((job) => this.#maySeek(job), now);
+    if (this.#s.cluster.isShedding) return this.probeWithoutCentral(now);
+    this.#returnJobsToCentral((job) => this.#maySeek(job), now);
   }
 
   /** The connection to the same central is restored; recent messages may have been lost. */
-  centralIsBack(now: Millis): void {
-    this.#matchAllAgain((job) => !this.#isShed(job), now);
+  centralReconnected(now: Millis): void {
+    this.#returnJobsToCentral((job) => !this.#isShed(job), now);
   }
 
-  #matchAllAgain(isMeant: (job: Job) => boolean, now: Millis): void {
+  #returnJobsToCentral(isAffected: (job: Job) => boolean, now: Millis): void {
     for (const job of this.#s.jobs.active())
-      if (job.needsCentral && !this.isHeld(job) && isMeant(job)) this.#matchAgain(job, now);
+      if (job.needsCentral && !this.mustWait(job) && isAffected(job)) this.#returnToCentral(job, now);
   }
 
   /** Whether short jobs must do without central. */
@@ -257,69 +262,69 @@ export class Routing {
     return job.maySeek && !this.#s.cluster.policy.preset.gangs;
   }
 
-  #matchAgain(job: Job, now: Millis): void {
-    for (const batch of job.batches) if (batch.probes.outstanding > 0) this.prober.recall(job, batch);
+  #returnToCentral(job: Job, now: Millis): void {
+    for (const batch of job.batches) if (batch.probes.outstanding > 0) this.prober.cancelProbes(job, batch);
     tellNeeds(this.#s, job, now);
   }
 
   /** No task of the batch waits, so its probes and matches are no longer needed. */
-  allBound(job: Job, batch: Batch, now: Millis): void {
-    this.prober.batchIsBound(job, batch);
+  batchAssigned(job: Job, batch: Batch, now: Millis): void {
+    this.prober.batchAssigned(job, batch);
     if (batch.needSent > 0) needsNone(this.#s, job, batch, now);
   }
 
   /** The job was cancelled, given up or taken over: withdraws its needs and probes. */
-  takeBack(job: Job): void {
+  withdraw(job: Job): void {
     if (job.needsCentral) withdraw(this.#s, job);
     for (const batch of job.batches) {
-      if (batch.probes.outstanding > 0) this.prober.recall(job, batch);
-      this.offers.drop(batch);
+      if (batch.probes.outstanding > 0) this.prober.cancelProbes(job, batch);
+      this.offers.withdraw(batch);
     }
   }
 
   jobEnded(job: Job): void {
     for (const batch of job.batches) {
-      this.prober.batchIsBound(job, batch);
-      this.offers.drop(batch);
+      this.prober.batchAssigned(job, batch);
+      this.offers.withdraw(batch);
     }
     tellEnded(this.#s, job);
   }
 
   /** Reports all waiting tasks to a new central, which does not know them. */
-  tellAnotherCentral(now: Millis): void {
-    this.prober.hints.startAnew(maySeek(this.#s.cluster.policy.preset));
-    this.#matchAllAgain(() => true, now);
+  centralReplaced(now: Millis): void {
+    this.prober.hints.reset(maySeek(this.#s.cluster.policy.preset));
+    this.#returnJobsToCentral(() => true, now);
   }
 
   /** Repeats messages that central has not answered for long. @returns whether any is unanswered */
-  askAgain(job: Job, retryMs: Millis, now: Millis): boolean {
-    if (this.isHeld(job)) return false;
-    const isAvoiding = this.#findForAvoiding(job, now);
-    const wereBack = this.#findForGivenBack(job, now);
-    const isProbing = this.#probeAgain(job, SILENCE_RETRIES * retryMs, now);
+  retryUnanswered(job: Job, retryMs: Millis, now: Millis): boolean {
+    if (this.mustWait(job)) return false;
+    const isAvoiding = this.#retryAvoidingTasks(job, now);
+    const wereReturned = this.#replaceReturnedProbes(job, now);
+    const isProbing = this.#repeatStalledProbes(job, SILENCE_RETRIES * retryMs, now);
     const needs = job.tasks.countOf(TaskState.waiting) + job.tasks.countOf(TaskState.placed);
     const isNeeding = job.needsCentral && needs > 0 && !this.#isShed(job);
     if (isNeeding) tellNeedsAgain(this.#s, job, NEED_RETRIES * retryMs, now);
-    return isNeeding || isProbing || isAvoiding || wereBack;
+    return isNeeding || isProbing || isAvoiding || wereReturned;
   }
 
   /** Looks for workers again for tasks that avoid some of them. @returns whether to repeat this */
-  #findForAvoiding(job: Job, now: Millis): boolean {
+  #retryAvoidingTasks(job: Job, now: Millis): boolean {
     if (job.history.blame === undefined) return false;
     job.history.reviewTrial(now);
-    this.findAll(job, now);
+    this.findWorkersForAll(job, now);
     return true;
   }
 
   /** Sends more probes for batches with silent ones. @returns whether any probes are outstanding */
-  #probeAgain(job: Job, pauseMs: Millis, now: Millis): boolean {
+  #repeatStalledProbes(job: Job, pauseMs: Millis, now: Millis): boolean {
     let isProbing = false;
     for (const batch of job.batches) {
       if (batch.probes.outstanding === 0 || batch.waiting === 0 || job.assignableCount === 0) continue;
       isProbing = true;
-      if (!isSilent(batch, pauseMs, now)) continue;
-      this.prober.probeAgain(job, batch);
-      hasProbed(batch, pauseMs, now);
+      if (!hasStalled(batch, pauseMs, now)) continue;
+      this.prober.repeatProbes(job, batch);
+      probesRepeated(batch, pauseMs, now);
     }
     return isProbing;
   }

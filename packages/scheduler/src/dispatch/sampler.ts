@@ -47,12 +47,12 @@ export class Sampler {
   }
 
   /** Switches to the estimator that the policy names. It continues with its last saved state. */
-  adopt(policy: PolicySettings): void {
+  setPolicy(policy: PolicySettings): void {
     const before = this.#policy;
     this.#policy = policy;
     if (before !== undefined && isSameEstimator(before, policy)) return;
     if (this.#estimator !== undefined) this.#estimatorStates[this.#estimator.name] = this.#estimator.save();
-    this.#estimator = new Guarded(this.#make(policy));
+    this.#estimator = new Guarded(this.#makeEstimator(policy));
     this.#loadState(this.#estimator);
   }
 
@@ -96,8 +96,8 @@ export class Sampler {
     if (job.hasPendingPredecessors) return;
     if (job.classifiedBy !== UNDECIDED || job.sample !== undefined || job.cancelling || job.hasEnded) return;
     if (job.prediction.kind !== 'sample') return;
-    this.start(job, job.prediction);
-    this.look(job, now);
+    this.startPilots(job, job.prediction);
+    this.evaluatePilots(job, now);
   }
 
   /**
@@ -113,17 +113,17 @@ export class Sampler {
   }
 
   /** Draws the pilots from the largest stage that may start immediately. */
-  start(job: Job, plan: SamplePlan): void {
+  startPilots(job: Job, plan: SamplePlan): void {
     const { preset } = this.#policy!;
-    const stage = startingStage(job);
-    const places = drawDistinct(this.#sourceOf(job.spec), stage.count, plan.pilots);
+    const stage = largestInitialStage(job);
+    const places = drawDistinct(this.#randomSourceFor(job.spec), stage.count, plan.pilots);
     const tasks = places.map((place) => stage.first + place);
     const over = effectiveScope(preset, preset.long.over);
     job.startSample(new Sample(plan, tasks, stage, job.stages, over));
   }
 
   /** Evaluates the pilots after an outcome, or after some time. */
-  look(job: Job, now: Millis): void {
+  evaluatePilots(job: Job, now: Millis): void {
     const { sample } = job;
     if (sample === undefined || job.cancelling || job.hasEnded) return;
     if (sample.isDecided && !sample.isEstimatePending) return;
@@ -133,7 +133,7 @@ export class Sampler {
       if (state === TaskState.running) return { runs: Math.max(0, now - job.tasks.startedAtOf(task)) };
       return job.tasks.isFinal(task) ? 'failed' : 'waiting';
     });
-    const verdict = this.#estimator!.weigh(job.arriving, sample.plan, evidence, this.#enoughMs());
+    const verdict = this.#estimator!.weigh(job.arriving, sample.plan, evidence, this.#longThresholdMs());
     if (sample.isDecided) return this.#refine(job, verdict, now);
     if (verdict.kind === 'wait') return this.#s.env.setTimer('weigh', job.number, now + verdict.againInMs);
     this.#s.env.clearTimer('weigh', job.number);
@@ -148,7 +148,7 @@ export class Sampler {
     if (verdict.kind === 'wait' || verdict.provisional) return;
     job.refineEstimate(verdict.estimate);
     this.#s.ledger.classified(job, now);
-    this.#routing.refined(job, now);
+    this.#routing.estimateRefined(job, now);
   }
 
   #decide(job: Job, sample: Sample, estimate: Estimate, now: Millis): void {
@@ -156,7 +156,7 @@ export class Sampler {
     this.#s.ledger.classified(job, now);
     this.#s.events.classified(job, now);
     this.#announceLong(job);
-    this.#routing.decided(job, sample, now);
+    this.#routing.classified(job, sample, now);
   }
 
   /** Tells workers that run tasks of the job that it is long, so that probes behind these tasks may be stolen. */
@@ -168,17 +168,17 @@ export class Sampler {
   }
 
   /** Threshold above which a job is long before all pilots end. Without classes, all must end (SLearn §5.1.2). */
-  #enoughMs(): Millis {
+  #longThresholdMs(): Millis {
     const { preset, cutoffMs } = this.#policy!;
     return preset.byClass ? cutoffMs : Number.POSITIVE_INFINITY;
   }
 
   /** Passes the run times of an ended job to the estimator, once per job. */
   learn(job: Job): void {
-    if (this.#policy === undefined || !this.#learns() || job.isLearned || job.taskCount === 0) return;
+    if (this.#policy === undefined || !this.#canLearn() || job.isLearned || job.taskCount === 0) return;
     const { completed, total } = job.counts;
     const isCompleted = completed === total;
-    const runsMs = completed === 0 ? NO_RUNS : this.#asPreferred(job);
+    const runsMs = completed === 0 ? NO_RUNS : this.#normalizedRunMs(job);
     let sum = 0;
     for (let i = 0; i < runsMs.length; i++) sum += runsMs[i]!;
     this.#hasLearned = true;
@@ -193,18 +193,18 @@ export class Sampler {
   }
 
   /** Run times of completed tasks, scaled to workers that the job prefers (3σPredict §4.1). */
-  #asPreferred(job: Job): Float64Array {
+  #normalizedRunMs(job: Job): Float64Array {
     if (job.spec.slowdown === undefined) return job.tasks.completedRunMs();
     const { members } = this.#s.cluster;
     return job.tasks.completedRunMs((task) => slowdownAt(job, job.tasks.workerOf(task), members));
   }
 
   /** The `given` estimator uses only submitters' estimates, so it learns nothing. */
-  #learns(): boolean {
+  #canLearn(): boolean {
     return this.#policy?.estimator !== 'given';
   }
 
-  #make(policy: PolicySettings): Estimator {
+  #makeEstimator(policy: PolicySettings): Estimator {
     const random = () => this.#s.env.random();
     const { declares, byClass } = policy.preset;
     const settings = {
@@ -223,7 +223,7 @@ export class Sampler {
   }
 
   /** Returns the random source for pilots. A job with a seed always gets the same pilots, for reproducible runs. */
-  #sourceOf({ seed }: JobSpec): { random(): number } {
+  #randomSourceFor({ seed }: JobSpec): { random(): number } {
     if (seed === undefined) return this.#s.env;
     const stream = Random.seeded(`pilots ${seed}`);
     return { random: () => stream.next() };
@@ -239,7 +239,7 @@ function withoutPilots(prediction: Prediction): Prediction {
   return guess === undefined ? { kind: 'unknown', note } : { kind: 'estimate', estimate: guess, note };
 }
 
-function startingStage(job: Job): Stage {
+function largestInitialStage(job: Job): Stage {
   const starting = job.stages.filter(({ blockers }) => blockers === 0);
   return starting.reduce((largest, stage) => (stage.count > largest.count ? stage : largest));
 }

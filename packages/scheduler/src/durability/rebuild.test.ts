@@ -1,7 +1,7 @@
 import { type Address, COMPLETED, type JobRecord } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { startOf } from '../api/job-views.js';
+import { startMsOf } from '../api/job-views.js';
 import { DurableBench, entriesOf, FAILED } from '../durable.fixture.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
@@ -113,8 +113,8 @@ describe('jobs rebuilt from records', () => {
     const [accepted] = bench.records;
     const run = { task: 0, attempt: 1, outcome: COMPLETED, worker: 'w1', runMs: 0.4 };
     const [job] = rebuild([accepted!, { kind: 'attempt', job: accepted!.job, at: accepted!.at, ...run }]);
-    expect(startOf(job!, 0)).toBe(0);
-    expect(startOf(job!, 1)).toBeLessThan(0);
+    expect(startMsOf(job!, 0)).toBe(0);
+    expect(startMsOf(job!, 1)).toBeLessThan(0);
   });
 
   test('have no times in the future, even if the writer’s clock was ahead', () => {

@@ -90,7 +90,7 @@ export class Appending {
     this.#s.ledger.whenDurable((then) => {
       if (this.#s.jobs.byNumber(job.number) !== job || job.hasEnded) return;
       const written = job.markDurable(count);
-      if (written > 0) this.#routing.appended(job, written, then);
+      if (written > 0) this.#routing.tasksAppended(job, written, then);
     }, now);
     this.#endings.endIfDone(job, now);
     return undefined;

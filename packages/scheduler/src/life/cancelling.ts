@@ -36,7 +36,7 @@ export class Cancelling {
     job.cancelReason = reason;
     this.#s.tallies.cancellations++;
     this.#s.ledger.cancelled(job, now);
-    this.#routing.takeBack(job);
+    this.#routing.withdraw(job);
     for (const task of [...job.tasks.inStates(TaskState.placed, TaskState.running)]) {
       this.#killing.kill(job.tasks.workerOf(task), job.tasks.ref(task));
       if (job.tasks.stateOf(task) === TaskState.placed) job.setState(task, TaskState.cancelled);
@@ -60,7 +60,7 @@ export class Cancelling {
           if (state < TaskState.running) this.#endings.taskCancelled(job, task, now);
         }
       }
-      if (!job.hasEnded) this.#routing.fewerWait(job, now);
+      if (!job.hasEnded) this.#routing.waitingTasksCancelled(job, now);
       this.#s.sweepTimer.arm(now);
       this.#s.events.changed(job, now);
     }

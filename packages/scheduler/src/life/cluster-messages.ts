@@ -40,18 +40,18 @@ export class ClusterMessages {
 
   welcomed(from: Address, message: MessageOf<'welcome'>, now: Millis): void {
     const { cluster, usage } = this.#s;
-    const { isCutOff } = cluster;
+    const { isDisconnected: isCutOff } = cluster;
     const isNew = cluster.welcomed(from, message, now);
     const { policy } = cluster;
-    this.#sampler.adopt(policy);
+    this.#sampler.setPolicy(policy);
     if (!isNew) {
-      usage.adopt(policy, now);
-      return isCutOff ? this.#routing.centralIsBack(now) : undefined;
+      usage.setPolicy(policy, now);
+      return isCutOff ? this.#routing.centralReconnected(now) : undefined;
     }
     this.#s.quotas.clear();
     for (const job of this.#s.jobs.active()) setDeadlineTimer(job, policy, this.#s.env);
-    usage.startAnew(from, policy, now);
-    this.#routing.tellAnotherCentral(now);
+    usage.centralChanged(from, policy, now);
+    this.#routing.centralReplaced(now);
     this.#reconciler.centralChanged(now);
   }
 
@@ -66,10 +66,10 @@ export class ClusterMessages {
       cluster.retire();
       return this.#s.env.drained();
     }
-    cluster.beat(jobs.activeCount, () => waitingTaskCount(jobs), now);
+    cluster.heartbeat(jobs.activeCount, () => waitingTaskCount(jobs), now);
     if (cluster.central !== NOBODY && this.#s.quotas.mustReportUsage)
       this.#s.env.send(cluster.central, { type: 'holdings', users: this.#s.quotas.usageReport() });
-    this.#routing.doWithoutCentral(now);
+    this.#routing.probeWithoutCentral(now);
     this.#draining.reportIfStuck(now);
   }
 
@@ -77,14 +77,14 @@ export class ClusterMessages {
   limitsReceived(message: MessageOf<'limits'>, now: Millis): void {
     const wereSet = this.#s.quotas.hasLimits;
     this.#s.quotas.setLimits(message);
-    if (!wereSet && this.#s.quotas.hasLimits) this.#routing.centralIsBack(now);
+    if (!wereSet && this.#s.quotas.hasLimits) this.#routing.centralReconnected(now);
   }
 
   /** Workers have joined or left. */
   membersChanged(from: Address, message: MessageOf<'members'>, now: Millis): void {
     const { cluster, ledger } = this.#s;
     if (from !== cluster.central) return;
-    cluster.heard(now);
+    cluster.centralResponded(now);
     const gone = cluster.members.apply(message);
     if (gone === undefined) return this.#s.env.send(from, { type: 'resync' });
     if (!ledger.isShared) this.#keys.onMembers(from, message, now);
@@ -92,7 +92,7 @@ export class ClusterMessages {
     this.#workersLost(gone, now, silentMsByWorker(message));
     this.#reconciler.joined(message.changed, now);
     // A batch may have waited for workers like the new ones.
-    if (message.changed.length > 0) this.#routing.findForThoseThatProbe(now);
+    if (message.changed.length > 0) this.#routing.workersChanged(now);
   }
 
   #workersLost(
@@ -102,7 +102,7 @@ export class ClusterMessages {
   ): void {
     if (addresses.length === 0) return;
     const gone = new Set(addresses);
-    this.#binder.forget(gone);
+    this.#binder.removeWorkers(gone);
     const affected: Job[] = [];
     for (const job of this.#s.jobs.active()) {
       let isAffected = false;
@@ -116,7 +116,7 @@ export class ClusterMessages {
     }
     this.#reconciler.lost(gone, silentMs, now);
     this.#s.unfit.lost(gone);
-    for (const job of affected) this.#routing.findAll(job, now);
+    for (const job of affected) this.#routing.findWorkersForAll(job, now);
   }
 }
 

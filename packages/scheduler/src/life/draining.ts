@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import { isUnmet } from '../cluster/admission.js';
+import { hasUnmetNeeds } from '../cluster/admission.js';
 import type { Job } from '../job/job.js';
 import type { JobListener } from '../job/job-events.js';
 import type { SchedulerState } from '../state.js';
@@ -30,7 +30,7 @@ export class Draining implements JobListener {
   /** Reports also if no worker can run the remaining jobs, once all workers have had time to join. */
   reportIfStuck(now: Millis): void {
     const { cluster, ledger } = this.#s;
-    if (!cluster.isDraining || !ledger.hasJournal || cluster.isRosterYoung(now)) return;
-    if (this.#predecessors.areAllStuck((job) => isUnmet(job, cluster))) this.#s.env.drained();
+    if (!cluster.isDraining || !ledger.hasJournal || cluster.mayMissWorkers(now)) return;
+    if (this.#predecessors.areAllStuck((job) => hasUnmetNeeds(job, cluster))) this.#s.env.drained();
   }
 }

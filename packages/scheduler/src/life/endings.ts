@@ -112,7 +112,7 @@ export class Endings {
     if (how === 'completed') {
       this.#s.unfit.completed(job, tasks.workerOf(task), failedAt);
       if (history.blame === undefined) this.#s.crashes.completed(() => history.program);
-      this.#s.usage.worked(job.class === 'long', runMs);
+      this.#s.usage.taskCompleted(job.class === 'long', runMs);
     } else if (how === 'excused' || how === 'lost') this.#s.counters.lost++;
     if (how === 'excused' || how === 'failed') this.#s.unfit.failed(job, task);
     if (state === TaskState.waiting) {
@@ -248,7 +248,7 @@ export class Endings {
   /** Fails a job that missed its deadline before its start, if the policy abandons such jobs. */
   abandonIfLate(job: Job, now: Millis): void {
     if (now < job.deadlineAt || !this.#s.cluster.policy.preset.abandons) return;
-    if (job.hasEnded || job.cancelling || !job.isUntouched || this.#routing.isHeld(job)) return;
+    if (job.hasEnded || job.cancelling || !job.isUntouched || this.#routing.mustWait(job)) return;
     this.#failRest(job, MISSED_DEADLINE, now);
   }
 
@@ -262,7 +262,7 @@ export class Endings {
   #failRest(job: Job, outcome: Outcome, now: Millis): void {
     this.#failingJob = job;
     this.close(job, now);
-    this.#routing.takeBack(job);
+    this.#routing.withdraw(job);
     for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
       const state = job.tasks.stateOf(task);
       const isUnwritten = task >= job.stages[0]!.durableCount && job.stages.length === 1;
@@ -308,11 +308,11 @@ export class Endings {
       job.backOff(task, now + restMs);
       setRetryTimer(job, this.#s.env);
     } else job.requeue(task);
-    if (job.isUndecided) this.#sampler.look(job, now);
+    if (job.isUndecided) this.#sampler.evaluatePilots(job, now);
     this.abandonIfLate(job, now);
     if (job.hasEnded) return;
-    if (restMs === 0) this.#routing.find(job, job.waiting.batchOf(task), now);
-    else if (job.isConcurrencyLimited) this.#routing.findAll(job, now);
+    if (restMs === 0) this.#routing.findWorkers(job, job.waiting.batchOf(task), now);
+    else if (job.isConcurrencyLimited) this.#routing.findWorkersForAll(job, now);
     this.#s.events.changed(job, now);
   }
 
@@ -322,12 +322,12 @@ export class Endings {
     job.setState(task, state);
     if (state !== TaskState.cancelled)
       this.#s.events.taskEnded(job, state === TaskState.completed ? 'completed' : 'failed');
-    if (job.sample?.isPending(task)) this.#sampler.look(job, now);
+    if (job.sample?.isPending(task)) this.#sampler.evaluatePilots(job, now);
     if (stage.unfinished === 0) {
-      this.#routing.prober.batchIsBound(job, stage);
+      this.#routing.prober.batchAssigned(job, stage);
       for (const next of job.stageEnded(stage)) this.#startStage(job, next, now);
     }
-    if (job.isConcurrencyLimited && job !== this.#failingJob) this.#routing.findAll(job, now);
+    if (job.isConcurrencyLimited && job !== this.#failingJob) this.#routing.findWorkersForAll(job, now);
     this.endIfDone(job, now);
     this.abandonIfLate(job, now);
     this.#s.events.changed(job, now);

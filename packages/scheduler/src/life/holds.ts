@@ -106,7 +106,7 @@ export class Holds {
 
   /** Stops the search for workers, and withdraws tasks from the queues of workers. */
   #withdrawTasks(job: Job): void {
-    this.#routing.takeBack(job);
+    this.#routing.withdraw(job);
     for (const task of [...job.tasks.inStates(TaskState.placed)]) {
       this.#killing.kill(job.tasks.workerOf(task), job.tasks.ref(task));
       job.requeue(task);
@@ -123,7 +123,7 @@ export class Holds {
 
   #start(job: Job, now: Millis): void {
     job.released(now);
-    this.#routing.released(job, now);
+    this.#routing.jobReleased(job, now);
     this.#endings.abandonIfLate(job, now);
     this.#s.events.changed(job, now);
   }
@@ -132,7 +132,7 @@ export class Holds {
     if (job.priority === priority) return;
     job.priority = priority;
     this.#s.ledger.updated(job, now);
-    this.#routing.reordered(job, now);
+    this.#routing.priorityChanged(job, now);
     this.#s.events.changed(job, now);
   }
 }

@@ -53,7 +53,7 @@ export class Intake {
     const about = { number, id, key, spec, project, arriving, prediction, decision };
     const job = new Job({ ...about, acceptedAt: now, hold });
     job.history.shareCrashes(this.#s.crashes.find(() => job.history.program));
-    if (prediction.kind === 'sample') this.#sampler.start(job, prediction);
+    if (prediction.kind === 'sample') this.#sampler.startPilots(job, prediction);
     job.lastClientActivityAt = now;
     // Before the job is added, because this throws if the record cannot be encoded.
     ledger.accepted(job, now);
@@ -107,7 +107,7 @@ export class Intake {
     const isTheirs = this.#s.jobs.byNumber(job.number) === job;
     for (const ask of questions) ask(now);
     if (!isTheirs || job.cancelling || job.hasEnded) return;
-    this.#routing.findAll(job, now);
+    this.#routing.findWorkersForAll(job, now);
     setDeadlineTimer(job, this.#s.cluster.policy, this.#s.env);
   }
 }

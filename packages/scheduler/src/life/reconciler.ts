@@ -154,7 +154,7 @@ export class Reconciler {
     const { cluster, env, jobs } = this.#s;
     // The worker has left, so nothing would report the loss of an adopted task.
     if (!cluster.members.isGone(from)) {
-      cluster.members.met(from, now);
+      cluster.members.contacted(from, now);
       for (const held of tasks) {
         const { job: number, task, attempt } = held;
         const job = jobs.byNumber(number);
@@ -231,7 +231,7 @@ export class Reconciler {
       const { now } = this.#s.chunkedWork;
       this.#sampler.resume(job, now);
       this.#endings.breakPartialGangs(job, now);
-      this.#routing.findAll(job, now);
+      this.#routing.findWorkersForAll(job, now);
       setDeadlineTimer(job, this.#s.cluster.policy, this.#s.env);
       setTimeLimitTimer(job, this.#s.env);
       setRetryTimer(job, this.#s.env);

@@ -46,7 +46,7 @@ export class Retries {
         this.#hasUnanswered = false;
         return isOpen;
       }
-      if (this.#routing.askAgain(job, retryMs, now)) this.#hasUnanswered = true;
+      if (this.#routing.retryUnanswered(job, retryMs, now)) this.#hasUnanswered = true;
       this.#killing.repeatFor(job);
     }
     return true;

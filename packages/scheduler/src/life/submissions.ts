@@ -19,7 +19,7 @@ import {
   tasksInRanges,
   whyImpossible,
 } from '@goshawk/core';
-import { whatIsMissing } from '../cluster/admission.js';
+import { unmetRequirements } from '../cluster/admission.js';
 import type { Routing } from '../dispatch/routing.js';
 import { refusalMessage } from '../durability/answers.js';
 import { NOT_READY, type Refusal } from '../durability/ledger.js';
@@ -107,7 +107,7 @@ export class Submissions {
     const impossible = whyImpossible(spec, this.#s.cluster.policy, this.#s.cluster.members);
     if (impossible !== undefined) {
       // While workers are still joining, the client should retry. Later, the refusal is permanent.
-      const retryMs = this.#s.cluster.isRosterYoung(now) ? ROSTER_RETRY_MS : undefined;
+      const retryMs = this.#s.cluster.mayMissWorkers(now) ? ROSTER_RETRY_MS : undefined;
       return { code: 'impossible-demand', ...impossible, retryMs };
     }
     const job = refusedIfInvalid(() => this.#intake.accept(spec, key, now));
@@ -234,7 +234,7 @@ export class Submissions {
         return { type: 'accepted', request, value: { job: id, state: ended ?? 'running' } };
       return refusalMessage(request, keyConflict(accepted.key ?? '', id));
     });
-    this.#routing.takeBack(job);
+    this.#routing.withdraw(job);
     this.#predecessors.untrack(job);
     this.#s.jobs.withdraw(job);
   }
@@ -274,7 +274,7 @@ function userInRequest(spec: unknown): string | undefined {
 }
 
 function accepted({ cluster }: SchedulerState, job: Job): Accepted {
-  const warning = whatIsMissing(job.spec, cluster.policy, cluster.members);
+  const warning = unmetRequirements(job.spec, cluster.policy, cluster.members);
   return { job: job.id, state: job.state, ...(warning === undefined ? {} : { warning }) };
 }
 

@@ -107,7 +107,7 @@ export class TaskMessages {
     if (job === undefined || job.hasEnded) return;
     if (message.placed === undefined) {
       const batch = job.batches[message.stage];
-      if (batch !== undefined) this.#routing.givenBack(job, batch, from, message.probes, now);
+      if (batch !== undefined) this.#routing.probesReturned(job, batch, from, message.probes, now);
       return;
     }
     const { task, attempt } = message.placed;
@@ -126,7 +126,7 @@ export class TaskMessages {
     for (const { task, attempt, worker } of message.at) {
       if (task >= job.taskCount) continue;
       queuedAt(job, { task, attempt }, worker, now);
-      this.#s.cluster.members.met(worker, now);
+      this.#s.cluster.members.contacted(worker, now);
       if (job.isCancelling(task) && job.tasks.states[task] === TaskState.cancelled)
         this.#killing.kill(worker, { job: job.number, task, attempt });
     }
