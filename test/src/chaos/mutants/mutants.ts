@@ -321,7 +321,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'held-job-forgotten',
     what: 'a released job is not scheduled',
     file: 'scheduler/life/holds',
-    find: 'job.released(now);\n        this.#routing.released(job, now);',
+    find: 'job.released(now);\n        this.#routing.jobReleased(job, now);',
     replace: 'job.released(now);',
   },
   {
