@@ -80,6 +80,19 @@ describe('limits of users', () => {
     expect(bench.stage(2).running).toBe(2);
   });
 
+  test('are not used up by tasks that wait for the pilots of their job', () => {
+    const bench = benchOf(8, { ann: { running: 2 } });
+    bench.need(1, { tasks: 500, user: 'greedy', estimateMs: 1_000 });
+    expect(running(bench, 'greedy')).toBe(8);
+    bench.report(2, { stage: 0, tasks: 48, user: 'ann', part: 'early' });
+    bench.report(2, { stage: 1, tasks: 2, user: 'ann', part: 'pilots' });
+    bench.settle();
+    expect([bench.stage(2, 0).waiting, bench.stage(2, 1).waiting]).toEqual([0, 2]);
+    bench.end(1);
+    bench.settle();
+    expect(bench.stage(2, 1).running).toBeGreaterThan(0);
+  });
+
   test('are not used up by a gang that is too large for the workers', () => {
     const bench = benchOf(2, { ann: { running: 3 } });
     bench.need(1, { tasks: 3, user: 'ann', gang: true });

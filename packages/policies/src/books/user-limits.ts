@@ -142,7 +142,10 @@ export class RunningLimits {
     }
     for (const { used, running } of accounts.values())
       for (const at of LIMITED.keys()) running[at] = used[at]!;
-    waiting.sort((one, other) => orderOf(one.stage.job) - orderOf(other.stage.job));
+    waiting.sort(
+      (one, other) =>
+        orderOf(one.stage.job) - orderOf(other.stage.job) || partOrder(one.stage) - partOrder(other.stage),
+    );
     const short = isShort(waiting, (stage) => this.#amountsOf(stage.demand));
     const order = short ? fittingFirst(waiting, feasible, fits) : waiting;
     for (const { stage, accounts: of } of order) {
@@ -201,6 +204,11 @@ function hasTasksOverLimit({ allStages }: BookedJob): boolean {
 /** Higher priorities first, then order of arrival. */
 function orderOf(job: BookedJob): number {
   return job.arrivedAt + PRIORITY_MS[job.priority];
+}
+
+/** Pilots come before the other tasks of their job, which may have to wait for the results of the pilots. */
+function partOrder({ part }: BookedStage): number {
+  return part === 'pilots' ? 0 : 1;
 }
 
 const PRIORITY_MS = { high: -1e15, normal: 0, low: 1e15 } as const;
