@@ -3,10 +3,10 @@ import { WorkloadError } from './errors.js';
 import { type HeadedRow, readHeadedCsv } from './formats/csv-rows.js';
 import type { TraceJob } from './job.js';
 
-/** Features that a trace of times lacks, and the task count that identifies the job. */
+/** Features of a job that a trace with only times lacks. */
 type JobFeatures = Pick<TraceJob, 'name' | 'user' | 'logicalName' | 'schedulingClass'>;
 
-/** Features of the jobs of one `.tr` file by line; task counts verify that the file matches. */
+/** Features of the jobs of one `.tr` file, by line. Task counts show whether they belong to that file. */
 export interface SideFile {
   readonly file: string;
   readonly byLine: ReadonlyMap<number, JobFeatures & { readonly tasks: number | undefined }>;

@@ -15,14 +15,14 @@ interface PrototypeOptions {
   readonly scale?: number | undefined;
   /** Instead of `scale`: chooses the divisor so that the whole run takes about this long (`estimatedRunMs`). */
   readonly forSeconds?: number | undefined;
-  /** Submitted task time over slot time while jobs arrive; default: 0.9. */
+  /** Submitted task time ÷ available slot time, while jobs arrive; default: 0.9. */
   readonly load?: number | undefined;
   /** Seed of the sample, the order of scaled tasks and the arrivals; default: 1. */
   readonly seed?: number | undefined;
 }
 
 export interface PreparedPrototype {
-  /** Jobs in order of submission, relative to the start of the replay. All times are as replayed. */
+  /** Jobs in order of submission. Times are scaled; submission times count from the start of the replay. */
   readonly jobs: readonly TraceJob[];
   /** Number of jobs in the original workload. */
   readonly workloadJobs: number;
@@ -32,7 +32,7 @@ export interface PreparedPrototype {
   readonly divisor: number;
   /** Time over which jobs are submitted. */
   readonly spanMs: number;
-  /** Time when one ideal FIFO queue over all slots would have run everything. */
+  /** Time at which one ideal FIFO queue for all slots would have completed all tasks. */
   readonly estimatedRunMs: number;
   /** Longest task as replayed. */
   readonly longestTaskMs: number;
@@ -43,14 +43,15 @@ export interface PreparedPrototype {
  * deterministic.
  *
  * - Takes a sample of the jobs, without replacement, in order of submission.
- * - Scales the number of tasks of each job by (slots ÷ tasks of the largest job) if that job exceeds the
- *   cluster, and lengthens the tasks: each job keeps its task seconds and the spread of its durations, and at
- *   least one task.
+ * - If the largest job has more tasks than the cluster has slots, multiplies each job's number of tasks by
+ *   (slots ÷ tasks of the largest job), and lengthens the tasks. Each job keeps at least one task, its task
+ *   seconds, and the spread of its durations.
  * - Draws Poisson arrivals with mean gap (task seconds ÷ jobs) ÷ (slots × load).
- * - Divides all times by `scale`, or so that the run takes about `forSeconds` (default: 60 s). Google's
- *   longest tasks continue for some time after the last submission, especially if tasks are few.
+ * - Divides all times by `scale`, or so that the run takes about `forSeconds` (default: 60 s). This includes
+ *   the time after the last submission, which is long because of Google's longest tasks.
  *
- * @throws WorkloadError if there are no jobs or no work, or an option is not a number above zero
+ * @throws WorkloadError if there are no jobs or no work, if an option is not a number above zero, or if both
+ *   `scale` and `forSeconds` are set
  */
 export async function preparePrototype(jobs: Jobs, options: PrototypeOptions): Promise<PreparedPrototype> {
   checkOptions(options);
@@ -166,8 +167,8 @@ function taskFactor(jobs: readonly TraceJob[], slots: number): number {
 
 /**
  * Returns a job with `factor` times the tasks (rounded, at least one per stage) and the same task seconds.
- * The remaining durations are the middles of equal slices of the sorted durations, which preserves their
- * spread, scaled to keep the sum, in random order.
+ * The durations are the medians of equal slices of the sorted durations, which preserves the spread. They are
+ * scaled to keep the sum, and shuffled.
  *
  * @param factor in (0, 1]
  */
@@ -179,7 +180,7 @@ export function scaleTasks(job: TraceJob, factor: number, random: Random): Trace
   const scaled = fewerTasks(job, tasks, (own, count) => fewer(own, count, random));
   return {
     ...job,
-    // The means in the file and of the submitter are estimates, which may differ from the durations.
+    // Scales the times that the file states, because they may differ from the durations.
     ...changed(job, TASK_TIMES, (seconds) => seconds * stretch),
     // The limit is reduced like the number of tasks.
     ...(maxRunning === undefined ? {} : { maxRunning: Math.max(1, Math.round(maxRunning / stretch)) }),
@@ -217,9 +218,8 @@ export function scaleToCluster(
 }
 
 /**
- * Returns the jobs with new submission times: a Poisson process conditioned on all arrivals being within
- * `spanSeconds`, whose gaps are scaled exponential draws. The load over the span is therefore exact instead
- * of random.
+ * Returns the jobs with new submission times: a Poisson process, conditioned on all jobs arriving within
+ * `spanSeconds`. The gaps are exponential draws, scaled to that span, so the load over it is exact.
  */
 export function drawArrivals(jobs: readonly TraceJob[], spanSeconds: number, random: Random): TraceJob[] {
   const ends: number[] = [];

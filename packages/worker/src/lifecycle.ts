@@ -62,8 +62,8 @@ export function giveBackAll(w: WorkerParts): void {
 }
 
 /**
- * Quarantines the worker after a suspension. Messages in its mailbox may be stale and their tasks may run elsewhere,
- * so it returns the tasks that arrive first.
+ * Quarantines the worker for one heartbeat interval after its process was suspended. Queued tasks may already
+ * run elsewhere, so the worker returns them, and those that arrive during the quarantine.
  */
 export function noticeGap(w: WorkerParts, now: Millis): void {
   if (w.timings.leaseMs === 0) return;
@@ -82,14 +82,14 @@ function lookForWork(w: WorkerParts, now: Millis): void {
   w.finder?.seek(now);
 }
 
-/** Kills all running tasks; the owners learn that they were interrupted and may run them elsewhere. */
+/** Kills all running tasks. Their owners receive the reason, and may restart the tasks elsewhere. */
 export function killAll(w: WorkerParts, reason: KillReason): void {
   giveBackKept(w);
   giveBackMembers(w);
   for (const slot of w.slots.running()) w.env.kill(slot, reason);
 }
 
-/** Notifies the cluster, so that no process has to wait for the lease to expire. */
+/** Notifies central, so that it does not wait for the lease to expire. */
 export function leave(w: WorkerParts): void {
   if (w.membership.central !== NOBODY) w.env.send(w.membership.central, { type: 'leave' });
 }

@@ -71,8 +71,8 @@ export const autoscaleSlurmCommand = defineCommand({
 });
 
 /**
- * Returns the command line of a worker of the cluster. Further settings come from `GOSHAWK_*` variables, which sbatch passes
- * on to the worker.
+ * Returns the command line that starts a worker of the cluster. The worker reads other settings from
+ * `GOSHAWK_*` variables, which sbatch passes on.
  */
 function workerCommand({ global, environment, cwd }: Context, { url, keys }: FoundCluster): string[] {
   const [central = url] = url.split(',');

@@ -19,7 +19,7 @@ import { admitted, afterChange, keysFolder, readFolder, revokeKey, writeFolder }
 const TOKEN_BYTES = 32;
 /** Default rights of a client's key. */
 const DEFAULT_RIGHTS = 'submit,read-own';
-/** Rights of the keys of clients among the Kubernetes components (k8s/), which never submit jobs. */
+/** Rights of the client keys of Kubernetes components (k8s/). These components never submit jobs. */
 const COMPONENTS: Readonly<Record<string, string>> = { 'node-drain': 'drain', autoscale: 'drain' };
 
 const AFTER_STEP: Readonly<Record<RotationStep, string>> = {
@@ -163,7 +163,7 @@ interface Individual {
   readonly name: string;
 }
 
-/** Returns the process that a key is for; undefined: the keys are those of a cluster. */
+/** Returns role and name of the requested individual key; undefined: the keys of a cluster are requested. */
 async function individualOf(
   [role, name]: readonly string[],
   { client }: { readonly client?: string | undefined },
@@ -275,7 +275,7 @@ function rightsIn(text: string): Right[] {
   });
 }
 
-/** Bearer token for HTTP beyond loopback. It is stored beside the keys and does not change. */
+/** Returns the bearer token for HTTP, which is stored beside the keys. Creates it if it is missing. */
 function httpToken(folder: string): string {
   const path = join(folder, 'http.token');
   if (!existsSync(path)) {
@@ -288,8 +288,8 @@ function httpToken(folder: string): string {
 }
 
 /**
- * Returns one Secret per role and component, so that a pod has only its own keys, and one for the token, which scrapers need.
- * Creates missing keys of components.
+ * Returns one Secret for each role and component, so that a pod has only its own keys, and one for the HTTP
+ * token, which scrapers need. Creates missing keys of components.
  */
 async function manifests(folder: string, token: string, namespace: string | undefined): Promise<string[]> {
   const { keyFileName } = await import('@goshawk/transport');

@@ -5,7 +5,7 @@ import { InputError, present } from '@goshawk/core';
 import type { Comparison, RunSeries } from '@goshawk/report';
 import { checkOutFolder, writeReportFile, writeTogether } from './files.js';
 
-/** This option chooses how commands print a comparison. */
+/** The option that prints a comparison as CSV. */
 export const CSV_OPTION = {
   type: 'flag',
   flagOnly: true,
@@ -31,7 +31,7 @@ export const SAVE_RESULTS_OPTION = {
   describe: 'write the outcome of each job to FILE as JSON Lines',
 } as const;
 
-/** @throws InputError if two formats are requested, or the folder of charts cannot be written to */
+/** @throws InputError if both --csv and --json are set, or if charts cannot be written to their folder */
 export async function checkOutput(
   { global, cwd }: Context,
   { csv, charts }: { readonly csv: boolean; readonly charts?: string | undefined },
@@ -98,7 +98,7 @@ async function writeReport(
     generator: `goshawk ${VERSION}`,
     ...present({ note }),
   });
-  // Drawing blocks the event loop; a pending interruption is handled before the write.
+  // Rendering blocks the event loop. Handle a pending interrupt before writing.
   await setImmediate();
   if (file !== undefined) await writeReportFile(file, page, context.interrupted);
   if (folder === undefined) return;

@@ -12,7 +12,7 @@ export function scaleLine({ fit }: ReplayPlan): string {
   return `durations divided by ${number(fit.divisor)}${tasks}`;
 }
 
-/** Describes the planned runs for people. */
+/** Returns lines that describe the planned runs. */
 export function planLines(
   plan: ReplayPlan,
   { load, workers }: { readonly load: number; readonly workers: number },
@@ -40,12 +40,12 @@ export function planLines(
   return lines;
 }
 
-/** A cutoff misfits if its share of long jobs is off by this factor in either direction. */
+/** A cutoff misfits if it makes this many times more, or fewer, jobs long than the workload's own cutoff. */
 const MISFIT = 3;
 
 /**
- * Warns if the cluster's cutoff divides the workload differently from the workload's own cutoff. A replay
- * that starts its clusters uses the latter, so the tables of the two would not be comparable.
+ * Warns if the cluster's cutoff makes many more or many fewer jobs long than the workload's own cutoff. A
+ * replay on separate clusters uses the workload's cutoff, so the results are not comparable with it.
  */
 export function misfitLines({ jobs, facts }: ReplayPlan, { cutoffMs }: PolicySettings): string[] {
   const longFrom = (fromMs: Millis) => jobs.filter((job) => job.trueMeanMs >= fromMs).length;
@@ -81,11 +81,11 @@ function timeLeft(ms: Millis): string {
   return ms > -OVERDUE_MS ? 'almost done' : `${seconds(-ms)} longer than estimated`;
 }
 
-/** Before this time, one large job dominates the measured load. */
+/** Before this time, a single large job can dominate the measured load. */
 const LOAD_TELLS_MS = 1_000;
 const OVERDUE_MS = 2_000;
 
-/** Describes how a run went, besides its results. */
+/** Returns lines with the duration and offered load of a run, and with problems of its measurement. */
 export function runLines({ run, loadOffered, latenessP99Ms, incomplete }: PolicyRun): string[] {
   const lines = [
     `${run.policy}: ${formatDuration(run.wallSeconds * 1_000)}, offered load ${percent(loadOffered)}`,
@@ -104,7 +104,7 @@ export function runLines({ run, loadOffered, latenessP99Ms, incomplete }: Policy
   return lines;
 }
 
-/** Run times are milliseconds, so a client that submits later than this distorts them. */
+/** Tasks may run for only milliseconds, so a client that submits later than this distorts the results. */
 const LATENESS_NOTABLE_MS = 20;
 
 function number(value: number): string {

@@ -27,8 +27,8 @@ interface LimitScope {
 }
 
 /**
- * Enforces the limits of users and projects on waiting tasks, journal bytes and run times. Central enforces the limits
- * on running tasks, and reports the usage at other schedulers as of their last heartbeats.
+ * Enforces the limits of users and projects on waiting tasks, journal bytes and run times. Central enforces
+ * the limits on running tasks, and sends the last reported usage at the other schedulers.
  */
 export class Quotas {
   readonly #jobs: JobStore;
@@ -44,7 +44,7 @@ export class Quotas {
     this.#elsewhere = new Map(elsewhere.map((each) => [each.user, each]));
   }
 
-  /** Removes all limits, because another central will send new ones. */
+  /** Removes all limits. Called when central is replaced; the new central sends its own. */
   clear(): void {
     this.#holders.clear();
     this.#elsewhere.clear();
@@ -76,7 +76,7 @@ export class Quotas {
     }));
   }
 
-  /** Returns the refusal of a job that a limit can never allow, or that exceeds its user's current limits. */
+  /** Returns the refusal of a job that can never run under a limit, or that exceeds a limit now. */
   refusalOf({ user, stages }: JobSpec, tasks: number, bytes: number): Refusal | undefined {
     if (!this.hasLimits) return undefined;
     for (const limited of this.#limitScopesOf(user))
