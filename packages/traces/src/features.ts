@@ -61,8 +61,8 @@ export function featuresAt(
   const { tasks, ...features } = known;
   if (tasks === undefined || tasks === length) return features;
   throw new WorkloadError(
-    `line ${line} of the trace has ${length} ${length === 1 ? 'task' : 'tasks'}, and ${tasks} here`,
-    'use the features of this trace',
+    `line ${line} of the trace has ${length} ${length === 1 ? 'task' : 'tasks'}, but ${tasks} in this file`,
+    'use the features file of this trace',
     { file },
   );
 }
@@ -92,7 +92,7 @@ export async function readPastJobs(file: string): Promise<PastJob[]> {
     if (endSeconds < startSeconds) {
       throw new WorkloadError(
         `the job ends at ${endSeconds} s and starts at ${startSeconds} s`,
-        'correct it',
+        'correct the times',
         row,
       );
     }

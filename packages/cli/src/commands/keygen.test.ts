@@ -222,8 +222,8 @@ describe('keys of single processes', () => {
 
   it.each([
     [['keygen', 'worker'], /worker needs a NAME/],
-    [['keygen', 'worker', 'W7', 'keys'], /"W7" is not a valid name of a key/],
-    [['keygen', 'worker', 'client', 'keys'], /"client" is not a valid name of a key/],
+    [['keygen', 'worker', 'W7', 'keys'], /"W7" is not a valid key name/],
+    [['keygen', 'worker', 'client', 'keys'], /"client" is not a valid key name/],
     [['keygen', 'central', 'c', 'keys'], /central has no individual keys, only central\.key/],
     [['keygen', 'scheduler', 'ci', 'keys'], /ci is already the name of a client key/],
     [

@@ -49,7 +49,7 @@ export const keygenCommand = defineCommand({
     ],
   ],
   options: {
-    rotate: { type: 'flag', flagOnly: true, describe: 'take the next step of a key rotation' },
+    rotate: { type: 'flag', flagOnly: true, describe: 'perform the next step of a key rotation' },
     client: {
       type: 'text',
       value: 'NAME',
@@ -188,8 +188,8 @@ async function individualOf(
     'bad-name',
     given.name === undefined
       ? `keygen: ${given.role} needs a NAME`
-      : `keygen: ${JSON.stringify(given.name)} is not a valid name of a key`,
-    'write 1 to 32 of a-z, 0-9, _ and -, a letter or digit first; not a role',
+      : `keygen: ${JSON.stringify(given.name)} is not a valid key name`,
+    'use 1 to 32 characters (a-z, 0-9, _ and -), starting with a letter or digit; not a role',
   );
 }
 

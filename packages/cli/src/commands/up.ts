@@ -79,7 +79,7 @@ export const upCommand = defineCommand({
     http: {
       ...DAEMON_OPTIONS.http,
       describe:
-        'serve central’s /metrics, /status and /targets over HTTP; /targets lists the addresses of the other processes (default: no HTTP)',
+        'serve central’s /livez, /readyz, /metrics, /status and /targets over HTTP; /targets lists the addresses of the other processes (default: no HTTP)',
     },
     httpTokenFile: DAEMON_OPTIONS.httpTokenFile,
     auditLog: DAEMON_OPTIONS.auditLog,

@@ -93,7 +93,7 @@ const WORK = {
     value: 'FILE',
     flagOnly: true,
     rare: true,
-    describe: 'stdin of every task (- for the stdin of submit)',
+    describe: 'stdin of every task (- for the stdin of this command)',
   },
   stdout: {
     type: 'text',
@@ -138,7 +138,7 @@ const JOB = {
     type: 'duration',
     flagOnly: true,
     rare: true,
-    describe: 'longest delay before the first retry, doubled for each further retry: 1s',
+    describe: 'maximum delay before the first retry; it doubles with each further retry: 1s',
   },
   retryOn: {
     type: 'text',
@@ -176,11 +176,15 @@ const JOB = {
     value: 'TIME',
     flagOnly: true,
     describe:
-      'start at that time: 22:00, 2026-11-25T22:00 (local time unless it names a zone), or after a delay: +2h',
+      'do not start before that time: 22:00, 2026-11-25T22:00 (local time unless it names a zone), or after a delay: +2h',
   },
   cpus: { type: 'number', describe: 'CPUs of each task' },
   memory: { type: 'text', value: 'SIZE', describe: 'memory of each task: 1GiB' },
-  gpus: { type: 'number', flagOnly: true, describe: 'GPUs of each task; a fraction, 0.5, shares one' },
+  gpus: {
+    type: 'number',
+    flagOnly: true,
+    describe: 'GPUs of each task; a fraction such as 0.5 shares a GPU',
+  },
   resource: {
     type: 'texts',
     value: 'NAME=AMOUNT',
@@ -249,7 +253,7 @@ const AFTERWARDS = {
   wait: {
     type: 'flag',
     describe:
-      'wait for the job to end; exit with 0 if all tasks completed, with 4 if they missed the deadline',
+      'wait for the job to end; exit with 0 if all tasks completed, with 4 if they completed after the deadline',
   },
   waitTimeout: {
     type: 'duration',

@@ -10,7 +10,7 @@ export const DAEMON_OPTIONS = {
     value: 'URL',
     rare: true,
     describe:
-      'address that other processes connect to, if they cannot reach --bind (default for 0.0.0.0: the only address of this machine)',
+      'address that other processes connect to, if they cannot reach --bind (default for 0.0.0.0: the address of this machine, if it has only one)',
   },
   insecure: { type: 'flag', rare: true, describe: 'listen beyond loopback without keys' },
   http: {
@@ -22,7 +22,7 @@ export const DAEMON_OPTIONS = {
     type: 'text',
     value: 'FILE',
     describe:
-      'file with the bearer token for HTTP requests; required beyond loopback, and in a cluster with keys for all but /livez and /readyz (or set GOSHAWK_HTTP_TOKEN)',
+      'file with the bearer token for HTTP requests; required beyond loopback, and in a cluster with keys for everything but /livez and /readyz (or set GOSHAWK_HTTP_TOKEN)',
   },
   httpPortFile: {
     type: 'text',
@@ -226,7 +226,8 @@ export const WORKER_OPTIONS = {
   name: {
     type: 'text',
     value: 'NAME',
-    describe: 'name of the worker; several workers get a number appended (default: from host and process)',
+    describe:
+      'name of the worker; with several workers, a number is appended (default: from host and process)',
   },
   workers: {
     type: 'count',
@@ -247,7 +248,7 @@ export const WORKER_OPTIONS = {
     min: 1,
     rare: true,
     describe:
-      'number of workers on this machine, which share its CPUs, memory and GPUs equally (default: the workers of this process)',
+      'number of workers among which the CPUs, memory and GPUs of this machine are divided (default: the workers of this process)',
   },
   dataFolder: {
     type: 'text',

@@ -146,7 +146,7 @@ export const MESSAGES = {
   welcome: message('central', ['worker', 'scheduler'], 'Lost: the request is retried. Duplicate: harmless.', {
     settings,
   }),
-  heartbeat: message(['worker', 'scheduler'], 'central', 'Several lost in a row end the lease.', {
+  heartbeat: message(['worker', 'scheduler'], 'central', 'If several in a row are lost, the lease expires.', {
     /** Slots in use (workers), unfinished jobs (schedulers). */
     busy: count,
     /** Queue length (workers), waiting tasks (schedulers). */
@@ -176,29 +176,34 @@ export const MESSAGES = {
     'Lost: the next heartbeat is answered the same way.',
     {},
   ),
-  leave: message(['worker', 'scheduler'], 'central', 'Lost: the lease ends instead.', {}),
+  leave: message(['worker', 'scheduler'], 'central', 'Lost: the lease expires instead.', {}),
   resync: message(['worker', 'scheduler'], 'central', 'Lost: retried after the next heartbeat.', {}),
-  peers: message('central', 'worker', 'Lost: the version differs from the next acknowledgement’s; resync.', {
-    version: count,
-    /** The version on which this update is based; 0: `joined` is the complete list. */
-    since: count,
-    /** General workers, from which probes may be stolen (Hawk §3.6); empty if the policy does not steal. */
-    joined: list(address, LIMITS.membersMax),
-    left: list(address, LIMITS.membersMax),
-    /** Lost schedulers; their tasks must end. */
-    ownersLost: list(address, LIMITS.membersMax),
-    /** New schedulers, if workers ask schedulers for tasks. */
-    owners: list(address, LIMITS.membersMax),
-    /**
-     * Disconnected schedulers that keep their jobs: their running tasks continue, and results are kept for
-     * them.
-     */
-    ownersAway: list(address, LIMITS.membersMax),
-  }),
+  peers: message(
+    'central',
+    'worker',
+    'Lost: the next `heartbeatAck` has another version, and the receiver sends `resync`.',
+    {
+      version: count,
+      /** The version on which this update is based; 0: `joined` is the complete list. */
+      since: count,
+      /** General workers, from which probes may be stolen (Hawk §3.6); empty if the policy does not steal. */
+      joined: list(address, LIMITS.membersMax),
+      left: list(address, LIMITS.membersMax),
+      /** Lost schedulers; their tasks must end. */
+      ownersLost: list(address, LIMITS.membersMax),
+      /** New schedulers, if workers ask schedulers for tasks. */
+      owners: list(address, LIMITS.membersMax),
+      /**
+       * Disconnected schedulers that keep their jobs: their running tasks continue, and results are kept for
+       * them.
+       */
+      ownersAway: list(address, LIMITS.membersMax),
+    },
+  ),
   members: message(
     'central',
     'scheduler',
-    'Lost: the version differs from the next acknowledgement’s; resync.',
+    'Lost: the next `heartbeatAck` has another version, and the receiver sends `resync`.',
     {
       version: count,
       since: count,
@@ -241,7 +246,7 @@ export const MESSAGES = {
   place: message(
     'scheduler',
     'central',
-    'Repeated while a task is neither placed nor withdrawn; central knows it.',
+    'Repeated until the task is placed or withdrawn; central ignores repetitions.',
     {
       job,
       stage,
@@ -354,7 +359,7 @@ export const MESSAGES = {
       demand: resources,
       timeoutMs: optional(ms),
       /**
-       * The task has lost workers before: for this long, or until it ends, the worker starts no other task.
+       * Workers that ran this task before were lost: for this long, or until it ends, the worker starts no other task.
        */
       apartMs: optional(ms),
       /**
@@ -413,9 +418,9 @@ export const MESSAGES = {
     {
       job,
       stage,
-      /** This many probes will not be served here… */
+      /** Number of probes that will not be served here. */
       probes: count,
-      /** …or this task, placed or bound, will not run here. */
+      /** The task, placed or bound, that will not run here. */
       placed: optional(taskAttempt),
     },
   ),
@@ -438,7 +443,7 @@ export const MESSAGES = {
   moved: message(
     'worker',
     'scheduler',
-    'Lost or duplicated: the owner has a wrong location of the probes, and sends more after a while.',
+    'Lost or duplicated: the owner records a wrong location for the probes, and sends more after a while.',
     {
       job,
       stage,
@@ -660,7 +665,7 @@ export const MESSAGES = {
   resume: message(
     'scheduler',
     'worker',
-    'Retried until the worker answers after a restart; repeated occasionally as an audit.',
+    'After a restart, retried until the worker answers; otherwise sent occasionally as an audit.',
     {
       /** Previous incarnations of the sender, whose tasks it takes over. */
       previousIncarnations: list(address, LIMITS.previousIncarnationsMax),
@@ -691,7 +696,7 @@ export const MESSAGES = {
   nowLong: message(
     'scheduler',
     'worker',
-    'Lost: the task counts as short until it ends, and probes behind it are not stolen before the cutoff.',
+    'Lost: the task counts as short until it ends, and probes behind it are not stolen until it has run for the cutoff.',
     { job, task, attempt },
   ),
 
@@ -729,7 +734,7 @@ export const MESSAGES = {
   nameTaken: message('central', ['worker', 'scheduler'], 'Lost: the party registers again.', {
     /** Full name of the party that has the name. */
     holder: text(512),
-    /** Tag of the journal, if the other party has the same tag: one of the two uses a copy. */
+    /** Tag of the journal, if the other party has the same tag: one of the two uses a copy of that journal. */
     tag: optional(text(32)),
   }),
   unfit: message('scheduler', 'worker', 'Lost: repeated when the next task fails there.', {
@@ -929,7 +934,7 @@ export const MESSAGES = {
       first: countTo(LIMITS.tasksPerJobMax),
       /** Fields shared by all of the tasks. */
       common: open,
-      /** The tasks, a list. */
+      /** The list of tasks. */
       each: open,
       /** Digest of all tasks of the job, including these. */
       digest: text(64),

@@ -46,7 +46,7 @@ describe('text before a run', () => {
     expect(misfitLines(plan, { ...settings, cutoffMs: fitting })).toEqual([]);
     const [line, ...more] = misfitLines(plan, { ...settings, cutoffMs: 1e9 });
     expect(line).toMatch(
-      /^the cluster’s cutoff of .* exceeds the mean task time of all jobs; that of the workload, .* are not comparable /,
+      /^the cluster’s cutoff of .* exceeds the mean task time of every job; that of the workload, .* are not comparable /,
     );
     expect(more).toEqual([]);
     const longer = { ...plan, facts: { ...plan.facts, meanP90Ms: 1e9 } };

@@ -54,7 +54,7 @@ export function misfitLines({ jobs, facts }: ReplayPlan, { cutoffMs }: PolicySet
   const cutoff = formatDuration(cutoffMs);
   const which =
     here === 0
-      ? 'exceeds the mean task time of all jobs'
+      ? 'exceeds the mean task time of every job'
       : `makes ${formatCount(here)} of ${formatCount(jobs.length)} jobs long`;
   return [
     `the cluster’s cutoff of ${cutoff} ${which}; that of the workload, ${formatDuration(facts.meanP90Ms)}, would make ${formatCount(fitting)} long. ` +
@@ -92,7 +92,7 @@ export function runLines({ run, loadOffered, latenessP99Ms, incomplete }: Policy
   ];
   if (latenessP99Ms > LATENESS_NOTABLE_MS) {
     lines.push(
-      `  this client fell behind: 1% of the jobs were submitted at least ${formatDuration(latenessP99Ms)} late;  ` +
+      `  this client fell behind: 1% of the jobs were submitted at least ${formatDuration(latenessP99Ms)} late; ` +
         'the machine is too busy for a good measurement',
     );
   }

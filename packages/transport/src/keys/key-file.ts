@@ -98,7 +98,7 @@ export function parseKeyFile(text: string, source: string): KeyFile {
   }
   const { name, clients, members } = file;
   if (name !== undefined && !(isKeyName(name) && role !== 'central'))
-    throw badKeys(source, 'its name is not a valid name of a key');
+    throw badKeys(source, 'its name is not a valid key name');
   return {
     schema: KEY_SCHEMA,
     role,

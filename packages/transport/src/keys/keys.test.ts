@@ -98,7 +98,7 @@ describe('the individual key of a client', () => {
     [{ clients: [{ name: 'ci', rights: ['everything'] }] }, /the rights of ci are not among submit/],
     [{ clients: [{ name: 'ci', rights: [], curve: 'x', sign: 'y' }] }, /the keys of ci/],
     [{ clients: 7 }, /its clients are not a list/],
-    [{ name: 'CI' }, /its name is not a valid name of a key/],
+    [{ name: 'CI' }, /its name is not a valid key name/],
   ])('that is invalid is refused in one line: %j', (wrong, line) => {
     const text = JSON.stringify({ ...generateKeys().central, ...wrong });
     expect(() => readKeys({ text }, 'central')).toThrow(line);
