@@ -46,7 +46,7 @@ export const runCommand = defineCommand({
         bytes === undefined ? sources : { ...sources, read: async () => bytes },
       );
       await using cluster = await openCluster(context);
-      // No signal is passed: an interruption must not leave behind a job whose id was never printed.
+      // `submit` gets no abort signal: an interrupted submission could leave a job that `run` cannot cancel.
       const handle = await cluster.submit(job);
       if (handle.warning !== undefined) context.note(plain(handle.warning));
       return await forwardUntilEnd(context, handle, input?.late);
@@ -103,7 +103,7 @@ function conclude(reason: Reason): number {
   return reason.exitCode;
 }
 
-/** Forwards the output. @param cancel called if a second attempt prints output after the first did */
+/** Forwards the output. @param cancel called if another attempt prints output after one wrote to stdout */
 async function forwardOutput(
   context: Context,
   handle: JobHandle,
@@ -133,7 +133,8 @@ async function forwardOutput(
     sink.write(chunk);
   }
   sink.end();
-  // Omitted output is replaced by a line that says so, and stdout then exceeds the limit. For stderr that line is enough.
+  // A line replaces omitted output, and with this line, truncated stdout exceeds the limit. Truncated stderr
+  // is not an error.
   if (isWhole && printed <= LIMITS.outputBytesMax) return;
   throw new GoshawkError(
     'output-too-long',

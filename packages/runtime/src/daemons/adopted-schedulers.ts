@@ -39,10 +39,10 @@ export class AdoptedSchedulers {
   readonly #taking = new Set<string>();
   /** Takeovers run one at a time, in the order of central's requests. */
   #taken: Promise<unknown> = Promise.resolve();
-  /** Sum of the counters of adopted schedulers that have ended, because counters must not decrease. */
+  /** Counters of ended adopted schedulers, summed so that the counters of the process never decrease. */
   #former: Readings = {};
 
-  /** @param keepUsage stores the usage in a journal before it is discarded; resolves when that is durable */
+  /** @param keepUsage stores usage sums before their journal is discarded; resolves when they are durable */
   constructor(
     shared: PostgresJournals,
     keepUsage: (books: readonly UsageBook[]) => Promise<void>,

@@ -128,8 +128,8 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
 }
 
 /**
- * Returns a function that logs failures of a policy whenever their number has doubled, because it may fail in each
- * turn.
+ * Returns a function that logs a policy failure whenever the number of failures has doubled, because a policy
+ * may fail in every turn.
  */
 function logPolicyFailures(logger: CentralOptions['logger'], policy: string): (error: unknown) => void {
   let failures = 0;
@@ -143,7 +143,7 @@ function logPolicyFailures(logger: CentralOptions['logger'], policy: string): (e
   };
 }
 
-/** Wraps the machine to measure planning times. */
+/** Replaces the machine's `settle` with a function that also measures planning times. */
 function timed<M extends Machine>(machine: M, times: PlanningTimes): M {
   const settle = machine.settle?.bind(machine);
   if (settle !== undefined) machine.settle = (now) => times.turn(() => settle(now));

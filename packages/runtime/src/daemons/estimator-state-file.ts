@@ -9,7 +9,7 @@ import { jsonPieces } from './json-pieces.js';
 const SCHEMA = 'goshawk.learnt/1';
 const NAME = 'goshawk.learnt/';
 
-/** Write interval in ms. A crash loses what was learned since; serializing takes several ms per megabyte. */
+/** Write interval in ms. A crash loses changes since the last write. Serializing takes several ms per MB. */
 const KEEP_EACH_MS = 300_000;
 /** Timeout in ms for the last write: PostgreSQL may be unreachable, and a terminating process has only seconds. */
 const CLOSE_MS = 2_000;
@@ -25,8 +25,8 @@ export interface EstimatorStateStore {
 }
 
 /**
- * The state of a scheduler's estimators, saved in a file or beside its journal in PostgreSQL. Without it they
- * learn from scratch.
+ * The state of a scheduler's estimators, saved in a file or beside its journal in PostgreSQL. Estimators
+ * without saved state start from scratch.
  */
 export class EstimatorStateFile {
   readonly #store: EstimatorStateStore;
@@ -36,7 +36,7 @@ export class EstimatorStateFile {
   #unwritten: EstimatorStates | undefined;
   #isGivenUp = false;
   #timer: NodeJS.Timeout | undefined;
-  /** Serializes writes. */
+  /** The last write. Each write starts after the previous one has ended. */
   #written: Promise<void> = Promise.resolve();
 
   /** @param place path of a file, or another store */
@@ -46,8 +46,8 @@ export class EstimatorStateFile {
   }
 
   /**
-   * Returns the saved state; empty without any.
-   * @throws InputError in one line if it has the wrong kind, is damaged, or was written by a newer version
+   * Returns the saved state, or an empty state if nothing is saved.
+   * @throws InputError of one line if the state has the wrong format, is damaged, or is from a newer version
    */
   async load(): Promise<EstimatorStates> {
     const text = await this.#store.read();

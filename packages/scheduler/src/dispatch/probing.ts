@@ -16,7 +16,7 @@ import { IdleHints } from './idle-hints.js';
  * send queue of a peer that many workers share, and a full queue drops messages.
  */
 const PROBES_OUT_MAX = 200_000;
-/** Maximum number of outstanding probes per worker: a small cluster serves few at a time. */
+/** In a small cluster, a batch may have this many outstanding probes per worker, but at least the minimum. */
 const PROBES_PER_WORKER = 20;
 const PROBES_OUT_MIN = 10_000;
 /**
@@ -40,15 +40,15 @@ export class Prober {
   }
 
   /**
-   * Ensures that a batch has probes for every startable task: all probes of the batch at first, later replacements
-   * for those used or lost.
+   * Ensures that a batch has probes for every startable task. The first call sends `probeRatio` probes per
+   * task; later calls send more only if fewer probes than startable tasks are outstanding.
    */
   topUp(job: Job, batch: Batch): void {
     const needed = Math.min(batch.waiting, job.assignableCount);
     this.#send(job, batch, needed - batch.probes.outstanding);
   }
 
-  /** Sends a probe for each startable task, regardless of outstanding ones. */
+  /** Sends probes for all startable tasks in addition to the outstanding ones. */
   repeatProbes(job: Job, batch: Batch): void {
     batch.hasExtraProbes = true;
     this.#send(job, batch, Math.min(batch.waiting, job.assignableCount));
@@ -111,8 +111,8 @@ export class Prober {
   }
 
   /**
-   * Handles the end of a batch's waiting tasks: its probes are refused when served (`lazy`) or cancelled now
-   * (`proactive`). Repeated probes are always cancelled, because each one queued would cost a round trip.
+   * Called when the batch needs no more probes. `proactive` cancels the remaining probes now; `lazy` refuses
+   * them when workers serve them. Repeated probes are always cancelled, because a refusal costs a round trip.
    */
   batchAssigned(job: Job, batch: Batch): void {
     if (batch.probes.outstanding === 0 || (this.#s.cluster.policy.cancel === 'lazy' && !batch.hasExtraProbes))
@@ -132,7 +132,10 @@ export class Prober {
   }
 }
 
-/** Places tasks of possibly long jobs after all known short ones, for workers that serve probes by size. */
+/**
+ * Returns the size by which workers order probes. Tasks that are not pilots have the largest size until their
+ * job is classified, so that jobs known to be short go first.
+ */
 function sizeMsOf(job: Job, batch: Batch): Millis {
   return batch === batch.countingBatch
     ? job.expectedRunMs * batch.waiting * job.slackFactor

@@ -66,7 +66,7 @@ export class AttemptHistory {
     this.reports = new TaskReports(job.number, job.spec.openMs !== undefined);
   }
 
-  /** undefined: no attempt was unsuccessful. */
+  /** Failures attributed to tasks and workers; undefined if there are none since the last `resetFailures`. */
   get blame(): Blame | undefined {
     return this.#blame;
   }
@@ -102,7 +102,7 @@ export class AttemptHistory {
     this.#crashes?.reset();
   }
 
-  /** Hash that identifies the commands of the job, to combine the crashes of similar jobs; undefined: they cannot kill workers. */
+  /** Hash of the commands, which combines crashes of similar jobs; undefined if the tasks only sleep. */
   get program(): number | undefined {
     this.#program ??= programOf(this.#job.spec) ?? Number.NaN;
     return Number.isNaN(this.#program) ? undefined : this.#program;
@@ -122,7 +122,7 @@ export class AttemptHistory {
     this.#tasks.setExecutions(task, this.#tasks.executionsOf(task) + 1);
   }
 
-  /** Uncounts the current attempt, which will not start. */
+  /** Subtracts the current attempt from the counts, because it did not start. */
   notStarted(task: TaskIndex): void {
     this.total--;
     this.#tasks.setExecutions(task, this.#tasks.executionsOf(task) - 1);
@@ -134,7 +134,7 @@ export class AttemptHistory {
     this.#blame?.started(task, this.#tasks.attemptOf(task));
   }
 
-  /** Ends the probation of the job if the attempt on trial has outlived its isolation. */
+  /** Ends the probation of the job if the attempt that was last started alone outlasts its isolation. */
   reviewTrial(now: Millis): void {
     const trial = this.#blame?.trial;
     if (trial !== undefined && this.isTrialRunning)
@@ -182,7 +182,7 @@ export class AttemptHistory {
   /**
    * The current attempt was lost with its worker. This uses no retry, but a task that has lost too many workers fails.
    *
-   * @param isCancelling whether the task was cancelled, so that the loss does not count
+   * @param isCancelling whether the task is being cancelled; it is then not retried
    * @returns whether to retry the task
    */
   lost(task: TaskIndex, worker: string, runMs: Millis, isCancelling: boolean, now: Millis): boolean {
@@ -216,7 +216,7 @@ export class AttemptHistory {
     this.#blameOrNew().notStarted(end.task, this.#tasks.workerOf(end.task), now);
   }
 
-  /** Several workers with tasks of the job were lost at the same time. @param workers how many */
+  /** One or more workers that ran tasks of the job were lost at the same time. @param workers their number */
   workersLost(workers: number): void {
     this.#blameOrNew().workersLost(workers);
   }
@@ -229,8 +229,8 @@ export class AttemptHistory {
   }
 
   /**
-   * Decides whether an attempt could not start because of its worker or its task. If several workers report the same
-   * reason, the task is to blame.
+   * Decides whether the worker or the task is the reason that an attempt could not start. The task is to
+   * blame if several workers could not start it, or have already reported the same reason for another task.
    *
    * @param workers number of workers in the cluster
    * @returns the outcome: `failed` if the task is to blame, otherwise unchanged

@@ -34,7 +34,7 @@ async function* readWfcommons(
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Reads tasks since version 1.5, which has separate lists of dependencies and run times. */
+/** Reads tasks of versions 1.5 and later, which list dependencies and run times separately. */
 function specified(document: JsonDocument, workflow: JsonObject): readonly WorkflowTask[] {
   const at: JsonPath = ['workflow', 'specification'];
   const specification = document.object(workflow.specification, at);
@@ -58,7 +58,7 @@ function specified(document: JsonDocument, workflow: JsonObject): readonly Workf
   });
 }
 
-/** Reads tasks up to version 1.4. */
+/** Reads tasks of versions up to 1.4. */
 function flatTasks(document: JsonDocument, workflow: JsonObject): readonly WorkflowTask[] {
   const key = workflow.tasks === undefined && workflow.jobs !== undefined ? 'jobs' : 'tasks';
   const at = ['workflow', key];

@@ -1,13 +1,13 @@
 /**
- * Tables of the `e2e` generator: 219,406 jobs of the 2011 Google trace (CC-BY 4.0) in eight classes by
- * k-means on the logarithm of their run times. The longest class (2.3% of the jobs, 4.2 h on average) is
- * omitted: with it, a load of 1.4 would need only a third of the jobs that 3Sigma has in five hours. Tasks
- * are those of google-sub.tr's jobs in these classes.
+ * Tables of the `e2e` generator. K-means on the logarithm of the run time divides 219,406 jobs of the 2011
+ * Google trace (CC-BY 4.0) into eight classes. The tables omit the longest class (2.3% of the jobs, 4.2 h on
+ * average). With it, a load of 1.4 would take only a third of the jobs that 3Sigma runs in five hours. Task
+ * counts are those of google-sub.tr's jobs in these classes.
  */
 export interface E2eClass {
-  /** Share of the jobs. */
+  /** Share of the jobs of the included classes. */
   readonly share: number;
-  /** Tasks of its jobs at the quantiles `TASK_QUANTILES`, linear in between. */
+  /** Number of tasks per job at `TASK_QUANTILES`, interpolated linearly between them. */
   readonly tasks: readonly number[];
   readonly programs: readonly E2eProgram[];
 }
@@ -18,9 +18,9 @@ export type E2eProgram = readonly [
   user: number,
   /** Name, or 0 for many names. */
   name: number,
-  /** Names that share the line. */
+  /** Number of names, or of users if `user` is 0, that this row combines. */
   names: number,
-  /** Thousandths of the class's jobs. */
+  /** Share of the jobs of the class, in thousandths. */
   weight: number,
   /** Mean of the logarithm of the run time in seconds. */
   mu: number,
