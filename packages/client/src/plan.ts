@@ -33,10 +33,10 @@ const HELD: ReadonlySet<WaitingReason> = new Set([
   'held',
   'begin',
 ]);
-/** Maximum number of jobs whose reasons are requested: those with the most waiting tasks. */
+/** Maximum number of jobs whose waiting reasons are requested, those with the most waiting tasks first. */
 const ASKED_MAX = 100;
 
-/** Returns the jobs, without waiting tasks that cannot start at present. */
+/** Returns the jobs; their waiting counts exclude tasks that cannot start at present. */
 async function withoutHeld(
   cluster: Cluster,
   { user }: JobSpec,
@@ -44,7 +44,7 @@ async function withoutHeld(
   waiting: ClusterWaiting['waiting'],
   signal: AbortSignal,
 ): Promise<readonly JobSummary[]> {
-  // A limit of the user also delays the planned job.
+  // If the user has reached a limit, it delays the planned job too, so such tasks stay counted.
   const isHeld = (reason: WaitingReason, of: string | undefined): boolean =>
     HELD.has(reason) || (reason === 'user-limit' && (user === undefined || of !== user));
   if (!waiting.some(({ reason }) => isHeld(reason, undefined))) return jobs;

@@ -25,7 +25,7 @@ export const drainCommand = defineCommand({
       flagOnly: true,
       placeholder: 'TIME',
       describe:
-        'tasks that still run after this time are stopped, and restart on other workers (default: that of an earlier drain that was not undone, else no limit)',
+        'tasks that still run after this time are stopped, and restart on other workers (default: the deadline of an earlier drain still in effect, else none)',
     },
     undo: { type: 'flag', flagOnly: true, describe: 'let the workers accept tasks again' },
     wait: { type: 'flag', flagOnly: true, describe: 'wait until no task runs on the workers' },

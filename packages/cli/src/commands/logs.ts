@@ -27,7 +27,7 @@ export const logsCommand = defineCommand({
       alias: 'n',
       flagOnly: true,
       describe:
-        'only the last N lines of each task, and the last N lines of its stderr even if they are earlier',
+        'only the last N lines of each task; also the last N lines of its stderr, even if they are earlier',
     },
     escapes: {
       type: 'flag',
@@ -40,7 +40,7 @@ export const logsCommand = defineCommand({
       default: 'auto',
       choices: ['auto', 'always', 'never'],
       describe:
-        'prefix each line with its task id; auto: for jobs of several tasks, on a terminal or with --follow',
+        'prefix each line with its task id; auto: if the job has several tasks and stdout is a terminal or --follow is set',
     },
   },
   async run(context, options, { words }) {

@@ -5,7 +5,7 @@ import { counted, InputError } from '@goshawk/core';
 export const takeoverCommand = defineCommand({
   name: 'takeover',
   words: '[SCHEDULER]',
-  describe: 'let another scheduler take over the jobs of SCHEDULER, which exits if it is running',
+  describe: 'let another scheduler take over the jobs of SCHEDULER; SCHEDULER exits if it is running',
   examples: [
     ['goshawk takeover s3', 'take over immediately, without waiting for the lease to expire'],
     [

@@ -150,7 +150,7 @@ const jobSpecSchema = z.lazy(() =>
         .refine((ms) => ms > 0, 'give clients time to reconnect, such as "1h"')
         .optional()
         .describe(
-          'clients append tasks, as `map` of the SDK does, until a client closes the job or no client has appended to it or watched it for this long. `tasks` may be omitted',
+          'clients append tasks, as `map` of the SDK does. The job closes when a client closes it, or when no client has appended to it or watched it for this long. `tasks` may be omitted',
         ),
       stages: z
         .array(stage())
@@ -175,7 +175,7 @@ const jobSpecSchema = z.lazy(() =>
         .max(LIMITS.exitCodesMax)
         .optional()
         .describe(
-          'retry only after these exit codes and signals: 75, "SIGXCPU". A signal is also 128 plus its number: 137 is SIGKILL',
+          'retry only after these exit codes and signals: 75, "SIGXCPU". 128 plus a number also names a signal: 137 is SIGKILL',
         ),
       timeout: duration('timeout')
         .optional()
@@ -246,7 +246,7 @@ const jobSpecSchema = z.lazy(() =>
         .max(LIMITS.slowdownMax)
         .optional()
         .describe(
-          'how many times longer tasks run on workers without the preferred attributes; estimators account for it, and sleep tasks obey it',
+          'how many times longer tasks run on workers without the preferred attributes; estimators account for it, and sleep tasks sleep that much longer',
         ),
       priority: z
         .enum(PRIORITIES)
@@ -269,7 +269,7 @@ const jobSpecSchema = z.lazy(() =>
         )
         .optional()
         .describe(
-          'HTTP address that receives a POST when the job has ended, each time if it is retried; the scheduler must allow its host (`--notify-hosts`)',
+          'HTTP address that receives a POST each time the job ends, including after a retry; the scheduler must allow its host (`--notify-hosts`)',
         ),
       traceparent: z
         .string()

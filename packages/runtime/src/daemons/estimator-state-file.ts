@@ -164,7 +164,7 @@ function refused(file: string, why: string, cause?: unknown): InputError {
   return new InputError(
     'bad-learnt-file',
     `${file} ${why}`,
-    'move it away to start learning from scratch',
+    'move or delete it to start learning from scratch',
     cause === undefined ? undefined : { cause },
   );
 }

@@ -196,7 +196,7 @@ export class AttemptHistory {
     const losses = blame.lossesOf(task);
     if (losses < LIMITS.lossesPerTaskMax) return true;
     const cause = ranAlone
-      ? '; no other task started there, so it may need more memory than the worker has'
+      ? '; it ran alone on the last one, so it may need more memory than the worker has'
       : '';
     const message = `lost its worker ${losses} times and was abandoned${cause}`;
     this.reports.setError(task, { outcome: { ...LOST, errorMessage: message }, worker });

@@ -53,7 +53,11 @@ function specified(document: JsonDocument, workflow: JsonObject): readonly Workf
     const id = document.text(task.id ?? task.name, [...path, 'id']);
     const run = runs.get(id);
     if (run === undefined)
-      throw document.fault(path, `task '${id}' is missing in workflow.execution`, 'each task needs one');
+      throw document.fault(
+        path,
+        `task '${id}' is missing in workflow.execution`,
+        'each task needs an entry there',
+      );
     return taskOf(document, id, task, path, run.task, run.path);
   });
 }
