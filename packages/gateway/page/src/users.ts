@@ -33,7 +33,7 @@ function usersTable({ users, sharedBy, unlisted }: Users): HTMLElement {
   const rule =
     sharedBy === null
       ? 'This policy does not enforce shares.'
-      : `Each ${sharedBy} has an equal share, by weight.`;
+      : `Each ${sharedBy} has a share in proportion to its weight.`;
   return h(
     'div',
     {},
