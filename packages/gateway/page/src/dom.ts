@@ -2,8 +2,8 @@ type Child = Node | string | number | null | undefined | false | readonly Child[
 type Attributes = Readonly<Record<string, string | number | boolean | undefined | ((event: Event) => void)>>;
 
 /**
- * Creates an element: `on…` attributes are listeners, booleans are present or absent. Text is never parsed, so users' text cannot
- * become markup.
+ * Creates an element. `on…` attributes add event listeners, and `true` and `false` add or omit an attribute.
+ * Text is never parsed as HTML, so text from users cannot become markup.
  */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
@@ -37,7 +37,10 @@ function append(element: Element, children: readonly Child[]): void {
   }
 }
 
-/** Replaces the content of an element unless it looks the same, so that focus and selection stay. */
+/**
+ * Replaces the content of an element and restores the focus. Identical content is not replaced, which also
+ * keeps the selection.
+ */
 export function fill(element: Element, ...children: readonly Child[]): void {
   const fresh = document.createElement('div');
   append(fresh, children);
@@ -68,7 +71,7 @@ interface Column<T> {
   readonly of: (row: T) => Child;
 }
 
-/** @param link URL of a row: a click anywhere in the row follows it */
+/** @param link URL of a row: a click in the row follows it, except on a link, an input or a label */
 export function table<T>(
   caption: string,
   columns: readonly Column<T>[],
@@ -129,7 +132,7 @@ export function behind(title: string, build: () => Node): HTMLElement {
   return details;
 }
 
-/** Renders text with commands between backticks. */
+/** Renders text, with the parts between backticks as code. */
 export function ticked(text: string): Child[] {
   return text.split('`').map((part, index) => (index % 2 === 1 ? h('code', {}, part) : part));
 }

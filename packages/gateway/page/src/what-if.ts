@@ -8,10 +8,10 @@ interface Change {
   readonly query: string;
 }
 
-/** Policies to try; the answer says so if one of them cannot run the job. */
+/** Policies to try. If one of them cannot run the job, the answer says so. */
 const POLICIES = ['goshawk', 'goshawk-peer', 'hawk', 'sparrow', 'central'] as const;
 
-/** Answers are compared if they are at most this far apart (ms). */
+/** Maximum age of an answer that is shown beside a new one, in ms. */
 const COMPARED_MS = 30_000;
 
 /** Buttons that ask the simulator when the job would start under a change, and its answers. */
@@ -23,7 +23,7 @@ export class WhatIf {
   readonly #outcome = h('div', { role: 'status' });
   readonly #answers = new Map<string, { readonly answer: WhatIfAnswer; readonly at: number }>();
   #priority: Job['priority'] | undefined;
-  /** Aborted when another question is asked, or the view is left. */
+  /** Aborts the current request when another question is asked. */
   #asking: AbortController | undefined;
 
   /** @param path of the job in the API */
@@ -71,7 +71,7 @@ export class WhatIf {
       const signal = AbortSignal.any([this.#signal, asking.signal]);
       const answer = await get<WhatIfAnswer>(`${this.#path}/whatif?${query}`, signal);
       const at = performance.now();
-      // Older answers began from another state of the cluster.
+      // The simulations of older answers started from an earlier state of the cluster.
       for (const [other, old] of this.#answers) if (at - old.at > COMPARED_MS) this.#answers.delete(other);
       this.#answers.set(words, { answer, at });
       fill(this.#outcome, this.#table());

@@ -2,7 +2,7 @@ import { InputError } from '@goshawk/core';
 import { notSavedBy } from '../stateless.js';
 import { type ExpertSettings, GUESSES, type SavedRuns } from './experts.js';
 
-/** Version of the saved format, so that state of older and newer programs is recognized. */
+/** Name and version of the saved format. The version identifies histories saved by other versions. */
 export const SCHEMA = 'goshawk.history/1';
 
 export interface SavedHistory {
@@ -18,7 +18,7 @@ const VERSION = Number(SCHEMA.slice(NAME.length));
 
 /**
  * Validates history read from a disk.
- * @throws InputError in one line if it is not a history, is damaged, or comes from a newer version
+ * @throws InputError, with a one-line message, if it is not a history, is damaged, or has a newer version
  */
 export function readSavedHistory(saved: unknown): SavedHistory {
   const { schema, values } = (saved ?? {}) as Partial<Record<keyof SavedHistory, unknown>>;
@@ -69,13 +69,14 @@ function areNumbers(values: unknown, count?: number): values is number[] {
   );
 }
 
-/** Length of the longest number in JSON, with a comma. */
+/** Maximum length of a number in JSON, including a comma. */
 const NUMBER_CHARACTERS = 25;
-/** Field names, brackets and quotes; and the brackets of each bin. */
+/** Characters of the field names, brackets and quotes of a value. */
 const VALUE_CHARACTERS = 200;
+/** Characters of the brackets and comma of a bin. */
 const BIN_BRACKETS = 3;
 
-/** Upper bound of the JSON of a history with these settings. */
+/** Returns an upper bound of the length of the JSON of a history with these settings. */
 export function savedCharactersMax({
   valuesMax,
   binsMax,

@@ -2,11 +2,11 @@ import { Histogram, IndexedHeap, invariant, type Millis } from '@goshawk/core';
 import { timerFired } from '../diagnostics/channels.js';
 import { type Alarm, NodeAlarm } from './alarm.js';
 
-/** The timers of one machine, each named by (timer, key). */
+/** The timers of one state machine, each named by (timer, key). */
 export interface NamedTimers {
   /**
-   * Calls the machine at `at` or slightly later, never within this call. Moves an existing timer. Timers with equal
-   * times fire in the order in which they were set. A time in the past counts as now.
+   * Sets or moves a timer. It calls the state machine at `at` or slightly later, never within this call.
+   * Timers with equal times fire in the order in which they were set. A time in the past counts as now.
    */
   set(timer: string, key: number, at: Millis): void;
   clear(timer: string, key: number): void;
@@ -14,7 +14,7 @@ export interface NamedTimers {
   close(): void;
 }
 
-/** Bounds of the delay histogram, up to delays at which leases expire. ms */
+/** Bucket bounds of the delay histogram, in ms, up to delays that make leases expire. */
 const LATE_BOUNDS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000];
 
 type Wake = (timer: string, key: number) => void;
@@ -24,7 +24,7 @@ interface Entry {
   readonly key: number;
   readonly ids: Map<number, number>;
   readonly wake: Wake;
-  /** Order of setting. */
+  /** Position in the order in which timers were set. */
   sequence: number;
 }
 
@@ -40,12 +40,12 @@ export class TimerQueue {
   readonly #freeIds: number[] = [];
   readonly #alarm: Alarm;
   /**
-   * Delay of the first timer of each round. It measures the delay of the event loop without an extra timer, which
-   * would wake an idle process.
+   * Delays of the first timer of each alarm. They measure the event loop delay without a separate timer,
+   * which would wake an idle process.
    */
   readonly lateMs = new Histogram(LATE_BOUNDS_MS);
   #sequence = 0;
-  /** Time of the alarm. Never later than the first entry is due, possibly earlier. */
+  /** Time for which the alarm is set: the time of the first entry or earlier. */
   #armedFor: Millis = Number.POSITIVE_INFINITY;
   #closed = false;
 
@@ -108,7 +108,10 @@ export class TimerQueue {
     this.#freeIds.push(id);
   }
 
-  /** Keeps an alarm that fires too early: it will find nothing due and set the next one. */
+  /**
+   * Sets the alarm for the first entry, unless it is already set for that time or earlier. An alarm that
+   * fires too early finds no due timer and is set again.
+   */
   #arm(): void {
     const at = this.#heap.topKey();
     if (at >= this.#armedFor || this.#closed) return;
@@ -118,7 +121,7 @@ export class TimerQueue {
 
   readonly #onAlarm = (): void => {
     this.#armedFor = Number.POSITIVE_INFINITY;
-    // Timers that become due in this turn wait for the next one, so that messages are read in between.
+    // Timers that become due during this call wait for the next alarm, so that messages are read first.
     let left = this.#heap.size;
     const due = this.#clock();
     const lateMs = due - this.#heap.topKey();
@@ -127,7 +130,10 @@ export class TimerQueue {
     this.#arm();
   };
 
-  /** Fires the due timers in order, unless one clears or moves another. @returns their number */
+  /**
+   * Fires the timers with the earliest time, in the order in which they were set. Skips those that another of
+   * them clears or moves. @returns the number of timers removed from the heap
+   */
   #fireNext(): number {
     const at = this.#heap.topKey();
     const due: [id: number, entry: Entry][] = [];

@@ -18,9 +18,9 @@ export interface IncompleteStage {
 }
 
 /**
- * Finds the tasks of an ended job that a retry runs again: the selected ones, and tasks of dependent stages that were
- * cancelled. The result depends only on the selection and the states of the tasks, so replaying the journal gives the
- * same result.
+ * Finds the tasks of an ended job that a retry runs again: the selected tasks, and the cancelled tasks of
+ * stages that depend on them. The result depends only on the selection and the states of the tasks, so
+ * replaying the journal gives the same result.
  */
 export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): Reopening | IncompleteStage {
   const marks = new Uint8Array(tasks.count);
@@ -28,7 +28,7 @@ export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): 
   // Merges overlapping ranges, so that each task is visited once.
   const completed = choice.tasks === undefined ? 0 : markSelected(marks, states, mergedRanges(choice.tasks));
   const statesToRetry = choice.tasks === undefined ? retriedStates(choice) : 0;
-  /** Whether all tasks of each stage have completed or run again. */
+  /** For each stage, whether each of its tasks has completed, was skipped, or runs again. */
   const canComplete: boolean[] = [];
   const hasMarks: boolean[] = [];
   let count = 0;

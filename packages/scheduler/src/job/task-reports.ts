@@ -2,7 +2,7 @@ import type { AttemptView, JobNumber, JobRecord, JobRecordOf, Outcome, TaskIndex
 import { heapBytes } from './heap-bytes.js';
 import { NumberPages } from './number-pages.js';
 
-/** The last failure of a task, and the worker at which it happened. */
+/** The last failure of a task, and the worker on which it happened. */
 interface TaskError {
   readonly outcome: Outcome;
   readonly worker: string;
@@ -11,7 +11,7 @@ interface TaskError {
 /** Reads a record of a job from the journal; undefined if it cannot be read. */
 export type ReadRecord = (job: JobNumber, position: number) => JobRecord | undefined;
 
-/** Maximum number of unsuccessful attempts that are kept, and of tasks in a detailed view. */
+/** Maximum number of unsuccessful attempts that are kept, and of tasks of each kind in a detailed view. */
 export const ATTEMPTS_LISTED_MAX = 100;
 
 const NONE: readonly AttemptView[] = [];
@@ -39,8 +39,8 @@ export class TaskReports {
   #positions: NumberPages | undefined;
 
   /**
-   * @param isOpen whether tasks may be appended. The positions of all ends of an open job are kept, even without a
-   *   value, because its ended tasks are archived
+   * @param isOpen whether tasks may be appended. For an open job, the position of each task's end is kept
+   *   even if the task returned no value, because ended tasks are archived
    */
   constructor(job: JobNumber, isOpen: boolean) {
     this.#job = job;
@@ -105,7 +105,7 @@ export class TaskReports {
     }
   }
 
-  /** Drops values before this task that are only in memory, because the client has received them. */
+  /** Drops the in-memory values of the tasks before this one, because the client has received them. */
   dropValues(before: TaskIndex): void {
     if (this.#values === undefined) return;
     for (; this.#valuesDroppedBefore < before; this.#valuesDroppedBefore++) {
@@ -135,7 +135,7 @@ export class TaskReports {
     return this.#positions !== undefined && this.#positions.get(task) > 0;
   }
 
-  /** The page of this task was archived. @param bytes size of the state that is now only in the journal */
+  /** Records that the page of a task was archived. @param bytes size of the state now only in the journal */
   archived(task: TaskIndex, bytes: number): void {
     this.#positions!.pack(task);
     this.recordedBytes += bytes;

@@ -10,7 +10,7 @@ import type { Draining } from './draining.js';
 import type { Keys } from './keys.js';
 import type { Reconciler } from './reconciler.js';
 
-/** Handles welcomes and limits of central, sends heartbeats, and processes workers that join or leave. */
+/** Handles central's messages about its policy, limits and workers, and sends heartbeats. */
 export class ClusterMessages {
   readonly #s: SchedulerState;
   readonly #binder: Binder;
@@ -80,7 +80,7 @@ export class ClusterMessages {
     if (!wereSet && this.#s.quotas.hasLimits) this.#routing.centralReconnected(now);
   }
 
-  /** Workers have joined or left. */
+  /** Applies central's message that workers have joined, changed or left. */
   membersChanged(from: Address, message: MessageOf<'members'>, now: Millis): void {
     const { cluster, ledger } = this.#s;
     if (from !== cluster.central) return;
@@ -109,7 +109,7 @@ export class ClusterMessages {
       for (const batch of job.batches) {
         const { outstanding } = batch.probes;
         batch.probes.drop(gone);
-        // The batch has lost probes, or a worker that central had matched with it.
+        // The batch has lost probes, or a worker to which central had matched it.
         isAffected ||= batch.probes.outstanding !== outstanding || batch.waiting > batch.needSent;
       }
       if (isAffected) affected.push(job);
@@ -127,7 +127,7 @@ function silentMsByWorker({ left, silentMs }: MessageOf<'members'>): ReadonlyMap
   return silentMs === undefined ? NONE : new Map(left.map((worker, at) => [worker, silentMs[at] ?? 0]));
 }
 
-/** Number of waiting tasks, without jobs that are on hold or have unfinished predecessors. */
+/** Number of waiting tasks, excluding those of jobs that are on hold or have unfinished predecessors. */
 function waitingTaskCount(jobs: JobStore): number {
   let waiting = 0;
   for (const job of jobs.active())

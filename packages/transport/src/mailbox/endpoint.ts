@@ -70,7 +70,7 @@ export function endpointOn(bind: string, port: number, addresses: readonly strin
 }
 
 export function formatTcp(host: string, port: number): string {
-  // Names and IPv4 addresses have no colon. Node's own test for IPv6 takes 3 ms to compile.
+  // Names and IPv4 addresses have no colon. Avoids Node's isIPv6, which takes 3 ms to compile.
   return `tcp://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 

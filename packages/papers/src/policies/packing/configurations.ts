@@ -1,22 +1,22 @@
 import { CAPACITY, typeOf } from './partition.js';
 
 /**
- * K_RED (Psychas and Ghaderi, INFOCOM 2019, §V-B, eq. 7): 4J − 4 configurations. For any queues the best of them weighs
- * at least 2/3 of any packing (Proposition 1).
+ * One of the 4J − 4 configurations of K_RED (Psychas and Ghaderi, INFOCOM 2019, §V-B, eq. 7). For any queues,
+ * the best configuration has at least 2/3 of the weight of any packing (Proposition 1).
  */
 export interface Configuration {
-  /** Tasks of the large type: 0 or 1. With one, 2/3 of the server are reserved for it. */
+  /** Number of tasks of the large type. If it is 1, 2/3 of the server is reserved for this task. */
   readonly large: 0 | 1;
   readonly largeType: number;
-  /** The only other type. */
+  /** Type of all other tasks. */
   readonly filler: number;
-  /** Number of tasks of the other type. */
+  /** Number of tasks of type `filler`. */
   readonly fillers: number;
 }
 
 /**
  * @param j J, at least 2
- * @param offset of the types: 2n for a server with 2^-n of the reference capacity
+ * @param offset added to each type: 2n for a server with 2^-n of the reference capacity
  */
 export function kRed(j: number, offset = 0): readonly Configuration[] {
   const list: Configuration[] = [];
@@ -53,9 +53,9 @@ export function bestConfiguration(
 }
 
 /**
- * The virtual queues from which a server takes tasks (§VIII). Servers with 2^-shift of the largest one's capacity
- * share its queues: their types are those of the largest server, shifted by 2·shift. Other servers form separate
- * families.
+ * The virtual queues from which a server takes tasks (§VIII). A server with 2^-shift of the capacity of the
+ * largest server belongs to its family and shares its queues: type t of the smaller server is type
+ * t + 2·shift of the largest one. Other servers form separate families.
  */
 export interface ServerClass {
   readonly family: number;
@@ -68,7 +68,7 @@ export const WHOLE_SERVER: ServerClass = { family: 0, shift: 0 };
 interface ServerKind {
   readonly capacity: number;
   readonly family: number;
-  /** Virtual queue of large tasks: a configuration contains at most one. */
+  /** Virtual queue of large tasks. A configuration contains at most one of these tasks. */
   readonly largeType: number;
   readonly configurations: readonly Configuration[];
 }
@@ -94,12 +94,12 @@ export class ActiveConfigurations {
     this.widen(0);
   }
 
-  /** Adds queues of this family. */
+  /** Adds the missing queues of all families up to this one. */
   widen(family: number): void {
     while (this.lengths.length < 2 * this.#j * (family + 1)) this.lengths.push(0);
   }
 
-  /** A server opens under this number, which another one may have used before. */
+  /** Records the kind of a new server. Another server may have had this number before. */
   opened(server: number): void {
     const kind = this.#kindOf(this.#classOf(server));
     this.#kindAt[server] = kind;
@@ -124,13 +124,16 @@ export class ActiveConfigurations {
     this.#active[server] = configuration;
   }
 
-  /** An occupied server lacks a configuration if another central placed its tasks; it then chooses one, too. */
+  /**
+   * Chooses a configuration if the server is empty or has none. An occupied server has none if another
+   * central placed its tasks.
+   */
   choose(server: number, isEmpty: boolean): Configuration | undefined {
     if (isEmpty || this.#active[server] === undefined) this.#active[server] = this.#heaviest(server);
     return this.#active[server];
   }
 
-  /** Whether its configuration weighs less than half of the largest (§VIII). */
+  /** Returns whether the server's configuration has less than half the weight of the best one (§VIII). */
   isPoor(server: number): boolean {
     const configuration = this.#active[server];
     const best = this.#heaviest(server);
