@@ -63,7 +63,7 @@ export interface RetryOptions extends CallOptions {
   readonly failed?: boolean | undefined;
   /** Runs them as a new job that keeps their indices and names this one as `retryOf`; this job stays unchanged. */
   readonly asNew?: boolean | undefined;
-  /** Idempotency key: the same key is the same retry. */
+  /** Idempotency key: calls with the same key make one retry. */
   readonly key?: string | undefined;
 }
 
@@ -76,7 +76,7 @@ export type RetriedJob<Value = unknown> = JobHandle<Value> & {
 };
 
 export interface WaitOptions extends CallOptions {
-  /** Timeout of waiting; the job continues. */
+  /** Maximum time to wait; the job continues afterwards. */
   readonly timeoutMs?: Millis | undefined;
 }
 
@@ -90,7 +90,7 @@ export class JobHandle<Value = unknown> {
   readonly id: string;
   /** Time when its submission was first sent, by `performance.now()`; undefined if it was not submitted here. */
   readonly sentAtMs: Millis | undefined;
-  /** Its state when it was accepted: a resubmitted job may have ended. Undefined if it was not submitted here. */
+  /** Its state when it was accepted: a resubmitted job may already have ended. Undefined if it was not submitted here. */
   readonly acceptedState: JobState | undefined;
   /** A likely mistake at acceptance, in one line: no worker met the job's requirements. */
   readonly warning: string | undefined;
@@ -154,7 +154,7 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * Returns the tasks' values by task; undefined if a task returned nothing (or null), as commands and sleeps do.
+   * Returns the tasks' values by task index; undefined if a task returned nothing (or null), as commands and sleeps do.
    *
    * @throws JobFailed or JobCancelled, with the existing values; the errors of `wait`
    */
@@ -169,7 +169,7 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * Returns a value or an error of every task, by index, however the job ended. Waits for the end; with `wait: false` unfinished
+   * Returns the value or error of each task, by index, even if the job failed. Waits for the end; with `wait: false` unfinished
    * tasks are included with their states.
    *
    * @throws the errors of `wait`
@@ -188,7 +188,7 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * Yields a value or an error of each task as soon as it exists, until the job has ended, successfully or not: by index, or as
+   * Yields the value or error of each task as soon as it is available, until the job has ended, successfully or not: by index, or as
    * tasks end. A task that is retried meanwhile may appear again, with a later attempt.
    */
   async *eachResult(
@@ -201,7 +201,7 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * Yields progress periodically, and the end once and last. Leaving the loop stops watching. A slow reader gets only the latest
+   * Yields progress periodically, and finally the end, once. Leaving the loop stops watching. A slow reader receives only the latest
    * progress.
    */
   async *events(options: CallOptions = {}): AsyncGenerator<JobEvent, void, undefined> {
@@ -225,7 +225,7 @@ export class JobHandle<Value = unknown> {
   /**
    * Explains why the job waits, where its probes and needs are and what is ahead of them, and where its time went.
    *
-   * @param options `task`: explained in detail
+   * @param options `task`: index of a task to explain in detail
    * @throws InputError `unknown-task`
    */
   async explain(options: CallOptions & { readonly task?: number } = {}): Promise<ExplainedJob> {
@@ -252,7 +252,7 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * Cancels single tasks by index; the job continues with the others, and ends as cancelled. Later stages can no longer run.
+   * Cancels individual tasks by index; the job continues with the others, and ends as cancelled. Later stages can no longer run.
    *
    * @param tasks undefined: all, or all of the stage
    * @throws InputError `bad-tasks`, `unknown-task`, `unknown-stage`
@@ -332,7 +332,7 @@ export class JobHandle<Value = unknown> {
     if (asNew === true && job === this.id)
       throw new GoshawkError(
         'other-version',
-        `the scheduler of ${job} has an older version, which retries the tasks within the same job`,
+        `the scheduler of ${job} runs an older version, which can retry tasks only within the same job`,
         'upgrade the schedulers',
       );
     const handle = new JobHandle<Value>(this.#session, job, { sentAtMs, state, warning });

@@ -242,7 +242,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     url: '/v1/jobs/{id}/whatif',
     role: 'submit',
-    does: 'Simulate when a waiting job would start and end as things are, and with more workers, another priority or another policy',
+    does: 'Simulate when a waiting job would start and end with no change, and with more workers, another priority or another policy',
     path: id,
     query: z.object({
       workers: z.coerce

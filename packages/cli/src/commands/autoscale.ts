@@ -41,7 +41,7 @@ export const autoscaleSlurmCommand = defineCommand({
   name: 'autoscale slurm',
   words: '[-- SBATCH-ARG…]',
   describe:
-    'run workers in Slurm allocations, as many as waiting tasks need; drain workers before ending them',
+    'run workers in Slurm allocations, as many as the running and waiting tasks need; drain workers before ending them',
   examples: [
     ['goshawk autoscale slurm --max 20 --cpus 8', 'run workers in allocations of eight CPUs'],
     [

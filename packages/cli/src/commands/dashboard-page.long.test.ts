@@ -143,7 +143,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.locator('.name .badge.running').waitFor();
     await page.getByRole('button', { name: '+10 workers' }).click();
     const table = page.getByRole('region', { name: 'What if' });
-    await table.getByRole('row', { name: /^as things are \d+ min/ }).waitFor();
+    await table.getByRole('row', { name: /^no change \d+ min/ }).waitFor();
     await table.getByRole('row', { name: /^\+10 workers \d+ ms/ }).waitFor();
     await page.getByText('Simulated: no other job arrives').waitFor();
     await page.getByRole('button', { name: 'Cancel…' }).click();

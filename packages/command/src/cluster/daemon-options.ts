@@ -97,7 +97,7 @@ export const JOURNAL_OPTION = {
   type: 'text',
   value: 'URL',
   describe:
-    'PostgreSQL database (postgres://…) for the jobs of all schedulers, which take over the jobs of a lost scheduler (use GOSHAWK_JOURNAL to hide the password from `ps`)',
+    'PostgreSQL database (postgres://…) that stores the jobs of all schedulers, so that others can take over the jobs of a lost one (use GOSHAWK_JOURNAL to hide the password from `ps`)',
 } as const;
 
 /** Option of schedulers and local clusters. */

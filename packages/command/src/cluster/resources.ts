@@ -11,7 +11,7 @@ export const CPUS_OPTION = {
   max: LIMITS.slotsMax,
   noneHint: 'give the number of CPUs, such as --cpus 4; tasks that request less than a CPU share one',
   whenUnset: '1',
-  describe: 'CPUs of each worker; a task takes one unless it requests otherwise',
+  describe: 'CPUs of each worker; a task uses one unless it requests another number',
 } as const satisfies OptionSpec;
 
 export const MEMORY_OPTION = {

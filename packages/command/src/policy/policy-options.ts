@@ -24,7 +24,7 @@ export const POLICY_OPTIONS = ofPolicy({
     value: 'TIME|p90|learned',
     describe:
       'mean task run time at which a job counts as long: 10s, 500ms, a number of seconds, or, with a workload, the 90th percentile of its jobs (p90) or what a live cluster would learn from them (learned)',
-    whenUnset: 'p90; a live cluster learns it from its jobs and uses 10 s until then',
+    whenUnset: 'p90; a live cluster learns it from its jobs and uses 10 s until it has learned it',
   },
   shortPartition: {
     type: 'text',

@@ -87,7 +87,7 @@ export class WhatIf {
     if (last === undefined) return null;
     const time = (seconds: number | null) => (seconds === null ? 'not predicted' : duration(seconds));
     const rows = [
-      { words: 'as things are', ...last.now },
+      { words: 'no change', ...last.now },
       ...answers.map(([words, { answer }]) => ({ words, ...answer.changes[0]! })),
     ];
     return h(

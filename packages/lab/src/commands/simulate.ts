@@ -27,7 +27,7 @@ export const simulateCommand = defineCommand({
   name: 'simulate',
   words: 'WORKLOAD',
   completes: 'workloads',
-  describe: 'compare policies on a workload in virtual time, with the code of the live cluster',
+  describe: 'compare policies on a workload in virtual time, using the code of the live cluster',
   examples: [
     [
       'goshawk simulate google-like:jobs=10000 --policy goshawk,hawk --workers 15000',

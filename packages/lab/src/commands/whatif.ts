@@ -100,7 +100,7 @@ const OPTIONS = {
   cpus: {
     ...CPUS_OPTION,
     whenUnset: '1; with --trace, the most CPUs of any task',
-    describe: 'CPUs of each worker; read from the cluster if it is up',
+    describe: 'CPUs of each worker; read from the cluster if it is running',
   },
   since: {
     type: 'duration',

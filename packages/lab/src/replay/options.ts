@@ -16,7 +16,7 @@ export const REPLAY_OPTIONS = {
       'policies to compare, each with optional settings: hawk,hawk:no-stealing; the first is the baseline (default: goshawk,hawk,sparrow)',
   },
   vary: VARY_OPTION,
-  workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'workers of the cluster' },
+  workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'number of workers in the cluster' },
   schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'schedulers of the cluster' },
   cpus: CPUS_OPTION,
   resources: RESOURCES_OPTION,

@@ -14,7 +14,7 @@ const BUDGET_MS = 15_000;
 const HEAP_MIB = 512;
 
 /**
- * Predicts when a job would start and end as things are, and with each change, by a simulation in a thread.
+ * Predicts when a job would start and end with no change, and with each change, by a simulation in a thread.
  *
  * @throws InputError if the job waits for nothing that a simulation shows, or the cluster is too large; the signal's reason
  */
