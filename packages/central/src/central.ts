@@ -49,7 +49,7 @@ export class Central implements Machine<CentralTimer> {
   readonly #rivals: Rivals;
   readonly #cutoff: LearnedCutoff;
   readonly #holdings = new Holdings();
-  /** Whether users had limits until recently, so that schedulers may still have to learn of their removal. */
+  /** Whether users had limits before an earlier change. Schedulers may still enforce removed limits. */
   #wereLimited = false;
   /** Whether workers report free slots. */
   readonly #pulls: boolean;
@@ -265,7 +265,7 @@ export class Central implements Machine<CentralTimer> {
     this.#dispatcher.settle(now);
   }
 
-  /** Contacts these addresses of this cluster. If another central answers, one of the two exits. */
+  /** Contacts these addresses of this cluster, at which another central may run; see `Rivals`. */
   lookForOthers(places: readonly Address[], now: Millis): void {
     this.#rivals.look(places, now);
   }
@@ -378,7 +378,7 @@ export class Central implements Machine<CentralTimer> {
     this.#members.welcomeAll();
   }
 
-  /** Checks for overload. Heartbeats tell the parties whether central matches short jobs. */
+  /** Checks for overload. Heartbeat acknowledgments report whether central matches short jobs. */
   #lookAtLoad(now: Millis): void {
     const { policy, timings } = this.#config.settings;
     const { short, byClass } = policy.preset;

@@ -146,13 +146,13 @@ export interface CentralStanding {
   readonly schedulers: number;
   /** Disconnected schedulers that are expected to return, because they keep a journal. */
   readonly schedulersAway: number;
-  /** Expected schedulers that have not registered since central started. */
+  /** Expected schedulers that are neither members nor known to be away. */
   readonly schedulersMissing: number;
   /** Shared journals of disconnected or missing schedulers. */
   readonly unownedJournals: number;
   /** Placed tasks that are not known to have ended. */
   readonly placedTasks: number;
-  /** Tasks that no worker can run at present. */
+  /** Waiting tasks that central places in the queues of workers. */
   readonly pendingTasks: number;
   /** Tasks that wait for a match, by kind. */
   readonly unmatchedTasks: Readonly<Partial<Record<UnmatchedKind, number>>>;

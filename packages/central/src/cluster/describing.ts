@@ -77,8 +77,8 @@ export function listWorkers(
 }
 
 /**
- * Lists HTTP addresses, including those of disconnected schedulers, so that monitoring notices their absence. Workers
- * of one process share a server.
+ * Lists the HTTP addresses of all parties. The list includes disconnected schedulers, so that monitoring
+ * detects their absence. Workers of one process share a server.
  */
 export function scrapeTargetsOf(registry: Registry): ScrapeTarget[] {
   const at = (parties: Iterable<{ readonly http: string | undefined }>, role: Role): ScrapeTarget[] => {
@@ -114,7 +114,7 @@ export function describeDrain(worker: WorkerRecord, now: Millis): DrainAnswer {
   return { worker: name, state: stateOf(worker), running: busy, deadlineMs: untilDeadline(worker, now) };
 }
 
-/** Returns the message that tells a worker to drain or to stop draining. */
+/** Returns the request to a worker to start or stop draining. */
 export function drainRequest(worker: WorkerRecord, now: Millis): MessageOf<'drain'> {
   return { type: 'drain', on: worker.drainRequested, deadlineMs: untilDeadline(worker, now) };
 }

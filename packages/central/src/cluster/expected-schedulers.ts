@@ -3,7 +3,7 @@ import type { SchedulerRecord, Schedulers } from './schedulers.js';
 
 type SharedJournal = MessageOf<'journals'>['journals'][number];
 
-/** A scheduler with a local journal. Other schedulers remember it, so that the next central learns of it. */
+/** A scheduler with a local journal. Other schedulers store its name, and report it to the next central. */
 export type Remembered = MessageOf<'remember'>['schedulers'][number];
 
 interface Missed extends Remembered {
@@ -22,8 +22,8 @@ interface Expected {
 const UNOWNED_MS = 5 * 60_000;
 
 /**
- * Finds schedulers that should be present but are not. Central stores nothing across a restart, so it learns of them from
- * its options, from other schedulers that remember them, and from their journals in the shared database.
+ * Finds schedulers that should be present but are not. Central stores nothing across a restart. It gets their
+ * names from its options, from other schedulers, and from the journals in the shared database.
  */
 export class ExpectedSchedulers {
   readonly #schedulers: Schedulers;
@@ -60,14 +60,14 @@ export class ExpectedSchedulers {
     }
   }
 
-  /** Records a scheduler that another one remembers from the previous central. */
+  /** Records a scheduler that was a member under the previous central, as another scheduler reports. */
   remembers(scheduler: Remembered): void {
     const { name, tag } = scheduler;
     if (this.#retired.has(tag) || this.#missed.has(tag) || this.#isOwned(tag) || this.#isKnown(name)) return;
     this.#missed.set(tag, { ...scheduler, since: this.#startedAt, jobs: undefined });
   }
 
-  /** Records a scheduler that central gave up on: others get its keys, but its jobs are still in its journal. */
+  /** Records a scheduler that central gave up. Others get its keys, but its jobs are still in its journal. */
   gaveUp({ name, tag, address, jobs, lastSeenAt }: SchedulerRecord): void {
     if (jobs > 0) this.#missed.set(tag, { name, tag, address, since: lastSeenAt, jobs });
   }
@@ -82,14 +82,16 @@ export class ExpectedSchedulers {
     return this.#missed.get(tag)?.address;
   }
 
-  /** Records that an owner has left and its jobs need no other owner. */
+  /** Records that an owner has left permanently. All of its jobs have ended, so they need no other owner. */
   retired(tag: string): void {
     this.#retired.add(tag);
     this.#journals.delete(tag);
     this.#missed.delete(tag);
   }
 
-  /** Records that a scheduler joined. One with the name of a missing scheduler, but another journal, replaces it. */
+  /**
+   * Records that a scheduler joined. It replaces a missing scheduler of the same name with another journal.
+   */
   enlisted(tag: string, name: string): void {
     this.#retired.delete(tag);
     for (const [other, missed] of this.#missed)
@@ -132,12 +134,12 @@ export class ExpectedSchedulers {
     return this.#unowned(now).map(({ journal }) => journal!);
   }
 
-  /** Returns journals that have had no owner for so long that another scheduler gets them. */
+  /** Returns journals without an owner for at least UNOWNED_MS. Another scheduler gets these. */
   abandoned(now: Millis): readonly SharedJournal[] {
     return this.#unowned(now).flatMap(({ since, journal }) => (now - since >= UNOWNED_MS ? journal! : []));
   }
 
-  /** Returns journals without an owner. They are known only once all owners have had time to join after central's start. */
+  /** Returns journals without an owner; none until all owners have had time to join after central's start. */
   #unowned(now: Millis): Expected[] {
     if (now - this.#startedAt < this.#graceMs) return [];
     return [...this.#journals.values()].filter(({ journal }) => !this.#isOwned(journal!.tag));

@@ -1,6 +1,6 @@
 import { type ClusterSettings, JobLengths, type LengthCount, withCutoff } from '@goshawk/core';
 
-/** The settings of the cluster, with a cutoff learned from completed jobs unless it was configured. */
+/** The settings of the cluster. The cutoff is learned from completed jobs, unless it is configured. */
 export class LearnedCutoff {
   readonly #configured: ClusterSettings;
   readonly #lengths = new JobLengths();

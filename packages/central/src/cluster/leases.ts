@@ -14,9 +14,9 @@ interface Heard {
 }
 
 /**
- * Finds parties that were silent for a lease, and are therefore lost. After central was suspended or overloaded, leases
- * look expired although unread heartbeats would renew them. Central detects this because its own periodic check runs
- * late, and then restarts all leases.
+ * Finds parties whose leases have expired. After central was suspended or overloaded, leases look expired
+ * although unread heartbeats would renew them. If the periodic check itself runs late, central restarts all
+ * leases.
  */
 export class Leases {
   readonly #registry: Registry;
@@ -41,10 +41,10 @@ export class Leases {
   }
 
   /**
-   * Returns when to check leases next: when the first lease of a scheduler ends, because its jobs wait for another
-   * scheduler, or else periodically, because workers are many.
+   * Returns when to check leases next: after one heartbeat interval, or earlier if the lease of a scheduler
+   * ends, because its jobs then wait for another scheduler.
    *
-   * @returns undefined if there is no member
+   * @returns undefined without heartbeats
    */
   nextLook(now: Millis): Millis | undefined {
     const { heartbeatMs } = this.#timings;

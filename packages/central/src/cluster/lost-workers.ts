@@ -15,7 +15,7 @@ export class LostWorkers {
     return this.#byName.has(name);
   }
 
-  /** Adds to the cause of a loss, unless the name was since taken by another process that was lost, too. */
+  /** Adds to the cause of a loss, unless a later process with the same name was lost, too. */
   explain(name: string, address: string, why: string): void {
     const lost = this.#byName.get(name);
     if (lost?.address === address) this.#byName.set(name, { ...lost, cause: `${lost.cause}; ${why}` });

@@ -47,7 +47,7 @@ const JOBS_NAMED = 10;
 /** The scheduler name in a takeover request that stands for all schedulers. */
 const ALL = '*';
 
-/** Membership of the cluster: parties join, send heartbeats, and leave or are lost; the others are notified. */
+/** Handles joins, heartbeats, departures and losses, and notifies the other parties. */
 export class Membership {
   readonly registry = new Registry();
   readonly expected: ExpectedSchedulers;
@@ -61,7 +61,7 @@ export class Membership {
   readonly #names: NameConflicts;
   readonly #partitions: Partitions;
   readonly #takeovers: Takeovers;
-  /** Tag, present address and missing address of each restored older journal that has been reported. */
+  /** Reported journals that were restored from an older copy: tag, present address and missing address. */
   readonly #wentBack = new Set<string>();
   /** Names of the missing schedulers in the last report, to report only changes. */
   #missing = '';
@@ -117,8 +117,8 @@ export class Membership {
   }
 
   /**
-   * Returns the schedulers for clients. Omits a scheduler until the others know it; otherwise two schedulers might
-   * accept jobs with the same idempotency key.
+   * Returns the schedulers for clients. It omits a scheduler until the others have received its name.
+   * Otherwise two schedulers might accept jobs with the same idempotency key.
    */
   schedulers(now: Millis): Schedulers {
     const nameOf = (address: Address): string => this.#env.nameOf(address);
@@ -272,8 +272,8 @@ export class Membership {
   }
 
   /**
-   * Reports a scheduler whose journal does not contain its last known incarnation, because an older copy of the journal
-   * was restored.
+   * Reports a scheduler whose journal lacks its last known incarnation. This shows that an older copy of the
+   * journal was restored.
    */
   #lookBehind(from: Address, { name, tag, previousIncarnations }: MessageOf<'enlist'>): void {
     const known = this.registry.schedulers.tagged(tag);
@@ -282,7 +282,7 @@ export class Membership {
     this.#env.journalWentBack?.(name);
   }
 
-  /** Returns the schedulers with local journals. Others remember them, since no other process knows of their jobs. */
+  /** Returns the schedulers with local journals. Other schedulers store these names for the next central. */
   #remembered(): Remembered[] {
     const known = this.registry.schedulers.all
       .filter(({ durable, epoch, adopted }) => durable && epoch === 0 && !adopted)
@@ -292,7 +292,7 @@ export class Membership {
     return [...known, ...missed.filter(({ tag }) => !tags.has(tag))];
   }
 
-  /** Records parties that a scheduler knows from the previous central. */
+  /** Records parties that were members under the previous central, as a scheduler reports. */
   remembers(from: Address, { schedulers, workers }: MessageOf<'remember'>, now: Millis): void {
     if (!this.registry.schedulers.members.has(from)) return;
     for (const scheduler of schedulers) {
@@ -314,7 +314,7 @@ export class Membership {
     }
   }
 
-  /** Returns whether its journal lacks this incarnation; true only once for each. The caller reports it. */
+  /** Returns whether the scheduler's journal lacks this incarnation. True only once for each. */
   #isOlder({ tag, address, previousIncarnations }: SchedulerRecord, last: Address): boolean {
     if (last === address || previousIncarnations.includes(last)) return false;
     const found = `${tag} ${address} ${last}`;
@@ -364,11 +364,12 @@ export class Membership {
       worker.busy = busy;
       worker.queued = queued;
       worker.used = used;
-      // A quarantined worker reports this before each heartbeat, so an old report means that the quarantine has ended.
+      // A quarantined worker reports its quarantine before each heartbeat. An old report means that it has
+      // ended.
       const { heartbeatMs } = this.#cutoff.settings.timings;
       if ((worker.quarantine?.reportedAt ?? now) < now - heartbeatMs / 2) this.quarantine(from, '', now);
-      // Central repeats the request, because it may have been lost. A stopping worker drains unasked, and ignores the
-      // request to accept tasks again.
+      // Central repeats the request, because it may have been lost. A stopping worker drains without a
+      // request, and ignores a request to accept tasks again.
       const { drainRequested, draining, drainDeadline } = worker;
       if (drainRequested !== draining || (busy > 0 && drainDeadline !== undefined && drainDeadline <= now))
         this.#env.send(from, drainRequest(worker, now));
@@ -381,7 +382,7 @@ export class Membership {
   }
 
   acknowledge(party: Address, matching: boolean): void {
-    // The next update goes to this party in any case.
+    // This party receives the next update in any case.
     if (this.#publisher.owes(party)) return;
     const { ownersVersion } = this.#publisher;
     const version = this.#publisher.versionFor(party);
@@ -453,7 +454,7 @@ export class Membership {
     if (worker === undefined) return;
     if (!worker.drained) this.#env.happened?.({ kind: 'worker-drained', worker: worker.name });
     worker.drained = true;
-    // Without this, the numbers would be outdated until the next heartbeat.
+    // These numbers would otherwise be outdated until the next heartbeat.
     worker.busy = 0;
     worker.queued = 0;
   }

@@ -9,9 +9,9 @@ interface Holder {
 }
 
 /**
- * Ensures that each name belongs to one party. A newcomer at the same endpoint is the holder after a restart and gets the
- * name at once. A newcomer elsewhere gets it only when the holder is silent; otherwise two live parties with one name
- * would evict each other forever.
+ * Ensures that each name belongs to one party. A newcomer at the same endpoint is the restarted holder and
+ * gets the name immediately. A newcomer elsewhere gets it only if the holder is silent or disconnected.
+ * Otherwise two live parties with one name would evict each other forever.
  */
 export class NameConflicts {
   readonly #env: Pick<Environment, 'send' | 'nameOf'>;
@@ -27,7 +27,7 @@ export class NameConflicts {
   /**
    * Returns whether a newcomer's name, or the tag of its journal, is taken, and notifies the newcomer.
    *
-   * @param holder the party that has it
+   * @param holder the party that has the name or tag
    */
   refuses(newcomer: Address, holder: Holder, now: Millis, tag?: string): boolean {
     const holderName = this.#env.nameOf(holder.address);

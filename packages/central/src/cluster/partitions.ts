@@ -20,9 +20,9 @@ export class Partitions {
   /** Returns whether tasks that central assigned run or wait at the worker. */
   readonly #isBusy: (worker: Address) => boolean;
   readonly #share = new WorkShare();
-  /** Partition in which central may place tasks. It follows from the job classes that central places. */
+  /** Partition in which central may place tasks. The job classes that central places determine it. */
   readonly #scope: Scope;
-  /** In the order in which they joined, including inactive ones. */
+  /** All workers, including inactive ones, in the order in which they joined. */
   readonly #joined: WorkerRecord[] = [];
   /** Number of active workers, and of those in the short partition. */
   #active = 0;
@@ -142,9 +142,9 @@ export interface Labelled {
 }
 
 /**
- * Selects the workers that must change their partition: as few as possible, newest first. A worker may become short only
- * while it has no long tasks, but general at any time, because short tasks may run anywhere. Therefore the short
- * partition may be too small for a while, but is never too large.
+ * Selects the workers that must change their partition: as few as possible, newest first. A worker may become
+ * short only while it has no long tasks. It may become general at any time, because short tasks may run
+ * anywhere. The short partition may therefore be too small for a while, but never too large.
  *
  * @param workers in the order in which they joined; scanned from the end
  * @param growth number of workers that the short partition gains; negative: that it loses

@@ -23,28 +23,28 @@ const LOST_REMEMBERED = 1_000;
 const NO_VICTIMS: Pick<MessageOf<'peers'>, 'joined' | 'left'> = { joined: [], left: [] };
 
 /**
- * Publishes the membership to workers and schedulers. Changes are collected and published as one numbered
- * step from the last version; a new party, or one that missed a step, gets the complete list.
+ * Publishes the membership to workers and schedulers. An update contains all changes since the last version.
+ * A new party, or one that missed an update, gets the complete list.
  */
 export class Publisher {
   readonly #env: Environment<'publish'>;
   readonly #registry: Registry;
-  /** Whether workers know the schedulers, so that they can ask for tasks. */
+  /** Whether workers receive the list of schedulers, from which they may request tasks. */
   readonly #publishesOwners: boolean;
-  /** Whether workers know each other. Only stealing requires it, and the lists may have thousands of entries. */
+  /** Whether workers receive the list of workers. Only stealing needs the list, which may be very long. */
   readonly #publishesVictims: boolean;
   /** Version of the worker list for schedulers. */
   #version = 1;
-  /** Version of the list for workers (victims, schedulers), separate so that most changes are not sent to workers. */
+  /** Version of the list for workers (victims, schedulers). Most changes do not concern workers. */
   #peersVersion = 1;
   readonly #changed = new Set<Address>();
   /** Workers that are gone, and when they last sent a message. */
   readonly #left = new Map<Address, Millis>();
   readonly #ownersLost = new Set<Address>();
-  /** Recently lost schedulers. Complete lists name them, for workers that missed the update about their loss. */
+  /** Recently lost schedulers. Complete lists name them for workers that missed the update. */
   readonly #lostBefore = new Set<Address>();
   readonly #owners = new Set<Address>();
-  /** Schedulers that no other scheduler knows yet. */
+  /** New schedulers whose names no other scheduler has received yet. */
   readonly #unnotified = new Set<Address>();
   readonly #ownersAway = new Set<Address>();
   /** Whether the set of schedulers, including disconnected ones, has changed. */
@@ -52,10 +52,10 @@ export class Publisher {
   #ownersVersion = 0;
   readonly #newcomers = new Set<Address>();
   readonly #timings: Timings;
-  /** Returns the schedulers that other schedulers should remember for the next central. */
+  /** Returns the schedulers whose names other schedulers store for the next central. */
   readonly #remembered: () => MessageOf<'remember'>['schedulers'];
   #armed = false;
-  /** Whether schedulers were asked to remember the names of others. */
+  /** Whether schedulers have received names to store. */
   #hasRemembered = false;
 
   constructor(
@@ -120,14 +120,16 @@ export class Publisher {
   }
 
   ownerJoined(scheduler: Address): void {
-    // A scheduler that was only silent returns with the same address.
+    // A scheduler whose process did not exit returns with the same address.
     this.#ownersLost.delete(scheduler);
     this.#lostBefore.delete(scheduler);
     this.#ownersAway.delete(scheduler);
     if (this.#publishesOwners) this.#owners.add(scheduler);
   }
 
-  /** Records that a scheduler receives keys of others. Clients learn of it only after the other schedulers. */
+  /**
+   * Records that a scheduler receives keys of others. Central lists it for clients once the others know it.
+   */
   takesKeys(scheduler: Address): void {
     this.#unnotified.add(scheduler);
   }
@@ -176,8 +178,8 @@ export class Publisher {
   }
 
   /**
-   * Returns the pause between updates, which go to all parties. Frequent updates would overload them while thousands of
-   * workers join, as after a restart of central, so larger clusters collect more changes per update.
+   * Returns the pause between updates. Frequent updates would overload all parties while thousands of workers
+   * join, as after a restart of central. Larger clusters therefore collect more changes per update.
    */
   #pauseMs(): Millis {
     const { publishMs, heartbeatMs } = this.#timings;
@@ -241,7 +243,7 @@ export class Publisher {
     return { type: 'members', version: this.#version, since, changed, left, ...this.#owningKeys(), silentMs };
   }
 
-  /** Returns the schedulers that own keys. A draining one without a journal passes its keys on immediately. */
+  /** Returns the schedulers that own keys. A draining scheduler without a journal owns none. */
   #owningKeys(): Pick<MessageOf<'members'>, 'owners' | 'ownersVersion'> {
     const present = [...this.#registry.schedulers.members.values()].filter(
       ({ draining, durable }) => !draining || durable,

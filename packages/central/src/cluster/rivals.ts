@@ -10,10 +10,10 @@ const ANSWER_PAUSE_MS = 500;
 type RivalsEnvironment = Pick<CentralEnvironment, 'send' | 'nameOf' | 'superseded' | 'contested'>;
 
 /**
- * Ensures that a cluster has one central. Two may run behind one name (a scaled-up service, a manually started
- * container), and workers and schedulers would then choose randomly. Each central contacts its own name periodically
- * and reports its number of followers. A central that is new or has no followers exits if another has followers; one
- * that is no longer new and has followers always stays.
+ * Ensures that a cluster has one central. Two may run behind one name, for example in a scaled-up service, so
+ * that workers and schedulers connect to either. Each central contacts its own name and reports its number of
+ * followers. A central that is new or has no followers exits if another has followers. A central that is no
+ * longer new and has followers always stays.
  */
 export class Rivals {
   readonly #env: RivalsEnvironment;
@@ -44,7 +44,7 @@ export class Rivals {
     const other = { name: this.#env.nameOf(from), followers, isNew };
     const own = { name: this.#env.nameOf(self), ...this.#standing(now) };
     if (givesWay(own, other)) return this.#env.superseded?.(secondCentral(other));
-    // The other central must exit, and learns it by this reply to all of its addresses.
+    // The other central must exit. This reply goes to all of its addresses.
     if (givesWay(other, own)) return this.#answer([from, ...at], now);
     if (own.followers > 0 && followers > 0) this.#env.contested?.(other.name, followers);
   }

@@ -31,8 +31,8 @@ export interface SchedulerRecord {
 }
 
 /**
- * Schedulers by the tag of their jobs: members, and disconnected ones that keep a journal. While one is disconnected, its
- * tasks continue, and its keys are not assigned to others.
+ * Schedulers by the tag of their jobs: members, and disconnected ones that keep a journal. While a scheduler
+ * is disconnected, its tasks continue, and its keys are not assigned to others.
  */
 export class Schedulers {
   readonly #byTag = new Map<string, SchedulerRecord>();
@@ -95,8 +95,8 @@ export class Schedulers {
   }
 
   /**
-   * Removes and returns disconnected schedulers whose name a scheduler with another tag now has, because they will not
-   * return. Those with shared journals stay, because others can take over their jobs.
+   * Removes and returns disconnected schedulers with this name and another tag, because they will not return.
+   * Schedulers with shared journals stay, because others can take over their jobs.
    */
   replaced(tag: string, name: string): readonly SchedulerRecord[] {
     return this.#remove((each) => each.tag !== tag && each.name === name && each.epoch === 0);
@@ -107,7 +107,7 @@ export class Schedulers {
     return this.#remove(({ epoch, awaySince }) => epoch === 0 && now - awaySince! > GIVEN_UP_MS);
   }
 
-  /** Excludes the time for which central was suspended: it could not notice that schedulers returned. */
+  /** Excludes the time for which central was suspended and could not detect that schedulers returned. */
   overslept(ms: Millis): void {
     for (const away of this.away) away.awaySince! += ms;
   }

@@ -10,10 +10,10 @@ interface Asked {
 }
 
 /**
- * Lets another scheduler take over the jobs of a lost one if the journal is shared. Central asks the least loaded
- * scheduler to claim the next epoch in the journal. The journal decides whether the claim succeeds, so repeated requests
- * are harmless. Central learns the result when the new owner enlists. A scheduler that enlists with an outdated epoch is
- * notified and ignored.
+ * Lets another scheduler take over the jobs of a lost one if the journal is shared. Central asks the least
+ * loaded scheduler to claim the next epoch in the journal. The journal decides whether the claim succeeds, so
+ * repeated requests are harmless. The new owner enlists with the new epoch. A scheduler with an outdated
+ * epoch is rejected.
  */
 export class Takeovers {
   readonly #env: Pick<CentralEnvironment, 'send' | 'happened'>;
@@ -24,7 +24,7 @@ export class Takeovers {
   /** The highest known epoch by tag. */
   readonly #epochs = new Map<string, number>();
   readonly #asked = new Map<string, Asked>();
-  /** Takeovers requested by an operator, regardless of how long the scheduler has been away. */
+  /** Tags for which an operator requested a takeover, regardless of how long the scheduler has been away. */
   readonly #wanted = new Set<string>();
 
   constructor(
@@ -41,7 +41,7 @@ export class Takeovers {
     this.#leaseMs = leaseMs;
   }
 
-  /** Returns whether another scheduler has the sender's jobs, and then notifies the sender. */
+  /** Returns whether another scheduler owns the sender's jobs. If so, notifies the sender. */
   refuses(from: Address, { tag, epoch }: MessageOf<'enlist'>): boolean {
     const highest = this.#epochs.get(tag) ?? 0;
     if (epoch < highest) {
@@ -60,7 +60,7 @@ export class Takeovers {
     this.#wanted.add(tag);
   }
 
-  /** Asks for a takeover from each scheduler whose lease has ended. Called repeatedly, because requests may be lost. */
+  /** Requests all takeovers that are due. Called repeatedly, because requests may be lost. */
   look(now: Millis): void {
     const due = this.#schedulers.away.filter((gone) => {
       const isDue = this.#wanted.has(gone.tag) || now >= this.#leases.endsAt(gone);
@@ -88,7 +88,8 @@ export class Takeovers {
     if (successor === undefined) return;
     if (!isAsked) {
       this.#asked.set(tag, { successor: successor.address, at: now });
-      // Counted before its next report, so that the next takeover goes to another scheduler.
+      // The jobs count before the successor's next report, so that the next takeover goes to another
+      // scheduler.
       successor.jobs += jobs;
       this.#env.happened?.({ kind: 'takeover-requested', scheduler: name, tag, by: successor.name, epoch });
     }

@@ -49,10 +49,10 @@ interface DispatcherHost {
 }
 
 /**
- * Matches tasks with workers. Owners report their needs, and workers report free slots and runs. The dispatcher keeps
- * both in `ClusterBooks`, from which the policy plans once per turn. The plan's starts pair workers with stages and are
- * sent to the owners. If the owner has named the task, it can queue at a busy worker, and the start is sent to the worker
- * as well.
+ * Matches tasks with workers. Owners report their needs, and workers report free slots and runs. The
+ * dispatcher keeps both in `ClusterBooks`, from which the policy plans once per turn. Each start of the plan
+ * pairs a worker with a stage and is sent to the owner. A task that its owner has named can queue at a busy
+ * worker, which receives the start, too.
  */
 export class Dispatcher {
   readonly books = new ClusterBooks();
@@ -193,8 +193,8 @@ export class Dispatcher {
   }
 
   /**
-   * Handles a worker's report that it runs nothing. The books may still contain runs there, because a draining worker
-   * does not report its free slots, or because a report was lost.
+   * Handles a worker's report that it runs nothing. The books may still contain runs of the worker, because a
+   * draining worker does not report free slots, or because a report was lost.
    */
   idle(address: Address, queued: number, now: Millis): void {
     const worker = this.books.worker(address);
@@ -278,7 +278,7 @@ export class Dispatcher {
     const stage = this.books.stage(job, index, {
       part,
       estimateFollows: message.estimateFollows ?? false,
-      // The value is only a growing lower bound until the estimate follows, so its growth is not a change.
+      // Until the estimate follows, the value is a growing lower bound. Its growth is not a change.
       estimateMs: message.estimateFollows && known?.estimateFollows ? known.estimateMs : estimateMs,
       demand: known?.demand ?? this.books.names.demandOf(message.demand),
       requires: requiresOf(message.requires),
@@ -348,7 +348,7 @@ export class Dispatcher {
     this.books.rehome(tag, address, formers, now);
   }
 
-  /** Forgets the jobs of an owner, because no scheduler will continue them. */
+  /** Records that no scheduler will continue the jobs of the owner. */
   forgetOwner(owner: Address): void {
     this.books.ownerLost(owner);
   }
@@ -359,7 +359,7 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** Records short work (estimate × tasks) that has arrived but that central does not match. */
+  /** Records arrived short work (estimate × tasks) that central does not match. */
   shortArrived(workMs: Millis): void {
     this.books.shortWork(workMs);
   }
@@ -456,7 +456,7 @@ export class Dispatcher {
     for (const [stage, runs] of byStage) this.#tellOf(stage, runs);
   }
 
-  /** Sends the matches of one stage. Its owner names either all of its waiting tasks or none. */
+  /** Sends the matches of one stage. The owner of a stage names either all waiting tasks or none. */
   #tellOf(stage: BookedStage, runs: readonly BookedRun[]): void {
     if (runs[0]!.named === undefined) return this.#match(stage, runs);
     this.tasksPlaced += runs.length;

@@ -22,8 +22,8 @@ import { isActive, type WorkerRecord } from '../cluster/registry.js';
 import { StartTimes, type WaitBasis } from './start-times.js';
 
 /**
- * Cost of sampling one waiting stage, in steps. Each turn adds one step to the budget, which keeps sampling at about 1%
- * of the planning time.
+ * Cost of one sample in steps, plus a cost for each job. Each turn adds one step to the budget, which keeps
+ * sampling at about 1% of the planning time.
  */
 const LOOK_STEPS = 64;
 const STEPS_PER_JOB = 4;
@@ -35,7 +35,7 @@ const NAMED: ReadonlySet<WaitingGroup['reason']> = new Set(['resources', 'reserv
 const LIMITS_NAMED = 200;
 
 /**
- * Keeps the order of waiting stages, and samples their waits from time to time, so that `goshawk why` can predict starts.
+ * Determines the order of waiting stages, and samples their waits, so that `goshawk why` can predict starts.
  * A query visits all waiting jobs.
  */
 export class WaitingLine {
@@ -150,7 +150,8 @@ export class WaitingLine {
     let tasks = 0;
     let workMs = 0;
     const { feasible } = this.#books;
-    // A page of the gateway queries a dozen jobs every 2 s. With very many jobs only every nth is compared.
+    // A page of the gateway queries a dozen jobs every 2 s, so with very many jobs only every nth is
+    // compared.
     const every = Math.ceil(this.#books.jobCount / COMPARED_MAX);
     let at = 0;
     for (const job of this.#books.everyJob()) {
@@ -209,7 +210,7 @@ type Limits = Pick<CentralLine, 'slots' | 'longLimit'>;
 
 /** Returns the work ahead per slot, by which waits are compared. */
 function basisOf(stage: BookedStage, place: Place, limits: Limits): WaitBasis {
-  // Pilots will change the estimate, and with it the position, so these waits are a separate kind.
+  // Pilots will change the estimate and thus the position, so these waits are a separate kind.
   const kind = stage.estimateFollows ? `${place.kind}, estimate to come` : place.kind;
   return { kind, basisMs: expectedWaitMs(place, limits) ?? 0 };
 }
@@ -226,7 +227,7 @@ function isOlder(one: BookedStage, other: BookedStage): boolean {
   return one.job.arrivedAt < other.job.arrivedAt;
 }
 
-/** Returns the number of slots without an order: there is none if workers do not report free slots to central. */
+/** Returns only the numbers of slots. If workers do not report free slots, central keeps no order of jobs. */
 export function lineOfQueues(workers: Iterable<WorkerRecord>, unmatched: number): CentralLine {
   let slots = 0;
   let freeSlots = 0;

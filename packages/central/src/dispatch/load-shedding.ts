@@ -30,7 +30,7 @@ export class LoadShedding {
   #busyMs: Millis = 0;
   /** Short tasks that arrived since the last check. */
   #arrived = 0;
-  /** Number of consecutive checks that favored a change, and of tasks that arrived during them. */
+  /** Number of consecutive checks that favor a change, and of tasks that arrived during these checks. */
   #looks = 0;
   #tasks = 0;
   /** Short tasks that arrived per check interval during the overload. */

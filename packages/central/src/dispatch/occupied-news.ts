@@ -2,7 +2,7 @@ import type { ClusterSettings, Environment, Message, Millis } from '@goshawk/cor
 import type { Registry } from '../cluster/registry.js';
 import { Occupied, type OccupiedSource } from './occupied.js';
 
-/** Periodically tells schedulers which workers are occupied by long tasks, under policies in which they may probe. */
+/** Sends schedulers the workers that long tasks occupy, under policies in which schedulers may probe. */
 export class OccupiedNews {
   readonly #env: Environment<'occupied'>;
   readonly #registry: Registry;
@@ -23,7 +23,7 @@ export class OccupiedNews {
     this.#source = source;
     this.#pauseMs = policy.bitmapMs;
     const { by } = policy.preset.short;
-    // Owners probe if central is silent, which only heartbeats can show.
+    // Owners probe if central is silent. Only heartbeats detect that.
     const mayProbe = by === 'seeking' || (by === 'matching' && timings.heartbeatMs > 0);
     this.#isOn = mayProbe && policy.bitmapMs > 0;
   }

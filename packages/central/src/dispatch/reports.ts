@@ -4,16 +4,16 @@ import type { BookedRun, BookedWorker, ClusterBooks } from '@goshawk/policies';
 type HeldRun = MessageOf<'register'>['runs'][number];
 
 /**
- * Applies the workers' reports about their runs to the books. A match that starts at once is identified by a number per
- * worker. A placed task is identified by its name, because its owner requested a worker for this task. If the owner
- * requested two, only the latest attempt counts.
+ * Applies the workers' reports about their runs to the books. A number per worker identifies a match that
+ * starts immediately. Job, task and attempt identify a placed task, because its owner requested a worker for
+ * this task. If the owner requested two, only the latest attempt counts.
  */
 export class Reports {
   readonly #env: Pick<Environment, 'send'>;
   readonly #books: ClusterBooks;
   /**
-   * Time in ms for which a match may be in flight to its worker: one that starts at once, and one that queues. 0 means
-   * forever.
+   * Time in ms for which a match that starts immediately, and one that queues, may be in flight to its
+   * worker. 0 means forever.
    */
   readonly #inFlightMs: { readonly started: Millis; readonly queued: Millis };
 
@@ -34,7 +34,7 @@ export class Reports {
       const startedAt = now - each.elapsedMs;
       const known = this.#runOf(worker, each);
       if (known === undefined) this.#add(worker, each, startedAt, now);
-      // A delayed registration reports a start that is too late, so the earlier one stays.
+      // A delayed registration yields a start time that is too late, so the earlier one stays.
       else if (known.named === undefined) known.startedAt = Math.min(known.startedAt, startedAt);
       else if (known.worker === worker && known.named.attempt === each.attempt) {
         if (!each.queued) this.#books.begin(known, startedAt);

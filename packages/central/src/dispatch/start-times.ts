@@ -10,7 +10,7 @@ const ALL_KINDS = 'all';
 const OPEN_MAX = 64;
 /** Offset that lets a basis of 0 be compared with others. */
 const OFFSET_MS = 100;
-/** Added to the largest distance in log(basis), so that the farthest wait used still has a positive weight. */
+/** Added to the largest distance in log(basis), so that the farthest wait still has a positive weight. */
 const ALIKE = 0.001;
 
 interface Question {
@@ -35,10 +35,9 @@ export interface WaitBasis {
 }
 
 /**
- * Predicts when waiting stages start. It uses the NEAREST earlier waits in log(basis), weighted by proximity, and
- * computes the quantiles 0.1, 0.5 and 0.9 of wait ÷ basis. If there is no basis, it computes those of the wait.
- * Samples are also weighted by the time they represent, as if taken at random times; otherwise busy times and short
- * waits would count too much.
+ * Predicts when waiting stages start. It uses the NEAREST earlier waits in log(basis), weighted by proximity,
+ * and computes the quantiles 0.1, 0.5 and 0.9 of wait ÷ basis, or of the wait if the basis is 0. Each sample
+ * is also weighted by the time that it represents. Otherwise busy times and short waits would count too much.
  */
 export class StartTimes<Stage extends object> {
   readonly #groups = new Map<string, Group>();
