@@ -15,9 +15,9 @@ import type { SchedulerConfig, SchedulerEnvironment } from '../contract.js';
 import { Members } from './members.js';
 
 /**
- * A scheduler's membership in the cluster: it enlists with central, receives the settings and workers, renews its
- * lease, and enlists again when central has forgotten it or is silent. Without central it continues with what it
- * knows.
+ * A scheduler's membership in the cluster. The scheduler enlists with central, receives settings and workers,
+ * and renews its lease. It enlists again if central does not know it or is silent. Without central it uses
+ * its last data.
  */
 export class Cluster {
   readonly members = new Members();
@@ -28,14 +28,14 @@ export class Cluster {
   #lastSeenAt: Millis = 0;
   #hasEnlisted = false;
   #draining = false;
-  /** Whether the connection to central broke, and central has not welcomed this scheduler since. */
+  /** Whether the connection to central broke after the last welcome. */
   #isDisconnected = false;
   /** When the current central welcomed this scheduler. */
   #welcomedAt: Millis = 0;
   /** Whether central sheds short jobs at present. */
   #isShedding = false;
   #isCentralIdle = false;
-  /** Schedulers remembered for the next central, which cannot know who was present. */
+  /** Schedulers stored for the next central, which starts without a list of members. */
   #formerSchedulers: MessageOf<'remember'>['schedulers'] = [];
   /** Journals in the shared database, as last read. */
   #journals: MessageOf<'journals'>['journals'] | undefined;
@@ -81,7 +81,7 @@ export class Cluster {
     this.#scheduleRetry(now);
   }
 
-  /** Retries after the last attempt was not answered. */
+  /** Enlists again, because the last attempt was not answered. */
   #retryEnlist(now: Millis): void {
     if (!this.#env.holdsBack?.(this.#config.central)) this.#sendEnlist();
     this.#scheduleRetry(now);
@@ -149,16 +149,16 @@ export class Cluster {
     return now - this.#welcomedAt < this.timings.leaseMs;
   }
 
-  /** Whether the connection to central broke and central has not answered since. */
+  /** Whether the connection to central broke after its last welcome. */
   get isDisconnected(): boolean {
     return this.#isDisconnected;
   }
 
   /**
-   * The connection to a party broke. Earlier messages of central may still arrive, so only a welcome, which the
-   * current central sends after reconnecting, ends this state.
+   * Records that the connection to a party broke. Only a welcome ends this state, because earlier messages of
+   * central may still arrive.
    *
-   * @returns whether the party is central and this was not known yet
+   * @returns whether the party is central and its disconnection is new
    */
   disconnected(from: Address, now: Millis): boolean {
     if (from !== this.#central || this.#central === NOBODY || this.#isDisconnected) return false;
@@ -172,8 +172,8 @@ export class Cluster {
   }
 
   /**
-   * Central is disconnected or has not answered several heartbeats, so short jobs should not wait for it. It remains
-   * central until its lease ends, because it may only be slow.
+   * Whether central is disconnected or has not answered several heartbeats. Short jobs then do not wait for
+   * it. It remains central until its lease ends, because it may only be slow.
    */
   isSilent(now: Millis): boolean {
     if (this.#central === NOBODY || this.#isDisconnected) return true;
@@ -181,12 +181,15 @@ export class Cluster {
     return heartbeatMs > 0 && now - this.#lastSeenAt > SILENT_HEARTBEATS * heartbeatMs;
   }
 
-  /** Without central no bitmap is published, but no long task starts either, so workers only become less occupied. */
+  /**
+   * Marks a worker as unoccupied while central is silent and publishes no bitmap. No long task starts
+   * meanwhile.
+   */
   slotIsFree(worker: Address, now: Millis): void {
     if (this.isSilent(now)) this.members.setUnoccupied(worker);
   }
 
-  /** Central is overloaded and sheds short jobs, which should not wait for it. */
+  /** Whether central is overloaded and sheds short jobs, which then do not wait for it. */
   get isShedding(): boolean {
     return this.#isShedding;
   }
@@ -200,7 +203,7 @@ export class Cluster {
     return this.#isCentralIdle;
   }
 
-  /** Central has matched a job of this scheduler. */
+  /** Records that central has matched a job of this scheduler. */
   matched({ noneWaiting, newcomers = [] }: MessageOf<'matched'>, now: Millis): void {
     this.centralResponded(now);
     this.#isCentralIdle = noneWaiting === true;
@@ -258,13 +261,13 @@ export class Cluster {
     return this.#draining;
   }
 
-  /** Stops accepting jobs; central tells the others. */
+  /** Stops accepting jobs, and notifies central. */
   drain(): void {
     this.#draining = true;
     if (this.#hasEnlisted) this.#sendEnlist();
   }
 
-  /** Leaves permanently: no jobs are left, so no process needs to wait for a return or to take over. */
+  /** Leaves permanently. No jobs are left, so central need not wait for a return or request a takeover. */
   retire(): void {
     this.#sendEnlist(false);
     this.leave();

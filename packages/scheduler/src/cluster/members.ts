@@ -40,7 +40,7 @@ export class Members {
    * previous central, and those met before central reported them.
    */
   readonly #unconfirmed = new Map<Address, Millis>();
-  /** Names of workers about which nothing else is known yet. */
+  /** Names of workers that central has not reported yet. */
   readonly #knownNames = new Map<Address, string>();
   /** Names of workers known to an earlier incarnation of this scheduler. */
   readonly #formerNames: string[] = [];
@@ -49,7 +49,7 @@ export class Members {
   readonly #gone = new Map<Address, string | undefined>();
   /** Marks workers with slots for long tasks only, by central's worker index. */
   #occupied: Uint8Array = NONE_OCCUPIED;
-  /** The next complete list renumbers the workers; until then the old numbers are valid. */
+  /** Whether the next complete list renumbers the workers. Until then the old numbers are valid. */
   #isRenumbered = false;
 
   get version(): number {
@@ -103,8 +103,8 @@ export class Members {
   }
 
   /**
-   * A new central starts a new list. Workers register with it one by one, so a worker missing from its first list is
-   * not gone.
+   * Prepares for the list of a new central. Workers register one by one, so a worker that is missing from the
+   * first list is not gone.
    */
   centralChanged(): void {
     this.#version = 0;
@@ -112,7 +112,7 @@ export class Members {
     for (const { address } of this.all()) this.#unconfirmed.set(address, Number.NEGATIVE_INFINITY);
   }
 
-  /** A worker has asked for a task, or was given one. If central has not reported it, it must do so soon. */
+  /** Records that a worker has requested or received a task. Central must report an unknown worker soon. */
   contacted(address: Address, now: Millis): void {
     if (this.has(address) || this.#unconfirmed.has(address)) return;
     this.#unconfirmed.set(address, now);
@@ -201,7 +201,7 @@ export class Members {
     this.#occupied = bits;
   }
 
-  /** Marks the worker as not occupied, because an absent central cannot report that. */
+  /** Marks the worker as not occupied, because an absent central publishes no bitmap. */
   setUnoccupied(worker: Address): void {
     if (!this.isOccupied(worker)) return;
     const { place } = this.#byAddress.get(worker)!;
@@ -209,7 +209,7 @@ export class Members {
     this.#occupied[place >> 3]! &= ~(1 << (place & 7));
   }
 
-  /** Every slot of the worker runs a long task, as far as known. */
+  /** Whether every slot of the worker is known to run a long task. */
   isOccupied(worker: Address): boolean {
     const place = this.#byAddress.get(worker)?.place;
     return place !== undefined && ((this.#occupied[place >> 3] ?? 0) & (1 << (place & 7))) !== 0;
@@ -229,8 +229,8 @@ export class Members {
   }
 
   /**
-   * A single worker serves both partitions, or jobs of the other partition would wait forever. If another worker
-   * exists but drains, they wait for it.
+   * Returns the scope in which to find workers. A single worker serves both partitions, because jobs of the
+   * other partition would wait forever. If another worker exists but drains, these jobs wait for it.
    */
   reachOf(scope: Scope): Scope {
     return this.size === 1 ? 'all' : scope;
@@ -286,12 +286,12 @@ export class Members {
   }
 }
 
-/** Jobs with equal needs arrive together, and there are few kinds of needs. */
+/** Maximum number of cached answers. Few kinds of needs exist, so a small cache suffices. */
 const CACHED_QUERIES_MAX = 1_000;
 
 const NONE_OCCUPIED = new Uint8Array();
 
-/** Late messages of lost workers arrive soon, so only the latest workers matter. */
+/** Maximum number of gone workers to keep. Late messages arrive soon, so only the latest workers matter. */
 const GONE_MAX = 10_000;
 
 /** One address per slot of the active workers in a scope, in order. */

@@ -22,7 +22,7 @@ export class SweepTimer {
     this.#env.setTimer('sweep', 0, this.#dueAt);
   }
 
-  /** The timer has fired. @returns how late it fired */
+  /** Handles the expired timer. @returns how late it fired */
   fired(now: Millis): Millis {
     this.#isArmed = false;
     return now - this.#dueAt;

@@ -3,7 +3,9 @@ import type { SchedulerEnvironment } from '../contract.js';
 import type { Job } from '../job/job.js';
 import type { Members } from './members.js';
 
-/** Failures in a row of tasks that completed elsewhere, after which a worker receives `unfit`. */
+/**
+ * Number of consecutive failures of tasks that completed elsewhere, after which a worker receives `unfit`.
+ */
 const UNFIT_AFTER = 5;
 /** Number of workers with counts; the oldest are dropped. */
 const WORKERS_MAX = 1_000;
@@ -22,7 +24,7 @@ export class UnfitWorkers {
   readonly #env: SchedulerEnvironment;
   readonly #members: Members;
   readonly #faults = new Map<Address, number>();
-  /** Workers by user at which a task of theirs failed and none has completed since. */
+  /** Workers by user: a task of the user failed there, and none has completed since. */
   readonly #failing = new Map<string, Set<Address>>();
 
   constructor(env: SchedulerEnvironment, members: Members) {
@@ -31,8 +33,8 @@ export class UnfitWorkers {
   }
 
   /**
-   * The task's attempt was unsuccessful at its worker. The worker is not to blame if no other worker could run the
-   * task.
+   * Records that the task's attempt was unsuccessful. The worker is not to blame if no other worker could run
+   * the task.
    */
   failed(job: Job, task: TaskIndex): void {
     const worker = job.tasks.workerOf(task);
@@ -44,7 +46,7 @@ export class UnfitWorkers {
     this.#env.send(worker, { type: 'unfit', reason: `tasks of ${job.id} fail here but complete elsewhere` });
   }
 
-  /** A task completed at the worker. @param failedAt workers at which it was unsuccessful before */
+  /** Records a completed task. @param failedAt workers at which it was unsuccessful before */
   completed(job: Job, worker: Address, failedAt: readonly Address[] | undefined): void {
     if (this.#faults.size > 0) this.#faults.delete(worker);
     if (this.#failing.size > 0) this.#completedAt(worker, job.spec.user ?? '');
@@ -61,7 +63,7 @@ export class UnfitWorkers {
     return this.#failing.get(user) ?? NONE;
   }
 
-  /** Workers have left; a later worker with the same address may be healthy. */
+  /** Drops workers that have left. A later worker with the same address may be healthy. */
   lost(workers: ReadonlySet<Address>): void {
     for (const [user, failing] of this.#failing) {
       for (const worker of workers) failing.delete(worker);

@@ -22,7 +22,7 @@ const SHEDDING_REPORT_MS = 1_000;
  */
 export class Usage {
   readonly #env: SchedulerEnvironment;
-  /** The last central that welcomed this scheduler; it has received everything except `arrivedMs`. */
+  /** The last central that welcomed this scheduler. It has received all statistics except `arrivedMs`. */
   #central: Address = NOBODY;
   #policy: PolicySettings | undefined;
   #shortMs = 0;
@@ -50,8 +50,9 @@ export class Usage {
   }
 
   /**
-   * Reports recently arrived short work to a new central at once. Otherwise central would give the slots that short
-   * jobs need to long jobs. Work that still waits is counted twice, which favors short jobs and decays like the rest.
+   * Reports recently arrived short work to a new central immediately. Otherwise central would assign the
+   * slots that short jobs need to long jobs. Work that still waits counts twice, which favors short jobs and
+   * decays.
    */
   centralChanged(central: Address, policy: PolicySettings, now: Millis): void {
     this.setPolicy(policy, now);
@@ -69,7 +70,7 @@ export class Usage {
     if (this.#reportsShares()) this.#scheduleReport(now);
   }
 
-  /** The cutoff may have changed. */
+  /** Applies settings, whose cutoff may have changed. */
   setPolicy(policy: PolicySettings, now: Millis): void {
     const windowMs = reserveWindowMs(policy);
     if (this.#policy === undefined) this.#recentShortMs = new DecayingSum(windowMs);
@@ -78,7 +79,7 @@ export class Usage {
   }
 
   /**
-   * A job has completed.
+   * Records a completed job.
    *
    * @param runsMs run times of its tasks, or of a sample of them
    * @param workMs sum of the run times of all tasks, if runsMs is a sample
@@ -97,10 +98,10 @@ export class Usage {
   }
 
   /**
-   * A short batch has arrived.
+   * Records an arrived short batch.
    *
    * @param workMs estimate × tasks
-   * @param isReported central learns of it through a need
+   * @param isReported whether a need reports the batch to central
    */
   shortArrived(workMs: Millis, tasks: number, isReported: boolean, now: Millis): void {
     const countsForReserve = this.#policy?.reserve === 'auto';

@@ -67,7 +67,7 @@ export class Assigner {
     this.#s.env.setTimer('held', 0, this.waitingSlots.nextReleaseAt);
   }
 
-  /** Gives new tasks to slots that wait for them. */
+  /** Assigns new tasks to slots that wait for them. */
   assignToWaitingSlots(job: Job, batch: Batch, now: Millis): void {
     while (!this.waitingSlots.isEmpty && batch.waiting > 0 && mayAssign(job)) {
       const slot = this.waitingSlots.take(
@@ -86,7 +86,7 @@ export class Assigner {
     if (!this.waitingSlots.isEmpty) this.#s.env.setTimer('held', 0, this.waitingSlots.nextReleaseAt);
   }
 
-  /** Tells the worker that there is no task for its question. */
+  /** Answers the worker's request with `none`. */
   answerNone(worker: Address, ask: number): void {
     this.#s.env.send(worker, noneMessage(ask));
   }

@@ -10,7 +10,7 @@ import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
 
-/** Healthy workers are counted up to this number. A task that failed at as many may run on any worker. */
+/** Maximum count of healthy workers. A task that failed at this many workers may run on any worker. */
 const HEALTHY_MAX = 16;
 
 /** Decides which tasks may run at a worker: a retry avoids workers where it failed, if there are others. */

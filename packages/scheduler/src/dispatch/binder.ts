@@ -51,7 +51,10 @@ export class Binder {
     this.#sampler = sampler;
   }
 
-  /** Forgets workers that left. If they return, they number their questions and matches from the start. */
+  /**
+   * Resets the numbers of workers that left. A worker that returns numbers its requests and matches from the
+   * start.
+   */
   removeWorkers(workers: ReadonlySet<Address>): void {
     this.#requestNumbers.reset(workers);
     while (this.#assigner.waitingSlots.take(({ worker }) => workers.has(worker)) !== undefined);
@@ -89,13 +92,14 @@ export class Binder {
     return { ...message, workers };
   }
 
-  /** A worker serves a probe or a placed task and asks which task to run. */
+  /** Answers a worker that serves a probe or a placed task and asks which task to run. */
   #serveProbe(from: Address, message: MessageOf<'ask'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
     if (job === undefined || batch === undefined || job.hasEnded)
       return this.#refuseRequest(from, message.ask);
-    // The attempt number of a placed task shows whether it counts; a probe lost with its worker has no such mark.
+    // The attempt number shows whether a placed task is current. A probe has none and was lost with its
+    // worker.
     if (message.placed === undefined && this.#s.cluster.members.isGone(from))
       return this.#refuseRequest(from, message.ask);
     const isNew = this.#isNewRequest(from, message.ask, now);
@@ -114,7 +118,7 @@ export class Binder {
     if (message.placed === undefined) this.#updateSearch(job, batch, now, task < 0);
   }
 
-  /** An idle worker takes the first eligible short task. */
+  /** Assigns the first eligible short task to an idle worker. */
   seek(from: Address, { ask, spare }: MessageOf<'seek'>, now: Millis): void {
     const assignment: Assignment = { by: AssignedBy.ask, number: ask };
     if (!this.#needsAnswer(from, assignment, now)) return;
@@ -171,7 +175,7 @@ export class Binder {
     let left = Math.min(CHUNK_TASKS_MAX - 1, Math.floor(offers.waiting / (2 * members.slotCount)));
     for (; left > 0 && leftMs > 0; left--) {
       const offer = this.#firstTinyOffer(first.spec.user, spare, worker, now);
-      // An attempt that may kill its worker must not take others with it.
+      // An attempt that may kill its worker must not share a chunk with other tasks.
       if (offer === undefined || offer.job.history.blame !== undefined) return;
       leftMs -= offer.job.meanRunMs!;
       if (leftMs < 0 || !this.#assignNext(offer.job, offer.batch, worker, assignment, now)) return;
@@ -179,7 +183,10 @@ export class Binder {
     }
   }
 
-  /** Central has matched workers with a batch: each gets the next task, or is returned to central. */
+  /**
+   * Assigns the next tasks of a batch to workers that central has matched. Returns surplus workers to
+   * central.
+   */
   #useMatches(central: Address, message: MessageOf<'matched'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
@@ -203,7 +210,7 @@ export class Binder {
     else if (gotNoTask && job.history.maySearch(now)) this.#routing.findWorkers(job, batch, now);
   }
 
-  /** Central has matched workers with all members of a gang: each gets its task, or all are returned. */
+  /** Assigns all members of a gang to workers that central has matched, or returns all workers. */
   #useGangMatches(
     central: Address,
     { workers }: MessageOf<'matched'>,
@@ -230,7 +237,7 @@ export class Binder {
     else if (job.history.maySearch(now)) this.#routing.findWorkers(job, stage, now);
   }
 
-  /** The worker has not confirmed the match: its task is sent again, or the slot returned. */
+  /** Handles a match that the worker has not confirmed: sends the task again, or returns the slot. */
   #checkMatch(central: Address, { job: number, worker, match }: MessageOf<'checkMatch'>): void {
     const job = this.#s.jobs.byNumber(number);
     if (job !== undefined && this.#delivery.resend(job, worker, { by: AssignedBy.match, number: match }))
@@ -320,8 +327,8 @@ export class Binder {
 }
 
 /**
- * Detects repeated messages that are numbered per worker. Numbers grow and messages arrive in order, so it is enough
- * to remember each worker's last number.
+ * Detects repeated messages that are numbered per worker. Numbers grow and messages arrive in order, so each
+ * worker's last number suffices.
  */
 class LastNumbers {
   readonly #last = new AddressNumbers();

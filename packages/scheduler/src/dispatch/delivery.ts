@@ -5,7 +5,7 @@ import type { SchedulerState } from '../state.js';
 import { slowdownAt, slowed } from './slowdown.js';
 import { inputsOf } from './stage-inputs.js';
 
-/** Ends are predicted for run times in this range: shorter ones vary too much, and longer ones gain too little. */
+/** Run times whose ends are predicted. Shorter ones vary too much, and for longer ones the gain is small. */
 const PREDICTABLE_MS = { min: 10, max: 1_000 };
 /** Ends are predicted only if the job's longest task took at most this many times the mean. */
 const PREDICTABLE_SPREAD = 1.5;

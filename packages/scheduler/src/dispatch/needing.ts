@@ -105,7 +105,7 @@ function declare(s: SchedulerState, job: Job, now: Millis): void {
   });
 }
 
-/** Reports the whole job. A new central knows only where its running tasks are. */
+/** Reports the whole job. A new central knows only the workers of its running tasks. */
 export function tellNeeds(s: SchedulerState, job: Job, now: Millis): void {
   const batches = batchesInNeed(job);
   // Without a waiting task no need is sent, so the job must be declared.
@@ -133,14 +133,14 @@ export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now
   }
 }
 
-/** Tells central that no task of the batch waits any more. */
+/** Reports to central that no task of the batch waits any more. */
 export function needsNone(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
   if (batch.needSent > 0) tell(s, job, batch, now, 0);
 }
 
 /**
- * Handles a match that the job cannot use: central has not learned that no task waits. Repeats that message unless it
- * may still be in flight.
+ * Handles a match that the job cannot use, because central assumes that tasks wait. Repeats the report that
+ * none waits, unless that report may still be in flight.
  *
  * @param job undefined: the job is gone
  */
@@ -279,7 +279,9 @@ function avoidedBy(s: SchedulerState, job: Job, batch: Batch, now: Millis): Addr
   return avoided.length === 0 ? undefined : avoided;
 }
 
-/** Central plans by the last need, which is corrected if it exceeds the waiting tasks by this factor. */
+/**
+ * A need that exceeds the waiting tasks by this factor is corrected, because central plans by the last need.
+ */
 const OVERSTATED = 1.1;
 
 /** Batches reported to central: pilots separately, then the rest. */
@@ -301,7 +303,7 @@ function partOf(job: Job, batch: Batch): BatchPart {
   return batch === job.sample?.pilots ? 'pilots' : 'early';
 }
 
-/** Central has matched a worker with the batch. */
+/** Records that central has matched a worker with the batch. */
 export function matchArrived(batch: Batch, now: Millis): void {
   batch.matches++;
   answered(batch, now);
@@ -311,7 +313,7 @@ function answered(batch: Batch, now: Millis): void {
   noteSent(batch, Math.max(0, batch.needSent - 1), now);
 }
 
-/** Notes how many waiting tasks of the batch central knows about. */
+/** Records how many waiting tasks of the batch were reported to central. */
 function noteSent(batch: Batch, tasks: number, now: Millis): void {
   batch.needSent = tasks;
   batch.needSentAt = now;

@@ -16,7 +16,7 @@ export class Offers {
   /** Sequence numbers by id, to break ties in order of arrival. */
   readonly #arrivals: number[] = [];
   readonly #heap = new IndexedHeap(this.#arrivals);
-  /** Ordered by arrival, or by when a task was last given. */
+  /** Offers in the order of their arrival, or of their last assigned task. */
   readonly #byWait = new IndexedHeap(this.#arrivals);
   /** Offers by heap id; ids are reused to keep the heap small. */
   readonly #offers: (Offer | undefined)[] = [];
@@ -45,7 +45,7 @@ export class Offers {
     return this.#batchesOfUser.size > (this.#batchesOfUser.has(user) ? 1 : 0);
   }
 
-  /** The number of waiting or startable tasks of the batch has changed. */
+  /** Updates the offer after the number of waiting or startable tasks has changed. */
   update(job: Job, batch: Batch, now: Millis): void {
     const id = this.#ids.get(batch);
     if (!isOpen(job, batch)) return id === undefined ? undefined : this.#remove(batch, id);

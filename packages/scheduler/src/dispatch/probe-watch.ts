@@ -1,8 +1,8 @@
 import type { Millis } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 
-// Detects batches with probes that no worker has answered for long. They may be queued or lost, and the owner cannot
-// tell which, so it sends more probes at growing intervals.
+// Detects batches with probes that no worker has answered for long. The owner cannot distinguish queued
+// probes from lost ones, so it sends more probes at growing intervals.
 
 /** @returns whether to send more probes */
 export function hasStalled(batch: Batch, pauseMs: Millis, now: Millis): boolean {
@@ -14,7 +14,7 @@ export function hasStalled(batch: Batch, pauseMs: Millis, now: Millis): boolean 
   return now - silence.since >= silence.pauseMs;
 }
 
-/** More probes were sent. */
+/** Records that more probes were sent. */
 export function probesRepeated(batch: Batch, pauseMs: Millis, now: Millis): void {
   const before = batch.silence?.pauseMs ?? pauseMs;
   batch.silence = { changes: batch.probes.changeCount, since: now, pauseMs: longerPause(before, pauseMs) };

@@ -97,7 +97,7 @@ export class Prober {
     members.draw(probeDraw, scope, spec, random, env, send, true);
   }
 
-  /** A probe was served or returned. */
+  /** Records that probes were served or returned. */
   probesUsed(batch: Batch, worker: Address, probes: number): void {
     if (batch.areProbesCancelled) return;
     batch.probes.add(worker, -probes);

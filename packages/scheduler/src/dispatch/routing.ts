@@ -29,7 +29,7 @@ const PROBING_PER_WORKER = 4;
 const RETURNED_MIN = 8;
 const RETURNED_PER_TASK = 4;
 
-/** Finds workers for waiting tasks by the route of their job, and without central while it is absent. */
+/** Finds workers for waiting tasks by the route of their job. While central is absent, short jobs probe. */
 export class Routing {
   readonly prober: Prober;
   readonly offers: Offers;
@@ -73,7 +73,7 @@ export class Routing {
     this.#tasksBecameEligible(job, job.stages[0]!, tasks, now);
   }
 
-  /** The class of the job was determined; waiting tasks use the route of the class from now on. */
+  /** Applies the class of the job, once it is determined. Waiting tasks then use the route of the class. */
   classified(job: Job, { pilots, nonPilots }: Sample, now: Millis): void {
     if ((job.maySeek || job.needsCentral) && !job.isHeld) tellDecided(this.#s, job, now);
     for (const batch of [pilots, ...nonPilots]) {
@@ -84,12 +84,12 @@ export class Routing {
       if (stage.waiting > 0) this.#tasksBecameEligible(job, stage, stage.waiting, now);
   }
 
-  /** The estimate of a job already known to be long was determined. */
+  /** Reports the final estimate of a long job to central. */
   estimateRefined(job: Job, now: Millis): void {
     if (job.needsCentral && !job.isHeld) tellDecided(this.#s, job, now);
   }
 
-  /** The user has released the job: repeats its needs to central, from which it was withdrawn. */
+  /** Handles the release of a job: repeats its needs to central, from which the hold withdrew them. */
   jobReleased(job: Job, now: Millis): void {
     if (this.mustWait(job) || job.hasEnded || job.cancelling) return;
     if (job.needsCentral && !this.#isShed(job)) tellNeeds(this.#s, job, now);
@@ -98,7 +98,7 @@ export class Routing {
     this.findWorkersForAll(job, now);
   }
 
-  /** Waiting tasks of the job were cancelled. */
+  /** Handles the cancellation of waiting tasks of the job. */
   waitingTasksCancelled(job: Job, now: Millis): void {
     for (const batch of job.batches) {
       if (batch.waiting > 0) continue;
@@ -108,7 +108,7 @@ export class Routing {
     this.findWorkersForAll(job, now);
   }
 
-  /** The priority of the job has changed: updates central, and replaces queued probes. */
+  /** Handles a changed priority: updates central, and replaces queued probes. */
   priorityChanged(job: Job, now: Millis): void {
     if (this.mustWait(job) || job.hasEnded || job.cancelling) return;
     for (const batch of job.batches) if (batch.probes.outstanding > 0) this.prober.cancelProbes(job, batch);
@@ -117,7 +117,7 @@ export class Routing {
   }
 
   /**
-   * Tasks of a stage may start, because they arrived or their class was determined.
+   * Handles tasks of a stage that may now start, because they arrived or their class was determined.
    *
    * @param tasks their number
    */
@@ -133,7 +133,7 @@ export class Routing {
 
   /** Looks for workers for the waiting tasks of the batch. */
   findWorkers(job: Job, ofBatch: Batch, now: Millis): void {
-    // The tasks beside the pilots take their own route until the class of the job is known.
+    // Until the class of the job is known, tasks other than pilots use a separate route.
     const batch =
       job.isUndecided && !job.needsCentral ? job.sample!.nonPilotsOf(ofBatch) : ofBatch.countingBatch;
     if (batch.waiting === 0 || job.cancelling || this.mustWait(job)) return;
@@ -150,14 +150,14 @@ export class Routing {
     if (this.#isWithoutCentral(now) && !isBacklog) this.#probeInsteadOfMatching(job, batch);
   }
 
-  /** A worker has stolen probes from another one. */
+  /** Records that a worker has stolen probes from another one. */
   probesMoved(from: Address, { job: number, stage, to, probes }: MessageOf<'moved'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(number);
     const batch = job?.batches[stage];
     if (job === undefined || batch === undefined || job.hasEnded) return;
     this.prober.probesMoved(batch, from, to, probes);
     job.probesMoved += probes;
-    // Otherwise a worker that gets no task of the batch would steal its probes again and again.
+    // Without this limit, a worker that gets no task of the batch would steal its probes repeatedly.
     if (batch.probes.outstanding < batch.waiting && job.history.maySearch(now))
       this.findWorkers(job, batch, now);
   }
@@ -196,7 +196,7 @@ export class Routing {
     for (const batch of job.batches) this.findWorkers(job, batch, now);
   }
 
-  /** The set of workers has changed. */
+  /** Handles a change of the set of workers. */
   workersChanged(now: Millis): void {
     for (const job of this.#s.jobs.active()) {
       if (job.needsCentral) continue;
@@ -204,7 +204,7 @@ export class Routing {
     }
   }
 
-  /** Central is absent or overloaded: short jobs find workers without it, the oldest first. */
+  /** Probes for short jobs, the oldest first, while central is absent or overloaded. */
   probeWithoutCentral(now: Millis): void {
     if (!this.#isWithoutCentral(now)) return;
     let probing = 0;
@@ -228,13 +228,13 @@ export class Routing {
     if (batch.waiting > 0) this.prober.topUp(job, batch);
   }
 
-  /** Central has started or stopped matching short jobs. */
+  /** Handles that central has started or stopped matching short jobs. */
   sheddingChanged(now: Millis): void {
     if (this.#s.cluster.isShedding) return this.probeWithoutCentral(now);
     this.#returnJobsToCentral((job) => this.#maySeek(job), now);
   }
 
-  /** The connection to the same central is restored; recent messages may have been lost. */
+  /** Handles a restored connection to the same central. Recent messages may have been lost. */
   centralReconnected(now: Millis): void {
     this.#returnJobsToCentral((job) => !this.#isShed(job), now);
   }
@@ -244,14 +244,14 @@ export class Routing {
       if (job.needsCentral && !this.mustWait(job) && isAffected(job)) this.#returnToCentral(job, now);
   }
 
-  /** Whether short jobs must do without central. */
+  /** Whether short jobs must find workers without central. */
   #isWithoutCentral(now: Millis): boolean {
     return this.#s.cluster.isShedding || this.#s.cluster.isSilent(now);
   }
 
   /**
-   * Whether central sheds the job because of overload. A central that is merely silent still receives needs, because
-   * it may be reading them.
+   * Whether central sheds the job because of overload. A central that is only silent still receives needs,
+   * because it may still process them.
    */
   #isShed(job: Job): boolean {
     return this.#maySeek(job) && this.#s.cluster.isShedding;
@@ -267,13 +267,13 @@ export class Routing {
     tellNeeds(this.#s, job, now);
   }
 
-  /** No task of the batch waits, so its probes and matches are no longer needed. */
+  /** Handles a batch of which no task waits any more. Its probes and matches are no longer needed. */
   batchAssigned(job: Job, batch: Batch, now: Millis): void {
     this.prober.batchAssigned(job, batch);
     if (batch.needSent > 0) needsNone(this.#s, job, batch, now);
   }
 
-  /** The job was cancelled, given up or taken over: withdraws its needs and probes. */
+  /** Withdraws the needs and probes of a job that was cancelled, given up or taken over. */
   withdraw(job: Job): void {
     if (job.needsCentral) withdraw(this.#s, job);
     for (const batch of job.batches) {

@@ -27,8 +27,8 @@ import type { Routing } from './routing.js';
 import { slowdownAt } from './slowdown.js';
 
 /**
- * Connects the scheduler to its estimator: requests an estimate for each arriving job, starts pilots if it asks for
- * them, reports their run times until it decides, and lets it learn from ended jobs.
+ * Connects the scheduler to its estimator. It requests an estimate for each arriving job, and starts pilots
+ * if the estimator requires them. It passes run times of pilots and of ended jobs to the estimator.
  */
 export class Sampler {
   readonly #s: SchedulerState;
@@ -76,8 +76,8 @@ export class Sampler {
   }
 
   /**
-   * Returns the estimator's answer about an arriving job. Gangs get no pilots because their tasks start together, open
-   * jobs because their tasks are not known yet, and retries because they may have too few.
+   * Returns the estimator's answer about an arriving job. Three kinds of jobs get no pilots: gangs start all
+   * tasks together, tasks of open jobs are not known yet, and retries may have too few tasks.
    */
   predict(
     arriving: ArrivingJob,
@@ -101,8 +101,8 @@ export class Sampler {
   }
 
   /**
-   * Estimates a restored job again. The journal does not contain the estimates of jobs, and without one the job
-   * would count as no work and go first.
+   * Estimates a restored job again. The journal does not contain estimates. A job without an estimate would
+   * count as no work and go first.
    */
   #estimateRestored(job: Job): void {
     if (job.prediction.kind !== 'unknown') return;
@@ -159,7 +159,9 @@ export class Sampler {
     this.#routing.classified(job, sample, now);
   }
 
-  /** Tells workers that run tasks of the job that it is long, so that probes behind these tasks may be stolen. */
+  /**
+   * Notifies workers that run tasks of the job that it is long. Probes behind these tasks may then be stolen.
+   */
   #announceLong(job: Job): void {
     if (job.class === 'short') return;
     // Sent after the task itself, which may wait for the disk.

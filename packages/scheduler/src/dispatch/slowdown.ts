@@ -2,9 +2,7 @@ import { type Address, attributesByName, meetsWishes, type Payload } from '@gosh
 import type { Members } from '../cluster/members.js';
 import type { Job } from '../job/job.js';
 
-/**
- * How many times longer a task of the job takes at the worker than at a preferred one; 1 if the worker is unknown.
- */
+/** Returns the run time at the worker relative to that at a preferred one; 1 if the worker is unknown. */
 export function slowdownAt({ spec: { prefer, slowdown } }: Job, worker: Address, members: Members): number {
   // Checked first, because looking up workers is expensive with thousands of them.
   if (slowdown === undefined || prefer === undefined) return 1;

@@ -33,13 +33,13 @@ const USAGE_BYTES = 300;
 const RANGE_BYTES = 64;
 
 interface DeferredAction {
-  /** Runs when this many records are durable. */
+  /** Number of durable records at which the action runs. */
   readonly after: number;
   act(now: Millis): void;
 }
 
 interface DelayedMessage {
-  /** Sent when this many records are durable. */
+  /** Number of durable records at which the message is sent. */
   readonly after: number;
   readonly to: Address;
   message: Message;
@@ -51,7 +51,7 @@ export interface Refusal {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
-  /** When to retry. ms */
+  /** Time in ms after which to retry. */
   readonly retryMs?: Millis | undefined;
   /** The exhausted resource, if the condition may pass. */
   readonly cause?: OverloadReason;
@@ -68,13 +68,17 @@ export const NOT_READY: Refusal = {
  * Appends records to the journal, and delays messages that promise durability: acceptances, cancellations, ends of
  * jobs, and confirmations, after which workers delete their reports. Scheduling never waits for the disk.
  *
- * The backlog is bounded: above the limit it accepts no jobs and no reports. Workers keep and repeat their reports.
+ * The backlog is bounded. Above the limit, the scheduler accepts no jobs and no reports. Workers repeat
+ * reports.
  *
  * Without a journal every message is sent immediately.
  */
 export class Ledger {
   readonly #env: SchedulerEnvironment;
-  /** Whether other schedulers may take the journal over, and keys are unique among all that share it. */
+  /**
+   * Whether schedulers share the journal. Others may then take it over, and keys are unique among all of
+   * them.
+   */
   readonly isShared: boolean;
   readonly #clock: { readonly wallOffsetMs: Millis };
   readonly #shares: MemoryShares;
@@ -84,7 +88,7 @@ export class Ledger {
   readonly #notDurableSizes = new Deque<number>();
   #notDurableBytes = 0;
   #delayedBytes = 0;
-  /** In order of `after`, which is the order of sending. */
+  /** Delayed messages in order of `after`, which is the order of sending. */
   readonly #delayed = new Deque<DelayedMessage>();
   /** Positions of acceptances that are not durable yet. */
   readonly #acceptances = new Deque<number>();
@@ -172,7 +176,7 @@ export class Ledger {
   /** @returns position in the journal; undefined: it cannot be read back */
   attemptEnded(job: Job, end: AttemptEnd, worker: string, now: Millis): number | undefined {
     const { task, outcome } = end;
-    // A journal with a negative run time would count as damaged.
+    // A reader would consider a journal with a negative run time damaged.
     const runMs = Math.max(0, end.runMs);
     const attempt = job.tasks.attemptOf(task);
     const bytes = outcome.value === undefined ? outcome.errorMessage.length : heapBytes(outcome.value);
@@ -181,7 +185,7 @@ export class Ledger {
     return this.#env.readRecord === undefined ? undefined : place;
   }
 
-  /** Tasks were appended to the job, or it was closed. */
+  /** Records that tasks were appended to the job, or that it was closed. */
   appended(
     { number }: Job,
     about: Omit<JobRecordOf<'appended'>, 'kind' | 'job' | 'at'>,
@@ -199,7 +203,7 @@ export class Ledger {
     this.#write({ kind: 'retried', job: number, at: this.#wallTime(now), key, choice });
   }
 
-  /** A predecessor of the job has ended as required. */
+  /** Records that a predecessor of the job has ended as required. */
   passed(job: Job, id: string, now: Millis): void {
     this.#write({ kind: 'passed', job: job.number, at: this.#wallTime(now), after: id });
   }
@@ -211,25 +215,25 @@ export class Ledger {
     );
   }
 
-  /** The user changed the hold, the begin time or the priority of the job. */
+  /** Records that the user changed the hold, the begin time or the priority of the job. */
   updated({ number, hold, priority }: Job, now: Millis): void {
     const about = { held: hold?.isHeld ?? false, beginAt: hold?.beginAt, priority };
     this.#write({ kind: 'updated', job: number, at: this.#wallTime(now), ...about });
   }
 
-  /** @param period of the accounting in which it ended */
+  /** @param period accounting period in which the job ended */
   ended(job: Job, period: number, now: Millis): void {
     const about = { state: job.state, period: period === 0 ? undefined : period };
     this.#write({ kind: 'ended', job: job.number, at: this.#wallTime(now), ...about });
   }
 
-  /** The task's attempt was assigned and did not start. */
+  /** Records that the task's attempt was assigned and did not start. */
   declined(job: Job, task: TaskIndex, now: Millis): void {
     const attempt = job.tasks.attemptOf(task);
     this.#write({ kind: 'declined', job: job.number, at: this.#wallTime(now), task, attempt });
   }
 
-  /** This incarnation has resumed a job of an earlier one. */
+  /** Records that this incarnation has resumed a job of an earlier one. */
   resumed(job: Job, now: Millis): void {
     this.#write({ kind: 'resumed', job: job.number, at: this.#wallTime(now) });
   }
@@ -267,14 +271,14 @@ export class Ledger {
 
   // ---- messages
 
-  /** Sends a message that promises nothing immediately. */
+  /** Sends a message immediately, because it promises no durability. */
   sendNow(to: Address, message: Message): void {
     if (!this.#hasFailed) this.#env.send(to, message);
   }
 
   /**
-   * Sends the message once everything recorded so far is durable, in order. If the backlog is full the message is
-   * dropped, and its receiver asks again.
+   * Sends the message, in order, once all earlier records are durable. If the backlog is full, drops the
+   * message, and its receiver asks again.
    */
   sendWhenDurable(to: Address, message: Message): void {
     if (this.#hasFailed) return;
@@ -286,7 +290,7 @@ export class Ledger {
     this.#delayed.push({ after: this.#recordCount, to, message, bytes });
   }
 
-  /** Runs once everything recorded so far is durable; immediately without a journal. */
+  /** Runs the action once all earlier records are durable; immediately without a journal. */
   whenDurable(act: (now: Millis) => void, now: Millis): void {
     if (this.isDurable) act(now);
     else this.#deferred.push({ after: this.#recordCount, act });
@@ -300,7 +304,7 @@ export class Ledger {
     }
   }
 
-  /** The first `count` records are durable. */
+  /** Handles that the first `count` records are durable. */
   recorded(count: number, now: Millis): void {
     if (this.#hasFailed) return;
     for (; this.#durableCount < count; this.#durableCount++)

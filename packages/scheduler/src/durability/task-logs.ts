@@ -14,7 +14,7 @@ interface LoggedChunk {
 /** Overhead of a chunk besides its bytes. */
 const CHUNK_BYTES = 200;
 
-/** Fraction to which output shrinks when it is full. */
+/** Fraction of the size limit to which output shrinks when it exceeds the limit. */
 const EVICTION_TARGET = 0.9;
 /** Bytes at the end of each stream of a failed task that are dropped last. */
 const LAST_BYTES = 2_000;
@@ -29,14 +29,15 @@ interface JobLog {
   /** In order of `at`, with gaps where chunks were dropped. */
   chunks: LoggedChunk[];
   nextNumber: number;
-  /** No chunk after this was dropped. */
+  /** Number of the first chunk from which on none was dropped. */
   completeFrom: number;
   bytes: number;
 }
 
 /**
- * Task output by job, bounded over all jobs. Beyond the bound, the users with the most output lose some:
- * oldest jobs first, and within a job the oldest chunks. The last lines of failed tasks are dropped last.
+ * Task output by job, with one size limit for all jobs. Above the limit, output of the users with the most
+ * output is dropped: oldest jobs first, and oldest chunks within a job. The last bytes of failed tasks are
+ * dropped last.
  */
 export class TaskLogs {
   readonly #logs = new Map<number, JobLog>();
@@ -158,7 +159,7 @@ export class TaskLogs {
   }
 }
 
-/** Index of the first chunk from this number on. */
+/** Returns the index of the first chunk with at least this number. */
 function indexOf(chunks: readonly LoggedChunk[], at: number): number {
   let [low, high] = [0, chunks.length];
   while (low < high) {
