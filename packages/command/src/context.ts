@@ -41,9 +41,7 @@ export interface OutputStream {
   readonly rows?: number;
 }
 
-/**
- * Writes all parts and respects backpressure, so that a slow reader does not make the output fill the memory.
- */
+/** Writes all parts with backpressure, so that output for a slow reader does not fill the memory. */
 export async function writeAll(stream: OutputStream, parts: Iterable<string>): Promise<void> {
   for (const part of parts) {
     if (stream.write(part) !== false || stream.once === undefined) continue;
@@ -52,7 +50,7 @@ export async function writeAll(stream: OutputStream, parts: Iterable<string>): P
 }
 
 /**
- * Reports whether a program may parse stderr. With --json, messages for people go only to a terminal, or if
+ * Returns whether a program may parse stderr. With --json, messages for people go only to a terminal, unless
  * --progress requests them.
  */
 export function isReadByProgram(
@@ -62,7 +60,7 @@ export function isReadByProgram(
   return json && progress === 'auto' && stderr.isTTY !== true;
 }
 
-/** Everything that a command uses of its environment. Tests replace it. */
+/** The environment of a command. Tests replace it. */
 export interface Context {
   readonly global: GlobalOptions;
   /** Whether to use colors on stdout. */

@@ -18,8 +18,8 @@ export function whenOrphaned(withParent: boolean): Promise<void> {
 }
 
 /**
- * Runs work that Ctrl-C may interrupt. After an interruption, any error becomes one that reports the
- * progress.
+ * Runs work that Ctrl-C may interrupt. After an interruption, an error that reports the progress replaces any
+ * other error.
  *
  * @param reached describes the progress; called only after an interruption
  */

@@ -31,7 +31,7 @@ export type OptionSpec =
       readonly type: 'text';
       readonly default?: string;
       readonly choices?: readonly string[];
-      /** Values for completion; others are valid too. */
+      /** Values for completion. Other values are valid, too. */
       readonly suggests?: readonly string[];
       /** Whether the value may be omitted, and is then empty. */
       readonly valueOptional?: boolean;
@@ -70,7 +70,9 @@ type ValueOf<S> = S extends { choices: readonly (infer Choice)[] }
         ? boolean
         : number;
 
-/** Options with a default always have a value; flags without `whenUnset` are false and lists empty unless given. */
+/**
+ * Options with a default always have a value. Omitted flags without `whenUnset` are false and lists empty.
+ */
 export type Resolved<S extends OptionSpecs> = {
   readonly [N in keyof S]: S[N] extends { type: 'flag'; whenUnset: string }
     ? boolean | undefined

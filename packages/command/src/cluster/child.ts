@@ -7,7 +7,7 @@ import { LogFile } from './log-file.js';
 
 /** Number of characters at the end of stderr that are searched for the reason of an exit. */
 const STDERR_LENGTH_MAX = 16_384;
-/** `process.cwd()` fails once the folder is gone. */
+/** Current folder at the start. `process.cwd()` fails once the folder is deleted. */
 const STARTED_IN = process.cwd();
 /** Lines that Node.js prints after the error of a process that cannot start. */
 const TRAILER = /^(?:Node\.js v\d|\s+at |\s*\^+\s*$|\{$|\}$|\s+\w+: .*,?$|$)/;
@@ -30,8 +30,8 @@ export interface Child {
 }
 
 /**
- * Starts a daemon process and waits until it is up. It exits when its stdin closes, and so when this process
- * exits. It has its own process group, so Ctrl-C in the terminal does not reach it.
+ * Starts a daemon process and waits until it is up. It exits when its stdin closes, and thus when this
+ * process exits. It runs in a separate process group, so Ctrl-C in the terminal does not reach it.
  *
  * @param args arguments of Node.js: the script and its arguments, such as `['goshawk.js', 'scheduler',
  * '--name', 's0']`

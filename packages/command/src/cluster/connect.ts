@@ -7,12 +7,12 @@ import { keySource } from './keys.js';
 export interface FoundCluster {
   readonly url: string;
   readonly keys?: string | undefined;
-  /** Data folder of a cluster that was found without an option and runs from another folder. */
+  /** Data folder of a cluster that runs from another folder, if no option named the cluster. */
   readonly elsewhere?: string | undefined;
 }
 
 /**
- * Finds the cluster that a command addresses: that of `--cluster` or `GOSHAWK_CLUSTER`, else the local one
+ * Finds the cluster for a command: the one that `--cluster` or `GOSHAWK_CLUSTER` names, or else the local one
  * (`findLocalCluster`).
  *
  * @param cluster URL, if an option other than `--cluster` names it
@@ -37,7 +37,7 @@ export async function findCluster(
 }
 
 /**
- * Connects to the cluster that a command addresses. Close the connection, or open it with `await using`.
+ * Connects to the cluster for a command. Close the connection, or open it with `await using`.
  *
  * @param options address, if it is already known, and timeouts that differ from the client's defaults
  * @throws InputError for invalid keys; UnreachableError within a few seconds if nothing answers there

@@ -9,7 +9,7 @@ export interface SchedulerFolder {
   readonly path: string;
 }
 
-/** Number of passes over all folders. Other schedulers may take a folder first, or release one during a pass. */
+/** Number of passes over all folders. During a pass, other schedulers may claim or release folders. */
 const ROUNDS = 3;
 
 /** Journal folder within a scheduler's data folder. */
@@ -18,8 +18,8 @@ export function journalIn(dataFolder: string): string {
 }
 
 /**
- * Starts a scheduler in a free folder of `parent`. Folders with a journal come first, because jobs may wait
- * there. The kernel's lock decides who owns a folder (`claimFolder`), across containers and after crashes.
+ * Starts a scheduler in a free folder of `parent`. Folders with a journal are first, because they may contain
+ * jobs. A kernel lock determines the owner of a folder (`claimFolder`), across containers and after crashes.
  *
  * @param start throws JournalError `journal-in-use` if another scheduler claimed the folder first
  * @throws InputError `no-free-folder` if running schedulers use all folders
@@ -48,8 +48,8 @@ export async function inFreeFolder<T>(
 }
 
 /**
- * Returns the folders from a random one on, so that schedulers starting together do not compete for the same
- * ones.
+ * Returns the folders, starting at a random one, so that schedulers that start together do not compete for
+ * the same folders.
  */
 function candidates(parent: string, count: number): SchedulerFolder[] {
   const first = Math.floor(Math.random() * count);

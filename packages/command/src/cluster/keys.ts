@@ -3,7 +3,7 @@ import type { Role } from '@goshawk/core';
 import type { KeyRing, KeySource } from '@goshawk/transport';
 import type { Context } from '../context.js';
 
-/** Contains a key file itself, for secrets that are passed in the environment rather than as files. */
+/** Variable with the content of a key file, for systems that pass secrets in the environment. */
 const KEY_VARIABLE = 'GOSHAWK_KEY';
 
 /** Returns the keys that --keys or a variable names; undefined without either. The path takes precedence. */

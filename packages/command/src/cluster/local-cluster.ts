@@ -31,9 +31,7 @@ interface LocalClusterOptions
   readonly bind: string;
   /** Folder for logs and for state that outlives the processes. */
   readonly dataFolder: string;
-  /**
-   * Whether jobs survive their scheduler and this cluster: the next one with the same folder resumes them.
-   */
+  /** Whether jobs survive the processes. The next cluster with the same folder resumes them. */
   readonly journal: boolean;
   /** `postgres://…`: keeps the journals there instead of in a folder for each scheduler. */
   readonly journalUrl?: string | undefined;
@@ -41,14 +39,14 @@ interface LocalClusterOptions
   readonly auditLog?: string | undefined;
   /** Whether to start a dashboard with the HTTP API. */
   readonly dashboard?: boolean;
-  /** HTTP address of central; the other processes use free ports, which central lists. */
+  /** HTTP address of central. The other processes use free ports, which central lists. */
   readonly http?: Pick<HttpOptions, 'bind' | 'token'> | undefined;
   /** Receives messages for people about starts and exits of processes. */
   readonly note: (line: string) => void;
 }
 
 /**
- * Workers per process: high enough to keep processes few, low enough that a hundred workers use two cores.
+ * Maximum number of workers per process. It keeps processes few, but lets a hundred workers use two cores.
  */
 const WORKERS_PER_PROCESS = 50;
 /** Time limit (ms) for every process to join. */
@@ -65,20 +63,20 @@ const HEALTHY_AFTER_MS = 10_000;
 interface Place {
   readonly name: string;
   readonly role: (typeof DRAIN_ORDER)[number];
-  /** @param at its previous address, which other processes use; undefined for the first start */
+  /** @param at previous address of the process, which others use; undefined for the first start */
   args(at?: string): readonly string[];
-  /** Names of its workers, or its own, in the cluster, to which its key is bound; central and the dashboard have none. */
+  /** Names in the cluster to which its key is bound; absent for central and the dashboard. */
   readonly names?: readonly string[];
   /** Environment variables that other users of this machine must not see in the arguments. */
   readonly secrets?: Readonly<Record<string, string>>;
 }
 
-/** The order of shutdown: first new jobs stop, then workers, then central. */
+/** Order of shutdown. Schedulers are first, so that no new jobs arrive. */
 const DRAIN_ORDER = ['scheduler', 'worker', 'central', 'dashboard'] as const;
 
 /**
- * A cluster on this machine: central, schedulers and workers as real processes over loopback. It restarts a
- * process that exits at the same address, while the other processes continue.
+ * A cluster on this machine: central, schedulers and workers as real processes over loopback. If a process
+ * exits, it is restarted at the same address, while the other processes continue.
  */
 export class LocalCluster {
   readonly #options: LocalClusterOptions;
@@ -237,7 +235,7 @@ export class LocalCluster {
 
   #workers(): Place[] {
     const { workers, memory, gpus, resources, attribute, dataFolder, logLevel } = this.#options;
-    // Without a number, each worker of the cluster has one CPU, however many the machine has.
+    // If no option states a number, each worker has one CPU, regardless of the number in the machine.
     const { slots } = sizeOfWorker(this.#options);
     const processes = Math.max(1, Math.ceil(workers / WORKERS_PER_PROCESS));
     return Array.from({ length: processes }, (_, i) => {
@@ -277,7 +275,7 @@ export class LocalCluster {
     const keyArgs = keys === undefined ? [] : ['--keys', keyFileOf(place, keys)];
     const log = join(dataFolder, 'logs', `${name}.log`);
     const child = await startChild(name, [executable, ...place.args(at), ...keyArgs], log, secrets);
-    // `stop` and `drain` miss a process that is about to start.
+    // `stop` and `drain` do not stop a process that is still starting.
     if (this.#stopping) child.process.kill('SIGTERM');
     this.#children.set(name, { ...child, role });
     const upAt = performance.now();
@@ -335,7 +333,7 @@ export class LocalCluster {
 
 const STOP_PATIENCE_MS = 10_000;
 
-/** Returns the key file of a process: it must not get the others. */
+/** Returns the key file of a process, which must not receive the keys of others. */
 function keyFileOf({ name, role }: Place, folder: string): string {
   const file = role === 'central' ? 'central' : role === 'dashboard' ? 'client' : `${role}.${name}`;
   return join(folder, `${file}.key`);

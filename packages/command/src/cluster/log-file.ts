@@ -2,12 +2,12 @@ import fs, { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:
 import { dirname } from 'node:path';
 import { makeFolder } from '@goshawk/core';
 
-/** Size of one log; a second file of that size keeps older lines. */
+/** Maximum size of one log file. A second file of that size keeps older lines. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Log file of a child: readable by this user only, and at most two files of bounded size. Lines that cannot
- * be written, for example on a full disk, are lost, because a log must not stop a supervisor.
+ * Log of a child: at most two files of bounded size, readable only by this user. Lines that cannot be
+ * written, for example on a full disk, are lost, because a log must not stop a supervisor.
  */
 export class LogFile {
   readonly #path: string;

@@ -34,7 +34,7 @@ export const RESOURCES_OPTION = {
   describe: 'further resources of each worker: memory=8GiB,gpu=1,license=2',
 } as const satisfies OptionSpec;
 
-/** The size of a worker as options state it. */
+/** Options that state the size of a worker. */
 interface StatedSize {
   readonly cpus?: number | undefined;
   readonly memory?: string | undefined;

@@ -9,8 +9,8 @@ import { isCustom } from '../module-names.js';
 import { findPapers } from './papers.js';
 
 /**
- * Loads the custom policies and estimators that options name. Estimators are then identified by absolute
- * path, also within the cluster.
+ * Loads the custom policies and estimators that options name. Absolute paths then identify estimators, also
+ * within the cluster.
  *
  * @throws InputError for a file that is missing, throws, or breaks the contract
  */

@@ -150,8 +150,8 @@ function ofPolicy<const S extends Readonly<Record<string, OptionSpec>>>(specs: S
 }
 
 /**
- * Options whose default depends on the policy: policies of papers follow their paper, seeking policies use
- * the best value.
+ * Options whose default depends on the policy. Policies of papers follow their paper, and seeking policies
+ * use the best value.
  */
 type DefaultsByPolicy = 'cancel' | 'probeDraw';
 

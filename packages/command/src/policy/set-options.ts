@@ -67,9 +67,7 @@ export function setTexts(preset: Preset): string[] {
     .sort();
 }
 
-/**
- * Converts a value to the type; returns the text unchanged if it does not fit, so that the error quotes it.
- */
+/** Converts a value to the type. Returns an invalid text unchanged, so that the error quotes it. */
 function typed(text: string, type: string): number | string | boolean {
   if (type === 'number' && Number.isFinite(Number(text))) return Number(text);
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';

@@ -22,7 +22,7 @@ export function schedulersEstimator(text: string): string {
   return estimatorKind(text).kind.needsTruth ? 'given' : text;
 }
 
-/** Facts about a workload that settings depend on. */
+/** Facts about a workload, on which settings depend. */
 export interface WorkloadFacts {
   /** Divisor of the workload's durations in the run; 1 if they are unchanged. */
   readonly divisor: number;
@@ -98,8 +98,8 @@ export function policySettings(
 }
 
 /**
- * With matching, pilots of long jobs use the reserve of short ones: three are enough, and half of them
- * suffice, together with a prior. Without it, as in the paper, all pilots decide without a prior
+ * With matching, pilots of long jobs use the reserve for short jobs. Three pilots suffice, and half of them
+ * decide, with a prior. Without matching, all pilots decide, without a prior, as in the paper
  * (`docs/DESIGN.md`).
  */
 const MATCHED_PILOTS_MAX = 3;

@@ -8,7 +8,7 @@ import type { Program } from './program.js';
 const SETTINGS_OF_POLICY = '`goshawk policies NAME` lists all settings of a policy; each is an option here.';
 const WIDTH_MIN = 40;
 const WIDTH_MAX = 120;
-/** Longest flags with their description on the same line. */
+/** Maximum width of flags with their description on the same line. */
 const FLAGS_MAX = 26;
 
 /**
@@ -101,7 +101,7 @@ function pageOf(
         ['Options of every command', everywhere],
       ]
     : [['Options', shown]];
-  // A command on a separate line can be copied, however long it is.
+  // A command on a separate line can be copied, even if it is long.
   const copied = examples.map(([command, does]) => `  ${command}\n${wrapped(does, width, '      ')}`);
   return [
     `goshawk ${name}${words === '' ? '' : ` ${words}`}`,

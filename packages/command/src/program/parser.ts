@@ -81,7 +81,7 @@ interface Found {
 }
 
 /**
- * Finds the command, which may follow options; the possible commands determine which of those take a value.
+ * Finds the command. Options may precede it, and the possible commands determine which of them take a value.
  */
 async function commandOf(program: Program, argv: readonly string[]): Promise<Found> {
   const [opening = '-'] = argv;
@@ -109,9 +109,9 @@ function optionsOf({ options }: Command): OptionSpecs {
 }
 
 /**
- * Splits a command line without converting values or adding defaults, since variables and files take
- * precedence over defaults. A repeated option has a list; the parser's own arrays would strip quotes from
- * values.
+ * Splits a command line without converting values or adding defaults, because variables and files take
+ * precedence over defaults. A repeated option yields a list. The array type of the parser would strip quotes
+ * from values.
  */
 function split(argv: readonly string[], own: OptionSpecs): ReturnType<typeof Parser.detailed> {
   const specs: OptionSpecs = { ...own, ...ABOUT_OPTIONS };
@@ -200,8 +200,7 @@ function asTyped(name: string, argv: readonly string[]): string {
 }
 
 /**
- * Finds the nearest option, including those of which only the beginning (`--no-steal`) or the end
- * (`--timeout`) was typed.
+ * Finds the nearest option. A typed beginning (`--no-steal`) or end (`--timeout`) of an option also matches.
  */
 function nearestOption(typed: string, specs: OptionSpecs): string | undefined {
   const flags = Object.entries(specs).flatMap(([name, { type }]) =>
@@ -224,5 +223,5 @@ function nearestFlag(typed: string, flags: readonly string[]): string | undefine
   return name === undefined ? undefined : `--${name}`;
 }
 
-/** Minimum length of such a part: too many options share one or two letters. */
+/** Minimum length of a typed beginning or end. Too many options share fewer letters. */
 const BEGINNING_MIN = 4;

@@ -1,6 +1,8 @@
 import type { Command } from '../command.js';
 
-/** The commands that a command line may name. The parser and help know them only through this. */
+/**
+ * The commands that a command line may name. The parser and help access commands only through this interface.
+ */
 export interface Program {
   /** Summary for the overview, in one sentence. */
   readonly about: string;
@@ -13,8 +15,8 @@ export interface Program {
   /** @returns the installed commands */
   all(): Promise<readonly Command[]>;
   /**
-   * Loads the commands that a command line may mean, with all members of their groups; all commands if it
-   * names none.
+   * Loads the commands that a command line may contain, with all members of their groups. Loads all commands
+   * if it contains none.
    *
    * @param words of the command line; a command may follow options, whose values may equal names of commands
    * @throws InputError if it names only commands that are not installed

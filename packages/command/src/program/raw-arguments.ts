@@ -6,7 +6,7 @@ const REPLACEMENT = '\ufffd';
 
 /**
  * Rejects arguments that are not UTF-8. Node.js replaces invalid bytes with U+FFFD, so the command would use
- * another file name than the user gave. Linux exposes the original bytes.
+ * a wrong file name. Linux exposes the original bytes.
  *
  * @param argv arguments as Node.js decodes them
  * @throws InputError for an argument that is not UTF-8

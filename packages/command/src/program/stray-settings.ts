@@ -19,8 +19,8 @@ const READ_BY_COMPOSE = [
 ];
 
 /**
- * Variables of this project's tests, which start commands: tests that must not be skipped, and the image to
- * test.
+ * Variables of this project's tests, which start commands. They name tests that must not be skipped, and the
+ * image to test.
  */
 const READ_BY_TESTS = ['GOSHAWK_REQUIRE', 'GOSHAWK_TEST_IMAGE', 'GOSHAWK_KUBERNETES'];
 
@@ -93,8 +93,8 @@ export function checkFileNames(
 }
 
 /**
- * Returns a warning for each variable that no command reads. Those are ignored, not rejected, because a task
- * of a newer worker may have variables that this version does not know.
+ * Returns a warning for each variable that no command reads. An error would break tasks of newer workers,
+ * which may set variables that this version does not define.
  *
  * @param specs options of all commands
  */

@@ -2,8 +2,8 @@ import { type Millis, shellWord } from '@goshawk/core';
 import { defaultOf, flagOf, type OptionSpecs, type Resolved } from '../options.js';
 
 /**
- * Returns the line that runs a command again with the same options, which may come from flags, variables or a
- * file.
+ * Returns the line that runs a command again with the same options. The options may originate from flags,
+ * variables or a file.
  */
 export function commandLine<S extends OptionSpecs>(
   name: string,

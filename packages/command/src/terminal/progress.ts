@@ -59,7 +59,7 @@ class Shown implements Progress {
     this.#label = label;
     this.#total = total;
     this.#isBar = isBar;
-    // The timer runs without progress too, so that a log shows that the process is alive.
+    // The timer also runs without progress, so that a log shows that the process is alive.
     this.#timer = setInterval(() => this.#show(), this.#intervalMs);
     this.#timer.unref();
     if (isBar) this.#show();
