@@ -132,7 +132,7 @@ export class Membership {
     };
   }
 
-  /** Returns the current owner of a tag's jobs. */
+  /** Returns the current owner of the jobs with this tag. */
   ownerOf(tag: string, now: Millis): Omit<MessageOf<'ownerIs'>, 'type'> {
     const { schedulers } = this.registry;
     const gone = schedulers.tagged(tag) === undefined && this.haveAllReported(now);

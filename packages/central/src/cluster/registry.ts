@@ -16,7 +16,7 @@ export type CountedAs = 'inactive' | 'general' | 'short';
 
 export interface WorkerRecord {
   readonly address: Address;
-  /** Row number of the worker: small, unique, and reused after the worker is gone. */
+  /** Row number of the worker. It is small, unique, and reused after the worker is gone. */
   readonly place: number;
   readonly name: string;
   /** Its whole CPUs. */

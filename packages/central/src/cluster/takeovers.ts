@@ -55,7 +55,7 @@ export class Takeovers {
     return false;
   }
 
-  /** Requests a takeover, however long the scheduler has been silent. */
+  /** Marks a takeover as due, even if the lease has not ended. */
   want(tag: string): void {
     this.#wanted.add(tag);
   }

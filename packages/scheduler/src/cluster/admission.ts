@@ -16,8 +16,8 @@ import type { Cluster } from './cluster.js';
 import type { Members } from './members.js';
 
 /**
- * Describes needs of an accepted job's stage that no worker meets, for which it waits. undefined: none, or no worker
- * is known.
+ * Describes the needs of a stage of an accepted job that no worker meets. Returns undefined if there are
+ * none, or if no worker is known.
  */
 export function unmetNeedOf(
   job: Pick<Job, 'spec' | 'class'>,
@@ -46,8 +46,8 @@ export function hasUnmetNeeds(job: Job, cluster: Cluster): boolean {
 }
 
 /**
- * Requirements that no eligible worker meets, for which the job waits; undefined: none, or no worker is known. For an
- * unclassified job, names a class that would wait.
+ * Returns the requirements that no eligible worker meets; undefined if there are none, or if no worker is
+ * known. For an unclassified job, names a class that would wait.
  */
 export function unmetRequirements(
   spec: JobSpec,

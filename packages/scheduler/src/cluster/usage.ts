@@ -17,7 +17,7 @@ const REPORT_MS = 10_000;
 const SHEDDING_REPORT_MS = 1_000;
 
 /**
- * Statistics for central: completed short and long work, which sizes the partition, and arrived short work, which
+ * Reports statistics to central. Completed short and long work sizes the partition, and arrived short work
  * sizes the reserve.
  */
 export class Usage {

@@ -29,8 +29,9 @@ const CHUNK_SHARE = 1 / 50;
 type TaskRequest = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'checkMatch'>;
 
 /**
- * Binds each task to one worker. The worker may serve a probe (late binding, Hawk §3.5), hold a placed task, be
- * matched with the batch by central, or seek any task; a seeking worker gets the first one in order over all batches.
+ * Binds each task to one worker. The worker may serve a probe (late binding, Hawk §3.5), queue a placed task,
+ * be matched with the batch by central, or seek any task. A seeking worker gets the first task in order of
+ * all batches.
  */
 export class Binder {
   readonly #s: SchedulerState;

@@ -217,7 +217,7 @@ export class Routing {
     }
   }
 
-  /** Maximum number of probing batches. They keep all workers busy; tasks of other batches wait for seeking workers. */
+  /** Maximum number of probing batches, which keep all workers busy. Other tasks wait for seeking workers. */
   get #probingMax(): number {
     return Math.max(PROBING_MIN, PROBING_PER_WORKER * this.#s.cluster.members.size);
   }

@@ -46,7 +46,7 @@ interface DelayedMessage {
   readonly bytes: number;
 }
 
-/** Why no new job is accepted. */
+/** Reason for which no new job is accepted. */
 export interface Refusal {
   readonly code: string;
   readonly message: string;
@@ -122,7 +122,7 @@ export class Ledger {
     return this.#delayed.length;
   }
 
-  /** Why no new job can be accepted now; undefined: it can. */
+  /** Reason for which no new job is accepted now; undefined if jobs are accepted. */
   get refusal(): Refusal | undefined {
     const journal = this.#journal;
     if (journal.kind === 'full' || journal.kind === 'stopped')
@@ -133,7 +133,7 @@ export class Ledger {
       : undefined;
   }
 
-  /** Why no record is written at all; undefined: records are written. */
+  /** Reason for which no record is written; undefined if records are written. */
   get stoppedRefusal(): Refusal | undefined {
     const journal = this.#journal;
     if (journal.kind === 'away') return { ...UNREACHABLE, message: journal.message };
@@ -141,7 +141,7 @@ export class Ledger {
     return { code: 'journal-full', message: journal.message, hint: STOPPED_HINT };
   }
 
-  /** For metrics: 1 for conditions that prevent new jobs until an operator acts. */
+  /** Metrics that are 1 for conditions that prevent new jobs until an operator acts. */
   get counted() {
     const { kind } = this.#journal;
     return {
