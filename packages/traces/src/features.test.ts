@@ -53,7 +53,11 @@ describe('a side file of features', () => {
   });
 
   test.each([
-    ['is of another trace', `${HEADER}\n3,0,7,17,ada,n,l,2\n`, 'line 3 of the trace has 2 tasks, but 7 in this file'],
+    [
+      'is of another trace',
+      `${HEADER}\n3,0,7,17,ada,n,l,2\n`,
+      'line 3 of the trace has 2 tasks, but 7 in this file',
+    ],
     ['says something twice', 'line,user\n1,ada\n1,bob\n', 'this file has two rows for line 1 of the trace'],
     ['does not say of which job', 'user\nada\n', 'missing column line'],
     ['has a line of too few columns', 'line,user\n1\n', 'the line has 1 column instead of 2'],
