@@ -305,8 +305,8 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * Retries tasks of an ended job: the same tasks of the same job, as further attempts. Without `tasks`, all that failed or were
-   * cancelled; with `failed`, only those that failed and the stages that could not run because of them.
+   * Retries tasks of an ended job, as further attempts within the job, or with `asNew` as a new job. Without `tasks`, all that
+   * failed or were cancelled; with `failed`, only those that failed and the stages that could not run because of them.
    *
    * @throws InputError `not-ended` while the job continues, `nothing-failed` if all selected tasks completed, `unknown-task`,
    * `stage-not-completed` if a selected task depends on a stage that has failed, and `missing-inputs` if a new job

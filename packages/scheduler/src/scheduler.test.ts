@@ -441,7 +441,7 @@ describe('clients', () => {
       retryMs: undefined,
     });
     expect(submit('ada', 1, { demand: { cpu: 3 } })).toMatchObject({
-      message: 'user ada may have 2 CPUs at a time, and a task of this job takes 3 CPUs',
+      message: 'user ada may use 2 CPUs at a time, and a task of this job requests 3 CPUs',
     });
     expect(submit('ada', 3)).toMatchObject({ type: 'accepted' });
     expect(submit('ada', 2)).toMatchObject({

@@ -189,7 +189,7 @@ describe('preparePrototype', () => {
     [{ workers: 1, jobs: 0 }, 'jobs is 0'],
     [{ workers: 1, load: 0 }, 'load is 0; use a number above 0'],
     [{ workers: 1, scale: Number.NaN }, 'scale is NaN'],
-    [{ workers: 1, scale: 1, forSeconds: 1 }, 'scale and run time cannot be used together'],
+    [{ workers: 1, scale: 1, forSeconds: 1 }, '`scale` and `forSeconds` cannot be used together'],
   ])('refuses %j', async (options, message) => {
     await expect(preparePrototype([jobOf(0, Float64Array.of(1))], options)).rejects.toThrow(message);
   });

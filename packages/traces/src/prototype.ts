@@ -151,7 +151,7 @@ function checkOptions(options: PrototypeOptions): void {
     }
   }
   if (scale !== undefined && forSeconds !== undefined) {
-    throw new WorkloadError('scale and run time cannot be used together', 'use one of them');
+    throw new WorkloadError('`scale` and `forSeconds` cannot be used together', 'use one of them');
   }
 }
 

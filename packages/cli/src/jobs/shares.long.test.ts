@@ -135,7 +135,7 @@ it('--users limits running and waiting tasks of users in the cluster, and why na
       .toContain('user ann has 2 running tasks of the 2 that --users allows at a time');
     const never = await other.goshawk(['submit', '--cpus', '4', '--', 'true']);
     expect(never.exitCode).toBe(2);
-    expect(never.stderr).toMatch(/may have 3 CPUs at a time, and a task of this job takes 4 CPUs/);
+    expect(never.stderr).toMatch(/may use 3 CPUs at a time, and a task of this job requests 4 CPUs/);
     const tooMany = await other.goshawk(['submit', '--tasks', '30', '--', 'true']);
     expect(tooMany.exitCode).toBe(2);
     expect(tooMany.stderr).toMatch(/may have 20 waiting tasks and has 0; this request adds 30/);

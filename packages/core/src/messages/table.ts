@@ -128,8 +128,8 @@ export const MESSAGES = {
     /** The endpoint for clients. */
     endpoint: text(512),
     /**
-     * The scheduler's jobs survive it: if it leaves, it may return under the same tag, and its running tasks
-     * continue meanwhile.
+     * The scheduler keeps its jobs when it exits: it may return with the same tag, and its running tasks continue
+     * meanwhile.
      */
     durable: flag,
     /** The scheduler accepts no new jobs and will leave. */
@@ -233,10 +233,11 @@ export const MESSAGES = {
     shortMs: ms,
     longMs: ms,
     /**
-     * Estimate × tasks, and number of tasks, of short jobs that arrived since the last report and that
-     * central does not learn about otherwise.
+     * Estimate × tasks of the short jobs that arrived since the last report and that central does not learn about
+     * otherwise.
      */
     arrivedMs: ms,
+    /** Number of tasks of these jobs. */
     arrivedTasks: count,
     /** Jobs completed since the last report, by mean task run time; the cutoff is learned from them. */
     completed: list(record({ length: count, jobs: count, workMs: ms }), LENGTHS_MAX + 1),
@@ -495,8 +496,8 @@ export const MESSAGES = {
     request,
     id: name,
     /**
-     * First task whose value is requested, or with `ended` the number of results already read; the answer
-     * contains the next one.
+     * First task whose value is requested, or with `ended` the number of results already read. The answer contains
+     * the next value of this parameter.
      */
     from: count,
     /** undefined: only the values of completed tasks that returned one. */
@@ -583,8 +584,8 @@ export const MESSAGES = {
     'Repeated while a slot is free; it carries absolute state, not a delta.',
     {
       /**
-       * The latest matches that this worker has received, at most one per slot: central makes no more than that
-       * before the next report.
+       * The latest matches that this worker has received, at most one per slot. Central makes at most one new match per
+       * slot before the next report.
        */
       heard: list(count, LIMITS.slotsMax),
       /** Free slots, and the resources that are free for them; of GPUs, the most that one task can get. */
@@ -1124,7 +1125,7 @@ export function isReplyType(type: MessageType): type is ReplyType {
   return REPLIES.has(type);
 }
 
-/** Whether a message is a client's request or a reply, which do not count as costs of a policy. */
+/** Whether a message is a client's request or a reply; these messages do not count as costs of a policy. */
 export function isOfClients(type: string): boolean {
   if (!Object.hasOwn(MESSAGES, type)) return false;
   const { from, to } = MESSAGES[type as MessageType];

@@ -23,7 +23,7 @@ export const traceExportCommand = defineCommand({
       type: 'text',
       value: 'ID',
       flagOnly: true,
-      describe: 'only this job; last: the job that ended last',
+      describe: 'export only this job; last: the job that ended most recently',
     },
     since: {
       type: 'duration',

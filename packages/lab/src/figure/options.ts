@@ -7,7 +7,7 @@ export const FIGURE_OPTIONS = {
     type: 'count',
     flagOnly: true,
     min: 1,
-    describe: 'jobs of the workload (default: see --list)',
+    describe: 'number of jobs in the workload (default: see --list)',
   },
   trace: {
     type: 'text',

@@ -30,7 +30,7 @@ describe('text before a run', () => {
     const lines = planLines(plan, { load: 0.9, workers: 100 }, settings);
     expect(lines).toEqual([
       expect.stringMatching(/^motivation:jobs=200,.*: 100 of 200 jobs with [\d,]+ tasks$/),
-      'durations divided by 1,000; jobs have 10 times fewer tasks, each that much longer',
+      'durations divided by 1,000; jobs have 1/10 of their tasks, each 10 times as long',
       expect.stringMatching(/^submitted over .* for a load of 90%; a policy takes about .*$/),
       expect.stringMatching(
         new RegExp(

@@ -7,7 +7,7 @@ import type { Progress } from './submitter.js';
 export function scaleLine({ fit }: ReplayPlan): string {
   const tasks =
     fit.taskFactor < 1
-      ? `; jobs have ${number(1 / fit.taskFactor)} times fewer tasks, each that much longer`
+      ? `; jobs have 1/${number(1 / fit.taskFactor)} of their tasks, each ${number(1 / fit.taskFactor)} times as long`
       : '';
   return `durations divided by ${number(fit.divisor)}${tasks}`;
 }

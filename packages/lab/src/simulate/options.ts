@@ -103,7 +103,7 @@ export const SIMULATE_OPTIONS = {
     default: 'start',
     rare: true,
     describe:
-      'how run times are assigned to the tasks of a job: in order of start, as in the papers, or fixed per task',
+      'how run times are assigned to the tasks of a job: start, in order of start as in the papers, or task, fixed per task',
   },
   features: {
     type: 'text',

@@ -65,7 +65,7 @@ export class AdoptedSchedulers {
       .then(() => this.#shared.takeOver(tag, epoch))
       .then((journal) => journal && this.adopt(journal))
       .catch((error: Error) =>
-        this.#logger.error({ of: gone, tag }, `cannot take over its jobs: ${error.message}`),
+        this.#logger.error({ of: gone, tag }, `cannot take over the jobs of ${gone}: ${error.message}`),
       )
       .finally(() => this.#taking.delete(tag));
   }

@@ -175,9 +175,9 @@ function impossibleReason({ title, limits }: LimitScope, stage: StageSpec): stri
   for (const [name, amount, words] of demands) {
     const limit = limits[name] as number | undefined;
     if (limit !== undefined && amount > limit)
-      return `${title} may have ${words(limit)} at a time, and ${together > 1 ? 'this gang' : 'a task of this job'} takes ${words(amount)}`;
+      return `${title} may use ${words(limit)} at a time, and ${together > 1 ? 'this gang' : 'a task of this job'} requests ${words(amount)}`;
   }
   return undefined;
 }
 
-const ASK_FOR_LESS = 'request less, or ask the operator for a higher limit';
+const ASK_FOR_LESS = 'request fewer resources, or ask the operator for a higher limit';
