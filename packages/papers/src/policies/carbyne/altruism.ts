@@ -9,13 +9,22 @@ import type { ShareRules } from './shares.js';
 export interface AltruismRules {
   /** Probability that a job yields resources it does not need now. */
   readonly probability: number;
-  /** Whether altruism is drawn in every turn, rather than with each plan and every `DRAWN_AGAIN_MS`. */
+  /**
+   * Whether each turn draws anew if a job yields, rather than only when its share changes and every
+   * `DRAWN_AGAIN_MS`.
+   */
   readonly isDrawnEachTurn: boolean;
-  /** Margin before the latest start, in median durations of running tasks, because borrowers are not preempted. */
+  /**
+   * How long before its latest start a task starts, in median durations of running tasks. Borrowers are not
+   * preempted.
+   */
   readonly holdMedians: number;
-  /** A new plan with a later end is discarded, unless the share has shrunk. */
+  /**
+   * Whether a new plan with a later end is discarded, unless the share shrank, a task overran its estimate,
+   * or the old plan lacks tasks.
+   */
   readonly keepsPromises: boolean;
-  /** Which task of a job goes first: the one on the longest path to the end, or the one that fits best. */
+  /** Which task of a job starts first: the one on the longest path to the end, or the one that fits best. */
   readonly order: 'critical-path' | 'alignment';
 }
 
@@ -27,7 +36,7 @@ const DRIFT_MAX = 0.05;
 /** A job with more tasks to start is planned several tasks at a time. */
 const ONE_BY_ONE_MAX = 16;
 
-/** Determines the tasks that each job must start now to end as early as with its share alone. */
+/** Starts the tasks that must start now, so that each job ends as early as with its share alone. */
 export class Altruism {
   readonly #rules: AltruismRules;
   readonly #context: PolicyContext;
@@ -66,7 +75,7 @@ export class Altruism {
     const share = shares.of(job).map((amount, r) => Math.max(amount, largest[r]!));
     const before = job.plan;
     const hasMoved = before === undefined || shares.haveMoved(before.checkedShare, share);
-    // Drawn before checking the plan: a job that yields nothing follows only a new plan.
+    // The draw comes first, because a job that yields nothing needs a current plan.
     if (before !== undefined) this.#draw(before, hasMoved, now);
     if (hasMoved || this.#isOffPlan(job)) {
       const plan = planJob(job.problem(share, now), {

@@ -3,12 +3,12 @@ import type { RunView, StageView } from '@goshawk/policies';
 
 /** Estimate before any run has ended. */
 const FIRST_GUESS_MS = 1_000;
-/** Number of ended runs over which the mean is taken. */
+/** The weight of a new run in the mean is 1 over the number of runs, and at least 1 over this. */
 const MEAN_OVER = 100;
 
 /**
- * Estimates the duration of a stage's tasks: the owner's estimate, else the mean of its tasks so far, else of the
- * cluster's.
+ * Estimates the duration of a stage's tasks: the owner's estimate, else the mean of its ended runs, else that
+ * of all ended runs.
  */
 export class Durations {
   #meanMs = FIRST_GUESS_MS;
@@ -35,7 +35,7 @@ interface MeanRun {
   sumMs: Millis;
 }
 
-/** Plans use integer ms, so that times that should be equal are. */
+/** Rounds to integer ms, so that times that should be equal compare as equal. */
 export function wholeMs(ms: Millis): Millis {
   return Math.max(1, Math.round(ms));
 }

@@ -45,8 +45,8 @@ export interface ForwardRules {
 }
 
 /**
- * List scheduling of one job in an empty cluster as large as its share (Carbyne §3.3.2, line 17). Running tasks keep
- * their resources; if these exceed the share, nothing starts until it fits.
+ * Schedules one job by list scheduling in an empty cluster as large as its share (Carbyne §3.3.2, line 17).
+ * If running tasks exceed the share, nothing starts until it fits.
  *
  * @throws RangeError if a stage does not fit into the share at all
  */
@@ -61,13 +61,16 @@ class ForwardSchedule {
   readonly #problem: PlanProblem;
   readonly #rules: ForwardRules;
   readonly #free: Float64Array;
-  /** Ends of tasks that started together, by number, and these tasks. */
+  /** End of each batch of tasks that started together, by batch number. */
   readonly #ends = new IndexedHeap();
+  /** Stage and size of each batch, by batch number. */
   readonly #ending: { readonly stage: number; readonly count: number }[] = [];
+  /** Batch numbers to reuse. */
   readonly #freeNumbers: number[] = [];
   readonly #unstarted: Int32Array;
-  /** Unfinished tasks, and unfinished parents, of each stage. */
+  /** Number of unfinished tasks of each stage. */
   readonly #unended: Int32Array;
+  /** Number of unfinished parents of each stage. */
   readonly #parentsLeft: Int32Array;
   readonly #children: number[][];
   /** Stages that may start and have unstarted tasks, ascending. */

@@ -6,15 +6,15 @@ import type { PlanProblem } from './forward.js';
 import type { KeptPlan } from './kept-plan.js';
 import { depths, pathsToEnd } from './plan.js';
 
-/** State of a stage besides the books. */
+/** State of a stage that the books do not contain. */
 export class StageState {
   readonly view: StageView;
   readonly job: JobState;
   readonly place: number;
   parents: readonly number[] = [];
-  /** Position in the log of workers with more room up to which it was tried without success; −1: never. */
+  /** Position in the log of `Rooms` at which the stage last fit no worker; −1: never. */
   triedUpTo = -1;
-  /** Workers that its owner declined at the last start. */
+  /** Workers of the declined runs since a run last ended in another way. */
   declinedBy: Set<WorkerView> | undefined;
   durationMs: Millis = 1;
   /** Number of ended runs, and the sum of their run times. */
@@ -44,10 +44,11 @@ export class JobState {
   /** Critical path of the whole job at its arrival, in ms. */
   criticalPathMs: Millis = 0;
   plan: KeptPlan | undefined;
-  /** Whether the job has changed since the last check. */
+  /** Whether the job has changed since the last `refresh`. */
   isChanged = true;
-  /** Tasks that started or ended since the last plan, and those that deviated from it. */
+  /** Number of starts and ends since the last plan. */
   changes = 0;
+  /** Number of starts and ends off schedule since the last plan; Infinity: a new plan is required. */
   drift = 0;
   #used = new Float64Array();
   #whole: Amounts = [];
@@ -118,7 +119,7 @@ export class JobState {
     else stage.declinedBy = (stage.declinedBy ?? new Set()).add(worker);
     this.isChanged = true;
     this.changes++;
-    // A task that waits again is not in the plan.
+    // The plan does not contain a task that must run again.
     if (!isDone) this.drift = Number.POSITIVE_INFINITY;
     else if (Math.abs(startedAt + stage.durationMs - now) > 1) this.drift++;
   }
@@ -141,7 +142,7 @@ export class JobState {
     }
     let work = 0;
     for (const stage of this.stages) {
-      // Sums the runs of a stage, so that one that takes longer than estimated is compensated by the others.
+      // Sums over the runs of a stage, so that the remaining time of some runs offsets the overrun of others.
       const ms = stage.unstarted() * stage.durationMs + Math.max(stage.view.running, ofRuns[stage.place]!);
       if (ms > 0) work += ms * sumOfShares(stage.view.demand, this.#whole);
     }
@@ -180,10 +181,10 @@ export class JobState {
     };
   }
 
-  /** Whether a task has exceeded its estimate. */
+  /** Whether a running task has exceeded its estimate. */
   hasOutlived(now: Millis): boolean {
     for (const { stage, startedAt } of this.view.runs) {
-      // Plans use integer ms, and the report of an end at this time may arrive later.
+      // Allows 1 ms, because plans use integer ms and the end may be reported after this turn.
       if (startedAt + this.stageOf(stage).durationMs + 1 < now) return true;
     }
     return false;

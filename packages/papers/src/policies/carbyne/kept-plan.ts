@@ -7,19 +7,21 @@ const ROUNDING_MS = 1e-3;
 
 /** A plan that a job follows, in clock time. */
 export class KeptPlan {
-  /** The job's share when the plan was made or last compared with a newer share. */
+  /** The job's share when the plan was made. */
   readonly share: Amounts;
+  /** The job's share when the plan was made or last preferred to a newer one. */
   checkedShare: Amounts;
   readonly endAt: Millis;
-  /** A job that is not altruistic starts everything it can. */
+  /** Whether the job yields. A job that does not yield starts everything it can. */
   isAltruistic = true;
   drawnAt = 0;
   /** Number of planned tasks. */
   readonly unstarted: number;
   readonly #madeAt: Millis;
   readonly #starts: readonly (readonly Start[])[];
-  /** The used positions of each stage, and how much of the next one is used. */
+  /** Index of the next planned start of each stage. */
   readonly #next: Int32Array;
+  /** Number of tasks that have used the next planned start, by stage. */
   readonly #taken: Int32Array;
   /** Tasks that the job would still start now if it yielded nothing, by stage. */
   #greedy: Int32Array;
@@ -39,7 +41,11 @@ export class KeptPlan {
     this.#taken = new Int32Array(plan.starts.length);
   }
 
-  /** A task of the stage has started and takes the earliest position. @returns whether it started as planned */
+  /**
+   * Assigns the next planned start to a task that has started.
+   *
+   * @returns whether it started as planned
+   */
   take(stage: number, now: Millis): boolean {
     if (this.#greedy[stage]! > 0) this.#greedy[stage]!--;
     const place = this.#starts[stage]?.[this.#next[stage]!];
@@ -52,19 +58,22 @@ export class KeptPlan {
     return Math.abs(this.#madeAt + place.atMs - now) <= ROUNDING_MS;
   }
 
-  /** Keeps this plan, because the newer one ends later; takes from the newer one only which tasks could start now. */
+  /** Keeps this plan instead of a newer one that ends later. Only `greedyNow` of the newer plan is used. */
   outdo(plan: Plan, share: Amounts): void {
     this.#greedy = plan.greedyNow;
     this.checkedShare = share;
   }
 
-  /** Keeps the previous plan's random draw. */
+  /** Copies the random draw of the previous plan. */
   inherit({ isAltruistic, drawnAt }: KeptPlan): void {
     this.isAltruistic = isAltruistic;
     this.drawnAt = drawnAt;
   }
 
-  /** Tasks of the stage that must start now, or within the margin. */
+  /**
+   * Number of tasks of the stage to start now: those due, and those due within the margin that fit the share
+   * now.
+   */
   mustStart(stage: number, now: Millis, holdMs: Millis): number {
     if (!this.isAltruistic) return this.#greedy[stage] ?? 0;
     const must = this.#plannedUntil(stage, now);
@@ -92,7 +101,7 @@ export class KeptPlan {
     return next;
   }
 
-  /** Whether it has a position for each unstarted task. */
+  /** Whether the plan has a start for each unstarted task. */
   covers(unstarted: readonly number[]): boolean {
     return unstarted.every((tasks, stage) => this.#plannedUntil(stage, Number.POSITIVE_INFINITY) >= tasks);
   }

@@ -5,7 +5,9 @@ import { byArrival, type JobState, type StageState } from './jobs.js';
 import type { Rooms } from './rooms.js';
 import { type Party, partiesOf, type ShareRules, type Shares } from './shares.js';
 
-/** Ways to distribute free resources. Each starts tasks until nothing fits. */
+/**
+ * One scheduling turn. The passes below distribute its free resources, and start tasks until nothing fits.
+ */
 
 export interface Turn {
   readonly now: Millis;
@@ -37,10 +39,11 @@ export function startOne(turn: Turn, stage: StageState): boolean {
 }
 
 /**
- * The job or user with the lowest weighted dominant share starts a task, until nothing fits (Ghodsi et al., NSDI '11,
- * Algorithm 1, except that one whose tasks do not fit is skipped instead of ending the pass).
+ * The job or user with the lowest weighted dominant share starts a task, until nothing fits (Ghodsi et al.,
+ * NSDI '11, Algorithm 1). Unlike in the paper, a job whose tasks do not fit is skipped and does not end the
+ * pass.
  *
- * @param startFor starts the next task of the job, by the job's order
+ * @param startFor starts the next task of a job and returns whether it could
  */
 export function progressiveFilling(
   turn: Turn,
@@ -50,7 +53,7 @@ export function progressiveFilling(
   const hasRoom = new Set(turn.jobs);
   const parties = partiesOf(by === 'job' ? turn.jobs : turn.allJobs, by).map((party) => ({
     ...party,
-    // Ties go to the older one, as in the list.
+    // Keeps the order of arrival, which breaks ties.
     left: party.jobs.filter((job) => hasRoom.has(job)),
   }));
   const shareOf = ({ jobs, weight }: Party) =>
@@ -93,7 +96,9 @@ function leastOf<T extends object>(items: readonly T[], key: (item: T) => number
   return least;
 }
 
-/** Progressive filling that gives no job more than its fair share, except for one task. */
+/**
+ * Progressive filling up to the fair share. A job without running tasks may start one task above its share.
+ */
 export function strictFilling(turn: Turn, by: ShareRules['by']): void {
   const shares = turn.shares();
   progressiveFilling(turn, by, (job) => {
@@ -164,7 +169,10 @@ function considered(fitting: readonly StageState[], fairness: number): readonly 
   return fitting.filter(({ job }) => kept.has(job));
 }
 
-/** Ties go by arrival, then stage, which is the order of the list. */
+/**
+ * Returns the stage with the highest score. Ties go to the first in the list, which is in order of arrival,
+ * then stage.
+ */
 function best(
   fitting: readonly StageState[],
   worker: WorkerView,

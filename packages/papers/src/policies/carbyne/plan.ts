@@ -19,9 +19,9 @@ export interface Start {
 }
 
 /**
- * Determines what a job must start now, and what can wait, so that it ends as early as with its share alone (Carbyne
- * §3.3.2). The forward schedule is right-justified: each task, last first, moves to the latest time at which it fits
- * before its children. The paper packs the reversed graph again, which can be longer than the forward schedule.
+ * Determines the starts that let a job end as early as with its share alone (Carbyne §3.3.2). The forward
+ * schedule is right-justified: each task, last first, moves to the latest time at which it fits before its
+ * children. The paper instead packs the reversed graph again, which can end later than the forward schedule.
  */
 export function planJob(problem: PlanProblem, rules: ForwardRules): Plan {
   const { placements, endMs } = forward(problem, rules);
@@ -32,9 +32,8 @@ export function planJob(problem: PlanProblem, rules: ForwardRules): Plan {
 }
 
 /**
- * A task's own position in the forward schedule is always free: a task placed before it ended later there and has
- * only moved later, so it overlapped there already. Therefore no task passes the end, and none starts before its
- * forward start.
+ * Moves each task to its latest start, last end first. A task always fits at its forward start, because the
+ * tasks placed before it have only moved later. So no task ends after `endMs`.
  */
 function rightJustified(
   { stages, running, share, whole }: PlanProblem,
@@ -46,7 +45,7 @@ function rightJustified(
   for (const { stage, remainingMs } of running) profile.add(0, remainingMs, needs[stage]!, 1);
   const childrenStart = new Float64Array(stages.length).fill(endMs);
   const starts: Start[][] = stages.map(() => []);
-  // If there is no room later now, there is none after more tasks are placed.
+  // Upper bound of further starts, by stage. Room only shrinks, so a later start stays impossible.
   const latestStart = new Float64Array(stages.length).fill(Number.POSITIVE_INFINITY);
   const order = [...placements].sort(
     (a, b) => b.endMs - a.endMs || b.startMs - a.startMs || b.stage - a.stage,
@@ -70,7 +69,7 @@ function rightJustified(
   return starts;
 }
 
-/** Longest path from the start of each stage to the end of the job, with unlimited resources. ms, by stage */
+/** Longest path from the start of each stage to the end of the job, in ms, with unlimited resources. */
 export function pathsToEnd(
   stages: readonly { readonly durationMs: number; readonly parents: readonly number[] }[],
 ): Float64Array {
@@ -91,7 +90,7 @@ export function depths(stages: readonly { readonly parents: readonly number[] }[
   return depth;
 }
 
-/** Parents before children. */
+/** Sorts stages so that parents precede their children. */
 function topological(stages: readonly { readonly parents: readonly number[] }[]): number[] {
   const order: number[] = [];
   const isSeen = new Uint8Array(stages.length);
@@ -107,7 +106,7 @@ function topological(stages: readonly { readonly parents: readonly number[] }[])
   return order;
 }
 
-/** Minimum need of the unfinished stages, so that a share smaller than one task still gives a plan. */
+/** Largest demand of any stage, by resource. A smaller share has no plan. */
 export function largestDemand(
   stages: Iterable<{ readonly demand: Amounts }>,
   resources: number,

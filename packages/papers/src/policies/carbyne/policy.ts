@@ -24,14 +24,16 @@ import { type ShareRules, Shares } from './shares.js';
 
 /** Everything that distinguishes the policies of this family. */
 export interface FamilyRules extends ShareRules {
-  /** Jobs plan ahead and start only what they must; undefined: all resources are leftover. */
+  /** Rules by which jobs plan ahead and start only what they must; undefined: all resources are leftover. */
   readonly altruism?: AltruismRules;
   readonly leftover: Leftover;
   /** Events within this time after a turn wait for the next one. */
   readonly quantumMs: Millis;
 }
 
-/** Handles one scheduling event after another (Carbyne, Pseudocode 1): required starts, then the leftover. */
+/**
+ * Handles scheduling events (Carbyne, Pseudocode 1): first the required starts, then the leftover resources.
+ */
 export class CarbyneFamily implements CentralPolicy {
   readonly #rules: FamilyRules;
   readonly #jobs = new Map<JobView, JobState>();
@@ -178,7 +180,7 @@ export class CarbyneFamily implements CentralPolicy {
     if (how === 'done') this.#durations.ended(run, stage.ran, now);
   }
 
-  /** Keeps the same array as long as the amounts are equal. */
+  /** Updates the capacity. The array stays the same object while the amounts are equal. */
   #measure({ capacity, resources }: ClusterView): void {
     const whole = this.#whole;
     let isSame = whole.length === resources.length;
@@ -237,7 +239,7 @@ export class CarbyneFamily implements CentralPolicy {
     }
   }
 
-  /** Some room is left idle, so only time tells that a task must start. */
+  /** Requests a turn at each planned start, because idle room causes no event at that time. */
   #waitForPlans(jobs: readonly JobState[], draft: Draft, now: Millis): void {
     for (const { plan } of jobs) {
       const at = plan?.nextStart(now) ?? Number.POSITIVE_INFINITY;

@@ -10,9 +10,8 @@ interface Need {
 const CHUNK_STEPS = 32;
 
 /**
- * Use of a share over time: a step function by resource. Times are integer ms, latest step first. A plan visits some
- * hundred thousand steps, so they are grouped in chunks: a chunk with room everywhere, or whose steps all change, is
- * handled as a whole.
+ * Free amounts of a share over time, as a step function per resource with the latest step first. Steps are
+ * grouped in chunks: a chunk with room everywhere, or whose steps all change, is handled as a whole.
  */
 export class Profile {
   readonly #share: Amounts;
@@ -26,7 +25,9 @@ export class Profile {
     this.#chunks = [new Chunk([0], free, share.length)];
   }
 
-  /** The first resource rejects most tasks. */
+  /**
+   * Returns the demand of limited resources, largest share first, because that resource rejects most tasks.
+   */
   needOf(demand: Amounts): Need {
     const needed: number[] = [];
     for (let r = 0; r < this.#share.length; r++)
@@ -58,7 +59,7 @@ export class Profile {
     for (let place = this.#chunkAt(start + durationMs - 1); start > earliest; place++) {
       const chunk = this.#chunks[place]!;
       const { times } = chunk;
-      // In a chunk without room at some time, examines each step.
+      // If the chunk has room at every step, only its earliest step is checked.
       let step = chunk.hasRoom(need, count) ? times.length - 1 : chunk.stepAt(start + durationMs - 1);
       for (; step < times.length && start > earliest; step++) {
         count = chunk.fitting(step, need, count);
@@ -76,7 +77,7 @@ export class Profile {
     return wanted;
   }
 
-  /** The chunk that contains the time. */
+  /** Index of the chunk that contains the time. */
   #chunkAt(time: number): number {
     let low = 0;
     let high = this.#chunks.length - 1;
@@ -88,7 +89,6 @@ export class Profile {
     return low;
   }
 
-  /** Splits a step at this time. */
   #split(time: number): void {
     const place = this.#chunkAt(time);
     const chunk = this.#chunks[place]!;
@@ -99,7 +99,7 @@ export class Profile {
   }
 }
 
-/** Consecutive steps. */
+/** A chunk of consecutive steps. */
 class Chunk {
   /** Start of each step, descending. */
   readonly times: number[];
@@ -183,7 +183,6 @@ class Chunk {
     }
   }
 
-  /** Splits the step at this time. */
   split(step: number, time: number): void {
     const width = this.#owed.length;
     this.#free.copyWithin((step + 1) * width, step * width, this.times.length * width);

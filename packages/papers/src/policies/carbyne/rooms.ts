@@ -3,8 +3,8 @@ import { alignment, fitsNow } from '@goshawk/policies';
 import type { StageState } from './jobs.js';
 
 /**
- * Workers with room. A stage that found none needs to try only workers whose room has grown since, so each stage
- * remembers its position in a log of those.
+ * Open workers, and a log of the workers whose room has grown. A stage that fit nowhere later tries only the
+ * workers that were logged since.
  */
 export class Rooms {
   /** Open workers, by id. */
@@ -32,7 +32,7 @@ export class Rooms {
     if (worker.open) this.#log.push(worker);
   }
 
-  /** Drops entries that no stage needs, or when trying all workers would be faster. */
+  /** Clears the log when it is so long that trying all open workers is faster. */
   trim(): void {
     if (this.#log.length <= 4 * this.#open.length) return;
     this.#logStart += this.#log.length;

@@ -1,7 +1,7 @@
 import { type Amounts, addAmounts, dominantShare, isCounted } from '@goshawk/policies';
 import type { JobState } from './jobs.js';
 
-/** A party of sharing: a job or a user. */
+/** A job or a user, as input of `closedForm`. */
 interface Sharer {
   readonly weight: number;
   /** Demands in proportion, by resource. */
@@ -16,8 +16,8 @@ interface ClosedForm {
 }
 
 /**
- * Dominant resource fairness in closed form (Carbyne §3.3.1): all get their demands in proportion, up to the same
- * weighted dominant share, at which some resource is used up. A party without demands gets nothing.
+ * Dominant resource fairness in closed form (Carbyne §3.3.1). All parties get their demands in proportion, up
+ * to the same weighted dominant share, which uses up some resource. A party without demands gets nothing.
  */
 export function closedForm(sharers: readonly Sharer[], whole: Amounts): ClosedForm {
   const scaled = sharers.map(({ weight, demand }) => {
@@ -47,7 +47,7 @@ export const SHARED_BY = ['job', 'user'] as const;
 export interface ShareRules {
   /** `equal`: an equal amount of every resource. `work`: dominant resource fairness by remaining work. */
   readonly shares: (typeof SHARE_RULES)[number];
-  /** Unit of weighted equal shares: jobs, or users, whose jobs divide the user's share. */
+  /** Unit of sharing: jobs, or users. The jobs of a user divide the user's share by weight. */
   readonly by: (typeof SHARED_BY)[number];
 }
 
@@ -55,7 +55,7 @@ export interface ShareRules {
 export interface Party {
   readonly jobs: JobState[];
   weight: number;
-  /** Sum over its jobs. */
+  /** Sum of the weights of its jobs. */
   jobsWeight: number;
 }
 
@@ -103,7 +103,7 @@ export class Shares {
     return Float64Array.from(party ?? this.#whole, (amount) => part * amount);
   }
 
-  /** Whether the shares differ by more than a tenth of a job's average. */
+  /** Whether the amounts differ by more than a tenth of an average job's share. */
   haveMoved(from: Amounts, to: Amounts): boolean {
     for (let r = 0; r < this.#whole.length; r++) {
       if (Math.abs((from[r] ?? 0) - to[r]!) > (MOVED * this.#whole[r]!) / this.#jobs) return true;

@@ -122,7 +122,7 @@ function plain(title: string, leftover: Leftover) {
   return family(title, {}, () => ({ leftover }));
 }
 
-/** @param rulesOf rules that depend on the options, merged with defaults without sharing and yielding */
+/** @param rulesOf rules that depend on the options; by default, jobs have equal shares and do not yield */
 function family<Own extends PolicyOptions>(
   title: string,
   options: PolicyModule<Own>['options'],

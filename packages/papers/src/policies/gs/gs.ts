@@ -15,7 +15,10 @@ import { FreeWorkers, Reservations, RunTimeEstimates, StageOrder } from '@goshaw
 import { serve } from './serving.js';
 import { Shares } from './shares.js';
 
-/** Index of the second-highest queue: pilots should end soon, but not delay jobs known to be small (SLearn §5.1.2). */
+/**
+ * Index of the second-highest queue. Pilots should end soon, but not delay jobs known to be small (SLearn
+ * §5.1.2).
+ */
 const SAMPLING_QUEUE = 1;
 
 /** Options of `gs`, with the defaults of SLearn §5.2.1. */
@@ -46,11 +49,12 @@ const GS_OPTIONS = {
 type GsOptions = ValuesOf<typeof GS_OPTIONS>;
 
 /**
- * The scheduler in which SLearn is compared (GS, SLearn §5.1.1): priority queues by the estimated size of jobs,
- * weighted shares between them, and order of arrival within each. Pilots have the second queue and jobs with few
- * tasks the first. If slots would idle, tasks that wait for their job's pilots run before these have ended.
+ * The scheduler in which SLearn is compared (GS, SLearn §5.1.1). Priority queues by the estimated size of
+ * jobs share slots by weight, and each is in order of arrival. Pilots have the second queue, and jobs with
+ * few tasks the first. If slots would be idle, other tasks of a job start before its pilots have ended.
  *
- * `by: service`: a job's queue follows from its attained service (LAS, §5.1.3). `by: arrival`: one queue (FIFO).
+ * `by: service`: a job's queue follows from its attained service (LAS, §5.1.3). `by: arrival`: one queue
+ * (FIFO).
  */
 class Gs implements CentralPolicy {
   readonly #options: GsOptions;
@@ -66,8 +70,9 @@ class Gs implements CentralPolicy {
   readonly #free = new FreeWorkers();
   readonly #estimates = new RunTimeEstimates();
   readonly #reservations = new Reservations(this.#estimates);
-  /** The queue from which each run was started, and the number of runs of each queue. */
+  /** The queue from which each run was started. */
   readonly #queueOfRun = new Map<RunView, number>();
+  /** Number of runs by queue. */
   readonly #running: number[];
 
   constructor(options: GsOptions, context: PolicyContext) {
@@ -136,7 +141,10 @@ class Gs implements CentralPolicy {
     return this.#queues[queue]!.size > 0;
   }
 
-  /** Attained service moves a job down: the first job of a queue must be within the queue's limit. */
+  /**
+   * Moves the first stages of a queue down while the attained service of their jobs exceeds the queue's
+   * limit.
+   */
   #moveDown(now: Millis): void {
     for (const [queue, order] of this.#queues.entries()) {
       for (let first = order.first(); first !== undefined; first = order.first()) {

@@ -23,10 +23,8 @@ export interface Serving {
 }
 
 /**
- * Starts the next stage on a worker with room for it, repeatedly. Stages that fit nowhere are skipped, with all of
- * equal needs; those that have waited longer than they will run get a reservation.
- *
- * @param waiting waiting stages
+ * Starts the next stage on a worker with room, repeatedly. Stages that fit nowhere, and all with equal needs,
+ * are skipped. A demanding stage that has waited longer than its estimated run time gets a reservation.
  */
 export function serve(
   serving: Serving,
@@ -36,7 +34,7 @@ export function serve(
 ): void {
   const { orders, free, reservations, context } = serving;
   reserve(serving, waiting, workers, now);
-  /** Needs for which no worker has room, which cannot change while tasks start. */
+  /** Needs for which no worker has room. Room cannot grow while tasks start. */
   const fitNowhere = new Set<Needs>();
   while (free.size > 0) {
     const order = serving.next();

@@ -1,12 +1,11 @@
 /**
- * Weighted sharing of slots between queues (SLearn §5.1.1): the next slot goes to the loaded queue with the lowest
- * ratio of running tasks to weight. Loaded queues thus hold slots in proportion to their weights, and at least one
- * each if there are enough slots, however small the weight, which keeps large jobs from starving. With fewer slots,
- * the first of the queues without a slot is served first, and one that was skipped too often gets a turn.
+ * Weighted sharing of slots between queues (SLearn §5.1.1). The next slot goes to the loaded queue with the
+ * lowest ratio of running tasks to weight. Given enough slots, each loaded queue has at least one, so that
+ * large jobs do not starve. Ties go to the first queue, or to a queue that was skipped too often.
  */
 export class Shares {
   readonly #weights: readonly number[];
-  /** Slots given to others since the queue last got one, while it was loaded. */
+  /** Number of slots that other queues got since the queue got one or was empty. */
   readonly #passed: number[];
   readonly #passesMax: number;
 
@@ -31,7 +30,7 @@ export class Shares {
     return next;
   }
 
-  /** The queue has received a slot. */
+  /** Records that the queue has received a slot. */
   took(queue: number, isLoaded: (queue: number) => boolean): void {
     for (let other = 0; other < this.#weights.length; other++)
       this.#passed[other] = other !== queue && isLoaded(other) ? this.#passed[other]! + 1 : 0;
