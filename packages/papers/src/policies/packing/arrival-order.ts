@@ -2,14 +2,14 @@ import { Deque } from '@goshawk/core';
 import type { Group } from './group.js';
 
 /**
- * Groups in order of arrival. Returned groups keep their position and are stored separately. A group is in at most
- * one order.
+ * Groups in order of arrival. Groups that return keep their position and are stored separately. A group is in
+ * at most one order.
  */
 export class ArrivalOrder {
-  /** Groups that no longer wait are dropped at the front. */
+  /** Groups without waiting tasks are dropped when they reach the front. */
   #queue = new Deque<Group>();
   readonly #returned: Group[] = [];
-  /** Number of the last stage that joined the queue. */
+  /** Sequence number of the last group that was added to the queue. */
   #lastSequence = -1;
   #size = 0;
   #head: Group | undefined;

@@ -3,15 +3,15 @@ import type { Group } from './group.js';
 import { Packer } from './packer.js';
 
 export interface BestFitOptions {
-  /** A poorly used server starts nothing until it is empty (§VIII). */
+  /** Whether a poorly used server starts no tasks until it is empty (§VIII). */
   readonly stall?: boolean;
   /** Capacity in units, by server. */
   readonly capacityOf: (server: number) => number;
 }
 
 /**
- * BF-J/S (§IV-A): a server with a departure takes the largest task that fits, repeatedly; then each new arrival goes
- * where it fits best. After each batch the smallest waiting task is larger than the largest room.
+ * BF-J/S (§IV-A). A server with a departure takes the largest task that fits, repeatedly. Then each new
+ * arrival goes to the server where it fits best. After each batch, no waiting task fits any room.
  */
 export class BestFit extends Packer {
   protected readonly fit: Fit;
@@ -46,12 +46,12 @@ export class BestFit extends Packer {
       this.put(group, server);
   }
 
-  /** Assigns a server to a new arrival. */
+  /** Starts a newly arrived task on the server. */
   protected send(group: Group, server: number): void {
     this.put(group, server);
   }
 
-  /** Less than half full while more tasks wait than all servers hold. */
+  /** Whether the server is less than half full while the waiting work exceeds the capacity of all servers. */
   protected isInefficient(server: number): boolean {
     const capacity = this.#options.capacityOf(server);
     return 2 * this.#used[server]! < capacity && this.units > this.#capacity;

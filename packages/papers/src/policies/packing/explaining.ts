@@ -1,7 +1,7 @@
 import { type Attributes, formatAttributes, sumOf, type Vector } from '@goshawk/core';
 import { formatAmounts, type PolicyExplanation, type StageView, type WorkerView } from '@goshawk/policies';
 
-/** Facts for the sentences: amounts by resource name, and workers that accept tasks. */
+/** Facts for the sentences: names of the resources, and workers that accept tasks. */
 interface Facts {
   readonly resources: readonly string[];
   readonly open: readonly WorkerView[];
@@ -47,9 +47,9 @@ export function declinedThere(stage: StageView, { resources, open }: Facts): Pol
 }
 
 /**
- * @param type of partition I
- * @param waiting tasks of the type
- * @param configured workers whose configuration contains the type
+ * @param type a type of partition I
+ * @param waiting number of waiting tasks of the type
+ * @param configured number of workers whose configuration contains the type
  */
 export function noConfiguration(
   type: number,

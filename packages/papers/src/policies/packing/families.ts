@@ -13,15 +13,18 @@ interface ServerLike {
   readonly attributes: Attributes;
 }
 
-/** Only the size matters here, so a demand without requirements suffices. */
+/** A demand, with requirements if they must be met. */
 type Sized = Pick<Needs, 'demand'> & Partial<Pick<Needs, 'requires'>>;
 
 /**
- * Sizes of tasks with several resources on servers that differ (§VIII): the largest share of any resource of the
- * family's largest server.
+ * Sizes of tasks with several resources on different servers (§VIII). The size of a task is its largest share
+ * of any resource of the family's largest server.
  */
 export class Families {
-  /** Reference server of each family, relative to which sizes are measured, and the requirements that it meets. */
+  /**
+   * Reference server of each family, in whose capacity sizes are measured, and the requirements that it
+   * meets.
+   */
   readonly #largest: (ServerLike & { readonly meets: string })[] = [];
   readonly #servers: ServerLike[];
   readonly #required: readonly Attributes[];
@@ -64,12 +67,15 @@ export class Families {
     return this.#classes.get(this.#keyOf(server));
   }
 
-  /** Whether a server of any class is large enough and meets the requirements. */
+  /** Whether some server is large enough and meets the requirements. */
   holds(needs: Sized): boolean {
     return this.#servers.some((server) => fitsIn(needs.demand, server.capacity) && mayRun(server, needs));
   }
 
-  /** In units of the family's largest server; undefined: too large, or the requirements are not met. */
+  /**
+   * Size of a task in units of the family's largest server; undefined: too large, or the requirements are not
+   * met.
+   */
   sizeIn(family: number, needs: Sized): number | undefined {
     const { demand } = needs;
     const server = this.#largest[family];
@@ -81,7 +87,7 @@ export class Families {
       if (demand[index] !== 0 && Number.isFinite(largest[index]))
         share = Math.max(share, demand[index]! / largest[index]!);
     }
-    // Rounded down, or seven tasks of 1/7 would not fit; whether they really fit is checked separately.
+    // Rounds down, because seven tasks of 1/7 must fit. Placement checks the exact amounts.
     return Math.max(1, Math.floor(share * CAPACITY + ROUNDING));
   }
 
@@ -117,7 +123,7 @@ function greatest(capacities: readonly Vector[]): Vector {
   );
 }
 
-/** How often the largest must be halved until it is at most the capacity in some resource. */
+/** Number of times the largest must be halved until it is at most the capacity in every resource. */
 function shiftOf(capacity: Vector, largest: Vector): number {
   const ratios = largest.flatMap((amount, index) =>
     Number.isFinite(amount) && capacity[index]! > 0 ? [amount / capacity[index]!] : [],

@@ -3,7 +3,10 @@ import type { Fit } from './fit.js';
 import type { Group } from './group.js';
 import { Packer } from './packer.js';
 
-/** FIFO-FF (§VII-B): the oldest task on the first server that fits; one that fits nowhere blocks the rest. */
+/**
+ * FIFO-FF (§VII-B). The oldest task starts on the first server where it fits. A task that fits nowhere blocks
+ * the rest.
+ */
 export class FifoFirstFit extends Packer {
   readonly #fit: Fit;
   readonly #order = new ArrivalOrder();

@@ -2,7 +2,10 @@ import type { Needs } from '@goshawk/core';
 
 /** Similar waiting tasks that arrived together. */
 export interface Group {
-  /** Sequence number of arrival. Tasks that return, declined or lost with their server, keep it. */
+  /**
+   * Sequence number of arrival. A task that is declined, or lost with its server, returns with the same
+   * number.
+   */
   readonly sequence: number;
   /** Size of each task in units, at least 1. */
   readonly size: number;

@@ -20,7 +20,7 @@ interface Task extends Group {
   server: number;
 }
 
-/** The demand is empty, because with one resource the size says it all. */
+/** Empty needs, because the model uses only the size of a task. */
 const NO_NEEDS = new Needs(0, [], undefined);
 
 interface PackingModel extends PackerOptions {
@@ -29,7 +29,7 @@ interface PackingModel extends PackerOptions {
   /** In order of arrival. */
   readonly jobs: Iterator<PackingJob>;
   readonly until: number;
-  /** The mean is taken from this time on. */
+  /** The mean queue is measured from this time on. */
   readonly from?: number;
   /** Number of windows at whose ends the queue is sampled. */
   readonly windows?: number;
@@ -38,9 +38,9 @@ interface PackingModel extends PackerOptions {
 export interface PackingResult {
   /** Time average of the number of waiting tasks. */
   readonly meanQueue: number;
-  /** At the end of each window. */
+  /** Number of waiting tasks at the end of each window. */
   readonly queues: readonly number[];
-  /** Least-squares growth over the windows since `from`. Tasks per unit of time. */
+  /** Least-squares growth of the queue over the windows since `from`, in tasks per unit of time. */
   readonly growth: number;
   readonly arrived: number;
   /** Arrivals and departures. */
@@ -100,7 +100,7 @@ class ModelRun {
     };
   }
 
-  /** Nothing changes until this time. */
+  /** Advances to this time, without changes in between. */
   #pass(until: number): void {
     const { tasks } = this.#packer;
     // Compares products, so that the last window ends exactly at the end in spite of rounding.
@@ -170,7 +170,7 @@ export function* drawJobs({
 }: DrawnJobs): Generator<PackingJob, undefined> {
   const random = Random.seeded(seed);
   const [times, shapes] = [random.fork('arrivals'), random.fork('jobs')];
-  // Above 0, so that its logarithm is finite.
+  // The result is above 0, so that its logarithm is finite.
   const above = (source: Random): number => 1 - source.next();
   const duration = (): number => {
     if (service === 'fixed') return slots;
@@ -192,7 +192,7 @@ export function* drawJobs({
   }
 }
 
-/** Poisson, conditioned on not being 0. */
+/** Draws a Poisson number of arrivals, given that it is at least 1. */
 function someArrivals(random: Random, rate: number): number {
   let left = random.next() * -Math.expm1(-rate);
   let count = 1;
@@ -214,7 +214,6 @@ function drawSize(sizes: SizeDraw, random: Random): number {
   return values.at(-1)!;
 }
 
-/** The mean of the distribution. */
 export function meanSize(sizes: SizeDraw): number {
   if (sizes.kind === 'uniform') return (sizes.low + sizes.high) / 2;
   const total = sumOf(sizes.weights);

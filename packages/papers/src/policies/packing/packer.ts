@@ -23,12 +23,12 @@ export abstract class Packer {
     return this.#tasks;
   }
 
-  /** Sum of their sizes. */
+  /** Sum of the sizes of waiting tasks. */
   get units(): number {
     return this.#units;
   }
 
-  /** The server opens, reopens or has more room; this counts like a departure. */
+  /** Opens or reopens the server, which counts as a departure. */
   open(server: number): void {
     this.jobs[server] ??= 0;
     if (this.#isOpen[server] !== true) {
@@ -38,25 +38,25 @@ export abstract class Packer {
     this.free(server);
   }
 
-  /** The server has more room, for any reason. */
+  /** Records that the server has more room, for any reason. */
   free(server: number): void {
     this.used(server, 0);
     this.#noteFreed(server);
   }
 
-  /** The server has less room than arrivals and departures imply. */
+  /** Records that the server has less room than arrivals and departures imply. */
   shrank(server: number): void {
     this.used(server, 0);
   }
 
-  /** No new task starts there; running ones continue. */
+  /** Closes the server: running tasks continue, and no new task starts. */
   close(server: number): void {
     if (this.#isOpen[server] !== true) return;
     this.#isOpen[server] = false;
     this.closed(server);
   }
 
-  /** All tasks of the group wait from now on. */
+  /** Adds a group, all of whose tasks wait. */
   arrive(group: Group): void {
     this.#count(group, group.count);
     this.added(group);
@@ -71,7 +71,7 @@ export abstract class Packer {
     this.#fresh.push(group);
   }
 
-  /** This many tasks of the group no longer wait: they started, or will not run. */
+  /** Removes tasks that no longer wait from the group: they started, or will not run. */
   withdraw(group: Group, count: number): void {
     group.count -= count;
     this.#count(group, -count);
@@ -79,14 +79,14 @@ export abstract class Packer {
     if (group.count === 0) this.removed(group);
   }
 
-  /** A task of this size has left the server. */
+  /** Removes a task of this size from the server. */
   depart(server: number, size: number): void {
     this.jobs[server]!--;
     this.used(server, -size);
     this.#noteFreed(server);
   }
 
-  /** A task of this size runs at the server without having been placed by this policy. */
+  /** Adds a running task of this size that this policy has not placed. */
   found(server: number, size: number): void {
     this.jobs[server] = (this.jobs[server] ?? 0) + 1;
     this.used(server, size);
@@ -139,7 +139,8 @@ export abstract class Packer {
 
   protected put(group: Group, server: number): void {
     this.jobs[server]!++;
-    // Done after the books are updated, which hold the room of several resources.
+    // `#place` updates the books. It runs before `used`, which reads the room of several resources from the
+    // books.
     this.#place(group, server);
     this.used(server, group.size);
     this.withdraw(group, 1);

@@ -19,7 +19,7 @@ export interface PackerOptions {
   readonly arrivals?: 'bestFit' | 'serverOrder';
 }
 
-/** Types of the servers, and their rooms. */
+/** Capacities, classes and rooms of the servers. */
 interface Servers {
   readonly fit: (rule: 'first' | 'best') => Fit;
   /** Capacity in units, by server. */
@@ -28,7 +28,9 @@ interface Servers {
   readonly holds?: (server: number, group: Group) => boolean;
 }
 
-/** Default: equal servers with one resource, for cases, figures and benches. */
+/**
+ * Creates a packer. By default, servers are equal and have one resource, as in cases, figures and benches.
+ */
 export function makePacker(
   name: PackingName,
   options: PackerOptions,

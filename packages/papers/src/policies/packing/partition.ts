@@ -1,6 +1,6 @@
 /**
- * Sizes and types of tasks (Psychas and Ghaderi, INFOCOM 2019, §V-A, eq. 6). A size is an integer number of units:
- * sums of floating-point shares drift, and a drift misplaces tasks.
+ * Sizes and types of tasks (Psychas and Ghaderi, INFOCOM 2019, §V-A, eq. 6). A size is an integer number of
+ * units, because rounding errors in sums of floating-point shares would change types.
  */
 
 /** Units of a server: 3·2^11·5^5. Exact for multiples of 1e-5, and for 2/3·2^-m and 2^-m up to m = 11. */
@@ -9,7 +9,7 @@ export const CAPACITY = 19_200_000;
 /** Rounding tolerance of a product that should be an integer number of units. */
 const ROUNDING = 1e-6;
 
-/** Maximum of the default J; smaller sizes belong to the last type. */
+/** Maximum of the default J. Sizes below 2^-J belong to the last type. */
 export const J_MAX = 8;
 
 /**
@@ -42,7 +42,7 @@ export function sizesOf(type: number, j: number): { readonly above: number; read
   return { above: type === 2 * j - 1 ? 0 : Math.floor(largest / 2), upTo: cut };
 }
 
-/** Reservation of a task in VQS: its size, but at least 2^-J of a server. Units. */
+/** Reserved size of a task in VQS, in units: its size, but at least 2^-J of a server. */
 export function reservedSize(size: number, j: number): number {
   return Math.max(size, Math.ceil(CAPACITY / 2 ** j));
 }

@@ -61,11 +61,13 @@ interface Entry {
   /** Sequence numbers of tasks that were declined or lost, until their owner reports that they wait. */
   readonly returning: number[];
   family: number;
-  /** In units; undefined: larger than every permitted worker. */
+  /** Size of a task in units; undefined: larger than every permitted worker. */
   size: number | undefined;
   /** Requirements at the last measurement. */
   requires: Attributes | undefined;
-  /** Some worker declined the stage. The packer, which knows only room, does not have its batches meanwhile. */
+  /**
+   * Whether a worker declined the stage. The packer, which knows only room, then does not have its batches.
+   */
   isDeclined: boolean;
 }
 
@@ -75,7 +77,7 @@ interface Running {
   readonly size: number;
 }
 
-/** A packing policy for central: converts changes to arrivals and departures, and placements to starts. */
+/** A packing policy for central. It converts changes to arrivals and departures, and placements to starts. */
 export class PackingPolicy implements CentralPolicy {
   readonly #name: PackingName;
   readonly #options: PackingOptions;
@@ -201,7 +203,10 @@ export class PackingPolicy implements CentralPolicy {
     }
   }
 
-  /** Every class of a family needs an open worker, or tasks would wait for one forever. */
+  /**
+   * Counts the open workers of each class. The packer is rebuilt when a class loses its last worker, because
+   * tasks would wait for that class forever.
+   */
   #count({ capacity, attributes }: WorkerView, change: 1 | -1): void {
     const key = `${capacity} ${formatAttributes(attributes)}`;
     const count = (this.#openOf.get(key) ?? 0) + change;
@@ -292,7 +297,7 @@ export class PackingPolicy implements CentralPolicy {
       this.#measure(entry);
       ofJob.set(stage, entry);
     }
-    // Requirements of a found run become known late.
+    // The requirements of a stage that is first seen as a run become known later.
     if (entry.requires !== stage.needs.requires) this.#require(entry);
     return entry;
   }
@@ -321,7 +326,7 @@ export class PackingPolicy implements CentralPolicy {
     return true;
   }
 
-  /** Takes the batches of the stage from the packer. */
+  /** Removes the batches of the stage from the packer. */
   #takeFromPacker(entry: Entry): void {
     if (entry.isDeclined) return;
     if (this.#isQueued(entry))
@@ -370,7 +375,7 @@ export class PackingPolicy implements CentralPolicy {
 
   // ---- the packer
 
-  /** Creates a new packer with the same state, after new capacities or smaller tasks appeared. */
+  /** Replaces the packer after classes, requirements or J have changed. The new one gets the same state. */
   #rebuild(): void {
     const workers = this.#workers.filter((worker) => worker !== undefined);
     const families = this.#families;
@@ -395,7 +400,7 @@ export class PackingPolicy implements CentralPolicy {
       if (worker.open) this.#packer.open(worker.id);
       this.#keepConfiguration(before, worker, families);
     }
-    // No task waits there yet; only real departures must count as such.
+    // Clears the departures that `open` has recorded. No task waits yet.
     this.#packer.run(() => {});
     for (const server of before.freedServers) if (this.#workers[server]?.open) this.#packer.free(server);
     const batches = [...this.#all()].flatMap((entry) => entry.batches);
@@ -421,8 +426,9 @@ export class PackingPolicy implements CentralPolicy {
   }
 
   /**
-   * Keeps a server's configuration for each interval: if a greater J has split a type, the upper part is kept. If
-   * types mean different sizes, a new configuration is chosen.
+   * Copies the configuration of an occupied server to the new packer if types still mean the same sizes.
+   * Otherwise the server chooses a new configuration. If J has grown, the last type keeps only its largest
+   * sizes.
    */
   #keepConfiguration(before: Packer, { id, capacity }: WorkerView, families: Families): void {
     if (!(before instanceof VirtualQueues || before instanceof VirtualQueuesBestFit)) return;
@@ -453,13 +459,14 @@ export class PackingPolicy implements CentralPolicy {
     );
   }
 
-  /** Chooses the family with the shortest queues among those that hold the task. */
+  /** Sets the size of the stage's tasks; undefined if no worker can run them. */
   #measure(entry: Entry): void {
     entry.size = undefined;
     if (!this.#families.holds(entry.stage.needs)) return;
     this.#chooseFamily(entry);
   }
 
+  /** Chooses the family with the fewest waiting tasks among those whose largest server can run the task. */
   #chooseFamily(entry: Entry): void {
     let fewest = Number.POSITIVE_INFINITY;
     for (let family = 0; family < this.#families.count; family++) {
@@ -479,7 +486,7 @@ export class PackingPolicy implements CentralPolicy {
     return sumOf(lengths);
   }
 
-  /** The J that a task of this size needs, including on smaller servers. */
+  /** The J that a task of this size needs, even on the smallest servers. */
   #jFor(size: number): number {
     const { J } = this.#options;
     return Math.min(J_MAX, J === 0 ? jFor(size) : J) + this.#families.shift;
@@ -500,7 +507,7 @@ function packing(name: PackingName, title: string): PolicyModule<PackingOptions>
   };
 }
 
-/** Psychas and Ghaderi, INFOCOM 2019; `docs/PACKING.md`. */
+/** Policies of Psychas and Ghaderi (INFOCOM 2019), described in `docs/PACKING.md`. */
 export const PACKING_MODULES: Readonly<Record<PackingName, PolicyModule<PackingOptions>>> = {
   'fifo-ff': packing('fifo-ff', 'first come, first served: the oldest task at the first worker with room'),
   bfjs: packing(

@@ -16,7 +16,7 @@ export class ScalarFit implements Fit {
   readonly #bySize = new OrderedNumbers();
   /** Groups in `#bySize`, by sequence. */
   readonly #groups = new Map<number, Group>();
-  /** The last group added, until sizes are queried: most groups are placed before, and need no index. */
+  /** The last group added. It is indexed when sizes are queried; most groups are placed before that. */
   #unordered: Group | undefined;
   readonly #room: number[] = [];
   readonly #isOpen: boolean[] = [];
@@ -97,7 +97,9 @@ function keyOf({ size, sequence }: Group): number {
   return size * NUMBERS + (NUMBERS - 1 - sequence);
 }
 
-/** The number in a key. Faster than `%`, which is a function call for numbers above 32 bits. */
+/**
+ * The number in a key. The subtraction is faster than `%`, which calls a function for numbers above 32 bits.
+ */
 function numberOf(key: number): number {
   return key - Math.floor(key / NUMBERS) * NUMBERS;
 }

@@ -19,9 +19,9 @@ interface Shape {
 }
 
 /**
- * Several resources (§VIII). A task fits if it fits in each. The score of a task at a server is Σ demand · occupied,
- * both as shares of the server (Tetris); a high score leaves little room over. Because there is no single order to
- * search, servers are indexed by their room, and tasks by their demand.
+ * Index for several resources (§VIII), in each of which a task must fit. The score of a task at a server is Σ
+ * demand · occupied, both as shares of the server (Tetris). Servers are indexed by their room, and tasks by
+ * their demand.
  */
 export class VectorFit implements Fit {
   readonly #serverAt: (server: number) => VectorServer;
@@ -90,7 +90,7 @@ export class VectorFit implements Fit {
     this.#shapes.delete(id);
   }
 
-  // Room is stored in the books.
+  // The books contain the room of each server.
   used(server: number): void {
     if (this.#servers.has(server)) this.open(server);
   }
@@ -264,7 +264,7 @@ class SizeSearch extends TaskSearch {
     return largest < this.#upTo ? largest : this.#upTo;
   }
 
-  // Ages are not indexed, so there is no bound.
+  // All ties are 0, because ages are not indexed. `take` compares ages.
   tieBound(): number {
     return 0;
   }
@@ -287,7 +287,10 @@ export function tetrisScore(demand: Vector, { capacity, free }: VectorServer): n
   return score;
 }
 
-/** With one resource, the least remaining room is the best fit for any server sizes. */
+/**
+ * Score for the choice of a server. With one resource, the server with the least room fits best, even if
+ * sizes differ.
+ */
 function placeScore(demand: Vector, server: VectorServer): number {
   return server.capacity.length === 1 ? -server.free[0]! : tetrisScore(demand, server);
 }

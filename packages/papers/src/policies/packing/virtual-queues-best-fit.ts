@@ -9,19 +9,21 @@ interface VirtualQueuesBestFitOptions extends BestFitOptions {
   readonly j: number;
   /** Classes of servers, if these differ; all are in one family. */
   readonly classOf?: (server: number) => ServerClass;
-  /** `serverOrder`: all servers in order of number take what they can, as in the paper. A reference for tests. */
+  /**
+   * `serverOrder`: servers in order of number take all tasks that fit, as in the paper. For tests and cases.
+   */
   readonly arrivals?: 'bestFit' | 'serverOrder';
 }
 
 /**
- * VQS-BF (§VI): a server's configuration is served first, without a reservation; best fit from all queues fills the
- * rest. A new arrival goes where it fits best; an empty server chooses a configuration first.
+ * VQS-BF (§VI). A server first serves its configuration, without a reservation. Best fit from all queues
+ * fills the rest. A new arrival goes where it fits best, and an empty server first chooses a configuration.
  */
 export class VirtualQueuesBestFit extends BestFit {
   readonly configurations: ActiveConfigurations;
   readonly #bounds: readonly { readonly above: number; readonly upTo: number }[];
   readonly #arrivals: 'bestFit' | 'serverOrder';
-  /** Number of tasks by type, for each server in turn. */
+  /** Number of tasks by server, then by type. */
   #held = new Uint32Array(0);
 
   constructor(fit: Fit, options: VirtualQueuesBestFitOptions) {
@@ -49,7 +51,8 @@ export class VirtualQueuesBestFit extends BestFit {
 
   protected override fill(server: number): void {
     const configuration = this.configurations.choose(server, this.jobs[server] === 0);
-    // A task with several resources may fit a server whose types are all smaller.
+    // Without a configuration for the waiting types, best fit still applies: a task with several resources
+    // may fit.
     if (configuration !== undefined) {
       const { large, largeType, filler, fillers } = configuration;
       if (large === 1) this.#putLargest(server, largeType);

@@ -11,13 +11,13 @@ interface VirtualQueuesOptions {
   readonly stall?: boolean;
   /** Classes of servers, if these differ. */
   readonly classOf?: (server: number) => ServerClass;
-  /** Whether the task really fits, if sizes represent several resources. */
+  /** Whether the task fits in every resource, if sizes represent several resources. */
   readonly holds?: (server: number, group: Group) => boolean;
 }
 
 /**
- * VQS (§V-B): an empty server takes the configuration with the largest weight, and keeps it until it is empty again.
- * Servers are visited in order of number, pass after pass; an index skips those that cannot act.
+ * VQS (§V-B). An empty server takes the configuration with the largest weight, and keeps it until it is empty
+ * again. Passes visit servers in order of number. An index skips servers that cannot act.
  */
 export class VirtualQueues extends Packer {
   readonly configurations: ActiveConfigurations;
@@ -25,12 +25,14 @@ export class VirtualQueues extends Packer {
   /** Minimum reserved size of the smallest tasks. */
   readonly #leastReserved: number;
   readonly #queues: ArrivalOrder[] = [];
-  /** Units reserved for all types, and for the large type alone, by server. */
+  /** Units reserved for all types, by server. */
   readonly #used: number[] = [];
+  /** Units reserved for the large type, by server. */
   readonly #usedLarge: number[] = [];
   readonly #isStalled: boolean[] = [];
-  /** Room for fillers by queue, in servers that fill from it; 0 if the server needs one as its large task. */
+  /** Room for fillers of each server, by the queue from which it fills; −1: none. */
   readonly #fillers: MaxTree[] = [];
+  /** 0 for each server that lacks its large task, else −1, by the queue of that task. */
   readonly #wanting: MaxTree[] = [];
   /** Indexed configuration of each server. */
   readonly #entered: (Configuration | undefined)[] = [];
@@ -41,12 +43,12 @@ export class VirtualQueues extends Packer {
   /** The second buffer for `#changed`. */
   #spare: number[] = [];
   readonly #isChanged: boolean[] = [];
-  /** Servers touched during this visit. */
+  /** Queues whose head has changed during this visit; `#touches` is their number. */
   readonly #touched: number[] = [];
   #touches = 0;
   /** The server being visited; −1: none. */
   #visited = -1;
-  /** The next server for the head of each queue. */
+  /** The next server that may start the head of each queue; Infinity: none. */
   readonly #candidates: number[] = [];
 
   constructor(options: VirtualQueuesOptions) {
@@ -65,10 +67,10 @@ export class VirtualQueues extends Packer {
   protected pack(freed: readonly number[]): void {
     for (const server of freed) {
       if (this.jobs[server] === 0) this.configurations.set(server, undefined);
-      // Such a server is always visited, which updates its index.
+      // The visit that follows updates the index of this server.
       if (this.#options.stall === true) this.#isStalled[server] = this.#stalls(server);
     }
-    // Without waiting tasks, changes are kept for the next arrival.
+    // Without waiting tasks, `#changed` stays for the next arrival.
     if (this.tasks === 0) {
       for (const server of freed) this.#ready(server);
       return;
