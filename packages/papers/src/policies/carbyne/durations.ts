@@ -3,7 +3,7 @@ import type { RunView, StageView } from '@goshawk/policies';
 
 /** Estimate before any run has ended. */
 const FIRST_GUESS_MS = 1_000;
-/** The weight of a new run in the mean is 1 over the number of runs, and at least 1 over this. */
+/** Maximum divisor of the moving average: a new run counts 1 / (number of runs), and at least 1 / this. */
 const MEAN_OVER = 100;
 
 /**

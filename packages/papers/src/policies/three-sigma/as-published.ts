@@ -3,9 +3,9 @@ import { Demands, type Formulated, formulated, jobRows, type Parts, partsOf } fr
 import { DEFERRED, type Problem } from './problem.js';
 
 /**
- * The integer program of the paper (3Sigma §4.3.3, Eq. 3), with a variable for the nodes that each option takes of
- * each partition. For tests and cases. It ties gangs to partitions at all times; `formulate` leaves those after now
- * to the next cycle.
+ * The integer program of the paper (3Sigma §4.3.3, Eq. 3), for tests and cases. It has a variable for the
+ * nodes that each option takes from each partition. It ties gangs to partitions at all times; `formulate`
+ * does so only for immediate starts.
  */
 export function formulateAsPublished(problem: Problem, limits: ProgramLimits): Formulated {
   const parts = partsOf(problem);
@@ -24,7 +24,10 @@ interface Share {
   readonly column: number;
 }
 
-/** An option's nodes must sum to the job's; with a single partition, its variable suffices. */
+/**
+ * Nodes of an option over its partitions must sum to those of the job. With a single partition, the option's
+ * variable suffices.
+ */
 function shareRows(rows: RowBuilder, { problem, options, candidates }: Parts): Share[] {
   const shares: Share[] = [];
   const first = options.length + candidates.length;

@@ -2,8 +2,8 @@ import { formatAttributes, type Millis, meetsWishes, SLOT } from '@goshawk/core'
 import type { Attributes, ClusterView, JobView, RunView, StageView, WorkerView } from '@goshawk/policies';
 
 /**
- * Workers that are equivalent for all jobs, in order of id: open, preferred by the same jobs (3Sigma §4.3.3), and
- * permitted for the same jobs.
+ * Open workers that are equivalent for all jobs: the same jobs prefer them and may use them (3Sigma §4.3.3).
+ * In order of id.
  */
 export interface WorkerGroup {
   /** For display: the attributes that jobs request. */
@@ -13,7 +13,7 @@ export interface WorkerGroup {
   readonly nodes: number;
 }
 
-/** Whether the worker has every attribute that is preferred. */
+/** Whether the worker has every preferred attribute. */
 export function isPreferred(prefers: Attributes, { attributes }: WorkerView): boolean {
   return meetsWishes(prefers, attributes);
 }
@@ -23,7 +23,11 @@ export function hasPreference({ prefers }: JobView): boolean {
   return false;
 }
 
-/** Open workers, in groups. @param stages that may start there */
+/**
+ * Groups the open workers.
+ *
+ * @param stages stages that may start there
+ */
 export function groupWorkers(cluster: ClusterView, stages: Iterable<StageView>): WorkerGroup[] {
   const wishes = new Map<string, Attributes>();
   for (const { job, needs } of stages) {
@@ -79,7 +83,7 @@ export function runningStages(jobs: Iterable<JobView>): RunningStage[] {
   return [...running.values()];
 }
 
-/** Slowdown of the running gang: one task on a worker that is not preferred slows the whole job. */
+/** Slowdown of the running gang. One task on a worker that is not preferred slows the whole gang. */
 export function slowdownOf({ stage, runs }: RunningStage, slowdown: number): number {
   const { prefers } = stage.job;
   return runs.every(({ worker }) => isPreferred(prefers, worker)) ? 1 : slowdown;
@@ -98,10 +102,11 @@ function canStart(stage: StageView, cluster: ClusterView): boolean {
 }
 
 /**
- * Stages whose tasks wait only for workers, in order of arrival of their jobs. A stage with tasks being killed does
- * not count as a partly running gang, and waits until they have ended.
+ * Stages whose tasks wait only for workers, in order of arrival of their jobs. A stage with preempted runs is
+ * left out until these have ended.
  *
- * @param afterDeadline excludes jobs that their owners will abandon, unless some of their tasks have run
+ * @param afterDeadline `abandon`: leaves out jobs past their deadline, unless some of their tasks run or have
+ * run
  */
 export function pendingStages(
   cluster: ClusterView,

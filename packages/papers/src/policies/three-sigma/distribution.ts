@@ -1,8 +1,8 @@
 import { type Millis, type Segment, sumOf } from '@goshawk/core';
 
 /**
- * A distribution of run times for schedulers (3Sigma §3.2, §4.2.1). Any consistent unit of time; probabilities sum to
- * 1.
+ * A distribution of run times for schedulers (3Sigma §3.2, §4.2.1), in any consistent unit. Probabilities sum
+ * to 1.
  */
 export type Distribution = readonly Segment[];
 
@@ -26,7 +26,7 @@ export function mean(distribution: Distribution): Millis {
   return sumOf(distribution, ({ from, to, p }) => (p * (from + to)) / 2);
 }
 
-/** P(T > t): a run that ends exactly at t has ended, so that another can follow on the same node. */
+/** P(T > t). A run that ends exactly at t has ended, so another can follow on the same node. */
 export function survival(distribution: Distribution, t: Millis): number {
   let total = 0;
   for (let i = 0; i < distribution.length; i++) {
@@ -38,8 +38,8 @@ export function survival(distribution: Distribution, t: Millis): number {
 }
 
 /**
- * Expected end of a job that has run as long as the longest run time or longer: in increments of 1, 2, 4 … cycles
- * beyond it (§4.2.1). Before that, the longest run time.
+ * Run time at which a job is expected to end: the longest run time, or, once the job has reached it, the
+ * first increment of 1, 2, 4 … cycles beyond the elapsed time (§4.2.1).
  */
 export function takenToEndAt(longestRun: Millis, elapsed: Millis, cycle: Millis): Millis {
   let end = longestRun;
@@ -48,10 +48,10 @@ export function takenToEndAt(longestRun: Millis, elapsed: Millis, cycle: Millis)
 }
 
 /**
- * Expected share of its nodes that a job holds `after` from now, having run for `elapsed` (Eq. 2). It is 1 at `after`
- * 0, because present use is known.
+ * Expected share of its nodes that a job still uses `after` from now, if it has run for `elapsed` (Eq. 2).
+ * The share is 1 at `after` 0, because present use is known.
  *
- * @param cycle of the scheduler, the unit of increments of an underestimate
+ * @param cycle cycle of the scheduler, by which an underestimate grows
  */
 export function expectedHold(
   distribution: Distribution,

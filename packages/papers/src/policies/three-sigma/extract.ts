@@ -4,16 +4,17 @@ import { chosenColumns, type Formulated } from './formulate.js';
 import type { GangStart, Option, Plan, Problem, Space } from './problem.js';
 import { type PartitionSet, setOf } from './sets.js';
 
-/** A plan; or, if the program lacked rows (`UNIONS_MAX`), the union of partitions that the starts overfill. */
+/**
+ * A plan; or, if the program lacked rows (`UNIONS_MAX`), a union of partitions in which the starts exceed the
+ * free nodes.
+ */
 export type Extracted =
   | { readonly kind: 'plan'; readonly plan: Plan }
   | { readonly kind: 'overfull'; readonly union: PartitionSet; readonly jobs: readonly number[] };
 
 /**
- * Turns a solution into a plan: starting gangs are spread over partitions, and unnecessary preemptions are dropped,
- * most expensive first.
- *
- * @param values of the program's variables
+ * Turns a solution into a plan. Gangs that start now are spread over partitions. Unnecessary preemptions are
+ * dropped, most expensive first.
  */
 export function extract(problem: Problem, formulated: Formulated, values: Float64Array): Extracted {
   const { options, candidates, capacity, program } = formulated;
@@ -80,8 +81,8 @@ interface Overfull {
 }
 
 /**
- * Assigns nodes to each gang by augmenting paths, preferring partitions with the most free nodes. If not all fit, returns
- * the partitions of the minimum cut.
+ * Assigns nodes to each gang by augmenting paths, with preference for partitions with the most free nodes. If
+ * the gangs do not all fit, returns the partitions of the minimum cut.
  */
 function spreadOver(gangs: readonly Gang[], free: readonly number[]): Spread | Overfull {
   const left = [...free];
@@ -102,7 +103,10 @@ function spreadOver(gangs: readonly Gang[], free: readonly number[]): Spread | O
   return { starts: gangs.map(({ job }, index) => ({ job, nodes: taken[index]! })) };
 }
 
-/** A gang takes nodes of a partition from the next gang of the path, or free ones at its end. */
+/**
+ * One step of a path: the gang takes nodes of the partition from the next gang of the path, or free nodes at
+ * its end.
+ */
 interface Step {
   readonly gang: number;
   readonly partition: number;

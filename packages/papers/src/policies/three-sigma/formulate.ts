@@ -7,7 +7,7 @@ import { expectedUtility } from './utility.js';
 
 export interface Formulated {
   readonly program: Program;
-  /** By column, from the first. */
+  /** Option of each column, from the first. */
   readonly options: readonly Option[];
   /** Indices in `running` of preemptible gangs; their columns follow those of the options. */
   readonly candidates: readonly number[];
@@ -20,11 +20,11 @@ const UNIONS_MAX = 128;
 const SLACK = 1e-9;
 
 /**
- * Formulates a problem as an integer program (3Sigma §4.3.3, §4.3.5). Demands that may each use a set of partitions
- * fit if they fit the unions of these sets (Hall). So there is a variable for each option, and a row for each time
- * and union: fewer than in the paper (`formulateAsPublished`), and as exact for immediate starts.
+ * Formulates a problem as an integer program (3Sigma §4.3.3, §4.3.5). By Hall's theorem, gangs fit if every
+ * union of their partition sets has enough nodes. So the program has a variable per option and a row per time
+ * and union. It is smaller than the paper's (`formulateAsPublished`), and as exact for immediate starts.
  *
- * @param moreUnions additional rows if there are too many unions for all
+ * @param moreUnions further unions with rows, if there are too many for all
  */
 export function formulate(
   problem: Problem,
@@ -91,7 +91,7 @@ function optionsIn({ starts, now }: Problem, gang: PendingGang, job: number, spa
   return options;
 }
 
-/** Components of the rows. */
+/** Values from which rows are built. */
 export interface Parts extends Omit<Formulated, 'program'> {
   readonly problem: Problem;
   /** Expected share of its nodes that a running gang holds, by grid time, by index in `running`. */
@@ -128,7 +128,7 @@ export function jobRows(rows: RowBuilder, options: readonly Option[]): void {
 /** Expected nodes that an option holds at a grid time. */
 export class Demands {
   readonly #problem: Problem;
-  /** Values by job, space, and the two times. */
+  /** Known values by job, space, and time since the start. */
   readonly #known = new Map<string, number>();
 
   constructor(problem: Problem) {
@@ -181,7 +181,7 @@ function unionRows(rows: RowBuilder, parts: Parts, moreUnions: readonly Partitio
         most += ofJob;
         ofJob = 0;
       }
-      // A constraint that all jobs together cannot violate needs no row.
+      // Leaves out a row that all jobs together cannot violate.
       if (most <= free + SLACK) continue;
       for (const [column, nodes] of entries) rows.add(column, nodes);
       for (const [place, nodes] of freed.entries()) {
@@ -193,7 +193,7 @@ function unionRows(rows: RowBuilder, parts: Parts, moreUnions: readonly Partitio
   }
 }
 
-/** The columns that a plan chooses, after checking that all are integers. */
+/** Columns that a plan chooses. The value of each column must be an integer. */
 export function chosenColumns(values: Float64Array, count: number): number[] {
   const chosen: number[] = [];
   for (let column = 0; column < count; column++) {

@@ -43,7 +43,10 @@ export class Gangs {
     return atom(estimateMs > 0 ? estimateMs : this.#options.defaultRuntimeMs);
   }
 
-  /** Whether the job can no longer meet its deadline and has no value, so that no plan includes it. */
+  /**
+   * Whether the job can no longer meet its deadline and has no value after it, so that no plan includes the
+   * job.
+   */
   isTooLate(stage: StageView, now: Millis): boolean {
     const { job } = stage;
     if (isRemnant(stage) || !isInTime(job, now)) return false;
@@ -86,7 +89,7 @@ export class Gangs {
     }
     const elapsed = Math.max(0, now - stage.startedAt);
     const distribution = this.believed(stage.stage);
-    // Its room is free as soon as its end is reported.
+    // A preempted gang is assumed to keep its nodes for one more cycle, until its end is reported.
     if (stage.runs.some(({ isPreempted }) => isPreempted)) {
       return { nodes, distribution: atom(elapsed + this.#options.cycleMs), elapsed, preemptCost: undefined };
     }
@@ -141,7 +144,9 @@ export class Gangs {
     return worth;
   }
 
-  /** The time from submission to deadline is a proxy for the longest run time that its owner expects (§4.2.3). */
+  /**
+   * The time from submission to deadline is a proxy for the longest run time that the owner expects (§4.2.3).
+   */
   #decideLateWorth({ deadlineAt, arrivedAt }: JobView, distribution: Distribution): boolean {
     switch (this.#beliefs.lateWorth) {
       case 'never':
@@ -164,8 +169,8 @@ function alwaysWorth(value: number): Utility {
 }
 
 /**
- * Limits the best-effort stages of a plan: half are those that have waited longest, half those with the fewest tasks
- * among the rest, because a few wide old ones would leave small gaps empty.
+ * Limits the best-effort stages of a plan: half have waited longest, and half have the fewest tasks among the
+ * rest. Old wide stages alone would leave small gaps empty.
  */
 export function pruned(bestEffort: readonly StageView[], most: number): StageView[] {
   invariant(most >= 2, 'a plan considers at least two best-effort jobs');

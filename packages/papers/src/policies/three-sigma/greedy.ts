@@ -5,11 +5,8 @@ import { DEFERRED, type Option, type Problem } from './problem.js';
 const SLACK = 1e-9;
 
 /**
- * A plan made without a solver: jobs in order of the best utility over the square root of their nodes, each taking
- * its best option that still fits. It preempts nothing. Only for programs that choose nothing but options (`unions`).
- *
- * @param first columns to start with, if they fit together
- * @returns x, by column
+ * Makes a plan without a solver and without preemptions, for programs of `formulate`. Each job takes its best
+ * option that still fits, in order of the best utility over the square root of the nodes.
  */
 export function greedyPlan(
   { program, options }: Formulated,
@@ -25,7 +22,10 @@ export function greedyPlan(
   return filling.values;
 }
 
-/** The options of each job, best first; most valuable job first. */
+/**
+ * Groups the options by job: jobs in order of decreasing worth, and their options in order of decreasing
+ * value.
+ */
 function inTurn(options: readonly Option[], { pending }: Problem, cost: Float64Array): number[][] {
   const ofJob = new Map<number, number[]>();
   for (const [column, { job }] of options.entries()) {
@@ -54,7 +54,11 @@ class Filling {
     this.#entries = entries;
   }
 
-  /** @returns false if it does not fit */
+  /**
+   * Chooses a column.
+   *
+   * @returns false if the column does not fit
+   */
   take(column: number): boolean {
     const { starts, rows, values } = this.#entries;
     const end = starts[column + 1]!;
@@ -67,7 +71,9 @@ class Filling {
   }
 }
 
-/** The previous plan as current columns: the same job and space at the nearest grid time. */
+/**
+ * Converts the previous plan to columns of the new program: the same job and space at the nearest grid time.
+ */
 export function shiftedPlan(
   { options }: Formulated,
   { now, starts, pending }: Problem,

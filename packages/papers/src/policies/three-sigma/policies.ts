@@ -3,7 +3,9 @@ import { ThreeSigma } from './policy.js';
 import { Prio } from './prio.js';
 import { type Beliefs, THREE_SIGMA_OPTIONS, type ThreeSigmaOptions } from './settings.js';
 
-/** The systems that 3Sigma compares (Table 1): one program with different beliefs about jobs. */
+/**
+ * Systems that 3Sigma compares (Table 1). All but `prio` share one program, with different estimates of jobs.
+ */
 export const THREE_SIGMA_POLICIES = {
   '3sigma-sched': planning('plans ahead for deadlines, using distributions of run times (3Sigma)', {
     estimates: 'distribution',

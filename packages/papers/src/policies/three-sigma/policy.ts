@@ -31,7 +31,10 @@ import { DEFERRED, type Plan, type Problem, type RunningGang } from './problem.j
 import type { PartitionSet } from './sets.js';
 import type { Beliefs, ThreeSigmaOptions } from './settings.js';
 
-/** A new plan is made after this time even without changes, because running jobs are closer to their ends. */
+/**
+ * Interval after which a new plan is made even without changes, because running jobs are closer to their
+ * ends.
+ */
 const UNCHANGED_MS = 30_000;
 /** Maximum number of times a program with missing rows is solved again. */
 const ROUNDS_MAX = 3;
@@ -40,7 +43,7 @@ const NO_MORE_UNIONS: readonly PartitionSet[] = new Array<PartitionSet>(ROUNDS_M
 /** Statistics of planning. */
 export interface ThreeSigmaCounters extends Record<string, number> {
   cycles: number;
-  /** Plans made without an answer of the solver. */
+  /** Plans made without a solution from the solver. */
   greedy: number;
   /** Plans whose seed was better than the solver's solution. */
   seeds: number;
@@ -73,7 +76,7 @@ interface Awaited {
 }
 
 interface Planned {
-  /** Infinity: after the plan. */
+  /** Planned start; Infinity: after the end of the plan. */
   readonly at: Millis;
   readonly space: number;
   /** Probability that it meets its deadline; undefined without one. */
@@ -81,7 +84,7 @@ interface Planned {
 }
 
 /**
- * 3Sigma: every cycle all jobs are planned together by their distributions of run times, and immediate starts are
+ * 3Sigma: each cycle plans all jobs together, by their distributions of run times. Only immediate starts are
  * carried out. All jobs are gangs.
  */
 export class ThreeSigma implements CentralPolicy {
@@ -158,7 +161,7 @@ export class ThreeSigma implements CentralPolicy {
 
   // ---- timing
 
-  /** When to plan next: a cycle after the last plan, or later if nothing relevant has changed. */
+  /** Time of the next plan: a cycle after the last one, or later if nothing relevant has changed. */
   #nextCycle(): Millis {
     const soonest = this.#lastCycle + this.#options.cycleMs;
     if (this.#hasChanged || this.#awaited.length > 0) return soonest;
@@ -173,7 +176,7 @@ export class ThreeSigma implements CentralPolicy {
     this.#lastCycle = now;
     this.#hasChanged = false;
     this.#awaited = [];
-    // These runs were preempted a cycle ago and have not ended, so the message may be lost.
+    // These runs were preempted at least a cycle ago and have not ended, so the message may have been lost.
     for (const run of preemptedRuns(cluster)) draft.preempt(run);
     const worthFull = (stage: StageView) => isRemnant(stage) || isInTime(stage.job, now);
     const urgent = all.filter(worthFull);
@@ -238,7 +241,10 @@ export class ThreeSigma implements CentralPolicy {
     this.#question = { ...asked, id, formulated, seed };
   }
 
-  /** The last plan moved to the present and filled up, or the greedy plan: the more valuable one. */
+  /**
+   * Returns the more valuable of two plans: the greedy plan, and the last plan moved to the present and
+   * extended.
+   */
   #seedOf(formulated: Formulated, problem: Problem, pending: readonly StageView[]): Float64Array {
     const greedy = greedyPlan(formulated, problem, []);
     if (this.#planned.size === 0) return greedy;
@@ -267,13 +273,13 @@ export class ThreeSigma implements CentralPolicy {
     if (plan !== undefined) this.#carryOut(question, plan, draft, now);
   }
 
-  /** A plan must be made within the cycle: without an answer, the plan made without a solver is used. */
+  /** Uses the seed plan if the solver has not answered within the cycle. */
   #giveUp(draft: Draft, now: Millis): void {
     const question = this.#question;
     if (question === undefined || now < question.askedAt + this.#options.cycleMs) return;
     this.#question = undefined;
     this.counters.greedy++;
-    // Missing rows stay missing, because it will not be solved again.
+    // Accepts missing rows, because the program will not be solved again.
     const plan = this.#planOf({ ...question, unions: NO_MORE_UNIONS }, question.seed, draft, 0);
     if (plan !== undefined) this.#carryOut(question, plan, draft, now);
   }
@@ -302,7 +308,7 @@ export class ThreeSigma implements CentralPolicy {
         this.#solve({ ...question, unions: [...unions, extracted.union] }, draft, version);
         return undefined;
       }
-      // Drops the least valuable job of those that overfill.
+      // Drops the least valuable of the jobs that exceed the free nodes.
       const over = formulated.options
         .map((option, column) => ({ ...option, column }))
         .filter(({ slot, column, job }) => slot === 0 && held[column]! > 0.5 && extracted.jobs.includes(job));
@@ -329,7 +335,8 @@ export class ThreeSigma implements CentralPolicy {
         draft.expect(job, at, space === 0 ? formatAttributes(job.prefers) || undefined : undefined);
     }
     this.#startAwaited(draft);
-    // The others need no preemption, so other tasks took their slots, or they would not fit even after it.
+    // Drops the gangs that did not start: all if nothing is preempted, else those that would not fit even
+    // then.
     const ends = new Set(plan.preempts.flatMap((index) => running[index]!.runs));
     const planned = this.#awaited.length;
     this.#awaited = this.#awaited.filter((awaited) => ends.size > 0 && fitsAfter(awaited, ends));

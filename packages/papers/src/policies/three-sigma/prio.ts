@@ -22,8 +22,9 @@ import {
 import type { ThreeSigmaOptions } from './settings.js';
 
 /**
- * Jobs with a deadline go before all others (3Sigma §5, `Prio`), in order of arrival. If one does not fit, best-effort
- * jobs are preempted for it, latest start first. No estimates are used, and no job waits for preferred workers.
+ * Jobs with a deadline precede all others (3Sigma §5, `Prio`), in order of arrival. If one does not fit,
+ * best-effort jobs are preempted for it, latest start first. The policy uses no estimates, and no job waits
+ * for preferred workers.
  */
 export class Prio implements CentralPolicy {
   readonly #options: ThreeSigmaOptions;
@@ -56,7 +57,7 @@ export class Prio implements CentralPolicy {
     this.#hasChanged = false;
     const preempted = preemptedRuns(cluster);
     if (preempted.length === 0) this.#awaited = [];
-    // These runs were preempted a cycle ago and have not ended, so the message may be lost.
+    // These runs were preempted at least a cycle ago and have not ended, so the message may have been lost.
     for (const run of preempted) draft.preempt(run);
     const urgent = pending.filter(({ job }) => isInTime(job, now));
     for (const stage of urgent) this.#startUrgent(stage, groups, cluster, draft, now);
@@ -120,7 +121,11 @@ function roomWith(ending: Iterable<RunView>, stage: StageView, groups: readonly 
   return room;
 }
 
-/** Starts all waiting tasks immediately, on preferred workers if they have room, otherwise on any. @returns whether they started */
+/**
+ * Starts all waiting tasks now, on preferred workers if these have room, otherwise on any workers.
+ *
+ * @returns whether the tasks started
+ */
 function startIn(stage: StageView, groups: readonly WorkerGroup[], draft: Draft): boolean {
   const { job, waiting } = stage;
   const preferred = groups.filter(({ workers }) => isPreferred(job.prefers, workers[0]!));

@@ -3,8 +3,8 @@ import type { Distribution } from './distribution.js';
 import type { Utility } from './utility.js';
 
 /**
- * The planning problem: the cluster and its jobs as numbers at one time. A node is a slot. Names with `time` are
- * absolute, all others are relative to now.
+ * The planning problem: the cluster and its jobs as numbers at one time. A node is a slot. `now`,
+ * `startsBefore` and utilities use absolute time; other times are relative to now.
  */
 export interface Problem {
   readonly now: Millis;
@@ -43,11 +43,11 @@ export interface PendingGang {
   readonly utility: Utility;
   /** Run times of the gang on preferred nodes. */
   readonly distribution: Distribution;
-  /** Time before which the gang must start. */
+  /** Absolute time before which the gang must start. */
   readonly startsBefore: Millis;
   /** Whether the gang must start now, because its tasks belong to a gang that already runs. */
   readonly onlyNow: boolean;
-  /** Value of waiting until after the window, if possible. */
+  /** Value of a start after the window; 0: not possible. */
   readonly deferral: number;
 }
 

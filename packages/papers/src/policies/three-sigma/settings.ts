@@ -3,7 +3,10 @@ import type { PolicyOption, ValuesOf } from '@goshawk/policies';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Options of 3Sigma's policies. Defaults that the paper does not state are ours. */
+/**
+ * Options of 3Sigma's policies. The paper does not state all defaults; the others are choices of this
+ * project.
+ */
 export const THREE_SIGMA_OPTIONS = {
   cycleMs: {
     default: 2_000,

@@ -2,8 +2,8 @@ import type { Millis } from '@goshawk/core';
 import { type Distribution, survival } from './distribution.js';
 
 /**
- * Value of completing a job at a time (3Sigma §3.1, Fig. 3): linear segments, each up to and including its end. The
- * value at time c is `at + slope · c`. The last segment ends at Infinity.
+ * Value of completing a job at a time (3Sigma §3.1, Fig. 3), as linear segments. Each segment includes its
+ * end, and the last one ends at Infinity. The value at time c is `at + slope · c`.
  */
 export type Utility = readonly Piece[];
 
@@ -31,8 +31,8 @@ export function extendedUtility(deadline: Millis, zero: Millis, value: number, t
 }
 
 /**
- * Falls from the submission to 0 after `length`, but not below a fraction of the value, so that no job is ignored
- * forever.
+ * A value that falls from the submission to 0 after `length`, but not below the fraction `floor`, so that no
+ * job is ignored forever.
  */
 export function fallingUtility(submitted: Millis, length: Millis, value: number, floor: number): Utility {
   const slope = -value / length;
@@ -43,7 +43,7 @@ export function fallingUtility(submitted: Millis, length: Millis, value: number,
   ];
 }
 
-/** Expected value of starting at `start` (Eq. 1). Exact, because each segment is linear. */
+/** Expected utility of a start at `start` (Eq. 1). The result is exact, because each segment is linear. */
 export function expectedUtility(utility: Utility, distribution: Distribution, start: Millis): number {
   let total = 0;
   for (const { from, to, p } of distribution) total += p * meanOver(utility, start + from, start + to);
