@@ -30,10 +30,10 @@ function checkJobs(jobs: readonly { readonly stages: readonly unknown[] }[], fie
 /** Books count in integer units, plans in integer ms. */
 const UNITS = 1e6;
 const MS = 1_000;
-/** The precision of the files. */
+/** Results in the files have four decimals. */
 const DIGITS = 1e4;
 
-/** Maps the files' names of settings to those of the published policy. */
+/** Maps names of settings in the files to those of the published policy. */
 const VARIANTS: Readonly<Record<string, readonly [name: string, options: PolicyOptions]>> = {
   carbyne: ['carbyne-paper', {}],
   'carbyne-pAltruism-0': ['carbyne-paper', { altruism: 0 }],
@@ -168,7 +168,7 @@ interface Filler {
   readonly maxTasks: number | null;
 }
 
-/** Returns the order in which users' tasks start in an empty cluster, in which none ends. */
+/** Returns the order in which users' tasks start in an empty cluster in which no task ends. */
 function startOrder(capacity: readonly number[], users: readonly Filler[]): number[] {
   const order: number[] = [];
   runTrial({
@@ -186,7 +186,7 @@ function startOrder(capacity: readonly number[], users: readonly Filler[]): numb
   return order;
 }
 
-/** The cluster as one vector; slots are unlimited. */
+/** Returns a cluster of one worker, with unlimited slots. */
 function oneWorker(capacity: readonly number[]) {
   return {
     resources: capacity.map((_, r) => `r${r}`),

@@ -1,6 +1,9 @@
 import { nearest } from '@goshawk/core';
 
-/** Types of a case's fields. A missing field, or text instead of a number, could make a case run forever. */
+/**
+ * Types of a case's fields. A missing field, or text instead of a number, could otherwise make a case run
+ * forever.
+ */
 export type FieldKind = 'number' | 'amount' | 'numbers' | 'list' | 'text' | 'any';
 
 /** Fields of an object; a question mark at the end of a name makes the field optional. */

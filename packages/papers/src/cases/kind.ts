@@ -1,8 +1,8 @@
 /** A kind of case file, recognized by its content. */
 export interface CaseKind {
-  /** The policy that the file tests; a case may name a related one instead. */
+  /** The policy that the file tests, unless a case names a related one. */
   readonly policy: string;
-  /** Whether it can read the file. */
+  /** Whether this kind can read the file. */
   accepts(content: CaseContent): boolean;
   check(content: CaseContent): Iterable<CheckedCase>;
 }

@@ -93,7 +93,7 @@ interface ScriptRun {
   readonly steps: readonly unknown[];
 }
 
-/** Departures come first; a departure of a job that is not running is ignored. */
+/** One batch. Departures precede arrivals, and the departure of a job that is not running is ignored. */
 interface Batch {
   readonly depart?: readonly number[];
   readonly arrive?: readonly (readonly [job: number, size: string])[];

@@ -20,14 +20,14 @@ import type { CaseContent, CaseKind, CheckedCase } from './kind.js';
 
 const solver = await loadSolver();
 const EXACT = { lpIterationsMax: Number.POSITIVE_INFINITY, relativeGap: 0 };
-/** Results have six decimals. */
+/** Results in the files have six decimals. */
 const DIGITS = 1e6;
 
 const PLAN: CaseKind = {
   policy: '3sigma-sched',
   accepts: ({ problem, answer }) => Array.isArray(problem?.pending) && typeof answer?.objective === 'number',
   *check({ name, problem, answer }) {
-    // The size of the program depends on its formulation, and the files contain that of the paper's.
+    // The size of a program depends on its formulation. The files contain the size of the paper's program.
     const { cols: _, rows: __, ...rest } = answer;
     for (const [form, expected, formulation] of [
       [formulate, rest, 'unions'],
@@ -126,13 +126,13 @@ function scaled(distribution: Distribution, factor: number): Distribution {
   return distribution.map(({ from, to, p }) => ({ from: from * factor, to: to * factor, p }));
 }
 
-/** A number is the cost. */
+/** Returns the cost of a preemption, which files give as a number or as an object. */
 function preemptCostOf({ preemptCost, preempt, cost, P }: CaseContent): number | undefined {
   const given = preemptCost ?? preempt ?? cost ?? P;
   return typeof given === 'number' ? given : given?.cost;
 }
 
-/** A number is the factor of the step utility; true means the default. */
+/** @param given factor of the step utility; true: the default */
 function deferralOf(given: unknown, utility: CaseContent, dist: Distribution, windowEnd: number): number {
   if (given === undefined || given === false || utility.deadline === undefined) return 0;
   const factor = typeof given === 'number' ? given : 0.9;
@@ -230,7 +230,7 @@ function table(
   };
 }
 
-/** `5:0.5,10:0.5`, or `U(0,10)`. */
+/** Parses `5:0.5,10:0.5` or `U(0,10)`. */
 function distributionOf(text: string): Distribution {
   const uniform = /^U\((.+),(.+)\)$/.exec(text);
   if (uniform !== null) return [{ from: Number(uniform[1]), to: Number(uniform[2]), p: 1 }];
