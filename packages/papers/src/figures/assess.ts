@@ -13,7 +13,7 @@ import {
   type PlacedRun,
 } from './result.js';
 
-/** The runs at one point of the axis; each variant with the same seeds, in the same order. */
+/** The runs at one point of the axis. All variants have the same seeds, in the same order. */
 export interface RunsAt<Run = FinishedRun> {
   readonly tick: Tick;
   readonly byVariant: Readonly<Record<string, readonly Run[]>>;

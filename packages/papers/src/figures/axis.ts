@@ -16,13 +16,13 @@ export interface Axis {
   readonly isClusterSize: boolean;
 }
 
-/** The size of the cluster. */
+/** Creates an axis of cluster sizes. */
 export function workersAxis(sizes: readonly number[]): Axis {
   const axis = settingAxis('workers', 'linear', sizes, (workers) => ({ workers }), withThousands);
   return { ...axis, isClusterSize: true };
 }
 
-/** Another setting, at a fixed size of the cluster. */
+/** Creates an axis of values of another setting, at a fixed size of the cluster. */
 export function settingAxis<V extends number | string>(
   name: string,
   spacing: Axis['spacing'],
@@ -38,7 +38,7 @@ export function settingAxis<V extends number | string>(
   return { name, spacing, isClusterSize: false, ticks };
 }
 
-/** Unordered points with labels; `x` counts from 0. */
+/** Creates an axis of unordered points with labels; `x` counts from 0. */
 export function labelledAxis(name: string, places: Readonly<Record<string, RunSettings>>): Axis {
   const ticks = Object.entries(places).map(([label, settings], x) => ({ x, label, settings }));
   return { name, spacing: 'even', isClusterSize: false, ticks };
@@ -54,14 +54,14 @@ export function inPercent(value: number): string {
 
 const WINDOWS = 20;
 
-/** Equidistant times of one run. */
+/** Creates an axis of equidistant times of one run. */
 export function timeAxis(until: number): Axis {
   const times = Array.from({ length: WINDOWS }, (_, at) => ((at + 1) * until) / WINDOWS);
   const label = (slots: number) => `${Number((slots / 1e6).toPrecision(3))}M`;
   return settingAxis('slots', 'linear', times, () => ({}), label);
 }
 
-/** For predicted figures: percentiles of the errors. */
+/** Axis of predicted figures: percentiles of the errors. */
 export const ERROR_PERCENTILES = settingAxis(
   'percentile',
   'even',

@@ -36,7 +36,7 @@ export function meanPlanned(runs: readonly Planned[]): Planned {
   };
 }
 
-/** The maximum over the seeds. */
+/** Maximum of each percentile over the seeds. */
 function times(of: 'cycleSeconds' | 'predictionSeconds', runs: readonly Planned[]): Partial<Planned> {
   const known = runs.flatMap((run) => run[of] ?? []);
   if (known.length === 0) return {};

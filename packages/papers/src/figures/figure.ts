@@ -19,7 +19,7 @@ export interface Variant {
 
 export interface Series {
   readonly name: string;
-  /** undefined if the point lacks the run, or the run has no job of the class. */
+  /** Returns undefined if the point lacks the run, or the run has no job of the class. */
   readonly value: (point: Point, all: readonly Point[]) => number | undefined;
   /** Unit for display. */
   readonly unit: 'ratio' | 'share' | 'seconds' | 'hours' | 'tasks';
@@ -69,7 +69,7 @@ export interface Judgement {
 
 export type Judge = (points: readonly Point[], where?: (x: number) => boolean) => Judgement;
 
-/** A statement of the paper about a figure, with a function that judges whether it holds here. */
+/** A statement of the paper about a figure, with a function that judges whether the statement holds here. */
 export interface Claim {
   readonly section: string;
   /** Close to the paper's words, in one sentence. */
@@ -83,13 +83,13 @@ export interface FigureWorkload {
   /** Further options of the generator, `key=value,…`. */
   readonly options?: string;
   readonly jobs: number;
-  /** Number of jobs of the paper's workload, if it says so. */
+  /** Number of jobs of the paper's workload, if the paper states it. */
   readonly paperJobs?: number;
   /** Whether the figure is meaningful with another workload (`--trace`). */
   readonly isReplaceable: boolean;
-  /** The figure has no generator, so a trace must be given. */
+  /** The trace that must be given, if no generator exists for the figure. */
   readonly traceNeeded?: { readonly what: string; readonly hint: string };
-  /** Simulated figures: each seed runs this many jobs with at most this many tasks, drawn from the workload. */
+  /** Simulated figures: each seed runs this many jobs, drawn from those with at most this many tasks. */
   readonly draw?: { readonly jobs: number; readonly tasksMax: number };
 }
 
@@ -102,9 +102,9 @@ export interface Figure {
   /** One or two sentences: what runs, and how to read it. */
   readonly about: string;
   /**
-   * `predicted`: estimators judge and learn jobs without a cluster. `planned`: a central policy runs alone, on jobs
-   * that are gangs. `staged`: the same on jobs with stages and demands. `modelled`: policies run in the model of
-   * their paper, without messages.
+   * `predicted`: estimators predict jobs and learn from them, without a cluster. `planned`: a central policy
+   * runs alone, on gangs. `staged`: the same, on jobs with stages and demands. `modelled`: policies run in
+   * the model of their paper, without messages.
    */
   readonly mode: FigureMode;
   /** Set-up of modelled figures; variants are named after the policies. */

@@ -29,7 +29,7 @@ export const GROUPS: Readonly<Record<string, readonly Figure[]>> = {
 
 interface UnknownFigure {
   readonly unknown: string;
-  /** The id that was probably meant, if any is similar. */
+  /** The most similar id, if any is similar. */
   readonly meant: string | undefined;
 }
 

@@ -17,12 +17,12 @@ export function format(value: number | undefined, unit: Series['unit']): string 
   }
 }
 
-/** Near 0 and 100%, a tenth of a percent matters. */
+/** Whether to show a tenth of a percent, which matters near 0 and 100%. */
 function needsTenth(share: number): boolean {
   return share > 0 && (share < 0.1 || (share > 0.95 && share < 1));
 }
 
-/** Two decimals where they matter. */
+/** Formats a ratio with two significant digits below 0.1, else with fewer decimals the larger it is. */
 function ratioText(value: number): string {
   if (value !== 0 && Math.abs(value) < 0.095) return value.toPrecision(2);
   return value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);

@@ -1,7 +1,7 @@
 import { meanOf } from '@goshawk/core';
 import { summarise } from '@goshawk/report';
 
-/** The part of a run needed here: its jobs in the order of the workload. */
+/** The part of a run that these functions need: its jobs in the order of the workload. */
 interface RunOfJobs {
   readonly jobs?: {
     /** NaN for jobs that did not complete. */
@@ -10,24 +10,24 @@ interface RunOfJobs {
   };
 }
 
-/** How much faster the jobs of one variant were than under another (SLearn §5.2.1). */
+/** Speed-up of the jobs of one variant over the same jobs under another variant (SLearn §5.2.1). */
 export interface Speedup {
-  /** Mean run time under the other over mean run time under this one; mean over the seeds. */
+  /** Mean run time under the other variant over mean run time under this one, averaged over the seeds. */
   readonly average: number;
-  /** Median over all jobs of run time under the other over run time under this one. */
+  /** Median over all jobs of the run time under the other variant over the run time under this one. */
   readonly p50: number;
 }
 
 /** Facts about the jobs of a run besides their times, in job order; NaN if unknown. */
 export interface JobDetails {
   readonly tasks: Float64Array;
-  /** Mean of the waits of its tasks over the mean of their run times (SLearn §5.2.5). */
+  /** Mean wait of the tasks over their mean run time (SLearn §5.2.5). */
   readonly normalisedWaits: Float64Array;
   /** True mean task run time. */
   readonly meanSeconds: Float64Array;
-  /** Estimate of that value. */
+  /** Estimated mean task run time. */
   readonly estimateSeconds: Float64Array;
-  /** Percentage of its tasks chosen as sample, if that is chosen per job. */
+  /** Percentage of the tasks that are pilots, if the job has its own sampling ratio. */
   readonly ratioPercents: Float64Array;
 }
 
@@ -62,7 +62,10 @@ function* pairsOf(
   }
 }
 
-/** Normalized waits below the first bound are negligible, above the second long (SLearn §5.2.5). */
+/**
+ * Bounds of normalized waits: below the first, a wait is negligible; above the second, it is long (SLearn
+ * §5.2.5).
+ */
 const WAIT_BOUNDS = [0.04, 1.9] as const;
 export type WaitSegment = 'none' | 'moderate' | 'long';
 export const WAIT_SEGMENTS: readonly WaitSegment[] = ['none', 'moderate', 'long'];
@@ -120,7 +123,7 @@ function segmentOf(wait: number): WaitSegment {
 export interface Beliefs {
   /** Median of |estimate − truth| ÷ truth. */
   readonly errorP50: number;
-  /** Share of them whose estimate selects the right queue of `gs` (SLearn Table 7). */
+  /** Share of these jobs whose estimate selects the right queue of `gs` (SLearn Table 7). */
   readonly rightQueue: number;
 }
 
@@ -145,12 +148,12 @@ export function beliefs(runs: readonly RunOfJobs[]): Beliefs | undefined {
   return { errorP50, rightQueue: right / errors.length };
 }
 
-/** Queue by the sizes of the preset (SLearn §5.2.1). */
+/** Returns the queue of a job in `gs` with its default options (SLearn §5.2.1). */
 function queueOf(sizeSeconds: number): number {
   return Math.min(9, Math.max(0, Math.floor(Math.log10(Math.max(1, sizeSeconds))) - 2));
 }
 
-/** Distribution of the ratio over the sampled jobs. */
+/** Share of the sampled jobs by sampling ratio, in percent. */
 export function ratioShares(runs: readonly RunOfJobs[]): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
   let jobs = 0;
@@ -164,7 +167,7 @@ export function ratioShares(runs: readonly RunOfJobs[]): ReadonlyMap<number, num
   return new Map([...counts].map(([percent, count]) => [percent, count / jobs]));
 }
 
-/** The ratio chosen for each sampled job of the first run; undefined: none was chosen. */
+/** The sampling ratio of each sampled job of the first run; undefined: no job has one. */
 export function ratioCourse([first]: readonly RunOfJobs[]): readonly number[] | undefined {
   const chosen = [...(first?.jobs?.details?.ratioPercents ?? [])].filter((percent) => !Number.isNaN(percent));
   return chosen.length === 0 ? undefined : chosen;

@@ -30,7 +30,7 @@ export interface FinishedRun {
 const PERCENTS = Array.from({ length: 101 }, (_, percent) => percent);
 
 /**
- * Run times that differ by less than this fraction are equal: the schedules are the same but for a few messages of
+ * Run times that differ by less than this fraction are equal: their schedules differ only by some messages of
  * 0.5 ms.
  */
 const EQUAL_WITHIN = 0.001;
@@ -65,7 +65,7 @@ function ofDeadlines(runs: Readonly<Record<string, readonly FinishedRun[]>>): Pi
   return Object.keys(planned).length === 0 ? {} : { planned };
 }
 
-/** Maps the variants that have a value. */
+/** Computes a value for each entry, and leaves out entries without one. */
 function known<From, To>(
   of: Readonly<Record<string, From>>,
   compute: (from: From) => To | undefined,
@@ -78,7 +78,7 @@ function known<From, To>(
   );
 }
 
-/** Results that need the individual jobs. */
+/** Computes the results that need individual jobs. */
 function jobByJob(
   runs: Readonly<Record<string, readonly FinishedRun[]>>,
   pairs: readonly Pair[],
@@ -98,8 +98,8 @@ function measure(finished: readonly FinishedRun[]): Measured {
   const [summary] = summarisePolicies({ runs: finished.map(({ run }) => run) });
   return {
     runtimeSeconds: summary!.runtimeSeconds,
-    // A run ends with its last task, days after the last submission, so a median over all of it would be dominated by
-    // the end.
+    // A run ends with its last task, days after the last submission. The median over the whole run would
+    // describe that end.
     busy: summary!.utilisation.whileSubmitting,
     percentiles: {
       short: percentilesOf(pooled(finished.map(({ series }) => series.shortRuntimes))),
@@ -113,7 +113,7 @@ export function percentilesOf(sorted: Float64Array): number[] {
   return sorted.length === 0 ? [] : PERCENTS.map((percent) => percentileOfSorted(sorted, percent)!);
 }
 
-/** Compares per seed, because the same jobs have different run times under each. */
+/** Compares run by run, because the jobs differ between seeds. */
 function compare(of: readonly FinishedRun[], over: readonly FinishedRun[]): ByClass<Paired | null> {
   const counts = { short: newCount(), long: newCount() };
   for (const [index, { jobs }] of of.entries()) {

@@ -11,7 +11,7 @@ export interface Measured {
   readonly percentiles: ByClass<readonly number[]>;
 }
 
-/** Shares of the jobs of one variant, by comparison with the same jobs under another variant. */
+/** Shares of the jobs of one variant, compared with the same jobs under another variant. */
 export interface Paired {
   readonly improved: number;
   /** Share of jobs that take less than half as long. */
@@ -30,7 +30,7 @@ export interface Point {
   readonly errors?: Readonly<Record<string, readonly number[]>>;
   /** Modelled figures, by variant: waiting tasks. */
   readonly queues?: Readonly<Record<string, number>>;
-  /** By `pairName`, if jobs were compared. */
+  /** Speed-ups by `pairName`, if jobs were compared. */
   readonly speedups?: Readonly<Record<string, Speedup>>;
   readonly waits?: Readonly<Record<string, WaitShares>>;
   /** Estimates by variant. */
@@ -39,9 +39,9 @@ export interface Point {
   readonly planned?: Readonly<Record<string, Planned>>;
   /** Staged figures, by variant. */
   readonly staged?: Readonly<Record<string, Staged>>;
-  /** The distribution of the chosen ratio over the sampled jobs, by variant. */
+  /** Share of the sampled jobs by sampling ratio, by variant. */
   readonly ratios?: Readonly<Record<string, ReadonlyMap<number, number>>>;
-  /** The ratio for each sampled job of the first seed, in order, in percent, by variant. */
+  /** Sampling ratio of each sampled job of the first seed, in order, in percent, by variant. */
   readonly ratioCourses?: Readonly<Record<string, readonly number[]>>;
 }
 
@@ -54,8 +54,9 @@ export interface Staged {
   readonly makespanSeconds: number;
   /** Jain's index of received over fair resources; mean over windows of a minute. */
   readonly fairness: number;
-  /** Shares of jobs that took longer than under the first variant, and more than 1.25 times as long. */
+  /** Share of jobs that took longer than under the first variant. */
   readonly slower: number;
+  /** Share of jobs that took more than 1.25 times as long as under the first variant. */
   readonly muchSlower: number;
 }
 
@@ -65,11 +66,12 @@ export interface Planned {
   readonly missed: number;
   /** Node hours of jobs that completed while jobs were still arriving. */
   readonly goodputHours: { readonly deadline: number; readonly bestEffort: number };
-  /** Mean, from submission to completion; absent if none completed. */
+  /** Mean time of best-effort jobs from submission to completion; absent if no job completed. */
   readonly bestEffortSeconds?: number;
   readonly preemptions: number;
-  /** Wall time of a planning cycle, and of the prediction for one job. */
+  /** Wall time of a planning cycle. */
   readonly cycleSeconds?: { readonly p50: number; readonly p99: number; readonly max: number };
+  /** Wall time of the prediction for one job. */
   readonly predictionSeconds?: { readonly p50: number; readonly p99: number; readonly max: number };
 }
 

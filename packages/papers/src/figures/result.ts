@@ -31,13 +31,11 @@ export interface MeasuredPanel {
   readonly title: string;
   readonly axisName: string;
   readonly series: readonly MeasuredSeries[];
-  /**
-   * Distributions: run times in seconds, or errors as fractions, at each integer percentile, 0 to 100, by variant.
-   */
+  /** Distributions, by variant: run times in seconds, or errors as fractions, at the percentiles 0 to 100. */
   readonly percentiles?: Readonly<Record<string, readonly number[]>>;
   /** Kind of the percentiles; default: run times. */
   readonly percentilesOf?: 'errors';
-  /** Sequences: the sampling ratio of consecutive jobs, in percent, by variant. */
+  /** Courses, by variant: the sampling ratio of consecutive jobs, in percent. */
   readonly courses?: Readonly<Record<string, readonly number[]>>;
 }
 
@@ -69,7 +67,7 @@ export interface FigureResult {
 export interface Place {
   readonly x: number;
   readonly label: string;
-  /** Job by job, if the figure compares variants that way. */
+  /** Comparisons of jobs, if the figure compares variants job by job. */
   readonly paired?: Readonly<Record<string, ByClass<Paired | null>>>;
 }
 
@@ -77,6 +75,6 @@ export interface PlacedRun {
   readonly x: number;
   readonly variant: string;
   readonly busyWhileSubmitting: UtilisationLevels;
-  /** Omits the time series of the cluster, which would be most of the file. */
+  /** The run without the time series of the cluster, which would be most of the file. */
   readonly run: Omit<Run, 'series'>;
 }

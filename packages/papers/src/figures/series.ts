@@ -9,9 +9,9 @@ type Field = Exclude<keyof Point, 'tick' | 'ratioCourses'>;
 type Found<F extends Field> = NonNullable<Point[F]>[string];
 
 /**
- * A number of a field of a point, if it is present.
+ * Creates a series from a number in a field of each point.
  *
- * @param key the variant, or the `pairName` of two
+ * @param key the variant, or the `pairName` of two variants
  */
 export function seriesOf<F extends Field>(
   name: string,
@@ -48,7 +48,7 @@ export function withDefault(policies: readonly string[], of: (policy: string) =>
   return [...additions(of(DEFAULT_POLICY)), ...policies.map(of)];
 }
 
-/** The run time itself. */
+/** Run time of a variant. */
 export function seconds(of: string, jobs: JobClass, statistic: Statistic): Series {
   const name = `${jobs} ${statistic}, ${of}`;
   return seriesOf(name, 'seconds', 'measured', of, ({ runtimeSeconds }) => runtimeSeconds[jobs][statistic]);
@@ -63,7 +63,7 @@ export function over(first: Series, second: Series, name = `${first.name} ÷ ${s
   };
 }
 
-/** Run time of one variant over that of another, at the same point. Below 1 the first is faster. */
+/** Run time of one variant over that of another variant at the same point. Below 1, the first is faster. */
 export function ratio(
   of: string,
   to: string,
@@ -109,13 +109,13 @@ const PAIRED_NAMES: Readonly<Record<keyof Paired, string>> = {
   betterOrEqual: 'better or equal',
 };
 
-/** Share of jobs with this outcome under one variant, compared with the same jobs under another. */
+/** Share of jobs with this outcome under one variant, compared with the same jobs under another variant. */
 export function shareOfJobs(of: string, to: string, jobs: JobClass, how: keyof Paired): Series {
   const name = `${jobs} jobs ${PAIRED_NAMES[how]}`;
   return seriesOf(name, 'share', 'paired', pairName(of, to), (paired) => paired[jobs]?.[how]);
 }
 
-/** Share of a variant's jobs of a class that took longer, rounded to a percent. */
+/** Share of a variant's jobs of a class that took longer than `seconds`, rounded to a percent. */
 export function shareLonger(of: string, jobs: JobClass, seconds: number): Series {
   const name = `${jobs} jobs above ${seconds.toLocaleString('en-US')} s, ${of}`;
   return seriesOf(name, 'share', 'measured', of, ({ percentiles: { [jobs]: percentiles } }) => {

@@ -12,7 +12,7 @@ export interface RunSettings {
   readonly stealRetry?: 'never' | 'backoff';
   readonly cancel?: 'lazy' | 'proactive';
   readonly estimator?: string;
-  /** Whether a duration belongs to its task, or to the task of the job that starts next. */
+  /** Whether a duration belongs to a given task, or to the task of the job that starts next. */
   readonly durations?: 'start' | 'task';
   /** A fraction of the tasks, or `adaptive`. */
   readonly pilotRatio?: string;
@@ -27,22 +27,22 @@ export interface RunSettings {
   readonly slack?: number;
   /** Probability that a job yields resources it does not need now. */
   readonly altruism?: number;
-  /** Estimates are off by a factor that is uniform in 1 ± this. */
+  /** Maximum relative error of estimates: each is multiplied by a factor that is uniform in 1 ± this. */
   readonly estimateError?: number;
-  /** Planned figures: the workload at this point, if it differs. */
+  /** Planned figures: generator of the workload at this point, if it differs from that of the figure. */
   readonly generator?: string;
   /** Planned figures: jobs per hour, achieved by scaling run times. */
   readonly rate?: number;
   /**
-   * Planned figures: replaces learned run times (3Sigma §6.3) with a normal distribution whose mean is off by this
-   * fraction…
+   * Planned figures: relative error of the mean of the normal distribution that replaces learned run times
+   * (3Sigma §6.3).
    */
   readonly shift?: number;
-  /** …and with this standard deviation over the mean; 0: a point estimate. */
+  /** Planned figures: standard deviation of that distribution over the true run time; 0: a point estimate. */
   readonly spread?: number;
   /** Number of past jobs of each program that the predictor has seen; default: all. */
   readonly samples?: number;
-  /** Submitted task time over the capacity in that time; arrivals are scaled to reach it. Simulated only. */
+  /** Submitted task time over the capacity in that time. Arrivals are scaled to reach this load. */
   readonly load?: number;
   /** Attributes of workers, as in `--attribute`. */
   readonly attribute?: readonly string[];
@@ -57,7 +57,7 @@ export interface PackingSetUp {
   readonly j: number;
   /** Meaning of the points of the axis: times of one run, loads, or divisors of arrival times. */
   readonly places: 'slots' | 'load' | 'speed';
-  /** Fractions of a server; undefined: from the trace. */
+  /** Task sizes as fractions of a server; undefined: sizes of the trace. */
   readonly sizes?:
     | { readonly kind: 'uniform'; readonly low: number; readonly high: number }
     | { readonly kind: 'values'; readonly values: readonly number[]; readonly weights: readonly number[] };

@@ -19,13 +19,13 @@ const OVER_SEEDS = {
 type Field = keyof typeof OVER_SEEDS;
 type RunOf<F extends Field> = Parameters<(typeof OVER_SEEDS)[F]>[0][number];
 
-/** Runs of a figure without a cluster: only policies or estimators. */
+/** Runs of a figure that has no cluster, only policies or estimators. */
 export interface TrialRuns<F extends Field> extends Asked {
   readonly places: readonly RunsAt<RunOf<F>>[];
   readonly workers: number | null;
 }
 
-/** Computes numbers and verdicts from such runs; seeds count from 1. */
+/** Computes numbers and verdicts from the runs of a trial. Seeds count from 1. */
 export function assessTrials<F extends Field>(field: F, { places, ...asked }: TrialRuns<F>): FigureResult {
   const overSeeds = OVER_SEEDS[field] as (runs: readonly RunOf<F>[]) => unknown;
   const pointOf = ({ tick, byVariant }: RunsAt<RunOf<F>>): Point => {

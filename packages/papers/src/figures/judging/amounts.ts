@@ -29,16 +29,16 @@ function lowest(places: readonly Place[]): Place {
 }
 
 /**
- * "Improves by 1.56 times": compares a ratio above 1 with the paper's minus the shortfall; in direction if above 1 by
- * more than `SAME`.
+ * "Improves by 1.56 times": compares a ratio above 1 with the paper's minus the shortfall; in direction above
+ * 1 by more than `SAME`.
  */
 export function reaches(series: Series, paper: number): Judge {
   return byEach(series, (ratio) => [ratio >= paper - SHORTFALL, ratio > 1 + SAME]);
 }
 
 /**
- * "68% of the jobs": compares a share with the paper's minus the shortfall; in direction if it is more than half of the
- * paper's.
+ * "68% of the jobs": compares a share with the paper's minus the shortfall; in direction from half of the
+ * paper's on.
  */
 export function shareReaches(series: Series, paper: number): Judge {
   return byEach(series, (share) => [share >= paper - SHORTFALL, share >= paper / 2]);
@@ -49,12 +49,14 @@ export function shareIsAtLeast(series: Series, least: number): Judge {
   return byEach(series, (share) => [share >= least, share >= least / 2]);
 }
 
-/** "100 s for the majority": a run time of at most this, with tolerance `SAME`; in direction up to twice as much. */
+/**
+ * "100 s for the majority": a value of at most this, with tolerance `SAME`; in direction up to twice as much.
+ */
 export function isAtMost(series: Series, most: number): Judge {
   return byEach(series, (value) => [value <= most * (1 + SAME), value <= 2 * most]);
 }
 
-/** A maximum along the axis; in direction if exceeded by at most a factor of two. */
+/** The maximum along the axis is at most this; in direction up to twice as much. */
 export function neverExceeds(series: Series, most: number): Judge {
   return judging([series], (places) => {
     const worst = Math.max(...places.map(({ values }) => values[0]!));
@@ -70,7 +72,7 @@ export function shareIsAbout(series: Series, paper: number): Judge {
   });
 }
 
-/** "Enough are free": a share that is at most the paper's at all points. */
+/** "Enough are free": a share that is at most the paper's; in direction up to half of the rest to 1 more. */
 export function shareStaysBelow(series: Series, paper: number): Judge {
   return byEach(series, (share) => [share <= paper, share <= paper + (1 - paper) / 2]);
 }

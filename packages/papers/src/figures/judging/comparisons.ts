@@ -3,7 +3,8 @@ import type { Judge, Series } from '../figure.js';
 import { bothListed, judging, notJudged, placeOf, ranges, SAME, SLIGHT, said } from './places.js';
 
 /**
- * "Consistently better": worse at no point, and better at some; in direction if worse at fewer points than better.
+ * "Consistently better": worse at no point, and better at some; in direction if not worse at more than half
+ * of the points.
  */
 export function isBetter(series: readonly Series[]): Judge {
   return byRatios(series, (ratios) => {
@@ -18,14 +19,14 @@ export function isWorse(series: readonly Series[], by: number): Judge {
   return byRatios(series, (_, least) => [least > 1 + by, least > 1]);
 }
 
-/** "Significantly better": ratios below 1 by more than `by`; in direction if below 1 at all. */
+/** "Significantly better": ratios below 1 by more than `by`; in direction if below 1 by more than `SAME`. */
 export function isMuchBetter(series: readonly Series[], by: number): Judge {
   return byRatios(series, (_, __, most) => [most < 1 - by, most < 1 - SAME]);
 }
 
 /**
- * "Slightly worse": ratios between about 1 and `SLIGHT` above it, and above 1 overall; in direction if they are
- * further above.
+ * "Slightly worse": ratios between about 1 and `SLIGHT` above it, and above 1 on average; in direction if
+ * some are further above.
  */
 export function isSlightlyWorse(series: readonly Series[]): Judge {
   return byRatios(series, (ratios, least, most) => {
@@ -68,7 +69,10 @@ function byRatios(
   });
 }
 
-/** "More at p90 than at p50": the first series is below the second at each point; in direction at most points. */
+/**
+ * "More at p90 than at p50": the first series is at most the second at each point; in direction at most
+ * points.
+ */
 export function isBelow(lower: Series, upper: Series): Judge {
   return judging([lower, upper], (places) => {
     const below = places.filter(({ values: [low, high] }) => low! <= high!).length;
@@ -99,7 +103,7 @@ export function agree(pairs: readonly (readonly [Series, Series])[], by: number)
   });
 }
 
-/** At least this many times as much overall; in direction if it is more. */
+/** The first sum over the points is at least this many times the second; in direction if it is larger. */
 export function isTimes(first: Series, second: Series, times: number): Judge {
   return judging([first, second], (places) => {
     const [above, below] = [0, 1].map((at) => sumOf(places, ({ values }) => values[at]!));
@@ -109,7 +113,10 @@ export function isTimes(first: Series, second: Series, times: number): Judge {
   });
 }
 
-/** At least this many times as much at every point with values; in direction if it is more at each. */
+/**
+ * The first series is at least this many times the second at every point with values; in direction if it is
+ * larger at each.
+ */
 export function isEveryTimes(first: Series, second: Series, times: number): Judge {
   return judging([first, second], (places) => {
     const some = places.filter(({ values }) => values.some((value) => value > 0));
@@ -128,7 +135,7 @@ function inTimes(ratio: number): string {
   return Number.isFinite(ratio) ? `${ratio.toFixed(1)} times` : 'some against none';
 }
 
-/** At most this much above it at all points; in direction if at most twice that. */
+/** The first series is at most `by` above the second at all points; in direction up to twice that. */
 export function isNear(upper: Series, lower: Series, by: number): Judge {
   return judging([upper, lower], (places) => {
     const most = Math.max(...places.map(({ values: [above, below] }) => above! - below!));

@@ -1,8 +1,7 @@
 /**
- * The kinds of claims in papers, each a function from measurements to a verdict. A number of the paper *holds* if
- * ours reaches it or is below it by at most `SHORTFALL`; an effect that is smaller but present holds *in direction*;
- * otherwise it does not hold. Words of the paper ("slightly", "significantly") get their bounds where a claim uses
- * them. A claim whose runs are missing is not judged.
+ * The kinds of claims in papers, each a function from measurements to a verdict. A number *holds* if ours
+ * reaches the paper's or is below it by at most `SHORTFALL`. A smaller effect in the same direction holds *in
+ * direction*. Each claim sets the bounds of words such as "slightly". A claim without runs is not judged.
  */
 export * from './amounts.js';
 export * from './comparisons.js';

@@ -2,10 +2,10 @@ import type { Judge, Judgement, Series, Verdict } from '../figure.js';
 import { format } from '../format.js';
 import type { Point } from '../point.js';
 
-/** Tolerance for shares and improvements: five percentage points. */
+/** Tolerance for shares and improvements, in points: 0.05 is five percentage points. */
 export const SHORTFALL = 0.05;
 
-/** Ratios this close to 1 count as equal; other seeds differ as much. */
+/** Ratios this close to 1 count as equal, because other seeds cause differences of this size. */
 export const SAME = 0.05;
 
 /** Ratios this close to 1 count as "slightly", "similar", or "competitive". */
@@ -38,7 +38,7 @@ export interface Place {
   readonly values: readonly number[];
 }
 
-/** Looks up the values; a judge is never called without measurements. */
+/** Looks up the values for a judge, which is called only with measurements. */
 export function judging(series: readonly Series[], judge: (places: readonly Place[]) => Judgement): Judge {
   return (points, where = () => true) => {
     const named = points.filter(({ tick }) => where(tick.x));
@@ -68,7 +68,7 @@ export function listed(series: Series, places: readonly Place[]): string {
   return places.map((place) => `${format(place.values[0], series.unit)}${placeOf(place)}`).join(', ');
 }
 
-/** Two series side by side. */
+/** Formats two series side by side. */
 export function bothListed([one, other]: readonly [Series, Series], places: readonly Place[]): string {
   const both = places.map((place) => {
     const [first, second] = place.values;
@@ -77,7 +77,7 @@ export function bothListed([one, other]: readonly [Series, Series], places: read
   return both.join(', ');
 }
 
-/** The minimum and maximum of each series. */
+/** Formats the minimum and maximum of each series. */
 export function ranges(series: readonly Series[], places: readonly Place[]): string {
   return series
     .map(({ name, unit }, i) => {
@@ -88,7 +88,7 @@ export function ranges(series: readonly Series[], places: readonly Place[]): str
     .join(', ');
 }
 
-/** Formats each series from the first point to the last. */
+/** Formats the first and the last value of each series. */
 export function trend(series: readonly Series[], places: readonly Place[]): string {
   const ends = [places[0]!, places.at(-1)!] as const;
   const values = series.map(

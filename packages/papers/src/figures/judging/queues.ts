@@ -2,14 +2,17 @@ import { slopeOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
 import { judging, said } from './places.js';
 
-/** Significance level of the sign test: the probability that this many windows rise without a trend. */
+/**
+ * Significance level of the sign test: the accepted probability that as many windows rise without a trend.
+ */
 const SIGN_TEST = 0.05;
 
 /**
- * "The queue grows": its slope over the points, which are times, is this one within a bound; in direction if it rises
- * in more windows than by chance.
+ * "The queue grows": the slope over the points, which are times, is near `perSlot`; in direction if the queue
+ * rises in more windows than by chance.
  *
  * @param perSlot tasks per unit of the axis
+ * @param within maximum difference of the slope
  */
 export function growsBy(series: Series, perSlot: number, within: number): Judge {
   return judging([series], (places) => {
@@ -34,7 +37,7 @@ export function waitsAtMost(series: Series, tasks: number): Judge {
   });
 }
 
-/** "Worst of them": at each point the largest queue, by a factor; in direction if it is the largest at all. */
+/** "Worst of them": the queue is the largest at each point, by a factor; in direction without the factor. */
 export function waitsMost(worst: Series, others: readonly Series[], by: number): Judge {
   return judging([worst, ...others], (places) => {
     const factors = places.map(({ values: [most, ...rest] }) => most! / Math.max(1e-9, ...rest));
@@ -57,7 +60,10 @@ export function waitAlike(one: Series, other: Series, factor: number): Judge {
   });
 }
 
-/** "Clearly better": the queue is smaller by a factor at each point; in direction if it is smaller overall. */
+/**
+ * "Clearly better": the queue is smaller by a factor at each point; in direction if it is smaller at more
+ * than half of the points.
+ */
 export function waitsLess(better: Series, others: readonly Series[], by: number): Judge {
   return judging([better, ...others], (places) => {
     const factors = places.map(({ values: [least, ...rest] }) => Math.min(...rest) / Math.max(1e-9, least!));
@@ -70,7 +76,7 @@ export function waitsLess(better: Series, others: readonly Series[], by: number)
   });
 }
 
-/** Probability that at least this many rise if rising and falling are equally likely. */
+/** Probability that at least this many of the windows rise, if rises and falls are equally likely. */
 function chanceOf(rises: number, windows: number): number {
   let ways = 1;
   let sum = 0;

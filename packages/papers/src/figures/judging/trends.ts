@@ -33,8 +33,8 @@ export function isHighestAt(series: Series, where: Where): Judge {
 }
 
 /**
- * "Benefits shrink as the cluster grows": the ratio is nearer to 1 at the last point than at the first; it holds if
- * it is within `SLIGHT` of 1 there.
+ * "Benefits shrink as the cluster grows": the last ratio is nearer to 1 than the first, and within `SLIGHT`
+ * of 1; in direction if it is only nearer.
  */
 export function tendsToOne(series: readonly Series[]): Judge {
   return judgingAlong(series, (places) => {
@@ -50,14 +50,14 @@ export function tendsToOne(series: readonly Series[]): Judge {
 }
 
 /**
- * "Improves with it": each series is lower at the last point than at the first, by more than noise; in direction if
- * one of them is, or each is lower at all.
+ * "Improves with it": the last value of each series is below the first by more than `SAME`; in direction if
+ * that is true of one, or each is lower.
  */
 export function falls(series: readonly Series[]): Judge {
   return changes(series, (first, last) => 1 - last / first);
 }
 
-/** "Does an increasingly better job": like `falls`, but each series is higher at the last point. */
+/** "Does an increasingly better job": like `falls`, with the last value above the first. */
 export function rises(series: readonly Series[]): Judge {
   return changes(series, (first, last) => last / first - 1);
 }
@@ -74,7 +74,10 @@ function changes(series: readonly Series[], change: (first: number, last: number
   });
 }
 
-/** "Only minute variations": maximum over minimum along the axis. */
+/**
+ * "Only minute variations": the maximum is at most `by` above the minimum along the axis; in direction up to
+ * three times that.
+ */
 export function barelyVaries(series: readonly Series[], by: number): Judge {
   return judgingAlong(series, (places) => {
     const varied = series.map((_, i) => {

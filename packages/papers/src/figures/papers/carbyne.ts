@@ -19,12 +19,12 @@ const CARBYNE: Paper = {
     'R. Grandl, M. Chowdhury, A. Akella, G. Ananthanarayanan: Altruistic Scheduling in Multi-Resource Clusters, OSDI 2016',
 };
 
-/** Jobs are compared one by one with the first of them. */
+/** The compared policies. Each job is compared with the same job under the first policy. */
 const FIELD = ['drf', 'carbyne', 'carbyne-pack', 'tetris', 'sjf', 'srtf'] as const;
 
 /**
- * Number of machines at which the mean completion time under DRF is two to four times the mean critical path: at
- * lower load all policies are alike, and at much higher load only the order of jobs matters.
+ * Number of machines at which the mean completion time under DRF is two to four times the mean critical path.
+ * At lower load all policies are alike; at much higher load only the order of jobs matters.
  */
 const MACHINES = 28;
 

@@ -13,7 +13,7 @@ import { at, isBetter, isMuchBetter, only, staysWithin } from '../judging/index.
 import { percentileRatios, ratio, seconds } from '../series.js';
 import type { RunSettings } from '../settings.js';
 
-/** Not a paper, but the page that describes the policy and its benefits. */
+/** The page that describes the policy and its benefits; it takes the place of a paper. */
 const POLICY_PAGE: Paper = { name: 'Goshawk', reference: 'docs/DESIGN.md' };
 
 /** A tenth of the jobs of Hawk's figures, because each point runs five policies. */
@@ -30,7 +30,7 @@ const short = over('goshawk', 'hawk', 'short');
 const long = over('goshawk', 'hawk', 'long');
 const SECTION = 'docs/DESIGN.md, The policy goshawk';
 const POLICIES = ['goshawk', 'goshawk-peer', 'hawk', 'sparrow', 'omniscient'] as const;
-/** 90% busy on `google-sub.tr` while jobs arrive. */
+/** Size at which 90% of the slots are busy on `google-sub.tr` while jobs arrive. */
 const BUSY = 10_725;
 
 const goshawkSize: Figure = {

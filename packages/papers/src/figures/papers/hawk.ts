@@ -61,14 +61,20 @@ const HAWK: Paper = {
     'P. Delgado, F. Dinu, A.-M. Kermarrec, W. Zwaenepoel: Hawk: Hybrid Datacenter Scheduling, USENIX ATC 2015',
 };
 
-/** The algorithm of the paper: an idle worker tries once, and probes are not cancelled (§3.5, §3.6). */
+/**
+ * Options of the paper's algorithm: an idle worker tries to steal once, and probes are not cancelled (§3.5,
+ * §3.6).
+ */
 const PAPER_ALGORITHM = {
   stealRetry: 'never',
   cancel: 'lazy',
   stealCap: 10,
 } as const satisfies RunSettings;
 
-/** Mean task run time in seconds, from the documentation of the authors' simulator; the paper does not state it. */
+/**
+ * Cutoffs between short and long jobs: mean task run times in seconds, from the documentation of the authors'
+ * simulator. The paper does not state them.
+ */
 const CUTOFFS = {
   google: '1129.532',
   cloudera: '272.783',
@@ -85,8 +91,8 @@ const SHORT_PARTITIONS = {
 } as const;
 
 /**
- * A tenth of the paper's trace. While these jobs are submitted they could keep 86% of 15,000 workers busy; all
- * 506,460 could 90% (docs/MEASUREMENTS.md).
+ * Settings of the figures on the Google trace, with a tenth of the paper's jobs. On 15,000 workers, the load
+ * while they are submitted is 86%; it is 90% with all 506,460 jobs (docs/MEASUREMENTS.md).
  */
 const ON_GOOGLE = {
   paper: HAWK,
@@ -141,7 +147,8 @@ const motivation: Figure = {
     workers: 15_000,
     // Any value between 100 s and 20,000 s.
     cutoff: CUTOFFS.google,
-    // The paper states none for this workload. 1%, its short jobs' share of the work, would be too small.
+    // The paper states no partition for this workload. 1%, the share of short jobs in the work, would be too
+    // small.
     shortPartition: SHORT_PARTITIONS.google,
   },
   axis: ONE_PLACE,
@@ -180,7 +187,7 @@ const motivation: Figure = {
 
 const shortMean = ratio('hawk', 'sparrow', 'short', 'mean');
 const longMean = ratio('hawk', 'sparrow', 'long', 'mean');
-/** Judges a share that the paper states for 15,000 nodes. */
+/** Share of jobs, with the value that the paper states for 15,000 nodes. */
 const share = (jobs: 'short' | 'long', how: 'betterOrEqual' | 'improved' | 'improvedByHalf', paper: number) =>
   stated(shareOfJobs('hawk', 'sparrow', jobs, how), [[15_000, paper]]);
 const betterOrEqual = {
@@ -283,7 +290,7 @@ interface Trace {
   readonly paperJobs: number;
 }
 
-/** The text names the traces, but not the sizes. */
+/** The paper's text names the traces, but not the cluster sizes. */
 const TRACES: readonly Trace[] = [
   { name: 'cloudera', title: 'Cloudera C', workers: 15_000, jobs: 7_000, paperJobs: 21_030 },
   { name: 'facebook', title: 'Facebook 2010', workers: 60_000, jobs: 50_000, paperJobs: 1_169_117 },
@@ -522,7 +529,7 @@ function byCutoff(number: string, of: string, { panels, claims }: Pick<Figure, '
   };
 }
 
-/** Maximum relative error of an estimate, in either direction: 0.9 is the paper's 0.1–1.9. */
+/** Maximum relative errors of an estimate in either direction. 0.9 is the paper's range of 0.1–1.9. */
 const MAGNITUDES = [0, 0.1, 0.3, 0.5, 0.7, 0.9];
 const range = (magnitude: number, dash: string) =>
   `${(1 - magnitude).toFixed(1)}${dash}${(1 + magnitude).toFixed(1)}`;
@@ -592,7 +599,9 @@ const hawk15: Figure = {
   }),
 };
 
-/** In descending order, because the paper's multiples of the mean task run time start with the shortest. */
+/**
+ * Loads in descending order, because the paper's multiples of the mean task run time start with the shortest.
+ */
 const LOADS = [0.9, 0.75, 0.6, 0.45];
 
 const VARIANTS: readonly Variant[] = (['live', 'simulated'] as const).flatMap((mode) =>

@@ -27,9 +27,10 @@ const GS_SETTINGS = {
   policy: 'gs',
   workers: 150,
   load: 1.01,
-  // One predictor, as in the paper: several would each learn only from some jobs.
+  // One scheduler has one predictor, as in the paper. Several predictors would each learn from some jobs
+  // only.
   schedulers: 1,
-  // The result depends on which tasks are pilots.
+  // Each duration belongs to its task, because the result depends on which tasks are pilots.
   durations: 'task',
 } as const satisfies RunSettings;
 
@@ -62,12 +63,12 @@ function estimators(...names: readonly string[]): Variant[] {
   return names.map((name) => ({ name, settings: { estimator: name } }));
 }
 
-/** Mean run time under another variant over that under this one. */
+/** Mean run time under another variant over mean run time under this one. */
 function averageSpeedup(of: string, to: string): Series {
   return seriesOf(`average, over ${to}`, 'ratio', 'speedups', pairName(of, to), ({ average }) => average);
 }
 
-/** Median speed-up of single jobs. */
+/** Median over the jobs of their speed-ups. */
 function medianSpeedup(of: string, to: string): Series {
   return seriesOf(`P50, over ${to}`, 'ratio', 'speedups', pairName(of, to), ({ p50 }) => p50);
 }
@@ -143,7 +144,7 @@ export const slearnError: Figure = {
   }),
 };
 
-/** Average speed-ups that the paper states for GTrace11 (§5.2.4); it states none for the other baselines. */
+/** Average speed-ups that the paper states for GTrace11 (§5.2.4). It states none for the other baselines. */
 const AVERAGES: Readonly<Record<string, number>> = {
   [THREE_SIGMA]: 1.56,
   '3sigma-tl': 1.55,
@@ -151,7 +152,9 @@ const AVERAGES: Readonly<Record<string, number>> = {
   las: 1.65,
 };
 
-/** Estimates of 0 to 4 and 0 to 20 times the truth, an addition to the paper: which errors increase run times? */
+/**
+ * Estimates of 0 to 4 and 0 to 20 times the truth, to find which errors increase run times. Not in the paper.
+ */
 const WRONG: readonly Variant[] = [4, 20].map((most) => ({
   name: `0 to ${most} times the truth`,
   settings: { estimator: `noisy:0-${most}` },
@@ -235,7 +238,7 @@ const averageByRatio = stated(
   RATIOS.map(([percent, , average]) => [percent, average]),
 );
 
-/** The adaptive ratio's speed-up over the best fixed one. */
+/** Speed-up with the adaptive ratio over that with the best fixed ratio. */
 const againstBest: Series = {
   name: 'adaptive ÷ the best fixed ratio',
   unit: 'ratio',
@@ -325,8 +328,8 @@ const slearnThin: Figure = {
 };
 
 /**
- * §5.2.5: shares of jobs whose normalized wait lies in each segment, under both variants, and of those that wait
- * less.
+ * Values of §5.2.5: shares of jobs whose normalized wait lies in a segment, under SLearn and under both
+ * policies, and of those that wait less under SLearn.
  */
 const WAITS: Readonly<Record<WaitSegment, { bounds: string; own: number; common: number; lower?: number }>> =
   {

@@ -42,7 +42,7 @@ const TWO_HOURS: Pick<Figure, 'mode' | 'workload' | 'settings' | 'paper'> = {
   settings: { workers: 256 },
 };
 
-/** Its E2E of five hours, of which two fifths run by default (`--jobs`). */
+/** The paper's E2E of five hours. Two fifths of its jobs run by default (`--jobs`). */
 const FIVE_HOURS: typeof TWO_HOURS = {
   ...TWO_HOURS,
   workload: { ...TWO_HOURS.workload, paperJobs: 1_500 },
@@ -96,7 +96,10 @@ const isCloseToPerfect = (where: string, judge = IS_CLOSE_TO_PERFECT): Record<st
   [`3Sigma is close to PointPerfEst ${where} (accepted: 5% of the jobs)`]: judge,
 });
 
-/** Fewer misses than policies with less information, and hardly more than the one with perfect information. */
+/**
+ * Claims that 3Sigma misses fewer deadlines than policies with less information, and hardly more than with
+ * perfect estimates.
+ */
 const comparedByMisses = (where: string): Record<string, Judge> => ({
   ...missesFewer('PointRealEst', 'point-real', where),
   ...missesFewer('Prio', 'prio', where),

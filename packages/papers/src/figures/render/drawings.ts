@@ -56,7 +56,7 @@ function stepsOf(values: readonly number[]): number[] {
   return values.flatMap((value, at) => (at > 0 && value !== values[at - 1] ? [at] : []));
 }
 
-/** A step chart: each value holds until the next one. */
+/** Draws a step chart, in which each value lasts until the next one. */
 function courseDrawing({ courses = {} }: MeasuredPanel): ChartDrawing | undefined {
   const drawn = Object.entries(courses).filter(([, percents]) => percents.length > 0);
   if (drawn.length === 0) return undefined;
@@ -88,7 +88,10 @@ function lineDrawing(result: FigureResult, panel: MeasuredPanel): ChartDrawing {
   });
 }
 
-/** The paper's lines have the looks of policies. Additions are as dark as text, so that they stand out. */
+/**
+ * Chooses the looks of lines. Lines of the paper get those of policies; additions have the color of text, to
+ * stand out.
+ */
 function looksOf<T extends { readonly isAddition?: boolean }>(series: readonly T[]): [T, LineLook][] {
   const counts = { paper: 0, added: 0 };
   return series.map((each) =>
@@ -109,7 +112,7 @@ function yAxisOf({ axisName, series }: MeasuredPanel): AxisSpec {
   }
 }
 
-/** Our line, and the paper's numbers as points of the same color. */
+/** Returns our line, and the paper's numbers as points of the same color. */
 function linesOf({ name, values, paper }: MeasuredSeries, look: LineLook, xs: readonly number[]): LineSpec[] {
   const ours: LineSpec = { name, look, points: values.map((value, at) => [xs[at]!, value]) };
   if (paper === undefined) return [ours];
@@ -127,7 +130,7 @@ function xAxisOf({ axis: { name, spacing, places } }: FigureResult, xs: readonly
     name,
     kind: spacing === 'log' ? 'log' : 'linear',
     ticks: xs,
-    // Rounding of the logarithm requires a search for the nearest point.
+    // The logarithm is rounded, so the nearest point is searched.
     format: (value) => labels[nearestIndex(xs, value)] ?? '',
   };
 }

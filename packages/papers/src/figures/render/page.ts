@@ -6,8 +6,8 @@ import { describe, drawingOf, unitOf } from './drawings.js';
 import { VERDICT_MARKS, verdictLine } from './verdicts.js';
 
 /**
- * Renders a figure as one HTML file without scripts and external resources: charts, numbers, claims, and the command
- * that reproduces it.
+ * Renders a figure as one HTML file without scripts and external resources. The file contains charts,
+ * numbers, claims, and the command that reproduces the figure.
  */
 export function renderFigurePage(result: FigureResult): string {
   const { id, title, about, paper, panels } = result;
