@@ -8,7 +8,7 @@ export * from './policies/carbyne/index.js';
 export * from './policies/packing/index.js';
 export * from './policies/three-sigma/index.js';
 
-/** The table of the papers' policies: a folder and a line here make a new one. */
+/** Table of the papers' policies. A new policy needs a folder and a line here. */
 // biome-ignore lint/suspicious/noExplicitAny: options differ by policy
 export const PAPER_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
   gs,

@@ -2,8 +2,8 @@ import type { Program, ProgramSolution, SolveProgram } from '@goshawk/policies';
 import type { Highs, Model } from 'highs';
 
 /**
- * HiGHS compiled to WebAssembly: single-threaded, and reproducible on every machine because it is limited by work,
- * not time. Loading it is asynchronous; solving is synchronous.
+ * HiGHS compiled to WebAssembly. It is single-threaded and limited by work, not time, so results are the same
+ * on every machine. Loading is asynchronous; solving is synchronous.
  */
 export interface Solver {
   readonly solve: SolveProgram;
@@ -35,7 +35,8 @@ function solve(highs: Highs, program: Program): ProgramSolution {
     integrality: new Int32Array(columns).fill(variableType.integer),
   };
   return highs.withModel(source, (model: Model) => {
-    // A seed is given, so the heuristics for a first solution are off; they would take a quarter of the time.
+    // The heuristic for a first solution is off, because programs have a seed. It would take a quarter of the
+    // time.
     const options = { output_flag: false, mip_rel_gap: limits.relativeGap, random_seed: 0 };
     model.options.set({ ...options, mip_heuristic_run_feasibility_jump: false });
     if (program.seed !== undefined) model.setSolution({ colValue: program.seed });

@@ -16,8 +16,8 @@ interface Task {
 }
 
 /**
- * A solver in a separate thread, one program at a time; a newer program replaces one that has not started. A thread
- * that fails or exceeds its time is replaced.
+ * A solver in a separate thread, which solves one program at a time. A newer program replaces one that has
+ * not started. A thread that fails or exceeds its time limit is replaced.
  */
 export class ThreadedSolver {
   readonly #timeoutMs: number;

@@ -20,7 +20,10 @@ interface GangExperiment {
   readonly jobs: readonly TraceJob[];
   /** History of the predictor. */
   readonly past: readonly TraceJob[];
-  /** Number of past runs known for each program; the jobs themselves are then not learned. */
+  /**
+   * Number of past runs known for each program. If set, the predictor does not learn from the jobs
+   * themselves.
+   */
   readonly samples?: number;
   /** Replaces the prediction from history. */
   readonly belief?: ((job: number, runMs: Millis) => TrialBelief) | undefined;
@@ -38,9 +41,9 @@ export interface GangRun {
   readonly predictionSeconds: ReturnType<typeof inSeconds>;
 }
 
-/** The cycle of the paper's clusters, which is virtual time here. */
+/** Cycle on the paper's clusters. It is virtual time here. */
 const CYCLE_MS = 10_000;
-/** Its options hold for the cluster and the jobs under every policy. */
+/** If the default policy runs, the options of this policy describe the cluster and the jobs. */
 const SIGMA = '3sigma-sched';
 /** Features of 3σPredict (§4.1) that jobs of these workloads have. */
 export const SIGMA_FEATURES = [
@@ -104,7 +107,7 @@ export function runGangExperiment(experiment: GangExperiment, solve: SolveProgra
   };
 }
 
-/** The first runs of each program. */
+/** Returns the first runs of each program. */
 function sampled(past: readonly TraceJob[], samples: number): TraceJob[] {
   const seen = new Map<string, number>();
   return past.filter(({ user, logicalName }) => {
@@ -122,9 +125,9 @@ function beliefIn(job: TraceJob, policy: GangPolicy, history: History): TrialBel
 }
 
 /**
- * All tasks of a job run as long as the job does.
+ * Converts a job to a gang, whose tasks all run as long as the job.
  *
- * @param isDeclared whether jobs say that they are gangs, and preemptible without a deadline
+ * @param isDeclared whether the job declares that it is a gang, and preemptible if it has no deadline
  */
 function gangOf(job: TraceJob, slowdown: number, isDeclared: boolean): TrialJob {
   const { submitSeconds, durationsSeconds, deadlineSeconds, prefer: prefers } = job;

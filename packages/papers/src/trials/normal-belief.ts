@@ -2,17 +2,21 @@ import { type Millis, Random, type Segment } from '@goshawk/core';
 import { NormalDraws, normalCdf } from '@goshawk/traces';
 import type { TrialBelief } from './trial.js';
 
-/** Number of equal parts of a distribution, as many as a histogram has bins. */
+/** Number of parts of equal probability of a distribution; a histogram has as many bins. */
 const PARTS = 80;
-/** Standard deviation of the relative error of estimates, in addition to the shift of all (3Sigma §6.3). */
+/**
+ * Standard deviation of the relative error of a single estimate, in addition to the common shift (3Sigma
+ * §6.3).
+ */
 const SHIFT_DEVIATION = 0.1;
-/** Bound of the outermost parts, in standard deviations. */
+/** Bound of the first and last part, in standard deviations. */
 const OUTERMOST = 4;
 
 /**
- * A normal estimate of run times, off by a fraction on average, and cut off at 0 (3Sigma §6.3, Fig. 9).
+ * Creates estimates that are normal distributions, with a mean that is off by a fraction, cut off at 0
+ * (3Sigma §6.3, Fig. 9).
  *
- * @param spread standard deviation over the mean; 0: a point estimate
+ * @param spread standard deviation over the true run time; 0: a point estimate
  */
 export function normalBelief({
   shift,
@@ -31,7 +35,7 @@ export function normalBelief({
   };
 }
 
-/** Parts of equal probability of a normal distribution that is cut off at 0. */
+/** Divides a normal distribution, cut off at 0, into parts of equal probability. */
 export function normalParts(meanMs: Millis, deviationMs: Millis): Segment[] {
   const below = normalCdf(-meanMs / deviationMs);
   const at = (share: number) => meanMs + deviationMs * normalQuantile(below + share * (1 - below));

@@ -8,19 +8,23 @@ import { runTrial, type TrialJob } from './trial.js';
 interface Machines {
   readonly machines: number;
   readonly machine: Resources;
-  /** Relative error of estimates: durations times a factor that is uniform in 1 ± this. */
+  /**
+   * Maximum relative error of estimates: durations are multiplied by a factor that is uniform in 1 ± this.
+   */
   readonly error?: number;
 }
 
 export interface StagedTrial {
-  /** From submission to completion, by job. */
+  /** Time from submission to completion, by job. */
   readonly runtimeSeconds: readonly number[];
   readonly results: StagedResults;
 }
 
 /**
- * Runs a policy alone on jobs with stages. @param jobs in order of submission; tasks of a stage are alike, and the
- * first represents all
+ * Runs a policy alone on jobs with stages. The tasks of a stage are equal: the duration of the first
+ * represents all.
+ *
+ * @param jobs jobs in order of submission
  */
 export function runStagedTrial(
   jobs: readonly TraceJob[],

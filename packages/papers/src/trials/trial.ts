@@ -33,8 +33,8 @@ import { addPapers } from '../index.js';
 import { isPreferred } from '../policies/three-sigma/cluster.js';
 
 /**
- * Tries a policy alone: jobs with stages on one set of books, without messages and delays. For cases, and for
- * comparisons as in papers; the simulator of the whole system is a separate package.
+ * Tests a policy alone: jobs with stages on one set of books, without messages and delays. Used for cases and
+ * for comparisons as in papers. The simulator of the whole system is a separate package.
  */
 
 export interface TrialStage {
@@ -57,7 +57,10 @@ export interface TrialJob {
   /** Deadline from arrival; absent: best effort. */
   readonly deadlineMs?: Millis;
   readonly prefers?: Attributes;
-  /** How many times longer its tasks run if one that starts with them is on a worker that is not preferred. */
+  /**
+   * Factor on the run times of tasks that start together, if one of them is on a worker that is not
+   * preferred.
+   */
   readonly slowdown?: number;
   readonly stages: readonly TrialStage[];
 }
@@ -268,7 +271,7 @@ class TrialRun {
       if (stage.after.length === 0) this.#books.setWaiting(stage, stage.tasks, this.#now);
   }
 
-  /** Handles the deadline of a job, which leaves unless some of its tasks run. */
+  /** Handles the deadline of a job: withdraws the job unless some of its tasks run. */
   #pass(number: number): void {
     const job = this.#books.job(OWNER, number)!;
     this.#deadlines.delete(number);
