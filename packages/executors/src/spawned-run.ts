@@ -15,7 +15,7 @@ import { signal } from './process-identity.js';
 import { spawnFailure } from './spawn-failure.js';
 import type { AccountIds, SpawnOrder } from './spawner-protocol.js';
 
-/** Folder and cgroup of a command with limits. */
+/** Cgroup and limits of a command. */
 interface LimitedPlace {
   readonly cgroup: TaskCgroup;
   readonly limits: TaskLimits;
@@ -23,7 +23,7 @@ interface LimitedPlace {
   readonly home: string;
 }
 
-/** Container of a command, whose process is only the engine's client. */
+/** Container of a command. The spawned process is only the client of the container engine. */
 interface Container {
   readonly program: string;
   readonly name: string;
@@ -45,14 +45,14 @@ interface SpawnedRunSink {
 }
 
 /**
- * Number of event loop turns without a byte after which a pipe that another process holds open counts as drained. The
- * first may be the rest of the turn in which the process ended; each further one polls every pipe.
+ * Number of event loop turns without a byte after which an open pipe counts as drained. The first may be the
+ * rest of the turn in which the process ended. Each further turn polls every pipe.
  */
 const QUIET_TURNS = 3;
 
 /**
- * One command inside the spawner. The run ends with its main process: its group is killed, and pipes that other
- * processes hold are drained once and closed.
+ * One command inside the spawner. The run ends with the main process of the command: its group is killed, and
+ * pipes that are still open in other processes are drained once and closed.
  *
  *     starting ──▶ running ──process ends──▶ [killed: its group may use the grace time] ──▶ draining ──▶ ended
  */
@@ -99,7 +99,11 @@ export class SpawnedRun {
     this.#usage = usage;
   }
 
-  /** Forks, which blocks for about a millisecond. `environment` is the command's whole environment. */
+  /**
+   * Forks the command, which blocks for about a millisecond.
+   *
+   * @param environment the whole environment of the command
+   */
   start(order: SpawnOrder, stdin: Buffer, environment: Record<string, string | undefined>): void {
     if (order.files === undefined) this.#spawn(order, stdin, environment, {});
     else void this.#startWithFiles(order.files, order, stdin, environment);
@@ -160,7 +164,7 @@ export class SpawnedRun {
       const forkHere = account === undefined ? fork : () => inFolderAs(account, cwd!, fork);
       child = place === undefined ? forkHere() : place.cgroup.forking(forkHere, place.limits, place.home);
     } catch (error) {
-      // Some system errors are thrown (E2BIG); the others arrive as the event below.
+      // `spawn` throws some system errors (E2BIG). Others arrive as the `error` event below.
       if (error instanceof CgroupError) this.#endUnstarted(failed('process-limit', error.message));
       else if (error instanceof NoEntry) this.#endUnstarted(failed('no-such-folder', error.message));
       else fail(error as NodeJS.ErrnoException);
@@ -173,7 +177,8 @@ export class SpawnedRun {
     this.#child = child;
     this.#pid = child.pid;
     this.#sink.started(child.pid);
-    // The process of a container is only the engine's client. The kernel counts for a cgroup, which saves a scan.
+    // Leaves out containers, whose process is only the client. The kernel measures a cgroup, which avoids a
+    // scan.
     const cgroup = this.#place?.cgroup;
     if (this.#container === undefined)
       this.#usage.add(child.pid, cgroup?.peakBytes === undefined ? undefined : () => cgroup.usage);
@@ -196,7 +201,7 @@ export class SpawnedRun {
     }, this.#graceMs);
   }
 
-  /** Kills the group immediately, without a report: the worker is gone. */
+  /** Kills the group immediately, without a report, because the worker is gone. */
   abandon(): void {
     if (this.#pid !== 0) this.#endGroup();
     if (this.#container !== undefined) abandonContainer(this.#container);
@@ -216,7 +221,7 @@ export class SpawnedRun {
   #follow(child: ChildProcess): void {
     this.#read('stdout', child.stdout);
     this.#read('stderr', child.stderr);
-    // A pipe ends before the process is reaped. If output goes to files, a pipe exists only for this.
+    // A pipe ends before its process is reaped. If output goes to files, a pipe exists only to detect this.
     for (const pipe of child.stdio.slice(1)) {
       (pipe as Readable | null)?.on('end', () => {
         if (this.#exit === undefined) this.#fatalSignal ??= fatalSignalOf(this.#pid);
@@ -250,8 +255,8 @@ export class SpawnedRun {
   }
 
   /**
-   * A killed group whose leader has ended keeps its grace period: a shell dies immediately, while its child may be
-   * saving its work.
+   * A killed group keeps its grace period after its leader has ended. A shell ends immediately, while its
+   * child may still save data.
    */
   #afterExit(): void {
     if (
@@ -296,7 +301,7 @@ export class SpawnedRun {
     void this.#settled(outcome).then((settled) => this.#sink.ended(settled, runMs, maxRssBytes, report));
   }
 
-  /** Ends the container, and finds causes of a failure that the exit code does not tell. */
+  /** Ends the container, and looks for causes of a failure that the exit code does not show. */
   async #settled(outcome: Outcome): Promise<Outcome> {
     const settled = this.#container === undefined ? outcome : await inContainer(outcome, this.#container);
     if (settled.kind !== 'failed' || this.#files === undefined) return settled;
@@ -334,8 +339,8 @@ export class SpawnedRun {
 class NoEntry extends Error {}
 
 /**
- * Forks in a folder that the account may enter. Node.js would enter it with the rights of this process. No
- * asynchronous file operation may run in this process meanwhile, because all its threads change.
+ * Forks in a folder that only the account may be able to enter. Node.js would enter it with the rights of
+ * this process. No asynchronous file operation may run meanwhile, because the ids of all threads change.
  *
  * @throws NoEntry
  */
@@ -359,7 +364,7 @@ function inFolderAs({ uid, gid }: AccountIds, folder: string, fork: () => ChildP
   }
 }
 
-/** Explains the end of the engine's client by the state of its container, which it removes. */
+/** Removes the container, and explains the end of the engine's client by the state of the container. */
 async function inContainer(outcome: Outcome, container: Container): Promise<Outcome> {
   const { program, image, command } = container;
   const state = await endContainer(container);

@@ -36,8 +36,8 @@ import {
 } from './spawner-protocol.js';
 
 /**
- * Memory slows down forks. These flags keep V8's heap small and release memory after a burst; without them and MALLOC_ENVIRONMENT
- * a flood of output cost 60 MB and a third of the speed.
+ * Flags that keep V8's heap small and release memory after a burst, because forks of a large process are
+ * slow. Without them and MALLOC_ENVIRONMENT, a flood of output cost 60 MB and a third of the speed.
  */
 const SPAWNER_FLAGS = [
   '--optimize-for-size',
@@ -66,7 +66,7 @@ interface ExecExecutorOptions {
 const NO_IMAGES_APART = 'this worker isolates tasks (--run-as) and does not run images';
 const NO_ENGINE = 'this worker has neither Docker nor Podman, or may not use them';
 
-/** Calls `forget` when the engine did not start the container, as when the image was removed. */
+/** Calls `forget` if the engine did not start the container, for example because the image was removed. */
 function withoutImage(sink: RunSink, forget: () => void): RunSink {
   return {
     started: () => sink.started?.(),
@@ -79,12 +79,12 @@ function withoutImage(sink: RunSink, forget: () => void): RunSink {
   };
 }
 
-/** Returns the outcome of a run that has ended, given what its command reported. */
+/** Returns the outcome of an ended run, which may depend on the report of its command. */
 type Settle = (outcome: Outcome, report: string | undefined) => Outcome;
 
 const AS_IT_ENDED: Settle = (outcome) => outcome;
 
-/** A run that was not sent to the spawner yet. */
+/** A run that has not been sent to the spawner. */
 interface WaitingRun {
   readonly order: SpawnOrder;
   readonly stdin: Uint8Array | undefined;
@@ -95,7 +95,7 @@ interface WaitingRun {
 interface GivenRun {
   readonly sink: RunSink;
   readonly settle: Settle;
-  /** Undefined until the spawner reports the start. */
+  /** Time of the start; undefined until the spawner reports the start. */
   readonly startedAt: number | undefined;
 }
 
@@ -109,15 +109,15 @@ interface Spawner {
 }
 
 /**
- * Runs commands through a spawner process, which starts with the first run and restarts after a crash. Runs of a dead spawner
- * fail (`spawner-lost`); runs that it had not received go to the next.
+ * Runs commands through a spawner process, which starts with the first run and restarts after a crash. Sent
+ * runs of a crashed spawner fail (`spawner-lost`). The other runs go to the next spawner.
  */
 export class ExecExecutor implements Executor {
   readonly #options: ExecExecutorOptions;
-  // Each run is in one of these, by its number.
-  /** In order. */
+  // Each run is in one of the three maps below, by its number.
+  /** Runs that have not been sent, in order. */
   readonly #waiting = new Map<number, WaitingRun>();
-  /** Sent to the spawner and not answered. */
+  /** Runs that have been sent and have not started. */
   readonly #sent = new Map<number, GivenRun>();
   readonly #started = new Map<number, GivenRun>();
   #nextRun = 1;
@@ -155,12 +155,12 @@ export class ExecExecutor implements Executor {
     const run = this.#nextRun;
     this.#nextRun = run === 0xffff_ffff ? 1 : run + 1;
     this.#waiting.set(run, { order, stdin, sink, settle });
-    // Nothing is reported before this call has returned.
+    // The sink is called only after this call has returned.
     queueMicrotask(() => this.#advance());
     return { kill: (reason) => this.#kill(run, reason) };
   }
 
-  /** Pulls the image first, unless this machine has it. */
+  /** Queues a run in a container, and pulls the image first if this machine lacks it. */
   #startInImage(
     order: SpawnOrder,
     image: string,
@@ -205,7 +205,7 @@ export class ExecExecutor implements Executor {
     }
   }
 
-  /** Ends the spawner. Killed runs that have not ended by then are abandoned. */
+  /** Ends the spawner. Killed runs that have not ended are then abandoned. */
   async close(): Promise<void> {
     const spawner = this.#spawner;
     this.#spawner = undefined;
@@ -285,7 +285,7 @@ export class ExecExecutor implements Executor {
     stream.on('data', (bytes: Buffer) => reader.push(bytes));
     stream.on('error', lost);
     stream.on('close', lost);
-    // Not at `exit`: pending messages are still to be read. The stream ends with the process.
+    // The process may exit before its last messages are read, so only the end of the stream counts.
     child.on('error', lost);
     // An idle spawner does not keep the worker's process alive; runs do (see executors.ts).
     child.unref();
@@ -327,8 +327,8 @@ export class ExecExecutor implements Executor {
   }
 
   /**
-   * The spawner or its stream is dead, which is equivalent. Its commands are killed before their runs are reported as failed,
-   * because the report may restart them.
+   * Handles the death of the spawner or of its stream. Commands are killed before their runs are reported as
+   * failed, because the report may restart them.
    */
   #lost(spawner: Spawner): void {
     if (this.#spawner !== spawner) return;
@@ -336,7 +336,7 @@ export class ExecExecutor implements Executor {
     spawner.process.kill('SIGKILL');
     spawner.stream.destroy();
     const given = this.#takeGiven();
-    // New runs go to the next spawner, which may be ready.
+    // Waiting runs go to the next spawner, unless this one failed before it was ready.
     const refused = spawner.ready ? [] : this.#takeWaiting();
     this.#options.warn(`the spawner process died with ${given.length} running commands`);
     this.#cleaning = endRecorded(spawner.recordFile).then(() => {
@@ -352,7 +352,7 @@ export class ExecExecutor implements Executor {
     return waiting;
   }
 
-  /** Takes the runs from the spawner, whose later messages are ignored. */
+  /** Removes the runs of the spawner, so that its later messages are ignored. */
   #takeGiven(): GivenRun[] {
     const given = [...this.#sent.values(), ...this.#started.values()];
     this.#sent.clear();

@@ -15,17 +15,17 @@ import type { OutputPaths } from './output-files.js';
  * | Started | spawner |                                                   | the process exists and is recorded    |
  * | Output  | spawner | u8 stream (1 stdout, 2 stderr), bytes             | between Started and Ended             |
  * | Ended   | spawner | JSON of EndReport                                 | once for each Start                   |
- * | Used    | spawner | JSON of [run, CPUs, bytes] for each running one   | about once a second; of no run        |
+ * | Used    | spawner | JSON of [run, CPUs, bytes] for each running run   | about once a second; its run is 0     |
  *
- * No frame is acknowledged: when the stream breaks, one of the two is dead, and the other one ends
- * what ran.
+ * No frame is acknowledged. If the stream breaks, one of the two processes is dead, and the other process ends
+ * the commands.
  */
 export const FrameKind = { Ready: 1, Start: 2, Kill: 3, Started: 4, Output: 5, Ended: 6, Used: 7 } as const;
 
 export interface SpawnOrder {
   readonly command: string;
   readonly args: readonly string[];
-  /** Added to the spawner's own environment, which holds only what tasks may see. */
+  /** Variables added to the environment of the spawner, which contains only variables that tasks may see. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly outputBytesMax: number;
@@ -33,13 +33,15 @@ export interface SpawnOrder {
   readonly files?: OutputPaths;
   /** Limits of the command, if the spawner has cgroups. */
   readonly limits?: TaskLimits;
-  /** The command is the client of a container engine. */
+  /** Container of the command; the command is then the client of a container engine. */
   readonly container?: ContainerOrder;
   /** The account that runs the command, if not that of the spawner. */
   readonly account?: AccountIds;
-  /** The command may write so many bytes to descriptor 3, which arrive with its end. */
+  /**
+   * Maximum size of the report that the command may write to descriptor 3. The report arrives with the end.
+   */
   readonly reportBytesMax?: number;
-  /** Without it, the command's stdin is /dev/null, which also saves a pipe. */
+  /** Whether the command has an input. Otherwise its stdin is /dev/null, which saves a pipe. */
   readonly hasStdin: boolean;
 }
 
@@ -67,7 +69,7 @@ interface EndReport {
   readonly report?: string | undefined;
 }
 
-/** The spawner's command line, as JSON in its one argument. */
+/** Settings of the spawner, passed as JSON in its only argument. */
 export interface SpawnerSettings {
   readonly recordFile: string;
   readonly recordId: string;
@@ -83,7 +85,10 @@ export interface SpawnerSettings {
 /** The descriptor on which the spawner finds its end of the stream. */
 export const LINK_DESCRIPTOR = 3;
 
-/** Makes glibc's allocator return freed large blocks to the system. For the spawner alone; its commands do not get it. */
+/**
+ * Makes glibc's allocator return large freed blocks to the system. The variables apply to the spawner and are
+ * removed for commands.
+ */
 export const MALLOC_ENVIRONMENT: Readonly<Record<string, string>> = {
   MALLOC_ARENA_MAX: '1',
   MALLOC_MMAP_THRESHOLD_: '32768',
@@ -119,7 +124,7 @@ export function outputBody(stream: OutputStream, bytes: Uint8Array): Uint8Array[
   return [STREAM_NUMBER[stream], bytes];
 }
 
-/** `bytes` is a copy: a view would retain the whole receive buffer, often 64 KiB. */
+/** Decodes output. `bytes` is a copy, because a view would keep the whole receive buffer, often 64 KiB. */
 export function readOutputBody(body: Buffer): { stream: OutputStream; bytes: Uint8Array } {
   return { stream: body[0] === 1 ? 'stdout' : 'stderr', bytes: new Uint8Array(body.subarray(1)) };
 }

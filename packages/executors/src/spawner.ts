@@ -1,6 +1,7 @@
 /**
- * The spawner, a small process that starts the commands of one worker: forking blocks for 1 ms at 50 MB and 10 ms at 200 MB. It
- * imports only files beside it. When its link closes, it kills its process groups and exits.
+ * The spawner: a small process that starts the commands of one worker. A fork blocks for 1 ms in a process of
+ * 50 MB, and for 10 ms at 200 MB. The spawner imports only files beside it. When its link closes, it kills
+ * its process groups and exits.
  */
 import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -33,14 +34,14 @@ const writer = new FrameWriter(link);
 const record = new GroupRecord(settings.recordFile, (error) => {
   console.error(`goshawk: cannot write the record of process groups: ${error.message}`);
 });
-/** Environment of commands: that of this process without its own settings. */
+/** Environment of commands: the environment of this process without the settings of the spawner. */
 const inherited = Object.fromEntries(
   Object.entries(process.env).filter(([name, value]) => MALLOC_ENVIRONMENT[name] !== value),
 );
 
 const openFiles = new OpenFiles(settings.openFiles);
 const watch = new GroupWatch();
-/** Runs by process group. */
+/** Run number by process group. */
 const runOfGroup = new Map<number, number>();
 const usage = new GroupUsage((used) => {
   const byRun = Array.from(used, ([group, each]) => [runOfGroup.get(group)!, each] as const);
@@ -48,15 +49,15 @@ const usage = new GroupUsage((used) => {
 });
 const home = settings.cgroup === undefined ? undefined : enterOwnCgroup(settings.cgroup);
 
-/** Queued starts, in order. */
+/** Bodies of queued starts, in order, by run number. */
 const waiting = new Map<number, Buffer>();
 const live = new Map<number, SpawnedRun>();
 let pumping = false;
 let hasContainers = false;
 
 /**
- * One fork per turn of the event loop: ends and output of running commands are handled in between, and each start is reported at
- * once rather than with the last of a batch.
+ * Forks once per turn of the event loop. Ends and output of running commands are handled in between, and each
+ * start is reported at once.
  */
 function pump(): void {
   writer.flush();
@@ -76,7 +77,7 @@ function begin(run: number, body: Buffer): void {
   const order =
     given.cwd === undefined && existsSync(settings.folder) ? { ...given, cwd: settings.folder } : given;
   const { limits, container } = order;
-  // The engine limits a container; the cgroup would limit its client.
+  // The engine limits a container. A cgroup would limit only the client.
   const place =
     home === undefined || limits === undefined || container !== undefined
       ? undefined
@@ -121,7 +122,7 @@ function begin(run: number, body: Buffer): void {
   spawned.start(container === undefined ? order : named(order, run), stdin, environmentOf(order));
 }
 
-/** Names and labels a container, so that it can be removed when its client or this process is gone. */
+/** Names and labels a container, so that it can be removed after its client or this process has ended. */
 function named(order: SpawnOrder, run: number): SpawnOrder {
   const [verb, ...args] = order.args;
   const name = containerName(settings.recordId, run);
@@ -132,7 +133,7 @@ function environmentOf(order: SpawnOrder): Record<string, string | undefined> {
   return { ...inherited, ...order.env, [RECORD_VARIABLE]: settings.recordId };
 }
 
-/** The worker cannot keep up with the output of tasks: block them, as any slow reader would. */
+/** Blocks the tasks, because the worker cannot keep up with their output. */
 function pauseOutput(): void {
   writer.flush();
   for (const run of live.values()) run.pauseOutput();
@@ -164,13 +165,14 @@ const reader = new FrameReader(({ kind, run, body }) => {
 
 function endAll(): never {
   for (const run of live.values()) run.abandon();
-  // Containers may survive this process: with the record, the worker or its next start finds them.
+  // Containers may survive this process. The worker or the next spawner finds them by the record.
   if (!hasContainers) record.delete();
   process.exit(0);
 }
 
 process.title = 'goshawk-spawner';
-// Signals to a whole service or terminal are for the worker, which drains while its tasks go on.
+// Ignores signals to a whole service or terminal. The worker handles them, and drains while its tasks
+// continue.
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => {});
 link.on('data', (bytes) => reader.push(bytes));
 link.on('drain', resumeOutput);

@@ -4,7 +4,7 @@ import type { AttemptNumber, KillReason, TaskContext } from '@goshawk/core';
 /** Interval (ms) between progress lines. */
 const PROGRESS_MS = 1_000;
 
-/** The second argument of a module's function. */
+/** Context of a task, the second argument of a module's function. */
 export class ThreadContext implements TaskContext<AbortSignal> {
   readonly job: string;
   readonly index: number;

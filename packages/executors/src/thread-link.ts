@@ -8,7 +8,7 @@ import { describeThrown } from './thrown.js';
 
 interface ThreadLinkOptions {
   readonly heapMiBMax: number;
-  /** The worker's variables that modules see. */
+  /** Variables of the worker that modules may read. */
   readonly environment: Readonly<Record<string, string>>;
   onIdle(): void;
   /** Called when the thread accepts no more runs, possibly more than once. */
@@ -17,20 +17,20 @@ interface ThreadLinkOptions {
   onGone(thread: ThreadLink): void;
 }
 
-/** A run in a thread. Receives the thread's events up to `ended`, or the loss of the thread. */
+/** A run in a thread. It receives the events of the thread until `ended`, or the loss of the thread. */
 interface LinkedRun {
   readonly order: ThreadOrder;
-  /** The thread has started the run. */
+  /** Called when the thread has started the run. */
   started(): void;
   onMessage(message: FromRun): void;
-  /** The thread refused the run before it began; use another thread. */
+  /** Called when the thread refused the run before it began, so that another thread must run it. */
   again(): void;
   broke(outcome: FailedOutcome): void;
 }
 
 /**
- * The worker's end of the link to a thread, which runs one task at a time. Neither keeps the worker's process alive: runs do (see
- * executors.ts).
+ * The worker's end of the link to a thread, which runs one task at a time. The thread and the link do not
+ * keep the process alive; runs do (see executors.ts).
  */
 export class ThreadLink {
   readonly #options: ThreadLinkOptions;
@@ -79,17 +79,17 @@ export class ThreadLink {
     return this.#run === undefined;
   }
 
-  /** Start time of its run. */
+  /** Start time of the last run. */
   get startedAt(): number {
     return this.#startedAt;
   }
 
-  /** Bytes of memory outside of the heap at the last report. */
+  /** Memory outside of the heap at the last report, in bytes. */
   get externalBytes(): number {
     return this.#externalBytes;
   }
 
-  /** Whether it missed two checks because it computes. */
+  /** Whether the thread missed two checks, because it computes without a pause. */
   get isUnresponsive(): boolean {
     return this.#unanswered > 2;
   }
@@ -121,14 +121,14 @@ export class ThreadLink {
     this.#post({ kind: 'kill', reason });
   }
 
-  /** Ends the thread, even in an endless loop; a blocking native call must return first. */
+  /** Ends the thread, even in an endless loop. A blocking native call delays the end until it returns. */
   async end(): Promise<void> {
     clearTimeout(this.#idleTimer);
     this.#run = undefined;
     this.#port.close();
     this.#options.onSpent(this);
     const gone = this.#worker.terminate();
-    // `terminate` has made the thread keep the process alive again.
+    // `terminate` makes the thread keep the process alive, so it is released again.
     this.#worker.unref();
     await gone;
   }
@@ -164,7 +164,7 @@ export class ThreadLink {
     }
   };
 
-  /** Becomes idle. */
+  /** Ends the thread after a time without a run. */
   #rest(): void {
     this.#idleTimer = setTimeout(() => this.end(), MODULE_THREAD_IDLE_MS).unref();
   }

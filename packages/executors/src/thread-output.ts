@@ -3,12 +3,12 @@ import { OutputLimit } from './output-limit.js';
 import { OutputTail } from './output-tail.js';
 
 type Post = (stream: OutputStream, bytes: Uint8Array) => void;
-/** Hands over the shared memory of a tail, which the worker can read however the thread ends. */
+/** Sends the shared memory of a tail, which the worker can read even if the thread ends abnormally. */
 type PostTail = (stream: OutputStream, memory: SharedArrayBuffer) => void;
 
 /**
- * Separates the output of modules (console, process.stdout, process.stderr) from the worker's. The limit applies here in the
- * thread, so that a flood is dropped before it is copied.
+ * Separates the output of modules (console, process.stdout, process.stderr) from that of the worker. The
+ * limit applies in the thread, so that excess output is dropped before it is copied.
  */
 export class ThreadOutput {
   readonly #post: Post;
@@ -22,7 +22,7 @@ export class ThreadOutput {
     process.stderr.write = this.#writeOf('stderr');
   }
 
-  /** From now on all output belongs to this run, including that of callbacks of the previous one. */
+  /** Assigns all further output to this run, including output of callbacks of the previous run. */
   begin(bytesMax: number): void {
     this.#limit = new OutputLimit(bytesMax, (stream, tailBytesMax) => {
       const memory = OutputTail.memory(tailBytesMax);
@@ -31,7 +31,7 @@ export class ThreadOutput {
     });
   }
 
-  /** Output between two runs is dropped. */
+  /** Drops all further output, until the next run begins. */
   end(): void {
     this.#limit = undefined;
   }

@@ -14,14 +14,14 @@ const ROLES = ['central', 'scheduler', 'worker'] as const;
 export const JOURNAL_STATES = ['open', 'full', 'away', 'failed'] as const;
 const PARTITIONS = ['general', 'short'] as const;
 
-/** Values of a label: a closed list, or a placeholder for the one value of each process. */
+/** Values of a label: a closed list, or a description of the one value that each process has. */
 type LabelValues = readonly string[] | { readonly one: string };
 
 export interface MetricSpec {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly labels?: Readonly<Record<string, LabelValues>>;
-  /** All machines of one process report the same value, so it does not add up. */
+  /** Whether all machines of a process report the same value, so that values must not be added. */
   readonly alike?: true;
   /** Roles that have the metric. */
   readonly of: readonly (typeof ROLES)[number][] | 'scheduler with a journal';
@@ -42,7 +42,7 @@ const ofKind =
 const counter = ofKind('counter');
 const gauge = ofKind('gauge');
 const alike = (help: string, labels?: Labels): Unowned => ({ ...gauge(help, labels), alike: true });
-/** Recorded in ms, shown in seconds. */
+/** Creates a histogram that is recorded in ms and exported in seconds. */
 const histogram = ofKind('histogram');
 
 function of<Name extends string>(
@@ -57,8 +57,8 @@ function of<Name extends string>(
 }
 
 /**
- * All metrics; the roles, `docs/METRICS.md` and the lint test read this table. Names follow Prometheus, and labels have closed
- * lists of values: no series per job, task, worker or user.
+ * All metrics. The roles, `docs/METRICS.md` and the lint test read this table. Names follow Prometheus.
+ * Labels have closed lists of values, so there is no series per job, task, worker or user.
  */
 export const METRICS = {
   ...of(ROLES, {

@@ -3,7 +3,7 @@ import { METRICS, type MetricName, type MetricSpec } from './catalogue.js';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Histograms are recorded in ms and exported in seconds. */
+/** A value with its labels. Histograms are recorded in ms and exported in seconds. */
 export interface Sample {
   readonly labels: Labels;
   readonly value: number | Histogram;
@@ -56,7 +56,7 @@ function braced(pairs: string): string {
   return pairs === '' ? '' : `{${pairs}}`;
 }
 
-/** One sample for each name of a count. */
+/** Returns one sample for each value of a label. */
 export function byLabel<Value extends number | Histogram>(
   label: string,
   values: Readonly<Partial<Record<string, Value>>>,
@@ -64,7 +64,7 @@ export function byLabel<Value extends number | Histogram>(
   return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value: value! }));
 }
 
-/** One sample for each pair of names. */
+/** Returns one sample for each pair of values of two labels. */
 export function byLabels(
   [outer, inner]: readonly [string, string],
   counts: Readonly<Record<string, Readonly<Record<string, number>>>>,

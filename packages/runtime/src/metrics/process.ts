@@ -6,12 +6,12 @@ import type { HttpCounters } from '../http/server.js';
 import { VERSION } from '../version.js';
 import { byLabel, type Readings, type Sample } from './exposition.js';
 
-/** Sources that every role has. */
+/** Sources of the metrics that every role has. */
 export interface CommonSources {
   readonly mailbox: MailboxCounters;
   /** Counters by machine name. */
   machines(): Readonly<Record<string, MachineCounters>>;
-  /** Delay of fired timers. ms */
+  /** Delay of fired timers, in ms. */
   readonly lateMs: Histogram;
   /** Number of log lines that could not be written. */
   droppedLogLines(): number;

@@ -1,11 +1,11 @@
 import { type ByClass, byClass, Histogram, type Millis, OUTCOMES, type OutcomeKind } from '@goshawk/core';
 
-/** The bounds range from empty tasks to tasks of a day. ms */
+/** Bounds of run times in ms, from empty tasks to tasks of a day. */
 const RUN_BOUNDS_MS = [
   1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 60_000, 300_000, 1_800_000, 7_200_000, 86_400_000,
 ];
 
-/** Outcomes of the runs of all workers in a process. */
+/** Outcomes and run times of the runs of all workers in a process. */
 export class RunTallies {
   readonly ended: ByClass<Record<OutcomeKind, number>> = byClass(
     () => Object.fromEntries(OUTCOMES.map((kind) => [kind, 0])) as Record<OutcomeKind, number>,

@@ -2,7 +2,10 @@ import { Histogram } from '@goshawk/core';
 import { METRICS, type MetricName, type MetricSpec } from './catalogue.js';
 import { type Reading, type Readings, type Sample, samplesOf } from './exposition.js';
 
-/** Combines the readings of several machines of a process. Values add up unless all machines see the same one. */
+/**
+ * Combines the readings of several machines of a process. Values are added unless all machines report the
+ * same one.
+ */
 export function together(all: readonly Readings[]): Readings {
   const names = new Set(all.flatMap((readings) => Object.keys(readings) as MetricName[]));
   return Object.fromEntries(
@@ -14,7 +17,9 @@ export function together(all: readonly Readings[]): Readings {
   );
 }
 
-/** Returns only the counters, to keep those of a removed machine: totals must not decrease. */
+/**
+ * Returns readings without gauges, to keep the counts of a removed machine, because totals must not decrease.
+ */
 export function counted(readings: Readings): Readings {
   const entries = Object.entries(readings) as [MetricName, Reading | undefined][];
   return Object.fromEntries(entries.filter(([name]) => METRICS[name].kind !== 'gauge'));

@@ -4,10 +4,12 @@ import type { Tracing } from './spans.js';
 
 type Effects = Required<Pick<SchedulerEnvironment, 'jobClassified' | 'taskBound' | 'attemptEnded'>>;
 
-/** Spans of an owner's jobs: the job, its classification, and for each attempt its wait and run. */
+/**
+ * Records spans of an owner's jobs: the job, its classification, and the wait and the run of each attempt.
+ */
 export class JobTracing {
   readonly #tracing: Tracing;
-  /** Start of the wait of tasks that are retried, by job. */
+  /** Start of the wait of retried tasks, by job. */
   readonly #waitingAgain = new Map<Job, Map<number, Millis>>();
 
   constructor(tracing: Tracing) {
@@ -18,7 +20,7 @@ export class JobTracing {
     if (!job.isUndecided) this.#classified(job, job.acceptedAt);
   }
 
-  /** Effects that only tracing observes. */
+  /** Effects of the scheduler that only tracing observes. */
   get effects(): Effects {
     return {
       jobClassified: (job, now) => this.#classified(job, now),

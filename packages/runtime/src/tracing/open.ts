@@ -11,12 +11,14 @@ interface Exporter {
   readonly OtlpTracing: new (role: string, instance: string, logger: Logger) => Tracing;
 }
 
-/** Typed as `string` because the exporter is built after this package and may not be installed. */
+/**
+ * Name of the exporter's package, typed as `string` because it is built after this package and may be absent.
+ */
 const PACKAGE: string = '@goshawk/tracing';
 
 /**
- * Opens tracing if OpenTelemetry's variables configure it; otherwise nothing is loaded. Without the package a process
- * runs untraced, because the variables may be meant for others on the machine.
+ * Opens tracing if OpenTelemetry's variables configure it; otherwise nothing is loaded. If the package is not
+ * installed, the process runs without tracing, because the variables may be meant for other programs.
  *
  * @throws InputError if the endpoint is invalid
  */

@@ -2,18 +2,18 @@ import type { Central } from '@goshawk/central';
 import type { Address, Environment, Machine, Message, MessageOf, Millis } from '@goshawk/core';
 import type { Tracing } from './spans.js';
 
-/** Maximum number of pending requests; the oldest, which may never be answered, are dropped first. */
+/** Maximum number of pending requests. The oldest are dropped first, because they may never be answered. */
 const ASKED_MAX = 20_000;
 
-/** Spans of central's work, derived from its messages. */
+/** Records spans of central's work, which it derives from central's messages. */
 export class PlacementTracing {
   readonly #tracing: Tracing;
   /** Prefixes of job ids, by scheduler. */
   readonly #tags = new Map<Address, string>();
-  /** Time since when workers are needed or a task is to be placed, by owner, job and stage or task. */
+  /** Time of the request for workers or for a placement, by owner, job, and stage or task. */
   readonly #asked = new Map<string, Millis>();
   #now: Millis = 0;
-  /** Distinguishes spans of a batch, also across restarts of central. */
+  /** Number of the next match. It makes span ids unique, even across restarts of central. */
   #nextMatch = Math.floor(performance.timeOrigin);
 
   constructor(tracing: Tracing) {
@@ -90,7 +90,7 @@ export class PlacementTracing {
       to: this.#now,
       attributes: { 'goshawk.stage': stage, 'goshawk.workers': workers.length },
     });
-    // Start of the stage's remaining need.
+    // The remaining need of the stage starts now.
     this.#asked.set(key, this.#now);
   }
 

@@ -2,26 +2,26 @@ import { createHash } from 'node:crypto';
 
 /** The subject of a span, which determines its id in every process. */
 type SpanKey =
-  /** The whole job; the parent of all others. */
+  /** The whole job, the root of the other spans. */
   | 'job'
   /** The classification of the job. */
   | 'classify'
   /** The wait of a task for its attempt of this number. */
   | `queue ${number}/${number}`
-  /** The attempt, from its assignment to a worker until its owner learned of its end. */
+  /** The attempt, from its assignment to a worker until its owner receives its end. */
   | `attempt ${number}/${number}`
   /** The run at the worker. */
   | `run ${number}/${number}`
-  /** Central's search for workers: stage, and a number that distinguishes searches. */
+  /** Central's search for workers for a stage. The second number distinguishes searches. */
   | `match ${number}/${number}`
   /** Central's choice of a worker for one task. */
   | `place ${number}/${number}`;
 
-/** An interval in the life of a job. Times are read from this process's clock. ms */
+/** An interval in the life of a job, in ms of this process's clock. */
 export interface Spanned {
   /** Id of the job. */
   readonly job: string;
-  /** Its first word is the name of the span. */
+  /** Subject of the span. The first word is the name of the span. */
   readonly key: SpanKey;
   readonly parent: SpanKey | undefined;
   readonly from: number;
@@ -38,7 +38,7 @@ export interface Tracing {
   add(span: Spanned): void;
   /** Returns the parent for child spans, as W3C Trace Context. */
   traceparentOf(job: string, key: SpanKey): string;
-  /** Exports pending spans, within a time limit. */
+  /** Exports pending spans and closes the exporter, within a time limit. */
   close(): Promise<void>;
 }
 
