@@ -13,19 +13,20 @@ export interface Token {
 }
 
 export interface AccessRules {
-  /** Whether only this machine can connect. */
+  /** Whether only processes of this machine can connect. */
   readonly isLoopback: boolean;
-  /** Empty: every connection has access. */
+  /** Accepted tokens. If empty, every connection has access. */
   readonly tokens: readonly Token[];
   /** Upper bound on the role of any token. */
   readonly most: Role;
-  /** Accepted host names besides loopback. Empty: with tokens, any. */
+  /** Accepted host names besides loopback. If empty, a gateway with tokens accepts any name. */
   readonly hosts: readonly string[];
 }
 
 /**
- * Checks authorization. Tokens arrive in `Authorization`, which other sites cannot set. Without tokens, checking `Host` stops DNS
- * rebinding, and checking `Origin` and the content type stops cross-site forms (CSRF).
+ * Checks authorization. Tokens are in `Authorization`, which other sites cannot set. Without tokens, the
+ * check of `Host` prevents DNS rebinding, and the checks of `Origin` and the content type prevent cross-site
+ * forms (CSRF).
  */
 export class Access {
   readonly #rules: AccessRules;
@@ -44,7 +45,10 @@ export class Access {
     }
   }
 
-  /** @throws Refused @returns the role of the sender */
+  /**
+   * @returns the role of the sender
+   * @throws Refused
+   */
   admit(method: string, headers: IncomingHttpHeaders): Role {
     this.#checkHost(headers.host ?? '');
     if (method !== 'GET' && method !== 'HEAD') checkSource(headers);
@@ -92,7 +96,7 @@ function checkSource({ host, origin, 'content-type': type = '' }: IncomingHttpHe
   if (origin !== undefined && hostOf(origin) !== host) {
     throw new Refused(403, 'wrong-origin', 'the request came from a page of another site');
   }
-  // Another site needs CORS permission to send this type, and none is granted.
+  // Another site needs CORS permission to send this type. The gateway grants no such permission.
   if (!/^application\/json\b/i.test(type)) {
     throw new Refused(
       415,

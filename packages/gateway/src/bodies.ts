@@ -5,21 +5,21 @@ import { jsonExcess } from '@goshawk/core';
 import { Refused } from './errors.js';
 import { LIMITS } from './limits.js';
 
-/** Fraction of the heap for all bodies being read or processed. */
+/** Fraction of the heap that all bodies in progress may use. */
 const HEAP_SHARE = 1 / 4;
-/** Heap bytes of an empty array, which is two bytes of text. */
+/** Heap size of an empty array in bytes. Its text has two bytes. */
 const VALUE_BYTES = 64;
 
 /**
- * Limits request bodies, individually and in total: text of 16 MiB can be JSON of seven million arrays. The cost of a body is
- * computed before it is parsed.
+ * Limits the heap size of request bodies, individually and in total. The size is estimated before parsing,
+ * because 16 MiB of text can be JSON of seven million arrays.
  */
 export class Bodies {
   readonly #bytesMax: number;
   readonly #taken = new Map<IncomingMessage, number>();
   #bytes = 0;
 
-  /** @param bytesMax limit of their total heap size */
+  /** @param bytesMax limit of the heap size of all bodies */
   constructor(bytesMax = getHeapStatistics().heap_size_limit * HEAP_SHARE) {
     this.#bytesMax = bytesMax;
   }
@@ -27,13 +27,13 @@ export class Bodies {
   /**
    * Reads the text of a body within the limits.
    *
-   * @throws Refused if it is too large, has too many values, or too many bodies are in progress
+   * @throws Refused if the body is too large or has too many values, or if too many bodies are in progress
    */
   async read(request: IncomingMessage, payload: Readable): Promise<string> {
     try {
       const chunks: Buffer[] = [];
       let bytes = 0;
-      // Keeps the connection open for the response.
+      // The connection must stay open for the response.
       for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         bytes += chunk.length;
         if (bytes > LIMITS.bodyBytesMax) throw tooLarge(`has more than ${LIMITS.bodyBytesMax} bytes`);
@@ -52,7 +52,7 @@ export class Bodies {
     }
   }
 
-  /** Called when the request was answered, or its client has disconnected. */
+  /** Releases the body of a request that was answered, or whose client has disconnected. */
   ended(request: IncomingMessage): void {
     this.#bytes -= this.#taken.get(request) ?? 0;
     this.#taken.delete(request);
@@ -84,7 +84,8 @@ const CLOSING = new Set([0x5d, 0x7d]);
 const COMMA = 0x2c;
 
 /**
- * Returns an upper bound on the number of JSON values, at most one per array too high; arbitrary for invalid JSON.
+ * Returns an upper bound on the number of JSON values, at most one per array too high. The result for invalid
+ * JSON is arbitrary.
  *
  * @throws Refused above the limits
  */

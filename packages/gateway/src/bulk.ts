@@ -22,8 +22,7 @@ interface Request {
 }
 
 /**
- * Applies an action to several jobs: named ones, or all that match a query. With `dryRun` it only reports what it
- * would do.
+ * Applies an action to several jobs: named ones, or all that match a query. `dryRun` only reports the effect.
  *
  * @throws InputError for an invalid query, or for ids together with a query
  */
@@ -116,7 +115,7 @@ async function noting(
   }
 }
 
-/** Limits concurrency. */
+/** Calls a function for each item, with limited concurrency. */
 async function eachOf<T>(all: readonly T[], call: (one: T) => Promise<void>): Promise<void> {
   const left = all[Symbol.iterator]();
   const worker = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 import { GoshawkError, InputError, UnreachableError } from '@goshawk/core';
 
-/** A request that the gateway refuses without asking the cluster. */
+/** A request that the gateway refuses without a request to the cluster. */
 export class Refused extends GoshawkError {
   override name = 'Refused';
   readonly status: number;
@@ -11,7 +11,7 @@ export class Refused extends GoshawkError {
   }
 }
 
-/** HTTP status of input errors other than 400. */
+/** HTTP status by code of input error; other codes have 400. */
 const STATUS: Readonly<Record<string, number>> = {
   'unknown-job': 404,
   'forgotten-job': 404,
@@ -41,7 +41,7 @@ export function answerTo(error: unknown): { readonly status: number; readonly bo
     const { code, message, hint } = error;
     return { status: statusOf(error), body: { schema: 'goshawk.error/1', code, message, hint } };
   }
-  // Errors of Fastify: invalid JSON, an oversized body.
+  // Other errors are those of Fastify, such as invalid JSON, and internal errors.
   const { statusCode = 500, message = String(error) } = error as { statusCode?: number; message?: string };
   const isOurs = statusCode >= 500;
   return {

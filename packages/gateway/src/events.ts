@@ -4,7 +4,7 @@ import { nanoid } from 'nanoid';
 import type { StreamEvent } from './route.js';
 import type { ClusterWatch } from './watch.js';
 
-/** Versions are local to this process, so the epoch detects those of another. */
+/** Identifies this process in event ids, because versions differ between processes. */
 const EPOCH = nanoid(8);
 
 /** Streams changes of the cluster after each poll. A slow reader gets fewer events but misses no change. */
@@ -25,7 +25,7 @@ export async function* pageStream(
       last = JSON.stringify(overview);
       if (points.length > 0 || workers.reset)
         yield { event: 'history', data: { reset: workers.reset, points } };
-      // The id is on the last event: a reader that has it has everything.
+      // The id is on the last event, so a reader with this id has all events of the update.
       yield { event: 'workers', id: `${EPOCH}.${version}`, data: workers };
       seen = version;
       await next;
@@ -52,7 +52,7 @@ export async function* jobStream(
   }
 }
 
-/** Streams each task's outcome as `result`, and `ended` once at the end. */
+/** Streams the outcome of each task as `result`, then `ended` once. */
 export async function* resultStream(
   cluster: () => Promise<Cluster>,
   id: string,
@@ -60,14 +60,14 @@ export async function* resultStream(
   signal: AbortSignal,
 ): AsyncGenerator<StreamEvent, void, undefined> {
   const job = (await cluster()).job(id);
-  // An unknown job must be an error before the stream begins.
+  // An unknown job must cause an error before the stream begins.
   await job.describe({ signal });
   for await (const result of job.eachResult({ order, signal })) yield { event: 'result', data: result };
   const { state, tasks } = await job.describe({ signal });
   yield { event: 'ended', data: { job: id, state, tasks } };
 }
 
-/** Returns 0 for an id of another process. */
+/** Returns the version in an event id; 0 for an id of another process. */
 function versionOf(lastEventId: string | undefined): number {
   const [epoch, version] = (lastEventId ?? '').split('.');
   return epoch === EPOCH && /^\d{1,15}$/.test(version ?? '') ? Number(version) : 0;

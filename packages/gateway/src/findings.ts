@@ -10,18 +10,21 @@ import {
 } from '@goshawk/core';
 import type { Attention } from './overview.js';
 
-/** A task is slow if it runs this many times longer than others of its stage, or than its estimate. */
+/** A task is slow if it runs this many times longer than other tasks of its stage, or than the estimate. */
 const SLOW_FACTOR = 10;
 const SLOW_MIN_MS = 60_000;
 const JOBS_MAX = 200;
-/** A job may have progressed if its last sample is older than this (ms). */
+/** Age (ms) after which a sample of a job is stale, because the job may have progressed. */
 const STALE_MS = 300_000;
 const SHOWN = 3;
-/** A user floods the cluster with this fraction of at least this many waiting tasks, while others wait too. */
+/**
+ * A user floods the cluster with at least this fraction of at least this many waiting tasks, while other
+ * users wait.
+ */
 const FLOOD_SHARE = 0.8;
 const FLOOD_TASKS = 100;
 
-/** A gang that has waited for this long (ms) probably needs more room at once than ever becomes free. */
+/** Waiting time (ms) after which a gang probably needs more room at once than ever becomes free. */
 const GANG_WAITS_MS = 60_000;
 /** Matches central's explanation of a waiting gang. */
 const GANG = /\bgang\b/;
@@ -44,7 +47,7 @@ interface Slow {
   readonly others: number;
 }
 
-/** Problems that are visible only in the details of sampled jobs. */
+/** Finds problems that are visible only in the details of sampled jobs. */
 export class Findings {
   readonly #slow = new Map<string, Slow>();
   readonly #waiting = new Map<string, Waiting>();
@@ -94,7 +97,7 @@ export class Findings {
     return waiting === undefined || now - waiting.at >= STALE_MS ? undefined : waiting.why;
   }
 
-  /** @param active unfinished jobs, as far as they were listed */
+  /** @param active unfinished jobs; empty if the list is incomplete */
   noteUsers(active: readonly JobSummary[]): void {
     const waiting = new Map<string, number>();
     let total = 0;
@@ -154,7 +157,7 @@ export class Findings {
   }
 }
 
-/** Keeps only the latest entries that are not stale. They are in order of their times. */
+/** Removes stale entries and the oldest of too many. Entries are in order of time. */
 function dropOld(entries: Map<string, { readonly at: Millis }>, now: Millis): void {
   for (const [id, { at }] of entries) {
     if (entries.size <= JOBS_MAX && now - at < STALE_MS) return;
@@ -162,7 +165,10 @@ function dropOld(entries: Map<string, { readonly at: Millis }>, now: Millis): vo
   }
 }
 
-/** Returns the average run time of completed tasks of the same stage, or its estimate; undefined if unknown. */
+/**
+ * Returns the average run time of completed tasks of the same stage, else the estimate of the stage;
+ * undefined: unknown.
+ */
 function typicalOf({ stages }: JobDetail, task: number): Millis | undefined {
   let first = 0;
   for (const { tasks, meanRunMs, estimateMs } of stages) {

@@ -3,7 +3,11 @@ import { UnreachableError } from '@goshawk/core';
 import { onTestFinished } from 'vitest';
 import { type GatewayOptions, openGateway } from './server.js';
 
-/** Opens a gateway to a cluster that gives only these answers, until the test ends. @returns its address */
+/**
+ * Opens a gateway to a cluster that gives only these answers, until the test ends.
+ *
+ * @returns the address of the gateway
+ */
 export async function gatewayTo(answers: object, options: Partial<GatewayOptions> = {}): Promise<string> {
   const silent = async () => {
     throw new UnreachableError('unreachable', 'nobody answers');

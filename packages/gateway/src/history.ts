@@ -3,9 +3,9 @@ import type { Millis } from '@goshawk/core';
 import type { z } from 'zod';
 import type { history } from './schemas.js';
 
-/** Retention (ms). */
+/** Retention of points (ms). */
 const HISTORY_MS = 3_600_000;
-/** Interval between points. */
+/** Interval between points (ms). */
 export const POINT_MS = 10_000;
 
 export type Point = z.infer<typeof history>['points'][number];
@@ -13,7 +13,7 @@ export type ClassPoint = Point['short'];
 
 type Class = 'short' | 'long';
 
-/** One hour of schedulers' counters, as differences between two polls of each. */
+/** The last hour of the schedulers' counters, as differences between polls. */
 export class History {
   readonly #points: Point[] = [];
   readonly #last = new Map<string, Counters>();
@@ -25,7 +25,7 @@ export class History {
 
   /**
    * @param at wall clock, ms since 1970
-   * @param schedulers counters by name; those of a missing scheduler are added when it is back
+   * @param schedulers counters by name; changes of a missing scheduler are added when it answers again
    * @returns the new point; undefined for the first poll, which has no predecessor
    */
   add(
@@ -52,7 +52,7 @@ export class History {
   }
 }
 
-/** Returns the counts since the previous reading; for a restarted scheduler, all of its counts. */
+/** Returns the changes of counters since the previous poll; for a restarted scheduler, all counts. */
 function difference(now: Counters, before: Counters): Counters {
   return Object.fromEntries(
     Object.entries(now).map(([name, count]) => {
@@ -73,7 +73,7 @@ function classPoint(news: readonly Counters[], kind: Class, seconds: number): Cl
   };
 }
 
-/** Counters under a name; empty if there are none. */
+/** Returns the counters in a group; empty if the group is missing. */
 export function groupOf(counters: Counters, name: string): Counters {
   const group = counters[name];
   return typeof group === 'object' ? group : {};
@@ -88,7 +88,8 @@ function spread<T>(
 }
 
 /**
- * Returns the nearest-rank quantile, assuming a uniform distribution within a bucket; exact within 20%.
+ * Returns the nearest-rank quantile, if values in a bucket are distributed uniformly. The error is at most
+ * 20%.
  *
  * @param buckets counts by `LOW-HIGH` in ms; `HIGH` is `more` above all bounds
  */

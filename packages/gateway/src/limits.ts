@@ -2,39 +2,46 @@ import { LIMITS as CLUSTER_LIMITS } from '@goshawk/core';
 
 /** Resource limits for HTTP clients. */
 export const LIMITS = {
-  /** Maximum size of a job. */
+  /** Maximum size of a request body in bytes. */
   bodyBytesMax: 16 * 1024 * 1024,
-  /** Maximum number of values and nesting of a body: more than a valid job can have. */
+  /** Maximum number and nesting of values in a body. A valid job has fewer. */
   bodyValuesMax: 1_000_000,
   bodyDepthMax: 64,
-  /** Node's default; includes the path. */
+  /** Maximum size of the headers with the path, in bytes; the default of Node.js. */
   headersBytesMax: 16 * 1024,
   requestTimeoutMs: 30_000,
   /** Timeout of idle connections. */
   keepAliveMs: 72_000,
   /** Maximum number of pipelined requests on one connection. */
   pipelinedMax: 16,
-  /** Maximum number of streams and long polls, over all clients, and per token if there are several. */
+  /** Maximum number of streams and long polls in total, and per token if several tokens exist. */
   openMax: 256,
   openPerTokenMax: 64,
-  /** Maximum number of connections without a request in flight; the one that has been idle longest is closed first. */
+  /**
+   * Maximum number of connections without a request in flight. The connection that has been idle longest is
+   * closed first.
+   */
   quietConnectionsMax: 100,
-  /** Timeout for the complete header. */
+  /** Time limit (ms) until the headers of a request are complete. */
   headersTimeoutMs: 10_000,
-  /** Maximum output of tasks in one response, in bytes; longer output is truncated to its end and flagged. */
+  /**
+   * Maximum output of tasks in one response, in bytes. Of longer output, the response has the end and a flag.
+   */
   logBytesMax: 1024 * 1024,
-  /** Maximum number of results in one response, and size of their values in MiB; truncation is flagged. */
+  /**
+   * Maximum number of results in one response, and of MiB of their values. A flag marks truncated responses.
+   */
   resultsMax: 10_000,
   resultPagesMax: 32,
-  /** Heartbeat interval of streams, so that proxies keep them open. */
+  /** Heartbeat interval of streams (ms), so that proxies keep streams open. */
   streamBeatMs: 15_000,
-  /** Maximum time that a request waits for the end of a job. */
+  /** Maximum time in seconds that a request waits for the end of a job. */
   waitSecondsMax: 60,
   /** Maximum number of jobs changed by one request. */
   bulkJobsMax: 10_000,
   /** Maximum number of workers in one task stream. */
   streamWorkersMax: 100,
-  /** Maximum number of workers that are asked what their tasks use. */
+  /** Maximum number of workers that one request asks for the resource use of their tasks. */
   usedWorkersMax: 20,
   /** Maximum number of workers that a prediction adds. */
   addedWorkersMax: 10_000,

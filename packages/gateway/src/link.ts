@@ -5,8 +5,8 @@ import { type GoshawkError, InputError, UnreachableError } from '@goshawk/core';
 const RETRY_MS = 2_000;
 
 /**
- * The connection to the cluster, made on demand and retried while the cluster is unreachable: the gateway may start before its
- * cluster, and outlives it.
+ * The connection to the cluster. It is opened on demand and retried while the cluster is unreachable, because
+ * the gateway may start before the cluster and continues without it.
  */
 export class Link {
   readonly #connect: (signal: AbortSignal) => Promise<Cluster>;
@@ -15,7 +15,7 @@ export class Link {
   #connecting: Promise<Cluster> | undefined;
   #failure: { readonly error: GoshawkError; readonly at: number } | undefined;
 
-  /** @param connect stops trying when the signal is aborted */
+  /** @param connect connects to the cluster, until the signal is aborted */
   constructor(connect: (signal: AbortSignal) => Promise<Cluster>) {
     this.#connect = connect;
   }
@@ -23,14 +23,14 @@ export class Link {
   /** @throws UnreachableError if the cluster does not answer; InputError for invalid keys */
   async cluster(): Promise<Cluster> {
     if (this.#connected !== undefined) return this.#connected;
-    // Requests during the retry delay fail immediately with the last error.
+    // During the retry delay, requests fail immediately with the last error.
     if (this.#failure !== undefined && performance.now() - this.#failure.at < RETRY_MS)
       throw this.#failure.error;
     this.#connecting ??= this.#try();
     return this.#connecting;
   }
 
-  /** Fails pending requests immediately. */
+  /** Closes the connection. Pending requests fail immediately. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#connecting?.catch(() => {});

@@ -9,13 +9,13 @@ interface LogText {
   text: string;
 }
 
-/** The last output of a job as text, up to a maximum size. */
+/** Collects the last output of a job as text, up to a maximum size. */
 export class LogTail {
   /** Whether output was dropped. */
   isTruncated = false;
   readonly #bytesMax: number;
   readonly #chunks = new Deque<{ readonly shown: LogText; readonly bytes: number }>();
-  /** A character may be split between two chunks of its stream. */
+  /** Decoder and last text of each stream. A character may be split between two chunks of a stream. */
   readonly #streams = new Map<string, { readonly decoder: StringDecoder; last: LogText | undefined }>();
   #bytes = 0;
 
@@ -38,7 +38,7 @@ export class LogTail {
     }
   }
 
-  /** Returns the output in order of arrival. Call it once. */
+  /** Returns the output in order of arrival. Must be called only once. */
   end(): LogText[] {
     for (const { decoder, last } of this.#streams.values()) last!.text += decoder.end();
     return Array.from(this.#chunks, ({ shown }) => shown);

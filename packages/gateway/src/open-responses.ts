@@ -1,21 +1,23 @@
 import { Refused } from './errors.js';
 import { LIMITS } from './limits.js';
 
-/** Limits open responses: streams, and requests that wait for a job's end. */
+/** Limits open responses: streams, and requests that wait for the end of a job. */
 export class OpenResponses {
   readonly #byToken = new Map<string, number>();
   readonly #perTokenMax: number;
   #total = 0;
 
-  /** @param tokens number of tokens; a single one may use the whole limit */
+  /** @param tokens number of tokens; a single token may use the whole limit */
   constructor(tokens: number) {
     this.#perTokenMax = tokens > 1 ? LIMITS.openPerTokenMax : LIMITS.openMax;
   }
 
   /**
+   * Takes a slot for an open response.
+   *
    * @param token identifies the token of the request
-   * @returns a function that releases the slot, once
-   * @throws Refused
+   * @returns a function that releases the slot; further calls have no effect
+   * @throws Refused if no slot is free
    */
   hold(token: string): () => void {
     const open = this.#byToken.get(token) ?? 0;

@@ -92,7 +92,10 @@ function operation({ method, url, role, does, path, query, body, bodySchema, ...
   };
 }
 
-/** `GET /v1/jobs/{id}/logs` is `getJobsLogs`; a bulk action, `POST /v1/jobs/cancel`, is `postJobsCancelMany`. */
+/**
+ * Returns the operation id: `getJobsLogs` for `GET /v1/jobs/{id}/logs`, and `postJobsCancelMany` for the bulk
+ * action `POST /v1/jobs/cancel`.
+ */
 function nameOf(method: string, url: string): string {
   const words = url.split('/').filter((part) => part !== '' && part !== 'v1');
   const isOne = words.at(-1)?.startsWith('{');
@@ -117,7 +120,10 @@ function parameters(shape: z.ZodType | undefined, place: 'path' | 'query') {
   }));
 }
 
-/** A body is optional if none of its fields is required; a job, which has its own schema, is required. */
+/**
+ * Describes a request body. A body is optional if no field is required; a job, which has a separate schema,
+ * is required.
+ */
 function requestBody(own: Record<string, unknown> | undefined, body: z.ZodType) {
   const schema = own ?? schemaOf(body, 'input');
   const { required = [] } = schema as { required?: string[] };

@@ -13,14 +13,14 @@ import { groupOf } from './history.js';
 import type { overview } from './schemas.js';
 import type { WorkerTable } from './worker-table.js';
 
-/** Result of one poll; missing replies are undefined. */
+/** Result of one poll. Missing replies are undefined. */
 export interface Seen {
   readonly view: ClusterView | undefined;
   readonly waiting: ClusterWaiting | undefined;
   readonly counters: ClusterCounters | undefined;
-  /** Recent failures within `FAILED_NEWS_MS`; the total counts all. */
+  /** Failed jobs of the last `FAILED_NEWS_MS`, partly listed; `total` counts all. */
   readonly failed: Jobs | undefined;
-  /** The first missing reply. */
+  /** The error of the first missing reply. */
   readonly problem: GoshawkError | undefined;
 }
 
@@ -28,15 +28,15 @@ export type Overview = z.infer<typeof overview>;
 export type Attention = Overview['attention'][number];
 type WaitingRow = NonNullable<Overview['waiting']>[number];
 
-/** Reasons that do not resolve without intervention. */
+/** Reasons for waiting that persist without intervention. */
 const STUCK: ReadonlySet<WaitingReason> = new Set(['no-worker', 'drained', 'central-away', 'required']);
-/** Failures are shown for this long (ms). */
+/** Time (ms) for which failures are shown. */
 export const FAILED_NEWS_MS = 3_600_000;
 export const NAMES_SHOWN = 3;
 
 type Totals = Omit<NonNullable<Overview['lastSeen']>, 'secondsAgo'>;
 
-/** The last answer of central. */
+/** The last reply of central, and its age. */
 export interface LastSeen {
   readonly view: ClusterView;
   readonly agoMs: Millis;
@@ -57,7 +57,7 @@ export function overviewOf({
   readonly seen: Seen | undefined;
   readonly lastSeen?: LastSeen | undefined;
   readonly workers: WorkerTable;
-  /** Problems within jobs. */
+  /** Problems that `Findings` has found in jobs. */
   readonly found?: readonly Attention[];
   /** Returns what a job lacks, if a poll has explained it. */
   readonly missingOf?: (job: string) => string | undefined;
@@ -123,7 +123,9 @@ function silent(seen: Seen | undefined): Attention[] {
   }));
 }
 
-/** Returns a line for each problem because of which schedulers refuse jobs, with their names. */
+/**
+ * Returns a finding for each journal state in which schedulers refuse jobs, with the names of the schedulers.
+ */
 function journals(seen: Seen | undefined): Attention[] {
   const schedulers = Object.entries(seen?.counters?.schedulers ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return (['full', 'away'] as const).flatMap((state) => {
@@ -182,7 +184,7 @@ function stuck({ tasks, why, helps, example }: WaitingRow, missing: string | und
   return { level: 'error', what, hint: helps, link: `#/jobs/${example}` };
 }
 
-/** Returns one line about all failures, with the names of the latest. */
+/** Returns one finding about all failed jobs, with the names of the latest ones. */
 function failures(seen: Seen | undefined): Attention[] {
   const { jobs = [], total = 0 } = seen?.failed ?? {};
   if (total === 0) return [];

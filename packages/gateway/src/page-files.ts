@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Serves the page from memory, compressed; browsers cache and revalidate it. */
+/** Serves the page from memory, compressed. Browsers cache the files and revalidate them. */
 export function addPage(app: FastifyInstance): void {
   const uplot = dirname(createRequire(import.meta.url).resolve('uplot'));
   const scripts = readdirSync(SCRIPTS).filter((name) => name.endsWith('.js'));
@@ -25,7 +25,7 @@ export function addPage(app: FastifyInstance): void {
     ['/style.css', join(PAGE, 'style.css')],
     ['/icon.svg', join(PAGE, 'icon.svg')],
     ['/uplot.css', join(uplot, 'uPlot.min.css')],
-    // The page's scripts import it from there.
+    // The scripts of the page import uPlot from this path.
     ['/script/uplot.js', join(uplot, 'uPlot.esm.js')],
     ...scripts.map((name) => [`/script/${name}`, join(SCRIPTS, name)] as const),
   ];

@@ -2,9 +2,10 @@ import { isAbsolute } from 'node:path';
 import { InputError, quoted } from '@goshawk/core';
 
 /**
- * Relative paths in a job over HTTP would start at the gateway's folder, which is meaningless to the client.
+ * Rejects relative paths in a job. Over HTTP they would start at the folder of the gateway, which clients do
+ * not know.
  *
- * @param job as posted, not validated yet
+ * @param job the job as posted, before validation
  * @throws InputError that names the first relative path
  */
 export function checkPaths(job: object): void {

@@ -2,7 +2,7 @@ import { type Cluster, type Counters, sumCounters } from '@goshawk/client';
 import { isOfClients, type MessageType } from '@goshawk/core';
 import { groupOf } from './history.js';
 
-/** The scheduling policy and its costs, from the counters of central and schedulers. */
+/** Describes the scheduling policy and its costs, from the counters of central and the schedulers. */
 export async function policyOf(cluster: Cluster, signal: AbortSignal) {
   const [view, counted, { central: line }] = await Promise.all([
     cluster.describe({ signal }),
@@ -27,7 +27,7 @@ export async function policyOf(cluster: Cluster, signal: AbortSignal) {
   };
 }
 
-/** Membership messages, which cost the same without tasks. */
+/** Membership messages. Their number does not depend on tasks. */
 const MEMBERSHIP: ReadonlySet<string> = new Set<MessageType>([
   'register',
   'enlist',
@@ -53,7 +53,7 @@ const MEMBERSHIP: ReadonlySet<string> = new Set<MessageType>([
   'holdings',
 ]);
 
-/** Counts by type: central's messages, and schedulers' messages except those with central. */
+/** Counts messages by type: those of central, and those of schedulers except with central. */
 function messagesAt({
   central,
   totals,
@@ -63,7 +63,7 @@ function messagesAt({
 }): Record<string, number> {
   const countedAt = (of: Counters, way: 'sent' | 'received') =>
     groupOf(groupOf(of, 'messages'), way) as Readonly<Record<string, number>>;
-  // Messages counted at both ends count once.
+  // Both ends count a message, so the messages that central counts are subtracted.
   const elsewhere = (way: 'sent' | 'received') => {
     const atCentral = countedAt(central ?? {}, way === 'sent' ? 'received' : 'sent');
     const counts = Object.entries(countedAt(totals.schedulers, way));

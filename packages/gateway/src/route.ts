@@ -4,7 +4,7 @@ import type { Role } from './access.js';
 import type { ClusterWatch } from './watch.js';
 import type { Predictions } from './what-if.js';
 
-/** Services for route handlers. */
+/** Services for the handlers of routes. */
 export interface HandlerContext {
   /** @throws UnreachableError */
   cluster(): Promise<Cluster>;
@@ -20,9 +20,9 @@ export interface Asked<Path, Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly role: Role;
-  /** Last event that a reconnecting reader received. */
+  /** Id of the last event that a reconnecting reader has received. */
   readonly lastEventId: string | undefined;
-  /** The sender's span, not validated. */
+  /** Traceparent of the sender, not validated. */
   readonly traceparent: string | undefined;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
@@ -38,10 +38,10 @@ export interface StreamEvent {
 type Shape = z.ZodType | undefined;
 type Of<S extends Shape> = S extends z.ZodType ? z.output<S> : undefined;
 
-/** A row of the table from which the server, the OpenAPI document and its tests are generated. */
+/** One route of the table from which the server, the OpenAPI document and its tests are generated. */
 export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B extends Shape = Shape> {
   readonly method: 'GET' | 'POST';
-  /** With parameter names in braces, as in OpenAPI. */
+  /** Path with parameter names in braces, as in OpenAPI. */
   readonly url: `/v1${string}`;
   /** Role that the route requires. */
   readonly role: Role;
@@ -49,7 +49,7 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   readonly path?: P;
   readonly query?: Q;
   readonly body?: B;
-  /** Schema of the body for the document, if it is validated elsewhere. */
+  /** Schema of the body for the OpenAPI document, if the body is validated elsewhere. */
   readonly bodySchema?: () => Record<string, unknown>;
   readonly answer: z.ZodType | 'events';
   /** Streaming variant, for clients that accept events or JSON lines. */
@@ -57,7 +57,7 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
     context: HandlerContext,
     asked: Asked<Of<P>, Of<Q>, Of<B>>,
   ) => AsyncIterable<StreamEvent>;
-  /** Error codes that the client can fix, by status. */
+  /** Descriptions of errors that clients can fix, by status. */
   readonly errors?: Readonly<Record<number, string>>;
   readonly handle: (
     context: HandlerContext,
@@ -65,7 +65,7 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   ) => Promise<unknown> | AsyncIterable<StreamEvent>;
 }
 
-/** Returns the route. It infers the types of path, query and body for `handle`. */
+/** Returns the route. The call infers the types of path, query and body for `handle`. */
 export function route<P extends Shape = undefined, Q extends Shape = undefined, B extends Shape = undefined>(
   line: Route<P, Q, B>,
 ): Route {

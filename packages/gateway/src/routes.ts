@@ -51,13 +51,13 @@ import { whySentence } from './why-sentence.js';
 
 const id = z.object({ id: z.string().min(1).max(512) });
 const name = z.object({ name: z.string().min(1).max(256) });
-// An empty string would be read as 0.
+// `coerce` would read an empty string as 0.
 const task = z.preprocess(
   (text) => (text === '' ? Number.NaN : text),
   z.coerce.number().int().min(0).max(999_999_999),
 );
 const flag = z.enum(['true', 'false']).transform((word) => word === 'true');
-/** Comma-separated. */
+/** Comma-separated list of job states. */
 const states = z
   .string()
   .transform((text) => text.split(',').map((part) => part.trim()))
@@ -81,7 +81,7 @@ export const ROUTES: readonly Route[] = [
     url: '/v1/jobs',
     role: 'submit',
     does: 'Submit a job. Submissions with the same `key` create one job. Paths are absolute paths on the workers',
-    // The job schema validates the fields later, in one pass.
+    // The job schema validates the fields in one pass, later.
     body: z.custom<object>((value) => isFields(value), 'expected the fields of a job'),
     bodySchema: submissionSchema,
     answer: shapes.submitted,
@@ -616,7 +616,7 @@ function unanswered(error: unknown): undefined {
   throw error;
 }
 
-/** Counters of the workers on which these tasks run, by name. */
+/** Resource use at the workers of these tasks, by name of the worker. */
 async function usedAtWorkersOf(
   cluster: Cluster,
   tasks: readonly TaskRow[],

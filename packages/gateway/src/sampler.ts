@@ -6,21 +6,26 @@ import type { WaitingLimits } from './waiting-limits.js';
 
 /** Maximum number of jobs requested per poll. */
 export const SAMPLED_JOBS_MAX = 12;
-/** Maximum number of running and recently ended jobs to choose from. */
+/** Maximum number of active and of recently ended jobs from which the sample is chosen. */
 const LISTED_MAX = 200;
-/** Maximum of explained jobs × active jobs per poll, because central examines all waiting jobs to explain one. */
+/**
+ * Maximum of explained jobs × active jobs per poll, because central examines all waiting jobs to explain one.
+ */
 const EXPLAINED_COST = 20_000;
-/** Running jobs that are refreshed at each poll, regardless of new ones. */
+/** Number of unfinished, already sampled jobs that each poll refreshes, even if there are new jobs. */
 export const KNOWN_JOBS = 4;
-/** Time (ms) for which ended jobs are listed until they have been sampled. */
+/** Overlap (ms) of consecutive lists of ended jobs, so that a job that was not sampled is listed again. */
 const SLACK_MS = 60_000;
 
-/** Requests details of a few jobs at each poll, least recently sampled first. It never requests every task of a job. */
+/**
+ * Requests details of a few jobs at each poll, least recently sampled first. The sampler never requests all
+ * tasks of a job.
+ */
 export class Sampler {
   readonly #stream: TaskStream;
   readonly #limits: WaitingLimits;
   readonly #findings: Findings;
-  /** Time of the last request by job, oldest first. */
+  /** Time of the last request for each job, oldest first. */
   readonly #askedAt = new Map<string, Millis>();
   /** Ended jobs whose attempts are complete. */
   readonly #done = new Set<string>();
@@ -41,7 +46,7 @@ export class Sampler {
       cluster.jobs({ states: ['completed', 'failed', 'cancelled'], since, all: true, limit, signal }),
     ]);
     this.#lastAt = now;
-    // A truncated list does not show who has most of the waiting tasks.
+    // A truncated list does not show which user has most of the waiting tasks.
     this.#findings.noteUsers(active.truncated ? [] : active.jobs);
     const chosen = this.#choose([...ended.jobs, ...active.jobs]);
     const explained = Math.max(1, Math.floor(EXPLAINED_COST / Math.max(1, active.total)));
@@ -53,7 +58,7 @@ export class Sampler {
   #choose(jobs: readonly JobSummary[]): JobSummary[] {
     const wanted = jobs.filter(({ id, state }) => !(isFinal(state) && this.#done.has(id)));
     const age = ({ id }: JobSummary) => this.#askedAt.get(id) ?? Number.NEGATIVE_INFINITY;
-    // Sorting is stable: ended jobs come first, because they are listed only once.
+    // The sort is stable, so ended jobs precede others of equal age. They are listed only for a short time.
     const sorted = wanted.sort((one, other) => age(one) - age(other));
     const known = sorted
       .filter(({ id, state }) => !isFinal(state) && this.#askedAt.has(id))
@@ -95,7 +100,7 @@ export class Sampler {
   }
 }
 
-/** Keeps only the latest entries. */
+/** Records a request, and removes the oldest of too many entries. */
 function remember(askedAt: Map<string, Millis>, id: string, now: Millis): void {
   askedAt.delete(id);
   askedAt.set(id, now);

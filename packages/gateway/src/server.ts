@@ -29,11 +29,11 @@ import { ClusterWatch } from './watch.js';
 import { type Predict, Predictions } from './what-if.js';
 
 export interface GatewayOptions {
-  /** `HOST:PORT`; port 0 for any. */
+  /** Listen address, `HOST:PORT`; port 0 for any. */
   readonly bind: string;
-  /** Empty: every connection, all from this machine. */
+  /** Accepted tokens. If empty, every connection has access, and only this machine can connect. */
   readonly tokens: readonly Token[];
-  /** Upper bound on the role of any token. Default: everything on loopback, read-only otherwise. */
+  /** Upper bound on the role of any token. Default: `operate` on loopback, `read` otherwise. */
   readonly most?: Role | undefined;
   /** Accepted host names. */
   readonly hosts?: readonly string[] | undefined;
@@ -41,23 +41,26 @@ export interface GatewayOptions {
   readonly where: string;
   readonly version: string;
   /**
-   * @throws UnreachableError, after which it is called again later; the signal's reason if the gateway is closed
-   * meanwhile
+   * Connects to the cluster.
+   *
+   * @throws UnreachableError, after which the gateway calls it again later; the reason of the signal if the
+   * gateway is closed meanwhile
    */
   connect(signal: AbortSignal): Promise<Cluster>;
   /** Predicts the start of jobs under changes; undefined: not available. */
   readonly predict?: Predict | undefined;
-  /** Called with internal errors of the gateway. */
+  /** Called with each internal error of the gateway. */
   readonly failed?: ((error: unknown) => void) | undefined;
 }
 
 export interface Gateway {
-  /** `http://HOST:PORT` */
+  /** Address of the gateway, `http://HOST:PORT`. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-// `getBuiltinModule` avoids an import, which reads every export; one of them makes Node load undici.
+// `getBuiltinModule` is faster than an import. An import reads every export, and one of them makes Node.js
+// load undici.
 const { createServer } = process.getBuiltinModule('node:http');
 const TIMES = {
   requestTimeout: LIMITS.requestTimeoutMs,
@@ -65,7 +68,7 @@ const TIMES = {
   keepAliveTimeout: LIMITS.keepAliveMs,
 };
 
-/** Allows only what this gateway serves itself, without inline scripts or styles. */
+/** Content security policy: only resources of this gateway, and no inline scripts or styles. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -80,7 +83,7 @@ const POLICY = [
 /**
  * Serves the HTTP API and the page of a cluster.
  *
- * @throws InputError if it cannot listen there, or would be open to the network
+ * @throws InputError if the address is unavailable, or if the gateway would be open to the network
  */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, port } = parseBind(options.bind, '127.0.0.1:7080');
@@ -105,21 +108,21 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       const { status, body } = answerTo(error);
       void reply.status(status).send(body);
     },
-    // A HEAD request of a stream would read it forever.
+    // A HEAD request of a stream would never end.
     exposeHeadRoutes: false,
-    // Each route reports overlong values in its usual format.
+    // Each route reports overlong values in the usual error format.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LIMITS.headersBytesMax },
   });
-  // Only JSON is accepted; Fastify would accept text too, which a form of another site may send.
+  // Accepts only JSON. Fastify would also accept text, which a form of another site may send.
   app.removeContentTypeParser(['text/plain', 'application/json']);
   const bodies = new Bodies();
   const parse = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', (request, payload, done) => {
-    // Most requests need no body, and may omit it.
+    // Most requests need no body, so an omitted body is an empty object.
     bodies.read(request.raw, payload).then((text) => parse(request, text || '{}', done), done);
   });
   app.addHook('onRequest', async (request, reply) => {
-    // Not `onResponse`, which is not called if the client disconnects before the response.
+    // `onResponse` is not called if the client disconnects before the response, so `close` is used.
     reply.raw.once('close', () => bodies.ended(request.raw));
     reply.headers({
       'cache-control': 'no-store',
@@ -132,7 +135,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   });
   app.setErrorHandler((error, _, reply) => {
     const { status, body } = answerTo(error);
-    // A request may fail only because its client has disconnected.
+    // Does not report requests that failed because the client has disconnected.
     if (status >= 500 && body.code === 'internal' && !reply.raw.destroyed) options.failed?.(error);
     return reply
       .status(status)
@@ -164,13 +167,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   return {
     url: httpUrl({ host, port: bound }),
     close: async () => {
-      // Requests to an unresponsive cluster end with the connection.
+      // Requests to an unresponsive cluster end when the connection is closed.
       await Promise.all([watch.close(), app.close(), link.close()]);
     },
   };
 }
 
-/** Closes idle connections, so that they cannot exclude others. */
+/** Closes idle connections, so that they cannot block new ones. */
 function keepingQuiet(server: Server): Server {
   const quiet = new IdleConnections<Socket>(LIMITS.quietConnectionsMax);
   server.on('connection', (socket: Socket) => {
@@ -196,7 +199,7 @@ function addRoutes(app: FastifyInstance, access: Access, context: HandlerContext
     app.route({
       method: route.method,
       url: route.url.replaceAll(/\{(\w+)\}/g, ':$1'),
-      // Runs before the body is read, so that a refused request costs nothing.
+      // Runs before the body is read, so that a refused request uses few resources.
       onRequest: async ({ method, headers }) => checkRole(access.admit(method, headers), route.role),
       handler: async (request, reply) => {
         const asked = check(route, request, reply, access.admit(request.method, request.headers));
@@ -213,7 +216,7 @@ function addRoutes(app: FastifyInstance, access: Access, context: HandlerContext
   }
 }
 
-/** Returns the accepted stream format; undefined for a document. */
+/** Returns the accepted stream format; undefined: the client accepts only a document. */
 function streamFormat(accept = ''): StreamFormat | undefined {
   if (accept.includes('text/event-stream')) return 'events';
   return /application\/(x-ndjson|jsonl)/.test(accept) ? 'lines' : undefined;
@@ -241,7 +244,9 @@ function check(
   };
 }
 
-/** Silently ignoring a misspelled parameter would answer another question. */
+/**
+ * Rejects unknown parameters, because without a misspelled parameter the answer would be to another question.
+ */
 function refuseUnknown(shape: z.ZodType | undefined, given: readonly string[]): void {
   const known = shape instanceof z.ZodObject ? Object.keys(shape.shape) : [];
   const other = given.find((name) => !known.includes(name));

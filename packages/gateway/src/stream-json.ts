@@ -57,7 +57,7 @@ export function streamJson(
       const { slots, partition } = view;
       const running = stream.loadOf(name, from, to);
       const shown = mostShown(barsByWorker.get(name)!, from, running.length);
-      /** Running tasks except `excluded` ones, in percent; null and −1 stay. */
+      /** Running tasks without `excluded` ones, in percent of the CPUs. null and −1 are unchanged. */
       const share = (tasks: number | null, excluded: number): number | null =>
         tasks === null || tasks < 0
           ? tasks
@@ -75,7 +75,7 @@ export function streamJson(
   };
 }
 
-/** Maximum number of attempts of a worker that ran at one time, per bucket of the window. */
+/** Maximum number of concurrent attempts of a worker in each bucket of the window. */
 function mostShown(bars: readonly Bar[], from: Millis, buckets: number): number[] {
   const most = new Array<number>(buckets).fill(0);
   const first = Math.floor(from / BUCKET_MS);

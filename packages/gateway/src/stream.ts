@@ -4,10 +4,13 @@ import type { FastifyReply } from 'fastify';
 import { LIMITS } from './limits.js';
 import type { StreamEvent } from './route.js';
 
-/** Server-sent events, or JSON lines. */
+/** Format of a stream: server-sent events, or JSON lines. */
 export type StreamFormat = 'events' | 'lines';
 
-/** The first event or error decides the status: an unknown job is a 404, not an empty stream. */
+/**
+ * Sends a stream. The first event or error determines the status: an unknown job is a 404, not an empty
+ * stream.
+ */
 export async function stream(
   reply: FastifyReply,
   events: AsyncIterable<StreamEvent>,
@@ -30,7 +33,7 @@ export async function stream(
   const body = Readable.from(lines(first.value, iterator, format), { objectMode: false });
   body.once('close', () => {
     ended();
-    // A generator that was never read does not run its `finally`.
+    // A generator that was never read does not run its `finally`, so it is ended here.
     void iterator.return?.();
   });
   const type = format === 'events' ? 'text/event-stream' : 'application/x-ndjson';
@@ -42,7 +45,7 @@ export async function* lines(
   rest: AsyncIterator<StreamEvent>,
   format: StreamFormat = 'events',
 ): AsyncGenerator<string> {
-  // The end of a results stream is implicit, and an empty text would end the stream early.
+  // JSON lines have no `ended` event, and an empty text would end the stream early.
   const isShown = ({ event }: StreamEvent) => format === 'events' || event !== 'ended';
   try {
     if (isShown(first)) yield textOf(first, format);
@@ -58,12 +61,12 @@ export async function* lines(
       next = rest.next();
     }
   } finally {
-    // Not awaited: it may wait for the next event.
+    // `return` is not awaited, because it may wait for the next event.
     void rest.return?.();
   }
 }
 
-/** @returns undefined on timeout */
+/** @returns undefined after the timeout */
 async function within<T>(next: Promise<T>, ms: Millis): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<undefined>((resolve) => {

@@ -1,7 +1,7 @@
 import type { ClusterView, ClusterWaiting } from '@goshawk/client';
 import { type JobDetail, type Millis, sumOf } from '@goshawk/core';
 
-/** Retention (ms), in buckets. */
+/** Retention (ms), and length of a bucket. */
 export const STREAM_MS = 3_600_000;
 export const BUCKET_MS = 10_000;
 const BUCKETS = STREAM_MS / BUCKET_MS;
@@ -9,15 +9,15 @@ const BUCKETS = STREAM_MS / BUCKET_MS;
 export const BARS_MAX = 20_000;
 /** Maximum number of attempts in one response: about 60 kB. */
 export const BARS_SHOWN_MAX = 1_500;
-/** An attempt counts as running for this long (ms) after it was last observed. */
+/** Time (ms) for which an attempt counts as running after its last observation. */
 const SEEN_MS = 60_000;
-/** Larger than any number of tasks on a worker. */
+/** Load of a lost worker. No worker runs as many tasks. */
 const LOST = 65_535;
 
 export const BAR_STATES = ['running', 'completed', 'failed', 'lost', 'cancelled', 'unknown'] as const;
 export type BarState = (typeof BAR_STATES)[number];
 
-/** One attempt, as last observed. Times are wall clock, ms since 1970. */
+/** One attempt, as last observed. Times are ms since 1970. */
 export interface Bar {
   readonly job: string;
   readonly name: string;
@@ -26,24 +26,24 @@ export interface Bar {
   readonly attempt: number;
   readonly worker: string;
   readonly from: Millis;
-  /** End of the run; for a running one, the time of the last observation. */
+  /** End of the run. While the attempt runs, the time of its last observation. */
   to: Millis;
   state: BarState;
   readonly demand: Readonly<Record<string, number>>;
 }
 
-/** Load of a worker per bucket, as a ring buffer. 0: unknown; otherwise running tasks, plus one. */
+/** Load of a worker in a ring buffer of buckets. 0: unknown; otherwise 1 + the number of running tasks. */
 type Load = Uint16Array;
 
 /**
- * An hour of what ran where. Attempts are a bounded sample from schedulers; the load of every worker is from central and
- * complete, so that a gap in the sample does not look like an idle worker.
+ * Attempts and load of all workers in the last hour. Attempts are a bounded sample from schedulers. The load
+ * is from central and complete, so that a gap in the sample does not look like an idle worker.
  */
 export class TaskStream {
-  /** Oldest first. */
+  /** Sampled attempts, oldest first. */
   readonly #bars = new Map<string, Bar>();
   readonly #loads = new Map<string, Load>();
-  /** Free slots reserved for short tasks, per bucket in a ring buffer; −1: unknown. */
+  /** Free slots that are reserved for short tasks, in a ring buffer of buckets; −1: unknown. */
   readonly #reserved = new Int32Array(BUCKETS).fill(-1);
   #bucket: number | undefined;
 
@@ -80,6 +80,8 @@ export class TaskStream {
   }
 
   /**
+   * Takes the attempts of a job.
+   *
    * @param asked wall clock at the request to the scheduler
    * @param now wall clock at the reply
    */
@@ -119,7 +121,7 @@ export class TaskStream {
     }
     const listsAllRunning = job.running.length >= job.tasks.running;
     if (listsAllRunning) {
-      // It has ended since the last observation, and the list does not contain its end.
+      // The attempt has ended since its last observation, and the list does not contain the end.
       for (const [key, bar] of this.#bars)
         if (bar.job === job.id && bar.state === 'running' && !seen.has(key)) bar.state = 'unknown';
     }
@@ -129,7 +131,11 @@ export class TaskStream {
     }
   }
 
-  /** Attempts observed running at the worker within the last minute. @param now wall clock */
+  /**
+   * Returns the attempts that were observed running at the worker within the last minute.
+   *
+   * @param now wall clock
+   */
   runningAt(worker: string, now: Millis): Bar[] {
     const since = now - SEEN_MS;
     return [...this.#bars.values()].filter(
@@ -137,7 +143,10 @@ export class TaskStream {
     );
   }
 
-  /** Attempts at these workers within a window, the longest ones if there are too many, and their total. */
+  /**
+   * Returns the attempts at these workers within a window and their number; if there are too many, only the
+   * longest.
+   */
   barsOf(workers: ReadonlySet<string>, from: Millis, to: Millis): { bars: Bar[]; total: number } {
     const found = [...this.#bars.values()].filter(
       (bar) => workers.has(bar.worker) && bar.to >= from && bar.from <= to,
@@ -151,12 +160,15 @@ export class TaskStream {
     return { bars: found, total };
   }
 
-  /** Names of workers present within the hour. */
+  /** Names of the workers that were present within the last hour. */
   get workers(): IterableIterator<string> {
     return this.#loads.keys();
   }
 
-  /** Maximum number of running tasks, per bucket of the window. Null: unknown; −1: the worker was lost. */
+  /**
+   * Returns the maximum number of running tasks in each bucket of the window. null: unknown; −1: the worker
+   * was lost.
+   */
   loadOf(worker: string, from: Millis, to: Millis): (number | null)[] {
     const load = this.#loads.get(worker);
     return this.#buckets(from, to, (at) => {
@@ -165,7 +177,7 @@ export class TaskStream {
     });
   }
 
-  /** Free slots reserved for short tasks, per bucket. Null: unknown. */
+  /** Returns the free slots that are reserved for short tasks, by bucket. null: unknown. */
   reserved(from: Millis, to: Millis): (number | null)[] {
     return this.#buckets(from, to, (at) => (this.#reserved[at]! < 0 ? null : this.#reserved[at]!));
   }
@@ -180,11 +192,11 @@ export class TaskStream {
     });
   }
 
-  /** Clears buckets without an observation. */
+  /** Advances to a bucket, and clears the buckets between, which have no observations. */
   #advance(bucket: number): void {
     const before = this.#bucket ?? bucket - 1;
     if (bucket < before) {
-      // The clock was set back: discard everything ahead of it.
+      // After the clock was set back, all data is discarded.
       this.#loads.clear();
       this.#reserved.fill(-1);
     }
@@ -205,7 +217,7 @@ function stateOf(state: string): BarState {
   return (BAR_STATES as readonly string[]).includes(state) ? (state as BarState) : 'unknown';
 }
 
-/** Tasks are numbered stage by stage. */
+/** Returns the demand of a task. Tasks are numbered stage by stage. */
 function demandOf(stages: JobDetail['stages'], task: number): Readonly<Record<string, number>> {
   let first = 0;
   for (const { tasks, demand } of stages) {

@@ -4,8 +4,8 @@ import { LIMITS } from './limits.js';
 type Waiting = readonly [IncomingMessage, ServerResponse];
 
 /**
- * Processes one request per connection at a time. Node starts all pipelined requests before any response; a client that sends
- * thousands would be served before others. A connection above the limit is closed.
+ * Processes one request per connection at a time. Node.js starts all pipelined requests at once, so a client
+ * with thousands would delay other clients. A connection with too many pipelined requests is closed.
  */
 export function oneAtATime(handle: RequestListener): RequestListener {
   /** Connections with a request in progress. */

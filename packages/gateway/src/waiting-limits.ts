@@ -1,7 +1,7 @@
 import type { ExplainedJob } from '@goshawk/client';
 import { isFinal, type Millis, WAITING_WORDS, type WaitingReason } from '@goshawk/core';
 
-/** Maximum number of remembered jobs, and of changes per job. */
+/** Maximum number of jobs with limits, and of limits per job. */
 const JOBS_MAX = 1_000;
 const CHANGES_MAX = 100;
 
@@ -14,7 +14,7 @@ export interface Limit {
   tasks: number;
 }
 
-/** Records the limit that applied to each job, each time the job is explained. */
+/** Records the limit that applies to a job each time the job is explained. */
 export class WaitingLimits {
   /** Limits by job; the job that was explained longest ago comes first. */
   readonly #jobs = new Map<string, Limit[]>();
@@ -29,19 +29,19 @@ export class WaitingLimits {
     const last = limits.at(-1);
     const most = waiting.toSorted((one, other) => other.tasks - one.tasks)[0];
     if (most === undefined || isFinal(job.state)) {
-      // It is unknown whether it kept waiting until now.
+      // The job may have stopped waiting at any time since the last poll.
       return;
     }
     const need = central?.needs[0]?.why;
     const why = most.missing ?? need ?? WAITING_WORDS[most.reason].why;
-    // Reasons may differ in amounts only, which change with every task.
+    // Amounts in a reason change with every task, so only the words are compared.
     if (last !== undefined && last.reason === most.reason && wordsOf(last.why) === wordsOf(why)) {
       last.to = now;
       last.why = why;
       last.tasks = most.tasks;
     } else {
       if (last !== undefined) last.to = now;
-      // The first observed limit also covers the time before it, back to the beginning of the wait.
+      // The first limit also covers the time before its observation, from the beginning of the wait.
       const from = last?.to ?? Math.max(job.submittedAt, now - most.waitedMs);
       limits.push({ from, to: now, reason: most.reason, why, tasks: most.tasks });
       if (limits.length > CHANGES_MAX) limits.shift();
@@ -54,7 +54,7 @@ export class WaitingLimits {
     }
   }
 
-  /** Oldest first. */
+  /** Returns the limits of a job, oldest first. */
   of(job: string): readonly Limit[] {
     return this.#jobs.get(job) ?? [];
   }

@@ -18,13 +18,13 @@ import { TaskStream } from './task-stream.js';
 import { WaitingLimits } from './waiting-limits.js';
 import { WorkerTable } from './worker-table.js';
 
-/** Poll interval (ms) while a page is open; longer if there are so many workers that a reply is large. */
+/** Poll interval (ms) while a page is open. It is longer if a reply is large because of many workers. */
 const LOOK_MS = 2_000;
 const LOOK_PER_WORKER_MS = 0.5;
-/** Longest wait for samples when polling once. ms */
+/** Maximum wait for samples in `once` (ms). */
 const SAMPLED_MAX_MS = 1_000;
 
-/** Changes since a version. */
+/** Changes of the cluster since a version. */
 export interface News {
   readonly version: number;
   readonly overview: Overview;
@@ -33,8 +33,9 @@ export interface News {
 }
 
 /**
- * Polls the cluster: every ten seconds for the history, and more often while a page is open. A poll is one request to central,
- * five to each scheduler and two about each of a dozen jobs, regardless of the number of tasks and pages.
+ * Polls the cluster every ten seconds for the history, and more often while a page is open. A poll is one
+ * request to central, five to each scheduler, and two for each of a dozen jobs. The number of requests does
+ * not depend on tasks and pages.
  */
 export class ClusterWatch {
   readonly history = new History();
@@ -97,7 +98,11 @@ export class ClusterWatch {
     };
   }
 
-  /** @param seen the version that the reader has; 0: none */
+  /**
+   * Returns the changes since a version.
+   *
+   * @param seen the version that the reader has; 0: none
+   */
   since(seen: number): News {
     const { version } = this.#table;
     const workers = this.#table.since(seen);
@@ -111,7 +116,7 @@ export class ClusterWatch {
     return once(this.#looked, 'look');
   }
 
-  /** Polls twice without a pause between: the first poll samples jobs, and the second one shows what is wrong with them. */
+  /** Polls twice. The first poll samples jobs, and the second one includes the problems of these jobs. */
   async once(): Promise<void> {
     await this.#look();
     await Promise.race([this.#sampling, pause(SAMPLED_MAX_MS, undefined, { ref: false })]);
@@ -142,7 +147,7 @@ export class ClusterWatch {
     try {
       const cluster = await this.#link.cluster();
       const seen = await ask(cluster);
-      // Workers are unknown, not lost, while central is unavailable.
+      // While central is unavailable, workers are unknown and not lost.
       const now = performance.now();
       if (seen.view !== undefined) {
         this.#table.update(seen.view.workers, now, Date.now(), seen.view.lostWorkers);
@@ -163,7 +168,10 @@ export class ClusterWatch {
     }
   }
 
-  /** One at a time, in parallel with polls: a scheduler that does not answer must not delay a page. */
+  /**
+   * Samples jobs in parallel with polls, because a scheduler that does not answer must not delay a page. Only
+   * one sample is taken at a time.
+   */
   #sample(cluster: Cluster): void {
     this.#sampling ??= this.#sampler
       .look(cluster, Date.now(), this.#stop.signal)
@@ -174,14 +182,14 @@ export class ClusterWatch {
       });
   }
 
-  /** The last answer of central, with its age; undefined: none. */
+  /** The last reply of central, with its age; undefined: none. */
   get lastSeen(): LastSeen | undefined {
     const last = this.#lastView;
     return last && { view: last.view, agoMs: performance.now() - last.at };
   }
 
   #addPoint(counters: ClusterCounters | undefined): void {
-    // Intervals between points use a monotonic clock, because the wall clock may be set back.
+    // Uses a monotonic clock for the interval between points, because the wall clock may be set back.
     const now = performance.now();
     if (counters === undefined || now - this.#pointAt < POINT_MS - LOOK_MS / 2) return;
     this.#pointAt = now;
@@ -194,7 +202,7 @@ export class ClusterWatch {
   }
 }
 
-/** @throws unexpected errors; a missing reply is recorded instead */
+/** Polls once. A missing reply is recorded; other errors are thrown. */
 async function ask(cluster: Cluster): Promise<Seen> {
   let problem: GoshawkError | undefined;
   const part = <T>(asked: Promise<T>): Promise<T | undefined> =>

@@ -7,7 +7,7 @@ import type { jobWhatIf } from './schemas.js';
 
 /** A change to the cluster or to a job. */
 export interface JobChange {
-  /** Additional workers; negative: fewer. */
+  /** Number of additional workers; negative: fewer workers. */
   readonly workers?: number | undefined;
   readonly priority?: Priority | undefined;
   readonly policy?: string | undefined;
@@ -27,12 +27,12 @@ export class Predictions {
   #last: Promise<unknown> = Promise.resolve();
   #pending = 0;
 
-  /** @param predict undefined: the simulator is not installed */
+  /** @param predict the simulator; undefined: not installed */
   constructor(predict: Predict | undefined) {
     this.#predict = predict;
   }
 
-  /** @throws Refused if it is not available, or too many predictions wait */
+  /** @throws Refused if the simulator is not installed, or too many predictions wait */
   async ask(...[cluster, job, changes, signal]: Parameters<Predict>): ReturnType<Predict> {
     const predict = this.#predict;
     if (predict === undefined)

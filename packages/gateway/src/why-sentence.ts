@@ -9,7 +9,7 @@ import {
   WAITING_WORDS,
 } from '@goshawk/core';
 
-/** Returns one sentence that says why a job waits, or where its time went; `goshawk why` prints the details. */
+/** Returns one sentence: why a job waits, or how its time was spent. `goshawk why` prints the details. */
 export function whySentence(explained: ExplainedJob): string {
   const { job, waiting, central } = explained;
   if (isFinal(job.state)) return ended(explained);

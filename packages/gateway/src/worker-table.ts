@@ -1,11 +1,11 @@
 import type { WorkerView } from '@goshawk/client';
 import { compareNames, type LostWorker, type Millis, WORKER_STATES } from '@goshawk/core';
 
-/** States as numbers in the page's deltas: the index in this list. */
+/** States of workers. The deltas of the page contain the index in this list. */
 export const SHOWN_STATES = [...WORKER_STATES, 'lost'] as const;
 export type ShownState = (typeof SHOWN_STATES)[number];
 
-/** Retention of lost workers. */
+/** Retention of lost workers (ms). */
 const LOST_SHOWN_MS = 3_600_000;
 
 interface Row {
@@ -13,18 +13,22 @@ interface Row {
   view: WorkerView;
   state: ShownState;
   lostAt: Millis | undefined;
-  /** Cause as reported by central. */
+  /** Cause of the loss, as reported by central. */
   lostCause?: string;
-  /** Versions of the row: when it was added or its constant part changed, and its last change. */
+  /** Version at which the row was added, or its constant part changed. */
   bornAt: number;
+  /** Version of the last change of the row. */
   changedAt: number;
-  /** Oldest first. */
+  /** Observed changes of state, oldest first. */
   readonly events: WorkerEvent[];
 }
 
-/** An observed change of state; the first is when it joined, or when the gateway first observed it. */
+/**
+ * An observed change of state. The first one is the join of the worker, or the first observation by the
+ * gateway.
+ */
 export interface WorkerEvent {
-  /** Wall clock, ms since 1970. */
+  /** Time of the change, ms since 1970. */
   readonly at: Millis;
   readonly state: ShownState | 'joined' | 'seen';
   readonly cause?: string | undefined;
@@ -32,7 +36,9 @@ export interface WorkerEvent {
 /** Maximum number of retained state changes per worker. */
 const EVENTS_MAX = 20;
 
-/** Compact changes of workers: with 10,000 of them, repeated names would be half of the data. */
+/**
+ * Changes of workers, in a compact form: with 10,000 workers, repeated field names would be half of the data.
+ */
 export interface WorkerDelta {
   /** Whether the reader must discard its state. */
   readonly reset: boolean;
@@ -45,11 +51,11 @@ export interface WorkerDelta {
 /** All workers as last observed, with the version of each change. */
 export class WorkerTable {
   readonly #rows = new Map<string, Row>();
-  /** Sorted on demand: comparing ten thousand names takes a tenth of a second. */
+  /** Sorted names, computed on demand, because sorting ten thousand names takes a tenth of a second. */
   #names: readonly string[] | undefined;
   #nextId = 0;
   #version = 0;
-  /** Version at which a row was removed: readers of older versions start over. */
+  /** Version at which a row was last removed. Readers of older versions must discard their state. */
   #removedAt = 0;
 
   get version(): number {
@@ -57,9 +63,11 @@ export class WorkerTable {
   }
 
   /**
+   * Updates the table from a reply of central.
+   *
    * @param now monotonic clock, ms
    * @param at wall clock
-   * @param lost workers that central has lost, which may have been before the first update
+   * @param lost workers that central has lost, possibly before the first update
    */
   update(
     workers: readonly WorkerView[],
@@ -77,23 +85,23 @@ export class WorkerTable {
     for (const worker of lost) if (!there.has(worker.name)) this.#lost(worker, now, at);
   }
 
-  /** Retained state changes of a worker, oldest first. */
+  /** Returns the retained changes of state of a worker, oldest first. */
   eventsOf(name: string): readonly WorkerEvent[] {
     return this.#rows.get(name)?.events ?? [];
   }
 
-  /** Present and lost workers, by name. */
+  /** Returns the present and lost workers by name. */
   rows(): ReadonlyMap<string, { readonly view: WorkerView; readonly state: ShownState }> {
     return this.#rows;
   }
 
-  /** The names of `rows()`, `w2` before `w10`. */
+  /** Returns the names of `rows()` in numeric order: `w2` precedes `w10`. */
   names(): readonly string[] {
     this.#names ??= [...this.#rows.keys()].sort(compareNames);
     return this.#names;
   }
 
-  /** Number of workers by state. */
+  /** Returns the number of workers by state. */
   counts(): Record<ShownState, number> {
     const counts = { active: 0, draining: 0, drained: 0, quarantined: 0, lost: 0 };
     for (const { state } of this.#rows.values()) counts[state]++;
@@ -106,7 +114,11 @@ export class WorkerTable {
       .map(({ view, lostCause }) => ({ name: view.name, cause: lostCause }));
   }
 
-  /** @param seen the version that the reader has; 0: none */
+  /**
+   * Returns the changes since a version.
+   *
+   * @param seen the version that the reader has; 0: none
+   */
   since(seen: number): WorkerDelta {
     const reset = seen < this.#removedAt || seen > this.#version;
     const from = reset ? 0 : seen;
@@ -150,7 +162,7 @@ export class WorkerTable {
     Object.assign(row, { view, state, lostAt: undefined });
   }
 
-  /** Takes the cause from central, and adds a worker that this table has never seen. */
+  /** Records the cause of a loss from central, and adds a worker that this table does not contain. */
   #lost({ name, address, cause, lostMsAgo }: LostWorker, now: Millis, at: Millis): void {
     const row = this.#rows.get(name);
     if (row !== undefined) {
@@ -175,7 +187,7 @@ export class WorkerTable {
     });
   }
 
-  /** A drained worker has left on purpose. */
+  /** Handles a worker that central no longer lists. A drained worker has left on purpose. */
   #missed(row: Row, now: Millis, at: Millis): void {
     if (row.state === 'lost') {
       if (now - row.lostAt! > LOST_SHOWN_MS) this.#forget(row);
