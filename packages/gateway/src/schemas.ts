@@ -16,7 +16,10 @@ import { BULK_ACTIONS } from './bulk.js';
 import { BAR_STATES } from './task-stream.js';
 import { SHOWN_STATES } from './worker-table.js';
 
-/** Schemas of replies, from which the OpenAPI document is generated; a test checks real replies against them. */
+/**
+ * Schemas of replies. The OpenAPI document is generated from them, and a test checks real replies against
+ * them.
+ */
 
 const count = z.int().nonnegative();
 const seconds = z.number().nonnegative();
@@ -40,11 +43,11 @@ const summary = z.object({
   classifiedBy: z.string(),
   estimateSeconds: seconds.nullable(),
   state: z.enum(JOB_STATES),
-  /** Whether it is on hold. */
+  /** Whether the job is on hold. */
   held: z.boolean(),
   /** Earliest start; null once that time has passed. */
   beginAt: time.nullable(),
-  /** The job whose tasks it retries, under the same indices. */
+  /** The job whose tasks this job retries, under the same indices. */
   retryOf: z.string().nullable(),
   tasks: taskCounts,
   submittedAt: time,
@@ -67,7 +70,7 @@ function jobStateAfter<const S extends string>(schema: S) {
 }
 
 export const submitted = jobStateAfter('goshawk.submit/1').extend({
-  /** A likely mistake: no worker meets the job's requirements. */
+  /** Warning about a likely mistake: no worker meets the requirements of the job. */
   warning: z.string().optional(),
   /** The ended job, in the output of `submit --wait --json` only. */
   get ended() {
@@ -87,7 +90,7 @@ export const released = updated.extend({ schema: z.literal('goshawk.release/1') 
 export const retried = jobStateAfter('goshawk.retry/1').extend({
   /** Number of retried tasks; 0 if this retry was already known. */
   tasks: count,
-  /** Selected tasks that had completed, and are not retried. */
+  /** Number of selected tasks that had completed and are not retried. */
   completed: count,
 });
 export const cancelled = jobStateAfter('goshawk.cancel/1').extend({
@@ -98,14 +101,14 @@ export const jobsCancelled = z.object({
   schema: z.literal('goshawk.cancelled/1'),
   jobs: count,
   tasks: z.object({ waiting: count, running: count }),
-  /** Schedulers that did not answer: their jobs may continue. */
+  /** Schedulers that did not answer, so their jobs may continue. */
   silent: z.array(z.string()),
 });
 
 export const jobs = z.object({
   schema: z.literal('goshawk.jobs/1'),
   jobs: z.array(summary),
-  /** The cutoff between short and long jobs and its origin, in the output of `goshawk jobs` only. */
+  /** Cutoff between short and long jobs and origin of the cutoff, in the output of `goshawk jobs` only. */
   cutoffSeconds: seconds.nullable().optional(),
   cutoffFrom: z.string().nullable().optional(),
   total: count,
@@ -124,7 +127,7 @@ export const jobs = z.object({
   ),
 });
 
-/** A predecessor that the job still waits for; `ok`: it must complete successfully. */
+/** A predecessor for which the job still waits; `ok`: the predecessor must complete successfully. */
 const predecessor = z.object({
   id: z.string(),
   state: z.enum(JOB_FATES),
@@ -137,9 +140,9 @@ const result = z.object({
   index: count,
   stage: z.string(),
   state: z.enum(JOB_STATES),
-  /** 0: no attempt yet. */
+  /** Number of the attempt; 0: no attempt yet. */
   attempt: count,
-  /** Null if the task returned no value, as for commands. */
+  /** Returned value; null if the task returned none, as commands do. */
   value: z.unknown(),
   error: z.object({ code: z.string(), message: z.string(), signal: z.string().nullable() }).nullable(),
   exitCode: z.int().nullable(),
@@ -155,15 +158,15 @@ export const job = z.object({
       state: z.enum(STAGE_STATES),
       tasks: count,
       unfinished: count,
-      /** Null from an older scheduler. */
+      /** Counts of tasks; null from an older scheduler. */
       counts: taskCounts.nullable(),
       after: z.array(z.string()),
       estimateSeconds: seconds.nullable(),
-      /** The command of its first task, truncated if long; null from an older scheduler. */
+      /** Command of the first task, truncated if long; null from an older scheduler. */
       command: z.string().nullable(),
-      /** The demand of each task. */
+      /** Demand of each task. */
       demand: z.record(z.string(), z.number()),
-      /** Average over its completed tasks. */
+      /** Average run time of the completed tasks. */
       meanRunSeconds: seconds.nullable(),
     }),
   ),
@@ -173,7 +176,7 @@ export const job = z.object({
       attempt: count,
       state: z.string(),
       worker: z.string(),
-      /** Names of its GPUs, once it has ended. */
+      /** Names of the GPUs of the attempt, once the attempt has ended. */
       gpus: z.array(z.string()),
       startedAt: time,
       runSeconds: seconds,
@@ -186,12 +189,12 @@ export const job = z.object({
   /** Whether `attempts` is truncated; `/v1/jobs/{id}/tasks` lists all tasks. */
   attemptsTruncated: z.boolean(),
   attemptCounts: z.object({ total: count, failed: count, lost: count }),
-  /** Pilot tasks that ran to determine the class; null: none. */
+  /** Pilot tasks that determined the class of the job; null: none. */
   sampling: z
     .object({
       pilotTasks: count,
       decidedAt: time.nullable(),
-      /** The first hundred. */
+      /** The first hundred pilots. */
       pilots: z.array(z.object({ task: count, state: z.string(), runSeconds: seconds })),
     })
     .nullable(),
@@ -203,9 +206,9 @@ export const job = z.object({
       code: z.string(),
       message: z.string(),
       worker: z.string(),
-      /** Last lines of its stdout and stderr; for the first failures only. */
+      /** Last lines of stdout and stderr of the task; for the first failures only. */
       printed: z.string().nullable(),
-      /** Files on its worker that receive its output instead of the log. */
+      /** Files on the worker that receive the output instead of the log. */
       stdoutFile: z.string().nullable(),
       stderrFile: z.string().nullable(),
       exitCode: z.int().nullable(),
@@ -215,7 +218,7 @@ export const job = z.object({
   failuresTruncated: z.boolean(),
   timeLimitSeconds: seconds.nullable(),
   priority: z.enum(PRIORITIES),
-  /** Whether clients may append tasks to it. */
+  /** Whether clients may append tasks to the job. */
   open: z.boolean(),
   meanRunSeconds: seconds.nullable(),
   lostSeconds: seconds,
@@ -223,7 +226,7 @@ export const job = z.object({
   cancelReason: z.string().nullable(),
   /** The submitted job, in the output of `job --spec` only. */
   spec: z.unknown().optional(),
-  /** In the output of `wait --results` and `submit --results` only. */
+  /** Results, in the output of `wait --results` and `submit --results` only. */
   results: z.array(result).optional(),
 });
 
@@ -236,7 +239,7 @@ export const tasks = z.object({
       index: count,
       stage: z.string(),
       state: z.enum(JOB_STATES),
-      /** Number of its last attempt; 0: none. */
+      /** Number of the last attempt; 0: none. */
       attempt: count,
       worker: z.string().nullable(),
       exitCode: z.int().nullable(),
@@ -249,7 +252,7 @@ export const tasks = z.object({
       used: z.record(z.string(), z.number()).nullable().optional(),
     }),
   ),
-  /** Number of matching tasks, including those not listed. */
+  /** Number of matching tasks, including tasks that are not listed. */
   total: count,
   truncated: z.boolean(),
   /** `from` of the next page. */
@@ -266,7 +269,7 @@ export const logs = z.object({
   truncated: z.boolean(),
 });
 
-/** A line of output, as `goshawk logs --json` prints it; invalid UTF-8 is base64. */
+/** A line of output, as `goshawk logs --json` prints it. Invalid UTF-8 is in base64. */
 export const log = z.object({
   schema: z.literal('goshawk.log/1'),
   job: z.string(),
@@ -283,7 +286,7 @@ export const results = z.object({
   state: z.enum(JOB_STATES),
   /** Number of tasks of the job. */
   total: count,
-  /** Sorted by index, starting at `from`. */
+  /** Results in order of index, beginning with `from`. */
   results: z.array(result),
   truncated: z.boolean(),
   /** `from` of the next page. */
@@ -331,9 +334,9 @@ export const why = z.object({
   ...summary.shape,
   cutoffSeconds: seconds.nullable(),
   cutoffFrom: z.string().nullable(),
-  /** HTTP only: the command prints a full explanation. */
+  /** Explanation in one sentence; over HTTP only, because the command prints a full explanation. */
   sentence: z.string().optional(),
-  /** HTTP only: the limit that applied to most waiting tasks, over time. */
+  /** Limit that applied to most waiting tasks, over time; over HTTP only. */
   limits: z
     .array(z.object({ from: time, to: time, reason: z.enum(WAITING_REASONS), why: z.string(), tasks: count }))
     .optional(),
@@ -344,12 +347,12 @@ export const why = z.object({
       reason: z.enum(WAITING_REASONS),
       tasks: count,
       requires: z.record(z.string(), z.string()).optional(),
-      /** Unmet requirements, and what would help. */
+      /** Unmet requirements, and a remedy. */
       missing: z.string().optional(),
       waitedSeconds: seconds,
     }),
   ),
-  /** Null: central does not answer, or does not know the job. */
+  /** Central's queue; null: central does not answer, or does not list the job. */
   line: line.nullable(),
   probes: z.object({
     out: count,
@@ -378,11 +381,11 @@ export const waiting = z.object({
       tasks: count,
       example: z.string(),
       exampleAgeSeconds: seconds,
-      /** The limit of the user or project that holds them. */
+      /** Limit of the user or project that delays the tasks. */
       why: z.string().optional(),
     }),
   ),
-  /** Null: central does not answer. */
+  /** Central's queue; null: central does not answer. */
   central: line.nullable(),
   silent: z.array(z.string()),
 });
@@ -392,14 +395,14 @@ const workerShape = {
   state: z.enum(WORKER_STATES),
   quarantine: z.string().nullable(),
   partition: z.enum(['general', 'short']),
-  /** 0: unlimited. */
+  /** Number of CPUs; 0: unlimited. */
   slots: count,
   busy: count,
-  /** Long tasks among them; null if unknown to central. */
+  /** Number of running long tasks; null: unknown to central. */
   long: count.nullable(),
   queued: count,
   resources: z.record(z.string(), z.number()),
-  /** CPUs and bytes of memory that its running tasks use; null: unknown. */
+  /** CPUs and bytes of memory that running tasks use; null: unknown. */
   used: z.record(z.string(), z.number()).nullable(),
   attributes: z.record(z.string(), z.unknown()),
   heardSecondsAgo: seconds,
@@ -423,7 +426,7 @@ export const workers = z.object({
       lostSecondsAgo: seconds,
     }),
   ),
-  /** Schedulers that are unreachable. */
+  /** Unreachable schedulers. */
   silent: z.array(z.string()),
   warnings: z.array(z.string()),
 });
@@ -431,9 +434,9 @@ export const workers = z.object({
 export const worker = z.object({
   schema: z.literal('goshawk.worker/1'),
   ...workerShape,
-  /** Counters since the worker's start; null if it does not respond. */
+  /** Counters since the start of the worker; null: the worker does not answer. */
   counters: z.record(z.string(), z.unknown()).nullable(),
-  /** Sampled running tasks; there may be more, up to `busy`. */
+  /** Running tasks in the sample. More may run, up to `busy`. */
   tasks: z.array(
     z.object({
       job: z.string(),
@@ -443,7 +446,7 @@ export const worker = z.object({
       attempt: count,
       startedAt: time,
       demand: z.record(z.string(), z.number()),
-      /** CPUs and bytes of memory that it uses; null: unknown. */
+      /** CPUs and bytes of memory that the task uses; null: unknown. */
       used: z.record(z.string(), z.number()).nullable(),
     }),
   ),
@@ -459,11 +462,11 @@ export const worker = z.object({
 
 export const plan = z.object({
   schema: z.literal('goshawk.plan/1'),
-  /** Whether each stage has workers that could run its tasks, and submit accepts the job. */
+  /** Whether each stage has workers that can run its tasks, and submit accepts the job. */
   canRun: z.boolean(),
-  /** Why submit refuses the job; null: it accepts it. */
+  /** Reason why submit refuses the job; null: submit accepts the job. */
   refusal: z.string().nullable(),
-  /** Null: determined only after submission. */
+  /** Class of the job; null: determined after submission. */
   class: jobClass.nullable(),
   cutoffSeconds: seconds.nullable(),
   cutoffFrom: z.string(),
@@ -477,7 +480,7 @@ export const plan = z.object({
       requires: z.record(z.string(), z.string()).optional(),
       /** The partition that the job uses; absent: all workers. */
       partition: z.enum(['general', 'short']).optional(),
-      /** Workers that could run its tasks, out of `workers` that accept tasks. */
+      /** Number of workers that can run the tasks, out of `workers` that accept tasks. */
       fitting: count,
       workers: count,
     }),
@@ -495,7 +498,7 @@ export const plan = z.object({
 });
 
 const predicted = {
-  /** Time until one of its waiting tasks starts, and until the job ends; null: neither is in sight. */
+  /** Time until a waiting task starts, and until the job ends; null: not within the prediction. */
   startSeconds: seconds.nullable(),
   endSeconds: seconds.nullable(),
 };
@@ -508,7 +511,7 @@ export const jobWhatIf = z.object({
   changes: z.array(
     z.object({
       change: z.object({
-        /** Additional workers. */
+        /** Number of additional workers. */
         workers: z.int().nullable(),
         priority: z.enum(PRIORITIES).nullable(),
         policy: z.string().nullable(),
@@ -524,12 +527,14 @@ export const bulk = z.object({
   schema: z.literal('goshawk.bulk/1'),
   action: z.enum(BULK_ACTIONS),
   dryRun: z.boolean(),
-  /** `matched`: selected jobs; `jobs`: those of them that the action applies to. */
+  /** `matched`: number of selected jobs; `jobs`: number of these to which the action applies. */
   matched: count,
   jobs: count,
   /** Tasks of these jobs that will not start (`waiting`), are killed (`running`) or are retried (`again`). */
   tasks: z.object({ waiting: count, running: count, again: count }),
-  /** Number of jobs for which the action was refused; `errors` has the first ones with their reasons. */
+  /**
+   * Number of jobs for which the action was refused. `errors` lists the first refusals with their reasons.
+   */
   failed: count,
   errors: z.array(z.object({ job: z.string(), message: z.string() })),
   /** Whether more jobs match than one request may change. */
@@ -542,7 +547,7 @@ export const stream = z.object({
   /** Start of the window. */
   from: time,
   to: time,
-  /** Length of a bucket of `busy` and `reserved`; the first one contains `from`. */
+  /** Length of a bucket of `busy` and `reserved`. The first bucket contains `from`. */
   bucketSeconds: seconds,
   bucketsFrom: time,
   /** Matching workers, by name. */
@@ -564,7 +569,7 @@ export const stream = z.object({
   states: z.array(z.enum(BAR_STATES)),
   /** Sampled attempts: worker index, job index, task, attempt, state index, start in ms after `from`, run time in ms. */
   bars: z.array(z.tuple([count, count, count, count, count, z.number(), z.number()])),
-  /** Number of sampled attempts in the window that are omitted; the shortest ones are omitted first. */
+  /** Number of sampled attempts in the window that are left out, shortest first. */
   omitted: count,
   /** Free CPUs of the cluster that are reserved for short tasks, by bucket; null: unknown. */
   reserved: z.array(count.nullable()),
@@ -576,9 +581,9 @@ export const users = z.object({
   sharedBy: z.enum(['job', 'user']).nullable(),
   users: z.array(
     z.object({
-      /** Null if unknown to central. */
+      /** Name of the user; null if central does not have it. */
       user: z.string().nullable(),
-      /** Active jobs. */
+      /** Number of active jobs. */
       jobs: count,
       running: count,
       waiting: count,
@@ -588,7 +593,7 @@ export const users = z.object({
       has: z.record(z.string(), z.number()),
     }),
   ),
-  /** Number of active jobs that are not listed because their shares are smaller. */
+  /** Number of active jobs that are left out because their shares are smaller. */
   unlisted: count,
 });
 
@@ -602,12 +607,12 @@ const usageSums = z.object({
   lost: count,
   runHours: z.number(),
   cpuHours: z.number(),
-  /** Sum over the attempts that requested memory; null: none did. */
+  /** Sum over the attempts that requested memory; null: no attempt did. */
   memoryGibHours: z.number().nullable(),
-  /** Run time of the attempts that requested no memory. */
+  /** Run time of the attempts that did not request memory. */
   memoryUnknownHours: z.number(),
   gpuHours: z.number(),
-  /** Number of tasks whose wait before the first attempt is known, and the mean of these waits. */
+  /** Number of tasks with a known wait before the first attempt, and the mean of these waits. */
   waits: count,
   meanWaitSeconds: seconds.nullable(),
 });
@@ -636,7 +641,7 @@ export const usage = z.object({
 });
 
 export const drainOrder = z.strictObject({
-  /** Running tasks are stopped after this time and restart elsewhere. Absent: they may finish. */
+  /** Time after which running tasks are stopped and restart elsewhere; absent: running tasks may finish. */
   deadlineSeconds: seconds.max(LIMITS.durationMaxMs / 1_000).optional(),
 });
 
@@ -645,7 +650,7 @@ export const drained = z.object({
   worker: z.string(),
   state: z.enum(WORKER_STATES),
   running: count,
-  /** Seconds until running tasks are stopped; null: they may finish. */
+  /** Seconds until running tasks are stopped; null: running tasks may finish. */
   deadlineSeconds: seconds.nullable(),
 });
 
@@ -655,7 +660,7 @@ export const policy = z.object({
   title: z.string(),
   estimator: z.string(),
   cutoffSeconds: seconds,
-  /** Number of completed jobs it was learned from; 0: still the default; null: configured. */
+  /** Number of completed jobs from which the cutoff is learned; 0: default; null: configured. */
   cutoffJobs: count.nullable(),
   /** Fraction of the CPUs reserved for short tasks: configured, and current. */
   reserve: z.union([z.number(), z.literal('auto')]),
@@ -674,19 +679,19 @@ export const predictor = z.object({
 export const overview = z.object({
   schema: z.literal('goshawk.overview/1'),
   cluster: z.string(),
-  /** Null: never seen. */
+  /** Name of the policy; null: central has never answered. */
   policy: z.string().nullable(),
   /** Whether central answers. */
   reachable: z.boolean(),
   workers: z.record(z.enum(SHOWN_STATES), count),
-  /** Total and busy slots; an unlimited worker counts as many slots as it runs tasks. Null: unknown. */
+  /** Total and busy slots; null: unknown. A worker without a limit counts as many slots as it runs tasks. */
   slots: count.nullable(),
   busy: count.nullable(),
   queued: count.nullable(),
   schedulers: count.nullable(),
-  /** Unfinished jobs. Null: unknown. */
+  /** Number of unfinished jobs; null: unknown. */
   jobs: count.nullable(),
-  /** Central's last answer, if it does not answer now; `workers` is as of that answer. */
+  /** Last reply of central, if central does not answer now. `workers` is from that reply. */
   lastSeen: z
     .object({
       secondsAgo: seconds,
@@ -712,7 +717,7 @@ export const overview = z.object({
       }),
     )
     .nullable(),
-  /** Jobs that failed within the last hour; null: unknown. */
+  /** Number of jobs that failed within the last hour; null: unknown. */
   failedJobs: count.nullable(),
   /** Conditions that need attention. */
   attention: z.array(
@@ -726,7 +731,7 @@ export const overview = z.object({
   ),
 });
 
-/** One class of jobs since the previous point. Null: no data. */
+/** Values of one class of jobs since the previous point. null: no data. */
 const classPoint = z.object({
   tasksPerSecond: z.number(),
   /** Time from a task's eligibility to its binding to a worker. */
@@ -753,9 +758,9 @@ export const history = z.object({
 
 export const error = z.object({
   schema: z.literal('goshawk.error/1'),
-  /** Stable code for programs. */
+  /** Stable code of the error, for programs. */
   code: z.string(),
-  /** `message` states the problem in one line, `hint` the remedy. */
+  /** `message` describes the problem in one line, and `hint` the remedy. */
   message: z.string(),
   hint: z.string(),
 });

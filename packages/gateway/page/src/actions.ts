@@ -1,10 +1,10 @@
 import type { ApiError } from './api.js';
 import { fill, h, ticked } from './dom.js';
 
-/** A button, with its confirmation and its error beside it. */
+/** An action of a button, with an optional confirmation. The page shows errors beside the button. */
 export interface Action {
   readonly words: string;
-  /** Confirmation that says what will happen; a function looks it up first. */
+  /** Text of the confirmation, or a function that determines the effect first. */
   readonly confirm?: string | (() => Promise<Node | string>);
   readonly run: () => Promise<unknown>;
 }
@@ -14,12 +14,12 @@ export function errorText(error: unknown): Node {
   return h('span', { class: 'error' }, message, hint ? [': ', ticked(hint)] : null);
 }
 
-/** Shows an API error in an element; ignores aborted requests. */
+/** Shows an API error in an element, except errors of aborted requests. */
 export function tellError(element: Element, error: unknown, signal: AbortSignal): void {
   if (!signal.aborted) fill(element, h('p', {}, errorText(error)));
 }
 
-/** Shows buttons, and keeps the existing ones while their actions are the same or one of them awaits confirmation. */
+/** Shows buttons. Existing buttons stay if their actions are the same, or if one awaits confirmation. */
 export function offer(
   actions: HTMLElement,
   all: readonly Action[],
@@ -29,7 +29,7 @@ export function offer(
   const isAsking = actions.querySelector('.confirm') !== null;
   const state = current.get(actions);
   if (isAsking || (state?.key === key && actions.childElementCount > 0)) {
-    // Keeps the buttons but updates the texts of their confirmations.
+    // The buttons stay, but the texts of their confirmations are updated.
     if (state !== undefined && state.key === key) state.all = all;
     return;
   }

@@ -17,7 +17,7 @@ const SEQUENCES = new RegExp(
   'g',
 );
 
-/** Splits a line by its colors. Sequences that move the cursor or set titles or links are dropped. */
+/** Splits a line by color. Sequences that move the cursor, set titles or add links are dropped. */
 export function ansiSpans(line: string): Span[] {
   const spans: Span[] = [];
   let colour = '';

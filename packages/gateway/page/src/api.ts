@@ -1,5 +1,5 @@
 const TOKEN = 'goshawk.token';
-/** First and longest delay (ms) between attempts to reach the gateway. */
+/** First and maximum delay (ms) between attempts to reach the gateway. */
 const RETRY_MS = 500;
 const RETRY_MAX_MS = 5_000;
 
@@ -15,7 +15,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Decodes text of an address; returns badly encoded text unchanged. */
+/** Decodes text of an address. Invalid encoding is returned unchanged. */
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -71,13 +71,13 @@ async function answered(sent: Promise<Response>): Promise<Response> {
 
 interface Reader {
   event(name: string, data: unknown): void;
-  /** Called with the state of the connection; null: healthy. */
+  /** Called with the state of the connection; null: connected. */
   state(problem: ApiError | null): void;
 }
 
 /**
- * Reads events until the signal is aborted or the server ends the stream, and resumes after a broken connection. The browser's
- * EventSource cannot send a token.
+ * Reads events until the signal is aborted or the server ends the stream. A broken connection is resumed. The
+ * browser's EventSource is not used, because it cannot send a token.
  */
 export async function follow(path: string, reader: Reader, signal: AbortSignal): Promise<void> {
   let lastEventId: string | undefined;
@@ -90,7 +90,7 @@ export async function follow(path: string, reader: Reader, signal: AbortSignal):
       pauseMs = RETRY_MS;
       for await (const { event, id, data } of eventsIn(response.body!)) {
         lastEventId = id ?? lastEventId;
-        // An error in the page is reported, and the stream continues.
+        // An exception of the page is reported, and the stream continues.
         try {
           reader.event(event, JSON.parse(data));
         } catch (error) {
@@ -130,7 +130,10 @@ function fieldOf(line: string): [string, string] {
   return [line.slice(0, colon), line.slice(colon + 2)];
 }
 
-/** Returns an idempotency key for a request that may be sent twice. `randomUUID` is missing on pages over plain HTTP. */
+/**
+ * Returns an idempotency key for a request that may be sent twice. `randomUUID` does not exist on pages over
+ * plain HTTP.
+ */
 export function randomKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))]
     .map((byte) => byte.toString(16).padStart(2, '0'))

@@ -15,15 +15,15 @@ interface ChartSpec {
   readonly title: string;
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
-  /** Delays span four orders of magnitude. */
+  /** Whether the axis is logarithmic, because delays span four orders of magnitude. */
   readonly isLog?: boolean;
 }
 
 const TIMES = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const HEIGHT = 190;
-/** Number of missing points that a line bridges, so that rare values still form a line. */
+/** Maximum number of missing points that a line bridges, so that rare values still form a line. */
 const BRIDGED = 6;
-/** Maximum number of rows of the table behind a chart; the newest are shown. */
+/** Maximum number of rows of the table behind a chart, newest first. */
 const ROWS = 60;
 
 const CLASSES = ['short', 'long'] as const;
@@ -38,7 +38,7 @@ export const CHARTS: readonly ChartSpec[] = [
   spread('Run time of jobs', 'p90', ({ runSeconds }) => runSeconds),
 ];
 
-/** The median, and a high percentile with a dashed line. */
+/** Describes a chart of the median and, with a dashed line, a high percentile of both classes. */
 function spread<High extends string>(
   title: string,
   high: High,
@@ -94,7 +94,7 @@ export class Chart {
     else this.#plot.setData(this.#data());
   }
 
-  /** To uPlot null is a gap, and undefined is bridged. */
+  /** Returns the data for uPlot, which shows null as a gap and bridges undefined. */
   #data(): uPlot.AlignedData {
     const positive = (value: number | null) =>
       this.#spec.isLog && value !== null && value <= 0 ? null : value;
@@ -117,7 +117,7 @@ export class Chart {
       splits.map((split) => (split === null ? '' : isLog ? secondsWord(split) : count(split)));
     const splits = (_: unknown, __: number, from: number, to: number) =>
       TIME_TICKS.filter((tick) => tick >= 0.999 * from && tick <= 1.001 * to);
-    // uPlot hides the labels of ticks that do not begin with a 1, unless a filter keeps them.
+    // Without a filter, uPlot hides the labels of ticks that do not begin with 1.
     const filter = (_: unknown, shown: number[]) => shown;
     this.#plot = new uPlot(
       {
@@ -126,7 +126,7 @@ export class Chart {
         legend: { show: false },
         cursor: { show: false },
         scales: {
-          // At least ten minutes, so that the first points do not fill the chart.
+          // The axis spans at least ten minutes, so that the first points do not fill the chart.
           x: { time: true, range: (_, from, to) => [Math.min(from, to - 600), to] },
           y: isLog ? { distr: 3, log: 10 } : { range: (_, __, to) => [0, Math.max(1, 1.1 * to)] },
         },
@@ -191,7 +191,7 @@ function bridged(values: readonly (number | null)[]): (number | null | undefined
   return shown;
 }
 
-/** Ticks of a logarithmic time axis, in seconds: round numbers of the units that label them. */
+/** Ticks of a logarithmic time axis in seconds, which are round in the units of their labels. */
 const TIME_TICKS = [0.001, 0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 86_400, 864_000] as const;
 
 function secondsWord(seconds: number): string {

@@ -57,7 +57,7 @@ export function fill(element: Element, ...children: readonly Child[]): void {
   }
 }
 
-/** Identity of an element across redraws, to keep the focus. */
+/** Identifies an element across redraws, to keep the focus. */
 function keyOf(element: Element): string {
   const { tagName, textContent } = element;
   return `${tagName} ${element.getAttribute('href') ?? ''} ${element.getAttribute('aria-label') ?? ''} ${textContent}`;
@@ -66,7 +66,7 @@ function keyOf(element: Element): string {
 interface Column<T> {
   readonly title: string | Node;
   readonly isNumber?: boolean;
-  /** Hidden on narrow screens. */
+  /** Whether narrow screens hide the column. */
   readonly isExtra?: boolean;
   readonly of: (row: T) => Child;
 }
@@ -160,12 +160,12 @@ export function count(value: number): string {
   return COUNTS.format(value);
 }
 
-/** `1 task`, `12,345 tasks`. */
+/** Formats a number with a noun: `1 task`, `12,345 tasks`. */
 export function counted(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
 
-/** `850 ms`, `3.4 s`, `2 min 5 s`, `3 h 2 min`. */
+/** Formats a duration: `850 ms`, `3.4 s`, `2 min 5 s`, `3 h 2 min`. */
 export function duration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return '–';
   if (seconds < 0.001) return seconds === 0 ? '0 s' : '< 1 ms';
@@ -182,7 +182,7 @@ function rounded(value: number): string {
   return String(Number(value.toPrecision(value < 100 ? 2 : 3)));
 }
 
-/** `411 MiB`. */
+/** Formats a number of bytes: `411 MiB`. */
 export function bytes(value: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   const power = value < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(value) / 10));

@@ -26,7 +26,10 @@ export const KINDS: readonly (readonly [kind: string, words: string])[] = [
   ['lost', 'lost'],
 ];
 
-/** Workers as cells: the color shows the state, the line at the bottom the queue length. Only changed cells are redrawn. */
+/**
+ * Shows workers as cells. The color is the state, and the line at the bottom is the queue length. Only
+ * changed cells are redrawn.
+ */
 export class Grid {
   readonly canvas = document.createElement('canvas');
   #cells: readonly Worker[] = [];
@@ -40,7 +43,7 @@ export class Grid {
     return this.#cells[this.#selected];
   }
 
-  /** @param width available width, px */
+  /** @param width available width in px */
   show(workers: readonly Worker[], width: number, selected: string | undefined): void {
     this.#cells = workers;
     this.#selected = selected === undefined ? -1 : workers.findIndex(({ name }) => name === selected);

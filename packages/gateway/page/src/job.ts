@@ -26,12 +26,12 @@ import { usedByTask } from './workers.js';
 
 /** Refresh interval (ms) of a changing job. */
 const LOOK_MS = 1_000;
-/** Refresh interval (ms) of the CPU and memory in use, for which workers are asked. */
+/** Refresh interval (ms) of the CPUs and memory in use, which the gateway requests from workers. */
 const USED_MS = 5_000;
-/** Number of log lines shown, from the end. */
+/** Maximum number of log lines shown, from the end of the log. */
 const LINES = 500;
 
-/** The page of one job: reason of waiting, progress, stages, timeline and output. */
+/** Shows one job: reason for waiting, progress, stages, timeline and output. */
 export function showJob(place: Place): void {
   const { root, rest: id, signal } = place;
   const parts = h('div', { hidden: true });
@@ -100,12 +100,12 @@ export function showJob(place: Place): void {
   let usedAt = Number.NEGATIVE_INFINITY;
   let used = new Map<number, TaskList['tasks'][number]['used']>();
   const tasksPath = (): string => `${path}/tasks?from=${tasksFrom}&limit=${TASKS}`;
-  /** Asks in the background: workers of a cluster with keys do not answer, which takes a while. */
+  /** Requests the use in the background. Workers of a cluster with keys do not answer, which takes time. */
   const showUsed = async (): Promise<void> => {
     if (performance.now() - usedAt < USED_MS) return;
     usedAt = performance.now();
     const page = await get<TaskList>(`${tasksPath()}&used=true`, signal).catch(() => undefined);
-    // After a failure nothing is known: old values would look like the present.
+    // After a failure nothing is shown, because old values would look current.
     used = new Map(page?.tasks.map(({ index, used }) => [index, used]));
   };
   const showTasks = async (): Promise<void> => {
@@ -148,7 +148,7 @@ export function showJob(place: Place): void {
         get<Why>(`${path}/why`, signal),
         showTasks(),
       ]);
-      // The log refreshes on a timer while the job runs; the end of the job fetches the last lines.
+      // While the job runs, the log refreshes on a timer. At the end of the job, the last lines are fetched.
       if (job?.state !== 'running' || now.state !== 'running') void showLog().catch(tell);
       parts.hidden = false;
       document.querySelector('h1')!.textContent = `${now.name} (${now.id})`;
@@ -189,7 +189,7 @@ export function showJob(place: Place): void {
     }
   };
   failedOnly.addEventListener('change', () => void showLog().catch(tell));
-  // Output arrives between events of the job.
+  // The log is requested on a timer, because output arrives between events of the job.
   const timer = setInterval(() => {
     if (job?.state === 'running' && !document.hidden) void showLog().catch(tell);
   }, LOOK_MS);
@@ -199,7 +199,10 @@ export function showJob(place: Place): void {
   void follow(`${path}/events`, { event: paced, state: () => {} }, signal);
 }
 
-/** Throttles a call: runs immediately, then at most once per interval, with a trailing call for what happened meanwhile. */
+/**
+ * Throttles a function: it runs immediately, then at most once per interval. A call during the interval runs
+ * the function once at its end.
+ */
 function pace(call: () => Promise<void>, signal: AbortSignal): () => void {
   let isBusy = false;
   let isWanted = false;
@@ -293,7 +296,7 @@ function actionsOf({ id, state, held, tasks, priority, beginAt }: Job): Action[]
 
 const PARTS = ['completed', 'running', 'waiting', 'failed', 'cancelled'] as const;
 
-/** Progress as one bar. */
+/** Draws the progress as one bar. */
 function bar({ tasks }: JobSummary): HTMLElement {
   const parts = PARTS.filter((part) => tasks[part] > 0);
   const words = parts.map((part) => `${count(tasks[part])} ${part}`).join(', ');
@@ -320,7 +323,7 @@ function bar({ tasks }: JobSummary): HTMLElement {
 /** Maximum number of causes shown. */
 const CAUSES = 5;
 
-/** Failures by cause, most frequent first, each with the output of one task. */
+/** Lists failures by cause, most frequent first, each with the output of one task. */
 function failureList({ failures, tasks }: Job): (Node | null)[] {
   if (failures.length === 0) return [];
   const causes = new Map<string, Job['failures']>();
@@ -359,7 +362,7 @@ function placeOf({ task, worker, attempts }: Job['failures'][number]): string {
   return `task ${task}${worker === '' ? '' : ` on ${worker}`}${attempts > 1 ? `, attempt ${attempts}` : ''}`;
 }
 
-/** Messages that differ only in process numbers, addresses or file names have the same cause; exit codes must match. */
+/** Returns the cause in a message. Process numbers, addresses and file names do not matter; exit codes do. */
 function causeOf(message: string): string {
   return /exit code|signal/.test(message) ? message : message.replaceAll(/0x[\da-f]+|\d{3,}/gi, '…');
 }
@@ -435,7 +438,7 @@ function stageTable({ stages }: Job): HTMLElement {
 const ROW = 8;
 const WIDTH = 1_000;
 
-/** Attempts as bars over time, in order of their start; omitted ones are a band below. */
+/** Draws attempts as bars over time, in order of start. Attempts that are left out form a band below. */
 function drawing({ attempts, attemptCounts, submittedAt }: Job): Node {
   if (attempts.length === 0) return h('p', { class: 'hint' }, 'Nothing has started.');
   const began = Date.parse(submittedAt);
@@ -513,7 +516,8 @@ function drawing({ attempts, attemptCounts, submittedAt }: Job): Node {
 }
 
 /**
- * Intervals in which at least one attempt ran. Omitted attempts ran between two sampled ones, unless the gap is unusually long.
+ * Returns the intervals in which an attempt ran. Attempts that are left out ran between two sampled attempts,
+ * unless the gap is unusually long.
  */
 function unionOf(
   rows: readonly { readonly from: number; readonly runSeconds: number }[],
@@ -553,7 +557,7 @@ function attemptTable(attempts: readonly Attempt[]): HTMLElement {
 const TASKS = 20;
 
 /**
- * @param used what running tasks use, by index
+ * @param used resource use of running tasks, by index
  * @param showLog called with the index of the task whose output to show
  */
 function taskTable(
@@ -612,7 +616,7 @@ function taskTable(
   );
 }
 
-/** Lines prefixed with the task's number, as in `goshawk logs`. */
+/** Returns lines with the number of the task as a prefix, as in `goshawk logs`. */
 function logLines(chunks: Logs['chunks'], truncated: boolean): Node[] {
   const lines = chunks.flatMap(({ task, stream, text }) =>
     text
@@ -633,7 +637,7 @@ function logLines(chunks: Logs['chunks'], truncated: boolean): Node[] {
   ];
 }
 
-/** Text with the colors of its escape sequences; other sequences are dropped. */
+/** Renders text with the colors of its escape sequences. Other sequences are dropped. */
 function coloured(line: string): Node[] {
   return ansiSpans(line).map(({ text, classes }) =>
     classes === '' ? document.createTextNode(text) : h('span', { class: classes }, text),

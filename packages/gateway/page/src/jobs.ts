@@ -19,7 +19,7 @@ const SORTS: Readonly<Record<Sort, (job: JobSummary) => string | number>> = {
   took: (job) => -(tookSeconds(job) ?? Number.POSITIVE_INFINITY),
 };
 
-/** The list of jobs, by the query in the address; the cluster filters. */
+/** Shows the jobs that match the query in the address. The cluster filters them. */
 export function showJobs(place: Place): void {
   const { root, live, query, signal } = place;
   const q = query.get('q') ?? '';
@@ -73,7 +73,7 @@ export function showJobs(place: Place): void {
     if (!may(place, 'submit')) return;
     const whom = chosen.size > 0 ? `${count(chosen.size)} selected` : `all ${count(matching)} that match`;
     const all = (['cancel', 'retry', 'hold', 'release'] as const).map((action): Action => {
-      // The action applies to what was confirmed, even if the selection changes.
+      // The action applies to the jobs that the user confirmed, even if the selection changes.
       let asked = bulkBody();
       return {
         words: `${action[0]!.toUpperCase()}${action.slice(1)} ${whom}…`,
@@ -181,7 +181,7 @@ function bulkAnswer({ action, jobs, failed, errors, silent }: Bulk): Node[] {
 
 /**
  * @param sortedBy returns the address of this page in another order
- * @param chosen ids of selected jobs; undefined: not selectable
+ * @param chosen ids of selected jobs; undefined: jobs cannot be selected
  */
 function jobsTable(
   jobs: readonly JobSummary[],
@@ -239,7 +239,7 @@ function progressOf({ total, completed, failed }: JobSummary['tasks']): string {
   return `${count(completed)} / ${count(total)}${bad}`;
 }
 
-/** The state of a job, and whether a hold or a begin time delays it. */
+/** Shows the state of a job, and the hold or begin time that delays the job. */
 export function standing({ state, held, beginAt }: JobSummary): HTMLElement {
   const why = held ? 'held' : beginAt === null ? '' : `begins ${new Date(beginAt).toLocaleString()}`;
   return h('span', {}, stateBadge(state), why === '' ? null : [' ', h('span', { class: 'badge held' }, why)]);

@@ -4,7 +4,7 @@ import type { Overview, Point, Worker, WorkerDelta } from './shapes.js';
 const STATES = ['active', 'draining', 'drained', 'quarantined', 'lost'] as const;
 const HISTORY_SECONDS = 3_600;
 
-/** The gateway's view of the cluster: one stream, shared by all parts of the page. */
+/** State of the cluster as the gateway sends it, in one stream for all parts of the page. */
 export class Live {
   overview: Overview | undefined;
   /** Time of the last update, by `performance.now()`. */
@@ -14,12 +14,15 @@ export class Live {
   readonly #listeners = new Set<() => void>();
   readonly #stop = new AbortController();
 
-  /** @param state called with the problem of the connection; null: healthy */
+  /** @param state called with the problem of the connection; null: connected */
   start(state: (problem: ApiError | null) => void): void {
     void follow('/v1/events', { state, event: (name, data) => this.#take(name, data) }, this.#stop.signal);
   }
 
-  /** Calls after each update, and immediately if there was one, until the signal is aborted. */
+  /**
+   * Calls the listener after each update, and immediately if an update has arrived, until the signal is
+   * aborted.
+   */
   onLook(signal: AbortSignal, listener: () => void): void {
     this.#listeners.add(listener);
     signal.addEventListener('abort', () => this.#listeners.delete(listener));
@@ -29,12 +32,12 @@ export class Live {
   #take(name: string, data: unknown): void {
     if (name === 'overview') this.overview = data as Overview;
     if (name === 'history') this.#addPoints(data as { reset: boolean; points: Point[] });
-    // It is the last event of each update.
+    // `workers` is the last event of each update.
     if (name !== 'workers') return;
     this.#change(data as WorkerDelta);
     this.lookedAt = performance.now();
     for (const listener of [...this.#listeners]) {
-      // An error while drawing one part must not stop the others.
+      // An exception in one part must not stop the other parts.
       try {
         listener();
       } catch (error) {

@@ -22,9 +22,12 @@ const PARTS: Readonly<Record<string, { readonly title: string; readonly show: (p
   policy: { title: 'Policy', show: showPolicy },
 };
 
-/** Roles below `operate`, and what they lack. */
+/** Texts for roles below `operate`. */
 const ROLE_WORDS = { read: 'read-only', submit: 'no worker actions' } as const;
-/** The page warns after this long (ms) without an update; they arrive every 2 s, or less often in large clusters. */
+/**
+ * Time (ms) without an update after which the page warns. Updates arrive every 2 s, or less often in large
+ * clusters.
+ */
 const STALE_MS = 10_000;
 
 const live = new Live();
@@ -57,7 +60,7 @@ document.querySelector('.skip')!.addEventListener('click', (event) => {
   event.preventDefault();
   heading.focus();
 });
-// Notices without an error object, such as those of a ResizeObserver, are harmless.
+// Errors without an error object, such as those of a ResizeObserver, are harmless.
 addEventListener('error', ({ error, message }) => {
   if (error) tellFault(message);
 });
@@ -65,7 +68,7 @@ addEventListener('unhandledrejection', ({ reason }) => tellFault(String(reason))
 takeToken();
 void begin();
 
-/** Ctrl-K and `/` open the job query from any part. */
+/** Ctrl-K and `/` open the query for jobs from every part. */
 addEventListener('keydown', (event) => {
   const isTyping = event.target instanceof HTMLElement && event.target.matches('input, select, textarea');
   const isAsked = (event.key === 'k' && (event.ctrlKey || event.metaKey)) || (event.key === '/' && !isTyping);
@@ -77,7 +80,7 @@ addEventListener('keydown', (event) => {
   addEventListener('hashchange', () => document.getElementById('q')?.focus(), { once: true });
 });
 
-/** Fetches the session, and asks for a token until one is accepted. */
+/** Fetches the session. Asks for a token until the gateway accepts one. */
 async function begin(): Promise<void> {
   try {
     session = await get<Session>('/v1/session');
@@ -111,7 +114,8 @@ function show(): void {
   );
   heading.textContent = name === 'jobs' && rest !== '' ? `Job ${rest}` : part.title;
   document.title = `${heading.textContent} · Goshawk`;
-  // After keyboard navigation to another part the focus moves to its heading; navigation within a part keeps it.
+  // After navigation to another part, the focus moves to the heading. Navigation within a part keeps the
+  // focus.
   const hadGrid = document.activeElement?.classList.contains('grid');
   const hadId = document.activeElement?.id;
   root.replaceChildren();

@@ -127,7 +127,7 @@ function attentionList({ attention }: Overview): HTMLElement {
   );
 }
 
-/** Display texts of reasons; the API's term is the tooltip. */
+/** Display texts of reasons. The tooltip has the term of the API. */
 const REASON_WORDS: Partial<Record<WaitingRow['reason'], string>> = {
   stage: 'earlier stage',
   'job-limit': 'limit of the job',

@@ -4,7 +4,7 @@ import { card, count, definitions, duration, fill, h, percent, table } from './d
 import type { Policy, Predictor } from './shapes.js';
 import type { Place } from './view.js';
 
-/** Refresh interval (ms). It is long because settings rarely change. */
+/** Refresh interval (ms). The interval is long, because settings rarely change. */
 const LOOK_MS = 10_000;
 
 export function showPolicy({ root, live, signal }: Place): void {

@@ -32,7 +32,7 @@ export interface Worker {
   readonly isShort: boolean;
   readonly state: string;
   readonly busy: number;
-  /** −1: unknown. */
+  /** Number of running long tasks; −1: unknown. */
   readonly long: number;
   readonly queued: number;
 }

@@ -7,12 +7,12 @@ const WIDTH = 168;
 const HEIGHT = 54;
 const GAP_X = 44;
 const GAP_Y = 16;
-/** Maximum number of stages drawn; the table has the rest. */
+/** Maximum number of stages in the graph. The table lists all. */
 export const DRAWN_MAX = 200;
 
 /**
- * Stages as boxes from left to right in order of dependency, with progress; failed stages and those that could not run because of
- * them are red.
+ * Draws stages as boxes from left to right in order of dependency, with their progress. Failed stages are
+ * red, as are stages that could not run because of them.
  */
 export function stageGraph({ stages }: Pick<Job, 'stages'>): SVGElement {
   const shown = stages.slice(0, DRAWN_MAX);
@@ -93,11 +93,11 @@ function box(stage: Stage, x: number, y: number, isBroken: boolean): SVGElement 
   );
 }
 
-/** The level of a stage is the longest path from a stage without predecessors. */
+/** Returns the level of each stage: the length of the longest path from a stage without predecessors. */
 export function levelsOf(stages: readonly Pick<Stage, 'name' | 'after'>[]): Map<string, number> {
   const byName = new Map(stages.map((stage) => [stage.name, stage]));
   const levels = new Map<string, number>();
-  // Stages are usually listed in order of dependency; otherwise levels settle within as many rounds as there are stages.
+  // Stages are usually listed in order of dependency. Otherwise at most as many rounds as stages are needed.
   for (let round = 0, changed = true; changed && round <= stages.length; round++) {
     changed = false;
     for (const { name, after } of stages) {

@@ -5,7 +5,7 @@ import type { Live } from './live.js';
 import type { Stream } from './shapes.js';
 import { colour, onScheme } from './view.js';
 
-/** Heights in px: of a worker's row (smallest and largest), of the strip of reserved slots, and of the axis. */
+/** Heights in px: row of a worker (minimum and maximum), strip of reserved slots, and axis. */
 const ROW_MIN = 18;
 const ROW_MAX = 44;
 /** Total height of the rows in px if there are few workers. */
@@ -35,8 +35,9 @@ interface Span {
 }
 
 /**
- * Draws a row per worker, time from left to right, and a bar per attempt in the color of its job. Gray shows the load reported
- * by central, so that attempts outside the sample do not look like idle workers.
+ * Draws a row for each worker with time from left to right, and a bar for each attempt in the color of its
+ * job. Gray is the load reported by central, so that attempts outside the sample do not look like idle
+ * workers.
  */
 export class StreamView {
   readonly element: HTMLElement;
@@ -57,7 +58,7 @@ export class StreamView {
   readonly #place: HTMLElement;
   readonly #signal: AbortSignal;
   #seconds: number = 60;
-  /** End of the window; undefined: now, and moving. ms since 1970 */
+  /** End of the window, ms since 1970; undefined: the present. */
   #until: number | undefined;
   #from = 0;
   #stream: Stream | undefined;
@@ -222,7 +223,7 @@ export class StreamView {
     return Math.floor((y - STRIP) / this.#row);
   }
 
-  /** The last one drawn is on top. */
+  /** Returns the attempt at a point. The last one drawn is on top. */
   #at(x: number, y: number): Span | undefined {
     const row = this.#rowAt(y);
     return this.#spans.findLast(
@@ -351,7 +352,7 @@ export class StreamView {
     const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
     const lanes = new Lanes(1.5 / perMs);
     const sorted = stream.bars.toSorted((one, other) => one[5] - other[5]);
-    // Concurrent attempts of a worker are stacked in as many lanes as fit into a row.
+    // Stacks concurrent attempts of a worker in as many lanes as fit into a row.
     const placed = sorted.map((bar) => ({ bar, lane: lanes.take(bar[0], bar[5], bar[5] + bar[6]) }));
     this.#spans = placed.map(({ bar, lane }) => {
       const [row, job, , , state, began, ran] = bar;
@@ -482,7 +483,7 @@ class Lanes {
   readonly #ends = new Map<number, number[]>();
   readonly #overlapMs: number;
 
-  /** @param overlapMs tolerated overlap, because clocks of schedulers and workers differ slightly */
+  /** @param overlapMs tolerated overlap, because the clocks of schedulers and workers differ slightly */
   constructor(overlapMs: number) {
     this.#overlapMs = overlapMs;
   }
@@ -504,12 +505,12 @@ class Lanes {
   }
 }
 
-/** A job has the same color in every view and after a reload. */
+/** Returns the color of a job, which is the same in every view and after a reload. */
 function jobColour(id: string, isDark: boolean): string {
   const [, tag = id, number = '0'] = /^(.*)-(\d+)$/.exec(id) ?? [];
   let hash = 0;
   for (let index = 0; index < tag.length; index++) hash = (Math.imul(hash, 31) + tag.charCodeAt(index)) >>> 0;
-  // Steps by the golden angle keep jobs of one scheduler apart; red is for failures.
+  // Steps by the golden angle separate the jobs of one scheduler. Red is reserved for failures.
   const hue = 25 + ((hash + 137.508 * Number(number)) % 310);
   const light = (hash + Number(number)) % 3;
   return `hsl(${Math.round(hue)} ${55 + 8 * light}% ${isDark ? 56 + 5 * light : 40 + 6 * light}%)`;

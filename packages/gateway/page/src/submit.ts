@@ -16,7 +16,7 @@ interface Field {
   readonly type?: string | readonly string[];
 }
 
-/** The submission form: a job as JSON, which the cluster checks and plans before it is submitted. */
+/** Shows the form for a job as JSON. The cluster checks and plans the job before submission. */
 export function showSubmit(place: Place): void {
   const { root, signal } = place;
   const editor = h('textarea', {
@@ -51,7 +51,7 @@ export function showSubmit(place: Place): void {
   };
   const plan = (): Promise<void> =>
     attempt(async (job) => fill(outcome, planned(await post<Plan>('/v1/plan', job))));
-  // The key makes a resubmitted draft, after a lost reply or a double click, one job.
+  // With this key, a draft that is sent again after a lost reply or a double click remains one job.
   let key = randomKey();
   editor.addEventListener('input', () => {
     key = randomKey();

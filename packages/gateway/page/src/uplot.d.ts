@@ -1,2 +1,2 @@
-// The gateway serves uPlot beside the page's scripts, under this name.
+// The gateway serves uPlot under this name, beside the scripts of the page.
 export { default } from 'uplot';

@@ -4,7 +4,7 @@ import { bytes, card, count, counted, duration, fill, h, percent, table } from '
 import type { Usage, Users } from './shapes.js';
 import type { Place } from './view.js';
 
-/** Days of usage on this page. */
+/** Number of days of usage on this page. */
 const DAYS = 30;
 
 /** Shows each user's share of the cluster, waiting tasks, and usage. */

@@ -18,7 +18,10 @@ interface Step {
   readonly words: string;
 }
 
-/** Draws where the time of a job went, one step per row on a common axis: observed limits, then run time. */
+/**
+ * Draws how the time of a job was spent: one row per step on a common axis, first the observed limits, then
+ * the run time.
+ */
 export function waterfall(job: Job, why: Why): Node | null {
   const began = Date.parse(job.submittedAt);
   const limits = (why.limits ?? []).map(({ from, to, reason, why: words, tasks }): Step => {

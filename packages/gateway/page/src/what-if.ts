@@ -14,7 +14,7 @@ const POLICIES = ['goshawk', 'goshawk-peer', 'hawk', 'sparrow', 'central'] as co
 /** Maximum age of an answer that is shown beside a new one, in ms. */
 const COMPARED_MS = 30_000;
 
-/** Buttons that ask the simulator when the job would start under a change, and its answers. */
+/** Buttons that simulate when the job would start under a change, and the answers. */
 export class WhatIf {
   readonly element = h('div', { hidden: true });
   readonly #path: string;
@@ -26,14 +26,14 @@ export class WhatIf {
   /** Aborts the current request when another question is asked. */
   #asking: AbortController | undefined;
 
-  /** @param path of the job in the API */
+  /** @param path path of the job in the API */
   constructor(path: string, signal: AbortSignal) {
     this.#path = path;
     this.#signal = signal;
     this.element.append(h('h3', {}, 'What if'), this.#buttons, this.#outcome);
   }
 
-  /** @param priority of the job; undefined: there is nothing to predict */
+  /** @param priority priority of the job; undefined: the job needs no prediction */
   show(priority: Job['priority'] | undefined): void {
     this.element.hidden = priority === undefined;
     if (priority === undefined || priority === this.#priority) return;

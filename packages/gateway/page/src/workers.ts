@@ -18,7 +18,7 @@ import { Grid, KINDS, kindOf } from './grid.js';
 import type { Worker, WorkerDetail } from './shapes.js';
 import { may, onScheme, type Place } from './view.js';
 
-/** `w2` before `w10`. */
+/** Compares names of workers: `w2` precedes `w10`. */
 const BY_NAME = new Intl.Collator('en', { numeric: true });
 /** Maximum number of rows of the table behind the grid. */
 const ROWS = 500;
@@ -60,7 +60,7 @@ export function showWorkers(place: Place): void {
   const choose = (worker: Worker | undefined): void => {
     if (worker !== undefined) location.hash = `#/workers/${encodeURIComponent(worker.name)}`;
   };
-  /** Navigation within the grid creates no history entries. */
+  /** Selects a worker. Navigation within the grid adds no history entries. */
   const move = (worker: Worker | undefined): void => {
     if (worker !== undefined) location.replace(`#/workers/${encodeURIComponent(worker.name)}`);
   };
@@ -186,7 +186,7 @@ function details(worker: WorkerDetail): HTMLElement {
       ([name, amount]) => [name, name === 'memory' ? bytes(amount) : count(amount)] as const,
     ),
     ...Object.entries(attributes).map(([name, value]) => [name, String(value)] as const),
-    // Heartbeats arrive every second, so anything below three is current.
+    // Heartbeats arrive every second, so an age below three seconds is current.
     ['last heartbeat', heardSecondsAgo < 3 ? 'now' : `${duration(Math.round(heardSecondsAgo))} ago`],
   ];
   return h(
@@ -205,14 +205,14 @@ function usedWords(used: WorkerDetail['used']): string {
   return used === null ? 'unknown' : `${count(used.cpu ?? 0)} CPU, ${bytes(used.memory ?? 0)}`;
 }
 
-/** Usage of one task, which only its worker knows. */
+/** Shows the resource use of one task, which only its worker can measure. */
 export function usedByTask(used: WorkerDetail['used']): HTMLElement {
   return h('span', used === null ? { title: UNKNOWN_USED } : {}, usedWords(used));
 }
 
 const UNKNOWN_USED = 'Not measured yet, or the worker does not answer this page: with keys, no worker does.';
 
-/** Running tasks in the sample, and what they request. */
+/** Shows the running tasks in the sample, and the resources that they request. */
 function runningHere({ tasks, busy, resources }: WorkerDetail): HTMLElement {
   const requested = new Map<string, number>();
   for (const { demand } of tasks)
@@ -279,7 +279,7 @@ function historyOf({ events }: WorkerDetail): HTMLElement {
   );
 }
 
-/** Seconds that running tasks keep when a worker is drained with a deadline. */
+/** Time in seconds until running tasks are stopped, if a worker is drained with a deadline. */
 const DEADLINE_SECONDS = 600;
 const DEADLINE = counted(DEADLINE_SECONDS / 60, 'minute');
 
