@@ -11,21 +11,21 @@ export interface Positionals {
 
 export interface Command<S extends OptionSpecs = OptionSpecs> {
   readonly name: string;
-  /** Usage of its words in help: `ID`, `[ID]` for an optional one, `ID…` for any number. */
+  /** Usage of the words in help: `ID`, `[ID]` for an optional word, `ID…` for any number. */
   readonly words: string;
   /** Minimum number of words. */
   readonly wordsMin: number;
   readonly wordsMax: number;
   readonly describe: string;
-  /** Kind of its words for completion; absent: files. */
+  /** Kind of the words for completion; absent: files. */
   readonly completes?: Completed;
   /** Examples for help, each a complete command. */
   readonly examples: readonly (readonly [command: string, does: string])[];
   readonly options: S;
-  /** Whether it starts a cluster or needs none, so that `--cluster` has no effect. */
+  /** Whether the command starts a cluster or needs none, so that `--cluster` has no effect. */
   readonly needsNoCluster?: boolean;
   /**
-   * @param origins where each of its options comes from, by name
+   * @param origins origin of the value of each option, by name
    * @returns the exit code; undefined means `ExitCode.done`
    */
   run(

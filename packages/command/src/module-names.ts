@@ -5,7 +5,7 @@ export function isLoaded(name: string): boolean {
   return isCustom(name) || PAPER_POLICY_NAMES.includes(name);
 }
 
-/** Returns whether the name is a path of a user's module, such as `./mine.js`, not a built-in name. */
+/** Returns whether the name is a path of a user's module, such as `./mine.js`, and not a built-in name. */
 export function isCustom(name: string): boolean {
   return /[/\\]|\.[cm]?[jt]s$/.test(name);
 }

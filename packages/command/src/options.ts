@@ -3,8 +3,9 @@ import { InputError, parseDuration, whyUnread } from '@goshawk/core';
 import { decodeText } from './text.js';
 
 /**
- * Options, declared once as data: help, parsing, `GOSHAWK_*` variables, configuration files and completion
- * all read the same declaration. A flag takes precedence over a variable, a variable over the file, and the file over the default.
+ * An option, declared once as data. Help, parsing, `GOSHAWK_*` variables, configuration files and completion
+ * read the same declaration. A flag takes precedence over a variable, a variable over the file, and the file
+ * over the default.
  */
 interface SpecBase {
   readonly describe: string;
@@ -71,7 +72,8 @@ type ValueOf<S> = S extends { choices: readonly (infer Choice)[] }
         : number;
 
 /**
- * Options with a default always have a value. Omitted flags without `whenUnset` are false and lists empty.
+ * Options with a default always have a value. Omitted flags without `whenUnset` are false, and omitted lists
+ * are empty.
  */
 export type Resolved<S extends OptionSpecs> = {
   readonly [N in keyof S]: S[N] extends { type: 'flag'; whenUnset: string }
@@ -89,7 +91,7 @@ interface Resolution<S extends OptionSpecs> {
 }
 
 export interface Sources {
-  /** Values of the command line by option name (camel case); undefined if absent. */
+  /** Values of the command line by option name (camel case). Omitted options are undefined. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Values of the file by option name, in camel or kebab case. */

@@ -209,7 +209,7 @@ export class LocalCluster {
     const { schedulers, journal, journalUrl, dataFolder, policy, ...options } = this.#options;
     return Array.from({ length: schedulers }, (_, i) => {
       const name = `s${i}`;
-      // Evaluated once central is up and has an address.
+      // The flags contain the address of central, so they are computed after central has started.
       const flags = () =>
         flagsFor(SCHEDULER_OPTIONS, {
           name,
@@ -268,7 +268,7 @@ export class LocalCluster {
     });
   }
 
-  /** @param at its previous address */
+  /** @param at previous address of the process; undefined for the first start */
   async #start(place: Place, at?: string, pauseMs: Millis = RESTART_PAUSE_MS): Promise<void> {
     const { executable, keys, dataFolder } = this.#options;
     const { name, role, secrets } = place;

@@ -43,7 +43,7 @@ interface StatedSize {
 }
 
 export interface WorkerSize {
-  /** Number of tasks that share no CPU. */
+  /** Number of tasks that can run at once without sharing a CPU. */
   readonly slots: number;
   readonly capacity: Resources;
 }
@@ -69,11 +69,11 @@ export function sizeOfWorker(
 }
 
 /**
- * Returns the names of the GPUs that a worker assigns to tasks, undefined for their indices. Workers that share a machine
- * get different GPUs if there are enough for all.
+ * Returns the names of the GPUs that a worker assigns to tasks; undefined: tasks get indices. Workers that
+ * share a machine get different GPUs if there are enough for all.
  *
  * @param devices names of the GPUs of the machine; undefined: unknown
- * @param at index of the worker among those of the machine, and their number
+ * @param at index of the worker among the workers of the machine, and the number of these workers
  */
 export function gpuNamesOf(
   capacity: Resources,

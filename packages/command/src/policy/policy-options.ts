@@ -139,7 +139,7 @@ export const POLICY_OPTIONS = ofPolicy({
   stealing: { type: 'flag', default: true, describe: 'let idle workers steal (off: --no-stealing)' },
 });
 
-/** Marks all options except those that the help of commands shows. */
+/** Marks options as settings of a policy, except the common ones, which the help of commands shows. */
 function ofPolicy<const S extends Readonly<Record<string, OptionSpec>>>(specs: S): S {
   const common = ['policy', 'estimator', 'cutoff', 'set'];
   const marked = Object.entries(specs).map(([name, spec]) => [

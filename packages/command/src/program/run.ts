@@ -18,7 +18,7 @@ import type { Program } from './program.js';
 import { checkArguments } from './raw-arguments.js';
 import { checkFileNames, strayVariables } from './stray-settings.js';
 
-/** Output of a command; normally the process. */
+/** Streams and environment of a command, normally those of the process. */
 interface Terminal {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
@@ -122,8 +122,8 @@ async function checkSettings(program: Program, command: Command, sources: Source
     checkFileNames(specsOf([command]), sources);
     if (strayVariables(specsOf([command]), sources).length === 0) return [];
   } catch {
-    // Another command may know it. Files and the environment are shared, but other commands are loaded only
-    // here.
+    // Another command may have this setting. Files and the environment are shared by all commands, but other
+    // commands are loaded only here.
   }
   const all = specsOf(await program.all());
   checkFileNames(all, sources);
@@ -161,7 +161,7 @@ function contextOf(global: GlobalOptions, terminal: Terminal): Context {
   };
 }
 
-/** The next line of stdin; empty once it has ended. */
+/** Returns the next line of stdin; empty after the end of stdin. */
 async function answerOf({ stdin, stderr, interrupted }: Terminal, question: string): Promise<string> {
   stderr.write(question);
   const answer = (async () => {

@@ -56,7 +56,7 @@ const OTHER_VARIABLES = [
   ...VARIABLES_OF_TASKS,
 ];
 
-/** Returns the names that commands know: settings, and options that are only flags. */
+/** Returns the names that commands define: settings, and options that are only flags. */
 function namesIn(specs: readonly OptionSpecs[]): { settings: ReadonlySet<string>; flags: readonly string[] } {
   const all = specs.flatMap((each) => Object.entries(each));
   const settings = new Set(all.flatMap(([name, spec]) => settingNames(name, spec)));
