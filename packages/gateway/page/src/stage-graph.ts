@@ -7,7 +7,7 @@ const WIDTH = 168;
 const HEIGHT = 54;
 const GAP_X = 44;
 const GAP_Y = 16;
-/** Maximum number of stages in the graph. The table lists all. */
+/** Maximum number of stages in the graph. */
 export const DRAWN_MAX = 200;
 
 /**
