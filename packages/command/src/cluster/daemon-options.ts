@@ -38,7 +38,8 @@ export const DAEMON_OPTIONS = {
   },
   drainTimeout: {
     type: 'duration',
-    describe: 'how long running work of a scheduler or worker may continue after SIGTERM; 0s stops immediately (default: no limit)',
+    describe:
+      'how long running work of a scheduler or worker may continue after SIGTERM; 0s stops immediately (default: no limit)',
   },
   logLevel: {
     type: 'text',
