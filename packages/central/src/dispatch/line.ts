@@ -122,22 +122,32 @@ export class WaitingLine {
   /** Yields the waiting tasks for which the policy names a limit. Stages with equal needs and class share it. */
   *#explainedTasks(now: Millis): Iterable<WaitingGroup> {
     if (this.#policy.explain === undefined) return;
-    const known = new Map<string, PolicyExplanation | undefined>();
-    const ids = new Map<Needs, number>();
+    // Central may have 100,000 waiting stages, so the loop allocates nothing per stage.
+    const explained = { short: new Map<Needs, ByKind>(), long: new Map<Needs, ByKind>() };
     let left = Math.max(1, Math.floor(COMPARED_MAX / Math.max(1, this.#books.feasible.size)));
     for (const stage of waitingStages(this.#books)) {
-      const { needs, job, gang } = stage;
-      const id = ids.get(needs) ?? ids.size;
-      ids.set(needs, id);
-      const key = `${id} ${job.long} ${stage.part} ${gang ? `gang ${stage.waiting}` : ''}`;
-      if (!known.has(key)) {
-        if (left-- <= 0) continue;
-        known.set(key, this.#policy.explain(stage, this.#books, now));
+      const { needs, job, part, gang, waiting } = stage;
+      const ofClass = job.long ? explained.long : explained.short;
+      let ofNeeds = ofClass.get(needs);
+      if (ofNeeds === undefined) {
+        ofNeeds = new Map();
+        ofClass.set(needs, ofNeeds);
       }
-      const found = known.get(key);
-      if (found === undefined || !NAMED.has(found.reason)) continue;
-      yield groupOf(job, found.reason, stage.waiting, found.sentence, now);
+      const kind = gang ? `${part} gang ${waiting}` : part;
+      let found = ofNeeds.get(kind);
+      if (found === undefined) {
+        if (left-- <= 0) continue;
+        found = { why: this.#policy.explain(stage, this.#books, now), tasks: 0, oldest: job };
+        ofNeeds.set(kind, found);
+      }
+      found.tasks += waiting;
+      if (job.arrivedAt < found.oldest.arrivedAt) found.oldest = job;
     }
+    for (const ofClass of Object.values(explained))
+      for (const ofNeeds of ofClass.values())
+        for (const { why, tasks, oldest } of ofNeeds.values())
+          if (why !== undefined && NAMED.has(why.reason))
+            yield groupOf(oldest, why.reason, tasks, why.sentence, now);
   }
 
   #limits(line: QueueLine | undefined): Limits {
@@ -185,6 +195,14 @@ function* limitedTasks(books: ClusterBooks, now: Millis): Iterable<WaitingGroup>
     }
   }
 }
+
+/** Waiting tasks of stages with equal needs, class and kind, and why they wait. */
+interface Explained {
+  readonly why: PolicyExplanation | undefined;
+  tasks: number;
+  oldest: BookedJob;
+}
+type ByKind = Map<string, Explained>;
 
 function groupOf(
   job: BookedJob,
