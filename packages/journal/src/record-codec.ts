@@ -120,7 +120,7 @@ export function* jsonOf(bytes: Buffer, id: (head: RecordHead) => string): Iterab
     Number.POSITIVE_INFINITY,
     (list) => `${mark} ${lists.push(list) - 1}`,
   );
-  const record = readingPacked(() => uncheckedRecordOf(large.values(fieldAt)));
+  const record = readingPacked(() => withFullSpec(fieldsOf(large.values(fieldAt))));
   const [start = '', ...rest] = exportedJson({ id: id(record), ...record }).split(`"${mark} `);
   yield start;
   for (const part of rest) {
@@ -165,13 +165,13 @@ function headOf(values: readonly unknown[]): RecordHead {
 }
 
 function recordOf(values: readonly unknown[]): JobRecord {
-  const field = impossibleField(fieldsOf(values));
+  const fields = fieldsOf(values);
+  const field = impossibleField(fields);
   if (field !== undefined) throw new BadRecordError(`its field ${field} has an impossible value`);
-  return uncheckedRecordOf(values);
+  return withFullSpec(fields);
 }
 
-function uncheckedRecordOf(values: readonly unknown[]): JobRecord {
-  const record = fieldsOf(values);
+function withFullSpec(record: Record<string, unknown>): JobRecord {
   if (record.kind === 'accepted') record.spec = fullSpec(record.spec as JobSpec);
   return record as unknown as JobRecord;
 }
