@@ -32,7 +32,7 @@ interface StageResult {
   readonly tasks: number;
   /** Indices of the preceding stages. */
   readonly after: readonly number[];
-  /** Demand of each task, which uses one CPU unless it demands another number. */
+  /** Demand of each task; a task that demands nothing uses one CPU. */
   readonly demand: Resources;
 }
 

@@ -1,4 +1,4 @@
-import { present, Samples } from '@goshawk/core';
+import { cpusOf, present, Samples } from '@goshawk/core';
 import { BusyTime } from './busy-time.js';
 import type {
   ByClass,
@@ -169,17 +169,15 @@ export class RunTally {
     assertConsistent(job);
     const last = { startSeconds: job.submitSeconds, endSeconds: Number.NEGATIVE_INFINITY };
     const waiting = this.#waiting[job.class];
-    let stage = 0;
-    let firstOfNext = job.stages?.[0]?.tasks ?? Number.POSITIVE_INFINITY;
+    const cpus = cpusOfTasks(job);
     for (let task = 0; task < job.taskStartsSeconds.length; task += 1) {
-      while (task >= firstOfNext) firstOfNext += job.stages?.[++stage]?.tasks ?? Number.POSITIVE_INFINITY;
-      const cpus = job.stages?.[stage]?.demand.cpu ?? 1;
+      const cpusOfTask = cpus?.[task] ?? 1;
       const startSeconds = job.taskStartsSeconds[task]!;
       const runSeconds = job.taskRunSeconds[task]!;
       assertTimes(job, startSeconds, runSeconds);
       const endSeconds = startSeconds + runSeconds;
-      this.#busy.add(startSeconds, endSeconds, cpus);
-      this.#busyTime.add(startSeconds, endSeconds, cpus);
+      this.#busy.add(startSeconds, endSeconds, cpusOfTask);
+      this.#busyTime.add(startSeconds, endSeconds, cpusOfTask);
       waiting.add(job.submitSeconds, startSeconds);
       if (endSeconds > last.endSeconds) {
         last.startSeconds = startSeconds;
@@ -212,6 +210,11 @@ export class RunTally {
     parts.running += running;
     parts.reporting += runtimeSeconds - started - running;
   }
+}
+
+/** Returns the CPUs of each task; undefined: one each. */
+function cpusOfTasks({ stages }: JobResult): readonly number[] | undefined {
+  return stages?.flatMap(({ tasks, demand }) => new Array<number>(tasks).fill(cpusOf(demand)));
 }
 
 const NO_LEVELS: UtilisationLevels = { mean: null, p50: null, max: null };

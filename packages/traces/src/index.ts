@@ -17,7 +17,7 @@ export {
   withoutGangs,
   withStageEstimates,
 } from './job.js';
-export { columnBlocks, jobInputOf, jobSpecOf } from './job-spec.js';
+export { columnBlocks, jobInputOf, jobSpecOf, resourcesOf } from './job-spec.js';
 export {
   type JobBatches,
   joined,

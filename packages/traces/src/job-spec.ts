@@ -86,7 +86,7 @@ function requirements(require: TraceJob['require']): Pick<StageSpec, 'requires'>
 }
 
 /** Omits amounts of 0; all jobs without demands share one object, which machines recognize. */
-function resourcesOf(demand: Resources | undefined): Resources {
+export function resourcesOf(demand: Resources | undefined): Resources {
   if (demand === undefined) return NO_RESOURCES;
   const wanted = Object.entries(demand).filter(([, amount]) => amount > 0);
   return wanted.length === 0 ? NO_RESOURCES : Object.fromEntries(wanted);

@@ -753,3 +753,12 @@ it('measures load and utilization in CPUs, which tasks may demand', async () => 
   expect(runs[0]!.options.load).toBeCloseTo(97 / 64, 12);
   expect(runs[0]!.utilisation).toMatchObject({ mean: 97 / 128, max: 1, whileSubmitting: { mean: 1 } });
 });
+
+it('counts no CPU for a task that demands only another resource, as workers do', async () => {
+  const job = { durationsSeconds: [100], demand: { gpu: 1 } };
+  const file = await traceOf({ submitSeconds: 0, ...job }, { submitSeconds: 100, ...job });
+  const size = ['--workers', '1', '--cpus', '4', '--resources', 'gpu=1', '--network-delay', '0ms'];
+  const { runs } = await simulate(file, ...size);
+  expect(runs[0]!.options.load).toBe(0);
+  expect(runs[0]!.utilisation).toMatchObject({ mean: 0, max: 0 });
+});

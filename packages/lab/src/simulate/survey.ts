@@ -1,11 +1,12 @@
 import type { WorkloadFacts } from '@goshawk/command/policy';
-import { DEFAULT_POLICY, JobLengths, nearestRank, sumOf } from '@goshawk/core';
+import { cpusOf, DEFAULT_POLICY, JobLengths, nearestRank, sumOf } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
 import {
   type JobBatches,
   joined,
   type PackedJobs,
   packedBytes,
+  resourcesOf,
   type Tallied,
   type TraceJob,
   type Workload,
@@ -100,17 +101,17 @@ export async function survey(
   };
 }
 
-/** Returns the CPU time of a job whose tasks demand CPUs; undefined: each task uses one CPU. */
+/** Returns the CPU time of a job with demands or stages; undefined: each task uses one CPU. */
 function cpuSecondsOf(durationsSeconds: Float64Array, job: Demands | undefined): number | undefined {
   if (job?.stages === undefined) {
-    const cpus = job?.demand?.cpu;
-    return cpus === undefined ? undefined : cpus * sumOf(durationsSeconds);
+    if (job?.demand === undefined) return undefined;
+    return cpusOf(resourcesOf(job.demand)) * sumOf(durationsSeconds);
   }
   let first = 0;
   return sumOf(job.stages, ({ tasks, demand = job.demand }) => {
     const seconds = sumOf(durationsSeconds.subarray(first, first + tasks));
     first += tasks;
-    return (demand?.cpu ?? 1) * seconds;
+    return cpusOf(resourcesOf(demand)) * seconds;
   });
 }
 
