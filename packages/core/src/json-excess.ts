@@ -1,3 +1,5 @@
+import { formatCount } from './counts.js';
+
 /** Limits on JSON text. */
 interface JsonLimits {
   /** Keys of all objects together; default: no limit. */
@@ -29,12 +31,11 @@ export function jsonExcess(text: string, limits: Partial<JsonLimits> = {}): stri
     if (code === QUOTE) at = endOfString(text, at);
     else if (code === COLON) {
       const inObject = ++counts[counts.length - 1]!;
-      if (++keys > keysMax) return `it has more than ${keysMax.toLocaleString('en')} keys`;
+      if (++keys > keysMax) return `it has more than ${formatCount(keysMax)} keys`;
       if (inObject > keysPerObjectMax)
-        return `an object in it has more than ${keysPerObjectMax.toLocaleString('en')} keys`;
+        return `an object in it has more than ${formatCount(keysPerObjectMax)} keys`;
     } else if (code === LEFT_BRACE || code === LEFT_BRACKET) {
-      if (counts.push(0) > depthMax + 1)
-        return `it is nested deeper than ${depthMax.toLocaleString('en')} levels`;
+      if (counts.push(0) > depthMax + 1) return `it is nested deeper than ${formatCount(depthMax)} levels`;
     } else if ((code === RIGHT_BRACE || code === RIGHT_BRACKET) && counts.length > 1) counts.pop();
   }
   return undefined;
