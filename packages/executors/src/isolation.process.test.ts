@@ -469,7 +469,7 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
       if ('kind' in started) throw new Error(started.error.message);
       const { uid, gid } = statSync(homes[MALLORY]!);
       const secret = join(project, 'run/deep/data');
-      renameSync(join(project, name), join(project, 'aside'));
+      renameSync(join(project, name), join(project, 'moved'));
       symlinkSync(secret, join(project, name));
       const { status, stdout, stderr } = spawnSync(started.command, started.args, {
         encoding: 'utf8',

@@ -29,7 +29,7 @@ export function predictEnd(w: WorkerState, slot: number, expectedMs: Millis, now
 export function endIsNear(w: WorkerParts, slot: number, now: Millis): void {
   const { ahead } = w;
   if (!ahead.isPredicted(slot)) return;
-  // While another CPU is partly free, a task that arrives early would start or be returned at once.
+  // A task that arrives early would start or be returned at once while another CPU is partly free.
   // Announcing a task that uses no CPU is useless, because an announcement only adds CPUs.
   const demand = w.slots.entryAt(slot)?.demand ?? NO_RESOURCES;
   const takesCpu = cpusOf(demand) > 0;

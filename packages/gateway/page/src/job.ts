@@ -148,7 +148,7 @@ export function showJob(place: Place): void {
         get<Why>(`${path}/why`, signal),
         showTasks(),
       ]);
-      // While the job runs, the log refreshes on a timer. At the end of the job, the last lines are fetched.
+      // A timer refreshes the log of a running job. The last lines are fetched at its end.
       if (job?.state !== 'running' || now.state !== 'running') void showLog().catch(tell);
       parts.hidden = false;
       document.querySelector('h1')!.textContent = `${now.name} (${now.id})`;

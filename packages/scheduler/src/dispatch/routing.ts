@@ -133,7 +133,7 @@ export class Routing {
 
   /** Looks for workers for the waiting tasks of the batch. */
   findWorkers(job: Job, ofBatch: Batch, now: Millis): void {
-    // Until the class of the job is known, tasks other than pilots use a separate route.
+    // Tasks other than pilots use a separate route until the class of the job is known.
     const batch =
       job.isUndecided && !job.needsCentral ? job.sample!.nonPilotsOf(ofBatch) : ofBatch.countingBatch;
     if (batch.waiting === 0 || job.cancelling || this.mustWait(job)) return;

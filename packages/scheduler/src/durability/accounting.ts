@@ -49,8 +49,8 @@ export interface ReportedEnd {
 /**
  * Sums the resource usage of the jobs in this journal.
  *
- * As long as the records of a job exist, its usage can be computed from them. Before the first records are deleted, the
- * usage of all jobs that ended in the current period is recorded as a sum, and the next period begins. After a restart,
+ * The records of a job suffice to compute its usage. Before the first records are deleted, the usage of all jobs that
+ * ended in the current period is recorded as a sum, and the next period begins. After a restart,
  * jobs that ended in a recorded period are not counted again.
  */
 export class Accounting {

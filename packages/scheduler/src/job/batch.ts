@@ -40,7 +40,7 @@ export abstract class Batch {
   returnedProbes = 0;
   /** Whether more probes were sent because nothing was heard of the first ones. */
   hasExtraProbes = false;
-  /** Since when `probes.changeCount` has been equal to `changes`, and after which time to probe again. */
+  /** Time since which `probes.changeCount` equals `changes`, and the pause after which to probe again. */
   silence: { readonly changes: number; readonly since: Millis; readonly pauseMs: Millis } | undefined;
   /** Number of workers requested by the last `need` message, less those received since. */
   needSent = 0;

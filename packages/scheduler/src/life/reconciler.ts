@@ -40,7 +40,7 @@ export class Reconciler {
   readonly #previousIncarnations: readonly Address[];
   /** Workers that were asked since the start. */
   readonly #asked = new Set<Address>();
-  /** Those that have not answered yet. */
+  /** Asked workers that have not answered yet. */
   readonly #unconfirmed = new Set<Address>();
   /** When the first workers were asked; undefined: not yet. */
   #recoveringSince: Millis | undefined;

@@ -106,7 +106,7 @@ export class Submissions {
     if (refusal !== undefined) return refusal;
     const impossible = whyImpossible(spec, this.#s.cluster.policy, this.#s.cluster.members);
     if (impossible !== undefined) {
-      // While workers are still joining, the client should retry. Later, the refusal is permanent.
+      // The client should retry while workers are still joining. Later, the refusal is permanent.
       const retryMs = this.#s.cluster.mayMissWorkers(now) ? ROSTER_RETRY_MS : undefined;
       return { code: 'impossible-demand', ...impossible, retryMs };
     }

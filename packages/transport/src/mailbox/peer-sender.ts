@@ -32,7 +32,7 @@ interface PeerSenderContext {
  * The send path to one peer process: an outbox and a loop that empties it, one frame at a time.
  *
  * The loop starts at the end of a turn of the event loop, so the messages of one turn share a frame if they fit.
- * While a frame is in flight, messages collect in the next one. A slower peer thus gets larger frames, and batching
+ * Messages collect in the next frame while one is in flight. A slower peer thus gets larger frames, and batching
  * needs no timer or setting.
  */
 export class PeerSender {
