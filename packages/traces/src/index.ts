@@ -1,5 +1,6 @@
 export { arrivingJobOf } from './arriving.js';
 export { convertTrace } from './convert.js';
+export { cpuSecondsOf, cpusOfStages } from './cpu-time.js';
 export { NormalDraws, normalCdf } from './draws.js';
 export { WorkloadError } from './errors.js';
 export { type PastJob, readPastJobs } from './features.js';
@@ -17,7 +18,7 @@ export {
   withoutGangs,
   withStageEstimates,
 } from './job.js';
-export { columnBlocks, jobInputOf, jobSpecOf, resourcesOf } from './job-spec.js';
+export { columnBlocks, jobInputOf, jobSpecOf } from './job-spec.js';
 export {
   type JobBatches,
   joined,

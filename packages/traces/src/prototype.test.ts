@@ -95,6 +95,17 @@ describe('fifoMakespan', () => {
     expect(fifoMakespan(jobs.slice(0, 2), 3)).toBe(4);
   });
 
+  it('waits until enough CPUs are free for a task', () => {
+    const job = (submit: number, seconds: number, cpu: number) => ({
+      ...jobOf(submit, Float64Array.of(seconds)),
+      demand: { cpu },
+    });
+    expect(fifoMakespan([job(0, 4, 3), job(0, 4, 2), job(0, 1, 1)], 4)).toBe(8);
+    expect(fifoMakespan([job(0, 4, 3), job(0, 4, 1), job(0, 1, 1)], 4)).toBe(5);
+    expect(fifoMakespan([job(0, 4, 0.5), job(0, 4, 0.3), job(0, 4, 0.2), job(0, 4, 0.1)], 1)).toBe(8);
+    expect(fifoMakespan([job(0, 4, 9), job(1, 1, 1)], 4)).toBe(5);
+  });
+
   it('is between the work divided by the slots and the work', () => {
     fc.assert(
       fc.property(
@@ -134,6 +145,17 @@ describe('preparePrototype', () => {
     const prepared = await preparePrototype(google(), { workers: 100, load: 0.7 });
     expect((taskSeconds(prepared.jobs) * 1000) / prepared.spanMs / 100).toBeCloseTo(0.7, 9);
     expect(prepared.jobs.at(-1)!.submitSeconds * 1000).toBeLessThan(prepared.spanMs);
+  });
+
+  it('submits the requested load in CPUs, and fits the CPUs of the largest job to the cluster', async () => {
+    const jobs = Array.from({ length: 20 }, (_, i) => ({
+      ...jobOf(i, new Float64Array(i === 0 ? 10 : 2).fill(1)),
+      ...(i < 10 ? { demand: { cpu: 4 } } : {}),
+    }));
+    const prepared = await preparePrototype(jobs, { workers: 10, slots: 2, load: 0.5, scale: 1 });
+    expect(prepared.taskFactor).toBe(20 / 40);
+    const cpuSeconds = 4 * 10 + 9 * 4 * 2 + 10 * 2;
+    expect(cpuSeconds / (prepared.spanMs / 1_000) / 20).toBeCloseTo(0.5, 9);
   });
 
   it('chooses the divisor for the run time', async () => {
@@ -198,5 +220,9 @@ describe('preparePrototype', () => {
     await expect(preparePrototype([], { workers: 1 })).rejects.toThrow('the workload has no jobs');
     const idle = preparePrototype([jobOf(0, Float64Array.of(0))], { workers: 1 });
     await expect(idle).rejects.toThrow(WorkloadError);
+    const onGpus = { ...jobOf(0, Float64Array.of(1)), demand: { gpu: 1 } };
+    await expect(preparePrototype([onGpus], { workers: 1 })).rejects.toThrow(
+      'no task of the workload needs a CPU',
+    );
   });
 });

@@ -1,4 +1,5 @@
 import { present, Random, sumOf } from '@goshawk/core';
+import { cpuSecondsOf, cpusOfStages } from './cpu-time.js';
 import { exponential, shuffle } from './draws.js';
 import { checkCounts, WorkloadError } from './errors.js';
 import { fewerTasks } from './fewer-tasks.js';
@@ -7,7 +8,7 @@ import { sampleJobs } from './sample.js';
 
 interface PrototypeOptions {
   readonly workers: number;
-  /** Slots of each worker; default: 1. */
+  /** CPUs of each worker; default: 1. */
   readonly slots?: number | undefined;
   /** Size of the sample; default: the whole workload. */
   readonly jobs?: number | undefined;
@@ -15,7 +16,7 @@ interface PrototypeOptions {
   readonly scale?: number | undefined;
   /** Instead of `scale`: chooses the divisor so that the whole run takes about this long (`estimatedRunMs`). */
   readonly forSeconds?: number | undefined;
-  /** Submitted task time ÷ available slot time, while jobs arrive; default: 0.9. */
+  /** Submitted CPU time ÷ available CPU time, while jobs arrive; default: 0.9. */
   readonly load?: number | undefined;
   /** Seed of the sample, the order of scaled tasks and the arrivals; default: 1. */
   readonly seed?: number | undefined;
@@ -32,7 +33,7 @@ export interface PreparedPrototype {
   readonly divisor: number;
   /** Time over which jobs are submitted. */
   readonly spanMs: number;
-  /** Time at which one ideal FIFO queue for all slots would have completed all tasks. */
+  /** Time at which one ideal FIFO queue for all CPUs would have completed all tasks. */
   readonly estimatedRunMs: number;
   /** Longest task as replayed. */
   readonly longestTaskMs: number;
@@ -43,10 +44,10 @@ export interface PreparedPrototype {
  * deterministic.
  *
  * - Takes a sample of the jobs, without replacement, in order of submission.
- * - If the largest job has more tasks than the cluster has slots, multiplies each job's number of tasks by
- *   (slots ÷ tasks of the largest job), and lengthens the tasks. Each job keeps at least one task, its task
- *   seconds, and the spread of its durations.
- * - Draws Poisson arrivals with mean gap (task seconds ÷ jobs) ÷ (slots × load).
+ * - If the tasks of the largest job need more CPUs than the cluster has, multiplies each job's number of tasks by
+ *   (CPUs of the cluster ÷ CPUs of the largest job), and lengthens the tasks. Each job keeps at least one task, its
+ *   task seconds, and the spread of its durations.
+ * - Draws Poisson arrivals with mean gap (CPU seconds ÷ jobs) ÷ (CPUs × load). A task without a demand takes one CPU.
  * - Divides all times by `scale`, or so that the run takes about `forSeconds` (default: 60 s). This includes
  *   the time after the last submission, which is long because of Google's longest tasks.
  *
@@ -73,18 +74,13 @@ function prepareSample(
   random: Random,
 ): PreparedPrototype {
   const { workers, slots = 1, load = 0.9, forSeconds = 60 } = options;
-  const clusterSlots = workers * slots;
-  const taskSeconds = taskSecondsOf(sample);
-  if (!(taskSeconds > 0)) {
-    throw new WorkloadError(
-      sample.length === 0 ? 'the workload has no jobs' : 'all tasks of the workload take 0 s',
-      'use another workload',
-    );
-  }
-  const scaled = scaleToCluster(sample, clusterSlots, random.fork('tasks'));
-  const spanSeconds = taskSeconds / (clusterSlots * load);
+  const cpus = workers * slots;
+  const cpuSeconds = sumOf(sample, cpuSecondsOf);
+  if (!(cpuSeconds > 0)) throw noWork(sample);
+  const scaled = scaleToCluster(sample, cpus, random.fork('tasks'));
+  const spanSeconds = cpuSeconds / (cpus * load);
   const arriving = drawArrivals(scaled.jobs, spanSeconds, random.fork('arrivals'));
-  const runSeconds = fifoMakespan(arriving, clusterSlots);
+  const runSeconds = fifoMakespan(arriving, cpus);
   const divisor = options.scale ?? runSeconds / forSeconds;
   const jobs = arriving.map((job) => divideTimes(job, divisor));
   return {
@@ -96,6 +92,17 @@ function prepareSample(
     estimatedRunMs: (runSeconds * 1000) / divisor,
     longestTaskMs: longestTaskSeconds(jobs) * 1000,
   };
+}
+
+function noWork(jobs: readonly TraceJob[]): WorkloadError {
+  if (jobs.length === 0) return new WorkloadError('the workload has no jobs', 'use another workload');
+  const isIdle = jobs.every(({ durationsSeconds }) => durationsSeconds.every((seconds) => seconds === 0));
+  return new WorkloadError(
+    isIdle
+      ? 'all tasks of the workload take 0 s'
+      : 'no task of the workload needs a CPU, so it offers no load',
+    'use another workload',
+  );
 }
 
 /** These times of a job scale with the run time of tasks. */
@@ -138,10 +145,6 @@ function longestTaskSeconds(jobs: readonly TraceJob[]): number {
   return longest;
 }
 
-function taskSecondsOf(jobs: readonly TraceJob[]): number {
-  return sumOf(jobs, (job) => sumOf(job.durationsSeconds));
-}
-
 function checkOptions(options: PrototypeOptions): void {
   const { workers, slots, jobs, scale, forSeconds, load } = options;
   checkCounts({ workers, slots, jobs });
@@ -156,13 +159,16 @@ function checkOptions(options: PrototypeOptions): void {
 }
 
 /**
- * Returns the factor for each job's number of tasks that limits the largest job to the number of slots (Hawk
+ * Returns the factor for each job's number of tasks that limits the largest job to the CPUs of the cluster (Hawk
  * §4.1, prototype); 1 if it fits already.
  */
-function taskFactor(jobs: readonly TraceJob[], slots: number): number {
+function taskFactor(jobs: readonly TraceJob[], cpus: number): number {
   let largest = 1;
-  for (const job of jobs) largest = Math.max(largest, job.durationsSeconds.length);
-  return Math.min(1, slots / largest);
+  for (const job of jobs) {
+    const needed = sumOf(cpusOfStages(job), ({ tasks, cpus: each }) => tasks * each);
+    largest = Math.max(largest, needed);
+  }
+  return Math.min(1, cpus / largest);
 }
 
 /**
@@ -207,13 +213,13 @@ function fewer(before: Float64Array, tasks: number, random: Random): Float64Arra
   return shuffle(random, kept);
 }
 
-/** Applies `scaleTasks` to all jobs of a workload, by the factor that fits its largest job to the slots. */
+/** Applies `scaleTasks` to all jobs of a workload, by the factor that fits its largest job to the CPUs. */
 export function scaleToCluster(
   jobs: readonly TraceJob[],
-  slots: number,
+  cpus: number,
   random: Random,
 ): { jobs: TraceJob[]; taskFactor: number } {
-  const factor = taskFactor(jobs, slots);
+  const factor = taskFactor(jobs, cpus);
   return { jobs: jobs.map((job) => scaleTasks(job, factor, random)), taskFactor: factor };
 }
 
@@ -233,33 +239,84 @@ export function drawArrivals(jobs: readonly TraceJob[], spanSeconds: number, ran
 }
 
 /**
- * Returns when the last task ends, in seconds from time 0, if one ideal FIFO queue feeds all slots: each task
- * in order of submission takes the first free slot. This is nearly a lower bound of a run's duration; at high
- * load, or with very long tasks, it is far beyond the last submission.
+ * Returns when the last task ends, in seconds from time 0, if one ideal FIFO queue feeds all CPUs: each task in order
+ * of submission starts once enough CPUs are free. This is nearly a lower bound of a run's duration; at high load, or
+ * with very long tasks, it is far beyond the last submission.
  *
  * @param jobs in order of submission
  */
-export function fifoMakespan(jobs: readonly TraceJob[], slots: number): number {
-  // A binary heap of the times at which the slots become free, earliest first.
-  const freeAt = new Float64Array(slots);
-  let end = 0;
-  for (const { submitSeconds, durationsSeconds } of jobs) {
-    for (let task = 0; task < durationsSeconds.length; task++) {
-      const taskEnd = Math.max(freeAt[0]!, submitSeconds) + durationsSeconds[task]!;
-      replaceLeast(freeAt, taskEnd);
-      if (taskEnd > end) end = taskEnd;
+export function fifoMakespan(jobs: readonly TraceJob[], cpus: number): number {
+  const ends = new Ends();
+  let free = cpus;
+  let now = 0;
+  let last = 0;
+  for (const job of jobs) {
+    now = Math.max(now, job.submitSeconds);
+    let task = 0;
+    for (const { tasks, cpus: wanted } of cpusOfStages(job)) {
+      const needed = Math.min(wanted, cpus);
+      for (const end = task + tasks; task < end; task++) {
+        while (ends.size > 0 && (ends.first <= now || free < needed - ROUNDING_CPUS)) {
+          now = Math.max(now, ends.first);
+          free += ends.pop();
+        }
+        free -= needed;
+        const taskEnd = now + job.durationsSeconds[task]!;
+        ends.push(taskEnd, needed);
+        last = Math.max(last, taskEnd);
+      }
     }
   }
-  return end;
+  return last;
 }
 
-function replaceLeast(heap: Float64Array, value: number): void {
-  let at = 0;
-  for (let child = 1; child < heap.length; child = 2 * at + 1) {
-    if (child + 1 < heap.length && heap[child + 1]! < heap[child]!) child++;
-    if (heap[child]! >= value) break;
-    heap[at] = heap[child]!;
-    at = child;
+/** Rounding error of summed fractions of CPUs. */
+const ROUNDING_CPUS = 1e-6;
+
+/** A binary heap of the CPUs that become free, ordered by time. */
+class Ends {
+  readonly #times: number[] = [];
+  readonly #cpus: number[] = [];
+
+  get size(): number {
+    return this.#times.length;
   }
-  heap[at] = value;
+
+  /** The earliest time. */
+  get first(): number {
+    return this.#times[0]!;
+  }
+
+  push(time: number, cpus: number): void {
+    let at = this.size;
+    for (let parent = (at - 1) >> 1; at > 0 && this.#times[parent]! > time; parent = (at - 1) >> 1) {
+      this.#move(parent, at);
+      at = parent;
+    }
+    this.#times[at] = time;
+    this.#cpus[at] = cpus;
+  }
+
+  /** Removes the earliest and returns its CPUs. */
+  pop(): number {
+    const cpus = this.#cpus[0]!;
+    const [time, last] = [this.#times.pop()!, this.#cpus.pop()!];
+    const { size } = this;
+    if (size === 0) return cpus;
+    let at = 0;
+    for (let child = 1; child < size; child = 2 * at + 1) {
+      if (child + 1 < size && this.#times[child + 1]! < this.#times[child]!) child++;
+      if (this.#times[child]! >= time) break;
+      this.#move(child, at);
+      at = child;
+    }
+    this.#times[at] = time;
+    this.#cpus[at] = last;
+    return cpus;
+  }
+
+  #move(from: number, to: number): void {
+    this.#times[to] = this.#times[from]!;
+    this.#cpus[to] = this.#cpus[from]!;
+  }
 }

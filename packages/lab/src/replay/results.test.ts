@@ -86,13 +86,26 @@ it('computes the load from actual task times and submissions', () => {
   const jobs = [
     endedJob({ planned: plannedJob({ submitMs: 0 }), ended: endedAs({ runs: [300] }) }),
     endedJob({
-      planned: plannedJob({ submitMs: 500 }),
+      planned: plannedJob({ submitMs: 500, tasks: 2 }),
       submittedMs: 600,
       ended: endedAs({ runs: [200, 50] }),
     }),
   ];
   expect(offeredLoad(jobs, { spanMs: 1_000, totalSlots: 1 })).toBeCloseTo(0.5, 12);
   expect([...latenessMs(jobs)]).toEqual([0, 100]);
+});
+
+it('computes the load in CPUs, as the simulator does', () => {
+  const durationsSeconds = Float64Array.of(0.1, 0.1, 0.1);
+  const stages = [
+    { name: 'map', after: [], tasks: 2 },
+    { name: 'reduce', after: [0], tasks: 1, demand: { cpu: 0.5 } },
+  ];
+  const job = { submitSeconds: 0, durationsSeconds, meanSeconds: 0.1, demand: { cpu: 4 }, stages };
+  const jobs = [
+    endedJob({ planned: plannedJob({ job, tasks: 3 }), ended: endedAs({ runs: [100, 200, 300] }) }),
+  ];
+  expect(offeredLoad(jobs, { spanMs: 1_000, totalSlots: 10 })).toBeCloseTo((4 * 0.3 + 0.5 * 0.3) / 10, 12);
 });
 
 it('reports errors of estimates and the work in misclassified jobs', () => {

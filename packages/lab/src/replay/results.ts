@@ -1,5 +1,6 @@
 import type { Millis } from '@goshawk/core';
 import type { JobResult, JudgedJob } from '@goshawk/report';
+import { cpusOfStages } from '@goshawk/traces';
 import { statedIn } from '../simulate/results.js';
 import type { EndedReplayJob } from './submitter.js';
 
@@ -42,7 +43,7 @@ export function acceptanceOf({ submittedMs, endedMs, ended }: EndedReplayJob): M
 }
 
 /**
- * Returns the task time that the cluster had to serve, relative to its slots, while jobs were submitted. It
+ * Returns the CPU time that the cluster had to serve, relative to its CPUs, while jobs were submitted. It
  * uses measured run times, which are slightly longer than the requested sleeps.
  *
  * @param of `spanMs`: the time over which the plan submits jobs
@@ -51,13 +52,15 @@ export function offeredLoad(
   jobs: readonly EndedReplayJob[],
   { spanMs, totalSlots }: { readonly spanMs: Millis; readonly totalSlots: number },
 ): number {
-  let runMs = 0;
+  let cpuMs = 0;
   let lateMs = 0;
   for (const { planned, submittedMs, ended } of jobs) {
-    for (const ms of ended.runs) runMs += ms;
+    let task = 0;
+    for (const { tasks, cpus } of cpusOfStages(planned.job))
+      for (const end = task + tasks; task < end; task++) cpuMs += cpus * (ended.runs[task] ?? 0);
     lateMs = Math.max(lateMs, submittedMs - planned.submitMs);
   }
-  return runMs / (totalSlots * (spanMs + lateMs));
+  return cpuMs / (totalSlots * (spanMs + lateMs));
 }
 
 /** Returns how much later than planned each job was submitted, in ms. */

@@ -45,6 +45,7 @@ export function sizeOf(
   }
   if (record.spanSeconds <= 0) throw noLoad('all jobs of the workload are submitted at once');
   if (record.taskSeconds <= 0) throw noLoad('all tasks of the workload take 0 s');
+  if (cpuSeconds <= 0) throw noLoad('no task of the workload needs a CPU');
   if (workers !== undefined) {
     return { workers, arrivalFactor: busyCpus / (workers * cpus) / load, offeredLoad: load };
   }

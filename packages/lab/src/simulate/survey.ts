@@ -1,14 +1,13 @@
 import type { WorkloadFacts } from '@goshawk/command/policy';
-import { cpusOf, DEFAULT_POLICY, JobLengths, nearestRank, sumOf } from '@goshawk/core';
+import { DEFAULT_POLICY, JobLengths, nearestRank, sumOf } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
 import {
+  cpuSecondsOf,
   type JobBatches,
   joined,
   type PackedJobs,
   packedBytes,
-  resourcesOf,
   type Tallied,
-  type TraceJob,
   type Workload,
   WorkloadError,
 } from '@goshawk/traces';
@@ -31,8 +30,6 @@ export interface Survey {
   /** All jobs, if they fit into memory, so that they are read only once. */
   readonly packed: PackedJobs | undefined;
 }
-
-type Demands = Pick<TraceJob, 'demand' | 'stages'>;
 
 /** Larger workloads are read, or drawn, again for each run. */
 const PACKED_BYTES_MAX = 64 * 1024 * 1024;
@@ -59,11 +56,13 @@ export async function survey(
     const { durationsSeconds, ends, submitSeconds } = batch;
     for (let place = 0, start = 0; place < ends.length; place++) {
       const end = ends[place]!;
-      needs.add(batch.more.get(place), end - start, submits.length + 1);
-      const ofJob = sumOf(durationsSeconds.subarray(start, end));
+      const more = batch.more.get(place);
+      needs.add(more, end - start, submits.length + 1);
+      const own = durationsSeconds.subarray(start, end);
+      const ofJob = sumOf(own);
       means.push(ofJob / (end - start));
       taskSeconds.push(ofJob);
-      cpuSeconds += cpuSecondsOf(durationsSeconds.subarray(start, end), batch.more.get(place)) ?? ofJob;
+      cpuSeconds += more === undefined ? ofJob : cpuSecondsOf({ ...more, durationsSeconds: own });
       submits.push(submitSeconds[place]!);
       start = end;
     }
@@ -99,20 +98,6 @@ export async function survey(
     countWithin: (from, to) => sumOf(submits, (at) => (at - first >= from && at - first <= to ? 1 : 0)),
     packed: kept === undefined ? undefined : joined(kept),
   };
-}
-
-/** Returns the CPU time of a job with demands or stages; undefined: each task uses one CPU. */
-function cpuSecondsOf(durationsSeconds: Float64Array, job: Demands | undefined): number | undefined {
-  if (job?.stages === undefined) {
-    if (job?.demand === undefined) return undefined;
-    return cpusOf(resourcesOf(job.demand)) * sumOf(durationsSeconds);
-  }
-  let first = 0;
-  return sumOf(job.stages, ({ tasks, demand = job.demand }) => {
-    const seconds = sumOf(durationsSeconds.subarray(first, first + tasks));
-    first += tasks;
-    return cpusOf(resourcesOf(demand)) * seconds;
-  });
 }
 
 /** Returns the cutoff that a live cluster with the default cutoff learns from these jobs at their end. ms */

@@ -55,6 +55,17 @@ describe('traceStats', () => {
     expect(await traceStats(JOBS.toReversed())).toEqual(await traceStats(JOBS));
   });
 
+  it('measures the offered load in CPUs, as simulations do', async () => {
+    const stats = await traceStats(
+      JOBS.map((job) => ({ ...job, demand: { cpu: 4 } })),
+      { workers: [10] },
+    );
+    expect(stats).toMatchObject({
+      taskSecondsPerSecond: 345 / 90,
+      offeredLoad: [{ workers: 10, load: (4 * 34.5) / 90 }],
+    });
+  });
+
   it('has nulls for undefined values', async () => {
     const stats = await traceStats([jobOf(5, Float64Array.of(2))]);
     expect(stats).toMatchObject({

@@ -1,4 +1,5 @@
 import { nearestRank, Samples, type SixNumbers, sixNumbersOf, sumOf } from '@goshawk/core';
+import { cpuSecondsOf } from '../cpu-time.js';
 import { WorkloadError } from '../errors.js';
 import type { Jobs, TraceJob } from '../job.js';
 
@@ -28,7 +29,7 @@ export interface TraceStats {
   };
   /** Submitted work per second, which is the number of slots that it would keep busy forever. */
   readonly taskSecondsPerSecond: number | null;
-  /** Load offered to clusters of these numbers of single-slot workers; 1 is their capacity. */
+  /** CPU time offered to clusters of these numbers of workers with one CPU; 1 is their capacity. */
   readonly offeredLoad: readonly { readonly workers: number; readonly load: number }[];
   readonly tasksPerJob: SixNumbers;
   /** Distribution over all tasks. */
@@ -99,6 +100,7 @@ class Columns {
   readonly taskSeconds = new Samples();
   readonly durations = new Samples();
   readonly spreads = new Samples();
+  cpuSeconds = 0;
   readonly users = new Map<string, { jobs: number; tasks: number; taskSeconds: number }>();
 
   add(job: TraceJob): void {
@@ -108,6 +110,7 @@ class Columns {
     this.tasks.push(durationsSeconds.length);
     this.means.push(job.meanSeconds);
     this.taskSeconds.push(taskSeconds);
+    this.cpuSeconds += cpuSecondsOf(job);
     for (let i = 0; i < durationsSeconds.length; i++) this.durations.push(durationsSeconds[i]!);
     if (durationsSeconds.length > 1) this.spreads.push(spread(durationsSeconds));
     if (job.user === undefined) return;
@@ -129,6 +132,7 @@ class Columns {
     const submits = this.submits.sorted();
     const spanSeconds = submits[submits.length - 1]! - submits[0]!;
     const perSecond = spanSeconds > 0 ? taskSeconds / spanSeconds : null;
+    const busyCpus = this.cpuSeconds / spanSeconds;
     return {
       schema: TRACE_STATS_SCHEMA,
       jobs: means.length,
@@ -138,7 +142,7 @@ class Columns {
       spanSeconds,
       arrivals: arrivalsOf(submits, spanSeconds),
       taskSecondsPerSecond: perSecond,
-      offeredLoad: perSecond === null ? [] : workers.map((n) => ({ workers: n, load: perSecond / n })),
+      offeredLoad: perSecond === null ? [] : workers.map((n) => ({ workers: n, load: busyCpus / n })),
       tasksPerJob: sixNumbersOf(this.tasks.sorted())!,
       taskDurationSeconds: sixNumbersOf(this.durations.sorted())!,
       jobMeanDurationSeconds: sixNumbersOf(this.means.sorted())!,
