@@ -9,6 +9,7 @@ import {
   type Millis,
   predecessorWords,
 } from '@goshawk/core';
+import { localTime } from './local-time.js';
 import { classWords, deadlineWords, failureLines, heading, measures, remedyLines } from './words.js';
 
 /** Maximum number of running tasks that are shown. */
@@ -174,12 +175,4 @@ function progress(job: JobDetail): Section[] {
     ...measures(job).filter(([label]) => label !== 'estimate'),
     ...section('running', [...shown, ...more]),
   ];
-}
-
-/** Formats a local time: `2026-11-20 09:39:02`. */
-function localTime(wallMs: Millis): string {
-  const at = new Date(wallMs);
-  const two = (value: number) => String(value).padStart(2, '0');
-  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }

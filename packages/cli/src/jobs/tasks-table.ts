@@ -1,5 +1,6 @@
 import { type Column, cellWidth, type Painter, paintState, plain, renderTable } from '@goshawk/command';
 import { formatBytes, formatDuration, type Millis, type TaskRow } from '@goshawk/core';
+import { clockTime } from './local-time.js';
 
 type TaskColumn = Column & { readonly of: (task: TaskRow) => string };
 
@@ -63,13 +64,4 @@ export class TasksTable {
     this.#hasBegun = true;
     return text.slice(begins);
   }
-}
-
-/** Formats a local time: `09:39:02` today, `11-20 09:39:02` on another day. */
-function clockTime(wallMs: Millis, now: Millis): string {
-  const at = new Date(wallMs);
-  const two = (value: number) => String(value).padStart(2, '0');
-  const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
-  const isToday = at.toDateString() === new Date(now).toDateString();
-  return isToday ? time : `${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
 }

@@ -1,6 +1,6 @@
 import { resolveOptions } from '@goshawk/command';
 import { InputError } from '@goshawk/core';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { buildJob } from './build-job.js';
 import { SUBMIT_OPTIONS } from './options.js';
 
@@ -35,6 +35,10 @@ async function tasks(line: Line): Promise<Record<string, unknown>[]> {
   const { tasks } = await job(line);
   return Array.isArray(tasks) ? tasks : Array.from({ length: tasks!.count }, () => tasks!.run);
 }
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
 
 describe('a job file', () => {
   const text = '{"tasks": [{"sleep": 5}]}';
@@ -107,6 +111,22 @@ describe('a time to begin at', () => {
     expect(await job({ words: ['job.json'], files })).toMatchObject({
       begin: new Date(2030, 0, 2, 3, 4).toISOString(),
     });
+  });
+
+  it.each([':/etc/localtime', 'CET-1CEST', 'Europe/Berlinn'])('needs a zone if TZ=%s', async (zone) => {
+    vi.stubEnv('TZ', zone);
+    const begins = (begin: string) => job({ command: ['true'], begin });
+    await expect(begins('22:00')).rejects.toThrow(`--begin: the time zone TZ="${zone}" is unknown here`);
+    await expect(begins('2030-01-02')).rejects.toThrow('is unknown here');
+    expect(await begins('2h')).toMatchObject({ begin: '2h' });
+    const exact = '2030-01-02T03:04:00+01:00';
+    expect(await begins(exact)).toMatchObject({ begin: exact });
+  });
+
+  it.each(['Europe/Berlin', ':Europe/Berlin'])('is local if TZ=%s', async (zone) => {
+    vi.stubEnv('TZ', zone);
+    const { begin } = await job({ command: ['true'], begin: '2030-03-31 02:30' });
+    expect(begin).toBe('2030-03-31T01:30:00.000Z');
   });
 
   it('is rejected if it is invalid', async () => {

@@ -10,6 +10,7 @@ import {
   parseBytes,
   parseJobSpec,
   present,
+  quoted,
 } from '@goshawk/core';
 import { absoluteJob, folderOf } from './folders.js';
 import { nameOf } from './name.js';
@@ -109,13 +110,36 @@ function wholeJob(
     ...present({ timeout: taskTimeout, timeLimit }),
     ...(Object.keys(wanted).length === 0 ? {} : { demand: wanted }),
     ...(hold ? { hold } : {}),
-    ...(begin === undefined ? {} : { begin: beginOf(begin, '--begin', Date.now()) }),
+    ...(begin === undefined ? {} : { begin: localBegin(begin) }),
     ...present({ priority, maxRunning, deadline, value, notify }),
     ...(gang ? { gang } : {}),
     ...(preemptible ? { preemptible } : {}),
     ...(Object.keys(required).length === 0 ? {} : { require: required }),
     ...(prefer.length === 0 ? {} : { prefer: attributesIn(prefer, '--prefer', 'rack=r1,r2') }),
   };
+}
+
+/** @throws InputError if the time lacks its zone and the zone of this process is unknown */
+function localBegin(text: string): string {
+  const begin = beginOf(text, '--begin', Date.now());
+  const { TZ = '' } = process.env;
+  if (begin !== text.trim() && TZ !== '' && !isZone(TZ.replace(/^:/, '')))
+    throw new InputError(
+      'bad-time',
+      `--begin: the time zone TZ=${quoted(TZ)} is unknown here`,
+      'set TZ to a name such as Europe/Berlin, or write a time with its zone, such as 2026-11-25T22:00:00+01:00',
+    );
+  return begin;
+}
+
+/** Whether JavaScript knows the time zone. It uses UTC for unknown ones, such as a file or a POSIX rule. */
+function isZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function demandOf({ cpus, memory, gpus, resource }: SubmitOptions): Record<string, number> {

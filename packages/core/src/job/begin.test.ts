@@ -73,6 +73,14 @@ describe('a written begin time', () => {
     expect(at('02:30', Date.parse('2026-10-25T01:45:00Z'))).toBe('2026-10-26T01:30:00.000Z');
   });
 
+  it('follows the clocks of New York', () => {
+    const in2026 = (text: string, now: string) => at(text, Date.parse(now), 'America/New_York');
+    expect(in2026('2026-03-08 02:30', '2026-03-07T20:00:00Z')).toBe('2026-03-08T07:30:00.000Z');
+    expect(in2026('01:30', '2026-11-01T04:00:00Z')).toBe('2026-11-01T05:30:00.000Z');
+    expect(in2026('01:30', '2026-11-01T05:45:00Z')).toBe('2026-11-01T06:30:00.000Z');
+    expect(in2026('01:30', '2026-11-01T06:45:00Z')).toBe('2026-11-02T06:30:00.000Z');
+  });
+
   it.each(['24:00', '12:60', '2026-02-30', '2026-11-25T25:00', 'tomorrow'])('%s is refused', (text) => {
     expect(() => at(text)).toThrow(/^--begin: /);
   });

@@ -103,6 +103,10 @@ describe('a CSV file with named columns', () => {
       ['submit,duration', '2026-01-01,1', 'x,1'],
       /trace:3: column 1, the submit, is 'x'; it must be a date and a time/,
     ],
+    [
+      ['submit,duration', '2026-02-28,1', '2026-02-30 10:00,1'],
+      /trace:3: column 1, the submit, is '2026-02-30 10:00'; it must be a date and a time/,
+    ],
     [['submit,name,duration', '0,"a,10'], /trace:\d: a double quote is not closed; /],
     [['submit,submit,duration', '0,1,2'], /trace:1: two columns have the same name, 'submit'/],
   ])('%j is refused, too', async (lines, message) => {

@@ -36,7 +36,9 @@ export function instantOf(text: string): number | undefined {
   const digits = zone.replace(':', '');
   const offset = /^[-+]/.test(digits) ? `${digits.slice(0, 3)}:${digits.slice(3)}` : 'Z';
   const ms = Date.parse(`${date}T${time.length < 5 || time[1] === ':' ? '0' : ''}${time}${offset}`);
-  return Number.isNaN(ms) || ms < 0 ? undefined : ms / 1_000;
+  if (Number.isNaN(ms) || ms < 0) return undefined;
+  // JavaScript moves a day that the month does not have, such as 31 April, to the next month.
+  return new Date(`${date}T00:00:00Z`).toISOString().startsWith(date!) ? ms / 1_000 : undefined;
 }
 
 /**

@@ -133,10 +133,14 @@ function isPattern(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= LIMITS.nameLengthMax;
 }
 
+/** A time without a zone would expire at different moments on machines in different zones. */
+const EXPIRY = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/;
+
 function expiryOf({ expires }: Record<string, unknown>, source: string): { expires?: string } {
   if (expires === undefined) return {};
-  if (typeof expires === 'string' && !Number.isNaN(Date.parse(expires))) return { expires };
-  throw badKeys(source, 'an expiry is not a date');
+  if (typeof expires === 'string' && EXPIRY.test(expires) && !Number.isNaN(Date.parse(expires)))
+    return { expires };
+  throw badKeys(source, 'an expiry is not a date, or its time lacks a zone');
 }
 
 function clientsOf(value: unknown, source: string): NamedClient[] {

@@ -178,6 +178,7 @@ describe('the key of one worker', () => {
     [{ members: [{ role: 'worker', name: 'worker' }] }, /a member has no name/],
     [{ members: [{ role: 'worker', name: 'w7', names: [] }] }, /the names of w7 are not a list/],
     [{ members: [{ ...made.files.central.members![0]!, expires: 'soon' }] }, /an expiry is not a date/],
+    [{ members: [{ ...made.files.central.members![0]!, expires: '2030-10-27T02:30:00' }] }, /lacks a zone/],
     [{ name: 'w8' }, /it does not admit its own key w8/],
   ])('that is invalid is reported in one line: %j', (wrong, line) => {
     const text = JSON.stringify({ ...made.member, ...wrong });
