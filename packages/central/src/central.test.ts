@@ -138,7 +138,7 @@ test('a worker that joins with long tasks never becomes short', () => {
   expect(bench.partitions()).toEqual({ w11: 'general', w12: 'general', w13: 'short' });
 });
 
-test('when the long task of a worker has ended, the partition that was too small grows', () => {
+test('a short partition that is too small grows when a worker’s long task ends', () => {
   const bench = new Bench({ shortPartition: 0.5 });
   bench.register(W1, [held]);
   bench.register(W2, [{ ...held, task: 1 }]);
@@ -222,7 +222,7 @@ test('an idle worker has no tasks except those in flight to it', () => {
   expect(bench.central.placedTasks).toBe(0);
 });
 
-test('a policy without placement still places tasks of an earlier policy, beside running ones', () => {
+test('a policy without placement still places tasks named under an earlier policy', () => {
   for (const first of ['held', 'place'] as const) {
     const bench = new Bench({ preset: { ...PRESETS.sparrow } });
     bench.register(W1);
@@ -265,10 +265,10 @@ test('a suspended central gives members time to report again', () => {
   bench.register(W1);
   bench.now = 60_000;
   bench.central.wake('lease', 0, bench.now);
-  expect(bench.central.standing(bench.now).workers).toHaveLength(1);
+  expect(bench.central.status(bench.now).workers).toHaveLength(1);
   bench.now += LIVE_TIMINGS.heartbeatMs;
   for (; bench.now < 70_000; bench.now += LIVE_TIMINGS.heartbeatMs) bench.central.wake('lease', 0, bench.now);
-  expect(bench.central.standing(bench.now).workers).toHaveLength(0);
+  expect(bench.central.status(bench.now).workers).toHaveLength(0);
 });
 
 test('a suspended central does not count its suspension as absence of disconnected owners', () => {
@@ -298,7 +298,7 @@ test('a suspended central does not count its suspension as absence of disconnect
     }
   };
   beatFor(60_000);
-  expect(bench.central.standing(bench.now).schedulers).toBe(0);
+  expect(bench.central.status(bench.now).schedulers).toBe(0);
   expect(lostOwners()).toEqual([]);
   bench.now += 3_600_000;
   beatFor(60_000);
@@ -413,7 +413,7 @@ test('lists the HTTP address of each process once, including disconnected schedu
       bench.receive(each, { type: 'heartbeat', busy: 0, queued: 0, used: undefined });
     bench.central.wake('lease', 0, bench.now);
   }
-  expect(bench.central.standing(bench.now).schedulers).toBe(0);
+  expect(bench.central.status(bench.now).schedulers).toBe(0);
   expect(bench.central.scrapeTargets).toEqual(scrapeTargets);
 });
 
@@ -448,7 +448,7 @@ test('a free row goes to the next worker', () => {
   expect(places()).toContainEqual([W3, 0]);
 });
 
-test('short work that central only knows from reports counts in the reserve', () => {
+test('short work that schedulers report counts toward the reserve', () => {
   const policy = { preset: { ...PRESETS['goshawk-peer'] }, cutoffMs: 1_000 };
   const long = (arrivedMs: number) => {
     const bench = new Bench(policy);
@@ -496,7 +496,7 @@ test('short work that central only knows from reports counts in the reserve', ()
   expect(long(5 * 4_000)).toBe(86);
 });
 
-test('where a job stands is answered about another user’s job as about none', () => {
+test('clients cannot see the place of another user’s job in the line', () => {
   const bench = new Bench({ preset: { ...PRESETS.goshawk } });
   let key: ClientKey | undefined;
   bench.clientKeyOf = () => key;

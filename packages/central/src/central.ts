@@ -12,22 +12,22 @@ import {
 } from '@goshawk/core';
 import { type BookedJob, policyOf, type SolverAnswer, type StageView } from '@goshawk/policies';
 import { countWorkers, scrapeTargetsOf } from './cluster/describing.js';
+import { DuplicateCentrals } from './cluster/duplicate-centrals.js';
 import { Holdings } from './cluster/holdings.js';
 import { LearnedCutoff } from './cluster/learned-cutoff.js';
 import { Membership } from './cluster/membership.js';
-import { Rivals } from './cluster/rivals.js';
 import type {
   CentralConfig,
   CentralCounters,
   CentralEnvironment,
-  CentralStanding,
+  CentralStatus,
   CentralTimer,
   ScrapeTarget,
 } from './contract.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
 import { lineOfQueues } from './dispatch/line.js';
-import { LOOK_MS, LoadShedding } from './dispatch/load-shedding.js';
-import { OccupiedNews } from './dispatch/occupied-news.js';
+import { CHECK_INTERVAL_MS, LoadShedding } from './dispatch/load-shedding.js';
+import { OccupiedPublisher } from './dispatch/occupied-publisher.js';
 
 /**
  * The central scheduler: keeps the membership, and assigns tasks to workers by its policy. It owns no jobs, and can
@@ -44,9 +44,9 @@ export class Central implements Machine<CentralTimer> {
   };
   readonly #members: Membership;
   readonly #dispatcher: Dispatcher;
-  readonly #occupied: OccupiedNews;
+  readonly #occupied: OccupiedPublisher;
   readonly #shedding = new LoadShedding();
-  readonly #rivals: Rivals;
+  readonly #duplicates: DuplicateCentrals;
   readonly #cutoff: LearnedCutoff;
   readonly #holdings = new Holdings();
   /** Whether users had limits before an earlier change. Schedulers may still enforce removed limits. */
@@ -61,13 +61,19 @@ export class Central implements Machine<CentralTimer> {
     this.#pulls = pulls(policy.preset);
     this.#cutoff = new LearnedCutoff(config.settings);
     const cutoffMs = () => this.#cutoff.settings.policy.cutoffMs;
-    const made = policyOf(policy, cutoffMs, timings.heartbeatMs, () => env.random(), env.policyFailed);
-    this.#dispatcher = new Dispatcher(env, made, timings, {
-      arrived: (tasks) => this.#shedding.arrived(tasks),
+    const centralPolicy = policyOf(
+      policy,
+      cutoffMs,
+      timings.heartbeatMs,
+      () => env.random(),
+      env.policyFailed,
+    );
+    this.#dispatcher = new Dispatcher(env, centralPolicy, timings, {
+      tasksArrived: (tasks) => this.#shedding.arrived(tasks),
       nameIfUnknown: (owner, worker) => this.#members.nameIfUnknown(owner, worker),
       preempts: (job, worker) => {
         const name = this.#members.registry.workers.get(worker)?.name ?? '';
-        env.happened?.({ kind: 'task-preempted', job: job.name, worker: name });
+        env.eventOccurred?.({ kind: 'task-preempted', job: job.name, worker: name });
       },
     });
     if (config.users !== undefined) this.#grant(config.users);
@@ -78,27 +84,32 @@ export class Central implements Machine<CentralTimer> {
       this.#cutoff,
       config.expectedSchedulers,
     );
-    this.#rivals = new Rivals(env, this.#members.registry, config);
-    this.#occupied = new OccupiedNews(env, this.#members.registry, this.#dispatcher.books, config.settings);
+    this.#duplicates = new DuplicateCentrals(env, this.#members.registry, config);
+    this.#occupied = new OccupiedPublisher(
+      env,
+      this.#members.registry,
+      this.#dispatcher.books,
+      config.settings,
+    );
   }
 
   // ---- inputs
 
   start(now: Millis): void {
-    this.#rivals.start(now);
+    this.#duplicates.start(now);
     this.#members.start(now);
-    this.#lookAtLoad(now);
+    this.#checkLoad(now);
   }
 
   receive(from: Address, message: Message, now: Millis): void {
     switch (message.type) {
       case 'pull':
         this.#dispatcher.pulled(from, message, now);
-        return this.#occupied.tellSoon(now);
+        return this.#occupied.publishSoon(now);
       case 'need':
         if (this.#isUnregistered(from)) return;
         this.#dispatcher.needed(from, message, now);
-        return this.#occupied.tellSoon(now);
+        return this.#occupied.publishSoon(now);
       case 'unused':
         if (this.#isUnregistered(from)) return;
         return this.#dispatcher.unused(from, message, now);
@@ -122,14 +133,14 @@ export class Central implements Machine<CentralTimer> {
         return this.#register(from, message, now);
       case 'enlist':
         this.#members.enlist(from, message, now);
-        this.#tellLimits(from);
+        this.#sendLimitsIfAny(from);
         return this.#occupied.schedulerJoined(now);
       case 'leave':
         return this.#members.left(from, now);
       case 'holdings': {
         if (this.#isUnregistered(from)) return;
         const tag = this.#members.registry.schedulers.members.get(from)?.tag;
-        return tag === undefined ? undefined : this.#holdings.heard(tag, message.users);
+        return tag === undefined ? undefined : this.#holdings.update(tag, message.users);
       }
       case 'drained':
         return this.#members.drained(from);
@@ -142,14 +153,14 @@ export class Central implements Machine<CentralTimer> {
           this.#dispatcher.shortArrived(message.arrivedMs);
         this.#shedding.arrived(message.arrivedTasks);
         this.#learnCutoff(message);
-        return this.#members.worked(message, now);
+        return this.#members.recordWork(message, now);
       case 'resync':
         if (this.#isUnregistered(from)) return;
         return this.#members.resync(from, now);
       case 'seekOwner':
         return this.#env.send(from, { type: 'ownerIs', ...this.#members.ownerOf(message.tag, now) });
       case 'claim':
-        return this.#rivals.heard(from, message, now);
+        return this.#duplicates.claimReceived(from, message, now);
       case 'findSchedulers':
         return this.#answer(from, message.request, 'schedulers', this.#members.schedulers(now));
       case 'describeCluster':
@@ -173,13 +184,13 @@ export class Central implements Machine<CentralTimer> {
       case 'drainWorker':
         return this.#members.drain(from, message, now);
       case 'journals':
-        return this.#members.seesJournals(from, message, now);
+        return this.#members.updateJournals(from, message, now);
       case 'remember':
-        return this.#members.remembers(from, message, now);
+        return this.#members.restoreMembers(from, message, now);
       case 'takeOverFrom':
         return this.#members.takeOver(from, message, now);
       case 'readCounters':
-        return this.#answer(from, message.request, 'counters', this.#counted());
+        return this.#answer(from, message.request, 'counters', this.#counterValues());
       case 'explainLine':
         return this.#explain(from, message.request, undefined, now);
       case 'explainNeed': {
@@ -206,9 +217,9 @@ export class Central implements Machine<CentralTimer> {
       case 'plan':
         return this.#dispatcher.wake();
       case 'occupied':
-        return this.#occupied.tell();
+        return this.#occupied.publish();
       case 'relief':
-        return this.#lookAtLoad(now);
+        return this.#checkLoad(now);
     }
   }
 
@@ -235,7 +246,7 @@ export class Central implements Machine<CentralTimer> {
     this.#holdings.grant(grants);
   }
 
-  #tellLimits(to: Address): void {
+  #sendLimitsIfAny(to: Address): void {
     if (this.#holdings.isLimited || this.#wereLimited) this.#sendLimits(to);
   }
 
@@ -243,7 +254,7 @@ export class Central implements Machine<CentralTimer> {
     const { schedulers } = this.#members.registry;
     const tag = schedulers.members.get(to)?.tag;
     if (tag === undefined) return;
-    const hasJobs = (each: string): boolean => schedulers.tagged(each) !== undefined;
+    const hasJobs = (each: string): boolean => schedulers.byTag(each) !== undefined;
     this.#env.send(to, this.#holdings.limitsFor(tag, hasJobs));
   }
 
@@ -265,9 +276,9 @@ export class Central implements Machine<CentralTimer> {
     this.#dispatcher.settle(now);
   }
 
-  /** Contacts these addresses of this cluster, at which another central may run; see `Rivals`. */
+  /** Contacts these addresses of this cluster, at which another central may run; see `DuplicateCentrals`. */
   lookForOthers(places: readonly Address[], now: Millis): void {
-    this.#rivals.look(places, now);
+    this.#duplicates.announce(places, now);
   }
 
   checkInvariants(): void {
@@ -287,7 +298,7 @@ export class Central implements Machine<CentralTimer> {
   }
 
   /** Returns a snapshot for metrics. It takes time in proportion to the number of workers. */
-  standing(now: Millis): CentralStanding {
+  status(now: Millis): CentralStatus {
     const missing = this.#members.expected.missing(now);
     const { members, away } = this.#members.registry.schedulers;
     const shared = away.filter(({ epoch }) => epoch > 0).length;
@@ -313,7 +324,7 @@ export class Central implements Machine<CentralTimer> {
 
   /** Number of slots reserved for matches in flight. */
   get openMatches(): number {
-    return this.#dispatcher.openMatches;
+    return this.#dispatcher.unconfirmedMatches;
   }
 
   /** Number of placed tasks whose end was not reported. */
@@ -321,7 +332,7 @@ export class Central implements Machine<CentralTimer> {
     return this.#dispatcher.placedTasks;
   }
 
-  #counted(): Counters {
+  #counterValues(): Counters {
     const { matches } = this.#dispatcher;
     const { pendingTasks: pending } = this;
     return {
@@ -350,42 +361,42 @@ export class Central implements Machine<CentralTimer> {
 
   #register(from: Address, message: MessageOf<'register'>, now: Millis): void {
     if (!this.#members.register(from, message, now)) return;
-    this.#dispatcher.found(from, message.runs, now);
+    this.#dispatcher.addReported(from, message.runs, now);
     this.#members.registered(from, now);
   }
 
   #heartbeat(from: Address, message: MessageOf<'heartbeat'>, now: Millis): void {
     const { busy, queued } = message;
-    if (this.#members.heard(from, message, now) !== undefined) {
+    if (this.#members.heartbeat(from, message, now) !== undefined) {
       if (busy === 0) {
         this.#dispatcher.idle(from, queued, now);
         this.#members.relabel(now);
       }
       // The welcome makes the worker report its free slots.
       const asksForState = this.#pulls && (this.#isMatching || this.#dispatcher.waitingTasks > 0);
-      if (asksForState && this.#dispatcher.isDoubtful(from, busy, now)) this.#members.welcome(from);
+      if (asksForState && this.#dispatcher.isStale(from, busy, now)) this.#members.welcome(from);
     }
     if (this.#isUnregistered(from)) return;
     this.#members.acknowledge(from, this.#isMatching);
-    this.#tellLimits(from);
+    this.#sendLimitsIfAny(from);
   }
 
   #learnCutoff({ completed }: MessageOf<'usage'>): void {
     const fromMs = this.#cutoff.settings.policy.cutoffMs;
     if (!this.#cutoff.completed(completed)) return;
     const toMs = this.#cutoff.settings.policy.cutoffMs;
-    this.#env.happened?.({ kind: 'cutoff-changed', fromMs, toMs });
+    this.#env.eventOccurred?.({ kind: 'cutoff-changed', fromMs, toMs });
     this.#members.welcomeAll();
   }
 
   /** Checks for overload. Heartbeat acknowledgments report whether central matches short jobs. */
-  #lookAtLoad(now: Millis): void {
+  #checkLoad(now: Millis): void {
     const { policy, timings } = this.#config.settings;
     const { short, byClass } = policy.preset;
     const mayGiveUp = policy.matching === 'auto' && short.by === 'matching' && byClass;
     if (!mayGiveUp || timings.heartbeatMs === 0 || this.#env.busyMs === undefined) return;
-    this.#shedding.look(this.#env.busyMs(), now);
-    this.#env.setTimer('relief', 0, now + LOOK_MS);
+    this.#shedding.check(this.#env.busyMs(), now);
+    this.#env.setTimer('relief', 0, now + CHECK_INTERVAL_MS);
   }
 
   /** Asks an unregistered sender to join. Its needs are not stored, because no message would report its departure. */

@@ -39,9 +39,9 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
   /** Returns problems that only the driver can detect and an operator must fix, one line each. */
   readonly warnings?: (() => readonly string[]) | undefined;
   /** Called for each cluster event that belongs in the log. */
-  readonly happened?: ((event: ClusterEvent) => void) | undefined;
+  readonly eventOccurred?: ((event: ClusterEvent) => void) | undefined;
   /** Called when a scheduler's journal lacks its last known incarnation: an older copy of the journal was restored. */
-  readonly journalWentBack?: ((scheduler: string) => void) | undefined;
+  readonly journalRolledBack?: ((scheduler: string) => void) | undefined;
 }
 
 /** Cluster event, usually a membership change. Workers and schedulers are identified by name. */
@@ -138,7 +138,7 @@ export interface ScrapeTarget {
 }
 
 /** State of the cluster as known to central, for metrics. */
-export interface CentralStanding {
+export interface CentralStatus {
   /** Numbers of workers by partition and state; empty combinations are omitted. */
   readonly workers: readonly CountedWorkers[];
   /** Workers lost within the last hour that have not returned. */

@@ -124,7 +124,7 @@ function untilDeadline({ drainDeadline }: WorkerRecord, now: Millis): Millis | u
 }
 
 /** Returns the error for a scheduler whose jobs cannot be taken over. */
-export function noTakeover(request: number, name: string, isKnown: boolean): MessageOf<'refused'> {
+export function takeoverRefusal(request: number, name: string, isKnown: boolean): MessageOf<'refused'> {
   const lines = !isKnown
     ? {
         code: 'unknown-scheduler',
@@ -140,7 +140,7 @@ export function noTakeover(request: number, name: string, isKnown: boolean): Mes
 }
 
 /** Returns the error for a worker that does not exist. */
-export function noSuchWorker({ request, worker }: MessageOf<'drainWorker'>): MessageOf<'refused'> {
+export function unknownWorkerRefusal({ request, worker }: MessageOf<'drainWorker'>): MessageOf<'refused'> {
   return {
     type: 'refused',
     request,

@@ -4,22 +4,22 @@ import type { SchedulerRecord, Schedulers } from './schedulers.js';
 type SharedJournal = MessageOf<'journals'>['journals'][number];
 
 /** A scheduler with a local journal. Other schedulers store its name, and report it to the next central. */
-export type Remembered = MessageOf<'remember'>['schedulers'][number];
+export type RememberedScheduler = MessageOf<'remember'>['schedulers'][number];
 
-interface Missed extends Remembered {
+interface MissingLocal extends RememberedScheduler {
   readonly since: Millis;
   /** Number of its jobs; undefined if this central has never seen the scheduler. */
   readonly jobs: number | undefined;
 }
 
-interface Expected {
+interface ListedJournal {
   readonly name: string;
   readonly since: Millis;
   readonly journal: SharedJournal | undefined;
 }
 
 /** Time in ms for the last owner of a PostgreSQL journal to return before another scheduler gets the journal. */
-const UNOWNED_MS = 5 * 60_000;
+const ABANDONED_AFTER_MS = 5 * 60_000;
 
 /**
  * Finds schedulers that should be present but are not. Central stores nothing across a restart. It gets their
@@ -28,11 +28,11 @@ const UNOWNED_MS = 5 * 60_000;
 export class ExpectedSchedulers {
   readonly #schedulers: Schedulers;
   readonly #graceMs: Millis;
-  readonly #named: readonly string[];
+  readonly #configuredNames: readonly string[];
   /** Journals by tag. */
-  readonly #journals = new Map<string, Expected>();
+  readonly #journals = new Map<string, ListedJournal>();
   /** Missing schedulers with local journals, by tag. */
-  readonly #missed = new Map<string, Missed>();
+  readonly #missingLocal = new Map<string, MissingLocal>();
   /** Tags of owners that have left for good, after all jobs in their journals had ended. */
   readonly #retired = new Set<string>();
   #startedAt: Millis = 0;
@@ -40,7 +40,7 @@ export class ExpectedSchedulers {
   /** @param graceMs time after central's start before a scheduler counts as missing: one lease */
   constructor(schedulers: Schedulers, named: readonly string[], graceMs: Millis) {
     this.#schedulers = schedulers;
-    this.#named = named;
+    this.#configuredNames = named;
     this.#graceMs = graceMs;
   }
 
@@ -49,7 +49,7 @@ export class ExpectedSchedulers {
   }
 
   /** Records the journals that a scheduler sees in the shared database. */
-  sees(journals: readonly SharedJournal[], now: Millis): void {
+  updateJournals(journals: readonly SharedJournal[], now: Millis): void {
     const seen = new Set(journals.map(({ tag }) => tag));
     for (const tag of this.#journals.keys()) if (!seen.has(tag)) this.#journals.delete(tag);
     for (const journal of journals) {
@@ -61,49 +61,50 @@ export class ExpectedSchedulers {
   }
 
   /** Records a scheduler that was a member under the previous central, as another scheduler reports. */
-  remembers(scheduler: Remembered): void {
+  addMissing(scheduler: RememberedScheduler): void {
     const { name, tag } = scheduler;
-    if (this.#retired.has(tag) || this.#missed.has(tag) || this.#isOwned(tag) || this.#isKnown(name)) return;
-    this.#missed.set(tag, { ...scheduler, since: this.#startedAt, jobs: undefined });
+    if (this.#retired.has(tag) || this.#missingLocal.has(tag) || this.#isOwned(tag) || this.#isKnown(name))
+      return;
+    this.#missingLocal.set(tag, { ...scheduler, since: this.#startedAt, jobs: undefined });
   }
 
   /** Records a scheduler that central gave up. Others get its keys, but its jobs are still in its journal. */
-  gaveUp({ name, tag, address, jobs, lastSeenAt }: SchedulerRecord): void {
-    if (jobs > 0) this.#missed.set(tag, { name, tag, address, since: lastSeenAt, jobs });
+  addGivenUp({ name, tag, address, jobs, lastSeenAt }: SchedulerRecord): void {
+    if (jobs > 0) this.#missingLocal.set(tag, { name, tag, address, since: lastSeenAt, jobs });
   }
 
   /** Schedulers with local journals that are missing. */
-  get missed(): Iterable<Remembered> {
-    return this.#missed.values();
+  get missingLocal(): Iterable<RememberedScheduler> {
+    return this.#missingLocal.values();
   }
 
   /** Returns the last known incarnation of a missing scheduler. */
   lastAddressOf(tag: string): Address | undefined {
-    return this.#missed.get(tag)?.address;
+    return this.#missingLocal.get(tag)?.address;
   }
 
   /** Records that an owner has left permanently. All of its jobs have ended, so they need no other owner. */
-  retired(tag: string): void {
+  retire(tag: string): void {
     this.#retired.add(tag);
     this.#journals.delete(tag);
-    this.#missed.delete(tag);
+    this.#missingLocal.delete(tag);
   }
 
   /**
    * Records that a scheduler joined. It replaces a missing scheduler of the same name with another journal.
    */
-  enlisted(tag: string, name: string): void {
+  schedulerJoined(tag: string, name: string): void {
     this.#retired.delete(tag);
-    for (const [other, missed] of this.#missed)
-      if (other === tag || missed.name === name) this.#missed.delete(other);
+    for (const [other, missed] of this.#missingLocal)
+      if (other === tag || missed.name === name) this.#missingLocal.delete(other);
   }
 
   missing(now: Millis): MissingScheduler[] {
     const journals = this.#unowned(now);
     const hasGrace = now - this.#startedAt < this.#graceMs;
-    const missed = hasGrace ? [] : [...this.#missed.values()];
+    const missed = hasGrace ? [] : [...this.#missingLocal.values()];
     const listed = new Set([...journals, ...missed].map(({ name }) => name));
-    const named = this.#named.filter((name) => !listed.has(name) && !this.#isKnown(name));
+    const named = this.#configuredNames.filter((name) => !listed.has(name) && !this.#isKnown(name));
     return [
       ...journals.map(({ name, since, journal }) => ({
         name,
@@ -134,23 +135,25 @@ export class ExpectedSchedulers {
     return this.#unowned(now).map(({ journal }) => journal!);
   }
 
-  /** Returns journals without an owner for at least UNOWNED_MS. Another scheduler gets these. */
+  /** Returns journals without an owner for at least ABANDONED_AFTER_MS. Another scheduler gets these. */
   abandoned(now: Millis): readonly SharedJournal[] {
-    return this.#unowned(now).flatMap(({ since, journal }) => (now - since >= UNOWNED_MS ? journal! : []));
+    return this.#unowned(now).flatMap(({ since, journal }) =>
+      now - since >= ABANDONED_AFTER_MS ? journal! : [],
+    );
   }
 
   /** Returns journals without an owner; none until all owners have had time to join after central's start. */
-  #unowned(now: Millis): Expected[] {
+  #unowned(now: Millis): ListedJournal[] {
     if (now - this.#startedAt < this.#graceMs) return [];
     return [...this.#journals.values()].filter(({ journal }) => !this.#isOwned(journal!.tag));
   }
 
   /** Returns whether the owner is present, or disconnected but expected back. */
   #isOwned(tag: string): boolean {
-    return this.#schedulers.tagged(tag) !== undefined;
+    return this.#schedulers.byTag(tag) !== undefined;
   }
 
   #isKnown(name: string): boolean {
-    return this.#schedulers.named(name) !== undefined;
+    return this.#schedulers.byName(name) !== undefined;
   }
 }

@@ -7,7 +7,7 @@ import {
   type UserLimits,
 } from '@goshawk/core';
 
-type Held = MessageOf<'holdings'>['users'][number];
+type UserHoldings = MessageOf<'holdings'>['users'][number];
 type Holder = MessageOf<'limits'>['holders'][number];
 
 /** Users' limits that schedulers enforce, and how much of them the jobs of each scheduler use. */
@@ -15,7 +15,7 @@ export class Holdings {
   #grants: UserGrants = new Map();
   #holders: readonly Holder[] = [];
   /** Keyed by the tags of schedulers, so that a restart or a takeover keeps them. */
-  readonly #byTag = new Map<string, readonly Held[]>();
+  readonly #byTag = new Map<string, readonly UserHoldings[]>();
   /** Whether any user has a limit. */
   isLimited = false;
 
@@ -30,7 +30,7 @@ export class Holdings {
     }));
   }
 
-  heard(tag: string, users: readonly Held[]): void {
+  update(tag: string, users: readonly UserHoldings[]): void {
     this.#byTag.set(tag, users);
   }
 

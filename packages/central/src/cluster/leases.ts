@@ -9,7 +9,7 @@ interface EndedLeases {
   readonly givenUp: readonly SchedulerRecord[];
 }
 
-interface Heard {
+interface LeaseHolder {
   readonly lastSeenAt: Millis;
 }
 
@@ -46,7 +46,7 @@ export class Leases {
    *
    * @returns undefined without heartbeats
    */
-  nextLook(now: Millis): Millis | undefined {
+  nextCheck(now: Millis): Millis | undefined {
     const { heartbeatMs } = this.#timings;
     if (heartbeatMs === 0) return undefined;
     this.#dueAt = now + heartbeatMs;
@@ -58,11 +58,11 @@ export class Leases {
   }
 
   /** Returns when the party last sent a message, or when all leases last restarted if that is later. */
-  lastSeenAt({ lastSeenAt }: Heard): Millis {
+  lastSeenAt({ lastSeenAt }: LeaseHolder): Millis {
     return Math.max(lastSeenAt, this.#since);
   }
 
-  endsAt(party: Heard): Millis {
+  endsAt(party: LeaseHolder): Millis {
     return this.lastSeenAt(party) + this.#timings.leaseMs;
   }
 
@@ -72,9 +72,9 @@ export class Leases {
     const lateMs = now - this.#dueAt;
     if (lateMs > leaseMs / 2) {
       this.#since = now;
-      this.#registry.schedulers.overslept(lateMs);
+      this.#registry.schedulers.excludeSuspension(lateMs);
     }
-    const hasEnded = (party: Heard): boolean => now >= this.endsAt(party);
+    const hasEnded = (party: LeaseHolder): boolean => now >= this.endsAt(party);
     return {
       workers: [...this.#registry.workers.values()].filter(hasEnded),
       schedulers: [...this.#registry.schedulers.members.values()].filter(hasEnded),

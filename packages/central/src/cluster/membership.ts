@@ -12,10 +12,10 @@ import {
   drainRequest,
   listSchedulers,
   listWorkers,
-  noSuchWorker,
-  noTakeover,
+  takeoverRefusal,
+  unknownWorkerRefusal,
 } from './describing.js';
-import { ExpectedSchedulers, type Remembered } from './expected-schedulers.js';
+import { ExpectedSchedulers, type RememberedScheduler } from './expected-schedulers.js';
 import type { LearnedCutoff } from './learned-cutoff.js';
 import { Leases } from './leases.js';
 import { LostWorkers } from './lost-workers.js';
@@ -62,7 +62,7 @@ export class Membership {
   readonly #partitions: Partitions;
   readonly #takeovers: Takeovers;
   /** Reported journals that were restored from an older copy: tag, present address and missing address. */
-  readonly #wentBack = new Set<string>();
+  readonly #rolledBack = new Set<string>();
   /** Names of the missing schedulers in the last report, to report only changes. */
   #missing = '';
 
@@ -103,7 +103,7 @@ export class Membership {
 
   /** Returns the name of a worker; undefined if the scheduler already knows it. */
   nameIfUnknown(scheduler: Address, worker: Address): string | undefined {
-    if (!this.#publisher.hasYetToTell(scheduler, worker)) return undefined;
+    if (!this.#publisher.isOutdated(scheduler, worker)) return undefined;
     return this.registry.workers.get(worker)?.name;
   }
 
@@ -135,8 +135,8 @@ export class Membership {
   /** Returns the current owner of the jobs with this tag. */
   ownerOf(tag: string, now: Millis): Omit<MessageOf<'ownerIs'>, 'type'> {
     const { schedulers } = this.registry;
-    const gone = schedulers.tagged(tag) === undefined && this.haveAllReported(now);
-    return { tag, owner: schedulers.memberTagged(tag)?.address, gone };
+    const gone = schedulers.byTag(tag) === undefined && this.haveAllReported(now);
+    return { tag, owner: schedulers.memberByTag(tag)?.address, gone };
   }
 
   /**
@@ -178,7 +178,7 @@ export class Membership {
 
   /** Registers a worker. Returns false if another worker has its name. */
   register(from: Address, message: MessageOf<'register'>, now: Millis): boolean {
-    const same = this.registry.workerNamed(message.name);
+    const same = this.registry.workerByName(message.name);
     if (same !== undefined && same.address !== from) {
       if (this.#names.refuses(from, same, now)) return false;
       // A restarted worker has lost its tasks, so there is no need to wait for the lease.
@@ -189,9 +189,9 @@ export class Membership {
       this.#counters.workersJoined++;
       worker = this.registry.admit(from, message, this.#cutoff.settings.policy.preset.packs, now);
       this.#changed(worker, now);
-      this.#publisher.newcomer(from);
+      this.#publisher.addNewcomer(from);
       this.#lost.returned(worker.name);
-      this.#env.happened?.({
+      this.#env.eventOccurred?.({
         kind: 'worker-joined',
         worker: worker.name,
         address: this.#env.nameOf(from),
@@ -223,48 +223,48 @@ export class Membership {
     if (this.#takeovers.refuses(from, message)) return;
     const { name, tag, epoch, durable, draining } = message;
     const { schedulers } = this.registry;
-    const holder = this.#other(schedulers.memberTagged(tag), from);
+    const holder = this.#other(schedulers.memberByTag(tag), from);
     // A higher epoch proves a takeover of the shared journal. Equal epochs mean two copies of one journal.
     if (holder !== undefined && epoch <= holder.epoch && this.#names.refuses(from, holder, now, tag)) return;
-    const namesake = this.#other(schedulers.memberNamed(name), from);
+    const namesake = this.#other(schedulers.memberByName(name), from);
     const isTaken = namesake !== undefined && namesake !== holder;
     if (isTaken && this.#names.refuses(from, namesake, now)) return;
-    this.#lookBehind(from, message);
-    const hadIt = schedulers.tagged(tag);
+    this.#checkJournalRollback(from, message);
+    const previousOwner = schedulers.byTag(tag);
     if (holder !== undefined) this.#schedulerLost(holder, 'replaced', now);
     if (isTaken) this.#schedulerLost(namesake, 'replaced', now);
-    for (const { address } of schedulers.replaced(tag, name)) this.#ownerLost(address);
+    for (const { address } of schedulers.removeReplaced(tag, name)) this.#ownerLost(address);
     const known = schedulers.members.get(from);
     if (known?.durable !== durable || known.draining !== draining) this.#publisher.ownersChanged();
     if (known === undefined) {
       this.#publisher.ownerJoined(from);
-      if (epoch === 0 && schedulers.tagged(tag) === undefined) this.#publisher.takesKeys(from);
+      if (epoch === 0 && schedulers.byTag(tag) === undefined) this.#publisher.hideUntilNotified(from);
     }
     // A returning scheduler sends its needs again. The old ones are withdrawn, because their jobs may have ended.
     // A scheduler that only reports a change of `draining` or `durable` does not send them again.
     const isReturn = known !== undefined && known.draining === draining && known.durable === durable;
     if (isReturn) this.#dispatcher.withdrawAll(from, now);
     schedulers.rehome(from, message, now);
-    this.#tellOfScheduler(from, message, known, hadIt);
+    this.#reportScheduler(from, message, known, previousOwner);
     this.#dispatcher.rehome(tag, from, message.previousIncarnations, now);
     this.welcome(from);
-    this.#publisher.newcomer(from);
+    this.#publisher.addNewcomer(from);
     this.#publisher.publishSoon(now);
   }
 
-  #tellOfScheduler(
+  #reportScheduler(
     from: Address,
     { name, tag, epoch, adopted, durable }: MessageOf<'enlist'>,
     known: SchedulerRecord | undefined,
-    hadIt: SchedulerRecord | undefined,
+    previousOwner: SchedulerRecord | undefined,
   ): void {
-    if (durable) this.expected.enlisted(tag, name);
-    else if (known?.durable) this.expected.retired(tag);
+    if (durable) this.expected.schedulerJoined(tag, name);
+    else if (known?.durable) this.expected.retire(tag);
     if (known !== undefined) return;
     const address = this.#env.nameOf(from);
-    this.#env.happened?.({ kind: 'scheduler-joined', scheduler: name, tag, epoch, address, adopted });
-    if (adopted && hadIt?.adopted !== true)
-      this.#env.happened?.({ kind: 'takeover-completed', scheduler: name, tag, epoch });
+    this.#env.eventOccurred?.({ kind: 'scheduler-joined', scheduler: name, tag, epoch, address, adopted });
+    if (adopted && previousOwner?.adopted !== true)
+      this.#env.eventOccurred?.({ kind: 'takeover-completed', scheduler: name, tag, epoch });
   }
 
   #other(scheduler: SchedulerRecord | undefined, from: Address): SchedulerRecord | undefined {
@@ -275,35 +275,39 @@ export class Membership {
    * Reports a scheduler whose journal lacks its last known incarnation. This shows that an older copy of the
    * journal was restored.
    */
-  #lookBehind(from: Address, { name, tag, previousIncarnations }: MessageOf<'enlist'>): void {
-    const known = this.registry.schedulers.tagged(tag);
+  #checkJournalRollback(from: Address, { name, tag, previousIncarnations }: MessageOf<'enlist'>): void {
+    const known = this.registry.schedulers.byTag(tag);
     const last = known?.address ?? this.expected.lastAddressOf(tag);
     if (last === undefined || last === from || previousIncarnations.includes(last)) return;
-    this.#env.journalWentBack?.(name);
+    this.#env.journalRolledBack?.(name);
   }
 
   /** Returns the schedulers with local journals. Other schedulers store these names for the next central. */
-  #remembered(): Remembered[] {
+  #remembered(): RememberedScheduler[] {
     const known = this.registry.schedulers.all
       .filter(({ durable, epoch, adopted }) => durable && epoch === 0 && !adopted)
       .map(({ name, tag, address }) => ({ name, tag, address }));
     const tags = new Set(known.map(({ tag }) => tag));
-    const missed = Array.from(this.expected.missed, ({ name, tag, address }) => ({ name, tag, address }));
+    const missed = Array.from(this.expected.missingLocal, ({ name, tag, address }) => ({
+      name,
+      tag,
+      address,
+    }));
     return [...known, ...missed.filter(({ tag }) => !tags.has(tag))];
   }
 
   /** Records parties that were members under the previous central, as a scheduler reports. */
-  remembers(from: Address, { schedulers, workers }: MessageOf<'remember'>, now: Millis): void {
+  restoreMembers(from: Address, { schedulers, workers }: MessageOf<'remember'>, now: Millis): void {
     if (!this.registry.schedulers.members.has(from)) return;
     for (const scheduler of schedulers) {
-      const present = this.registry.schedulers.memberTagged(scheduler.tag);
-      if (present === undefined) this.expected.remembers(scheduler);
-      else if (this.#isOlder(present, scheduler.address)) this.#env.journalWentBack?.(present.name);
+      const present = this.registry.schedulers.memberByTag(scheduler.tag);
+      if (present === undefined) this.expected.addMissing(scheduler);
+      else if (this.#isRolledBack(present, scheduler.address)) this.#env.journalRolledBack?.(present.name);
     }
     for (const name of workers) {
-      if (this.registry.workerNamed(name) !== undefined || this.#lost.has(name)) continue;
+      if (this.registry.workerByName(name) !== undefined || this.#lost.has(name)) continue;
       this.#counters.workersLost++;
-      this.#env.happened?.({ kind: 'worker-missing', worker: name });
+      this.#env.eventOccurred?.({ kind: 'worker-missing', worker: name });
       this.#lost.add({
         name,
         address: '',
@@ -315,11 +319,11 @@ export class Membership {
   }
 
   /** Returns whether the scheduler's journal lacks this incarnation. True only once for each. */
-  #isOlder({ tag, address, previousIncarnations }: SchedulerRecord, last: Address): boolean {
+  #isRolledBack({ tag, address, previousIncarnations }: SchedulerRecord, last: Address): boolean {
     if (last === address || previousIncarnations.includes(last)) return false;
     const found = `${tag} ${address} ${last}`;
-    if (this.#wentBack.has(found)) return false;
-    this.#wentBack.add(found);
+    if (this.#rolledBack.has(found)) return false;
+    this.#rolledBack.add(found);
     return true;
   }
 
@@ -335,7 +339,7 @@ export class Membership {
 
   /** Sends the complete lists to a party that has missed an update. */
   resync(from: Address, now: Millis): void {
-    this.#publisher.newcomer(from);
+    this.#publisher.addNewcomer(from);
     this.#publisher.publishSoon(now);
   }
 
@@ -352,7 +356,7 @@ export class Membership {
    *
    * @returns the record of the worker; undefined if the sender is not a worker
    */
-  heard(
+  heartbeat(
     from: Address,
     { busy, queued, used }: MessageOf<'heartbeat'>,
     now: Millis,
@@ -383,17 +387,17 @@ export class Membership {
 
   acknowledge(party: Address, matching: boolean): void {
     // This party receives the next update in any case.
-    if (this.#publisher.owes(party)) return;
+    if (this.#publisher.isUpdateDue(party)) return;
     const { ownersVersion } = this.#publisher;
     const version = this.#publisher.versionFor(party);
     this.#env.send(party, { type: 'heartbeatAck', version, ownersVersion, matching });
   }
 
   drain(from: Address, message: MessageOf<'drainWorker'>, now: Millis): void {
-    const worker = this.registry.workerNamed(message.worker);
-    if (worker === undefined) return this.#env.send(from, noSuchWorker(message));
+    const worker = this.registry.workerByName(message.worker);
+    if (worker === undefined) return this.#env.send(from, unknownWorkerRefusal(message));
     if (worker.drainRequested !== message.on)
-      this.#env.happened?.({ kind: 'worker-drains', worker: worker.name, on: message.on });
+      this.#env.eventOccurred?.({ kind: 'worker-drains', worker: worker.name, on: message.on });
     worker.drainRequested = message.on;
     if (!message.on) worker.drained = false;
     if (!message.on) worker.drainDeadline = undefined;
@@ -412,13 +416,13 @@ export class Membership {
       const away = schedulers.away.filter(({ epoch }) => epoch > 0);
       return this.#reassign(from, request, name, away, unowned, now);
     }
-    const gone = schedulers.named(name);
+    const gone = schedulers.byName(name);
     const journals = unowned.filter((journal) => journal.name === name);
     if (gone === undefined && journals.length > 0)
       return this.#reassign(from, request, name, [], journals, now);
     if (gone === undefined || gone.epoch === 0) {
       const isMissing = this.expected.missing(now).some((missing) => missing.name === name);
-      return this.#env.send(from, noTakeover(request, name, gone !== undefined || isMissing));
+      return this.#env.send(from, takeoverRefusal(request, name, gone !== undefined || isMissing));
     }
     if (gone.awaySince === undefined) this.#schedulerLost(gone, 'takeover', now);
     this.#reassign(from, request, name, [gone], [], now);
@@ -433,8 +437,8 @@ export class Membership {
     unowned: readonly { readonly tag: string }[],
     now: Millis,
   ): void {
-    for (const { tag } of [...gone, ...unowned]) this.#takeovers.want(tag);
-    this.#takeovers.look(now);
+    for (const { tag } of [...gone, ...unowned]) this.#takeovers.force(tag);
+    this.#takeovers.requestDue(now);
     const value = {
       scheduler,
       jobs: sumOf(gone, ({ jobs }) => jobs),
@@ -445,14 +449,14 @@ export class Membership {
   }
 
   /** Records the journals that a scheduler sees in the shared database. */
-  seesJournals(from: Address, { journals }: MessageOf<'journals'>, now: Millis): void {
-    if (this.registry.schedulers.members.has(from)) this.expected.sees(journals, now);
+  updateJournals(from: Address, { journals }: MessageOf<'journals'>, now: Millis): void {
+    if (this.registry.schedulers.members.has(from)) this.expected.updateJournals(journals, now);
   }
 
   drained(from: Address): void {
     const worker = this.registry.workers.get(from);
     if (worker === undefined) return;
-    if (!worker.drained) this.#env.happened?.({ kind: 'worker-drained', worker: worker.name });
+    if (!worker.drained) this.#env.eventOccurred?.({ kind: 'worker-drained', worker: worker.name });
     worker.drained = true;
     // These numbers would otherwise be outdated until the next heartbeat.
     worker.busy = 0;
@@ -466,7 +470,7 @@ export class Membership {
     const wasActive = isActive(worker);
     const wasQuarantined = worker.quarantine !== undefined;
     if (wasQuarantined !== (reason !== ''))
-      this.#env.happened?.(
+      this.#env.eventOccurred?.(
         reason === ''
           ? { kind: 'worker-cured', worker: worker.name }
           : { kind: 'worker-quarantined', worker: worker.name, reason },
@@ -479,8 +483,8 @@ export class Membership {
 
   // ---- partitions
 
-  worked({ shortMs, longMs }: MessageOf<'usage'>, now: Millis): void {
-    this.#partitions.worked(shortMs, longMs, now);
+  recordWork({ shortMs, longMs }: MessageOf<'usage'>, now: Millis): void {
+    this.#partitions.recordWork(shortMs, longMs, now);
     this.relabel(now);
   }
 
@@ -502,7 +506,7 @@ export class Membership {
   left(from: Address, now: Millis): void {
     const worker = this.registry.workers.get(from);
     if (worker !== undefined) {
-      this.#env.happened?.({
+      this.#env.eventOccurred?.({
         kind: 'worker-left',
         worker: worker.name,
         address: this.#env.nameOf(from),
@@ -513,7 +517,7 @@ export class Membership {
     const scheduler = this.registry.schedulers.members.get(from);
     if (scheduler === undefined) return;
     const { name, tag, jobs } = scheduler;
-    this.#env.happened?.({ kind: 'scheduler-left', scheduler: name, tag, jobs });
+    this.#env.eventOccurred?.({ kind: 'scheduler-left', scheduler: name, tag, jobs });
     this.#removeScheduler(scheduler, now);
   }
 
@@ -522,12 +526,12 @@ export class Membership {
     for (const worker of workers) this.#workerLost(worker, 'lease', now);
     if (workers.length > 0) this.relabel(now);
     for (const scheduler of schedulers) this.#schedulerLost(scheduler, 'lease', now);
-    this.#takeovers.look(now);
-    this.#tellOfMissing(now);
+    this.#takeovers.requestDue(now);
+    this.#reportMissing(now);
     for (const scheduler of givenUp) {
       const { address, name, tag, jobs } = scheduler;
-      this.expected.gaveUp(scheduler);
-      this.#env.happened?.({ kind: 'scheduler-given-up', scheduler: name, tag, jobs });
+      this.expected.addGivenUp(scheduler);
+      this.#env.eventOccurred?.({ kind: 'scheduler-given-up', scheduler: name, tag, jobs });
       this.#ownerLost(address);
       this.#publisher.ownersChanged();
       this.#publisher.publishSoon(now);
@@ -536,17 +540,17 @@ export class Membership {
   }
 
   #armLease(now: Millis): void {
-    const at = this.#leases.nextLook(now);
+    const at = this.#leases.nextCheck(now);
     if (at !== undefined) this.#env.setTimer('lease', 0, at);
   }
 
   /** Reports the missing schedulers if they differ from the last report. */
-  #tellOfMissing(now: Millis): void {
+  #reportMissing(now: Millis): void {
     const missing = this.expected.missing(now).map(({ name }) => name);
     const text = missing.join();
     if (text === this.#missing) return;
     this.#missing = text;
-    this.#env.happened?.({ kind: 'schedulers-missing', schedulers: missing });
+    this.#env.eventOccurred?.({ kind: 'schedulers-missing', schedulers: missing });
   }
 
   #workerLost(worker: WorkerRecord, cause: LossCause, now: Millis): void {
@@ -557,7 +561,7 @@ export class Membership {
     const ran = this.#dispatcher.jobsAt(worker.address);
     const jobs = [...new Set(ran.map(({ name: job }) => job))].slice(0, JOBS_NAMED);
     const tasks = Math.max(worker.busy, ran.length);
-    this.#env.happened?.({ kind: 'worker-lost', worker: name, address, cause, silentMs, jobs, tasks });
+    this.#env.eventOccurred?.({ kind: 'worker-lost', worker: name, address, cause, silentMs, jobs, tasks });
     const why =
       cause === 'lease'
         ? `silent for ${formatDuration(silentMs)}, so its lease expired`
@@ -567,11 +571,11 @@ export class Membership {
     this.#removeWorker(worker, Math.max(worker.lastSeenAt, worker.brokeAt ?? 0), now);
   }
 
-  #removeWorker(worker: WorkerRecord, heardAt: Millis, now: Millis): void {
+  #removeWorker(worker: WorkerRecord, lastSeenAt: Millis, now: Millis): void {
     this.registry.removeWorker(worker);
     this.#partitions.remove(worker);
     this.#dispatcher.removeWorker(worker.address, now);
-    this.#publisher.left(worker.address, heardAt);
+    this.#publisher.left(worker.address, lastSeenAt);
     this.#publisher.publishSoon(now);
   }
 
@@ -580,7 +584,7 @@ export class Membership {
     const address = this.#env.nameOf(lost.address);
     const silentMs = now - lost.lastSeenAt;
     this.#counters.schedulersLost++;
-    this.#env.happened?.({ kind: 'scheduler-lost', scheduler, tag, address, cause, silentMs, jobs });
+    this.#env.eventOccurred?.({ kind: 'scheduler-lost', scheduler, tag, address, cause, silentMs, jobs });
     this.#removeScheduler(lost, now);
   }
 

@@ -17,7 +17,7 @@ const [A, B, CLIENT, W, W2] = [1, 2, 3, 11, 12] as [Address, Address, Address, A
 
 class Bench {
   readonly events: ClusterEvent[] = [];
-  readonly wentBack: string[] = [];
+  readonly rolledBack: string[] = [];
   now: Millis = 0;
   #leaseAt = Number.POSITIVE_INFINITY;
   readonly #alive = new Set<Address>();
@@ -40,8 +40,8 @@ class Bench {
         },
         clearTimer() {},
         nameOf: (address) => `tcp://host${address}:1!p/0`,
-        happened: (event) => void this.events.push(event),
-        journalWentBack: (scheduler) => void this.wentBack.push(scheduler),
+        eventOccurred: (event) => void this.events.push(event),
+        journalRolledBack: (scheduler) => void this.rolledBack.push(scheduler),
       },
     );
     this.#central.start(0);
@@ -135,7 +135,7 @@ class Bench {
   }
 
   standing() {
-    return this.#central.standing(this.now);
+    return this.#central.status(this.now);
   }
 }
 
@@ -152,7 +152,7 @@ test('an expected scheduler that does not join is reported missing one lease aft
   expect(bench.missing).toEqual([]);
 });
 
-test('the owner of a journal in a shared database is missed', () => {
+test('the absent owner of a journal in a shared database is reported missing', () => {
   const bench = new Bench();
   bench.enlist(A, 'a', 'tag-a');
   bench.sees(A, 'a', 'b');
@@ -166,7 +166,7 @@ test('the owner of a journal in a shared database is missed', () => {
   expect(bench.missing).toEqual([]);
 });
 
-test('the owner of a journal that is first seen long after the start is missing at once', () => {
+test('the owner of a journal that is first seen long after the start is reported missing at once', () => {
   const bench = new Bench();
   bench.until(leaseMs);
   bench.enlist(A, 'a', 'tag-a');
@@ -209,7 +209,7 @@ test('an unowned journal is assigned to a scheduler after five minutes', () => {
   expect(new Set(bench.asked)).toEqual(new Set(['tag-b']));
 });
 
-test('a scheduler that has left for good is not missed for its journal', () => {
+test('a scheduler that has left for good is not reported missing', () => {
   const bench = new Bench();
   bench.enlist(A, 'a', 'tag-a');
   bench.enlist(B, 'b', 'tag-b');
@@ -297,7 +297,7 @@ test('a scheduler with another journal replaces a missing one with its name', ()
   expect(bench.sentTo(A)).toEqual(['a', 'b']);
 });
 
-test('a scheduler that is given up with jobs stays missing, one without jobs does not', () => {
+test('a scheduler that central gave up stays missing only if it had jobs', () => {
   const bench = new Bench();
   bench.enlist(A, 'a', 'x', 0);
   bench.enlist(B, 'b', 'y', 0);
@@ -311,7 +311,7 @@ test('a scheduler that is given up with jobs stays missing, one without jobs doe
   expect(bench.sentTo(A)).toEqual(['a', 'b']);
 });
 
-test('reports that need membership are ignored from others', () => {
+test('reports that require membership are ignored from nonmembers', () => {
   const bench = new Bench();
   bench.remember(A, [{ name: 'b', tag: 'y', address: B }], ['w']);
   bench.until(2 * leaseMs);
@@ -339,7 +339,7 @@ test.each(['first', 'last'])(
     bench.enlist(A, 'a', 'x', 0);
     for (let i = 0; i < 2; i++) bench.remember(A, [{ name: 'b', tag: 'y', address: latest }]);
     if (order === 'last') comes();
-    expect(bench.wentBack).toEqual(['b']);
+    expect(bench.rolledBack).toEqual(['b']);
   },
 );
 
@@ -348,5 +348,5 @@ test('a scheduler that restarts while central is down keeps its journal', () => 
   bench.enlist(A, 'a', 'x', 0);
   bench.enlist(B, 'b', 'y', 0, [21 as Address]);
   bench.remember(A, [{ name: 'b', tag: 'y', address: 21 as Address }]);
-  expect(bench.wentBack).toEqual([]);
+  expect(bench.rolledBack).toEqual([]);
 });

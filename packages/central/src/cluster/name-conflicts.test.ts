@@ -14,14 +14,14 @@ const [FIRST, SECOND, ELSEWHERE] = [1, 2, 3] as [Address, Address, Address];
 
 function cluster() {
   const sent: { to: Address; message: Message }[] = [];
-  const wentBack: string[] = [];
+  const rolledBack: string[] = [];
   const env = {
     random: () => 0.5,
     send: (to: Address, message: Message) => void sent.push({ to, message }),
     setTimer() {},
     clearTimer() {},
     nameOf: (address: Address) => NAMES[address] ?? '',
-    journalWentBack: (scheduler: string) => void wentBack.push(scheduler),
+    journalRolledBack: (scheduler: string) => void rolledBack.push(scheduler),
   };
   const settings = { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS };
   const central = new Central({ name: 'central', self: 9 as Address, settings }, env);
@@ -44,7 +44,7 @@ function cluster() {
     central.receive(from, message, now);
     return sent.splice(0).flatMap(({ to, message: { type } }) => (to === from ? type : []));
   };
-  return { central, says, register, enlist, wentBack };
+  return { central, says, register, enlist, rolledBack };
 }
 
 const heartbeat: Message = { type: 'heartbeat', busy: 0, queued: 0, used: undefined };
@@ -109,16 +109,16 @@ test('of two schedulers with a shared journal the one with the later epoch has i
 });
 
 test('a scheduler whose journal lacks its previous incarnation has lost records', () => {
-  const { says, enlist, wentBack } = cluster();
+  const { says, enlist, rolledBack } = cluster();
   const next = (from: Address, previousIncarnations: Address[], now: number) =>
     says(from, { ...enlist('one'), previousIncarnations } as Message, now);
   next(FIRST, [], 0);
   next(SECOND, [FIRST], 10);
-  expect(wentBack).toEqual([]);
+  expect(rolledBack).toEqual([]);
   // Reported once, regardless of repeated registrations.
   for (const now of [20, 30]) next(ELSEWHERE, [FIRST], now + 2 * heartbeatMs);
-  expect(wentBack).toEqual(['s']);
+  expect(rolledBack).toEqual(['s']);
   says(ELSEWHERE, { type: 'leave' }, 40 + 2 * heartbeatMs);
   next(FIRST, [SECOND], 50 + 2 * heartbeatMs);
-  expect(wentBack).toEqual(['s', 's']);
+  expect(rolledBack).toEqual(['s', 's']);
 });

@@ -31,7 +31,7 @@ export class NameConflicts {
    */
   refuses(newcomer: Address, holder: Holder, now: Millis, tag?: string): boolean {
     const holderName = this.#env.nameOf(holder.address);
-    if (placeOf(holderName) === placeOf(this.#env.nameOf(newcomer))) return false;
+    if (endpointOf(holderName) === endpointOf(this.#env.nameOf(newcomer))) return false;
     if (now - this.#leases.lastSeenAt(holder) > SILENT_HEARTBEATS * this.#heartbeatMs) return false;
     if (holder.brokeAt !== undefined && holder.brokeAt >= holder.lastSeenAt) return false;
     this.#env.send(newcomer, { type: 'nameTaken', holder: holderName, tag });
@@ -40,6 +40,6 @@ export class NameConflicts {
 }
 
 /** Returns the endpoint in a full name; the empty string if it contains none. */
-function placeOf(name: string): string {
+function endpointOf(name: string): string {
   return name.slice(0, Math.max(0, name.lastIndexOf('!')));
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Labelled, relabel, shortPartitionSize } from './partitions.js';
+import { relabel, shortPartitionSize, type WorkerLabel } from './partitions.js';
 
 describe('the size of the short partition', () => {
   test.each([
@@ -35,16 +35,16 @@ describe('the size of the short partition', () => {
   });
 });
 
-const workers = fc.array(fc.record({ short: fc.boolean(), freeOfLong: fc.boolean() }), { maxLength: 40 });
+const workers = fc.array(fc.record({ short: fc.boolean(), hasNoLongTasks: fc.boolean() }), { maxLength: 40 });
 
-function apply(before: readonly Labelled[], changes: readonly Labelled[]): Labelled[] {
+function apply(before: readonly WorkerLabel[], changes: readonly WorkerLabel[]): WorkerLabel[] {
   return before.map((worker) => (changes.includes(worker) ? { ...worker, short: !worker.short } : worker));
 }
 
-const relabelled = (before: readonly Labelled[], size: number) =>
+const relabelled = (before: readonly WorkerLabel[], size: number) =>
   relabel(before, (worker) => worker, size - sizeOf(before));
 
-const sizeOf = (labels: readonly Labelled[]) => labels.filter(({ short }) => short).length;
+const sizeOf = (labels: readonly WorkerLabel[]) => labels.filter(({ short }) => short).length;
 
 describe('relabelling', () => {
   test('reaches its size once enough workers are free of long tasks, and is as close as possible before', () => {
@@ -52,7 +52,7 @@ describe('relabelling', () => {
       fc.property(workers, fc.nat(40), (before, wanted) => {
         const size = Math.min(wanted, before.length);
         const after = sizeOf(apply(before, relabelled(before, size)));
-        const reachable = sizeOf(before) + before.filter((w) => !w.short && w.freeOfLong).length;
+        const reachable = sizeOf(before) + before.filter((w) => !w.short && w.hasNoLongTasks).length;
         expect(after).toBe(Math.min(size, Math.max(reachable, 0)));
       }),
     );
@@ -61,7 +61,8 @@ describe('relabelling', () => {
   test('never makes a worker short that has long tasks', () => {
     fc.assert(
       fc.property(workers, fc.nat(40), (before, size) => {
-        for (const worker of relabelled(before, size)) expect(worker.short || worker.freeOfLong).toBe(true);
+        for (const worker of relabelled(before, size))
+          expect(worker.short || worker.hasNoLongTasks).toBe(true);
       }),
     );
   });
@@ -79,9 +80,9 @@ describe('relabelling', () => {
   });
 
   test('takes the newest workers', () => {
-    const [first, second, busy, last] = [true, true, false, true].map((freeOfLong) => ({
+    const [first, second, busy, last] = [true, true, false, true].map((hasNoLongTasks) => ({
       short: false,
-      freeOfLong,
+      hasNoLongTasks,
     }));
     const changes = relabelled([first!, second!, busy!, last!], 2);
     expect([changes.length, changes[0] === last, changes[1] === second]).toEqual([2, true, true]);

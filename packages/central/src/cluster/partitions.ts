@@ -9,7 +9,7 @@ import {
 import { type CountedAs, isActive, type WorkerRecord } from './registry.js';
 
 /** The share of short jobs in the work of the Google trace (Hawk §4.1), used until `auto` has measured work. */
-const SHARE_BEFORE_ANY_WORK = 0.17;
+const DEFAULT_SHORT_SHARE = 0.17;
 
 /**
  * Divides the active workers into partitions (Hawk §3.4). Updates are incremental, because thousands of workers may join
@@ -60,7 +60,7 @@ export class Partitions {
   }
 
   /** Records the run time of ended tasks, by which `auto` sizes the short partition. */
-  worked(shortMs: Millis, longMs: Millis, now: Millis): void {
+  recordWork(shortMs: Millis, longMs: Millis, now: Millis): void {
     this.#share.add(shortMs, longMs, now);
   }
 
@@ -76,12 +76,12 @@ export class Partitions {
    */
   relabel(): readonly WorkerRecord[] {
     const wanted = this.#shortTarget();
-    if (wanted === this.#short) return NOBODY_CHANGES;
+    if (wanted === this.#short) return NO_CHANGES;
     // Inactive workers are in no partition.
-    const labelOf = (worker: WorkerRecord): Labelled => {
+    const labelOf = (worker: WorkerRecord): WorkerLabel => {
       const active = isActive(worker);
-      const freeOfLong = active && !this.#isBusy(worker.address);
-      return { short: active && worker.partition === 'short', freeOfLong };
+      const hasNoLongTasks = active && !this.#isBusy(worker.address);
+      return { short: active && worker.partition === 'short', hasNoLongTasks };
     };
     const changed = relabel(this.#joined, labelOf, wanted - this.#short);
     for (const worker of changed) {
@@ -110,7 +110,7 @@ export class Partitions {
     const { preset, shortPartition } = this.#policy;
     if (!preset.partition) return 0;
     const fraction =
-      shortPartition === 'auto' ? this.#share.shareOfShort(SHARE_BEFORE_ANY_WORK) : shortPartition;
+      shortPartition === 'auto' ? this.#share.shareOfShort(DEFAULT_SHORT_SHARE) : shortPartition;
     const least = preset.short.over === 'short' || preset.long.over === 'short' ? 1 : 0;
     return shortPartitionSize(fraction, this.#active, least);
   }
@@ -121,7 +121,7 @@ export class Partitions {
   }
 }
 
-const NOBODY_CHANGES: readonly WorkerRecord[] = [];
+const NO_CHANGES: readonly WorkerRecord[] = [];
 
 /**
  * Number of workers to keep free of long tasks (Hawk §3.4).
@@ -134,11 +134,11 @@ export function shortPartitionSize(fraction: number, workers: number, least: num
   return Math.max(0, Math.min(Math.max(least, Math.round(fraction * workers)), workers - 1));
 }
 
-export interface Labelled {
+export interface WorkerLabel {
   /** Currently in the short partition. */
   readonly short: boolean;
   /** Has no long tasks, so that it may become short immediately. */
-  readonly freeOfLong: boolean;
+  readonly hasNoLongTasks: boolean;
 }
 
 /**
@@ -151,14 +151,14 @@ export interface Labelled {
  */
 export function relabel<Worker>(
   workers: readonly Worker[],
-  labelOf: (worker: Worker) => Labelled,
+  labelOf: (worker: Worker) => WorkerLabel,
   growth: number,
 ): Worker[] {
   let missing = growth;
   const changes: Worker[] = [];
   for (let i = workers.length - 1; i >= 0 && missing !== 0; i--) {
-    const { short, freeOfLong } = labelOf(workers[i]!);
-    if (missing < 0 ? !short : short || !freeOfLong) continue;
+    const { short, hasNoLongTasks } = labelOf(workers[i]!);
+    if (missing < 0 ? !short : short || !hasNoLongTasks) continue;
     changes.push(workers[i]!);
     missing -= Math.sign(missing);
   }
@@ -169,8 +169,8 @@ export function relabel<Worker>(
 const WINDOW_MS = 3_600_000;
 const STEP_MS = 60_000;
 /** Limits of the share, which keep the short partition from vanishing or taking most of the cluster. */
-const LEAST = 0.01;
-const MOST = 0.5;
+const SHORT_SHARE_MIN = 0.01;
+const SHORT_SHARE_MAX = 0.5;
 
 /** The recent share of short jobs in all task seconds (`--short-partition auto`, Hawk §3.4). */
 export class WorkShare {
@@ -188,9 +188,9 @@ export class WorkShare {
   }
 
   /** Returns the share of short work; `otherwise` before any work was measured. */
-  shareOfShort(otherwise: number): number {
+  shareOfShort(fallback: number): number {
     const short = this.#steps.reduce((sum, step) => sum + step.shortMs, 0);
     const all = this.#steps.reduce((sum, step) => sum + step.shortMs + step.longMs, 0);
-    return all === 0 ? otherwise : Math.min(MOST, Math.max(LEAST, short / all));
+    return all === 0 ? fallback : Math.min(SHORT_SHARE_MAX, Math.max(SHORT_SHARE_MIN, short / all));
   }
 }

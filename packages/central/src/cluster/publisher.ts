@@ -10,15 +10,15 @@ import {
 import { memberOf, type Registry, type WorkerRecord } from './registry.js';
 
 /** With up to this many parties, the pause between updates is the shortest; with more, it grows in proportion. */
-const TOLD_A_PAUSE = 500;
+const PARTIES_PER_PAUSE = 500;
 /**
- * Maximum pause as a fraction of the heartbeat interval. `owes` withholds acknowledgments during the pause, and a party
- * that receives none for SILENT_HEARTBEATS (1.5) intervals works without central.
+ * Maximum pause as a fraction of the heartbeat interval. `isUpdateDue` withholds acknowledgments during the pause, and a
+ * party that receives none for SILENT_HEARTBEATS (1.5) intervals works without central.
  */
-const PAUSE_MAX = 0.4;
+const PAUSE_MAX_SHARE = 0.4;
 
 /** Maximum number of lost schedulers that a complete list names. */
-const LOST_REMEMBERED = 1_000;
+const LOST_SCHEDULERS_MAX = 1_000;
 
 const NO_VICTIMS: Pick<MessageOf<'peers'>, 'joined' | 'left'> = { joined: [], left: [] };
 
@@ -48,7 +48,7 @@ export class Publisher {
   readonly #unnotified = new Set<Address>();
   readonly #ownersAway = new Set<Address>();
   /** Whether the set of schedulers, including disconnected ones, has changed. */
-  #hasOtherOwners = false;
+  #haveOwnersChanged = false;
   #ownersVersion = 0;
   readonly #newcomers = new Set<Address>();
   readonly #timings: Timings;
@@ -82,14 +82,14 @@ export class Publisher {
   }
 
   /** Returns whether the scheduler's list lacks the worker or is outdated. */
-  hasYetToTell(scheduler: Address, worker: Address): boolean {
+  isOutdated(scheduler: Address, worker: Address): boolean {
     return this.#changed.has(worker) || this.#newcomers.has(scheduler);
   }
 
   /** Returns whether the next update goes to this party in any case. */
-  owes(party: Address): boolean {
+  isUpdateDue(party: Address): boolean {
     return (
-      this.#newcomers.has(party) || (this.#hasOtherOwners && this.#registry.schedulers.members.has(party))
+      this.#newcomers.has(party) || (this.#haveOwnersChanged && this.#registry.schedulers.members.has(party))
     );
   }
 
@@ -111,12 +111,12 @@ export class Publisher {
   /**
    * Records for the next update that a worker has left or is lost.
    *
-   * @param heardAt when it was last known to be connected
+   * @param lastSeenAt when it was last known to be connected
    */
-  left(worker: Address, heardAt: Millis): void {
+  left(worker: Address, lastSeenAt: Millis): void {
     this.#changed.delete(worker);
     this.#newcomers.delete(worker);
-    this.#left.set(worker, heardAt);
+    this.#left.set(worker, lastSeenAt);
   }
 
   ownerJoined(scheduler: Address): void {
@@ -130,7 +130,7 @@ export class Publisher {
   /**
    * Records that a scheduler receives keys of others. Central lists it for clients once the others know it.
    */
-  takesKeys(scheduler: Address): void {
+  hideUntilNotified(scheduler: Address): void {
     this.#unnotified.add(scheduler);
   }
 
@@ -147,14 +147,14 @@ export class Publisher {
     this.#ownersLost.add(scheduler);
     this.#lostBefore.add(scheduler);
     for (const oldest of this.#lostBefore) {
-      if (this.#lostBefore.size <= LOST_REMEMBERED) break;
+      if (this.#lostBefore.size <= LOST_SCHEDULERS_MAX) break;
       this.#lostBefore.delete(oldest);
     }
   }
 
   /** Marks the list of key owners as changed. */
   ownersChanged(): void {
-    this.#hasOtherOwners = true;
+    this.#haveOwnersChanged = true;
     this.#ownersVersion++;
   }
 
@@ -166,7 +166,7 @@ export class Publisher {
     this.#ownersAway.add(scheduler);
   }
 
-  newcomer(party: Address): void {
+  addNewcomer(party: Address): void {
     this.#newcomers.add(party);
   }
 
@@ -184,8 +184,10 @@ export class Publisher {
   #pauseMs(): Millis {
     const { publishMs, heartbeatMs } = this.#timings;
     const parties = this.#registry.workers.size + this.#registry.schedulers.members.size;
-    const pauseMs = publishMs * Math.max(1, parties / TOLD_A_PAUSE);
-    return heartbeatMs === 0 ? pauseMs : Math.min(pauseMs, Math.max(publishMs, PAUSE_MAX * heartbeatMs));
+    const pauseMs = publishMs * Math.max(1, parties / PARTIES_PER_PAUSE);
+    return heartbeatMs === 0
+      ? pauseMs
+      : Math.min(pauseMs, Math.max(publishMs, PAUSE_MAX_SHARE * heartbeatMs));
   }
 
   publish(now: Millis): void {
@@ -194,19 +196,19 @@ export class Publisher {
     const peersSince = this.#peersVersion;
     if (this.#hasChanges()) this.#version++;
     if (this.#hasPeerChanges()) this.#peersVersion++;
-    const isNews = this.#version !== since;
+    const hasNewVersion = this.#version !== since;
     // Receivers do not modify messages, so receivers that know the same version share one.
     const members: Record<number, MessageOf<'members'>> = {};
     let schedulers: MessageOf<'remember'>['schedulers'] | undefined;
     for (const scheduler of this.#registry.schedulers.members.keys()) {
       const known = this.#newcomers.has(scheduler) ? 0 : since;
-      const isOwedOwners = known === 0 || this.#hasOtherOwners;
-      if (isOwedOwners) {
+      const needsOwners = known === 0 || this.#haveOwnersChanged;
+      if (needsOwners) {
         schedulers ??= this.#remembered();
         if (schedulers.length > 0 || this.#hasRemembered)
           this.#env.send(scheduler, { type: 'remember', schedulers, workers: [] });
       }
-      if (!isOwedOwners && !isNews) continue;
+      if (!needsOwners && !hasNewVersion) continue;
       members[known] ??= this.#members(known, now);
       this.#env.send(scheduler, members[known]);
     }
@@ -224,7 +226,7 @@ export class Publisher {
     this.#owners.clear();
     this.#unnotified.clear();
     this.#ownersAway.clear();
-    this.#hasOtherOwners = false;
+    this.#haveOwnersChanged = false;
     this.#newcomers.clear();
   }
 

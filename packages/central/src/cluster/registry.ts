@@ -108,7 +108,7 @@ export class Registry {
     if (this.#workerNames.get(name)?.address === address) this.#workerNames.delete(name);
   }
 
-  workerNamed(name: string): WorkerRecord | undefined {
+  workerByName(name: string): WorkerRecord | undefined {
     return this.#workerNames.get(name);
   }
 }

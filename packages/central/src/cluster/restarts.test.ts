@@ -118,7 +118,7 @@ test('a job of a restarted scheduler counts once, with its running tasks', () =>
   expect(shares!.message.value.jobs).toMatchObject([{ id: 't-1', running: 1 }]);
 });
 
-test('a run from before its scheduler restarted is preempted at the new incarnation', () => {
+test('preemption of a run from before a restart is requested from the new incarnation', () => {
   const bench = new Bench();
   bench.enlist(NEW, [OLD]);
   bench.declare(NEW, 1, undefined);

@@ -1,7 +1,7 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
 
 /** Time in ms after which central gives up on a disconnected scheduler whose journal no other can read. */
-const GIVEN_UP_MS = 10 * 60_000;
+const GIVE_UP_AFTER_MS = 10 * 60_000;
 
 /** The owner of a tag's jobs; its address changes when it restarts or when another takes over its journal. */
 export interface SchedulerRecord {
@@ -55,30 +55,30 @@ export class Schedulers {
   }
 
   /** Returns the owner of the tag's jobs, present or away. */
-  tagged(tag: string): SchedulerRecord | undefined {
+  byTag(tag: string): SchedulerRecord | undefined {
     return this.#byTag.get(tag);
   }
 
-  memberTagged(tag: string): SchedulerRecord | undefined {
+  memberByTag(tag: string): SchedulerRecord | undefined {
     const known = this.#byTag.get(tag);
     return known?.awaySince === undefined ? known : undefined;
   }
 
-  memberNamed(name: string): SchedulerRecord | undefined {
+  memberByName(name: string): SchedulerRecord | undefined {
     for (const scheduler of this.#members.values()) if (scheduler.name === name) return scheduler;
     return undefined;
   }
 
   /** Returns the scheduler with this name: a member, or else a disconnected one. */
-  named(name: string): SchedulerRecord | undefined {
+  byName(name: string): SchedulerRecord | undefined {
     return this.all.find((scheduler) => scheduler.name === name);
   }
 
   /** Adds the scheduler as a member, or changes the address of the one with this tag. */
   rehome(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
-    const { type: _, ...said } = message;
-    const heard = { lastSeenAt: now, brokeAt: undefined, jobs: 0, waiting: 0, awaySince: undefined };
-    const scheduler = { ...said, ...heard, address: from };
+    const { type: _, ...introduction } = message;
+    const initial = { lastSeenAt: now, brokeAt: undefined, jobs: 0, waiting: 0, awaySince: undefined };
+    const scheduler = { ...introduction, ...initial, address: from };
     const before = this.#members.get(from);
     if (before !== undefined) this.#byTag.delete(before.tag);
     this.#members.set(from, scheduler);
@@ -98,17 +98,17 @@ export class Schedulers {
    * Removes and returns disconnected schedulers with this name and another tag, because they will not return.
    * Schedulers with shared journals stay, because others can take over their jobs.
    */
-  replaced(tag: string, name: string): readonly SchedulerRecord[] {
+  removeReplaced(tag: string, name: string): readonly SchedulerRecord[] {
     return this.#remove((each) => each.tag !== tag && each.name === name && each.epoch === 0);
   }
 
   /** Removes and returns schedulers that have been away too long. Those with shared journals stay for a takeover. */
   giveUp(now: Millis): readonly SchedulerRecord[] {
-    return this.#remove(({ epoch, awaySince }) => epoch === 0 && now - awaySince! > GIVEN_UP_MS);
+    return this.#remove(({ epoch, awaySince }) => epoch === 0 && now - awaySince! > GIVE_UP_AFTER_MS);
   }
 
   /** Excludes the time for which central was suspended and could not detect that schedulers returned. */
-  overslept(ms: Millis): void {
+  excludeSuspension(ms: Millis): void {
     for (const away of this.away) away.awaySince! += ms;
   }
 

@@ -4,7 +4,7 @@ import type { ExpectedSchedulers } from './expected-schedulers.js';
 import type { Leases } from './leases.js';
 import type { SchedulerRecord, Schedulers } from './schedulers.js';
 
-interface Asked {
+interface TakeoverRequest {
   readonly successor: Address;
   readonly at: Millis;
 }
@@ -16,19 +16,19 @@ interface Asked {
  * epoch is rejected.
  */
 export class Takeovers {
-  readonly #env: Pick<CentralEnvironment, 'send' | 'happened'>;
+  readonly #env: Pick<CentralEnvironment, 'send' | 'eventOccurred'>;
   readonly #schedulers: Schedulers;
   readonly #expected: ExpectedSchedulers;
   readonly #leases: Leases;
   readonly #leaseMs: Millis;
   /** The highest known epoch by tag. */
   readonly #epochs = new Map<string, number>();
-  readonly #asked = new Map<string, Asked>();
+  readonly #requested = new Map<string, TakeoverRequest>();
   /** Tags for which an operator requested a takeover, regardless of how long the scheduler has been away. */
-  readonly #wanted = new Set<string>();
+  readonly #forced = new Set<string>();
 
   constructor(
-    env: Pick<CentralEnvironment, 'send' | 'happened'>,
+    env: Pick<CentralEnvironment, 'send' | 'eventOccurred'>,
     schedulers: Schedulers,
     expected: ExpectedSchedulers,
     leases: Leases,
@@ -50,48 +50,54 @@ export class Takeovers {
     }
     if (epoch === 0) return false;
     this.#epochs.set(tag, epoch);
-    this.#asked.delete(tag);
-    this.#wanted.delete(tag);
+    this.#requested.delete(tag);
+    this.#forced.delete(tag);
     return false;
   }
 
   /** Marks a takeover as due, even if the lease has not ended. */
-  want(tag: string): void {
-    this.#wanted.add(tag);
+  force(tag: string): void {
+    this.#forced.add(tag);
   }
 
   /** Requests all takeovers that are due. Called repeatedly, because requests may be lost. */
-  look(now: Millis): void {
+  requestDue(now: Millis): void {
     const due = this.#schedulers.away.filter((gone) => {
-      const isDue = this.#wanted.has(gone.tag) || now >= this.#leases.endsAt(gone);
+      const isDue = this.#forced.has(gone.tag) || now >= this.#leases.endsAt(gone);
       return gone.epoch > 0 && isDue;
     });
     // The lost scheduler with the most jobs goes first.
-    for (const gone of due.sort((one, other) => other.jobs - one.jobs)) this.#ask(gone, now);
+    for (const gone of due.sort((one, other) => other.jobs - one.jobs)) this.#request(gone, now);
     const unowned = new Set([
       ...this.#expected.abandoned(now),
-      ...this.#expected.unowned(now).filter(({ tag }) => this.#wanted.has(tag)),
+      ...this.#expected.unowned(now).filter(({ tag }) => this.#forced.has(tag)),
     ]);
-    for (const journal of unowned) this.#ask({ ...journal, jobs: 0 }, now);
+    for (const journal of unowned) this.#request({ ...journal, jobs: 0 }, now);
   }
 
-  #ask(
+  #request(
     { name, tag, epoch, jobs }: Pick<SchedulerRecord, 'name' | 'tag' | 'epoch' | 'jobs'>,
     now: Millis,
   ): void {
-    const before = this.#asked.get(tag);
-    const isAsked =
+    const before = this.#requested.get(tag);
+    const isRequested =
       before !== undefined &&
       now - before.at <= this.#leaseMs &&
       this.#schedulers.members.has(before.successor);
-    const successor = isAsked ? this.#schedulers.members.get(before.successor) : this.#leastLoaded();
+    const successor = isRequested ? this.#schedulers.members.get(before.successor) : this.#leastLoaded();
     if (successor === undefined) return;
-    if (!isAsked) {
-      this.#asked.set(tag, { successor: successor.address, at: now });
+    if (!isRequested) {
+      this.#requested.set(tag, { successor: successor.address, at: now });
       // The jobs count before the successor's next report, so that the next takeover goes to another
       // scheduler.
       successor.jobs += jobs;
-      this.#env.happened?.({ kind: 'takeover-requested', scheduler: name, tag, by: successor.name, epoch });
+      this.#env.eventOccurred?.({
+        kind: 'takeover-requested',
+        scheduler: name,
+        tag,
+        by: successor.name,
+        epoch,
+      });
     }
     this.#env.send(successor.address, { type: 'takeOver', name, tag, epoch });
   }

@@ -18,7 +18,7 @@ test('work of more than an hour ago no longer counts', () => {
   expect(share.shareOfShort(0.17)).toBe(0.25);
 });
 
-test('the partition is neither given up nor grows to most of the cluster', () => {
+test('the short partition neither vanishes nor grows to most of the cluster', () => {
   const long = new WorkShare();
   long.add(0, 1_000, 0);
   expect(long.shareOfShort(0.17)).toBe(0.01);

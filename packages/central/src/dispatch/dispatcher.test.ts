@@ -48,7 +48,7 @@ class Bench {
     };
     const made = typeof policy === 'string' ? makePolicy(policy, {}, context) : policy;
     this.dispatcher = new Dispatcher(env, made, TIMINGS, {
-      arrived: (tasks) => {
+      tasksArrived: (tasks) => {
         this.arrived += tasks;
       },
       nameIfUnknown: () => undefined,
@@ -86,7 +86,7 @@ class Bench {
       match: 1,
     };
     const all = runs.map((run) => ({ ...one, demand: NO_RESOURCES, ...run }));
-    this.dispatcher.found(at as Address, all, this.now);
+    this.dispatcher.addReported(at as Address, all, this.now);
     this.settle();
   }
 
@@ -271,8 +271,8 @@ describe('a worker', () => {
     const bench = new Bench(1);
     bench.need(7);
     bench.sent.length = 0;
-    expect(bench.dispatcher.isDoubtful(0 as Address, 0, 1_000)).toBe(false);
-    expect(bench.dispatcher.isDoubtful(0 as Address, 0, LOST_AFTER_MS)).toBe(true);
+    expect(bench.dispatcher.isStale(0 as Address, 0, 1_000)).toBe(false);
+    expect(bench.dispatcher.isStale(0 as Address, 0, LOST_AFTER_MS)).toBe(true);
     bench.now = LOST_AFTER_MS;
     bench.pull(0);
     bench.pull(0);
@@ -428,7 +428,7 @@ describe('a job that its owner declares', () => {
     expect(policy.changes).toMatchObject([{ kind: 'waiting' }]);
   });
 
-  test('has tasks that arrive once, as those of jobs that are not declared', () => {
+  test('counts its tasks as arrived once, like those of undeclared jobs', () => {
     const bench = new Bench(2);
     declare(bench, 1, { stages: [{ ...stage, tasks: 5 }] });
     for (const job of [1, 2]) {

@@ -41,7 +41,7 @@ type Env = Environment<'plan'> & {
 /** The dispatcher's view of the rest of central. */
 interface DispatcherHost {
   /** Called when tasks arrive whose jobs are short or of unknown length. */
-  arrived(tasks: number): void;
+  tasksArrived(tasks: number): void;
   /** Returns the name of a worker; undefined if the owner already knows it. */
   nameIfUnknown(owner: Address, worker: Address): string | undefined;
   /** Called when a policy preempts a running task. */
@@ -90,7 +90,7 @@ export class Dispatcher {
   }
 
   /** Number of matches not yet known to their workers. */
-  get openMatches(): number {
+  get unconfirmedMatches(): number {
     let open = 0;
     for (const { runs } of this.books.workers)
       for (const run of runs) if (!run.isConfirmed && run.named === undefined) open++;
@@ -172,10 +172,10 @@ export class Dispatcher {
   }
 
   /** Adds the runs and queued tasks that a registering worker reports. A previous central may have sent them. */
-  found(from: Address, runs: MessageOf<'register'>['runs'], now: Millis): void {
+  addReported(from: Address, runs: MessageOf<'register'>['runs'], now: Millis): void {
     const worker = this.books.worker(from);
     if (worker === undefined) return;
-    this.#reports.found(worker, runs, now);
+    this.#reports.addReported(worker, runs, now);
     this.#isDue = true;
   }
 
@@ -187,9 +187,9 @@ export class Dispatcher {
   }
 
   /** Returns whether the books show more busy slots than the worker reported, so that it should report them again. */
-  isDoubtful(address: Address, busy: number, now: Millis): boolean {
+  isStale(address: Address, busy: number, now: Millis): boolean {
     const worker = this.books.worker(address);
-    return worker !== undefined && this.#reports.isDoubtful(worker, busy, now);
+    return worker !== undefined && this.#reports.isStale(worker, busy, now);
   }
 
   /**
@@ -199,7 +199,7 @@ export class Dispatcher {
   idle(address: Address, queued: number, now: Millis): void {
     const worker = this.books.worker(address);
     if (worker === undefined || worker.runs.length === 0) return;
-    if (queued === 0) this.#reports.queueIs(worker, [], now);
+    if (queued === 0) this.#reports.updateQueue(worker, [], now);
     for (const run of [...worker.runs])
       if (run.isConfirmed && run.named === undefined) this.#end(run, 'done', now);
     this.#isDue = true;
@@ -288,7 +288,7 @@ export class Dispatcher {
     // A stage arrives with its first tasks, not with its declaration.
     const arrives = known === undefined || (known.waiting + known.overLimit === 0 && known.matches === 0);
     if (known === undefined) stage.matches = matches;
-    if (arrives && !long) this.#host.arrived(tasks);
+    if (arrives && !long) this.#host.tasksArrived(tasks);
     const avoided = message.avoid?.flatMap((address) => this.books.worker(address) ?? []);
     this.books.reconsider(stage, now, avoided);
     const inFlight = this.#matchesInFlight(stage, matches, now);
@@ -385,8 +385,8 @@ export class Dispatcher {
     this.#policy.plan(this.books, draft, now);
     this.refused += draft.refused;
     for (const { stage } of draft.started) this.#line.started(stage, now);
-    if (draft.started.length > 0) this.#tell(draft.started);
-    this.#line.look(now);
+    if (draft.started.length > 0) this.#sendStarts(draft.started);
+    this.#line.sampleIfDue(now);
     for (const run of draft.preempted) this.#preempt(run, now);
     if (draft.problem !== undefined) {
       this.#nextProblemId = draft.problem.id + 1;
@@ -411,7 +411,7 @@ export class Dispatcher {
    * @param job the requested job; undefined: no particular job
    */
   line(job: BookedJob | undefined, now: Millis): CentralLine {
-    return this.#line.of(job, now);
+    return this.#line.describe(job, now);
   }
 
   checkInvariants(): void {
@@ -444,20 +444,20 @@ export class Dispatcher {
    * Sends matches to their owners. An owner ignores a match unless its number exceeds that of the last one for the same
    * worker, so matches are numbered in the order of sending.
    */
-  #tell(started: readonly BookedRun[]): void {
+  #sendStarts(started: readonly BookedRun[]): void {
     const [first] = started;
-    if (started.length === 1) return this.#tellOf(first!.stage, started);
+    if (started.length === 1) return this.#sendStartsOf(first!.stage, started);
     const byStage = new Map<BookedStage, BookedRun[]>();
     for (const run of started) {
       const runs = byStage.get(run.stage);
       if (runs === undefined) byStage.set(run.stage, [run]);
       else runs.push(run);
     }
-    for (const [stage, runs] of byStage) this.#tellOf(stage, runs);
+    for (const [stage, runs] of byStage) this.#sendStartsOf(stage, runs);
   }
 
   /** Sends the matches of one stage. The owner of a stage names either all waiting tasks or none. */
-  #tellOf(stage: BookedStage, runs: readonly BookedRun[]): void {
+  #sendStartsOf(stage: BookedStage, runs: readonly BookedRun[]): void {
     if (runs[0]!.named === undefined) return this.#match(stage, runs);
     this.tasksPlaced += runs.length;
     this.#queue(stage, runs);
@@ -527,8 +527,8 @@ export class Dispatcher {
   }
 
   /** Returns the number of recent matches of a stage that are still in flight to its owner. */
-  #matchesInFlight({ matches, waitsSince }: BookedStage, heard: number, now: Millis): number {
-    const mayBe = this.#lostAfterMs === 0 || now - waitsSince < this.#lostAfterMs;
-    return mayBe ? Math.max(0, matches - heard) : 0;
+  #matchesInFlight({ matches, waitsSince }: BookedStage, known: number, now: Millis): number {
+    const mayBeInFlight = this.#lostAfterMs === 0 || now - waitsSince < this.#lostAfterMs;
+    return mayBeInFlight ? Math.max(0, matches - known) : 0;
   }
 }

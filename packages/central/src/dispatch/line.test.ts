@@ -14,7 +14,7 @@ test('the answer for a job with very many waiting stages is truncated', () => {
     books.setWaiting(stage, 1, 0);
   }
   const context = { cutoffMs: 1_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
-  const line = new WaitingLine(books, makePolicy('gs', {}, context)).of(job, 0);
+  const line = new WaitingLine(books, makePolicy('gs', {}, context)).describe(job, 0);
   expect(line.needs).toHaveLength(LIMITS.stagesPerJobMax);
 });
 
@@ -27,7 +27,7 @@ test('tasks that the limit of a user holds are reported with that limit, not as 
   }
   books.takeChanges();
   const context = { cutoffMs: 1_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
-  const line = new WaitingLine(books, makePolicy('gs', {}, context)).of(undefined, 9);
+  const line = new WaitingLine(books, makePolicy('gs', {}, context)).describe(undefined, 9);
   expect(line.unmatched).toBe(5);
   expect(line.limited).toEqual([
     {
@@ -54,12 +54,12 @@ test('a task that no worker can run is ahead of no other', () => {
   waits(2, { demand: books.names.demandOf({}), requires: { zone: 'eu' } });
   waits(3, { demand: books.names.demandOf({}) });
   const last = waits(4, { demand: books.names.demandOf({}) });
-  expect(line.of(last, 10).needs[0]!.ahead).toMatchObject({ jobs: 3 });
+  expect(line.describe(last, 10).needs[0]!.ahead).toMatchObject({ jobs: 3 });
   books.setOpen(books.addWorker(1 as Address, books.names.capacityOf(1, {})), true);
-  expect(line.of(last, 10).needs[0]!.ahead).toMatchObject({ jobs: 1, tasks: 1 });
+  expect(line.describe(last, 10).needs[0]!.ahead).toMatchObject({ jobs: 1, tasks: 1 });
 });
 
-test('the place among very many jobs is estimated from a bounded number of them', () => {
+test('with very many jobs, the place in line is estimated from a sample', () => {
   const books = new ClusterBooks();
   let compared = 0;
   const line = new WaitingLine(books, {
@@ -80,7 +80,7 @@ test('the place among very many jobs is estimated from a bounded number of them'
     books.setWaiting(books.stage(job, 0, facts), 1, 0);
     return job;
   });
-  const aheadOf = (number: number) => line.of(jobs[number], 0).needs[0]!.ahead;
+  const aheadOf = (number: number) => line.describe(jobs[number], 0).needs[0]!.ahead;
   expect(aheadOf(20_000)).toMatchObject({
     jobs: expect.closeTo(20_000, -1),
     workMs: expect.closeTo(2e7, -4),
@@ -108,14 +108,14 @@ test('waits of jobs without an estimate are ignored once there are enough others
   const served = (number: number, follows: boolean, turns: number) => {
     const stage = waits(number, follows);
     // The budget grows with each turn.
-    for (let turn = 0; turn < turns; turn++) line.look(now++);
+    for (let turn = 0; turn < turns; turn++) line.sampleIfDue(now++);
     line.started(stage, now);
     books.withdraw(stage.job, now);
     books.takeChanges();
   };
   const expected = (number: number, follows: boolean) => {
     const { job } = waits(number, follows);
-    const { starts } = line.of(job, now).needs[0]!;
+    const { starts } = line.describe(job, now).needs[0]!;
     books.withdraw(job, now);
     return starts?.p50;
   };

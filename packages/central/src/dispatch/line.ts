@@ -25,14 +25,14 @@ import { StartTimes, type WaitBasis } from './start-times.js';
  * Cost of one sample in steps, plus a cost for each job. Each turn adds one step to the budget, which keeps
  * sampling at about 1% of the planning time.
  */
-const LOOK_STEPS = 64;
+const SAMPLE_STEPS = 64;
 const STEPS_PER_JOB = 4;
 /** Maximum number of jobs to compare with one to find those ahead of it. With more jobs, the result is an estimate. */
-const COMPARED_MAX = 10_000;
+const JOBS_COMPARED_MAX = 10_000;
 /** Reasons of the policy that the overview names; owners report the others themselves. */
-const NAMED: ReadonlySet<WaitingGroup['reason']> = new Set(['resources', 'reserve', 'reserved']);
+const NAMED_REASONS: ReadonlySet<WaitingGroup['reason']> = new Set(['resources', 'reserve', 'reserved']);
 /** Maximum number of limits in one answer. */
-const LIMITS_NAMED = 200;
+const LIMITS_LISTED_MAX = 200;
 
 /**
  * Determines the order of waiting stages, and samples their waits, so that `goshawk why` can predict starts.
@@ -45,9 +45,9 @@ export class WaitingLine {
   /** Budget for sampling: each turn adds one step. */
   #steps = 0;
   /** Time of the last sample, or of the last turn in which no stage waited. */
-  #lookedAt: Millis = 0;
+  #sampledAt: Millis = 0;
   /** Number of stages sampled. */
-  #looks = 0;
+  #samples = 0;
 
   constructor(books: ClusterBooks, policy: CentralPolicy) {
     this.#books = books;
@@ -59,20 +59,20 @@ export class WaitingLine {
   }
 
   /** Adds to the budget at the end of a turn, and takes a sample if it suffices. */
-  look(now: Millis): void {
-    if (this.#books.waitingTasks === 0) this.#lookedAt = now;
+  sampleIfDue(now: Millis): void {
+    if (this.#books.waitingTasks === 0) this.#sampledAt = now;
     if (this.#books.waitingTasks === 0 || ++this.#steps < 0) return;
-    this.#steps -= LOOK_STEPS + STEPS_PER_JOB * this.#books.jobCount;
+    this.#steps -= SAMPLE_STEPS + STEPS_PER_JOB * this.#books.jobCount;
     const stages = [...waitingStages(this.#books)];
-    const stage = stages[this.#looks++ % stages.length]!;
+    const stage = stages[this.#samples++ % stages.length]!;
     const line = this.#policy.line?.(now);
     const basis = basisOf(stage, this.#placeOf(stage, line, now), this.#limits(line));
-    this.#starts.ask(stage, basis, now - this.#lookedAt, now);
-    this.#lookedAt = now;
+    this.#starts.sample(stage, basis, now - this.#sampledAt, now);
+    this.#sampledAt = now;
   }
 
   /** Returns the capacity and, if a job is given, the work ahead of each of its stages. */
-  of(job: BookedJob | undefined, now: Millis): CentralLine {
+  describe(job: BookedJob | undefined, now: Millis): CentralLine {
     const line = this.#policy.line?.(now);
     const limits = this.#limits(line);
     const stages =
@@ -81,7 +81,7 @@ export class WaitingLine {
       const place = this.#placeOf(stage, line, now);
       const why = this.#limitOf(stage, now);
       // Earlier waits predict nothing if there are no active slots.
-      const start = limits.slots > 0 ? this.#starts.expect(basisOf(stage, place, limits)) : undefined;
+      const start = limits.slots > 0 ? this.#starts.predict(basisOf(stage, place, limits)) : undefined;
       return {
         stage: stage.index,
         tasks: stage.waiting + stage.overLimit,
@@ -102,7 +102,7 @@ export class WaitingLine {
         : [];
     const limited =
       groups.length > 0 || (job === undefined && this.#books.hasLimits)
-        ? groups.slice(0, LIMITS_NAMED)
+        ? groups.slice(0, LIMITS_LISTED_MAX)
         : undefined;
     return {
       needs,
@@ -124,7 +124,7 @@ export class WaitingLine {
     if (this.#policy.explain === undefined) return;
     // Central may have 100,000 waiting stages, so the loop allocates nothing per stage.
     const explained = { short: new Map<Needs, ByKind>(), long: new Map<Needs, ByKind>() };
-    let left = Math.max(1, Math.floor(COMPARED_MAX / Math.max(1, this.#books.feasible.size)));
+    let left = Math.max(1, Math.floor(JOBS_COMPARED_MAX / Math.max(1, this.#books.feasible.size)));
     for (const stage of waitingStages(this.#books)) {
       const { needs, job, part, gang, waiting } = stage;
       const ofClass = job.long ? explained.long : explained.short;
@@ -146,7 +146,7 @@ export class WaitingLine {
     for (const ofClass of Object.values(explained))
       for (const ofNeeds of ofClass.values())
         for (const { why, tasks, oldest } of ofNeeds.values())
-          if (why !== undefined && NAMED.has(why.reason))
+          if (why !== undefined && NAMED_REASONS.has(why.reason))
             yield groupOf(oldest, why.reason, tasks, why.sentence, now);
   }
 
@@ -162,7 +162,7 @@ export class WaitingLine {
     const { feasible } = this.#books;
     // A page of the gateway queries a dozen jobs every 2 s, so with very many jobs only every nth is
     // compared.
-    const every = Math.ceil(this.#books.jobCount / COMPARED_MAX);
+    const every = Math.ceil(this.#books.jobCount / JOBS_COMPARED_MAX);
     let at = 0;
     for (const job of this.#books.everyJob()) {
       if (at++ % every !== 0) continue;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LOOK_MS, LoadShedding } from './load-shedding.js';
+import { CHECK_INTERVAL_MS, LoadShedding } from './load-shedding.js';
 
 /** Checks once per second a process that is busy for this share of the time while this many short tasks arrive. */
 class Course {
@@ -10,10 +10,10 @@ class Course {
   /** @returns whether central matches after each second */
   run(seconds: number, share: number, tasks: number): boolean[] {
     return Array.from({ length: seconds }, () => {
-      this.#now += LOOK_MS;
-      this.#busyMs += share * LOOK_MS;
+      this.#now += CHECK_INTERVAL_MS;
+      this.#busyMs += share * CHECK_INTERVAL_MS;
       this.shedding.arrived(tasks);
-      this.shedding.look(this.#busyMs, this.#now);
+      this.shedding.check(this.#busyMs, this.#now);
       return this.shedding.isMatching;
     });
   }
@@ -57,7 +57,7 @@ describe('matching resumes', () => {
     expect(course.run(10, 0.4, 100).at(-1)).toBe(true);
   });
 
-  test('as an experiment after a minute, and later each time that it fails', () => {
+  test('as a trial after a minute, and after a longer delay each time that the trial fails', () => {
     const course = overloaded();
     const trials: number[] = [];
     for (let second = 1; second <= 1_000; second++) {

@@ -1,23 +1,23 @@
 import type { Millis } from '@goshawk/core';
 
 /** Check interval in ms. */
-export const LOOK_MS = 1_000;
+export const CHECK_INTERVAL_MS = 1_000;
 /** Central is overloaded if it is busy for this fraction of the time in this many consecutive checks. */
-const TOO_BUSY = 0.8;
-const TOO_BUSY_LOOKS = 3;
+const OVERLOADED_BUSY = 0.8;
+const OVERLOADED_CHECKS = 3;
 /**
- * Central has recovered if, over EASED_LOOKS consecutive checks, tasks arrive at no more than EASED times the overload
- * rate, and in each of them it is busy for less than EASED_BUSY of the time.
+ * Central has recovered if, over RECOVERED_CHECKS consecutive checks, tasks arrive at no more than RECOVERED_ARRIVALS times
+ * the overload rate, and in each of them it is busy for less than RECOVERED_BUSY of the time.
  */
-const EASED = 0.6;
-const EASED_BUSY = 0.5;
-const EASED_LOOKS = 10;
+const RECOVERED_ARRIVALS = 0.6;
+const RECOVERED_BUSY = 0.5;
+const RECOVERED_CHECKS = 10;
 /**
- * Delay in ms after which central, if not busy in EASED_LOOKS consecutive checks, resumes matching at any arrival rate,
- * because tasks may not have caused the overload. Each timed attempt doubles the delay.
+ * Delay in ms after which central, if not busy in RECOVERED_CHECKS consecutive checks, resumes matching at any arrival
+ * rate, because tasks may not have caused the overload. Each timed attempt doubles the delay.
  */
-const TRY_AGAIN_MS = 60_000;
-const TRY_AGAIN_MAX_MS = 3_600_000;
+const RETRY_MS = 60_000;
+const RETRY_MAX_MS = 3_600_000;
 
 /**
  * Decides whether central matches short jobs or sheds them. One process can match only a limited number of tasks per
@@ -26,17 +26,17 @@ const TRY_AGAIN_MAX_MS = 3_600_000;
  */
 export class LoadShedding {
   #isMatching = true;
-  #lookedAt: Millis = 0;
+  #checkedAt: Millis = 0;
   #busyMs: Millis = 0;
   /** Short tasks that arrived since the last check. */
   #arrived = 0;
   /** Number of consecutive checks that favor a change, and of tasks that arrived during these checks. */
-  #looks = 0;
+  #checks = 0;
   #tasks = 0;
   /** Short tasks that arrived per check interval during the overload. */
-  #tooMany = 0;
-  #givenUpAt: Millis = 0;
-  #tryAgainMs = TRY_AGAIN_MS;
+  #overloadArrivals = 0;
+  #sheddingSince: Millis = 0;
+  #retryMs = RETRY_MS;
 
   get isMatching(): boolean {
     return this.#isMatching;
@@ -48,44 +48,44 @@ export class LoadShedding {
   }
 
   /** Checks the load. @param busyMs how long the process has been busy since its start */
-  look(busyMs: Millis, now: Millis): void {
-    const share = now > this.#lookedAt ? (busyMs - this.#busyMs) / (now - this.#lookedAt) : 0;
-    this.#lookedAt = now;
+  check(busyMs: Millis, now: Millis): void {
+    const share = now > this.#checkedAt ? (busyMs - this.#busyMs) / (now - this.#checkedAt) : 0;
+    this.#checkedAt = now;
     this.#busyMs = busyMs;
-    if (this.#isMatching) this.#lookWhileMatching(share, now);
+    if (this.#isMatching) this.#checkOverload(share, now);
     else this.#checkRecovery(share, now);
     this.#arrived = 0;
   }
 
-  #lookWhileMatching(share: number, now: Millis): void {
-    if (share < TOO_BUSY) return this.#startCounting();
+  #checkOverload(share: number, now: Millis): void {
+    if (share < OVERLOADED_BUSY) return this.#startCounting();
     this.#count();
-    if (this.#looks < TOO_BUSY_LOOKS) return;
-    this.#tooMany = this.#tasks / this.#looks;
+    if (this.#checks < OVERLOADED_CHECKS) return;
+    this.#overloadArrivals = this.#tasks / this.#checks;
     this.#isMatching = false;
-    this.#givenUpAt = now;
+    this.#sheddingSince = now;
     this.#startCounting();
   }
 
   #checkRecovery(share: number, now: Millis): void {
-    if (share >= EASED_BUSY) return this.#startCounting();
+    if (share >= RECOVERED_BUSY) return this.#startCounting();
     this.#count();
-    if (this.#looks < EASED_LOOKS) return;
-    const hasEased = this.#tasks <= EASED * this.#tooMany * this.#looks;
-    const triesAgain = now - this.#givenUpAt >= this.#tryAgainMs;
-    if (hasEased || triesAgain) this.#isMatching = true;
-    if (hasEased) this.#tryAgainMs = TRY_AGAIN_MS;
-    else if (triesAgain) this.#tryAgainMs = Math.min(2 * this.#tryAgainMs, TRY_AGAIN_MAX_MS);
+    if (this.#checks < RECOVERED_CHECKS) return;
+    const hasRecovered = this.#tasks <= RECOVERED_ARRIVALS * this.#overloadArrivals * this.#checks;
+    const isRetryDue = now - this.#sheddingSince >= this.#retryMs;
+    if (hasRecovered || isRetryDue) this.#isMatching = true;
+    if (hasRecovered) this.#retryMs = RETRY_MS;
+    else if (isRetryDue) this.#retryMs = Math.min(2 * this.#retryMs, RETRY_MAX_MS);
     this.#startCounting();
   }
 
   #count(): void {
-    this.#looks++;
+    this.#checks++;
     this.#tasks += this.#arrived;
   }
 
   #startCounting(): void {
-    this.#looks = 0;
+    this.#checks = 0;
     this.#tasks = 0;
   }
 }

@@ -28,8 +28,8 @@ export class Reports {
   }
 
   /** Adds the runs and queued tasks that a registering worker reports. A previous central may have sent them. */
-  found(worker: BookedWorker, held: readonly HeldRun[], now: Millis): void {
-    this.queueIs(worker, held, now);
+  addReported(worker: BookedWorker, held: readonly HeldRun[], now: Millis): void {
+    this.updateQueue(worker, held, now);
     for (const each of held) {
       const startedAt = now - each.elapsedMs;
       const known = this.#runOf(worker, each);
@@ -44,7 +44,7 @@ export class Reports {
   }
 
   /** Ends placed tasks that the worker does not report, except those that may still be in flight to it. */
-  queueIs(worker: BookedWorker, held: readonly HeldRun[], now: Millis): void {
+  updateQueue(worker: BookedWorker, held: readonly HeldRun[], now: Millis): void {
     const there = new Set(held.map((each) => this.namedRun(each)));
     for (const run of [...worker.runs])
       if (run.named !== undefined && !there.has(run) && !this.#isInFlight(run, now))
@@ -109,7 +109,7 @@ export class Reports {
   }
 
   /** Returns whether the books show more busy slots than the worker reported, so that it should report them again. */
-  isDoubtful(worker: BookedWorker, busy: number, now: Millis): boolean {
+  isStale(worker: BookedWorker, busy: number, now: Millis): boolean {
     return (
       worker.open &&
       worker.capacity[SLOT]! - busy > worker.free[SLOT]! &&

@@ -78,7 +78,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
           enter('solved', (_machine, now) => central.solved(id, answer, now));
         });
       },
-      happened: clusterLog(options.logger, (worker, address, why) =>
+      eventOccurred: clusterLog(options.logger, (worker, address, why) =>
         enter('explain loss', () => central.explainLoss(worker, address, why)),
       ),
       warnings: () => process.mailbox.disputedAddresses().map(disputeLine),

@@ -36,7 +36,7 @@ export function ownPlaces(bind: string, advertised: string): string[] {
 export function otherCentralEffects(
   process: Pick<DaemonProcess, 'fail'>,
   logger: Logger,
-): Required<Pick<CentralEnvironment, 'superseded' | 'contested' | 'journalWentBack'>> {
+): Required<Pick<CentralEnvironment, 'superseded' | 'contested' | 'journalRolledBack'>> {
   const complaints = new ThrottledLog(logger, DISPUTE_LOG_INTERVAL_MS);
   return {
     superseded: (error) => {
@@ -54,7 +54,7 @@ export function otherCentralEffects(
           followers,
         },
       ),
-    journalWentBack: (scheduler) =>
+    journalRolledBack: (scheduler) =>
       logger.error(
         { scheduler },
         'the journal of a scheduler was reset to an earlier state: jobs accepted since then are lost',

@@ -4,7 +4,7 @@ import { byLabel, type Readings, type Sample } from './exposition.js';
 
 export function centralReadings(central: Central, now: Millis): Readings {
   const { counters, planning } = central;
-  const standing = central.standing(now);
+  const standing = central.status(now);
   const workersBy = (count: (workers: CountedWorkers) => number): Sample[] =>
     standing.workers.map((workers) => ({
       labels: { partition: workers.partition, state: workers.state },

@@ -72,7 +72,7 @@ export class FrameReceiver {
     // A process without a role in its name accepts frames for any role.
     const role = claimedRole({ endpoint: options.process, incarnation });
     const roles = role === undefined ? ROLES : [role];
-    // Two centrals may share an endpoint, and `rivals.ts` in central decides which one stays.
+    // Two centrals may share an endpoint, and `duplicate-centrals.ts` in central decides which one stays.
     this.#ownPlace = role === 'central' ? undefined : placeOf(parseProcessName(options.process)!);
     this.#anyTargets = new Set([ANY_INCARNATION, ...roles.map(anyIncarnationOf)]);
   }

@@ -1,14 +1,14 @@
 import type { ClusterSettings, Environment, Message, Millis } from '@goshawk/core';
 import type { Registry } from '../cluster/registry.js';
-import { Occupied, type OccupiedSource } from './occupied.js';
+import { OccupiedBitmap, type OccupiedSource } from './occupied-bitmap.js';
 
 /** Sends schedulers the workers that long tasks occupy, under policies in which schedulers may probe. */
-export class OccupiedNews {
+export class OccupiedPublisher {
   readonly #env: Environment<'occupied'>;
   readonly #registry: Registry;
   readonly #source: OccupiedSource;
   readonly #pauseMs: Millis;
-  readonly #occupied = new Occupied();
+  readonly #occupied = new OccupiedBitmap();
   readonly #isOn: boolean;
   #armed = false;
 
@@ -29,7 +29,7 @@ export class OccupiedNews {
   }
 
   /** Schedules an update, because long tasks may have started or ended. */
-  tellSoon(now: Millis): void {
+  publishSoon(now: Millis): void {
     if (this.#armed || !this.#isOn) return;
     this.#armed = true;
     this.#env.setTimer('occupied', 0, now + this.#pauseMs);
@@ -37,13 +37,13 @@ export class OccupiedNews {
 
   /** Schedules an update for a new scheduler, which has no bitmap yet. */
   schedulerJoined(now: Millis): void {
-    this.#occupied.newcomer();
-    this.tellSoon(now);
+    this.#occupied.schedulerJoined();
+    this.publishSoon(now);
   }
 
-  tell(): void {
+  publish(): void {
     this.#armed = false;
-    const bits = this.#occupied.changed(this.#source, this.#registry.places);
+    const bits = this.#occupied.update(this.#source, this.#registry.places);
     if (bits === undefined) return;
     const message: Message = { type: 'occupied', bits };
     for (const scheduler of this.#registry.schedulers.members.keys()) this.#env.send(scheduler, message);

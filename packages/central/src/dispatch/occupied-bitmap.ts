@@ -8,49 +8,49 @@ export interface OccupiedSource {
 }
 
 /** Fraction of outdated bits from which an update is published. */
-const TOLD_FROM = 0.01;
+const CHANGED_SHARE_MIN = 0.01;
 
 /**
  * Keeps a bitmap of the workers where long tasks use all slots. A probe there would wait for hours, so schedulers receive
  * the bitmap whenever enough bits have changed.
  */
-export class Occupied {
-  #published: Uint8Array = NOBODY_OCCUPIED;
+export class OccupiedBitmap {
+  #published: Uint8Array = NONE_OCCUPIED;
   /** Whether a scheduler has no bitmap yet, so that it considers no worker occupied. */
   #hasNewcomer = false;
   /** State at the last full scan; undefined forces a scan. */
-  #seen: { readonly longChanges: number; readonly places: number } | undefined;
+  #lastScan: { readonly longChanges: number; readonly places: number } | undefined;
 
   /** Returns the bitmap; undefined if too little has changed since the last one. */
-  changed({ workers, longChanges }: OccupiedSource, places: number): Uint8Array | undefined {
-    if (this.#seen?.longChanges === longChanges && this.#seen.places === places) return undefined;
-    this.#seen = { longChanges, places };
+  update({ workers, longChanges }: OccupiedSource, places: number): Uint8Array | undefined {
+    if (this.#lastScan?.longChanges === longChanges && this.#lastScan.places === places) return undefined;
+    this.#lastScan = { longChanges, places };
     const bits = new Uint8Array(Math.ceil(places / 8));
     for (const { runs, capacity, place } of workers) {
       let long = 0;
       for (const { stage } of runs) if (stage.job.long) long++;
       if (long >= slotsIn(capacity)) bits[place >> 3]! |= 1 << (place & 7);
     }
-    const isNewsTo = (published: Uint8Array): boolean => {
-      const changes = differences(bits, published);
-      return changes > 0 && changes >= TOLD_FROM * places;
+    const isOutdated = (published: Uint8Array): boolean => {
+      const changes = countDifferentBits(bits, published);
+      return changes > 0 && changes >= CHANGED_SHARE_MIN * places;
     };
-    if (!isNewsTo(this.#published) && !(this.#hasNewcomer && isNewsTo(NOBODY_OCCUPIED))) return undefined;
+    if (!isOutdated(this.#published) && !(this.#hasNewcomer && isOutdated(NONE_OCCUPIED))) return undefined;
     this.#published = bits;
     this.#hasNewcomer = false;
     return bits;
   }
 
-  newcomer(): void {
+  schedulerJoined(): void {
     this.#hasNewcomer = true;
-    this.#seen = undefined;
+    this.#lastScan = undefined;
   }
 }
 
-const NOBODY_OCCUPIED = new Uint8Array();
+const NONE_OCCUPIED = new Uint8Array();
 
 /** Returns the number of different bits. Missing bits count as 0. */
-function differences(one: Uint8Array, other: Uint8Array): number {
+function countDifferentBits(one: Uint8Array, other: Uint8Array): number {
   let count = 0;
   for (let i = 0; i < Math.max(one.length, other.length); i++) {
     for (let bits = (one[i] ?? 0) ^ (other[i] ?? 0); bits !== 0; bits &= bits - 1) count++;

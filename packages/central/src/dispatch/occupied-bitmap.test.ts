@@ -1,7 +1,7 @@
 import { type Address, ONE_CPU } from '@goshawk/core';
 import { ClusterBooks } from '@goshawk/policies';
 import { expect, test } from 'vitest';
-import { Occupied } from './occupied.js';
+import { OccupiedBitmap } from './occupied-bitmap.js';
 
 /** Workers with two slots each, with these numbers of running long tasks. */
 function clusterOf(...long: number[]) {
@@ -19,30 +19,30 @@ function clusterOf(...long: number[]) {
 
 test('a worker is occupied when every slot runs a long task', () => {
   const cluster = clusterOf(2, 2, 0, 2, 0, 0, 0, 0, 1, 2);
-  expect(new Occupied().changed(cluster, 10)).toEqual(new Uint8Array([0b0000_1011, 0b10]));
+  expect(new OccupiedBitmap().update(cluster, 10)).toEqual(new Uint8Array([0b0000_1011, 0b10]));
 });
 
 test('unchanged state is not resent, except to new schedulers', () => {
-  const occupied = new Occupied();
+  const occupied = new OccupiedBitmap();
   const cluster = clusterOf(0, 2);
-  expect(occupied.changed(clusterOf(0, 0), 2)).toBeUndefined();
-  expect(occupied.changed(cluster, 2)).toBeDefined();
-  expect(occupied.changed(cluster, 2)).toBeUndefined();
-  expect(occupied.changed(clusterOf(0, 2, 0), 9)).toBeUndefined();
-  occupied.newcomer();
-  expect(occupied.changed(cluster, 2)).toBeDefined();
-  expect(occupied.changed(clusterOf(0, 0), 2)).toEqual(new Uint8Array([0]));
+  expect(occupied.update(clusterOf(0, 0), 2)).toBeUndefined();
+  expect(occupied.update(cluster, 2)).toBeDefined();
+  expect(occupied.update(cluster, 2)).toBeUndefined();
+  expect(occupied.update(clusterOf(0, 2, 0), 9)).toBeUndefined();
+  occupied.schedulerJoined();
+  expect(occupied.update(cluster, 2)).toBeDefined();
+  expect(occupied.update(clusterOf(0, 0), 2)).toEqual(new Uint8Array([0]));
 });
 
 test('a change back to unoccupied is sent even if a new scheduler did not get the first change', () => {
-  const occupied = new Occupied();
-  expect(occupied.changed(clusterOf(2, 0), 2)).toBeDefined();
-  occupied.newcomer();
-  expect(occupied.changed(clusterOf(0, 0), 2)).toEqual(new Uint8Array([0]));
+  const occupied = new OccupiedBitmap();
+  expect(occupied.update(clusterOf(2, 0), 2)).toBeDefined();
+  occupied.schedulerJoined();
+  expect(occupied.update(clusterOf(0, 0), 2)).toEqual(new Uint8Array([0]));
 });
 
 test('workers are not scanned while counts of long tasks are unchanged', () => {
-  const occupied = new Occupied();
+  const occupied = new OccupiedBitmap();
   let looks = 0;
   const watched = (of: ReturnType<typeof clusterOf>) => ({
     longChanges: of.longChanges,
@@ -53,8 +53,8 @@ test('workers are not scanned while counts of long tasks are unchanged', () => {
       },
     },
   });
-  expect(occupied.changed(watched(clusterOf(2, 0)), 2)).toEqual(new Uint8Array([0b01]));
-  expect(occupied.changed(watched(clusterOf(2, 0)), 2)).toBeUndefined();
+  expect(occupied.update(watched(clusterOf(2, 0)), 2)).toEqual(new Uint8Array([0b01]));
+  expect(occupied.update(watched(clusterOf(2, 0)), 2)).toBeUndefined();
   expect(looks).toBe(1);
-  expect(occupied.changed(watched(clusterOf(2, 2)), 2)).toEqual(new Uint8Array([0b11]));
+  expect(occupied.update(watched(clusterOf(2, 2)), 2)).toEqual(new Uint8Array([0b11]));
 });

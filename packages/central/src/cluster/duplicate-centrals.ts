@@ -3,11 +3,11 @@ import type { CentralConfig, CentralEnvironment } from '../contract.js';
 import type { Registry } from './registry.js';
 
 /** Number of heartbeat intervals for which a central counts as new: live parties register within that time. */
-const NEW_HEARTBEATS = 2;
+const NEW_HEARTBEATS_MAX = 2;
 /** Minimum interval between replies in ms, because a reply makes this central dial addresses that the sender chose. */
-const ANSWER_PAUSE_MS = 500;
+const ANSWER_INTERVAL_MIN_MS = 500;
 
-type RivalsEnvironment = Pick<CentralEnvironment, 'send' | 'nameOf' | 'superseded' | 'contested'>;
+type DuplicatesEnvironment = Pick<CentralEnvironment, 'send' | 'nameOf' | 'superseded' | 'contested'>;
 
 /**
  * Ensures that a cluster has one central. Two may run behind one name, for example in a scaled-up service, so
@@ -15,14 +15,14 @@ type RivalsEnvironment = Pick<CentralEnvironment, 'send' | 'nameOf' | 'supersede
  * followers. A central that is new or has no followers exits if another has followers. A central that is no
  * longer new and has followers always stays.
  */
-export class Rivals {
-  readonly #env: RivalsEnvironment;
+export class DuplicateCentrals {
+  readonly #env: DuplicatesEnvironment;
   readonly #registry: Registry;
   readonly #config: CentralConfig;
   #startedAt: Millis = 0;
   #answeredAt: Millis = Number.NEGATIVE_INFINITY;
 
-  constructor(env: RivalsEnvironment, registry: Registry, config: CentralConfig) {
+  constructor(env: DuplicatesEnvironment, registry: Registry, config: CentralConfig) {
     this.#env = env;
     this.#registry = registry;
     this.#config = config;
@@ -33,34 +33,34 @@ export class Rivals {
   }
 
   /** Announces this central at these endpoints. Some may be its own. */
-  look(places: Iterable<Address>, now: Millis): void {
-    const claim = { type: 'claim', ...this.#standing(now), at: this.#config.at ?? [] } as const;
+  announce(places: Iterable<Address>, now: Millis): void {
+    const claim = { type: 'claim', ...this.#claim(now), at: this.#config.at ?? [] } as const;
     for (const place of places) this.#env.send(place, claim);
   }
 
-  heard(from: Address, { followers, isNew, at }: MessageOf<'claim'>, now: Millis): void {
+  claimReceived(from: Address, { followers, isNew, at }: MessageOf<'claim'>, now: Millis): void {
     const { self } = this.#config;
     if (from === self) return;
     const other = { name: this.#env.nameOf(from), followers, isNew };
-    const own = { name: this.#env.nameOf(self), ...this.#standing(now) };
-    if (givesWay(own, other)) return this.#env.superseded?.(secondCentral(other));
+    const own = { name: this.#env.nameOf(self), ...this.#claim(now) };
+    if (mustExit(own, other)) return this.#env.superseded?.(duplicateError(other));
     // The other central must exit. This reply goes to all of its addresses.
-    if (givesWay(other, own)) return this.#answer([from, ...at], now);
+    if (mustExit(other, own)) return this.#answer([from, ...at], now);
     if (own.followers > 0 && followers > 0) this.#env.contested?.(other.name, followers);
   }
 
   #answer(places: readonly Address[], now: Millis): void {
-    if (now - this.#answeredAt < ANSWER_PAUSE_MS) return;
+    if (now - this.#answeredAt < ANSWER_INTERVAL_MIN_MS) return;
     this.#answeredAt = now;
-    this.look(places, now);
+    this.announce(places, now);
   }
 
-  #standing(now: Millis): Pick<Standing, 'followers' | 'isNew'> {
+  #claim(now: Millis): Pick<Claim, 'followers' | 'isNew'> {
     return { followers: this.#followers(now), isNew: this.#isNew(now) };
   }
 
   #isNew(now: Millis): boolean {
-    return now - this.#startedAt < NEW_HEARTBEATS * this.#config.settings.timings.heartbeatMs;
+    return now - this.#startedAt < NEW_HEARTBEATS_MAX * this.#config.settings.timings.heartbeatMs;
   }
 
   /** Returns the number of parties that sent a message within a lease. */
@@ -74,14 +74,14 @@ export class Rivals {
   }
 }
 
-interface Standing {
+interface Claim {
   readonly name: string;
   readonly followers: number;
   readonly isNew: boolean;
 }
 
 /** Returns whether `one` must exit. Of two new centrals with equal claims, the one whose name sorts last exits. */
-function givesWay(one: Standing, other: Standing): boolean {
+function mustExit(one: Claim, other: Claim): boolean {
   const isOneFollowed = one.followers > 0;
   const isOtherFollowed = other.followers > 0;
   if (one.isNew && other.isNew) {
@@ -90,7 +90,7 @@ function givesWay(one: Standing, other: Standing): boolean {
   return isOtherFollowed && (one.isNew || !isOneFollowed);
 }
 
-function secondCentral({ name, followers }: Standing): InputError {
+function duplicateError({ name, followers }: Claim): InputError {
   return new InputError(
     'second-central',
     `another central runs this cluster: ${name}, which ${followers} workers and schedulers follow`,

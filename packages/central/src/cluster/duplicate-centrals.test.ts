@@ -1,7 +1,7 @@
 import { type Address, DEFAULT_POLICY, LIVE_TIMINGS, type Message } from '@goshawk/core';
 import { expect, test } from 'vitest';
+import { DuplicateCentrals } from './duplicate-centrals.js';
 import { Registry } from './registry.js';
-import { Rivals } from './rivals.js';
 
 const [A, B] = [1, 2] as [Address, Address];
 
@@ -15,7 +15,7 @@ class Pair {
   readonly b = this.#central(B, 'b');
   messages = 0;
 
-  #central(self: Address, name: 'a' | 'b'): Rivals {
+  #central(self: Address, name: 'a' | 'b'): DuplicateCentrals {
     const env = {
       nameOf: (address: Address) => (address === A ? 'a' : 'b'),
       send: (to: Address, message: Message) => this.#deliver(self, to, message),
@@ -23,12 +23,12 @@ class Pair {
       contested: () => this.contested.push(name),
     };
     const settings = { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS };
-    return new Rivals(env, this.registries[name], { name, self, settings });
+    return new DuplicateCentrals(env, this.registries[name], { name, self, settings });
   }
 
   #deliver(from: Address, to: Address, message: Message): void {
     expect(++this.messages).toBeLessThan(10);
-    if (message.type === 'claim') (to === A ? this.a : this.b).heard(from, message, this.now);
+    if (message.type === 'claim') (to === A ? this.a : this.b).claimReceived(from, message, this.now);
   }
 
   follow(name: 'a' | 'b'): void {
@@ -66,7 +66,7 @@ test('a new central without followers exits, no matter which detects the other f
     pair.b.start(pair.now);
     // Some parties have registered with it by chance.
     pair.follow('b');
-    pair[first].look([A, B], pair.now);
+    pair[first].announce([A, B], pair.now);
     expect(pair.ended).toEqual(['b']);
   }
 });
@@ -83,8 +83,8 @@ test('of two new centrals the followed one stays, else the first by name', () =>
       pair.a.start(0);
       pair.b.start(0);
       for (const name of ['a', 'b'] as const) if (followed.includes(name)) pair.follow(name);
-      pair[first].look([A, B], 0);
-      pair[first === 'a' ? 'b' : 'a'].look([A, B], 0);
+      pair[first].announce([A, B], 0);
+      pair[first === 'a' ? 'b' : 'a'].announce([A, B], 0);
       expect(new Set(pair.ended)).toEqual(new Set([ended]));
     }
   }
@@ -97,7 +97,7 @@ test('a suspended central exits on resume if its followers have moved to another
   pair.b.start(10_000);
   pair.now = 60_000;
   pair.follow('b');
-  pair.b.look([A], pair.now);
+  pair.b.announce([A], pair.now);
   expect(pair.ended).toEqual(['a']);
 });
 
@@ -107,7 +107,7 @@ test('a followed central stays, whatever another one claims', () => {
   pair.b.start(0);
   pair.now = 60_000;
   for (const name of ['a', 'b', 'b'] as const) pair.follow(name);
-  pair.b.look([A], pair.now);
+  pair.b.announce([A], pair.now);
   expect(pair.ended).toEqual([]);
   expect(pair.contested).toEqual(['a']);
 });
@@ -117,7 +117,7 @@ test('neither exits while both have no followers', () => {
   pair.a.start(0);
   pair.b.start(0);
   pair.now = 60_000;
-  pair.b.look([A, B], pair.now);
+  pair.b.announce([A, B], pair.now);
   expect(pair.ended).toEqual([]);
 });
 
@@ -127,6 +127,6 @@ test('repeated claims are answered at intervals', () => {
   pair.now = 60_000;
   pair.follow('a');
   const claim = { type: 'claim', followers: 0, isNew: false, at: [B, B, B] } as const;
-  for (let time = 0; time < 100; time++) pair.a.heard(B, claim, pair.now);
+  for (let time = 0; time < 100; time++) pair.a.claimReceived(B, claim, pair.now);
   expect(pair.messages).toBe(4);
 });
