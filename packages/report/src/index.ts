@@ -18,7 +18,7 @@ export type { CounterReading, JobResult, MessageTimes } from './job-result.js';
 export { html, Markup } from './markup.js';
 export { duration } from './numbers.js';
 export { inSeconds, planningOf } from './planning.js';
-export type { JudgedJob } from './predictor-tally.js';
+export type { PredictedJob } from './predictor-tally.js';
 export { finishRun, RunMeter, type RunSeries } from './run.js';
 export { renderScores, renderShadow } from './shadow-table.js';
 export { StageTally } from './stages.js';

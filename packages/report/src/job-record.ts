@@ -1,6 +1,6 @@
 import { present } from '@goshawk/core';
 import type { JobResult } from './job-result.js';
-import type { JudgedJob } from './predictor-tally.js';
+import type { PredictedJob } from './predictor-tally.js';
 
 /** Record of each job for comparing runs job by job. Times are in seconds of the run. */
 export interface JobRecord {
@@ -30,7 +30,7 @@ const SCHEMA = 'goshawk.results/1';
 export function jobRecord(
   { policy, seed, job }: Pick<JobRecord, 'policy' | 'seed' | 'job'>,
   result: JobResult,
-  judged: JudgedJob,
+  judged: PredictedJob,
 ): JobRecord {
   return {
     policy,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type JudgedJob, PredictorTally } from './predictor-tally.js';
+import { type PredictedJob, PredictorTally } from './predictor-tally.js';
 
-const job: JudgedJob = {
+const job: PredictedJob = {
   trueMeanSeconds: 10,
   taskSeconds: 100,
   judgedLong: false,
@@ -10,7 +10,7 @@ const job: JudgedJob = {
   decidedSeconds: undefined,
 };
 
-function accuracyOf(...jobs: Partial<JudgedJob>[]) {
+function accuracyOf(...jobs: Partial<PredictedJob>[]) {
   const tally = new PredictorTally(50);
   for (const fields of jobs) tally.add({ ...job, ...fields });
   return tally.accuracy();

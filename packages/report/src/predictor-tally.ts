@@ -3,7 +3,7 @@ import type { PredictorAccuracy } from './comparison.js';
 import { type Distribution, summariseSorted } from './distribution.js';
 
 /** Estimate and truth of a job. */
-export interface JudgedJob {
+export interface PredictedJob {
   readonly trueMeanSeconds: number;
   /** Sum of the true run times of its tasks. */
   readonly taskSeconds: number;
@@ -34,7 +34,7 @@ export class PredictorTally {
     this.#cutoffSeconds = cutoffSeconds;
   }
 
-  add(job: JudgedJob): void {
+  add(job: PredictedJob): void {
     const { trueMeanSeconds, taskSeconds, judgedLong, estimateSeconds } = job;
     this.#jobs++;
     this.#taskSeconds += taskSeconds;

@@ -13,7 +13,7 @@ import { type Distribution, pooled, summariseSorted } from './distribution.js';
 import type { JobTimes } from './intervals.js';
 import { type JobRecord, jobRecord } from './job-record.js';
 import type { CounterReading, JobResult, RunSetup } from './job-result.js';
-import { type JudgedJob, PredictorTally } from './predictor-tally.js';
+import { type PredictedJob, PredictorTally } from './predictor-tally.js';
 import { RunTally } from './tally.js';
 
 /** Facts of a finished run besides its jobs. */
@@ -72,7 +72,7 @@ export class RunMeter {
    * @param place in the workload, from 0
    * @throws MeasurementError if times are not finite, go backwards, or a completed job lacks a task
    */
-  add(place: number, result: JobResult, judged: JudgedJob): void {
+  add(place: number, result: JobResult, judged: PredictedJob): void {
     this.#tally.add(result);
     this.#predictor.add(judged);
     const { policy, seed, runtimeSeconds, isLong } = this.times;

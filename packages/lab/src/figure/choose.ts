@@ -45,7 +45,9 @@ function named(word: string): readonly Figure[] {
   const found = figuresNamed(word);
   if (!('unknown' in found)) return found;
   const hint =
-    found.meant === undefined ? '`goshawk figure --list` lists them' : `did you mean ${found.meant}?`;
+    found.suggestion === undefined
+      ? '`goshawk figure --list` lists them'
+      : `did you mean ${found.suggestion}?`;
   throw new InputError('unknown-figure', `unknown figure "${word}"`, hint);
 }
 

@@ -1,7 +1,7 @@
 import { setOptions } from '@goshawk/command/policy';
 import { type Planned, plannedOf, type RunSettings } from '@goshawk/papers/figures';
 import { loadSolver } from '@goshawk/papers/solver';
-import { type GangPolicy, normalBelief, runGangExperiment } from '@goshawk/papers/trials';
+import { type GangPolicy, normalEstimates, runGangExperiment } from '@goshawk/papers/trials';
 import { presetNamed, type SolveProgram } from '@goshawk/policies';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
 import { type Making, runTrials } from './making.js';
@@ -35,8 +35,8 @@ function planned(workload: string, settings: RunSettings, seed: number, solve: S
   const jobs = jobsOf(`${generator}:${given},${options},seed=${seed}`);
   const count = samples === undefined ? PAST_JOBS : POOL_JOBS;
   const past = jobsOf(`${generator}:jobs=${count},${options},seed=${PAST_SEED + seed}`);
-  const belief = shift === undefined ? undefined : normalBelief({ shift, spread: spread ?? 0, seed });
-  const experiment = { policy: name, options: chosen, jobs, past, nodes, racks: RACKS, belief };
+  const estimate = shift === undefined ? undefined : normalEstimates({ shift, spread: spread ?? 0, seed });
+  const experiment = { policy: name, options: chosen, jobs, past, nodes, racks: RACKS, estimate };
   const run = runGangExperiment(samples === undefined ? experiment : { ...experiment, samples }, solve);
   return { ...plannedOf(run)!, predictionSeconds: run.predictionSeconds };
 }

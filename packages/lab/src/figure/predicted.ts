@@ -6,8 +6,8 @@ import {
   inverseSquareEstimate,
   makeEstimator,
   type Prediction,
-  playPilots,
   SLEARN_SETTINGS,
+  simulatePilots,
 } from '@goshawk/predictor';
 import type { TraceJob } from '@goshawk/traces';
 import { arrivingJobOf } from '@goshawk/traces';
@@ -116,7 +116,7 @@ function estimateOf(
   if (prediction.kind === 'estimate') return prediction.estimate.meanMs;
   if (prediction.kind !== 'sample') return undefined;
   const pilots = drawInOrder(runsMs.length, prediction.pilots, random).map((task) => runsMs[task]!);
-  return playPilots(estimator, job, prediction, pilots, NO_CUTOFF)?.estimate.meanMs;
+  return simulatePilots(estimator, job, prediction, pilots, NO_CUTOFF)?.estimate.meanMs;
 }
 
 /** Running jobs; estimators learn from them when they end. */

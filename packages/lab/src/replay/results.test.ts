@@ -2,7 +2,7 @@ import { RunMeter } from '@goshawk/report';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { endedAs, endedJob, plannedJob } from './ended-job.fixture.js';
-import { acceptanceOf, jobResult, judgementOf, latenessMs, offeredLoad } from './results.js';
+import { acceptanceOf, jobResult, latenessMs, offeredLoad, predictionOf } from './results.js';
 
 describe('jobResult', () => {
   it("measures from the submission to the notice of the end, by the client's clock", () => {
@@ -133,7 +133,7 @@ it('reports errors of estimates and the work in misclassified jobs', () => {
     jobs: 2,
     totalSlots: undefined,
   });
-  for (const [place, job] of jobs.entries()) meter.add(place, jobResult(job, 120), judgementOf(job));
+  for (const [place, job] of jobs.entries()) meter.add(place, jobResult(job, 120), predictionOf(job));
   expect(meter.accuracy()).toMatchObject({
     jobsSampled: 1,
     pilotTasks: 2,

@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import type { JobResult, JudgedJob } from '@goshawk/report';
+import type { JobResult, PredictedJob } from '@goshawk/report';
 import { cpusOfStages } from '@goshawk/traces';
 import { statedIn } from '../simulate/results.js';
 import type { EndedReplayJob } from './submitter.js';
@@ -69,7 +69,7 @@ export function latenessMs(jobs: readonly EndedReplayJob[]): Float64Array {
 }
 
 /** Estimate and truth of a job. */
-export function judgementOf({ planned, ended }: EndedReplayJob): JudgedJob {
+export function predictionOf({ planned, ended }: EndedReplayJob): PredictedJob {
   const { estimateMs, sampling } = ended;
   return {
     trueMeanSeconds: planned.trueMeanMs / 1_000,

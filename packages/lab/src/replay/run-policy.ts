@@ -8,7 +8,7 @@ import type { PolicyRun, ReplayTarget, Shape } from './contract.js';
 import { CounterWatch, readingPauseMs } from './counter-watch.js';
 import type { ReplayOptions } from './options.js';
 import type { ReplayPlan } from './plan.js';
-import { jobResult, judgementOf, latenessMs, offeredLoad } from './results.js';
+import { jobResult, latenessMs, offeredLoad, predictionOf } from './results.js';
 import { type EndedReplayJob, submitOnTime } from './submitter.js';
 import { planningBetween, readTraffic, type Traffic, trafficBetween } from './traffic.js';
 import { progressNote } from './wording.js';
@@ -98,7 +98,7 @@ async function assess(
   });
   const places = new Map(plan.jobs.map((job, place) => [job, place]));
   for (const job of jobs)
-    meter.add(places.get(job.planned)!, jobResult(job, settings.cutoffMs), judgementOf(job));
+    meter.add(places.get(job.planned)!, jobResult(job, settings.cutoffMs), predictionOf(job));
   const loadOffered = offeredLoad(jobs, { spanMs: plan.fit.spanMs, totalSlots });
   const { run, series } = meter.finish({
     options: { ...optionsRecord(options, shape, plan, settings), loadOffered },

@@ -18,7 +18,7 @@ import {
 import type { JobDetails } from '@goshawk/papers/figures';
 import type { Solver } from '@goshawk/papers/solver';
 import { solverTimeoutMs } from '@goshawk/policies';
-import { type JobResult, type JudgedJob, planningOf, RunMeter } from '@goshawk/report';
+import { type JobResult, type PredictedJob, planningOf, RunMeter } from '@goshawk/report';
 import { dealtByStart, type SimulatedEnd, Simulation } from '@goshawk/simulator';
 import {
   columnBlocks,
@@ -99,7 +99,7 @@ export async function perform(
         meter.addUncounted(result);
         continue;
       }
-      meter.add(end.index, result, judgementOf(end));
+      meter.add(end.index, result, predictionOf(end));
       if (details !== undefined) noteDetails(details, end, result);
     }
     if (performance.now() - pausedAt < PAUSE_MS) continue;
@@ -202,7 +202,7 @@ function noteDetails(
 }
 
 /** Estimate and truth of a job. */
-function judgementOf({ job, judged, sampled }: SimulatedEnd<Arrival>): JudgedJob {
+function predictionOf({ job, judged, sampled }: SimulatedEnd<Arrival>): PredictedJob {
   const { estimateMs } = judged;
   const decidedMs = sampled?.decidedMs;
   return {

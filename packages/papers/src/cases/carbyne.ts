@@ -5,17 +5,17 @@ import { runTrial, type TrialJob, trialPolicy } from '../trials/trial.js';
 import { checkEach, type Fields } from './fields.js';
 import type { CaseKind } from './kind.js';
 
-interface WrittenStage {
+interface StageEntry {
   readonly n: number;
   readonly demand: readonly number[];
   readonly duration: number;
   readonly parents: readonly number[];
 }
 
-interface WrittenJob {
+interface JobEntry {
   readonly arrive: number;
   readonly weight?: number;
-  readonly stages: readonly WrittenStage[];
+  readonly stages: readonly StageEntry[];
 }
 
 const STAGE: Fields = { n: 'amount', demand: 'numbers', duration: 'amount', parents: 'numbers' };
@@ -137,7 +137,7 @@ const SCORES: CaseKind = {
 export const CARBYNE_CASES: readonly CaseKind[] = [SCHEDULES, PLANS, LATEST_STARTS, DOMINANT_SHARES, SCORES];
 
 /** Returns the completion time of each job, in the time unit of the file. */
-function completionTimes(name: string, capacity: readonly number[], jobs: readonly WrittenJob[]): number[] {
+function completionTimes(name: string, capacity: readonly number[], jobs: readonly JobEntry[]): number[] {
   const { completedMs } = runTrial({
     jobs: jobs.map(
       ({ arrive, weight, stages }): TrialJob => ({
@@ -200,7 +200,7 @@ function units(slots: number, amounts: readonly number[]): number[] {
 
 function planOf(
   share: readonly number[],
-  stages: readonly WrittenStage[],
+  stages: readonly StageEntry[],
   running: readonly { readonly stage: number; readonly left: number }[] = [],
 ) {
   const problem: PlanProblem = {

@@ -1,18 +1,18 @@
 import { DEFAULT_EXPERTS, GUESSES, Histogram, Runs } from '@goshawk/predictor';
 import {
+  assumedEnd,
   DEFERRED,
   type Distribution,
-  expectedHold,
+  decreasingUtility,
+  expectedShareHeld,
   expectedUtility,
   extendedUtility,
   extract,
-  fallingUtility,
   formulate,
   formulateAsPublished,
   type Problem,
   stepUtility,
   survival,
-  takenToEndAt,
   type Utility,
 } from '../policies/three-sigma/index.js';
 import { loadSolver } from '../solver/highs.js';
@@ -34,7 +34,7 @@ const PLAN: CaseKind = {
       [formulateAsPublished, answer, 'partitions'],
     ] as const) {
       const got = planOf(problemOf(problem), problem, form);
-      yield { name: `${name}, ${formulation}`, expected, got: inWordsOf(expected, got) };
+      yield { name: `${name}, ${formulation}`, expected, got: comparableResult(expected, got) };
     }
   },
 };
@@ -42,7 +42,7 @@ const PLAN: CaseKind = {
 /**
  * Reduces the result to the fields of the file. Files have several notations for tasks that start after the window.
  */
-function inWordsOf(expected: CaseContent, got: CaseContent): CaseContent {
+function comparableResult(expected: CaseContent, got: CaseContent): CaseContent {
   const starts = Object.entries(got.starts).map(([id, start]) => {
     const given = expected.starts[id];
     return [id, (start as CaseContent | null)?.start === DEFERRED && given?.start == null ? given : start];
@@ -111,7 +111,7 @@ function problemOf(given: CaseContent): Problem {
       utility: utilityOf(utility),
       distribution: dist,
       startsBefore: utility.deadline ?? Number.POSITIVE_INFINITY,
-      onlyNow: false,
+      mustStartNow: false,
       deferral: deferralOf(
         defer ?? deferral ?? given.defer ?? given.deferral,
         utility,
@@ -142,7 +142,7 @@ function deferralOf(given: unknown, utility: CaseContent, dist: Distribution, wi
 function utilityOf({ kind, deadline, zero, submit, length, floor, tail, v }: CaseContent): Utility {
   if (kind === 'step') return stepUtility(deadline, v);
   if (kind === 'stepDecay') return extendedUtility(deadline, zero, v, tail ?? 1);
-  if (kind === 'linear') return fallingUtility(submit, length, v, floor ?? 0);
+  if (kind === 'linear') return decreasingUtility(submit, length, v, floor ?? 0);
   throw new TypeError(`there is no utility "${kind}"; known: step, stepDecay, linear`);
 }
 
@@ -164,11 +164,11 @@ function* distributionTables({
 }: CaseContent): Generator<CheckedCase> {
   const dist = distributionOf(conditional.dist);
   yield table('conditional', conditional.rows, 'rc', ({ elapsed, after }) =>
-    expectedHold(dist, elapsed, after, conditional.cycle),
+    expectedShareHeld(dist, elapsed, after, conditional.cycle),
   );
   const most = Number(underEstimate.dist.split(' ')[1]);
   yield table('underEstimate', underEstimate.rows, 'finish', ({ elapsed }) =>
-    takenToEndAt(most, elapsed, underEstimate.cycle),
+    assumedEnd(most, elapsed, underEstimate.cycle),
   );
   const { submit, deadline, zero, v } = overEstimate;
   const over = scaled(distributionOf(overEstimate.dist), overEstimate.slowdown);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { assess, type Swept } from './assess.js';
+import { assess, type FigureSweep } from './assess.js';
 import { workersAxis } from './axis.js';
 import type { Figure } from './figure.js';
 import { bestImprovement, shareReaches } from './judging/index.js';
@@ -35,7 +35,7 @@ const figure: Figure = {
   ],
 };
 
-function swept(runs: Swept['places']): Swept {
+function swept(runs: FigureSweep['places']): FigureSweep {
   return {
     figure,
     axis: figure.axis,
@@ -80,7 +80,7 @@ describe('a figure computed from its runs', () => {
     ]);
     const workload = { ...small.workload, name: `${figure.workload.generator}:jobs=3` };
     const few = { ...figure, workload: { ...figure.workload, jobs: 1_000 } };
-    const verdicts = (of: Swept) => assess(of).claims.map(({ verdict }) => verdict);
+    const verdicts = (of: FigureSweep) => assess(of).claims.map(({ verdict }) => verdict);
     expect(verdicts({ ...small, figure: few, workload })).toEqual(['holds', 'too few jobs']);
     expect(
       verdicts({ ...small, figure: { ...few, workload: { ...few.workload, jobs: 3 } }, workload }),

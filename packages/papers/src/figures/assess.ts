@@ -20,7 +20,7 @@ export interface RunsAt<Run = FinishedRun> {
 }
 
 /** A figure before it runs. */
-export interface Asked {
+export interface FigureRequest {
   readonly figure: Figure;
   /** The axis of the figure, or the one given by `--workers`. */
   readonly axis: Axis;
@@ -32,13 +32,13 @@ export interface Asked {
 }
 
 /** The runs of a figure on clusters. */
-export interface Swept extends Asked {
+export interface FigureSweep extends FigureRequest {
   /** Runs at each point of the axis, in order. */
   readonly places: readonly RunsAt[];
 }
 
 /** Turns the runs of a figure into numbers and verdicts. */
-export function assess({ places, ...asked }: Swept): FigureResult {
+export function assess({ places, ...asked }: FigureSweep): FigureResult {
   const finished = places.flatMap(({ byVariant }) => Object.values(byVariant).flat());
   return assessSeeds(places, ({ tick, byVariant }) => pointOf(tick, byVariant, asked.figure.pairs), {
     ...asked,
@@ -52,7 +52,7 @@ export function assess({ places, ...asked }: Swept): FigureResult {
 export function assessSeeds<Run>(
   places: readonly RunsAt<Run>[],
   pointOf: (at: RunsAt<Run>) => Point,
-  asked: Asked & Pick<FigureResult, 'seeds' | 'workers' | 'runs'>,
+  asked: FigureRequest & Pick<FigureResult, 'seeds' | 'workers' | 'runs'>,
 ): FigureResult {
   const { figure, axis, workload, seeds, workers, runs, command, generator } = asked;
   const points = places.map(pointOf);
@@ -100,7 +100,7 @@ function hasFewJobs({
   figure: { workload: of },
   workload,
   runs,
-}: Asked & Pick<FigureResult, 'runs'>): boolean {
+}: FigureRequest & Pick<FigureResult, 'runs'>): boolean {
   if (!workload.name.startsWith(`${of.generator}:`)) return false;
   const jobs = runs.length === 0 ? workload.jobs : Math.max(...runs.map(({ run }) => run.jobs.submitted));
   return jobs < FEW_JOBS * (of.draw?.jobs ?? of.jobs);

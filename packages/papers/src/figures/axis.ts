@@ -71,4 +71,4 @@ export const ERROR_PERCENTILES = settingAxis(
 );
 
 /** Axis of figures in which only the variants differ. */
-export const ONE_PLACE = labelledAxis('', { '': {} });
+export const SINGLE_POINT = labelledAxis('', { '': {} });

@@ -21,8 +21,8 @@ test.each([
   ['motivaton', 'motivation'],
   ['sparrow-3', undefined],
   ['toString', undefined],
-])('%s is not a figure, and the error suggests %s', (id, meant) => {
-  expect(figuresNamed(id)).toEqual({ unknown: id, meant });
+])('%s is not a figure, and the error suggests %s', (id, suggestion) => {
+  expect(figuresNamed(id)).toEqual({ unknown: id, suggestion });
 });
 
 test('ids are unique, and no group has the id of a figure', () => {

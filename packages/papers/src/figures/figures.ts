@@ -30,7 +30,7 @@ export const GROUPS: Readonly<Record<string, readonly Figure[]>> = {
 interface UnknownFigure {
   readonly unknown: string;
   /** The most similar id, if any is similar. */
-  readonly meant: string | undefined;
+  readonly suggestion: string | undefined;
 }
 
 /** The figures with this id, or in the group with this name. */
@@ -40,5 +40,5 @@ export function figuresNamed(id: string): readonly Figure[] | UnknownFigure {
   const group = Object.hasOwn(GROUPS, id) ? GROUPS[id] : undefined;
   if (group !== undefined) return group;
   const ids = [...FIGURES.map((each) => each.id), ...Object.keys(GROUPS)];
-  return { unknown: id, meant: nearest(id.toLowerCase(), ids) };
+  return { unknown: id, suggestion: nearest(id.toLowerCase(), ids) };
 }

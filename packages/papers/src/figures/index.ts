@@ -1,4 +1,4 @@
-export { assess, type RunsAt, type Swept } from './assess.js';
+export { assess, type FigureSweep, type RunsAt } from './assess.js';
 export type { Axis, Tick } from './axis.js';
 export { timeAxis, workersAxis } from './axis.js';
 export { plannedOf } from './deadlines.js';

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { beliefs, type JobDetails, ratioCourse, ratioShares, speedup, waitShares } from './jobwise.js';
+import {
+  estimateAccuracy,
+  type JobDetails,
+  ratioCourse,
+  ratioShares,
+  speedup,
+  waitShares,
+} from './jobwise.js';
 
 function runOf(seconds: readonly number[], details: Partial<Record<keyof JobDetails, number[]>> = {}) {
   const column = (values: number[] | undefined) => Float64Array.from(values ?? seconds.map(() => Number.NaN));
@@ -46,7 +53,7 @@ test('waits are divided into three segments, and compared if both are in the sam
 test('jobs with few tasks do not count in waits and estimates', () => {
   const thin = runOf([1], { tasks: [2], normalisedWaits: [1], meanSeconds: [1], estimateSeconds: [1] });
   expect(waitShares([thin], [thin])).toBeUndefined();
-  expect(beliefs([thin])).toBeUndefined();
+  expect(estimateAccuracy([thin])).toBeUndefined();
 });
 
 test('a job is in the right queue when its estimated and its true size are between the same powers of ten', () => {
@@ -55,7 +62,7 @@ test('a job is in the right queue when its estimated and its true size are betwe
     meanSeconds: [10, 50, 200],
     estimateSeconds: [90, 150, 100],
   });
-  expect(beliefs([run])).toEqual({ errorP50: 2, rightQueue: 2 / 3 });
+  expect(estimateAccuracy([run])).toEqual({ errorP50: 2, rightQueueShare: 2 / 3 });
 });
 
 test('ratios are shares of the sampled jobs', () => {

@@ -120,15 +120,15 @@ function segmentOf(wait: number): WaitSegment {
 }
 
 /** Estimates of the jobs with at least three tasks. */
-export interface Beliefs {
+export interface EstimateAccuracy {
   /** Median of |estimate − truth| ÷ truth. */
   readonly errorP50: number;
   /** Share of these jobs whose estimate selects the right queue of `gs` (SLearn Table 7). */
-  readonly rightQueue: number;
+  readonly rightQueueShare: number;
 }
 
 /** @returns undefined without estimates */
-export function beliefs(runs: readonly RunOfJobs[]): Beliefs | undefined {
+export function estimateAccuracy(runs: readonly RunOfJobs[]): EstimateAccuracy | undefined {
   const errors: number[] = [];
   let right = 0;
   for (const { jobs } of runs) {
@@ -145,7 +145,7 @@ export function beliefs(runs: readonly RunOfJobs[]): Beliefs | undefined {
   }
   if (errors.length === 0) return undefined;
   const errorP50 = summarise(errors).p50!;
-  return { errorP50, rightQueue: right / errors.length };
+  return { errorP50, rightQueueShare: right / errors.length };
 }
 
 /** Returns the queue of a job in `gs` with its default options (SLearn §5.2.1). */

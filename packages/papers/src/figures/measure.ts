@@ -8,7 +8,14 @@ import {
 } from '@goshawk/report';
 import type { Tick } from './axis.js';
 import { meanPlanned, plannedOf } from './deadlines.js';
-import { beliefs, type JobDetails, ratioCourse, ratioShares, speedup, waitShares } from './jobwise.js';
+import {
+  estimateAccuracy,
+  type JobDetails,
+  ratioCourse,
+  ratioShares,
+  speedup,
+  waitShares,
+} from './jobwise.js';
 import { type Measured, type Pair, type Paired, type Point, pairName } from './point.js';
 
 /** Jobs in the order of the workload; NaN for jobs that did not complete or are not counted. */
@@ -82,13 +89,13 @@ function known<From, To>(
 function jobByJob(
   runs: Readonly<Record<string, readonly FinishedRun[]>>,
   pairs: readonly Pair[],
-): Pick<Point, 'speedups' | 'waits' | 'beliefs' | 'ratios' | 'ratioCourses'> {
+): Pick<Point, 'speedups' | 'waits' | 'accuracy' | 'ratios' | 'ratioCourses'> {
   if (pairs.length === 0) return {};
   const paired = Object.fromEntries(pairs.map((pair) => [pairName(pair.of, pair.over), pair]));
   return {
     speedups: known(paired, ({ of, over }) => speedup(runs[of]!, runs[over]!)),
     waits: known(paired, ({ of, over }) => waitShares(runs[of]!, runs[over]!)),
-    beliefs: known(runs, beliefs),
+    accuracy: known(runs, estimateAccuracy),
     ratios: known(runs, ratioShares),
     ratioCourses: known(runs, ratioCourse),
   };

@@ -1,6 +1,6 @@
 import type { ByClass, Distribution, UtilisationLevels } from '@goshawk/report';
 import type { Tick } from './axis.js';
-import type { Beliefs, Speedup, WaitShares } from './jobwise.js';
+import type { EstimateAccuracy, Speedup, WaitShares } from './jobwise.js';
 
 /** Measurements of one variant at one point of the axis: means over its seeds. */
 export interface Measured {
@@ -34,7 +34,7 @@ export interface Point {
   readonly speedups?: Readonly<Record<string, Speedup>>;
   readonly waits?: Readonly<Record<string, WaitShares>>;
   /** Estimates by variant. */
-  readonly beliefs?: Readonly<Record<string, Beliefs>>;
+  readonly accuracy?: Readonly<Record<string, EstimateAccuracy>>;
   /** Planned figures, by variant. */
   readonly planned?: Readonly<Record<string, Planned>>;
   /** Staged figures, by variant. */

@@ -4,7 +4,7 @@ import type { Tick } from './axis.js';
 import type { FinishedRun } from './measure.js';
 import type { Point } from './point.js';
 
-interface MadeUpJobs {
+interface SampleJobs {
   /** Run times of short jobs, in seconds. */
   readonly short: readonly number[];
   readonly long?: readonly number[];
@@ -23,7 +23,7 @@ export function finishedRun({
   seed = 1,
   policy = 'hawk',
   slots = 100,
-}: MadeUpJobs): FinishedRun {
+}: SampleJobs): FinishedRun {
   const all = [...short, ...long];
   const submittedAt = (job: number) => (job === all.length - 1 ? LAST_SUBMISSION_SECONDS : 0);
   const tally = new RunTally({ policy, totalSlots: slots, snapshotIntervalSeconds: 1 });
@@ -66,7 +66,7 @@ function tick(x: number, label = `${x}`): Tick {
   return { x, label, settings: {} };
 }
 
-export function runsAt(x: number, byVariant: Readonly<Record<string, MadeUpJobs | MadeUpJobs[]>>): RunsAt {
+export function runsAt(x: number, byVariant: Readonly<Record<string, SampleJobs | SampleJobs[]>>): RunsAt {
   const finished = Object.entries(byVariant).map(([name, jobs]) => [name, [jobs].flat().map(finishedRun)]);
   return { tick: tick(x), byVariant: Object.fromEntries(finished) };
 }

@@ -6,7 +6,7 @@ export type Statistic = 'p50' | 'p90' | 'mean';
 
 /** Fields of a point by variant, or by pair of variants. */
 type Field = Exclude<keyof Point, 'tick' | 'ratioCourses'>;
-type Found<F extends Field> = NonNullable<Point[F]>[string];
+type FieldValue<F extends Field> = NonNullable<Point[F]>[string];
 
 /**
  * Creates a series from a number in a field of each point.
@@ -18,13 +18,13 @@ export function seriesOf<F extends Field>(
   unit: Series['unit'],
   field: F,
   key: string,
-  value: (found: Found<F>, point: Point) => number | null | undefined,
+  value: (found: FieldValue<F>, point: Point) => number | null | undefined,
 ): Series {
   return {
     name,
     unit,
     value: (point) => {
-      const found = point[field]?.[key] as Found<F> | undefined;
+      const found = point[field]?.[key] as FieldValue<F> | undefined;
       return found === undefined ? undefined : (value(found, point) ?? undefined);
     },
   };

@@ -1,6 +1,6 @@
 import { meanOf } from '@goshawk/core';
 import { meanFields } from '@goshawk/report';
-import { type Asked, assessSeeds, type RunsAt } from './assess.js';
+import { assessSeeds, type FigureRequest, type RunsAt } from './assess.js';
 import { meanPlanned } from './deadlines.js';
 import { percentilesOf } from './measure.js';
 import type { Point, Staged } from './point.js';
@@ -20,7 +20,7 @@ type Field = keyof typeof OVER_SEEDS;
 type RunOf<F extends Field> = Parameters<(typeof OVER_SEEDS)[F]>[0][number];
 
 /** Runs of a figure that has no cluster, only policies or estimators. */
-export interface TrialRuns<F extends Field> extends Asked {
+export interface TrialRuns<F extends Field> extends FigureRequest {
   readonly places: readonly RunsAt<RunOf<F>>[];
   readonly workers: number | null;
 }

@@ -36,7 +36,7 @@ const pending = fc.record({
     .map(([deadline, value]) => stepUtility(deadline, value)),
   distribution: runTimes,
   startsBefore: fc.constantFrom(6, Number.POSITIVE_INFINITY),
-  onlyNow: fc.boolean(),
+  mustStartNow: fc.boolean(),
   deferral: fc.constantFrom(0, 0.5),
 });
 const running = fc.record({

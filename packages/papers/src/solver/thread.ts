@@ -2,16 +2,16 @@
 import { parentPort } from 'node:worker_threads';
 import type { Program } from '@goshawk/policies';
 import { loadSolver } from './highs.js';
-import type { SolverReply, SolverSays } from './threaded.js';
+import type { SolverMessage, SolverReply } from './threaded.js';
 
 const { solve } = await loadSolver();
 
-parentPort!.postMessage('loaded' satisfies SolverSays);
+parentPort!.postMessage('loaded' satisfies SolverMessage);
 parentPort!.on('message', (program: Program) => {
-  parentPort!.postMessage(replyTo(program));
+  parentPort!.postMessage(solveProgram(program));
 });
 
-function replyTo(program: Program): SolverReply {
+function solveProgram(program: Program): SolverReply {
   try {
     return { solution: solve(program) };
   } catch (error) {

@@ -5,7 +5,7 @@ import type { Program, ProgramSolution } from '@goshawk/policies';
 export type SolverReply = { readonly solution: ProgramSolution } | { readonly error: string };
 
 /** Messages from the solver thread: one when it is loaded, and a reply per program. */
-export type SolverSays = 'loaded' | SolverReply;
+export type SolverMessage = 'loaded' | SolverReply;
 
 /** Time for a thread to start and load the solver on a busy machine. */
 const LOAD_MS = 30_000;
@@ -73,10 +73,10 @@ export class ThreadedSolver {
     // An idle solver does not keep the process alive.
     thread.unref();
     this.#isLoaded = false;
-    thread.on('message', (said: SolverSays) => {
+    thread.on('message', (message: SolverMessage) => {
       if (thread !== this.#thread) return;
-      if (said === 'loaded') this.#loaded();
-      else this.#reply(said);
+      if (message === 'loaded') this.#loaded();
+      else this.#reply(message);
     });
     const failed = (error: string) => {
       if (thread !== this.#thread) return;

@@ -71,7 +71,7 @@ test('jobs like HedgeFund have few accurate estimates, and many that are far off
   expect(within5Percent).toBeLessThan(0.15);
 });
 
-test('jobs like Mustang have many accurate within 5%, and 23% that are over by 95% (3Sigma §2.1)', () => {
+test('jobs like Mustang have many estimates within 5%, and 23% that are over by 95% (3Sigma §2.1)', () => {
   const { over95Percent, within5Percent } = predictability('mustang-like');
   expect(within5Percent).toBeGreaterThan(0.4);
   expect(over95Percent).toBeGreaterThan(0.22);

@@ -11,7 +11,7 @@ import {
 import type { TraceJob } from '@goshawk/traces';
 import { arrivingJobOf } from '@goshawk/traces';
 import { THREE_SIGMA_POLICIES, ThreeSigma, type ThreeSigmaOptions } from '../policies/three-sigma/index.js';
-import { runTrial, type TrialBelief, type TrialJob, trialPolicy } from './trial.js';
+import { runTrial, type TrialEstimate, type TrialJob, trialPolicy } from './trial.js';
 
 /** One policy on one workload, on a cluster with racks, as in 3Sigma §5. */
 interface GangExperiment {
@@ -26,7 +26,7 @@ interface GangExperiment {
    */
   readonly samples?: number;
   /** Replaces the prediction from history. */
-  readonly belief?: ((job: number, runMs: Millis) => TrialBelief) | undefined;
+  readonly estimate?: ((job: number, runMs: Millis) => TrialEstimate) | undefined;
   readonly nodes: number;
   readonly racks: number;
 }
@@ -83,12 +83,12 @@ export function runGangExperiment(experiment: GangExperiment, solve: SolveProgra
     policy,
     solve,
     abandons: options.afterDeadline === 'abandon',
-    believe: (number) => {
+    estimate: (number) => {
       const job = jobs[number]!;
       const began = performance.now();
-      const belief = experiment.belief?.(number, runMsOf(job)) ?? beliefIn(job, name, history);
+      const estimate = experiment.estimate?.(number, runMsOf(job)) ?? estimateFrom(job, name, history);
       predictions.push(performance.now() - began);
-      return belief;
+      return estimate;
     },
     started: ({ stage }, now) => {
       startedMs[stage.job.number] = now;
@@ -118,7 +118,7 @@ function sampled(past: readonly TraceJob[], samples: number): TraceJob[] {
   });
 }
 
-function beliefIn(job: TraceJob, policy: GangPolicy, history: History): TrialBelief {
+function estimateFrom(job: TraceJob, policy: GangPolicy, history: History): TrialEstimate {
   if (policy === 'point-perf') return { estimateMs: runMsOf(job) };
   const prediction = history.predict(arrivingJobOf(job));
   return { estimateMs: prediction.estimateMs, distribution: prediction.distribution() };

@@ -1,4 +1,4 @@
 export { type GangPolicy, runGangExperiment, SIGMA_FEATURES } from './gangs.js';
-export { normalBelief } from './normal-belief.js';
+export { normalEstimates } from './normal-estimates.js';
 export { runStagedTrial, type StagedTrial } from './stages.js';
 export * from './trial.js';

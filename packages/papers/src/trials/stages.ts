@@ -42,7 +42,7 @@ export function runStagedTrial(
     resources: Object.keys(machine),
     workers: Array.from({ length: machines }, () => ({ capacity })),
     policy,
-    believe: (job, stage) => {
+    estimate: (job, stage) => {
       const factor = 1 + error * (2 * errors.next() - 1);
       return { estimateMs: Math.max(1, Math.round(tried[job]!.stages[stage]!.durationMs * factor)) };
     },

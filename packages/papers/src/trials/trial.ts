@@ -66,7 +66,7 @@ export interface TrialJob {
 }
 
 /** Estimate of a stage when its job arrives. */
-export interface TrialBelief {
+export interface TrialEstimate {
   /** 0: unknown. */
   readonly estimateMs: Millis;
   readonly distribution?: readonly Segment[] | undefined;
@@ -84,7 +84,7 @@ export interface Trial {
   /** Whether a job that has not started by its deadline is abandoned. */
   readonly abandons?: boolean;
   /** Estimates a stage; by default, with its true duration. */
-  believe?(job: number, stage: number): TrialBelief;
+  estimate?(job: number, stage: number): TrialEstimate;
   /** Called when a task has started. */
   started?(run: RunView, now: Millis): void;
   completed?(job: number): void;
@@ -209,7 +209,7 @@ class TrialRun {
     const draft = new BookedDraft(this.#books, this.#solves, this.#now);
     const plan = () => policy.plan(this.#books, draft, this.#now);
     if (times === undefined) plan();
-    else times.turn(plan);
+    else times.measure(plan);
     invariant(draft.refused === 0, () => `${draft.refused} starts of the plan were refused`);
     for (const run of draft.preempted) this.#kill(run);
     this.#start(draft.started);
@@ -250,8 +250,8 @@ class TrialRun {
   #arrive(number: number): void {
     const { weight, user, userWeight, preemptible, deadlineMs, prefers, stages } = this.#trial.jobs[number]!;
     const deadlineAt = deadlineMs === undefined ? undefined : this.#now + deadlineMs;
-    const beliefs = stages.map(
-      ({ durationMs }, index) => this.#trial.believe?.(number, index) ?? { estimateMs: durationMs },
+    const estimates = stages.map(
+      ({ durationMs }, index) => this.#trial.estimate?.(number, index) ?? { estimateMs: durationMs },
     );
     const job = this.#books.declare(OWNER, number, {
       arrivedAt: this.#now,
@@ -265,7 +265,7 @@ class TrialRun {
       Int32Array.from(stages, ({ parents }) => parents.length),
     );
     const booked = stages.map(({ demand, tasks, parents, gang = false }, index) =>
-      this.#books.stage(job, index, { demand, tasks, gang, after: parents, ...beliefs[index]! }),
+      this.#books.stage(job, index, { demand, tasks, gang, after: parents, ...estimates[index]! }),
     );
     for (const stage of booked)
       if (stage.after.length === 0) this.#books.setWaiting(stage, stage.tasks, this.#now);

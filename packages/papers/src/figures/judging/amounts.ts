@@ -1,13 +1,13 @@
 import type { Judge, Series } from '../figure.js';
 import { format, improvement } from '../format.js';
-import { judging, listed, type Place, placeOf, SAME, SHORTFALL, said } from './places.js';
+import { judgeMeasured, judgement, listed, type Place, placeOf, SAME, SHORTFALL } from './places.js';
 
 /** "Up to 80% better": judges the greatest improvement along the axis. */
 export function bestImprovement(series: Series, paper: number): Judge {
-  return judging([series], (places) => {
+  return judgeMeasured([series], (places) => {
     const best = lowest(places);
     const gained = 1 - best.values[0]!;
-    return said(
+    return judgement(
       `${improvement(best.values[0]!)}${placeOf(best)}`,
       gained >= paper - SHORTFALL,
       gained > SAME,
@@ -17,10 +17,14 @@ export function bestImprovement(series: Series, paper: number): Judge {
 
 /** "Lower by a factor of 7": judges the greatest factor along the axis against half of the paper's. */
 export function bestFactor(series: Series, paper: number): Judge {
-  return judging([series], (places) => {
+  return judgeMeasured([series], (places) => {
     const best = lowest(places);
     const factor = 1 / best.values[0]!;
-    return said(`${factor.toPrecision(2)} times${placeOf(best)}`, factor >= paper / 2, factor > 1 + SAME);
+    return judgement(
+      `${factor.toPrecision(2)} times${placeOf(best)}`,
+      factor >= paper / 2,
+      factor > 1 + SAME,
+    );
   });
 }
 
@@ -58,9 +62,9 @@ export function isAtMost(series: Series, most: number): Judge {
 
 /** The maximum along the axis is at most this; in direction up to twice as much. */
 export function neverExceeds(series: Series, most: number): Judge {
-  return judging([series], (places) => {
+  return judgeMeasured([series], (places) => {
     const worst = Math.max(...places.map(({ values }) => values[0]!));
-    return said(`${format(worst, series.unit)} at most`, worst <= most, worst <= 2 * most);
+    return judgement(`${format(worst, series.unit)} at most`, worst <= most, worst <= 2 * most);
   });
 }
 
@@ -82,9 +86,9 @@ function byEach(
   series: Series,
   judge: (value: number) => readonly [holds: boolean, inDirection: boolean],
 ): Judge {
-  return judging([series], (places) => {
+  return judgeMeasured([series], (places) => {
     const judged = places.map(({ values }) => judge(values[0]!));
-    return said(
+    return judgement(
       listed(series, places),
       judged.every(([holds]) => holds),
       judged.every(([, inDirection]) => inDirection),

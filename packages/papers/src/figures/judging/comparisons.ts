@@ -1,6 +1,6 @@
 import { meanOf, sumOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
-import { bothListed, judging, notJudged, placeOf, ranges, SAME, SLIGHT, said } from './places.js';
+import { judgeMeasured, judgement, listPairs, notJudged, placeOf, ranges, SAME, SLIGHT } from './places.js';
 
 /**
  * "Consistently better": worse at no point, and better at some; in direction if not worse at more than half
@@ -63,9 +63,9 @@ function byRatios(
     most: number,
   ) => readonly [holds: boolean, inDirection: boolean],
 ): Judge {
-  return judging(series, (places) => {
+  return judgeMeasured(series, (places) => {
     const ratios = places.flatMap(({ values }) => values);
-    return said(ranges(series, places), ...judge(ratios, Math.min(...ratios), Math.max(...ratios)));
+    return judgement(ranges(series, places), ...judge(ratios, Math.min(...ratios), Math.max(...ratios)));
   });
 }
 
@@ -74,9 +74,9 @@ function byRatios(
  * points.
  */
 export function isBelow(lower: Series, upper: Series): Judge {
-  return judging([lower, upper], (places) => {
+  return judgeMeasured([lower, upper], (places) => {
     const below = places.filter(({ values: [low, high] }) => low! <= high!).length;
-    return said(bothListed([lower, upper], places), below === places.length, below * 2 > places.length);
+    return judgement(listPairs([lower, upper], places), below === places.length, below * 2 > places.length);
   });
 }
 
@@ -85,7 +85,7 @@ export function isBelow(lower: Series, upper: Series): Judge {
  * each point both are on the same side of 1, or about 1.
  */
 export function agree(pairs: readonly (readonly [Series, Series])[], by: number): Judge {
-  return judging(pairs.flat(), (places) => {
+  return judgeMeasured(pairs.flat(), (places) => {
     const measured = places.flatMap(({ values }) =>
       pairs.map((_, i) => [values[2 * i]!, values[2 * i + 1]!] as const),
     );
@@ -95,7 +95,7 @@ export function agree(pairs: readonly (readonly [Series, Series])[], by: number)
         [one, other].every((ratio) => ratio < 1 + SAME) || [one, other].every((ratio) => ratio > 1 - SAME),
     );
     const most = Math.max(...apart);
-    return said(
+    return judgement(
       `they differ by a factor of ${Math.exp(most).toPrecision(3)} at most`,
       most <= Math.log(1 + by),
       sides,
@@ -105,11 +105,11 @@ export function agree(pairs: readonly (readonly [Series, Series])[], by: number)
 
 /** The first sum over the points is at least this many times the second; in direction if it is larger. */
 export function isTimes(first: Series, second: Series, times: number): Judge {
-  return judging([first, second], (places) => {
+  return judgeMeasured([first, second], (places) => {
     const [above, below] = [0, 1].map((at) => sumOf(places, ({ values }) => values[at]!));
     if (above === 0 && below === 0) return notJudged('neither has any');
     const ratio = above! / below!;
-    return said(inTimes(ratio), ratio >= times, ratio > 1);
+    return judgement(inTimes(ratio), ratio >= times, ratio > 1);
   });
 }
 
@@ -118,12 +118,12 @@ export function isTimes(first: Series, second: Series, times: number): Judge {
  * larger at each.
  */
 export function isEveryTimes(first: Series, second: Series, times: number): Judge {
-  return judging([first, second], (places) => {
+  return judgeMeasured([first, second], (places) => {
     const some = places.filter(({ values }) => values.some((value) => value > 0));
     if (some.length === 0) return notJudged('neither has any');
     const ratios = some.map(({ values: [above, below] }) => above! / below!);
     const shown = some.map((place, i) => `${inTimes(ratios[i]!)}${placeOf(place)}`);
-    return said(
+    return judgement(
       shown.join(', '),
       ratios.every((ratio) => ratio >= times),
       ratios.every((ratio) => ratio > 1),
@@ -137,9 +137,9 @@ function inTimes(ratio: number): string {
 
 /** The first series is at most `by` above the second at all points; in direction up to twice that. */
 export function isNear(upper: Series, lower: Series, by: number): Judge {
-  return judging([upper, lower], (places) => {
+  return judgeMeasured([upper, lower], (places) => {
     const most = Math.max(...places.map(({ values: [above, below] }) => above! - below!));
-    return said(bothListed([upper, lower], places), most <= by, most <= 2 * by);
+    return judgement(listPairs([upper, lower], places), most <= by, most <= 2 * by);
   });
 }
 

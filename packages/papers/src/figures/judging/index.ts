@@ -9,12 +9,12 @@ export {
   at,
   between,
   from,
-  judging,
+  judgeMeasured,
+  judgement,
   only,
   SAME,
   SHORTFALL,
   SLIGHT,
-  said,
 } from './places.js';
 export * from './queues.js';
 export * from './trends.js';

@@ -5,7 +5,6 @@ import { pointsAlong } from '../runs.fixture.js';
 import {
   agree,
   at,
-  barelyVaries,
   bestFactor,
   bestImprovement,
   between,
@@ -18,6 +17,7 @@ import {
   isHighestAt,
   isLowestAt,
   isMuchBetter,
+  isNearlyConstant,
   isSlightlyBetter,
   isSlightlyWorse,
   isWorse,
@@ -109,9 +109,9 @@ const cases: readonly (readonly [what: string, judge: Judge, verdict: Verdict])[
   ['rises', rises([made([0.2, 0.4, 0.5, 0.8])]), 'holds'],
   ['rises: one of two', rises([made([0.2, 0.4, 0.5, 0.8]), made([0.5, 0.4, 0.3, 0.2])]), 'in direction'],
   ['rises: falls', rises([made([0.8, 0.4, 0.3, 0.2])]), 'does not hold'],
-  ['barely varies', barelyVaries([made([1, 1.02, 0.99, 1])], 0.05), 'holds'],
-  ['barely varies: some', barelyVaries([made([1, 1.1, 1, 1])], 0.05), 'in direction'],
-  ['barely varies: much', barelyVaries([made([1, 1.5, 1, 1])], 0.05), 'does not hold'],
+  ['barely varies', isNearlyConstant([made([1, 1.02, 0.99, 1])], 0.05), 'holds'],
+  ['barely varies: some', isNearlyConstant([made([1, 1.1, 1, 1])], 0.05), 'in direction'],
+  ['barely varies: much', isNearlyConstant([made([1, 1.5, 1, 1])], 0.05), 'does not hold'],
   ['stable: 40 tasks', waitsAtMost(made([10, 40, 20, 30], 'tasks'), 50), 'holds'],
   ['stable: 400 tasks', waitsAtMost(made([10, 400, 20, 30], 'tasks'), 50), 'in direction'],
   ['stable: 4,000 tasks', waitsAtMost(made([10, 4000, 20, 30], 'tasks'), 50), 'does not hold'],
@@ -201,7 +201,7 @@ describe('a claim is not judged', () => {
   test('about a trend, with only one point', () => {
     const even = [made([1, 1, 1, 1])];
     const judges = [falls, rises, tendsToOne].map((kind) => only(at(20), kind(even)));
-    for (const judge of [...judges, only(at(20), barelyVaries(even, 0.1))]) {
+    for (const judge of [...judges, only(at(20), isNearlyConstant(even, 0.1))]) {
       expect(judged(judge).verdict).toBe('not judged');
     }
     expect(judged(isLowestAt(made([1, undefined, undefined, undefined]), at(10))).verdict).toBe('not judged');

@@ -39,7 +39,10 @@ export interface Place {
 }
 
 /** Looks up the values for a judge, which is called only with measurements. */
-export function judging(series: readonly Series[], judge: (places: readonly Place[]) => Judgement): Judge {
+export function judgeMeasured(
+  series: readonly Series[],
+  judge: (places: readonly Place[]) => Judgement,
+): Judge {
   return (points, where = () => true) => {
     const named = points.filter(({ tick }) => where(tick.x));
     if (named.length === 0) return notJudged('not covered by this run');
@@ -51,7 +54,7 @@ export function judging(series: readonly Series[], judge: (places: readonly Plac
   };
 }
 
-export function said(ours: string, holds: boolean, inDirection: boolean): Judgement {
+export function judgement(ours: string, holds: boolean, inDirection: boolean): Judgement {
   const verdict: Verdict = holds ? 'holds' : inDirection ? 'in direction' : 'does not hold';
   return { verdict, ours };
 }
@@ -69,7 +72,7 @@ export function listed(series: Series, places: readonly Place[]): string {
 }
 
 /** Formats two series side by side. */
-export function bothListed([one, other]: readonly [Series, Series], places: readonly Place[]): string {
+export function listPairs([one, other]: readonly [Series, Series], places: readonly Place[]): string {
   const both = places.map((place) => {
     const [first, second] = place.values;
     return `${format(first, one.unit)} and ${format(second, other.unit)}${placeOf(place)}`;

@@ -1,6 +1,6 @@
 import { slopeOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
-import { judging, said } from './places.js';
+import { judgeMeasured, judgement } from './places.js';
 
 /**
  * Significance level of the sign test: the accepted probability that as many windows rise without a trend.
@@ -15,13 +15,13 @@ const SIGN_TEST = 0.05;
  * @param within maximum difference of the slope
  */
 export function growsBy(series: Series, perSlot: number, within: number): Judge {
-  return judging([series], (places) => {
+  return judgeMeasured([series], (places) => {
     const points = places.map(({ point, values }) => [point.tick.x, values[0]!] as const);
     const slope = slopeOf(points);
     const windows = points.slice(1).filter(([, queue], at) => queue !== points[at]![1]);
     const rises = points.slice(1).filter(([, queue], at) => queue > points[at]![1]).length;
     const isGrowing = chanceOf(rises, windows.length) < SIGN_TEST;
-    return said(
+    return judgement(
       `${slope.toPrecision(2)} a slot; it rises in ${rises} of ${points.length - 1} windows`,
       isGrowing && Math.abs(slope - perSlot) <= within,
       isGrowing,
@@ -31,28 +31,28 @@ export function growsBy(series: Series, perSlot: number, within: number): Judge 
 
 /** "Is stable": at most this many tasks wait at any time; in direction up to ten times as many. */
 export function waitsAtMost(series: Series, tasks: number): Judge {
-  return judging([series], (places) => {
+  return judgeMeasured([series], (places) => {
     const most = Math.max(...places.map(({ values }) => values[0]!));
-    return said(`${Math.round(most)} tasks wait at most`, most <= tasks, most <= 10 * tasks);
+    return judgement(`${Math.round(most)} tasks wait at most`, most <= tasks, most <= 10 * tasks);
   });
 }
 
 /** "Worst of them": the queue is the largest at each point, by a factor; in direction without the factor. */
 export function waitsMost(worst: Series, others: readonly Series[], by: number): Judge {
-  return judging([worst, ...others], (places) => {
+  return judgeMeasured([worst, ...others], (places) => {
     const factors = places.map(({ values: [most, ...rest] }) => most! / Math.max(1e-9, ...rest));
     const least = Math.min(...factors);
-    return said(`${least.toPrecision(2)} times the next largest, or more`, least >= by, least >= 1);
+    return judgement(`${least.toPrecision(2)} times the next largest, or more`, least >= by, least >= 1);
   });
 }
 
 /** "Alike": queues that differ by at most this factor; in direction up to its square. */
 export function waitAlike(one: Series, other: Series, factor: number): Judge {
-  return judging([one, other], (places) => {
+  return judgeMeasured([one, other], (places) => {
     const apart = Math.max(
       ...places.map(({ values: [a, b] }) => Math.max((a! + 1) / (b! + 1), (b! + 1) / (a! + 1))),
     );
-    return said(
+    return judgement(
       `they differ by a factor of ${apart.toPrecision(2)} at most`,
       apart <= factor,
       apart <= factor ** 2,
@@ -65,10 +65,10 @@ export function waitAlike(one: Series, other: Series, factor: number): Judge {
  * than half of the points.
  */
 export function waitsLess(better: Series, others: readonly Series[], by: number): Judge {
-  return judging([better, ...others], (places) => {
+  return judgeMeasured([better, ...others], (places) => {
     const factors = places.map(({ values: [least, ...rest] }) => Math.min(...rest) / Math.max(1e-9, least!));
     const smaller = factors.filter((factor) => factor > 1).length;
-    return said(
+    return judgement(
       `smaller by a factor of ${Math.min(...factors).toPrecision(2)} to ${Math.max(...factors).toPrecision(2)}`,
       Math.min(...factors) >= by,
       2 * smaller > factors.length,

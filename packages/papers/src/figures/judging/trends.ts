@@ -1,20 +1,29 @@
 import type { Judge, Judgement, Series } from '../figure.js';
 import { format } from '../format.js';
 import type { Point } from '../point.js';
-import { judging, notJudged, type Place, SAME, SLIGHT, said, trend, type Where } from './places.js';
+import {
+  judgeMeasured,
+  judgement,
+  notJudged,
+  type Place,
+  SAME,
+  SLIGHT,
+  trend,
+  type Where,
+} from './places.js';
 
 /**
  * "Most under high load": the minimum of the named points is at most the minimum of the others; in direction if it is
  * at most the maximum of the others.
  */
 export function isLowestAt(series: Series, where: Where): Judge {
-  return judging([series], (places) => {
+  return judgeMeasured([series], (places) => {
     const named = places.filter(({ point }) => where(point.tick.x)).map(({ values }) => values[0]!);
     const others = places.filter(({ point }) => !where(point.tick.x)).map(({ values }) => values[0]!);
     if (named.length === 0 || others.length === 0) return notJudged('it compares places of the axis');
     const least = Math.min(...named);
     const elsewhere = `${format(Math.min(...others), series.unit)} at least elsewhere`;
-    return said(
+    return judgement(
       `${series.name} ${format(least, series.unit)} there, ${elsewhere}`,
       least <= Math.min(...others),
       least <= Math.max(...others),
@@ -37,7 +46,7 @@ export function isHighestAt(series: Series, where: Where): Judge {
  * of 1; in direction if it is only nearer.
  */
 export function tendsToOne(series: readonly Series[]): Judge {
-  return judgingAlong(series, (places) => {
+  return judgeTrend(series, (places) => {
     const first = places[0]!.values;
     const last = places.at(-1)!.values;
     const distance = (ratio: number) => Math.abs(Math.log(ratio));
@@ -45,7 +54,7 @@ export function tendsToOne(series: readonly Series[]): Judge {
       (ratio, i) => distance(ratio) <= distance(first[i]!) || Math.abs(ratio - 1) <= SAME,
     );
     const there = last.every((ratio) => Math.abs(ratio - 1) <= SLIGHT);
-    return said(trend(series, places), nearer && there, nearer);
+    return judgement(trend(series, places), nearer && there, nearer);
   });
 }
 
@@ -63,10 +72,10 @@ export function rises(series: readonly Series[]): Judge {
 }
 
 function changes(series: readonly Series[], change: (first: number, last: number) => number): Judge {
-  return judgingAlong(series, (places) => {
+  return judgeTrend(series, (places) => {
     const first = places[0]!.values;
     const changed = places.at(-1)!.values.map((last, i) => change(first[i]!, last));
-    return said(
+    return judgement(
       trend(series, places),
       changed.every((each) => each > SAME),
       changed.some((each) => each > SAME) || changed.every((each) => each > 0),
@@ -78,14 +87,14 @@ function changes(series: readonly Series[], change: (first: number, last: number
  * "Only minute variations": the maximum is at most `by` above the minimum along the axis; in direction up to
  * three times that.
  */
-export function barelyVaries(series: readonly Series[], by: number): Judge {
-  return judgingAlong(series, (places) => {
+export function isNearlyConstant(series: readonly Series[], by: number): Judge {
+  return judgeTrend(series, (places) => {
     const varied = series.map((_, i) => {
       const values = places.map(({ values }) => values[i]!);
       return Math.max(...values) / Math.min(...values) - 1;
     });
     const most = Math.max(...varied);
-    return said(
+    return judgement(
       series.map(({ name }, i) => `${name} varies by ${format(varied[i], 'share')}`).join(', '),
       most <= by,
       most <= 3 * by,
@@ -94,8 +103,8 @@ export function barelyVaries(series: readonly Series[], by: number): Judge {
 }
 
 /** Judges a claim about the change between two points. */
-function judgingAlong(series: readonly Series[], judge: (places: readonly Place[]) => Judgement): Judge {
-  return judging(series, (places) =>
+function judgeTrend(series: readonly Series[], judge: (places: readonly Place[]) => Judgement): Judge {
+  return judgeMeasured(series, (places) =>
     places.length < 2 ? notJudged('it takes two places of the axis') : judge(places),
   );
 }

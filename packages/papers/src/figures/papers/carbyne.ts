@@ -1,4 +1,4 @@
-import { ONE_PLACE, settingAxis } from '../axis.js';
+import { SINGLE_POINT, settingAxis } from '../axis.js';
 import {
   bars,
   claims,
@@ -64,7 +64,7 @@ const common = {
   paper: CARBYNE,
   mode: 'staged',
   settings: { workers: MACHINES },
-  axis: ONE_PLACE,
+  axis: SINGLE_POINT,
   variants: policies(...FIELD, DEFAULT_POLICY),
 } as const satisfies Partial<Figure>;
 

@@ -1,5 +1,5 @@
 import type { JobClass } from '@goshawk/report';
-import { inPercent, labelledAxis, ONE_PLACE, settingAxis, withThousands, workersAxis } from '../axis.js';
+import { inPercent, labelledAxis, SINGLE_POINT, settingAxis, withThousands, workersAxis } from '../axis.js';
 import {
   bars,
   type Claim,
@@ -16,7 +16,6 @@ import {
 import {
   agree,
   at,
-  barelyVaries,
   bestFactor,
   bestImprovement,
   between,
@@ -28,6 +27,7 @@ import {
   isHighestAt,
   isLowestAt,
   isMuchBetter,
+  isNearlyConstant,
   isSlightlyBetter,
   isSlightlyWorse,
   isWorse,
@@ -103,7 +103,7 @@ const ON_GOOGLE = {
 } as const satisfies Partial<Figure>;
 
 /** One size of the cluster, at which it is loaded but not overloaded. */
-const AT_ONE_SIZE = { ...ON_GOOGLE, settings: { ...ON_GOOGLE.settings, workers: 15_000 } } as const;
+const SINGLE_SIZE = { ...ON_GOOGLE, settings: { ...ON_GOOGLE.settings, workers: 15_000 } } as const;
 
 /** Sizes from an overloaded to a mostly idle cluster (§4.2). */
 const GOOGLE_SIZES = workersAxis([10_000, 15_000, 20_000, 25_000, 30_000, 40_000, 50_000]);
@@ -151,7 +151,7 @@ const motivation: Figure = {
     // small.
     shortPartition: SHORT_PARTITIONS.google,
   },
-  axis: ONE_PLACE,
+  axis: SINGLE_POINT,
   // Hawk as in the paper, and with the defaults of this project.
   variants: MOTIVATION_POLICIES.map((name) => ({
     name,
@@ -297,9 +297,9 @@ const TRACES: readonly Trace[] = [
   { name: 'yahoo', title: 'Yahoo 2011', workers: 4_000, jobs: 24_262, paperJobs: 24_262 },
 ];
 
-const hawk6 = TRACES.map(onOtherTrace);
+const hawk6 = TRACES.map(otherTraceFigure);
 
-function onOtherTrace({ name, title, workers, jobs, paperJobs }: Trace): Figure {
+function otherTraceFigure({ name, title, workers, jobs, paperJobs }: Trace): Figure {
   const loaded = (x: number) => x >= workers && x <= 2 * workers;
   return {
     id: `hawk-6-${name}`,
@@ -366,12 +366,12 @@ const shortWithout = [without.short50, without.short90];
 const longWithout = [without.long50, without.long90];
 
 const hawk7: Figure = {
-  ...AT_ONE_SIZE,
+  ...SINGLE_SIZE,
   id: 'hawk-7',
   title: 'Contribution of each part of Hawk',
   section: '§4.4, Figure 7',
   about: 'Run times without a part of Hawk divided by those of complete Hawk. Above 1, the part helps.',
-  settings: { ...AT_ONE_SIZE.settings, policy: 'hawk' },
+  settings: { ...SINGLE_SIZE.settings, policy: 'hawk' },
   axis: labelledAxis('', ABLATIONS),
   variants: [
     { name: 'without', settings: {} },
@@ -489,7 +489,7 @@ function against(
 }
 
 /** Cutoffs in seconds. The paper states none; these surround the cutoff of all other figures. */
-const AROUND = ['750', '1000', CUTOFFS.google, '1300', '1500', '2000'];
+const CUTOFFS_TRIED = ['750', '1000', CUTOFFS.google, '1300', '1500', '2000'];
 
 const hawk12 = byCutoff('12', 'long', {
   panels: [lines('Long jobs', '÷ Sparrow', [...OUR_LONG, ...LONG])],
@@ -510,7 +510,7 @@ const hawk13 = byCutoff('13', 'short', {
 
 function byCutoff(number: string, of: string, { panels, claims }: Pick<Figure, 'panels' | 'claims'>): Figure {
   return {
-    ...AT_ONE_SIZE,
+    ...SINGLE_SIZE,
     id: `hawk-${number}`,
     title: `Hawk against Sparrow by the cutoff between short and long, ${of} jobs`,
     section: `§4.7, Figure ${number}`,
@@ -520,7 +520,7 @@ function byCutoff(number: string, of: string, { panels, claims }: Pick<Figure, '
     axis: settingAxis(
       'cutoff, s of mean task run time',
       'linear',
-      AROUND,
+      CUTOFFS_TRIED,
       (cutoff) => ({ cutoff }),
       (cutoff) => withThousands(Math.round(Number(cutoff))),
     ),
@@ -535,7 +535,7 @@ const range = (magnitude: number, dash: string) =>
   `${(1 - magnitude).toFixed(1)}${dash}${(1 + magnitude).toFixed(1)}`;
 
 const hawk14: Figure = {
-  ...AT_ONE_SIZE,
+  ...SINGLE_SIZE,
   id: 'hawk-14',
   title: 'Hawk with wrong estimates',
   section: '§4.8, Figure 14',
@@ -561,9 +561,9 @@ const hawk14: Figure = {
   claims: claims('§4.8', {
     'Hawk is robust to mis-estimations: the 50th percentile of long jobs stays better than Sparrow’s':
       isBetter([long50]),
-    'The 50th percentile of long jobs varies little with mis-estimations': barelyVaries([long50], 0.1),
+    'The 50th percentile of long jobs varies little with mis-estimations': isNearlyConstant([long50], 0.1),
     'Long jobs perform better at the 90th percentile as the mis-estimation grows': falls([long90]),
-    'Results for short jobs vary only minutely': barelyVaries(SHORT, 0.05),
+    'Results for short jobs vary only minutely': isNearlyConstant(SHORT, 0.05),
   }),
 };
 
@@ -571,7 +571,7 @@ const shortToCapOf1 = [ratioToPlace('hawk', 1, 'short', 'p50'), ratioToPlace('ha
 const longToCapOf1 = [ratioToPlace('hawk', 1, 'long', 'p50'), ratioToPlace('hawk', 1, 'long', 'p90')];
 
 const hawk15: Figure = {
-  ...AT_ONE_SIZE,
+  ...SINGLE_SIZE,
   id: 'hawk-15',
   title: 'Hawk by the number of workers that an idle worker contacts',
   section: '§4.9, Figure 15',
@@ -608,13 +608,13 @@ const VARIANTS: readonly Variant[] = (['live', 'simulated'] as const).flatMap((m
   ['hawk', 'sparrow'].map((policy) => ({ name: `${policy}, ${mode}`, mode, settings: { policy } })),
 );
 
-const liveOrNot = (mode: 'live' | 'simulated', jobs: JobClass, statistic: Statistic): Series =>
+const ratioIn = (mode: 'live' | 'simulated', jobs: JobClass, statistic: Statistic): Series =>
   ratio(`hawk, ${mode}`, `sparrow, ${mode}`, jobs, statistic, `${statistic}, ${mode}`);
 const prototypeSeries = (jobs: JobClass) => ({
-  live50: liveOrNot('live', jobs, 'p50'),
-  live90: liveOrNot('live', jobs, 'p90'),
-  simulated50: liveOrNot('simulated', jobs, 'p50'),
-  simulated90: liveOrNot('simulated', jobs, 'p90'),
+  live50: ratioIn('live', jobs, 'p50'),
+  live90: ratioIn('live', jobs, 'p90'),
+  simulated50: ratioIn('simulated', jobs, 'p50'),
+  simulated90: ratioIn('simulated', jobs, 'p90'),
 });
 const shortJobs = prototypeSeries('short');
 const longJobs = prototypeSeries('long');

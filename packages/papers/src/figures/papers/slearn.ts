@@ -1,12 +1,12 @@
-import { ERROR_PERCENTILES, inPercent, ONE_PLACE, settingAxis } from '../axis.js';
+import { ERROR_PERCENTILES, inPercent, SINGLE_POINT, settingAxis } from '../axis.js';
 import { bars, claims, type Figure, lines, type Paper, type Series, table, type Variant } from '../figure.js';
 import { WAIT_SEGMENTS, type WaitSegment, type WaitShare } from '../jobwise.js';
 import {
   at,
-  barelyVaries,
   isAtMost,
   isBelow,
   isMuchBetter,
+  isNearlyConstant,
   only,
   reaches,
   shareIsAbout,
@@ -53,7 +53,7 @@ const IN_GS = {
 const SLEARN = 'slearn';
 const THREE_SIGMA = '3sigma';
 /** SLearn in full: an adaptive ratio, and a decision after all pilots (§5.1.2). */
-const AS_IT_IS: Variant = { name: SLEARN, settings: { estimator: 'pilot', pilotRatio: 'adaptive' } };
+const FULL_SLEARN: Variant = { name: SLEARN, settings: { estimator: 'pilot', pilotRatio: 'adaptive' } };
 /** Baselines (§5.1.3). */
 const BASELINES = [THREE_SIGMA, '3sigma-tl', 'point-est', 'las', 'fifo', 'oracle'];
 const AGAINST_3SIGMA = { of: SLEARN, over: THREE_SIGMA };
@@ -75,7 +75,7 @@ function medianSpeedup(of: string, to: string): Series {
 
 /** Median error of the estimates of jobs with at least three tasks. */
 function errorP50(of: string): Series {
-  return seriesOf(`P50 prediction error, ${of}`, 'share', 'beliefs', of, (beliefs) => beliefs.errorP50);
+  return seriesOf(`P50 prediction error, ${of}`, 'share', 'accuracy', of, (accuracy) => accuracy.errorP50);
 }
 
 /** The paper's averages as claims. @param text formats a number and a baseline */
@@ -161,9 +161,9 @@ const WRONG: readonly Variant[] = [4, 20].map((most) => ({
 }));
 
 /** Share of jobs with at least three tasks whose estimate selects the right queue. */
-function rightQueue(of: string): Series {
+function rightQueueSeries(of: string): Series {
   const name = `wide jobs in the right queue, ${of}`;
-  return seriesOf(name, 'share', 'beliefs', of, (beliefs) => beliefs.rightQueue);
+  return seriesOf(name, 'share', 'accuracy', of, (accuracy) => accuracy.rightQueueShare);
 }
 
 const slearnJct: Figure = {
@@ -175,8 +175,8 @@ const slearnJct: Figure = {
     'Speed-up of SLearn over each baseline in the same scheduler, gs: run times under the baseline divided by run times ' +
     'under SLearn; above 1, SLearn is faster. The average compares mean run times, P50 compares the runs of each job. Each ' +
     'seed draws other jobs.',
-  axis: ONE_PLACE,
-  variants: [AS_IT_IS, ...estimators(...BASELINES), ...WRONG],
+  axis: SINGLE_POINT,
+  variants: [FULL_SLEARN, ...estimators(...BASELINES), ...WRONG],
   pairs: [...BASELINES, ...WRONG.map(({ name }) => name)].map((name) => ({ of: SLEARN, over: name })),
   panels: [
     bars(
@@ -201,9 +201,9 @@ const slearnJct: Figure = {
       WRONG.map(({ name }) => averageSpeedup(SLEARN, name)),
     ),
     table('Queues', [
-      stated(rightQueue(SLEARN), [[0, 0.8645]]),
-      stated(rightQueue(THREE_SIGMA), [[0, 0.762]]),
-      rightQueue('point-est'),
+      stated(rightQueueSeries(SLEARN), [[0, 0.8645]]),
+      stated(rightQueueSeries(THREE_SIGMA), [[0, 0.762]]),
+      rightQueueSeries('point-est'),
     ]),
   ],
   claims: [
@@ -215,7 +215,7 @@ const slearnJct: Figure = {
     ),
     ...claims('§5.2.4, Table 7', {
       'SLearn assigns more wide jobs to the right queue than 3Sigma: 86.45% against 76.20%': reaches(
-        over(rightQueue(SLEARN), rightQueue(THREE_SIGMA)),
+        over(rightQueueSeries(SLEARN), rightQueueSeries(THREE_SIGMA)),
         0.8645 / 0.762,
       ),
     }),
@@ -297,14 +297,14 @@ const slearnAdaptive: Figure = {
 };
 
 /** Results of the paper for GTrace11 (Table 9). */
-const THIN: readonly (readonly [limit: number, average: number])[] = [
+const THIN_JOB_RESULTS: readonly (readonly [limit: number, average: number])[] = [
   [2, 1.54],
   [3, 1.56],
   [4, 1.55],
   [5, 1.54],
   [6, 1.53],
 ];
-const averageByLimit = stated(averageSpeedup(SLEARN, THREE_SIGMA), THIN);
+const averageByLimit = stated(averageSpeedup(SLEARN, THREE_SIGMA), THIN_JOB_RESULTS);
 
 const slearnThin: Figure = {
   ...IN_GS,
@@ -316,14 +316,14 @@ const slearnThin: Figure = {
   axis: settingAxis(
     'task limit for sampling',
     'even',
-    THIN.map(([limit]) => limit),
+    THIN_JOB_RESULTS.map(([limit]) => limit),
     (thinLimit) => ({ thinLimit }),
   ),
-  variants: [AS_IT_IS, ...estimators(THREE_SIGMA)],
+  variants: [FULL_SLEARN, ...estimators(THREE_SIGMA)],
   pairs: [AGAINST_3SIGMA],
   panels: [lines('SLearn over 3Sigma', '3Sigma ÷ SLearn', [averageByLimit])],
   claims: claims('§5.2.8', {
-    'The average speed-up barely varies with the limit': barelyVaries([averageByLimit], 0.05),
+    'The average speed-up barely varies with the limit': isNearlyConstant([averageByLimit], 0.05),
   }),
 };
 
@@ -357,8 +357,8 @@ const slearnWait: Figure = {
   about:
     'Normalized wait of jobs of three or more tasks: the mean wait of a job’s tasks divided by their mean run time, under ' +
     'SLearn and under 3Sigma, in gs.',
-  axis: ONE_PLACE,
-  variants: [AS_IT_IS, ...estimators(THREE_SIGMA)],
+  axis: SINGLE_POINT,
+  variants: [FULL_SLEARN, ...estimators(THREE_SIGMA)],
   pairs: [AGAINST_3SIGMA],
   panels: [
     bars('Jobs by their normalized wait under SLearn', 'share of the jobs', WAIT_SEGMENTS.map(own)),
@@ -405,7 +405,7 @@ const slearnDag: Figure = {
     draw: { jobs: 900, tasksMax: 750 },
   },
   settings: GS_SETTINGS,
-  axis: ONE_PLACE,
+  axis: SINGLE_POINT,
   variants: estimators(SLEARN_DAG, ...DAG_BASELINES),
   pairs: DAG_BASELINES.map((name) => ({ of: SLEARN_DAG, over: name })),
   panels: [

@@ -1,4 +1,4 @@
-import { inPercent, labelledAxis, ONE_PLACE, settingAxis, withThousands } from '../axis.js';
+import { inPercent, labelledAxis, SINGLE_POINT, settingAxis, withThousands } from '../axis.js';
 import {
   bars,
   claims,
@@ -19,11 +19,11 @@ import {
   isMuchBetter,
   isNear,
   isTimes,
-  judging,
+  judgeMeasured,
+  judgement,
   neverExceeds,
   only,
   rises,
-  said,
 } from '../judging/index.js';
 import type { Planned } from '../point.js';
 import { additions, DEFAULT_POLICY, over, seriesOf } from '../series.js';
@@ -129,7 +129,7 @@ const overall: Figure = {
   title: 'Missed deadlines with distributions of run times and with point estimates',
   section: '§6.1, Figure 6',
   about: `Two hours of jobs at a load of 1.4, half of them with a deadline. ${GANGS}`,
-  axis: ONE_PLACE,
+  axis: SINGLE_POINT,
   variants: policies(...ALL),
   panels: panelsOf(ALL, ''),
   claims: claims('§6.1', {
@@ -365,7 +365,7 @@ const table2: Figure = {
     attribute: ['rack=r1,r2,r3,r4,r5,r6,r7,r8'],
     set: ['cycleMs=10000', 'afterDeadline=abandon'],
   },
-  axis: ONE_PLACE,
+  axis: SINGLE_POINT,
   variants: VARIANTS,
   panels: [
     bars('Jobs with a deadline that missed it', 'share of jobs', SHOWN.map(misses)),
@@ -396,24 +396,24 @@ function nameOf(policy: string, half: Half): string {
 
 /** Judges whether live and simulated values of each policy differ by at most `by`; in direction up to twice that. */
 function areNear(of: (name: string) => Series, by: number): Judge {
-  return apart(of, (live, simulated) => Math.abs(live - simulated), by);
+  return differsBy(of, (live, simulated) => Math.abs(live - simulated), by);
 }
 
 /** Like `areNear`, with the difference relative to the simulated value. */
 function areAlike(of: (name: string) => Series, by: number): Judge {
-  return apart(of, (live, simulated) => Math.abs(live / simulated - 1), by);
+  return differsBy(of, (live, simulated) => Math.abs(live / simulated - 1), by);
 }
 
-function apart(
+function differsBy(
   of: (name: string) => Series,
   difference: (live: number, simulated: number) => number,
   by: number,
 ): Judge {
-  return judging(SHOWN.map(of), ([place]) => {
+  return judgeMeasured(SHOWN.map(of), ([place]) => {
     const differences = FIELD.map((_, i) => difference(place!.values[2 * i]!, place!.values[2 * i + 1]!));
     const shown = FIELD.map((policy, i) => `${policy} ${format(differences[i], 'share')}`);
     const most = Math.max(...differences);
-    return said(shown.join(', '), most <= by, most <= 2 * by);
+    return judgement(shown.join(', '), most <= by, most <= 2 * by);
   });
 }
 

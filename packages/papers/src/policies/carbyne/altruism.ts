@@ -23,7 +23,7 @@ export interface AltruismRules {
    * Whether a new plan with a later end is discarded, unless the share shrank, a task overran its estimate,
    * or the old plan lacks tasks.
    */
-  readonly keepsPromises: boolean;
+  readonly keepsPlans: boolean;
   /** Which task of a job starts first: the one on the longest path to the end, or the one that fits best. */
   readonly order: 'critical-path' | 'alignment';
 }
@@ -48,9 +48,9 @@ export class Altruism {
     this.#context = context;
   }
 
-  startWhatMust(turn: Turn, by: ShareRules['by']): void {
+  startDue(turn: Turn, by: ShareRules['by']): void {
     this.#measureHold(turn);
-    for (const job of turn.jobs) this.#bringUpToDate(job, turn);
+    for (const job of turn.jobs) this.#updatePlan(job, turn);
     progressiveFilling(turn, by, (job) => this.#startOne(job, turn));
   }
 
@@ -62,7 +62,7 @@ export class Altruism {
     });
   }
 
-  #bringUpToDate(job: JobState, turn: Turn): void {
+  #updatePlan(job: JobState, turn: Turn): void {
     const { now, whole } = turn;
     const shares = turn.shares();
     const unended = job.stages.filter(
@@ -74,7 +74,7 @@ export class Altruism {
     );
     const share = shares.of(job).map((amount, r) => Math.max(amount, largest[r]!));
     const before = job.plan;
-    const hasMoved = before === undefined || shares.haveMoved(before.checkedShare, share);
+    const hasMoved = before === undefined || shares.haveChanged(before.checkedShare, share);
     // The draw comes first, because a job that yields nothing needs a current plan.
     if (before !== undefined) this.#draw(before, hasMoved, now);
     if (hasMoved || this.#isOffPlan(job)) {
@@ -83,13 +83,13 @@ export class Altruism {
         oneByOneMax: ONE_BY_ONE_MAX,
       });
       const keeps =
-        this.#rules.keepsPromises &&
+        this.#rules.keepsPlans &&
         before !== undefined &&
         now + plan.endMs > before.endAt + ROUNDING_MS &&
         !shares.hasShrunk(before.share, share) &&
-        !job.hasOutlived(now) &&
+        !job.hasOverrun(now) &&
         before.covers(job.unstarted());
-      if (keeps) before.outdo(plan, share);
+      if (keeps) before.retain(plan, share);
       else {
         job.plan = new KeptPlan(plan, share, now);
         if (before === undefined) this.#draw(job.plan, true, now);
@@ -106,7 +106,7 @@ export class Altruism {
    */
   #isOffPlan({ plan, changes, drift }: JobState): boolean {
     if (plan === undefined) return true;
-    if (!this.#rules.keepsPromises || !plan.isAltruistic) return changes > 0 || drift > 0;
+    if (!this.#rules.keepsPlans || !plan.isAltruistic) return changes > 0 || drift > 0;
     return drift > plan.unstarted * DRIFT_MAX;
   }
 

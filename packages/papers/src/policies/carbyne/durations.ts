@@ -4,7 +4,7 @@ import type { RunView, StageView } from '@goshawk/policies';
 /** Estimate before any run has ended. */
 const FIRST_GUESS_MS = 1_000;
 /** Maximum divisor of the moving average: a new run counts 1 / (number of runs), and at least 1 / this. */
-const MEAN_OVER = 100;
+const MEAN_DIVISOR_MAX = 100;
 
 /**
  * Estimates the duration of a stage's tasks: the owner's estimate, else the mean of its ended runs, else that
@@ -24,7 +24,7 @@ export class Durations {
     const ranMs = Math.max(0, now - startedAt);
     own.count++;
     own.sumMs += ranMs;
-    this.#count = Math.min(MEAN_OVER, this.#count + 1);
+    this.#count = Math.min(MEAN_DIVISOR_MAX, this.#count + 1);
     this.#meanMs += (ranMs - this.#meanMs) / this.#count;
   }
 }

@@ -22,14 +22,14 @@ export function explainWait({ job, place, view }: StageState, facts: Facts): Pol
   const { plan } = job;
   const parts: string[] = [];
   if (!facts.hasRoom) parts.push('no worker has room for it now');
-  if (plan?.isAltruistic === true) parts.push(whatMust(plan.firstStart(place), plan.endAt, facts.now));
-  parts.push(shareOf(job.used, view.demand, facts), whoIsNext(facts.leftover));
+  if (plan?.isAltruistic === true) parts.push(explainStart(plan.firstStart(place), plan.endAt, facts.now));
+  parts.push(shareOf(job.used, view.demand, facts), explainLeftover(facts.leftover));
   if (facts.others > 0)
     parts.push(`${facts.others === 1 ? '1 other job waits' : `${facts.others} other jobs wait`}`);
   return { reason: facts.hasRoom ? 'matching' : 'resources', sentence: parts.join('; ') };
 }
 
-function whatMust(startAt: Millis, endAt: Millis, now: Millis): string {
+function explainStart(startAt: Millis, endAt: Millis, now: Millis): string {
   const end = `its job must end within ${formatDuration(Math.max(0, Math.round(endAt - now)))}, as with its fair share alone`;
   if (startAt === Number.POSITIVE_INFINITY) return end;
   if (startAt <= now) return `${end}, so this stage must start now`;
@@ -49,7 +49,7 @@ function shareOf(used: Amounts, demand: Amounts, { resources, whole, due }: Fact
   return `its job has ${percent(used[most]!)} of ${resources[most]}, and ${percent(due[most]!)} is its fair share`;
 }
 
-function whoIsNext(leftover: Leftover): string {
+function explainLeftover(leftover: Leftover): string {
   switch (leftover.kind) {
     case 'srtf':
       return 'free resources go first to jobs with less remaining work';

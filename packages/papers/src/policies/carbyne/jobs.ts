@@ -13,7 +13,7 @@ export class StageState {
   readonly place: number;
   parents: readonly number[] = [];
   /** Position in the log of `Rooms` at which the stage last fit no worker; −1: never. */
-  triedUpTo = -1;
+  searchedUpTo = -1;
   /** Workers of the declined runs since a run last ended in another way. */
   declinedBy: Set<WorkerView> | undefined;
   durationMs: Millis = 1;
@@ -182,7 +182,7 @@ export class JobState {
   }
 
   /** Whether a running task has exceeded its estimate. */
-  hasOutlived(now: Millis): boolean {
+  hasOverrun(now: Millis): boolean {
     for (const { stage, startedAt } of this.view.runs) {
       // Allows 1 ms, because plans use integer ms and the end may be reported after this turn.
       if (startedAt + this.stageOf(stage).durationMs + 1 < now) return true;

@@ -59,7 +59,7 @@ export class KeptPlan {
   }
 
   /** Keeps this plan instead of a newer one that ends later. Only `greedyNow` of the newer plan is used. */
-  outdo(plan: Plan, share: Amounts): void {
+  retain(plan: Plan, share: Amounts): void {
     this.#greedy = plan.greedyNow;
     this.checkedShare = share;
   }

@@ -72,7 +72,7 @@ export class CarbyneFamily implements CentralPolicy {
         this.#job(change.job).isChanged = true;
         return;
       case 'waiting':
-        return this.#nowWaiting(change.stage);
+        return this.#onWaiting(change.stage);
       case 'gone':
         for (const stage of this.#job(change.job).stages) this.#waiting.delete(stage);
         this.#jobs.delete(change.job);
@@ -89,8 +89,8 @@ export class CarbyneFamily implements CentralPolicy {
     if (jobs.length > 0) {
       this.#nextTurnAt = now + this.#rules.quantumMs;
       const turn = this.#turn(jobs, draft, now);
-      this.#altruism?.startWhatMust(turn, this.#rules.by);
-      this.#giveOut(turn);
+      this.#altruism?.startDue(turn, this.#rules.by);
+      this.#distributeLeftover(turn);
       if (this.#rules.leftover.kind === 'none') this.#waitForPlans(jobs, draft, now);
     }
     this.#rooms.trim();
@@ -158,7 +158,7 @@ export class CarbyneFamily implements CentralPolicy {
     return job;
   }
 
-  #nowWaiting(view: StageView): void {
+  #onWaiting(view: StageView): void {
     const job = this.#job(view.job);
     const stage = job.stage(view);
     job.isChanged = true;
@@ -221,7 +221,7 @@ export class CarbyneFamily implements CentralPolicy {
     };
   }
 
-  #giveOut(turn: Turn): void {
+  #distributeLeftover(turn: Turn): void {
     const { leftover, by } = this.#rules;
     switch (leftover.kind) {
       case 'srtf':

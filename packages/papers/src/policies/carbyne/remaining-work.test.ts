@@ -10,7 +10,7 @@ test('the remaining work of a job depends on when its tasks started, even if tha
   bench.report(2, { tasks: 1, estimateMs: 150 });
   bench.report(1, { tasks: 1, estimateMs: 100 });
   bench.now = 500;
-  const run = bench.books.find(bench.stage(1), bench.worker(0), 500)!;
+  const run = bench.books.adoptRun(bench.stage(1), bench.worker(0), 500)!;
   bench.settle();
   // Its worker reports a longer run time than the books had.
   run.startedAt = 0;

@@ -41,7 +41,7 @@ export class Rooms {
 
   hasRoom(stage: StageState): boolean {
     if (this.candidates(stage).some((worker) => worker.open && fitsNow(stage.view, worker))) return true;
-    stage.triedUpTo = this.#logStart + this.#log.length;
+    stage.searchedUpTo = this.#logStart + this.#log.length;
     return false;
   }
 
@@ -61,14 +61,16 @@ export class Rooms {
       best = worker;
       bestScore = score;
     }
-    if (best === undefined) stage.triedUpTo = this.#logStart + this.#log.length;
+    if (best === undefined) stage.searchedUpTo = this.#logStart + this.#log.length;
     return best;
   }
 
   /** All workers where a task of the stage may fit. */
   candidates(stage: StageState): readonly WorkerView[] {
-    if (stage.triedUpTo < this.#logStart) return this.#open;
-    return stage.triedUpTo === this.#logStart ? this.#log : this.#log.slice(stage.triedUpTo - this.#logStart);
+    if (stage.searchedUpTo < this.#logStart) return this.#open;
+    return stage.searchedUpTo === this.#logStart
+      ? this.#log
+      : this.#log.slice(stage.searchedUpTo - this.#logStart);
   }
 }
 

@@ -104,7 +104,7 @@ export class Shares {
   }
 
   /** Whether the amounts differ by more than a tenth of an average job's share. */
-  haveMoved(from: Amounts, to: Amounts): boolean {
+  haveChanged(from: Amounts, to: Amounts): boolean {
     for (let r = 0; r < this.#whole.length; r++) {
       if (Math.abs((from[r] ?? 0) - to[r]!) > (MOVED * this.#whole[r]!) / this.#jobs) return true;
     }

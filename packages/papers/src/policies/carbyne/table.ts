@@ -42,17 +42,17 @@ export const CARBYNE_POLICIES = {
   carbyne: carbyne(
     'jobs give up resources they do not need now; the shortest jobs use them',
     { shares: 'equal', hold: 1.5, leftover: 'srtf' },
-    { isDrawnEachTurn: false, keepsPromises: true, order: 'critical-path' },
+    { isDrawnEachTurn: false, keepsPlans: true, order: 'critical-path' },
   ),
   'carbyne-pack': carbyne(
     'as carbyne, but leftover resources go to the tasks that pack best',
     { shares: 'equal', hold: 1.5, leftover: 'score' },
-    { isDrawnEachTurn: false, keepsPromises: true, order: 'critical-path' },
+    { isDrawnEachTurn: false, keepsPlans: true, order: 'critical-path' },
   ),
   'carbyne-paper': carbyne(
     'Carbyne as published, without a safety margin and without keeping promised start times',
     { shares: 'work', hold: 0, leftover: 'srtf' },
-    { isDrawnEachTurn: true, keepsPromises: false, order: 'alignment' },
+    { isDrawnEachTurn: true, keepsPlans: false, order: 'alignment' },
   ),
   drf: sharing('dominant resource fairness: the job with the smallest share is next', 'drf'),
   'drf-strict': sharing('as drf, but no job gets more than its fair share', 'drf-strict'),
@@ -79,7 +79,7 @@ function carbyne(
     readonly hold: number;
     readonly leftover: Leftovers;
   },
-  rules: Pick<AltruismRules, 'isDrawnEachTurn' | 'keepsPromises' | 'order'>,
+  rules: Pick<AltruismRules, 'isDrawnEachTurn' | 'keepsPlans' | 'order'>,
 ) {
   const options = {
     shareBy: SHARE_BY,

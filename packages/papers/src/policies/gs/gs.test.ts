@@ -92,7 +92,7 @@ describe('shares', () => {
     expect([bench.count(1), bench.count(2)]).toEqual([5, 95]);
   });
 
-  test('with fewer slots than loaded queues serve the first first, and each in turn', () => {
+  test('with fewer slots than loaded queues serve the first queue first, and each in turn', () => {
     const bench = new Bench(1);
     bench.wants(9, 1, 0);
     for (const [job, seconds] of [1, 100, 10_000].entries()) bench.wants(job + 1, 100, seconds);

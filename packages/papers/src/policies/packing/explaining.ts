@@ -7,7 +7,7 @@ interface Facts {
   readonly open: readonly WorkerView[];
 }
 
-export function lacksRequired(requires: Attributes): PolicyExplanation {
+export function explainRequired(requires: Attributes): PolicyExplanation {
   return { reason: 'required', sentence: `no worker that accepts tasks has ${formatAttributes(requires)}` };
 }
 
@@ -25,7 +25,7 @@ export function blockedBy({ job, demand }: StageView, { resources }: Facts): Pol
   };
 }
 
-export function noRoom(demand: Vector, { resources, open }: Facts): PolicyExplanation {
+export function explainNoRoom(demand: Vector, { resources, open }: Facts): PolicyExplanation {
   let roomiest: WorkerView | undefined;
   for (const worker of open)
     if (roomiest === undefined || shareFree(worker) > shareFree(roomiest)) roomiest = worker;
@@ -37,9 +37,9 @@ export function noRoom(demand: Vector, { resources, open }: Facts): PolicyExplan
   };
 }
 
-export function declinedThere(stage: StageView, { resources, open }: Facts): PolicyExplanation {
+export function explainDeclined(stage: StageView, { resources, open }: Facts): PolicyExplanation {
   const others = open.filter((worker) => stage.declinedBy?.has(worker) !== true);
-  if (others.length > 0) return noRoom(stage.demand, { resources, open: others });
+  if (others.length > 0) return explainNoRoom(stage.demand, { resources, open: others });
   return {
     reason: 'resources',
     sentence: 'it failed at every worker that takes work, and tries these again after a while',

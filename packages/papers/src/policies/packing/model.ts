@@ -186,14 +186,14 @@ export function* drawJobs({
     // Slots without an arrival are skipped in one step.
     const none = arrivals === 'poisson' ? Math.exp(-rate) : 1 - rate;
     at += 1 + (none > 0 ? Math.floor(Math.log(above(times)) / Math.log(none)) : 0);
-    for (let count = arrivals === 'poisson' ? someArrivals(times, rate) : 1; count > 0; count--) {
+    for (let count = arrivals === 'poisson' ? drawPositivePoisson(times, rate) : 1; count > 0; count--) {
       yield { at, size: sizeOf(drawSize(sizes, shapes)), duration: duration() };
     }
   }
 }
 
 /** Draws a Poisson number of arrivals, given that it is at least 1. */
-function someArrivals(random: Random, rate: number): number {
+function drawPositivePoisson(random: Random, rate: number): number {
   let left = random.next() * -Math.expm1(-rate);
   let count = 1;
   for (let share = rate * Math.exp(-rate); left >= share && share > 0; share *= rate / count) {

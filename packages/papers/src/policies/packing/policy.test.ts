@@ -179,7 +179,7 @@ test('a worker that joins is used immediately, whatever its capacity; one that l
   }
 });
 
-test('seven tasks of a seventh fill a worker', () => {
+test('seven tasks that each request a seventh fill a worker', () => {
   for (const name of PACKING_NAMES) {
     const cluster = new Cluster(name);
     cluster.join(10, [7]);
@@ -207,7 +207,7 @@ test("under VQS a task's room is free when it ends, even if the next task waits 
   expect(cluster.books.waitingTasks).toBe(0);
 });
 
-test("under VQS running tasks count by the size for their worker's kind, whichever kind similar tasks wait for now", () => {
+test("under VQS running tasks count with their size relative to their worker's kind, whichever kind similar tasks wait for now", () => {
   const cluster = new Cluster('vqs');
   cluster.join(10, [8, 8000]);
   cluster.join(11, [8, 5000]);

@@ -15,7 +15,14 @@ import type {
 } from '@goshawk/policies';
 import { fitsNow } from '@goshawk/policies';
 import { WHOLE_SERVER } from './configurations.js';
-import { blockedBy, declinedThere, lacksRequired, noConfiguration, noRoom, tooLarge } from './explaining.js';
+import {
+  blockedBy,
+  explainDeclined,
+  explainNoRoom,
+  explainRequired,
+  noConfiguration,
+  tooLarge,
+} from './explaining.js';
 import { Families } from './families.js';
 import { FifoFirstFit } from './fifo-first-fit.js';
 import type { Group } from './group.js';
@@ -95,7 +102,7 @@ export class PackingPolicy implements CentralPolicy {
   #j = 2;
   #nextSequence = 0;
   #isStale = false;
-  #decidesAt: Millis | undefined;
+  #decisionAt: Millis | undefined;
 
   constructor(name: PackingName, options: PackingOptions) {
     this.#name = name;
@@ -120,10 +127,10 @@ export class PackingPolicy implements CentralPolicy {
     if (entry === undefined || entry.batches.length === 0) return undefined;
     const all = this.#workers.filter((worker) => worker?.open === true) as WorkerView[];
     const open = all.filter((worker) => stage.needs.permits(worker));
-    if (open.length < all.length && open.length === 0) return lacksRequired(stage.needs.requires!);
+    if (open.length < all.length && open.length === 0) return explainRequired(stage.needs.requires!);
     const facts = { resources, open };
     if (entry.size === undefined) return tooLarge(stage.demand, facts);
-    if (entry.isDeclined) return declinedThere(stage, facts);
+    if (entry.isDeclined) return explainDeclined(stage, facts);
     if (this.#packer instanceof FifoFirstFit) {
       const head = this.#packer.head() as Batch | undefined;
       if (head !== undefined && head.entry !== entry) return blockedBy(head.entry.stage, facts);
@@ -144,7 +151,7 @@ export class PackingPolicy implements CentralPolicy {
         configured.length,
       );
     }
-    return noRoom(stage.demand, facts);
+    return explainNoRoom(stage.demand, facts);
   }
 
   checkInvariants(): void {
@@ -317,12 +324,12 @@ export class PackingPolicy implements CentralPolicy {
   #isTime(draft: Draft, now: Millis): boolean {
     const interval = this.#options.decisionIntervalMs;
     if (interval === 0) return true;
-    this.#decidesAt ??= Math.ceil(now / interval) * interval;
-    if (now < this.#decidesAt) {
-      draft.again(this.#decidesAt);
+    this.#decisionAt ??= Math.ceil(now / interval) * interval;
+    if (now < this.#decisionAt) {
+      draft.again(this.#decisionAt);
       return false;
     }
-    this.#decidesAt = undefined;
+    this.#decisionAt = undefined;
     return true;
   }
 

@@ -33,7 +33,7 @@ export class VirtualQueues extends Packer {
   /** Room for fillers of each server, by the queue from which it fills; −1: none. */
   readonly #fillers: MaxTree[] = [];
   /** 0 for each server that lacks its large task, else −1, by the queue of that task. */
-  readonly #wanting: MaxTree[] = [];
+  readonly #lacksLarge: MaxTree[] = [];
   /** Indexed configuration of each server. */
   readonly #entered: (Configuration | undefined)[] = [];
   /** 0 for each empty server. */
@@ -140,7 +140,7 @@ export class VirtualQueues extends Packer {
     const head = this.#queues[queue]!.head();
     if (head === undefined) return Number.POSITIVE_INFINITY;
     const filling = this.#fillers[queue]?.firstFrom(from, this.#reserved(head)) ?? -1;
-    const wanting = this.#wanting[queue]?.firstFrom(from, 0) ?? -1;
+    const wanting = this.#lacksLarge[queue]?.firstFrom(from, 0) ?? -1;
     if (filling < 0) return wanting < 0 ? Number.POSITIVE_INFINITY : wanting;
     return wanting < 0 ? filling : Math.min(filling, wanting);
   }
@@ -199,12 +199,17 @@ export class VirtualQueues extends Packer {
     this.#enter(configuration, server, Math.max(-1, this.#fillerRoom(server)), this.#usedLarge[server] === 0);
   }
 
-  #enter({ large, largeType, filler }: Configuration, server: number, room: number, wants: boolean): void {
+  #enter(
+    { large, largeType, filler }: Configuration,
+    server: number,
+    room: number,
+    lacksLarge: boolean,
+  ): void {
     this.#fillers[filler] ??= new MaxTree();
     this.#fillers[filler].set(server, room);
     if (large === 0) return;
-    this.#wanting[largeType] ??= new MaxTree();
-    this.#wanting[largeType].set(server, wants ? 0 : -1);
+    this.#lacksLarge[largeType] ??= new MaxTree();
+    this.#lacksLarge[largeType].set(server, lacksLarge ? 0 : -1);
   }
 
   protected opened(server: number): void {

@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { atom, expectedHold, longest, mean, scale, survival, takenToEndAt } from './distribution.js';
-import { expectedUtility, extendedUtility, fallingUtility, stepUtility, type Utility } from './utility.js';
+import {
+  assumedEnd,
+  expectedShareHeld,
+  longest,
+  mean,
+  pointDistribution,
+  scale,
+  survival,
+} from './distribution.js';
+import { decreasingUtility, expectedUtility, extendedUtility, stepUtility, type Utility } from './utility.js';
 
 const distributions = fc
   .array(fc.tuple(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 20 })), {
@@ -24,22 +32,22 @@ describe('a distribution of run times', () => {
   });
 
   test('a point has ended at its exact time', () => {
-    expect([4, 5].map((t) => survival(atom(5), t))).toEqual([1, 0]);
-    expect(mean(atom(5))).toBe(5);
+    expect([4, 5].map((t) => survival(pointDistribution(5), t))).toEqual([1, 0]);
+    expect(mean(pointDistribution(5))).toBe(5);
   });
 
   test('the current use of a running job is certain for any estimate, and never grows later', () => {
     fc.assert(
       fc.property(distributions, fc.nat(200), fc.nat(50), (distribution, elapsed, after) => {
-        expect(expectedHold(distribution, elapsed, 0, 2)).toBe(1);
-        const later = expectedHold(distribution, elapsed, after, 2);
-        expect(later).toBeGreaterThanOrEqual(expectedHold(distribution, elapsed, after + 1, 2) - 1e-12);
+        expect(expectedShareHeld(distribution, elapsed, 0, 2)).toBe(1);
+        const later = expectedShareHeld(distribution, elapsed, after, 2);
+        expect(later).toBeGreaterThanOrEqual(expectedShareHeld(distribution, elapsed, after + 1, 2) - 1e-12);
       }),
     );
   });
 
   test('an underestimate is extended by 1, 2, 4 … cycles', () => {
-    expect([14, 15, 16, 18, 22].map((elapsed) => takenToEndAt(15, elapsed, 1))).toEqual([15, 16, 18, 22, 30]);
+    expect([14, 15, 16, 18, 22].map((elapsed) => assumedEnd(15, elapsed, 1))).toEqual([15, 16, 18, 22, 30]);
   });
 });
 
@@ -47,7 +55,7 @@ describe('expected utility', () => {
   const utilities: fc.Arbitrary<Utility> = fc.oneof(
     fc.integer({ min: 1, max: 60 }).map((deadline) => stepUtility(deadline, 10)),
     fc.integer({ min: 1, max: 60 }).map((deadline) => extendedUtility(deadline, deadline + 25, 10, 0.5)),
-    fc.integer({ min: 0, max: 5 }).map((submitted) => fallingUtility(submitted, 40, 1, 0.05)),
+    fc.integer({ min: 0, max: 5 }).map((submitted) => decreasingUtility(submitted, 40, 1, 0.05)),
   );
 
   test('is the mean value of many draws', () => {
@@ -69,6 +77,8 @@ describe('expected utility', () => {
   });
 
   test('includes the deadline itself', () => {
-    expect([4, 5].map((start) => expectedUtility(stepUtility(9, 10), atom(5), start))).toEqual([10, 0]);
+    expect([4, 5].map((start) => expectedUtility(stepUtility(9, 10), pointDistribution(5), start))).toEqual([
+      10, 0,
+    ]);
   });
 });

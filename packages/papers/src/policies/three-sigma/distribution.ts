@@ -7,7 +7,7 @@ import { type Millis, type Segment, sumOf } from '@goshawk/core';
 export type Distribution = readonly Segment[];
 
 /** A single certain run time: a point estimate. */
-export function atom(at: Millis): Distribution {
+export function pointDistribution(at: Millis): Distribution {
   return [{ from: at, to: at, p: 1 }];
 }
 
@@ -41,7 +41,7 @@ export function survival(distribution: Distribution, t: Millis): number {
  * Run time at which a job is expected to end: the longest run time, or, once the job has reached it, the
  * first increment of 1, 2, 4 … cycles beyond the elapsed time (§4.2.1).
  */
-export function takenToEndAt(longestRun: Millis, elapsed: Millis, cycle: Millis): Millis {
+export function assumedEnd(longestRun: Millis, elapsed: Millis, cycle: Millis): Millis {
   let end = longestRun;
   for (let increment = cycle; end <= elapsed; increment *= 2) end += increment;
   return end;
@@ -53,7 +53,7 @@ export function takenToEndAt(longestRun: Millis, elapsed: Millis, cycle: Millis)
  *
  * @param cycle cycle of the scheduler, by which an underestimate grows
  */
-export function expectedHold(
+export function expectedShareHeld(
   distribution: Distribution,
   elapsed: Millis,
   after: Millis,
@@ -61,5 +61,5 @@ export function expectedHold(
 ): number {
   const most = longest(distribution);
   if (elapsed < most) return survival(distribution, elapsed + after) / survival(distribution, elapsed);
-  return elapsed + after < takenToEndAt(most, elapsed, cycle) ? 1 : 0;
+  return elapsed + after < assumedEnd(most, elapsed, cycle) ? 1 : 0;
 }

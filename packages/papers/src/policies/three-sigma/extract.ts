@@ -44,7 +44,7 @@ function neededPreempts(
   now: readonly Option[],
   free: readonly number[],
   asked: readonly number[],
-): (Spread & { readonly preempts: readonly number[] }) | Overfull {
+): (Spread & { readonly preempts: readonly number[] }) | Overcommitted {
   const gangs = now.map(({ job, space }) => ({
     job,
     nodes: pending[job]!.nodes,
@@ -75,7 +75,7 @@ interface Spread {
   readonly starts: readonly GangStart[];
 }
 
-interface Overfull {
+interface Overcommitted {
   readonly union: PartitionSet;
   readonly jobs: readonly number[];
 }
@@ -84,7 +84,7 @@ interface Overfull {
  * Assigns nodes to each gang by augmenting paths, with preference for partitions with the most free nodes. If
  * the gangs do not all fit, returns the partitions of the minimum cut.
  */
-function spreadOver(gangs: readonly Gang[], free: readonly number[]): Spread | Overfull {
+function spreadOver(gangs: readonly Gang[], free: readonly number[]): Spread | Overcommitted {
   const left = [...free];
   const taken = gangs.map(() => free.map(() => 0));
   for (const [index, gang] of gangs.entries()) {

@@ -1,6 +1,6 @@
 import { invariant, sumOf } from '@goshawk/core';
 import { type Program, type ProgramLimits, RowBuilder } from '@goshawk/policies';
-import { expectedHold, scale, survival } from './distribution.js';
+import { expectedShareHeld, scale, survival } from './distribution.js';
 import { DEFERRED, type Option, type PendingGang, type Problem, type Space } from './problem.js';
 import { has, isWithin, type PartitionSet, setOf, unionsOf } from './sets.js';
 import { expectedUtility } from './utility.js';
@@ -84,7 +84,7 @@ function optionsIn({ starts, now }: Problem, gang: PendingGang, job: number, spa
   const options: Option[] = [];
   for (let slot = 0; slot < starts.length; slot++) {
     const start = now + starts[slot]!;
-    if (start >= gang.startsBefore || (gang.onlyNow && slot > 0)) break;
+    if (start >= gang.startsBefore || (gang.mustStartNow && slot > 0)) break;
     const utility = expectedUtility(gang.utility, distribution, start);
     if (utility > LEAST_UTILITY) options.push({ job, space, slot, utility });
   }
@@ -107,7 +107,7 @@ export function partsOf(problem: Problem): Parts {
 
 function expectations({ running, starts, partitions, cycle }: Problem): Pick<Parts, 'capacity' | 'holds'> {
   const holds = running.map(({ distribution, elapsed }) =>
-    starts.map((start) => expectedHold(distribution, elapsed, start, cycle)),
+    starts.map((start) => expectedShareHeld(distribution, elapsed, start, cycle)),
   );
   const capacity = starts.map((_, slot) =>
     partitions.map(({ nodes }, x) =>

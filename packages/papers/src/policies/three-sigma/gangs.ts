@@ -9,14 +9,14 @@ import {
   slowdownOf,
   type WorkerGroup,
 } from './cluster.js';
-import { atom, type Distribution, longest, mean, scale } from './distribution.js';
+import { type Distribution, longest, mean, pointDistribution, scale } from './distribution.js';
 import type { PendingGang, RunningGang, Space } from './problem.js';
-import type { Beliefs, ThreeSigmaOptions } from './settings.js';
+import type { PolicyVariant, ThreeSigmaOptions } from './settings.js';
 import {
   chanceWithin,
+  decreasingUtility,
   expectedUtility,
   extendedUtility,
-  fallingUtility,
   stepUtility,
   type Utility,
 } from './utility.js';
@@ -24,23 +24,23 @@ import {
 /** Converts jobs and runs of the books to those of a plan, with estimates and values. */
 export class Gangs {
   readonly #options: ThreeSigmaOptions;
-  readonly #beliefs: Beliefs;
+  readonly #variant: PolicyVariant;
   /** Jobs that have a value after their deadline; decided once, when each is first seen (§4.2.3). */
-  readonly #lateWorth = new Map<JobView, boolean>();
+  readonly #valueAfterDeadline = new Map<JobView, boolean>();
 
-  constructor(options: ThreeSigmaOptions, beliefs: Beliefs) {
+  constructor(options: ThreeSigmaOptions, variant: PolicyVariant) {
     this.#options = options;
-    this.#beliefs = beliefs;
+    this.#variant = variant;
   }
 
   forget(job: JobView): void {
-    this.#lateWorth.delete(job);
+    this.#valueAfterDeadline.delete(job);
   }
 
   /** Run times of the stage on workers that it prefers. */
-  believed({ distribution, estimateMs }: StageView): Distribution {
-    if (this.#beliefs.estimates === 'distribution' && distribution !== undefined) return distribution;
-    return atom(estimateMs > 0 ? estimateMs : this.#options.defaultRuntimeMs);
+  distributionOf({ distribution, estimateMs }: StageView): Distribution {
+    if (this.#variant.estimates === 'distribution' && distribution !== undefined) return distribution;
+    return pointDistribution(estimateMs > 0 ? estimateMs : this.#options.defaultRuntimeMs);
   }
 
   /**
@@ -50,23 +50,23 @@ export class Gangs {
   isTooLate(stage: StageView, now: Millis): boolean {
     const { job } = stage;
     if (isRemnant(stage) || !isInTime(job, now)) return false;
-    const distribution = this.believed(stage);
+    const distribution = this.distributionOf(stage);
     return expectedUtility(this.#utility(job, distribution, true), distribution, now) <= 0;
   }
 
   /** @param windowEnd end of the plan */
   pending(stage: StageView, groups: readonly WorkerGroup[], now: Millis, windowEnd: Millis): PendingGang {
     const { job } = stage;
-    const distribution = this.believed(stage);
+    const distribution = this.distributionOf(stage);
     const inTime = isInTime(job, now);
     const whole = !isRemnant(stage);
     return {
       nodes: stage.waiting,
       spaces: whole ? this.#spaces(stage, groups) : [{ partitions: allowed(stage, groups), slowdown: 1 }],
-      utility: whole ? this.#utility(job, distribution, inTime) : alwaysWorth(this.#valueOf(job)),
+      utility: whole ? this.#utility(job, distribution, inTime) : constantUtility(this.#valueOf(job)),
       distribution,
       startsBefore: whole && inTime ? job.deadlineAt : Number.POSITIVE_INFINITY,
-      onlyNow: !whole,
+      mustStartNow: !whole,
       deferral:
         whole && inTime
           ? this.#options.deferral *
@@ -88,10 +88,15 @@ export class Gangs {
       if (group !== undefined) nodes[group]! += 1;
     }
     const elapsed = Math.max(0, now - stage.startedAt);
-    const distribution = this.believed(stage.stage);
+    const distribution = this.distributionOf(stage.stage);
     // A preempted gang is assumed to keep its nodes for one more cycle, until its end is reported.
     if (stage.runs.some(({ isPreempted }) => isPreempted)) {
-      return { nodes, distribution: atom(elapsed + this.#options.cycleMs), elapsed, preemptCost: undefined };
+      return {
+        nodes,
+        distribution: pointDistribution(elapsed + this.#options.cycleMs),
+        elapsed,
+        preemptCost: undefined,
+      };
     }
     return {
       nodes,
@@ -127,19 +132,19 @@ export class Gangs {
     const { arrivedAt, deadlineAt } = job;
     if (!inTime) {
       const since = Number.isFinite(deadlineAt) ? deadlineAt : arrivedAt;
-      return fallingUtility(since, beLengthMs, vBe, beFloor);
+      return decreasingUtility(since, beLengthMs, vBe, beFloor);
     }
-    if (!this.#isWorthLate(job, distribution)) return stepUtility(deadlineAt, this.#valueOf(job));
+    if (!this.#hasValueAfterDeadline(job, distribution)) return stepUtility(deadlineAt, this.#valueOf(job));
     const slowest = longest(distribution) * (hasPreference(job) ? slowdown : 1);
     const zero = deadlineAt + Math.max(deadlineAt - arrivedAt, slowest);
     return extendedUtility(deadlineAt, zero, this.#valueOf(job), tail);
   }
 
-  #isWorthLate(job: JobView, distribution: Distribution): boolean {
-    let worth = this.#lateWorth.get(job);
+  #hasValueAfterDeadline(job: JobView, distribution: Distribution): boolean {
+    let worth = this.#valueAfterDeadline.get(job);
     if (worth === undefined) {
-      worth = this.#decideLateWorth(job, distribution);
-      this.#lateWorth.set(job, worth);
+      worth = this.#decideValueAfterDeadline(job, distribution);
+      this.#valueAfterDeadline.set(job, worth);
     }
     return worth;
   }
@@ -147,8 +152,8 @@ export class Gangs {
   /**
    * The time from submission to deadline is a proxy for the longest run time that the owner expects (§4.2.3).
    */
-  #decideLateWorth({ deadlineAt, arrivedAt }: JobView, distribution: Distribution): boolean {
-    switch (this.#beliefs.lateWorth) {
+  #decideValueAfterDeadline({ deadlineAt, arrivedAt }: JobView, distribution: Distribution): boolean {
+    switch (this.#variant.valueAfterDeadline) {
       case 'never':
         return false;
       case 'always':
@@ -164,7 +169,7 @@ function allowed(stage: StageView, groups: readonly WorkerGroup[]): number[] {
   return [...groups.keys()].filter((index) => stage.needs.permits(groups[index]!.workers[0]!));
 }
 
-function alwaysWorth(value: number): Utility {
+function constantUtility(value: number): Utility {
   return [{ until: Number.POSITIVE_INFINITY, at: value, slope: 0 }];
 }
 

@@ -13,9 +13,9 @@ export function greedyPlan(
   problem: Problem,
   first: readonly number[],
 ): Float64Array {
-  const filling = new Filling(program.rowUpper, byColumn(program), program.columns);
+  const filling = new RemainingCapacity(program.rowUpper, byColumn(program), program.columns);
   for (const column of first) filling.take(column);
-  for (const columns of inTurn(options, problem, program.cost)) {
+  for (const columns of groupByJob(options, problem, program.cost)) {
     if (columns.some((column) => filling.values[column]! > 0)) continue;
     columns.some((column) => filling.take(column));
   }
@@ -26,7 +26,7 @@ export function greedyPlan(
  * Groups the options by job: jobs in order of decreasing worth, and their options in order of decreasing
  * value.
  */
-function inTurn(options: readonly Option[], { pending }: Problem, cost: Float64Array): number[][] {
+function groupByJob(options: readonly Option[], { pending }: Problem, cost: Float64Array): number[][] {
   const ofJob = new Map<number, number[]>();
   for (const [column, { job }] of options.entries()) {
     const columns = ofJob.get(job);
@@ -43,7 +43,7 @@ function inTurn(options: readonly Option[], { pending }: Problem, cost: Float64A
 }
 
 /** Remaining capacity of each row as columns are chosen. */
-class Filling {
+class RemainingCapacity {
   readonly values: Float64Array;
   readonly #left: Float64Array;
   readonly #entries: ByColumn;

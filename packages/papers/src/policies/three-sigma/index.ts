@@ -1,5 +1,12 @@
 export { formulateAsPublished } from './as-published.js';
-export { type Distribution, expectedHold, longest, scale, survival, takenToEndAt } from './distribution.js';
+export {
+  assumedEnd,
+  type Distribution,
+  expectedShareHeld,
+  longest,
+  scale,
+  survival,
+} from './distribution.js';
 export { type Extracted, extract } from './extract.js';
 export { formulate } from './formulate.js';
 export { greedyPlan } from './greedy.js';
@@ -14,9 +21,9 @@ export {
 } from './problem.js';
 export type { ThreeSigmaOptions } from './settings.js';
 export {
+  decreasingUtility,
   expectedUtility,
   extendedUtility,
-  fallingUtility,
   stepUtility,
   type Utility,
 } from './utility.js';

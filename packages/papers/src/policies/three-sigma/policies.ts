@@ -1,7 +1,7 @@
 import type { CentralPolicy, PolicyModule } from '@goshawk/policies';
 import { ThreeSigma } from './policy.js';
 import { Prio } from './prio.js';
-import { type Beliefs, THREE_SIGMA_OPTIONS, type ThreeSigmaOptions } from './settings.js';
+import { type PolicyVariant, THREE_SIGMA_OPTIONS, type ThreeSigmaOptions } from './settings.js';
 
 /**
  * Systems that 3Sigma compares (Table 1). All but `prio` share one program, with different estimates of jobs.
@@ -9,36 +9,36 @@ import { type Beliefs, THREE_SIGMA_OPTIONS, type ThreeSigmaOptions } from './set
 export const THREE_SIGMA_POLICIES = {
   '3sigma-sched': planning('plans ahead for deadlines, using distributions of run times (3Sigma)', {
     estimates: 'distribution',
-    lateWorth: 'adaptive',
+    valueAfterDeadline: 'adaptive',
   }),
   '3sigma-nodist': planning('3sigma-sched with point estimates', {
     estimates: 'point',
-    lateWorth: 'adaptive',
+    valueAfterDeadline: 'adaptive',
   }),
   '3sigma-nooe': planning('3sigma-sched without value after the deadline', {
     estimates: 'distribution',
-    lateWorth: 'never',
+    valueAfterDeadline: 'never',
   }),
   '3sigma-noadapt': planning('3sigma-sched with some value after every deadline', {
     estimates: 'distribution',
-    lateWorth: 'always',
+    valueAfterDeadline: 'always',
   }),
   'point-perf': planning(
     'plans ahead for deadlines, using the true run times (requires --estimator oracle)',
     {
       estimates: 'point',
-      lateWorth: 'never',
+      valueAfterDeadline: 'never',
     },
   ),
   'point-real': planning('plans ahead for deadlines, using point estimates of run times', {
     estimates: 'point',
-    lateWorth: 'never',
+    valueAfterDeadline: 'never',
   }),
   prio: module('jobs with deadlines run first and preempt other jobs', (options) => new Prio(options)),
 } as const satisfies Record<string, PolicyModule<ThreeSigmaOptions>>;
 
-function planning(title: string, beliefs: Beliefs): PolicyModule<ThreeSigmaOptions> {
-  return { ...module(title, (options) => new ThreeSigma(options, beliefs)), solves: true };
+function planning(title: string, variant: PolicyVariant): PolicyModule<ThreeSigmaOptions> {
+  return { ...module(title, (options) => new ThreeSigma(options, variant)), solves: true };
 }
 
 function module(

@@ -33,7 +33,7 @@ class Bench {
   readonly policy: CentralPolicy;
   readonly #hasSolver: boolean;
   /** Whether preempted tasks keep running. */
-  mute = false;
+  ignoresPreemption = false;
   #solves = 0;
   #jobs = 0;
 
@@ -88,7 +88,7 @@ class Bench {
       const draft = new BookedDraft(this.books, this.#solves, now);
       this.policy.plan(this.books, draft, now);
       drafts.push(draft);
-      for (const run of this.mute ? [] : draft.preempted) {
+      for (const run of this.ignoresPreemption ? [] : draft.preempted) {
         this.books.end(run, 'preempted', now);
         this.books.setWaiting(run.stage, run.stage.waiting + 1, now);
       }
@@ -111,7 +111,7 @@ test('a gang that is being killed has no missing part, and the request is repeat
   const victim = bench.job(2, 60_000, 0);
   bench.turn(0);
   bench.job(3, 1_000, 2_000, { deadlineAt: 6_000 });
-  bench.mute = true;
+  bench.ignoresPreemption = true;
   expect(bench.turn(2_000).flatMap(({ preempted }) => [...preempted])).toHaveLength(2);
   const [first, second] = [...victim.job.runs];
   bench.books.end(first!, 'preempted', 2_500);

@@ -29,7 +29,7 @@ import { Gangs, pruned } from './gangs.js';
 import { greedyPlan, shiftedPlan } from './greedy.js';
 import { DEFERRED, type Plan, type Problem, type RunningGang } from './problem.js';
 import type { PartitionSet } from './sets.js';
-import type { Beliefs, ThreeSigmaOptions } from './settings.js';
+import type { PolicyVariant, ThreeSigmaOptions } from './settings.js';
 
 /**
  * Interval after which a new plan is made even without changes, because running jobs are closer to their
@@ -54,7 +54,7 @@ export interface ThreeSigmaCounters extends Record<string, number> {
 }
 
 /** A plan being solved: the state of the cluster, and the program made from it. */
-interface Question {
+interface SolverRequest {
   readonly id: number;
   readonly askedAt: Millis;
   readonly problem: Problem;
@@ -68,7 +68,7 @@ interface Question {
 }
 
 /** A gang that starts as soon as the runs preempted for it have ended. */
-interface Awaited {
+interface PendingStart {
   readonly stage: StageView;
   readonly nodes: number;
   /** Nodes by group. */
@@ -93,17 +93,17 @@ export class ThreeSigma implements CentralPolicy {
   readonly #grid: readonly Millis[];
   readonly #gangs: Gangs;
   #planned = new Map<StageView, Planned>();
-  #question: Question | undefined;
+  #request: SolverRequest | undefined;
   #answer: { readonly id: number; readonly answer: SolverAnswer } | undefined;
-  #awaited: Awaited[] = [];
+  #pendingStarts: PendingStart[] = [];
   #lastCycle = Number.NEGATIVE_INFINITY;
   #hasChanged = false;
 
   /** @throws InputError for an invalid grid */
-  constructor(options: ThreeSigmaOptions, beliefs: Beliefs) {
+  constructor(options: ThreeSigmaOptions, variant: PolicyVariant) {
     this.#options = options;
     this.#grid = gridOf(options.startGrid);
-    this.#gangs = new Gangs(options, beliefs);
+    this.#gangs = new Gangs(options, variant);
   }
 
   update(changes: readonly ClusterChange[]): void {
@@ -123,16 +123,16 @@ export class ThreeSigma implements CentralPolicy {
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
     if (this.#answer !== undefined) this.#act(draft, now);
     this.#giveUp(draft, now);
-    this.#startAwaited(draft);
-    if (this.#question !== undefined) {
-      draft.again(this.#question.askedAt + this.#options.cycleMs);
+    this.#startPending(draft);
+    if (this.#request !== undefined) {
+      draft.again(this.#request.askedAt + this.#options.cycleMs);
       return;
     }
     const pending = pendingStages(cluster, this.#options.afterDeadline, now);
     if (pending.length === 0) return;
     const due = this.#nextCycle();
     if (now < due) draft.again(due);
-    else this.#ask(cluster, pending, draft, now);
+    else this.#requestPlan(cluster, pending, draft, now);
   }
 
   explain(stage: StageView, _cluster: ClusterView, now: Millis): PolicyExplanation {
@@ -164,7 +164,7 @@ export class ThreeSigma implements CentralPolicy {
   /** Time of the next plan: a cycle after the last one, or later if nothing relevant has changed. */
   #nextCycle(): Millis {
     const soonest = this.#lastCycle + this.#options.cycleMs;
-    if (this.#hasChanged || this.#awaited.length > 0) return soonest;
+    if (this.#hasChanged || this.#pendingStarts.length > 0) return soonest;
     let due = this.#lastCycle + UNCHANGED_MS;
     for (const { at } of this.#planned.values()) if (at > this.#lastCycle) due = Math.min(due, at);
     return Math.max(soonest, due);
@@ -172,10 +172,10 @@ export class ThreeSigma implements CentralPolicy {
 
   // ---- solving
 
-  #ask(cluster: ClusterView, all: readonly StageView[], draft: Draft, now: Millis): void {
+  #requestPlan(cluster: ClusterView, all: readonly StageView[], draft: Draft, now: Millis): void {
     this.#lastCycle = now;
     this.#hasChanged = false;
-    this.#awaited = [];
+    this.#pendingStarts = [];
     // These runs were preempted at least a cycle ago and have not ended, so the message may have been lost.
     for (const run of preemptedRuns(cluster)) draft.preempt(run);
     const worthFull = (stage: StageView) => isRemnant(stage) || isInTime(stage.job, now);
@@ -228,7 +228,7 @@ export class ThreeSigma implements CentralPolicy {
     return gangs.map((gang) => (few.has(gang) ? gang : { ...gang, preemptCost: undefined }));
   }
 
-  #solve(asked: Omit<Question, 'id' | 'formulated' | 'seed'>, draft: Draft, version: number): void {
+  #solve(asked: Omit<SolverRequest, 'id' | 'formulated' | 'seed'>, draft: Draft, version: number): void {
     const { lpIterationsMax, mipRelGap } = this.#options;
     const { problem, pending, unions } = asked;
     const formulated = formulate(problem, { lpIterationsMax, relativeGap: mipRelGap }, unions);
@@ -238,7 +238,7 @@ export class ThreeSigma implements CentralPolicy {
     }
     const seed = this.#seedOf(formulated, problem, pending);
     const id = draft.solve({ version, model: { ...formulated.program, seed } });
-    this.#question = { ...asked, id, formulated, seed };
+    this.#request = { ...asked, id, formulated, seed };
   }
 
   /**
@@ -262,29 +262,29 @@ export class ThreeSigma implements CentralPolicy {
 
   #act(draft: Draft, now: Millis): void {
     const { id, answer } = this.#answer!;
-    const question = this.#question;
+    const request = this.#request;
     this.#answer = undefined;
-    if (question?.id !== id) {
+    if (request?.id !== id) {
       this.counters.stale++;
       return;
     }
-    this.#question = undefined;
-    const plan = this.#planOf(question, this.#valuesOf(question, answer), draft, answer.version);
-    if (plan !== undefined) this.#carryOut(question, plan, draft, now);
+    this.#request = undefined;
+    const plan = this.#planOf(request, this.#valuesOf(request, answer), draft, answer.version);
+    if (plan !== undefined) this.#execute(request, plan, draft, now);
   }
 
   /** Uses the seed plan if the solver has not answered within the cycle. */
   #giveUp(draft: Draft, now: Millis): void {
-    const question = this.#question;
-    if (question === undefined || now < question.askedAt + this.#options.cycleMs) return;
-    this.#question = undefined;
+    const request = this.#request;
+    if (request === undefined || now < request.askedAt + this.#options.cycleMs) return;
+    this.#request = undefined;
     this.counters.greedy++;
     // Accepts missing rows, because the program will not be solved again.
-    const plan = this.#planOf({ ...question, unions: NO_MORE_UNIONS }, question.seed, draft, 0);
-    if (plan !== undefined) this.#carryOut(question, plan, draft, now);
+    const plan = this.#planOf({ ...request, unions: NO_MORE_UNIONS }, request.seed, draft, 0);
+    if (plan !== undefined) this.#execute(request, plan, draft, now);
   }
 
-  #valuesOf({ formulated, seed }: Question, answer: SolverAnswer): Float64Array {
+  #valuesOf({ formulated, seed }: SolverRequest, answer: SolverAnswer): Float64Array {
     if (answer.kind === 'none') {
       this.counters.greedy++;
       return seed;
@@ -298,14 +298,14 @@ export class ThreeSigma implements CentralPolicy {
   }
 
   /** @returns undefined if the program lacked rows and is being solved again */
-  #planOf(question: Question, values: Float64Array, draft: Draft, version: number): Plan | undefined {
-    const { problem, formulated, unions } = question;
+  #planOf(request: SolverRequest, values: Float64Array, draft: Draft, version: number): Plan | undefined {
+    const { problem, formulated, unions } = request;
     const held = Float64Array.from(values);
     for (;;) {
       const extracted = extract(problem, formulated, held);
       if (extracted.kind === 'plan') return extracted.plan;
       if (unions.length < ROUNDS_MAX && !unions.includes(extracted.union)) {
-        this.#solve({ ...question, unions: [...unions, extracted.union] }, draft, version);
+        this.#solve({ ...request, unions: [...unions, extracted.union] }, draft, version);
         return undefined;
       }
       // Drops the least valuable of the jobs that exceed the free nodes.
@@ -316,9 +316,9 @@ export class ThreeSigma implements CentralPolicy {
     }
   }
 
-  #carryOut(question: Question, plan: Plan, draft: Draft, now: Millis): void {
-    const { problem, pending, running, groups } = question;
-    this.#awaited = plan.starts.map(({ job, nodes }) => ({
+  #execute(request: SolverRequest, plan: Plan, draft: Draft, now: Millis): void {
+    const { problem, pending, running, groups } = request;
+    this.#pendingStarts = plan.starts.map(({ job, nodes }) => ({
       stage: pending[job]!,
       nodes: problem.pending[job]!.nodes,
       shares: nodes.flatMap((count, index) => (count > 0 ? [[groups[index]!, count] as const] : [])),
@@ -334,16 +334,18 @@ export class ThreeSigma implements CentralPolicy {
       if (Number.isFinite(at))
         draft.expect(job, at, space === 0 ? formatAttributes(job.prefers) || undefined : undefined);
     }
-    this.#startAwaited(draft);
+    this.#startPending(draft);
     // Drops the gangs that did not start: all if nothing is preempted, else those that would not fit even
     // then.
     const ends = new Set(plan.preempts.flatMap((index) => running[index]!.runs));
-    const planned = this.#awaited.length;
-    this.#awaited = this.#awaited.filter((awaited) => ends.size > 0 && fitsAfter(awaited, ends));
-    this.counters.refused += planned - this.#awaited.length;
-    const places = new Set(this.#awaited.flatMap(({ shares }) => shares.flatMap(([{ workers }]) => workers)));
+    const planned = this.#pendingStarts.length;
+    this.#pendingStarts = this.#pendingStarts.filter((pending) => ends.size > 0 && fitsAfter(pending, ends));
+    this.counters.refused += planned - this.#pendingStarts.length;
+    const places = new Set(
+      this.#pendingStarts.flatMap(({ shares }) => shares.flatMap(([{ workers }]) => workers)),
+    );
     for (const run of ends) if (places.has(run.worker)) draft.preempt(run);
-    if (this.#awaited.length > 0) draft.again(now + this.#options.cycleMs);
+    if (this.#pendingStarts.length > 0) draft.again(now + this.#options.cycleMs);
   }
 
   #chanceOf(stage: StageView, problem: Problem, job: number, space: number, at: Millis): number | undefined {
@@ -354,8 +356,8 @@ export class ThreeSigma implements CentralPolicy {
     return 1 - survival(distribution, Math.max(0, deadlineAt - start) / spaces[space]!.slowdown);
   }
 
-  #startAwaited(draft: Draft): void {
-    this.#awaited = this.#awaited.filter(({ stage, nodes, shares }) => {
+  #startPending(draft: Draft): void {
+    this.#pendingStarts = this.#pendingStarts.filter(({ stage, nodes, shares }) => {
       if (stage.waiting !== nodes) return false;
       const workers = shares.flatMap(([group, count]) => freeWorkers(group, stage, count));
       if (workers.length < nodes) return true;
@@ -365,7 +367,7 @@ export class ThreeSigma implements CentralPolicy {
 }
 
 /** Whether the gang fits when these runs have ended. The program counts slots, which may lack other resources. */
-function fitsAfter({ stage, shares }: Awaited, ends: ReadonlySet<RunView>): boolean {
+function fitsAfter({ stage, shares }: PendingStart, ends: ReadonlySet<RunView>): boolean {
   const roomAt = (worker: WorkerView): number => {
     if (stage.declinedBy?.has(worker) === true) return 0;
     const ending = worker.runs.filter((run) => run.isPreempted || ends.has(run));

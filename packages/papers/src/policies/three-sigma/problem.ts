@@ -46,7 +46,7 @@ export interface PendingGang {
   /** Absolute time before which the gang must start. */
   readonly startsBefore: Millis;
   /** Whether the gang must start now, because its tasks belong to a gang that already runs. */
-  readonly onlyNow: boolean;
+  readonly mustStartNow: boolean;
   /** Value of a start after the window; 0: not possible. */
   readonly deferral: number;
 }

@@ -101,9 +101,9 @@ export const THREE_SIGMA_OPTIONS = {
 export type ThreeSigmaOptions = ValuesOf<typeof THREE_SIGMA_OPTIONS>;
 
 /** Settings that distinguish the policies of one program (3Sigma Table 1). */
-export interface Beliefs {
+export interface PolicyVariant {
   /** The whole distribution of run times, or a point estimate taken as certain. */
   readonly estimates: 'distribution' | 'point';
   /** Which jobs have a value after their deadline: those that can hardly meet it, none, or all (§4.2.3). */
-  readonly lateWorth: 'adaptive' | 'never' | 'always';
+  readonly valueAfterDeadline: 'adaptive' | 'never' | 'always';
 }

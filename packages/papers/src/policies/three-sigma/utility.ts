@@ -13,11 +13,11 @@ interface Piece {
   readonly slope: number;
 }
 
-const nothingAfter: Piece = { until: Number.POSITIVE_INFINITY, at: 0, slope: 0 };
+const ZERO_AFTER: Piece = { until: Number.POSITIVE_INFINITY, at: 0, slope: 0 };
 
 /** The full value until the deadline, nothing later (Fig. 3a). */
 export function stepUtility(deadline: Millis, value: number): Utility {
-  return [{ until: deadline, at: value, slope: 0 }, nothingAfter];
+  return [{ until: deadline, at: value, slope: 0 }, ZERO_AFTER];
 }
 
 /**
@@ -27,14 +27,14 @@ export function stepUtility(deadline: Millis, value: number): Utility {
  */
 export function extendedUtility(deadline: Millis, zero: Millis, value: number, tail = 1): Utility {
   const slope = (-tail * value) / (zero - deadline);
-  return [{ until: deadline, at: value, slope: 0 }, { until: zero, at: -slope * zero, slope }, nothingAfter];
+  return [{ until: deadline, at: value, slope: 0 }, { until: zero, at: -slope * zero, slope }, ZERO_AFTER];
 }
 
 /**
  * A value that falls from the submission to 0 after `length`, but not below the fraction `floor`, so that no
  * job is ignored forever.
  */
-export function fallingUtility(submitted: Millis, length: Millis, value: number, floor: number): Utility {
+export function decreasingUtility(submitted: Millis, length: Millis, value: number, floor: number): Utility {
   const slope = -value / length;
   return [
     { until: submitted, at: value, slope: 0 },

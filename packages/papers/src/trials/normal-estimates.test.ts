@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { normalBelief, normalParts } from './normal-belief.js';
+import { normalEstimates, normalParts } from './normal-estimates.js';
 
 test('parts of equal probability have the mean and deviation of the whole', () => {
   const parts = normalParts(100, 10);
@@ -18,8 +18,8 @@ test('negative run times are cut off', () => {
 });
 
 test('estimates are off by the shift on average, reproducibly for each job', () => {
-  const belief = normalBelief({ shift: 0.5, spread: 0, seed: 1 });
-  const estimates = Array.from({ length: 400 }, (_, job) => belief(job, 100).estimateMs);
+  const estimate = normalEstimates({ shift: 0.5, spread: 0, seed: 1 });
+  const estimates = Array.from({ length: 400 }, (_, job) => estimate(job, 100).estimateMs);
   expect(estimates.reduce((sum, each) => sum + each, 0) / 400).toBeCloseTo(150, -1);
-  expect(belief(7, 100)).toEqual({ estimateMs: estimates[7] });
+  expect(estimate(7, 100)).toEqual({ estimateMs: estimates[7] });
 });

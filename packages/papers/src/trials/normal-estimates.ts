@@ -1,6 +1,6 @@
 import { type Millis, Random, type Segment } from '@goshawk/core';
 import { NormalDraws, normalCdf } from '@goshawk/traces';
-import type { TrialBelief } from './trial.js';
+import type { TrialEstimate } from './trial.js';
 
 /** Number of parts of equal probability of a distribution; a histogram has as many bins. */
 const PARTS = 80;
@@ -10,7 +10,7 @@ const PARTS = 80;
  */
 const SHIFT_DEVIATION = 0.1;
 /** Bound of the first and last part, in standard deviations. */
-const OUTERMOST = 4;
+const BOUND_DEVIATIONS = 4;
 
 /**
  * Creates estimates that are normal distributions, with a mean that is off by a fraction, cut off at 0
@@ -18,7 +18,7 @@ const OUTERMOST = 4;
  *
  * @param spread standard deviation over the true run time; 0: a point estimate
  */
-export function normalBelief({
+export function normalEstimates({
   shift,
   spread,
   seed,
@@ -26,7 +26,7 @@ export function normalBelief({
   readonly shift: number;
   readonly spread: number;
   readonly seed: number;
-}): (job: number, runMs: Millis) => TrialBelief {
+}): (job: number, runMs: Millis) => TrialEstimate {
   return (job, runMs) => {
     const draws = new NormalDraws(Random.seeded(seed).fork(`shift ${job}`));
     const estimateMs = Math.max(1, runMs * (1 + shift + SHIFT_DEVIATION * draws.next()));
@@ -47,7 +47,7 @@ export function normalParts(meanMs: Millis, deviationMs: Millis): Segment[] {
 }
 
 function normalQuantile(share: number): number {
-  let [low, high] = [-OUTERMOST, OUTERMOST];
+  let [low, high] = [-BOUND_DEVIATIONS, BOUND_DEVIATIONS];
   for (let step = 0; step < 50; step++) {
     const middle = (low + high) / 2;
     if (normalCdf(middle) < share) low = middle;
