@@ -28,7 +28,7 @@ const [REMOVE_PAUSE_MS, REMOVE_TRIES] = [50, 40];
  * @throws Error with one line that says what is missing
  */
 export function prepareCgroup(folder: string): void {
-  const controllers = attempt(
+  const controllers = withExplainedErrors(
     () => readFileSync(join(folder, 'cgroup.controllers'), 'utf8').split(/\s+/),
     () => `${folder} is not the folder of a cgroup (version 2)`,
   );
@@ -36,7 +36,7 @@ export function prepareCgroup(folder: string): void {
   if (missing.length > 0)
     throw new Error(`the cgroup ${folder} lacks ${missing.join(' and ')}: enable them in its parent`);
   const wanted = controllers.includes(PIDS) ? [...CONTROLLERS, PIDS] : CONTROLLERS;
-  attempt(
+  withExplainedErrors(
     () => writeFileSync(join(folder, 'cgroup.subtree_control'), wanted.map((name) => `+${name}`).join(' ')),
     ({ code, message }) =>
       code === 'EBUSY'
@@ -45,7 +45,7 @@ export function prepareCgroup(folder: string): void {
   );
   removeEmpty(folder);
   const trial = join(folder, `${PREFIX}trial-${process.pid}`);
-  attempt(
+  withExplainedErrors(
     () => {
       mkdirSync(trial);
       execFileSync('/bin/sh', ['-c', 'echo $$ > "$0"', join(trial, 'cgroup.procs')], { stdio: 'pipe' });
@@ -67,7 +67,7 @@ function removeEmpty(folder: string): void {
   }
 }
 
-function attempt<T>(act: () => T, explained: (error: NodeJS.ErrnoException) => string): T {
+function withExplainedErrors<T>(act: () => T, explained: (error: NodeJS.ErrnoException) => string): T {
   try {
     return act();
   } catch (error) {

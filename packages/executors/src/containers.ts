@@ -22,10 +22,10 @@ const PULL_MS = 30 * 60_000;
 const MEMORY_MIN = 6 * 1024 * 1024;
 const DOCKER_SOCKET = '/var/run/docker.sock';
 /** Variables that Docker's client obeys, so the task's values must not be in its environment. */
-const OF_CLIENT =
+const DOCKER_VARIABLES =
   /^(PATH|HOME|TMPDIR|GO(DEBUG|TRACEBACK|GC|MEMLIMIT|MAXPROCS)|(LD|BUILDKIT|XDG)_.*|DOCKER_(HOST|CONFIG|CONTEXT|CERT_PATH|TLS.*|API_VERSION|CONTENT_TRUST.*|DEFAULT_PLATFORM|CUSTOM_HEADERS|HIDE_.*|CLI_.*))$/i;
 /** Variables that Podman's client obeys. It has no daemon: the client creates the container. */
-const OF_PODMAN =
+const PODMAN_VARIABLES =
   /^(PATH|HOME|USER|LOGNAME|TMPDIR|GO(DEBUG|TRACEBACK|GC|MEMLIMIT|MAXPROCS)|REGISTRY_AUTH_FILE|NOTIFY_SOCKET|((HTTPS?|NO|ALL|FTP)_PROXY)|(LD|XDG|DOCKER|CONTAINERS?|_CONTAINERS|STORAGE|PODMAN|BUILDAH|CONMON|CRUN|RUNC|CNI|NETAVARK|OCI|_OCI|LISTEN|DBUS|SSL)_.*)$/i;
 /** Variables that a client obeys if it connects by TCP. */
 const PROXY = /^(HTTPS?|NO|ALL)_PROXY$/i;
@@ -42,7 +42,7 @@ const CLIENT_SETTINGS = [
   'XDG_RUNTIME_DIR',
 ];
 /** Folders of the image that a mount would hide. */
-const OF_IMAGE = ['/bin', '/dev', '/etc', '/lib', '/lib64', '/proc', '/run', '/sbin', '/sys', '/usr'];
+const IMAGE_FOLDERS = ['/bin', '/dev', '/etc', '/lib', '/lib64', '/proc', '/run', '/sbin', '/sys', '/usr'];
 
 /**
  * Runs commands in OCI images with Docker or Podman. An image is pulled once; the container has the account of the
@@ -119,13 +119,13 @@ export class Containers {
 
   async #pull(image: string): Promise<FailedOutcome | undefined> {
     try {
-      await runUnreferenced(this.#program, ['image', 'inspect', '--format', '{{.Id}}', image], INSPECT_MS);
+      await runInBackground(this.#program, ['image', 'inspect', '--format', '{{.Id}}', image], INSPECT_MS);
       return undefined;
     } catch {
       // This machine does not have it yet.
     }
     try {
-      await runUnreferenced(this.#program, ['pull', '--quiet', image], PULL_MS);
+      await runInBackground(this.#program, ['pull', '--quiet', image], PULL_MS);
       return undefined;
     } catch (error) {
       const { stderr, message } = error as { stderr?: string; message: string };
@@ -142,7 +142,7 @@ export class Containers {
     const { command, args, env, cwd, limits, hasStdin } = order;
     const mounts = mountsOf(cwd, folder);
     if ('kind' in mounts) return mounts;
-    const isObeyed = this.engine === 'docker' ? isOfClient : (name: string) => OF_PODMAN.test(name);
+    const isObeyed = this.engine === 'docker' ? isOfClient : (name: string) => PODMAN_VARIABLES.test(name);
     const byValue = Object.entries(env).filter(([name]) => isObeyed(name));
     const byName = Object.entries(env).filter(([name]) => !isObeyed(name));
     const settings = CLIENT_SETTINGS.flatMap((name) => {
@@ -200,11 +200,13 @@ function ownUlimits(): string[] {
 }
 
 function isOfClient(name: string): boolean {
-  return OF_CLIENT.test(name) || (PROXY.test(name) && /^(tcp|https?):/.test(process.env.DOCKER_HOST ?? ''));
+  return (
+    DOCKER_VARIABLES.test(name) || (PROXY.test(name) && /^(tcp|https?):/.test(process.env.DOCKER_HOST ?? ''))
+  );
 }
 
 /** Runs the client in a way that lets this process exit, even during a pull. */
-function runUnreferenced(program: string, args: string[], timeout: number): Promise<unknown> {
+function runInBackground(program: string, args: string[], timeout: number): Promise<unknown> {
   const running = run(program, args);
   const { child } = running;
   child.unref();
@@ -221,7 +223,7 @@ function mountsOf(cwd: string | undefined, exchanged: string | undefined): strin
   const problem = folderProblem(cwd);
   if (problem !== undefined) return failed(...problem);
   const real = realPathOf(cwd) ?? cwd;
-  if (OF_IMAGE.some((path) => isWithin(real, path)))
+  if (IMAGE_FOLDERS.some((path) => isWithin(real, path)))
     return failed('not-allowed', `the folder "${cwd}" would hide the image's own; choose another with --cwd`);
   return [cwd, ...mounts];
 }

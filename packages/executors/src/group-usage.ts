@@ -2,8 +2,8 @@ import type { Usage } from './contract.js';
 import { usageOfGroups } from './process-identity.js';
 
 /** Sampling interval. A sample scans all processes, and sampling takes at most a twentieth of the time. */
-const LOOK_MS = 250;
-const LOOK_SHARE = 20;
+const SAMPLE_INTERVAL_MS = 250;
+const SAMPLE_TIME_DIVISOR = 20;
 /** Interval (ms) over which CPU use is averaged and reported. */
 const REPORT_MS = 1_000;
 
@@ -39,7 +39,7 @@ export class GroupUsage {
   add(group: number, read?: ReadUsage): void {
     const reported = { cpuMs: 0, at: performance.now() };
     this.#watched.set(group, { read, peak: 0, memory: 0, cpuMs: undefined, reported });
-    this.#timer ??= setTimeout(() => this.#look(), LOOK_MS).unref();
+    this.#timer ??= setTimeout(() => this.#sample(), SAMPLE_INTERVAL_MS).unref();
   }
 
   /** Stops watching the group. @returns its peak memory in bytes; undefined if unknown */
@@ -49,7 +49,7 @@ export class GroupUsage {
     return peak === 0 ? undefined : peak;
   }
 
-  #look(): void {
+  #sample(): void {
     this.#timer = undefined;
     if (this.#watched.size === 0) return;
     const began = performance.now();
@@ -63,7 +63,10 @@ export class GroupUsage {
       }
     if (began - this.#reportedAt >= REPORT_MS) this.#report(began);
     const tookMs = performance.now() - began;
-    this.#timer = setTimeout(() => this.#look(), Math.max(LOOK_MS, LOOK_SHARE * tookMs)).unref();
+    this.#timer = setTimeout(
+      () => this.#sample(),
+      Math.max(SAMPLE_INTERVAL_MS, SAMPLE_TIME_DIVISOR * tookMs),
+    ).unref();
   }
 
   #report(now: number): void {

@@ -9,18 +9,18 @@ const REUSE_FACTOR = 10;
  */
 export class GroupWatch {
   #groups: Set<number> | undefined;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  #goodUntil = Number.NEGATIVE_INFINITY;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+  #validUntil = Number.NEGATIVE_INFINITY;
 
   /** Returns whether the group has members, by a scan that is not older than `sinceMs` (by `performance.now()`). */
   hasMembers(group: number, sinceMs: number): boolean {
     if (!signal(-group, 0)) return false;
     const now = performance.now();
-    if (this.#lookedAt < sinceMs || now >= this.#goodUntil) {
-      this.#lookedAt = now;
+    if (this.#checkedAt < sinceMs || now >= this.#validUntil) {
+      this.#checkedAt = now;
       this.#groups = liveGroups();
       const end = performance.now();
-      this.#goodUntil = end + (end - now) * REUSE_FACTOR;
+      this.#validUntil = end + (end - now) * REUSE_FACTOR;
     }
     return this.#groups?.has(group) ?? true;
   }

@@ -66,7 +66,7 @@ interface View {
   readonly mounts: readonly Mount[];
 }
 
-interface Hidden {
+interface HiddenPath {
   readonly path: string;
   /** Real path when it last existed. */
   real: string | undefined;
@@ -146,7 +146,7 @@ export class Isolation {
   readonly #setpriv: string | undefined;
   readonly #bwrap: string | undefined;
   readonly #stat: string | undefined;
-  readonly #hidden: readonly Hidden[];
+  readonly #hidden: readonly HiddenPath[];
   readonly #accounts = new Map<string, { readonly at: number; readonly found: Account | undefined }>();
 
   /** @throws InputError, in one line, if this machine or process cannot isolate tasks */
@@ -157,7 +157,7 @@ export class Isolation {
     this.#stat = programOf('stat');
     this.#hidden = [...options.hidden, ...SECRETS].map((path) => ({ path, real: realPathOf(path) }));
     if (this.#isRoot && this.#setpriv === undefined)
-      throw unable('setpriv is not installed', 'install util-linux');
+      throw runAsError('setpriv is not installed', 'install util-linux');
     if (options.runAs === 'user') {
       if (options.network === false)
         throw new InputError(
@@ -166,16 +166,16 @@ export class Isolation {
           'use --run-as sandbox',
         );
       if (!this.#isRoot)
-        throw unable('only root can start tasks under other accounts', 'start the worker as root');
+        throw runAsError('only root can start tasks under other accounts', 'start the worker as root');
       if (!options.hasKeys)
-        throw unable(
+        throw runAsError(
           'without keys, any client can claim any user name',
           'pass the key of the worker with --keys',
         );
       return;
     }
-    if (this.#bwrap === undefined) throw unable('bwrap is not installed', 'install bubblewrap');
-    if (this.#stat === undefined) throw unable('stat is not installed', 'install coreutils');
+    if (this.#bwrap === undefined) throw runAsError('bwrap is not installed', 'install bubblewrap');
+    if (this.#stat === undefined) throw runAsError('stat is not installed', 'install coreutils');
     this.#trySandbox();
   }
 
@@ -206,7 +206,7 @@ export class Isolation {
       VARIABLE.test(name),
     );
     const folder = order.cwd ?? account?.home ?? '/';
-    if (account !== undefined && exchanged !== undefined) giveTo(account, exchanged);
+    if (account !== undefined && exchanged !== undefined) chownContents(account, exchanged);
     const ids = account && idsOf(account);
     // Needs no further program: the spawner switches to the account and enters the folder.
     const isPlain = this.#options.runAs === 'user' && order.files === undefined;
@@ -225,7 +225,7 @@ export class Isolation {
     if (view !== undefined && 'kind' in view) return view;
     const { stdout = '', stderr = '' } = order.files ?? {};
     const command = [
-      ...(account === undefined || ids !== undefined ? [] : this.#becoming(account)),
+      ...(account === undefined || ids !== undefined ? [] : this.#identityArgs(account)),
       ...(view === undefined ? ['/bin/sh', '-c', SCRIPT, '/bin/sh'] : this.#verified(view)),
       variables.map(([name]) => name).join(' '),
       ...[folder, stdout, stderr, order.command, ...order.args],
@@ -267,7 +267,7 @@ export class Isolation {
     return found;
   }
 
-  #becoming({ uid, gid, limits }: Account): string[] {
+  #identityArgs({ uid, gid, limits }: Account): string[] {
     const groups = uid === NOBODY.uid ? '--clear-groups' : '--init-groups';
     return [
       ...limits,
@@ -320,7 +320,7 @@ export class Isolation {
     const covered = [...system, ...readable, ...writable].flatMap(({ source, target }) =>
       hidden
         .filter((path) => isWithin(path, source))
-        .flatMap((path) => cover(path, join(target, path.slice(source.length)))),
+        .flatMap((path) => hidingArgs(path, join(target, path.slice(source.length)))),
     );
     const options = [
       ...[
@@ -387,7 +387,7 @@ export class Isolation {
   #trySandbox(): void {
     const { options } = this.#view('/') as View;
     const [program, ...args] = [
-      ...(this.#isRoot ? this.#becoming(NOBODY) : []),
+      ...(this.#isRoot ? this.#identityArgs(NOBODY) : []),
       ...options,
       '/bin/sh',
       '-c',
@@ -398,7 +398,7 @@ export class Isolation {
     } catch (error) {
       const { stderr, message } = error as { stderr?: Buffer; message: string };
       const said = stderr?.toString().trim().split('\n').at(-1) || message;
-      throw unable(`bwrap does not work here: ${said}`, 'allow user namespaces, or use another --run-as');
+      throw runAsError(`bwrap does not work here: ${said}`, 'allow user namespaces, or use another --run-as');
     }
   }
 }
@@ -437,7 +437,7 @@ function isPublic(path: string): boolean {
   return true;
 }
 
-function unable(why: string, hint: string): InputError {
+function runAsError(why: string, hint: string): InputError {
   return new InputError('bad-option', `--run-as: ${why}`, hint);
 }
 
@@ -467,7 +467,7 @@ function groupsOf(account: string): string[] {
 }
 
 /** Makes the account the owner of the folder, which the worker created for this task alone. */
-function giveTo({ uid, gid }: Account, folder: string): void {
+function chownContents({ uid, gid }: Account, folder: string): void {
   for (const name of readdirSync(folder)) chownSync(join(folder, name), uid, gid);
   chownSync(folder, uid, gid);
 }
@@ -527,7 +527,7 @@ function systemFolder(path: string): string[] {
 }
 
 /** Returns bwrap options that hide the file or folder `path`, shown at `target`. */
-function cover(path: string, target: string): string[] {
+function hidingArgs(path: string, target: string): string[] {
   try {
     return lstatSync(path).isDirectory() ? ['--tmpfs', target] : ['--ro-bind', '/dev/null', target];
   } catch {

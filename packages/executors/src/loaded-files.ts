@@ -7,7 +7,7 @@ import { realPathOf } from './paths.js';
 /** Granularity of file time stamps: a change within this time (ms) of loading may go unnoticed. */
 const RACY_MS = 20;
 /** Above this many files, checks are not made for every run: a check takes microseconds per file. */
-const ALWAYS_MAX = 32;
+const ALWAYS_CHECKED_MAX = 32;
 /** Lifetime (ms) of a cached check of more files. */
 const REUSE_MS = 5;
 /** Literal specifiers of imports and requires; a match in a comment does no harm. */
@@ -16,9 +16,9 @@ const LITERAL = /\b(?:from|import|require|resolve)\b\s*\(?\s*(['"`])([^'"`\n$]+)
 const COMPUTED = /\bimport\s*\(\s*(?!\s|'[^']*'\s*[,)]|"[^"]*"\s*[,)]|`[^`$]*`\s*[,)])/;
 const SCRIPT = /\.[cm]?[jt]s$/;
 /** Extensions that `require` adds. */
-const ENDINGS = ['', '.js', '.json', '.cjs', '/index.js'];
+const EXTENSIONS = ['', '.js', '.json', '.cjs', '/index.js'];
 /** Stands for an unknown version, which differs from that of any file. */
-const UNSURE = 'unsure';
+const UNKNOWN_VERSION = 'unsure';
 
 /**
  * The files of all modules that this thread has loaded and Node will not reload. Node lists CommonJS modules and
@@ -33,7 +33,7 @@ export class LoadedFiles {
   #sinceMs = 0;
   #hasComputedImports = false;
   #hasChanged = false;
-  #goodUntil = 0;
+  #validUntil = 0;
 
   /** Whether some module may import files that no source names, so that changes may go unnoticed. */
   get isIncomplete(): boolean {
@@ -49,11 +49,11 @@ export class LoadedFiles {
   imported(path: string): void {
     const left = [path];
     for (let next = left.pop(); next !== undefined; next = left.pop()) left.push(...this.#add(next));
-    this.ran();
+    this.recordLoaded();
   }
 
   /** Records the modules that were required during a run. */
-  ran(): void {
+  recordLoaded(): void {
     const paths = Object.keys(this.#cache);
     for (const path of paths.slice(this.#cached)) this.#file(path);
     this.#cached = paths.length;
@@ -61,16 +61,16 @@ export class LoadedFiles {
 
   /** Whether any file has changed since it was loaded. */
   get hasChanged(): boolean {
-    if (this.#versions.size > ALWAYS_MAX) {
+    if (this.#versions.size > ALWAYS_CHECKED_MAX) {
       const now = performance.now();
-      if (now < this.#goodUntil) return this.#hasChanged;
-      this.#goodUntil = now + REUSE_MS;
+      if (now < this.#validUntil) return this.#hasChanged;
+      this.#validUntil = now + REUSE_MS;
     }
-    this.#hasChanged ||= this.#look();
+    this.#hasChanged ||= this.#findChange();
     return this.#hasChanged;
   }
 
-  #look(): boolean {
+  #findChange(): boolean {
     for (const [path, version] of this.#versions) if (versionOf(path) !== version) return true;
     for (const [path, target] of this.#links) if (realPathOf(path) !== target) return true;
     return false;
@@ -101,7 +101,7 @@ export class LoadedFiles {
     if (this.#versions.has(path)) return;
     const changedMs = statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? Number.POSITIVE_INFINITY;
     const isSure = this.#sinceMs - changedMs > RACY_MS;
-    this.#versions.set(path, isSure ? versionOf(path) : UNSURE);
+    this.#versions.set(path, isSure ? versionOf(path) : UNKNOWN_VERSION);
   }
 }
 
@@ -112,7 +112,7 @@ function resolved(specifier: string, file: string): string | undefined {
       const path = specifier.startsWith('file:')
         ? fileURLToPath(specifier)
         : resolve(dirname(file), specifier.replace(/[?#].*$/, ''));
-      return ENDINGS.map((ending) => `${path}${ending}`).find(isFile);
+      return EXTENSIONS.map((ending) => `${path}${ending}`).find(isFile);
     } catch {
       return undefined;
     }

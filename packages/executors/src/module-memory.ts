@@ -29,7 +29,7 @@ export class ModuleMemory {
   watch(): void {
     if (this.#timer !== undefined) return;
     this.#bytesBefore = process.memoryUsage.rss();
-    this.#timer = setInterval(() => this.#look(), MEMORY_CHECK_MS).unref();
+    this.#timer = setInterval(() => this.#check(), MEMORY_CHECK_MS).unref();
   }
 
   close(): void {
@@ -37,11 +37,11 @@ export class ModuleMemory {
     this.#timer = undefined;
   }
 
-  #look(): void {
+  #check(): void {
     const running = this.#running();
     if (running.length === 0) return this.close();
     for (const thread of running) {
-      if (thread.externalBytes > this.#bytesMax) thread.outgrown(this.#message());
+      if (thread.externalBytes > this.#bytesMax) thread.outOfMemory(this.#message());
       else thread.measure();
     }
     const bytes = process.memoryUsage.rss();
@@ -54,7 +54,7 @@ export class ModuleMemory {
     // End the run that started last: the others started while there was room.
     unresponsive
       .reduce((last, thread) => (thread.startedAt > last.startedAt ? thread : last))
-      .outgrown(this.#message());
+      .outOfMemory(this.#message());
     this.#graceUntil = now + MEMORY_GRACE_MS;
   }
 

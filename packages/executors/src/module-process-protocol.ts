@@ -38,7 +38,7 @@ interface ModuleProcess {
 const MARKS_BYTES = 1_024;
 
 /** Outcomes that a process may report. It runs code of the task, so it must not report faults of the worker. */
-const REPORTED: ReadonlySet<string> = new Set<FailureCode>([
+const REPORTABLE_CODES: ReadonlySet<string> = new Set<FailureCode>([
   'no-such-module',
   'no-such-export',
   'module-load-failed',
@@ -115,7 +115,7 @@ function parsed(report: string | undefined, valueBytesMax: number): Outcome | un
     }
     const { code, message } = error ?? {};
     if (kind !== 'failed' || typeof code !== 'string' || typeof message !== 'string') return undefined;
-    const known = REPORTED.has(code) ? (code as FailureCode) : 'thread-failed';
+    const known = REPORTABLE_CODES.has(code) ? (code as FailureCode) : 'thread-failed';
     return failed(known, message.slice(0, 2 * ERROR_MESSAGE_LENGTH_MAX));
   } catch {
     return undefined;

@@ -59,7 +59,7 @@ async function run(order: ThreadOrder): Promise<void> {
   const end = await attempt(order, own);
   context = undefined;
   output.end();
-  files.ran();
+  files.recordLoaded();
   // Node never unloads modules and never retries a failed load. State of a failed run must not affect other runs.
   const isSpent = 'error' in end || files.isIncomplete || loaded.size >= MODULE_THREAD_LOADS_MAX;
   post({ kind: 'ended', runMs: performance.now() - startedAt, isSpent, ...end });

@@ -6,7 +6,7 @@ import type { Executor, Run, RunOrder, RunSink } from './contract.js';
  * A sleep with less time left polls each turn of the event loop: timers have a resolution of 1 ms and may fire 1 ms early, and a
  * second timer would end 1 ms late.
  */
-const TURN_BELOW_MS = 0.25;
+const POLL_BELOW_MS = 0.25;
 
 /** Sleeps end 0 to 1 ms late if the event loop is free, and never early. */
 export class SleepExecutor implements Executor {
@@ -28,7 +28,7 @@ export class SleepExecutor implements Executor {
       if (killed !== undefined) return;
       const remainingMs = startedAt! + sleepMs - performance.now();
       if (remainingMs <= 0) end();
-      else if (remainingMs < TURN_BELOW_MS) setImmediate(wait);
+      else if (remainingMs < POLL_BELOW_MS) setImmediate(wait);
       else timer = setTimeout(wait, Math.min(Math.max(1, Math.floor(remainingMs)), TIMER_MAX_MS));
     };
     const run: Run = {

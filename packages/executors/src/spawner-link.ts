@@ -63,7 +63,7 @@ interface ExecExecutorOptions {
   readonly containers?: Containers | undefined;
 }
 
-const NO_IMAGES_APART = 'this worker isolates tasks (--run-as) and does not run images';
+const NO_IMAGES_IN_ISOLATION = 'this worker isolates tasks (--run-as) and does not run images';
 const NO_ENGINE = 'this worker has neither Docker nor Podman, or may not use them';
 
 /** Calls `forget` if the engine did not start the container, for example because the image was removed. */
@@ -82,7 +82,7 @@ function withoutImage(sink: RunSink, forget: () => void): RunSink {
 /** Returns the outcome of an ended run, which may depend on the report of its command. */
 type Settle = (outcome: Outcome, report: string | undefined) => Outcome;
 
-const AS_IT_ENDED: Settle = (outcome) => outcome;
+const UNCHANGED_OUTCOME: Settle = (outcome) => outcome;
 
 /** A run that has not been sent to the spawner. */
 interface WaitingRun {
@@ -92,7 +92,7 @@ interface WaitingRun {
   readonly settle: Settle;
 }
 
-interface GivenRun {
+interface SpawnerRun {
   readonly sink: RunSink;
   readonly settle: Settle;
   /** Time of the start; undefined until the spawner reports the start. */
@@ -118,8 +118,8 @@ export class ExecExecutor implements Executor {
   /** Runs that have not been sent, in order. */
   readonly #waiting = new Map<number, WaitingRun>();
   /** Runs that have been sent and have not started. */
-  readonly #sent = new Map<number, GivenRun>();
-  readonly #started = new Map<number, GivenRun>();
+  readonly #sent = new Map<number, SpawnerRun>();
+  readonly #started = new Map<number, SpawnerRun>();
   #nextRun = 1;
   #spawner: Spawner | undefined;
   #cleaning: Promise<unknown> = Promise.resolve();
@@ -151,7 +151,7 @@ export class ExecExecutor implements Executor {
     return this.#queue(started, made.stdin, sink, (ended, report) => moduleOutcome(ended, report, limits));
   }
 
-  #queue(order: SpawnOrder, stdin: Uint8Array | undefined, sink: RunSink, settle = AS_IT_ENDED): Run {
+  #queue(order: SpawnOrder, stdin: Uint8Array | undefined, sink: RunSink, settle = UNCHANGED_OUTCOME): Run {
     const run = this.#nextRun;
     this.#nextRun = run === 0xffff_ffff ? 1 : run + 1;
     this.#waiting.set(run, { order, stdin, sink, settle });
@@ -169,7 +169,7 @@ export class ExecExecutor implements Executor {
     sink: RunSink,
   ): Run {
     const { isolation, containers } = this.#options;
-    if (isolation !== undefined) return refused(failed('not-allowed', NO_IMAGES_APART), sink);
+    if (isolation !== undefined) return refused(failed('not-allowed', NO_IMAGES_IN_ISOLATION), sink);
     if (containers === undefined) return refused(failed('image-unavailable', NO_ENGINE), sink);
     const contained = containers.contain(order, image, { folder });
     if ('kind' in contained) return refused(contained, sink);
@@ -211,7 +211,7 @@ export class ExecExecutor implements Executor {
     this.#spawner = undefined;
     if (spawner !== undefined) await endSpawner(spawner);
     await this.#cleaning;
-    endAll(this.#takeGiven(), { kind: 'killed', reason: 'shutdown' });
+    endAll(this.#takeSpawnerRuns(), { kind: 'killed', reason: 'shutdown' });
   }
 
   #advance(): void {
@@ -335,7 +335,7 @@ export class ExecExecutor implements Executor {
     this.#spawner = undefined;
     spawner.process.kill('SIGKILL');
     spawner.stream.destroy();
-    const given = this.#takeGiven();
+    const given = this.#takeSpawnerRuns();
     // Waiting runs go to the next spawner, unless this one failed before it was ready.
     const refused = spawner.ready ? [] : this.#takeWaiting();
     this.#options.warn(`the spawner process died with ${given.length} running commands`);
@@ -346,14 +346,14 @@ export class ExecExecutor implements Executor {
     });
   }
 
-  #takeWaiting(): GivenRun[] {
+  #takeWaiting(): SpawnerRun[] {
     const waiting = [...this.#waiting.values()].map((run) => ({ ...run, startedAt: undefined }));
     this.#waiting.clear();
     return waiting;
   }
 
   /** Removes the runs of the spawner, so that its later messages are ignored. */
-  #takeGiven(): GivenRun[] {
+  #takeSpawnerRuns(): SpawnerRun[] {
     const given = [...this.#sent.values(), ...this.#started.values()];
     this.#sent.clear();
     this.#started.clear();
@@ -361,7 +361,7 @@ export class ExecExecutor implements Executor {
   }
 }
 
-function endAll(runs: readonly GivenRun[], outcome: Outcome): void {
+function endAll(runs: readonly SpawnerRun[], outcome: Outcome): void {
   for (const { sink, startedAt } of runs)
     sink.ended(outcome, startedAt === undefined ? 0 : performance.now() - startedAt);
 }

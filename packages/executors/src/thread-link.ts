@@ -99,7 +99,7 @@ export class ThreadLink {
   }
 
   /** Ends the thread because its run takes too much memory. */
-  outgrown(message: string): void {
+  outOfMemory(message: string): void {
     const run = this.#run;
     void this.end();
     run?.broke(failed('out-of-memory', message));

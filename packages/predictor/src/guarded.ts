@@ -9,7 +9,7 @@ import type {
   SamplePlan,
   Verdict,
 } from './estimator.js';
-import { LEAST_WAIT_MS } from './pilot/weigh-pilots.js';
+import { WAIT_MIN_MS } from './pilot/weigh-pilots.js';
 import { given } from './stateless.js';
 
 /** Number of faults, with the first and the last one. */
@@ -55,7 +55,7 @@ export class Guarded implements Estimator {
         if (verdict.kind === 'decided') return problemOfEstimate(verdict.estimate, job);
         // All pilots have ended, so waiting would never stop.
         if (isComplete(evidence)) return 'does not decide although all pilots have ended';
-        return verdict.againInMs >= LEAST_WAIT_MS
+        return verdict.againInMs >= WAIT_MIN_MS
           ? undefined
           : `requests the next call after ${verdict.againInMs} ms`;
       },

@@ -8,7 +8,7 @@ export * from './history/history.js';
 export * from './history/points.js';
 export { spreadOf } from './history/spread.js';
 export * from './settings.js';
-export * from './shadow/play-pilots.js';
 export * from './shadow/score.js';
 export { estimatorScoreShape } from './shadow/score-shape.js';
 export * from './shadow/scoreboard.js';
+export * from './shadow/simulate-pilots.js';

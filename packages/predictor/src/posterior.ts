@@ -8,13 +8,13 @@ export interface LogEstimate {
 }
 
 /** Shorter than any task. Shorter run times carry no information, and their logarithms diverge. */
-const LEAST_MS = 1;
+const RUN_TIME_MIN_MS = 1;
 /** Lower bound of the variance of an estimate. */
-const LEAST_VARIANCE = 1e-6;
+const VARIANCE_MIN = 1e-6;
 
 /** Returns a run time on a logarithmic scale, because estimates err by factors. */
 export function logOf(ms: Millis): number {
-  return Math.log(Math.max(ms, LEAST_MS));
+  return Math.log(Math.max(ms, RUN_TIME_MIN_MS));
 }
 
 /**
@@ -22,8 +22,8 @@ export function logOf(ms: Millis): number {
  * §4.1).
  */
 export function posterior(one: LogEstimate, other: LogEstimate): Millis {
-  const ofOne = 1 / Math.max(one.logVariance, LEAST_VARIANCE);
-  const ofOther = 1 / Math.max(other.logVariance, LEAST_VARIANCE);
+  const ofOne = 1 / Math.max(one.logVariance, VARIANCE_MIN);
+  const ofOther = 1 / Math.max(other.logVariance, VARIANCE_MIN);
   return Math.exp((ofOne * logOf(one.meanMs) + ofOther * logOf(other.meanMs)) / (ofOne + ofOther));
 }
 

@@ -16,7 +16,7 @@ test('the median of a distribution splits its probability in half', () => {
 describe('the baselines that predict from history', () => {
   const job = (name: string, tasks = 10): ArrivingJob => ({ name, tasks, startable: tasks, submittedAt: 0 });
 
-  function taught(name: string): Estimator {
+  function trained(name: string): Estimator {
     const estimator = makeEstimator(name, SLEARN_SETTINGS, () => 0.5);
     for (const run of [MINUTE, MINUTE, 10 * MINUTE]) {
       const ended: EndedJob = {
@@ -37,10 +37,10 @@ describe('the baselines that predict from history', () => {
     return prediction.kind === 'estimate' ? prediction.estimate.meanMs : Number.NaN;
   };
 
-  test('3sigma takes the whole distribution, point-est its median', () => {
-    expect(meanOf(taught('3sigma'), job('nightly'))).toBeGreaterThan(MINUTE);
-    expect(meanOf(taught('3sigma'), job('nightly'))).toBeLessThan(2 * MINUTE);
-    expect(meanOf(taught('point-est'), job('nightly'))).toBe(MINUTE);
+  test('3sigma uses the whole distribution, point-est its median', () => {
+    expect(meanOf(trained('3sigma'), job('nightly'))).toBeGreaterThan(MINUTE);
+    expect(meanOf(trained('3sigma'), job('nightly'))).toBeLessThan(2 * MINUTE);
+    expect(meanOf(trained('point-est'), job('nightly'))).toBe(MINUTE);
   });
 
   test('a job without similar jobs is estimated at ten minutes', () => {
@@ -49,16 +49,16 @@ describe('the baselines that predict from history', () => {
   });
 
   test('3sigma-tl differs from 3sigma only for thin jobs', () => {
-    expect(taught('3sigma').predict(job('nightly', 2)).kind).toBe('estimate');
-    expect(taught('3sigma-tl').predict(job('nightly', 2))).toEqual({ kind: 'thin' });
-    expect(taught('3sigma-tl').predict(job('nightly'))).toEqual(
+    expect(trained('3sigma').predict(job('nightly', 2)).kind).toBe('estimate');
+    expect(trained('3sigma-tl').predict(job('nightly', 2))).toEqual({ kind: 'thin' });
+    expect(trained('3sigma-tl').predict(job('nightly'))).toEqual(
       expect.objectContaining({
-        estimate: expect.objectContaining({ meanMs: meanOf(taught('3sigma'), job('nightly')) }),
+        estimate: expect.objectContaining({ meanMs: meanOf(trained('3sigma'), job('nightly')) }),
       }),
     );
   });
 
   test.each(['las', 'fifo'])('%s estimates no job', (name) => {
-    expect(taught(name).predict(job('nightly'))).toEqual({ kind: 'unknown' });
+    expect(trained(name).predict(job('nightly'))).toEqual({ kind: 'unknown' });
   });
 });

@@ -51,7 +51,7 @@ export class FeatureKeys {
   readonly #attributes: readonly Attribute[];
   readonly #features: readonly Feature[];
   /** Fingerprints by attribute, for one job at a time. */
-  readonly #prints: readonly Fingerprint[];
+  readonly #fingerprints: readonly Fingerprint[];
   readonly #isPresent: boolean[];
   readonly #keys: Float64Array;
   readonly #scratch = new Fingerprint();
@@ -61,7 +61,7 @@ export class FeatureKeys {
     const named = features.map((feature) => ({ feature, names: attributesOf(feature) }));
     const names = [...new Set(named.flatMap((of) => of.names))];
     this.#attributes = names.map((name): Attribute => ATTRIBUTES[name]);
-    this.#prints = names.map(() => new Fingerprint());
+    this.#fingerprints = names.map(() => new Fingerprint());
     this.#isPresent = names.map(() => false);
     this.#features = named.map(({ feature, names: of }) => {
       const seed = new Fingerprint();
@@ -76,7 +76,7 @@ export class FeatureKeys {
   of(job: ArrivingJob): Float64Array {
     for (let place = 0; place < this.#attributes.length; place++) {
       const value = this.#attributes[place]!(job);
-      const print = this.#prints[place]!;
+      const print = this.#fingerprints[place]!;
       this.#isPresent[place] = value !== undefined;
       print.begin();
       if (typeof value === 'string') print.addText(value);
@@ -92,7 +92,7 @@ export class FeatureKeys {
     this.#scratch.copy(seed);
     for (const attribute of attributes) {
       if (!this.#isPresent[attribute]) return Number.NaN;
-      this.#scratch.join(this.#prints[attribute]!);
+      this.#scratch.join(this.#fingerprints[attribute]!);
     }
     return this.#scratch.value;
   }

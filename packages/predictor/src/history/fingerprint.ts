@@ -22,21 +22,21 @@ export class Fingerprint {
     // Includes the length, so that the same text split elsewhere gives another fingerprint.
     this.#low = low ^ text.length;
     this.#high = high;
-    this.#stir();
+    this.#mix();
   }
 
   /** Adds an integer. */
   addNumber(value: number): void {
     this.#low = Math.imul(this.#low ^ value, 0x85ebca6b);
     this.#high = Math.imul(this.#high ^ Math.floor(value / 2 ** 32) ^ value, 0xc2b2ae35);
-    this.#stir();
+    this.#mix();
   }
 
   /** Adds another fingerprint. The order matters. */
   join(other: Fingerprint): void {
     this.#low = Math.imul(this.#low ^ other.#low, 0x85ebca6b);
     this.#high = Math.imul(this.#high ^ other.#high, 0xc2b2ae35);
-    this.#stir();
+    this.#mix();
   }
 
   copy(other: Fingerprint): void {
@@ -49,7 +49,7 @@ export class Fingerprint {
     return (this.#high >>> 11) * 2 ** 32 + (this.#low >>> 0);
   }
 
-  #stir(): void {
+  #mix(): void {
     let low = this.#low;
     let high = this.#high;
     low = Math.imul(low ^ (low >>> 16), 0x85ebca6b) ^ Math.imul(high ^ (high >>> 13), 0xc2b2ae35);

@@ -10,8 +10,8 @@ export type SavedBin = number | readonly [n: number, sum: number, lo: number, hi
 /** A bin takes four numbers in one array: the number of values, their sum, the least and the greatest. */
 const STRIDE = 4;
 const SUM = 1;
-const LO = 2;
-const HI = 3;
+const BIN_MIN = 2;
+const BIN_MAX = 3;
 
 /**
  * Run times as a streaming histogram (Ben-Haim and Tom-Tov, "A Streaming Parallel Decision Tree Algorithm", JMLR
@@ -48,7 +48,7 @@ export class Histogram {
     this.#count++;
     const place = this.#placeOf(x);
     const at = (place - 1) * STRIDE;
-    if (place > 0 && x <= this.#bins[at + HI]!) {
+    if (place > 0 && x <= this.#bins[at + BIN_MAX]!) {
       this.#bins[at]! += 1;
       this.#bins[at + SUM]! += x;
       return;
@@ -62,8 +62,8 @@ export class Histogram {
     return Array.from({ length: this.#size }, (_, place) => {
       const at = place * STRIDE;
       return {
-        from: this.#bins[at + LO]!,
-        to: this.#bins[at + HI]!,
+        from: this.#bins[at + BIN_MIN]!,
+        to: this.#bins[at + BIN_MAX]!,
         p: this.#bins[at]! / this.#count,
       };
     });
@@ -73,8 +73,8 @@ export class Histogram {
     const bins = this.#bins;
     const saved: SavedBin[] = [];
     for (let at = 0; at < bins.length; at += STRIDE) {
-      const lo = bins[at + LO]!;
-      saved.push(bins[at] === 1 ? lo : [bins[at]!, bins[at + SUM]!, lo, bins[at + HI]!]);
+      const lo = bins[at + BIN_MIN]!;
+      saved.push(bins[at] === 1 ? lo : [bins[at]!, bins[at + SUM]!, lo, bins[at + BIN_MAX]!]);
     }
     return saved;
   }
@@ -98,7 +98,7 @@ export class Histogram {
     let high = this.#size;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#bins[middle * STRIDE + LO]! <= x) low = middle + 1;
+      if (this.#bins[middle * STRIDE + BIN_MIN]! <= x) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -115,8 +115,8 @@ export class Histogram {
       for (let i = bins.length - 1; i >= at + STRIDE; i--) bins[i] = bins[i - STRIDE]!;
       bins[at] = 1;
       bins[at + SUM] = x;
-      bins[at + LO] = x;
-      bins[at + HI] = x;
+      bins[at + BIN_MIN] = x;
+      bins[at + BIN_MAX] = x;
     }
     this.#size++;
   }
@@ -139,7 +139,7 @@ export class Histogram {
     const next = closest + STRIDE;
     bins[closest]! += bins[next]!;
     bins[closest + SUM]! += bins[next + SUM]!;
-    bins[closest + HI] = bins[next + HI]!;
+    bins[closest + BIN_MAX] = bins[next + BIN_MAX]!;
     for (let i = next + STRIDE; i < bins.length; i++) bins[i - STRIDE] = bins[i]!;
     bins.length -= STRIDE;
     this.#size--;

@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 const job: ArrivingJob = { name: 'nightly', user: 'ada', tasks: 4, startable: 4, submittedAt: 0 };
 
 /** A history of jobs with these traits, except as given, and their run times. */
-function taught(
+function trained(
   runs: readonly (readonly [traits: Partial<ArrivingJob>, ms: number])[],
   settings?: ConstructorParameters<typeof History>[0],
 ): History {
@@ -24,13 +24,13 @@ describe('history', () => {
   });
 
   test('uses the first run as the estimate, although no expert has been scored', () => {
-    const prediction = taught([[{}, 700]]).predict(job);
+    const prediction = trained([[{}, 700]]).predict(job);
     expect(prediction).toMatchObject({ estimateMs: 700, samples: 1, expert: undefined });
   });
 
   test('uses the feature whose values have predicted run times best', () => {
     const settings = { features: ['user', 'name'] };
-    const history = taught(
+    const history = trained(
       [
         [{ name: 'small' }, 10],
         [{ name: 'large' }, 1_000],
@@ -52,7 +52,7 @@ describe('history', () => {
   });
 
   test('prefers, among equally good experts, the one with more runs, then the earlier feature', () => {
-    const history = taught(
+    const history = trained(
       [
         [{ name: 'other' }, 50],
         [{}, 50],
@@ -65,7 +65,7 @@ describe('history', () => {
 
   test('a prediction has no side effects, not even on the order of eviction', () => {
     const settings = { features: ['name'], valuesMax: 2 };
-    const history = taught(
+    const history = trained(
       [
         [{ name: 'a' }, 1],
         [{ name: 'b' }, 2],
@@ -89,7 +89,7 @@ describe('history', () => {
   });
 
   test('continues from its saved state, even with a smaller limit', () => {
-    const history = taught([
+    const history = trained([
       [{ name: 'a' }, 10],
       [{ name: 'a' }, 12],
       [{ name: 'b', user: 'bob' }, 14],
@@ -136,19 +136,19 @@ describe('features', () => {
   });
 
   test('hours are hours of the day', () => {
-    const history = taught([[{ submittedAt: 25 * HOUR_MS }, 5]], { features: ['user+hour'] });
+    const history = trained([[{ submittedAt: 25 * HOUR_MS }, 5]], { features: ['user+hour'] });
     expect(history.predict({ ...job, submittedAt: 49 * HOUR_MS }).samples).toBe(1);
     expect(history.predict({ ...job, submittedAt: 50 * HOUR_MS }).samples).toBe(0);
   });
 
   test('of demands do not depend on their order', () => {
-    const history = taught([[{ demand: { cpu: 1, memory: 2 } }, 5]], { features: ['resources'] });
+    const history = trained([[{ demand: { cpu: 1, memory: 2 } }, 5]], { features: ['resources'] });
     expect(history.predict({ ...job, demand: { memory: 2, cpu: 1 } }).samples).toBe(1);
     expect(history.predict({ ...job, demand: { memory: 3, cpu: 1 } }).samples).toBe(0);
   });
 
   test('with equal values have separate histories', () => {
-    const history = taught([[{ name: 'ada' }, 5]], { features: ['name'] });
+    const history = trained([[{ name: 'ada' }, 5]], { features: ['name'] });
     const other = new History({ features: ['user'] });
     other.learn(job, 7);
     expect(history.predict({ ...job, name: 'x', user: 'ada' }).samples).toBe(0);

@@ -2,7 +2,7 @@ import type { Millis } from '@goshawk/core';
 import type { Segment } from '../estimator.js';
 
 /** Shorter than any task. Avoids a division by 0. */
-const LEAST_MS = 1;
+const RUN_TIME_MIN_MS = 1;
 
 /**
  * Returns the run time that is equivalent to a distribution if the value of a job is the inverse of its squared run time.
@@ -15,7 +15,7 @@ export function inverseSquareEstimate(distribution: readonly Segment[]): Millis 
   let worth = 0;
   for (const { from, to, p } of distribution) {
     // The mean of 1 ÷ t² from a to b is 1 ÷ ab.
-    worth += p / (Math.max(from, LEAST_MS) * Math.max(to, LEAST_MS));
+    worth += p / (Math.max(from, RUN_TIME_MIN_MS) * Math.max(to, RUN_TIME_MIN_MS));
   }
   return worth > 0 ? 1 / Math.sqrt(worth) : Number.NaN;
 }

@@ -18,7 +18,7 @@ export function spreadOf(runsMs: ArrayLike<Millis>): number | undefined {
 }
 
 /** Differences below 1% do not count. */
-const LEAST = 1e-4;
+const DIFFERENCE_MIN = 1e-4;
 
 export type SavedSpread = readonly [logSum: number, count: number];
 
@@ -37,7 +37,7 @@ export class Spread {
   }
 
   add(spread: number): void {
-    this.#logSum = this.#logSum * this.#kept + Math.log(Math.max(spread, LEAST));
+    this.#logSum = this.#logSum * this.#kept + Math.log(Math.max(spread, DIFFERENCE_MIN));
     this.#count = this.#count * this.#kept + 1;
   }
 

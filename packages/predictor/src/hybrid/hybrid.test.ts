@@ -12,7 +12,7 @@ function ended(job: ArrivingJob, meanMs: number, prediction: Prediction = { kind
   return { job, prediction, completed: true, long: meanMs >= CUTOFF_MS, runtimeMs: 2 * meanMs, runsMs };
 }
 
-function taught(job: ArrivingJob, ...meansMs: number[]): Hybrid {
+function trained(job: ArrivingJob, ...meansMs: number[]): Hybrid {
   const hybrid = new Hybrid(SLEARN_SETTINGS);
   for (const meanMs of meansMs) hybrid.learn(ended(job, meanMs));
   return hybrid;
@@ -32,12 +32,12 @@ describe('hybrid', () => {
   });
 
   test('classifies jobs that are too small for pilots by history', () => {
-    const prediction = taught(thin, 50_000, 50_000).predict(thin);
+    const prediction = trained(thin, 50_000, 50_000).predict(thin);
     expect(prediction).toMatchObject({ kind: 'estimate', estimate: { meanMs: 50_000 } });
   });
 
   test('uses history as a guess while the pilots run, and lets them correct it', () => {
-    const hybrid = taught(wide, 1_000, 1_000, 1_000);
+    const hybrid = trained(wide, 1_000, 1_000, 1_000);
     const plan = hybrid.predict(wide) as SamplePlan;
     expect(plan.guess?.meanMs).toBeCloseTo(1_000, 6);
     const near = hybrid.weigh(wide, plan, pilotsOf(1_100), CUTOFF_MS);
@@ -50,7 +50,7 @@ describe('hybrid', () => {
   });
 
   test('a pilot that runs beyond the cutoff makes a job long, regardless of history', () => {
-    const hybrid = taught(wide, 1_000, 1_000, 1_000);
+    const hybrid = trained(wide, 1_000, 1_000, 1_000);
     const plan = hybrid.predict(wide) as SamplePlan;
     const running = { ...pilotsOf(), pilots: 1, elapsedMs: [12_000] };
     const verdict = hybrid.weigh(wide, plan, running, CUTOFF_MS);
@@ -72,7 +72,7 @@ describe('hybrid', () => {
   });
 
   test('rejects history of another version without using any of it', () => {
-    const hybrid = taught(wide, 1_000, 1_000);
+    const hybrid = trained(wide, 1_000, 1_000);
     const saved = hybrid.save() as { history: object };
     const newer = { ...saved, history: { ...saved.history, schema: 'goshawk.history/9' } };
     const before = hybrid.predict(wide);

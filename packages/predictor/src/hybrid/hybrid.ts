@@ -97,7 +97,7 @@ export class Hybrid implements Estimator {
     const { ofPilot, prior } = noteOf<Note>(plan.note);
     const ofPilots = { ...plan, note: ofPilot };
     if (prior === undefined) return this.#pilot.weigh(job, ofPilots, evidence, cutoffMs);
-    const verdict = this.#pilot.weighAlone(job, ofPilots, evidence, cutoffMs);
+    const verdict = this.#pilot.weighPilotsOnly(job, ofPilots, evidence, cutoffMs);
     const pilots = evidence.runsMs.length;
     // History cannot overrule a decision that the elapsed time of running pilots proves.
     const isEarly = evidence.elapsedMs.length > 0;

@@ -13,7 +13,7 @@ const nightly: ArrivingJob = {
 };
 
 /** Has learned three runs, with maps of 10 s and reduces of 20 s. */
-function taught(name: string): Estimator {
+function trained(name: string): Estimator {
   const estimator = makeEstimator(name, SLEARN_SETTINGS, () => 0.5);
   const runsMs = [...new Array<number>(40).fill(10_000), ...new Array<number>(10).fill(20_000)];
   for (let run = 0; run < 3; run++) {
@@ -40,7 +40,7 @@ const pilots = (...runsMs: number[]): Evidence => ({
 test.each(['3sigma', 'point-est', 'history'])(
   '%s estimates each stage from the history of that stage',
   (name) => {
-    const prediction = taught(name).predict(nightly);
+    const prediction = trained(name).predict(nightly);
     const estimate = prediction.kind === 'estimate' ? prediction.estimate : undefined;
     expect(estimate?.stagesMs).toEqual([10_000, 20_000]);
     expect(estimate?.meanMs).toBe((40 * 10_000 + 10 * 20_000) / 50);
@@ -48,7 +48,7 @@ test.each(['3sigma', 'point-est', 'history'])(
 );
 
 test('slearn-dag: pilots of the first stage correct the history of the others', () => {
-  const estimator = taught('slearn-dag');
+  const estimator = trained('slearn-dag');
   const plan = estimator.predict(nightly) as SamplePlan;
   expect(plan).toMatchObject({ kind: 'sample', pilots: 1, guess: { stagesMs: [10_000, 20_000] } });
   const verdict = estimator.weigh(nightly, plan, pilots(15_000), Number.POSITIVE_INFINITY);
@@ -65,7 +65,7 @@ test('slearn-dag: history alone decides if the first stage is too small for a sa
     startable: 2,
     stages: [stage('map', 2, true), stage('reduce', 10)],
   };
-  expect(taught('slearn-dag').predict(narrow)).toMatchObject({
+  expect(trained('slearn-dag').predict(narrow)).toMatchObject({
     kind: 'estimate',
     estimate: { stagesMs: [10_000, 20_000] },
   });
@@ -73,7 +73,7 @@ test('slearn-dag: history alone decides if the first stage is too small for a sa
 
 test('slearn-dag: a job with one stage uses only pilots', () => {
   const { stages: _, ...plain } = nightly;
-  const estimator = taught('slearn-dag');
+  const estimator = trained('slearn-dag');
   const plan = estimator.predict(plain) as SamplePlan;
   expect(plan.kind).toBe('sample');
   const verdict = estimator.weigh(plain, plan, pilots(15_000), Number.POSITIVE_INFINITY);

@@ -1,7 +1,7 @@
 import { meanOf } from '@goshawk/core';
 
 /** Number of jobs that try each of the first ratios, and of scores kept per ratio (SLearn §5.1.2: T = 100). */
-const JOBS_A_RATIO = 100;
+const JOBS_PER_RATIO = 100;
 /** The ratios tried first, in order; in percent (SLearn Figure 4). */
 const FIRST_RATIOS = [3, 2, 4] as const;
 /** The next ratio is tried if the best one beats 3% by this factor. */
@@ -20,7 +20,7 @@ export class AdaptiveRatio {
 
   /** Returns the ratio for the next job, in percent. */
   choose(): number {
-    const tried = FIRST_RATIOS[Math.floor(this.#chosen / JOBS_A_RATIO)];
+    const tried = FIRST_RATIOS[Math.floor(this.#chosen / JOBS_PER_RATIO)];
     if (tried !== undefined) {
       this.#chosen++;
       return tried;
@@ -48,7 +48,7 @@ export class AdaptiveRatio {
       this.#scores.set(percent, scores);
     }
     scores.push(score);
-    if (scores.length > JOBS_A_RATIO) scores.shift();
+    if (scores.length > JOBS_PER_RATIO) scores.shift();
   }
 
   save(): SavedRatio {
@@ -58,7 +58,7 @@ export class AdaptiveRatio {
   load({ chosen, scores }: SavedRatio): void {
     this.#chosen = chosen;
     this.#scores.clear();
-    for (const [percent, of] of scores) this.#scores.set(percent, [...of].slice(-JOBS_A_RATIO));
+    for (const [percent, of] of scores) this.#scores.set(percent, [...of].slice(-JOBS_PER_RATIO));
   }
 }
 

@@ -153,7 +153,7 @@ describe('the verdict of pilots', () => {
 
     test('do not require recent jobs', () => {
       const evidence = { ...nothing, pilots: 1, runsMs: [2_000] };
-      expect(pilot.weighAlone(jobOf(100), sample, evidence, CUTOFF_MS)).toMatchObject({
+      expect(pilot.weighPilotsOnly(jobOf(100), sample, evidence, CUTOFF_MS)).toMatchObject({
         estimate: { meanMs: 2_000, by: '1 pilot' },
       });
     });

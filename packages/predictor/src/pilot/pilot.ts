@@ -51,7 +51,7 @@ export class Pilot implements Estimator {
   }
 
   weigh(job: ArrivingJob, plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {
-    const verdict = this.weighAlone(job, plan, evidence, cutoffMs);
+    const verdict = this.weighPilotsOnly(job, plan, evidence, cutoffMs);
     const pilots = evidence.runsMs.length;
     if (!this.#settings.pilotPrior || verdict.kind === 'wait' || verdict.provisional || pilots === 0)
       return verdict;
@@ -63,7 +63,7 @@ export class Pilot implements Estimator {
   }
 
   /** Decides by the pilots alone, without the prior. */
-  weighAlone(_job: ArrivingJob, _plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {
+  weighPilotsOnly(_job: ArrivingJob, _plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {
     return weighPilots(evidence, {
       cutoffMs,
       quorum: this.#settings.pilotQuorum,

@@ -44,9 +44,9 @@ describe('the estimate of a job', () => {
 
   test('lies between the pilots and the population if both jobs and tasks differ', () => {
     const population = populationOf(200, 0.7, 0.7);
-    const believedMs = population.weigh(8_000, 1);
-    expect(believedMs).toBeGreaterThan(1.5 * population.typicalMs!);
-    expect(believedMs).toBeLessThan(5_000);
+    const estimateMs = population.weigh(8_000, 1);
+    expect(estimateMs).toBeGreaterThan(1.5 * population.typicalMs!);
+    expect(estimateMs).toBeLessThan(5_000);
   });
 
   test('follows its pilots until enough jobs have ended', () => {

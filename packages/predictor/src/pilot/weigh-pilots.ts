@@ -10,7 +10,7 @@ interface WeighingRule {
 }
 
 /** Minimum wait in ms, so that rounding does not cause an immediate wake-up. Shorter than any message delay. */
-export const LEAST_WAIT_MS = 1;
+export const WAIT_MIN_MS = 1;
 
 /**
  * Returns the verdict of the pilots. Their mean decides once enough have ended. Earlier, the job is long if the run
@@ -30,14 +30,14 @@ export function weighPilots(evidence: Evidence, { cutoffMs, quorum, typicalLongM
   }
   if (leastMs >= cutoffMs) {
     const meanMs = Math.max(leastMs, typicalLongMs ?? 0);
-    const by = `the elapsed time of ${pilotsIn(counted)}`;
+    const by = `the elapsed time of ${formatPilots(counted)}`;
     return { kind: 'decided', estimate: { meanMs, by }, provisional: true };
   }
   const running = elapsedMs.length;
   if (running === 0) return { kind: 'wait', againInMs: Number.POSITIVE_INFINITY };
   return {
     kind: 'wait',
-    againInMs: Math.max(LEAST_WAIT_MS, ((cutoffMs - leastMs) * counted) / running),
+    againInMs: Math.max(WAIT_MIN_MS, ((cutoffMs - leastMs) * counted) / running),
   };
 }
 
@@ -47,7 +47,7 @@ function ofRuns(runsMs: readonly Millis[], counted: number, leastMs: Millis): Es
   // Running pilots may already have shown that the mean is higher.
   const estimate = {
     meanMs: Math.max(mean, leastMs),
-    by: length === counted ? pilotsIn(length) : `${length} of ${pilotsIn(counted)}`,
+    by: length === counted ? formatPilots(length) : `${length} of ${formatPilots(counted)}`,
   };
   if (length < 2) return estimate;
   const squares = sumOf(runsMs, (ms) => (ms - mean) ** 2);
@@ -64,6 +64,6 @@ function ofAttempts(failedRunsMs: readonly Millis[]): Estimate {
       };
 }
 
-function pilotsIn(count: number): string {
+function formatPilots(count: number): string {
   return count === 1 ? '1 pilot' : `${count} pilots`;
 }

@@ -7,7 +7,7 @@ export type BucketCounts = Record<string, number>;
 const GROWTH = 1.02;
 const LOG_GROWTH = Math.log(GROWTH);
 /** Lower bound of bucket 1; smaller values count as 0. */
-const LEAST = 1e-6;
+const VALUE_MIN = 1e-6;
 const ZERO_BUCKET = 0;
 
 /**
@@ -16,7 +16,7 @@ const ZERO_BUCKET = 0;
  * @param value zero or more
  */
 export function countIn(buckets: BucketCounts, value: number): void {
-  const bucket = value < LEAST ? ZERO_BUCKET : 1 + Math.floor(Math.log(value / LEAST) / LOG_GROWTH);
+  const bucket = value < VALUE_MIN ? ZERO_BUCKET : 1 + Math.floor(Math.log(value / VALUE_MIN) / LOG_GROWTH);
   buckets[bucket] = (buckets[bucket] ?? 0) + 1;
 }
 
@@ -27,7 +27,7 @@ export function quantileOf(buckets: Readonly<BucketCounts>, q: number): number {
   let rank = Math.max(1, Math.ceil(q * sumOf(sorted, ([, count]) => count)));
   for (const [bucket, count] of sorted) {
     rank -= count;
-    if (rank <= 0) return bucket === ZERO_BUCKET ? 0 : LEAST * GROWTH ** (bucket - 0.5);
+    if (rank <= 0) return bucket === ZERO_BUCKET ? 0 : VALUE_MIN * GROWTH ** (bucket - 0.5);
   }
   return Number.NaN;
 }

@@ -5,11 +5,11 @@ import { Guarded } from '../guarded.js';
 import { FeatureKeys } from '../history/features.js';
 import { RecencyMap } from '../history/recency-map.js';
 import type { EstimatorSettings } from '../settings.js';
-import { playPilots } from './play-pilots.js';
 import { type EstimatorScore, Score, type ScoreCounts, scoreOf } from './score.js';
+import { simulatePilots } from './simulate-pilots.js';
 
 /** Outcome of a job. */
-interface ShadowedEnd {
+interface JobOutcome {
   readonly completed: boolean;
   /** Time from submission to the end of the last task. */
   readonly runtimeMs: Millis;
@@ -63,13 +63,13 @@ export class Scoreboard {
   arrived(id: string | number, job: ArrivingJob): void {
     this.#underway.set(id, {
       job,
-      seenBefore: this.#see(job),
+      seenBefore: this.#countSeen(job),
       predictions: this.#shadows.map(({ estimator }) => estimator.predict(job)),
     });
   }
 
   /** Ignores jobs that did not arrive here. */
-  ended(id: string | number, end: ShadowedEnd): void {
+  ended(id: string | number, end: JobOutcome): void {
     const underway = this.#underway.get(id);
     if (underway === undefined) return;
     this.#underway.delete(id);
@@ -109,7 +109,7 @@ export class Scoreboard {
     if (prediction.kind === 'estimate') return { estimate: prediction.estimate, pilots: 0, delayMs: 0 };
     if (prediction.kind !== 'sample') return { estimate: undefined, pilots: 0, delayMs: 0 };
     const pilotsMs = this.#draw(runsMs, prediction.pilots);
-    const played = playPilots(estimator, job, prediction, pilotsMs, this.#cutoffMs);
+    const played = simulatePilots(estimator, job, prediction, pilotsMs, this.#cutoffMs);
     return { estimate: played?.estimate, pilots: pilotsMs.length, delayMs: played?.delayMs ?? 0 };
   }
 
@@ -121,7 +121,7 @@ export class Scoreboard {
   }
 
   /** Returns the number of earlier jobs of its kind; undefined if the job has no name. */
-  #see(job: ArrivingJob): number | undefined {
+  #countSeen(job: ArrivingJob): number | undefined {
     const key = this.#names.of(job).find((each) => !Number.isNaN(each));
     if (key === undefined) return undefined;
     const seen = this.#seen.use(key);

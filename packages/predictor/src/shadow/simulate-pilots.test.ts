@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Evidence, SamplePlan, Verdict } from '../estimator.js';
 import { makeEstimator } from '../estimators.js';
 import { SLEARN_SETTINGS } from '../settings.js';
-import { playPilots } from './play-pilots.js';
+import { simulatePilots } from './simulate-pilots.js';
 
 const job = { name: 'a', tasks: 100, startable: 100, submittedAt: 0 };
 const plan: SamplePlan = { kind: 'sample', pilots: 3 };
@@ -10,19 +10,19 @@ const pilot = () => makeEstimator('pilot', SLEARN_SETTINGS, () => 0);
 
 describe('hypothetical pilots', () => {
   test('decide when the last of them ends', () => {
-    const played = playPilots(pilot(), job, plan, [300, 100, 200], 10_000);
+    const played = simulatePilots(pilot(), job, plan, [300, 100, 200], 10_000);
     expect(played).toMatchObject({ delayMs: 300, estimate: { meanMs: 200 } });
   });
 
   test('decide earlier when their elapsed time is sufficient', () => {
     // At 7,000 ms, 1,000 + 7,000 + 7,000 over three reaches the cutoff.
-    const played = playPilots(pilot(), job, plan, [1_000, 50_000, 60_000], 5_000);
+    const played = simulatePilots(pilot(), job, plan, [1_000, 50_000, 60_000], 5_000);
     expect(played?.delayMs).toBeCloseTo(7_000, 0);
     expect(played?.estimate.meanMs).toBeGreaterThanOrEqual(5_000);
   });
 
   test('of 0 ms decide immediately', () => {
-    expect(playPilots(pilot(), job, plan, [0, 0, 0], 5_000)).toMatchObject({ delayMs: 0 });
+    expect(simulatePilots(pilot(), job, plan, [0, 0, 0], 5_000)).toMatchObject({ delayMs: 0 });
   });
 
   test('limit the calls of an estimator that requests one every millisecond of a day', () => {
@@ -35,7 +35,7 @@ describe('hypothetical pilots', () => {
           : { kind: 'decided', estimate: { meanMs: 1, by: 'it' } };
       },
     });
-    expect(playPilots(eager, job, plan, [1_000, 2_000, 86_400_000], 5_000)).toMatchObject({
+    expect(simulatePilots(eager, job, plan, [1_000, 2_000, 86_400_000], 5_000)).toMatchObject({
       delayMs: 86_400_000,
     });
   });
@@ -44,6 +44,6 @@ describe('hypothetical pilots', () => {
     const never = Object.assign(pilot(), {
       weigh: () => ({ kind: 'wait', againInMs: Number.POSITIVE_INFINITY }) as const,
     });
-    expect(playPilots(never, job, plan, [100, 200, 300], 5_000)).toBeUndefined();
+    expect(simulatePilots(never, job, plan, [100, 200, 300], 5_000)).toBeUndefined();
   });
 });

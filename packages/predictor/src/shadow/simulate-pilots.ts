@@ -2,7 +2,7 @@ import type { Millis } from '@goshawk/core';
 import type { ArrivingJob, Estimate, Estimator, SamplePlan } from '../estimator.js';
 
 /** Result of hypothetical pilots. */
-export interface Played {
+export interface SimulatedPilots {
   readonly estimate: Estimate;
   /** Time from the start of the pilots to the decision. */
   readonly delayMs: Millis;
@@ -18,13 +18,13 @@ const CALLS_MAX = 1_000;
  * @param runsMs one per pilot
  * @returns undefined if it never decides
  */
-export function playPilots(
+export function simulatePilots(
   estimator: Estimator,
   job: ArrivingJob,
   plan: SamplePlan,
   runsMs: readonly Millis[],
   cutoffMs: Millis,
-): Played | undefined {
+): SimulatedPilots | undefined {
   const sorted = [...runsMs].sort((a, b) => a - b);
   const pilots = sorted.length;
   let ended = 0;
