@@ -6,7 +6,7 @@ export const BULK_ACTIONS = ['cancel', 'retry', 'hold', 'release'] as const;
 export type BulkAction = (typeof BULK_ACTIONS)[number];
 
 /** Maximum number of concurrent requests to jobs. */
-const AT_ONCE = 16;
+const CONCURRENCY_MAX = 16;
 const ERRORS_SHOWN = 10;
 
 interface Refused {
@@ -47,7 +47,7 @@ export async function bulk(
   const unknown = errors.length;
   if (!dryRun)
     await eachOf(meant, ({ id }) =>
-      noting(id, errors, signal, async () => {
+      collectErrors(id, errors, signal, async () => {
         const job = cluster.job(id);
         await (action === 'retry' ? job.retry({ signal }) : job[action]({ signal }));
       }),
@@ -93,14 +93,14 @@ async function named(
 ): Promise<JobSummary[]> {
   const found: JobSummary[] = [];
   await eachOf([...new Set(ids)], (id) =>
-    noting(id, errors, signal, async () => {
+    collectErrors(id, errors, signal, async () => {
       found.push(await cluster.job(id).describe({ signal }));
     }),
   );
   return found;
 }
 
-async function noting(
+async function collectErrors(
   job: string,
   errors: Refused[],
   signal: AbortSignal,
@@ -121,5 +121,5 @@ async function eachOf<T>(all: readonly T[], call: (one: T) => Promise<void>): Pr
   const worker = async (): Promise<void> => {
     for (let next = left.next(); !next.done; next = left.next()) await call(next.value);
   };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, all.length) }, worker));
+  await Promise.all(Array.from({ length: Math.min(CONCURRENCY_MAX, all.length) }, worker));
 }

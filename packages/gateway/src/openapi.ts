@@ -13,13 +13,13 @@ const COMMON: Readonly<Record<number, string>> = {
 };
 
 /** Error statuses of requests with a body. */
-const OF_BODIES: Readonly<Record<number, string>> = {
+const BODY_ERRORS: Readonly<Record<number, string>> = {
   413: 'the body is too large',
   415: 'the request lacks content-type: application/json',
 };
 
 /** Error statuses of requests that may stay open: streams and long polls. */
-const OF_HELD: Readonly<Record<number, string>> = {
+const STREAM_ERRORS: Readonly<Record<number, string>> = {
   429: 'this token has too many streams and waiting requests open',
 };
 
@@ -80,8 +80,8 @@ function operation({ method, url, role, does, path, query, body, bodySchema, ...
       ...Object.fromEntries(
         Object.entries({
           ...COMMON,
-          ...(body === undefined ? {} : OF_BODIES),
-          ...(isHeld ? OF_HELD : {}),
+          ...(body === undefined ? {} : BODY_ERRORS),
+          ...(isHeld ? STREAM_ERRORS : {}),
           ...errors,
         }).map(([status, description]) => [
           status,

@@ -2,7 +2,7 @@ import type { ClusterView, ClusterWaiting, Jobs } from '@goshawk/client';
 import { UnreachableError, WAITING_REASONS } from '@goshawk/core';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { overviewOf, type Seen } from './overview.js';
+import { overviewOf, type PollResult } from './overview.js';
 import { WorkerTable } from './worker-table.js';
 
 const PROBLEM = new UnreachableError('unreachable', 'central does not respond');
@@ -23,7 +23,7 @@ function viewOf(
   } as unknown as ClusterView;
 }
 
-function seenOf(seen: Partial<Seen>): Seen {
+function pollResult(seen: Partial<PollResult>): PollResult {
   return {
     view: undefined,
     waiting: undefined,
@@ -34,7 +34,7 @@ function seenOf(seen: Partial<Seen>): Seen {
   };
 }
 
-function look(seen: Seen | undefined, lastSeen?: { view: ClusterView; agoMs: number }) {
+function look(seen: PollResult | undefined, lastSeen?: { view: ClusterView; agoMs: number }) {
   const workers = new WorkerTable();
   const view = seen?.view ?? lastSeen?.view;
   if (view !== undefined) workers.update(view.workers, 0);
@@ -51,8 +51,8 @@ it('shows the values of central while it responds, and otherwise unknown with th
       const view = viewOf(all, jobs);
       const sum = (of: 'slots' | 'busy' | 'queued') => all.reduce((total, each) => total + each[of], 0);
       const truth = { slots: sum('slots'), busy: sum('busy'), queued: sum('queued'), schedulers: 1, jobs };
-      expect(look(seenOf({ view }))).toMatchObject({ ...truth, reachable: true, lastSeen: null });
-      const lost = look(seenOf({ problem: PROBLEM }), { view, agoMs });
+      expect(look(pollResult({ view }))).toMatchObject({ ...truth, reachable: true, lastSeen: null });
+      const lost = look(pollResult({ problem: PROBLEM }), { view, agoMs });
       expect(lost).toMatchObject({
         ...{ slots: null, busy: null, queued: null, schedulers: null, jobs: null, waiting: null },
         ...{ reachable: false, failedJobs: null },
@@ -73,7 +73,7 @@ it('lists jobs that no worker can run, and everything else that needs attention'
     })),
     silent: [],
   } as unknown as ClusterWaiting;
-  const { attention } = look(seenOf({ waiting }));
+  const { attention } = look(pollResult({ waiting }));
   for (const words of ['no worker', 'is drained', 'central does not respond', 'the attributes they require'])
     expect(attention).toContainEqual(expect.objectContaining({ what: expect.stringContaining(words) }));
   expect(attention).toHaveLength(4);
@@ -85,7 +85,7 @@ it('counts all failures and links to their list', () => {
     jobs: [1, 2, 3].map((n) => ({ id: `a-${n}`, name: 'etl', tasks: { total: 9, failed: n } })),
     total: 419,
   } as unknown as Jobs;
-  const { attention, failedJobs } = look(seenOf({ failed }));
+  const { attention, failedJobs } = look(pollResult({ failed }));
   expect(failedJobs).toBe(419);
   expect(attention).toMatchObject([
     {

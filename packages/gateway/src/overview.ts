@@ -14,11 +14,11 @@ import type { overview } from './schemas.js';
 import type { WorkerTable } from './worker-table.js';
 
 /** Result of one poll. Missing replies are undefined. */
-export interface Seen {
+export interface PollResult {
   readonly view: ClusterView | undefined;
   readonly waiting: ClusterWaiting | undefined;
   readonly counters: ClusterCounters | undefined;
-  /** Failed jobs of the last `FAILED_NEWS_MS`, partly listed; `total` counts all. */
+  /** Failed jobs of the last `FAILURES_SHOWN_MS`, partly listed; `total` counts all. */
   readonly failed: Jobs | undefined;
   /** The error of the first missing reply. */
   readonly problem: GoshawkError | undefined;
@@ -31,7 +31,7 @@ type WaitingRow = NonNullable<Overview['waiting']>[number];
 /** Reasons for waiting that persist without intervention. */
 const STUCK: ReadonlySet<WaitingReason> = new Set(['no-worker', 'drained', 'central-away', 'required']);
 /** Time (ms) for which failures are shown. */
-export const FAILED_NEWS_MS = 3_600_000;
+export const FAILURES_SHOWN_MS = 3_600_000;
 export const NAMES_SHOWN = 3;
 
 type Totals = Omit<NonNullable<Overview['lastSeen']>, 'secondsAgo'>;
@@ -54,7 +54,7 @@ export function overviewOf({
 }: {
   readonly where: string;
   readonly problem: GoshawkError | undefined;
-  readonly seen: Seen | undefined;
+  readonly seen: PollResult | undefined;
   readonly lastSeen?: LastSeen | undefined;
   readonly workers: WorkerTable;
   /** Problems that `Findings` has found in jobs. */
@@ -86,9 +86,9 @@ export function overviewOf({
     failedJobs: failed?.total ?? null,
     attention: [
       ...(problem === undefined ? [] : [fromError(problem)]),
-      ...silent(seen),
+      ...silentSchedulers(seen),
       ...journals(seen),
-      ...atWorkers(seen, workers),
+      ...workerProblems(seen, workers),
       ...(groups ?? [])
         .filter(({ reason }) => STUCK.has(reason))
         .map((row) => stuck(row, missingOf(row.example))),
@@ -113,7 +113,7 @@ function fromError({ message, hint }: GoshawkError): Attention {
   return { level: 'error', what: message, hint, link: null };
 }
 
-function silent(seen: Seen | undefined): Attention[] {
+function silentSchedulers(seen: PollResult | undefined): Attention[] {
   const names = new Set([...(seen?.waiting?.silent ?? []), ...(seen?.counters?.silent ?? [])]);
   return [...names].map((name) => ({
     level: 'error',
@@ -126,14 +126,14 @@ function silent(seen: Seen | undefined): Attention[] {
 /**
  * Returns a finding for each journal state in which schedulers refuse jobs, with the names of the schedulers.
  */
-function journals(seen: Seen | undefined): Attention[] {
+function journals(seen: PollResult | undefined): Attention[] {
   const schedulers = Object.entries(seen?.counters?.schedulers ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return (['full', 'away'] as const).flatMap((state) => {
     const names = schedulers.flatMap(([name, counters]) =>
       groupOf(counters, 'takesNoJobs')[state] ? [name] : [],
     );
     if (names.length === 0) return [];
-    const what = `${someOf(names)} ${names.length === 1 ? 'takes' : 'take'} no new jobs: ${JOURNALS[state].what}`;
+    const what = `${listNames(names)} ${names.length === 1 ? 'takes' : 'take'} no new jobs: ${JOURNALS[state].what}`;
     return [{ level: 'error', what, hint: JOURNALS[state].hint, link: null }];
   });
 }
@@ -149,11 +149,11 @@ const JOURNALS = {
   },
 } as const;
 
-function someOf(names: readonly string[], total = names.length): string {
+function listNames(names: readonly string[], total = names.length): string {
   return `${names.slice(0, NAMES_SHOWN).join(', ')}${total > NAMES_SHOWN ? ', …' : ''}`;
 }
 
-function atWorkers(seen: Seen | undefined, workers: WorkerTable): Attention[] {
+function workerProblems(seen: PollResult | undefined, workers: WorkerTable): Attention[] {
   const lost = workers.lost();
   const cause = lost.length === 1 ? lost[0]!.cause : undefined;
   const quarantined = (seen?.view?.workers ?? []).filter(({ state }) => state === 'quarantined');
@@ -173,7 +173,7 @@ function atWorkers(seen: Seen | undefined, workers: WorkerTable): Attention[] {
   ] as const;
   return out.flatMap(({ level, names, how, hint }) => {
     if (names.length === 0) return [];
-    const what = `${counted(names.length, 'worker')} ${how}: ${someOf(names)}`;
+    const what = `${counted(names.length, 'worker')} ${how}: ${listNames(names)}`;
     return [{ level, what, hint, link: '#/workers' }];
   });
 }
@@ -185,7 +185,7 @@ function stuck({ tasks, why, helps, example }: WaitingRow, missing: string | und
 }
 
 /** Returns one finding about all failed jobs, with the names of the latest ones. */
-function failures(seen: Seen | undefined): Attention[] {
+function failures(seen: PollResult | undefined): Attention[] {
   const { jobs = [], total = 0 } = seen?.failed ?? {};
   if (total === 0) return [];
   const names = jobs.map(({ id, name, tasks }) => {
@@ -193,7 +193,7 @@ function failures(seen: Seen | undefined): Attention[] {
       tasks.total === 1 ? '' : `: ${formatCount(tasks.failed)} of ${counted(tasks.total, 'task')}`;
     return `${name} (${id}${words})`;
   });
-  const what = `${counted(total, 'job')} failed within the last hour: ${someOf(names, total)}`;
+  const what = `${counted(total, 'job')} failed within the last hour: ${listNames(names, total)}`;
   const link = total === 1 ? `#/jobs/${jobs[0]!.id}` : '#/jobs?q=state:failed+since:1h';
   const hint = `\`goshawk logs ID --failed\` shows their output; \`goshawk retry ID --failed\` runs the failed tasks again`;
   return [{ level: 'warning', what, hint, link }];

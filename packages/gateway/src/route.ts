@@ -15,7 +15,7 @@ export interface HandlerContext {
 }
 
 /** A validated request. */
-export interface Asked<Path, Query, Body> {
+export interface ValidRequest<Path, Query, Body> {
   readonly path: Path;
   readonly query: Query;
   readonly body: Body;
@@ -36,7 +36,7 @@ export interface StreamEvent {
 }
 
 type Shape = z.ZodType | undefined;
-type Of<S extends Shape> = S extends z.ZodType ? z.output<S> : undefined;
+type Parsed<S extends Shape> = S extends z.ZodType ? z.output<S> : undefined;
 
 /** One route of the table from which the server, the OpenAPI document and its tests are generated. */
 export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B extends Shape = Shape> {
@@ -55,13 +55,13 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   /** Streaming variant, for clients that accept events or JSON lines. */
   readonly stream?: (
     context: HandlerContext,
-    asked: Asked<Of<P>, Of<Q>, Of<B>>,
+    asked: ValidRequest<Parsed<P>, Parsed<Q>, Parsed<B>>,
   ) => AsyncIterable<StreamEvent>;
   /** Descriptions of errors that clients can fix, by status. */
   readonly errors?: Readonly<Record<number, string>>;
   readonly handle: (
     context: HandlerContext,
-    asked: Asked<Of<P>, Of<Q>, Of<B>>,
+    asked: ValidRequest<Parsed<P>, Parsed<Q>, Parsed<B>>,
   ) => Promise<unknown> | AsyncIterable<StreamEvent>;
 }
 

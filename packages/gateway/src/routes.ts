@@ -178,7 +178,7 @@ export const ROUTES: readonly Route[] = [
           ...taskJson(task, submittedAt),
           ...(usedAt === undefined
             ? {}
-            : { used: usedBy(usedAt[task.worker ?? '']?.used, path.id, task.index) }),
+            : { used: usageOfTask(usedAt[task.worker ?? '']?.used, path.id, task.index) }),
         })),
         total,
         truncated: next !== null,
@@ -442,7 +442,7 @@ export const ROUTES: readonly Route[] = [
       if (found === undefined) throw unknownWorker(path.name);
       const counters = await there
         .counters({ of: (party) => party.kind === 'worker' && party.name === path.name, signal })
-        .catch(unanswered);
+        .catch(ignoreUnreachable);
       const { used, ...counted } = counters?.workers[path.name] ?? {};
       return {
         schema: 'goshawk.worker/1',
@@ -452,7 +452,7 @@ export const ROUTES: readonly Route[] = [
           .runningAt(path.name, Date.now())
           .map(({ job, name, user, task, attempt, from, demand }) => ({
             ...{ job, name, user: user ?? null, task, attempt, startedAt: isoTime(from), demand },
-            used: usedBy(used, job, task),
+            used: usageOfTask(used, job, task),
           })),
         events: watch.workers
           .eventsOf(path.name)
@@ -611,7 +611,7 @@ function submissionSchema(): Record<string, unknown> {
   return { ...schema, properties: { ...properties, key: { type: 'string', minLength: 1, maxLength: 256 } } };
 }
 
-function unanswered(error: unknown): undefined {
+function ignoreUnreachable(error: unknown): undefined {
   if (error instanceof UnreachableError) return undefined;
   throw error;
 }
@@ -627,11 +627,11 @@ async function usedAtWorkersOf(
   if (names.size === 0) return {};
   const of = (party: { readonly kind: string; readonly name: string }) =>
     party.kind === 'worker' && names.has(party.name);
-  return (await cluster.counters({ of, signal }).catch(unanswered))?.workers ?? {};
+  return (await cluster.counters({ of, signal }).catch(ignoreUnreachable))?.workers ?? {};
 }
 
 /** CPU and memory of a running task, from the counters of its worker; null: unknown. */
-function usedBy(used: Counters[string] | undefined, job: string, task: number): Resources | null {
+function usageOfTask(used: Counters[string] | undefined, job: string, task: number): Resources | null {
   if (typeof used !== 'object') return null;
   const key = `${job}/${task}`;
   const { cpu, memory } = (Object.hasOwn(used, key) ? used[key] : {}) as Counters;

@@ -2,7 +2,7 @@ import type { Cluster } from '@goshawk/client';
 import { UnreachableError } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { Findings } from './findings.js';
-import { KNOWN_JOBS, SAMPLED_JOBS_MAX, Sampler } from './sampler.js';
+import { REFRESHED_JOBS, SAMPLED_JOBS_MAX, Sampler } from './sampler.js';
 import { TaskStream } from './task-stream.js';
 import { WaitingLimits } from './waiting-limits.js';
 
@@ -63,7 +63,7 @@ it('samples every listed job in turn, and continues if one does not answer', asy
   const { client, asked } = cluster(50);
   const limits = new WaitingLimits();
   const sampler = new Sampler(new TaskStream(), limits, new Findings());
-  for (let look = 0; look < Math.ceil(50 / (SAMPLED_JOBS_MAX - KNOWN_JOBS)); look++)
+  for (let look = 0; look < Math.ceil(50 / (SAMPLED_JOBS_MAX - REFRESHED_JOBS)); look++)
     await sampler.look(client, NOW + look, NEVER);
   expect(new Set(asked.filter((one) => one.startsWith('a-'))).size).toBe(50);
   expect(limits.of('a-7')).toMatchObject([{ reason: 'matching', tasks: 5 }]);
@@ -77,6 +77,6 @@ it('returns to running jobs while new ones keep arriving', async () => {
   for (let look = 1; look <= 3; look++) {
     asked.length = 0;
     await sampler.look(client, NOW + look, NEVER);
-    expect(asked.filter((one) => one.startsWith('a-') && first.has(one))).toHaveLength(KNOWN_JOBS);
+    expect(asked.filter((one) => one.startsWith('a-') && first.has(one))).toHaveLength(REFRESHED_JOBS);
   }
 });

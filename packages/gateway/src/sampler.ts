@@ -11,9 +11,9 @@ const LISTED_MAX = 200;
 /**
  * Maximum of explained jobs × active jobs per poll, because central examines all waiting jobs to explain one.
  */
-const EXPLAINED_COST = 20_000;
+const EXPLAIN_COST_MAX = 20_000;
 /** Number of unfinished, already sampled jobs that each poll refreshes, even if there are new jobs. */
-export const KNOWN_JOBS = 4;
+export const REFRESHED_JOBS = 4;
 /** Overlap (ms) of consecutive lists of ended jobs, so that a job that was not sampled is listed again. */
 const SLACK_MS = 60_000;
 
@@ -49,9 +49,9 @@ export class Sampler {
     // A truncated list does not show which user has most of the waiting tasks.
     this.#findings.noteUsers(active.truncated ? [] : active.jobs);
     const chosen = this.#choose([...ended.jobs, ...active.jobs]);
-    const explained = Math.max(1, Math.floor(EXPLAINED_COST / Math.max(1, active.total)));
+    const explained = Math.max(1, Math.floor(EXPLAIN_COST_MAX / Math.max(1, active.total)));
     await Promise.all(
-      chosen.map((job, at) => this.#ask(cluster, job, at >= chosen.length - explained, now, signal)),
+      chosen.map((job, at) => this.#sampleJob(cluster, job, at >= chosen.length - explained, now, signal)),
     );
   }
 
@@ -62,11 +62,11 @@ export class Sampler {
     const sorted = wanted.sort((one, other) => age(one) - age(other));
     const known = sorted
       .filter(({ id, state }) => !isFinal(state) && this.#askedAt.has(id))
-      .slice(0, KNOWN_JOBS);
+      .slice(0, REFRESHED_JOBS);
     return [...new Set([...known, ...sorted])].slice(0, SAMPLED_JOBS_MAX);
   }
 
-  async #ask(
+  async #sampleJob(
     cluster: Cluster,
     { id, state, tasks }: JobSummary,
     isExplained: boolean,

@@ -21,10 +21,10 @@ import { Link } from './link.js';
 import { OpenResponses } from './open-responses.js';
 import { openApi } from './openapi.js';
 import { addPage } from './page-files.js';
-import type { Asked, HandlerContext, Route, StreamEvent } from './route.js';
+import type { HandlerContext, Route, StreamEvent, ValidRequest } from './route.js';
 import { ROUTES } from './routes.js';
 import { type StreamFormat, stream } from './stream.js';
-import { oneAtATime } from './turns.js';
+import { serializeRequests } from './turns.js';
 import { ClusterWatch } from './watch.js';
 import { type Predict, Predictions } from './what-if.js';
 
@@ -101,7 +101,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   };
   const app = fastify({
     bodyLimit: LIMITS.bodyBytesMax,
-    serverFactory: (handle) => keepingQuiet(createServer(TIMES, oneAtATime(handle))),
+    serverFactory: (handle) => limitIdleConnections(createServer(TIMES, serializeRequests(handle))),
     forceCloseConnections: true,
     // An invalid path matches no route.
     frameworkErrors: (error, _, reply: FastifyReply) => {
@@ -174,7 +174,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** Closes idle connections, so that they cannot block new ones. */
-function keepingQuiet(server: Server): Server {
+function limitIdleConnections(server: Server): Server {
   const quiet = new IdleConnections<Socket>(LIMITS.quietConnectionsMax);
   server.on('connection', (socket: Socket) => {
     quiet.add(socket, performance.now());
@@ -228,7 +228,7 @@ function check(
   request: FastifyRequest,
   reply: FastifyReply,
   role: Role,
-): Asked<never, never, never> {
+): ValidRequest<never, never, never> {
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
   refuseUnknown(route.query, Object.keys(request.query as object));

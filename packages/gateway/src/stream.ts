@@ -51,7 +51,7 @@ export async function* lines(
     if (isShown(first)) yield textOf(first, format);
     let next = rest.next();
     for (;;) {
-      const result = await within(next, LIMITS.streamBeatMs);
+      const result = await withTimeout(next, LIMITS.streamBeatMs);
       if (result?.done) return;
       if (result === undefined) {
         if (format === 'events') yield ': still here\n\n';
@@ -67,7 +67,7 @@ export async function* lines(
 }
 
 /** @returns undefined after the timeout */
-async function within<T>(next: Promise<T>, ms: Millis): Promise<T | undefined> {
+async function withTimeout<T>(next: Promise<T>, ms: Millis): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, ms, undefined).unref();

@@ -10,7 +10,7 @@ export const BARS_MAX = 20_000;
 /** Maximum number of attempts in one response: about 60 kB. */
 export const BARS_SHOWN_MAX = 1_500;
 /** Time (ms) for which an attempt counts as running after its last observation. */
-const SEEN_MS = 60_000;
+const RUNNING_AFTER_SEEN_MS = 60_000;
 /** Load of a lost worker. No worker runs as many tasks. */
 const LOST = 65_535;
 
@@ -137,7 +137,7 @@ export class TaskStream {
    * @param now wall clock
    */
   runningAt(worker: string, now: Millis): Bar[] {
-    const since = now - SEEN_MS;
+    const since = now - RUNNING_AFTER_SEEN_MS;
     return [...this.#bars.values()].filter(
       (bar) => bar.worker === worker && bar.state === 'running' && bar.to >= since,
     );

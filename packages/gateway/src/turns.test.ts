@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { LIMITS } from './limits.js';
-import { oneAtATime } from './turns.js';
+import { serializeRequests } from './turns.js';
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -12,7 +12,7 @@ afterEach(() => {
 });
 
 async function serve(handle: RequestListener): Promise<number> {
-  const server = createServer(oneAtATime(handle));
+  const server = createServer(serializeRequests(handle));
   servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -7,7 +7,7 @@ type Waiting = readonly [IncomingMessage, ServerResponse];
  * Processes one request per connection at a time. Node.js starts all pipelined requests at once, so a client
  * with thousands would delay other clients. A connection with too many pipelined requests is closed.
  */
-export function oneAtATime(handle: RequestListener): RequestListener {
+export function serializeRequests(handle: RequestListener): RequestListener {
   /** Connections with a request in progress. */
   const waiting = new WeakMap<object, Waiting[]>();
   const begin = (request: IncomingMessage, response: ServerResponse): void => {

@@ -35,7 +35,11 @@ export class WaitingLimits {
     const need = central?.needs[0]?.why;
     const why = most.missing ?? need ?? WAITING_WORDS[most.reason].why;
     // Amounts in a reason change with every task, so only the words are compared.
-    if (last !== undefined && last.reason === most.reason && wordsOf(last.why) === wordsOf(why)) {
+    if (
+      last !== undefined &&
+      last.reason === most.reason &&
+      withoutNumbers(last.why) === withoutNumbers(why)
+    ) {
       last.to = now;
       last.why = why;
       last.tasks = most.tasks;
@@ -60,6 +64,6 @@ export class WaitingLimits {
   }
 }
 
-function wordsOf(sentence: string): string {
+function withoutNumbers(sentence: string): string {
   return sentence.replaceAll(/[\d.,]+/g, '');
 }

@@ -6,12 +6,12 @@ import { Findings } from './findings.js';
 import { History, POINT_MS } from './history.js';
 import type { Link } from './link.js';
 import {
-  FAILED_NEWS_MS,
+  FAILURES_SHOWN_MS,
   type LastSeen,
   NAMES_SHOWN,
   type Overview,
   overviewOf,
-  type Seen,
+  type PollResult,
 } from './overview.js';
 import { Sampler } from './sampler.js';
 import { TaskStream } from './task-stream.js';
@@ -19,13 +19,13 @@ import { WaitingLimits } from './waiting-limits.js';
 import { WorkerTable } from './worker-table.js';
 
 /** Poll interval (ms) while a page is open. It is longer if a reply is large because of many workers. */
-const LOOK_MS = 2_000;
-const LOOK_PER_WORKER_MS = 0.5;
+const POLL_INTERVAL_MS = 2_000;
+const POLL_MS_PER_WORKER = 0.5;
 /** Maximum wait for samples in `once` (ms). */
 const SAMPLED_MAX_MS = 1_000;
 
 /** Changes of the cluster since a version. */
-export interface News {
+export interface ClusterUpdate {
   readonly version: number;
   readonly overview: Overview;
   readonly points: History['points'];
@@ -50,7 +50,7 @@ export class ClusterWatch {
   readonly #table = new WorkerTable();
   readonly #stop = new AbortController();
   readonly #versionOfPoint = new WeakMap<History['points'][number], number>();
-  readonly #looked = new EventEmitter().setMaxListeners(0);
+  readonly #polled = new EventEmitter().setMaxListeners(0);
   #watchers = 0;
   #wake = (): void => {};
   #overview: Overview;
@@ -84,7 +84,7 @@ export class ClusterWatch {
   async close(): Promise<void> {
     this.#stop.abort();
     this.#wake();
-    this.#looked.emit('look');
+    this.#polled.emit('look');
     await this.#running;
     await this.#sampling;
   }
@@ -103,7 +103,7 @@ export class ClusterWatch {
    *
    * @param seen the version that the reader has; 0: none
    */
-  since(seen: number): News {
+  since(seen: number): ClusterUpdate {
     const { version } = this.#table;
     const workers = this.#table.since(seen);
     const from = workers.reset ? 0 : seen;
@@ -113,24 +113,24 @@ export class ClusterWatch {
 
   /** Resolves after the next poll. */
   next(): Promise<unknown> {
-    return once(this.#looked, 'look');
+    return once(this.#polled, 'look');
   }
 
   /** Polls twice. The first poll samples jobs, and the second one includes the problems of these jobs. */
   async once(): Promise<void> {
-    await this.#look();
+    await this.#poll();
     await Promise.race([this.#sampling, pause(SAMPLED_MAX_MS, undefined, { ref: false })]);
-    await this.#look();
+    await this.#poll();
   }
 
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       const beganAt = performance.now();
-      await this.#look();
-      this.#looked.emit('look');
+      await this.#poll();
+      this.#polled.emit('look');
       const workers = Object.values(this.#overview.workers).reduce((sum, count) => sum + count, 0);
-      const every = this.#watchers > 0 ? Math.max(LOOK_MS, LOOK_PER_WORKER_MS * workers) : POINT_MS;
-      await this.#sleep(Math.max(LOOK_MS / 4, beganAt + every - performance.now()));
+      const every = this.#watchers > 0 ? Math.max(POLL_INTERVAL_MS, POLL_MS_PER_WORKER * workers) : POINT_MS;
+      await this.#sleep(Math.max(POLL_INTERVAL_MS / 4, beganAt + every - performance.now()));
     }
   }
 
@@ -142,11 +142,11 @@ export class ClusterWatch {
     await pause(ms, undefined, { signal: waking.signal }).catch(() => {});
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const where = this.#where;
     try {
       const cluster = await this.#link.cluster();
-      const seen = await ask(cluster);
+      const seen = await pollCluster(cluster);
       // While central is unavailable, workers are unknown and not lost.
       const now = performance.now();
       if (seen.view !== undefined) {
@@ -191,7 +191,7 @@ export class ClusterWatch {
   #addPoint(counters: ClusterCounters | undefined): void {
     // Uses a monotonic clock for the interval between points, because the wall clock may be set back.
     const now = performance.now();
-    if (counters === undefined || now - this.#pointAt < POINT_MS - LOOK_MS / 2) return;
+    if (counters === undefined || now - this.#pointAt < POINT_MS - POLL_INTERVAL_MS / 2) return;
     this.#pointAt = now;
     const at = Date.now();
     const { busy, slots, waiting } = this.#overview;
@@ -203,7 +203,7 @@ export class ClusterWatch {
 }
 
 /** Polls once. A missing reply is recorded; other errors are thrown. */
-async function ask(cluster: Cluster): Promise<Seen> {
+async function pollCluster(cluster: Cluster): Promise<PollResult> {
   let problem: GoshawkError | undefined;
   const part = <T>(asked: Promise<T>): Promise<T | undefined> =>
     asked.catch((error: unknown) => {
@@ -215,7 +215,7 @@ async function ask(cluster: Cluster): Promise<Seen> {
     part(cluster.describe()),
     part(cluster.waiting()),
     part(cluster.counters({ of: ({ kind }) => kind === 'scheduler' })),
-    part(cluster.jobs({ states: ['failed'], since: Date.now() - FAILED_NEWS_MS, limit: NAMES_SHOWN })),
+    part(cluster.jobs({ states: ['failed'], since: Date.now() - FAILURES_SHOWN_MS, limit: NAMES_SHOWN })),
   ]);
   return { view, waiting, counters, failed, problem };
 }

@@ -16,7 +16,7 @@ interface Row {
   /** Cause of the loss, as reported by central. */
   lostCause?: string;
   /** Version at which the row was added, or its constant part changed. */
-  bornAt: number;
+  addedAt: number;
   /** Version of the last change of the row. */
   changedAt: number;
   /** Observed changes of state, oldest first. */
@@ -79,7 +79,7 @@ export class WorkerTable {
     const there = new Set<string>();
     for (const view of workers) {
       there.add(view.name);
-      this.#seen(view, at);
+      this.#updateRow(view, at);
     }
     for (const row of this.#rows.values()) if (!there.has(row.view.name)) this.#missed(row, now, at);
     for (const worker of lost) if (!there.has(worker.name)) this.#lost(worker, now, at);
@@ -124,16 +124,16 @@ export class WorkerTable {
     const from = reset ? 0 : seen;
     const born: WorkerDelta['born'][number][] = [];
     const now: WorkerDelta['now'][number][] = [];
-    for (const { id, view, state, bornAt, changedAt } of this.#rows.values()) {
+    for (const { id, view, state, addedAt, changedAt } of this.#rows.values()) {
       if (changedAt <= from) continue;
       const { name, slots, partition, busy, long = -1, queued } = view;
-      if (bornAt > from) born.push([id, name, slots, partition === 'short' ? 1 : 0]);
+      if (addedAt > from) born.push([id, name, slots, partition === 'short' ? 1 : 0]);
       now.push([id, SHOWN_STATES.indexOf(state), busy, long, queued]);
     }
     return { reset: reset || seen === 0, born, now };
   }
 
-  #seen(view: WorkerView, at: Millis): void {
+  #updateRow(view: WorkerView, at: Millis): void {
     const { name, state } = view;
     const row = this.#rows.get(name);
     const version = this.#version;
@@ -147,18 +147,18 @@ export class WorkerTable {
         view,
         state,
         lostAt: undefined,
-        bornAt: version,
+        addedAt: version,
         changedAt: version,
         events,
       });
       return;
     }
     const { slots, partition, busy, long, queued } = row.view;
-    if (slots !== view.slots || partition !== view.partition) row.bornAt = row.changedAt = version;
+    if (slots !== view.slots || partition !== view.partition) row.addedAt = row.changedAt = version;
     const isSame = busy === view.busy && long === view.long && queued === view.queued && row.state === state;
     if (!isSame) row.changedAt = version;
     if (row.state !== state)
-      happened(row, { at, state: row.state === 'lost' ? 'joined' : state, cause: view.quarantine });
+      addEvent(row, { at, state: row.state === 'lost' ? 'joined' : state, cause: view.quarantine });
     Object.assign(row, { view, state, lostAt: undefined });
   }
 
@@ -181,7 +181,7 @@ export class WorkerTable {
       state: 'lost',
       lostCause: cause,
       lostAt: now - lostMsAgo,
-      bornAt: version,
+      addedAt: version,
       changedAt: version,
       events: [{ at: at - lostMsAgo, state: 'lost', cause }],
     });
@@ -195,7 +195,7 @@ export class WorkerTable {
     else {
       const view = { ...row.view, busy: 0, queued: 0, long: undefined };
       Object.assign(row, { view, state: 'lost', lostAt: now, changedAt: this.#version });
-      happened(row, { at, state: 'lost' });
+      addEvent(row, { at, state: 'lost' });
     }
   }
 
@@ -206,7 +206,7 @@ export class WorkerTable {
   }
 }
 
-function happened({ events }: Row, event: WorkerEvent): void {
+function addEvent({ events }: Row, event: WorkerEvent): void {
   events.push(event);
   if (events.length > EVENTS_MAX) events.shift();
 }

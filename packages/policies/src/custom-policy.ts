@@ -49,7 +49,7 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
       random: () => 0.5,
     });
   } catch (error) {
-    return broken(`"make" throws ${inOneLine(error, name)}`);
+    return broken(`"make" throws ${describeThrown(error, name)}`);
   }
   refuseLater('make', policy);
   for (const method of ['update', 'plan'] as const)
@@ -61,7 +61,7 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
     refuseLater('plan', policy.plan(books, new BookedDraft(books, 1, 0), 0));
   } catch (error) {
     if (error instanceof InputError) throw error;
-    broken(`it cannot plan for an empty cluster: ${inOneLine(error, name)}`);
+    broken(`it cannot plan for an empty cluster: ${describeThrown(error, name)}`);
   }
   return module;
 }
@@ -83,7 +83,7 @@ function defaultsOf<Options extends PolicyOptions>({
  * Node.
  * @param path of that file
  */
-export function inOneLine(thrown: unknown, path: string): string {
+export function describeThrown(thrown: unknown, path: string): string {
   if (!(thrown instanceof Error)) return String(thrown);
   const frames = [...(thrown.stack ?? '').matchAll(/^\s+at (.*?)([^/\\(]+:\d+:\d+)\)?$/gm)];
   const places = frames.filter(([, before]) => !before!.includes('node:')).map(([, , place]) => place!);

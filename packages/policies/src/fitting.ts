@@ -17,7 +17,7 @@ export function fitsEver(needs: Needs, worker: WorkerView): boolean {
 }
 
 /** Number of tasks that must start together: all tasks of a gang, else 1. */
-export function togetherOf({ gang, waiting }: StageView): number {
+export function gangSize({ gang, waiting }: StageView): number {
   return gang ? Math.max(1, waiting) : 1;
 }
 

@@ -17,22 +17,22 @@ const CHUNK = 32;
 class WorkerList {
   readonly all: WorkerView[] = [];
   /** The most that any worker of each chunk has free; undefined: unknown after a change. */
-  readonly #most: (readonly number[] | undefined)[] = [];
+  readonly #maxFree: (readonly number[] | undefined)[] = [];
   /** Position in the list by id; −1: not in the list. */
   readonly #places: number[] = [];
 
   /** Adds, updates or removes the worker. */
   put(worker: WorkerView, isIn: boolean): void {
     const place = this.#places[worker.id] ?? -1;
-    if (place >= 0) this.#most[Math.floor(place / CHUNK)] = undefined;
+    if (place >= 0) this.#maxFree[Math.floor(place / CHUNK)] = undefined;
     if (isIn === place >= 0) return;
     if (isIn) {
       this.#places[worker.id] = this.all.push(worker) - 1;
-      this.#most[Math.floor((this.all.length - 1) / CHUNK)] = undefined;
+      this.#maxFree[Math.floor((this.all.length - 1) / CHUNK)] = undefined;
       return;
     }
     const last = this.all.pop()!;
-    this.#most[Math.floor(this.all.length / CHUNK)] = undefined;
+    this.#maxFree[Math.floor(this.all.length / CHUNK)] = undefined;
     if (last !== worker) {
       this.all[place] = last;
       this.#places[last.id] = place;
@@ -41,24 +41,24 @@ class WorkerList {
   }
 
   /** Workers that may have room for the demand, in order: all that have it, and some that do not. */
-  *roomy(demand: Vector): Iterable<WorkerView> {
+  *mayHaveRoom(demand: Vector): Iterable<WorkerView> {
     for (let chunk = 0; chunk * CHUNK < this.all.length; chunk++) {
-      if (fitsIn(demand, this.#mostIn(chunk))) yield* this.all.slice(chunk * CHUNK, (chunk + 1) * CHUNK);
+      if (fitsIn(demand, this.#maxFreeIn(chunk))) yield* this.all.slice(chunk * CHUNK, (chunk + 1) * CHUNK);
     }
   }
 
   /** Whether some worker may have room for the demand. */
   mayHold(demand: Vector): boolean {
     for (let chunk = 0; chunk * CHUNK < this.all.length; chunk++)
-      if (fitsIn(demand, this.#mostIn(chunk))) return true;
+      if (fitsIn(demand, this.#maxFreeIn(chunk))) return true;
     return false;
   }
 
-  #mostIn(chunk: number): readonly number[] {
-    const known = this.#most[chunk];
+  #maxFreeIn(chunk: number): readonly number[] {
+    const known = this.#maxFree[chunk];
     if (known !== undefined) return known;
     const most: number[] = [];
-    this.#most[chunk] = most;
+    this.#maxFree[chunk] = most;
     const end = Math.min(this.all.length, (chunk + 1) * CHUNK);
     for (let at = chunk * CHUNK; at < end; at++) {
       const { free } = this.all[at]!;
@@ -101,7 +101,7 @@ export class FreeWorkers {
 
   /** Workers that may have room for such a task, in no particular order. */
   for({ demand }: Pick<StageView, 'demand'>): Iterable<WorkerView> {
-    return this.#listFor(demand).roomy(demand);
+    return this.#listFor(demand).mayHaveRoom(demand);
   }
 
   #listFor(demand: Vector): WorkerList {
@@ -140,14 +140,19 @@ export class FreeWorkers {
     const suits = (worker: WorkerView): boolean => fitsNow(stage, worker) && accepts(worker);
     const { demand } = stage;
     const list = this.#listFor(demand);
-    return isDemanding(stage) ? tightest(list, demand, source, suits) : anyOf(list, demand, source, suits);
+    return isDemanding(stage) ? tightestFit(list, demand, source, suits) : anyOf(list, demand, source, suits);
   }
 }
 
 type Source = { random(): number };
-type Suits = (worker: WorkerView) => boolean;
+type WorkerFilter = (worker: WorkerView) => boolean;
 
-function anyOf(list: WorkerList, demand: Vector, source: Source, suits: Suits): WorkerView | undefined {
+function anyOf(
+  list: WorkerList,
+  demand: Vector,
+  source: Source,
+  suits: WorkerFilter,
+): WorkerView | undefined {
   const { all } = list;
   for (let tries = 0; tries < TRIES && all.length > 0; tries++) {
     const worker = all[drawIndex(source, all.length)]!;
@@ -157,7 +162,12 @@ function anyOf(list: WorkerList, demand: Vector, source: Source, suits: Suits): 
   return suitable.length === 0 ? undefined : suitable[drawIndex(source, suitable.length)];
 }
 
-function tightest(list: WorkerList, demand: Vector, source: Source, suits: Suits): WorkerView | undefined {
+function tightestFit(
+  list: WorkerList,
+  demand: Vector,
+  source: Source,
+  suits: WorkerFilter,
+): WorkerView | undefined {
   const { all } = list;
   const drawn: WorkerView[] = [];
   const mayHold = list.mayHold(demand);
@@ -177,9 +187,9 @@ function tightest(list: WorkerList, demand: Vector, source: Source, suits: Suits
   return best;
 }
 
-function suitableIn(list: WorkerList, demand: Vector, suits: Suits): WorkerView[] {
+function suitableIn(list: WorkerList, demand: Vector, suits: WorkerFilter): WorkerView[] {
   const suitable: WorkerView[] = [];
-  for (const worker of list.roomy(demand)) if (suits(worker)) suitable.push(worker);
+  for (const worker of list.mayHaveRoom(demand)) if (suits(worker)) suitable.push(worker);
   return suitable;
 }
 

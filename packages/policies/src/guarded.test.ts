@@ -98,7 +98,7 @@ describe('a policy that throws', () => {
   });
 });
 
-describe('what it reports is validated:', () => {
+describe('its reports are validated:', () => {
   const saying = (inner: Partial<CentralPolicy>) =>
     new GuardedPolicy({ update() {}, plan() {}, ...inner }, false, () => {});
 
@@ -116,7 +116,7 @@ describe('what it reports is validated:', () => {
     expect(policy.explain(stage, books, 0)!.sentence).toHaveLength(LIMITS.lineLengthMax);
   });
 
-  it('shares of what there is', () => {
+  it('shares of existing resources', () => {
     const books = booksWith(1);
     const [job] = books.jobs;
     for (const [due, guarded] of [

@@ -5,10 +5,10 @@ test.each(['in the turn that made it', 'after it'])('a problem that is handed ou
   let now = 0;
   const times = new PlanningTimes(() => now);
   const isWithin = when !== 'after it';
-  times.turn(() => {
+  times.measure(() => {
     now += 1;
   });
-  times.turn(() => {
+  times.measure(() => {
     now += 5;
     if (isWithin) times.problemSent();
   });
@@ -16,11 +16,11 @@ test.each(['in the turn that made it', 'after it'])('a problem that is handed ou
   expect(times.read()).toBeUndefined();
   now += 20;
   times.answerArrived();
-  times.turn(() => {
+  times.measure(() => {
     now += 2;
   });
   // A turn without a problem is not counted.
-  times.turn(() => {
+  times.measure(() => {
     now += 100;
   });
   const of = (ms: number) => ({ count: 1, p50: ms, p99: ms, max: ms });

@@ -43,7 +43,7 @@ export class PlanningTimes {
   }
 
   /** Measures one turn of a policy. */
-  turn(plan: () => void): void {
+  measure(plan: () => void): void {
     const startedAt = this.#now();
     const sentBefore = this.#sentAt;
     plan();

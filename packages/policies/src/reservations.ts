@@ -1,6 +1,6 @@
 import { addVector, drawIndex, fitsIn, type Millis, type Vector } from '@goshawk/core';
 import type { RunView, StageView, WorkerView } from './contract.js';
-import { fitsEver, togetherOf } from './fitting.js';
+import { fitsEver, gangSize } from './fitting.js';
 
 /** Maximum number of reservations: one for each of the first stages that fit nowhere. */
 export const RESERVATIONS_MAX = 8;
@@ -164,7 +164,7 @@ export class Reservations {
    * @returns undefined if it would never fit, as far as is known
    */
   earliest(stage: StageView, workers: readonly WorkerView[], now: Millis): Reservation | undefined {
-    const together = togetherOf(stage);
+    const together = gangSize(stage);
     const steps: { readonly at: Millis; readonly worker: WorkerView }[] = [];
     for (const worker of workers) {
       if (!worker.open || this.#at.has(worker) || !fitsEver(stage.needs, worker)) continue;

@@ -60,7 +60,7 @@ export class RunTimeEstimates {
   endOf({ stage, startedAt }: RunView, now: Millis): Millis {
     const ranMs = now - startedAt;
     const expectedMs = stage.estimateMs > 0 ? stage.estimateMs : this.taskMs(stage, now);
-    const known = ranMs < expectedMs ? undefined : beyond(stage, ranMs);
+    const known = ranMs < expectedMs ? undefined : meanBeyond(stage, ranMs);
     if (known !== undefined) return startedAt + known;
     return Math.max(now + 1, startedAt + expectedMs, now + ranMs - expectedMs);
   }
@@ -76,7 +76,7 @@ export class RunTimeEstimates {
 }
 
 /** Mean total run time of tasks that take longer than `ranMs`, by the distribution; undefined: unknown. */
-function beyond({ distribution = [] }: StageView, ranMs: Millis): Millis | undefined {
+function meanBeyond({ distribution = [] }: StageView, ranMs: Millis): Millis | undefined {
   let mass = 0;
   let sum = 0;
   for (const { from, to, p } of distribution) {

@@ -9,7 +9,7 @@ import {
   type Preset,
 } from '@goshawk/core';
 import type { CentralPolicy, PolicyContext, PolicyModule, PolicyOption, PolicyOptions } from './contract.js';
-import { checkedPolicy, inOneLine } from './custom-policy.js';
+import { checkedPolicy, describeThrown } from './custom-policy.js';
 import { goshawk } from './goshawk/goshawk.js';
 import { GuardedPolicy } from './guarded.js';
 import { hawk } from './hawk/hawk.js';
@@ -118,7 +118,7 @@ export function deciderOf({ decidedBy: { policy, options } }: Preset): {
 }
 
 /** Number of cycles without an answer after which a solver is restarted. */
-const HANGING_CYCLES = 10;
+const HUNG_CYCLES = 10;
 
 /**
  * Time after which a silent solver is considered hung. The policy continues without an answer after one cycle;
@@ -127,7 +127,7 @@ const HANGING_CYCLES = 10;
 export function solverTimeoutMs(preset: Preset): Millis | undefined {
   const { module, options } = deciderOf(preset);
   const cycleMs = Number(options.cycleMs ?? module.options.cycleMs?.default);
-  return module.solves ? HANGING_CYCLES * cycleMs : undefined;
+  return module.solves ? HUNG_CYCLES * cycleMs : undefined;
 }
 
 /** @throws InputError that lists the policies */
@@ -219,7 +219,7 @@ export function policyOf(
   joinMs: Millis,
   random: () => number,
   failed: (error: unknown) => void = (error) => {
-    throw new InputError('policy-failed', `the policy ${name} threw: ${inOneLine(error, name)}`);
+    throw new InputError('policy-failed', `the policy ${name} threw: ${describeThrown(error, name)}`);
   },
 ): CentralPolicy {
   const { policy, options } = preset.decidedBy;

@@ -35,10 +35,10 @@ describe('work conservation', () => {
     bench.report(1, { tasks: 1 });
     const stages = waitingStages(bench);
     const conservation = new WorkConservation(3);
-    expect(conservation.look(stages, 0)).toBeUndefined();
-    expect(conservation.look(stages, 3)).toBeUndefined();
-    expect(conservation.look(stages, 4)).toMatch(/^idle: 1 tasks of stage 0 of job 1 .* room for 4 ms$/);
-    conservation.look([], 5);
-    expect(conservation.look(stages, 6)).toBeUndefined();
+    expect(conservation.check(stages, 0)).toBeUndefined();
+    expect(conservation.check(stages, 3)).toBeUndefined();
+    expect(conservation.check(stages, 4)).toMatch(/^idle: 1 tasks of stage 0 of job 1 .* room for 4 ms$/);
+    conservation.check([], 5);
+    expect(conservation.check(stages, 6)).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
 import type { CentralPolicy, ClusterView, StageView, WorkerView } from './contract.js';
-import { countIn, fitsNow, togetherOf } from './fitting.js';
+import { countIn, fitsNow, gangSize } from './fitting.js';
 
 /**
  * Stages that could start now: there is room, and the policy gives no reason (`explain`) to hold them back. Policies
@@ -23,7 +23,7 @@ export function startable(
 }
 
 function hasRoomFor(stage: StageView, workers: readonly WorkerView[]): boolean {
-  let left = togetherOf(stage);
+  let left = gangSize(stage);
   for (const worker of workers) {
     if (fitsNow(stage, worker))
       left -= Math.min(worker.roomFor(stage.demand), countIn(stage, worker.free, left));
@@ -48,7 +48,7 @@ export class WorkConservation {
   }
 
   /** @returns one line that describes a violation, if there is one */
-  look(stages: readonly StageView[], now: Millis): string | undefined {
+  check(stages: readonly StageView[], now: Millis): string | undefined {
     const since = this.#since;
     this.#since = new Map(stages.map((stage) => [stage, since.get(stage) ?? now]));
     for (const [{ job, index, demand, waiting }, from] of this.#since) {

@@ -642,13 +642,13 @@ test('running tasks become long when their job does', () => {
 test('an owner’s first estimate holds until pilots end', () => {
   const bench = new Bench(1);
   bench.found(0, [{ job: 1, match: 1, long: true }]);
-  const believed = () => bench.dispatcher.books.job(OWNER, 1)!.stageAt(0)!.estimateMs;
+  const estimated = () => bench.dispatcher.books.job(OWNER, 1)!.stageAt(0)!.estimateMs;
   bench.need(1, { long: true, estimateMs: 9_000, estimateFollows: true });
-  expect(believed()).toBe(9_000);
+  expect(estimated()).toBe(9_000);
   bench.need(1, { long: true, estimateMs: 12_000, estimateFollows: true });
-  expect(believed()).toBe(9_000);
+  expect(estimated()).toBe(9_000);
   bench.need(1, { long: true, estimateMs: 20_000 });
-  expect(believed()).toBe(20_000);
+  expect(estimated()).toBe(20_000);
 });
 
 test('only the owner of a run returns it', () => {

@@ -10,7 +10,7 @@ function clusterOf(...long: number[]) {
   const stage = books.stage(job, 0, { demand: ONE_CPU });
   const workers = long.map((count, bit) => {
     const worker = books.addWorker(bit as Address, books.names.capacityOf(2, {}));
-    for (let i = 0; i < count; i++) books.find(stage, worker, 0);
+    for (let i = 0; i < count; i++) books.adoptRun(stage, worker, 0);
     worker.place = bit;
     return worker;
   });

@@ -120,7 +120,7 @@ export class Reports {
   #add(worker: BookedWorker, held: HeldRun, startedAt: Millis, now: Millis): void {
     const { match, owner, job: number, stage: index, task, attempt, long, queued } = held;
     const named = match === 0 ? { task, attempt } : undefined;
-    const job = this.#books.declareFound(owner, number, startedAt, long);
+    const job = this.#books.declareAdopted(owner, number, startedAt, long);
     const stage = this.#books.stage(job, index, {
       demand: this.#books.names.demandOf(held.demand),
       // For other runs, the owner's need contains the estimate.
@@ -128,15 +128,15 @@ export class Reports {
     });
     if (named === undefined) {
       worker.numberFrom(match);
-      const run = this.#books.find(stage, worker, startedAt);
+      const run = this.#books.adoptRun(stage, worker, startedAt);
       if (run !== undefined) run.match = match;
       return this.#books.deleteIfOver(job);
     }
     const waiting = stage.waitingAttempt(task);
     if (waiting !== undefined && waiting > attempt) return this.#books.deleteIfOver(job);
     this.#books.unnameWaiting(stage, task);
-    const isRunning = !queued && this.#books.find(stage, worker, startedAt, named) !== undefined;
-    if (!isRunning) this.#books.findQueued(stage, worker, now, named);
+    const isRunning = !queued && this.#books.adoptRun(stage, worker, startedAt, named) !== undefined;
+    if (!isRunning) this.#books.adoptQueued(stage, worker, now, named);
     // The owner still waits for the placement of a task that the worker already has.
     const at = [{ task, attempt, worker: worker.address }];
     if (waiting !== undefined) this.#env.send(owner, { type: 'placed', job: number, at });

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { InputError, PAPER_POLICY_NAMES } from '@goshawk/core';
-import { addCustomPolicy, inOneLine } from '@goshawk/policies';
+import { addCustomPolicy, describeThrown } from '@goshawk/policies';
 import { addCustomEstimator } from '@goshawk/predictor';
 import { isCustom } from '../module-names.js';
 import { findPapers } from './papers.js';
@@ -58,7 +58,7 @@ async function defaultExport(where: string, path: string): Promise<unknown> {
   try {
     loaded = (await import(pathToFileURL(path).href)) as { default?: unknown };
   } catch (error) {
-    const what = error instanceof SyntaxError ? syntaxError(error, path) : inOneLine(error, path);
+    const what = error instanceof SyntaxError ? syntaxError(error, path) : describeThrown(error, path);
     throw new InputError('bad-module', `${where}: cannot load it: ${what}`, '', { cause: error });
   }
   return loaded.default;

@@ -1,5 +1,5 @@
 import type { ApiError } from './api.js';
-import { fill, h, ticked } from './dom.js';
+import { fill, h, renderBackticks } from './dom.js';
 
 /** An action of a button, with an optional confirmation. The page shows errors beside the button. */
 export interface Action {
@@ -11,16 +11,16 @@ export interface Action {
 
 export function errorText(error: unknown): Node {
   const { message, hint } = error as ApiError;
-  return h('span', { class: 'error' }, message, hint ? [': ', ticked(hint)] : null);
+  return h('span', { class: 'error' }, message, hint ? [': ', renderBackticks(hint)] : null);
 }
 
 /** Shows an API error in an element, except errors of aborted requests. */
-export function tellError(element: Element, error: unknown, signal: AbortSignal): void {
+export function showError(element: Element, error: unknown, signal: AbortSignal): void {
   if (!signal.aborted) fill(element, h('p', {}, errorText(error)));
 }
 
 /** Shows buttons. Existing buttons stay if their actions are the same, or if one awaits confirmation. */
-export function offer(
+export function showActions(
   actions: HTMLElement,
   all: readonly Action[],
   done: (result: unknown) => void = () => {},

@@ -43,7 +43,9 @@ function headers(more: Record<string, string> = {}): Record<string, string> {
 
 /** @throws ApiError */
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return (await answered(fetch(path, { headers: headers(), signal: signal ?? null }))).json() as Promise<T>;
+  return (
+    await checkedResponse(fetch(path, { headers: headers(), signal: signal ?? null }))
+  ).json() as Promise<T>;
 }
 
 /** @throws ApiError */
@@ -53,10 +55,10 @@ export async function post<T>(path: string, body: unknown = {}): Promise<T> {
     headers: headers({ 'content-type': 'application/json' }),
     body: JSON.stringify(body),
   });
-  return (await answered(sent)).json() as Promise<T>;
+  return (await checkedResponse(sent)).json() as Promise<T>;
 }
 
-async function answered(sent: Promise<Response>): Promise<Response> {
+async function checkedResponse(sent: Promise<Response>): Promise<Response> {
   let response: Response;
   try {
     response = await sent;
@@ -84,7 +86,7 @@ export async function follow(path: string, reader: Reader, signal: AbortSignal):
   for (let pauseMs = RETRY_MS; !signal.aborted; pauseMs = Math.min(RETRY_MAX_MS, 2 * pauseMs)) {
     try {
       const more: Record<string, string> = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
-      const response = await answered(fetch(path, { headers: headers(more), signal }));
+      const response = await checkedResponse(fetch(path, { headers: headers(more), signal }));
       if (response.status === 204) return;
       reader.state(null);
       pauseMs = RETRY_MS;

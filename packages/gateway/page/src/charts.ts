@@ -1,4 +1,4 @@
-import { behind, count, duration, h, table } from './dom.js';
+import { collapsedTable, count, duration, h, table } from './dom.js';
 import type { Point } from './shapes.js';
 import uPlot from './uplot.js';
 import { colour, onScheme } from './view.js';
@@ -77,7 +77,7 @@ export class Chart {
       h('h2', {}, spec.title),
       legend(spec),
       this.#place,
-      behind('Table', () => this.#table()),
+      collapsedTable('Table', () => this.#table()),
     );
     const observer = new ResizeObserver(() => this.#resize());
     observer.observe(this.#place);

@@ -123,7 +123,7 @@ export function table<T>(
 }
 
 /** A collapsed table with the data of a drawing, for accessibility and exact numbers. */
-export function behind(title: string, build: () => Node): HTMLElement {
+export function collapsedTable(title: string, build: () => Node): HTMLElement {
   const details = h('details', { class: 'behind' }, h('summary', {}, title));
   details.addEventListener('toggle', () => {
     while (details.children.length > 1) details.lastElementChild!.remove();
@@ -133,7 +133,7 @@ export function behind(title: string, build: () => Node): HTMLElement {
 }
 
 /** Renders text, with the parts between backticks as code. */
-export function ticked(text: string): Child[] {
+export function renderBackticks(text: string): Child[] {
   return text.split('`').map((part, index) => (index % 2 === 1 ? h('code', {}, part) : part));
 }
 

@@ -1,11 +1,11 @@
-import { type Action, errorText, offer } from './actions.js';
+import { type Action, errorText, showActions } from './actions.js';
 import { ansiSpans } from './ansi.js';
 import { ApiError, follow, get, post, randomKey } from './api.js';
 import {
   ago,
-  behind,
   bytes,
   card,
+  collapsedTable,
   count,
   counted,
   definitions,
@@ -59,7 +59,7 @@ export function showJob(place: Place): void {
     card(
       'Timeline',
       timeline,
-      behind('Table', () => attemptTable(job?.attempts ?? [])),
+      collapsedTable('Table', () => attemptTable(job?.attempts ?? [])),
     ),
     card(
       'Log',
@@ -87,8 +87,8 @@ export function showJob(place: Place): void {
   followed.addEventListener('change', () => {
     if (followed.checked) log.scrollTop = log.scrollHeight;
   });
-  task.addEventListener('change', () => void showLog().catch(tell));
-  const tell = (error: unknown): void => {
+  task.addEventListener('change', () => void showLog().catch(showProblem));
+  const showProblem = (error: unknown): void => {
     if (signal.aborted) return;
     fill(
       problem,
@@ -119,7 +119,7 @@ export function showJob(place: Place): void {
           onclick: () => {
             tasksFrom = from;
             usedAt = Number.NEGATIVE_INFINITY;
-            void showTasks().catch(tell);
+            void showTasks().catch(showProblem);
           },
         },
         text,
@@ -128,7 +128,7 @@ export function showJob(place: Place): void {
       tasks,
       taskTable(page.tasks, used, (index) => {
         task.value = String(index);
-        void showLog().catch(tell);
+        void showLog().catch(showProblem);
         log.scrollIntoView();
         log.focus();
       }),
@@ -149,14 +149,14 @@ export function showJob(place: Place): void {
         showTasks(),
       ]);
       // A timer refreshes the log of a running job. The last lines are fetched at its end.
-      if (job?.state !== 'running' || now.state !== 'running') void showLog().catch(tell);
+      if (job?.state !== 'running' || now.state !== 'running') void showLog().catch(showProblem);
       parts.hidden = false;
       document.querySelector('h1')!.textContent = `${now.name} (${now.id})`;
       job = now;
       fill(problem);
       fill(head, title(now));
       if (may(place, 'submit'))
-        offer(actions, actionsOf(now), (answer) => {
+        showActions(actions, actionsOf(now), (answer) => {
           const { job: other = id } = answer as { readonly job?: string };
           if (other === id) void look();
           else location.hash = `#/jobs/${encodeURIComponent(other)}`;
@@ -185,13 +185,13 @@ export function showJob(place: Place): void {
       fill(timeline, drawing(now));
     } catch (error) {
       if (!(error instanceof ApiError) && !signal.aborted) throw error;
-      tell(error);
+      showProblem(error);
     }
   };
-  failedOnly.addEventListener('change', () => void showLog().catch(tell));
+  failedOnly.addEventListener('change', () => void showLog().catch(showProblem));
   // The log is requested on a timer, because output arrives between events of the job.
   const timer = setInterval(() => {
-    if (job?.state === 'running' && !document.hidden) void showLog().catch(tell);
+    if (job?.state === 'running' && !document.hidden) void showLog().catch(showProblem);
   }, LOOK_MS);
   signal.addEventListener('abort', () => clearInterval(timer));
   const paced = pace(look, signal);

@@ -1,4 +1,4 @@
-import { type Action, offer, tellError } from './actions.js';
+import { type Action, showActions, showError } from './actions.js';
 import { get, post } from './api.js';
 import { ago, count, counted, duration, fill, h, stateBadge, table } from './dom.js';
 import type { Bulk, JobList, JobSummary } from './shapes.js';
@@ -84,7 +84,7 @@ export function showJobs(place: Place): void {
         run: () => post<Bulk>('/v1/jobs/bulk', { action, ...asked }),
       };
     });
-    offer(actions, matching === 0 ? [] : all, (result) => {
+    showActions(actions, matching === 0 ? [] : all, (result) => {
       fill(bulkOutcome, bulkAnswer(result as Bulk));
     });
   };
@@ -100,7 +100,7 @@ export function showJobs(place: Place): void {
   const ask = new URLSearchParams({ limit: String(PAGE), all: 'true' });
   if (q !== '') ask.set('q', q);
   if (after !== '') ask.set('after', after);
-  live.onLook(signal, async () => {
+  live.onUpdate(signal, async () => {
     try {
       const { jobs, total, counts, cursor, silent } = await get<JobList>(`/v1/jobs?${ask}`, signal);
       fill(
@@ -146,7 +146,7 @@ export function showJobs(place: Place): void {
         box.checked = chosen.has(box.value);
       offerBulk();
     } catch (error) {
-      tellError(problem, error, signal);
+      showError(problem, error, signal);
     }
   });
 }

@@ -8,7 +8,7 @@ const HISTORY_SECONDS = 3_600;
 export class Live {
   overview: Overview | undefined;
   /** Time of the last update, by `performance.now()`. */
-  lookedAt = 0;
+  updatedAt = 0;
   points: Point[] = [];
   readonly workers = new Map<number, Worker>();
   readonly #listeners = new Set<() => void>();
@@ -23,7 +23,7 @@ export class Live {
    * Calls the listener after each update, and immediately if an update has arrived, until the signal is
    * aborted.
    */
-  onLook(signal: AbortSignal, listener: () => void): void {
+  onUpdate(signal: AbortSignal, listener: () => void): void {
     this.#listeners.add(listener);
     signal.addEventListener('abort', () => this.#listeners.delete(listener));
     if (this.overview !== undefined) listener();
@@ -35,7 +35,7 @@ export class Live {
     // `workers` is the last event of each update.
     if (name !== 'workers') return;
     this.#change(data as WorkerDelta);
-    this.lookedAt = performance.now();
+    this.updatedAt = performance.now();
     for (const listener of [...this.#listeners]) {
       // An exception in one part must not stop the other parts.
       try {

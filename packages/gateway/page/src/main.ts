@@ -62,9 +62,9 @@ document.querySelector('.skip')!.addEventListener('click', (event) => {
 });
 // Errors without an error object, such as those of a ResizeObserver, are harmless.
 addEventListener('error', ({ error, message }) => {
-  if (error) tellFault(message);
+  if (error) showFault(message);
 });
-addEventListener('unhandledrejection', ({ reason }) => tellFault(String(reason)));
+addEventListener('unhandledrejection', ({ reason }) => showFault(String(reason)));
 takeToken();
 void begin();
 
@@ -88,14 +88,14 @@ async function begin(): Promise<void> {
       session.role === 'operate' ? session.cluster : `${session.cluster} · ${ROLE_WORDS[session.role]}`;
   } catch (error) {
     const { status } = error as ApiError;
-    tell(error as ApiError);
-    if (status === 401) askForToken();
+    showProblem(error as ApiError);
+    if (status === 401) promptForToken();
     else setTimeout(() => void begin(), 1_000);
     return;
   }
-  tell(null);
-  live.start(tell);
-  setInterval(tellAge, 1_000);
+  showProblem(null);
+  live.start(showProblem);
+  setInterval(showAge, 1_000);
   addEventListener('hashchange', show);
   show();
 }
@@ -126,13 +126,13 @@ function show(): void {
   shownAddress = name;
 }
 
-function tell(problem: ApiError | null): void {
+function showProblem(problem: ApiError | null): void {
   fill(connection, problem === null ? null : h('p', {}, errorText(problem)));
 }
 
 /** Marks stale numbers, with their age. */
-function tellAge(): void {
-  const ageMs = performance.now() - live.lookedAt;
+function showAge(): void {
+  const ageMs = performance.now() - live.updatedAt;
   const isStale = live.overview !== undefined && ageMs > STALE_MS;
   root.classList.toggle('stale', isStale);
   fill(
@@ -143,14 +143,14 @@ function tellAge(): void {
   );
 }
 
-function tellFault(message: string): void {
+function showFault(message: string): void {
   fill(
     fault,
     h('p', { class: 'error' }, h('strong', {}, 'Error in this page'), `: ${message}. Reload the page.`),
   );
 }
 
-function askForToken(): void {
+function promptForToken(): void {
   const field = h('input', {
     type: 'password',
     id: 'token',

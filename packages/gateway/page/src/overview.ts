@@ -1,5 +1,5 @@
 import { CHARTS, Chart } from './charts.js';
-import { card, count, counted, duration, fill, h, ticked } from './dom.js';
+import { card, count, counted, duration, fill, h, renderBackticks } from './dom.js';
 import type { Overview, WaitingRow } from './shapes.js';
 import { StreamView } from './stream.js';
 import type { Place } from './view.js';
@@ -19,7 +19,7 @@ export function showOverview({ root, live, signal }: Place): void {
       charts.map(({ element }) => element),
     ),
   );
-  live.onLook(signal, () => {
+  live.onUpdate(signal, () => {
     const { overview, points } = live;
     if (overview === undefined) return;
     fill(numbers, tiles(overview));
@@ -121,7 +121,7 @@ function attentionList({ attention }: Overview): HTMLElement {
         'li',
         { class: level },
         link === null ? h('strong', {}, what) : h('a', { href: link }, what),
-        hint === '' ? null : h('span', { class: 'hint' }, ticked(hint)),
+        hint === '' ? null : h('span', { class: 'hint' }, renderBackticks(hint)),
       ),
     ),
   );
@@ -173,7 +173,7 @@ function waitingList(groups: readonly WaitingRow[] | null): HTMLElement {
           `${why}; longest `,
           h('a', { href: `#/jobs/${example}` }, example),
           `, accepted ${duration(exampleAgeSeconds)} ago. Helps: `,
-          ticked(`${helps}.`),
+          renderBackticks(`${helps}.`),
         ),
       );
     }),

@@ -1,4 +1,4 @@
-import { tellError } from './actions.js';
+import { showError } from './actions.js';
 import { get } from './api.js';
 import { card, count, definitions, duration, fill, h, percent, table } from './dom.js';
 import type { Policy, Predictor } from './shapes.js';
@@ -18,7 +18,7 @@ export function showPolicy({ root, live, signal }: Place): void {
     card('Predictor', scores),
   );
   let lookedAt = Number.NEGATIVE_INFINITY;
-  live.onLook(signal, async () => {
+  live.onUpdate(signal, async () => {
     if (performance.now() - lookedAt < LOOK_MS) return;
     lookedAt = performance.now();
     try {
@@ -31,7 +31,7 @@ export function showPolicy({ root, live, signal }: Place): void {
       fill(messages, messageTable(policy));
       fill(scores, scoreboard(predictor));
     } catch (error) {
-      tellError(problem, error, signal);
+      showError(problem, error, signal);
     }
   });
 }

@@ -26,7 +26,7 @@ export function stageGraph({ stages }: Pick<Job, 'stages'>): SVGElement {
       return [stage.name, { stage, x: level * (WIDTH + GAP_X) + 2, y: row * (HEIGHT + GAP_Y) + 2 }];
     }),
   );
-  const broken = brokenBy(shown);
+  const broken = failedStages(shown);
   const width = rows.length * (WIDTH + GAP_X) - GAP_X + 4;
   const height = Math.max(...rows) * (HEIGHT + GAP_Y) - GAP_Y + 4;
   const edges = [...placed.values()].flatMap(({ stage, x, y }) =>
@@ -114,7 +114,7 @@ export function levelsOf(stages: readonly Pick<Stage, 'name' | 'after'>[]): Map<
 }
 
 /** Returns stages with failures, and those that did not run because of them. */
-export function brokenBy(
+export function failedStages(
   stages: readonly (Pick<Stage, 'name' | 'after' | 'state'> & { readonly counts: Stage['counts'] })[],
 ): Set<string> {
   const broken = new Set(

@@ -1,6 +1,6 @@
-import { tellError } from './actions.js';
+import { showError } from './actions.js';
 import { get } from './api.js';
-import { behind, count, counted, duration, fill, h, table } from './dom.js';
+import { collapsedTable, count, counted, duration, fill, h, table } from './dom.js';
 import type { Live } from './live.js';
 import type { Stream } from './shapes.js';
 import { colour, onScheme } from './view.js';
@@ -9,7 +9,7 @@ import { colour, onScheme } from './view.js';
 const ROW_MIN = 18;
 const ROW_MAX = 44;
 /** Total height of the rows in px if there are few workers. */
-const ROOM = 264;
+const ROWS_HEIGHT = 264;
 const STRIP = 16;
 const AXIS = 22;
 const LABEL = 110;
@@ -94,7 +94,7 @@ export class StreamView {
       this.#legend,
       this.#about,
       this.#pages,
-      behind('Table', () => this.#table()),
+      collapsedTable('Table', () => this.#table()),
     );
     this.#filter.addEventListener('input', () => {
       this.#from = 0;
@@ -108,7 +108,7 @@ export class StreamView {
       this.#draw();
       if (this.#stream !== undefined) this.#tellAbout(this.#stream);
     }, signal);
-    live.onLook(signal, () => {
+    live.onUpdate(signal, () => {
       // A window in the past does not change.
       if (this.#until === undefined && !document.hidden) void this.#ask();
     });
@@ -131,7 +131,7 @@ export class StreamView {
       this.#draw();
       this.#tellAbout(this.#stream);
     } catch (error) {
-      tellError(this.#problem, error, this.#signal);
+      showError(this.#problem, error, this.#signal);
     } finally {
       this.#isAsking = false;
     }
@@ -272,7 +272,10 @@ export class StreamView {
     const stream = this.#stream;
     const width = this.#place.clientWidth;
     if (stream === undefined || width === 0) return;
-    this.#row = Math.max(ROW_MIN, Math.min(ROW_MAX, Math.floor(ROOM / Math.max(1, stream.workers.length))));
+    this.#row = Math.max(
+      ROW_MIN,
+      Math.min(ROW_MAX, Math.floor(ROWS_HEIGHT / Math.max(1, stream.workers.length))),
+    );
     const height = STRIP + stream.workers.length * this.#row + AXIS;
     const canvas = this.#canvas;
     const scale = devicePixelRatio || 1;

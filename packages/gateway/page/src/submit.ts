@@ -1,6 +1,6 @@
 import { errorText } from './actions.js';
 import { get, post, randomKey } from './api.js';
-import { card, count, counted, duration, fill, h, table, ticked } from './dom.js';
+import { card, count, counted, duration, fill, h, renderBackticks, table } from './dom.js';
 import type { Plan } from './shapes.js';
 import { may, type Place } from './view.js';
 
@@ -117,7 +117,10 @@ async function showFields(fields: HTMLElement, signal: AbortSignal): Promise<voi
         'Fields of a job',
         [
           { title: 'field', of: ([name]) => h('code', {}, name) },
-          { title: 'description', of: ([, field]) => h('span', { class: 'wraps' }, ticked(wordsOf(field))) },
+          {
+            title: 'description',
+            of: ([, field]) => h('span', { class: 'wraps' }, renderBackticks(wordsOf(field))),
+          },
         ],
         rows,
       ),

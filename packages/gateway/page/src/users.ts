@@ -1,4 +1,4 @@
-import { tellError } from './actions.js';
+import { showError } from './actions.js';
 import { get } from './api.js';
 import { bytes, card, count, counted, duration, fill, h, percent, table } from './dom.js';
 import type { Usage, Users } from './shapes.js';
@@ -13,7 +13,7 @@ export function showUsers({ root, live, signal }: Place): void {
   const list = h('div', {});
   const used = h('div', {});
   root.append(problem, card('Users with active jobs', list), card(`Usage in the last ${DAYS} days`, used));
-  live.onLook(signal, async () => {
+  live.onUpdate(signal, async () => {
     try {
       const [users, usage] = await Promise.all([
         get<Users>('/v1/users', signal),
@@ -23,7 +23,7 @@ export function showUsers({ root, live, signal }: Place): void {
       fill(list, usersTable(users));
       fill(used, usageTable(usage));
     } catch (error) {
-      tellError(problem, error, signal);
+      showError(problem, error, signal);
     }
   });
 }

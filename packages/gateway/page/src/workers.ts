@@ -1,10 +1,10 @@
-import { type Action, offer } from './actions.js';
+import { type Action, showActions } from './actions.js';
 import { get, post } from './api.js';
 import {
   ago,
-  behind,
   bytes,
   card,
+  collapsedTable,
   count,
   counted,
   definitions,
@@ -47,7 +47,7 @@ export function showWorkers(place: Place): void {
         'Running tasks by worker',
         legend,
         room,
-        behind('Table', () => workerTable(sorted)),
+        collapsedTable('Table', () => workerTable(sorted)),
       ),
       h('section', { class: 'card panel', hidden: rest === '' }, panel.about, panel.actions),
     ),
@@ -89,7 +89,7 @@ export function showWorkers(place: Place): void {
   const observer = new ResizeObserver(draw);
   observer.observe(room);
   onScheme(() => grid.repaint(), signal);
-  live.onLook(signal, () => {
+  live.onUpdate(signal, () => {
     draw();
     if (rest !== '') void showPanel(place, panel);
   });
@@ -140,7 +140,7 @@ async function showPanel(place: Place, { about, actions }: Panel): Promise<void>
   try {
     const worker = await get<WorkerDetail>(`/v1/workers/${encodeURIComponent(rest)}`, signal);
     fill(about, h('h2', {}, worker.name), close, details(worker));
-    if (may(place, 'operate')) offer(actions, actionsOf(worker));
+    if (may(place, 'operate')) showActions(actions, actionsOf(worker));
   } catch (error) {
     if (signal.aborted) return;
     const shown = [...live.workers.values()].find(({ name }) => name === rest);

@@ -109,7 +109,7 @@ test('a gang that does not fit does not stop its tasks from waiting', () => {
 test('a run that is found at a worker reduces its free resources exactly once', () => {
   const books = cluster(1, 3);
   const [worker] = books.workers;
-  books.find(jobOf(books, 1, 0), worker!, 0);
+  books.adoptRun(jobOf(books, 1, 0), worker!, 0);
   expect(worker!.free).toEqual([2, 2_000]);
 });
 
@@ -127,7 +127,7 @@ test('a run that is found and ends in one turn is reported in that order', () =>
   const books = cluster(1);
   const stage = jobOf(books, 1, 1);
   books.takeChanges();
-  books.end(books.find(stage, [...books.workers][0]!, 0)!, 'done', 5);
+  books.end(books.adoptRun(stage, [...books.workers][0]!, 0)!, 'done', 5);
   expect(books.takeChanges().map(({ kind }) => kind)).toEqual(['shrank', 'found', 'ended', 'freed']);
 });
 

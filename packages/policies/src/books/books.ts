@@ -156,7 +156,7 @@ export class ClusterBooks implements ClusterView {
     const less = worker.free.some((amount, index) => amount < (before[index] ?? 0));
     if (more) this.#freed(worker);
     else this.version++;
-    if (less) this.#shrank(worker);
+    if (less) this.#recordShrink(worker);
   }
 
   // ---- owners
@@ -220,8 +220,8 @@ export class ClusterBooks implements ClusterView {
     const stage = this.stage(job, run.stage.index, { demand: run.stage.demand });
     this.end(run, 'lost', now);
     if (named !== undefined && job.runOf(named.task) !== undefined) return;
-    if (isQueued) return void this.findQueued(stage, worker, now, named!);
-    const found = this.find(stage, worker, startedAt, named);
+    if (isQueued) return void this.adoptQueued(stage, worker, now, named!);
+    const found = this.adoptRun(stage, worker, startedAt, named);
     if (found !== undefined) found.match = match;
   }
 
@@ -347,7 +347,7 @@ export class ClusterBooks implements ClusterView {
   /**
    * The job of a run found at a worker. The owner may have reclassified it as long without the worker's knowledge.
    */
-  declareFound(owner: Address, number: JobNumber, arrivedAt: Millis, long: boolean): BookedJob {
+  declareAdopted(owner: Address, number: JobNumber, arrivedAt: Millis, long: boolean): BookedJob {
     const isLong = long || this.job(owner, number)?.long === true;
     return this.declare(owner, number, { arrivedAt, isArrivalGuessed: true, long: isLong });
   }
@@ -495,7 +495,7 @@ export class ClusterBooks implements ClusterView {
    *
    * @returns undefined if the worker reports more runs than it has slots
    */
-  find(
+  adoptRun(
     stage: BookedStage,
     worker: BookedWorker,
     startedAt: Millis,
@@ -509,7 +509,7 @@ export class ClusterBooks implements ClusterView {
   }
 
   /** Records a queued task at a worker that these books did not place. */
-  findQueued(stage: BookedStage, worker: BookedWorker, now: Millis, named: TaskAttempt): BookedRun {
+  adoptQueued(stage: BookedStage, worker: BookedWorker, now: Millis, named: TaskAttempt): BookedRun {
     const run = this.#enter(this.#newRun(stage, worker, now, named));
     run.isQueued = true;
     run.isConfirmed = true;
@@ -675,7 +675,7 @@ export class ClusterBooks implements ClusterView {
   #confirmSlot({ worker, stage }: BookedRun, before: number): void {
     worker.confirmedSlots += stage.demand[SLOT]!;
     worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
-    if (worker.free[SLOT] < before) this.#shrank(worker);
+    if (worker.free[SLOT] < before) this.#recordShrink(worker);
   }
 
   #take(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun {
@@ -714,7 +714,7 @@ export class ClusterBooks implements ClusterView {
     this.#ofWorkers = added(this.#ofWorkers, worker.freed);
   }
 
-  #shrank(worker: BookedWorker): void {
+  #recordShrink(worker: BookedWorker): void {
     if (worker.open) this.#addWorkerChange({ kind: 'shrank', worker });
   }
 

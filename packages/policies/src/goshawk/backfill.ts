@@ -1,7 +1,7 @@
 import type { Millis } from '@goshawk/core';
 import { dominantShare } from '../amounts.js';
 import type { ClusterView, Draft, PolicyContext, StageView, WorkerView } from '../contract.js';
-import { hasRoom, togetherOf } from '../fitting.js';
+import { gangSize, hasRoom } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
 import {
   expiresAt,
@@ -53,16 +53,16 @@ export class Backfill {
   /** Makes reservations for the first stages that fit nowhere, if they are worth the room that stays idle. */
   reserve(cluster: ClusterView, draft: Draft, now: Millis): void {
     this.#reservations.renew();
-    const stuck = this.#stuck(now);
+    const stuck = this.#blockedStages(now);
     if (stuck.length === 0) return;
     const workers = [...cluster.workers];
     for (const stage of stuck) {
-      const candidates = togetherOf(stage) > 1 ? workers : sampleOf(workers, this.#context);
+      const candidates = gangSize(stage) > 1 ? workers : sampleOf(workers, this.#context);
       const isNearLatest = this.#queue.isNearLatest(stage, now);
-      if (!isNearLatest && !this.#mayBeWorth(stage, candidates, now)) continue;
+      if (!isNearLatest && !this.#mayBeWorthwhile(stage, candidates, now)) continue;
       const reservation = this.#reservations.placeFor(stage, candidates, now);
       if (reservation === undefined) continue;
-      if (!isNearLatest && !this.#isWorth(reservation, now)) continue;
+      if (!isNearLatest && !this.#isWorthwhile(reservation, now)) continue;
       this.#reservations.add(reservation);
       draft.expect(stage.job, Math.max(now + 1, reservation.expectedAt), nameOf(reservation));
       draft.again(Math.max(now + 1, expiresAt(reservation)));
@@ -73,7 +73,7 @@ export class Backfill {
    * The first stages that fit nowhere and that have either waited longer than they will run, or must start soon to
    * meet their deadline.
    */
-  #stuck(now: Millis): readonly StageView[] {
+  #blockedStages(now: Millis): readonly StageView[] {
     const stuck: StageView[] = [];
     // If all needs are equal and no CPU is free, a reservation could only cover the next free slot anyway.
     if (this.#waiting.onlyNeeds?.together === 1 && this.#free.withCpu === 0) return stuck;
@@ -95,14 +95,14 @@ export class Backfill {
   }
 
   /** Whether the stage has waited longer than the idle room would delay all waiting jobs together. */
-  #isWorth({ stage, at, rooms }: Reservation, now: Millis): boolean {
+  #isWorthwhile({ stage, at, rooms }: Reservation, now: Millis): boolean {
     let idle = 0;
     for (const worker of rooms.keys()) idle += this.#idleAt(worker, stage);
     return now - stage.waitsSince >= this.#queue.size ** 2 * idle * (at - now);
   }
 
   /** A quick test that only excludes reservations that are not worth it: they last for a millisecond or more. */
-  #mayBeWorth(stage: StageView, workers: readonly WorkerView[], now: Millis): boolean {
+  #mayBeWorthwhile(stage: StageView, workers: readonly WorkerView[], now: Millis): boolean {
     if (this.#reservations.before(stage) !== undefined) return true;
     const most = (now - stage.waitsSince) / this.#queue.size ** 2;
     return workers.some((worker) => this.#idleAt(worker, stage) <= most || hasRoom(stage.needs, worker));

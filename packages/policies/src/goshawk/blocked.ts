@@ -12,7 +12,7 @@ export class Blocked {
   readonly #waiting: Waiting;
   readonly #limits: Limits;
   /** Workers that have more room than at the last plan. */
-  readonly #roomier = new Set<WorkerView>();
+  readonly #grown = new Set<WorkerView>();
 
   constructor(waiting: Waiting, limits: Limits) {
     this.#waiting = waiting;
@@ -20,15 +20,15 @@ export class Blocked {
   }
 
   freed(worker: WorkerView): void {
-    this.#roomier.add(worker);
+    this.#grown.add(worker);
   }
 
   left(worker: WorkerView): void {
-    this.#roomier.delete(worker);
+    this.#grown.delete(worker);
   }
 
   planEnds(): void {
-    this.#roomier.clear();
+    this.#grown.clear();
   }
 
   /**
@@ -37,9 +37,9 @@ export class Blocked {
    * @returns undefined if there are no more
    */
   retry(now: Millis): More | undefined {
-    if (this.#roomier.size === 0 || !this.#waiting.hasBlocked) return undefined;
+    if (this.#grown.size === 0 || !this.#waiting.hasBlocked) return undefined;
     const mayRun = this.#limits.runnableKinds(now);
-    const workers = [...this.#roomier].filter(({ open }) => open);
+    const workers = [...this.#grown].filter(({ open }) => open);
     // The largest free amount of each resource at any of these workers.
     const room: number[] = [];
     for (const { free } of workers)

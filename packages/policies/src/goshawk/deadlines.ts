@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
 import type { ClusterView, Draft, StageView } from '../contract.js';
-import { fitsNow, togetherOf } from '../fitting.js';
+import { fitsNow, gangSize } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
 import type { Placement } from './placement.js';
 import { Preemption } from './preemption.js';
@@ -27,7 +27,7 @@ export class Deadlines {
     for (const reservation of this.#reservations.all) {
       const { stage, rooms, isForced } = reservation;
       if (!isForced) continue;
-      if (togetherOf(stage) > 1) {
+      if (gangSize(stage) > 1) {
         if (this.#starting.startTogether(stage, draft, now)) this.#reservations.drop(reservation);
         continue;
       }
@@ -62,7 +62,7 @@ export class Deadlines {
   }
 
   #startUrgent(stage: StageView, cluster: ClusterView, draft: Draft, now: Millis): void {
-    if (togetherOf(stage) > 1) {
+    if (gangSize(stage) > 1) {
       if (this.#starting.startTogether(stage, draft, now)) return;
     } else {
       while (stage.waiting > 0) {

@@ -1,6 +1,6 @@
 import { CPU, fitsIn, formatAttributes, type Millis, SLOT } from '@goshawk/core';
 import type { ClusterView, PolicyExplanation, StageView, WorkerView } from '../contract.js';
-import { countIn, togetherOf } from '../fitting.js';
+import { countIn, gangSize } from '../fitting.js';
 import { formatAmount, formatAmounts } from '../format-amounts.js';
 import type { Reservation, Reservations } from '../reservations.js';
 import type { Kind } from './kinds.js';
@@ -55,7 +55,7 @@ function limitOf({ count: { kind, running, limit } }: Facts): string {
 
 /** Why a gang does not fit now; undefined: it fits. */
 function noRoom(stage: StageView, able: readonly WorkerView[], facts: Facts): string | undefined {
-  const together = togetherOf(stage);
+  const together = gangSize(stage);
   let fit = 0;
   for (const worker of able) fit += Math.min(together - fit, worker.roomFor(stage.demand));
   if (fit >= together) return undefined;
@@ -63,7 +63,7 @@ function noRoom(stage: StageView, able: readonly WorkerView[], facts: Facts): st
   const place = facts.reservations.of(stage);
   const what = missing(stage, able, facts.cluster.resources);
   if (place === undefined || what === BUSY) return what;
-  return `${what}; it has a reservation, and starts ${inTime(place, facts.now)}`;
+  return `${what}; it has a reservation, and starts ${formatTimeUntil(place, facts.now)}`;
 }
 
 /** Resources of which every worker that is large enough has too little free; `BUSY`: only CPUs, and none is free. */
@@ -95,7 +95,7 @@ function missing({ demand }: StageView, able: readonly WorkerView[], resources: 
 function reservedFor(stage: StageView, able: readonly WorkerView[], facts: Facts): string | undefined {
   const { reservations, now } = facts;
   let holder: Reservation | undefined;
-  let left = togetherOf(stage);
+  let left = gangSize(stage);
   for (const worker of able) {
     const fit = countIn(stage, worker.free, left);
     const admitted = countIn(stage, reservations.roomFor(stage, worker, now), fit);
@@ -105,10 +105,10 @@ function reservedFor(stage: StageView, able: readonly WorkerView[], facts: Facts
   }
   if (holder === undefined) return undefined;
   const { job } = holder.stage;
-  return `the free resources are reserved for job ${job.name}, which starts ${inTime(holder, now)}`;
+  return `the free resources are reserved for job ${job.name}, which starts ${formatTimeUntil(holder, now)}`;
 }
 
-function inTime({ at }: Reservation, now: Millis): string {
+function formatTimeUntil({ at }: Reservation, now: Millis): string {
   const seconds = Math.ceil((at - now) / 1_000);
   return seconds <= 0 ? 'as soon as it fits' : `within ${seconds} s`;
 }

@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
 import type { StageView, WorkerView } from '../contract.js';
-import { countIn, fitsNow, togetherOf } from '../fitting.js';
+import { countIn, fitsNow, gangSize } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
 import type { Reservations } from '../reservations.js';
 import { isPreferredAt } from './placement.js';
@@ -17,7 +17,7 @@ export class Gangs {
 
   /** Whether all tasks have room, ignoring reservations. */
   holds(stage: StageView): boolean {
-    let left = togetherOf(stage);
+    let left = gangSize(stage);
     for (const worker of this.#free.for(stage)) {
       if (fitsNow(stage, worker)) left -= worker.roomFor(stage.demand);
       if (left <= 0) return true;
@@ -31,7 +31,7 @@ export class Gangs {
    * @param onlyPreferred exclude others
    */
   workersFor(stage: StageView, onlyPreferred: boolean, now: Millis): WorkerView[] | undefined {
-    const together = togetherOf(stage);
+    const together = gangSize(stage);
     const counts: { readonly worker: WorkerView; readonly count: number; readonly isPreferred: boolean }[] =
       [];
     for (const worker of this.#free.for(stage)) {

@@ -121,7 +121,7 @@ describe('the order of due times', () => {
     expect(looks).toBe(0);
   });
 
-  test('respects priority: of equal jobs the one with high priority goes first, whatever arrived first', () => {
+  test('respects priority: of equal jobs the one with high priority goes first, regardless of arrival', () => {
     const bench = cluster(1);
     bench.need(9, {});
     bench.need(1, { estimateMs: 1_000, priority: 'low' });
@@ -249,9 +249,9 @@ describe('users', () => {
 
   test('are charged for a run even if it was found before its owner reported its user', () => {
     const bench = cluster(4);
-    const job = bench.books.declareFound(OWNER, 1, 0, false);
+    const job = bench.books.declareAdopted(OWNER, 1, 0, false);
     const stage = bench.books.stage(job, 0, { demand: ONE_CPU });
-    for (const at of [0, 1]) bench.books.find(stage, bench.worker(at), 0);
+    for (const at of [0, 1]) bench.books.adoptRun(stage, bench.worker(at), 0);
     bench.settle();
     bench.report(1, { tasks: 0, user: 'ann' });
     bench.settle();
@@ -467,7 +467,7 @@ describe('the reserve', () => {
     expect(bench.count(2)).toBe(95);
   });
 
-  test('depends on what short tasks took elsewhere, too', () => {
+  test('depends on the slots that short tasks take at other workers, too', () => {
     const bench = cluster(100, 'auto');
     bench.books.shortWork(5 * 4 * SECOND);
     bench.need(1, { long: true, tasks: 100 });

@@ -280,7 +280,7 @@ export interface Contender {
 }
 
 /** The first accepted stages of several heads, in order, up to a limit. */
-export function firstOf(
+export function firstAccepted(
   heads: readonly Iterable<Contender>[],
   most: number,
   accepts: (needs: WaitingNeeds) => boolean,

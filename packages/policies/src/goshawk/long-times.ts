@@ -30,7 +30,7 @@ export class LongTimes {
    *
    * @param leastMs the owner's estimate
    */
-  pessimistic(leastMs: Millis): Millis {
+  pessimisticEstimate(leastMs: Millis): Millis {
     const { size } = this.#meansMs;
     if (size === 0) return leastMs;
     let sum = 0;

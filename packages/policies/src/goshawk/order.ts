@@ -12,7 +12,7 @@ const LATEST_QUANTILE = 0.9;
 /** A deadline is hopeless if the job would have to be faster than this quantile of its run time. */
 const HOPELESS_QUANTILE = 0.02;
 /** Time before the latest start for messages and for victims to end, as a fraction of the run time, within bounds. */
-const LEAD = 0.02;
+const LEAD_SHARE = 0.02;
 const LEAD_MIN_MS = 10;
 const LEAD_MAX_MS = 10_000;
 /** Assumed slowdown of a task on a worker that its job does not prefer. */
@@ -77,7 +77,7 @@ export function latestOf(job: JobView, { pathsMs }: JobWork): LatestStart | unde
   const spread = (part: number): number =>
     first === undefined || first.estimateMs <= 0 ? 1 : quantileMs(first, part) / first.estimateMs;
   const longestMs = pathMs * spread(LATEST_QUANTILE);
-  const leadMs = Math.min(LEAD_MAX_MS, Math.max(LEAD_MIN_MS, LEAD * longestMs));
+  const leadMs = Math.min(LEAD_MAX_MS, Math.max(LEAD_MIN_MS, LEAD_SHARE * longestMs));
   return {
     startAt: job.deadlineAt - longestMs - leadMs,
     hopelessAt: job.deadlineAt - pathMs * spread(HOPELESS_QUANTILE) + 1,

@@ -183,7 +183,7 @@ export class Queue {
   /** Remaining work of its job, or of the stage if the job's is unknown. */
   #workOf(stage: StageView, { workMs }: JobWork, now: Millis): Millis {
     if (stage.estimateFollows) {
-      const taskMs = this.#longTimes.pessimistic(this.#estimates.taskMs(stage, now));
+      const taskMs = this.#longTimes.pessimisticEstimate(this.#estimates.taskMs(stage, now));
       return taskMs * stage.waiting * dominantShare(stage.demand, this.#capacity);
     }
     return workMs;

@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
 import type { Draft } from '../contract.js';
-import { togetherOf } from '../fitting.js';
+import { gangSize } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
 import type { Reservations } from '../reservations.js';
 import type { Kind } from './kinds.js';
@@ -64,7 +64,7 @@ export class Serving {
       const line = firstLine(user, kinds);
       if (line === undefined) break;
       const stage = line.first()!;
-      if (togetherOf(stage) === 1) candidates.push({ stage, rank: candidates.length });
+      if (gangSize(stage) === 1) candidates.push({ stage, rank: candidates.length });
       this.#waiting.skipFirst(line);
     }
     this.#waiting.restoreSkipped(user);

@@ -1,8 +1,8 @@
 import { fitsIn, invariant, LIMITS, type Vector } from '@goshawk/core';
 import type { JobView, StageView } from '../contract.js';
-import { togetherOf } from '../fitting.js';
+import { gangSize } from '../fitting.js';
 import { KINDS, type Kind } from './kinds.js';
-import { type Contender, firstOf, Line, type SizeClass, UserLines, WaitingNeeds } from './line.js';
+import { type Contender, firstAccepted, Line, type SizeClass, UserLines, WaitingNeeds } from './line.js';
 import { isServedBefore, merged, UsersInOrder } from './users-in-order.js';
 
 interface Entry {
@@ -149,7 +149,7 @@ export class Waiting {
 
   set(stage: StageView, kind: Kind, key: number): void {
     let entry = this.#entries.get(stage);
-    const together = togetherOf(stage);
+    const together = gangSize(stage);
     let user = this.userOf(stage.job);
     if (
       entry !== undefined &&
@@ -318,7 +318,7 @@ function first(
       const line = user.lines[kind];
       if (line !== undefined) heads.push(...headsOf(line));
     }
-    contenders.push(...firstOf(heads, most - contenders.length, accepts));
+    contenders.push(...firstAccepted(heads, most - contenders.length, accepts));
   }
   return { contenders, next: undefined };
 }

@@ -1,7 +1,7 @@
 import { Central } from '@goshawk/central';
 import { type ClusterSettings, LIMITS, type Machine, present } from '@goshawk/core';
 import {
-  inOneLine,
+  describeThrown,
   isCustomPolicy,
   PlanningTimes,
   type Program,
@@ -137,7 +137,7 @@ function logPolicyFailures(logger: CentralOptions['logger'], policy: string): (e
     failures++;
     if (Number.isInteger(Math.log2(failures)))
       logger.error(
-        { event: 'policy-failed', policy, failures, error: inOneLine(error, policy) },
+        { event: 'policy-failed', policy, failures, error: describeThrown(error, policy) },
         'the policy threw; waiting tasks start in order of arrival',
       );
   };
@@ -146,6 +146,6 @@ function logPolicyFailures(logger: CentralOptions['logger'], policy: string): (e
 /** Replaces the machine's `settle` with a function that also measures planning times. */
 function timed<M extends Machine>(machine: M, times: PlanningTimes): M {
   const settle = machine.settle?.bind(machine);
-  if (settle !== undefined) machine.settle = (now) => times.turn(() => settle(now));
+  if (settle !== undefined) machine.settle = (now) => times.measure(() => settle(now));
   return machine;
 }
