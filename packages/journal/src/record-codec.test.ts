@@ -64,10 +64,10 @@ describe('records as bytes', () => {
   });
 
   test.each(BY_FORMAT.filter(({ kind }) => kind === 'accepted' || kind === 'classified'))(
-    'what is believed of stages is kept with a job that was $kind',
+    'the estimates of stages are kept with a job that was $kind',
     (record) => {
-      const believed = { ...record, stagesMs: [30_000, 1.5] };
-      expect(decodeRecord(encodeRecord(believed))).toEqual(believed);
+      const withEstimates = { ...record, stagesMs: [30_000, 1.5] };
+      expect(decodeRecord(encodeRecord(withEstimates))).toEqual(withEstimates);
     },
   );
 

@@ -319,13 +319,13 @@ export class VirtualCluster {
   /** Checks that no room stays free while a task that fits waits. */
   #checkIdleRoom(): void {
     if (this.#machines[this.centralAddress] !== this.central) return;
-    const violation = this.#conservation.look(this.central.startable(this.#now), this.#now);
+    const violation = this.#conservation.check(this.central.startable(this.#now), this.#now);
     invariant(violation === undefined, violation ?? '');
   }
 
   #settle(machine: Machine): void {
     if (machine === this.central && this.#options.solve !== undefined)
-      this.planningTimes.turn(() => machine.settle?.(this.#now));
+      this.planningTimes.measure(() => machine.settle?.(this.#now));
     else machine.settle?.(this.#now);
   }
 

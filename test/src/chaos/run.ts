@@ -401,7 +401,7 @@ class ChaosRun {
   /** No room stays free while a task that fits it waits. */
   #lookForIdleRoom(): void {
     for (const { machine, now } of this.#cluster.alive('central')) {
-      const complaint = this.#conservation.look((machine as unknown as Central).startable(now), now);
+      const complaint = this.#conservation.check((machine as unknown as Central).startable(now), now);
       if (complaint !== undefined) this.#checker.wrong(complaint);
     }
   }

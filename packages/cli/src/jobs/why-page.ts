@@ -100,10 +100,10 @@ export function whyPage(
 }
 
 function classLines({ job, sampling }: ExplainedJob, cutoff: Background['cutoff']): string[] {
-  const believed =
+  const estimate =
     job.estimateMs === undefined ? '' : `, estimated at ${formatDuration(job.estimateMs)} per task`;
   const divide = cutoff === undefined ? [] : [cutoffWords(cutoff.cutoffMs, cutoffOrigin(cutoff))];
-  const head = `${classWords(job)}${believed}`;
+  const head = `${classWords(job)}${estimate}`;
   if (sampling === undefined) return [head, ...divide];
   const { pilotTasks, decidedMs } = sampling;
   const decided = decidedMs === undefined ? '' : `, decided after ${formatDuration(decidedMs)}`;

@@ -158,7 +158,7 @@ describe('a scheduler’s history of run times', () => {
       bench.members(W1);
       bench.receive(W1, { type: 'holding', tasks: [], audit: 0 });
     };
-    const believed = (bench: DurableBench) => {
+    const estimateAfter = (bench: DurableBench) => {
       bench.commit();
       const declared = bench.take().findLast((message) => message.type === 'declare');
       return declared?.stages.map(({ estimateMs }) => estimateMs);
@@ -166,7 +166,7 @@ describe('a scheduler’s history of run times', () => {
     const afterRestart = (bench: DurableBench) => {
       const next = new DurableBench(bench.inheritance(), 100, false);
       joins(next);
-      return believed(next);
+      return estimateAfter(next);
     };
     const bench = new DurableBench(undefined, 0, false);
     joins(bench);
@@ -176,7 +176,7 @@ describe('a scheduler’s history of run times', () => {
         { name: 'reduce', after: ['map'], tasks: { count: 5, run: { sleep: 1 } } },
       ],
     });
-    const guessed = believed(bench);
+    const guessed = estimateAfter(bench);
     expect(afterRestart(bench)).toEqual(guessed);
     bench.receive(CENTRAL, {
       type: 'matched',
@@ -188,7 +188,7 @@ describe('a scheduler’s history of run times', () => {
     });
     const [run] = bench.take().filter((message) => message.type === 'run');
     bench.end(W1, run!);
-    const estimated = believed(bench);
+    const estimated = estimateAfter(bench);
     expect(estimated).not.toEqual(guessed);
     expect(afterRestart(bench)).toEqual(estimated);
   });
