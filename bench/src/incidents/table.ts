@@ -383,6 +383,33 @@ export const INCIDENTS: readonly Incident[] = [
     },
   },
   {
+    name: 'estimator-throws',
+    alert: 'GoshawkEstimatorFailed',
+    cause: /"event":"estimator-failed"/,
+    runbook: 'goshawk central --estimator auto',
+    async build(site) {
+      const file = join(site.folder, 'estimator-throws.mjs');
+      const unused = 'savedCharactersMax: 1, weigh() {}, learn() {}, save() {}, load() {}';
+      writeFileSync(
+        file,
+        `export default { title: 'x', make: () => ({ name: 'x', ${unused}, predict() { throw new Error('lost'); } }) };`,
+      );
+      const args = ['--estimator', file];
+      await site.central({ args });
+      await Promise.all([site.scheduler('s0', { args }), site.worker('w0')]);
+      await site.joined(1, 1);
+      return {
+        processes: 3,
+        make: () => load(site, { tasks: [{ sleep: 10 }] }, 500),
+        async end() {
+          await site.kill('central');
+          await site.central();
+        },
+        isOver: () => site.joined(1, 1),
+      };
+    },
+  },
+  {
     name: 'policy-throws',
     alert: 'GoshawkPolicyFailed',
     cause: /"event":"policy-failed"/,

@@ -23,6 +23,10 @@ const policy = (plan: string): string =>
   `export default { title: 'x', declares: false, options: {}, make: () => ({ update() {}, plan(cluster, draft, now) { ${plan} } }) };`;
 const THROWS = policy("if ([...cluster.jobs].length > 0) throw new Error('lost my way');");
 
+const estimator = (predict: string): string =>
+  `export default { title: 'x', make: () => ({ name: 'x', savedCharactersMax: 1, weigh() {}, learn() {}, save() {}, load() {}, predict() { ${predict} } }) };`;
+const NAN = "return { kind: 'estimate', estimate: { meanMs: NaN, by: 'x' } };";
+
 async function simulated(...args: string[]): Promise<Comparison> {
   const done = await runGoshawk(['simulate', ...SMALL, '--json', ...args], {}, { cwd: folder });
   expect(done).toMatchObject({ exitCode: 0 });
@@ -68,6 +72,24 @@ describe('simulated', () => {
     ],
     ['a policy that is none', '--policy', 'export default 3', /its default export is not an object/],
     ['an estimator that is none', '--estimator', 'export default { title: "x" }', /no function "make"/],
+    [
+      'an estimator that throws',
+      '--estimator',
+      estimator("throw new Error('lost my way');"),
+      /the estimator .*mine\.mjs failed: Error: lost my way \(mine\.mjs:1:\d+\)$/m,
+    ],
+    [
+      'an estimator that estimates NaN',
+      '--estimator',
+      estimator(NAN),
+      /the estimator .*mine\.mjs failed: predict: an estimate of NaN ms$/m,
+    ],
+    [
+      'an estimator in shadow that estimates NaN',
+      '--shadow',
+      estimator(NAN),
+      /the estimator .*mine\.mjs failed: predict: an estimate of NaN ms$/m,
+    ],
     ['a policy that throws as it plans', '--policy', THROWS, /mine\.mjs threw: Error: lost my way \(mine/],
     [
       'a policy that starts nothing',
@@ -122,6 +144,40 @@ describe('live', () => {
       expect(done).toMatchObject({ exitCode: 0 });
       const log = await readFile(join(cluster.folder, 'data', 'logs', 'central.log'), 'utf8');
       expect(log).toMatch(/"error":"Error: lost my way \(throws\.mjs:.*the policy threw/);
+    } finally {
+      expect(await cluster.stop()).toMatchObject({ exitCode: 0 });
+    }
+  });
+
+  it('faults of an estimator are logged and counted, and the jobs run', async () => {
+    const throwing = join(folder, 'estimator-throws.mjs');
+    await writeFile(throwing, estimator("throw new Error('lost my way');"));
+    const unsure = join(folder, 'estimates-nan.mjs');
+    await writeFile(unsure, estimator(NAN));
+    const files = ['--estimator', throwing, '--shadow', unsure];
+    const cluster = await TestCluster.start(['--workers', '3', '--schedulers', '1', ...files]);
+    try {
+      for (let i = 0; i < 3; i++)
+        expect(
+          await cluster.goshawk([
+            'submit',
+            '--tasks',
+            '9',
+            '--estimate',
+            '10ms',
+            '--sleep',
+            '10ms',
+            '--wait',
+          ]),
+        ).toMatchObject({ exitCode: 0 });
+      const log = await readFile(join(cluster.folder, 'data', 'logs', 's0.log'), 'utf8');
+      const lines = log.split('\n').filter((line) => line.includes('"event":"estimator-failed"'));
+      // One line whenever the number of faults doubles.
+      expect(lines.filter((line) => line.includes('in shadow'))).toHaveLength(2);
+      expect(lines.join('\n')).toMatch(
+        /"error":"Error: lost my way \(estimator-throws\.mjs:.*the submitter’s estimate is used/,
+      );
+      expect(lines.join('\n')).toMatch(/"error":"predict: an estimate of NaN ms".*in shadow/);
     } finally {
       expect(await cluster.stop()).toMatchObject({ exitCode: 0 });
     }

@@ -45,6 +45,22 @@ describe('a faulty estimator', () => {
     expect(guarded.faults.count).toBe(2);
   });
 
+  test('is reported with what it threw, or with its invalid answer', () => {
+    const reported: unknown[] = [];
+    const thrown = new Error('lost');
+    const answers: (() => Prediction)[] = [
+      () => ({ kind: 'estimate', estimate: { meanMs: Number.NaN, by: '' } }),
+      () => {
+        throw thrown;
+      },
+      () => ({ kind: 'unknown' }),
+    ];
+    const estimator = Object.assign(new Stateless('given', given), { predict: () => answers.shift()!() });
+    const guarded = new Guarded(estimator, (error) => reported.push(error));
+    for (let i = 0; i < 3; i++) guarded.predict(job);
+    expect(reported).toEqual(['predict: an estimate of NaN ms', thrown]);
+  });
+
   test('throws: the first and the last error message are kept', () => {
     let calls = 0;
     const guarded = predicting(() => {

@@ -19,8 +19,11 @@ interface Faults {
   last: string;
 }
 
+/** @param error what the estimator threw, or a text that describes its invalid answer */
+export type EstimatorFailed = (error: unknown) => void;
+
 /**
- * Protects callers from a faulty estimator: counts its exceptions and invalid answers, and replaces them. `predict` falls
+ * Protects callers from a faulty estimator: reports its exceptions and invalid answers, and replaces them. `predict` falls
  * back to the submitter's estimate, or to none. `weigh` falls back to the mean of the ended pilots once all have ended.
  * `learn` skips the job.
  */
@@ -28,8 +31,12 @@ export class Guarded implements Estimator {
   readonly #inner: Estimator;
   readonly faults: Faults = { count: 0, first: '', last: '' };
 
-  constructor(inner: Estimator) {
+  readonly #failed: EstimatorFailed;
+
+  /** @param failed receives each fault; if it throws, the call throws */
+  constructor(inner: Estimator, failed: EstimatorFailed = () => {}) {
     this.#inner = inner;
+    this.#failed = failed;
   }
 
   get name(): string {
@@ -42,6 +49,7 @@ export class Guarded implements Estimator {
 
   predict(job: ArrivingJob): Prediction {
     return this.#try(
+      'predict',
       () => this.#inner.predict(job),
       (prediction) => problemOf(prediction, job),
       () => given(job),
@@ -50,14 +58,15 @@ export class Guarded implements Estimator {
 
   weigh(job: ArrivingJob, prediction: SamplePlan, evidence: Evidence, cutoffMs: number): Verdict {
     return this.#try(
+      'weigh',
       () => this.#inner.weigh(job, prediction, evidence, cutoffMs),
       (verdict) => {
         if (verdict.kind === 'decided') return problemOfEstimate(verdict.estimate, job);
         // All pilots have ended, so waiting would never stop.
-        if (isComplete(evidence)) return 'does not decide although all pilots have ended';
+        if (isComplete(evidence)) return 'no decision although all pilots have ended';
         return verdict.againInMs >= WAIT_MIN_MS
           ? undefined
-          : `requests the next call after ${verdict.againInMs} ms`;
+          : `a request for the next call after ${verdict.againInMs} ms`;
       },
       () => (isComplete(evidence) ? fallbackVerdict(evidence) : NEVER),
     );
@@ -65,6 +74,7 @@ export class Guarded implements Estimator {
 
   learn(ended: EndedJob): void {
     this.#try(
+      'learn',
       () => this.#inner.learn(ended),
       () => undefined,
       () => undefined,
@@ -73,6 +83,7 @@ export class Guarded implements Estimator {
 
   save(): unknown {
     return this.#try(
+      'save',
       () => this.#inner.save(),
       () => undefined,
       () => undefined,
@@ -84,19 +95,23 @@ export class Guarded implements Estimator {
     this.#inner.load(saved);
   }
 
-  #try<T>(act: () => T, validate: (result: T) => string | undefined, instead: () => T): T {
+  #try<T>(method: string, act: () => T, validate: (result: T) => string | undefined, instead: () => T): T {
     let problem: string | undefined;
+    let reported: unknown;
     try {
       const result = act();
       problem = validate(result);
       if (problem === undefined) return result;
+      reported = `${method}: ${problem}`;
     } catch (error) {
       problem = error instanceof Error ? error.message : String(error);
+      reported = error;
     }
     const { faults } = this;
     faults.count++;
     if (faults.first === '') faults.first = problem;
     faults.last = problem;
+    this.#failed(reported);
     return instead();
   }
 }

@@ -33,6 +33,12 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer>, JobOb
   readJobRecords?(job: JobNumber): Iterable<JournalEntry>;
   /** The saved estimator state was invalid or from a newer version, so the estimator starts without it. */
   estimatorStateRefused?(estimator: string, message: string): void;
+  /**
+   * The estimator threw or gave an invalid answer, which the submitter's estimate replaces. May be called for each job.
+   *
+   * @param error what it threw, or a text
+   */
+  estimatorFailed?(estimator: string, error: unknown): void;
   /** An unfinished job was not loaded from the journal because it does not fit into memory. */
   leftInJournal?(job: string, bytes: number): void;
   /** The jobs of previous incarnations have been loaded. */

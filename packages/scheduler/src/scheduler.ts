@@ -274,6 +274,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#parts.accounting.importBooks(books, done, now);
   }
 
+  /** Number of exceptions and invalid answers of estimators. */
+  get estimatorFailures(): number {
+    return this.#parts.sampler.failures;
+  }
+
   /** Returns the estimator states to save; undefined if they have not changed since the last call. */
   takeEstimatorStates(): EstimatorStates | undefined {
     const { sampler, usage } = this.#parts;

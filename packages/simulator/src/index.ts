@@ -1,5 +1,6 @@
 export type { CounterReading } from './counter-log.js';
 export { DealtSleeps, dealtByStart } from './dealt-sleeps.js';
+export { estimatorFailed } from './estimator-failed.js';
 export {
   checkProfile,
   type MeasuredMessage,

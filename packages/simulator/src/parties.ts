@@ -10,6 +10,7 @@ import {
 } from '@goshawk/core';
 import type { Job, SchedulerEnvironment } from '@goshawk/scheduler';
 import type { TaskOrder, WorkerEnvironment } from '@goshawk/worker';
+import { estimatorFailed } from './estimator-failed.js';
 
 /** The cluster's services for a party. */
 interface PartyCluster {
@@ -109,6 +110,10 @@ export class CentralParty extends PartyEnvironment implements CentralEnvironment
 }
 
 export class SchedulerParty extends PartyEnvironment implements SchedulerEnvironment {
+  estimatorFailed(estimator: string, error: unknown): void {
+    estimatorFailed(estimator, error);
+  }
+
   jobEnded(job: Job): void {
     this.cluster.jobEnded(job);
   }

@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
 import { type EstimatorScore, Scoreboard } from '@goshawk/predictor';
-import type { SimulatedEnd, SimulatedJob } from '@goshawk/simulator';
+import { estimatorFailed, type SimulatedEnd, type SimulatedJob } from '@goshawk/simulator';
 import type { TraceJob } from '@goshawk/traces';
 import { arrivingJobOf } from '@goshawk/traces';
 import type { RunRequest } from '../simulate/request.js';
@@ -15,7 +15,7 @@ export function shadowFor(
   estimatorStates: Readonly<Record<string, unknown>>,
 ): SimulatedShadow | undefined {
   if (shadow.length === 0) return undefined;
-  return new SimulatedShadow(new Scoreboard(shadow, policy, seed, estimatorStates));
+  return new SimulatedShadow(new Scoreboard(shadow, policy, seed, estimatorStates, estimatorFailed));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { drawDistinct, type Millis, meanOf, Random } from '@goshawk/core';
 import type { ArrivingJob, Estimate, Prediction } from '../estimator.js';
 import { makeEstimator } from '../estimators.js';
-import { Guarded } from '../guarded.js';
+import { type EstimatorFailed, Guarded } from '../guarded.js';
 import { FeatureKeys } from '../history/features.js';
 import { RecencyMap } from '../history/recency-map.js';
 import type { EstimatorSettings } from '../settings.js';
@@ -42,6 +42,7 @@ export class Scoreboard {
   /**
    * @param names of estimators, with arguments
    * @param estimatorStates saved states by name
+   * @param failed receives each fault of an estimator
    * @throws InputError for an unknown estimator or invalid state
    */
   constructor(
@@ -49,12 +50,16 @@ export class Scoreboard {
     settings: ScoreboardSettings,
     seed: number | string,
     estimatorStates: Readonly<Record<string, unknown>> = {},
+    failed: (name: string, ...fault: Parameters<EstimatorFailed>) => void = () => {},
   ) {
     this.#cutoffMs = settings.cutoffMs;
     this.#random = Random.seeded(`shadow ${seed}`);
     this.#shadows = names.map((name) => {
       const stream = this.#random.fork(name);
-      const estimator = new Guarded(makeEstimator(name, settings, () => stream.next()));
+      const estimator = new Guarded(
+        makeEstimator(name, settings, () => stream.next()),
+        (error) => failed(name, error),
+      );
       if (estimatorStates[name] !== undefined) estimator.load(estimatorStates[name]);
       return { estimator, score: new Score(settings.cutoffMs) };
     });

@@ -1,16 +1,11 @@
 import { Central } from '@goshawk/central';
 import { type ClusterSettings, LIMITS, type Machine, present } from '@goshawk/core';
-import {
-  describeThrown,
-  isCustomPolicy,
-  PlanningTimes,
-  type Program,
-  type ProgramSolution,
-} from '@goshawk/policies';
+import { isCustomPolicy, PlanningTimes, type Program, type ProgramSolution } from '@goshawk/policies';
 import { centralReadings } from '../metrics/index.js';
 import { PlacementTracing } from '../tracing/index.js';
 import { clusterLog } from './cluster-log.js';
 import type { Daemon } from './daemon.js';
+import { failureLog } from './failure-log.js';
 import { disputeLine, lookForOtherCentrals, otherCentralEffects, ownPlaces } from './other-centrals.js';
 import { FIRST_PARTY, openProcess, type ProcessOptions } from './process.js';
 import { watchForStalls } from './stall-watch.js';
@@ -51,6 +46,11 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   let central!: Central;
   const times = new PlanningTimes(() => performance.now());
   const { solver } = options;
+  const policyFailed = failureLog(
+    options.logger,
+    'policy',
+    'the policy threw; waiting tasks start in order of arrival',
+  );
   void process.ended.then(() => solver?.close());
   const { enter } = process.host.add({ index: FIRST_PARTY, name, role: 'central' }, (environment, enter) => {
     const at = own.slice(0, LIMITS.centralPlacesMax).map((place) => process.centralAt(place));
@@ -82,7 +82,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
         enter('explain loss', () => central.explainLoss(worker, address, why)),
       ),
       warnings: () => process.mailbox.disputedAddresses().map(disputeLine),
-      policyFailed: logPolicyFailures(options.logger, options.settings.policy.policy),
+      policyFailed: (error) => policyFailed(options.settings.policy.policy, error),
       ...otherCentralEffects(process, options.logger),
     });
     return timed(tracing?.around(central) ?? central, times);
@@ -124,22 +124,6 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
     // Central runs no tasks, so there is nothing to finish.
     drain: stop,
     stop,
-  };
-}
-
-/**
- * Returns a function that logs a policy failure whenever the number of failures has doubled, because a policy
- * may fail in every turn.
- */
-function logPolicyFailures(logger: CentralOptions['logger'], policy: string): (error: unknown) => void {
-  let failures = 0;
-  return (error) => {
-    failures++;
-    if (Number.isInteger(Math.log2(failures)))
-      logger.error(
-        { event: 'policy-failed', policy, failures, error: describeThrown(error, policy) },
-        'the policy threw; waiting tasks start in order of arrival',
-      );
   };
 }
 

@@ -16,6 +16,7 @@ import { AdoptedSchedulers, type HostScheduler, type Role, readingsOf } from './
 import { watchCentral, watchCounts } from './complaints.js';
 import type { Daemon } from './daemon.js';
 import { EstimatorStateFile, sharedStore } from './estimator-state-file.js';
+import { failureLog } from './failure-log.js';
 import { jobLog } from './job-log.js';
 import { type JournalPlace, JournalPort, newTag, openInFolder, openShared } from './journal-port.js';
 import { NameTaken } from './name-taken.js';
@@ -230,7 +231,17 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   const shadow: ShadowWatch | undefined =
     (options.shadow ?? []).length === 0
       ? undefined
-      : new ShadowWatch(options.shadow!, name, () => machine.policy);
+      : new ShadowWatch(
+          options.shadow!,
+          name,
+          () => machine.policy,
+          failureLog(logger, 'estimator', 'the estimator in shadow failed; its score suffers'),
+        );
+  const estimatorFailed = failureLog(
+    logger,
+    'estimator',
+    'the estimator failed; the submitter’s estimate is used instead',
+  );
   let onDrained: () => void = () => {};
   const drained = new Promise<void>((resolve) => {
     onDrained = resolve;
@@ -252,6 +263,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
               { job },
               `the job stays in the journal and does not run: it needs ${Math.round(bytes / 2 ** 20)} MiB of memory, more than is free; start with a larger heap (--max-old-space-size)`,
             ),
+          estimatorFailed,
           nameTaken: (holder, tag) => refused.report(holder, tag),
           ...ends,
           counted: () => ({

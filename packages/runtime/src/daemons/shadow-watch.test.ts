@@ -20,7 +20,12 @@ function job(id: string, runMs: number): Job {
 }
 
 test('jobs of adopted schedulers are distinguished from those of this one', () => {
-  const watch = new ShadowWatch(['given'], 'seed', () => DEFAULT_POLICY);
+  const watch = new ShadowWatch(
+    ['given'],
+    'seed',
+    () => DEFAULT_POLICY,
+    () => {},
+  );
   const scored = () => (watch.counts() as Scores).given?.groups.all?.jobs ?? 0;
   watch.accepted(job('own-1', 10));
   watch.ended(job('adopted-1', 100_000));

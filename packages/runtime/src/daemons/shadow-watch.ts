@@ -10,20 +10,28 @@ export class ShadowWatch {
   readonly #names: readonly string[];
   readonly #seed: string;
   readonly #policy: () => PolicySettings;
+  readonly #failed: (estimator: string, error: unknown) => void;
   #board: Scoreboard | undefined;
 
   /**
    * @param names of existing estimators
    * @param policy called when the first job arrives; its cutoff and pilots apply to all
+   * @param failed receives each exception and invalid answer of an estimator
    */
-  constructor(names: readonly string[], seed: string, policy: () => PolicySettings) {
+  constructor(
+    names: readonly string[],
+    seed: string,
+    policy: () => PolicySettings,
+    failed: (estimator: string, error: unknown) => void,
+  ) {
     this.#names = names;
     this.#seed = seed;
     this.#policy = policy;
+    this.#failed = failed;
   }
 
   accepted({ id, arriving }: Job): void {
-    this.#board ??= new Scoreboard(this.#names, this.#policy(), this.#seed);
+    this.#board ??= new Scoreboard(this.#names, this.#policy(), this.#seed, {}, this.#failed);
     this.#board.arrived(id, arriving);
   }
 

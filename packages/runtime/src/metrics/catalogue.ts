@@ -157,6 +157,9 @@ export const METRICS = {
     goshawk_scheduler_probes_recalled_total: counter('Probes cancelled before a worker served them.'),
     goshawk_scheduler_probes_out: gauge('Probes not served yet.'),
     goshawk_scheduler_asks_refused_total: counter('Probes served after the last task was bound.'),
+    goshawk_scheduler_estimator_failures_total: counter(
+      'Exceptions and invalid answers of the estimator; the submitter’s estimate is then used.',
+    ),
     goshawk_scheduler_known_workers: alike('Workers known to the scheduler.'),
     goshawk_scheduler_central_silent: alike(
       '1 while central is silent: short jobs continue, long jobs wait.',

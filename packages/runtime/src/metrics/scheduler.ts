@@ -30,6 +30,7 @@ export function schedulerReadings(scheduler: Scheduler, now: Millis): Readings {
     goshawk_scheduler_probes_recalled_total: counters.probesRecalled,
     goshawk_scheduler_probes_out: probesOut,
     goshawk_scheduler_asks_refused_total: counters.asksRefused,
+    goshawk_scheduler_estimator_failures_total: scheduler.estimatorFailures,
     goshawk_scheduler_known_workers: scheduler.knownWorkers,
     goshawk_scheduler_central_silent: scheduler.isCentralSilent(now) ? 1 : 0,
     goshawk_scheduler_held_answers: scheduler.pendingAnswers,

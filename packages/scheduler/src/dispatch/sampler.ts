@@ -12,6 +12,7 @@ import {
   type Estimate,
   type Estimator,
   Guarded,
+  isKnownEstimator,
   makeEstimator,
   type Prediction,
   type SamplePlan,
@@ -37,6 +38,8 @@ export class Sampler {
   readonly #estimatorStates: Record<string, unknown>;
   #policy: PolicySettings | undefined;
   #estimator: Guarded | undefined;
+  /** Number of exceptions and invalid answers of estimators. */
+  failures = 0;
   /** Whether the estimator has learned since `takeEstimatorStates` was last called. */
   #hasLearned = false;
 
@@ -52,7 +55,7 @@ export class Sampler {
     this.#policy = policy;
     if (before !== undefined && isSameEstimator(before, policy)) return;
     if (this.#estimator !== undefined) this.#estimatorStates[this.#estimator.name] = this.#estimator.save();
-    this.#estimator = new Guarded(this.#makeEstimator(policy));
+    this.#estimator = new Guarded(this.#makeEstimator(policy), (error) => this.#failed(policy, error));
     this.#loadState(this.#estimator);
   }
 
@@ -218,10 +221,16 @@ export class Sampler {
     };
     try {
       return makeEstimator(policy.estimator, settings, random);
-    } catch {
+    } catch (error) {
       // An estimator of a newer version of central is unknown here; estimates of submitters are better than nothing.
+      if (isKnownEstimator(policy.estimator)) this.#failed(policy, error);
       return makeEstimator('given', settings, random);
     }
+  }
+
+  #failed({ estimator }: PolicySettings, error: unknown): void {
+    this.failures++;
+    this.#s.env.estimatorFailed?.(estimator, error);
   }
 
   /** Returns the random source for pilots. A job with a seed always gets the same pilots, for reproducible runs. */

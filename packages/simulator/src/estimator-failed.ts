@@ -1,0 +1,10 @@
+import { InputError } from '@goshawk/core';
+import { describeThrown } from '@goshawk/policies';
+
+/** Ends a simulation whose estimator is faulty: its figures would be about another estimator. @throws InputError */
+export function estimatorFailed(estimator: string, error: unknown): never {
+  throw new InputError(
+    'estimator-failed',
+    `the estimator ${estimator} failed: ${describeThrown(error, estimator)}`,
+  );
+}
