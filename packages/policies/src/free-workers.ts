@@ -1,4 +1,5 @@
 import { CPU, drawIndex, fitsIn, ONE_CPU, SLOT, type Vector } from '@goshawk/core';
+import { isCounted } from './amounts.js';
 import type { StageView, WorkerView } from './contract.js';
 import { fitsNow } from './fitting.js';
 
@@ -80,6 +81,10 @@ export class FreeWorkers {
   /** Free amounts by id and in total, in units. */
   readonly #unitsOf: number[] = [];
   #units = 0;
+  /** Capacity of all open workers. */
+  readonly #capacity: number[] = [];
+  /** Part of each worker, by id. */
+  readonly #counted: (Vector | undefined)[] = [];
 
   /** @param unitsIn counts the free units of a worker; default: slots */
   constructor(unitsIn: (worker: WorkerView) => number = ({ free }) => free[SLOT]!) {
@@ -120,6 +125,7 @@ export class FreeWorkers {
 
   /** Adds, updates or removes the worker, depending on its free slots. */
   update(worker: WorkerView): void {
+    this.#count(worker);
     const slots = worker.open ? Math.max(0, worker.free[SLOT]!) : 0;
     this.#slotsOf[worker.id] = slots;
     const units = worker.open ? Math.max(0, this.#unitsIn(worker)) : 0;
@@ -129,8 +135,21 @@ export class FreeWorkers {
     this.#withCpu.put(worker, slots > 0 && (worker.free[CPU] ?? 0) > 0);
   }
 
+  /** Adds the worker to the capacity of the cluster, or removes it. */
+  #count({ id, open, capacity }: WorkerView): void {
+    const before = this.#counted[id];
+    const after = open ? capacity : undefined;
+    if (before === after) return;
+    this.#counted[id] = after;
+    for (const [index, amount] of (before ?? []).entries()) this.#capacity[index]! -= amount;
+    for (const [index, amount] of (after ?? []).entries())
+      this.#capacity[index] = (this.#capacity[index] ?? 0) + amount;
+  }
+
   /**
-   * Returns a worker with room for a task of the stage, or undefined. It is random if the task requests nothing; otherwise it is the tightest fit of a random sample, which leaves room for large tasks elsewhere.
+   * Returns a worker with room for a task of the stage, or undefined. It is random if the task requests nothing;
+   * otherwise it is the one of a random sample with the least left free, as a share of the cluster. That leaves large
+   * workers and rare resources to the tasks that need them.
    */
   find(
     stage: StageView,
@@ -140,7 +159,9 @@ export class FreeWorkers {
     const suits = (worker: WorkerView): boolean => fitsNow(stage, worker) && accepts(worker);
     const { demand } = stage;
     const list = this.#listFor(demand);
-    return isDemanding(stage) ? tightestFit(list, demand, source, suits) : anyOf(list, demand, source, suits);
+    return isDemanding(stage)
+      ? tightestFit(list, demand, this.#capacity, source, suits)
+      : anyOf(list, demand, source, suits);
   }
 }
 
@@ -165,6 +186,7 @@ function anyOf(
 function tightestFit(
   list: WorkerList,
   demand: Vector,
+  capacity: Vector,
   source: Source,
   suits: WorkerFilter,
 ): WorkerView | undefined {
@@ -179,7 +201,7 @@ function tightestFit(
   let best: WorkerView | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const worker of drawn.length > 0 ? drawn : suitableIn(list, demand, suits)) {
-    const share = freeShare(worker.free, worker.capacity);
+    const share = freeShare(worker.free, capacity);
     if (share >= least) continue;
     best = worker;
     least = share;
@@ -198,10 +220,12 @@ export function isDemanding({ demand }: Pick<StageView, 'demand'>): boolean {
   return demand !== ONE_CPU;
 }
 
-/** Sum of the free fractions of all resources. */
+/** Sum of the free amounts of all resources, as shares of the cluster. */
 function freeShare(free: Vector, capacity: Vector): number {
   let share = 0;
-  for (let index = 0; index < capacity.length; index++)
-    if (capacity[index]! > 0) share += free[index]! / capacity[index]!;
+  for (let index = 0; index < free.length; index++) {
+    const whole = capacity[index] ?? 0;
+    if (isCounted(whole)) share += free[index]! / whole;
+  }
   return share;
 }

@@ -727,6 +727,19 @@ test('small tasks leave room for large ones: they go to the tightest fit', () =>
   expect(new Set(bench.takePlaces().map(([, at]) => at)).size).toBe(2);
 });
 
+test('a large worker keeps its rare room: small tasks go to small workers, even if those are idle', () => {
+  const bench = cluster(0);
+  bench.join(0, 32, { cpu: 32, memory: 256 });
+  for (let at = 1; at <= 8; at++) bench.join(at, 4, { cpu: 4, memory: 8 });
+  bench.settle();
+  bench.need(1, { tasks: 3, demand: { cpu: 4, memory: 64 } });
+  bench.take();
+  for (let job = 2; job <= 9; job++) bench.need(job, { demand: { cpu: 1, memory: 2 } });
+  expect(bench.takePlaces().map(([, at]) => at)).not.toContain(0);
+  bench.need(10, { demand: { cpu: 4, memory: 64 } });
+  expect(bench.take()).toEqual([10]);
+});
+
 test('a plan terminates even if every start is refused', () => {
   const bench = cluster(2);
   bench.report(1, { tasks: 3 });
