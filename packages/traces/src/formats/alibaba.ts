@@ -1,10 +1,20 @@
 import { present, type Resources } from '@goshawk/core';
+import { WorkloadError } from '../errors.js';
 import { jobOf, type TraceJob } from '../job.js';
 import { inBatches, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
 import { decimal, isTaskCount, TASKS_ADVICE } from './fields.js';
 import { inRunningOrder, type StageInFile } from './stages.js';
-import { checkLength, columnName, type Row, readRecords, tallyUnread, wrongCell } from './table.js';
+import {
+  checkHeader,
+  checkLength,
+  checkNotHeader,
+  columnName,
+  type Row,
+  readRecords,
+  tallyUnread,
+  wrongCell,
+} from './table.js';
 import type { TraceFormat } from './trace-format.js';
 
 const STATES = ['Terminated', 'Failed', 'Running', 'Waiting', 'Interrupted', 'Cancelled', 'Ready'];
@@ -114,6 +124,20 @@ function isHeader(schema: Schema, cells: readonly string[]): boolean {
   return [schema.job, schema.start, 'instance_num'].every((column) => columns.includes(column));
 }
 
+/** @throws WorkloadError if a header lacks a column or names one twice */
+function checkColumns(schema: Schema, header: Row): void {
+  const columns = columnsIn(schema, header.cells);
+  checkHeader({ ...header, cells: columns });
+  const { job, stage, status, start, end } = schema;
+  const missing = [job, stage, 'instance_num', status, start, end].filter((name) => !columns.includes(name));
+  if (missing.length === 0) return;
+  throw new WorkloadError(
+    `missing column ${missing.join(', ')}`,
+    `the columns of the trace are ${schema.columns.join(', ')}`,
+    header,
+  );
+}
+
 /** The tasks of one row: Alibaba's task is a stage, and its instances are the scheduled units. */
 interface Stage {
   readonly name: string;
@@ -144,10 +168,17 @@ async function* readTable(
 ): AsyncGenerator<PackedJobs> {
   const rows = new Map<string, Rows>();
   let reader: RowReader | undefined;
+  let header: readonly string[] | undefined;
   for await (const row of readRecords(file, { delimiter: ',', hasQuotes: true }, signal)) {
-    const isFirst = reader === undefined && isHeader(schema, row.cells);
-    reader ??= new RowReader(schema, isFirst ? columnsIn(schema, row.cells) : schema.columns, tally);
-    if (!isFirst) reader.add(rows, row);
+    if (reader === undefined) {
+      const isFirst = isHeader(schema, row.cells);
+      header = isFirst ? row.cells : undefined;
+      if (isFirst) checkColumns(schema, row);
+      reader = new RowReader(schema, isFirst ? columnsIn(schema, row.cells) : schema.columns, tally);
+      if (isFirst) continue;
+    }
+    if (header !== undefined) checkNotHeader(row, header);
+    reader.add(rows, row);
   }
   yield* inBatches(jobsOf(rows, schema, tally));
 }
@@ -173,8 +204,11 @@ class RowReader {
     checkLength(row, this.#width);
     const { job: jobColumn, stage, status, start: startColumn, end: endColumn } = this.#schema;
     const job = this.#text(row, jobColumn);
-    if (job === '')
-      throw wrongCell(row, this.#places.get(jobColumn)!, 'name of the job', 'each row needs one');
+    const isId = this.#schema.isOrdered ? !/^(-|nan|null|none|n\/a)?$/i.test(job) : /^\d+$/.test(job);
+    if (!isId) {
+      const advice = this.#schema.isOrdered ? 'each row needs one' : 'each row needs a whole number';
+      throw wrongCell(row, this.#places.get(jobColumn)!, 'name of the job', advice);
+    }
     const [start, end] = [this.#seconds(row, startColumn), this.#seconds(row, endColumn)];
     const own = rows.get(job) ?? { stages: [], submit: Number.POSITIVE_INFINITY };
     rows.set(job, own);
@@ -213,6 +247,11 @@ class RowReader {
   #demand(row: Row): Resources | undefined {
     const amount = (column: string): number | undefined => {
       const text = this.#text(row, column);
+      if (text === '')
+        this.#tally.add({
+          code: `${column}-missing`,
+          what: `stages without ${column}: read without this demand`,
+        });
       const value = text === '' ? 0 : decimal(text);
       if (value >= 0 && value <= 1e9) return value === 0 ? undefined : value;
       throw wrongCell(row, this.#places.get(column) ?? 0, column, 'it must be a number of at least 0');

@@ -4,7 +4,15 @@ import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
 import { decimal, isSeconds } from './fields.js';
 import { isFolder, namesIn } from './files.js';
-import { checkLength, type Row, readRecords, wrongCell } from './table.js';
+import {
+  checkHeader,
+  checkLength,
+  checkNotHeader,
+  type Row,
+  readRecords,
+  tallyUnread,
+  wrongCell,
+} from './table.js';
 import type { TraceFormat } from './trace-format.js';
 
 const INVOCATIONS = /^invocations_per_function_md\.anon\.d(\d+)\.csv(\.gz)?$/;
@@ -79,7 +87,10 @@ async function* readAzure2019(
   for (const { day, invocations, durations } of days) {
     const averages = await averagesOf(join(folder, durations), signal);
     const midnight = (day - days[0]!.day) * 86_400;
+    let isFirst = true;
     for await (const { row, places } of rowsOf(join(folder, invocations), [], signal)) {
+      if (isFirst) tallyColumns(places, tally);
+      isFirst = false;
       const id = idOf(row, places);
       const seconds = averages.get(id);
       const minutes = minutesOf(row, places);
@@ -111,6 +122,20 @@ async function* readAzure2019(
   yield packer.take();
 }
 
+/** Counts columns of the invocations that are ignored, and minutes without a column. */
+function tallyColumns(places: ReadonlyMap<string, number>, tally: Tally): void {
+  const names = [...places.keys()];
+  tallyUnread(
+    tally,
+    names.filter((name) => !ID.includes(name) && name !== 'Trigger' && minuteOf(name) === undefined),
+  );
+  const minutes = names.filter((name) => minuteOf(name) !== undefined).length;
+  tally.add(
+    { code: 'minutes-missing', what: 'minutes of a day without a column: read as without invocations' },
+    MINUTES - minutes,
+  );
+}
+
 async function* rowsOf(
   file: string,
   needed: readonly string[],
@@ -120,6 +145,7 @@ async function* rowsOf(
   for await (const row of readRecords(file, { delimiter: ',', hasQuotes: true }, signal)) {
     if (places === undefined) {
       places = new Map(row.cells.map((name, place) => [name, place]));
+      checkHeader(row);
       const missing = [...ID, ...needed].filter((name) => !places!.has(name));
       if (missing.length > 0)
         throw new WorkloadError(
@@ -130,6 +156,7 @@ async function* rowsOf(
       continue;
     }
     checkLength(row, places.size);
+    checkNotHeader(row, [...places.keys()]);
     yield { row, places };
   }
 }
@@ -152,6 +179,15 @@ async function averagesOf(file: string, signal?: AbortSignal): Promise<Map<strin
   return averages;
 }
 
+/** Minutes of a day. */
+const MINUTES = 1_440;
+
+/** Returns the minute of a column, from 1; undefined for other columns. */
+function minuteOf(name: string): number | undefined {
+  const minute = /^\d{1,4}$/.test(name) ? Number(name) : 0;
+  return minute >= 1 && minute <= MINUTES ? minute : undefined;
+}
+
 /** More invocations per minute are invalid. */
 const INVOCATIONS_MAX = 10_000_000;
 
@@ -162,8 +198,8 @@ function minutesOf(
 ): (readonly [minute: number, count: number])[] {
   const counts: (readonly [number, number])[] = [];
   for (const [name, place] of places) {
-    const minute = /^\d{1,4}$/.test(name) ? Number(name) : 0;
-    if (minute < 1 || minute > 1_440) continue;
+    const minute = minuteOf(name);
+    if (minute === undefined) continue;
     const count = decimal(row.cells[place]!);
     if (!Number.isInteger(count) || count < 0 || count > INVOCATIONS_MAX)
       throw wrongCell(

@@ -2,7 +2,13 @@ import { present } from '@goshawk/core';
 import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
 import { isSeconds, isTaskCount, SECONDS_ADVICE, TASKS_ADVICE } from './fields.js';
-import { isDocumentWith, type JsonDocument, type JsonPath, readJsonDocument } from './json-document.js';
+import {
+  isDocumentWith,
+  type JsonDocument,
+  type JsonPath,
+  readJsonDocument,
+  UnreadFields,
+} from './json-document.js';
 import type { TraceFormat } from './trace-format.js';
 
 /**
@@ -18,6 +24,8 @@ export const batsim = {
   read: readBatsim,
 } as const satisfies TraceFormat;
 
+const JOB_FIELDS = new Set(['id', 'subtime', 'walltime', 'res', 'profile']);
+
 /** @throws WorkloadError with file and line of the first error */
 async function* readBatsim(
   file: string,
@@ -28,10 +36,12 @@ async function* readBatsim(
   const workload = document.object(document.value, []);
   const profiles = document.object(workload.profiles, ['profiles']);
   const packer = new JobPacker();
+  const unread = new UnreadFields();
   const delays = new Map<string, number | undefined>();
   for (const [i, each] of document.list(workload.jobs, ['jobs']).entries()) {
     const path = ['jobs', i];
     const job = document.object(each, path);
+    unread.note(job, JOB_FIELDS);
     const seconds = (key: string): number =>
       document.number(job[key], [...path, key], isSeconds, SECONDS_ADVICE);
     const submit = seconds('subtime');
@@ -39,7 +49,10 @@ async function* readBatsim(
     const profile = document.text(job.profile, [...path, 'profile']);
     if (!Object.hasOwn(profiles, profile))
       throw document.wrong([...path, 'profile'], profile, 'it must be the name of a profile of this file');
-    const walltime = job.walltime === undefined || Number(job.walltime) < 0 ? undefined : seconds('walltime');
+    // -1: none.
+    const walltime = [undefined, null, -1, '-1'].includes(job.walltime as null)
+      ? undefined
+      : seconds('walltime');
     const delay = delayOf(document, profiles, profile, delays);
     if (delay === undefined) {
       tally.add({
@@ -62,6 +75,7 @@ async function* readBatsim(
     });
     if (packer.isFull) yield packer.take();
   }
+  unread.tally(tally);
   yield packer.take();
 }
 

@@ -1,5 +1,6 @@
 import { nearest } from '@goshawk/core';
 import { quote, WorkloadError } from '../errors.js';
+import { decimal } from './fields.js';
 import { emptyTrace, readLineBatches } from './files.js';
 
 const COMMA = 44;
@@ -74,8 +75,8 @@ export class CsvRow {
   amount(column: number, name: string): number | undefined {
     if (this.isEmpty(column)) return undefined;
     const text = this.text(column);
-    const value = Number(text);
-    if (!(value >= 0 && value < Infinity) || text.trim() === '') {
+    const value = decimal(text.trim());
+    if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) {
       throw this.wrong(column, name, 'it must be a number of at least 0');
     }
     return value;

@@ -16,10 +16,11 @@ import {
   TASKS_ADVICE,
 } from './fields.js';
 import { beginningOf, emptyTrace } from './files.js';
-import { isTaken } from './outcomes.js';
+import { EARLY_STARTS, isTaken } from './outcomes.js';
 import {
   COLUMNS_MAX,
   checkLength,
+  checkNotHeader,
   columnName,
   type Row,
   readRecords,
@@ -164,6 +165,7 @@ async function* readCsv(file: string, tally = new Tally(), signal?: AbortSignal)
 class CsvReader {
   readonly #columns: ReadonlyMap<Field, readonly Column[]>;
   readonly #width: number;
+  readonly #names: readonly string[];
   readonly #tally: Tally;
   readonly #endsAtDeletion: boolean;
   /** Whether times are calendar dates, decided by the first row. */
@@ -172,19 +174,26 @@ class CsvReader {
   constructor(header: Row, tally: Tally) {
     this.#tally = tally;
     this.#width = header.cells.length;
+    this.#names = header.cells;
     this.#columns = columnsOf(header, tally);
     this.#endsAtDeletion = wordsOf(this.#columns.get('end')?.[0]?.name ?? '').includes('deletion');
   }
 
   /** Decides by the first rows: dates count from the first submission, and numbers are used unchanged. */
   hasClockTimes(head: string): boolean {
-    return /\d{4}-\d{2}-\d{2}/.test(head.split('\n').slice(1, 50).join('\n'));
+    return /\d{4}-\d{2}-\d{2}/.test(
+      head
+        .split(/\r\n?|\n/)
+        .slice(1, 50)
+        .join('\n'),
+    );
   }
 
   async *jobs(records: AsyncIterable<Row>): AsyncGenerator<PackedJobs> {
     const packer = new JobPacker();
     for await (const row of records) {
       checkLength(row, this.#width);
+      checkNotHeader(row, this.#names);
       this.#addJob(packer, row);
       if (packer.isFull) yield packer.take();
     }
@@ -215,9 +224,17 @@ class CsvReader {
         row,
       );
     }
-    const submit = this.#time(row, 'submit') ?? start ?? (end === undefined ? undefined : end - duration);
+    const submitted = this.#time(row, 'submit');
+    if (submitted === undefined && this.#columns.has('submit'))
+      this.#tally.add({
+        code: 'submissions-missing',
+        what: 'jobs with an empty submission: submitted at their start',
+      });
+    if (submitted !== undefined && start !== undefined && start < submitted) this.#tally.add(EARLY_STARTS);
+    const submit = submitted ?? start ?? (end === undefined ? undefined : end - duration);
     if (submit === undefined) throw new WorkloadError('the submit is empty', 'each row needs both', row);
-    const tasks = this.#amount(row, 'tasks', decimal, TASKS_ADVICE, isTaskCount) ?? 1;
+    const tasks =
+      this.#amount(row, 'tasks', decimal, TASKS_ADVICE, isTaskCount) ?? this.#missing('tasks') ?? 1;
     packer.roomFor(tasks).fill(duration);
     packer.close(submit, duration, tasks, {
       ...present({
@@ -249,8 +266,22 @@ class CsvReader {
       memory: this.#amount(row, 'memory', bytesOf, 'it must be a number of bytes, or 4GiB', isAmount),
       gpu: this.#amount(row, 'gpu', decimal, amount, isAmount),
     });
+    for (const field of ['cpu', 'memory', 'gpu'] as const)
+      if (demand[field] === undefined) this.#missing(field);
     const needed = Object.entries(demand).filter(([, each]) => each !== undefined && each > 0);
     return needed.length === 0 ? undefined : (Object.fromEntries(needed) as Resources);
+  }
+
+  /** Counts an empty cell of a column. */
+  #missing(field: 'tasks' | 'cpu' | 'memory' | 'gpu'): undefined {
+    const column = this.#columns.get(field)?.[0];
+    if (column === undefined) return undefined;
+    const read = field === 'tasks' ? 'one task' : 'no demand';
+    this.#tally.add({
+      code: `${field}-missing`,
+      what: `jobs with an empty ${quote(column.name)}: read as ${read}`,
+    });
+    return undefined;
   }
 
   /** Returns the deadline; dates are absolute, and numbers are relative to the submission. */

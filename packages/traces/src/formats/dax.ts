@@ -47,8 +47,8 @@ async function* readDax(file: string, tally = new Tally(), signal?: AbortSignal)
       const id = attribute('id');
       const seconds = decimal(attribute('runtime'));
       if (!isSeconds(seconds))
-        throw fault(at, `the runtime of job '${id}' is ${quote(attributes.runtime!)}`, SECONDS_ADVICE);
-      if (tasks.has(id)) throw fault(at, `two jobs have the id '${id}'`, 'each needs a unique id');
+        throw fault(at, `the runtime of job ${quote(id)} is ${quote(attributes.runtime!)}`, SECONDS_ADVICE);
+      if (tasks.has(id)) throw fault(at, `two jobs have the id ${quote(id)}`, 'each needs a unique id');
       const durationsSeconds = Float64Array.of(seconds);
       checkTasks(tasks.size + 1, (problem, advice) => fault(at, problem, advice));
       tasks.set(id, { name: id, parents: [], children: [], path: [at], durationsSeconds });
@@ -57,8 +57,10 @@ async function* readDax(file: string, tally = new Tally(), signal?: AbortSignal)
     } else if (tag === 'parent' && child !== undefined) {
       const own = tasks.get(child);
       if (own === undefined)
-        throw fault(at, `unknown job '${child}'`, 'each child must be a job of the workflow');
+        throw fault(at, `unknown job ${quote(child)}`, 'each child must be a job of the workflow');
       own.parents.push(attribute('ref'));
+    } else if (child !== undefined) {
+      throw fault(at, `a child contains <${tag}>`, 'it may contain only <parent ref="…"/>');
     }
   }
   const source = {
@@ -79,9 +81,12 @@ function* tagsOf(
   fault: (at: number, problem: string, advice: string) => WorkloadError,
 ): Generator<Tag> {
   const open: string[] = [];
+  let end = 0;
   for (const match of text.matchAll(MARKUP)) {
     const [whole, slash, name, attributes = '', empty] = match;
     const at = match.index;
+    checkBlank(text, end, at, fault);
+    end = at + whole.length;
     if (whole === '<')
       throw fault(
         at,
@@ -111,6 +116,24 @@ function* tagsOf(
       ),
     };
   }
+  checkBlank(text, end, text.length, fault);
   if (open.length > 0)
     throw fault(text.length, `<${open.at(-1)}> is not closed: the file ends too early`, 'copy it again');
+}
+
+/** @throws WorkloadError if there is text between two tags, or after the last one */
+function checkBlank(
+  text: string,
+  from: number,
+  to: number,
+  fault: (at: number, problem: string, advice: string) => WorkloadError,
+): void {
+  const between = text.slice(from, to);
+  const blanks = between.length - between.trimStart().length;
+  if (blanks < between.length)
+    throw fault(
+      from + blanks,
+      `unexpected text ${quote(between.trim().split('\n', 1)[0]!)}`,
+      'remove it: the format has no text between tags',
+    );
 }

@@ -35,10 +35,17 @@ export function instantOf(text: string): number | undefined {
   const [, date, time = '00:00', zone = 'Z'] = match;
   const digits = zone.replace(':', '');
   const offset = /^[-+]/.test(digits) ? `${digits.slice(0, 3)}:${digits.slice(3)}` : 'Z';
+  if (!isDate(date!)) return undefined;
   const ms = Date.parse(`${date}T${time.length < 5 || time[1] === ':' ? '0' : ''}${time}${offset}`);
   if (Number.isNaN(ms) || ms < 0) return undefined;
   // JavaScript moves a day that the month does not have, such as 31 April, to the next month.
   return new Date(`${date}T00:00:00Z`).toISOString().startsWith(date!) ? ms / 1_000 : undefined;
+}
+
+/** `Date.parse` takes 30 February for 2 March. */
+function isDate(text: string): boolean {
+  const [year, month, day] = text.split('-').map(Number) as [number, number, number];
+  return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
 /**
@@ -51,6 +58,10 @@ export function clockOf(text: string): number | undefined {
     return days === null ? undefined : Number(days[1]) * 86_400 + Number(days[2]) * 3_600;
   }
   const [days = 0, hours = 0, minutes, seconds] = match.slice(1).map((part) => Number(part ?? 0));
+  // Only the first of the given units may exceed the next one.
+  const isClock =
+    seconds! < 60 && (match[2] === undefined || minutes! < 60) && (match[1] === undefined || hours < 24);
+  if (!isClock) return undefined;
   return ((days * 24 + hours) * 60 + minutes!) * 60 + seconds!;
 }
 
@@ -70,7 +81,7 @@ const BYTES_OF: Readonly<Record<string, number>> = {
  * @param unit of a plain number
  */
 export function bytesOf(text: string, unit = 1): number {
-  const match = /^(\d+\.?\d*|\.\d+)\s*([kmgtp]?)(i?b)?$/i.exec(text);
+  const match = /^(\d+\.?\d*|\.\d+)[ \t]*([kmgtp]?)(i?b)?$/i.exec(text);
   if (match === null) return decimal(text) >= 0 ? decimal(text) * unit : Number.NaN;
   const [, digits, prefix = '', suffix] = match;
   const factor = prefix === '' && suffix === undefined ? unit : BYTES_OF[prefix.toLowerCase()]!;

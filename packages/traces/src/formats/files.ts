@@ -14,12 +14,12 @@ const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
 /**
  * Reads a file in chunks, and decompresses it if its first bytes are those of gzip, regardless of its name.
  *
- * @param lineNow current line, for errors of damaged compressed data
+ * @param lineNow current line, for errors
  * @throws WorkloadError; the signal's reason
  */
 export async function* readChunks(
   file: string,
-  lineNow: () => number = () => 0,
+  lineNow: () => number = () => 1,
   signal?: AbortSignal,
 ): AsyncGenerator<Buffer> {
   await checkFile(file);
@@ -32,16 +32,35 @@ export async function* readChunks(
   try {
     for await (const chunk of content as AsyncIterable<Buffer>) {
       signal?.throwIfAborted();
+      const nul = chunk.indexOf(0);
+      if (nul >= 0) throw notText(file, lineNow() + linesIn(chunk, nul));
       const isMarked = isFirst && chunk.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
       yield isMarked ? chunk.subarray(BYTE_ORDER_MARK.length) : chunk;
       isFirst = false;
     }
   } catch (cause) {
     if (signal?.aborted) throw signal.reason;
+    if (cause instanceof WorkloadError) throw cause;
     throw gzipped ? brokenGzip(file, lineNow(), cause) : unreadable(file, cause);
   } finally {
     source.destroy();
   }
+}
+
+/** Returns the number of line ends before an offset. */
+function linesIn(bytes: Buffer, end: number): number {
+  let lines = 0;
+  for (let at = bytes.indexOf(NEWLINE); at >= 0 && at < end; at = bytes.indexOf(NEWLINE, at + 1)) lines++;
+  return lines;
+}
+
+/** Crashed machines, cut copies and UTF-16 leave such bytes, which some readers would take for blanks. */
+function notText(file: string, line: number): WorkloadError {
+  return new WorkloadError(
+    'the line contains a NUL byte, so the file is damaged or not text',
+    'copy or export it again; UTF-16 text: iconv -f UTF-16 -t UTF-8 FILE',
+    { file, line },
+  );
 }
 
 /**
@@ -135,7 +154,9 @@ export const DOCUMENT_BYTES_MAX = 64 * 1024 * 1024;
 export async function readDocument(file: string, signal?: AbortSignal): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of readChunks(file, undefined, signal)) {
+  let line = 1;
+  for await (const chunk of readChunks(file, () => line, signal)) {
+    line += linesIn(chunk, chunk.length);
     chunks.push(chunk);
     bytes += chunk.length;
     if (bytes > DOCUMENT_BYTES_MAX) throw tooLarge(file);

@@ -7,7 +7,15 @@ import { decimal } from './fields.js';
 import { beginningOf, readLineBatches } from './files.js';
 import { EventType, type TaskEvent } from './google2011/events.js';
 import { Join } from './google2011/join.js';
-import { checkLength, columnName, type Row, readRecords, tallyUnread } from './table.js';
+import {
+  checkHeader,
+  checkLength,
+  checkNotHeader,
+  columnName,
+  type Row,
+  readRecords,
+  tallyUnread,
+} from './table.js';
 import type { TraceFormat } from './trace-format.js';
 
 /** Event types of 2019 by number, with those of 2011 that mean the same to a reader of run times. */
@@ -107,6 +115,7 @@ async function* rowsOf(file: string, tally: Tally, signal?: AbortSignal): AsyncG
   for await (const row of readRecords(file, { delimiter: ',', hasQuotes: true }, signal)) {
     if (header === undefined || places === undefined) {
       header = row;
+      checkHeader(row, (name) => name.toLowerCase());
       const names = row.cells.map((name) => name.toLowerCase());
       places = new Map(FIELDS.map((field) => [field, placeOf(names, field)]));
       const read = new Set(places.values());
@@ -117,6 +126,7 @@ async function* rowsOf(file: string, tally: Tally, signal?: AbortSignal): AsyncG
       continue;
     }
     checkLength(row, header.cells.length);
+    checkNotHeader(row, header.cells);
     const known = places;
     yield { file, line: row.line, value: (field) => row.cells[known.get(field)!] };
   }

@@ -46,7 +46,8 @@ describe('detectFormat', () => {
     await expect(detect('\njob,node\n1,2\n')).rejects.toThrow(
       `somefile:2: not a known trace format: it begins with 'job,node'; known formats are ${Object.keys(FORMATS).join(', ')} (`,
     );
-    await expect(detect(Buffer.from([0, 1, 2, 3, 0]))).rejects.toThrow('it is not text');
+    await expect(detect(Buffer.from([1, 2, 3]))).rejects.toThrow('it is not text');
+    await expect(detect(Buffer.from([0, 1, 2, 3, 0]))).rejects.toThrow(/somefile:1: .*NUL byte/);
     await expect(detect('')).rejects.toThrow('the trace is empty');
   });
 

@@ -59,6 +59,13 @@ export async function detectFormat(path: string): Promise<TraceFormat> {
   if (await isFolder(path)) return detectFolder(path);
   const first = await beginningOf(path);
   if (first === undefined) throw emptyTrace(path, KNOWN);
+  if (isCarriageReturnsOnly(first.head)) {
+    throw new WorkloadError(
+      'lines end with a carriage return alone, as on an old Mac',
+      "convert it first: tr '\\r' '\\n' < FILE",
+      { file: path, line: first.line },
+    );
+  }
   for (const format of ALL) if (format.recognises(first.text, first.head)) return format;
   if (/^\s*[[{]/.test(first.head)) {
     throw new WorkloadError(
@@ -75,6 +82,11 @@ export async function detectFormat(path: string): Promise<TraceFormat> {
     file: path,
     line: first.line,
   });
+}
+
+/** In JSON and XML a carriage return is a blank like any other. */
+function isCarriageReturnsOnly(head: string): boolean {
+  return /\r[^\n]/.test(head) && !head.includes('\n') && !/^\s*[[{<]/.test(head);
 }
 
 async function detectFolder(folder: string): Promise<TraceFormat> {

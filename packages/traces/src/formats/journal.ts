@@ -203,7 +203,9 @@ function wrongIn(entry: Partial<JournalEntry>): string | undefined {
 }
 
 function isStage(stage: Partial<StageSpec> | null, stages: number): boolean {
-  const { name, after, tasks } = stage ?? {};
+  const { name, after, tasks, demand = {} } = stage ?? {};
+  if (typeof demand !== 'object' || demand === null) return false;
+  if (!Object.values(demand).every((amount) => Number.isFinite(amount) && amount >= 0)) return false;
   if (typeof name !== 'string' || !Array.isArray(after) || typeof tasks !== 'object' || tasks === null)
     return false;
   const isListed = 'each' in tasks ? Array.isArray(tasks.each) : 'sleepsMs' in tasks;

@@ -1,6 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { quote, quoteJson, WorkloadError } from '../errors.js';
+import type { Tally } from '../tally.js';
+import { decimal } from './fields.js';
 import { DOCUMENT_BYTES_MAX, readChunks, tooLarge } from './files.js';
+import { tallyUnread } from './table.js';
 
 /** Path of a value in a document: `['jobs', 3, 'res']`. */
 export type JsonPath = readonly (string | number)[];
@@ -45,7 +48,7 @@ export class JsonDocument {
 
   /** Returns a number, possibly in quotes, that satisfies `is`. */
   number(value: unknown, path: JsonPath, is: (value: number) => boolean, advice: string): number {
-    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    const number = typeof value === 'string' ? decimal(value.trim()) : value;
     if (typeof number === 'number' && Number.isFinite(number) && is(number)) return number;
     throw this.wrong(path, value, advice);
   }
@@ -69,6 +72,24 @@ function pathInWords(path: JsonPath): string {
     .map((step, i) => (typeof step === 'number' ? `[${step}]` : i === 0 ? step : `.${step}`))
     .join('');
 }
+
+/** Collects the names of fields that a reader ignores. */
+export class UnreadFields {
+  readonly #names = new Set<string>();
+
+  /** @param known names that the reader uses, or ignores because the result does not depend on them */
+  note(object: JsonObject, known: ReadonlySet<string>): void {
+    for (const name in object) if (!known.has(name) && this.#names.size < NAMES_MAX) this.#names.add(name);
+  }
+
+  tally(tally: Tally): void {
+    const names = [...this.#names].map((name) => quote(name).slice(1, -1));
+    tallyUnread(tally, names, 'fields');
+  }
+}
+
+/** More names are damage or data. */
+const NAMES_MAX = 1_000;
 
 /** Reads a file that is one JSON value. @throws WorkloadError with line and column if it is not JSON */
 export async function readJsonDocument(file: string, signal?: AbortSignal): Promise<JsonDocument> {

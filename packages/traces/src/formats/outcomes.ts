@@ -29,6 +29,11 @@ export const FAILED_JOBS = {
   what: 'jobs that failed or were cancelled while running: read with the time they ran',
 } as const;
 
+export const EARLY_STARTS = {
+  code: 'starts-before-submission',
+  what: 'jobs that started before their submission: their wait is unknown',
+} as const;
+
 export function neverRan(tally: Tally): false {
   tally.add({ code: 'jobs-never-run', what: 'jobs that never ran: omitted' });
   return false;

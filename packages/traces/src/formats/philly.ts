@@ -3,8 +3,14 @@ import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
 import { sinceTheFirst } from './clock-time.js';
 import { instantOf } from './fields.js';
-import { isDocumentWith, type JsonDocument, type JsonPath, readJsonElements } from './json-document.js';
-import { isTaken, neverRan } from './outcomes.js';
+import {
+  isDocumentWith,
+  type JsonDocument,
+  type JsonPath,
+  readJsonElements,
+  UnreadFields,
+} from './json-document.js';
+import { EARLY_STARTS, isTaken, neverRan } from './outcomes.js';
 import type { TraceFormat } from './trace-format.js';
 
 /**
@@ -20,6 +26,9 @@ export const philly = {
   read: (file, tally, signal) => sinceTheFirst(readPhilly(file, tally, signal)),
 } as const satisfies TraceFormat;
 
+const JOB_FIELDS = new Set(['status', 'jobid', 'user', 'submitted_time', 'attempts']);
+const ATTEMPT_FIELDS = new Set(['start_time', 'end_time', 'detail']);
+
 /** @throws WorkloadError with file and line of the first error */
 async function* readPhilly(
   file: string,
@@ -27,6 +36,7 @@ async function* readPhilly(
   signal?: AbortSignal,
 ): AsyncGenerator<PackedJobs> {
   const packer = new JobPacker();
+  const unread = new UnreadFields();
   const instantAt = (document: JsonDocument, value: unknown, path: JsonPath): number | undefined => {
     if (value === null || value === undefined || value === 'None' || value === '') return undefined;
     // Some times end with the name of a time zone.
@@ -38,11 +48,13 @@ async function* readPhilly(
     const [i] = document.path;
     if (i === undefined) throw document.wrong([], document.value, 'it must be a list');
     const job = document.object(document.value, [i]);
+    unread.note(job, JOB_FIELDS);
     const instant = (value: unknown, path: JsonPath) => instantAt(document, value, path);
     const attempts = document.list(job.attempts ?? [], [i, 'attempts']);
     const last = attempts.length - 1;
     const lastPath = [i, 'attempts', last];
     const attempt = last < 0 ? {} : document.object(attempts[last], lastPath);
+    unread.note(attempt, ATTEMPT_FIELDS);
     const start = instant(attempt.start_time, [...lastPath, 'start_time']);
     const end = instant(attempt.end_time, [...lastPath, 'end_time']);
     const hasRun = start !== undefined && end !== undefined && end >= start;
@@ -53,7 +65,7 @@ async function* readPhilly(
       throw document.wrong([i, 'submitted_time'], job.submitted_time, 'it must be a date and a time');
     const machines = document.list(attempt.detail ?? [], [...lastPath, 'detail']).map((machine, place) => {
       const path = [...lastPath, 'detail', place];
-      return document.list(document.object(machine, path).gpus ?? [], [...path, 'gpus']).length;
+      return document.list(document.object(machine, path).gpus, [...path, 'gpus']).length;
     });
     const gpus = machines.reduce((sum, own) => sum + own, 0);
     if (gpus === 0) {
@@ -64,6 +76,7 @@ async function* readPhilly(
     if (gpus > 1)
       tally.add({ code: 'gangs', what: 'jobs with several GPUs: read as tasks that may start one by one' });
     packer.roomFor(gpus).fill(end - start);
+    if (start < submit) tally.add(EARLY_STARTS);
     const text = (key: string): string | undefined =>
       job[key] === undefined || job[key] === null
         ? undefined
@@ -74,5 +87,6 @@ async function* readPhilly(
     });
     if (packer.isFull) yield packer.take();
   }
+  unread.tally(tally);
   yield packer.take();
 }

@@ -4,8 +4,16 @@ import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
 import { sinceTheFirst } from './clock-time.js';
 import { bytesOf, clockOf, decimal, instantOf, isSeconds, isTaskCount, MIB, TASKS_ADVICE } from './fields.js';
-import { isTaken, neverRan } from './outcomes.js';
-import { checkLength, type Row, readRecords, tallyUnread, wrongCell } from './table.js';
+import { EARLY_STARTS, isTaken, neverRan } from './outcomes.js';
+import {
+  checkHeader,
+  checkLength,
+  checkNotHeader,
+  type Row,
+  readRecords,
+  tallyUnread,
+  wrongCell,
+} from './table.js';
 import type { TraceFormat } from './trace-format.js';
 
 /** Columns by their names in `sacct --helpformat`, in lower case. */
@@ -78,8 +86,11 @@ async function* readSacct(
 
 class SacctReader {
   readonly #places = new Map<string, number>();
+  readonly #header: readonly string[];
   readonly #width: number;
   readonly #tally: Tally;
+  /** Whether times are dates rather than seconds since 1970, decided by the first time. */
+  #isDate: boolean | undefined;
 
   constructor(header: Row, tally: Tally) {
     if (!isParsable(header.cells.join('|'))) {
@@ -91,6 +102,7 @@ class SacctReader {
     }
     this.#tally = tally;
     const names = header.cells.map((name) => name.toLowerCase());
+    this.#header = header.cells;
     this.#width = names.length;
     for (const [place, name] of names.entries()) this.#places.set(name, place);
     const has = (...columns: Column[]): boolean => columns.some((column) => this.#places.has(column));
@@ -100,16 +112,25 @@ class SacctReader {
     ].filter(Boolean);
     if (missing.length > 0)
       throw new WorkloadError(`missing column ${missing.join(' and ')}`, `export with ${COMMAND}`, header);
+    checkHeader(header, (name) => name.toLowerCase());
     const known: readonly string[] = READ;
+    // -p ends each line with a delimiter.
+    const titles = header.cells.at(-1) === '' ? header.cells.slice(0, -1) : header.cells;
     tallyUnread(
       tally,
-      header.cells.filter((name) => name !== '' && !known.includes(name.toLowerCase())),
+      titles.flatMap((name, place) => {
+        if (name === '') return [`column ${place + 1}`];
+        return known.includes(name.toLowerCase()) ? [] : [name];
+      }),
     );
   }
 
   add(packer: JobPacker, given: Row): void {
     const row = this.#mended(given);
     checkLength(row, this.#width);
+    checkNotHeader(row, this.#header);
+    // A delimiter elsewhere than in the name shifts the cells.
+    if (row !== given && /^[^a-z]/i.test(this.#text(row, 'state') ?? 'x')) checkLength(given, this.#width);
     const id = this.#text(row, 'jobid') ?? this.#text(row, 'jobidraw') ?? '';
     if (id.includes('.')) {
       this.#tally.add({ code: 'job-steps', what: 'job steps: part of their jobs' });
@@ -132,7 +153,14 @@ class SacctReader {
         'it must be a date and a time, as sacct prints them',
       );
     if (seconds === undefined || !isSeconds(seconds)) return void neverRan(this.#tally);
-    const nodes = this.#count(row, ['nnodes', 'allocnodes', 'reqnodes']) ?? 1;
+    const end = this.#instant(row, 'end');
+    if (start !== undefined && start < submit) this.#tally.add(EARLY_STARTS);
+    if (start !== undefined && end !== undefined && end < start)
+      this.#tally.add({
+        code: 'ends-before-start',
+        what: 'jobs that end before their start: read with their elapsed time',
+      });
+    const nodes = this.#nodes(row);
     packer.roomFor(nodes).fill(seconds);
     packer.close(submit, seconds, nodes, {
       ...present({
@@ -171,9 +199,11 @@ class SacctReader {
   #instant(row: Row, column: 'submit' | 'start' | 'end'): number | undefined {
     const text = this.#text(row, column);
     if (text === undefined) return undefined;
+    const date = instantOf(text);
     // SLURM_TIME_FORMAT=%s prints seconds since 1970.
-    const seconds = instantOf(text) ?? decimal(text);
-    if (isSeconds(seconds)) return seconds;
+    const seconds = date ?? decimal(text);
+    this.#isDate ??= date !== undefined;
+    if (isSeconds(seconds) && this.#isDate === (date !== undefined)) return seconds;
     throw this.#wrong(row, column, 'it must be a date and a time such as 2026-11-25T18:30:00, or Unknown');
   }
 
@@ -201,8 +231,27 @@ class SacctReader {
     const raw = this.#text(row, 'timelimitraw');
     const minutes = raw === undefined ? Number.NaN : decimal(raw);
     if (isSeconds(minutes * 60)) return minutes * 60;
-    // UNLIMITED and Partition_Limit are not estimates.
-    return clockOf(this.#text(row, 'timelimit') ?? '');
+    if (raw !== undefined && !NO_LIMIT.test(raw))
+      throw this.#wrong(row, 'timelimitraw', 'it must be a number of minutes, UNLIMITED or Partition_Limit');
+    const text = this.#text(row, 'timelimit');
+    if (text === undefined || NO_LIMIT.test(text)) return undefined;
+    const seconds = clockOf(text);
+    if (seconds !== undefined && isSeconds(seconds)) return seconds;
+    throw this.#wrong(row, 'timelimit', 'it must be [DD-]HH:MM:SS, UNLIMITED or Partition_Limit');
+  }
+
+  #nodes(row: Row): number {
+    const listed = this.#count(row, ['nnodes', 'allocnodes', 'reqnodes']);
+    const nodes = listed ?? decimal(this.#tres(row, 'node') ?? '');
+    if (isTaskCount(nodes)) return nodes;
+    this.#tally.add({ code: 'nodes-missing', what: 'jobs without a number of nodes: read as one task' });
+    return 1;
+  }
+
+  /** An amount in AllocTRES, or in ReqTRES, such as `cpu=64,mem=128G,node=2`. */
+  #tres(row: Row, name: string): string | undefined {
+    const tres = `${this.#text(row, 'alloctres') ?? this.#text(row, 'reqtres') ?? ''},`;
+    return new RegExp(`(?:^|,)${name}=([^,]+),`).exec(tres)?.[1];
   }
 
   #count(row: Row, columns: readonly Column[]): number | undefined {
@@ -218,12 +267,9 @@ class SacctReader {
 
   /** Demand of a job on one of its nodes. */
   #demand(row: Row, nodes: number): Resources | undefined {
-    const tres = `${this.#text(row, 'alloctres') ?? this.#text(row, 'reqtres') ?? ''},`;
-    const amountOf = (name: string): string | undefined =>
-      new RegExp(`(?:^|,)${name}=([^,]+),`).exec(tres)?.[1];
-    const cpus = this.#count(row, ['alloccpus', 'ncpus', 'reqcpus']) ?? numberOf(amountOf('cpu'));
-    const memory = amountOf('mem');
-    const gpus = numberOf(amountOf('gres/gpu'));
+    const cpus = this.#count(row, ['alloccpus', 'ncpus', 'reqcpus']) ?? numberOf(this.#tres(row, 'cpu'));
+    const memory = this.#tres(row, 'mem');
+    const gpus = numberOf(this.#tres(row, 'gres/gpu'));
     const bytes =
       memory === undefined ? this.#requestedBytes(row, nodes, cpus ?? nodes) : bytesOf(memory, MIB);
     const demand = Object.entries({ cpu: cpus, memory: bytes, gpu: gpus }).flatMap(([name, amount]) =>
@@ -244,6 +290,9 @@ class SacctReader {
     return bytes * (per === 'n' ? nodes : per === 'c' ? cpus : 1);
   }
 }
+
+/** Time limits that are not estimates. */
+const NO_LIMIT = /^(unlimited|partition_limit|invalid)$/i;
 
 function numberOf(text: string | undefined): number | undefined {
   const value = text === undefined ? Number.NaN : decimal(text);

@@ -132,7 +132,13 @@ const COUNTED: Readonly<Record<string, Counted>> = {
     tasks: 4 + 1,
     taskSeconds: 4 * 600 + 30,
     demands: [{ gpu: 1 }, { gpu: 1 }],
-    tallied: { 'attempts-before-last': 1, gangs: 1, 'jobs-failed': 1, 'jobs-never-run': 2 },
+    tallied: {
+      'attempts-before-last': 1,
+      'fields-not-read': 1,
+      gangs: 1,
+      'jobs-failed': 1,
+      'jobs-never-run': 2,
+    },
   },
   'task-events-sample.csv': {
     format: 'google2011-sample',
@@ -163,7 +169,7 @@ const COUNTED: Readonly<Record<string, Counted>> = {
     tasks: 3 + 5,
     taskSeconds: 17.043 + 14.928 + 6 + 10,
     demands: [[undefined, { cpu: 2, memory: 2 * GIB }], { memory: GIB }],
-    tallied: { 'queues-lost': 1 },
+    tallied: { 'fields-not-read': 2, 'queues-lost': 1 },
   },
 };
 

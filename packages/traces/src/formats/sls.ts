@@ -3,7 +3,13 @@ import { jobOf, type TraceJob } from '../job.js';
 import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
 import { isSeconds, isTaskCount, MIB, TASKS_ADVICE, TASKS_MAX } from './fields.js';
-import { isDocumentWith, type JsonDocument, type JsonPath, readJsonElements } from './json-document.js';
+import {
+  isDocumentWith,
+  type JsonDocument,
+  type JsonPath,
+  readJsonElements,
+  UnreadFields,
+} from './json-document.js';
 import { inRunningOrder, type StageInFile } from './stages.js';
 import type { TraceFormat } from './trace-format.js';
 
@@ -23,13 +29,34 @@ export const sls = {
 /** @throws WorkloadError with file and line of the first error */
 async function* readSls(file: string, tally = new Tally(), signal?: AbortSignal): AsyncGenerator<PackedJobs> {
   const packer = new JobPacker();
+  const unread = new UnreadFields();
   for await (const document of readJsonElements(file, false, signal)) {
-    const job = jobOfValue(document, document.value, document.path, tally);
+    const job = jobOfValue(document, document.value, document.path, tally, unread);
     if (job !== undefined) packer.add(job);
     if (packer.isFull) yield packer.take();
   }
+  unread.tally(tally);
   yield packer.take();
 }
+
+const JOB_FIELDS = new Set([
+  'am.type',
+  'job.start.ms',
+  'job.end.ms',
+  'job.queue.name',
+  'job.id',
+  'job.user',
+  'job.tasks',
+]);
+const TASK_FIELDS = new Set([
+  'container.start.ms',
+  'container.end.ms',
+  'container.type',
+  'container.memory',
+  'container.vcores',
+  'count',
+  'duration.ms',
+]);
 
 /** Converts milliseconds to seconds; the file has this precision. */
 function secondsOf(document: JsonDocument, value: unknown, path: JsonPath): number {
@@ -48,14 +75,19 @@ function jobOfValue(
   value: unknown,
   path: JsonPath,
   tally: Tally,
+  unread: UnreadFields,
 ): TraceJob | undefined {
   const job = document.object(value, path);
+  unread.note(job, JOB_FIELDS);
   const submit = secondsOf(document, job['job.start.ms'] ?? 0, [...path, 'job.start.ms']);
+  if (job['job.start.ms'] === undefined)
+    tally.add({ code: 'submissions-missing', what: 'jobs without job.start.ms: submitted at 0 s' });
   const groups = new Map<string, { type: string; demand: Resources | undefined; seconds: number[] }>();
   let count = 0;
   for (const [i, each] of document.list(job['job.tasks'] ?? [], [...path, 'job.tasks']).entries()) {
     const at = [...path, 'job.tasks', i];
     const task = document.object(each, at);
+    unread.note(task, TASK_FIELDS);
     const copies = document.number(task.count ?? 1, [...at, 'count'], isTaskCount, TASKS_ADVICE);
     count += copies;
     if (count > TASKS_MAX) throw document.fault(at, `the job has more than ${TASKS_MAX} tasks`, 'split it');
@@ -65,6 +97,11 @@ function jobOfValue(
       task['container.type'] === undefined
         ? 'task'
         : document.text(task['container.type'], [...at, 'container.type']);
+    if (task['container.type'] !== undefined && !/^(map|reduce)$/i.test(type))
+      tally.add({
+        code: 'types-unknown',
+        what: 'tasks of a type other than map and reduce: they wait for no other task',
+      });
     const key = JSON.stringify([type, demand]);
     const group = groups.get(key) ?? { type, demand, seconds: [] };
     groups.set(key, group);

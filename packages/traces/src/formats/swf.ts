@@ -51,6 +51,11 @@ const COUNTS = {
     code: 'partial-executions',
     what: 'partial executions (status 2 to 4), included in the summary line of their job: omitted',
   },
+  unknownStatus: { code: 'states-unknown', what: 'jobs with an unknown status: read as completed' },
+  negative: {
+    code: 'values-negative',
+    what: 'negative values other than -1, which means unknown: read as unknown',
+  },
   gangs: {
     code: 'gangs',
     what: 'jobs with several processors: read as tasks that may start one by one, although the job started at once',
@@ -136,6 +141,8 @@ class SwfReader {
       if (numbers[PLACE_OF[name]]! > 0 && !isSeconds(numbers[PLACE_OF[name]]!))
         throw this.#wrong(texts, name, SECONDS_ADVICE);
     if (FAILED_STATUSES.includes(status)) this.#tally.add(FAILED_JOBS);
+    if (status !== undefined && status !== 1 && !FAILED_STATUSES.includes(status))
+      this.#tally.add(COUNTS.unknownStatus);
     if (tasks > 1) this.#tally.add(COUNTS.gangs);
     for (const name of UNREAD) if ((known(name) ?? 0) > 0) this.#unread.add(name);
     if (texts.length > FIELDS.length) this.#unread.add(`those after field ${FIELDS.length}`);
@@ -170,6 +177,7 @@ class SwfReader {
       (value) => Number.isNaN(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER,
     );
     if (place >= 0) throw this.#wrong(texts, FIELDS[place]!, 'it must be a decimal number; -1 means unknown');
+    this.#tally.add(COUNTS.negative, numbers.filter((value) => value < 0 && value !== -1).length);
     return numbers;
   }
 

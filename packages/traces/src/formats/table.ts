@@ -38,6 +38,8 @@ export async function* readRecords(
 ): AsyncGenerator<Row> {
   const options: Options = {
     delimiter,
+    // Otherwise that of the first line ends all records, and a file with both kinds loses rows.
+    record_delimiter: ['\r\n', '\n', '\r'],
     quote: hasQuotes ? '"' : null,
     info: true,
     relax_column_count: true,
@@ -131,6 +133,31 @@ export function checkLength({ cells, file, line }: Row, columns: number): void {
   );
 }
 
+/** Rejects two columns with the same name, of which one would be ignored. Names are compared by `nameOf`. */
+export function checkHeader(header: Row, nameOf: (cell: string) => string = (cell) => cell): void {
+  const names = new Set<string>();
+  for (const cell of header.cells) {
+    const name = nameOf(cell);
+    if (name !== '' && names.has(name))
+      throw new WorkloadError(
+        `two columns have the same name, ${quote(cell)}`,
+        'rename or remove one of them',
+        header,
+      );
+    names.add(name);
+  }
+}
+
+/** @throws WorkloadError if a row repeats the header, as in files that were concatenated */
+export function checkNotHeader(row: Row, header: readonly string[]): void {
+  if (row.cells.length !== header.length || !row.cells.every((cell, place) => cell === header[place])) return;
+  throw new WorkloadError(
+    'the line repeats the header',
+    'remove it, as only the first line names the columns',
+    row,
+  );
+}
+
 /** @param column index, from 0 */
 export function wrongCell(
   { cells, file, line }: Row,
@@ -146,12 +173,16 @@ export function wrongCell(
   );
 }
 
-/** Counts columns that a reader ignores, in one line with their names. */
-export function tallyUnread(tally: Tally, names: readonly string[]): void {
+/** Counts columns, or fields, that a reader ignores, in one line with their names. */
+export function tallyUnread(
+  tally: Tally,
+  names: readonly string[],
+  kind: 'columns' | 'fields' = 'columns',
+): void {
   if (names.length === 0) return;
   const shown = names.slice(0, NAMES_SHOWN).join(', ');
   const more = names.length > NAMES_SHOWN ? ' and others' : '';
-  tally.add({ code: 'columns-not-read', what: `ignored columns: ${shown}${more}` }, names.length);
+  tally.add({ code: `${kind}-not-read`, what: `ignored ${kind}: ${shown}${more}` }, names.length);
 }
 
 const NAMES_SHOWN = 20;

@@ -19,7 +19,7 @@ export const tr = {
   aJob: `each line must be a job: ${TR_LAYOUT}`,
   endings: ['.tr'],
   recognises: looksLikeTr,
-  read: (file, _, signal) => readTr(file, undefined, signal),
+  read: (file, tally, signal) => readTr(file, undefined, signal, tally),
   write: trLines,
 } as const satisfies TraceFormat;
 
@@ -31,7 +31,7 @@ export function looksLikeTr(line: string): boolean {
 
 /** Returns the same format with features of each job from a side file. */
 export function trWith(sideFile: SideFile): TraceFormat {
-  return { ...tr, read: (file, _, signal) => readTr(file, sideFile, signal) };
+  return { ...tr, read: (file, tally, signal) => readTr(file, sideFile, signal, tally) };
 }
 
 /**
@@ -44,21 +44,31 @@ export async function* readTr(
   file: string,
   sideFile?: SideFile,
   signal?: AbortSignal,
+  tally = new Tally(),
 ): AsyncGenerator<PackedJobs> {
-  const parser = new TrParser(file, sideFile);
+  const parser = new TrParser(file, sideFile, tally);
   for await (const bytes of readWholeLines(file, () => parser.line, signal)) yield parser.parse(bytes);
 }
+
+/** Means in traces are often rounded to seconds. */
+const MEAN_ROUNDING_SECONDS = 1;
+const OTHER_MEANS = {
+  code: 'means-differ',
+  what: 'jobs whose stated mean differs from that of their durations: it is used as the estimate',
+} as const;
 
 /** Parses the lines of a file, which are passed in order. */
 export class TrParser {
   readonly #file: string;
   readonly #sideFile: SideFile | undefined;
+  readonly #tally: Tally;
   readonly #packer = new JobPacker();
   /** The last line read, from 1. */
   line = 0;
 
-  constructor(file: string, sideFile?: SideFile) {
+  constructor(file: string, sideFile?: SideFile, tally = new Tally()) {
     this.#file = file;
+    this.#tally = tally;
     this.#sideFile = sideFile;
   }
 
@@ -93,15 +103,19 @@ export class TrParser {
     if (!isSeconds(meanSeconds)) {
       throw this.#wrong(`the mean task duration is ${quote(fields.token())}`, SECONDS_ADVICE);
     }
-    this.#readDurations(fields, tasks);
+    const realMean = this.#readDurations(fields, tasks) / tasks;
+    if (Math.abs(meanSeconds - realMean) > 0.01 * realMean + MEAN_ROUNDING_SECONDS)
+      this.#tally.add(OTHER_MEANS);
     const more = this.#sideFile === undefined ? undefined : featuresAt(this.line, tasks, this.#sideFile);
     this.#packer.close(submitSeconds, meanSeconds, tasks, more);
   }
 
-  #readDurations(fields: Fields, tasks: number): void {
+  /** @returns the sum of the durations */
+  #readDurations(fields: Fields, tasks: number): number {
     // A line of n durations has at least 2n bytes, so a count that is too large allocates nothing.
     const durations = this.#packer.roomFor(Math.min(tasks, fields.bytesLeft));
     let count = 0;
+    let sum = 0;
     while (fields.next()) {
       count++;
       if (count > tasks) continue;
@@ -110,6 +124,7 @@ export class TrParser {
         throw this.#wrong(`duration ${count} of ${tasks} is ${quote(fields.token())}`, SECONDS_ADVICE);
       }
       durations[count - 1] = duration;
+      sum += duration;
     }
     if (count < tasks) {
       throw this.#wrong(
@@ -123,6 +138,7 @@ export class TrParser {
         'list one duration for each task, or correct the number of tasks',
       );
     }
+    return sum;
   }
 
   #wrong(problem: string, advice: string): WorkloadError {

@@ -1,8 +1,15 @@
 import { present } from '@goshawk/core';
+import { quote } from '../errors.js';
 import { type PackedJobs, packed } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
 import { isSeconds, SECONDS_ADVICE } from './fields.js';
-import { isDocumentWith, type JsonDocument, type JsonPath, readJsonDocument } from './json-document.js';
+import {
+  isDocumentWith,
+  type JsonDocument,
+  type JsonPath,
+  readJsonDocument,
+  UnreadFields,
+} from './json-document.js';
 import type { TraceFormat } from './trace-format.js';
 import { checkTasks, jobOfWorkflow, type WorkflowTask } from './workflow.js';
 
@@ -27,15 +34,36 @@ async function* readWfcommons(
   const workflow = document.object(instance.workflow, ['workflow']);
   const name =
     typeof instance.name === 'string' && instance.name !== '' ? instance.name.slice(0, 256) : undefined;
+  const unread = new UnreadFields();
   const stages =
-    workflow.specification === undefined ? flatTasks(document, workflow) : specified(document, workflow);
+    workflow.specification === undefined
+      ? flatTasks(document, workflow, unread)
+      : specified(document, workflow, unread);
+  unread.tally(tally);
   yield packed([jobOfWorkflow(stages, present({ name }), document, tally)]);
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
+const TASK_FIELDS = new Set([
+  'id',
+  'name',
+  'parents',
+  'children',
+  'runtime',
+  'runtimeInSeconds',
+  'coreCount',
+  'cores',
+  'memory',
+  'memoryInBytes',
+]);
+
 /** Reads tasks of versions 1.5 and later, which list dependencies and run times separately. */
-function specified(document: JsonDocument, workflow: JsonObject): readonly WorkflowTask[] {
+function specified(
+  document: JsonDocument,
+  workflow: JsonObject,
+  unread: UnreadFields,
+): readonly WorkflowTask[] {
   const at: JsonPath = ['workflow', 'specification'];
   const specification = document.object(workflow.specification, at);
   const execution = document.object(workflow.execution, ['workflow', 'execution']);
@@ -55,20 +83,27 @@ function specified(document: JsonDocument, workflow: JsonObject): readonly Workf
     if (run === undefined)
       throw document.fault(
         path,
-        `task '${id}' is missing in workflow.execution`,
+        `task ${quote(id)} is missing in workflow.execution`,
         'each task needs an entry there',
       );
+    unread.note(task, TASK_FIELDS);
+    unread.note(run.task, TASK_FIELDS);
     return taskOf(document, id, task, path, run.task, run.path);
   });
 }
 
 /** Reads tasks of versions up to 1.4. */
-function flatTasks(document: JsonDocument, workflow: JsonObject): readonly WorkflowTask[] {
+function flatTasks(
+  document: JsonDocument,
+  workflow: JsonObject,
+  unread: UnreadFields,
+): readonly WorkflowTask[] {
   const key = workflow.tasks === undefined && workflow.jobs !== undefined ? 'jobs' : 'tasks';
   const at = ['workflow', key];
   return tasksOf(document, workflow[key], at).map((each, i) => {
     const path = [...at, i];
     const task = document.object(each, path);
+    unread.note(task, TASK_FIELDS);
     return taskOf(document, document.text(task.name ?? task.id, [...path, 'name']), task, path, task, path);
   });
 }

@@ -1,4 +1,4 @@
-import type { WorkloadError } from '../errors.js';
+import { quote, type WorkloadError } from '../errors.js';
 import { jobOf, type TraceJob } from '../job.js';
 import type { Tally } from '../tally.js';
 import type { JsonPath } from './json-document.js';
@@ -47,7 +47,7 @@ export function jobOfWorkflow(
   const names = new Set<string>();
   for (const [place, { name, path }] of tasks.entries()) {
     if (names.has(name))
-      throw source.fault(path, `two tasks have the id '${name}'`, 'each needs a unique id');
+      throw source.fault(path, `two tasks have the id ${quote(name)}`, 'each needs a unique id');
     names.add(name);
     placeOf.set(name, place);
   }
@@ -58,7 +58,7 @@ export function jobOfWorkflow(
       if (at !== undefined) return at;
       throw source.fault(
         path,
-        `'${other}', which task '${name}' links to, does not exist`,
+        `${quote(other)}, which task ${quote(name)} links to, does not exist`,
         'add the task, or remove the link',
       );
     };
@@ -78,7 +78,11 @@ export function jobOfWorkflow(
   const ordered = inRunningOrder(stages);
   if ('cycle' in ordered) {
     const place = placeOf.get(ordered.cycle)!;
-    throw source.fault(tasks[place]!.path, `task '${ordered.cycle}' depends on itself`, 'remove the cycle');
+    throw source.fault(
+      tasks[place]!.path,
+      `task ${quote(ordered.cycle)} depends on itself`,
+      'remove the cycle',
+    );
   }
   return { ...jobOf(0, ordered.durationsSeconds), ...features, stages: ordered.stages };
 }

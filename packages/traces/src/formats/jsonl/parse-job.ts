@@ -260,7 +260,10 @@ function parseStages(value: unknown): Pick<TraceJob, 'durationsSeconds' | 'stage
       if (parent !== undefined) return parent;
       throw new FieldProblem(
         `stages[${i}].after[${place}] is '${name}', which is not a stage of this job`,
-        `its stages are ${[...places.keys()].join(', ').slice(0, 200)}`,
+        `its stages are ${[...places.keys()]
+          .join(', ')
+          .slice(0, 200)
+          .replace(/\p{Cc}/gu, '\ufffd')}`,
       );
     }),
   }));

@@ -1,0 +1,290 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { collect } from '../job.js';
+import { openWorkload } from '../workload.js';
+
+const SAMPLES = join(import.meta.dirname, '../../samples');
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-misread-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function open(text: string | Buffer) {
+  const file = join(folder, 'trace');
+  await writeFile(file, text);
+  return openWorkload(file);
+}
+
+/** A sample with one change. */
+async function changed(name: string, from: string | RegExp, to: string): Promise<string> {
+  const text = await readFile(join(SAMPLES, name), 'utf8');
+  const other = text.replace(from, to);
+  expect(other).not.toBe(text);
+  return other;
+}
+
+type Change = readonly [what: string, sample: string, from: string | RegExp, to: string, expected: RegExp];
+
+const REFUSED: readonly Change[] = [
+  [
+    'a day that the month does not have',
+    'slurm.sacct',
+    '2026-11-02T08:00:00',
+    '2026-02-30T08:00:00',
+    /:2: column 6, the submit, is '2026-02-30T08:00:00'; /,
+  ],
+  [
+    '61 minutes and 99 seconds',
+    'slurm.sacct',
+    /^(.*)ElapsedRaw([\s\S]*?)\|600\|/,
+    '$1Elapsed$2|00:61:99|',
+    /:2: column 9, the elapsed, is '00:61:99'; it must be \[DD-\]HH:MM:SS/,
+  ],
+  [
+    'seconds among dates',
+    'slurm.sacct',
+    '2026-11-02T08:00:30|',
+    '1793606430|',
+    /:5: column 6, the submit, is '1793606430'; it must be a date/,
+  ],
+  [
+    'a time limit that is not a number',
+    'slurm.sacct',
+    '|600|60|2|',
+    '|600|1h|2|',
+    /:2: column 10, the timelimitraw, is '1h'; it must be a number of minutes/,
+  ],
+  [
+    'a column twice',
+    'slurm.sacct',
+    'Start|End',
+    'End|End',
+    /:1: two columns have the same name, 'End'; rename/,
+  ],
+  ['a column twice', 'instance_events.csv', 'priority', 'TIME', /:1: two columns have the same name, 'TIME'/],
+  [
+    'a column twice',
+    'alibaba/batch_task_2018.csv',
+    'plan_mem',
+    'plan_cpu',
+    /:1: two columns have the same name, 'plan_cpu'/,
+  ],
+  [
+    'a header in the middle',
+    'slurm.sacct',
+    /^(.*\n)(.*\n)/,
+    '$1$2$1',
+    /:3: the line repeats the header; remove it/,
+  ],
+  ['a header in the middle', 'jobs.csv', /^(.*\n)(.*\n)/, '$1$2$1', /:3: the line repeats the header/],
+  [
+    'a header in the middle',
+    'alibaba/batch_task_2018.csv',
+    /^(.*\n)(.*\n)/,
+    '$1$2$1',
+    /:3: the line repeats the header/,
+  ],
+  [
+    'a delimiter outside of the name',
+    'slurm.sacct',
+    '4G|\n105',
+    '4G|x|\n105',
+    /:8: the line has 15 columns instead of 14/,
+  ],
+  [
+    'no names of stages, which contain their order',
+    'alibaba/batch_task_2018.csv',
+    'task_name',
+    'name',
+    /:1: missing column task_name; the columns of the trace are/,
+  ],
+  [
+    'no name of a job',
+    'alibaba/batch_task_2018.csv',
+    'j_2',
+    'null',
+    /:4: column 3, the name of the job, is 'null'/,
+  ],
+  [
+    'a job that is not a number',
+    'alibaba/batch_task_2017.csv',
+    '10,110,1,',
+    '10,110,-,',
+    /:1: column 3, the name of the job, is '-'; each row needs a whole number/,
+  ],
+  [
+    'a NUL byte, which some readers take for a blank',
+    'small.tr',
+    '1.5 1',
+    '1.5\0 1',
+    /:2: the line contains a NUL byte, so the file is damaged or not text; copy/,
+  ],
+  ['NUL bytes after a document', 'batsim.json', /$/, '\0\0', /:15: the line contains a NUL byte/],
+  [
+    'hexadecimal text for a number',
+    'batsim.json',
+    '"res": 4',
+    '"res": "0x10"',
+    /:4: jobs\[0\].res is '"0x10"'/,
+  ],
+  [
+    'a negative wall time',
+    'batsim.json',
+    '"walltime": 100',
+    '"walltime": -5',
+    /:4: jobs\[0\].walltime is '-5'/,
+  ],
+  [
+    'a machine without its GPUs',
+    'philly.json',
+    '"ip": "m2", "gpus"',
+    '"ip": "m2", "gpu"',
+    /:17: \[0\].attempts\[1\].detail\[1\].gpus is missing/,
+  ],
+  [
+    'an unknown tag in place of a parent',
+    'diamond.dax',
+    '<parent ref="ID00001"/>',
+    '<depends ref="ID00001"/>',
+    /:11: a child contains <depends>; it may contain only <parent/,
+  ],
+  [
+    'text after the document',
+    'diamond.dax',
+    /$/,
+    '(4 rows)\n',
+    /:21: unexpected text '\(4 rows\)'; remove it/,
+  ],
+  [
+    'a control character in a name',
+    'diamond.dax',
+    '<child ref="ID00003">',
+    '<child ref="ID\u001b[2J">',
+    /:11: unknown job 'ID\ufffd\[2J'; /,
+  ],
+];
+
+const COUNTED: readonly Change[] = [
+  [
+    'no number of nodes',
+    'slurm.sacct',
+    '|60|2|64|128G|billing=64,cpu=64,mem=128G,node=2',
+    '|60||64|128G|',
+    /1 nodes-missing/,
+  ],
+  [
+    'a start before the submission',
+    'slurm.sacct',
+    '08:00:00|2026-11-02T08:00:10',
+    '08:00:10|2026-11-02T08:00:00',
+    /1 starts-before-submission/,
+  ],
+  [
+    'an end before the start',
+    'slurm.sacct',
+    '08:00:10|2026-11-02T08:10:10',
+    '08:10:10|2026-11-02T08:00:10',
+    /1 ends-before-start/,
+  ],
+  [
+    'a column without a name',
+    'slurm.sacct',
+    '|Start|',
+    '||',
+    /2 columns-not-read ignored columns: Partition, column 7/,
+  ],
+  ['an unknown status', 'parallel.swf', ' 1024 1 7 1 3', ' 1024 9 7 1 3', /1 states-unknown/],
+  [
+    'a negative number that does not mean unknown',
+    'parallel.swf',
+    '4 200 1024',
+    '4 -200 1024',
+    /1 values-negative/,
+  ],
+  ['an empty submission', 'jobs.csv', 'ann;2026-11-02T08:00:00Z', 'ann;', /1 submissions-missing/],
+  ['an empty number of tasks', 'jobs.csv', ';2;4;16;1;', ';;4;16;1;', /1 tasks-missing/],
+  ['an empty demand', 'jobs.csv', ';2;4;16;1;', ';2;;16;;', /1 cpu-missing.*1 gpu-missing/],
+  ['an empty demand', 'alibaba/batch_task_2018.csv', '120,140,100,0.5', '120,140,,0.5', /1 plan_cpu-missing/],
+  ['a mean that is not that of the durations', 'small.tr', '1.5 1 30 30', '1.5 1 300 30', /1 means-differ/],
+  ['a missing submission', 'jobs.sls', '"job.start.ms" : 1500, ', '', /1 submissions-missing/],
+  ['an unknown type, which has no order', 'jobs.sls', '"reduce"', '"reducer"', /1 types-unknown/],
+  [
+    'an unknown field',
+    'jobs.sls',
+    '"container.memory": 2048',
+    '"container.mem": 2048',
+    /fields-not-read ignored fields: container.host, container.priority, container.mem/,
+  ],
+  ['an unknown field', 'batsim.json', '"walltime"', '"wall"', /1 fields-not-read ignored fields: wall/],
+  [
+    'an unknown field',
+    'workflow.json',
+    '"coreCount": 2',
+    '"coresCount": 2',
+    /1 fields-not-read ignored fields: coresCount/,
+  ],
+];
+
+describe('a reader', () => {
+  it.each(REFUSED)('rejects %s (%s)', async (_, sample, from, to, error) => {
+    await expect(changed(sample, from, to).then(open)).rejects.toThrow(error);
+  });
+
+  it.each(COUNTED)('counts %s (%s)', async (_, sample, from, to, tally) => {
+    const { tallied } = await open(await changed(sample, from, to));
+    const lines = tallied.map(({ code, count, what }) => `${count} ${code} ${what}`).sort();
+    expect(lines.join('\n').replaceAll('\n', ' ')).toMatch(tally);
+  });
+
+  it.each(['slurm.sacct', 'jobs.csv', 'alibaba/batch_task_2018.csv', 'instance_events.csv'])(
+    'takes line feeds with and without carriage returns in one file (%s)',
+    async (sample) => {
+      const text = await readFile(join(SAMPLES, sample), 'utf8');
+      const jobs = async (content: string) => collect((await open(content)).jobs());
+      expect(await jobs(text.replace('\n', '\r\n').replace(/\n(.*\n)$/, '\r\n$1'))).toEqual(await jobs(text));
+    },
+  );
+
+  it('rejects lines that end with a carriage return alone', async () => {
+    await expect(open('submit,duration\r0,10\r')).rejects.toThrow(
+      /:1: lines end with a carriage return alone, as on an old Mac; convert it first: tr /,
+    );
+  });
+
+  it('takes the number of nodes from AllocTRES if there is no column for it', async () => {
+    const { jobs } = await open(
+      'JobID|State|Submit|ElapsedRaw|AllocTRES\n1|COMPLETED|2026-11-02T08:00:00|60|cpu=8,mem=4G,node=2\n',
+    );
+    const [job] = await collect(jobs());
+    expect(job).toMatchObject({
+      durationsSeconds: Float64Array.of(60, 60),
+      demand: { cpu: 4, memory: 2 ** 31 },
+    });
+  });
+
+  it('counts minutes without a column, and other columns, of Azure Functions', async () => {
+    const own = await mkdtemp(join(folder, 'azure-'));
+    const id = 'HashOwner,HashApp,HashFunction';
+    const day = 'per_function_md.anon.d01.csv';
+    await writeFile(join(own, `invocations_${day}`), `${id},Trigger,1,2,three\no,a,f,http,1,2,4\n`);
+    await writeFile(join(own, 'function_durations_percentiles.anon.d01.csv'), `${id},Average\no,a,f,500\n`);
+    const { tallied, jobCount } = await openWorkload(own);
+    expect(jobCount).toBe(3);
+    expect(Object.fromEntries(tallied.map(({ code, count }) => [code, count]))).toMatchObject({
+      'minutes-missing': 1_438,
+      'columns-not-read': 1,
+    });
+  });
+
+  it('rejects a journal whose demand is not an amount', async () => {
+    const stages = [{ name: 'a', after: [], tasks: { count: 1 }, demand: { cpu: 'many' } }];
+    const record = { id: 'abcde-1', kind: 'accepted', job: 1, at: 5, spec: { name: 'j', stages } };
+    await expect(open(`${JSON.stringify(record)}\n`)).rejects.toThrow(
+      /:1: the record has a wrong spec.stages\[0\]/,
+    );
+  });
+});
