@@ -24,11 +24,11 @@ export interface CancelTasksOptions extends CallOptions {
 
 export interface CancelledTasks {
   readonly job: JobSummary;
-  /** Number of selected tasks that were cancelled before they started. */
+  /** Number of selected tasks that are cancelled, including those that were before. */
   readonly cancelled: number;
   /** Number of selected tasks that are running and are being killed. */
   readonly killing: number;
-  /** Number of selected tasks that had already ended. */
+  /** Number of selected tasks that had already completed or failed. */
   readonly ended: number;
 }
 

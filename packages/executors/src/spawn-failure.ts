@@ -7,6 +7,8 @@ interface Attempt {
   readonly command: string;
   readonly cwd?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether the job, not the worker, sets PATH. */
+  readonly ownPath: boolean;
 }
 
 export const TOO_MANY_FILES: [FailureCode, string] = [
@@ -47,12 +49,14 @@ function explain(error: NodeJS.ErrnoException, attempt: Attempt): [FailureCode, 
 }
 
 /** Finds out which file is missing: the system reports ENOENT for a missing folder, command or interpreter. */
-function explainPath(errorCode: string, { command, cwd, env }: Attempt): [FailureCode, string] {
+function explainPath(errorCode: string, { command, cwd, env, ownPath }: Attempt): [FailureCode, string] {
   const problem = cwd === undefined ? undefined : folderProblem(cwd);
   if (problem !== undefined) return problem;
   const file = findCommand(command, cwd, env.PATH);
   if (file === undefined) {
-    const where = command.includes('/') ? 'does not exist on this worker' : "is not in this worker's PATH";
+    const where = command.includes('/')
+      ? 'does not exist on this worker'
+      : `is not in ${ownPath ? 'the PATH of the job' : "this worker's PATH"}`;
     return ['command-not-found', `the command "${command}" ${where}`];
   }
   if (errorCode === 'ENOENT') {

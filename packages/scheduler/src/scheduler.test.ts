@@ -521,6 +521,16 @@ describe('clients', () => {
     });
     expect(answer).toMatchObject({ type: 'logPage', value: { next: Math.max(3, cursor) } });
   });
+
+  test('get no empty output of a task that does not exist, except of an open job', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    const ofTask = { type: 'readLogs', request: 1, task: 7, failedOnly: false, cursor: 0 } as const;
+    const { id } = bench.submit({ tasks: [{ sleep: 1 }] });
+    expect(bench.request({ ...ofTask, id })).toMatchObject({ type: 'refused', code: 'unknown-task' });
+    const open = bench.submit({ open: '1h' });
+    expect(bench.request({ ...ofTask, id: open.id })).toMatchObject({ type: 'logPage' });
+  });
 });
 
 test('placements of a job cancelled meanwhile are withdrawn', () => {

@@ -34,8 +34,10 @@ export async function awaitEnds(
         else if (!json) context.out(outcomeText(job, context.color));
       },
     });
-    for (const job of results ? ended : []) {
-      const handle = handles.find(({ id }) => id === job.id)!;
+    // In the order of the arguments, because the values of modules do not name their job.
+    for (const handle of results ? handles : []) {
+      const job = ended.find(({ id }) => id === handle.id);
+      if (job === undefined) continue;
       if (json) context.json(await endedJson(context, handle, job, true));
       else await showResults(context, handle);
     }

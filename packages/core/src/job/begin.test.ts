@@ -81,7 +81,11 @@ describe('a written begin time', () => {
     expect(in2026('01:30', '2026-11-01T06:45:00Z')).toBe('2026-11-02T06:30:00.000Z');
   });
 
-  it.each(['24:00', '12:60', '2026-02-30', '2026-11-25T25:00', 'tomorrow'])('%s is refused', (text) => {
-    expect(() => at(text)).toThrow(/^--begin: /);
+  it.each(['24:00', '12:60', '2026-02-30', '2026-11-25T25:00'])('%s does not exist', (text) => {
+    expect(() => at(text)).toThrow(`--begin: there is no time "${text}"`);
+  });
+
+  it('is refused if it is none', () => {
+    expect(() => at('tomorrow')).toThrow(/^--begin: "tomorrow" is neither/);
   });
 });

@@ -54,6 +54,7 @@ export function beginOf(text: string, what: string, now: Millis, zone?: string):
       const at = momentsOf(wanted, zone).find((moment) => moment > now);
       if (at !== undefined) return new Date(at).toISOString();
     }
+    throw noSuchTime(text, what);
   }
   const dated = WITHOUT_ZONE.exec(written);
   if (dated !== null) {
@@ -71,9 +72,16 @@ export function beginOf(text: string, what: string, now: Millis, zone?: string):
       const at = moments.find((moment) => moment > now) ?? moments[0]!;
       return new Date(at + 1_000 * Number(fraction)).toISOString();
     }
+    throw noSuchTime(text, what);
   }
   parseBegin(written, what);
   return written;
+}
+
+/** The error for text that has the form of a local time, but names an hour or a day that does not exist. */
+function noSuchTime(text: string, what: string): InputError {
+  const hint = 'write a delay, such as 2h, or a time, such as 22:00 or 2026-11-25T22:00';
+  return new InputError('bad-time', `${what}: there is no time ${quoted(text)}`, hint);
 }
 
 /** Whether the date exists, unlike 31 April. @param text starts with a date */

@@ -250,6 +250,10 @@ describe('a command that returns a value', () => {
     expect(outcome).toMatchObject({ kind: 'completed', exitCode: 0, value: { n: [1, null] } });
   });
 
+  test('may write a byte order mark', () => {
+    expect(endWith((file) => writeFileSync(file, '\ufeff[1]'))).toMatchObject({ kind: 'completed', value: [1] });
+  });
+
   test('has no value if it wrote none', () => {
     const outcome = endWith(() => {});
     expect(outcome).toMatchObject({ kind: 'completed', value: undefined });
@@ -259,6 +263,9 @@ describe('a command that returns a value', () => {
     ['no JSON', '{', 'result-not-serialisable', 'left no JSON in GOSHAWK_RESULT'],
     ['nothing', '', 'result-not-serialisable', 'left no JSON'],
     ['too much', `"${'x'.repeat(256 * 1024)}"`, 'result-too-large', 'write it to a file'],
+    ['other bytes', Buffer.from([0x22, 0xff, 0x22]), 'result-not-serialisable', 'it is not valid UTF-8'],
+    ['half of a character', '{"a": ["\\ud800"]}', 'result-not-serialisable', 'a[0]: half of a character'],
+    ['an infinite number', '{"n": 1e999}', 'result-not-serialisable', 'n: Infinity'],
   ])('fails if it wrote %s', (_, text, errorCode, message) => {
     const outcome = endWith((file) => writeFileSync(file, text));
     expect(outcome).toMatchObject({
@@ -266,6 +273,14 @@ describe('a command that returns a value', () => {
       errorCode,
       errorMessage: expect.stringContaining(message),
     });
+  });
+
+  test.each<[string, (file: string) => void, string]>([
+    ['a folder', (file) => mkdirSync(file), 'it is not a file'],
+    ['a link', (file) => symlinkSync('/etc/passwd', file), 'it is a link to another file'],
+  ])('fails if it left %s', (_, make, message) => {
+    const outcome = endWith(make);
+    expect(outcome).toMatchObject({ kind: 'failed', errorMessage: `the command left no JSON in GOSHAWK_RESULT: ${message}` });
   });
 
   test.each([

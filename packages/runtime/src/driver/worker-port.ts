@@ -304,16 +304,18 @@ function withResult(outcome: RunOutcome, folder: string): RunOutcome {
 function withResultFile(outcome: Exclude<RunOutcome, { kind: 'killed' }>, file: string): RunOutcome {
   const isFailed = outcome.kind === 'failed';
   // A command under another account must not make this process read a file through a link.
-  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const descriptor = openResult(file);
   try {
-    const { size: bytes, nlink } = fstatSync(descriptor);
+    const stat = fstatSync(descriptor);
+    const { size: bytes, nlink } = stat;
+    if (!stat.isFile()) throw new Error('it is not a file');
     if (nlink > 1) throw new Error('it is a link to another file');
     if (isFailed && bytes > LIMITS.resultBytesMax) return outcome;
     if (bytes > LIMITS.resultBytesMax) {
       const message = `the value takes ${bytes} bytes as JSON, more than ${LIMITS.resultBytesMax}: write it to a file and return its path`;
       return failed('result-too-large', message);
     }
-    const value = JSON.parse(readFileSync(descriptor, 'utf8')) as unknown;
+    const value = JSON.parse(utf8Of(readFileSync(descriptor))) as unknown;
     if (!isFailed) return { ...outcome, value };
     const { error } = (value ?? {}) as { readonly error?: unknown };
     const explains = outcome.error.code === 'exit-code' && typeof error === 'string' && error !== '';
@@ -322,6 +324,26 @@ function withResultFile(outcome: Exclude<RunOutcome, { kind: 'killed' }>, file: 
     closeSync(descriptor);
   }
 }
+
+function openResult(file: string): number {
+  try {
+    return openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    const isLink = (error as NodeJS.ErrnoException).code === 'ELOOP';
+    throw isLink ? new Error('it is a link to another file') : error;
+  }
+}
+
+/** Decodes UTF-8, with or without a byte order mark. @throws Error for other bytes */
+function utf8Of(bytes: Uint8Array): string {
+  try {
+    return UTF_8.decode(bytes);
+  } catch {
+    throw new Error('it is not valid UTF-8');
+  }
+}
+
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 type MutableOrder = Omit<RunOrder, 'env' | 'folder'> & {
   readonly env: Record<string, string>;

@@ -8,6 +8,7 @@ import {
   matchesGlob,
   ownerFor,
   QUOTAS_LISTED_MAX,
+  type TaskIndex,
   type UserQuota,
 } from '@goshawk/core';
 import type { Refusal } from '../durability/ledger.js';
@@ -175,12 +176,7 @@ export class ClientApi {
 
   #explain(from: Address, { request, task }: MessageOf<'explainJob'>, job: Job, now: Millis): void {
     const { answers } = this.#parts;
-    if (task !== undefined && !job.has(task)) {
-      const hint =
-        task < job.taskCount ? '`goshawk tasks` lists its tasks' : `its tasks are 0 to ${job.taskCount - 1}`;
-      const message = `${job.id} has no task ${task}`;
-      return answers.refuse(from, request, { code: 'unknown-task', message, hint });
-    }
+    if (task !== undefined && !job.has(task)) return answers.refuse(from, request, noSuchTask(job, task));
     answers.answerNow(from, request, 'jobExplanation', explain(this.#parts, this.#views, job, task, now));
   }
 
@@ -198,6 +194,9 @@ export class ClientApi {
   #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {
     const { jobs, answers } = this.#parts;
     const { task, failedOnly, cursor } = message;
+    // A task may still be appended to an open job.
+    if (task !== undefined && !job.has(task) && !job.isOpen)
+      return answers.refuse(from, message.request, noSuchTask(job, task));
     const isWanted = (of: number) =>
       (task === undefined || of === task) && (!failedOnly || job.tasks.stateOf(of) === TaskState.failed);
     const page = jobs.logs.read(job.number, cursor, isWanted, job.hasEnded);
@@ -263,6 +262,12 @@ export class ClientApi {
     const groups = waitingGroups(jobs.active(), waitContextOf(cluster, now), now);
     answers.answerNow(from, request, 'waitingGroups', groups);
   }
+}
+
+function noSuchTask(job: Job, task: TaskIndex): Refusal {
+  const hint =
+    task < job.taskCount ? '`goshawk tasks` lists its tasks' : `its tasks are 0 to ${job.taskCount - 1}`;
+  return { code: 'unknown-task', message: `${job.id} has no task ${task}`, hint };
 }
 
 const NO_WEIGHT: Weight = { values: 0, bytes: 0 };

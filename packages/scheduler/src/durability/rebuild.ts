@@ -224,7 +224,7 @@ class JobRebuilder {
     this.#endUnstartable();
     const reopening = findReopening(job.dag, job.tasks, choice);
     if ('stage' in reopening || reopening.count === 0) return;
-    job.reopen(reopening, key, this.#machineTime(at));
+    job.reopen(reopening, key, choice, this.#machineTime(at));
     if (!job.hasPendingPredecessors) this.#release();
   }
 

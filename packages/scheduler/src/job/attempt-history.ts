@@ -31,8 +31,10 @@ export class AttemptHistory {
   readonly reports: TaskReports;
   /** Number of attempts that started. */
   total = 0;
-  /** Number of attempts that failed. */
+  /** Number of attempts that failed by themselves, for which their worker may be to blame. */
   failedCount = 0;
+  /** Number of attempts that the owner ended while they ran, such as those beyond the job's time limit. */
+  endedByOwnerCount = 0;
   /** Number of attempts that were lost or preempted. */
   lostCount = 0;
   /** Total run time of unsuccessful attempts. */
@@ -155,7 +157,10 @@ export class AttemptHistory {
   ): boolean {
     const { task, outcome, position } = end;
     if (isEndedByOwner(outcome)) {
-      if (end.runMs > 0) this.#addUnsuccessful(end, worker, now);
+      if (end.runMs > 0) {
+        this.endedByOwnerCount++;
+        this.#addUnsuccessful(end, worker, now);
+      }
       this.reports.setError(task, { outcome, worker }, position);
       return false;
     }

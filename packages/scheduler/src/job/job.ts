@@ -1,6 +1,7 @@
 import {
   type Address,
   hasGangs,
+  hashText,
   invariant,
   isEndedByOwner,
   type JobClass,
@@ -11,6 +12,7 @@ import {
   NOBODY,
   type Payload,
   type Priority,
+  type RetryChoice,
   type Route,
   type Segment,
   SLACK,
@@ -38,6 +40,11 @@ export { TASK_STATE_NAMES, TaskState };
 
 /** Maximum number of retry keys that are stored. A client repeats only its latest retry request. */
 const RETRY_KEYS_MAX = 16;
+function hashOfChoice({ failedOnly, tasks }: RetryChoice): number {
+  const ranges = tasks?.map(({ first, last }) => `${first}-${last}`).join(',') ?? 'all';
+  return hashText(`${failedOnly === true} ${ranges}`);
+}
+
 const GANG_ROUTE: Route = { by: 'matching', over: 'all' };
 
 /** The state of one job at its owner. */
@@ -108,8 +115,8 @@ export class Job {
   reopenedAt: Millis | undefined;
   /** When its first task started since its acceptance or last retry. */
   #runStartedAt: Millis | undefined;
-  /** Keys of the latest retries, to recognize repeated requests. */
-  readonly retryKeys: string[] = [];
+  /** The latest retries, to recognize repeated requests: key, and hash of the selection. */
+  readonly #retries: { readonly key: string; readonly choice: number }[] = [];
   /** Whether the estimator has learned from it. */
   isLearned = false;
   /** Number of its probes that were stolen by another worker. */
@@ -406,8 +413,9 @@ export class Job {
    * released yet.
    *
    * @param key key of the retry request
+   * @param choice the tasks that it selects
    */
-  reopen({ marks }: Reopening, key: string, now: Millis): void {
+  reopen({ marks }: Reopening, key: string, choice: RetryChoice, now: Millis): void {
     invariant(this.hasEnded, () => `${this.id} was retried before it had ended`);
     this.isLearned = this.tasks.countOf(TaskState.completed) > 0;
     this.tasks.reopen(marks);
@@ -429,8 +437,14 @@ export class Job {
     this.reopenedAt = now;
     this.eligibleAt = now;
     this.#runStartedAt = undefined;
-    this.retryKeys.push(key);
-    if (this.retryKeys.length > RETRY_KEYS_MAX) this.retryKeys.shift();
+    this.#retries.push({ key, choice: hashOfChoice(choice) });
+    if (this.#retries.length > RETRY_KEYS_MAX) this.#retries.shift();
+  }
+
+  /** Whether a recent retry of the job had this key: the same request, or one that selected other tasks. */
+  retryWithKey(key: string, choice: RetryChoice): 'same' | 'other' | undefined {
+    const known = this.#retries.find((each) => each.key === key);
+    return known && (known.choice === hashOfChoice(choice) ? 'same' : 'other');
   }
 
   /** All predecessors have ended. */

@@ -92,7 +92,7 @@ export class Intake {
   ): void {
     const { jobs, ledger } = this.#s;
     ledger.retried(job, key, choice, now);
-    jobs.reopen(job, () => job.reopen(reopening, key, now));
+    jobs.reopen(job, () => job.reopen(reopening, key, choice, now));
     this.#s.notDurableJobs.add(job);
     // Draws the pilots first. Otherwise probes would be sent for tasks that must wait for the pilots.
     this.#sampler.resume(job, now);

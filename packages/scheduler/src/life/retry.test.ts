@@ -105,6 +105,22 @@ function restart(): void {
 }
 
 describe('a retry', () => {
+  test('with the key of another retry of the job is refused, also after a restart', () => {
+    submit(TEN);
+    runAll(({ task }) => task === 3 || task === 7);
+    const tasks = [{ first: 3, last: 3 }];
+    expect(retry({ tasks }, 'again')).toMatchObject({ job: 's-1', again: 1 });
+    for (const again of [false, true]) {
+      if (again) restart();
+      expect(retry({ tasks }, 'again')).toMatchObject({ job: 's-1', state: 'running' });
+      expect(retry({ tasks: [{ first: 7, last: 7 }] }, 'again')).toMatchObject({ code: 'key-conflict' });
+      expect(retry({ tasks, asNew: true }, 'again')).toMatchObject({
+        code: 'key-conflict',
+        message: 'the key again already belongs to another retry of s-1',
+      });
+    }
+  });
+
   test('runs the failed task, with its payload, as its second attempt', () => {
     submit(TEN);
     runAll(({ task }) => task === 7);
@@ -519,6 +535,7 @@ describe('a retry as a new job', () => {
     restart();
     expect(retry({ asNew: true }, 'again')).toMatchObject({ job: 's-2' });
     expect(retry({ asNew: true }, 'k')).toMatchObject({ code: 'key-conflict' });
+    expect(retry({}, 'again')).toMatchObject({ code: 'key-conflict' });
     expect(retry({ asNew: true }, 'another')).toMatchObject({
       job: expect.not.stringMatching(/^s-2$/),
       again: 1,

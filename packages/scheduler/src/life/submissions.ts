@@ -120,8 +120,8 @@ export class Submissions {
     const { key, tasks, failedOnly, asNew } = message;
     if (!this.#s.cluster.isReady) return NOT_READY;
     if (key === '') return NO_KEY;
-    if (job.retryKeys.includes(key)) return accepted(this.#s, job);
-    const known = asNew === true ? this.#retryWithKey(key, job) : undefined;
+    const choice: RetryChoice = { failedOnly, tasks: tasks && mergedRanges(tasks) };
+    const known = this.#retryWithKey(key, job, choice, asNew === true);
     if (known !== undefined) return known;
     if (!isFinal(job.state)) {
       const problem = `${job.id} is still ${job.state}`;
@@ -133,7 +133,6 @@ export class Submissions {
       const hint = `its tasks are 0 to ${job.taskCount - 1}`;
       return { code: 'unknown-task', message: `${job.id} has no task ${last}`, hint };
     }
-    const choice: RetryChoice = { failedOnly, tasks: tasks && mergedRanges(tasks) };
     const reopening = findReopening(job.dag, job.tasks, choice);
     if ('stage' in reopening) {
       const problem = `task ${reopening.task} of ${job.id} runs after stage ${reopening.stage}, which has not completed`;
@@ -158,8 +157,13 @@ export class Submissions {
   }
 
   /** Answers a retry request whose key was used before. */
-  #retryWithKey(key: string, { id, spec }: Job): Accepted | Refusal | undefined {
+  #retryWithKey(key: string, job: Job, choice: RetryChoice, asNew: boolean): Accepted | Refusal | undefined {
+    const { id, spec } = job;
+    const earlier = job.retryWithKey(key, choice);
+    if (earlier !== undefined)
+      return earlier === 'same' && !asNew ? accepted(this.#s, job) : retryKeyConflict(key, id);
     const known = this.#s.jobs.byKey(key, spec.user);
+    if (!asNew) return known?.spec.retryOf?.job === id ? keyConflict(key, known.id) : undefined;
     if (known !== undefined)
       return known.spec.retryOf?.job === id ? accepted(this.#s, known) : keyConflict(key, known.id);
     const tombstone = this.#s.jobs.tombstoneWithKey(key, spec.user);
@@ -283,6 +287,14 @@ function keyConflict(key: string, job: string): Refusal {
     code: 'key-conflict',
     message: `the key ${key} already belongs to another job, ${job}`,
     hint: 'use a different key for a different job',
+  };
+}
+
+function retryKeyConflict(key: string, job: string): Refusal {
+  return {
+    code: 'key-conflict',
+    message: `the key ${key} already belongs to another retry of ${job}`,
+    hint: 'use a different key for a different retry',
   };
 }
 

@@ -47,6 +47,7 @@ describe('a job that exceeds its time limit', () => {
       timeLimitMs: 60_000,
       tasks: { completed: 1, failed: 3, cancelled: 4 },
       wastedMs: 60_000 + 56_000,
+      attempts: { total: 3, failed: 2, lost: 0 },
       failures: [
         { task: 0, code: 'time-limit', message: "the job's time limit of 1 min 0 s has passed" },
         { task: 2, code: 'time-limit' },

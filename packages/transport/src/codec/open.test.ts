@@ -19,6 +19,14 @@ describe('undeclared values in messages', () => {
     );
   });
 
+  test('text and numbers that would arrive as others are refused', () => {
+    const half = 'half of a character (a lone surrogate) cannot be passed on';
+    expect(openProblem(['x', '\ud800'])).toBe(`[1]: ${half}`);
+    expect(openProblem({ '\udc00': 1 })).toContain(half);
+    expect(openProblem({ n: Number.POSITIVE_INFINITY })).toBe('n: Infinity, which JSON cannot represent');
+    expect(openProblem('\ud83d\ude00')).toBeUndefined();
+  });
+
   test('a check does not modify the value', () => {
     const bytes = new Uint8Array([1]);
     const value = [bytes];

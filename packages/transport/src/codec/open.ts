@@ -14,10 +14,13 @@ export const OPEN_DEPTH_MAX = 24;
 /** Maximum number of values and keys in one open value, within the mailbox's limit for a frame. */
 export const OPEN_NODES_MAX = 900_000;
 
-/** Returns why and where a value is not serializable; `undefined` if it is. */
+/**
+ * Returns why and where a value is not serializable; `undefined` if it is. Numbers and text that would arrive changed
+ * are problems, too: infinite numbers and lone surrogates.
+ */
 export function openProblem(value: unknown): string | undefined {
   try {
-    checkOpen(value);
+    walk(value, 0, { nodes: 0, ownBytes: false, isExact: true });
     return undefined;
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error;
@@ -28,7 +31,7 @@ export function openProblem(value: unknown): string | undefined {
 
 /** @throws Mismatch */
 export function checkOpen(value: unknown): unknown {
-  walk(value, 0, { nodes: 0, ownBytes: false });
+  walk(value, 0, { nodes: 0, ownBytes: false, isExact: false });
   return value;
 }
 
@@ -38,19 +41,26 @@ export function checkOpen(value: unknown): unknown {
  * @throws Mismatch
  */
 export function takeOpen(value: unknown): unknown {
-  return walk(value, 0, { nodes: 0, ownBytes: true });
+  return walk(value, 0, { nodes: 0, ownBytes: true, isExact: false });
 }
 
 interface Walk {
   nodes: number;
   readonly ownBytes: boolean;
+  /** Whether values that JSON or UTF-8 cannot represent are refused. */
+  readonly isExact: boolean;
 }
 
 function walk(value: unknown, depth: number, state: Walk): unknown {
   countNode(state);
   switch (typeof value) {
     case 'string':
+      if (state.isExact && !value.isWellFormed()) throw new Mismatch(LONE_SURROGATE);
+      return value;
     case 'number':
+      if (state.isExact && !Number.isFinite(value))
+        throw new Mismatch(`${value}, which JSON cannot represent`);
+      return value;
     case 'boolean':
     case 'undefined':
       return value;
@@ -88,6 +98,7 @@ function walkObject(object: Record<string, unknown>, depth: number, state: Walk)
     for (key of Object.keys(object)) {
       countNode(state);
       if (key === '__proto__') throw new Mismatch('this key is not allowed');
+      if (state.isExact && !key.isWellFormed()) throw new Mismatch(LONE_SURROGATE);
       const before = object[key];
       const after = walk(before, depth + 1, state);
       if (after !== before) object[key] = after;
@@ -97,6 +108,8 @@ function walkObject(object: Record<string, unknown>, depth: number, state: Walk)
   }
   return object;
 }
+
+const LONE_SURROGATE = 'half of a character (a lone surrogate) cannot be passed on';
 
 function countNode(state: Walk): void {
   if (++state.nodes > OPEN_NODES_MAX) throw new Mismatch(`more than ${OPEN_NODES_MAX} values`);
