@@ -513,6 +513,22 @@ describe('the output of a job', () => {
     expect(fake.schedulers[0]!.of('readLogs')[0]).toMatchObject({ task: 2, failedOnly: true });
   });
 
+  test('says where some of it is missing', async () => {
+    const at = (offset: number, of: object) => ({ ...of, offset });
+    const chunks = [
+      ...[at(0, chunk(0, 'abc')), at(3, chunk(0, 'd')), at(9, chunk(0, 'j')), at(2, chunk(1, 'c'))],
+      ...[at(0, chunk(0, 'a', 2)), at(1, chunk(0, '', 2)), at(8, chunk(0, '', 2))],
+    ];
+    await using fake = await withOwner((message, { answer }) => {
+      if (message.type === 'readLogs') answer({ chunks, next: 7, atEnd: true, done: true, dropped: false });
+    });
+    await using cluster = await fake.connect();
+    const read: string[] = [];
+    const onDropped = () => read.push('…');
+    for await (const { bytes: of } of cluster.job('t0-1').logs({ onDropped })) read.push(text(of));
+    expect(read).toEqual(['abc', 'd', '…', 'j', '…', 'c', 'a', '…']);
+  });
+
   test.each([
     ['of one task is what its last attempt printed, by stream', 2, ['new', 'oops', false]],
     ['of one task is nothing while its last attempt has printed nothing', 3, ['', '', false]],

@@ -4,7 +4,9 @@ import { badAnswer } from './errors.js';
 import type { CallOptions } from './options.js';
 import { askOwner, type Session } from './session.js';
 
-export type LogChunk = LogPage['chunks'][number];
+type SentChunk = LogPage['chunks'][number];
+
+export type LogChunk = Omit<SentChunk, 'offset'>;
 
 export interface LogOptions extends CallOptions {
   /** Only this task. */
@@ -15,14 +17,14 @@ export interface LogOptions extends CallOptions {
   readonly follow?: boolean | undefined;
   /** Called once, when all output that existed at the time of the call has been yielded. */
   readonly onCaughtUp?: (() => void) | undefined;
-  /** Called if requested output was discarded; the next chunk comes after the gap. */
+  /** Called if requested output is missing, because its scheduler discarded it or restarted; the next chunk comes after the gap. */
   readonly onDropped?: (() => void) | undefined;
 }
 
 export interface TaskOutput {
   readonly stdout: Uint8Array;
   readonly stderr: Uint8Array;
-  /** Whether the scheduler discarded part of it. */
+  /** Whether part of it is missing, because the scheduler discarded it or restarted. */
   readonly isTruncated: boolean;
 }
 
@@ -36,10 +38,14 @@ export async function* jobLogs(
   let cursor = 0;
   let pauseMs = logPollMs;
   let isCaughtUp = false;
+  const gaps = new Gaps();
   for (;;) {
     const page = await readPage(session, id, cursor, options);
     if (page.dropped) options.onDropped?.();
-    yield* page.chunks;
+    for (const { offset, ...chunk } of page.chunks) {
+      if (gaps.isBefore(chunk, offset)) options.onDropped?.();
+      if (chunk.bytes.length > 0) yield chunk;
+    }
     if (page.atEnd && !isCaughtUp) options.onCaughtUp?.();
     isCaughtUp ||= page.atEnd;
     const isNew = page.next > cursor;
@@ -51,6 +57,19 @@ export async function* jobLogs(
     }
     await pause(pauseMs, options.signal);
     pauseMs = Math.min(logPollMaxMs, pauseMs * 2);
+  }
+}
+
+/** Finds output that is missing, from the position that each chunk has in the output of its attempt. */
+class Gaps {
+  readonly #received = new Map<number, { readonly attempt: number; readonly bytes: number }>();
+
+  isBefore({ task, attempt, bytes }: LogChunk, offset: number | undefined): boolean {
+    if (offset === undefined) return false;
+    const of = this.#received.get(task);
+    const received = of?.attempt === attempt ? of.bytes : 0;
+    this.#received.set(task, { attempt, bytes: offset + bytes.length });
+    return offset > received;
   }
 }
 

@@ -139,7 +139,9 @@ export class SpawnedRun {
     descriptors: OutputFiles['descriptors'],
   ): void {
     const fail = (error: NodeJS.ErrnoException): void => {
-      this.#endUnstarted(spawnFailure(error, { ...order, env: environment, ownPath: order.env.PATH !== undefined }));
+      this.#endUnstarted(
+        spawnFailure(error, { ...order, env: environment, ownPath: order.env.PATH !== undefined }),
+      );
     };
     this.#startedAt = performance.now();
     const { account, cwd } = order;

@@ -194,7 +194,7 @@ export const ROUTES: readonly Route[] = [
     path: id,
     query: z.object({ task: task.optional(), failed: flag.optional() }),
     answer: shapes.logs,
-    errors: NO_JOB,
+    errors: { 404: 'no scheduler knows the job, or it has no such task' },
     handle: async ({ cluster }, { path, query, signal }) => logsOf(await cluster(), path.id, query, signal),
   }),
   route({

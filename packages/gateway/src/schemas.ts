@@ -265,7 +265,10 @@ export const logs = z.object({
   chunks: z.array(
     z.object({ task: count, attempt: count, stream: z.enum(['stdout', 'stderr']), text: z.string() }),
   ),
-  /** Whether earlier output was dropped, because the response would be too large or the scheduler no longer has it. */
+  /**
+   * Whether output is missing, because the response would be too large, or because the scheduler dropped it to save
+   * memory, or restarted.
+   */
   truncated: z.boolean(),
 });
 

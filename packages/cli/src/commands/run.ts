@@ -135,7 +135,14 @@ async function forwardOutput(
   sink.end();
   // A line replaces omitted output, and with this line, truncated stdout exceeds the limit. Truncated stderr
   // is not an error.
-  if (isWhole && printed <= LIMITS.outputBytesMax) return;
+  if (printed <= LIMITS.outputBytesMax) {
+    if (isWhole) return;
+    throw new GoshawkError(
+      'output-lost',
+      'run: some output of the command may be missing: its scheduler restarted, or had no room for it',
+      '`submit --stdout FILE` writes the output to a file instead',
+    );
+  }
   throw new GoshawkError(
     'output-too-long',
     `run: the command printed more than ${LIMITS.outputBytesMax} bytes to stdout, so its output was truncated`,

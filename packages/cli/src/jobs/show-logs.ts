@@ -50,7 +50,11 @@ export async function showLogs(
     held = undefined;
     for (const chunk of follow ? (wanted ?? []) : inTaskOrder(wanted ?? [])) sink.write(chunk);
   };
-  const onDropped = (): void => context.note('older output was discarded: schedulers keep a limited amount');
+  let isWhole = true;
+  const onDropped = (): void => {
+    if (isWhole) context.note(OUTPUT_MISSING);
+    isWhole = false;
+  };
   const chunks = job.logs({ task, failed, follow, signal, onDropped, onCaughtUp: release });
   for await (const chunk of chunks) {
     if (held === undefined) sink.write(chunk);
@@ -62,6 +66,9 @@ export async function showLogs(
   const { spec } = await job.describe({ spec: true, signal }).catch(() => ({ spec: undefined }));
   for (const line of outputFileLines(spec)) context.note(line);
 }
+
+const OUTPUT_MISSING =
+  'some output may be missing: schedulers keep a limited amount in memory, and lose it when they restart';
 
 /** Returns lines about tasks that write output to files instead of the log. */
 export function outputFileLines(spec: JobDetail['spec']): string[] {

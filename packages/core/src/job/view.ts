@@ -389,7 +389,14 @@ export type ResultPage = NonNullable<(typeof resultPage)['infer']>;
 export const logPage = view({
   /** In the order in which they arrived. */
   chunks: list(
-    record({ task, attempt, stream: choice('stdout', 'stderr'), bytes: bytes(LIMITS.outputBytesMax) }),
+    record({
+      task,
+      attempt,
+      stream: choice('stdout', 'stderr'),
+      bytes: bytes(LIMITS.outputBytesMax),
+      /** Bytes that the attempt printed before, on both streams: more than the reader has means that output is missing. */
+      offset: optional(count),
+    }),
     LIMITS.answerValuesMax,
   ),
   /** Pass it as `cursor` to continue. */
@@ -398,7 +405,7 @@ export const logPage = view({
   atEnd: flag,
   /** The job has ended and there is no output after `next`. */
   done: flag,
-  /** Older output was dropped to stay within the owner's memory limit. */
+  /** Older output was dropped to stay within the owner's memory limit, or lost when the owner restarted. */
   dropped: flag,
 });
 /** Task output. */

@@ -251,7 +251,10 @@ describe('a command that returns a value', () => {
   });
 
   test('may write a byte order mark', () => {
-    expect(endWith((file) => writeFileSync(file, '\ufeff[1]'))).toMatchObject({ kind: 'completed', value: [1] });
+    expect(endWith((file) => writeFileSync(file, '\ufeff[1]'))).toMatchObject({
+      kind: 'completed',
+      value: [1],
+    });
   });
 
   test('has no value if it wrote none', () => {
@@ -278,9 +281,18 @@ describe('a command that returns a value', () => {
   test.each<[string, (file: string) => void, string]>([
     ['a folder', (file) => mkdirSync(file), 'it is not a file'],
     ['a link', (file) => symlinkSync('/etc/passwd', file), 'it is a link to another file'],
-  ])('fails if it left %s', (_, make, message) => {
-    const outcome = endWith(make);
-    expect(outcome).toMatchObject({ kind: 'failed', errorMessage: `the command left no JSON in GOSHAWK_RESULT: ${message}` });
+  ])('fails if it left %s', async (_, make, message) => {
+    const { machine, environment, executor } = setUp(() => new Recorder());
+    environment.execute(0, order({ exec: ['x'], returns: true }));
+    const { order: given, sink } = executor.runs[0]!;
+    const file = given.env.GOSHAWK_RESULT!;
+    make(file);
+    sink.ended({ kind: 'completed', exitCode: 0 }, 1);
+    expect(machine.outcomes[0]).toMatchObject({
+      kind: 'failed',
+      errorMessage: `the command left no JSON in GOSHAWK_RESULT: ${message}`,
+    });
+    await expect.poll(() => existsSync(dirname(file)), { timeout: 30_000 }).toBe(false);
   });
 
   test.each([

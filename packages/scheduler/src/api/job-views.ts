@@ -96,7 +96,11 @@ export class JobViews {
         };
       }),
       sampling: samplingOf(job),
-      attempts: { total: history.total, failed: history.failedCount + history.endedByOwnerCount, lost: history.lostCount },
+      attempts: {
+        total: history.total,
+        failed: history.failedCount + history.endedByOwnerCount,
+        lost: history.lostCount,
+      },
       attemptList: attempts.listed,
       attemptsTruncated: attempts.truncated,
       failures: failed

@@ -126,11 +126,15 @@ export class JobStore {
     this.#readJob = recallJob;
     this.#tombstones = new Tombstones(true, random);
     this.#archived = new Tombstones(false, random);
-    this.logs = new TaskLogs(Math.min(logBytesMax, shares.logsMax), (number, task) => {
-      const job = this.byNumber(number);
-      if (job === undefined) return this.#archived.byNumber(number)?.state === 'failed';
-      return job.tasks.stateOf(task) === TaskState.failed;
-    });
+    this.logs = new TaskLogs(
+      Math.min(logBytesMax, shares.logsMax),
+      (number, task) => {
+        const job = this.byNumber(number);
+        if (job === undefined) return this.#archived.byNumber(number)?.state === 'failed';
+        return job.tasks.stateOf(task) === TaskState.failed;
+      },
+      lastJob,
+    );
   }
 
   /** Whether there are no jobs and no tombstones. */
@@ -266,6 +270,7 @@ export class JobStore {
       if (key !== undefined) this.#notLoadedKeys.add(key);
       return false;
     }
+    if (job.history.total > 0) this.logs.lostBefore(job.number);
     this.#insert(job);
     if (job.hasEnded) this.#moveToEnded(job);
     this.#keepWithinShares(undefined);

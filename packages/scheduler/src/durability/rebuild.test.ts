@@ -157,3 +157,29 @@ describe('jobs rebuilt from records', () => {
     });
   });
 });
+
+describe('output of tasks after a restart', () => {
+  test('has its position, so that readers notice what an earlier incarnation received', () => {
+    const before = new DurableBench();
+    before.members(W1, W2);
+    before.submit({ tasks: [{ sleep: 1 }, { sleep: 1 }] });
+    before.commit();
+    before.end(W1, before.ask(W1, 1)!);
+    const running = before.ask(W2, 1)!;
+    before.commit();
+    const bench = new DurableBench(before.inheritance([3 as Address]), 1_000);
+    bench.members(W1, W2);
+    const { job, task, attempt } = running;
+    bench.receive(W1, { type: 'holding', audit: 0, tasks: [] });
+    bench.receive(W2, { type: 'holding', audit: 0, tasks: [{ job, task, attempt, elapsedMs: 1 }] } as never);
+    bench.commit();
+    const chunk = { stream: 'stdout', bytes: new Uint8Array(4) } as const;
+    bench.receive(W2, { type: 'output', job, task, attempt, offset: 10, chunk });
+    bench.take();
+    const from = { id: 's-1', task: undefined, failedOnly: false, cursor: 3 };
+    bench.receive(CLIENT, { type: 'readLogs', request: 5, ...from });
+    expect(bench.take()).toMatchObject([
+      { type: 'logPage', value: { chunks: [{ task, offset: 10 }], dropped: true } },
+    ]);
+  });
+});

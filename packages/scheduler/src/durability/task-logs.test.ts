@@ -76,6 +76,40 @@ describe('output of tasks', () => {
     expect(text(logs.read(1, 0, (of) => of === 70, true))).toBe('');
   });
 
+  it('of an earlier incarnation is missing, and readers of then miss nothing of now', () => {
+    const before = new TaskLogs(10_000, none);
+    for (let i = 0; i < 9; i++) print(before, 5, 'old');
+    const { next } = before.read(5, 0, all, false);
+    const logs = new TaskLogs(10_000, none, 5);
+    logs.lostBefore(5);
+    expect(logs.read(5, 0, all, false)).toMatchObject({ chunks: [], dropped: true });
+    print(logs, 5, 'new');
+    const page = logs.read(5, next, all, false);
+    expect(text(page)).toBe('new');
+    expect(logs.read(5, page.next, all, false)).toMatchObject({ chunks: [], dropped: false });
+    print(logs, 3, 'first');
+    expect(logs.read(3, 0, all, false)).toMatchObject({ dropped: false });
+    expect(text(logs.read(3, 2, all, false))).toBe('first');
+  });
+
+  it('has its position in the output of its attempt, also if the last of it did not arrive', () => {
+    const logs = new TaskLogs(10_000, none);
+    const chunk = { stream: 'stderr', bytes: new Uint8Array(3) } as const;
+    logs.append(1, undefined, 0, 1, chunk, 0);
+    logs.ended(1, undefined, 0, 1, 3);
+    logs.append(1, undefined, 0, 2, chunk, 40);
+    logs.ended(1, undefined, 0, 2, 60);
+    logs.ended(1, undefined, 1, 1, 7);
+    logs.ended(1, undefined, 2, 1, 0);
+    const { chunks } = logs.read(1, 0, all, true);
+    expect(chunks.map(({ task, offset, bytes }) => [task, offset, bytes.length])).toEqual([
+      [0, 0, 3],
+      [0, 40, 3],
+      [0, 60, 0],
+      [1, 7, 0],
+    ]);
+  });
+
   it('returns the last lines of tasks, stdout before stderr', () => {
     const logs = new TaskLogs(1e6, none);
     const say = (stream: 'stdout' | 'stderr', line: string, attempt = 2): void =>

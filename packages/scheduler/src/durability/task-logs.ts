@@ -9,10 +9,15 @@ interface LoggedChunk {
   readonly attempt: AttemptNumber;
   readonly stream: 'stdout' | 'stderr';
   readonly bytes: Uint8Array;
+  /** Bytes that the attempt printed before, on both streams. */
+  readonly offset: number;
 }
 
 /** Overhead of a chunk besides its bytes. */
 const CHUNK_BYTES = 200;
+
+/** Numbers of chunks that an incarnation has for each job number that it may use. */
+const CHUNKS_PER_JOB = 1_024;
 
 /** Fraction of the size limit to which output shrinks when it exceeds the limit. */
 const EVICTION_TARGET = 0.9;
@@ -32,6 +37,8 @@ interface JobLog {
   /** Number of the first chunk from which on none was dropped. */
   completeFrom: number;
   bytes: number;
+  /** Bytes received from each running attempt. */
+  readonly received: Map<TaskIndex, { readonly attempt: AttemptNumber; readonly bytes: number }>;
 }
 
 /**
@@ -45,32 +52,86 @@ export class TaskLogs {
   readonly #nextNumbers = new Map<number, number>();
   readonly #bytesMax: number;
   readonly #hasFailed: (job: JobNumber, task: TaskIndex) => boolean;
+  readonly #lastFormerJob: JobNumber;
   #bytes = 0;
 
-  constructor(bytesMax: number, hasFailed: (job: JobNumber, task: TaskIndex) => boolean) {
+  /** @param lastFormerJob highest job number of earlier incarnations, whose readers have higher cursors than new jobs */
+  constructor(
+    bytesMax: number,
+    hasFailed: (job: JobNumber, task: TaskIndex) => boolean,
+    lastFormerJob: JobNumber = 0,
+  ) {
     this.#bytesMax = bytesMax;
     this.#hasFailed = hasFailed;
+    this.#lastFormerJob = lastFormerJob;
   }
 
+  /** @param offset bytes that the attempt printed before, on both streams; default: those received */
   append(
     job: JobNumber,
     user: string | undefined,
     task: TaskIndex,
     attempt: AttemptNumber,
     chunk: OutputChunk,
+    offset?: number,
   ): void {
-    let log = this.#logs.get(job);
-    if (log === undefined) {
-      const at = this.#nextNumbers.get(job) ?? 0;
-      log = { job, user, chunks: [], nextNumber: at, completeFrom: at, bytes: 0 };
-      this.#logs.set(job, log);
-      this.#nextNumbers.delete(job);
-    }
-    log.chunks.push({ number: log.nextNumber++, task, attempt, stream: chunk.stream, bytes: chunk.bytes });
+    const log = this.#logs.get(job) ?? this.#newLog(job, user);
+    const at = offset ?? receivedBytes(log, task, attempt);
+    log.received.set(task, { attempt, bytes: at + chunk.bytes.length });
+    log.chunks.push({
+      number: log.nextNumber++,
+      task,
+      attempt,
+      stream: chunk.stream,
+      bytes: chunk.bytes,
+      offset: at,
+    });
     const bytes = CHUNK_BYTES + chunk.bytes.length;
     log.bytes += bytes;
     this.#bytes += bytes;
     if (this.#bytes > this.#bytesMax) this.#evict();
+  }
+
+  #newLog(job: JobNumber, user: string | undefined): JobLog {
+    const at = this.#firstNumberOf(job);
+    const completeFrom = this.#nextNumbers.has(job) ? at : 0;
+    const log = { job, user, chunks: [], nextNumber: at, completeFrom, bytes: 0, received: new Map() };
+    this.#logs.set(job, log);
+    this.#nextNumbers.delete(job);
+    return log;
+  }
+
+  /**
+   * The number of a job's next chunk if none is stored. Numbers of earlier incarnations are lower, because job numbers
+   * increase, so that a reader who continues after a restart misses nothing.
+   */
+  #firstNumberOf(job: JobNumber): number {
+    const former = job <= this.#lastFormerJob ? this.#lastFormerJob * CHUNKS_PER_JOB : 0;
+    return this.#nextNumbers.get(job) ?? former;
+  }
+
+  /**
+   * An attempt has ended. If its last output did not arrive, an empty chunk tells readers so.
+   *
+   * @param printed bytes that it printed, on both streams
+   */
+  ended(
+    job: JobNumber,
+    user: string | undefined,
+    task: TaskIndex,
+    attempt: AttemptNumber,
+    printed: number,
+  ): void {
+    const log = this.#logs.get(job);
+    const received = log === undefined ? 0 : receivedBytes(log, task, attempt);
+    if (printed > received)
+      this.append(job, user, task, attempt, { stream: 'stdout', bytes: NO_BYTES }, printed);
+    this.#logs.get(job)?.received.delete(task);
+  }
+
+  /** An earlier incarnation ran tasks of the job: their output is lost. */
+  lostBefore(job: JobNumber): void {
+    if (!this.#logs.has(job)) this.#nextNumbers.set(job, this.#firstNumberOf(job));
   }
 
   delete(job: JobNumber): void {
@@ -85,9 +146,9 @@ export class TaskLogs {
   read(job: JobNumber, cursor: number, wanted: (task: TaskIndex) => boolean, ended: boolean): LogPage {
     const log = this.#logs.get(job);
     if (log === undefined) {
-      const emptied = this.#nextNumbers.get(job) ?? 0;
-      const next = Math.max(cursor, emptied);
-      return { chunks: [], next, atEnd: true, done: ended, dropped: cursor < emptied };
+      const next = Math.max(cursor, this.#firstNumberOf(job));
+      const dropped = cursor < (this.#nextNumbers.get(job) ?? 0);
+      return { chunks: [], next, atEnd: true, done: ended, dropped };
     }
     const page = new Page<LogPage['chunks'][number]>();
     const { chunks } = log;
@@ -150,13 +211,20 @@ export class TaskLogs {
       if (bytes === undefined) log.bytes -= CHUNK_BYTES + chunk.bytes.length;
       else {
         log.bytes -= chunk.bytes.length - bytes.length;
-        kept.push({ ...chunk, bytes });
+        kept.push({ ...chunk, bytes, offset: chunk.offset + chunk.bytes.length - bytes.length });
       }
       if (bytes?.length !== chunk.bytes.length)
         log.completeFrom = Math.max(log.completeFrom, chunk.number + 1);
     }
     log.chunks = [...kept, ...chunks.slice(index)];
   }
+}
+
+const NO_BYTES = new Uint8Array();
+
+function receivedBytes({ received }: JobLog, task: TaskIndex, attempt: AttemptNumber): number {
+  const of = received.get(task);
+  return of?.attempt === attempt ? of.bytes : 0;
 }
 
 /** Returns the index of the first chunk with at least this number. */

@@ -31,7 +31,7 @@ export class AttemptHistory {
   readonly reports: TaskReports;
   /** Number of attempts that started. */
   total = 0;
-  /** Number of attempts that failed by themselves, for which their worker may be to blame. */
+  /** Number of attempts that failed, for which their worker may be to blame. */
   failedCount = 0;
   /** Number of attempts that the owner ended while they ran, such as those beyond the job's time limit. */
   endedByOwnerCount = 0;

@@ -1,4 +1,4 @@
-import type { Address, MessageOf, Millis } from '@goshawk/core';
+import { type Address, type MessageOf, type Millis, sumOf } from '@goshawk/core';
 import { queuedAt } from '../dispatch/needing.js';
 import type { Routing } from '../dispatch/routing.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
@@ -62,8 +62,14 @@ export class TaskMessages {
       return;
     }
     const execution = job.tasks.executionsOf(task);
-    for (const chunk of message.output)
-      this.#s.jobs.logs.append(job.number, job.spec.user, task, execution, chunk);
+    const { logs } = this.#s.jobs;
+    const { user } = job.spec;
+    let offset = message.outputBytes - sumOf(message.output, ({ bytes }) => bytes.length);
+    for (const chunk of message.output) {
+      logs.append(job.number, user, task, execution, chunk, offset);
+      offset += chunk.bytes.length;
+    }
+    logs.ended(job.number, user, task, execution, message.outputBytes);
     job.history.reports.dropsOptional = this.#s.jobs.isMemoryScarce;
     this.#endings.attemptEnded(job, end, now);
     if (!job.hasEnded) this.#s.jobs.updateBytes(job);
@@ -93,10 +99,10 @@ export class TaskMessages {
 
   /** A running task has produced output. */
   output(from: Address, message: MessageOf<'output'>): void {
-    const { task, attempt, chunk } = message;
+    const { task, attempt, offset, chunk } = message;
     const job = this.#s.jobs.byNumber(message.job);
     if (job === undefined || job.hasEnded || !job.tasks.isRunningAt(task, attempt, from)) return;
-    this.#s.jobs.logs.append(job.number, job.spec.user, task, job.tasks.executionsOf(task), chunk);
+    this.#s.jobs.logs.append(job.number, job.spec.user, task, job.tasks.executionsOf(task), chunk, offset);
   }
 
   /** A worker returns probes, or a task that it has not started. */
