@@ -96,7 +96,12 @@ export class GroupRecord {
   delete(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;
-    rmSync(this.#file, { force: true });
+    try {
+      rmSync(this.#file, { force: true });
+    } catch (error) {
+      // The disk may have become read-only; the next worker removes the record.
+      this.#onFirstError(error as Error);
+    }
   }
 
   #write(slot: number, entry: string): void {

@@ -115,7 +115,11 @@ async function listen(folder: string, about: Purpose['about']): Promise<Claim | 
   return {
     name,
     end: () => {
-      rmSync(join(folder, name), { force: true });
+      try {
+        rmSync(join(folder, name), { force: true });
+      } catch {
+        // On a disk that has become read-only, the next claimant sees that nobody listens.
+      }
       return new Promise((resolve) => server.close(() => resolve()));
     },
   };

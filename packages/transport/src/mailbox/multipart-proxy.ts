@@ -111,7 +111,11 @@ export class MultipartProxy implements InboundSocket {
   }
 
   #removeFolder(): void {
-    rmSync(this.#options.folder, { recursive: true, force: true });
+    try {
+      rmSync(this.#options.folder, { recursive: true, force: true });
+    } catch {
+      // A disk that has become read-only keeps an empty folder.
+    }
   }
 
   async #admit(outer: Socket): Promise<void> {
