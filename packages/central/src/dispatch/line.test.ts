@@ -1,7 +1,7 @@
 import { type Address, LIMITS, parseUsers } from '@goshawk/core';
 import { addPapers } from '@goshawk/papers';
 import { type CentralPolicy, ClusterBooks, makePolicy, type StageFacts } from '@goshawk/policies';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { WaitingLine } from './line.js';
 
 addPapers();
@@ -126,4 +126,42 @@ test('waits of jobs without an estimate are ignored once there are enough others
   for (let number = 50; number < 90; number++) served(number, false, 400);
   expect(expected(102, true)).toBe(toCome);
   expect(expected(103, false)).toBeGreaterThan(100);
+});
+
+test('the overview explains each kind of waiting task, and visits no job', () => {
+  const books = new ClusterBooks();
+  let explained = 0;
+  const line = new WaitingLine(books, {
+    explain({ job, needs }) {
+      explained++;
+      const sentence = job.arrivedAt === 0 ? 'it has a reservation' : `no room for ${needs.demand}`;
+      return { reason: 'resources', sentence };
+    },
+  } as Partial<CentralPolicy> as CentralPolicy);
+  const demands = [{ memory: 1_000 }, { gpu: 1 }].map((demand) => books.names.demandOf(demand));
+  for (let number = 0; number < 20_000; number++) {
+    const job = books.declare(900 as Address, number, {
+      // Arrivals are not in the order of the messages.
+      arrivedAt: number === 500 ? 0 : 20_000 - number,
+      tasks: 2,
+      long: number % 2 === 1,
+    });
+    const stage = books.stage(job, 0, { demand: demands[number % 4 < 2 ? 0 : 1]!, estimateMs: 1_000 });
+    books.setWaiting(stage, 2, 0);
+  }
+  books.takeChanges();
+  const visits = vi.spyOn(books, 'everyJob');
+  const { limited } = line.of(undefined, 20_000);
+  expect(visits).not.toHaveBeenCalled();
+  expect(explained).toBe(8);
+  const shown = limited!.map(({ class: of, tasks, example, exampleAgeMs, why }) => {
+    return [of, tasks, example, exampleAgeMs, why];
+  });
+  expect(shown).toEqual([
+    ['long', 10_000, '19997', 19_997, 'no room for 1,0,1000'],
+    ['short', 10_000, '19998', 19_998, 'no room for 1,0,0,1000'],
+    ['long', 10_000, '19999', 19_999, 'no room for 1,0,0,1000'],
+    ['short', 9_998, '19996', 19_996, 'no room for 1,0,1000'],
+    ['short', 2, '500', 20_000, 'it has a reservation'],
+  ]);
 });

@@ -4,7 +4,6 @@ import {
   LIMITS,
   type Millis,
   mergedGroups,
-  type Needs,
   type NeedView,
   present,
   slotsIn,
@@ -119,35 +118,23 @@ export class WaitingLine {
     return this.#policy.explain?.(stage, this.#books, now);
   }
 
-  /** Yields the waiting tasks for which the policy names a limit. Stages with equal needs and class share it. */
+  /** Yields the waiting tasks for which the policy names a limit, by kind. */
   *#explainedTasks(now: Millis): Iterable<WaitingGroup> {
+    const { feasible, waitingKinds } = this.#books;
     if (this.#policy.explain === undefined) return;
-    // Central may have 100,000 waiting stages, so the loop allocates nothing per stage.
-    const explained = { short: new Map<Needs, ByKind>(), long: new Map<Needs, ByKind>() };
-    let left = Math.max(1, Math.floor(JOBS_COMPARED_MAX / Math.max(1, this.#books.feasible.size)));
-    for (const stage of waitingStages(this.#books)) {
-      const { needs, job, part, gang, waiting } = stage;
-      const ofClass = job.long ? explained.long : explained.short;
-      let ofNeeds = ofClass.get(needs);
-      if (ofNeeds === undefined) {
-        ofNeeds = new Map();
-        ofClass.set(needs, ofNeeds);
-      }
-      const kind = gang ? `${part} gang ${waiting}` : part;
-      let found = ofNeeds.get(kind);
-      if (found === undefined) {
-        if (left-- <= 0) continue;
-        found = { why: this.#policy.explain(stage, this.#books, now), tasks: 0, oldest: job };
-        ofNeeds.set(kind, found);
-      }
-      found.tasks += waiting;
-      if (job.arrivedAt < found.oldest.arrivedAt) found.oldest = job;
+    // Explaining a stage visits all workers.
+    let left = Math.max(1, Math.floor(JOBS_COMPARED_MAX / Math.max(1, feasible.size)));
+    for (const { tasks, oldest } of waitingKinds) {
+      if (left <= 0) return;
+      left -= 2;
+      const [first, next] = oldest;
+      const why = this.#policy.explain(first, this.#books, now);
+      yield* namedGroup(first.job, why, next === undefined ? tasks : first.waiting, now);
+      if (next === undefined) continue;
+      // The first stage may have a reservation, or may have failed at all workers.
+      const whyNext = this.#policy.explain(next, this.#books, now);
+      yield* namedGroup(next.job, whyNext, tasks - first.waiting, now);
     }
-    for (const ofClass of Object.values(explained))
-      for (const ofNeeds of ofClass.values())
-        for (const { why, tasks, oldest } of ofNeeds.values())
-          if (why !== undefined && NAMED_REASONS.has(why.reason))
-            yield groupOf(oldest, why.reason, tasks, why.sentence, now);
   }
 
   #limits(line: QueueLine | undefined): Limits {
@@ -186,23 +173,20 @@ export class WaitingLine {
   }
 }
 
-/** Yields the tasks that limits of users hold, by stage. */
+/** Yields the tasks that limits of users hold. */
 function* limitedTasks(books: ClusterBooks, now: Millis): Iterable<WaitingGroup> {
-  for (const job of books.everyJob()) {
-    for (const { overLimit, limitReason: why } of job.allStages) {
-      if (overLimit === 0 || why === undefined) continue;
-      yield groupOf(job, 'user-limit', overLimit, why, now);
-    }
-  }
+  for (const { oldest, tasks, reason } of books.heldTasks)
+    yield groupOf(oldest, 'user-limit', tasks, reason, now);
 }
 
-/** Waiting tasks of stages with equal needs, class and kind, and why they wait. */
-interface Explained {
-  readonly why: PolicyExplanation | undefined;
-  tasks: number;
-  oldest: BookedJob;
+function* namedGroup(
+  job: BookedJob,
+  why: PolicyExplanation | undefined,
+  tasks: number,
+  now: Millis,
+): Iterable<WaitingGroup> {
+  if (why !== undefined && NAMED_REASONS.has(why.reason)) yield groupOf(job, why.reason, tasks, why.sentence, now);
 }
-type ByKind = Map<string, Explained>;
 
 function groupOf(
   job: BookedJob,

@@ -30,7 +30,8 @@ import {
   type JobFacts,
   type StageFacts,
 } from './entries.js';
-import { RunningLimits } from './user-limits.js';
+import { type HeldTasks, RunningLimits } from './user-limits.js';
+import { type WaitingKind, WaitingKinds } from './waiting-kinds.js';
 
 /**
  * Central's view of the cluster: workers, jobs with their stages, and runs, each stored once. Every change is
@@ -53,6 +54,7 @@ export class ClusterBooks implements ClusterView {
   #grants: UserGrants = new Map();
   readonly #byUser = new Map<string, Set<BookedJob>>();
   readonly #limits = new RunningLimits(this.names);
+  readonly #kinds = new WaitingKinds();
   readonly #ids = { worker: new Ids(), job: new Ids(), stage: new Ids(), run: new Ids() };
   #ended = NO_CHANGES;
   #ofWorkers = NO_CHANGES;
@@ -91,6 +93,16 @@ export class ClusterBooks implements ClusterView {
   /** Tasks that may start and have no worker. */
   get waitingTasks(): number {
     return this.#waitingTasks;
+  }
+
+  /** Kinds of waiting tasks, each with at least one. The books must not change during the iteration. */
+  get waitingKinds(): Iterable<WaitingKind> {
+    return this.#kinds.all();
+  }
+
+  /** Tasks that limits of users held when the limits were last applied. */
+  get heldTasks(): Iterable<HeldTasks> {
+    return this.#limits.held;
   }
 
   /** Number of runs, including those in flight to their workers. */
@@ -267,7 +279,7 @@ export class ClusterBooks implements ClusterView {
   declare(by: Address, number: JobNumber, facts: JobFacts): BookedJob {
     const known = this.job(by, number);
     if (known !== undefined) {
-      const { long, user } = known;
+      const { long, user, arrivedAt } = known;
       const hasChanged = known.update(facts);
       if (known.user !== user) {
         this.#removeFromUser(known, user);
@@ -276,6 +288,7 @@ export class ClusterBooks implements ClusterView {
       const isWeightChanged = facts.user !== undefined && this.#setUserWeight(known, facts);
       if (hasChanged || isWeightChanged) this.#addJobChange({ kind: 'changed', job: known });
       if (known.long !== long) this.longChanges++;
+      if (known.long !== long || known.arrivedAt !== arrivedAt) this.#kinds.updateJob(known.allStages);
       if (facts.user !== undefined) this.#limits.arrived(known);
       return known;
     }
@@ -357,8 +370,9 @@ export class ClusterBooks implements ClusterView {
     const known = job.stageAt(index);
     if (known !== undefined) {
       const hasChanged = known.update(facts);
-      if (this.#requires(known, facts.requires) || hasChanged)
-        this.#addJobChange({ kind: 'waiting', stage: known });
+      const isNarrowed = this.#requires(known, facts.requires);
+      this.#kinds.update(known);
+      if (isNarrowed || hasChanged) this.#addJobChange({ kind: 'waiting', stage: known });
       return known;
     }
     const needs = this.#needs.take(facts.demand, facts.requires);
@@ -388,11 +402,16 @@ export class ClusterBooks implements ClusterView {
     this.#setVisible(stage, seen);
   }
 
+  #addWaiting(stage: BookedStage, tasks: number): void {
+    this.#waitingTasks += tasks;
+    stage.waiting += tasks;
+    this.#kinds.update(stage);
+  }
+
   /** Sets the number of tasks that the policy may start. */
   #setVisible(stage: BookedStage, waiting: number): void {
     if (waiting === stage.waiting) return;
-    this.#waitingTasks += waiting - stage.waiting;
-    stage.waiting = waiting;
+    this.#addWaiting(stage, waiting - stage.waiting);
     this.#addJobChange({ kind: 'waiting', stage });
   }
 
@@ -416,8 +435,7 @@ export class ClusterBooks implements ClusterView {
     if (stage.waiting !== stage.named) this.setWaiting(stage, 0, now);
     if (!stage.name(named)) return;
     if (stage.waiting === 0) stage.waitsSince = now;
-    this.#waitingTasks++;
-    stage.waiting++;
+    this.#addWaiting(stage, 1);
     this.#addJobChange({ kind: 'waiting', stage });
   }
 
@@ -425,8 +443,7 @@ export class ClusterBooks implements ClusterView {
   unnameWaiting(stage: BookedStage, task: TaskIndex): void {
     if (stage.waitingAttempt(task) === undefined) return;
     stage.unname(task);
-    this.#waitingTasks--;
-    stage.waiting--;
+    this.#addWaiting(stage, -1);
     this.#addJobChange({ kind: 'waiting', stage });
   }
 
@@ -482,9 +499,8 @@ export class ClusterBooks implements ClusterView {
     worker.removeRun(run);
     stage.job.removeRun(run);
     stage.running--;
-    stage.waiting++;
+    this.#addWaiting(stage, 1);
     if (run.named !== undefined) stage.name(run.named);
-    this.#waitingTasks++;
     this.#runs--;
     this.#ids.run.free(run.id);
     worker.vacate(run);
@@ -642,6 +658,7 @@ export class ClusterBooks implements ClusterView {
     }
     let waiting = 0;
     let ofJobs = 0;
+    const ofKinds = sumOf([...this.waitingKinds], ({ tasks }) => tasks);
     for (const job of this.jobs) {
       let ofStages = 0;
       for (const stage of job.allStages) {
@@ -657,6 +674,7 @@ export class ClusterBooks implements ClusterView {
       ofJobs += ofStages;
     }
     invariant(waiting === this.#waitingTasks, () => `${waiting} tasks wait, counted ${this.#waitingTasks}`);
+    invariant(waiting === ofKinds, () => `${waiting} tasks wait, ${ofKinds} by kind`);
     invariant(runs === this.#runs, () => `${runs} runs at workers, counted ${this.#runs}`);
     invariant(ofJobs === runs, () => `${ofJobs} runs of jobs, ${runs} at workers`);
   }
@@ -679,8 +697,7 @@ export class ClusterBooks implements ClusterView {
   }
 
   #take(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun {
-    this.#waitingTasks--;
-    stage.waiting--;
+    this.#addWaiting(stage, -1);
     stage.waitsSince = now;
     return this.#newRun(stage, worker, now, stage.takeNamed());
   }

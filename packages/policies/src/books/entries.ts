@@ -18,6 +18,7 @@ import {
   type Vector,
 } from '@goshawk/core';
 import type { Attributes, JobView, RunView, StageView, WorkerView } from '../contract.js';
+import type { WaitingKind } from './waiting-kinds.js';
 
 /** Properties of a job that its owner reports. Omitted fields stay unchanged. */
 export interface JobFacts {
@@ -215,6 +216,9 @@ export class BookedStage implements StageView {
   waitsSince: Millis = 0;
   /** Number of matches sent to the owner. */
   matches = 0;
+  /** The kind in which its waiting tasks are counted, and their number there. */
+  kind: WaitingKind | undefined;
+  kindTasks = 0;
   /** A change of the stage is queued for the policy. */
   isWaitingPending = false;
   /** Attempt numbers of the named tasks that have no worker, by task. */

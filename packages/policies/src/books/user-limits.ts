@@ -30,6 +30,15 @@ interface Account {
   readonly running: number[];
 }
 
+/** Waiting tasks of one class that one limit holds. */
+export interface HeldTasks {
+  readonly long: boolean;
+  readonly reason: string;
+  tasks: number;
+  /** The job among them that arrived first. */
+  oldest: BookedJob;
+}
+
 /**
  * Enforces limits on what users and projects run at a time. A policy sees only as many waiting tasks of a user as the
  * limits admit, so every policy obeys them.
@@ -43,6 +52,8 @@ export class RunningLimits {
   readonly #changed = new Set<string>();
   /** Pools whose limits admit less than all waiting tasks. */
   readonly #short = new Set<string>();
+  /** Held tasks by pool. */
+  readonly #held = new Map<string, readonly HeldTasks[]>();
   isEmpty = true;
 
   constructor(names: ResourceNames) {
@@ -78,6 +89,7 @@ export class RunningLimits {
     if (jobs.size === 0) {
       this.#pools.delete(pool);
       this.#short.delete(pool);
+      this.#held.delete(pool);
     }
     if (this.isLimited(job.user)) this.#changed.add(pool);
   }
@@ -101,6 +113,11 @@ export class RunningLimits {
     return isLimited(limits) || isLimited(projectGrantOf(this.#grants, project)?.limits);
   }
 
+  /** Tasks that limits held at the last allotment, by class and limit. */
+  get held(): Iterable<HeldTasks> {
+    return [...this.#held.values()].flat();
+  }
+
   /** Whether any pool must be allotted again. */
   get hasChanges(): boolean {
     return this.#changed.size > 0;
@@ -118,8 +135,11 @@ export class RunningLimits {
     for (const pool of this.#changed) {
       const jobs = this.#pools.get(pool);
       if (jobs === undefined) continue;
-      if (this.#allotPool(jobs, feasible, fits, show)) this.#short.add(pool);
+      const held = new Map<string, HeldTasks>();
+      if (this.#allotPool(jobs, feasible, fits, held, show)) this.#short.add(pool);
       else this.#short.delete(pool);
+      if (held.size > 0) this.#held.set(pool, [...held.values()]);
+      else this.#held.delete(pool);
     }
     this.#changed.clear();
   }
@@ -129,6 +149,7 @@ export class RunningLimits {
     jobs: ReadonlySet<BookedJob>,
     feasible: FeasibleWorkers<BookedWorker>,
     fits: Fits,
+    held: Map<string, HeldTasks>,
     show: (stage: BookedStage, tasks: number) => void,
   ): boolean {
     const accounts = new Map<string, Account>();
@@ -156,6 +177,7 @@ export class RunningLimits {
       charge(of, amounts, tasks);
       stage.limitReason = tasks === wanted ? undefined : bindingOf(of, amounts, stage.gang ? wanted : 1);
       show(stage, tasks);
+      if (stage.limitReason !== undefined) addHeld(held, stage, stage.limitReason);
     }
     return short;
   }
@@ -199,6 +221,16 @@ function isLimited(limits: UserLimits | undefined): limits is UserLimits {
 function hasTasksOverLimit({ allStages }: BookedJob): boolean {
   for (const { overLimit } of allStages) if (overLimit > 0) return true;
   return false;
+}
+
+function addHeld(held: Map<string, HeldTasks>, { job, overLimit }: BookedStage, reason: string): void {
+  const key = `${job.long} ${reason}`;
+  const known = held.get(key);
+  if (known === undefined) held.set(key, { long: job.long, reason, tasks: overLimit, oldest: job });
+  else {
+    known.tasks += overLimit;
+    if (job.arrivedAt < known.oldest.arrivedAt) known.oldest = job;
+  }
 }
 
 /** Higher priorities first, then order of arrival. */
