@@ -54,6 +54,11 @@ export class StageOrder {
     return this.#heap.size === 0 ? undefined : this.#stages[this.#heap.top()];
   }
 
+  /** All stages in order, without skipped ones. The order must not change meanwhile. */
+  *inOrder(): Iterable<StageView> {
+    for (const slot of this.#heap.inOrder()) yield this.#stages[slot]!;
+  }
+
   /** Infinity if no stage waits. */
   get firstKey(): number {
     return this.#heap.topKey();

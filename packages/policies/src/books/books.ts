@@ -30,7 +30,8 @@ import {
   type JobFacts,
   type StageFacts,
 } from './entries.js';
-import { type HeldTasks, RunningLimits } from './user-limits.js';
+import type { HeldTasks } from './limit-pool.js';
+import { RunningLimits } from './user-limits.js';
 import { type WaitingKind, WaitingKinds } from './waiting-kinds.js';
 
 /**
@@ -102,7 +103,7 @@ export class ClusterBooks implements ClusterView {
 
   /** Tasks that limits of users held when the limits were last applied. */
   get heldTasks(): Iterable<HeldTasks> {
-    return this.#limits.held;
+    return this.#limits.held();
   }
 
   /** Number of runs, including those in flight to their workers. */
@@ -289,7 +290,7 @@ export class ClusterBooks implements ClusterView {
       if (hasChanged || isWeightChanged) this.#addJobChange({ kind: 'changed', job: known });
       if (known.long !== long) this.longChanges++;
       if (known.long !== long || known.arrivedAt !== arrivedAt) this.#kinds.updateJob(known.allStages);
-      if (facts.user !== undefined) this.#limits.arrived(known);
+      if (hasChanged) this.#limits.arrived(known);
       return known;
     }
     const owner = this.#ownerAt(by);
@@ -372,6 +373,7 @@ export class ClusterBooks implements ClusterView {
       const hasChanged = known.update(facts);
       const isNarrowed = this.#requires(known, facts.requires);
       this.#kinds.update(known);
+      this.#limits.changed(known);
       if (isNarrowed || hasChanged) this.#addJobChange({ kind: 'waiting', stage: known });
       return known;
     }
@@ -398,7 +400,7 @@ export class ClusterBooks implements ClusterView {
     if (stage.waiting + stage.overLimit === 0) stage.waitsSince = now;
     const seen = this.#limits.isLimited(stage.job.user) ? Math.min(waiting, stage.waiting) : waiting;
     stage.overLimit = waiting - seen;
-    this.#limits.changed(stage.job);
+    this.#limits.changed(stage);
     this.#setVisible(stage, seen);
   }
 
@@ -561,7 +563,7 @@ export class ClusterBooks implements ClusterView {
     stage.running--;
     this.#runs--;
     if (how === 'done') stage.ended = Math.min(stage.tasks, stage.ended + 1);
-    this.#limits.changed(stage.job);
+    this.#limits.changed(stage);
     if (stage.job.long) this.longChanges++;
     this.version++;
     // Report a run found in this turn before its end.
@@ -712,7 +714,7 @@ export class ClusterBooks implements ClusterView {
     stage.job.addRun(run);
     worker.runs.push(run);
     this.#runs++;
-    this.#limits.changed(stage.job);
+    this.#limits.changed(stage);
     if (stage.job.long) this.longChanges++;
     this.version++;
     return run;

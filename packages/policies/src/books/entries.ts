@@ -18,6 +18,7 @@ import {
   type Vector,
 } from '@goshawk/core';
 import type { Attributes, JobView, RunView, StageView, WorkerView } from '../contract.js';
+import type { LimitGroup } from './limit-pool.js';
 import type { WaitingKind } from './waiting-kinds.js';
 
 /** Properties of a job that its owner reports. Omitted fields stay unchanged. */
@@ -202,8 +203,9 @@ export class BookedStage implements StageView {
   waiting = 0;
   /** Number of ready tasks that exceed a limit of their user; the policy does not see them. */
   overLimit = 0;
-  /** Describes the limit that they exceed. */
-  limitReason: string | undefined;
+  /** The group in which limits count its waiting tasks, and their number there. */
+  limitGroup: LimitGroup | undefined;
+  limitTasks = 0;
   running = 0;
   estimateMs: Millis = 0;
   estimateFollows = false;
@@ -233,6 +235,11 @@ export class BookedStage implements StageView {
     this.demand = needs.demand;
     this.needs = needs;
     this.update(facts);
+  }
+
+  /** Describes the limit that its tasks exceed. */
+  get limitReason(): string | undefined {
+    return this.overLimit > 0 ? this.limitGroup?.held?.reason : undefined;
   }
 
   /** Number of waiting named tasks. */

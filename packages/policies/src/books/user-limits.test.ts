@@ -1,6 +1,7 @@
 import { amountOf, GPU, parseUsers, Random } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { OWNER, PolicyBench } from '../testing.fixture.js';
+import type { BookedStage } from './entries.js';
 
 function benchOf(workers: number, users: object, slots = 1): PolicyBench {
   const capacity = { cpu: slots, memory: 100 * slots, gpu: 1 };
@@ -24,6 +25,25 @@ test('the users of a project divide its weight while they have jobs', () => {
   bench.withdraw(2);
   expect(bench.stage(1).job.userWeight).toBe(6);
 });
+
+/** Jobs with held tasks, one more of which the limits would admit besides the running and the visible ones. */
+function admissible(bench: PolicyBench, user: string, limits: Readonly<Record<string, number>>): number[] {
+  const amountsOf = ({ demand }: BookedStage) => {
+    const of = bench.books.names.resourcesOf(demand);
+    const gpus = amountOf(of, GPU);
+    return { running: 1, cpus: amountOf(of, 'cpu') || 1, memory: amountOf(of, 'memory'), gpus };
+  };
+  const stages = [...bench.books.everyJob()].flatMap((job) => (job.user === user ? [...job.allStages] : []));
+  const used: Record<string, number> = { running: 0, cpus: 0, memory: 0, gpus: 0 };
+  for (const stage of stages)
+    for (const [name, amount] of Object.entries(amountsOf(stage)))
+      used[name]! += amount * (stage.running + stage.waiting);
+  const fits = (stage: BookedStage) =>
+    Object.entries(amountsOf(stage)).every(
+      ([name, amount]) => amount === 0 || used[name]! + amount <= limits[name]! + 1e-9,
+    );
+  return stages.flatMap((stage) => (stage.overLimit > 0 && fits(stage) ? [stage.job.number] : []));
+}
 
 describe('limits of users', () => {
   test('apply to all jobs of the user together, and leave the rest to others', () => {
@@ -104,6 +124,31 @@ describe('limits of users', () => {
     expect(bench.stage(1).running).toBe(3);
   });
 
+  test('visit only the tasks that they admit, and one more of each kind', () => {
+    const bench = benchOf(4, { ann: { running: 2 } });
+    for (let job = 0; job < 2_000; job++)
+      bench.report(job, { tasks: 2, user: 'ann', demand: job % 2 === 0 ? {} : { memory: 50 } });
+    bench.settle();
+    expect(running(bench, 'ann')).toBe(2);
+    let visits = 0;
+    for (const job of bench.books.everyJob())
+      for (const stage of job.allStages) {
+        const { limitTasks } = stage;
+        const get = (): number => {
+          visits++;
+          return limitTasks;
+        };
+        Object.defineProperty(stage, 'limitTasks', { get, set() {} });
+      }
+    bench.end(0);
+    expect(running(bench, 'ann')).toBe(2);
+    expect(visits).toBeLessThan(20);
+    expect([...bench.books.heldTasks].map(({ tasks, oldest }) => [tasks, oldest.number])).toEqual([
+      [1_997, 2],
+      [2_000, 1],
+    ]);
+  });
+
   test('hold through random arrivals, ends and changes of the file, and everything runs eventually', () => {
     for (let seed = 0; seed < 8; seed++) {
       const random = Random.seeded(`limits ${seed}`);
@@ -136,6 +181,7 @@ describe('limits of users', () => {
         expect(used.memory <= limits.memory, seen).toBe(true);
         expect(used.gpu <= limits.gpus, seen).toBe(true);
         expect(running(bench, 'ben') <= 2, seen).toBe(true);
+        expect(admissible(bench, 'ann', limits), seen).toEqual([]);
         bench.books.checkInvariants();
       }
       bench.books.grant(parseUsers('{"ben": {"running": 1}}', 'users.json'));

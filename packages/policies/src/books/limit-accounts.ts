@@ -1,0 +1,65 @@
+import { counted, formatBytes, type UserLimits } from '@goshawk/core';
+
+/** Resources with limits, in the order of `amountsOf`. */
+export const LIMITED = ['running', 'cpus', 'memory', 'gpus'] as const satisfies (keyof UserLimits)[];
+type Limited = (typeof LIMITED)[number];
+
+/** Usage and limits of a user, or of a project. */
+export interface Account {
+  readonly title: string;
+  readonly limits: UserLimits;
+  /** Usage of running and admitted tasks, by index of `LIMITED`. */
+  readonly used: number[];
+  /** Usage of running tasks alone. */
+  readonly running: number[];
+}
+
+export function isLimited(limits: UserLimits | undefined): limits is UserLimits {
+  return limits !== undefined && LIMITED.some((name) => limits[name] !== undefined);
+}
+
+/** Tolerance for sums of decimal fractions. */
+const ROUNDING = 1e-6;
+
+/** Number of tasks of these amounts that the accounts still admit. */
+export function roomIn(accounts: readonly Account[], amounts: readonly number[]): number {
+  let room = Number.POSITIVE_INFINITY;
+  for (const { limits, used } of accounts)
+    for (const [at, name] of LIMITED.entries()) {
+      const limit = limits[name];
+      if (limit !== undefined && amounts[at]! > 0)
+        room = Math.min(room, Math.max(0, Math.floor((limit - used[at]!) / amounts[at]! + ROUNDING)));
+    }
+  return room;
+}
+
+export function charge(accounts: readonly Account[], amounts: readonly number[], tasks: number): void {
+  for (const { used } of accounts) for (const [at, amount] of amounts.entries()) used[at]! += tasks * amount;
+}
+
+const WORDS: Readonly<Record<Limited, (amount: number) => string>> = {
+  running: (amount) => counted(amount, 'running task'),
+  cpus: (amount) => `${round(amount)} CPUs`,
+  memory: (amount) => `${formatBytes(amount)} of memory`,
+  gpus: (amount) => `${round(amount)} GPUs`,
+};
+
+function round(amount: number): number {
+  return Math.round(amount * 1_000) / 1_000;
+}
+
+/** The limit that blocks the next tasks, for `why`. Tasks admitted before them count, although they may wait. */
+export function bindingOf(accounts: readonly Account[], amounts: readonly number[], tasks: number): string {
+  for (const { title, limits, used, running } of accounts)
+    for (const [at, name] of LIMITED.entries()) {
+      const limit = limits[name];
+      if (limit === undefined || used[at]! + tasks * amounts[at]! <= limit * (1 + ROUNDING)) continue;
+      const others = used[at]! > running[at]! + ROUNDING ? ', counting tasks that go first' : '';
+      return `${title} has ${WORDS[name](used[at]!)} of the ${limitText(name, limit)} that --users allows at a time${others}`;
+    }
+  return 'a limit of --users';
+}
+
+function limitText(name: Limited, limit: number): string {
+  return name === 'memory' ? formatBytes(limit) : String(limit);
+}

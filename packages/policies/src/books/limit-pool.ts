@@ -1,0 +1,294 @@
+import { IndexedHeap, type Needs } from '@goshawk/core';
+import { StageOrder } from '../stage-order.js';
+import type { BookedJob, BookedStage } from './entries.js';
+import { type Account, bindingOf, charge, LIMITED, roomIn } from './limit-accounts.js';
+
+/** Waiting tasks of one class that one limit holds. */
+export interface HeldTasks {
+  readonly long: boolean;
+  readonly reason: string;
+  readonly tasks: number;
+  /** The job among them that arrived first. */
+  readonly oldest: BookedJob;
+}
+
+/** What an allotment must know about users, demands and workers. */
+interface Terms {
+  accountsOf(user: string): readonly Account[];
+  amountsOf(needs: Needs): readonly number[];
+  /** 0: so many tasks fit now; 1: they would fit if nothing else ran; 2: they never fit. */
+  rankOf(needs: Needs, together: number): number;
+}
+
+/** Waiting stages of one user that limits treat alike. */
+export class LimitGroup {
+  readonly key: string;
+  readonly user: string;
+  readonly needs: Needs;
+  readonly long: boolean;
+  readonly isGang: boolean;
+  /** Number of tasks that must start together. */
+  readonly together: number;
+  /** Added to the arrival of a job: higher priorities go first. */
+  readonly offsetMs: number;
+  /** Breaks ties between groups. Pilots precede the other tasks of their job, which may have to wait for the pilots. */
+  readonly rank: number;
+  readonly order = new StageOrder();
+  /** Number of waiting tasks, and of those that the last allotment admitted. */
+  tasks = 0;
+  admitted = 0;
+  /** The first stage that was not admitted completely, and the limit that held it; undefined: none. */
+  held: { readonly job: BookedJob; readonly reason: string } | undefined;
+
+  constructor(key: string, { job, needs, gang, part }: BookedStage, wanted: number, made: number) {
+    this.key = key;
+    this.user = job.user;
+    this.needs = needs;
+    this.long = job.long;
+    this.isGang = gang;
+    this.together = gang ? wanted : 1;
+    this.offsetMs = PRIORITY_MS[job.priority];
+    this.rank = part === 'pilots' ? made - PILOTS_FIRST : made;
+  }
+}
+
+const PRIORITY_MS = { high: -1e15, normal: 0, low: 1e15 } as const;
+const PILOTS_FIRST = 1e9;
+
+/** A group during an allotment. */
+interface Claim {
+  readonly group: LimitGroup;
+  readonly accounts: readonly Account[];
+  /** Amounts of one task. */
+  readonly amounts: readonly number[];
+}
+
+/**
+ * Jobs that share limits. Waiting stages are kept in order by group, so that an allotment visits only those that it
+ * admits, and the first of each group that it does not.
+ */
+export class LimitPool {
+  readonly name: string;
+  readonly #jobs = new Set<BookedJob>();
+  readonly #changed = new Set<BookedStage>();
+  readonly #groups = new Map<Needs, Map<string, LimitGroup>>();
+  #groupCount = 0;
+  #groupsMade = 0;
+  /** Running tasks by stage. */
+  readonly #running = new Map<BookedStage, number>();
+  /** Admitted tasks that wait, by stage. */
+  readonly #shown = new Map<BookedStage, number>();
+  /** Whether another allotment may have another result than the last one. */
+  #isDue = false;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  get isEmpty(): boolean {
+    return this.#jobs.size === 0;
+  }
+
+  /** Whether tasks of the pool differ in needs or number, so that the room at workers affects their order. */
+  get hasUnlikeTasks(): boolean {
+    return this.#groupCount > 1;
+  }
+
+  add(job: BookedJob): void {
+    this.#jobs.add(job);
+    for (const stage of job.allStages) this.#changed.add(stage);
+  }
+
+  delete(job: BookedJob): void {
+    this.#jobs.delete(job);
+    this.#isDue = true;
+    for (const stage of job.allStages) {
+      this.#changed.delete(stage);
+      this.#running.delete(stage);
+      this.#shown.delete(stage);
+      this.#leave(stage);
+    }
+  }
+
+  changed(stage: BookedStage): void {
+    this.#changed.add(stage);
+  }
+
+  /** Call when other tasks may fit at workers than before. */
+  workersChanged(): void {
+    this.#isDue = true;
+  }
+
+  *held(): Iterable<HeldTasks> {
+    for (const { held, long, tasks, admitted } of this.#all())
+      if (held !== undefined && tasks > admitted)
+        yield { long, reason: held.reason, tasks: tasks - admitted, oldest: held.job };
+  }
+
+  /** Whether the last allotment admitted less than all waiting tasks. */
+  get isShort(): boolean {
+    for (const { held } of this.#all()) if (held !== undefined) return true;
+    return false;
+  }
+
+  allot(terms: Terms, show: (stage: BookedStage, tasks: number) => void): void {
+    for (const stage of this.#changed) if (this.#update(stage)) this.#isDue = true;
+    this.#changed.clear();
+    if (!this.#isDue) return;
+    this.#isDue = false;
+    const claims = Array.from(this.#all(), (group): Claim => {
+      return { group, accounts: terms.accountsOf(group.user), amounts: terms.amountsOf(group.needs) };
+    });
+    const charged = new Set(claims.flatMap(({ accounts }) => accounts));
+    for (const [{ job, needs }, running] of this.#running) {
+      const accounts = terms.accountsOf(job.user);
+      for (const account of accounts) charged.add(account);
+      charge(accounts, terms.amountsOf(needs), running);
+    }
+    for (const { used, running } of charged) for (const at of LIMITED.keys()) running[at] = used[at]!;
+    const byRank: readonly Claim[][] = [[], [], []];
+    for (const claim of claims) {
+      const { group } = claim;
+      group.admitted = 0;
+      group.held = undefined;
+      // Without others, the room at workers changes nothing.
+      byRank[claims.length === 1 ? 0 : terms.rankOf(group.needs, group.together)]!.push(claim);
+    }
+    const admitted = new Map<BookedStage, number>();
+    for (const some of byRank)
+      for (const [claim, stage] of inOrder(some)) {
+        const tasks = admit(claim, stage);
+        if (tasks > 0) admitted.set(stage, tasks);
+      }
+    for (const stage of this.#shown.keys())
+      if (!admitted.has(stage) && stage.limitGroup !== undefined) show(stage, 0);
+    this.#shown.clear();
+    for (const [stage, tasks] of admitted) {
+      show(stage, tasks);
+      this.#shown.set(stage, tasks);
+    }
+  }
+
+  *#all(): Iterable<LimitGroup> {
+    for (const groups of this.#groups.values()) yield* groups.values();
+  }
+
+  /** Records the tasks of the stage. @returns whether another allotment may have another result */
+  #update(stage: BookedStage): boolean {
+    const { waiting, running, limitGroup: group, limitTasks } = stage;
+    const visible = this.#shown.get(stage) ?? 0;
+    const used = (this.#running.get(stage) ?? 0) + visible;
+    const isMoved = this.#move(stage);
+    if (running > 0) this.#running.set(stage, running);
+    else this.#running.delete(stage);
+    const held = limitTasks - visible;
+    const { limitGroup: next } = stage;
+    // Admitted tasks have started: they use what they used before.
+    if (!isMoved && group !== undefined && waiting + running === used && stage.overLimit === held) {
+      group.admitted += waiting - visible;
+      if (waiting > 0) this.#shown.set(stage, waiting);
+      else this.#shown.delete(stage);
+      return false;
+    }
+    // Tasks arrive behind others that are held.
+    const isBehind =
+      next?.held !== undefined && !isBefore(stage.job, next.held.job) && (group === undefined || !isMoved);
+    return !(isBehind && visible === 0 && waiting === 0 && running === used);
+  }
+
+  /** Moves the stage to the group to which it belongs. @returns whether it has left a group for another one */
+  #move(stage: BookedStage): boolean {
+    const { needs, limitGroup: before } = stage;
+    const wanted = stage.waiting + stage.overLimit;
+    // Tasks that their owner has named are placed at workers, and no limit applies.
+    if (wanted <= stage.named) {
+      this.#leave(stage);
+      return false;
+    }
+    const key = keyOf(stage, wanted);
+    if (before?.needs === needs && before.key === key) {
+      before.order.set(stage, stage.job.arrivedAt);
+      before.tasks += wanted - stage.limitTasks;
+      stage.limitTasks = wanted;
+      return false;
+    }
+    this.#leave(stage);
+    const group = this.#groupOf(stage, key, wanted);
+    group.order.set(stage, stage.job.arrivedAt);
+    group.tasks += wanted;
+    stage.limitGroup = group;
+    stage.limitTasks = wanted;
+    return before !== undefined;
+  }
+
+  #groupOf(stage: BookedStage, key: string, wanted: number): LimitGroup {
+    let groups = this.#groups.get(stage.needs);
+    if (groups === undefined) {
+      groups = new Map();
+      this.#groups.set(stage.needs, groups);
+    }
+    let group = groups.get(key);
+    if (group === undefined) {
+      group = new LimitGroup(key, stage, wanted, this.#groupsMade++);
+      groups.set(key, group);
+      this.#groupCount++;
+    }
+    return group;
+  }
+
+  #leave(stage: BookedStage): void {
+    const { limitGroup: group } = stage;
+    if (group === undefined) return;
+    group.order.delete(stage);
+    group.tasks -= stage.limitTasks;
+    stage.limitGroup = undefined;
+    stage.limitTasks = 0;
+    if (group.order.total > 0) return;
+    const groups = this.#groups.get(group.needs)!;
+    groups.delete(group.key);
+    if (groups.size === 0) this.#groups.delete(group.needs);
+    this.#groupCount--;
+  }
+}
+
+function isBefore(one: BookedJob, other: BookedJob): boolean {
+  return one.arrivedAt < other.arrivedAt;
+}
+
+function keyOf({ job, gang, part }: BookedStage, wanted: number): string {
+  return `${job.long} ${job.priority} ${part === 'pilots'} ${gang ? wanted : ''} ${job.user}`;
+}
+
+/** Admits as many tasks of the stage as the limits permit. */
+function admit({ group, accounts, amounts }: Claim, stage: BookedStage): number {
+  const wanted = stage.limitTasks;
+  const room = roomIn(accounts, amounts);
+  const tasks = group.isGang && room < wanted ? 0 : Math.min(wanted, room);
+  charge(accounts, amounts, tasks);
+  group.admitted += tasks;
+  if (tasks < wanted) {
+    const reason = bindingOf(accounts, amounts, group.isGang ? wanted : 1);
+    group.held = { job: stage.job, reason };
+  }
+  return tasks;
+}
+
+/** Yields the stages of all groups in order of arrival; those of a group only until one is held. */
+function* inOrder(claims: readonly Claim[]): Iterable<readonly [Claim, BookedStage]> {
+  const stages = claims.map(({ group }) => group.order.inOrder()[Symbol.iterator]());
+  const heads: (BookedStage | undefined)[] = [];
+  const heap = new IndexedHeap(claims.map(({ group }) => group.rank));
+  const advance = (at: number): void => {
+    const { done, value } = stages[at]!.next();
+    heads[at] = done === true ? undefined : (value as BookedStage);
+    if (heads[at] === undefined) heap.delete(at);
+    else heap.set(at, heads[at].job.arrivedAt + claims[at]!.group.offsetMs);
+  };
+  for (const at of claims.keys()) advance(at);
+  while (heap.size > 0) {
+    const at = heap.top();
+    yield [claims[at]!, heads[at]!];
+    if (claims[at]!.group.held === undefined) advance(at);
+    else heap.delete(at);
+  }
+}
