@@ -137,6 +137,7 @@ test('unchanged needs are repeated at growing intervals, which a change resets',
   };
   expect(run(75)).toBe(4);
   expect(run(600)).toBeLessThanOrEqual(5);
+  expect(run(10_000)).toBeLessThanOrEqual(5);
   const workers = [{ worker: W1, match: 1 }];
   const matched = { job: job.number, stage: 0, workers, noneWaiting: undefined, newcomers: undefined };
   scheduler.receive(CENTRAL, { type: 'matched', ...matched }, now);

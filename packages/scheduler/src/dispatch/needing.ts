@@ -129,9 +129,20 @@ export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now
     if (isAnyPlaced) place(s, job, batch.stage, placedIn(job, batch.stage));
     tell(s, job, batch, now);
     // Very many jobs may wait for long, so unchanged needs are repeated at growing intervals.
-    if (batch.needSent === needSent) batch.needRepeatMs = longerPause(needRepeatMs, pauseMs);
+    if (batch.needSent === needSent)
+      batch.needRepeatMs = longerPause(
+        needRepeatMs,
+        pauseMs,
+        isAnyPlaced ? undefined : NEED_PAUSE_GROWTH_MAX,
+      );
   }
 }
+
+/**
+ * Maximum growth of the interval between repetitions, as a multiple of the first (5 s, so about 1.4 hours). A lost need is
+ * repaired before its tasks have waited twice as long, and 100,000 waiting jobs cost 20 needs a second.
+ */
+const NEED_PAUSE_GROWTH_MAX = 1_024;
 
 /** Reports to central that no task of the batch waits any more. */
 export function needsNone(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {

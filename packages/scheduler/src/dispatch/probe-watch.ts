@@ -24,6 +24,6 @@ export function probesRepeated(batch: Batch, pauseMs: Millis, now: Millis): void
 const PAUSE_GROWTH_MAX = 32;
 
 /** Doubles a retry interval, up to a limit. */
-export function longerPause(beforeMs: Millis, firstMs: Millis): Millis {
-  return Math.min(2 * Math.max(beforeMs, firstMs), PAUSE_GROWTH_MAX * firstMs);
+export function longerPause(beforeMs: Millis, firstMs: Millis, growthMax = PAUSE_GROWTH_MAX): Millis {
+  return Math.min(2 * Math.max(beforeMs, firstMs), growthMax * firstMs);
 }
