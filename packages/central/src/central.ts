@@ -71,6 +71,7 @@ export class Central implements Machine<CentralTimer> {
     this.#dispatcher = new Dispatcher(env, centralPolicy, timings, {
       tasksArrived: (tasks) => this.#shedding.arrived(tasks),
       nameIfUnknown: (owner, worker) => this.#members.nameIfUnknown(owner, worker),
+      freed: (worker) => this.#members.freed(worker),
       preempts: (job, worker) => {
         const name = this.#members.registry.workers.get(worker)?.name ?? '';
         env.eventOccurred?.({ kind: 'task-preempted', job: job.name, worker: name });

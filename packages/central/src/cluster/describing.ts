@@ -55,8 +55,7 @@ export function listWorkers(
 ): MessageOf<'workerPage'>['value'] {
   const end = from + WORKERS_PER_PAGE;
   const workers: ListedWorker[] = [];
-  for (const worker of registry.workers.values()) {
-    if (worker.place < from || worker.place >= end) continue;
+  for (const worker of registry.inPlaces(from, end)) {
     workers.push({
       name: worker.name,
       address: nameOf(worker.address),

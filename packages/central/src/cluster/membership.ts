@@ -488,6 +488,12 @@ export class Membership {
     this.relabel(now);
   }
 
+  /** No task that central assigned runs or waits at the worker any more. */
+  freed(address: Address): void {
+    const worker = this.registry.workers.get(address);
+    if (worker !== undefined) this.#partitions.freed(worker);
+  }
+
   /** Brings the partitions to their target sizes, as far as running tasks permit. */
   relabel(now: Millis): void {
     for (const worker of this.#partitions.relabel()) this.#changed(worker, now);

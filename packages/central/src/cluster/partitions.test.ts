@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { relabel, shortPartitionSize, type WorkerLabel } from './partitions.js';
+import { WorkerLabels, shortPartitionSize } from './partitions.js';
 
 describe('the size of the short partition', () => {
   test.each([
@@ -35,14 +35,22 @@ describe('the size of the short partition', () => {
   });
 });
 
+interface WorkerLabel {
+  readonly short: boolean;
+  readonly hasNoLongTasks: boolean;
+}
+
 const workers = fc.array(fc.record({ short: fc.boolean(), hasNoLongTasks: fc.boolean() }), { maxLength: 40 });
 
 function apply(before: readonly WorkerLabel[], changes: readonly WorkerLabel[]): WorkerLabel[] {
   return before.map((worker) => (changes.includes(worker) ? { ...worker, short: !worker.short } : worker));
 }
 
-const relabelled = (before: readonly WorkerLabel[], size: number) =>
-  relabel(before, (worker) => worker, size - sizeOf(before));
+function relabelled(before: readonly WorkerLabel[], size: number): WorkerLabel[] {
+  const labels = new WorkerLabels<WorkerLabel>();
+  for (const worker of before) labels.set(worker, worker.short ? 'short' : 'general');
+  return labels.newest(size - sizeOf(before), ({ hasNoLongTasks }) => !hasNoLongTasks);
+}
 
 const sizeOf = (labels: readonly WorkerLabel[]) => labels.filter(({ short }) => short).length;
 
@@ -86,5 +94,27 @@ describe('relabelling', () => {
     }));
     const changes = relabelled([first!, second!, busy!, last!], 2);
     expect([changes.length, changes[0] === last, changes[1] === second]).toEqual([2, true, true]);
+  });
+
+  test('considers a busy worker again only after it has become free', () => {
+    const labels = new WorkerLabels<number>();
+    for (let worker = 0; worker < 1_000; worker++) labels.set(worker, 'general');
+    const busy = new Set(Array.from({ length: 1_000 }, (_, worker) => worker));
+    const considered: number[] = [];
+    const newest = (growth: number) =>
+      labels.newest(growth, (worker) => {
+        considered.push(worker);
+        return busy.has(worker);
+      });
+    expect(newest(3)).toEqual([]);
+    expect(considered.splice(0)).toHaveLength(1_000);
+    busy.delete(7);
+    labels.freed(7);
+    labels.delete(5);
+    labels.freed(5);
+    expect(newest(3)).toEqual([7]);
+    expect(considered).toEqual([7]);
+    labels.set(7, 'short');
+    expect([newest(3), newest(-1)]).toEqual([[], [7]]);
   });
 });

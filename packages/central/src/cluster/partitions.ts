@@ -3,6 +3,7 @@ import {
   effectiveScope,
   invariant,
   type Millis,
+  OrderedNumbers,
   type PolicySettings,
   type Scope,
 } from '@goshawk/core';
@@ -22,8 +23,7 @@ export class Partitions {
   readonly #share = new WorkShare();
   /** Partition in which central may place tasks. The job classes that central places determine it. */
   readonly #scope: Scope;
-  /** All workers, including inactive ones, in the order in which they joined. */
-  readonly #joined: WorkerRecord[] = [];
+  readonly #labels = new WorkerLabels<WorkerRecord>();
   /** Number of active workers, and of those in the short partition. */
   #active = 0;
   #short = 0;
@@ -46,17 +46,21 @@ export class Partitions {
     const before = worker.countedAs;
     const countedAs = isActive(worker) ? worker.partition : 'inactive';
     if (countedAs === before) return;
-    if (before === undefined) this.#joined.push(worker);
-    else this.#count(before, -1);
+    if (before !== undefined) this.#count(before, -1);
     this.#count(countedAs, 1);
     worker.countedAs = countedAs;
+    if (this.#policy.preset.partition) this.#labels.set(worker, countedAs);
   }
 
   remove(worker: WorkerRecord): void {
     this.#count(worker.countedAs ?? 'inactive', -1);
     worker.countedAs = undefined;
-    const index = this.#joined.indexOf(worker);
-    if (index >= 0) this.#joined.splice(index, 1);
+    this.#labels.delete(worker);
+  }
+
+  /** Call when no task that central assigned runs or waits at the worker any more. */
+  freed(worker: WorkerRecord): void {
+    this.#labels.freed(worker);
   }
 
   /** Records the run time of ended tasks, by which `auto` sizes the short partition. */
@@ -77,13 +81,7 @@ export class Partitions {
   relabel(): readonly WorkerRecord[] {
     const wanted = this.#shortTarget();
     if (wanted === this.#short) return NO_CHANGES;
-    // Inactive workers are in no partition.
-    const labelOf = (worker: WorkerRecord): WorkerLabel => {
-      const active = isActive(worker);
-      const hasNoLongTasks = active && !this.#isBusy(worker.address);
-      return { short: active && worker.partition === 'short', hasNoLongTasks };
-    };
-    const changed = relabel(this.#joined, labelOf, wanted - this.#short);
+    const changed = this.#labels.newest(wanted - this.#short, ({ address }) => this.#isBusy(address));
     for (const worker of changed) {
       worker.partition = worker.partition === 'short' ? 'general' : 'short';
       this.update(worker);
@@ -134,35 +132,64 @@ export function shortPartitionSize(fraction: number, workers: number, least: num
   return Math.max(0, Math.min(Math.max(least, Math.round(fraction * workers)), workers - 1));
 }
 
-export interface WorkerLabel {
-  /** Currently in the short partition. */
-  readonly short: boolean;
-  /** Has no long tasks, so that it may become short immediately. */
-  readonly hasNoLongTasks: boolean;
-}
-
 /**
  * Selects the workers that must change their partition: as few as possible, newest first. A worker may become
  * short only while it has no long tasks. It may become general at any time, because short tasks may run
  * anywhere. The short partition may therefore be too small for a while, but never too large.
- *
- * @param workers in the order in which they joined; scanned from the end
- * @param growth number of workers that the short partition gains; negative: that it loses
  */
-export function relabel<Worker>(
-  workers: readonly Worker[],
-  labelOf: (worker: Worker) => WorkerLabel,
-  growth: number,
-): Worker[] {
-  let missing = growth;
-  const changes: Worker[] = [];
-  for (let i = workers.length - 1; i >= 0 && missing !== 0; i--) {
-    const { short, hasNoLongTasks } = labelOf(workers[i]!);
-    if (missing < 0 ? !short : short || !hasNoLongTasks) continue;
-    changes.push(workers[i]!);
-    missing -= Math.sign(missing);
+export class WorkerLabels<Worker> {
+  /** Numbers in the order in which the workers joined. */
+  readonly #numbers = new Map<Worker, number>();
+  readonly #workers = new Map<number, Worker>();
+  readonly #short = new OrderedNumbers();
+  /** General workers, without those that were busy when they were last considered. */
+  readonly #general = new OrderedNumbers();
+  readonly #busy = new Set<Worker>();
+  #joined = 0;
+
+  set(worker: Worker, label: CountedAs): void {
+    const number = this.#numbers.get(worker) ?? this.#joined++;
+    this.#numbers.set(worker, number);
+    this.#workers.set(number, worker);
+    this.#unlabel(worker, number);
+    if (label === 'short') this.#short.add(number);
+    else if (label === 'general') this.#general.add(number);
   }
-  return changes;
+
+  delete(worker: Worker): void {
+    const number = this.#numbers.get(worker);
+    if (number === undefined) return;
+    this.#unlabel(worker, number);
+    this.#numbers.delete(worker);
+    this.#workers.delete(number);
+  }
+
+  freed(worker: Worker): void {
+    if (this.#busy.delete(worker)) this.#general.add(this.#numbers.get(worker)!);
+  }
+
+  /** @param growth number of workers that the short partition gains; negative: that it loses */
+  newest(growth: number, isBusy: (worker: Worker) => boolean): Worker[] {
+    const from = growth < 0 ? this.#short : this.#general;
+    const newest: Worker[] = [];
+    let number = from.atMost(Number.POSITIVE_INFINITY);
+    while (newest.length < Math.abs(growth) && !Number.isNaN(number)) {
+      const worker = this.#workers.get(number)!;
+      if (growth < 0 || !isBusy(worker)) newest.push(worker);
+      else {
+        this.#general.delete(number);
+        this.#busy.add(worker);
+      }
+      number = from.atMost(number - 1);
+    }
+    return newest;
+  }
+
+  #unlabel(worker: Worker, number: number): void {
+    this.#short.delete(number);
+    this.#general.delete(number);
+    this.#busy.delete(worker);
+  }
 }
 
 /** Window in ms over which the share of short work is measured, and the steps in which it slides. */

@@ -214,9 +214,10 @@ export class Publisher {
     }
     this.#hasRemembered ||= schedulers !== undefined && schedulers.length > 0;
     const peers: Record<number, MessageOf<'peers'>> = {};
-    for (const worker of this.#registry.workers.keys()) {
+    const isPeerNews = this.#peersVersion !== peersSince;
+    for (const worker of isPeerNews ? this.#registry.workers.keys() : this.#newcomers) {
+      if (!this.#registry.workers.has(worker)) continue;
       const known = this.#newcomers.has(worker) ? 0 : peersSince;
-      if (known > 0 && this.#peersVersion === peersSince) continue;
       peers[known] ??= this.#peers(known);
       this.#env.send(worker, peers[known]);
     }

@@ -56,6 +56,7 @@ export class Registry {
   readonly #workers = new Map<Address, WorkerRecord>();
   /** Index by name; a scan would be too slow when thousands of workers register at once. */
   readonly #workerNames = new Map<string, WorkerRecord>();
+  readonly #byPlace: (WorkerRecord | undefined)[] = [];
   readonly #freePlaces: number[] = [];
 
   get workers(): ReadonlyMap<Address, WorkerRecord> {
@@ -65,6 +66,14 @@ export class Registry {
   /** Upper bound of the row numbers. */
   get places(): number {
     return this.#workers.size + this.#freePlaces.length;
+  }
+
+  /** Workers with row numbers in this range, in their order. */
+  *inPlaces(from: number, end: number): Iterable<WorkerRecord> {
+    for (let place = from; place < Math.min(end, this.#byPlace.length); place++) {
+      const worker = this.#byPlace[place];
+      if (worker !== undefined) yield worker;
+    }
   }
 
   /** Adds a worker. @param packs whether the policy lets tasks share a CPU */
@@ -99,12 +108,16 @@ export class Registry {
 
   addWorker(worker: WorkerRecord): WorkerRecord {
     this.#workers.set(worker.address, worker);
+    this.#byPlace[worker.place] = worker;
     this.#workerNames.set(worker.name, worker);
     return worker;
   }
 
   removeWorker({ address, name, place }: WorkerRecord): void {
-    if (this.#workers.delete(address)) this.#freePlaces.push(place);
+    if (this.#workers.delete(address)) {
+      this.#byPlace[place] = undefined;
+      this.#freePlaces.push(place);
+    }
     if (this.#workerNames.get(name)?.address === address) this.#workerNames.delete(name);
   }
 

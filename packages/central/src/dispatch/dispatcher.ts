@@ -44,6 +44,8 @@ interface DispatcherHost {
   tasksArrived(tasks: number): void;
   /** Returns the name of a worker; undefined if the owner already knows it. */
   nameIfUnknown(owner: Address, worker: Address): string | undefined;
+  /** Called when no task that central assigned runs or waits at the worker any more. */
+  freed?(worker: Address): void;
   /** Called when a policy preempts a running task. */
   preempts?(job: BookedJob, worker: Address): void;
 }
@@ -87,6 +89,7 @@ export class Dispatcher {
     this.#reports = new Reports(env, this.books, inFlightMs);
     this.#line = new WaitingLine(this.books, policy);
     this.#host = host;
+    this.books.onIdle = ({ address }) => this.#host.freed?.(address);
   }
 
   /** Number of matches not yet known to their workers. */

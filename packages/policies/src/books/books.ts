@@ -43,6 +43,8 @@ export class ClusterBooks implements ClusterView {
   readonly feasible = new FeasibleWorkers<BookedWorker>();
   readonly capacity: number[] = [];
   version = 0;
+  /** Called when the last run of a worker has ended. */
+  onIdle: ((worker: BookedWorker) => void) | undefined;
   /** Incremented when the number of long runs of any worker changes. */
   longChanges = 0;
   readonly #workers = new Map<Address, BookedWorker>();
@@ -559,6 +561,7 @@ export class ClusterBooks implements ClusterView {
     const { stage, worker } = run;
     const how = reported === 'done' && run.isPreempted ? 'preempted' : reported;
     if (!worker.removeRun(run)) return;
+    if (worker.runs.length === 0) this.onIdle?.(worker);
     stage.job.removeRun(run);
     stage.running--;
     this.#runs--;
