@@ -11,6 +11,7 @@ const BENCHES = [
   'durability',
   'fidelity',
   'fuzz',
+  'growth',
   'hops',
   'incidents',
   'mailbox',
