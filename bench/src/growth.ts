@@ -344,7 +344,7 @@ function tableOf(title: string, unit: string, costs: readonly Cost[], rounds: nu
   return { title, columns: ['operation', 'n', `${unit}, first n`, 'second n', 'third n', 'exponent'], rows };
 }
 
-/** The life of a cluster of workers of one slot, each in a process of its own. */
+/** Plays workers of one slot, each in a separate process. */
 function lifeOf(workers: number): MeasuredTable {
   const central = new DrivenCentral({});
   const letters = Array.from({ length: workers }, () => central.joining());
@@ -387,7 +387,7 @@ function lifeOf(workers: number): MeasuredTable {
   });
   const late = central.lost.filter((name) => !expected.includes(name)).length;
   return {
-    title: `${workers} workers of one slot, each in a process of its own`,
+    title: `${workers} workers of one slot, each in a separate process`,
     columns: [
       'registration, s of central',
       'steady, % of a core',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { WorkerLabels, shortPartitionSize } from './partitions.js';
+import { shortPartitionSize, WorkerLabels } from './partitions.js';
 
 describe('the size of the short partition', () => {
   test.each([

@@ -151,7 +151,7 @@ test('the overview explains each kind of waiting task, and visits no job', () =>
   }
   books.takeChanges();
   const visits = vi.spyOn(books, 'everyJob');
-  const { limited } = line.of(undefined, 20_000);
+  const { limited } = line.describe(undefined, 20_000);
   expect(visits).not.toHaveBeenCalled();
   expect(explained).toBe(8);
   const shown = limited!.map(({ class: of, tasks, example, exampleAgeMs, why }) => {

@@ -14,6 +14,7 @@ import type {
   BookedStage,
   CentralPolicy,
   ClusterBooks,
+  JobView,
   PolicyExplanation,
   QueueLine,
 } from '@goshawk/policies';
@@ -180,16 +181,17 @@ function* limitedTasks(books: ClusterBooks, now: Millis): Iterable<WaitingGroup>
 }
 
 function* namedGroup(
-  job: BookedJob,
+  job: JobView,
   why: PolicyExplanation | undefined,
   tasks: number,
   now: Millis,
 ): Iterable<WaitingGroup> {
-  if (why !== undefined && NAMED_REASONS.has(why.reason)) yield groupOf(job, why.reason, tasks, why.sentence, now);
+  if (why !== undefined && NAMED_REASONS.has(why.reason))
+    yield groupOf(job, why.reason, tasks, why.sentence, now);
 }
 
 function groupOf(
-  job: BookedJob,
+  job: JobView,
   reason: WaitingGroup['reason'],
   tasks: number,
   why: string,

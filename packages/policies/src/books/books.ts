@@ -30,9 +30,10 @@ import {
   type JobFacts,
   type StageFacts,
 } from './entries.js';
-import type { HeldTasks } from './limit-pool.js';
+import type { HeldTasks } from './limit-group.js';
 import { RunningLimits } from './user-limits.js';
-import { type WaitingKind, WaitingKinds } from './waiting-kinds.js';
+import type { WaitingKind } from './waiting-kind.js';
+import { WaitingKinds } from './waiting-kinds.js';
 
 /**
  * Central's view of the cluster: workers, jobs with their stages, and runs, each stored once. Every change is
@@ -103,7 +104,7 @@ export class ClusterBooks implements ClusterView {
     return this.#kinds.all();
   }
 
-  /** Tasks that limits of users held when the limits were last applied. */
+  /** Tasks that limits of users kept waiting when they were last applied. */
   get heldTasks(): Iterable<HeldTasks> {
     return this.#limits.held();
   }

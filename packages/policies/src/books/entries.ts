@@ -18,8 +18,8 @@ import {
   type Vector,
 } from '@goshawk/core';
 import type { Attributes, JobView, RunView, StageView, WorkerView } from '../contract.js';
-import type { LimitGroup } from './limit-pool.js';
-import type { WaitingKind } from './waiting-kinds.js';
+import type { LimitGroup } from './limit-group.js';
+import type { WaitingKind } from './waiting-kind.js';
 
 /** Properties of a job that its owner reports. Omitted fields stay unchanged. */
 export interface JobFacts {

@@ -1,59 +1,16 @@
 import { IndexedHeap, type Needs } from '@goshawk/core';
-import { StageOrder } from '../stage-order.js';
+import type { JobView } from '../contract.js';
 import type { BookedJob, BookedStage } from './entries.js';
 import { type Account, bindingOf, charge, LIMITED, roomIn } from './limit-accounts.js';
+import { type HeldTasks, LimitGroup } from './limit-group.js';
 
-/** Waiting tasks of one class that one limit holds. */
-export interface HeldTasks {
-  readonly long: boolean;
-  readonly reason: string;
-  readonly tasks: number;
-  /** The job among them that arrived first. */
-  readonly oldest: BookedJob;
-}
-
-/** What an allotment must know about users, demands and workers. */
+/** Facts about users, demands and workers that an allotment uses. */
 interface Terms {
   accountsOf(user: string): readonly Account[];
   amountsOf(needs: Needs): readonly number[];
   /** 0: so many tasks fit now; 1: they would fit if nothing else ran; 2: they never fit. */
   rankOf(needs: Needs, together: number): number;
 }
-
-/** Waiting stages of one user that limits treat alike. */
-export class LimitGroup {
-  readonly key: string;
-  readonly user: string;
-  readonly needs: Needs;
-  readonly long: boolean;
-  readonly isGang: boolean;
-  /** Number of tasks that must start together. */
-  readonly together: number;
-  /** Added to the arrival of a job: higher priorities go first. */
-  readonly offsetMs: number;
-  /** Breaks ties between groups. Pilots precede the other tasks of their job, which may have to wait for the pilots. */
-  readonly rank: number;
-  readonly order = new StageOrder();
-  /** Number of waiting tasks, and of those that the last allotment admitted. */
-  tasks = 0;
-  admitted = 0;
-  /** The first stage that was not admitted completely, and the limit that held it; undefined: none. */
-  held: { readonly job: BookedJob; readonly reason: string } | undefined;
-
-  constructor(key: string, { job, needs, gang, part }: BookedStage, wanted: number, made: number) {
-    this.key = key;
-    this.user = job.user;
-    this.needs = needs;
-    this.long = job.long;
-    this.isGang = gang;
-    this.together = gang ? wanted : 1;
-    this.offsetMs = PRIORITY_MS[job.priority];
-    this.rank = part === 'pilots' ? made - PILOTS_FIRST : made;
-  }
-}
-
-const PRIORITY_MS = { high: -1e15, normal: 0, low: 1e15 } as const;
-const PILOTS_FIRST = 1e9;
 
 /** A group during an allotment. */
 interface Claim {
@@ -190,7 +147,7 @@ export class LimitPool {
       else this.#shown.delete(stage);
       return false;
     }
-    // Tasks arrive behind others that are held.
+    // The tasks arrive behind others that a limit keeps waiting.
     const isBehind =
       next?.held !== undefined && !isBefore(stage.job, next.held.job) && (group === undefined || !isMoved);
     return !(isBehind && visible === 0 && waiting === 0 && running === used);
@@ -251,7 +208,7 @@ export class LimitPool {
   }
 }
 
-function isBefore(one: BookedJob, other: BookedJob): boolean {
+function isBefore(one: JobView, other: JobView): boolean {
   return one.arrivedAt < other.arrivedAt;
 }
 
@@ -273,7 +230,7 @@ function admit({ group, accounts, amounts }: Claim, stage: BookedStage): number 
   return tasks;
 }
 
-/** Yields the stages of all groups in order of arrival; those of a group only until one is held. */
+/** Yields the stages of all groups in order of arrival; those of a group only until a limit stops one. */
 function* inOrder(claims: readonly Claim[]): Iterable<readonly [Claim, BookedStage]> {
   const stages = claims.map(({ group }) => group.order.inOrder()[Symbol.iterator]());
   const heads: (BookedStage | undefined)[] = [];

@@ -26,7 +26,7 @@ test('the users of a project divide its weight while they have jobs', () => {
   expect(bench.stage(1).job.userWeight).toBe(6);
 });
 
-/** Jobs with held tasks, one more of which the limits would admit besides the running and the visible ones. */
+/** Jobs with tasks over a limit, one more of which the limits would admit besides the running and the visible ones. */
 function admissible(bench: PolicyBench, user: string, limits: Readonly<Record<string, number>>): number[] {
   const amountsOf = ({ demand }: BookedStage) => {
     const of = bench.books.names.resourcesOf(demand);

@@ -14,7 +14,8 @@ import {
 import { hasRoom } from '../fitting.js';
 import type { BookedJob, BookedStage, BookedWorker } from './entries.js';
 import { type Account, isLimited, LIMITED } from './limit-accounts.js';
-import { type HeldTasks, LimitPool } from './limit-pool.js';
+import type { HeldTasks } from './limit-group.js';
+import { LimitPool } from './limit-pool.js';
 
 /**
  * Enforces limits on what users and projects run at a time. A policy sees only as many waiting tasks of a user as the
@@ -102,7 +103,7 @@ export class RunningLimits {
     return isLimited(limits) || isLimited(projectGrantOf(this.#grants, project)?.limits);
   }
 
-  /** Tasks that limits held at the last allotment, by class and limit. */
+  /** Tasks that limits kept waiting at the last allotment, by class and limit. */
   *held(): Iterable<HeldTasks> {
     for (const pool of this.#pools.values()) yield* pool.held();
   }

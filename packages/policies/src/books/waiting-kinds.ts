@@ -1,42 +1,6 @@
 import type { BatchPart, Needs } from '@goshawk/core';
-import { StageOrder } from '../stage-order.js';
 import type { BookedStage } from './entries.js';
-
-/** Waiting stages with equal needs, class and part. Gangs wait together only with gangs of their size. */
-export class WaitingKind {
-  readonly needs: Needs;
-  readonly key: number;
-  /** Number of waiting tasks. */
-  tasks = 0;
-  /** Stages by the arrival of their jobs. */
-  readonly #order = new StageOrder();
-
-  constructor(needs: Needs, key: number) {
-    this.needs = needs;
-    this.key = key;
-  }
-
-  get isEmpty(): boolean {
-    return this.#order.total === 0;
-  }
-
-  set(stage: BookedStage): void {
-    this.#order.set(stage, stage.job.arrivedAt);
-  }
-
-  delete(stage: BookedStage): void {
-    this.#order.delete(stage);
-  }
-
-  /** The stage of the oldest job, and that of the next job if there is one. */
-  get oldest(): readonly [BookedStage, BookedStage | undefined] {
-    const first = this.#order.first() as BookedStage;
-    this.#order.skipFirst();
-    const second = this.#order.first() as BookedStage | undefined;
-    this.#order.restoreSkipped();
-    return [first, second];
-  }
-}
+import { WaitingKind } from './waiting-kind.js';
 
 /** Up to this many kinds without stages are kept, because short tasks of one kind come and go. */
 const EMPTY_MAX = 64;
