@@ -141,7 +141,7 @@ function knownWorkers(workers: readonly WorkerView[]): KnownWorkers {
     size: members.length,
     all: () => members,
     memoized: (_, answer) => answer(),
-    reachOf: (scope) => (members.length === 1 ? 'all' : scope),
+    reachableScope: (scope) => (members.length === 1 ? 'all' : scope),
   };
 }
 

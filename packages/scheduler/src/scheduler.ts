@@ -134,7 +134,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'chunk':
         return s.chunkedWork.runChunk(now);
       case 'heartbeat':
-        return s.clusterMessages.beat(this.#startedAt, now);
+        return s.clusterMessages.sendHeartbeat(this.#startedAt, now);
       case 'sweep':
         return s.retries.sweep(now);
       case 'progress':

@@ -57,7 +57,7 @@ export class SchedulerState {
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     const { inheritance } = config;
     const lastJob = inheritance === undefined ? 0 : inheritance.lastJob + LIMITS.unrecordedJobsMax;
-    const recall = ({ number, endedAt }: Tombstone) =>
+    const readArchivedRecords = ({ number, endedAt }: Tombstone) =>
       rebuildEndedJob(env.readJobRecords!(number), this.rebuildContext(endedAt));
     this.config = config;
     this.env = env;
@@ -75,7 +75,7 @@ export class SchedulerState {
       this.shares,
       this.accounting,
       random,
-      env.readJobRecords && recall,
+      env.readJobRecords && readArchivedRecords,
     );
     this.quotas = new Quotas(this.jobs);
     this.chunkedWork = new ChunkedWork(env, inheritance?.chunkSize);

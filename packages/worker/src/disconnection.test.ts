@@ -11,7 +11,7 @@ import { expect, test } from 'vitest';
 import { Worker } from './worker.js';
 
 /** The configured address; CENTRAL is the actual process. */
-const DOOR = 50 as Address;
+const CONFIGURED = 50 as Address;
 const [CENTRAL, SUCCESSOR, OWNER] = [1, 2, 3] as [Address, Address, Address];
 const { heartbeatMs } = LIVE_TIMINGS;
 
@@ -24,7 +24,7 @@ function setUp(holdsBack = () => false) {
   let sent: { to: Address; type: MessageType }[] = [];
   const config = { name: 'w', self: 11 as Address, slots: 1, capacity: NO_RESOURCES };
   const worker = new Worker(
-    { ...config, central: DOOR, registerRetryMs: heartbeatMs },
+    { ...config, central: CONFIGURED, registerRetryMs: heartbeatMs },
     {
       random: () => 0.5,
       send: (to: Address, { type }: Message) => sent.push({ to, type }),
@@ -56,7 +56,7 @@ test('a worker that loses its connection to central seeks immediately, and regis
   const { worker, take } = setUp();
   worker.disconnected(CENTRAL, 1);
   expect(take()).toEqual([
-    { to: DOOR, type: 'register' },
+    { to: CONFIGURED, type: 'register' },
     { to: OWNER, type: 'seek' },
   ]);
 });
@@ -68,7 +68,7 @@ test('it repeats the registration with each heartbeat until it is welcomed', () 
   // Central sent this before the connection broke.
   worker.receive(CENTRAL, { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true }, 2);
   worker.wake('heartbeat', 0, heartbeatMs);
-  expect(take()).toEqual([{ to: DOOR, type: 'register' }]);
+  expect(take()).toEqual([{ to: CONFIGURED, type: 'register' }]);
   worker.receive(CENTRAL, welcome, heartbeatMs + 1);
   expect(take()).toEqual([{ to: CENTRAL, type: 'pull' }]);
   worker.wake('heartbeat', 0, 2 * heartbeatMs);
@@ -79,12 +79,12 @@ test('it does not repeat the registration while the first one waits for a connec
   let isHeldBack = true;
   const { worker, take } = setUp(() => isHeldBack);
   worker.disconnected(CENTRAL, 1);
-  expect(take()).toContainEqual({ to: DOOR, type: 'register' });
-  for (const beat of [1, 2, 3, 4, 5, 6, 7, 8]) worker.wake('heartbeat', 0, beat * heartbeatMs);
+  expect(take()).toContainEqual({ to: CONFIGURED, type: 'register' });
+  for (const heartbeat of [1, 2, 3, 4, 5, 6, 7, 8]) worker.wake('heartbeat', 0, heartbeat * heartbeatMs);
   expect(take()).toEqual([]);
   isHeldBack = false;
   worker.wake('heartbeat', 0, 9 * heartbeatMs);
-  expect(take()).toEqual([{ to: DOOR, type: 'register' }]);
+  expect(take()).toEqual([{ to: CONFIGURED, type: 'register' }]);
 });
 
 test('a new central gets a full report, and a late notice about its predecessor changes nothing', () => {

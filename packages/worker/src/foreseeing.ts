@@ -26,7 +26,7 @@ export function predictEnd(w: WorkerState, slot: number, expectedMs: Millis, now
 }
 
 /** Handles the timer of a predicted end: announces the slot, or drops the prediction if the end is overdue. */
-export function endIsNear(w: WorkerParts, slot: number, now: Millis): void {
+export function predictedEndDue(w: WorkerParts, slot: number, now: Millis): void {
   const { ahead } = w;
   if (!ahead.isPredicted(slot)) return;
   // A task that arrives early would start or be returned at once while another CPU is partly free.

@@ -17,7 +17,7 @@ export function holdMember(w: WorkerState, slot: number, message: MessageOf<'run
 }
 
 /** Reports that a member is ready. @param port 0 if no free port was found, so that the task will fail */
-export function portFound(w: WorkerState, slot: number, port: number, now: Millis): void {
+export function memberReady(w: WorkerState, slot: number, port: number, now: Millis): void {
   const member = w.memory.members.get(w.slots.rowOf(slot));
   if (member === undefined || member.port !== undefined) return;
   member.port = port;

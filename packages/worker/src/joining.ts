@@ -3,14 +3,14 @@ import { giveBackKept } from './foreseeing.js';
 import { giveBackMembers } from './gang-members.js';
 import { giveBack } from './giving-back.js';
 import { orphanTasksOf, rehome, reportTasks } from './held-tasks.js';
-import { noticeGap, reportIfDrained } from './lifecycle.js';
+import { detectSuspension, reportIfDrained } from './lifecycle.js';
 import { nextBeat } from './membership.js';
 import type { WorkerParts } from './parts.js';
-import { dropQuestions } from './questions.js';
-import { register, scheduleBeat, setBeat } from './registering.js';
+import { dropAsks } from './questions.js';
+import { register, scheduleBeat, scheduleHeartbeat } from './registering.js';
 import { seriesMsOf } from './series.js';
 import { serveOrFind } from './serving.js';
-import { NOBODY_SUPERSEDED } from './state.js';
+import { NONE_SUPERSEDED } from './state.js';
 import { Stealing } from './stealing.js';
 import { WorkFinder } from './work-finder.js';
 
@@ -31,10 +31,10 @@ export function welcomed(
   w.seriesMs = seriesMsOf(policy);
   w.slots.share(preset.packs);
   if (timings.heartbeatMs === 0) {
-    w.membership.beatDueAt = Number.POSITIVE_INFINITY;
+    w.membership.heartbeatDueAt = Number.POSITIVE_INFINITY;
     w.env.clearTimer('heartbeat', 0);
   } else if (isFirst) {
-    setBeat(w, nextBeat(now + timings.heartbeatMs / 2, timings.heartbeatMs));
+    scheduleHeartbeat(w, nextBeat(now + timings.heartbeatMs / 2, timings.heartbeatMs));
   }
   // Earlier reports of this worker went to another central, so the new one needs the complete state.
   if (!isFirst && !isCutOff && before !== from) register(w, now);
@@ -59,8 +59,8 @@ export function registerAgain(w: WorkerParts, now: Millis): void {
 }
 
 /** Sends a heartbeat, or registers if the worker is in no cluster. */
-export function beat(w: WorkerParts, now: Millis): void {
-  noticeGap(w, now);
+export function sendHeartbeat(w: WorkerParts, now: Millis): void {
+  detectSuspension(w, now);
   // Without central there are no matches, so the worker asks schedulers for tasks.
   w.finder?.seek(now);
   const { central, isCutOff } = w.membership;
@@ -116,7 +116,7 @@ function dropWaiting(w: WorkerParts, owner: Address, now: Millis): void {
   giveBack(w, w.queue.removeOwner(owner));
   giveBackKept(w, (task) => task.owner === owner);
   w.finder?.ownerLost(owner, now);
-  dropQuestions(w, owner);
+  dropAsks(w, owner);
 }
 
 /** Handles a restarted owner's request for the tasks of its earlier incarnations. */
@@ -126,7 +126,7 @@ export function resumed(
   { previousIncarnations, audit }: MessageOf<'resume'>,
   now: Millis,
 ): void {
-  if (w.superseded === NOBODY_SUPERSEDED && previousIncarnations.length > 0) w.superseded = new Set();
+  if (w.superseded === NONE_SUPERSEDED && previousIncarnations.length > 0) w.superseded = new Set();
   for (const former of previousIncarnations) {
     if (former === owner) continue;
     w.superseded.add(former);

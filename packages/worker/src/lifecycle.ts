@@ -65,14 +65,14 @@ export function giveBackAll(w: WorkerParts): void {
  * Quarantines the worker for one heartbeat interval after its process was suspended. Queued tasks may already
  * run elsewhere, so the worker returns them, and those that arrive during the quarantine.
  */
-export function noticeGap(w: WorkerParts, now: Millis): void {
+export function detectSuspension(w: WorkerParts, now: Millis): void {
   if (w.timings.leaseMs === 0) return;
   const gapMs = w.membership.gapMs(now);
   if (gapMs > 0 && w.health.wasSuspended(gapMs, w.timings.heartbeatMs, now)) giveBackAll(w);
 }
 
 /** Accepts tasks again after a quarantine. Reports the free slots, because central does not count them as free. */
-export function acceptAgain(w: WorkerParts, now: Millis): void {
+export function resumeAccepting(w: WorkerParts, now: Millis): void {
   w.finder?.welcomed(false);
   lookForWork(w, now);
 }

@@ -10,11 +10,11 @@ import {
 /**
  * Offset of heartbeats within their interval, because other timers fire at multiples of theirs and must not coincide.
  */
-const BEAT_PHASE = 0.25;
+const HEARTBEAT_PHASE = 0.25;
 
 /** Returns when to send the next heartbeat: at the same time for all workers of a process, to share a frame. */
 export function nextBeat(now: Millis, everyMs: Millis): Millis {
-  return (Math.floor(now / everyMs - BEAT_PHASE) + 1 + BEAT_PHASE) * everyMs;
+  return (Math.floor(now / everyMs - HEARTBEAT_PHASE) + 1 + HEARTBEAT_PHASE) * everyMs;
 }
 
 /**
@@ -34,7 +34,7 @@ export class Membership {
   /** Whether central currently sheds short jobs. */
   isShedding = false;
   /** When the next heartbeat is due. */
-  beatDueAt: Millis = Number.POSITIVE_INFINITY;
+  heartbeatDueAt: Millis = Number.POSITIVE_INFINITY;
 
   get general(): readonly Address[] {
     return this.#general;
@@ -100,9 +100,9 @@ export class Membership {
    */
   gapMs(now: Millis): Millis {
     const leaseMs = this.settings?.timings.leaseMs ?? 0;
-    const lateMs = now - this.beatDueAt;
+    const lateMs = now - this.heartbeatDueAt;
     if (leaseMs === 0 || lateMs <= leaseMs / 2) return 0;
-    this.beatDueAt = now;
+    this.heartbeatDueAt = now;
     return lateMs;
   }
 

@@ -124,9 +124,9 @@ export class Pulling {
   /** Matches of tasks that run here, except in slots that count as free. */
   get #runs(): number[] {
     const { knownAhead: ahead, slots } = this.#w;
-    if (ahead === undefined) return slots.matchesBut();
+    if (ahead === undefined) return slots.matchesExcept();
     const kept = ahead.kept.map(({ message }) => message.match);
-    return [...slots.matchesBut((slot) => ahead.isAnnounced(slot)), ...kept];
+    return [...slots.matchesExcept((slot) => ahead.isAnnounced(slot)), ...kept];
   }
 
   #isOn(): boolean {

@@ -6,7 +6,7 @@ import type { WorkerState } from './state.js';
 // Questions from slots to owners, and their retries.
 
 /** Asks the owner of an entry for its task. */
-export function askFor(
+export function sendAsk(
   w: WorkerState,
   { owner, job, stage, placed }: Entry,
   ask: number,
@@ -20,7 +20,7 @@ export function askFor(
  *
  * @returns whether slots became free
  */
-export function sweepQuestions(w: WorkerState, now: Millis): boolean {
+export function sweepAsks(w: WorkerState, now: Millis): boolean {
   const { slots } = w.memory;
   const { retryMs, retriesMax } = w.timings;
   let hasFreed = false;
@@ -32,22 +32,22 @@ export function sweepQuestions(w: WorkerState, now: Millis): boolean {
       hasFreed = true;
       continue;
     }
-    w.slots.askAgain(slot, now);
-    askAgain(w, slot);
+    w.slots.repeatAsk(slot, now);
+    repeatAsk(w, slot);
   }
   return hasFreed;
 }
 
 /** Drops the questions to an owner that is gone. */
-export function dropQuestions(w: WorkerState, owner: Address): void {
+export function dropAsks(w: WorkerState, owner: Address): void {
   for (const slot of w.slots.asking()) if (w.slots.entryAt(slot)!.owner === owner) giveUp(w, slot);
 }
 
-function askAgain(w: WorkerState, slot: number): void {
+function repeatAsk(w: WorkerState, slot: number): void {
   const row = w.slots.rowOf(slot);
   const entry = w.slots.entryAt(slot)!;
   const report = w.memory.series.get(row)?.report;
-  if (report === undefined) askFor(w, entry, w.memory.slots.ask[row]!, true);
+  if (report === undefined) sendAsk(w, entry, w.memory.slots.ask[row]!, true);
   // `Reports` repeats unconfirmed reports.
   else if (!w.reports.has(entry.owner, report)) w.env.send(entry.owner, report);
 }

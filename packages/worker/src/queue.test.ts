@@ -44,7 +44,7 @@ function idsOf(entries: Iterable<Entry>): number[] {
   return [...entries].map(({ stage }) => stage);
 }
 
-const EVERYTHING = Number.POSITIVE_INFINITY;
+const NO_LIMIT = Number.POSITIVE_INFINITY;
 
 describe('the express lane', () => {
   const express = (id: number) => entry('short', id, { lane: 'express' });
@@ -89,7 +89,7 @@ describe('the entries that may be stolen (Hawk Figure 3)', () => {
     ['long, an empty queue', 'long', '', []],
   ] as const)('%s: a %s task runs, and %o waits', (_case, running, waiting, stolen) => {
     const queue = queueOf(waiting);
-    expect(idsOf(queue.takeStealable(running === 'long', EVERYTHING))).toEqual(stolen);
+    expect(idsOf(queue.takeStealable(running === 'long', NO_LIMIT))).toEqual(stolen);
   });
 
   test('are limited in number, from the head of the run', () => {
@@ -103,24 +103,24 @@ describe('the entries that may be stolen (Hawk Figure 3)', () => {
     queue.push(entry('short', 0));
     queue.push(entry('short', 1, { placed: { task: 1, attempt: 1 } }));
     queue.push(entry('short', 2));
-    expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([0]);
-    expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([]);
+    expect(idsOf(queue.takeStealable(true, NO_LIMIT))).toEqual([0]);
+    expect(idsOf(queue.takeStealable(true, NO_LIMIT))).toEqual([]);
   });
 
   test('start with the express lane if it waits for a long task', () => {
     const queue = queueOf('s s');
     queue.push(entry('short', 9, { lane: 'express' }));
     expect(idsOf(queue.takeStealable(false, 1))).toEqual([]);
-    expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([9]);
-    expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([0, 1]);
-    expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([]);
+    expect(idsOf(queue.takeStealable(true, NO_LIMIT))).toEqual([9]);
+    expect(idsOf(queue.takeStealable(true, NO_LIMIT))).toEqual([0, 1]);
+    expect(idsOf(queue.takeStealable(true, NO_LIMIT))).toEqual([]);
   });
 
   /**
    * Hawk §3.6: "The first consecutive group of short tasks that come after a long task is stolen." The running task
    * comes first.
    */
-  function fromThePaper(executingLong: boolean, waiting: readonly Entry[], limit: number): Entry[] {
+  function stealableByPaper(executingLong: boolean, waiting: readonly Entry[], limit: number): Entry[] {
     const all = [executingLong, ...waiting.map(({ long }) => long)];
     const isStealable = (i: number) => all[i] === false && waiting[i - 1]!.placed === undefined;
     for (let i = 1; i < all.length; i++) {
@@ -138,32 +138,27 @@ describe('the entries that may be stolen (Hawk Figure 3)', () => {
 
   test('are the first run of short probes after a long task; the rest is unchanged', () => {
     fc.assert(
-      fc.property(
-        lanes,
-        fc.boolean(),
-        fc.constantFrom(1, 2, 5, EVERYTHING),
-        (kinds, executingLong, limit) => {
-          const queue = newQueue();
-          const entries = kinds.map(([kind, lane], id) => {
-            const isPlaced = kind === 'long task' || kind === 'placed short';
-            return entry(kind.startsWith('long') ? 'long' : 'short', id, {
-              lane: isPlaced ? 'normal' : lane,
-              placed: isPlaced ? { task: id, attempt: 1 } : undefined,
-            });
+      fc.property(lanes, fc.boolean(), fc.constantFrom(1, 2, 5, NO_LIMIT), (kinds, executingLong, limit) => {
+        const queue = newQueue();
+        const entries = kinds.map(([kind, lane], id) => {
+          const isPlaced = kind === 'long task' || kind === 'placed short';
+          return entry(kind.startsWith('long') ? 'long' : 'short', id, {
+            lane: isPlaced ? 'normal' : lane,
+            placed: isPlaced ? { task: id, attempt: 1 } : undefined,
           });
-          for (const entry of entries) queue.push(entry);
-          const before = [...queue];
-          const inLane = (lane: Lane) => entries.filter((entry) => entry.lane === lane);
+        });
+        for (const entry of entries) queue.push(entry);
+        const before = [...queue];
+        const inLane = (lane: Lane) => entries.filter((entry) => entry.lane === lane);
 
-          const express = executingLong ? inLane('express').slice(0, limit) : [];
-          const expected =
-            express.length > 0 ? express : fromThePaper(executingLong, inLane('normal'), limit);
-          const stolen = queue.takeStealable(executingLong, limit);
-          expect(stolen).toEqual(expected);
-          expect([...queue]).toEqual(before.filter((entry) => !stolen.includes(entry)));
-          expect(queue.longEntries).toBe(inLane('normal').filter(({ long }) => long).length);
-        },
-      ),
+        const express = executingLong ? inLane('express').slice(0, limit) : [];
+        const expected =
+          express.length > 0 ? express : stealableByPaper(executingLong, inLane('normal'), limit);
+        const stolen = queue.takeStealable(executingLong, limit);
+        expect(stolen).toEqual(expected);
+        expect([...queue]).toEqual(before.filter((entry) => !stolen.includes(entry)));
+        expect(queue.longEntries).toBe(inLane('normal').filter(({ long }) => long).length);
+      }),
       { numRuns: 2_000 },
     );
   });

@@ -29,10 +29,10 @@ const NO_ATTRIBUTES: readonly Attribute[] = [];
 export function scheduleBeat(w: WorkerState, now: Millis): void {
   const isMember = w.membership.central !== NOBODY;
   const everyMs = isMember ? w.timings.heartbeatMs : w.config.registerRetryMs;
-  if (everyMs > 0) setBeat(w, nextBeat(now, everyMs));
+  if (everyMs > 0) scheduleHeartbeat(w, nextBeat(now, everyMs));
 }
 
-export function setBeat(w: WorkerState, at: Millis): void {
-  w.membership.beatDueAt = at;
+export function scheduleHeartbeat(w: WorkerState, at: Millis): void {
+  w.membership.heartbeatDueAt = at;
   w.env.setTimer('heartbeat', 0, at);
 }

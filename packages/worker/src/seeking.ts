@@ -3,7 +3,7 @@ import { type Entry, entryOfGiven } from './entry.js';
 import type { WorkerState } from './state.js';
 
 /** An unanswered request for a task, sent to a scheduler. */
-interface Question {
+interface SeekRequest {
   readonly ask: number;
   readonly scheduler: Address;
   sentAt: Millis;
@@ -18,10 +18,10 @@ interface Question {
 export class Seeking {
   readonly #w: WorkerState;
   /** Unanswered questions: the current one, and those to schedulers that did not answer in time. */
-  #open: readonly Question[] = NO_QUESTIONS;
+  #open: readonly SeekRequest[] = NO_REQUESTS;
   /** The question that the round waits for. */
-  #current: Question | undefined;
-  #tried: readonly Address[] = NOBODY_TRIED;
+  #current: SeekRequest | undefined;
+  #tried: readonly Address[] = NONE_TRIED;
   /** Whether a round found no task, and no work has arrived since. */
   #hasFailed = false;
 
@@ -53,7 +53,7 @@ export class Seeking {
   begin(now: Millis): boolean {
     if (this.inRound) return true;
     if (!this.isOn(now) || !this.#hasCpu) return false;
-    this.#tried = NOBODY_TRIED;
+    this.#tried = NONE_TRIED;
     return this.#askNext(now);
   }
 
@@ -70,7 +70,7 @@ export class Seeking {
   refused(from: Address, ask: number, now: Millis): boolean {
     const question = this.#close(from, ask);
     if (question === undefined || question !== this.#current) return this.inRound;
-    return this.#goOn(now);
+    return this.#askNextIfFree(now);
   }
 
   /** @returns the task as an entry if it was requested and can run here now */
@@ -94,7 +94,7 @@ export class Seeking {
       if (now - question.sentAt < silenceMs) continue;
       if (question.tries >= triesMax) this.#close(question.scheduler, question.ask);
       else this.#send(question, now);
-      if (question === this.#current) this.#goOn(now);
+      if (question === this.#current) this.#askNextIfFree(now);
     }
     return wasInRound && !this.inRound;
   }
@@ -104,7 +104,7 @@ export class Seeking {
     const wasInRound = this.inRound;
     for (const question of this.#open.filter(({ scheduler }) => scheduler === owner)) {
       this.#close(owner, question.ask);
-      if (question === this.#current) this.#goOn(now);
+      if (question === this.#current) this.#askNextIfFree(now);
     }
     return wasInRound && !this.inRound;
   }
@@ -129,7 +129,7 @@ export class Seeking {
     return this.#w.needsWork && this.#w.slots.idleCount > 0;
   }
 
-  #goOn(now: Millis): boolean {
+  #askNextIfFree(now: Millis): boolean {
     this.#current = undefined;
     return this.#hasCpu && this.#askNext(now);
   }
@@ -151,14 +151,14 @@ export class Seeking {
     return true;
   }
 
-  #send(question: Question, now: Millis): void {
+  #send(question: SeekRequest, now: Millis): void {
     const { ask, scheduler, tries } = question;
     question.sentAt = now;
     question.tries++;
     this.#w.env.send(scheduler, { type: 'seek', ask, again: tries > 0, spare: this.#w.slots.spare });
   }
 
-  #close(scheduler: Address, ask: number): Question | undefined {
+  #close(scheduler: Address, ask: number): SeekRequest | undefined {
     const closed = this.#open.find((open) => open.ask === ask && open.scheduler === scheduler);
     if (closed !== undefined) this.#open = this.#open.filter((open) => open !== closed);
     return closed;
@@ -172,5 +172,5 @@ export class Seeking {
 }
 
 /** Shared by workers without questions. */
-const NO_QUESTIONS: readonly Question[] = [];
-const NOBODY_TRIED: readonly Address[] = [];
+const NO_REQUESTS: readonly SeekRequest[] = [];
+const NONE_TRIED: readonly Address[] = [];

@@ -5,9 +5,9 @@ import { giveBackKeptTask, predictEnd, takePrediction } from './foreseeing.js';
 import { giveBackMember, holdMember, takeMember } from './gang-members.js';
 import { giveBack, giveBackTask, notifyCentral, placementOver } from './giving-back.js';
 import { hasTask } from './held-tasks.js';
-import { acceptAgain, giveBackAll, noticeGap, reportIfDrained } from './lifecycle.js';
+import { detectSuspension, giveBackAll, reportIfDrained, resumeAccepting } from './lifecycle.js';
 import type { WorkerParts } from './parts.js';
-import { askFor } from './questions.js';
+import { sendAsk } from './questions.js';
 import type { Series } from './series.js';
 
 // Serves entries: asks owners for tasks, runs the tasks, and reports their ends.
@@ -44,7 +44,7 @@ export function serve(w: WorkerParts, now: Millis): void {
     queue.shift();
     const ask = ++w.asks;
     slots.ask(head, ask, now);
-    askFor(w, head, ask);
+    sendAsk(w, head, ask);
     w.armSweep(now);
   }
 }
@@ -81,7 +81,7 @@ export function serveOrFind(w: WorkerParts, now: Millis, isAnnounced = false): v
 
 /** Handles a task that its owner sent in reply to an `ask` or a `seek`, or after a match. */
 export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, now: Millis): void {
-  noticeGap(w, now);
+  detectSuspension(w, now);
   const { slots } = w;
   const slot = message.ask === 0 ? -1 : slots.indexOfAsk(message.ask);
   const asked = slot < 0 ? undefined : slots.entryAt(slot)!;
@@ -111,7 +111,7 @@ function addToChunk(w: WorkerParts, owner: Address, message: MessageOf<'run'>, n
 }
 
 /** Returns the waiting tasks of a chunk if the running one turned out not to be tiny. */
-export function chunkIsDue(w: WorkerParts, ask: number, now: Millis): void {
+export function chunkOverdue(w: WorkerParts, ask: number, now: Millis): void {
   const first = w.knownChunks?.first(ask);
   if (first === undefined) return;
   const slot = w.slots.indexOfAnswered(first.owner, ask);
@@ -177,10 +177,10 @@ export function started(w: WorkerParts, slot: number, now: Millis): void {
 }
 
 /** Counts a task as long, because its job was reclassified. */
-export function nowLong(w: WorkerParts, from: Address, task: TaskRef): void {
+export function markLong(w: WorkerParts, from: Address, task: TaskRef): void {
   if (giveBackKeptTask(w, from, task)) return;
   const slot = w.slots.indexOfTask(from, task);
-  if (slot >= 0 && w.slots.turnLong(slot)) w.finder?.report();
+  if (slot >= 0 && w.slots.markLong(slot)) w.finder?.report();
 }
 
 /** Kills a task that its owner preempts because the policy needs its resources. */
@@ -261,7 +261,7 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   giveBackChunk(w, answered);
   slots.release(slot);
   serveOrFind(w, now, isAnnounced);
-  if (wasApart) acceptAgain(w, now);
+  if (wasApart) resumeAccepting(w, now);
 }
 
 /** Runs the next task of a chunk in the free slot, if its demand fits. */

@@ -31,10 +31,10 @@ function given(task: number, long: boolean): MessageOf<'run'> {
 
 /** Result of each valid step; all other steps are invalid. */
 const STEPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  askAgain: { asking: 'asking' },
+  repeatAsk: { asking: 'asking' },
   run: { asking: 'running' },
   started: { running: 'running' },
-  turnLong: { running: 'running' },
+  markLong: { running: 'running' },
   release: { asking: 'idle', running: 'idle' },
 };
 
@@ -96,10 +96,10 @@ test('slots ask, run and become free, counted per worker', () => {
         const slot = which % slots.count;
         const perform: Record<string, () => unknown> = {
           ask: () => slots.ask(entry(long), now, now),
-          askAgain: () => slots.askAgain(slot, now),
+          repeatAsk: () => slots.repeatAsk(slot, now),
           run: () => slots.run(slot, OWNER, given(now, long), now),
           started: () => slots.started(slot, now),
-          turnLong: () => slots.turnLong(slot),
+          markLong: () => slots.markLong(slot),
           release: () => slots.release(slot),
         };
         const idle = model.indexOf('idle');
@@ -145,7 +145,7 @@ test('long work follows the class of the entry, then of its task, then a reclass
   expect(slots.longCount).toBe(1);
   slots.run(0, OWNER, given(0, false), 0);
   expect(slots.longCount).toBe(0);
-  expect([slots.turnLong(0), slots.turnLong(0)]).toEqual([true, false]);
+  expect([slots.markLong(0), slots.markLong(0)]).toEqual([true, false]);
   expect(slots.executesLong(Number.NEGATIVE_INFINITY)).toBe(true);
   slots.ask(entry(false), 2, 0);
   expect(slots.executesLong(Number.NEGATIVE_INFINITY)).toBe(false);

@@ -34,10 +34,10 @@ const NAMES = ['idle', 'asking', 'running'];
 // biome-ignore format: a table
 const LIFE = {
   ask:      [ASKING, NEVER,   NEVER],
-  askAgain: [NEVER,  ASKING,  NEVER],
+  repeatAsk: [NEVER,  ASKING,  NEVER],
   run:      [NEVER,  RUNNING, NEVER],
   started:  [NEVER,  NEVER,   RUNNING],
-  turnLong: [NEVER,  NEVER,   RUNNING],
+  markLong: [NEVER,  NEVER,   RUNNING],
   release:  [NEVER,  IDLE,    IDLE],
 };
 
@@ -84,9 +84,9 @@ export class Slots {
   }
 
   /** Records a retry of the slot's question. */
-  askAgain(index: number, now: Millis): void {
+  repeatAsk(index: number, now: Millis): void {
     const row = this.rowOf(index);
-    this.#step(LIFE.askAgain, row);
+    this.#step(LIFE.repeatAsk, row);
     this.#memory.slots.tries[row]!++;
     this.#memory.slots.changedAt[row] = now;
   }
@@ -121,9 +121,9 @@ export class Slots {
   }
 
   /** Reclassifies the task as long. @returns whether its class has changed */
-  turnLong(index: number): boolean {
+  markLong(index: number): boolean {
     const row = this.rowOf(index);
-    this.#step(LIFE.turnLong, row);
+    this.#step(LIFE.markLong, row);
     return this.#setLong(row, true);
   }
 
@@ -334,15 +334,15 @@ export class Slots {
   /**
    * Returns the matches of the slots that run a task or ask for the next one of a series.
    *
-   * @param isLeftOut slots to exclude; default: none
+   * @param isExcluded slots to exclude; default: none
    */
-  matchesBut(isLeftOut: (index: number) => boolean = () => false): number[] {
+  matchesExcept(isExcluded: (index: number) => boolean = () => false): number[] {
     const { match, state } = this.#memory.slots;
     const matches: number[] = [];
     for (let index = 0; index < this.count; index++) {
       const row = this.rowOf(index);
       const each = state[row] === IDLE ? 0 : match[row]!;
-      if (each > 0 && !isLeftOut(index)) matches.push(each);
+      if (each > 0 && !isExcluded(index)) matches.push(each);
     }
     return matches;
   }

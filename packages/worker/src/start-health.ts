@@ -89,7 +89,7 @@ export class StartHealth {
 
   /** Reports a quarantine to central before each heartbeat; central ends a quarantine that is not reported again. */
   report(): void {
-    if (this.isQuarantined) this.#say(this.#reason);
+    if (this.isQuarantined) this.#report(this.#reason);
   }
 
   /** Handles the timer. @returns whether the quarantine has ended, so that the worker accepts tasks again */
@@ -120,10 +120,10 @@ export class StartHealth {
   #end(): void {
     this.#reason = '';
     this.#apart = undefined;
-    this.#say('');
+    this.#report('');
   }
 
-  #say(reason: string): void {
+  #report(reason: string): void {
     const { central } = this.#membership;
     if (central !== NOBODY) this.#env.send(central, { type: 'quarantine', reason });
   }

@@ -43,7 +43,7 @@ export class WorkerState {
   /** Maximum duration in ms of a series of tiny tasks; 0: no series. */
   seriesMs: Millis = 0;
   /** Owners whose jobs another owner has taken over. */
-  superseded: Set<Address> = NOBODY_SUPERSEDED;
+  superseded: Set<Address> = NONE_SUPERSEDED;
   readonly membership = new Membership();
   /** Reports of ended tasks, until their owners confirm them. */
   readonly reports = new Reports();
@@ -157,4 +157,4 @@ export class WorkerState {
 }
 
 /** Shared by workers that know no superseded incarnations. */
-export const NOBODY_SUPERSEDED = new Set<Address>();
+export const NONE_SUPERSEDED = new Set<Address>();

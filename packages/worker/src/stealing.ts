@@ -64,7 +64,7 @@ export class Stealing {
    * checking it here for each idle worker made simulations 2 to 7% slower.
    */
   begin(now: Millis): void {
-    if (!this.#policy().preset.stealing || this.inRound || !this.#hasNothingToDo()) return;
+    if (!this.#policy().preset.stealing || this.inRound || !this.#isIdle()) return;
     this.#round++;
     this.#tried = [];
     this.#askNext(now);
@@ -74,7 +74,7 @@ export class Stealing {
   answered(from: Address, { round, probes }: MessageOf<'stolen'>, now: Millis): void {
     const isCurrent = this.#asked === from && this.#round === round;
     if (probes.length === 0) {
-      if (isCurrent) this.#goOn(now);
+      if (isCurrent) this.#askNextIfIdle(now);
       return;
     }
     if (isCurrent) this.end();
@@ -93,7 +93,7 @@ export class Stealing {
 
   /** Asks the next victim if the last one has not answered for `silenceMs`. */
   sweep(silenceMs: Millis, now: Millis): void {
-    if (this.inRound && now - this.#askedAt >= silenceMs) this.#goOn(now);
+    if (this.inRound && now - this.#askedAt >= silenceMs) this.#askNextIfIdle(now);
   }
 
   /** Ends the round. */
@@ -107,11 +107,11 @@ export class Stealing {
     const isBehindLong = slots.executesLong(now - this.#overdueMs());
     const entries = queue.takeStealable(isBehindLong, this.#limit(), attributes);
     if (entries.length === 0) {
-      env.send(thief, nothingToSteal(round));
+      env.send(thief, emptyReply(round));
       return false;
     }
     env.send(thief, { type: 'stolen', round, probes: entries.map((entry) => memory.probes.probeOf(entry)) });
-    this.#tellOwners(entries, thief);
+    this.#notifyOwners(entries, thief);
     return true;
   }
 
@@ -134,7 +134,7 @@ export class Stealing {
   }
 
   /** Notifies owners of the new location of their probes, with one message per run of probes of one batch. */
-  #tellOwners(entries: readonly Entry[], thief: Address): void {
+  #notifyOwners(entries: readonly Entry[], thief: Address): void {
     let start = 0;
     for (let i = 1; i <= entries.length; i++) {
       const first = entries[start]!;
@@ -146,14 +146,14 @@ export class Stealing {
     }
   }
 
-  #goOn(now: Millis): void {
+  #askNextIfIdle(now: Millis): void {
     // There is no need to check `takesWork`: when the worker stops accepting work, `end` ends the round.
-    if (this.#hasNothingToDo()) this.#askNext(now);
+    if (this.#isIdle()) this.#askNext(now);
     else this.end();
   }
 
   /** Returns whether a slot is free and the queue is empty. */
-  #hasNothingToDo(): boolean {
+  #isIdle(): boolean {
     const { memory, row } = this.#w;
     return memory.isQueueEmpty(row) && memory.workers.idle[row]! > 0;
   }
@@ -220,6 +220,6 @@ const requestOf = sharedByNumber(
 );
 
 /** Reply of a victim that has nothing to steal, as most do. */
-export const nothingToSteal = sharedByNumber((round): MessageOf<'stolen'> => {
+export const emptyReply = sharedByNumber((round): MessageOf<'stolen'> => {
   return { type: 'stolen', round, probes: NO_PROBES };
 });

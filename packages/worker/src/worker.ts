@@ -11,34 +11,42 @@ import {
   type Outcome,
 } from '@goshawk/core';
 import type { WorkerCounters, WorkerStanding, WorkerTimer } from './contract.js';
-import { endIsNear } from './foreseeing.js';
-import { portFound, sweepMembers } from './gang-members.js';
+import { predictedEndDue } from './foreseeing.js';
+import { memberReady, sweepMembers } from './gang-members.js';
 import { giveBack } from './giving-back.js';
 import { checkWorker } from './invariants.js';
 import {
   acknowledged,
-  beat,
   disconnected,
   peersChanged,
   registerAgain,
   resumed,
+  sendHeartbeat,
   welcomed,
 } from './joining.js';
-import { acceptAgain, applyDrain, giveBackAll, killAll, leave, reportIfDrained, stop } from './lifecycle.js';
+import {
+  applyDrain,
+  giveBackAll,
+  killAll,
+  leave,
+  reportIfDrained,
+  resumeAccepting,
+  stop,
+} from './lifecycle.js';
 import { WorkerParts } from './parts.js';
 import { flush, print } from './printing.js';
-import { sweepQuestions } from './questions.js';
+import { sweepAsks } from './questions.js';
 import { register } from './registering.js';
 import {
   assigned,
   cancel,
   cancelProbes,
-  chunkIsDue,
+  chunkOverdue,
   ended,
   enqueue,
   evict,
   given,
-  nowLong,
+  markLong,
   refused,
   sendDelayedReports,
   serve,
@@ -46,7 +54,7 @@ import {
   started,
   startMember,
 } from './serving.js';
-import { nothingToSteal } from './stealing.js';
+import { emptyReply } from './stealing.js';
 
 /**
  * The worker machine. Entries wait in its queue. A free slot serves the first one by asking its owner for a task (late
@@ -61,7 +69,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
 
   receive(from: Address, message: Message, now: Millis): void {
     // A fast path: most messages of a large simulation are steals, and workers are never superseded.
-    if (message.type === 'steal') return this.#answerThief(from, message, now);
+    if (message.type === 'steal') return this.#answerSteal(from, message, now);
     if (message.type === 'stolen') return this.#takeStolen(from, message, now);
     if (this.superseded.size > 0 && this.superseded.has(from)) return;
     switch (message.type) {
@@ -80,7 +88,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'cancelProbes':
         return cancelProbes(this, from, message, now);
       case 'nowLong':
-        return nowLong(this, from, message);
+        return markLong(this, from, message);
       case 'cancelTask':
         return cancel(this, from, message, now);
       case 'evict':
@@ -115,7 +123,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
   wake(timer: WorkerTimer, key: number, now: Millis): void {
     switch (timer) {
       case 'heartbeat':
-        return beat(this, now);
+        return sendHeartbeat(this, now);
       case 'sweep':
         return this.#sweep(now);
       case 'steal':
@@ -126,15 +134,15 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'output':
         return flush(this, key);
       case 'ahead':
-        return endIsNear(this, key, now);
+        return predictedEndDue(this, key, now);
       case 'chunk':
-        return chunkIsDue(this, key, now);
+        return chunkOverdue(this, key, now);
       case 'ends':
         return sendDelayedReports(this);
       case 'pull':
         return this.finder?.wake(now);
       case 'quarantine':
-        if (this.knownHealth?.wake(now)) acceptAgain(this, now);
+        if (this.knownHealth?.wake(now)) resumeAccepting(this, now);
         return;
       case 'drain':
         return killAll(this, 'drained');
@@ -156,7 +164,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
 
   /** The port found by `findPort` for the task in the slot. */
   portFound(slot: number, port: number, now: Millis): void {
-    portFound(this, slot, port, now);
+    memberReady(this, slot, port, now);
   }
 
   /** Called by the executor when a task has ended. @param runMs run time measured by the executor */
@@ -224,10 +232,10 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     return { ...this.counters, ...standing, ...env.counted?.() } as Counters;
   }
 
-  #answerThief(thief: Address, message: MessageOf<'steal'>, now: Millis): void {
+  #answerSteal(thief: Address, message: MessageOf<'steal'>, now: Millis): void {
     // A fast path: usually this worker has nothing to steal.
     if (this.memory.isQueueEmpty(this.row) || this.stealing === undefined)
-      return this.env.send(thief, nothingToSteal(message.round));
+      return this.env.send(thief, emptyReply(message.round));
     if (this.stealing.give(thief, message, now)) serveOrFind(this, now);
   }
 
@@ -247,7 +255,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     const { retryMs, retriesMax } = this.timings;
     this.isSweepArmed = false;
     if (retryMs === 0) return;
-    const hasFreed = sweepQuestions(this, now);
+    const hasFreed = sweepAsks(this, now);
     const holdsMembers = sweepMembers(this, now);
     this.reports.resend(retryMs, now, (to, message) => this.env.send(to, message));
     this.stealing?.sweep(retryMs, now);

@@ -38,7 +38,7 @@ export interface KnownWorkers {
   readonly size: number;
   all(): Iterable<Member>;
   memoized<T>(key: string, compute: () => T): T;
-  reachOf(scope: Scope): Scope;
+  reachableScope(scope: Scope): Scope;
 }
 
 /** Whether nothing is requested, as for most tasks. */
@@ -116,7 +116,7 @@ function cacheKey(what: string, { demand, requires }: Partial<TaskNeeds>, ...of:
 
 /** Workers of the scope that are large enough and have the required attributes. */
 function* ableIn(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): Iterable<Member> {
-  const reach = workers.reachOf(scope);
+  const reach = workers.reachableScope(scope);
   for (const member of workers.all()) if (isIn(member, reach) && couldRun(member, needs)) yield member;
 }
 

@@ -13,7 +13,7 @@ import {
 } from '@goshawk/core';
 import type { Refusal } from '../durability/ledger.js';
 import type { IsOwner } from '../durability/tombstones.js';
-import { isAnswerable, type Weight, weigh } from '../job/heap-bytes.js';
+import { type HeapSize, isAnswerable, measureHeap } from '../job/heap-bytes.js';
 import { type Job, TaskState } from '../job/job.js';
 import { NOT_LOADED } from '../life/submissions.js';
 import type { SchedulerParts } from '../parts.js';
@@ -164,7 +164,7 @@ export class ClientApi {
 
   #describe(from: Address, { request, spec }: MessageOf<'describeJob'>, job: Job, now: Millis): void {
     const { answers } = this.#parts;
-    const weight = spec ? weigh(job.spec) : NO_WEIGHT;
+    const weight = spec ? measureHeap(job.spec) : EMPTY;
     if (isAnswerable(weight))
       return answers.answerNow(from, request, 'jobDetail', this.#views.detail(job, now, spec));
     answers.refuse(from, request, {
@@ -223,8 +223,8 @@ export class ClientApi {
         : (of?: string) =>
             owners.every((each) => each === of) &&
             (userLike === undefined || matchesGlob(userLike, of ?? ''));
-    const { recalled, ...listing } = listJobs(this.#parts, this.#views, message, isOwner);
-    this.#budget.charge(jobs.count + READING_COST * recalled);
+    const { archivedReads, ...listing } = listJobs(this.#parts, this.#views, message, isOwner);
+    this.#budget.charge(jobs.count + READING_COST * archivedReads);
     answers.answerNow(from, message.request, 'jobList', { ...listing, ...this.#quotas(isOwner) });
   }
 
@@ -270,7 +270,7 @@ function noSuchTask(job: Job, task: TaskIndex): Refusal {
   return { code: 'unknown-task', message: `${job.id} has no task ${task}`, hint };
 }
 
-const NO_WEIGHT: Weight = { values: 0, bytes: 0 };
+const EMPTY: HeapSize = { values: 0, bytes: 0 };
 
 const DELETED_HINT =
   "read results when a job ends; the scheduler's --keep-jobs and --keep limit how many ended jobs it keeps, and for how long";

@@ -47,7 +47,7 @@ export function explain(
 ): JobExplanation {
   const context = waitContextOf(s.cluster, now);
   const waits = waitGroupsOf(job, context);
-  const story = (of: number): TaskStory => storyOf(s, job, of, waits, now);
+  const story = (of: number): TaskStory => taskStory(s, job, of, waits, now);
   const last = lastEnded(job);
   return {
     job: views.summary(job),
@@ -106,7 +106,7 @@ function countPlaced({ first, count }: Stage, job: Job): number {
   return found;
 }
 
-function storyOf(
+function taskStory(
   s: SchedulerParts,
   job: Job,
   task: TaskIndex,

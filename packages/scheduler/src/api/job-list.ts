@@ -18,7 +18,7 @@ import type { SchedulerState } from '../state.js';
 import type { JobViews } from './job-views.js';
 
 /** Maximum number of ended jobs read from the journal for one list. */
-const RECALLED_MAX = 200;
+const ARCHIVED_READS_MAX = 200;
 /** Times that differ by at most this many milliseconds count as equal, because wall-clock times are rounded. */
 const TIE_MS = 0.01;
 /** Sorts after every job id. */
@@ -30,7 +30,7 @@ export interface JobListing {
   readonly counts: TaskCounts;
   readonly reached: JobPlace | undefined;
   /** Number of jobs read from the journal. */
-  readonly recalled: number;
+  readonly archivedReads: number;
 }
 
 /**
@@ -88,19 +88,19 @@ export function listJobs(
     if (isFiltered) count(job.state);
     if (wanted.includes(job.state) && job.endedAt! <= endedBy) inMemory.add(job, job.endedAt!);
   }
-  const recallable = new Newest<Tombstone>(Math.min(room, RECALLED_MAX), endedBy - 2 * TIE_MS);
+  const archived = new Newest<Tombstone>(Math.min(room, ARCHIVED_READS_MAX), endedBy - 2 * TIE_MS);
   for (const tombstone of jobs.archivedNewestFirst(isFiltered && name === undefined ? JOB_STATES : wanted)) {
-    if (tombstone.endedAt < endedSince || (recallable.isTruncated && (!isFiltered || name !== undefined)))
+    if (tombstone.endedAt < endedSince || (archived.isTruncated && (!isFiltered || name !== undefined)))
       break;
     if (isOwner?.(tombstone.user) === false) continue;
     if (isFiltered && name === undefined) count(tombstone.state);
     if (wanted.includes(tombstone.state) && tombstone.endedAt <= endedBy)
-      recallable.add(tombstone, tombstone.endedAt);
+      archived.add(tombstone, tombstone.endedAt);
   }
-  const recalled = recallable.items.flatMap((tombstone) => jobs.readArchived(tombstone) ?? []);
-  const found = recalled.filter(isMatch);
+  const read = archived.items.flatMap((tombstone) => jobs.readArchived(tombstone) ?? []);
+  const found = read.filter(isMatch);
   if (name !== undefined) for (const job of found) count(job.state);
-  const completeTo = Math.max(inMemory.completeTo, recallable.completeTo);
+  const completeTo = Math.max(inMemory.completeTo, archived.completeTo);
   const completeAt: JobPlace | undefined =
     completeTo === Number.NEGATIVE_INFINITY
       ? undefined
@@ -124,7 +124,7 @@ export function listJobs(
     total: sumOf(wanted, (state) => counts[state]),
     counts,
     reached,
-    recalled: recalled.length,
+    archivedReads: read.length,
   };
 }
 

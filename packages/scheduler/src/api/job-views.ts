@@ -320,10 +320,10 @@ function outputFiles(job: Job, task: TaskIndex, attempt: number): Pick<ResultRow
 function describeFailure(
   job: Job,
   task: TaskIndex,
-  recall: ReadRecord | undefined,
+  readRecord: ReadRecord | undefined,
   lastLines?: Uint8Array,
 ): TaskFailure {
-  const error = job.history.reports.errorOf(task, recall);
+  const error = job.history.reports.errorOf(task, readRecord);
   const { stdout: stdoutFile, stderr: stderrFile } = outputFiles(job, task, job.tasks.executionsOf(task));
   return {
     task,

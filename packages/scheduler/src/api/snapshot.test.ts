@@ -5,7 +5,7 @@ import { jobOf } from '../job/job.fixture.js';
 import { type Job, TaskState } from '../job/job.js';
 import { snapshotOf, type WaitContext } from './snapshot.js';
 
-const USUAL: WaitContext = {
+const DEFAULT_CONTEXT: WaitContext = {
   hasWorkers: true,
   isCentralSilent: false,
   isDrained: () => false,
@@ -13,7 +13,7 @@ const USUAL: WaitContext = {
 };
 
 function reasons(job: Job, circumstances: Partial<WaitContext> = {}): Partial<Record<WaitingReason, number>> {
-  const { waiting } = snapshotOf([job], { ...USUAL, ...circumstances }, 0);
+  const { waiting } = snapshotOf([job], { ...DEFAULT_CONTEXT, ...circumstances }, 0);
   return Object.fromEntries(Object.entries(waiting[job.class]).filter(([, tasks]) => tasks > 0));
 }
 
@@ -105,7 +105,7 @@ describe('why tasks wait', () => {
             // Tasks of the second stage wait for the first.
             if (task < 3 && state !== TaskState.blocked) job.setState(task, state);
           });
-          const { waiting, running } = snapshotOf([job], USUAL, 0);
+          const { waiting, running } = snapshotOf([job], DEFAULT_CONTEXT, 0);
           const explained = Object.values(waiting.short).reduce((sum, tasks) => sum + tasks, 0);
           expect(explained).toBe(job.counts.waiting);
           expect(running.short).toBe(job.counts.running);

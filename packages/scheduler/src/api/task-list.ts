@@ -17,7 +17,7 @@ import { noSuchStage } from '../life/cancelling.js';
 import type { SchedulerState } from '../state.js';
 
 /** Maximum number of attempts read from the journal for one answer; each is a disk read. */
-const RECALLED_MAX = 500;
+const ARCHIVED_READS_MAX = 500;
 
 /** Task states as shown to users, indexed by `TaskState`. They omit how the scheduler finds workers. */
 export const SHOWN_STATES: readonly JobState[] = TASK_STATE_NAMES.map((state) => {
@@ -48,14 +48,14 @@ export function taskPage(
     (state, of) => of !== TaskState.skipped && (states.length === 0 || states.includes(state)),
   );
   const page = new Page<TaskRow>();
-  let recalled = 0;
+  let archivedReads = 0;
   let next: number | undefined;
   let stage = onlyStage ?? job.stages[0]!;
   for (let task = Math.max(first, from); task < end; task++) {
     if (!isWanted[job.tasks.stateOf(task)]) continue;
     while (task >= stage.first + stage.count) stage = job.stages[stage.index + 1]!;
-    if (hasFailed(job, task) || job.tasks.isArchived(task)) recalled++;
-    const isFull = page.items.length >= Math.max(1, limit) || recalled > RECALLED_MAX;
+    if (hasFailed(job, task) || job.tasks.isArchived(task)) archivedReads++;
+    const isFull = page.items.length >= Math.max(1, limit) || archivedReads > ARCHIVED_READS_MAX;
     if (!isFull && page.take(rowOf(s, job, stage, task, now))) continue;
     next = task;
     break;

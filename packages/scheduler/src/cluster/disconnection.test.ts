@@ -12,7 +12,7 @@ import { describe, expect, test } from 'vitest';
 import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
 /** The configured address; CENTRAL is the actual process. */
-const DOOR = 50 as Address;
+const CONFIGURED = 50 as Address;
 const SUCCESSOR = 51 as Address;
 
 /**
@@ -23,7 +23,7 @@ const SUCCESSOR = 51 as Address;
 function setUp(holdsBack = () => false, preset: Preset = PRESETS.goshawk) {
   let sent: { to: Address; message: Message }[] = [];
   const scheduler = loneScheduler(
-    { central: DOOR },
+    { central: CONFIGURED },
     {
       send: (to, message) => sent.push({ to, message }),
       holdsBack,
@@ -68,7 +68,7 @@ describe('when the connection to central breaks', () => {
     expect(take('probe')).toEqual([]);
     scheduler.disconnected(CENTRAL, 2);
     expect(take('probe').length).toBeGreaterThanOrEqual(2);
-    expect(take('enlist')).toMatchObject([{ to: DOOR }]);
+    expect(take('enlist')).toMatchObject([{ to: CONFIGURED }]);
     submit(10, 3);
     expect(take('probe').length).toBeGreaterThanOrEqual(2);
   });
@@ -94,7 +94,7 @@ describe('when the connection to central breaks', () => {
     const { scheduler, take } = setUp();
     scheduler.disconnected(CENTRAL, 2);
     scheduler.wake('heartbeat', 0, LIVE_TIMINGS.heartbeatMs);
-    expect(take('enlist')).toMatchObject([{ to: DOOR }, { to: DOOR }]);
+    expect(take('enlist')).toMatchObject([{ to: CONFIGURED }, { to: CONFIGURED }]);
     expect(take('heartbeat')).toEqual([]);
   });
 
@@ -102,13 +102,14 @@ describe('when the connection to central breaks', () => {
     let isHeldBack = true;
     const { scheduler, take } = setUp(() => isHeldBack);
     scheduler.disconnected(CENTRAL, 2);
-    for (const beat of [1, 2, 3, 7, 8]) scheduler.wake('heartbeat', 0, beat * LIVE_TIMINGS.heartbeatMs);
+    for (const heartbeat of [1, 2, 3, 7, 8])
+      scheduler.wake('heartbeat', 0, heartbeat * LIVE_TIMINGS.heartbeatMs);
     expect(take('enlist')).toHaveLength(1);
     scheduler.drain();
-    expect(take('enlist')).toMatchObject([{ to: DOOR, message: { draining: true } }]);
+    expect(take('enlist')).toMatchObject([{ to: CONFIGURED, message: { draining: true } }]);
     isHeldBack = false;
     scheduler.wake('heartbeat', 0, 9 * LIVE_TIMINGS.heartbeatMs);
-    expect(take('enlist')).toMatchObject([{ to: DOOR, message: { draining: true } }]);
+    expect(take('enlist')).toMatchObject([{ to: CONFIGURED, message: { draining: true } }]);
   });
 
   test('a message that central sent before the break does not count as its return', () => {
@@ -139,7 +140,7 @@ describe('when the connection to central breaks', () => {
     const { scheduler, take, submit } = setUp();
     submit(10);
     scheduler.disconnected(W1, 1);
-    scheduler.disconnected(DOOR, 1);
+    scheduler.disconnected(CONFIGURED, 1);
     expect(scheduler.isCentralSilent(1)).toBe(false);
     scheduler.disconnected(CENTRAL, 2);
     const probes = take('probe').length;

@@ -14,7 +14,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Members } from './members.js';
 
-const ANYTHING = { demand: NO_RESOURCES };
+const NO_REQUIREMENTS = { demand: NO_RESOURCES };
 
 function member(address: number, fields: Partial<Member> = {}): Member {
   return {
@@ -30,7 +30,7 @@ function member(address: number, fields: Partial<Member> = {}): Member {
   };
 }
 
-function news(
+function membersMessage(
   version: number,
   since: number,
   changed: readonly Member[],
@@ -50,7 +50,7 @@ function news(
 
 function membersOf(...list: Member[]): Members {
   const members = new Members();
-  members.apply(news(1, 0, list));
+  members.apply(membersMessage(1, 0, list));
   return members;
 }
 
@@ -70,8 +70,8 @@ test('a demand is drained when each worker that has room for it drains', () => {
     member(3, { draining: true }),
   );
   expect(isDrained(members, 'all', { demand: gpu })).toBe(true);
-  expect(isDrained(members, 'general', ANYTHING)).toBe(true);
-  expect(isDrained(members, 'all', ANYTHING)).toBe(false);
+  expect(isDrained(members, 'general', NO_REQUIREMENTS)).toBe(true);
+  expect(isDrained(members, 'all', NO_REQUIREMENTS)).toBe(false);
   // No worker has it, so draining is not the reason.
   expect(isDrained(members, 'all', { demand: { gpu: 2 } })).toBe(false);
 });
@@ -90,7 +90,7 @@ describe('a draw of places for probes', () => {
     const counts = new Map<Address, number>();
     const source = { random: () => random.next() };
     for (let round = 0; round < 1_000; round++) {
-      members.draw('independent', 'all', ANYTHING, 10, source, (to) => {
+      members.draw('independent', 'all', NO_REQUIREMENTS, 10, source, (to) => {
         counts.set(to, (counts.get(to) ?? 0) + 1);
       });
     }
@@ -149,14 +149,14 @@ describe('a draw of places for probes', () => {
     const members = membersOf(member(1));
     const random = Random.seeded('alone');
     expect(draw(members, 'short', 2, random)).toEqual(new Map([[1, 2]]));
-    expect(couldFit(members, 'short', ANYTHING)).toBe(true);
-    expect(members.mayProbe(1 as Address, 'short', ANYTHING)).toBe(true);
-    members.apply(news(2, 1, [member(2, { partition: 'short' })]));
+    expect(couldFit(members, 'short', NO_REQUIREMENTS)).toBe(true);
+    expect(members.mayProbe(1 as Address, 'short', NO_REQUIREMENTS)).toBe(true);
+    members.apply(membersMessage(2, 1, [member(2, { partition: 'short' })]));
     expect(draw(members, 'short', 2, random)).toEqual(new Map([[2, 2]]));
-    expect(members.mayProbe(1 as Address, 'short', ANYTHING)).toBe(false);
-    members.apply(news(3, 2, [member(2, { partition: 'short', draining: true })]));
+    expect(members.mayProbe(1 as Address, 'short', NO_REQUIREMENTS)).toBe(false);
+    members.apply(membersMessage(3, 2, [member(2, { partition: 'short', draining: true })]));
     expect(draw(members, 'short', 2, random).size).toBe(0);
-    members.apply(news(4, 3, [], [2]));
+    members.apply(membersMessage(4, 3, [], [2]));
     expect(draw(members, 'short', 2, random)).toEqual(new Map([[1, 2]]));
   });
 
@@ -198,7 +198,7 @@ describe('a draw of places for probes that avoids the occupied', () => {
           for (const count of counts) {
             const drawn: number[] = [];
             const source = { random: () => random.next() };
-            members.draw('distinct', 'all', ANYTHING, count, source, (to) => drawn.push(to), true);
+            members.draw('distinct', 'all', NO_REQUIREMENTS, count, source, (to) => drawn.push(to), true);
             expect(drawn).toHaveLength(count);
             expect(new Set(drawn).size).toBe(count);
             const avoidable = drawn.filter((to) => occupied.includes(to)).length;
@@ -218,7 +218,7 @@ describe('a draw of places for probes that avoids the occupied', () => {
     for (let i = 0; i < rounds; i++) {
       const source = { random: () => random.next() };
       const visit = (to: Address) => counts.set(to, (counts.get(to) ?? 0) + 1);
-      members.draw('distinct', 'all', ANYTHING, 3, source, visit, true);
+      members.draw('distinct', 'all', NO_REQUIREMENTS, 3, source, visit, true);
     }
     expect(counts.size).toBe(10);
     for (const count of counts.values()) expect(Math.abs(count - rounds * 0.3)).toBeLessThan(5 * 46);
@@ -227,10 +227,10 @@ describe('a draw of places for probes that avoids the occupied', () => {
   test('uses the last central’s bitmap until another central sends members', () => {
     const members = membersOf(member(1));
     members.setOccupied(byPlace([1]));
-    members.apply(news(1, 0, [member(1)]));
+    members.apply(membersMessage(1, 0, [member(1)]));
     members.centralChanged();
     expect(members.isOccupied(1 as Address)).toBe(true);
-    members.apply(news(1, 0, [member(1)]));
+    members.apply(membersMessage(1, 0, [member(1)]));
     expect(members.isOccupied(1 as Address)).toBe(false);
   });
 
@@ -256,22 +256,22 @@ describe('updates of members', () => {
 
   test('are a complete list, or changes to the known version', () => {
     const members = membersOf(member(1), member(2));
-    expect(members.apply(news(2, 1, [member(3)], [1]))).toEqual([one]);
+    expect(members.apply(membersMessage(2, 1, [member(3)], [1]))).toEqual([one]);
     expect([one, two, three].map((address) => members.get(address) !== undefined)).toEqual([
       false,
       true,
       true,
     ]);
-    expect(members.apply(news(3, 0, [member(3)]))).toEqual([two]);
+    expect(members.apply(membersMessage(3, 0, [member(3)]))).toEqual([two]);
   });
 
   test('that skip a version are refused, and old ones have no effect', () => {
     const members = membersOf(member(1));
-    expect(members.apply(news(4, 3, [member(2)]))).toBeUndefined();
-    expect(members.apply(news(1, 0, [member(1)]))).toEqual([]);
-    expect(members.apply(news(2, 1, [member(2)]))).toEqual([]);
-    expect(members.apply(news(2, 1, [], [1]))).toEqual([]);
-    expect(members.apply(news(1, 0, []))).toEqual([]);
+    expect(members.apply(membersMessage(4, 3, [member(2)]))).toBeUndefined();
+    expect(members.apply(membersMessage(1, 0, [member(1)]))).toEqual([]);
+    expect(members.apply(membersMessage(2, 1, [member(2)]))).toEqual([]);
+    expect(members.apply(membersMessage(2, 1, [], [1]))).toEqual([]);
+    expect(members.apply(membersMessage(1, 0, []))).toEqual([]);
     expect([members.size, members.version]).toEqual([2, 2]);
   });
 
@@ -286,7 +286,7 @@ describe('updates of members', () => {
           for (const address of left) present.delete(address);
           for (const address of join) present.add(address);
           const changed = join.map((address) => member(address));
-          expect(new Set(members.apply(news(i + 2, i + 1, changed, left)))).toEqual(new Set(left));
+          expect(new Set(members.apply(membersMessage(i + 2, i + 1, changed, left)))).toEqual(new Set(left));
         });
         expect(members.size).toBe(present.size);
         for (const address of present) expect(members.get(address as Address)).toBeDefined();
@@ -299,7 +299,7 @@ describe('updates of members', () => {
   test('of a new central keep members of the last one until they have had time to join', () => {
     const members = membersOf(member(1), member(2));
     members.centralChanged();
-    expect(members.apply(news(1, 0, [member(2)]))).toEqual([]);
+    expect(members.apply(membersMessage(1, 0, [member(2)]))).toEqual([]);
     expect(members.get(one)).toBeDefined();
     expect(members.dropUnconfirmed(0)).toEqual([one]);
     expect(members.get(one)).toBeUndefined();
@@ -309,9 +309,9 @@ describe('updates of members', () => {
 
   test('bring back a lost worker', () => {
     const members = membersOf(member(1));
-    members.apply(news(2, 1, [], [1]));
+    members.apply(membersMessage(2, 1, [], [1]));
     expect(members.isGone(one)).toBe(true);
-    members.apply(news(3, 2, [member(1)]));
+    members.apply(membersMessage(3, 2, [member(1)]));
     expect(members.isGone(one)).toBe(false);
   });
 });

@@ -218,7 +218,7 @@ export class Members {
   /** Whether a probe may be sent to the worker. */
   mayProbe(worker: Address, scope: Scope, needs: TaskNeeds): boolean {
     const member = this.#byAddress.get(worker);
-    if (member === undefined || member.draining || !isIn(member, this.reachOf(scope))) return false;
+    if (member === undefined || member.draining || !isIn(member, this.reachableScope(scope))) return false;
     return couldRun(member, needs) && !this.isOccupied(worker);
   }
 
@@ -232,7 +232,7 @@ export class Members {
    * Returns the scope in which to find workers. A single worker serves both partitions, because jobs of the
    * other partition would wait forever. If another worker exists but drains, these jobs wait for it.
    */
-  reachOf(scope: Scope): Scope {
+  reachableScope(scope: Scope): Scope {
     return this.size === 1 ? 'all' : scope;
   }
 
@@ -268,7 +268,7 @@ export class Members {
   #slotAddressesIn(scope: Scope): Int32Array {
     let places = this.#slotAddresses.get(scope);
     if (places === undefined) {
-      places = slotAddressesOf(this.all(), this.reachOf(scope));
+      places = slotAddressesOf(this.all(), this.reachableScope(scope));
       this.#slotAddresses.set(scope, places);
     }
     return places;

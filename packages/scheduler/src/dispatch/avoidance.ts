@@ -35,10 +35,10 @@ export class Avoidance {
     const hasOthers = (besides: readonly Address[]) =>
       hasBesides(this.#s.cluster.members, besides, scope, spec);
     const isFailing = this.#s.unfit.failingFor(job.spec.user).has(worker);
-    const sound = isFailing
+    const healthy = isFailing
       ? this.healthyWorkers(job, { spec, scope: probeScope })
       : Number.POSITIVE_INFINITY;
-    return (task) => blame.mayRunAt(task, worker, { isFailing, sound }, hasOthers, now);
+    return (task) => blame.mayRunAt(task, worker, { isFailing, sound: healthy }, hasOthers, now);
   }
 
   /** Number of workers for the batch at which no task of its user currently fails, up to a limit. */

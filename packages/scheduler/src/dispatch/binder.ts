@@ -15,7 +15,7 @@ import { AssignedBy, type Assignment } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
 import { type Assigner, mayAssign } from './assigner.js';
 import type { Delivery } from './delivery.js';
-import { matchArrived, queuedAt, tellUnused } from './needing.js';
+import { matchArrived, queuedAt, returnMatch } from './needing.js';
 import type { Offer } from './offers.js';
 import type { Routing } from './routing.js';
 import type { Sampler } from './sampler.js';
@@ -205,7 +205,7 @@ export class Binder {
       this.#s.env.send(central, { type: 'unused', worker, match });
       isAnyUnused = true;
     }
-    if (isAnyUnused) tellUnused(this.#s, message.job, job, batch, now);
+    if (isAnyUnused) returnMatch(this.#s, message.job, job, batch, now);
     if (job === undefined || batch === undefined) return;
     if (batch.waiting === 0) this.#routing.batchAssigned(job, batch, now);
     else if (gotNoTask && job.history.maySearch(now)) this.#routing.findWorkers(job, batch, now);

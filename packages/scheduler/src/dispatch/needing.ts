@@ -26,22 +26,22 @@ function declares(s: SchedulerState): boolean {
 }
 
 /** Ensures that central knows of all startable tasks of the stage. */
-export function tellNeed(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
+export function sendNeedIfGrown(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
   if (tasksInNeed(job, batch) <= batch.needSent) return;
   if ((batch.matches === 0 && batch.needSent === 0) || !job.isSentToCentral) describe(s, job, now);
-  if (job.route.by === 'central') nameMore(s, job, batch.stage, now);
-  else tell(s, job, batch, now);
+  if (job.route.by === 'central') nameNewTasks(s, job, batch.stage, now);
+  else sendNeed(s, job, batch, now);
 }
 
 /** Names only the tasks that no earlier need has named, because the full list can be very long. */
-function nameMore(s: SchedulerState, job: Job, stage: Stage, now: Millis): void {
+function nameNewTasks(s: SchedulerState, job: Job, stage: Stage, now: Millis): void {
   if (s.cluster.central === NOBODY) return;
   const tasks = tasksInNeed(job, stage);
   const more = new Set<TaskIndex>();
   while (more.size < tasks - stage.needSent) {
     const task = job.waiting.takeNext(stage);
     // Answers have lowered `needSent` although the named tasks still wait, so send the full list.
-    if (task < 0) return tell(s, job, stage, now);
+    if (task < 0) return sendNeed(s, job, stage, now);
     more.add(task);
   }
   noteSent(stage, tasks, now);
@@ -49,7 +49,7 @@ function nameMore(s: SchedulerState, job: Job, stage: Stage, now: Millis): void 
 }
 
 /** Declares appended tasks to a central that plans whole jobs. */
-export function tellGrown(s: SchedulerState, job: Job, now: Millis): void {
+export function declareGrowth(s: SchedulerState, job: Job, now: Millis): void {
   const stage = job.stages[0]!;
   if (stage.matches > 0 || stage.needSent > 0) declare(s, job, now);
 }
@@ -106,16 +106,16 @@ function declare(s: SchedulerState, job: Job, now: Millis): void {
 }
 
 /** Reports the whole job. A new central knows only the workers of its running tasks. */
-export function tellNeeds(s: SchedulerState, job: Job, now: Millis): void {
+export function sendNeeds(s: SchedulerState, job: Job, now: Millis): void {
   const batches = batchesInNeed(job);
   // Without a waiting task no need is sent, so the job must be declared.
   if (batches.length === 0) declare(s, job, now);
   else describe(s, job, now);
-  for (const batch of batches) tell(s, job, batch, now);
+  for (const batch of batches) sendNeed(s, job, batch, now);
 }
 
 /** Repeats needs that central has not answered for `pauseMs`, and corrects needs that have become much smaller. */
-export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now: Millis): void {
+export function repeatNeeds(s: SchedulerState, job: Job, pauseMs: Millis, now: Millis): void {
   // Workers may have lost placed tasks before they asked for them.
   const isAnyPlaced = job.tasks.countOf(TaskState.placed) > 0;
   const due = (isAnyPlaced ? job.stages : batchesInNeed(job)).filter(
@@ -127,7 +127,7 @@ export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now
   for (const batch of due) {
     const { needSent, needRepeatMs } = batch;
     if (isAnyPlaced) place(s, job, batch.stage, placedIn(job, batch.stage));
-    tell(s, job, batch, now);
+    sendNeed(s, job, batch, now);
     // Very many jobs may wait for long, so unchanged needs are repeated at growing intervals.
     if (batch.needSent === needSent)
       batch.needRepeatMs = longerPause(
@@ -145,8 +145,8 @@ export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now
 const NEED_PAUSE_GROWTH_MAX = 1_024;
 
 /** Reports to central that no task of the batch waits any more. */
-export function needsNone(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
-  if (batch.needSent > 0) tell(s, job, batch, now, 0);
+export function clearNeed(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
+  if (batch.needSent > 0) sendNeed(s, job, batch, now, 0);
 }
 
 /**
@@ -155,7 +155,7 @@ export function needsNone(s: SchedulerState, job: Job, batch: Batch, now: Millis
  *
  * @param job undefined: the job is gone
  */
-export function tellUnused(
+export function returnMatch(
   s: SchedulerState,
   number: JobNumber,
   job: Job | undefined,
@@ -167,19 +167,19 @@ export function tellUnused(
   if (job === undefined || job.hasEnded) {
     if (central === NOBODY || isNews(job?.endedAt ?? Number.NEGATIVE_INFINITY)) return;
     s.env.send(central, { type: 'withdraw', job: number });
-  } else if (batch?.waiting === 0 && !isNews(batch.needSentAt)) tell(s, job, batch, now, 0);
+  } else if (batch?.waiting === 0 && !isNews(batch.needSentAt)) sendNeed(s, job, batch, now, 0);
 }
 
 /** Sends the new class or estimate of the job to central, even if none of its tasks waits. */
-export function tellDecided(s: SchedulerState, job: Job, now: Millis): void {
+export function sendDecision(s: SchedulerState, job: Job, now: Millis): void {
   const { pilots } = job.sample!;
   declare(s, job, now);
-  if (pilots.needSent > 0) tell(s, job, pilots, now, 0);
-  for (const stage of job.stages) if (stage.needSent > 0 || stage.matches > 0) tell(s, job, stage, now);
+  if (pilots.needSent > 0) sendNeed(s, job, pilots, now, 0);
+  for (const stage of job.stages) if (stage.needSent > 0 || stage.matches > 0) sendNeed(s, job, stage, now);
 }
 
 /** Withdraws an ended job from central, if central knows it. */
-export function tellEnded(s: SchedulerState, job: Job): void {
+export function withdrawEnded(s: SchedulerState, job: Job): void {
   if (s.cluster.central === NOBODY) return;
   if (job.isSentToCentral || job.batches.some(({ needSent }) => needSent > 0)) withdraw(s, job);
 }
@@ -191,7 +191,13 @@ export function withdraw(s: SchedulerState, job: Job): void {
   if (central !== NOBODY) s.env.send(central, { type: 'withdraw', job: job.number });
 }
 
-function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = tasksInNeed(job, batch)): void {
+function sendNeed(
+  s: SchedulerState,
+  job: Job,
+  batch: Batch,
+  now: Millis,
+  tasks = tasksInNeed(job, batch),
+): void {
   if (s.cluster.central === NOBODY) return;
   noteSent(batch, tasks, now);
   if (job.route.by === 'central') {

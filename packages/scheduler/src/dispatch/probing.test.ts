@@ -43,14 +43,14 @@ it('a huge batch limits its outstanding probes, and sends more as they are serve
   const job = jobOf({ tasks: { count: 500_000, run: { sleep: 1 } } });
   const stage = job.stages[0]!;
   job.release(stage, 0);
-  prober.topUp(job, stage);
+  prober.ensureProbes(job, stage);
   expect(sent).toHaveLength(10_000);
-  prober.topUp(job, stage);
+  prober.ensureProbes(job, stage);
   expect(sent).toHaveLength(10_000);
   for (let served = 1; served <= 100; served++) {
     job.waiting.takeNext(stage);
     prober.probesUsed(stage, sent[served - 1]!, 1);
-    prober.topUp(job, stage);
+    prober.ensureProbes(job, stage);
     expect(stage.probes.outstanding).toBe(10_000);
     expect(sent).toHaveLength(10_000 + served);
   }
@@ -70,7 +70,7 @@ it.each([
   const route = { by: 'seeking', over: 'all' } as const;
   const job = jobOf({ tasks: { count: 10, run: { sleep: 1 } } }, { route });
   job.release(job.stages[0]!, 0);
-  prober.topUp(job, job.stages[0]!);
+  prober.ensureProbes(job, job.stages[0]!);
   expect(sent.slice(0, hinted).sort((a, b) => a - b)).toEqual(idle);
   expect(sent).toHaveLength(hinted + random);
   expect(job.stages[0]!.probes.outstanding).toBe(hinted + random);
@@ -85,12 +85,12 @@ it.each([
   const job = jobOf({ tasks: { count: 10, run: { sleep: 1 } } });
   const stage = job.stages[0]!;
   job.release(stage, 0);
-  prober.topUp(job, stage);
+  prober.ensureProbes(job, stage);
   if (again) prober.repeatProbes(job, stage);
   prober.batchAssigned(job, stage);
   expect(types.filter((type) => type === 'cancelProbes')).toHaveLength(takenBack);
   // The next probes of the same batch are the first again.
-  prober.topUp(job, stage);
+  prober.ensureProbes(job, stage);
   types.length = 0;
   prober.batchAssigned(job, stage);
   expect(types).toEqual([]);

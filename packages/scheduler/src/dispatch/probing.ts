@@ -43,7 +43,7 @@ export class Prober {
    * Ensures that a batch has probes for every startable task. The first call sends `probeRatio` probes per
    * task; later calls send more only if fewer probes than startable tasks are outstanding.
    */
-  topUp(job: Job, batch: Batch): void {
+  ensureProbes(job: Job, batch: Batch): void {
     const needed = Math.min(batch.waiting, job.assignableCount);
     this.#send(job, batch, needed - batch.probes.outstanding);
   }

@@ -5,14 +5,14 @@ import type { Sample } from '../job/sample.js';
 import type { SchedulerState } from '../state.js';
 import type { Assigner } from './assigner.js';
 import {
-  needsNone,
-  tellDecided,
-  tellEnded,
-  tellGrown,
-  tellNeed,
-  tellNeeds,
-  tellNeedsAgain,
+  clearNeed,
+  declareGrowth,
+  repeatNeeds,
+  sendDecision,
+  sendNeedIfGrown,
+  sendNeeds,
   withdraw,
+  withdrawEnded,
 } from './needing.js';
 import type { Offers } from './offers.js';
 import { hasStalled, probesRepeated } from './probe-watch.js';
@@ -69,13 +69,13 @@ export class Routing {
   /** Looks for workers for tasks that were appended to an open job. */
   tasksAppended(job: Job, tasks: number, now: Millis): void {
     if (job.hasPendingPredecessors || job.cancelling) return;
-    if (job.needsCentral) tellGrown(this.#s, job, now);
+    if (job.needsCentral) declareGrowth(this.#s, job, now);
     this.#tasksBecameEligible(job, job.stages[0]!, tasks, now);
   }
 
   /** Applies the class of the job, once it is determined. Waiting tasks then use the route of the class. */
   classified(job: Job, { pilots, nonPilots }: Sample, now: Millis): void {
-    if ((job.maySeek || job.needsCentral) && !job.isHeld) tellDecided(this.#s, job, now);
+    if ((job.maySeek || job.needsCentral) && !job.isHeld) sendDecision(this.#s, job, now);
     for (const batch of [pilots, ...nonPilots]) {
       this.prober.batchAssigned(job, batch);
       this.offers.withdraw(batch);
@@ -86,13 +86,13 @@ export class Routing {
 
   /** Reports the final estimate of a long job to central. */
   estimateRefined(job: Job, now: Millis): void {
-    if (job.needsCentral && !job.isHeld) tellDecided(this.#s, job, now);
+    if (job.needsCentral && !job.isHeld) sendDecision(this.#s, job, now);
   }
 
   /** Handles the release of a job: repeats its needs to central, from which the hold withdrew them. */
   jobReleased(job: Job, now: Millis): void {
     if (this.mustWait(job) || job.hasEnded || job.cancelling) return;
-    if (job.needsCentral && !this.#isShed(job)) tellNeeds(this.#s, job, now);
+    if (job.needsCentral && !this.#isShed(job)) sendNeeds(this.#s, job, now);
     for (const stage of job.stages)
       if (stage.waiting > 0) this.#tasksBecameEligible(job, stage, stage.waiting, now);
     this.findWorkersForAll(job, now);
@@ -112,7 +112,7 @@ export class Routing {
   priorityChanged(job: Job, now: Millis): void {
     if (this.mustWait(job) || job.hasEnded || job.cancelling) return;
     for (const batch of job.batches) if (batch.probes.outstanding > 0) this.prober.cancelProbes(job, batch);
-    if (job.needsCentral && !this.#isShed(job)) tellNeeds(this.#s, job, now);
+    if (job.needsCentral && !this.#isShed(job)) sendNeeds(this.#s, job, now);
     this.findWorkersForAll(job, now);
   }
 
@@ -144,8 +144,8 @@ export class Routing {
       if (batch.waiting === 0) return this.batchAssigned(job, batch, now);
     }
     this.#s.sweepTimer.arm(now);
-    if (!job.needsCentral) return this.prober.topUp(job, batch);
-    if (!this.#isShed(job)) tellNeed(this.#s, job, batch, now);
+    if (!job.needsCentral) return this.prober.ensureProbes(job, batch);
+    if (!this.#isShed(job)) sendNeedIfGrown(this.#s, job, batch, now);
     const isBacklog = this.offers.size > this.#probingMax && this.prober.hints.size === 0;
     if (this.#isWithoutCentral(now) && !isBacklog) this.#probeInsteadOfMatching(job, batch);
   }
@@ -225,7 +225,7 @@ export class Routing {
   #probeInsteadOfMatching(job: Job, of: Batch): void {
     if (!job.needsCentral || this.mustWait(job) || !this.#maySeek(job)) return;
     const batch = job.isUndecided ? job.sample!.nonPilotsOf(of) : of.countingBatch;
-    if (batch.waiting > 0) this.prober.topUp(job, batch);
+    if (batch.waiting > 0) this.prober.ensureProbes(job, batch);
   }
 
   /** Handles that central has started or stopped matching short jobs. */
@@ -264,13 +264,13 @@ export class Routing {
 
   #returnToCentral(job: Job, now: Millis): void {
     for (const batch of job.batches) if (batch.probes.outstanding > 0) this.prober.cancelProbes(job, batch);
-    tellNeeds(this.#s, job, now);
+    sendNeeds(this.#s, job, now);
   }
 
   /** Handles a batch of which no task waits any more. Its probes and matches are no longer needed. */
   batchAssigned(job: Job, batch: Batch, now: Millis): void {
     this.prober.batchAssigned(job, batch);
-    if (batch.needSent > 0) needsNone(this.#s, job, batch, now);
+    if (batch.needSent > 0) clearNeed(this.#s, job, batch, now);
   }
 
   /** Withdraws the needs and probes of a job that was cancelled, given up or taken over. */
@@ -287,7 +287,7 @@ export class Routing {
       this.prober.batchAssigned(job, batch);
       this.offers.withdraw(batch);
     }
-    tellEnded(this.#s, job);
+    withdrawEnded(this.#s, job);
   }
 
   /** Reports all waiting tasks to a new central, which does not know them. */
@@ -304,7 +304,7 @@ export class Routing {
     const isProbing = this.#repeatStalledProbes(job, SILENCE_RETRIES * retryMs, now);
     const needs = job.tasks.countOf(TaskState.waiting) + job.tasks.countOf(TaskState.placed);
     const isNeeding = job.needsCentral && needs > 0 && !this.#isShed(job);
-    if (isNeeding) tellNeedsAgain(this.#s, job, NEED_RETRIES * retryMs, now);
+    if (isNeeding) repeatNeeds(this.#s, job, NEED_RETRIES * retryMs, now);
     return isNeeding || isProbing || isAvoiding || wereReturned;
   }
 

@@ -7,24 +7,28 @@ import type { ReadRecord } from '../job/task-reports.js';
  * Returns the inputs from earlier stages, one `{"stage","index","value"}` per line in task order. These stages have
  * completed, so all tasks get equal inputs, and a later owner can read them again from the journal.
  */
-export function inputsOf(job: Job, stage: Stage, recall: ReadRecord | undefined): MessageOf<'run'>['inputs'] {
+export function inputsOf(
+  job: Job,
+  stage: Stage,
+  readRecord: ReadRecord | undefined,
+): MessageOf<'run'>['inputs'] {
   const { inputs } = stage.spec;
   if (inputs === undefined) return undefined;
-  stage.inputs ??= linesOf(job, inputs, recall);
+  stage.inputs ??= linesOf(job, inputs, readRecord);
   return stage.inputs;
 }
 
 function linesOf(
   job: Job,
   stages: readonly number[],
-  recall: ReadRecord | undefined,
+  readRecord: ReadRecord | undefined,
 ): MessageOf<'run'>['inputs'] {
   const lines: string[] = [];
   let length = 0;
   for (const index of stages) {
     const { spec, first, count } = job.stages[index]!;
     for (let task = first; task < first + count; task++) {
-      const value = job.history.reports.valueOf(task, recall) ?? null;
+      const value = job.history.reports.valueOf(task, readRecord) ?? null;
       const line = `${JSON.stringify({ stage: spec.name, index: task, value })}\n`;
       length += line.length;
       if (length > LIMITS.inputLengthMax) return tooLarge();

@@ -32,7 +32,7 @@ import type { Ledger } from './ledger.js';
 
 /** An attempt that the scheduler ended without a report of its worker. */
 export interface UnreportedAttempt {
-  readonly who: UsageKey;
+  readonly key: UsageKey;
   readonly demand: StageSpec['demand'];
   /** Wall clock. */
   readonly startedAt: Millis;
@@ -127,7 +127,7 @@ export class Accounting {
    * @param end undefined: the attempt never started
    */
   correct(
-    { who, demand, startedAt, runMs }: UnreportedAttempt,
+    { key, demand, startedAt, runMs }: UnreportedAttempt,
     end: ReportedEnd | undefined,
     now: Millis,
   ): void {
@@ -137,12 +137,12 @@ export class Accounting {
     const add = (ms: Millis, sign: 1 | -1): void => {
       const endedAt = startedAt + ms;
       for (const day of daysOfRun(endedAt, ms))
-        addTime(book.rowOf(day, who), demand, sign * msOnDay(day, endedAt, ms));
+        addTime(book.rowOf(day, key), demand, sign * msOnDay(day, endedAt, ms));
     };
     add(actualMs, 1);
     if (runMs !== undefined) add(runMs, -1);
     else if (end !== undefined) {
-      const row = book.rowOf(dayOf(startedAt + actualMs), who);
+      const row = book.rowOf(dayOf(startedAt + actualMs), key);
       row.attempts++;
       row[endKindOf(end.outcome)]++;
     }
@@ -154,7 +154,7 @@ export class Accounting {
   /** Describes the current attempt, to correct its counted run time later. */
   unreported(job: Job, task: TaskIndex, runMs: Millis, now: Millis): UnreportedAttempt {
     const startedAt = now - runMs + this.#wallOffset.wallOffsetMs;
-    return { who: usageKeyOf(job), demand: job.dag.stageOf(task).spec.demand, startedAt, runMs };
+    return { key: usageKeyOf(job), demand: job.dag.stageOf(task).spec.demand, startedAt, runMs };
   }
 
   // ---- loading after a restart
@@ -187,7 +187,7 @@ export class Accounting {
 
   /** The usage of this journal, and of the imported ones. */
   books(): UsageBook[] {
-    return [this.#book(groupedUsage(this.#total.rows(), ALL_COLUMNS)), ...this.#importedBooks.values()];
+    return [this.#bookOf(groupedUsage(this.#total.rows(), ALL_COLUMNS)), ...this.#importedBooks.values()];
   }
 
   /** Imports the usage of journals that will be discarded. @param done called when it is durable */
@@ -219,7 +219,7 @@ export class Accounting {
     return all.map((book) => limitRows(book, rowsMax));
   }
 
-  #book(rows: readonly UsageRow[]): UsageBook {
+  #bookOf(rows: readonly UsageRow[]): UsageBook {
     return { tag: this.#tag, epoch: this.#epoch, rows };
   }
 }

@@ -20,7 +20,7 @@ function adopted(hasEnded: boolean): DurableBench {
 }
 
 /** Messages at the next heartbeat. */
-function beat(bench: DurableBench, now: number) {
+function heartbeatMessages(bench: DurableBench, now: number) {
   bench.now = now;
   bench.receive(CENTRAL, welcome());
   bench.take();
@@ -32,21 +32,27 @@ function beat(bench: DurableBench, now: number) {
 
 test('adopted jobs are kept for their time, and nothing waits for them afterwards', () => {
   const bench = adopted(true);
-  expect(beat(bench, KEEP_MS - 1)).toMatchObject([{ type: 'heartbeat' }]);
+  expect(heartbeatMessages(bench, KEEP_MS - 1)).toMatchObject([{ type: 'heartbeat' }]);
   // Forgetting them must be recorded.
-  expect(beat(bench, KEEP_MS + 1)).toMatchObject([{ type: 'heartbeat' }]);
-  expect(beat(bench, KEEP_MS + 2)).toMatchObject([{ type: 'enlist', durable: false }, { type: 'leave' }]);
+  expect(heartbeatMessages(bench, KEEP_MS + 1)).toMatchObject([{ type: 'heartbeat' }]);
+  expect(heartbeatMessages(bench, KEEP_MS + 2)).toMatchObject([
+    { type: 'enlist', durable: false },
+    { type: 'leave' },
+  ]);
 });
 
 test('active adopted jobs are kept for as long as they run', () => {
   const bench = adopted(false);
-  expect(beat(bench, 10 * KEEP_MS)).toMatchObject([{ type: 'heartbeat' }]);
-  expect(beat(bench, 20 * KEEP_MS)).toMatchObject([{ type: 'heartbeat' }]);
+  expect(heartbeatMessages(bench, 10 * KEEP_MS)).toMatchObject([{ type: 'heartbeat' }]);
+  expect(heartbeatMessages(bench, 20 * KEEP_MS)).toMatchObject([{ type: 'heartbeat' }]);
 });
 
 test('an empty takeover answers requests for a while', () => {
   const config = { epoch: 2, adopted: true };
   const bench = new DurableBench(new DurableBench().inheritance(), 0, true, config);
-  expect(beat(bench, LIMITS.endedAgeMinMs)).toMatchObject([{ type: 'heartbeat' }]);
-  expect(beat(bench, LIMITS.endedAgeMinMs + 1)).toMatchObject([{ type: 'enlist' }, { type: 'leave' }]);
+  expect(heartbeatMessages(bench, LIMITS.endedAgeMinMs)).toMatchObject([{ type: 'heartbeat' }]);
+  expect(heartbeatMessages(bench, LIMITS.endedAgeMinMs + 1)).toMatchObject([
+    { type: 'enlist' },
+    { type: 'leave' },
+  ]);
 });

@@ -114,7 +114,7 @@ export class JobStore {
     shares: MemoryShares,
     records: Pick<Accounting, 'recordsDeleted'>,
     random: () => number,
-    recallJob?: ReadJob,
+    readJob?: ReadJob,
   ) {
     this.#tag = tag;
     this.#endedJobsMax = endedJobsMax;
@@ -123,7 +123,7 @@ export class JobStore {
     this.#nextNumber = lastJob + 1;
     this.#records = records;
     this.#shares = shares;
-    this.#readJob = recallJob;
+    this.#readJob = readJob;
     this.#tombstones = new Tombstones(true, random);
     this.#archived = new Tombstones(false, random);
     this.logs = new TaskLogs(
@@ -365,11 +365,11 @@ export class JobStore {
 
   #cachedOrRead(tombstone: Tombstone): Job | undefined {
     const { number } = tombstone;
-    const recalled = this.#cached.get(number) ?? this.#readJob!(tombstone);
-    if (recalled === undefined) return undefined;
-    measureJob(recalled);
-    setLatest(this.#cached, number, recalled, CACHED_JOBS_MAX);
-    return recalled;
+    const archived = this.#cached.get(number) ?? this.#readJob!(tombstone);
+    if (archived === undefined) return undefined;
+    measureJob(archived);
+    setLatest(this.#cached, number, archived, CACHED_JOBS_MAX);
+    return archived;
   }
 
   /** Whether the job was accepted here and has been evicted or deleted. */
@@ -397,8 +397,8 @@ export class JobStore {
     const job = this.#byKey.get(key);
     if (job !== undefined) return job;
     for (const tombstone of this.#archived.withKey(key)) {
-      const recalled = this.#cachedOrRead(tombstone);
-      if (recalled !== undefined && scopedKeyOf(recalled) === key) return recalled;
+      const archived = this.#cachedOrRead(tombstone);
+      if (archived !== undefined && scopedKeyOf(archived) === key) return archived;
     }
     return undefined;
   }

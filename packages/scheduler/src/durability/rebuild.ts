@@ -19,7 +19,7 @@ import { findReopening } from '../job/reopening.js';
 import type { Accounting } from './accounting.js';
 
 /** Called with each rebuilt job. */
-type OnRebuilt = (job: Job) => void;
+type RebuiltCallback = (job: Job) => void;
 
 /** Number of tasks that take as much time as one record. */
 const TASKS_PER_RECORD = 50;
@@ -52,7 +52,7 @@ export interface RebuildContext {
 export function* rebuildJobs(
   entries: Iterable<JournalEntry>,
   context: RebuildContext,
-  rebuilt: OnRebuilt,
+  rebuilt: RebuiltCallback,
 ): Iterable<number> {
   let rebuild: JobRebuilder | undefined;
   for (const [position, record] of entries) {
@@ -228,7 +228,7 @@ class JobRebuilder {
     if (!job.hasPendingPredecessors) this.#release();
   }
 
-  finish(rebuilt: OnRebuilt): void {
+  finish(rebuilt: RebuiltCallback): void {
     this.#endUnstartable();
     this.job.isRecovering = !this.job.hasEnded;
     this.#context.accounting?.loadActive(this.job.usage);

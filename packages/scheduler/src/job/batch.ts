@@ -80,7 +80,7 @@ export class Stage extends Batch {
   unfinished: number;
   override waiting = 0;
   /** The first task that was never taken. Earlier tasks that wait again are in `requeued`. */
-  nextNeverTaken: number;
+  nextUntaken: number;
   /** Tasks that wait again after an attempt. */
   requeued: number[] = [];
   /** Payloads of appended tasks that have not completed, by index in the stage. */
@@ -105,7 +105,7 @@ export class Stage extends Batch {
     this.unfinished = this.count;
     this.#specifiedCount = this.count;
     this.durableCount = this.count;
-    this.nextNeverTaken = first;
+    this.nextUntaken = first;
     this.gang = spec.gang === true ? new Gang() : undefined;
   }
 

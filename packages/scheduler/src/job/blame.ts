@@ -215,7 +215,7 @@ export class Blame {
   mayRunAt(
     task: TaskIndex,
     worker: Address,
-    { isFailing, sound }: { readonly isFailing: boolean; readonly sound: number },
+    { isFailing, sound: healthy }: { readonly isFailing: boolean; readonly sound: number },
     hasOther: (besides: readonly Address[]) => boolean,
     now: Millis,
   ): boolean {
@@ -226,7 +226,7 @@ export class Blame {
     if (now - lastFailedAt >= AVOID_WORKER_MS || failedWorkers.length === 0) return true;
     if (failedWorkers.includes(worker)) return !hasOther(failedWorkers);
     // If there are more healthy workers than those where the task failed, it can run at one of them.
-    return !isFailing || sound <= failedWorkers.length;
+    return !isFailing || healthy <= failedWorkers.length;
   }
 
   /** Whether to search for other workers now, after one was skipped. Limits the rate of searches. */
@@ -263,7 +263,7 @@ export class StartFaults {
   /** Workers at which a task could not be started, by task, until the task is to blame. */
   readonly #failedWorkers = new Map<TaskIndex, Set<string>>();
   /** Reasons that enough workers have reported. */
-  readonly #missingEverywhere = new Set<string>();
+  readonly #clusterWide = new Set<string>();
 
   /** Adds a worker's report. @returns whether the task is to blame */
   isTaskToBlame(
@@ -273,13 +273,13 @@ export class StartFaults {
     workers: number,
     hasCompleted: boolean,
   ): boolean {
-    if (!hasCompleted && this.#missingEverywhere.has(reason)) return true;
+    if (!hasCompleted && this.#clusterWide.has(reason)) return true;
     const tried = this.#failedWorkers.get(task) ?? new Set();
     this.#failedWorkers.set(task, tried.add(worker));
     const enough = hasCompleted ? WORKERS_TO_TRY.somethingCompleted : WORKERS_TO_TRY.nothingCompleted;
     if (tried.size < Math.min(enough, Math.max(1, workers))) return false;
     this.#failedWorkers.delete(task);
-    if (this.#missingEverywhere.size < REASONS_MAX) this.#missingEverywhere.add(reason);
+    if (this.#clusterWide.size < REASONS_MAX) this.#clusterWide.add(reason);
     return true;
   }
 }

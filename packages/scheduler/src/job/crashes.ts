@@ -95,7 +95,7 @@ export function programOf({ user = '', stages }: JobSpec): number | undefined {
   for (const { tasks } of stages) {
     if (text.length >= COMPARED_CHARS) break;
     if ('sleepsMs' in tasks) continue;
-    text += withoutNumbers('run' in tasks ? tasks.run : tasks.each[0]);
+    text += withMaskedNumbers('run' in tasks ? tasks.run : tasks.each[0]);
   }
   if (text === '') return undefined;
   const key = `${user}\0${text}`;
@@ -103,7 +103,7 @@ export function programOf({ user = '', stages }: JobSpec): number | undefined {
 }
 
 /** The command of a task with all numbers replaced by 0, because the jobs of a sweep differ only in numbers. */
-function withoutNumbers(payload: Payload | undefined): string {
+function withMaskedNumbers(payload: Payload | undefined): string {
   if (payload === undefined || 'sleep' in payload) return '';
   const words = 'exec' in payload ? payload.exec : [payload.module, payload.export ?? ''];
   return `\0${words.join(' ').slice(0, COMPARED_CHARS).replaceAll(/\d+/g, '0')}`;

@@ -1,6 +1,6 @@
 import { LIMITS } from '@goshawk/core';
 import { describe, expect, it, test } from 'vitest';
-import { isAnswerable, Page, weigh } from './heap-bytes.js';
+import { isAnswerable, measureHeap, Page } from './heap-bytes.js';
 
 test.each<[unknown, number, number]>([
   [7, 1, 0],
@@ -10,13 +10,13 @@ test.each<[unknown, number, number]>([
   [{ a: 1, bc: 'd' }, 5, 4],
   [new Uint8Array(9), 1, 9],
 ])('the weight of %j equals the count of the codec', (value, values, bytes) => {
-  expect(weigh(value)).toStrictEqual({ values, bytes });
+  expect(measureHeap(value)).toStrictEqual({ values, bytes });
 });
 
 test('a value of any depth is weighed', () => {
   let deep: unknown = 1;
   for (let i = 0; i < 100_000; i++) deep = [deep];
-  expect(weigh(deep).values).toBe(100_001);
+  expect(measureHeap(deep).values).toBe(100_001);
 });
 
 describe('a page', () => {
@@ -32,7 +32,7 @@ describe('a page', () => {
 
   it('accepts its first item, however large', () => {
     const large = 'x'.repeat(2 * LIMITS.answerBytesMax);
-    expect(isAnswerable(weigh(large))).toBe(false);
+    expect(isAnswerable(measureHeap(large))).toBe(false);
     expect(new Page<string>().take(large)).toBe(true);
   });
 });

@@ -1,7 +1,7 @@
 import { LIMITS } from '@goshawk/core';
 
 /** Size of a JSON-like value. */
-export interface Weight {
+export interface HeapSize {
   /** Values and keys, as the codec counts them. */
   values: number;
   /** Bytes of text and byte arrays. */
@@ -9,7 +9,7 @@ export interface Weight {
 }
 
 /** Measures a value without recursion, because untrusted values may be nested to any depth. */
-export function weigh(value: unknown): Weight {
+export function measureHeap(value: unknown): HeapSize {
   const weight = { values: 0, bytes: 0 };
   const pending: unknown[] = [value];
   while (pending.length > 0) {
@@ -34,23 +34,23 @@ const VALUE_BYTES = 16;
 
 /** Estimated heap size of a value, in bytes. */
 export function heapBytes(value: unknown): number {
-  const { values, bytes } = weigh(value);
+  const { values, bytes } = measureHeap(value);
   return values * VALUE_BYTES + bytes;
 }
 
 /** Whether a value of this size fits into one answer. */
-export function isAnswerable({ values, bytes }: Weight): boolean {
+export function isAnswerable({ values, bytes }: HeapSize): boolean {
   return values <= LIMITS.answerValuesMax && bytes <= LIMITS.answerBytesMax;
 }
 
 /** Collects items until an answer is full. */
 export class Page<Item> {
   readonly items: Item[] = [];
-  readonly #total: Weight = { values: 0, bytes: 0 };
+  readonly #total: HeapSize = { values: 0, bytes: 0 };
 
   /** @returns false if the item belongs on the next page; the first item always fits */
   take(item: Item): boolean {
-    const { values, bytes } = weigh(item);
+    const { values, bytes } = measureHeap(item);
     const total = { values: this.#total.values + values, bytes: this.#total.bytes + bytes };
     if (this.items.length > 0 && !isAnswerable(total)) return false;
     Object.assign(this.#total, total);

@@ -116,8 +116,8 @@ export class WaitingTasks {
     const requeued = this.#takeFrom(stage.requeued, mayRun);
     if (requeued >= 0) return requeued;
     const end = stage.first + stage.durableCount;
-    while (stage.nextNeverTaken < end) {
-      const task = stage.nextNeverTaken++;
+    while (stage.nextUntaken < end) {
+      const task = stage.nextUntaken++;
       if (this.#tasks.states[task] === TaskState.waiting && !sample?.isUndecidedPilot(task)) return task;
     }
     return -1;
@@ -132,7 +132,7 @@ export class WaitingTasks {
     let next = stage.first;
     for (; next < end && all.length < max; next++)
       if (this.#tasks.states[next] === TaskState.waiting) all.push(next);
-    stage.nextNeverTaken = Math.max(stage.nextNeverTaken, next);
+    stage.nextUntaken = Math.max(stage.nextUntaken, next);
     stage.requeued = stage.requeued.filter((task) => task >= next);
     return all;
   }

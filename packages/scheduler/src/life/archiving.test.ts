@@ -12,12 +12,12 @@ const TASKS = 2 * PAGE + 100;
 /** A scheduler with an open job; the same calls with the same seed have the same effects. */
 class OpenJob {
   bench: DurableBench;
-  readonly #canRecall: boolean;
+  readonly #canReadRecords: boolean;
   readonly #random = Random.seeded('settling');
   #request = 100;
 
-  constructor(canRecall: boolean) {
-    this.#canRecall = canRecall;
+  constructor(canReadRecords: boolean) {
+    this.#canReadRecords = canReadRecords;
     this.bench = this.#joined(new DurableBench(undefined, 0, true, {}, this.#env));
     this.bench.submit({ open: '1h', retries: 1 });
     this.#commit();
@@ -25,7 +25,7 @@ class OpenJob {
 
   /** Without `readRecord`, no task is archived. */
   get #env(): Partial<SchedulerEnvironment> {
-    return this.#canRecall ? {} : ({ readRecord: undefined, readJobRecords: undefined } as object);
+    return this.#canReadRecords ? {} : ({ readRecord: undefined, readJobRecords: undefined } as object);
   }
 
   #joined(bench: DurableBench): DurableBench {

@@ -56,7 +56,7 @@ export class ClusterMessages {
   }
 
   /** Sends a heartbeat. @param startedAt start of this process */
-  beat(startedAt: Millis, now: Millis): void {
+  sendHeartbeat(startedAt: Millis, now: Millis): void {
     const { cluster, jobs } = this.#s;
     this.#workersLost(cluster.dropMissingWorkers(), now);
     jobs.evictOld(now);

@@ -104,9 +104,9 @@ export class Intake {
 
   #becameDurable(job: Job, now: Millis): void {
     const questions = this.#s.notDurableJobs.remove(job);
-    const isTheirs = this.#s.jobs.byNumber(job.number) === job;
+    const isAdopted = this.#s.jobs.byNumber(job.number) === job;
     for (const ask of questions) ask(now);
-    if (!isTheirs || job.cancelling || job.hasEnded) return;
+    if (!isAdopted || job.cancelling || job.hasEnded) return;
     this.#routing.findWorkersForAll(job, now);
     setDeadlineTimer(job, this.#s.cluster.policy, this.#s.env);
   }

@@ -1,24 +1,24 @@
 import { parseJobSpec } from '@goshawk/core';
 import { expect, test } from 'vitest';
-import { whyNotNotified } from './notify-hosts.js';
+import { notifyRefusal } from './notify-hosts.js';
 
 const job = (notify?: string) => parseJobSpec({ tasks: [{ sleep: 1 }], ...(notify && { notify }) });
 
 test.each(['https://Hooks.Example.org/x?y=1', 'http://hooks.example.org:8080', 'http://[::1]:80/'])(
   '%s is allowed by a glob of its host',
   (url) => {
-    expect(whyNotNotified(job(url), ['*.example.org', '[::1]'])).toBeUndefined();
+    expect(notifyRefusal(job(url), ['*.example.org', '[::1]'])).toBeUndefined();
   },
 );
 
 test('a host that no glob matches is refused with the list of allowed ones', () => {
-  expect(whyNotNotified(job('http://169.254.169.254/latest'), ['*.example.org'])).toEqual({
+  expect(notifyRefusal(job('http://169.254.169.254/latest'), ['*.example.org'])).toEqual({
     code: 'notify-host',
     message: 'the scheduler sends no notifications to 169.254.169.254',
     hint: 'its operator allows hosts with --notify-hosts; allowed are *.example.org',
   });
-  expect(whyNotNotified(job('http://a/'), undefined)).toMatchObject({ code: 'notify-host' });
-  expect(whyNotNotified(job(), undefined)).toBeUndefined();
+  expect(notifyRefusal(job('http://a/'), undefined)).toMatchObject({ code: 'notify-host' });
+  expect(notifyRefusal(job(), undefined)).toBeUndefined();
 });
 
 test.each([

@@ -6,7 +6,7 @@ import type { Refusal } from '../durability/ledger.js';
  *
  * @param hosts globs of allowed hosts
  */
-export function whyNotNotified({ notify }: JobSpec, hosts: readonly string[] = []): Refusal | undefined {
+export function notifyRefusal({ notify }: JobSpec, hosts: readonly string[] = []): Refusal | undefined {
   if (notify === undefined || isHostAllowed(notify, hosts)) return undefined;
   const hostname = webHostOf(notify);
   return {

@@ -245,8 +245,8 @@ export class Predecessors implements JobListener {
   }
 
   #removeDependent(id: string, job: Job): void {
-    const followers = this.#dependents.get(id);
-    if (followers?.delete(job) !== true || followers.size > 0) return;
+    const dependents = this.#dependents.get(id);
+    if (dependents?.delete(job) !== true || dependents.size > 0) return;
     this.#dependents.delete(id);
     this.#fates.delete(id);
   }
@@ -266,10 +266,10 @@ export class Predecessors implements JobListener {
     this.#isApplying = true;
     while (this.#endedFates.length > 0) {
       const next = this.#endedFates.shift()!;
-      const followers = this.#dependents.get(next.id) ?? [];
+      const dependents = this.#dependents.get(next.id) ?? [];
       this.#dependents.delete(next.id);
       this.#fates.delete(next.id);
-      for (const job of followers) this.#updateDependent(job, next, now);
+      for (const job of dependents) this.#updateDependent(job, next, now);
     }
     this.#isApplying = false;
   }

@@ -5,15 +5,15 @@ import type { JobSpec } from '@goshawk/core';
  * tracing span.
  */
 export function isSameJob(a: JobSpec, b: JobSpec): boolean {
-  return isSame({ ...a, traceparent: undefined }, { ...b, traceparent: undefined });
+  return isDeepEqual({ ...a, traceparent: undefined }, { ...b, traceparent: undefined });
 }
 
-function isSame(a: unknown, b: unknown): boolean {
+function isDeepEqual(a: unknown, b: unknown): boolean {
   if (a === b || Object.is(a, b)) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (isColumn(a) || isColumn(b)) return isColumn(a) && isColumn(b) && isSameColumn(a, b);
   return [a, b].every((one) =>
-    Object.keys(one).every((name) => isSame((a as Fields)[name], (b as Fields)[name])),
+    Object.keys(one).every((name) => isDeepEqual((a as Fields)[name], (b as Fields)[name])),
   );
 }
 
@@ -26,6 +26,6 @@ function isColumn(value: object): value is ArrayLike<unknown> {
 
 function isSameColumn(a: ArrayLike<unknown>, b: ArrayLike<unknown>): boolean {
   if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (!isSame(a[i], b[i])) return false;
+  for (let i = 0; i < a.length; i++) if (!isDeepEqual(a[i], b[i])) return false;
   return true;
 }

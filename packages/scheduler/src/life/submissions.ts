@@ -29,7 +29,7 @@ import { findReopening, type Reopening } from '../job/reopening.js';
 import type { SchedulerState } from '../state.js';
 import type { Intake } from './intake.js';
 import type { Keys } from './keys.js';
-import { whyNotNotified } from './notify-hosts.js';
+import { notifyRefusal } from './notify-hosts.js';
 import type { Overload } from './overload.js';
 import type { Predecessors } from './predecessors.js';
 import { missingInputs, retrySpecOf } from './retry-spec.js';
@@ -102,7 +102,7 @@ export class Submissions {
     });
     if ('code' in spec) return spec;
     if (known !== undefined) return this.#answerRepeated(key, known, spec);
-    const refusal = whyNotNotified(spec, this.#s.config.notifyHosts) ?? this.#limitRefusal(spec);
+    const refusal = notifyRefusal(spec, this.#s.config.notifyHosts) ?? this.#limitRefusal(spec);
     if (refusal !== undefined) return refusal;
     const impossible = whyImpossible(spec, this.#s.cluster.policy, this.#s.cluster.members);
     if (impossible !== undefined) {
