@@ -41,8 +41,8 @@ describe('an audit log', () => {
       request: 1,
       value: { job: 's-1', state: 'waiting' },
     } as unknown as Message;
-    audit.answered(CLIENT, answer, 's0');
-    audit.answered(CLIENT, answer, 's0');
+    audit.recordAnswer(CLIENT, answer, 's0');
+    audit.recordAnswer(CLIENT, answer, 's0');
     expect(written).toEqual([
       {
         schema: 'goshawk.audit/1',
@@ -65,7 +65,7 @@ describe('an audit log', () => {
   it('names the user of the key, not the user that the submission claims', () => {
     owner = 'ci';
     audit.asked(CLIENT, submit);
-    audit.answered(
+    audit.recordAnswer(
       CLIENT,
       { type: 'accepted', request: 1, value: { job: 's-1' } } as unknown as Message,
       's0',
@@ -76,16 +76,16 @@ describe('an audit log', () => {
   it('has the code of a refusal, and one line for any number of repeated requests', () => {
     const refused = { type: 'refused', request: 1, code: 'not-ready', retryMs: 500 } as unknown as Message;
     audit.asked(CLIENT, submit);
-    audit.answered(CLIENT, refused, 's0');
+    audit.recordAnswer(CLIENT, refused, 's0');
     audit.asked(CLIENT, submit);
-    audit.answered(CLIENT, { ...refused, code: 'bad-job', retryMs: undefined } as Message, 's0');
+    audit.recordAnswer(CLIENT, { ...refused, code: 'bad-job', retryMs: undefined } as Message, 's0');
     expect(written).toMatchObject([{ action: 'submit', outcome: 'refused', code: 'bad-job' }]);
   });
 
   it('has denied requests, including reads, but no permitted reads', () => {
     audit.forbidden(CLIENT, { type: 'describeShares', request: 2 } as Message, 'central');
     audit.asked(CLIENT, { type: 'describeJob', request: 3, id: 's-1' } as unknown as Message);
-    audit.answered(CLIENT, { type: 'jobDetail', request: 3 } as unknown as Message, 's0');
+    audit.recordAnswer(CLIENT, { type: 'jobDetail', request: 3 } as unknown as Message, 's0');
     expect(written).toMatchObject([{ action: 'describeShares', outcome: 'refused', code: 'not-allowed' }]);
   });
 
@@ -96,7 +96,7 @@ describe('an audit log', () => {
     expect(changing.length).toBeGreaterThan(7);
     for (const type of changing) {
       audit.asked(CLIENT, { type, request: 6 } as unknown as Message);
-      audit.answered(CLIENT, { type: 'anything', request: 6 } as unknown as Message, 'x');
+      audit.recordAnswer(CLIENT, { type: 'anything', request: 6 } as unknown as Message, 'x');
     }
     expect(written.length).toBe(changing.length);
   });
@@ -136,7 +136,7 @@ describe('an audit log', () => {
     ],
   ])('names the requested object: %j', (message, line) => {
     audit.asked(CLIENT, message as unknown as Message);
-    audit.answered(CLIENT, { type: 'anything', request: 4 } as unknown as Message, 'x');
+    audit.recordAnswer(CLIENT, { type: 'anything', request: 4 } as unknown as Message, 'x');
     expect(written).toMatchObject([{ ...line, outcome: 'done' }]);
   });
 });

@@ -69,7 +69,7 @@ export class Audit {
     this.#write(from, message, { outcome: 'refused', code: 'not-allowed' }, by);
   }
 
-  answered(to: Address, answer: Message, by: string): void {
+  recordAnswer(to: Address, answer: Message, by: string): void {
     if (this.#pending.size === 0 || !('request' in answer)) return;
     const id = `${to} ${answer.request}`;
     const message = this.#pending.get(id);

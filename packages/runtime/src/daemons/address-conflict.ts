@@ -3,7 +3,7 @@ import type { Logger, Mailbox } from '@goshawk/transport';
 import { repeatUntil } from './now-and-then.js';
 
 /** Number of consecutive checks that must find another process, because a proxy may mislead a single one. */
-const LOOKS = 3;
+const CHECKS = 3;
 /** Check interval once the process is up. ms */
 const PAUSE_MS: Millis = 30_000;
 
@@ -14,7 +14,7 @@ const PAUSE_MS: Millis = 30_000;
  * @throws InputError
  */
 export async function checkAddressConflict(mailbox: Mailbox): Promise<void> {
-  if (await isClaimedByAnother(mailbox)) throw claimedTwice(mailbox.endpoint);
+  if (await isClaimedByAnother(mailbox)) throw addressClaimedError(mailbox.endpoint);
 }
 
 /** Repeats the check, and ends this process if another one answers at its address, because peers cannot reach it. */
@@ -26,20 +26,20 @@ export function endOnAddressConflict(
 ): void {
   repeatUntil(PAUSE_MS, ended, async () => {
     if (!(await isClaimedByAnother(mailbox))) return;
-    const error = claimedTwice(mailbox.endpoint);
+    const error = addressClaimedError(mailbox.endpoint);
     logger.fatal({ code: error.code, hint: error.hint }, error.message);
     fail(error);
   });
 }
 
 async function isClaimedByAnother(mailbox: Mailbox): Promise<boolean> {
-  for (let look = 0; look < LOOKS; look++) {
+  for (let look = 0; look < CHECKS; look++) {
     if ((await mailbox.probeOwnAddress()) !== 'another') return false;
   }
   return true;
 }
 
-function claimedTwice(endpoint: string): InputError {
+function addressClaimedError(endpoint: string): InputError {
   return new InputError(
     'address-claimed',
     `two processes claim ${endpoint}: this process advertises that address (--advertise), but another process answers there`,

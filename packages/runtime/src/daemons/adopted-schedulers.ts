@@ -3,7 +3,13 @@ import type { Journal, PostgresJournals, SharedJournal } from '@goshawk/journal'
 import type { Scheduler } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
 import type { Hosted } from '../driver/index.js';
-import { counted, journalReadings, type Readings, schedulerReadings, together } from '../metrics/index.js';
+import {
+  combineReadings,
+  counted,
+  journalReadings,
+  type Readings,
+  schedulerReadings,
+} from '../metrics/index.js';
 import { JournalPort } from './journal-port.js';
 import { type DaemonProcess, FIRST_PARTY } from './process.js';
 
@@ -115,7 +121,7 @@ export class AdoptedSchedulers {
     const journal = this.#parties.get(party)?.journal;
     if (journal === undefined) return;
     const last = readingsOf(party.machine, journal, this.#process.host.now());
-    this.#former = counted(together([this.#former, last]));
+    this.#former = counted(combineReadings([this.#former, last]));
     this.#parties.delete(party);
     party.remove();
     close().catch((error: Error) => this.#logger.warn({ tag: journal.tag }, error.message));

@@ -6,7 +6,7 @@ import { PlacementTracing } from '../tracing/index.js';
 import { clusterLog } from './cluster-log.js';
 import type { Daemon } from './daemon.js';
 import { failureLog } from './failure-log.js';
-import { disputeLine, lookForOtherCentrals, otherCentralEffects, ownPlaces } from './other-centrals.js';
+import { disputeLine, otherCentralEffects, ownEndpoints, watchForOtherCentrals } from './other-centrals.js';
 import { FIRST_PARTY, openProcess, type ProcessOptions } from './process.js';
 import { watchForStalls } from './stall-watch.js';
 import { followUsersFile, type UsersFile } from './users-file.js';
@@ -41,7 +41,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   const process = await openProcess('central', options);
   const name = options.name ?? 'central';
   const { endpoint } = process.mailbox;
-  const own = ownPlaces(options.bind, endpoint);
+  const own = ownEndpoints(options.bind, endpoint);
   const tracing = process.tracing && new PlacementTracing(process.tracing);
   let central!: Central;
   const times = new PlanningTimes(() => performance.now());
@@ -93,7 +93,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
     );
     void process.ended.then(stopFollowing);
   }
-  lookForOtherCentrals(endpoint, own, process.ended, (places) => {
+  watchForOtherCentrals(endpoint, own, process.ended, (places) => {
     const addresses = places.map((place) => process.centralAt(place));
     enter('look for others', (_machine, now) => central.lookForOthers(addresses, now));
   });

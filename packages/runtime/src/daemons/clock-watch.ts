@@ -20,7 +20,7 @@ export class ClockWatch {
     this.#offsetMs = offsetMs;
   }
 
-  look(offsetMs: Millis): void {
+  check(offsetMs: Millis): void {
     const jumpMs = offsetMs - this.#offsetMs;
     if (Math.abs(jumpMs) < JUMP_MIN_MS) return;
     this.#offsetMs = offsetMs;
@@ -36,5 +36,5 @@ export class ClockWatch {
 export function watchClock(logger: Logger, now: () => Millis, ended: Promise<unknown>): void {
   const offsetMs = (): Millis => Date.now() - now();
   const watch = new ClockWatch(logger, offsetMs());
-  repeatUntil(LOOK_MS, ended, () => watch.look(offsetMs()));
+  repeatUntil(LOOK_MS, ended, () => watch.check(offsetMs()));
 }

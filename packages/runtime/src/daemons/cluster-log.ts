@@ -1,11 +1,11 @@
 import type { ClusterEvent, LossCause } from '@goshawk/central';
 import { counted, formatDuration } from '@goshawk/core';
 import { type Logger, parsePartyName, parseProcessName } from '@goshawk/transport';
-import { whySilent } from './reception.js';
+import { diagnoseSilence } from './silence-diagnosis.js';
 import { StoryLog } from './story-log.js';
 
 /** Maximum number of concurrent checks. Many losses at once have one cause, so a few checks suffice. */
-const CHECKED_MAX = 20;
+const CHECKS_MAX = 20;
 
 /**
  * Logs membership changes in central's log. After a loss it connects to the lost process, and logs in a second line
@@ -16,7 +16,7 @@ const CHECKED_MAX = 20;
 export function clusterLog(
   logger: Logger,
   explain: (worker: string, address: string, why: string) => void,
-  diagnose: (endpoint: string) => Promise<string> = whySilent,
+  diagnose: (endpoint: string) => Promise<string> = diagnoseSilence,
 ): (event: ClusterEvent) => void {
   const log = new StoryLog(logger);
   const checks = new Map<string, Promise<string>>();
@@ -29,7 +29,7 @@ export function clusterLog(
   const check = (address: string): Promise<string> | undefined => {
     const { endpoint } = parseProcessName(parsePartyName(address).process)!;
     const running = checks.get(endpoint);
-    if (running !== undefined || checks.size >= CHECKED_MAX) return running;
+    if (running !== undefined || checks.size >= CHECKS_MAX) return running;
     const made = diagnose(endpoint).finally(() => checks.delete(endpoint));
     checks.set(endpoint, made);
     return made;
@@ -60,7 +60,7 @@ function lineOf(event: ClusterEvent): string {
     case 'worker-joined':
       return `worker ${event.worker} joined`;
     case 'worker-lost':
-      return `worker ${event.worker} is lost with ${counted(event.tasks, 'task')}: ${lossOf(event)}`;
+      return `worker ${event.worker} is lost with ${counted(event.tasks, 'task')}: ${describeLoss(event)}`;
     case 'worker-missing':
       return `worker ${event.worker} did not return after central restarted`;
     case 'worker-left':
@@ -78,7 +78,7 @@ function lineOf(event: ClusterEvent): string {
     case 'scheduler-joined':
       return `scheduler ${event.scheduler} joined`;
     case 'scheduler-lost':
-      return `scheduler ${event.scheduler} is lost with ${counted(event.jobs, 'job')}: ${lossOf(event)}`;
+      return `scheduler ${event.scheduler} is lost with ${counted(event.jobs, 'job')}: ${describeLoss(event)}`;
     case 'scheduler-left':
       return `scheduler ${event.scheduler} left with ${counted(event.jobs, 'job')} that have not ended`;
     case 'scheduler-given-up':
@@ -98,7 +98,7 @@ function lineOf(event: ClusterEvent): string {
   }
 }
 
-function lossOf({ cause, silentMs }: { readonly cause: LossCause; readonly silentMs: number }): string {
+function describeLoss({ cause, silentMs }: { readonly cause: LossCause; readonly silentMs: number }): string {
   switch (cause) {
     case 'lease':
       return `it was silent for ${formatDuration(silentMs)}, so its lease expired`;

@@ -2,11 +2,11 @@ import { counted, formatCount, type Histogram, LIMITS } from '@goshawk/core';
 import type { Logger } from '@goshawk/transport';
 import type { JournalPort } from './journal-port.js';
 import { repeatUntil } from './now-and-then.js';
-import { whySilent } from './reception.js';
-import { Silences } from './silences.js';
+import { diagnoseSilence } from './silence-diagnosis.js';
+import { SilenceLog } from './silence-log.js';
 
-const CENTRAL_LOOK_MS = 1_000;
-const COUNTS_LOOK_MS = 10_000;
+const CENTRAL_CHECK_MS = 1_000;
+const COUNTS_CHECK_MS = 10_000;
 /** Duration in ms from which a commit counts as slow, as in the alert GoshawkJournalSlow. */
 const SLOW_COMMIT_MS = 500;
 
@@ -22,15 +22,15 @@ export function watchCentral(
   isSilent: () => boolean,
   consequence: string,
 ): void {
-  const silences = new Silences();
-  repeatUntil(CENTRAL_LOOK_MS, ended, async () => {
-    for (const change of silences.look(isSilent())) {
+  const silences = new SilenceLog();
+  repeatUntil(CENTRAL_CHECK_MS, ended, async () => {
+    for (const change of silences.check(isSilent())) {
       const fields = { event: change.kind === 'heard' ? 'central-heard' : 'central-silent', central };
       if (change.kind === 'heard') logger.info(fields, 'central answers again');
       else if (change.kind === 'silent')
         logger.warn(
           fields,
-          `central at ${central} does not answer (${await whySilent(central)}); ${consequence}`,
+          `central at ${central} does not answer (${await diagnoseSilence(central)}); ${consequence}`,
         );
       else
         logger.warn(
@@ -60,7 +60,7 @@ export function watchCounts(
 ): void {
   let before = { ...refused() };
   let slowBefore = 0;
-  repeatUntil(COUNTS_LOOK_MS, ended, () => {
+  repeatUntil(COUNTS_CHECK_MS, ended, () => {
     const now = { ...refused() };
     for (const [reason, count] of Object.entries(now)) {
       const jobs = count - (before[reason] ?? 0);
@@ -68,13 +68,13 @@ export function watchCounts(
       const users = largestUsers().map((held) => ({ ...held, user: held.user ?? '' }));
       logger.warn(
         { event: 'jobs-refused', reason, jobs, users },
-        `refused ${jobs} submissions within ten seconds: ${WHY_REFUSED[reason] ?? reason}${whose(users)}`,
+        `refused ${jobs} submissions within ten seconds: ${WHY_REFUSED[reason] ?? reason}${largestUser(users)}`,
       );
     }
     before = now;
     if (port === undefined) return;
     const { journal } = port;
-    const slow = slowOf(journal.commitMs);
+    const slow = countSlow(journal.commitMs);
     if (slow > slowBefore) {
       const { lastCommitMs } = journal.metrics();
       logger.warn(
@@ -95,11 +95,11 @@ const WHY_REFUSED: Readonly<Record<string, string>> = {
 };
 
 /** Names the user with the most active jobs, who is the likely cause. */
-function whose([first]: readonly { user: string; jobs: number }[]): string {
+function largestUser([first]: readonly { user: string; jobs: number }[]): string {
   if (first === undefined) return '';
   return `; ${first.user || 'submissions without a user'} ${first.user ? 'has' : 'have'} ${first.jobs} active jobs, the most here`;
 }
 
-function slowOf({ bounds, counts }: Histogram): number {
+function countSlow({ bounds, counts }: Histogram): number {
   return counts.reduce((sum, count, at) => ((bounds[at - 1] ?? 0) >= SLOW_COMMIT_MS ? sum + count : sum), 0);
 }

@@ -6,7 +6,7 @@ import type { Logger } from '@goshawk/transport';
 import type { Enter } from '../driver/index.js';
 
 /** Maximum number of skipped records to log; `goshawk journal verify` lists all. */
-const LEFT_OUT_LOGGED_MAX = 20;
+const SKIPPED_LOGGED_MAX = 20;
 
 /**
  * Location of the jobs: in a folder on a local disk, for this scheduler alone, or in `postgres://…`, shared with
@@ -97,7 +97,7 @@ export class JournalPort<J extends Journal = Journal> {
   *#entries(): Inheritance['entries'] {
     let leftOut = 0;
     const entries = this.journal.entries(({ job, place, problem }) => {
-      if (++leftOut > LEFT_OUT_LOGGED_MAX) return;
+      if (++leftOut > SKIPPED_LOGGED_MAX) return;
       this.#logger.error(
         { job: `${this.journal.tag}-${job}`, record: place },
         `a record is skipped: ${problem}`,
@@ -109,11 +109,11 @@ export class JournalPort<J extends Journal = Journal> {
   }
 
   get effects(): Pick<SchedulerEnvironment, 'record' | 'readRecord' | 'readJobRecords'> {
-    const { recall, recallJob } = this.journal;
+    const { readRecord, readJobRecords } = this.journal;
     return {
       record: (record) => this.journal.append(record),
-      ...(recall && { readRecord: recall }),
-      ...(recallJob && { readJobRecords: recallJob }),
+      ...(readRecord && { readRecord }),
+      ...(readJobRecords && { readJobRecords }),
     };
   }
 

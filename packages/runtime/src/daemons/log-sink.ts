@@ -13,7 +13,7 @@ type Write = (bytes: Buffer) => number;
 export class LogSink {
   readonly #write: Write;
   #dropped = 0;
-  #droppedInARow = 0;
+  #droppedInRow = 0;
   #isTorn = false;
   /** Called after the first line that is written again after a failure. */
   onRecovered: (dropped: number) => void = () => {};
@@ -35,14 +35,14 @@ export class LogSink {
       while (at < bytes.length) at += this.#write(bytes.subarray(at));
     } catch {
       this.#dropped++;
-      this.#droppedInARow++;
+      this.#droppedInRow++;
       this.#isTorn ||= at > 0;
       return;
     }
     this.#isTorn = false;
-    if (this.#droppedInARow === 0) return;
-    const dropped = this.#droppedInARow;
-    this.#droppedInARow = 0;
+    if (this.#droppedInRow === 0) return;
+    const dropped = this.#droppedInRow;
+    this.#droppedInRow = 0;
     this.onRecovered(dropped);
   }
 }

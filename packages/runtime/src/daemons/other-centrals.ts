@@ -13,7 +13,7 @@ import { repeatUntil } from './now-and-then.js';
 import type { DaemonProcess } from './process.js';
 
 /** Check intervals: short at first, then longer. ms */
-const FIRST_LOOKS = 5;
+const FIRST_CHECKS = 5;
 const FIRST_PAUSE_MS = 500;
 const PAUSE_MS = 10_000;
 const DISPUTE_LOG_INTERVAL_MS = 60_000;
@@ -22,7 +22,7 @@ const DISPUTE_LOG_INTERVAL_MS = 60_000;
  * Addresses of this process besides its advertised name, which another process may share: all addresses of the
  * machine if it listens on all.
  */
-export function ownPlaces(bind: string, advertised: string): string[] {
+export function ownEndpoints(bind: string, advertised: string): string[] {
   const port = parseEndpoint(bind).port || parseEndpoint(advertised).port;
   const hosts = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return endpointOn(
@@ -74,10 +74,10 @@ export function disputeLine({
  * Checks periodically whether another central is reachable under this one's name; the machine decides what follows.
  *
  * @param advertised advertised endpoint of this central
- * @param own addresses from `ownPlaces`
+ * @param own addresses from `ownEndpoints`
  * @param found called with the addresses where another central may be
  */
-export function lookForOtherCentrals(
+export function watchForOtherCentrals(
   advertised: string,
   own: readonly string[],
   ended: Promise<unknown>,
@@ -90,6 +90,6 @@ export function lookForOtherCentrals(
     const others = places.filter((place) => !own.includes(place) && place !== advertised);
     if (others.length > 0) found(others);
   };
-  repeatUntil(() => (++looks < FIRST_LOOKS ? FIRST_PAUSE_MS : PAUSE_MS), ended, look);
+  repeatUntil(() => (++looks < FIRST_CHECKS ? FIRST_PAUSE_MS : PAUSE_MS), ended, look);
   void look();
 }

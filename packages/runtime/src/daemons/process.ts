@@ -86,7 +86,7 @@ export interface DaemonProcess {
  */
 export async function openProcess(role: Role, options: ProcessOptions): Promise<DaemonProcess> {
   checkEndpoint(options.bind);
-  refuseToBeOpenToAll(options);
+  requireKeys(options);
   const incarnation = incarnationOf(role, randomName(), options.keys?.name);
   const tracing = await openTracing(role, incarnation, options.logger);
   const directory = new Directory();
@@ -109,7 +109,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   });
   // Several centrals may share one advertised name; other-centrals.ts handles that.
   const isAdvertised = options.advertise !== undefined && role !== 'central';
-  if (isAdvertised) await closedUnless(mailbox, checkAddressConflict(mailbox));
+  if (isAdvertised) await closeIfRejected(mailbox, checkAddressConflict(mailbox));
   let end: (reason: CloseReason) => void = () => {};
   const ended = new Promise<CloseReason>((resolve) => {
     end = resolve;
@@ -241,7 +241,7 @@ function followKeys(
 }
 
 /** Closes the mailbox if `checked` rejects, and rethrows. */
-async function closedUnless(mailbox: Mailbox, checked: Promise<void>): Promise<void> {
+async function closeIfRejected(mailbox: Mailbox, checked: Promise<void>): Promise<void> {
   try {
     await checked;
   } catch (error) {
@@ -258,7 +258,7 @@ async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
   }
 }
 
-function refuseToBeOpenToAll({ bind, keys, insecure }: ProcessOptions): void {
+function requireKeys({ bind, keys, insecure }: ProcessOptions): void {
   if (keys !== undefined || insecure || isLoopbackEndpoint(bind)) return;
   throw new InputError(
     'insecure-bind',
@@ -307,7 +307,7 @@ const STARTING: RoleView = { notReady: ['it is starting'], readings: () => ({}) 
  * Returns the messages for `/readyz` before the process joins a cluster.
  * @param cause if known
  */
-export function notJoined(cause: string | undefined): readonly string[] {
+export function joinMessages(cause: string | undefined): readonly string[] {
   return [
     cause === undefined ? 'it has not joined its cluster yet' : `it has not joined its cluster: ${cause}`,
   ];

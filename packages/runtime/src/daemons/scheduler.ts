@@ -10,7 +10,7 @@ import {
   type SchedulerEnvironment,
 } from '@goshawk/scheduler';
 import type { Hosted } from '../driver/index.js';
-import { together } from '../metrics/index.js';
+import { combineReadings } from '../metrics/index.js';
 import { JobTracing } from '../tracing/index.js';
 import { AdoptedSchedulers, type HostScheduler, type Role, readingsOf } from './adopted-schedulers.js';
 import { watchCentral, watchCounts } from './complaints.js';
@@ -26,7 +26,7 @@ import {
   checkName,
   type DaemonProcess,
   FIRST_PARTY,
-  notJoined,
+  joinMessages,
   openProcess,
   type ProcessOptions,
   whenJoined,
@@ -72,7 +72,7 @@ const LOG_BYTES_MAX = 256 * 1024 * 1024;
 /** Number of users in a log line about refused jobs. */
 const LARGEST_USERS = 3;
 /** Interval at which the scheduler reads the owners of the journals in the database. ms */
-const JOURNALS_LOOK_MS = 5_000;
+const JOURNALS_CHECK_MS = 5_000;
 
 /**
  * Starts one scheduler in this process.
@@ -313,7 +313,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
       );
     };
     readJournals();
-    repeatUntil(JOURNALS_LOOK_MS, process.ended, readJournals);
+    repeatUntil(JOURNALS_CHECK_MS, process.ended, readJournals);
   }
   logger.info({ endpoint, central: options.central }, 'scheduler is up');
   const watched = { logger, ended: process.ended };
@@ -327,11 +327,14 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   );
   process.show(() => ({
     notReady: [
-      ...(machine.isReady ? [] : notJoined(taken.problem ?? process.refusalBy(options.central))),
+      ...(machine.isReady ? [] : joinMessages(taken.problem ?? process.refusalBy(options.central))),
       ...new Set([...(own?.notReady ?? []), ...(adopted?.notReady ?? [])]),
     ],
     readings: () =>
-      together([readingsOf(machine, own?.journal, process.host.now()), ...(adopted?.readings() ?? [])]),
+      combineReadings([
+        readingsOf(machine, own?.journal, process.host.now()),
+        ...(adopted?.readings() ?? []),
+      ]),
   }));
   const joined = whenJoined(() => machine.isReady, process.ended, options);
   void joined.then(() => {

@@ -3,23 +3,23 @@ import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { BEAT_MS, type Watched } from './stall-watch.js';
 
-const SAID_AFTER_MS = 5_000;
+const REPORTED_AFTER_MS = 5_000;
 const ENDED_AFTER_MS = 30_000;
 
 const { beats, policy } = workerData as Watched;
 let last = -1;
-let stoodMs = 0;
+let stalledMs = 0;
 
 /** Log levels as in pino. */
 const LEVELS = { error: 50, fatal: 60 };
 
-function say(level: keyof typeof LEVELS, msg: string): void {
+function log(level: keyof typeof LEVELS, msg: string): void {
   const line = JSON.stringify({
     level: LEVELS[level],
     time: new Date().toISOString(),
     role: 'central',
     policy,
-    stoodMs,
+    stoodMs: stalledMs,
     msg,
   });
   try {
@@ -32,10 +32,11 @@ function say(level: keyof typeof LEVELS, msg: string): void {
 // Counts ticks of this thread rather than time, so that a suspension does not look like a stall.
 setInterval(() => {
   const beat = Atomics.load(beats, 0);
-  stoodMs = beat === last ? stoodMs + BEAT_MS : 0;
+  stalledMs = beat === last ? stalledMs + BEAT_MS : 0;
   last = beat;
-  if (stoodMs === SAID_AFTER_MS) say('error', 'the policy has not returned; central is blocked meanwhile');
-  if (stoodMs < ENDED_AFTER_MS) return;
-  say('fatal', 'the policy does not return: central exits');
+  if (stalledMs === REPORTED_AFTER_MS)
+    log('error', 'the policy has not returned; central is blocked meanwhile');
+  if (stalledMs < ENDED_AFTER_MS) return;
+  log('fatal', 'the policy does not return: central exits');
   process.kill(process.pid, 'SIGKILL');
 }, BEAT_MS);

@@ -7,7 +7,7 @@ const WINDOW_MS = 10_000;
 interface Window {
   readonly since: number;
   lines: number;
-  heldBack: number;
+  suppressed: number;
 }
 
 /** Logs events at level info, with a rate limit per kind. */
@@ -30,7 +30,7 @@ export class StoryLog {
       this.#logger[level]({ event: kind, ...fields }, message);
       return;
     }
-    if (++window.heldBack === 1) setTimeout(() => this.#window(kind), WINDOW_MS).unref();
+    if (++window.suppressed === 1) setTimeout(() => this.#window(kind), WINDOW_MS).unref();
   }
 
   /** Returns the current window. Reports the lines that the previous one suppressed. */
@@ -38,12 +38,12 @@ export class StoryLog {
     const now = this.#clock();
     const known = this.#windows.get(kind);
     if (known !== undefined && now - known.since < WINDOW_MS) return known;
-    if (known !== undefined && known.heldBack > 0)
+    if (known !== undefined && known.suppressed > 0)
       this.#logger.info(
-        { event: kind, heldBack: known.heldBack },
-        `${known.heldBack} more lines of ${kind} were suppressed within ${WINDOW_MS / 1_000} s; --log-level debug does not show them`,
+        { event: kind, heldBack: known.suppressed },
+        `${known.suppressed} more lines of ${kind} were suppressed within ${WINDOW_MS / 1_000} s; --log-level debug does not show them`,
       );
-    const window = { since: now, lines: 0, heldBack: 0 };
+    const window = { since: now, lines: 0, suppressed: 0 };
     this.#windows.set(kind, window);
     return window;
   }

@@ -1,7 +1,7 @@
 import type { Millis } from '@goshawk/core';
 
 /** Smaller differences stem from reading two clocks in sequence and from gradual clock corrections. */
-const STEADY_MS = 50;
+const JITTER_MS = 50;
 
 /**
  * Returns the offset from the process clock to the wall clock. It stays constant while both agree, so that
@@ -12,7 +12,7 @@ export function steadyOffset(read: () => Millis): () => Millis {
   let held = read();
   return () => {
     const offset = read();
-    if (Math.abs(offset - held) > STEADY_MS) held = offset;
+    if (Math.abs(offset - held) > JITTER_MS) held = offset;
     return held;
   };
 }

@@ -38,7 +38,7 @@ import { NotStarted } from './not-started.js';
 import {
   checkEndpoint,
   checkName,
-  notJoined,
+  joinMessages,
   openProcess,
   type ProcessOptions,
   whenJoined,
@@ -239,7 +239,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const whyNot = () =>
     taken.find(({ problem }, at) => problem !== undefined && !machines[at]!.isMember)?.problem;
   process.show(() => ({
-    notReady: areMembers() ? [] : notJoined(whyNot() ?? process.refusalBy(options.central)),
+    notReady: areMembers() ? [] : joinMessages(whyNot() ?? process.refusalBy(options.central)),
     readings: () => workerReadings(machines, tallies),
   }));
   const joined = whenJoined(areMembers, process.ended, options);

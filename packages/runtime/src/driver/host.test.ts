@@ -78,7 +78,7 @@ class Recorder implements Machine {
     this.#note(`disconnected from ${this.environment.nameOf(from)}`, now);
   }
 
-  poked(now: number): void {
+  triggered(now: number): void {
     this.#note('poked', now);
   }
 
@@ -165,7 +165,7 @@ describe('inputs of a machine', () => {
     const { add, setNow } = setUp();
     const { machine, enter } = add('central');
     setNow(3);
-    enter('poke', (recorder, now) => recorder.poked(now));
+    enter('poke', (recorder, now) => recorder.triggered(now));
     expect(machine.seen.slice(2)).toEqual(['3 poked', 'poked done']);
   });
 
@@ -183,10 +183,10 @@ describe('inputs of a machine', () => {
     machine.on = (what) => {
       if (what !== 'poked') return;
       post.arrive(0, HEARTBEAT);
-      other.enter('poke', (recorder, now) => recorder.poked(now));
+      other.enter('poke', (recorder, now) => recorder.triggered(now));
       expect(other.machine.seen).toHaveLength(2);
     };
-    enter('poke', (recorder, now) => recorder.poked(now));
+    enter('poke', (recorder, now) => recorder.triggered(now));
     const heartbeat = `heartbeat from ${PEER_NAME}`;
     expect(machine.seen.slice(2)).toEqual(['0 poked', 'poked done', `0 ${heartbeat}`, `${heartbeat} done`]);
     expect(other.machine.seen.slice(2)).toEqual(['0 poked', 'poked done']);
@@ -224,7 +224,7 @@ describe('inputs of a machine', () => {
       enter('set a timer', () => machine.environment.setTimer('month', 1, 30 * 86_400_000));
       remove();
       machine.environment.setTimer('month', 2, 30 * 86_400_000);
-      enter('poked', (gone, now) => gone.poked(now));
+      enter('poked', (gone, now) => gone.triggered(now));
       expect(machine.seen).toEqual(['0 start', 'start done']);
       return new WeakRef(machine);
     };
@@ -247,7 +247,7 @@ describe('inputs of a machine', () => {
     host.close();
     machine.environment.setTimer('sweep', 1, 10);
     post.arrive(0, HEARTBEAT);
-    enter('poke', (recorder, now) => recorder.poked(now));
+    enter('poke', (recorder, now) => recorder.triggered(now));
     vi.advanceTimersByTime(1_000);
     expect(machine.seen).toHaveLength(2);
   });
@@ -362,7 +362,7 @@ describe('an invalid message from a machine', () => {
       machine.environment.send(PEER, HEARTBEAT);
       machine.environment.send(PEER, ACK);
     };
-    enter('poke', (recorder, now) => recorder.poked(now));
+    enter('poke', (recorder, now) => recorder.triggered(now));
     expect(post.sent.map(({ message }) => message)).toEqual([ACK]);
     expect(fatal).toEqual([]);
     expect(host.counters().central).toMatchObject({ unsendable: 2, sent: { heartbeatAck: 1 } });

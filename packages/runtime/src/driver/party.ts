@@ -179,7 +179,7 @@ export class Party {
       return;
     }
     this.counters.sent(message.type);
-    audit?.answered(to, message, this.name);
+    audit?.recordAnswer(to, message, this.name);
     // A confirmation may be delayed, because peers repeat unconfirmed reports only after a second.
     mailbox.send(this.#index, to, body, message.type === 'confirm');
   }

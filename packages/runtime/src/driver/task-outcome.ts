@@ -8,7 +8,7 @@ const ERROR_MESSAGE_LENGTH_MAX = 4_096;
 const SIGNAL_LENGTH_MAX = 32;
 
 /** Failures of the environment rather than the task: the executor was gone or closing. */
-const NOT_THE_TASKS_FAULT: ReadonlySet<FailureCode> = new Set(['executor-closed', 'spawner-lost']);
+const ENVIRONMENT_FAILURES: ReadonlySet<FailureCode> = new Set(['executor-closed', 'spawner-lost']);
 
 /**
  * Converts the outcome of an executor's run to the protocol. The result can always be sent: text is truncated to the
@@ -21,7 +21,7 @@ export function taskOutcome(outcome: RunOutcome): Outcome {
     case 'failed': {
       const { code, message } = outcome.error;
       // The owner decides whether a failed start is the task's fault.
-      const isNot = NOT_THE_TASKS_FAULT.has(code) || startFaultOf(code) !== undefined;
+      const isNot = ENVIRONMENT_FAILURES.has(code) || startFaultOf(code) !== undefined;
       const kind = isNot ? 'lost' : 'failed';
       return unsuccessful(kind, code, message, outcome.exitCode, outcome.signal);
     }

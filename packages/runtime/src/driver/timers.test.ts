@@ -5,7 +5,7 @@ import { TimerQueue } from './timers.js';
 const DAY_MS = 86_400_000;
 
 /** An alarm that the test triggers. */
-function alarmByHand() {
+function manualAlarm() {
   let toRing = (): void => {};
   const alarm = {
     setFor: (_: number, ring: () => void) => {
@@ -44,7 +44,7 @@ describe('timers of machines', () => {
 
   test('report their lateness, which is the event loop delay', () => {
     let now = 0;
-    const { alarm, ring } = alarmByHand();
+    const { alarm, ring } = manualAlarm();
     const queue = new TimerQueue(() => now, alarm);
     queue.forMachine(() => {}).set('a', 0, 100);
     now = 99;
@@ -134,7 +134,7 @@ describe('timers of machines', () => {
 
   test('set for now by a timer wait for the next turn, for any number of timers', () => {
     let now = 0;
-    const { alarm, ring } = alarmByHand();
+    const { alarm, ring } = manualAlarm();
     const queue = new TimerQueue(() => now, alarm);
     let pieces = 0;
     const timers = queue.forMachine((timer, key) => {

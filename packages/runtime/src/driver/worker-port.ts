@@ -101,7 +101,7 @@ interface CurrentRun {
 }
 
 /** Time after which the use of a run that was not measured counts as unknown, for example of a module. ms */
-const UNMEASURED_MS = 5_000;
+const USAGE_TIMEOUT_MS = 5_000;
 
 /**
  * Connects slots to runs of an executor. A slot is reused as soon as its task ends, so events count only while their
@@ -163,7 +163,7 @@ class WorkerPort {
     const now = this.#now();
     for (const { usage, since } of this.#bySlot.values()) {
       if (usage !== undefined) measured++;
-      else if (now - since > UNMEASURED_MS) return undefined;
+      else if (now - since > USAGE_TIMEOUT_MS) return undefined;
       cpu += usage?.cpu ?? 0;
       memory += usage?.memory ?? 0;
     }

@@ -65,7 +65,7 @@ export async function openHttpServer(
 ): Promise<HttpServer> {
   const { host, port } = parseBind(options.bind, '127.0.0.1:9090');
   const isLoopback = isLoopbackHost(host);
-  refuseToBeOpenToAll(options, isLoopback);
+  requireToken(options, isLoopback);
   const counters: HttpCounters = { requests: 0, refused: { token: 0, host: 0 } };
   const access = new Access(options.token, isLoopback, options.isSealed ?? false);
   const quiet = new IdleConnections<Socket>(HTTP_LIMITS.quietConnectionsMax);
@@ -196,7 +196,7 @@ function pathOf(url: string): string {
   return (end < 0 ? url : url.slice(0, end)).slice(0, HTTP_LIMITS.pathLengthMax);
 }
 
-function refuseToBeOpenToAll({ bind, token, insecure }: HttpOptions, isLoopback: boolean): void {
+function requireToken({ bind, token, insecure }: HttpOptions, isLoopback: boolean): void {
   if (isLoopback || insecure) return;
   if (token !== undefined) return;
   throw new InputError(

@@ -22,7 +22,7 @@ export interface MetricSpec {
   readonly help: string;
   readonly labels?: Readonly<Record<string, LabelValues>>;
   /** Whether all machines of a process report the same value, so that values must not be added. */
-  readonly alike?: true;
+  readonly isShared?: true;
   /** Roles that have the metric. */
   readonly of: readonly (typeof ROLES)[number][] | 'scheduler with a journal';
 }
@@ -41,7 +41,7 @@ const ofKind =
   (help: string, labels?: Labels): Unowned => ({ kind, help, ...(labels && { labels }) });
 const counter = ofKind('counter');
 const gauge = ofKind('gauge');
-const alike = (help: string, labels?: Labels): Unowned => ({ ...gauge(help, labels), alike: true });
+const alike = (help: string, labels?: Labels): Unowned => ({ ...gauge(help, labels), isShared: true });
 /** Creates a histogram that is recorded in ms and exported in seconds. */
 const histogram = ofKind('histogram');
 

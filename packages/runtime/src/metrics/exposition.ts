@@ -34,7 +34,7 @@ export function samplesOf(reading: Reading): readonly Sample[] {
 
 function sampleText(name: string, labels: Labels, value: number | Histogram): string {
   const pairs = labelPairs(labels);
-  if (!(value instanceof Histogram)) return `${name}${braced(pairs)} ${value}\n`;
+  if (!(value instanceof Histogram)) return `${name}${inBraces(pairs)} ${value}\n`;
   const before = pairs === '' ? '' : `${pairs},`;
   let text = '';
   let count = 0;
@@ -43,7 +43,7 @@ function sampleText(name: string, labels: Labels, value: number | Histogram): st
     const bound = value.bounds[bucket];
     text += `${name}_bucket{${before}le="${bound === undefined ? '+Inf' : bound / 1_000}"} ${count}\n`;
   });
-  return `${text}${name}_sum${braced(pairs)} ${value.sum / 1_000}\n${name}_count${braced(pairs)} ${count}\n`;
+  return `${text}${name}_sum${inBraces(pairs)} ${value.sum / 1_000}\n${name}_count${inBraces(pairs)} ${count}\n`;
 }
 
 function labelPairs(labels: Labels): string {
@@ -52,7 +52,7 @@ function labelPairs(labels: Labels): string {
     .join(',');
 }
 
-function braced(pairs: string): string {
+function inBraces(pairs: string): string {
   return pairs === '' ? '' : `{${pairs}}`;
 }
 

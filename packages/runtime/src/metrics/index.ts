@@ -4,5 +4,5 @@ export { exposition, type Readings } from './exposition.js';
 export { type CommonSources, commonReadings } from './process.js';
 export { RunTallies } from './run-tallies.js';
 export { journalReadings, schedulerReadings } from './scheduler.js';
-export { counted, together } from './together.js';
+export { combineReadings, counted } from './together.js';
 export { workerReadings } from './worker.js';

@@ -1,7 +1,7 @@
 import { Histogram } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import { byLabel, exposition, type Readings } from './exposition.js';
-import { counted, together } from './together.js';
+import { combineReadings, counted } from './together.js';
 
 function readings(jobs: number, commitMs: number): Readings {
   const commits = new Histogram([1, 5]);
@@ -16,7 +16,7 @@ function readings(jobs: number, commitMs: number): Readings {
 }
 
 test('counters of several schedulers in a process add up, and shared observations do not', () => {
-  const both = together([readings(2, 3), readings(3, 9)]);
+  const both = combineReadings([readings(2, 3), readings(3, 9)]);
   const lines = exposition(both)
     .split('\n')
     .filter((line) => !line.startsWith('#'));
@@ -33,7 +33,7 @@ test('counters of several schedulers in a process add up, and shared observation
     '',
   ]);
   // Merging does not change the inputs.
-  expect(exposition(together([readings(2, 3)]))).toEqual(exposition(readings(2, 3)));
+  expect(exposition(combineReadings([readings(2, 3)]))).toEqual(exposition(readings(2, 3)));
 });
 
 test('the counts of a removed machine stay', () => {

@@ -6,13 +6,13 @@ import { type Reading, type Readings, type Sample, samplesOf } from './expositio
  * Combines the readings of several machines of a process. Values are added unless all machines report the
  * same one.
  */
-export function together(all: readonly Readings[]): Readings {
+export function combineReadings(all: readonly Readings[]): Readings {
   const names = new Set(all.flatMap((readings) => Object.keys(readings) as MetricName[]));
   return Object.fromEntries(
     [...names].flatMap((name) => {
       const samples = all.flatMap((readings) => samplesOf(readings[name] ?? []));
-      const { alike = false } = METRICS[name] as MetricSpec;
-      return samples.length === 0 ? [] : [[name, merged(samples, alike)] as const];
+      const { isShared = false } = METRICS[name] as MetricSpec;
+      return samples.length === 0 ? [] : [[name, merged(samples, isShared)] as const];
     }),
   );
 }

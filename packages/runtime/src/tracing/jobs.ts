@@ -10,7 +10,7 @@ type Effects = Required<Pick<SchedulerEnvironment, 'jobClassified' | 'taskBound'
 export class JobTracing {
   readonly #tracing: Tracing;
   /** Start of the wait of retried tasks, by job. */
-  readonly #waitingAgain = new Map<Job, Map<number, Millis>>();
+  readonly #retryWaits = new Map<Job, Map<number, Millis>>();
 
   constructor(tracing: Tracing) {
     this.#tracing = tracing;
@@ -31,7 +31,7 @@ export class JobTracing {
 
   #bound(job: Job, task: TaskIndex, now: Millis): void {
     const attempt = job.tasks.attemptOf(task);
-    const from = this.#waitingAgain.get(job)?.get(task) ?? job.dag.stageOf(task).releasedAt;
+    const from = this.#retryWaits.get(job)?.get(task) ?? job.dag.stageOf(task).releasedAt;
     this.#tracing.add({
       job: job.id,
       key: `queue ${task}/${attempt}`,
@@ -60,12 +60,12 @@ export class JobTracing {
       error: isGood ? undefined : outcome.errorCode || outcome.kind,
     });
     if (isGood) return;
-    const waiting = this.#waitingAgain.get(job) ?? new Map<number, Millis>();
-    this.#waitingAgain.set(job, waiting.set(task, now));
+    const waiting = this.#retryWaits.get(job) ?? new Map<number, Millis>();
+    this.#retryWaits.set(job, waiting.set(task, now));
   }
 
   jobEnded(job: Job): void {
-    this.#waitingAgain.delete(job);
+    this.#retryWaits.delete(job);
     const { id, state, spec, counts } = job;
     this.#tracing.add({
       job: id,

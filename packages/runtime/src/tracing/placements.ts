@@ -3,7 +3,7 @@ import type { Address, Environment, Machine, Message, MessageOf, Millis } from '
 import type { Tracing } from './spans.js';
 
 /** Maximum number of pending requests. The oldest are dropped first, because they may never be answered. */
-const ASKED_MAX = 20_000;
+const PENDING_REQUESTS_MAX = 20_000;
 
 /** Records spans of central's work, which it derives from central's messages. */
 export class PlacementTracing {
@@ -11,7 +11,7 @@ export class PlacementTracing {
   /** Prefixes of job ids, by scheduler. */
   readonly #tags = new Map<Address, string>();
   /** Time of the request for workers or for a placement, by owner, job, and stage or task. */
-  readonly #asked = new Map<string, Millis>();
+  readonly #requestedAt = new Map<string, Millis>();
   #now: Millis = 0;
   /** Number of the next match. It makes span ids unique, even across restarts of central. */
   #nextMatch = Math.floor(performance.timeOrigin);
@@ -60,12 +60,12 @@ export class PlacementTracing {
         return;
       case 'need': {
         const key = `${from} need ${message.job}/${message.stage}`;
-        if (message.tasks === 0) this.#asked.delete(key);
-        else if (!this.#asked.has(key)) this.#ask(key);
+        if (message.tasks === 0) this.#requestedAt.delete(key);
+        else if (!this.#requestedAt.has(key)) this.#recordRequest(key);
         return;
       }
       case 'place':
-        for (const { task } of message.tasks) this.#ask(`${from} place ${message.job}/${task}`);
+        for (const { task } of message.tasks) this.#recordRequest(`${from} place ${message.job}/${task}`);
         return;
       default:
         return;
@@ -80,7 +80,7 @@ export class PlacementTracing {
   #matched(owner: Address, { job, stage, workers }: MessageOf<'matched'>): void {
     const tag = this.#tags.get(owner);
     const key = `${owner} need ${job}/${stage}`;
-    const from = this.#asked.get(key);
+    const from = this.#requestedAt.get(key);
     if (tag === undefined || from === undefined) return;
     this.#tracing.add({
       job: `${tag}-${job}`,
@@ -91,15 +91,15 @@ export class PlacementTracing {
       attributes: { 'goshawk.stage': stage, 'goshawk.workers': workers.length },
     });
     // The remaining need of the stage starts now.
-    this.#asked.set(key, this.#now);
+    this.#requestedAt.set(key, this.#now);
   }
 
   #placed(owner: Address, { job, at }: MessageOf<'placed'>): void {
     const tag = this.#tags.get(owner);
     for (const { task, attempt } of at) {
       const key = `${owner} place ${job}/${task}`;
-      const from = this.#asked.get(key);
-      this.#asked.delete(key);
+      const from = this.#requestedAt.get(key);
+      this.#requestedAt.delete(key);
       if (tag === undefined || from === undefined) continue;
       this.#tracing.add({
         job: `${tag}-${job}`,
@@ -112,11 +112,11 @@ export class PlacementTracing {
     }
   }
 
-  #ask(key: string): void {
-    this.#asked.set(key, this.#now);
-    if (this.#asked.size <= ASKED_MAX) return;
-    for (const oldest of this.#asked.keys()) {
-      this.#asked.delete(oldest);
+  #recordRequest(key: string): void {
+    this.#requestedAt.set(key, this.#now);
+    if (this.#requestedAt.size <= PENDING_REQUESTS_MAX) return;
+    for (const oldest of this.#requestedAt.keys()) {
+      this.#requestedAt.delete(oldest);
       return;
     }
   }

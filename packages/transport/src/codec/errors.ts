@@ -62,7 +62,7 @@ export function mismatch(expected: string, value: unknown): never {
 }
 
 /** Rethrows an error of the field `segment`, with the segment added to its path. */
-export function rethrowUnder(segment: string, thrown: unknown): never {
+export function rethrowWithPath(segment: string, thrown: unknown): never {
   throw thrown instanceof Mismatch ? thrown.under(segment) : thrown;
 }
 

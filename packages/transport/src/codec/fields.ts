@@ -1,5 +1,5 @@
 import type { Address, FieldKind, Fields } from '@goshawk/core';
-import { Mismatch, mismatch, rethrowUnder } from './errors.js';
+import { Mismatch, mismatch, rethrowWithPath } from './errors.js';
 import { checkOpen, takeOpen } from './open.js';
 import { decodeResources, encodeResources } from './resources.js';
 import {
@@ -137,7 +137,7 @@ function compileList(of: FieldCodec, lengthMax: number): FieldCodec {
       try {
         for (let i = 0; i < value.length; i++) result.push(each(value[i]));
       } catch (error) {
-        rethrowUnder(`[${result.length}]`, error);
+        rethrowWithPath(`[${result.length}]`, error);
       }
       return result;
     };
@@ -180,7 +180,7 @@ export function encodeInto(wire: unknown[], layout: Layout, from: Readonly<Recor
   try {
     for (; i < codecs.length; i++) wire.push(codecs[i]!.encode(from[names[i]!]));
   } catch (error) {
-    rethrowUnder(`.${names[i]}`, error);
+    rethrowWithPath(`.${names[i]}`, error);
   }
 }
 
@@ -205,7 +205,7 @@ export function decodeInto<T extends Record<string, unknown>>(
   try {
     for (; i < codecs.length; i++) target[names[i]!] = codecs[i]!.decode(wire[at + i]);
   } catch (error) {
-    rethrowUnder(`.${names[i]}`, error);
+    rethrowWithPath(`.${names[i]}`, error);
   }
   return into;
 }

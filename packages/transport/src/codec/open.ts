@@ -4,7 +4,7 @@
  * change them. The key `__proto__` is rejected, too. `undefined` is handled as in JSON: omitted from an object,
  * `null` in a list.
  */
-import { Mismatch, mismatch, rethrowUnder } from './errors.js';
+import { Mismatch, mismatch, rethrowWithPath } from './errors.js';
 
 /**
  * Maximum nesting of lists and objects, which also detects cycles. It leaves room for the message around the value
@@ -87,7 +87,7 @@ function walkList(list: unknown[], depth: number, state: Walk): unknown[] {
       if (after !== before) list[i] = after;
     }
   } catch (error) {
-    rethrowUnder(`[${i}]`, error);
+    rethrowWithPath(`[${i}]`, error);
   }
   return list;
 }
@@ -104,7 +104,7 @@ function walkObject(object: Record<string, unknown>, depth: number, state: Walk)
       if (after !== before) object[key] = after;
     }
   } catch (error) {
-    rethrowUnder(`.${shorten(key)}`, error);
+    rethrowWithPath(`.${shorten(key)}`, error);
   }
   return object;
 }

@@ -1,5 +1,5 @@
 import { LIMITS, NO_RESOURCES, type Resources } from '@goshawk/core';
-import { Mismatch, mismatch, rethrowUnder } from './errors.js';
+import { Mismatch, mismatch, rethrowWithPath } from './errors.js';
 
 /** Encodes resources as `[name, amount, name, amount, …]`, or as nil if there are none. */
 export function encodeResources(value: unknown): unknown {
@@ -49,6 +49,6 @@ function checkResource(name: string, amount: unknown): void {
       mismatch(`an amount from 0 to ${LIMITS.amountMax}`, amount);
     }
   } catch (error) {
-    rethrowUnder(`.${name}`, error);
+    rethrowWithPath(`.${name}`, error);
   }
 }

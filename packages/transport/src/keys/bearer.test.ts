@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BearerTokens, bearerIn } from './bearer.js';
+import { BearerTokens, bearerToken } from './bearer.js';
 
 test('a request is admitted by any accepted token, in any case of the scheme', () => {
   const tokens = new BearerTokens(['one-token-0123456789', 'two-token-0123456789']);
@@ -18,6 +18,6 @@ test('a request is admitted by any accepted token, in any case of the scheme', (
 });
 
 test('a token has no blanks and no control characters', () => {
-  expect(bearerIn('Bearer a b')).toBeUndefined();
-  expect(bearerIn('Bearer a\u0007')).toBeUndefined();
+  expect(bearerToken('Bearer a b')).toBeUndefined();
+  expect(bearerToken('Bearer a\u0007')).toBeUndefined();
 });

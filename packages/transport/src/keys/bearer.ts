@@ -14,13 +14,13 @@ export class BearerTokens {
 
   /** Returns the index of the request's token, or −1 if it is not accepted. Each comparison takes constant time. */
   indexOf(authorization: string | undefined): number {
-    const given = tokenHash(bearerIn(authorization) ?? '');
+    const given = tokenHash(bearerToken(authorization) ?? '');
     return this.#hashes.map((hash) => timingSafeEqual(hash, given)).indexOf(true);
   }
 }
 
 /** Returns the token of a request; undefined if it has none. */
-export function bearerIn(authorization: string | undefined): string | undefined {
+export function bearerToken(authorization: string | undefined): string | undefined {
   return /^Bearer ([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1];
 }
 

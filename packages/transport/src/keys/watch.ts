@@ -1,7 +1,7 @@
 import { fileVersion, readKeys } from './key-folder.js';
 import { type KeyRing, nextExpiry, withoutExpired } from './key-ring.js';
 
-const LOOK_MS = 2_000;
+const CHECK_INTERVAL_MS = 2_000;
 
 /**
  * Calls `onChange` after a file was replaced or changed, which it checks every two seconds.
@@ -16,7 +16,7 @@ export function watchFile(path: string, seen: string | undefined, onChange: () =
     if (present === undefined || present === seen) return;
     seen = present;
     onChange();
-  }, LOOK_MS).unref();
+  }, CHECK_INTERVAL_MS).unref();
   return () => clearInterval(timer);
 }
 
@@ -40,7 +40,7 @@ export function watchKeys(
   };
   const expiry = setInterval(() => {
     if (nextExpiry(current) <= Date.now()) change(withoutExpired(current, Date.now()));
-  }, LOOK_MS).unref();
+  }, CHECK_INTERVAL_MS).unref();
   const endWatching =
     path === undefined
       ? () => {}

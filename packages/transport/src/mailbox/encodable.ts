@@ -11,12 +11,12 @@ type EncodableLimits = Pick<MailboxLimits, 'frameBytesMax' | 'frameValuesMax' | 
  * @throws UnencodableError; FrameTooLargeError if it exceeds the size of a frame
  */
 export function checkEncodable(value: unknown, limits: EncodableLimits): number {
-  const survey = new Survey(limits);
+  const survey = new EncodableCheck(limits);
   survey.value(value, 0);
   return survey.values;
 }
 
-class Survey {
+class EncodableCheck {
   values = 0;
   /** Minimum encoded size of text and binary; a UTF-16 unit takes at least one byte. */
   #bytes = 0;

@@ -39,7 +39,7 @@ function openReceiver() {
   return { receiver, counters, directory, logger, delivered, arrive };
 }
 
-function soundFrame(target = 'me', messages = 1): Buffer {
+function validFrame(target = 'me', messages = 1): Buffer {
   return packFrame(target, Array(messages).fill([3, 0, BODY]));
 }
 
@@ -50,7 +50,7 @@ function refusals({ refused }: MailboxCounters): number {
 describe('the receiver', () => {
   test('delivers valid messages with the name of the sender', () => {
     const { arrive, delivered, counters } = openReceiver();
-    const frame = soundFrame('me', 2);
+    const frame = validFrame('me', 2);
     expect(arrive(frame)).toBe(2);
     expect(delivered).toStrictEqual([
       [`${PEER}/3`, BODY],
@@ -61,7 +61,7 @@ describe('the receiver', () => {
 
   test('delivers nothing of a frame with an invalid message', () => {
     const { arrive, delivered, counters } = openReceiver();
-    const frame = soundFrame('me', 2);
+    const frame = validFrame('me', 2);
     frame[frame.length - 1] = 0xc1;
     expect(arrive(frame)).toBe(0);
     expect(delivered).toStrictEqual([]);
@@ -76,7 +76,7 @@ describe('the receiver', () => {
     [`tcp://${'p'.repeat(300)}:1!x`, 'unknownSender'],
   ] as const)('refuses a sender named %j, and stores nothing about it', (name, reason) => {
     const { arrive, counters, directory, logger } = openReceiver();
-    arrive(soundFrame(), name);
+    arrive(validFrame(), name);
     expect(counters.refused[reason]).toBe(1);
     expect(directory.size).toBe(0);
     expect(logger.lines[0]?.message).toMatch(/^[\x20-\x7e]{1,300}$/);
@@ -84,15 +84,15 @@ describe('the receiver', () => {
 
   test('refuses mail for another incarnation', () => {
     const { arrive, counters, delivered } = openReceiver();
-    arrive(soundFrame('another'));
-    arrive(soundFrame('*'));
+    arrive(validFrame('another'));
+    arrive(validFrame('*'));
     expect(counters.refused.wrongTarget).toBe(1);
     expect(delivered).toHaveLength(1);
   });
 
   test('accepts replies only with the name of their sender', () => {
     const { receiver, counters } = openReceiver();
-    receiver.acceptReply('tcp://server:7000', [soundFrame()]);
+    receiver.acceptReply('tcp://server:7000', [validFrame()]);
     receiver.acceptReply('tcp://server:7000', []);
     expect(counters.refused).toMatchObject({ unknownSender: 1, malformed: 1 });
   });
@@ -113,8 +113,8 @@ describe('the receiver', () => {
       names.push(directory.nameOf(from));
       directory.forget(from);
     });
-    arrive(soundFrame('me', 2));
-    arrive(soundFrame('me', 1));
+    arrive(validFrame('me', 2));
+    arrive(validFrame('me', 1));
     expect(names).toStrictEqual([`${PEER}/3`, undefined, `${PEER}/3`]);
     expect(directory.size).toBe(0);
   });
@@ -122,7 +122,7 @@ describe('the receiver', () => {
   test('delivers nothing once it is closed', () => {
     const { receiver, arrive, delivered, counters } = openReceiver();
     receiver.close();
-    arrive(soundFrame());
+    arrive(validFrame());
     expect(delivered).toStrictEqual([]);
     expect(refusals(counters)).toBe(0);
   });
@@ -139,7 +139,7 @@ describe('ten thousand hostile frames', () => {
         outcome.arrive(frame);
         outcome.delivered.length = before;
         // After any bad frame, the next sound frame is read correctly.
-        expect(outcome.arrive(soundFrame())).toBe(1);
+        expect(outcome.arrive(validFrame())).toBe(1);
         expect(outcome.delivered.pop()).toStrictEqual([`${PEER}/3`, BODY]);
       }),
       { seed, numRuns: RUNS },
@@ -162,7 +162,7 @@ describe('ten thousand hostile frames', () => {
   });
 
   test('with changed, removed and inserted bytes', () => {
-    const sound = soundFrame('me', 3);
+    const sound = validFrame('me', 3);
     const change = fc.record({
       at: fc.nat(sound.length - 1),
       cut: fc.nat(4),
@@ -186,7 +186,7 @@ describe('ten thousand hostile frames', () => {
   });
 
   test('of truncated frames', () => {
-    const sound = soundFrame('me', 20);
+    const sound = validFrame('me', 20);
     const { counters } = attack(
       fc.nat(sound.length - 1).map((length) => sound.subarray(0, length)),
       4,

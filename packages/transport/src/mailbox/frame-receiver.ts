@@ -58,7 +58,7 @@ export class FrameReceiver {
   readonly #handlers: (Handler | undefined)[] = [];
   /** Wildcard incarnations that match this process, such as `*`. */
   readonly #anyTargets: ReadonlySet<string>;
-  readonly #ownPlace: string | undefined;
+  readonly #ownEndpoint: string | undefined;
   /**
    * Frames that arrived before the first party was registered, so that a starting process loses none; then undefined.
    */
@@ -73,7 +73,7 @@ export class FrameReceiver {
     const role = claimedRole({ endpoint: options.process, incarnation });
     const roles = role === undefined ? ROLES : [role];
     // Two centrals may share an endpoint, and `duplicate-centrals.ts` in central decides which one stays.
-    this.#ownPlace = role === 'central' ? undefined : placeOf(parseProcessName(options.process)!);
+    this.#ownEndpoint = role === 'central' ? undefined : placeOf(parseProcessName(options.process)!);
     this.#anyTargets = new Set([ANY_INCARNATION, ...roles.map(anyIncarnationOf)]);
   }
 
@@ -111,7 +111,7 @@ export class FrameReceiver {
       return this.#refuse(shown, 'unknownSender', `"${shown}" is not an authenticated process name`);
     }
     const { name } = sender;
-    if (placeOf(sender) === this.#ownPlace) return this.#fromOwnPlace(sender);
+    if (placeOf(sender) === this.#ownEndpoint) return this.#handleOwnEndpoint(sender);
     if (bytes === undefined || rest.length > 0) {
       return this.#refuse(name, 'malformed', 'a frame has one part');
     }
@@ -155,7 +155,7 @@ export class FrameReceiver {
   }
 
   /** Handles a frame whose sender has this process's address: it is this process's probe of itself, or a conflict. */
-  #fromOwnPlace({ name, endpoint, incarnation }: IdentifiedPeer): 0 {
+  #handleOwnEndpoint({ name, endpoint, incarnation }: IdentifiedPeer): 0 {
     if (incarnation === this.#options.incarnation) {
       this.#options.onOwn();
       return 0;

@@ -30,10 +30,10 @@ const ARRAY_32_BYTES = 5;
 
 const INITIAL_BYTES = 512;
 /** Recycled buffers of sent frames, shared by all writers, so that an idle writer needs no memory. */
-const spares: Buffer[] = [];
+const recycledBuffers: Buffer[] = [];
 const SPARES_MAX = 64;
 const SPARE_BYTES_MAX = 32 * 1024;
-const NOTHING: Buffer = Buffer.alloc(0);
+const EMPTY: Buffer = Buffer.alloc(0);
 
 export interface PackedFrame {
   readonly target: string;
@@ -57,13 +57,13 @@ export interface OpenedFrame {
  */
 export class FrameWriter {
   /** The unfinished frame; empty if there is none. */
-  #bytes = NOTHING;
+  #bytes = EMPTY;
   #length = 0;
   #messageCount = 0;
   #values = 0;
   #target: string | undefined;
   /** First bytes of each frame for this target. */
-  #head = NOTHING;
+  #head = EMPTY;
   readonly #sender: string | null;
   readonly #limits: MailboxLimits;
   readonly #onFrame: (frame: PackedFrame) => void;
@@ -132,15 +132,16 @@ export class FrameWriter {
   }
 
   #begin(): void {
-    if (this.#bytes === NOTHING) this.#bytes = spares.pop() ?? Buffer.allocUnsafeSlow(INITIAL_BYTES);
+    if (this.#bytes === EMPTY) this.#bytes = recycledBuffers.pop() ?? Buffer.allocUnsafeSlow(INITIAL_BYTES);
     this.#head.copy(this.#bytes);
     this.#length = this.#head.length;
     this.#values = HEAD_VALUES;
   }
 
   #empty(): void {
-    if (spares.length < SPARES_MAX && this.#bytes.length <= SPARE_BYTES_MAX) spares.push(this.#bytes);
-    this.#bytes = NOTHING;
+    if (recycledBuffers.length < SPARES_MAX && this.#bytes.length <= SPARE_BYTES_MAX)
+      recycledBuffers.push(this.#bytes);
+    this.#bytes = EMPTY;
     this.#messageCount = 0;
   }
 

@@ -9,14 +9,14 @@ const SIGNATURE = 0xff;
  * without a backend or a process with another protocol (`closed`), no listener (`refused`), or no route
  * (`unreachable`).
  */
-export type Reception = 'greeting' | 'silence' | 'closed' | 'refused' | 'unreachable';
+export type ProbeResult = 'greeting' | 'silence' | 'closed' | 'refused' | 'unreachable';
 
 /** Connects to an endpoint and reports what happens. */
-export function receptionAt(endpoint: string, timeoutMs: number): Promise<Reception> {
+export function probeEndpoint(endpoint: string, timeoutMs: number): Promise<ProbeResult> {
   const { host, port } = parseEndpoint(endpoint);
   return new Promise((resolve) => {
     const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port });
-    const settle = (reception: Reception): void => {
+    const settle = (reception: ProbeResult): void => {
       resolve(reception);
       socket.destroy();
     };

@@ -78,10 +78,10 @@ const MARK = '#';
 /** An Ed25519 signature as base64url. */
 const SIGNATURE_LENGTH = 86;
 /** Maximum numbers of cached verified and rejected signatures. A signature that was evicted is verified again. */
-const KNOWN_MAX = 65_536;
+const CACHED_SIGNATURES_MAX = 65_536;
 const REFUSED_MAX = 1_024;
 /** Endpoint in signatures for central, which has several names (a service, an address) but exists only once. */
-const ANYWHERE = '';
+const ANY_ENDPOINT = '';
 
 /** Returns the roles that may send to this role. Includes the role itself, to detect two processes at one address. */
 export function rolesAcceptedBy(role: Role): readonly Role[] {
@@ -140,13 +140,13 @@ export class SignedIdentification implements Identification {
     if (identified === undefined) {
       cache(this.#refused, routingId, true, REFUSED_MAX);
     } else {
-      cache(this.#known, routingId, identified, KNOWN_MAX);
+      cache(this.#known, routingId, identified, CACHED_SIGNATURES_MAX);
     }
     return identified;
   }
 
   #dialOption({ curve, signing }: Keys, role: Role, endpoint: string, curveServerKey: string): DialOption {
-    const where = addressee(this.#ring.role, role, endpoint);
+    const where = signedEndpoint(this.#ring.role, role, endpoint);
     const signature = sign(null, statement(this.#process, role, where), signing).toString('base64url');
     return {
       routingId: this.#process + MARK + signature,
@@ -174,7 +174,7 @@ export class SignedIdentification implements Identification {
     ) {
       return undefined;
     }
-    const signed = statement(name, this.#ring.role, addressee(role, this.#ring.role, this.#endpoint));
+    const signed = statement(name, this.#ring.role, signedEndpoint(role, this.#ring.role, this.#endpoint));
     const bytes = Buffer.from(signature, 'base64url');
     const key = claimedKey(parsed);
     const signers = this.#signersOf(role, key);
@@ -205,8 +205,8 @@ function cache<T>(map: Map<string, T>, key: string, value: T, sizeMax: number): 
  * Returns the endpoint to sign: none for central and for senders that are clients, whose configuration may use an
  * alias.
  */
-function addressee(from: Role, to: Role, endpoint: string): string {
-  return to === 'central' || from === 'client' || isClientEndpoint(endpoint) ? ANYWHERE : endpoint;
+function signedEndpoint(from: Role, to: Role, endpoint: string): string {
+  return to === 'central' || from === 'client' || isClientEndpoint(endpoint) ? ANY_ENDPOINT : endpoint;
 }
 
 function statement(process: string, to: Role, endpoint: string): Buffer {

@@ -28,7 +28,7 @@ export class Inbound {
   constructor(listener: Listener, role: Role | undefined, reader: Omit<SocketReader, 'reading'>) {
     this.#listener = listener;
     this.#reader = reader;
-    this.#attend();
+    this.#serve();
     if (role !== undefined) this.#watchMemory(role);
   }
 
@@ -49,9 +49,9 @@ export class Inbound {
     await this.#isFreed;
   }
 
-  #attend(): void {
+  #serve(): void {
     const { receiver } = this.#reader;
-    this.#isFreed = this.#listener.inboundSocket.attend({
+    this.#isFreed = this.#listener.inboundSocket.serve({
       ...this.#reader,
       receiver: (received) => {
         if (received.length > WHOLE_PARTS) this.#setProxy();
@@ -119,7 +119,7 @@ export class Inbound {
       try {
         await this.#listener.reopen(this.#isProxied);
         if (this.#isClosing) this.#listener.inboundSocket.close();
-        else this.#attend();
+        else this.#serve();
         break;
       } catch (error) {
         this.#reader.log.warn('', 'reopen', `cannot listen again: ${(error as Error).message}`);

@@ -22,7 +22,7 @@ interface Succession {
   readonly retired: Map<string, number>;
 }
 
-type Standing =
+type IncarnationState =
   /** It is the current incarnation, as before. */
   | 'current'
   /** It replaces the previous incarnation. */
@@ -46,7 +46,7 @@ export class Incarnations {
     this.#graceMs = graceMs;
   }
 
-  observe(place: string, incarnation: string, nowMs: number): Standing {
+  observe(place: string, incarnation: string, nowMs: number): IncarnationState {
     const succession = this.#successions.get(place);
     if (succession === undefined) {
       this.#begin(place, incarnation, nowMs);

@@ -21,7 +21,7 @@ export {
 export * from './errors.js';
 export { FrameWriter, openFrame } from './frame.js';
 export type { Handler } from './frame-receiver.js';
-export { type Reception, receptionAt } from './greeting.js';
+export { type ProbeResult, probeEndpoint } from './greeting.js';
 export { type DialOption, SignedIdentification } from './identification.js';
 export { Incarnations } from './incarnations.js';
 export { DEFAULT_LIMITS, type MailboxLimits, PARTY_INDEX_MAX } from './limits.js';

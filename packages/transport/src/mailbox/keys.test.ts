@@ -52,7 +52,7 @@ function party(endpoint: string, role: Role): string {
   return `${endpoint}!${incarnationOf(role, '*')}/0`;
 }
 
-function tell(from: Mailbox, to: string, body: readonly unknown[]): void {
+function send(from: Mailbox, to: string, body: readonly unknown[]): void {
   from.send(0, from.directory.intern(to), body);
 }
 
@@ -77,12 +77,12 @@ describe('with keys', () => {
     const worker = await open('worker');
     const client = await open('client');
     const [atCentral, atWorker, atClient] = [central, worker, client].map((mailbox) => new Inbox(mailbox));
-    tell(worker, party(central.endpoint, 'central'), ['register']);
+    send(worker, party(central.endpoint, 'central'), ['register']);
     await atCentral!.until(1);
     expect(atCentral!.received).toStrictEqual([{ from: `${worker.process}/0`, body: ['register'] }]);
-    tell(central, `${worker.process}/0`, ['welcome']);
+    send(central, `${worker.process}/0`, ['welcome']);
     await atWorker!.until(1);
-    tell(client, `${central.endpoint}!*/0`, ['describe']);
+    send(client, `${central.endpoint}!*/0`, ['describe']);
     await atCentral!.until(2);
     const from = central.directory.intern(atCentral!.received[1]!.from!);
     expect(central.directory.roleOf(from)).toBe('client');
@@ -95,7 +95,7 @@ describe('with keys', () => {
     const scheduler = await open('scheduler');
     const client = await open('client');
     const atScheduler = new Inbox(scheduler);
-    tell(client, `${scheduler.endpoint}!*/0`, ['describe']);
+    send(client, `${scheduler.endpoint}!*/0`, ['describe']);
     await atScheduler.until(1);
     expect(atScheduler.bodies).toStrictEqual([['describe']]);
   });
@@ -104,7 +104,7 @@ describe('with keys', () => {
     const central = await mailboxes.open();
     const authFailure = vi.fn();
     const client = await open('client', keys, { onAuthFailure: authFailure });
-    tell(client, `${central.endpoint}!*/0`, ['let me in']);
+    send(client, `${central.endpoint}!*/0`, ['let me in']);
     await expect.poll(() => authFailure.mock.calls).toContainEqual([central.endpoint, 'keyUnknown']);
   });
 
@@ -114,7 +114,7 @@ describe('with keys', () => {
     const endpoint = `tcp://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     const authFailure = vi.fn();
     const client = await open('client', keys, { onAuthFailure: authFailure });
-    tell(client, `${endpoint}!*/0`, ['let me in']);
+    send(client, `${endpoint}!*/0`, ['let me in']);
     await expect.poll(() => authFailure.mock.calls.at(0)).toEqual([endpoint, 'closed']);
     proxy.close();
   });
@@ -126,7 +126,7 @@ describe('with keys', () => {
     const authFailure = vi.fn();
     const limits = { handshakeTimeoutMs: 100 };
     const client = await open('client', keys, { onAuthFailure: authFailure, limits });
-    tell(client, `${endpoint}!*/0`, ['let me in']);
+    send(client, `${endpoint}!*/0`, ['let me in']);
     await expect.poll(() => authFailure.mock.calls.at(0)).toEqual([endpoint, 'slow']);
     await client.close(0);
     hung.close();
@@ -139,8 +139,8 @@ describe('with keys', () => {
     const authFailure = vi.fn();
     const keyless = await mailboxes.openClient({ onAuthFailure: authFailure });
     const stranger = await open('client', others, { onAuthFailure: authFailure });
-    tell(keyless, `${central.endpoint}!*/0`, ['let me in']);
-    tell(stranger, `${central.endpoint}!*/0`, ['let me in']);
+    send(keyless, `${central.endpoint}!*/0`, ['let me in']);
+    send(stranger, `${central.endpoint}!*/0`, ['let me in']);
     await expect.poll(() => central.counters.rejections.noKey).toBeGreaterThan(0);
     await expect.poll(() => central.counters.rejections.wrongServerKey).toBeGreaterThan(0);
     await expect.poll(() => authFailure.mock.calls).toContainEqual([central.endpoint, 'keyNeeded']);
@@ -156,7 +156,7 @@ describe('with keys', () => {
     knowsCentral.connect(central.endpoint);
     void knowsCentral.send('let me in').catch(() => {});
     await expect.poll(() => central.counters.rejections.unknownKey).toBeGreaterThan(0);
-    tell(friend, party(central.endpoint, 'central'), ['sound']);
+    send(friend, party(central.endpoint, 'central'), ['sound']);
     await inbox.until(1);
     expect(inbox.bodies).toStrictEqual([['sound']]);
     const lines = mailboxes.logger.lines.filter(({ message }) => message.startsWith('rejected connections'));
@@ -179,11 +179,11 @@ describe('with keys', () => {
       onAuthFailure = resolve;
     });
     const stranger = await open('worker', others, { ...watching('stranger'), onAuthFailure });
-    tell(stranger, party(central.endpoint, 'central'), ['let me in']);
+    send(stranger, party(central.endpoint, 'central'), ['let me in']);
     await isUnwelcome;
     const member = await open('worker', keys, watching('member'));
     new Inbox(member);
-    tell(member, party(central.endpoint, 'central'), ['hello']);
+    send(member, party(central.endpoint, 'central'), ['hello']);
     await inbox.until(1);
     // A peer that has never sent anything is not reported as lost.
     const answers = new Inbox(member, 1);
@@ -202,7 +202,7 @@ describe('with keys', () => {
     const central = await open('central');
     const worker = await open('worker');
     const inbox = new Inbox(central);
-    tell(worker, party(central.endpoint, 'central'), ['register']);
+    send(worker, party(central.endpoint, 'central'), ['register']);
     await inbox.until(1);
     const frame = packFrame('*', [[0, 0, ['register']]]);
     const names = [
@@ -217,7 +217,7 @@ describe('with keys', () => {
     await expect.poll(() => central.counters.refused.unknownSender).toBe(names.length);
     // A client key signs the client's name, and not the name of a worker.
     const client = await open('client');
-    tell(client, `${central.endpoint}!*/0`, ['submit']);
+    send(client, `${central.endpoint}!*/0`, ['submit']);
     await inbox.until(2);
     expect(inbox.received.map(({ from }) => from)).toStrictEqual([
       `${worker.process}/0`,
@@ -231,7 +231,7 @@ describe('with keys', () => {
     const shown: string[] = [];
     const { directory } = thief;
     const atThief = new Inbox(thief);
-    tell(scheduler, `${thief.process}/0`, ['run']);
+    send(scheduler, `${thief.process}/0`, ['run']);
     await atThief.until(1);
     shown.push(directory.process(scheduler.process)!.routingId!);
     await impostor(victim.endpoint, 'worker', shown[0]!, 'worker').send(packFrame('*', [[0, 0, ['run']]]));
@@ -243,13 +243,13 @@ describe('with keys', () => {
     const scheduler = await open('scheduler');
     const atCentral = new Inbox(central);
     const atScheduler = new Inbox(scheduler);
-    tell(central, `${scheduler.process}/0`, ['first']);
+    send(central, `${scheduler.process}/0`, ['first']);
     await atScheduler.until(1);
     // A worker that claims central's endpoint.
     const liar = await open('worker', keys, { advertise: central.endpoint });
-    tell(liar, `${scheduler.process}/0`, ['I am here now']);
+    send(liar, `${scheduler.process}/0`, ['I am here now']);
     await atScheduler.until(2);
-    tell(scheduler, `${central.process}/0`, ['enlist']);
+    send(scheduler, `${central.process}/0`, ['enlist']);
     await atCentral.until(1);
     expect(atCentral.bodies).toStrictEqual([['enlist']]);
   });
@@ -258,9 +258,9 @@ describe('with keys', () => {
     const worker = await open('worker');
     const liar = await open('worker');
     const atLiar = new Inbox(liar);
-    tell(worker, party(liar.endpoint, 'scheduler'), ['ask']);
+    send(worker, party(liar.endpoint, 'scheduler'), ['ask']);
     await expect.poll(() => liar.counters.rejections.wrongServerKey).toBeGreaterThan(0);
-    tell(worker, party(liar.endpoint, 'worker'), ['steal']);
+    send(worker, party(liar.endpoint, 'worker'), ['steal']);
     await atLiar.until(1);
     expect(atLiar.bodies).toStrictEqual([['steal']]);
   });
@@ -312,10 +312,10 @@ describe('rotation', () => {
       const worker = await open('worker', other);
       const client = await open('client', other);
       const [atCentral, atWorker, atClient] = [central, worker, client].map((mailbox) => new Inbox(mailbox));
-      tell(worker, party(central.endpoint, 'central'), ['register']);
-      tell(client, `${central.endpoint}!*/0`, ['describe']);
+      send(worker, party(central.endpoint, 'central'), ['register']);
+      send(client, `${central.endpoint}!*/0`, ['describe']);
       await atCentral!.until(2);
-      for (const { from } of atCentral!.received) tell(central, from!, ['answer']);
+      for (const { from } of atCentral!.received) send(central, from!, ['answer']);
       await Promise.all([atWorker!.until(1), atClient!.until(1)]);
     }
   });
@@ -323,7 +323,7 @@ describe('rotation', () => {
   test('forgotten keys are rejected', async () => {
     const central = await open('central', finished.files);
     const worker = await open('worker', keys);
-    tell(worker, party(central.endpoint, 'central'), ['register']);
+    send(worker, party(central.endpoint, 'central'), ['register']);
     await expect.poll(() => central.counters.rejections.wrongServerKey).toBeGreaterThan(0);
     expect(central.counters.received.frames).toBe(0);
   });
@@ -339,8 +339,8 @@ describe('the individual key of a client', () => {
     const client = await own();
     const other = await open('client', files);
     expect(client.process).toMatch(/^client:ci\./);
-    tell(client, party(central.endpoint, 'central'), ['mine']);
-    tell(other, party(central.endpoint, 'central'), ['for all']);
+    send(client, party(central.endpoint, 'central'), ['mine']);
+    send(other, party(central.endpoint, 'central'), ['for all']);
     await inbox.until(2);
     const keysOf = Object.fromEntries(
       inbox.received.map(({ from, body }) => [
@@ -365,20 +365,20 @@ describe('the individual key of a client', () => {
     const central = await open('central', files);
     const inbox = new Inbox(central);
     const [client, other] = [await own(), await open('worker', files)];
-    tell(client, party(central.endpoint, 'central'), ['before']);
-    tell(other, party(central.endpoint, 'central'), ['before']);
+    send(client, party(central.endpoint, 'central'), ['before']);
+    send(other, party(central.endpoint, 'central'), ['before']);
     await inbox.until(2);
     const revoked = removeKey(files, 'ci')!;
     central.rekey(keyRing(revoked.central, 'test'));
     await expect.poll(() => central.counters.inboundConnections).toBeLessThan(2);
-    tell(client, party(central.endpoint, 'central'), ['after, revoked']);
+    send(client, party(central.endpoint, 'central'), ['after, revoked']);
     await expect.poll(() => central.counters.rejections.unknownKey).toBeGreaterThan(0);
-    tell(other, party(central.endpoint, 'central'), ['after']);
+    send(other, party(central.endpoint, 'central'), ['after']);
     await inbox.until(3);
     const next = addClient(revoked, { name: 'next', rights: [] });
     central.rekey(keyRing(next.files.central, 'test'));
     const newcomer = await mailboxes.openClient({ keys: keyRing(next.client, 'test'), incarnation: 'i' });
-    tell(newcomer, party(central.endpoint, 'central'), ['new']);
+    send(newcomer, party(central.endpoint, 'central'), ['new']);
     await inbox.until(4);
     expect(inbox.bodies.flat()).toEqual(['before', 'before', 'after', 'new']);
   });
@@ -404,16 +404,16 @@ describe('the individual key of a client', () => {
         await expect
           .poll(() => {
             // Messages in flight on a broken connection are lost and sent again.
-            tell(worker, party(central.endpoint, 'central'), [step]);
-            tell(client, party(central.endpoint, 'central'), [step]);
-            for (const { process } of [worker, client]) tell(central, `${process}/0`, [step]);
+            send(worker, party(central.endpoint, 'central'), [step]);
+            send(client, party(central.endpoint, 'central'), [step]);
+            for (const { process } of [worker, client]) send(central, `${process}/0`, [step]);
             return inboxes.every(({ received }, i) => received.length > before[i]!);
           })
           .toBe(true);
       }
     }
     const known = central.counters.rejections.wrongServerKey + central.counters.rejections.unknownKey;
-    tell(leaked, party(central.endpoint, 'central'), ['leaked']);
+    send(leaked, party(central.endpoint, 'central'), ['leaked']);
     await expect
       .poll(() => central.counters.rejections.wrongServerKey + central.counters.rejections.unknownKey)
       .toBeGreaterThan(known);
@@ -443,12 +443,12 @@ describe('the key of one process', () => {
     ];
     expect(one.process).toMatch(/!w\.w7\./);
     const inboxes = [central, shared, one, other].map((mailbox) => new Inbox(mailbox));
-    for (const worker of [shared, one, other]) tell(worker, party(central.endpoint, 'central'), ['register']);
+    for (const worker of [shared, one, other]) send(worker, party(central.endpoint, 'central'), ['register']);
     await inboxes[0]!.until(3);
-    for (const { from } of inboxes[0]!.received) tell(central, from!, ['welcome']);
-    tell(one, `${other.process}/0`, ['steal']);
-    tell(other, `${shared.process}/0`, ['steal']);
-    tell(shared, `${one.process}/0`, ['steal']);
+    for (const { from } of inboxes[0]!.received) send(central, from!, ['welcome']);
+    send(one, `${other.process}/0`, ['steal']);
+    send(other, `${shared.process}/0`, ['steal']);
+    send(shared, `${one.process}/0`, ['steal']);
     for (const inbox of inboxes.slice(1)) await inbox.until(2);
     for (const inbox of inboxes.slice(1)) expect(inbox.bodies).toContainEqual(['steal']);
   });
@@ -459,11 +459,11 @@ describe('the key of one process', () => {
     const byAddress = await open('client', files);
     const byName = await open('client', files);
     const atClient = new Inbox(byAddress);
-    tell(byAddress, `${scheduler.endpoint}!*/0`, ['describe']);
+    send(byAddress, `${scheduler.endpoint}!*/0`, ['describe']);
     await atScheduler.until(1);
-    tell(scheduler, atScheduler.received[0]!.from!, ['described']);
+    send(scheduler, atScheduler.received[0]!.from!, ['described']);
     await atClient.until(1);
-    tell(byName, `${scheduler.process}/0`, ['submit']);
+    send(byName, `${scheduler.process}/0`, ['submit']);
     await atScheduler.until(2);
   });
 
@@ -472,23 +472,23 @@ describe('the key of one process', () => {
     const scheduler = await member(s0!);
     const [honest, leaked] = [await member(w7!), await member(w8!)];
     const [atCentral, atHonest, atLeaked] = [central, honest, leaked].map((mailbox) => new Inbox(mailbox));
-    for (const worker of [honest, leaked]) tell(worker, party(central.endpoint, 'central'), ['before']);
-    for (const worker of [honest, leaked]) tell(scheduler, `${worker.process}/0`, ['run']);
+    for (const worker of [honest, leaked]) send(worker, party(central.endpoint, 'central'), ['before']);
+    for (const worker of [honest, leaked]) send(scheduler, `${worker.process}/0`, ['run']);
     await Promise.all([atCentral!.until(2), atHonest!.until(1), atLeaked!.until(1)]);
     const revoked = removeKey(files, 'w8')!;
     central.rekey(keyRing(revoked.central, 'test'));
     scheduler.rekey(keyRing(updated(s0!, revoked)!, 'test'));
     honest.rekey(keyRing(updated(w7!, revoked)!, 'test'));
     expect(scheduler.send(0, scheduler.directory.intern(`${leaked.process}/0`), ['run'])).toBe('unreachable');
-    tell(leaked, party(central.endpoint, 'central'), ['after, revoked']);
-    tell(leaked, `${honest.process}/0`, ['steal']);
+    send(leaked, party(central.endpoint, 'central'), ['after, revoked']);
+    send(leaked, `${honest.process}/0`, ['steal']);
     await expect.poll(() => central.counters.rejections.unknownKey).toBeGreaterThan(0);
     await expect.poll(() => honest.counters.rejections.unknownKey).toBeGreaterThan(0);
     // Messages in flight on a broken connection are lost and sent again.
     await expect
       .poll(() => {
-        tell(scheduler, `${honest.process}/0`, ['run again']);
-        tell(honest, party(central.endpoint, 'central'), ['after']);
+        send(scheduler, `${honest.process}/0`, ['run again']);
+        send(honest, party(central.endpoint, 'central'), ['after']);
         return [atHonest!, atCentral!].map(({ bodies }) => bodies.flat().at(-1));
       })
       .toEqual(['run again', 'after']);
@@ -496,7 +496,7 @@ describe('the key of one process', () => {
     const next = addMember(revoked, { role: 'worker', name: 'w8' });
     central.rekey(keyRing(next.files.central, 'test'));
     const replaced = await member(next.member);
-    tell(replaced, party(central.endpoint, 'central'), ['replaced']);
+    send(replaced, party(central.endpoint, 'central'), ['replaced']);
     await expect.poll(() => atCentral!.bodies).toContainEqual(['replaced']);
     expect(atCentral!.bodies).not.toContainEqual(['after, revoked']);
   });
@@ -505,7 +505,7 @@ describe('the key of one process', () => {
     const central = await open('central', files);
     const inbox = new Inbox(central);
     const victim = await member(w7!);
-    tell(victim, party(central.endpoint, 'central'), ['register']);
+    send(victim, party(central.endpoint, 'central'), ['register']);
     await inbox.until(1);
     const frame = packFrame('c.*', [[0, 0, ['false']]]);
     const claims: [KeyFile, string][] = [
@@ -537,9 +537,9 @@ describe('the key of one process', () => {
     await expect.poll(() => central.counters.refused.unknownSender).toBe(claims.length);
     // A worker that claims another worker's address under its own name does not supersede that worker.
     const liar = await member(w8!, { advertise: victim.endpoint });
-    tell(liar, party(central.endpoint, 'central'), ['register']);
+    send(liar, party(central.endpoint, 'central'), ['register']);
     await inbox.until(2);
-    tell(victim, party(central.endpoint, 'central'), ['heartbeat']);
+    send(victim, party(central.endpoint, 'central'), ['heartbeat']);
     await inbox.until(3);
     expect(inbox.received.map(({ from }) => from)).toEqual(
       [victim, liar, victim].map(({ process }) => `${process}/0`),
@@ -569,9 +569,9 @@ describe('in transit', () => {
     sockets.push(relay);
     const client = await mailboxes.openClient({ ...keyed('client'), incarnation: 'two' });
     const [atCentral, atClient] = [new Inbox(central), new Inbox(client)];
-    tell(client, `${relay.endpoint}!*/0`, [SECRET]);
+    send(client, `${relay.endpoint}!*/0`, [SECRET]);
     await atCentral.until(1);
-    tell(central, atCentral.received[0]!.from!, [SECRET]);
+    send(central, atCentral.received[0]!.from!, [SECRET]);
     await atClient.until(1);
     const captured = relay.captured();
     expect(captured.length).toBeGreaterThan(2 * SECRET.length);

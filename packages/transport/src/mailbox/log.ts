@@ -12,7 +12,7 @@ const CAUSES_MAX = 1_000;
 export class ThrottledLog {
   readonly #logger: MailLogger;
   readonly #intervalMs: number;
-  readonly #causes = new Map<string, { nextAtMs: number; heldBack: number }>();
+  readonly #causes = new Map<string, { nextAtMs: number; suppressed: number }>();
 
   constructor(logger: MailLogger, intervalMs: number) {
     this.#logger = logger;
@@ -40,14 +40,14 @@ export class ThrottledLog {
     const nowMs = performance.now();
     const seen = this.#causes.get(key);
     if (seen !== undefined && nowMs < seen.nextAtMs) {
-      seen.heldBack++;
+      seen.suppressed++;
       return undefined;
     }
     if (this.#causes.size >= CAUSES_MAX) this.#forgetOldest();
     // Deleted first, so that the map stays in order of use.
     this.#causes.delete(key);
-    this.#causes.set(key, { nextAtMs: nowMs + this.#intervalMs, heldBack: 0 });
-    return seen?.heldBack ?? 0;
+    this.#causes.set(key, { nextAtMs: nowMs + this.#intervalMs, suppressed: 0 });
+    return seen?.suppressed ?? 0;
   }
 
   #forgetOldest(): void {

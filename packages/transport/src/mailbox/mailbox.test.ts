@@ -95,18 +95,18 @@ describe('two processes', () => {
     const { endpoint } = early;
     await early.close();
     const toCentral = a.directory.intern(`${endpoint}!c.*/0`);
-    expect(a.holdsBack(toCentral)).toBe(false);
+    expect(a.isWaiting(toCentral)).toBe(false);
     a.send(0, toCentral, ['early']);
-    expect(a.holdsBack(toCentral)).toBe(true);
+    expect(a.isWaiting(toCentral)).toBe(true);
     await nextTurn();
-    expect(a.holdsBack(toCentral)).toBe(true);
+    expect(a.isWaiting(toCentral)).toBe(true);
     const late = await mailboxes.open({ bind: endpoint, incarnation: 'c.late' });
     const [atA, atLate] = [new Inbox(a), new Inbox(late)];
     await atLate.until(1);
     late.send(0, late.directory.intern(`${a.process}/0`), ['here I am']);
     await atA.until(1);
-    expect(a.holdsBack(toCentral)).toBe(false);
-    expect(a.holdsBack(-5 as Address)).toBe(false);
+    expect(a.isWaiting(toCentral)).toBe(false);
+    expect(a.isWaiting(-5 as Address)).toBe(false);
   });
 
   test('are notified of a broken connection by name, once, and only for central', async () => {

@@ -31,7 +31,7 @@ import {
 } from './party-name.js';
 import { PeerSenders } from './peer-senders.js';
 import { RejectedConnections } from './rejected-connections.js';
-import { probeSelf, type Reached } from './self-probe.js';
+import { probeSelf, type ReachedProcess } from './self-probe.js';
 import { type Keyed, prepareContext } from './socket-options.js';
 import type { ZapDomain } from './zap.js';
 
@@ -98,7 +98,7 @@ export class Mailbox {
   readonly #identification: Identification;
   /** Undefined in a client. */
   readonly #inbound: Inbound | undefined;
-  #ownArrived = false;
+  #ownProbeArrived = false;
   readonly #incarnations: Incarnations;
   #closing: Promise<void> | undefined;
 
@@ -185,7 +185,7 @@ export class Mailbox {
       ...shared,
       directory: this.directory,
       onOwn: () => {
-        this.#ownArrived = true;
+        this.#ownProbeArrived = true;
       },
       onSuccessor: (sender) => this.#links.supersede(sender),
       // Clients of all versions can read the head of a frame. A lost notice needs no retry: the client repeats its
@@ -287,7 +287,7 @@ export class Mailbox {
     this.#links.rekey(
       (role, key) => isWhole || (key === undefined ? role === undefined && isAnyReplaced : isReplaced(key)),
     );
-    if (isOther || hasEnded(admittedBy(before), admittedBy(ring))) this.#inbound?.cut();
+    if (isOther || hasEnded(admittedKeys(before), admittedKeys(ring))) this.#inbound?.cut();
   }
 
   /** Returns whether the key of a worker's or a scheduler's process permits this name in the cluster. */
@@ -325,9 +325,9 @@ export class Mailbox {
   }
 
   /** Returns whether messages to a party wait for a connection. Always false without keys, except for central. */
-  holdsBack(to: Address): boolean {
+  isWaiting(to: Address): boolean {
     const party = this.directory.partyAt(to);
-    return party !== undefined && this.#links.holdsBack(party.process);
+    return party !== undefined && this.#links.isWaiting(party.process);
   }
 
   /** Returns whether a connection to the party's process is established. */
@@ -345,17 +345,17 @@ export class Mailbox {
   }
 
   /** Determines which process answers at this process's advertised address; takes up to a few seconds. */
-  probeOwnAddress(): Promise<Reached> {
+  probeOwnAddress(): Promise<ReachedProcess> {
     const { endpoint, incarnation } = this;
     const { limits } = this.#parts;
     const own = { endpoint, incarnation };
-    const ways = this.#identification.dialOptionsFor({
+    const dialOptions = this.#identification.dialOptionsFor({
       endpoint,
       role: claimedRole(own),
       key: claimedKey(own),
     });
-    this.#ownArrived = false;
-    return probeSelf({ endpoint, incarnation, ways, limits, hasArrived: () => this.#ownArrived });
+    this.#ownProbeArrived = false;
+    return probeSelf({ endpoint, incarnation, dialOptions, limits, hasArrived: () => this.#ownProbeArrived });
   }
 
   /**
@@ -425,7 +425,7 @@ function identify({ incarnation, keys }: MailboxOptions, endpoint: string): Iden
 }
 
 /** Returns the public keys of the peers from which a process of this role accepts messages, in Z85. */
-function admittedBy({ role, generations, clients, members }: KeyRing): ReadonlySet<string> {
+function admittedKeys({ role, generations, clients, members }: KeyRing): ReadonlySet<string> {
   const acceptedRoles = rolesAcceptedBy(role);
   const named = [
     ...(acceptedRoles.includes('client') ? clients.values() : []),
@@ -448,11 +448,11 @@ function hasEnded(before: ReadonlySet<string>, now: ReadonlySet<string>): boolea
 /** Returns a function that decides whether a key may connect: only keys of roles that may send to this one may. */
 function admission(keyed: Keyed, rejected: RejectedConnections, addresses: Map<string, string>) {
   let { ring } = keyed;
-  let admitted = admittedBy(ring);
+  let admitted = admittedKeys(ring);
   return (key: string, address: string): boolean => {
     if (ring !== keyed.ring) {
       ring = keyed.ring;
-      admitted = admittedBy(ring);
+      admitted = admittedKeys(ring);
       for (const known of addresses.keys()) if (!admitted.has(known)) addresses.delete(known);
     }
     if (admitted.has(key)) {

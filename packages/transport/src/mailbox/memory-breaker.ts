@@ -6,9 +6,9 @@ import type { Millis } from '@goshawk/core';
 
 const MEBI = 1024 * 1024;
 /** Received bytes without a complete message above which a message counts as endless: 16 frames of maximum size. */
-const GATHERED_MAX = 256 * MEBI;
-/** `GATHERED_MAX` within a minute of the last cut, when an attack is likely: 4 frames. */
-const GATHERED_AGAIN_MAX = 64 * MEBI;
+const INCOMPLETE_BYTES_MAX = 256 * MEBI;
+/** `INCOMPLETE_BYTES_MAX` within a minute of the last cut, when an attack is likely: 4 frames. */
+const INCOMPLETE_BYTES_MAX_AFTER_CUT = 64 * MEBI;
 /** Time constant in ms with which the count of received bytes decays; `UNREAD_MAX` detects slower growth. */
 const DECAY_MS = 5_000;
 /**
@@ -19,7 +19,7 @@ const BUSY_MS = 200;
 /** Absolute limit of unread bytes. */
 const UNREAD_MAX = 1_024 * MEBI;
 /** Heap size to allow per received byte: a part of one byte takes 64 bytes unread, and 300 bytes of heap when read. */
-const HEAP_OF_GATHERED = 6;
+const HEAP_PER_INCOMPLETE_BYTE = 6;
 /** Check intervals in ms while memory grows (an endless sender adds 30 MB in one), and while it does not. */
 const CHECK_MS = 50;
 const IDLE_CHECK_MS = 250;
@@ -28,9 +28,9 @@ const GROWTH_MIN = MEBI;
  * Time in ms for which connections stay closed, so that memory is freed. Each cut within a minute of the last doubles
  * it.
  */
-const SHUT_MS = 200;
-const SHUT_MAX_MS = 5_000;
-const AGAIN_MS = 60_000;
+const CUT_MS = 200;
+const CUT_MAX_MS = 5_000;
+const RECENT_CUT_MS = 60_000;
 
 export interface Memory {
   /** Anonymous resident memory of this process in bytes. */
@@ -49,19 +49,19 @@ export interface Memory {
 export class MemoryBreaker {
   #base: number | undefined;
   /** Resident memory due to V8, including memory that it has freed but the system still counts. */
-  #explained = 0;
+  #engineBytes = 0;
   /** Bytes received recently without a complete message. */
-  #gathered = 0;
+  #incompleteBytes = 0;
   #last: (Memory & { readonly isIdle: boolean; readonly at: Millis }) | undefined;
   #trippedAt: Millis = Number.NEGATIVE_INFINITY;
-  #shutMs = SHUT_MS;
+  #shutMs = CUT_MS;
   #pauseMs = CHECK_MS;
   readonly #gatheredMax: number;
   readonly #unreadMax: number;
 
   /** @param heapMax maximum heap of this process in bytes */
   constructor(heapMax: number) {
-    this.#gatheredMax = Math.min(GATHERED_MAX, heapMax / HEAP_OF_GATHERED);
+    this.#gatheredMax = Math.min(INCOMPLETE_BYTES_MAX, heapMax / HEAP_PER_INCOMPLETE_BYTE);
     this.#unreadMax = Math.min(UNREAD_MAX, heapMax);
   }
 
@@ -77,14 +77,16 @@ export class MemoryBreaker {
    */
   check(memory: Memory, isIdle: boolean, now: Millis): Millis | undefined {
     const { resident, accounted } = memory;
-    this.#gather(memory, isIdle, now);
+    this.#measure(memory, isIdle, now);
     this.#base ??= resident - accounted;
-    this.#explained = Math.max(accounted, Math.min(this.#explained, resident - this.#base));
-    const isAgain = now - this.#trippedAt < AGAIN_MS;
-    const gatheredMax = isAgain ? Math.min(GATHERED_AGAIN_MAX, this.#gatheredMax) : this.#gatheredMax;
-    const unread = resident - this.#base - this.#explained;
-    if (this.#gathered < gatheredMax && unread < this.#unreadMax) return undefined;
-    this.#shutMs = isAgain ? Math.min(2 * this.#shutMs, SHUT_MAX_MS) : SHUT_MS;
+    this.#engineBytes = Math.max(accounted, Math.min(this.#engineBytes, resident - this.#base));
+    const isAgain = now - this.#trippedAt < RECENT_CUT_MS;
+    const gatheredMax = isAgain
+      ? Math.min(INCOMPLETE_BYTES_MAX_AFTER_CUT, this.#gatheredMax)
+      : this.#gatheredMax;
+    const unread = resident - this.#base - this.#engineBytes;
+    if (this.#incompleteBytes < gatheredMax && unread < this.#unreadMax) return undefined;
+    this.#shutMs = isAgain ? Math.min(2 * this.#shutMs, CUT_MAX_MS) : CUT_MS;
     this.#trippedAt = now;
     return this.#shutMs;
   }
@@ -92,21 +94,21 @@ export class MemoryBreaker {
   /** Records that all connections were closed, so that the remaining memory is not theirs. */
   reset({ resident, accounted }: Memory): void {
     this.#base = resident - accounted;
-    this.#explained = accounted;
-    this.#gathered = 0;
+    this.#engineBytes = accounted;
+    this.#incompleteBytes = 0;
     this.#last = undefined;
   }
 
-  #gather({ resident, accounted }: Memory, isIdle: boolean, now: Millis): void {
+  #measure({ resident, accounted }: Memory, isIdle: boolean, now: Millis): void {
     const last = this.#last;
     this.#last = { resident, accounted, isIdle, at: now };
     if (last === undefined) return;
     const grown = resident - last.resident - Math.max(0, accounted - last.accounted);
     const wasBusy = now - last.at > this.#pauseMs + BUSY_MS;
     this.#pauseMs = grown > GROWTH_MIN ? CHECK_MS : IDLE_CHECK_MS;
-    this.#gathered *= Math.exp((last.at - now) / DECAY_MS);
+    this.#incompleteBytes *= Math.exp((last.at - now) / DECAY_MS);
     if (!isIdle || !last.isIdle || wasBusy) return;
-    this.#gathered = Math.max(0, this.#gathered + grown);
+    this.#incompleteBytes = Math.max(0, this.#incompleteBytes + grown);
   }
 }
 

@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 /** A socket with one established connection and one in its handshake, when a connection ends: either may be gone. */
-async function inDoubt() {
+async function connectingSocket() {
   const emitter = new EventEmitter();
   const counters = newCounters();
   const rejected = new RejectedConnections(counters, recordingLogger(), 60_000);
@@ -38,8 +38,8 @@ async function* unwrapped(events: AsyncIterable<unknown[]>): AsyncGenerator<Even
 }
 
 test('a connection that ends during its handshake is foreign, unless the handshake succeeds in time', async () => {
-  const ended = await inDoubt();
-  const succeeds = await inDoubt();
+  const ended = await connectingSocket();
+  const succeeds = await connectingSocket();
   await succeeds.hear('handshake');
   await vi.advanceTimersByTimeAsync(12_100);
   expect(ended.counters.rejections.malformed).toBe(1);
@@ -47,7 +47,7 @@ test('a connection that ends during its handshake is foreign, unless the handsha
 });
 
 test('a late event loop first reads the events that it has missed', async () => {
-  const { counters, hear } = await inDoubt();
+  const { counters, hear } = await connectingSocket();
   const now = performance.now();
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now + 20_000);
   await vi.advanceTimersByTimeAsync(12_100);
@@ -59,7 +59,7 @@ test('a late event loop first reads the events that it has missed', async () => 
 });
 
 test('a handshake that was given up is counted as incomplete', async () => {
-  const { counters, hear } = await inDoubt();
+  const { counters, hear } = await connectingSocket();
   await hear('handshake:error:other');
   await vi.advanceTimersByTimeAsync(60_000);
   expect(counters.rejections).toMatchObject({ incomplete: 1, malformed: 0 });

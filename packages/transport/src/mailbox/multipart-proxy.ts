@@ -60,7 +60,7 @@ export class MultipartProxy implements InboundSocket {
   readonly #peers = new Map<string, ProxiedConnection>();
   #admitted = 0;
   readonly #reader: Promise<SocketReader>;
-  #attended: (reader: SocketReader) => void = () => {};
+  #resolveReader: (reader: SocketReader) => void = () => {};
   #isClosed = false;
 
   /** @throws while another process has the endpoint */
@@ -79,7 +79,7 @@ export class MultipartProxy implements InboundSocket {
   private constructor(options: MultipartProxyOptions) {
     this.#options = options;
     this.#reader = new Promise((resolve) => {
-      this.#attended = resolve;
+      this.#resolveReader = resolve;
     });
     const keepAlive = { keepAlive: true, keepAliveInitialDelay: options.limits.keepaliveIntervalMs };
     this.#server = createServer({ noDelay: true, ...keepAlive }, (outer) => void this.#admit(outer));
@@ -102,8 +102,8 @@ export class MultipartProxy implements InboundSocket {
     for (const { socket } of this.#connections) socket.close(lingerMs);
   }
 
-  async attend(reader: SocketReader): Promise<void> {
-    this.#attended(reader);
+  async serve(reader: SocketReader): Promise<void> {
+    this.#resolveReader(reader);
     this.#server.on('error', ({ message }) => reader.log.warn('', 'guard', `cannot accept: ${message}`));
     await once(this.#server, 'close');
     await Promise.all([...this.#connections].map(({ freed }) => freed));
@@ -185,7 +185,7 @@ class ProxiedConnection {
     this.#limits = limits;
     this.#listener = listener;
     this.socket = new RouterSocket(router);
-    this.freed = this.socket.attend({
+    this.freed = this.socket.serve({
       ...reader,
       reading: this.#reading,
       receiver: (parts) => {

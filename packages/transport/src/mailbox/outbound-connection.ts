@@ -2,7 +2,7 @@ import { Dealer, type Event } from 'zeromq';
 import type { Connection, Transmission } from './connection.js';
 import { hasHostName, parseEndpoint, resolveEndpoint } from './endpoint.js';
 import type { PackedFrame } from './frame.js';
-import { receptionAt } from './greeting.js';
+import { probeEndpoint } from './greeting.js';
 import type { DialOption } from './identification.js';
 import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
@@ -48,7 +48,7 @@ const PAUSE_DOUBLINGS_MAX = 16;
 interface DealerOptions {
   readonly endpoint: string;
   /** Returns the ways to connect with the current keys, to be tried in turn. */
-  readonly ways: () => readonly DialOption[];
+  readonly dialOptions: () => readonly DialOption[];
   readonly limits: MailboxLimits;
   readonly log: ThrottledLog;
   /** Called when all ways were rejected, and with undefined once one is accepted. */
@@ -73,7 +73,7 @@ export class OutboundConnection implements Connection {
   #socket: Dealer;
   #dialed: string | undefined;
   /** Index of the way that is being tried or was accepted. */
-  #way = 0;
+  #optionIndex = 0;
   /** Consecutive rejections. */
   #refusals = 0;
   #retryTimer: NodeJS.Timeout | undefined;
@@ -94,7 +94,7 @@ export class OutboundConnection implements Connection {
     const { endpoint, limits } = options;
     this.#hasName = hasHostName(parseEndpoint(endpoint));
     this.#options = options;
-    this.#isKeyed = options.ways()[0]?.curve !== undefined;
+    this.#isKeyed = options.dialOptions()[0]?.curve !== undefined;
     this.#isWatched = this.#isKeyed || options.receiver !== undefined || options.onBroken !== undefined;
     this.#socket = this.#openSocket();
     if (this.#hasName) this.#redialTimer = setInterval(() => this.#redial(), limits.redialIntervalMs).unref();
@@ -141,7 +141,7 @@ export class OutboundConnection implements Connection {
   rekey(): void {
     if (this.#isClosed || !this.#isKeyed) return;
     clearTimeout(this.#retryTimer);
-    this.#way = 0;
+    this.#optionIndex = 0;
     this.#refusals = 0;
     this.#isAccepted = false;
     this.#socket.close();
@@ -158,8 +158,8 @@ export class OutboundConnection implements Connection {
   /** @throws ZeroMQ's error if no more sockets are available */
   #openSocket(): Dealer {
     const { endpoint, limits, log, receiver } = this.#options;
-    const ways = this.#options.ways();
-    const way = ways[this.#way % ways.length] as DialOption;
+    const options = this.#options.dialOptions();
+    const way = options[this.#optionIndex % options.length] as DialOption;
     const socket = new Dealer(dealerOptions(limits, way, receiver !== undefined));
     this.#socket = socket;
     this.#dialed = undefined;
@@ -219,18 +219,18 @@ export class OutboundConnection implements Connection {
    */
   #refused(keyed: Exclude<AuthFailure, 'keyNeeded'>): void {
     const { limits } = this.#options;
-    const ways = this.#options.ways();
+    const options = this.#options.dialOptions();
     this.#isAccepted = false;
     this.#refusals++;
-    const rounds = Math.floor(this.#refusals / ways.length);
-    if (this.#refusals % ways.length === 0) {
+    const rounds = Math.floor(this.#refusals / options.length);
+    if (this.#refusals % options.length === 0) {
       const why = this.#isKeyed ? keyed : 'keyNeeded';
       if (why === 'closed') void this.#reportClosed();
       else this.#reportRejection(why);
     }
     const pauseMs =
       rounds === 0 ? 0 : limits.reconnectIntervalMs * 2 ** Math.min(rounds, PAUSE_DOUBLINGS_MAX);
-    this.#way = (this.#way + 1) % ways.length;
+    this.#optionIndex = (this.#optionIndex + 1) % options.length;
     this.#socket.close();
     this.#reopenIn(Math.min(pauseMs, limits.reconnectIntervalMaxMs));
   }
@@ -249,7 +249,7 @@ export class OutboundConnection implements Connection {
   /** Finds out why connections are closed: a live process sends its greeting before it rejects a key. */
   async #reportClosed(): Promise<void> {
     const { endpoint, limits } = this.#options;
-    const isAlive = (await receptionAt(endpoint, limits.handshakeTimeoutMs)) === 'greeting';
+    const isAlive = (await probeEndpoint(endpoint, limits.handshakeTimeoutMs)) === 'greeting';
     if (this.#refusals > 0 && !this.#isClosed) this.#reportRejection(isAlive ? 'keyRefused' : 'closed');
   }
 

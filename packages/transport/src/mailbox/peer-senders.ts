@@ -73,7 +73,7 @@ export class PeerSenders {
   }
 
   /** Returns whether messages to the process wait for a connection. */
-  holdsBack(process: KnownProcess): boolean {
+  isWaiting(process: KnownProcess): boolean {
     return this.#known(process)?.isHeldBack ?? false;
   }
 
@@ -228,11 +228,11 @@ export class PeerSenders {
     const { identification, limits, log, listener, receiver, onAuthFailure, onBroken } = this.#options;
     const { endpoint, place, role } = process;
     const key = claimedKey(process);
-    const ways = () => identification.dialOptionsFor({ endpoint, role, key });
-    if (ways().length === 0) throw new Error(`this process’s key file does not admit its key ${key}`);
+    const dialOptions = () => identification.dialOptionsFor({ endpoint, role, key });
+    if (dialOptions().length === 0) throw new Error(`this process’s key file does not admit its key ${key}`);
     const dealer = {
       endpoint,
-      ways,
+      dialOptions,
       limits,
       log,
       onAuthFailure: (why: AuthFailure | undefined) => onAuthFailure(endpoint, why),
@@ -242,7 +242,7 @@ export class PeerSenders {
     return listener === undefined
       ? new OutboundConnection({
           ...dealer,
-          receiver: (parts, way) => receiver.acceptReply(endpoint, parts, way),
+          receiver: (parts, option) => receiver.acceptReply(endpoint, parts, option),
         })
       : new OutboundConnection(dealer);
   }

@@ -24,7 +24,7 @@ export interface InboundSocket {
   /** @param lingerMs how long ZeroMQ may send queued frames */
   close(lingerMs?: number): void;
   /** Reads until the socket is closed. Resolves when the endpoint is free again. */
-  attend(reader: SocketReader): Promise<void>;
+  serve(reader: SocketReader): Promise<void>;
 }
 
 /** One ZeroMQ socket for all peers. */
@@ -49,7 +49,7 @@ export class RouterSocket implements InboundSocket {
     this.#router.close();
   }
 
-  attend({ receiver, limits, counters, rejected, log, reading }: SocketReader): Promise<void> {
+  serve({ receiver, limits, counters, rejected, log, reading }: SocketReader): Promise<void> {
     void receive(this.#router, receiver, limits, log, reading);
     return watchConnections(this.#router, limits, counters, rejected);
   }

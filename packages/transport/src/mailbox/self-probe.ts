@@ -8,12 +8,12 @@ import { forEachEvent } from './monitor.js';
 import { dealerOptions } from './socket-options.js';
 
 /** The process that answers at this process's advertised address; undefined if none is reachable from here. */
-export type Reached = 'itself' | 'another' | undefined;
+export type ReachedProcess = 'itself' | 'another' | undefined;
 
 interface SelfProbe {
   readonly endpoint: string;
   readonly incarnation: string;
-  readonly ways: readonly DialOption[];
+  readonly dialOptions: readonly DialOption[];
   readonly limits: MailboxLimits;
   /** Returns whether the probe has arrived at this process. */
   hasArrived(): boolean;
@@ -28,15 +28,15 @@ const TURNS_TO_ARRIVE = 20;
  * Sends a frame over the network to the advertised address. If it is accepted but does not arrive here, another
  * process receives all messages for this one.
  */
-export async function probeSelf(probe: SelfProbe): Promise<Reached> {
-  for (const way of probe.ways) {
+export async function probeSelf(probe: SelfProbe): Promise<ReachedProcess> {
+  for (const way of probe.dialOptions) {
     const reached = await probeBy(way, probe);
     if (reached !== undefined) return reached;
   }
   return undefined;
 }
 
-async function probeBy(way: DialOption, probe: SelfProbe): Promise<Reached> {
+async function probeBy(way: DialOption, probe: SelfProbe): Promise<ReachedProcess> {
   const { endpoint, limits } = probe;
   const socket = new Dealer(dealerOptions(limits, way, false));
   let isConnected = false;

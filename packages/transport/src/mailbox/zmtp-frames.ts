@@ -22,7 +22,7 @@ export class ZmtpFrames {
   readonly #unread: number[] = [];
   #unreadBytes = 0;
   readonly #greeting = Buffer.alloc(GREETING_BYTES);
-  #greeted = 0;
+  #greetingBytes = 0;
   readonly #head = Buffer.alloc(LONG_HEAD_BYTES);
   #headed = 0;
   /** Remaining bytes of the current frame's body. */
@@ -46,11 +46,11 @@ export class ZmtpFrames {
   take(chunk: Buffer): Verdict {
     let at = 0;
     while (at < chunk.length) {
-      if (this.#greeted < GREETING_BYTES) {
-        const taken = chunk.copy(this.#greeting, this.#greeted, at);
-        this.#greeted += taken;
+      if (this.#greetingBytes < GREETING_BYTES) {
+        const taken = chunk.copy(this.#greeting, this.#greetingBytes, at);
+        this.#greetingBytes += taken;
         at += taken;
-        if (!this.#isOurs()) return 'is foreign';
+        if (!this.#isValidGreeting()) return 'is foreign';
       } else if (this.#left > 0) {
         const passing = Math.min(this.#left, chunk.length - at);
         this.#left -= passing;
@@ -67,9 +67,9 @@ export class ZmtpFrames {
   }
 
   /** Returns whether the bytes so far are a valid greeting. */
-  #isOurs(): boolean {
+  #isValidGreeting(): boolean {
     const isZmtp = this.#greeting[0] === 0xff;
-    return isZmtp && (this.#greeted <= VERSION_AT || this.#greeting[VERSION_AT]! >= VERSION_MIN);
+    return isZmtp && (this.#greetingBytes <= VERSION_AT || this.#greeting[VERSION_AT]! >= VERSION_MIN);
   }
 
   #isPart(flags: number): boolean {

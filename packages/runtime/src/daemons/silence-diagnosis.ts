@@ -1,14 +1,14 @@
-import { type Reception, receptionAt } from '@goshawk/transport';
+import { type ProbeResult, probeEndpoint } from '@goshawk/transport';
 
 /** Time in ms without a greeting after which a process counts as hanging. */
 const PATIENCE_MS = 2_000;
 
 /** Tries to connect to a silent process. @returns the likely cause of its silence */
-export async function whySilent(endpoint: string): Promise<string> {
-  return DIAGNOSES[await receptionAt(endpoint, PATIENCE_MS)];
+export async function diagnoseSilence(endpoint: string): Promise<string> {
+  return DIAGNOSES[await probeEndpoint(endpoint, PATIENCE_MS)];
 }
 
-const DIAGNOSES: Readonly<Record<Reception, string>> = {
+const DIAGNOSES: Readonly<Record<ProbeResult, string>> = {
   greeting:
     'a process accepts connections there: it is too busy to respond, speaks another protocol version (its log names both), or only existing connections fail',
   silence:
