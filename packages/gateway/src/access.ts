@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { InputError, isLoopbackName } from '@goshawk/core';
-import { BearerTokens, bearerIn, tokenHash } from '@goshawk/transport';
+import { BearerTokens, bearerToken, tokenHash } from '@goshawk/transport';
 import { Refused } from './errors.js';
 
 /** Roles in ascending order of permissions. */
@@ -54,7 +54,7 @@ export class Access {
     if (method !== 'GET' && method !== 'HEAD') checkSource(headers);
     const role = this.#roleOf(headers.authorization);
     if (role === undefined) {
-      const isToken = bearerIn(headers.authorization) !== undefined;
+      const isToken = bearerToken(headers.authorization) !== undefined;
       const what = isToken
         ? 'this token is not valid for this dashboard'
         : 'a bearer token is required (Authorization: Bearer TOKEN)';
@@ -69,7 +69,7 @@ export class Access {
 
   /** Identifies the token of an admitted request. */
   tokenOf({ authorization }: IncomingHttpHeaders): string {
-    return this.tokens === 0 ? '' : tokenHash(bearerIn(authorization) ?? '').toString('hex');
+    return this.tokens === 0 ? '' : tokenHash(bearerToken(authorization) ?? '').toString('hex');
   }
 
   #checkHost(host: string): void {

@@ -46,7 +46,7 @@ export interface Journal {
    * Returns the records at opening time, each with its place, by job. The first record of a job is its acceptance.
    * Call it once, before appending.
    * @param onDamage called for each skipped record: damage affects one record, or its whole job, but no other jobs
-   * @returns places are undefined for records that cannot be recalled
+   * @returns places are undefined for records that cannot be read
    */
   entries(
     onDamage: (damaged: Damaged) => void,
@@ -60,7 +60,7 @@ export interface Journal {
   /** Sets the listener. Call it once, before the first append. */
   listen(listener: JournalListener): void;
   /**
-   * Appends a record. Returns its place; undefined if it cannot be recalled, so that callers must keep what they
+   * Appends a record. Returns its place; undefined if it cannot be read, so that callers must keep what they
    * need.
    */
   append(record: JobRecord): number | undefined;
@@ -68,12 +68,14 @@ export interface Journal {
    * Returns the readable record of a job at a place, durable or pending; undefined if there is none. Absent if the
    * journal cannot read records back.
    */
-  readonly recall: ((job: JobNumber, place: number) => JobRecord | undefined) | undefined;
+  readonly readRecord: ((job: JobNumber, place: number) => JobRecord | undefined) | undefined;
   /**
-   * Returns all readable records of a job, durable or pending, with their places. Absent in journals that recall only
+   * Returns all readable records of a job, durable or pending, with their places. Absent in journals that read only
    * the ends of attempts.
    */
-  readonly recallJob: ((job: JobNumber) => Iterable<readonly [place: number, record: JobRecord]>) | undefined;
+  readonly readJobRecords:
+    | ((job: JobNumber) => Iterable<readonly [place: number, record: JobRecord]>)
+    | undefined;
   readonly state: JournalState;
   /** Time without a write while records are pending; 0 if none are. */
   readonly unwrittenMs: Millis;

@@ -109,7 +109,7 @@ export abstract class GroupCommit {
   }
 
   /**
-   * @returns the record's place; undefined if it cannot be recalled
+   * @returns the record's place; undefined if it cannot be read
    * @throws InputError `record-too-large` if it cannot be encoded: nothing is appended then
    */
   append(record: JobRecord): number | undefined {

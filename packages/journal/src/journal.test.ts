@@ -126,27 +126,27 @@ describe.each(KINDS)('a journal in %s', (kind) => {
     await journal.close();
   }
 
-  test('the ends of attempts are recalled, pending, durable and after reopening, until their job is forgotten', async () => {
+  test('the ends of attempts are read, pending, durable and after reopening, until their job is forgotten', async () => {
     const at = place();
     const first = await opened(at);
     const ends = [attempt(1, 0, 'one'), attempt(1, 1, { two: 2 })];
     first.journal.append(accepted(1));
     const places = ends.map((end) => first.journal.append(end)!);
-    const recalled = ({ recall }: Journal) => places.map((of) => recall!(1, of));
-    expect(recalled(first.journal)).toEqual(ends);
+    const readEnds = ({ readRecord }: Journal) => places.map((of) => readRecord!(1, of));
+    expect(readEnds(first.journal)).toEqual(ends);
     await first.ear.until(() => first.ear.count === 3);
-    expect(recalled(first.journal)).toEqual(ends);
-    expect(first.journal.recall!(2, places[0]!)).toBeUndefined();
+    expect(readEnds(first.journal)).toEqual(ends);
+    expect(first.journal.readRecord!(2, places[0]!)).toBeUndefined();
     await first.journal.close();
     const journal = await at.open();
     cleanUp.push(() => journal.close());
     const read = Array.from(journal.entries(() => {}));
     expect(read.flatMap(([of, { kind }]) => (kind === 'attempt' ? [of] : []))).toEqual(places);
-    expect(recalled(journal)).toEqual(ends);
+    expect(readEnds(journal)).toEqual(ends);
     const ear = new Ear(journal);
     journal.append(forgotten(1));
     await ear.until(() => ear.count === 1);
-    await vi.waitFor(() => expect(recalled(journal)).toEqual([undefined, undefined]));
+    await vi.waitFor(() => expect(readEnds(journal)).toEqual([undefined, undefined]));
   });
 
   test('a new journal is empty, and has a permanent tag', async () => {

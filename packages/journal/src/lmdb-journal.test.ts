@@ -92,7 +92,7 @@ test('a closing journal reports its last durable record, and then that nothing c
   const reported: unknown[] = [];
   journal.listen({ recorded: (count) => reported.push(count), stateChanged: () => {} });
   const place = journal.append(accepted(1));
-  await journal.close(() => reported.push(journal.recall?.(1, place!)));
+  await journal.close(() => reported.push(journal.readRecord?.(1, place!)));
   expect(reported).toEqual([1, accepted(1)]);
 });
 
@@ -100,7 +100,7 @@ test('all records of a job are read once and in order, durable or in flight', as
   await written(accepted(1), accepted(2), attempt(1, 0));
   const journal = await openHere();
   void recordsOf(journal);
-  const kindsOf = (job: number) => Array.from(journal.recallJob!(job), ([, { kind }]) => kind);
+  const kindsOf = (job: number) => Array.from(journal.readJobRecords!(job), ([, { kind }]) => kind);
   expect(kindsOf(1)).toStrictEqual(['accepted', 'attempt']);
   journal.append(attempt(1, 1));
   journal.append(ended(1));

@@ -119,10 +119,10 @@ class LmdbJournal extends GroupCommit implements Journal {
     return Promise.resolve();
   }
 
-  readonly recall = (job: JobNumber, place: number): JobRecord | undefined =>
+  readonly readRecord = (job: JobNumber, place: number): JobRecord | undefined =>
     readAgain(this.at(place) ?? this.#store.at(job, place), job);
 
-  readonly recallJob = (job: JobNumber): Iterable<readonly [place: number, record: JobRecord]> =>
+  readonly readJobRecords = (job: JobNumber): Iterable<readonly [place: number, record: JobRecord]> =>
     // Damage was reported at opening, and need not be reported again.
     soundRecords(this.of(job, this.#store.of(job)), () => {});
 

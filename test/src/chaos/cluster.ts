@@ -354,8 +354,8 @@ export class Cluster {
     const scheduler = new Scheduler(config, {
       ...process.environment(),
       record: (record) => journal.append(record),
-      readRecord: (job, place) => journal.recall(job, place),
-      readJobRecords: (job) => journal.recallJob(job),
+      readRecord: (job, place) => journal.readRecord(job, place),
+      readJobRecords: (job) => journal.readJobRecords(job),
       jobEnded() {},
       drained() {},
     });

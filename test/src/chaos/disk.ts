@@ -190,12 +190,12 @@ export class ChaosJournal extends GroupCommit {
     return this.appended === this.written;
   }
 
-  recall(job: number, place: number): JobRecord | undefined {
+  readRecord(job: number, place: number): JobRecord | undefined {
     const bytes = this.at(place) ?? this.#disk.at(job, place);
     return bytes && decodeRecord(bytes);
   }
 
-  recallJob(job: number): JournalEntry[] {
+  readJobRecords(job: number): JournalEntry[] {
     return Array.from(this.of(job, this.#disk.of(job)), ([, bytes, place]) => [place, decodeRecord(bytes)]);
   }
 

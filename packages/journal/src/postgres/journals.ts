@@ -4,8 +4,8 @@ import type { Journal, JournalMetrics } from '../contract.js';
 import { JournalError, TakenOver } from '../errors.js';
 import { type Entry, GroupCommit } from '../group-commit.js';
 import { checkIdentity, type Identity, newIdentity, succeededBy } from '../identity.js';
+import { ReadCopy } from '../read-copy.js';
 import { type Damaged, type Filed, readAgain, soundWithBytes } from '../reading.js';
-import { RecallCopy } from '../recall-copy.js';
 import { FORMAT } from '../record-codec.js';
 import { type SentGroup, SentGroups } from '../sent-groups.js';
 import { byteaArray, int8Array } from './arrays.js';
@@ -218,7 +218,7 @@ export class PostgresJournals {
     const filed = await filedUnder(this.#link, row.tag);
     const opened = { home, identity, epoch, written: Number(written), filed };
     const { version, copyFolder } = this.#options;
-    const copy = copyFolder === undefined ? undefined : RecallCopy.ifPossible(copyFolder);
+    const copy = copyFolder === undefined ? undefined : ReadCopy.ifPossible(copyFolder);
     const journal = new PostgresJournal(this.#link, opened, version, copy, async () => {
       this.#open.delete(journal);
       await copy?.close();
@@ -302,14 +302,14 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
   readonly epoch: number;
   readonly previousIncarnations: readonly string[];
   readonly lastJob: number;
-  readonly recall: Journal['recall'];
-  readonly recallJob = undefined;
+  readonly readRecord: Journal['readRecord'];
+  readonly readJobRecords = undefined;
   /** Size of all journals at the last check. */
   bytes = 0;
   readonly #link: Link;
   readonly #identity: Identity;
   readonly #version: string;
-  readonly #copy: RecallCopy | undefined;
+  readonly #copy: ReadCopy | undefined;
   readonly #closed: () => Promise<void>;
   readonly #groups: SentGroups;
   #filed: readonly Filed[];
@@ -318,7 +318,7 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     link: Link,
     { home, identity, epoch, filed, written }: Opened,
     version: string,
-    copy: RecallCopy | undefined,
+    copy: ReadCopy | undefined,
     closed: () => Promise<void>,
   ) {
     super();
@@ -327,7 +327,7 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     this.#identity = identity;
     this.#version = version;
     this.#copy = copy;
-    this.recall = copy && ((job, place) => copy.recall(job, place));
+    this.readRecord = copy && ((job, place) => copy.readRecord(job, place));
     this.#closed = closed;
     this.#filed = filed;
     this.tag = identity.tag;
@@ -359,7 +359,7 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     return this.#copied(record, this.add(this.encoded(record)));
   }
 
-  /** @returns the place of a record that can be recalled */
+  /** @returns the place of a record that can be read */
   #copied({ kind }: JobRecord, entry: Entry): number | undefined {
     if (this.#copy === undefined || (kind !== 'attempt' && kind !== 'forgotten')) return undefined;
     return this.#copy.copy(entry) ? entry.place : undefined;

@@ -62,7 +62,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'key-put-away',
     what: 'a key creates another job once its job is only in the journal',
     file: 'scheduler/durability/job-store',
-    find: 'if (recalled !== undefined && scopedKeyOf(recalled) === key)',
+    find: 'if (archived !== undefined && scopedKeyOf(archived) === key)',
     replace: 'if (false)',
   },
   {

@@ -21,7 +21,7 @@ interface CopyOptions {
  * durable: its files have no names, so they disappear with the process. Records beyond its limits are not copied, and
  * stay in memory.
  */
-export class RecallCopy extends GroupCommit {
+export class ReadCopy extends GroupCommit {
   readonly #folder: string;
   readonly #store: LmdbStore;
   readonly #bytesMax: number;
@@ -42,16 +42,16 @@ export class RecallCopy extends GroupCommit {
   }
 
   /** Creates a copy in this folder. Returns undefined if its disk is full or read-only; values then stay in memory. */
-  static ifPossible(folder: string): RecallCopy | undefined {
+  static ifPossible(folder: string): ReadCopy | undefined {
     try {
       makeFolder(fs, folder);
-      return freeBytesOf(folder) < ROOM_LIMITS.fullBelow ? undefined : new RecallCopy(folder);
+      return freeBytesOf(folder) < ROOM_LIMITS.fullBelow ? undefined : new ReadCopy(folder);
     } catch {
       return undefined;
     }
   }
 
-  /** Copies the end of an attempt, or deletes all ends of a forgotten job. @returns whether it can be recalled */
+  /** Copies the end of an attempt, or deletes all ends of a forgotten job. @returns whether it can be read */
   copy(entry: Entry): boolean {
     const isKept = entry.bytes !== undefined;
     if (isKept && this.state.kind !== 'open') return false;
@@ -60,7 +60,7 @@ export class RecallCopy extends GroupCommit {
     return isKept;
   }
 
-  recall(job: JobNumber, place: number): JobRecord | undefined {
+  readRecord(job: JobNumber, place: number): JobRecord | undefined {
     return readAgain(this.#pending.get(place) ?? this.#store.at(job, place), job);
   }
 
@@ -92,7 +92,7 @@ export class RecallCopy extends GroupCommit {
     return isSmall && this.#freeBytes(this.#folder) >= ROOM_LIMITS.fullBelow;
   }
 
-  /** Ends the copy; `recall` finds no record afterwards. */
+  /** Ends the copy; `readRecord` finds no record afterwards. */
   close(): Promise<void> {
     return this.end(async () => {
       await this.#writing?.catch(() => {});
