@@ -510,6 +510,19 @@ test.each([
   expect(worker.roomFor(books.names.demandOf({ gpu: 1 }), ending)).toBe(0);
 });
 
+test('the overview names the oldest job that waits without a limit, not one that a limit holds', () => {
+  const bench = new Bench(0, 1, 'goshawk');
+  bench.open(1, 4);
+  bench.pull(1, { free: 0, spare: { cpu: 0 } });
+  bench.need(1, { tasks: 6, gang: true });
+  bench.need(2, { tasks: 9 });
+  const { limited = [] } = bench.dispatcher.line(undefined, bench.now);
+  expect(limited.map(({ reason, tasks, example }) => [reason, tasks, example])).toEqual([
+    ['matching', 9, expect.stringMatching(/2$/)],
+    ['resources', 6, expect.stringMatching(/1$/)],
+  ]);
+});
+
 test('the overview names the resource that is busy, and the reserve', () => {
   const bench = new Bench(0, 1, 'goshawk', 0.5);
   bench.open(1, 4, true, { cpu: 4, gpu: 1 });

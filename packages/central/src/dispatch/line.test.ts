@@ -22,7 +22,7 @@ test('tasks that the limit of a user holds are reported with that limit, not as 
   const books = new ClusterBooks();
   books.grant(parseUsers('{"ann":{"running":1}}', 'users.json'));
   for (const [number, user] of ['ann', 'ben'].entries()) {
-    const job = books.declare(900 as Address, number, { arrivedAt: 5, tasks: 4, user });
+    const job = books.declare(900 as Address, number, { arrivedAt: 5 + number, tasks: 4, user });
     books.setWaiting(books.stage(job, 0, { demand: books.names.demandOf({}), estimateMs: 1_000 }), 4, 5);
   }
   books.takeChanges();
@@ -30,6 +30,7 @@ test('tasks that the limit of a user holds are reported with that limit, not as 
   const line = new WaitingLine(books, makePolicy('gs', {}, context)).describe(undefined, 9);
   expect(line.unmatched).toBe(5);
   expect(line.limited).toEqual([
+    { class: 'short', reason: 'matching', tasks: 5, example: '0', exampleAgeMs: 4 },
     {
       class: 'short',
       reason: 'user-limit',

@@ -119,22 +119,22 @@ export class WaitingLine {
     return this.#policy.explain?.(stage, this.#books, now);
   }
 
-  /** Yields the waiting tasks for which the policy names a limit, by kind. */
+  /** Yields the waiting tasks by kind, with the limit that the policy names, or as `matching` without one. */
   *#explainedTasks(now: Millis): Iterable<WaitingGroup> {
     const { feasible, waitingKinds } = this.#books;
-    if (this.#policy.explain === undefined) return;
+    if (this.#policy.explain === undefined && !this.#books.hasLimits) return;
     // Explaining a stage visits all workers.
     let left = Math.max(1, Math.floor(JOBS_COMPARED_MAX / Math.max(1, feasible.size)));
     for (const { tasks, oldest } of waitingKinds) {
       if (left <= 0) return;
       left -= 2;
       const [first, next] = oldest;
-      const why = this.#policy.explain(first, this.#books, now);
-      yield* namedGroup(first.job, why, next === undefined ? tasks : first.waiting, now);
+      const why = this.#policy.explain?.(first, this.#books, now);
+      yield namedGroup(first.job, why, next === undefined ? tasks : first.waiting, now);
       if (next === undefined) continue;
       // The first stage may have a reservation, or may have failed at all workers.
-      const whyNext = this.#policy.explain(next, this.#books, now);
-      yield* namedGroup(next.job, whyNext, tasks - first.waiting, now);
+      const whyNext = this.#policy.explain?.(next, this.#books, now);
+      yield namedGroup(next.job, whyNext, tasks - first.waiting, now);
     }
   }
 
@@ -180,25 +180,26 @@ function* limitedTasks(books: ClusterBooks, now: Millis): Iterable<WaitingGroup>
     yield groupOf(oldest, 'user-limit', tasks, reason, now);
 }
 
-function* namedGroup(
+function namedGroup(
   job: JobView,
   why: PolicyExplanation | undefined,
   tasks: number,
   now: Millis,
-): Iterable<WaitingGroup> {
-  if (why !== undefined && NAMED_REASONS.has(why.reason))
-    yield groupOf(job, why.reason, tasks, why.sentence, now);
+): WaitingGroup {
+  return why !== undefined && NAMED_REASONS.has(why.reason)
+    ? groupOf(job, why.reason, tasks, why.sentence, now)
+    : groupOf(job, 'matching', tasks, undefined, now);
 }
 
 function groupOf(
   job: JobView,
   reason: WaitingGroup['reason'],
   tasks: number,
-  why: string,
+  why: string | undefined,
   now: Millis,
 ): WaitingGroup {
   const exampleAgeMs = Math.max(0, now - job.arrivedAt);
-  return { class: job.long ? 'long' : 'short', reason, tasks, example: job.name, exampleAgeMs, why };
+  return { class: job.long ? 'long' : 'short', reason, tasks, example: job.name, exampleAgeMs, ...present({ why }) };
 }
 
 /** Yields the stages with waiting tasks. The books must not change during the iteration. */

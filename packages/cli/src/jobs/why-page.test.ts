@@ -46,6 +46,19 @@ it('names the limit of a user that holds tasks, and that more workers do not hel
   expect(text).not.toMatch(/matching|more workers/);
 });
 
+it('names as an example of tasks without a limit a job that no limit holds', () => {
+  const gang = { example: 'gang-2', exampleAgeMs: 9_000, class: 'short' } as const;
+  const explained = [
+    { ...gang, reason: 'resources', tasks: 6, why: 'all 6 tasks of a gang start together' },
+    { example: 'flood-3', exampleAgeMs: 7_000, class: 'short', reason: 'matching', tasks: 2_000 },
+  ] as const;
+  const waiting = withCentralLimits([{ ...gang, reason: 'matching', tasks: 2_006 }], explained);
+  expect(waiting.map(({ reason, tasks, example, exampleAgeMs }) => [reason, tasks, example, exampleAgeMs])).toEqual([
+    ['matching', 2_000, 'flood-3', 7_000],
+    ['resources', 6, 'gang-2', 9_000],
+  ]);
+});
+
 it('names the limit of tasks whose class central does not know yet', () => {
   const age = { example: 'a-1', exampleAgeMs: 1_000 };
   const limited = [

@@ -170,11 +170,17 @@ export function mergedGroups(groups: Iterable<WaitingGroup>): WaitingGroup[] {
 /**
  * Splits the `matching` groups of owners by the limits that central reports. Central and
  * an owner may briefly disagree on the class of a job, so the rest of a group is taken from the other class.
+ *
+ * @param explained groups of central; its `matching` groups only name examples of tasks without a limit
  */
 export function withCentralLimits(
   groups: readonly WaitingGroup[],
-  limited: readonly WaitingGroup[],
+  explained: readonly WaitingGroup[],
 ): WaitingGroup[] {
+  const limited = explained.filter(({ reason: why }) => why !== 'matching');
+  // The example of an owner may be a job that a limit holds.
+  const exampleOf = ({ class: of, example, exampleAgeMs }: WaitingGroup) =>
+    explained.find((group) => group.reason === 'matching' && group.class === of) ?? { example, exampleAgeMs };
   const left = new Map<WaitingGroup['class'], number>();
   for (const { class: of, reason: why, tasks } of groups) if (why === 'matching') left.set(of, tasks);
   // Central may also list tasks for which their owner has another reason, such as pilots.
@@ -188,9 +194,11 @@ export function withCentralLimits(
   const rests = limited.map((group) => take(group, group.class, group.tasks));
   for (const [at, group] of limited.entries())
     if (rests[at]! > 0) take(group, group.class === 'long' ? 'short' : 'long', rests[at]!);
-  const others = groups.map((group) =>
-    group.reason === 'matching' ? { ...group, tasks: left.get(group.class)! } : group,
-  );
+  const others = groups.map((group) => {
+    if (group.reason !== 'matching') return group;
+    const { example, exampleAgeMs } = exampleOf(group);
+    return { ...group, tasks: left.get(group.class)!, example, exampleAgeMs };
+  });
   return mergedGroups([...others, ...taken].filter(({ tasks }) => tasks > 0));
 }
 
@@ -206,7 +214,7 @@ export const centralLine = view({
   unmatched: count,
   /**
    * Waiting tasks by the limit that binds: those that a limit of their user or project holds, which `unmatched` does
-   * not include, and those without room or above the reserve; truncated.
+   * not include, those without room or above the reserve, and those without a limit (`matching`); truncated.
    */
   limited: optional(list(waitingGroup, LISTED_MAX)),
 });
