@@ -1,4 +1,4 @@
-export type { SchedulerSnapshot } from './api/snapshot.js';
+export type { SchedulerSnapshot, UserLoad } from './api/snapshot.js';
 export * from './contract.js';
 export { Job, TASK_STATE_NAMES, TaskState } from './job/job.js';
 export type { JobObserver, SchedulerCounters } from './job/job-events.js';

@@ -14,7 +14,13 @@ import {
   whyImpossible,
 } from '@goshawk/core';
 import { ClientApi } from './api/client-api.js';
-import { type SchedulerSnapshot, snapshotOf, waitContextOf } from './api/snapshot.js';
+import {
+  type SchedulerSnapshot,
+  snapshotOf,
+  type UserLoad,
+  userLoadsOf,
+  waitContextOf,
+} from './api/snapshot.js';
 import {
   type EstimatorStates,
   JOB_LENGTHS,
@@ -238,6 +244,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
   /** Users with active jobs, those with the most jobs first. */
   largestUsers(count: number): { user: string | undefined; jobs: number; waiting: number }[] {
     return this.#parts.jobs.largestUsers(count);
+  }
+
+  /** Active jobs and tasks by user. */
+  userLoads(): UserLoad[] {
+    return userLoadsOf(this.#parts.jobs.active());
   }
 
   get isDraining(): boolean {

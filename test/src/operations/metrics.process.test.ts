@@ -116,6 +116,27 @@ describe('completed work', () => {
       await expect.poll(() => metricsOf(role)).toMatch(/^goshawk_event_loop_delay_seconds_count [1-9]/m);
   });
 
+  it('is counted by user while it runs', async () => {
+    await using cluster = await connect(daemons.url);
+    const run = { sleep: 3_600_000 };
+    const jobs = [
+      await cluster.submit({ user: 'ann', tasks: { count: 2, run }, estimate: 3_600_000 }),
+      // Only a short job may run on the third worker.
+      await cluster.submit({ user: 'bob', tasks: { count: 1, run }, estimate: 1 }),
+      await cluster.submit({ user: 'ann', tasks: { count: 4, run }, hold: true }),
+    ];
+    const byUser = async (name: string) => {
+      const all = families(await metricsOf('scheduler'));
+      const { series = [] } = all.find((family) => family.name === `goshawk_scheduler_user_${name}`) ?? {};
+      return Object.fromEntries(series.map(({ labels, value }) => [labels.user, value]));
+    };
+    await expect.poll(() => byUser('running_tasks')).toEqual({ ann: 2, bob: 1 });
+    expect(await byUser('running_cpus')).toEqual({ ann: 2, bob: 1 });
+    expect(await byUser('waiting_tasks')).toEqual({ ann: 4, bob: 0 });
+    expect(await byUser('jobs')).toEqual({ ann: 2, bob: 1 });
+    for (const job of jobs) await job.cancel();
+  });
+
   it('leaves nothing waiting, and present workers', () => {
     const waiting = familiesOf('scheduler').find(({ name }) => name === 'goshawk_waiting_tasks')!.series;
     // Each reason has one row for short tasks and one for long tasks.
@@ -159,4 +180,24 @@ it('connection attempts without a key of the cluster are counted and logged', as
   await expect
     .poll(() => daemons.logOf('with keys').match(/rejected connections from outside this cluster/g))
     .toHaveLength(1);
+});
+
+it('users of a cluster with keys are named only on request, and to readers with the token', async () => {
+  const keys = join(daemons.folder, 'private-keys');
+  execFileSync(process.execPath, [GOSHAWK, 'keygen', keys, '--quiet']);
+  const token = 'a-token-of-at-least-16-characters';
+  const tokenFile = join(daemons.folder, 'private.token');
+  await writeFile(tokenFile, token, { mode: 0o600 });
+  const http = [...WITH_HTTP, '--http-token-file', tokenFile];
+  const central = await daemons.start('private central', [
+    ...['central', '--bind', 'tcp://127.0.0.1:0', '--keys', join(keys, 'central.key')],
+  ]);
+  const scheduler = ['scheduler', '--central-url', central.endpoint, '--keys', join(keys, 'scheduler.key')];
+  await daemons.start('s-private', [...scheduler, '--name', 's-private', ...http]);
+  await daemons.start('s-named', [...scheduler, '--name', 's-named', ...http, '--metrics-users', '5']);
+  const users = /goshawk_scheduler_user_/;
+  expect(await metricsOf('s-private', token)).toMatch(/goshawk_scheduler_jobs/);
+  expect(await metricsOf('s-private', token)).not.toMatch(users);
+  expect(await metricsOf('s-named', token)).toMatch(users);
+  expect(await metricsOf('s-named')).toBe('a bearer token is required (Authorization: Bearer TOKEN)\n');
 });

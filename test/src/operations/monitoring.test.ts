@@ -99,9 +99,10 @@ describe('alerts and dashboard', () => {
     const folder = mkdtempSync(join(tmpdir(), 'goshawk-promtool-test-'));
     try {
       // Grafana substitutes the interval, but Prometheus requires one.
-      const panels = expressions
-        .slice(rules.length)
-        .map(([, expr], i) => ({ record: `panel:${i}`, expr: expr.replaceAll('$__rate_interval', '1m') }));
+      const panels = expressions.slice(rules.length).map(([, expr], i) => ({
+        record: `panel:${i}`,
+        expr: expr.replaceAll(/\$__(rate_interval|range)/g, '1m'),
+      }));
       const asRules = join(folder, 'panels.yml');
       writeFileSync(asRules, JSON.stringify({ groups: [{ name: 'panels', rules: panels }] }));
       const files = [join(FOLDER, 'alerts.yml'), asRules];
@@ -141,6 +142,18 @@ describe('alerts and dashboard', () => {
     expect([...used].sort()).toEqual(variables.map(({ name }) => name).sort());
     for (const { query } of variables)
       for (const { name } of namedIn(query)) expect(specOf(name), name).toBeDefined();
+  });
+
+  it('shows each metric by user only for the users of the variable', () => {
+    const byUser = Object.keys(METRICS).filter((name) => /_user_/.test(name));
+    expect(byUser.length).toBeGreaterThan(3);
+    for (const name of byUser) {
+      const shown = dashboard.panels.flatMap(({ targets = [] }) =>
+        targets.filter(({ expr }) => expr.includes(name)),
+      );
+      expect(shown.length, name).toBeGreaterThan(0);
+      for (const { expr } of shown) expect(expr).toContain(`${name}{user=~"$user"}`);
+    }
   });
 
   it('describes every panel, and has thresholds, a list of alerts and their annotations', () => {

@@ -109,6 +109,16 @@ export const QUOTA_OPTION = {
     'maximum number of waiting tasks per user and scheduler; further jobs are refused (default: no limit)',
 } as const;
 
+export const METRICS_USERS_OPTION = {
+  type: 'count',
+  min: 0,
+  max: 200,
+  rare: true,
+  describe:
+    'number of users with metrics of their own, those with the most load; all others share the label (other)',
+  whenUnset: '20; 0 in a cluster with keys, because readers of metrics see names of users',
+} as const;
+
 /** Options for how schedulers report that jobs have ended. */
 export const NOTIFY_OPTIONS = {
   notifyHosts: {
@@ -216,6 +226,7 @@ export const SCHEDULER_OPTIONS = {
     describe: 'maximum number of active jobs; clients retry further submissions later',
   },
   userWaitingTasksMax: QUOTA_OPTION,
+  metricsUsers: METRICS_USERS_OPTION,
   ...NOTIFY_OPTIONS,
   ...RETENTION_OPTIONS,
   ...DAEMON_OPTIONS,

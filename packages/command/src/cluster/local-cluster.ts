@@ -16,7 +16,7 @@ interface LocalClusterOptions
     Partial<
       Pick<
         Resolved<typeof SCHEDULER_OPTIONS>,
-        'shadow' | 'keep' | 'keepJobs' | 'userWaitingTasksMax' | keyof typeof NOTIFY_OPTIONS
+        'shadow' | 'keep' | 'keepJobs' | 'userWaitingTasksMax' | 'metricsUsers' | keyof typeof NOTIFY_OPTIONS
       >
     > {
   /** Path of the script that runs commands. */
@@ -222,6 +222,7 @@ export class LocalCluster {
           keep: options.keep,
           keepJobs: options.keepJobs,
           userWaitingTasksMax: options.userWaitingTasksMax,
+          metricsUsers: options.metricsUsers,
           notifyHosts: options.notifyHosts,
           notifySecretFile: options.notifySecretFile,
           notifyCommand: options.notifyCommand,

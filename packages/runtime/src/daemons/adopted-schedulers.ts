@@ -113,6 +113,11 @@ export class AdoptedSchedulers {
     ];
   }
 
+  /** The schedulers of adopted journals. */
+  get machines(): Scheduler[] {
+    return Array.from(this.#parties.keys(), ({ machine }) => machine);
+  }
+
   leave(): void {
     for (const { enter } of this.#parties.keys()) enter('leave', (scheduler) => scheduler.leave());
   }

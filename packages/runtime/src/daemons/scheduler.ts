@@ -10,7 +10,7 @@ import {
   type SchedulerEnvironment,
 } from '@goshawk/scheduler';
 import type { Hosted } from '../driver/index.js';
-import { combineReadings } from '../metrics/index.js';
+import { combineReadings, userReadings } from '../metrics/index.js';
 import { JobTracing } from '../tracing/index.js';
 import { AdoptedSchedulers, type HostScheduler, type Role, readingsOf } from './adopted-schedulers.js';
 import { watchCentral, watchCounts } from './complaints.js';
@@ -57,6 +57,8 @@ export interface SchedulerOptions extends ProcessOptions {
   readonly activeJobsMax?: number | undefined;
   /** Maximum number of unstarted tasks per user; jobs that exceed it are refused. */
   readonly userWaitingTasksMax?: number | undefined;
+  /** Maximum number of users with metrics of their own; by default none if the cluster has keys. */
+  readonly metricsUsers?: number | undefined;
   /** Notifications about ended jobs. */
   readonly notify?: NotifyOptions | undefined;
 }
@@ -71,6 +73,8 @@ const HEAP_SHARE = 0.5;
 const LOG_BYTES_MAX = 256 * 1024 * 1024;
 /** Number of users in a log line about refused jobs. */
 const LARGEST_USERS = 3;
+/** Number of users with metrics of their own, in a cluster in which everyone sees all jobs. */
+const METRICS_USERS = 20;
 /** Interval at which the scheduler reads the owners of the journals in the database. ms */
 const JOURNALS_CHECK_MS = 5_000;
 
@@ -325,16 +329,22 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
     () => machine.largestUsers(LARGEST_USERS),
     own,
   );
+  const { metricsUsers = options.keys === undefined ? METRICS_USERS : 0 } = options;
   process.show(() => ({
     notReady: [
       ...(machine.isReady ? [] : joinMessages(taken.problem ?? process.refusalBy(options.central))),
       ...new Set([...(own?.notReady ?? []), ...(adopted?.notReady ?? [])]),
     ],
-    readings: () =>
-      combineReadings([
+    readings: () => ({
+      ...combineReadings([
         readingsOf(machine, own?.journal, process.host.now()),
         ...(adopted?.readings() ?? []),
       ]),
+      ...userReadings(
+        [machine, ...(adopted?.machines ?? [])].flatMap((each) => each.userLoads()),
+        metricsUsers,
+      ),
+    }),
   }));
   const joined = whenJoined(() => machine.isReady, process.ended, options);
   void joined.then(() => {

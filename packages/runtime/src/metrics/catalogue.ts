@@ -29,6 +29,16 @@ export interface MetricSpec {
 
 const BY_CLASS = { class: CLASSES };
 const BY_CLASS_AND_END = { class: CLASSES, outcome: ENDS };
+/** Values of the label `user` that are not users. A user of this name is counted there. */
+export const OTHER_USERS = '(other)';
+export const NO_USER = '(none)';
+/** Maximum number of users with series of their own. */
+export const METRICS_USERS_MAX = 200;
+const BY_USER = {
+  user: {
+    one: `with the most load, at most \`--metrics-users\` of them; \`${OTHER_USERS}\`: all others; \`${NO_USER}\`: jobs without a user`,
+  },
+};
 const BY_TYPE = { type: MESSAGE_TYPES };
 const BY_WAY = { way: ['sent', 'received', 'local'] };
 const BY_PARTITION_AND_STATE = { partition: PARTITIONS, state: WORKER_STATES };
@@ -58,7 +68,7 @@ function of<Name extends string>(
 
 /**
  * All metrics. The roles, `docs/METRICS.md` and the lint test read this table. Names follow Prometheus.
- * Labels have closed lists of values, so there is no series per job, task, worker or user.
+ * Labels have closed lists of values, so there is no series per job, task or worker, and a bounded number by user.
  */
 export const METRICS = {
   ...of(ROLES, {
@@ -148,6 +158,10 @@ export const METRICS = {
       BY_CLASS,
     ),
     goshawk_scheduler_running_tasks: gauge('Tasks bound to workers and not ended.', BY_CLASS),
+    goshawk_scheduler_user_jobs: gauge('Active jobs, by user.', BY_USER),
+    goshawk_scheduler_user_running_tasks: gauge('Tasks bound to workers and not ended, by user.', BY_USER),
+    goshawk_scheduler_user_running_cpus: gauge('CPUs that running tasks request, by user.', BY_USER),
+    goshawk_scheduler_user_waiting_tasks: gauge('Tasks that have not started, by user.', BY_USER),
     goshawk_scheduler_tasks_bound_total: counter('Bindings of tasks to workers.'),
     goshawk_scheduler_tasks_ended_total: counter('Ended tasks, by class and outcome.', BY_CLASS_AND_END),
     goshawk_scheduler_retries_total: counter('Failed attempts that were retried.'),

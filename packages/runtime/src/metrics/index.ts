@@ -1,8 +1,9 @@
-export { METRICS, type MetricName, type MetricSpec } from './catalogue.js';
+export { METRICS, METRICS_USERS_MAX, type MetricName, type MetricSpec } from './catalogue.js';
 export { centralReadings } from './central.js';
 export { exposition, type Readings } from './exposition.js';
 export { type CommonSources, commonReadings } from './process.js';
 export { RunTallies } from './run-tallies.js';
 export { journalReadings, schedulerReadings } from './scheduler.js';
 export { combineReadings, counted } from './together.js';
+export { userReadings } from './users.js';
 export { workerReadings } from './worker.js';

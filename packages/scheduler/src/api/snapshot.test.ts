@@ -1,9 +1,9 @@
 import type { WaitingReason } from '@goshawk/core';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { jobOf } from '../job/job.fixture.js';
 import { type Job, TaskState } from '../job/job.js';
-import { snapshotOf, type WaitContext } from './snapshot.js';
+import { snapshotOf, userLoadsOf, type WaitContext } from './snapshot.js';
 
 const DEFAULT_CONTEXT: WaitContext = {
   hasWorkers: true,
@@ -113,4 +113,22 @@ describe('why tasks wait', () => {
       ),
     );
   });
+});
+
+test('loads of users count jobs, tasks, and the CPUs that running tasks of each stage request', () => {
+  const staged = jobOf({
+    user: 'ann',
+    stages: [
+      { name: 'wide', tasks: THREE.tasks, demand: { cpu: 8 } },
+      { name: 'thin', tasks: THREE.tasks },
+    ],
+  });
+  for (const task of [0, 1, 5]) staged.tasks.setState(task, TaskState.running);
+  const plain = jobOf({ ...THREE, user: 'ann' });
+  plain.tasks.setState(1, TaskState.running);
+  plain.tasks.setState(2, TaskState.completed);
+  expect(userLoadsOf([staged, plain, jobOf(THREE)])).toEqual([
+    { user: 'ann', jobs: 2, running: 4, cpus: 18, waiting: 4 },
+    { user: undefined, jobs: 1, running: 0, cpus: 0, waiting: 3 },
+  ]);
 });
