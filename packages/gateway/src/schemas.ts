@@ -164,6 +164,8 @@ export const job = z.object({
       estimateSeconds: seconds.nullable(),
       /** Command of the first task, truncated if long; null from an older scheduler. */
       command: z.string().nullable(),
+      /** Whether another of the first 100 tasks has another command. */
+      commandsDiffer: z.boolean(),
       /** Demand of each task. */
       demand: z.record(z.string(), z.number()),
       /** Average run time of the completed tasks. */

@@ -46,11 +46,12 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
 
 /** Lists the command of each stage, and the demand of its tasks. */
 function commandLines({ stages }: JobDetail): string[] {
-  return stages.flatMap(({ name, command, demand }) => {
+  return stages.flatMap(({ name, command, commandsDiffer, demand }) => {
     if (command === undefined) return [];
     const before = stages.length === 1 ? '' : `${plain(name)}: `;
     const needs = Object.keys(demand).length === 0 ? '' : ` (${plain(formatResources(demand))} each)`;
-    return [`${before}${plain(command)}${needs}`];
+    const others = commandsDiffer ? ', which is that of the first task; others differ' : '';
+    return [`${before}${plain(command)}${others}${needs}`];
   });
 }
 

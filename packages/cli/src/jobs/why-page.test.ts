@@ -53,7 +53,9 @@ it('names as an example of tasks without a limit a job that no limit holds', () 
     { example: 'flood-3', exampleAgeMs: 7_000, class: 'short', reason: 'matching', tasks: 2_000 },
   ] as const;
   const waiting = withCentralLimits([{ ...gang, reason: 'matching', tasks: 2_006 }], explained);
-  expect(waiting.map(({ reason, tasks, example, exampleAgeMs }) => [reason, tasks, example, exampleAgeMs])).toEqual([
+  expect(
+    waiting.map(({ reason, tasks, example, exampleAgeMs }) => [reason, tasks, example, exampleAgeMs]),
+  ).toEqual([
     ['matching', 2_000, 'flood-3', 7_000],
     ['resources', 6, 'gang-2', 9_000],
   ]);

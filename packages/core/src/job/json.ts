@@ -44,14 +44,17 @@ export function jobJson(job: JobDetail, now: Millis): Record<string, unknown> {
   return {
     schema: 'goshawk.job/1',
     ...summaryJson(job, now),
-    stages: job.stages.map(({ estimateMs, meanRunMs, counts, command, demand, ...stage }) => ({
-      ...stage,
-      command: command ?? null,
-      demand,
-      counts: counts ?? null,
-      estimateSeconds: seconds(estimateMs),
-      meanRunSeconds: seconds(meanRunMs),
-    })),
+    stages: job.stages.map(
+      ({ estimateMs, meanRunMs, counts, command, commandsDiffer, demand, ...stage }) => ({
+        ...stage,
+        command: command ?? null,
+        commandsDiffer: commandsDiffer ?? false,
+        demand,
+        counts: counts ?? null,
+        estimateSeconds: seconds(estimateMs),
+        meanRunSeconds: seconds(meanRunMs),
+      }),
+    ),
     attempts: job.attemptList.map((attempt) => attemptJson(job, attempt)),
     attemptsTruncated: job.attemptsTruncated ?? job.attemptList.length < job.attempts.total,
     attemptCounts: job.attempts,

@@ -171,6 +171,8 @@ const stageView = view({
   command: optional(text(COMMAND_LENGTH_MAX)),
   /** The demand of each task. */
   demand: resources,
+  /** Whether another task has another command. Absent if none of the first ones has. */
+  commandsDiffer: optional(flag),
 });
 export type StageView = NonNullable<(typeof stageView)['infer']>;
 

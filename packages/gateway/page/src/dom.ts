@@ -150,6 +150,11 @@ export function definitions(rows: readonly (readonly [name: string, value: Child
   );
 }
 
+/** Address of a job with the log of one task. */
+export function taskLink(job: string, task: number): string {
+  return `#/jobs/${encodeURIComponent(job)}?task=${task}`;
+}
+
 export function stateBadge(state: string): HTMLElement {
   return h('span', { class: `badge ${state}` }, state);
 }

@@ -15,6 +15,7 @@ import {
   stateBadge,
   svg,
   table,
+  taskLink,
 } from './dom.js';
 import { standing, tookSeconds } from './jobs.js';
 import type { Attempt, Job, JobSummary, Logs, TaskList, Why } from './shapes.js';
@@ -33,7 +34,7 @@ const LINES = 500;
 
 /** Shows one job: reason for waiting, progress, stages, timeline and output. */
 export function showJob(place: Place): void {
-  const { root, rest: id, signal } = place;
+  const { root, rest: id, query, signal } = place;
   const parts = h('div', { hidden: true });
   const path = `/v1/jobs/${encodeURIComponent(id)}`;
   const problem = h('div', { role: 'status' });
@@ -48,6 +49,10 @@ export function showJob(place: Place): void {
   const task = h('input', { id: 'task', size: 8, inputmode: 'numeric', autocomplete: 'off' });
   const followed = h('input', { type: 'checkbox', id: 'follow', checked: true });
   const tasks = h('div', {});
+  /** Index of the task to show, from a link. */
+  const linked = /^\d{1,9}$/.test(query.get('task') ?? '') ? Number(query.get('task')) : undefined;
+  task.value = linked === undefined ? '' : String(linked);
+  let mustScroll = linked !== undefined;
   let job: Job | undefined;
   root.append(problem, parts);
   parts.append(
@@ -59,7 +64,7 @@ export function showJob(place: Place): void {
     card(
       'Timeline',
       timeline,
-      collapsedTable('Table', () => attemptTable(job?.attempts ?? [])),
+      collapsedTable('Table', () => attemptTable(id, job?.attempts ?? [])),
     ),
     card(
       'Log',
@@ -96,7 +101,7 @@ export function showJob(place: Place): void {
       (error as ApiError).status === 404 ? h('p', {}, h('a', { href: '#/jobs' }, 'All jobs')) : null,
     );
   };
-  let tasksFrom = 0;
+  let tasksFrom = TASKS * Math.floor((linked ?? 0) / TASKS);
   let usedAt = Number.NEGATIVE_INFINITY;
   let used = new Map<number, TaskList['tasks'][number]['used']>();
   const tasksPath = (): string => `${path}/tasks?from=${tasksFrom}&limit=${TASKS}`;
@@ -183,6 +188,8 @@ export function showJob(place: Place): void {
         stageTable(now),
       );
       fill(timeline, drawing(now));
+      if (mustScroll) log.scrollIntoView({ block: 'center' });
+      mustScroll = false;
     } catch (error) {
       if (!(error instanceof ApiError) && !signal.aborted) throw error;
       showProblem(error);
@@ -242,7 +249,17 @@ function title(job: Job): Node[] {
     definitions([
       ...(single?.command == null
         ? []
-        : [['command', h('code', { class: 'command' }, single.command)] as const]),
+        : [
+            [
+              'command',
+              h(
+                'span',
+                {},
+                h('code', { class: 'command' }, single.command),
+                single.commandsDiffer ? ' (first task; others differ)' : '',
+              ),
+            ] as const,
+          ]),
       ...(single === undefined || demandWords(single) === ''
         ? []
         : [['demand', demandWords(single)] as const]),
@@ -439,7 +456,7 @@ const ROW = 8;
 const WIDTH = 1_000;
 
 /** Draws attempts as bars over time, in order of start. Attempts that are left out form a band below. */
-function drawing({ attempts, attemptCounts, submittedAt }: Job): Node {
+function drawing({ id, attempts, attemptCounts, submittedAt }: Job): Node {
   if (attempts.length === 0) return h('p', { class: 'hint' }, 'Nothing has started.');
   const began = Date.parse(submittedAt);
   const rows = attempts
@@ -462,20 +479,25 @@ function drawing({ attempts, attemptCounts, submittedAt }: Job): Node {
     {
       viewBox: `0 0 ${WIDTH} ${height}`,
       preserveAspectRatio: 'none',
-      role: 'img',
+      role: 'group',
       'aria-label': words,
       class: 'timeline',
       height,
     },
     ...rows.map(({ from, runSeconds, state, task, attempt, worker }, index) =>
       described(
-        svg('rect', {
-          x: x(from),
-          y: index * ROW + 1,
-          width: Math.max(2, x(runSeconds)),
-          height: ROW - 2,
-          class: `part ${state}`,
-        }),
+        // By keyboard, the table below leads to the tasks.
+        svg(
+          'a',
+          { href: taskLink(id, task), tabindex: -1 },
+          svg('rect', {
+            x: x(from),
+            y: index * ROW + 1,
+            width: Math.max(2, x(runSeconds)),
+            height: ROW - 2,
+            class: `part ${state}`,
+          }),
+        ),
         `task ${task}, attempt ${attempt}, ${state}, on ${worker}: from ${duration(from)}, ran ${duration(runSeconds)}`,
       ),
     ),
@@ -533,11 +555,11 @@ function unionOf(
   return spans;
 }
 
-function attemptTable(attempts: readonly Attempt[]): HTMLElement {
+function attemptTable(id: string, attempts: readonly Attempt[]): HTMLElement {
   return table<Attempt>(
     'Attempts',
     [
-      { title: 'task', isNumber: true, of: ({ task }) => count(task) },
+      { title: 'task', isNumber: true, of: ({ task }) => h('a', { href: taskLink(id, task) }, count(task)) },
       { title: 'attempt', isNumber: true, of: ({ attempt }) => count(attempt) },
       { title: 'state', of: ({ state }) => stateBadge(state) },
       {

@@ -134,12 +134,21 @@ function showProblem(problem: ApiError | null): void {
 function showAge(): void {
   const ageMs = performance.now() - live.updatedAt;
   const isStale = live.overview !== undefined && ageMs > STALE_MS;
-  root.classList.toggle('stale', isStale);
+  // The overview marks each value of central itself.
+  const isCentralAway = live.overview?.reachable === false && shownAddress !== '' && shownAddress !== 'jobs';
+  root.classList.toggle('stale', isStale || isCentralAway);
+  const old = (what: string, ms: number) =>
+    h('p', { class: 'warning' }, `${what} ${duration(Math.round(ms / 1_000))} old.`);
+  const seen = live.overview?.lastSeen;
   fill(
     age,
     isStale
-      ? h('p', { class: 'warning' }, `The numbers below are ${duration(Math.round(ageMs / 1_000))} old.`)
-      : null,
+      ? old('The numbers below are', ageMs)
+      : !isCentralAway
+        ? null
+        : seen == null
+          ? h('p', { class: 'warning' }, 'Central has not answered yet, so its values are unknown.')
+          : old('Central does not answer: its values below are', 1_000 * seen.secondsAgo + ageMs),
   );
 }
 

@@ -12,6 +12,8 @@ export function showPolicy({ root, live, signal }: Place): void {
   const settings = h('div', {});
   const messages = h('div', {});
   const scores = h('div', {});
+  for (const part of [settings, messages, scores])
+    fill(part, h('p', { class: 'hint' }, 'Waiting for an answer.'));
   root.append(
     problem,
     h('div', { class: 'columns' }, card('Settings', settings), card('Messages', messages)),

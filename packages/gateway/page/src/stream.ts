@@ -1,6 +1,6 @@
 import { showError } from './actions.js';
 import { get } from './api.js';
-import { collapsedTable, count, counted, duration, fill, h, table } from './dom.js';
+import { collapsedTable, count, counted, duration, fill, h, table, taskLink } from './dom.js';
 import type { Live } from './live.js';
 import type { Stream } from './shapes.js';
 import { colour, onScheme } from './view.js';
@@ -212,7 +212,7 @@ export class StreamView {
     const span = this.#at(x, y);
     const stream = this.#stream;
     if (stream === undefined) return;
-    if (span !== undefined) location.hash = `#/jobs/${encodeURIComponent(stream.jobs[span.bar[1]]!.id)}`;
+    if (span !== undefined) location.hash = taskLink(stream.jobs[span.bar[1]]!.id, span.bar[2]);
     else if (x < LABEL) {
       const worker = stream.workers[this.#rowAt(y)];
       if (worker !== undefined) location.hash = `#/workers/${encodeURIComponent(worker.name)}`;
@@ -430,7 +430,7 @@ export class StreamView {
     const left = omitted === 0 ? '' : `, ${count(omitted)} shorter ones left out`;
     fill(
       this.#about,
-      `${duration(this.#seconds)}, ${when}: ${counted(bars.length, 'sampled attempt')} of ${counted(jobs.length, 'job')}${left}. Drag to zoom, double-click to go back, click a bar for its job.`,
+      `${duration(this.#seconds)}, ${when}: ${counted(bars.length, 'sampled attempt')} of ${counted(jobs.length, 'job')}${left}. Drag to zoom, double-click to go back, click a bar for its task.`,
     );
     const turn = (text: string, to: number) => h('button', { type: 'button', 'data-from': to }, text);
     fill(
@@ -458,7 +458,11 @@ export class StreamView {
           of: ([, job]) =>
             h('a', { href: `#/jobs/${encodeURIComponent(stream.jobs[job]!.id)}` }, stream.jobs[job]!.name),
         },
-        { title: 'task', isNumber: true, of: ([, , task]) => count(task) },
+        {
+          title: 'task',
+          isNumber: true,
+          of: ([, job, task]) => h('a', { href: taskLink(stream.jobs[job]!.id, task) }, count(task)),
+        },
         { title: 'state', of: (bar) => stateWords(stream, bar) },
         { title: 'from', of: (bar) => CLOCK.format(Date.parse(stream.from) + bar[5]) },
         { title: 'ran', isNumber: true, of: (bar) => duration(bar[6] / 1_000) },

@@ -12,6 +12,7 @@ export function showUsers({ root, live, signal }: Place): void {
   const problem = h('div', { role: 'status' });
   const list = h('div', {});
   const used = h('div', {});
+  for (const part of [list, used]) fill(part, h('p', { class: 'hint' }, 'Waiting for an answer.'));
   root.append(problem, card('Users with active jobs', list), card(`Usage in the last ${DAYS} days`, used));
   live.onUpdate(signal, async () => {
     try {

@@ -17,7 +17,7 @@ import type { SchedulerParts } from '../parts.js';
 import { type JobViews, samplingOf } from './job-views.js';
 import { type WaitContext, type WaitGroup, waitContextOf, waitGroupsOf } from './snapshot.js';
 import { lastAttempt } from './task-list.js';
-import { readyAt, readyAtOfStarted, waitSpread, waitSums } from './wait-times.js';
+import { ENDED_STATES, hasStarted, readyAt, readyAtOfStarted, waitSpread, waitSums } from './wait-times.js';
 
 /** Counts waiting tasks by class and reason, largest groups first. */
 export function waitingGroups(jobs: Iterable<Job>, context: WaitContext, now: Millis): WaitingGroup[] {
@@ -171,13 +171,14 @@ function firstTasksIn(job: Job, state: TaskState): number[] {
   return found;
 }
 
-/** Returns the completed task that ended last, or −1. */
+/** Returns the task that ended last after it had started, or −1. */
 function lastEnded({ tasks }: Job): number {
   // The times of settled tasks are not in memory.
   if (tasks.archivedCount > 0) return lastReported(tasks);
   let last = -1;
   let lastAt = Number.NEGATIVE_INFINITY;
-  for (const task of tasks.inStates(TaskState.completed)) {
+  for (const task of tasks.inStates(...ENDED_STATES)) {
+    if (!hasStarted(tasks, task)) continue;
     const endedAt = tasks.startedAtOf(task) + tasks.runMsOf(task);
     if (endedAt <= lastAt) continue;
     last = task;
@@ -186,11 +187,13 @@ function lastEnded({ tasks }: Job): number {
   return last;
 }
 
-/** Returns the completed task whose end was reported last, or −1. */
+/** Returns the task whose end was reported last after it had started, or −1. */
 function lastReported(tasks: Job['tasks']): number {
   for (let at = tasks.endOrder.length - 1; at >= 0; at--) {
     const task = tasks.endOrder.at(at)!;
-    if (tasks.stateOf(task) === TaskState.completed) return task;
+    const state = tasks.stateOf(task);
+    const hasRun = tasks.isArchived(task) ? state !== TaskState.cancelled : hasStarted(tasks, task);
+    if (tasks.isFinal(task) && hasRun) return task;
   }
   return -1;
 }

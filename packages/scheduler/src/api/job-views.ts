@@ -214,20 +214,35 @@ export class JobViews {
   }
 }
 
-/** Formats the command of the stage's first task for a shell. */
-function commandOf(job: Job, { first, count }: Stage): { command?: string } {
+/** Maximum number of tasks whose commands are compared, because a job may have a million. */
+const COMPARED_TASKS_MAX = 100;
+
+/** Formats the command of the stage's first task for a shell, and determines whether another task has another one. */
+function commandOf(job: Job, { first, count }: Stage): { command?: string; commandsDiffer?: true } {
   let task = first;
   while (task < first + count && job.tasks.stateOf(task) === TaskState.skipped) task++;
   if (task === first + count) return {};
   const payload = job.dag.payloadOf(task);
+  const text = commandText(payload);
+  const command = text.length <= COMMAND_LENGTH_MAX ? text : `${text.slice(0, COMMAND_LENGTH_MAX - 1)}…`;
+  const end = Math.min(first + count, task + COMPARED_TASKS_MAX);
+  for (let other = task + 1; other < end; other++) {
+    if (job.tasks.stateOf(other) === TaskState.skipped) continue;
+    const another = job.dag.payloadOf(other);
+    // Tasks of an array share one payload.
+    if (another !== payload && commandText(another) !== text) return { command, commandsDiffer: true };
+  }
+  return { command };
+}
+
+function commandText(payload: ReturnType<Job['dag']['payloadOf']>): string {
   const words =
     'exec' in payload
       ? payload.exec.map(shellWord)
       : 'sleep' in payload
         ? [`sleep ${formatDuration(payload.sleep)}`]
         : [`module ${payload.module}`];
-  const text = words.join(' ');
-  return { command: text.length <= COMMAND_LENGTH_MAX ? text : `${text.slice(0, COMMAND_LENGTH_MAX - 1)}…` };
+  return words.join(' ');
 }
 
 /** Describes the job's pilots; undefined without pilots. */

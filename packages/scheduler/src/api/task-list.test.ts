@@ -202,6 +202,14 @@ test('a stage shows its command and demand', () => {
   expect(detail(bench).stages).toMatchObject([{ command: "sh -c 'echo '\\''x'\\'''", demand: {} }]);
 });
 
+test('a stage says whether its tasks have different commands', () => {
+  const differ = (tasks: JobInput['tasks'] & {}) =>
+    detail(submitted({ tasks })).stages.map(({ command, commandsDiffer }) => [command, commandsDiffer]);
+  expect(differ([{ exec: ['true'] }, { exec: ['sleep', '9'] }])).toEqual([['true', true]]);
+  expect(differ([{ exec: ['true'] }, { exec: ['true'] }])).toEqual([['true', undefined]]);
+  expect(differ({ count: 2, run: { exec: ['true'] } })).toEqual([['true', undefined]]);
+});
+
 test('attempts that were killed with their job are listed', () => {
   const bench = submitted({ tasks: { count: 2, run } });
   const ran = bench.ask(W1, 1)!;

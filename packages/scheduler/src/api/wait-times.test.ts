@@ -43,6 +43,19 @@ test('a job of one task waited for a worker', () => {
   expect(waited(startedAgain(bench), 's-1')).toEqual({ worker: [1, 300, 300] });
 });
 
+test('a task that failed counts among those that have started, and may be the one that ended last', () => {
+  const bench = new DurableBench();
+  bench.members(W1);
+  bench.submit({ tasks: [{ sleep: 1 }, { sleep: 1 }, { sleep: 1 }] });
+  runAfter(bench, 300, 1);
+  runAfter(bench, 100, 1, { outcome: FAILED });
+  bench.take();
+  bench.receive(CLIENT, { type: 'explainJob', request: 1, id: 's-1', task: undefined });
+  const [explained] = bench.take() as [MessageOf<'jobExplanation'>];
+  expect(explained.value.waits).toMatchObject({ tasks: 2, max: 405 });
+  expect(explained.value.last).toMatchObject({ state: 'failed', waitedMs: 405, ranMs: 5 });
+});
+
 test('a stage waited for the one before it', () => {
   const bench = new DurableBench();
   bench.members(W1);

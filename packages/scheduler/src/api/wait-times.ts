@@ -27,7 +27,7 @@ export function waitedMs({ hold }: Job, from: Millis, to: Millis): Millis {
   return Math.max(0, to - from - (hold?.heldMsBetween(from, to) ?? 0));
 }
 
-/** Distribution of the waiting times of running and completed tasks. */
+/** Distribution of the waiting times of started tasks. */
 export function waitSpread(job: Job): WaitSpread | undefined {
   const waits = [...startedTasks(job)].map((task) =>
     waitedMs(job, readyAtOfStarted(job, task), job.tasks.startedAtOf(task)),
@@ -36,7 +36,7 @@ export function waitSpread(job: Job): WaitSpread | undefined {
   return spread && { tasks: waits.length, ...spread };
 }
 
-/** Sums the waiting times of running and completed tasks since submission by phase. Omits phases without waiting. */
+/** Sums the waiting times of started tasks since submission by phase. Omits phases without waiting. */
 export function waitSums(job: Job): WaitSum[] {
   const sums = PHASES_IN_ORDER.map((phase) => ({ phase, tasks: 0, totalMs: 0, maxMs: 0 }));
   const held = sums.find(({ phase }) => phase === 'held')!;
@@ -96,6 +96,15 @@ function firstStartsOf(job: Job): Map<TaskIndex, Millis> {
 }
 
 function* startedTasks({ tasks }: Job): Iterable<TaskIndex> {
-  for (const task of tasks.inStates(TaskState.running, TaskState.completed))
-    if (!tasks.isArchived(task)) yield task;
+  for (const task of tasks.inStates(TaskState.running, ...ENDED_STATES))
+    if (hasStarted(tasks, task)) yield task;
+}
+
+export const ENDED_STATES = [TaskState.completed, TaskState.failed, TaskState.cancelled] as const;
+
+/** Whether the task has started and its times are known. A task that ended before it started has no run time. */
+export function hasStarted(tasks: Job['tasks'], task: TaskIndex): boolean {
+  if (tasks.isArchived(task)) return false;
+  const state = tasks.stateOf(task);
+  return state === TaskState.running || state === TaskState.completed || tasks.runMsOf(task) > 0;
 }
