@@ -117,7 +117,7 @@ function summary({ workers, pendingTasks }: ClusterView): string {
   const cpus = sum(({ capacity, slots }) => capacity.cpu ?? slots);
   const pending =
     pendingTasks > 0
-      ? `; ${counted(pendingTasks, 'task')} ${pendingTasks === 1 ? 'waits' : 'wait'} for a free worker (goshawk why)`
+      ? `; ${counted(pendingTasks, 'task')} ${pendingTasks === 1 ? 'waits' : 'wait'} without a worker (goshawk why)`
       : '';
   return `${counted(workers.length, 'worker')}, ${counted(busy, 'task')} on ${counted(cpus, 'CPU')}, ${sum(({ queued }) => queued)} queued${pending}`;
 }

@@ -80,11 +80,11 @@ export function waterfall(job: Job, why: Why): Node | null {
       : h(
           'p',
           { class: 'hint' },
-          'Average wait of a task that started: ',
+          'Average waits of tasks that started: ',
           phases
             .map(
-              ({ phase, meanSeconds, maxSeconds }) =>
-                `${duration(meanSeconds)} for ${PHASE_WORDS[phase]} (at most ${duration(maxSeconds)})`,
+              ({ phase, tasks, meanSeconds, maxSeconds }) =>
+                `${duration(meanSeconds)} for ${PHASE_WORDS[phase]} (${counted(tasks, 'task')}, at most ${duration(maxSeconds)})`,
             )
             .join(', '),
           '.',

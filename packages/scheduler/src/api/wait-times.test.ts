@@ -56,6 +56,26 @@ test('a task that failed counts among those that have started, and may be the on
   expect(explained.value.last).toMatchObject({ state: 'failed', waitedMs: 405, ranMs: 5 });
 });
 
+test('the first start of an ended job is when its first task ran, before and after a restart', () => {
+  const bench = new DurableBench();
+  bench.members(W1);
+  bench.submit({ tasks: [{ sleep: 1 }] });
+  bench.now += 300;
+  const run = bench.ask(W1, 1, 0)!;
+  // The worker prepares the task for a second before it runs for 5 ms.
+  bench.now += 1_005;
+  bench.end(W1, run, COMPLETED);
+  const started = (at: DurableBench) => {
+    at.commit();
+    at.take();
+    at.receive(CLIENT, { type: 'describeJob', request: 1, id: 's-1', spec: false });
+    const { startedMs, firstStartMs } = at.take().find((message) => message.type === 'jobDetail')!.value;
+    return [startedMs, firstStartMs];
+  };
+  expect(started(bench)).toEqual([1_300, 1_300]);
+  expect(started(startedAgain(bench))).toEqual([1_300, 1_300]);
+});
+
 test('a stage waited for the one before it', () => {
   const bench = new DurableBench();
   bench.members(W1);

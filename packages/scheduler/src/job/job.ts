@@ -111,6 +111,8 @@ export class Job {
   isDurable = true;
   endedAt: Millis | undefined;
   firstStartAt: Millis | undefined;
+  /** Earliest start that a worker has reported with the end of an attempt. */
+  #firstReportedStartAt: Millis | undefined;
   /** When it was last retried. */
   reopenedAt: Millis | undefined;
   /** When its first task started since its acceptance or last retry. */
@@ -556,6 +558,16 @@ export class Job {
   startedAt(at: Millis): void {
     this.firstStartAt = Math.min(this.firstStartAt ?? at, at);
     this.#runStartedAt = Math.min(this.#runStartedAt ?? at, at);
+  }
+
+  /** An attempt has ended that started at this time, according to its worker. */
+  ran(startedAt: Millis): void {
+    this.#firstReportedStartAt = Math.min(this.#firstReportedStartAt ?? startedAt, startedAt);
+  }
+
+  /** Replaces the time at which the first task was assigned with the time at which it started. */
+  settleFirstStart(): void {
+    this.firstStartAt = this.#firstReportedStartAt ?? this.firstStartAt;
   }
 
   /** Uncounts the current attempt, which was assigned but did not start. */

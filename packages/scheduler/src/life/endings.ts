@@ -99,6 +99,7 @@ export class Endings {
     // Only failures need the worker's name, and looking it up misses the CPU cache.
     const worker = how === 'completed' ? '' : this.#workerOf(job, task);
     const state = job.attemptEnded(end, how, worker, now);
+    if (runMs > 0 && how !== 'excused') job.ran(now - runMs);
     const gang = how === 'completed' ? undefined : job.gangStageOf(task);
     if (gang !== undefined)
       this.#breakGang(
@@ -205,6 +206,7 @@ export class Endings {
 
   #endJob(job: Job, now: Millis): void {
     job.endedAt = now;
+    job.settleFirstStart();
     clearTimers(job, this.#s.env);
     this.#routing.jobEnded(job);
     this.#s.ledger.ended(job, this.#s.accounting.jobEnded(job), now);
