@@ -45,17 +45,19 @@ export class Sampler {
       cluster.jobs({ states: ['running', 'waiting'], limit, signal }),
       cluster.jobs({ states: ['completed', 'failed', 'cancelled'], since, all: true, limit, signal }),
     ]);
+    const lastAt = this.#lastAt ?? now;
     this.#lastAt = now;
     // A truncated list does not show which user has most of the waiting tasks.
     this.#findings.noteUsers(active.truncated ? [] : active.jobs);
-    const chosen = this.#choose([...ended.jobs, ...active.jobs]);
+    const { chosen, isPartial } = this.#choose([...ended.jobs, ...active.jobs]);
+    if (isPartial || active.truncated || ended.truncated) this.#stream.leftOut(lastAt, now);
     const explained = Math.max(1, Math.floor(EXPLAIN_COST_MAX / Math.max(1, active.total)));
     await Promise.all(
       chosen.map((job, at) => this.#sampleJob(cluster, job, at >= chosen.length - explained, now, signal)),
     );
   }
 
-  #choose(jobs: readonly JobSummary[]): JobSummary[] {
+  #choose(jobs: readonly JobSummary[]): { chosen: JobSummary[]; isPartial: boolean } {
     const wanted = jobs.filter(({ id, state }) => !(isFinal(state) && this.#done.has(id)));
     const age = ({ id }: JobSummary) => this.#askedAt.get(id) ?? Number.NEGATIVE_INFINITY;
     // The sort is stable, so ended jobs precede others of equal age. They are listed only for a short time.
@@ -63,7 +65,8 @@ export class Sampler {
     const known = sorted
       .filter(({ id, state }) => !isFinal(state) && this.#askedAt.has(id))
       .slice(0, REFRESHED_JOBS);
-    return [...new Set([...known, ...sorted])].slice(0, SAMPLED_JOBS_MAX);
+    const chosen = [...new Set([...known, ...sorted])].slice(0, SAMPLED_JOBS_MAX);
+    return { chosen, isPartial: chosen.length < wanted.length };
   }
 
   async #sampleJob(

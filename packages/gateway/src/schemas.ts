@@ -564,7 +564,7 @@ export const stream = z.object({
       state: z.enum(SHOWN_STATES),
       /** Running tasks as a percentage of the CPUs, at most 100, per bucket; null: unknown; -1: the worker was lost. */
       busy: z.array(z.number().nullable()),
-      /** The part of `busy` that `bars` does not show. */
+      /** The part of `busy` that `bars` does not show; `busy` itself where `bars` is a sample, because gaps may have been busy. */
       hidden: z.array(z.number().nullable()),
     }),
   ),

@@ -25,6 +25,7 @@ export function streamJson(
   const { bars, total } = stream.barsOf(new Set(names), from, to);
   const barsByWorker = new Map(names.map((name): [string, Bar[]] => [name, []]));
   for (const bar of bars) barsByWorker.get(bar.worker)!.push(bar);
+  const partial = stream.partial(from, to);
   const jobs = new Map<string, number>();
   const named: { id: string; name: string; user: string | null }[] = [];
   const tuples = bars.map((bar): [number, number, number, number, number, number, number] => {
@@ -63,7 +64,8 @@ export function streamJson(
           ? tasks
           : Math.round((100 * Math.max(0, tasks - excluded)) / Math.max(slots, tasks, 1));
       const busy = running.map((tasks) => share(tasks, 0));
-      const hidden = running.map((tasks, at) => share(tasks, shown[at]!));
+      // In the gaps of a partial sample, a worker may have been as busy as in the rest of the bucket.
+      const hidden = running.map((tasks, at) => share(tasks, partial[at] ? 0 : shown[at]!));
       return { name, slots, partition, state, busy, hidden };
     }),
     total: matching.length,

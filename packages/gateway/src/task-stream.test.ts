@@ -198,6 +198,31 @@ it('does not count an attempt that is shown as hidden load, after its end as wel
   ]);
 });
 
+it('does not show as idle the gaps of a sample that leaves attempts out', () => {
+  const table = new WorkerTable();
+  // The worker is always busy, and the scheduler lists every second attempt.
+  const log = Array.from({ length: 4 }, (_, task) => {
+    const from = START + 5_000 * task;
+    return { task, worker: 'w0', from, to: from + 5_000 };
+  });
+  const hiddenIn = (attemptsTruncated: boolean) => {
+    const stream = new TaskStream();
+    for (const at of [START + 1_000, START + 11_000, START + 21_000]) {
+      const view = viewOf([{ name: 'w0', slots: 1, busy: at < START + 20_000 ? 1 : 0 }]);
+      stream.look(view, undefined, at);
+      table.update(view.workers, at, at);
+      const listed = log.filter(({ task }) => task % 2 === 0);
+      const detail = { ...detailOf(listed, at, 60), attemptsTruncated, firstStartMs: 0, endedMs: 20_000 };
+      stream.take(detail, at, at);
+    }
+    const window = { seconds: 25, worker: '', from: 0, limit: 10 };
+    return streamJson({ stream, workers: table }, window, START + 25_000).workers[0]!.hidden;
+  };
+  expect(hiddenIn(true)).toEqual([100, 100, 0]);
+  // Otherwise the worker was idle there.
+  expect(hiddenIn(false)).toEqual([0, 0, 0]);
+});
+
 it('counts hidden attempts of a worker that runs more tasks than it has CPUs', () => {
   const stream = new TaskStream();
   const table = new WorkerTable();

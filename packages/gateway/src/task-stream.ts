@@ -45,6 +45,8 @@ export class TaskStream {
   readonly #loads = new Map<string, Load>();
   /** Free slots that are reserved for short tasks, in a ring buffer of buckets; −1: unknown. */
   readonly #reserved = new Int32Array(BUCKETS).fill(-1);
+  /** Buckets in which attempts ran that are not in `#bars`, in a ring buffer. */
+  readonly #partial = new Uint8Array(BUCKETS);
   #bucket: number | undefined;
 
   get size(): number {
@@ -119,6 +121,9 @@ export class TaskStream {
       if (!seen.has(`${job.id}/${task}/${attempt}`))
         add(task, attempt, 'running', worker, asked - elapsedMs, asked);
     }
+    const { firstStartMs, endedMs } = job;
+    if (job.attemptsTruncated && firstStartMs !== undefined)
+      this.leftOut(job.submittedAt + firstStartMs, endedMs === undefined ? now : job.submittedAt + endedMs);
     const listsAllRunning = job.running.length >= job.tasks.running;
     if (listsAllRunning) {
       // The attempt has ended since its last observation, and the list does not contain the end.
@@ -129,6 +134,19 @@ export class TaskStream {
       if (this.#bars.size <= BARS_MAX && to >= now - STREAM_MS) break;
       this.#bars.delete(key);
     }
+  }
+
+  /** Some attempts that ran between these times are not in the sample. Wall clock. */
+  leftOut(from: Millis, to: Millis): void {
+    const newest = this.#bucket ?? Number.NEGATIVE_INFINITY;
+    const first = Math.max(Math.floor(from / BUCKET_MS), newest - BUCKETS + 1);
+    for (let bucket = first; bucket <= Math.min(newest, Math.floor(to / BUCKET_MS)); bucket++)
+      this.#partial[bucket % BUCKETS] = 1;
+  }
+
+  /** Returns for each bucket of the window whether attempts may have run that are not in the sample. */
+  partial(from: Millis, to: Millis): boolean[] {
+    return this.#buckets(from, to, (at) => this.#partial[at] === 1).map((is) => is === true);
   }
 
   /**
@@ -199,12 +217,14 @@ export class TaskStream {
       // After the clock was set back, all data is discarded.
       this.#loads.clear();
       this.#reserved.fill(-1);
+      this.#partial.fill(0);
     }
     this.#bucket = bucket;
     const fresh = Math.min(BUCKETS, bucket - before);
     for (let step = 0; step < fresh; step++) {
       const at = (bucket - step) % BUCKETS;
       this.#reserved[at] = -1;
+      this.#partial[at] = 0;
       for (const load of this.#loads.values()) load[at] = 0;
     }
     if (fresh > 0)

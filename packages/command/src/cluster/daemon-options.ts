@@ -115,7 +115,7 @@ export const METRICS_USERS_OPTION = {
   max: 200,
   rare: true,
   describe:
-    'number of users with metrics of their own, those with the most load; all others share the label (other)',
+    'number of users with separate metrics, those with the most load; all others share the label (other)',
   whenUnset: '20; 0 in a cluster with keys, because readers of metrics see names of users',
 } as const;
 

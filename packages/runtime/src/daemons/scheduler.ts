@@ -57,7 +57,7 @@ export interface SchedulerOptions extends ProcessOptions {
   readonly activeJobsMax?: number | undefined;
   /** Maximum number of unstarted tasks per user; jobs that exceed it are refused. */
   readonly userWaitingTasksMax?: number | undefined;
-  /** Maximum number of users with metrics of their own; by default none if the cluster has keys. */
+  /** Maximum number of users with separate metrics; by default none if the cluster has keys. */
   readonly metricsUsers?: number | undefined;
   /** Notifications about ended jobs. */
   readonly notify?: NotifyOptions | undefined;
@@ -73,7 +73,7 @@ const HEAP_SHARE = 0.5;
 const LOG_BYTES_MAX = 256 * 1024 * 1024;
 /** Number of users in a log line about refused jobs. */
 const LARGEST_USERS = 3;
-/** Number of users with metrics of their own, in a cluster in which everyone sees all jobs. */
+/** Number of users with separate metrics, in a cluster in which everyone sees all jobs. */
 const METRICS_USERS = 20;
 /** Interval at which the scheduler reads the owners of the journals in the database. ms */
 const JOURNALS_CHECK_MS = 5_000;

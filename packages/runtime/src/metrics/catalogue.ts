@@ -32,7 +32,7 @@ const BY_CLASS_AND_END = { class: CLASSES, outcome: ENDS };
 /** Values of the label `user` that are not users. A user of this name is counted there. */
 export const OTHER_USERS = '(other)';
 export const NO_USER = '(none)';
-/** Maximum number of users with series of their own. */
+/** Maximum number of users with separate series. */
 export const METRICS_USERS_MAX = 200;
 const BY_USER = {
   user: {

@@ -17,7 +17,7 @@ function shown(loads: Parameters<typeof userReadings>[0], max: number): Record<s
   return Object.fromEntries(values('running_cpus').map(([user, cpus]) => [user, [cpus, waiting.get(user)!]]));
 }
 
-test('users with the most load have series of their own, and all others share one', () => {
+test('users with the most load have separate series, and all others share one', () => {
   const loads = [load('ann', 1, 0, 64), load('bob', 2, 0), load('cy', 0, 900), load('dan', 1, 1)];
   expect(shown(loads, 2)).toEqual({ cy: ['0', '900'], ann: ['64', '0'], '(other)': ['3', '1'] });
   expect(Object.keys(shown(loads, 4))).toEqual(['cy', 'ann', 'bob', 'dan']);

@@ -5,10 +5,10 @@ import type { Readings, Sample } from './exposition.js';
 type Sums = { -readonly [K in keyof Omit<UserLoad, 'user'>]: number };
 
 /**
- * Metrics by user. The users with the most load have series of their own; the others share one.
+ * Metrics by user. The users with the most load have separate series; the others share one.
  *
  * @param loads of all schedulers of the process
- * @param max number of users with series of their own; 0: no metrics by user
+ * @param max number of users with separate series; 0: no metrics by user
  */
 export function userReadings(loads: Iterable<UserLoad>, max: number): Readings {
   if (max === 0) return {};
