@@ -199,7 +199,14 @@ function groupOf(
   now: Millis,
 ): WaitingGroup {
   const exampleAgeMs = Math.max(0, now - job.arrivedAt);
-  return { class: job.long ? 'long' : 'short', reason, tasks, example: job.name, exampleAgeMs, ...present({ why }) };
+  return {
+    class: job.long ? 'long' : 'short',
+    reason,
+    tasks,
+    example: job.name,
+    exampleAgeMs,
+    ...present({ why }),
+  };
 }
 
 /** Yields the stages with waiting tasks. The books must not change during the iteration. */
