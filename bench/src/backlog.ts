@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { Daemons, runGoshawk } from '@goshawk/cli/testing';
 import { type Cluster, connect } from '@goshawk/client';
-import { formatCount } from '@goshawk/core';
+import { formatCount, sumOf } from '@goshawk/core';
 import { type BenchResult, percentilesOf, printReport, result } from './bench-report.js';
 import { inLanes } from './daemons.js';
 import { measurementFile, writeMeasurement } from './measurement.js';
@@ -27,6 +27,8 @@ const COMMANDS = ['jobs', 'why', 'top'] as const;
 const PATHS = ['/v1/jobs', '/v1/overview'] as const;
 const ROLES = ['central', 'scheduler', 'worker'] as const;
 const IN_FLIGHT = 64;
+/** Number of jobs submitted one after another at each point. */
+const ALONE = 500;
 const HOUR_MS = 3_600_000;
 
 interface Point {
@@ -49,8 +51,13 @@ if (options.write) {
     'waiting jobs',
     'tasks of each',
     ...ROLES.map((role) => `largest ${role}, MiB`),
+    'all processes, MiB',
   ];
-  const times = ['submit p50/p99, ms', ...[...COMMANDS, ...PATHS].map((asked) => `${asked}, s`)];
+  const times = [
+    'submit p50/p99, ms',
+    'one at a time, ms',
+    ...[...COMMANDS, ...PATHS].map((asked) => `${asked}, s`),
+  ];
   writeMeasurement(measurementFile('backlog'), {
     commands: [
       `npm run bench -- backlog --schedulers ${options.schedulers} --points ${options.points.join(',')} --write`,
@@ -96,8 +103,12 @@ async function measurePoints(
     const latencies = await submit(cluster, jobs - waiting, tasks);
     waiting = Math.max(waiting, jobs);
     const at = `${workers} workers, ${jobs} jobs of ${tasks}`;
+    const alone = await submit(cluster, ALONE, tasks, 1);
+    results.push(...percentilesOf(`${at}: submit, one at a time, `, 'ms', alone));
     if (latencies.length > 0) results.push(...percentilesOf(`${at}: submit `, 'ms', latencies));
-    const submitted = percentilesOf('', 'ms', latencies).map(({ value }) => shown(value));
+    const [submitted, submittedAlone] = [latencies, alone].map((each) =>
+      percentilesOf('', 'ms', each).map(({ value }) => shown(value)),
+    );
     const asked: number[] = [];
     for (const command of COMMANDS)
       asked.push(await measure(at, command, up.pid, () => answerOf(command, up.url, folder)));
@@ -107,11 +118,14 @@ async function measurePoints(
         await measure(at, path, up.pid, async () => (await fetch(`${page.endpoint}${path}`)).text()),
       );
     const memory = residentByKind(up.pid);
+    const mebibytes = sumOf([...memory.values()].flat(), (each) => each);
+    results.push(result(`${at}: all processes`, 'MiB', [Math.round(mebibytes)]));
     const largest = ROLES.map((role) => Math.round(Math.max(...(memory.get(role) ?? [Number.NaN]))));
     ROLES.forEach((role, i) => void results.push(result(`${at}: largest ${role}`, 'MiB', [largest[i]!])));
     rows.push([
-      ...[workers, formatCount(jobs), formatCount(tasks), ...largest],
-      latencies.length > 0 ? submitted.join('/') : '',
+      ...[workers, formatCount(jobs), formatCount(tasks), ...largest, Math.round(mebibytes)],
+      latencies.length > 0 ? submitted!.join('/') : '',
+      submittedAlone!.join('/'),
       ...asked.map((ms) => shown(ms / 1_000)),
       shown(cpuOfWhy),
     ]);
@@ -120,9 +134,9 @@ async function measurePoints(
 }
 
 /** Submits jobs that take an hour. @returns the latencies, ms */
-async function submit(to: Cluster, jobs: number, tasks: number): Promise<number[]> {
+async function submit(to: Cluster, jobs: number, tasks: number, inFlight = IN_FLIGHT): Promise<number[]> {
   const latencies: number[] = [];
-  await inLanes(Math.max(0, jobs), IN_FLIGHT, async () => {
+  await inLanes(Math.max(0, jobs), inFlight, async () => {
     const began = performance.now();
     await to.submit({ name: 'wait', tasks: { count: tasks, run: { sleep: HOUR_MS } } });
     latencies.push(performance.now() - began);

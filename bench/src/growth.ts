@@ -98,6 +98,7 @@ const COSTS: readonly Cost[] = [
     grows: 'workers',
     measure: (workers) => {
       const central = new DrivenCentral({ workers });
+      for (let at = 0; at < TIMES; at++) joinAndLeave(central);
       return costOfEach(TIMES, () => joinAndLeave(central));
     },
   },
@@ -314,7 +315,7 @@ function joinAndLeave(central: DrivenCentral): void {
   central.runTo(central.now + 10);
 }
 
-const SIZES = { jobs: options.jobs, workers: options.workers, addresses: [1_000, 30_000, 1_000_000] };
+const SIZES = { jobs: options.jobs, workers: options.workers, addresses: [1_000, 30_000, 300_000] };
 
 function tableOf(title: string, unit: string, costs: readonly Cost[], rounds: number): MeasuredTable {
   const chosen = costs.filter(({ of, grows }) => `${of}, ${grows}`.includes(options.only));

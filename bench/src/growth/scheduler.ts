@@ -1,4 +1,11 @@
-import { type Address, DEFAULT_POLICY, LIVE_TIMINGS, type Message, type MessageOf } from '@goshawk/core';
+import {
+  type Address,
+  COMPLETED,
+  DEFAULT_POLICY,
+  LIVE_TIMINGS,
+  type Message,
+  type MessageOf,
+} from '@goshawk/core';
 import { presetNamed } from '@goshawk/policies';
 import { Scheduler } from '@goshawk/scheduler';
 import { Driven, type Letter } from './driven.js';
@@ -123,7 +130,7 @@ export class DrivenScheduler extends Driven {
         job: run.job,
         task: run.task,
         attempt: run.attempt,
-        outcome: { kind: 'completed', result: undefined },
+        outcome: COMPLETED,
         runMs: 100,
         output: [],
         outputBytes: 0,
