@@ -64,7 +64,7 @@ export class Attempts {
   }
 
   /** Waits again if the party has answered an earlier request since the last attempt. @returns whether it waits */
-  waitsForTurn(kind: string, now: Millis, giveUpAt: Millis): boolean {
+  extendsWait(kind: string, now: Millis, giveUpAt: Millis): boolean {
     const { turns } = this.#asking;
     if (this.#to === undefined || !turns.isBefore(this.#to.party, kind, this.request, this.#since))
       return false;
@@ -72,7 +72,7 @@ export class Attempts {
     return true;
   }
 
-  /** @param kind as in `waitsForTurn` */
+  /** @param kind as in `extendsWait` */
   answered(from: string, kind: string, at: Millis): void {
     this.#asking.turns.note(from, kind, this.request, at);
   }

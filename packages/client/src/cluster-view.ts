@@ -9,7 +9,7 @@ import {
 } from '@goshawk/core';
 import { badAnswer } from './errors.js';
 import type { CallOptions } from './options.js';
-import { type Ask, askCentral, ifCentralAnswers, type Session } from './session.js';
+import { type Ask, askCentral, askCentralIfReachable, type Session } from './session.js';
 
 export interface WorkerView extends Omit<ListedWorker, 'attributes'> {
   /** Attributes such as rack, zone and model. */
@@ -54,7 +54,7 @@ export async function clusterSettings(
   session: Session,
   options: CallOptions,
 ): Promise<ClusterSettings | undefined> {
-  return (await ifCentralAnswers(session, DESCRIBE, options))?.value.settings;
+  return (await askCentralIfReachable(session, DESCRIBE, options))?.value.settings;
 }
 
 const DESCRIBE: Ask<'describeCluster'> = {

@@ -159,7 +159,7 @@ describe('connect', () => {
     await using peer = await ScriptedPeer.start();
     const abort = new AbortController();
     const connecting = connect(peer.endpoint, { ...FAST, signal: abort.signal });
-    await peer.hears('findSchedulers');
+    await peer.waitFor('findSchedulers');
     abort.abort(new Error('enough'));
     await expect(connecting).rejects.toThrow('enough');
   });

@@ -43,7 +43,7 @@ export async function connect(at?: string, options: ConnectOptions = {}): Promis
   const cluster = new Cluster({ ...asking, requests, roster, user });
   try {
     await roster.join(options.signal);
-    if (local !== undefined && seeds.length === 1) cutWhenGone(local, asking);
+    if (local !== undefined && seeds.length === 1) failWhenGone(local, asking);
     return cluster;
   } catch (error) {
     await cluster.close();
@@ -52,7 +52,7 @@ export async function connect(at?: string, options: ConnectOptions = {}): Promis
 }
 
 /** Fails requests soon after a local cluster has ended. A cluster that restarts at once at the same address has not ended. */
-function cutWhenGone(local: LocalCluster, { connection, alarms, timings }: Asking): void {
+function failWhenGone(local: LocalCluster, { connection, alarms, timings }: Asking): void {
   let seenAt = performance.now();
   const alarm = alarms.add((now) => {
     if (localClusterAt(local.url, process.env, process.cwd()) !== undefined) seenAt = now;

@@ -198,7 +198,7 @@ export class Connection {
       message = this.#codec.decode(body, this.#mailbox.directory.roleOf(from), 'client');
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      this.#complain(from, error);
+      this.#logInvalid(from, error);
       this.#listeners.get(requestOf(body))?.garbled(error.message);
       return;
     }
@@ -209,7 +209,7 @@ export class Connection {
   }
 
   /** Logs the 1st, 2nd, 4th, 8th … invalid message, so that they do not fill a disk. */
-  #complain(from: Address, error: DecodeError): void {
+  #logInvalid(from: Address, error: DecodeError): void {
     const count = ++this.badMessages;
     if ((count & (count - 1)) !== 0) return;
     this.#logger.warn(

@@ -121,7 +121,7 @@ export function noAnswer(peer: string, what: string, silentMs: Millis): Unreacha
   );
 }
 
-export function nobodyThere(seeds: readonly string[], cause: unknown): UnreachableError {
+export function unreachableCluster(seeds: readonly string[], cause: unknown): UnreachableError {
   return new UnreachableError(
     'unreachable',
     `no answer from ${seeds.join(' or ')}; is the cluster running?`,
@@ -170,7 +170,7 @@ export function otherVersion(peer: string, version: number): UnreachableError {
 export function authFailure(peer: string, why: AuthFailure): UnreachableError {
   switch (why) {
     case 'keyNeeded':
-      return new UnreachableError('keys-needed', `${peer} accepts only clients with a key`, GIVE_KEYS);
+      return new UnreachableError('keys-needed', `${peer} accepts only clients with a key`, KEYS_HINT);
     case 'keyUnknown':
       return new UnreachableError(
         'keys-unknown',
@@ -181,7 +181,7 @@ export function authFailure(peer: string, why: AuthFailure): UnreachableError {
       return new UnreachableError(
         'keys-refused',
         `${peer} rejects this key, or the cluster’s public key on this client is outdated`,
-        GIVE_KEYS,
+        KEYS_HINT,
       );
     case 'closed':
       return new UnreachableError(
@@ -198,7 +198,7 @@ export function authFailure(peer: string, why: AuthFailure): UnreachableError {
   }
 }
 
-const GIVE_KEYS = 'pass the cluster’s client.key with --keys or GOSHAWK_KEYS (in the SDK: `keys`)';
+const KEYS_HINT = 'pass the cluster’s client.key with --keys or GOSHAWK_KEYS (in the SDK: `keys`)';
 
 export function ownerGone(id: string, peer: string, silentMs: Millis): UnreachableError {
   return new UnreachableError(

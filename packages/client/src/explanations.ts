@@ -7,7 +7,7 @@ import {
   withLimits,
 } from '@goshawk/core';
 import type { CallOptions } from './options.js';
-import { type Ask, askSchedulers, ifCentralAnswers, type Session } from './session.js';
+import { type Ask, askCentralIfReachable, askSchedulers, type Session } from './session.js';
 
 /** Waiting tasks of the whole cluster, and central's capacity. */
 export interface ClusterWaiting {
@@ -27,7 +27,7 @@ export async function clusterWaiting(session: Session, options: CallOptions): Pr
       { what: 'for its waiting tasks', build: (request) => ({ type: 'explainWaiting', request }) },
       options,
     ),
-    ifCentralAnswers(
+    askCentralIfReachable(
       session,
       { what: 'for waiting tasks', build: (request) => ({ type: 'explainLine', request }) },
       options,
@@ -51,7 +51,7 @@ export async function lineOf(
     what: 'for the position of a job',
     build: (request) => ({ type: 'explainNeed', request, owner, job }),
   };
-  return (await ifCentralAnswers(session, order, options))?.value;
+  return (await askCentralIfReachable(session, order, options))?.value;
 }
 
 /** The owner's explanation with the limits that only central knows. */

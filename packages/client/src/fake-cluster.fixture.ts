@@ -61,7 +61,7 @@ export function detail(id: string, state: JobState = 'completed', more: object =
 }
 
 /** A scheduler that accepts every job, with ids `<tag>-1`, `<tag>-2`, … by key, and reports its end immediately. */
-export function obligingScheduler(tag: string, more: Script = () => {}): Script {
+export function acceptingScheduler(tag: string, more: Script = () => {}): Script {
   const keys: string[] = [];
   return (message, replies, times) => {
     if (message.type === 'submit') {
@@ -84,7 +84,7 @@ export class FakeCluster implements AsyncDisposable {
   /** Whether central reports that all members have registered. */
   complete = true;
 
-  static async start(count: number, script = (index: number) => obligingScheduler(`t${index}`)) {
+  static async start(count: number, script = (index: number) => acceptingScheduler(`t${index}`)) {
     const schedulers = await Promise.all(
       Array.from({ length: count }, (_, index) => ScriptedPeer.start(script(index))),
     );

@@ -10,7 +10,7 @@ export async function* jobEvents(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<JobEvent, void, undefined> {
   signal?.throwIfAborted();
-  const news = new LatestNews();
+  const news = new LatestEvent();
   const ignoreSignal = onAbort(signal, (reason) => news.fail(reason));
   const stop = watchJob(asking, order, {
     progress: (job) => news.put({ kind: 'progress', job }),
@@ -30,7 +30,7 @@ export async function* jobEvents(
 }
 
 /** A buffer for one event and one reader. */
-class LatestNews {
+class LatestEvent {
   #event: JobEvent | undefined;
   #failure: { readonly reason: unknown } | undefined;
   #wake: (() => void) | undefined;

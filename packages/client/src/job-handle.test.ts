@@ -3,7 +3,7 @@ import type { JobEvent } from '@goshawk/core';
 import { InputError } from '@goshawk/core';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
-import { detail, FAST, FakeCluster, obligingScheduler, summary } from './fake-cluster.fixture.js';
+import { acceptingScheduler, detail, FAST, FakeCluster, summary } from './fake-cluster.fixture.js';
 import type { EndedJob, EndedJobWithTasks, JobHandle } from './job-handle.js';
 import type { Results } from './job-results.js';
 import type { Script } from './scripted-peer.fixture.js';
@@ -183,7 +183,7 @@ describe('waiting for a job', () => {
       code: 'wait-timeout',
       message: 't0-1 did not end within 30 ms; it continues',
     });
-    await fake.schedulers[0]!.hears('unwatch');
+    await fake.schedulers[0]!.waitFor('unwatch');
     expect(fake.schedulers[0]!.of('cancelJob')).toEqual([]);
   });
 
@@ -192,10 +192,10 @@ describe('waiting for a job', () => {
     await using cluster = await fake.connect();
     const abort = new AbortController();
     const waiting = cluster.job('t0-1').wait({ signal: abort.signal });
-    await fake.schedulers[0]!.hears('watchJob');
+    await fake.schedulers[0]!.waitFor('watchJob');
     abort.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow('enough');
-    await fake.schedulers[0]!.hears('unwatch');
+    await fake.schedulers[0]!.waitFor('unwatch');
   });
 
   test('fails if its owner dies, with or without central', async () => {
@@ -204,7 +204,7 @@ describe('waiting for a job', () => {
     });
     await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 200 });
     const waiting = cluster.job('t0-1').wait();
-    await fake.schedulers[0]!.hears('watchJob');
+    await fake.schedulers[0]!.waitFor('watchJob');
     await fake.schedulers[0]!.close();
     fake.listed = [];
     await expect(waiting).rejects.toMatchObject({ name: 'UnreachableError', code: 'owner-gone' });
@@ -273,7 +273,7 @@ describe('waiting for a job', () => {
         .wait()
         .catch((thrown: unknown) => thrown),
     );
-    await fake.schedulers[0]!.hears('watchJob', 1_000);
+    await fake.schedulers[0]!.waitFor('watchJob', 1_000);
     expect(timers() - before).toBeLessThanOrEqual(1);
     await cluster.close();
     expect(new Set((await Promise.all(waits)).map((error) => (error as { code: string }).code))).toEqual(
@@ -413,7 +413,7 @@ describe('results as tasks end', () => {
 
 describe('a request about a job', () => {
   const silentOwner = () =>
-    FakeCluster.start(2, (index) => (index === 0 ? () => {} : obligingScheduler('t1')));
+    FakeCluster.start(2, (index) => (index === 0 ? () => {} : acceptingScheduler('t1')));
 
   test('whose scheduler is disconnected reports this, and when the job is available again', async () => {
     await using fake = await silentOwner();
@@ -458,7 +458,7 @@ describe('the events of a job', () => {
       expect(event.kind).toBe('progress');
       break;
     }
-    await fake.schedulers[0]!.hears('unwatch');
+    await fake.schedulers[0]!.waitFor('unwatch');
   });
 
   test('throw the reason of their signal', async () => {
@@ -466,7 +466,7 @@ describe('the events of a job', () => {
     await using cluster = await fake.connect();
     const abort = new AbortController();
     const next = cluster.job('t0-1').events({ signal: abort.signal }).next();
-    await fake.schedulers[0]!.hears('watchJob');
+    await fake.schedulers[0]!.waitFor('watchJob');
     abort.abort(new Error('enough'));
     await expect(next).rejects.toThrow('enough');
   });

@@ -91,7 +91,7 @@ export async function* eachResult(
   news: AsyncIterator<JobEvent>,
   options: CallOptions,
 ): AsyncGenerator<TaskResult, void, undefined> {
-  const yielded = new AttemptsYielded();
+  const yielded = new YieldedAttempts();
   const pace = new Pace();
   let from = 0;
   let owner: string | undefined;
@@ -148,7 +148,7 @@ class Pace {
 }
 
 /** Records the last yielded attempt of each task, up to a number that few tasks reach. */
-class AttemptsYielded {
+class YieldedAttempts {
   #attempts = new Uint8Array(64);
 
   isNew({ task, state, attempt }: ResultRow): boolean {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { InputError, UnreachableError } from '@goshawk/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { connect } from './connect.js';
-import { FAST, FakeCluster, obligingScheduler } from './fake-cluster.fixture.js';
+import { acceptingScheduler, FAST, FakeCluster } from './fake-cluster.fixture.js';
 import {
   findLocalCluster,
   localClusterAt,
@@ -148,7 +148,7 @@ describe('a local cluster that', () => {
     await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 600_000, pollTimeoutMs: 100 });
     const waits = cluster.job('t0-1').wait();
     const asks = cluster.job('t0-1').describe();
-    await fake.schedulers[0]!.hears('describeJob');
+    await fake.schedulers[0]!.waitFor('describeJob');
     unregisterLocalCluster(local, environment);
     const gone = {
       code: 'unreachable',
@@ -167,11 +167,11 @@ describe('a local cluster that', () => {
     await using _ = fake;
     await using cluster = await fake.connect(FAST);
     const end = cluster.job('t0-1').wait();
-    await fake.schedulers[0]!.hears('watchJob');
+    await fake.schedulers[0]!.waitFor('watchJob');
     unregisterLocalCluster(local, environment);
-    await fake.schedulers[0]!.hears('watchJob', 3);
+    await fake.schedulers[0]!.waitFor('watchJob', 3);
     registerLocalCluster(local, environment);
-    fake.schedulers[0]!.script = obligingScheduler('t0');
+    fake.schedulers[0]!.script = acceptingScheduler('t0');
     expect((await end).state).toBe('completed');
   });
 });

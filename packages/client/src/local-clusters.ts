@@ -29,7 +29,7 @@ const IN_DATA_FOLDER = 'cluster.json';
  * data folder has one cluster: entries of a killed one are removed.
  */
 export function registerLocalCluster(cluster: LocalCluster, environment: Environment): void {
-  const registered: Registered = { ...cluster, birth: birthOf(cluster.pid) };
+  const registered: Registered = { ...cluster, birth: processStart(cluster.pid) };
   const text = `${JSON.stringify(registered)}\n`;
   if (cluster.dataFolder !== undefined) {
     const file = join(cluster.dataFolder, IN_DATA_FOLDER);
@@ -189,12 +189,12 @@ function realPath(path: string): string {
 function running(registered: Registered | undefined): LocalCluster | undefined {
   if (registered === undefined) return undefined;
   const { birth, ...cluster } = registered;
-  const isSame = birth === undefined || birth === birthOf(cluster.pid);
+  const isSame = birth === undefined || birth === processStart(cluster.pid);
   return isSame && isAlive(cluster.pid) ? cluster : undefined;
 }
 
 /** Returns a value that together with the pid identifies a process; undefined if the system does not tell. */
-function birthOf(pid: number): string | undefined {
+function processStart(pid: number): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     return `${boot} ${parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8')).start}`;

@@ -381,7 +381,7 @@ describe('map', () => {
 
   describe('with a key', () => {
     /** Stops a first run after it has read the result of 1 and appended three more inputs. */
-    async function leftBehind(): Promise<OpenJob> {
+    async function abandonedRun(): Promise<OpenJob> {
       const job = new OpenJob();
       function* endless() {
         for (let n = 1; ; n++) yield n;
@@ -397,7 +397,7 @@ describe('map', () => {
     }
 
     it('resumes an earlier run, and appends only missing inputs', async () => {
-      const job = await leftBehind();
+      const job = await abandonedRun();
       const taken = all(mapInputs(job, WORK, [1, 2, 3, 4, 5], { key: 'k' }));
       await job.has(1, 2, 3, 4, 5);
       job.end(5, 4, 3, 2);
@@ -406,7 +406,7 @@ describe('map', () => {
     });
 
     it('reads the results of a closed job, and reports if that has fewer inputs', async () => {
-      const job = await leftBehind();
+      const job = await abandonedRun();
       job.closed = true;
       job.end(4, 2, 3);
       expect(await all(mapInputs(job, WORK, [1, 2, 3, 4], { key: 'k' }))).toEqual([1, 4, 9, 16]);
@@ -418,7 +418,7 @@ describe('map', () => {
 
     it('reads ahead no more results than may be in flight, for any number of earlier results', async () => {
       for (const order of ['index', 'completed'] as const) {
-        const job = await leftBehind();
+        const job = await abandonedRun();
         job.end(2, 3, 4);
         const options = { key: 'k', order, inFlight: 2 } as const;
         const { next, values } = reader(mapInputs(job, WORK, [1, 2, 3, 4], options));
@@ -431,7 +431,7 @@ describe('map', () => {
 
     it('retries failed inputs on request if the job has ended', async () => {
       for (const retryFailed of [false, true]) {
-        const job = await leftBehind();
+        const job = await abandonedRun();
         job.fail(2);
         job.end(3, 4);
         job.closed = true;
@@ -447,7 +447,7 @@ describe('map', () => {
       ['others', [1, 7, 3, 4]],
       ['fewer', [1, 2]],
     ])('and %s inputs than the job has is an error', async (_, inputs) => {
-      const job = await leftBehind();
+      const job = await abandonedRun();
       await expect(all(mapInputs(job, WORK, inputs, { key: 'k' }))).rejects.toMatchObject({
         code: 'key-conflict',
       });

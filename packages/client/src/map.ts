@@ -73,13 +73,13 @@ const APPENDED_BYTES = 1024 * 1024;
 /** A client that left must resume within this time, or the job closes. */
 const OPEN = '1h';
 /** Timeout of the cancellation when a map is left and the scheduler does not answer. */
-const LEAVE_MS: Millis = 2_000;
+const CANCEL_TIMEOUT_MS: Millis = 2_000;
 /**
  * Small batches wait this long for more inputs while many are in flight: one message each would cost more than the
  * inputs.
  */
 const GATHER_MS: Millis = 50;
-const FEW = 1 / 8;
+const GATHER_SHARE = 1 / 8;
 /** Delay after an overload refusal whose retries are exhausted. */
 const OVERLOADED_PAUSE_MS: Millis = 1_000;
 
@@ -130,7 +130,7 @@ class MapRun<Input> {
   /** Number of inputs read, inputs appended, results received, and results read. */
   #taken = 0;
   #appended = 0;
-  readonly #received = new Marks();
+  readonly #received = new NumberSet();
   #read = 0;
   /** Sizes of this run's inputs whose results were not read, by index. */
   readonly #sizes = new Map<number, number>();
@@ -174,7 +174,7 @@ class MapRun<Input> {
     const has = await opened.append(this.#appending([], this.#digest, false), { signal: this.#until });
     if (has.tasks > 0) await this.#skip(has);
     if (retryFailed && isFinal(has.state))
-      await opened.retry({ signal: this.#until }).catch(unlessNothingFailed);
+      await opened.retry({ signal: this.#until }).catch(ignoreNothingFailed);
     this.#job = opened;
     void this.#collect(opened).catch((error: unknown) => this.#fail(error));
     if (has.closed) return void (await this.#expectEnd());
@@ -251,7 +251,8 @@ class MapRun<Input> {
   /** Waits for more inputs while enough tasks are queued. */
   async #gather(): Promise<void> {
     const out = this.#appended - this.#received.count;
-    const isEnough = () => this.#gathered.length >= out * FEW || this.#hasAll || this.#ending !== undefined;
+    const isEnough = () =>
+      this.#gathered.length >= out * GATHER_SHARE || this.#hasAll || this.#ending !== undefined;
     if (isEnough()) return;
     let isLate = false;
     const timer = setTimeout(() => {
@@ -320,7 +321,7 @@ class MapRun<Input> {
       const result = this.#fatal === undefined ? this.#takeResult() : undefined;
       if (result !== undefined) {
         if (this.#options.onError !== 'collect' && result.state !== 'completed')
-          throw await this.#whyNot(result);
+          throw await this.#failureOf(result);
         return result;
       }
       if (this.#fatal !== undefined) throw this.#fatal.error;
@@ -329,7 +330,7 @@ class MapRun<Input> {
         this.#isDone = true;
         return undefined;
       }
-      if (this.#hasEnded) throw await this.#whyNot(undefined);
+      if (this.#hasEnded) throw await this.#failureOf(undefined);
       await this.#changed.next;
     }
   }
@@ -344,7 +345,7 @@ class MapRun<Input> {
     return result;
   }
 
-  async #whyNot(result: TaskResult | undefined): Promise<GoshawkError> {
+  async #failureOf(result: TaskResult | undefined): Promise<GoshawkError> {
     const detail = await this.#job!.describe({ signal: this.#until });
     if (result?.state === 'failed' || detail.state === 'failed') return new JobFailed(detail);
     return new JobCancelled(detail);
@@ -355,7 +356,7 @@ class MapRun<Input> {
     this.#stop.abort();
     this.#wake();
     if (!this.#isDone && this.#options.key === undefined && this.#opening !== undefined) {
-      const timer = setTimeout(() => this.#giveUp.abort(), LEAVE_MS);
+      const timer = setTimeout(() => this.#giveUp.abort(), CANCEL_TIMEOUT_MS);
       const cancelled = this.#opening.then((job) => job.cancel());
       // The request was sent even without a reply by then.
       await abortable(cancelled, this.#giveUp.signal).catch(() => {});
@@ -375,7 +376,7 @@ class MapRun<Input> {
   #wake(): void {
     const before = this.#changed;
     this.#changed = new Change();
-    before.happened();
+    before.notify();
   }
 
   #fail(error: unknown): void {
@@ -389,7 +390,7 @@ class MapRun<Input> {
   }
 }
 
-function unlessNothingFailed(error: unknown): void {
+function ignoreNothingFailed(error: unknown): void {
   if (!(error instanceof InputError) || error.code !== 'nothing-failed') throw error;
 }
 
@@ -402,7 +403,7 @@ function textOf(digest: Hash | undefined): string {
 }
 
 /** A set of integers from 0 on that takes one byte for each. */
-class Marks {
+class NumberSet {
   count = 0;
   /** All smaller numbers are in the set. */
   upTo = 0;
@@ -421,9 +422,9 @@ class Marks {
 
 /** A one-shot notification. */
 class Change {
-  happened = (): void => {};
+  notify = (): void => {};
   readonly next = new Promise<void>((resolve) => {
-    this.happened = resolve;
+    this.notify = resolve;
   });
 }
 

@@ -183,7 +183,7 @@ describe('a request', () => {
   test('ends with the reason of its signal, before or after it was sent', async () => {
     const abort = new AbortController();
     const asked = requests.ask(order({ signal: abort.signal }));
-    await peer.hears('cancelJob');
+    await peer.waitFor('cancelJob');
     abort.abort(new Error('enough'));
     await expect(asked).rejects.toThrow('enough');
     await expect(requests.ask(order({ signal: abort.signal }))).rejects.toThrow('enough');
@@ -191,7 +191,7 @@ describe('a request', () => {
 
   test('ends with its connection', async () => {
     const asked = requests.ask(order());
-    await peer.hears('cancelJob');
+    await peer.waitFor('cancelJob');
     await Promise.all([expect(asked).rejects.toMatchObject({ code: 'closed' }), connection.close()]);
     await expect(requests.ask(order())).rejects.toMatchObject({ code: 'closed' });
   });

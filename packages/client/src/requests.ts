@@ -78,9 +78,9 @@ export class Requests {
   }
 
   /** Resends requests to lost schedulers to their successors, because the list of schedulers has changed. */
-  lookAgain(): void {
+  resendMoved(): void {
     const now = performance.now();
-    for (const request of [...this.#open]) request.lookAgain(now);
+    for (const request of [...this.#open]) request.resendIfMoved(now);
   }
 }
 
@@ -116,7 +116,7 @@ class Request implements Listener {
     this.#attempt(this.#beganAt);
   }
 
-  lookAgain(now: Millis): void {
+  resendIfMoved(now: Millis): void {
     try {
       const to = this.#order.to();
       if (to === undefined || to.party === this.#attempts.party) return;
@@ -130,7 +130,7 @@ class Request implements Listener {
     switch (reply.type) {
       case 'refused':
         if (reply.code === 'not-ready') this.#notReady = reply;
-        else if (reply.retryMs !== undefined) this.#comeBack(reply, reply.retryMs);
+        else if (reply.retryMs !== undefined) this.#scheduleRetry(reply, reply.retryMs);
         else this.#fail(refusal(reply));
         return;
       case 'jobProgress':
@@ -155,7 +155,7 @@ class Request implements Listener {
   }
 
   /** Retries at the time that the reply names, if the deadline allows it; an earlier retry would only add load. */
-  #comeBack(reply: MessageOf<'refused'>, retryMs: Millis): void {
+  #scheduleRetry(reply: MessageOf<'refused'>, retryMs: Millis): void {
     const at = performance.now() + retryMs;
     if (at >= this.#deadline) return this.#fail(refusal(reply));
     this.#notReady = reply;
@@ -170,7 +170,7 @@ class Request implements Listener {
   #ring(now: Millis): void {
     if (now >= this.#deadline) return this.#fail(this.#timeout(now));
     const question = this.#notReady === undefined ? this.#question : undefined;
-    if (question !== undefined && this.#attempts.waitsForTurn(question, now, this.#deadline)) return;
+    if (question !== undefined && this.#attempts.extendsWait(question, now, this.#deadline)) return;
     this.#order.onSilence?.();
     this.#attempt(now);
   }

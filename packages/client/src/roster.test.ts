@@ -29,11 +29,11 @@ describe('a central that has just started and does not know all schedulers yet',
     fake.complete = false;
     await using cluster = await fake.connect(FAST);
     const asked = cluster.job('t1-1').describe();
-    await fake.central.hears('findSchedulers', 3);
+    await fake.central.waitFor('findSchedulers', 3);
     fake.listed = [0, 1];
     expect(await asked).toMatchObject({ id: 't1-1' });
     const unknown = cluster.job('t2-1').describe();
-    await fake.central.hears('findSchedulers', 6);
+    await fake.central.waitFor('findSchedulers', 6);
     fake.complete = true;
     await expect(unknown).rejects.toMatchObject({ code: 'unknown-job' });
   });

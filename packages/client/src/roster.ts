@@ -12,7 +12,7 @@ import {
 import { anyIncarnationOf, parsePartyName } from '@goshawk/transport';
 import { abortable, pause } from './abort.js';
 import type { Destination } from './attempts.js';
-import { badAnswer, jobsOwnerMissing, nobodyThere, silentProcess, unknownJob } from './errors.js';
+import { badAnswer, jobsOwnerMissing, silentProcess, unknownJob, unreachableCluster } from './errors.js';
 import type { ClientTimings } from './options.js';
 import type { Answer, Requests } from './requests.js';
 
@@ -98,7 +98,7 @@ export class Roster {
       await Promise.any(introductions);
     } catch (error) {
       signal?.throwIfAborted();
-      throw this.#nobodyThere((error as AggregateError).errors);
+      throw this.#noneReachable((error as AggregateError).errors);
     }
   }
 
@@ -172,10 +172,10 @@ export class Roster {
 
   /** Returns the schedulers known to central, and refreshes the list. @throws UnreachableError */
   async look(options: AskOptions = {}): Promise<Schedulers> {
-    return this.#lookAt(this.central, options);
+    return this.#load(this.central, options);
   }
 
-  async #lookAt(central: Destination, options: AskOptions): Promise<Schedulers> {
+  async #load(central: Destination, options: AskOptions): Promise<Schedulers> {
     const answer = await this.#find(central, options);
     if (answer.type !== 'schedulers') throw badAnswer(answer.peer, 'the schedulers of the cluster');
     this.#take(central, answer);
@@ -198,11 +198,11 @@ export class Roster {
     try {
       await Promise.any(this.#seeds.map((seed) => this.#introduce(seed, {})));
     } catch (error) {
-      throw this.#nobodyThere((error as AggregateError).errors);
+      throw this.#noneReachable((error as AggregateError).errors);
     }
   }
 
-  #nobodyThere(causes: readonly unknown[]): unknown {
+  #noneReachable(causes: readonly unknown[]): unknown {
     const other = causes.find(
       (cause) =>
         !(cause instanceof UnreachableError) ||
@@ -212,18 +212,20 @@ export class Roster {
     );
     if (other !== undefined) return other;
     const silent = this.#seeds.find((seed) => this.#requests.isConnectedTo(anyPartyAt(seed)));
-    return silent === undefined ? nobodyThere(this.#seeds, causes[0]) : silentProcess(silent, causes[0]);
+    return silent === undefined
+      ? unreachableCluster(this.#seeds, causes[0])
+      : silentProcess(silent, causes[0]);
   }
 
   async #introduce(seed: string, options: AskOptions): Promise<void> {
     const answer = await this.#find({ party: anyPartyAt(seed), title: seed }, options);
     if (answer.type === 'schedulers') return this.#take(centralAt(seed, 0), answer);
-    this.#meet(seed, answer.from, answer.value);
+    this.#addIntroduced(seed, answer.from, answer.value);
     // A scheduler's list suffices for a while if central is unavailable.
     const central = centralNamed(answer.value.central);
     if (central === undefined) return;
     this.#central ??= central;
-    await this.#lookAt(central, { ...options, timeoutMs: this.#timings.pollTimeoutMs }).catch(() => {});
+    await this.#load(central, { ...options, timeoutMs: this.#timings.pollTimeoutMs }).catch(() => {});
     options.signal?.throwIfAborted();
   }
 
@@ -244,7 +246,7 @@ export class Roster {
     });
   }
 
-  #meet(endpoint: string, address: string, { name, tag }: SchedulerIntroduction): void {
+  #addIntroduced(endpoint: string, address: string, { name, tag }: SchedulerIntroduction): void {
     if (this.#schedulers.some((known) => known.tag === tag)) return;
     this.#schedulers = [
       ...this.#schedulers,
@@ -271,10 +273,10 @@ export class Roster {
     this.#warnings = answer.warnings;
     this.#missing = answer.missing ?? [];
     const unnamed = (before: readonly KnownScheduler[]) =>
-      this.#isComplete ? [] : before.filter((scheduler) => !isAmong(scheduler, [...present, ...away]));
+      this.#isComplete ? [] : before.filter((scheduler) => !isListedIn(scheduler, [...present, ...away]));
     this.#schedulers = [...present, ...unnamed(this.#schedulers)];
     this.#away = [...away, ...unnamed(this.#away)];
-    this.#requests.lookAgain();
+    this.#requests.resendMoved();
   }
 }
 
@@ -291,7 +293,7 @@ export function missingTitle({ name, jobs, missingMs }: MissingScheduler): strin
 }
 
 /** Returns whether it or its successor is listed. */
-function isAmong({ name, tag, epoch }: KnownScheduler, others: readonly KnownScheduler[]): boolean {
+function isListedIn({ name, tag, epoch }: KnownScheduler, others: readonly KnownScheduler[]): boolean {
   return others.some((other) => (other.name === name && epoch === 0) || other.tag === tag);
 }
 

@@ -56,7 +56,7 @@ export class ScriptedPeer implements AsyncDisposable {
         const type = isWatch ? 'jobProgress' : ANSWERS[message.type as Question][0];
         mailbox.send(0, from, [MESSAGE_TYPES.indexOf(type), (message as { request: number }).request, value]);
       };
-      this.#hear(message, reply, garble);
+      this.#receive(message, reply, garble);
     });
   }
 
@@ -65,7 +65,7 @@ export class ScriptedPeer implements AsyncDisposable {
   }
 
   /** Resolves when it has received this many messages of a type. */
-  async hears<T extends MessageType>(type: T, count = 1): Promise<MessageOf<T>> {
+  async waitFor<T extends MessageType>(type: T, count = 1): Promise<MessageOf<T>> {
     if (this.of(type).length < count) {
       await new Promise<void>((resolve) => {
         this.#waiting.push({ type, count, resolve });
@@ -82,7 +82,7 @@ export class ScriptedPeer implements AsyncDisposable {
     return this.close();
   }
 
-  #hear(message: Message, reply: (content: Message) => void, garble: Replies['garble']): void {
+  #receive(message: Message, reply: (content: Message) => void, garble: Replies['garble']): void {
     this.received.push(message);
     const { request } = message as MessageOf<'describeJob'>;
     const replies: Replies = {

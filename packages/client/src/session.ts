@@ -27,7 +27,7 @@ export function askCentral<Q extends Question>(
 }
 
 /** Returns undefined if central does not answer soon. */
-export async function ifCentralAnswers<Q extends Question>(
+export async function askCentralIfReachable<Q extends Question>(
   session: Session,
   order: Ask<Q>,
   options: CallOptions,

@@ -1,6 +1,6 @@
 import { rendezvous } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
-import { FAST, FakeCluster, IMPATIENT, obligingScheduler } from './fake-cluster.fixture.js';
+import { acceptingScheduler, FAST, FakeCluster, IMPATIENT } from './fake-cluster.fixture.js';
 import { type Script, ScriptedPeer } from './scripted-peer.fixture.js';
 
 const job = { name: 'j', tasks: [{ sleep: 1 }] };
@@ -78,7 +78,7 @@ describe('submitting', () => {
     const full: Script = (message, { refuse }) => {
       if (message.type === 'submit') refuse('journal-full', '5 MiB are free, and 80 MiB are needed');
     };
-    await using fake = await FakeCluster.start(3, (index) => (index === 1 ? obligingScheduler('t1') : full));
+    await using fake = await FakeCluster.start(3, (index) => (index === 1 ? acceptingScheduler('t1') : full));
     await using cluster = await fake.connect();
     for (let i = 0; i < 5; i++) expect((await cluster.submit(job)).id).toMatch(/^t1-/);
     const key = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].find((each) => ownerOf(fake, each) !== 1)!;
@@ -105,8 +105,8 @@ describe('submitting', () => {
     await using cluster = await fake.connect();
     const [silent] = fake.schedulers;
     const submitted = cluster.submit({ ...job, key: 'k' });
-    await silent!.hears('submit');
-    fake.schedulers[0] = await ScriptedPeer.start(obligingScheduler('t0'));
+    await silent!.waitFor('submit');
+    fake.schedulers[0] = await ScriptedPeer.start(acceptingScheduler('t0'));
     // The client retries automatically only after seconds.
     await cluster.describe();
     expect((await submitted).id).toBe('t0-1');
@@ -130,7 +130,7 @@ describe('submitting', () => {
     const first = ownerOf(fake, 'k');
     fake.schedulers[first]!.script = () => {};
     const submitted = cluster.submit({ ...job, key: 'k' });
-    await fake.schedulers[first]!.hears('submit', 2);
+    await fake.schedulers[first]!.waitFor('submit', 2);
     fake.listed = fake.listed.filter((index) => index !== first);
     expect((await submitted).id).toBe(`t${ownerOf(fake, 'k')}-1`);
   });
@@ -148,9 +148,9 @@ describe('submitting', () => {
     await using fake = await FakeCluster.start(2, () => () => {});
     await using cluster = await fake.connect(FAST);
     const submitted = cluster.submit(job);
-    const first = await Promise.race([0, 1].map((i) => fake.schedulers[i]!.hears('submit').then(() => i)));
+    const first = await Promise.race([0, 1].map((i) => fake.schedulers[i]!.waitFor('submit').then(() => i)));
     const other = 1 - first;
-    fake.schedulers[other]!.script = obligingScheduler(`t${other}`);
+    fake.schedulers[other]!.script = acceptingScheduler(`t${other}`);
     fake.listed = [other];
     fake.away = [first];
     expect((await submitted).id).toBe(`t${other}-1`);
@@ -165,10 +165,10 @@ describe('submitting', () => {
     const oblige = fake.schedulers[first]!.script;
     fake.schedulers[first]!.script = () => {};
     const submitted = cluster.submit({ ...job, key: 'k' });
-    await fake.schedulers[first]!.hears('submit');
+    await fake.schedulers[first]!.waitFor('submit');
     fake.listed = [0, 1, 2];
     // Two more requests: by then the new list is known.
-    await fake.central.hears('findSchedulers', 3);
+    await fake.central.waitFor('findSchedulers', 3);
     fake.schedulers[first]!.script = oblige;
     expect((await submitted).id).toBe(`t${first}-1`);
   });
@@ -178,7 +178,7 @@ describe('submitting', () => {
     fake.listed = [];
     await using cluster = await fake.connect(FAST);
     const submitted = cluster.submit(job);
-    await fake.central.hears('findSchedulers', 3);
+    await fake.central.waitFor('findSchedulers', 3);
     fake.listed = [0];
     expect((await submitted).id).toBe('t0-1');
     fake.listed = [];
@@ -236,7 +236,7 @@ describe('submitting', () => {
   });
 
   test('of hundreds at once needs one message each', async () => {
-    await using fake = await FakeCluster.start(3, (index) => obligingScheduler(`t${index}`));
+    await using fake = await FakeCluster.start(3, (index) => acceptingScheduler(`t${index}`));
     await using cluster = await fake.connect({ retryMs: 5_000, requestTimeoutMs: 20_000 });
     const handles = await Promise.all(Array.from({ length: 500 }, () => cluster.submit(job)));
     expect(new Set(handles.map(({ id }) => id)).size).toBe(500);

@@ -96,13 +96,13 @@ export async function submit(
         const { schedulers } = session.roster;
         if (schedulers.every(({ name }) => unwilling.has(name)))
           throw error.code === 'draining' ? allDraining(error) : error;
-      } else if (ELSEWHERE.has(error.code) && performance.now() < giveUpAt) {
+      } else if (OTHER_SCHEDULER_CODES.has(error.code) && performance.now() < giveUpAt) {
         // The lists of schedulers of client and scheduler differ.
-        await pause(Math.min(session.timings.retryMs, ELSEWHERE_PAUSE_MS), options.signal);
+        await pause(Math.min(session.timings.retryMs, OTHER_SCHEDULER_PAUSE_MS), options.signal);
         await session.roster.refresh(options.signal).catch(() => options.signal?.throwIfAborted());
       } else {
-        if (wasAsked && error.code === 'unreachable') throw mayBeTaken(error, given);
-        throw mayHaveIt && choice.isAway ? wentAway(choice.title) : error;
+        if (wasAsked && error.code === 'unreachable') throw mayBeAccepted(error, given);
+        throw mayHaveIt && choice.isAway ? ownerAwayError(choice.title) : error;
       }
     }
   }
@@ -129,8 +129,8 @@ export function checkKey(key: string): void {
 }
 
 /** The key belongs to another scheduler, or this one cannot take it now. */
-const ELSEWHERE: ReadonlySet<string> = new Set(['other-scheduler', 'owner-away']);
-const ELSEWHERE_PAUSE_MS = 50;
+const OTHER_SCHEDULER_CODES: ReadonlySet<string> = new Set(['other-scheduler', 'owner-away']);
+const OTHER_SCHEDULER_PAUSE_MS = 50;
 const DRAWS_MAX = 1_000;
 
 /** Draws a key of an available scheduler, so that no job waits because its random key belongs to an absent one. */
@@ -181,7 +181,7 @@ class Choice {
 }
 
 /** Error if no answer arrived, although the scheduler may have accepted the job. */
-function mayBeTaken(cause: GoshawkError, key: string | undefined): UnreachableError {
+function mayBeAccepted(cause: GoshawkError, key: string | undefined): UnreachableError {
   return new UnreachableError(
     cause.code,
     `${cause.message}; it may have accepted the job`,
@@ -192,7 +192,7 @@ function mayBeTaken(cause: GoshawkError, key: string | undefined): UnreachableEr
   );
 }
 
-function wentAway(peer: string): UnreachableError {
+function ownerAwayError(peer: string): UnreachableError {
   return new UnreachableError(
     'owner-away',
     `${peer} stopped responding; it may have accepted the job`,

@@ -131,20 +131,20 @@ describe('a watch', () => {
   test('that is stopped unsubscribes, and reports nothing more', async () => {
     peer.script = (_message, { event }) => event(progress);
     const { reported, stop } = watch();
-    const { request } = await peer.hears('watchJob');
+    const { request } = await peer.waitFor('watchJob');
     stop();
     stop();
-    expect((await peer.hears('unwatch')).request).toBe(request);
+    expect((await peer.waitFor('unwatch')).request).toBe(request);
     expect(reported.ended).toEqual([]);
     expect(peer.of('unwatch')).toHaveLength(1);
   });
 
   test('unsubscribes when its connection is closed', async () => {
     const { over, reported } = watch();
-    await peer.hears('watchJob');
+    await peer.waitFor('watchJob');
     await connection.close();
     await over;
     expect(reported.failed).toMatchObject([{ code: 'closed' }]);
-    await peer.hears('unwatch');
+    await peer.waitFor('unwatch');
   });
 });

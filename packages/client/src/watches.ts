@@ -78,7 +78,7 @@ class Watch implements Listener {
     if (this.#isOver) return;
     if (reply.type === 'jobProgress') {
       if (this.#silentSince !== undefined) this.#attempts.answered(from, reply.type, at);
-      return this.#hear(reply.value, at);
+      return this.#update(reply.value, at);
     }
     if (reply.type === 'jobEnded') {
       this.#end();
@@ -95,7 +95,7 @@ class Watch implements Listener {
     this.#watcher.failed(badAnswer(this.#peer, `updates about a job (${problem})`));
   }
 
-  #hear(job: JobSummary, at: Millis): void {
+  #update(job: JobSummary, at: Millis): void {
     if (this.#silentSince !== undefined) {
       this.#silentSince = undefined;
       // Randomized, so that requests for jobs that were submitted together spread out.
@@ -112,7 +112,7 @@ class Watch implements Listener {
         const silentMs = Math.round(now - this.#silentSince);
         return this.#watcher.failed(ownerGone(this.#order.id, this.#peer, silentMs));
       }
-      if (this.#attempts.waitsForTurn('jobProgress', now, giveUpAt)) return;
+      if (this.#attempts.extendsWait('jobProgress', now, giveUpAt)) return;
       this.#order.onSilence();
     }
     this.#ask(now);
