@@ -26,7 +26,9 @@ export async function runOneJob(lab: Lab): Promise<string> {
   const { exitCode, stdout } = await lab.goshawk(['submit', ...words]);
   check(exitCode === 0, 'the job did not complete');
   check(/\b3 on \S+/.test(stdout), 'its output did not arrive');
-  return stdout.trim().split('\n')[0]!;
+  const { jobs } = await lab.ask<{ jobs: { id: string }[] }>(['jobs', '--all']);
+  check(jobs.length === 1, `the cluster has ${jobs.length} jobs instead of 1`);
+  return jobs[0]!.id;
 }
 
 interface Comparison {
