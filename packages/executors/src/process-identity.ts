@@ -24,6 +24,11 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return stat !== undefined && stat.start === identity.start && !hasExited(stat);
 }
 
+/** Whether a signal has suspended the process, so that it does nothing until it gets SIGCONT. */
+export function isSuspended(pid: number): boolean {
+  return statOf(pid)?.state === 'T';
+}
+
 /**
  * Returns the process groups with a member that has not ended. `kill(-group, 0)` also finds zombies, which stay if
  * process 1 is not an init, as in many containers.

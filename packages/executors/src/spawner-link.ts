@@ -21,7 +21,7 @@ import { CLOSE_MARGIN_MS, UNANSWERED_STARTS_MAX } from './limits.js';
 import { type ModuleLimits, moduleOutcome, moduleProcess } from './module-process-protocol.js';
 import { checkExec } from './payload.js';
 import { createRecord, RECORD_VARIABLE, recordFile } from './process-groups.js';
-import { processIdentity } from './process-identity.js';
+import { isSuspended, processIdentity } from './process-identity.js';
 import {
   FrameKind,
   killBody,
@@ -45,6 +45,9 @@ const SPAWNER_FLAGS = [
   '--v8-pool-size=0',
   '--max-old-space-size=512',
 ];
+
+/** Interval between checks that nothing has suspended the spawner. */
+const PATROL_MS = 1_000;
 
 /** Soft limit of open files that Linux gives a login. */
 const LOGIN_OPEN_FILES = 1_024;
@@ -281,7 +284,11 @@ export class ExecExecutor implements Executor {
       ready: false,
     };
     const reader = new FrameReader((frame) => this.#onFrame(spawner, frame));
-    const lost = (): void => this.#lost(spawner);
+    const patrol = setInterval(() => this.#resumeIfSuspended(spawner), PATROL_MS).unref();
+    const lost = (): void => {
+      clearInterval(patrol);
+      this.#lost(spawner);
+    };
     stream.on('data', (bytes: Buffer) => reader.push(bytes));
     stream.on('error', lost);
     stream.on('close', lost);
@@ -291,6 +298,13 @@ export class ExecExecutor implements Executor {
     child.unref();
     stream.unref();
     return spawner;
+  }
+
+  /** A command may suspend the spawner, which is its parent: nothing would start or end at this worker anymore. */
+  #resumeIfSuspended({ process: { pid } }: Spawner): void {
+    if (this.#sent.size + this.#started.size === 0 || !isSuspended(pid!)) return;
+    process.kill(pid!, 'SIGCONT');
+    this.#options.warn('a command suspended the spawner process, which continues');
   }
 
   #onFrame(spawner: Spawner, { kind, run, body }: Frame): void {

@@ -66,6 +66,17 @@ async function startWorker(): Promise<{ worker: ChildProcess; commands: ProcessI
   return { worker, commands: identities(text) };
 }
 
+describe('a spawner that a command suspends', () => {
+  it('continues, and all commands end', async () => {
+    const suspends = outcomeOf(executors, { exec: ['kill -STOP $PPID; echo on'], shell: true });
+    const { outcome, sink } = await suspends;
+    expect(outcome).toMatchObject({ kind: 'completed', exitCode: 0 });
+    expect(sink.text()).toBe('on\n');
+    expect((await outcomeOf(executors, { exec: ['true'] })).outcome).toMatchObject({ kind: 'completed' });
+    expect(warnings).toEqual(['a command suspended the spawner process, which continues']);
+  });
+});
+
 describe('when the worker dies', () => {
   it('the spawner kills its commands and exits, and leaves no record', async () => {
     const { worker, commands } = await startWorker();
