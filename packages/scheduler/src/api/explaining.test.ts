@@ -71,7 +71,7 @@ class Bench {
 }
 
 describe('why a job waits', () => {
-  test('is that its probes are in queues, and whose', () => {
+  test('is that its probes are queued, with the workers that hold them', () => {
     const bench = new Bench();
     const id = bench.submit({ tasks: [{ sleep: 5 }, { sleep: 5 }] }, 100);
     const why = bench.why(id, 150);

@@ -71,7 +71,7 @@ describe('watchers of a job', () => {
     expect(requests(watches.current(one, 60_000))).toEqual([7]);
   });
 
-  test('cost the same to renew and to drop, for any number of them', () => {
+  test('take the same time to renew and to drop, regardless of their number', () => {
     const watches = new JobWatches();
     const one = job(1);
     for (let request = 0; request < LIMITS.watchesMax; request++) renew(watches, one, ada, request, 0);

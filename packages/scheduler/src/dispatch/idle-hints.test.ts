@@ -19,7 +19,7 @@ test('a hint is used once, the newest first', () => {
   expect(hints.take(2, anyone)).toEqual([]);
 });
 
-test('a worker that has received a task since is no longer idle', () => {
+test('a hint is dropped once its worker has received a task', () => {
   const hints = hintsOf(one, two);
   hints.delete(two);
   expect(hints.take(2, anyone)).toEqual([one]);

@@ -211,7 +211,7 @@ describe('while its pilots run', () => {
 });
 
 describe('pilots without a result', () => {
-  test('all fail: the job fails as it would, and its rest is judged by the runs that ended', () => {
+  test('all fail: the job fails as usual, and its other tasks are classified by the runs that ended', () => {
     const bench = new Bench();
     const job = bench.submit(10, { retries: 1 });
     for (let run = 1; run <= 4; run++) {

@@ -247,7 +247,7 @@ describe('a task that seems to run for long', () => {
     expect(counts(bench)).toMatchObject({ running: 2 });
   });
 
-  test('waits again when that worker returns it', () => {
+  test('waits again when its worker returns it', () => {
     const bench = given();
     sweep(bench);
     bench.receive(W1, { type: 'holding', tasks: [held(0, 1)], audit: 1 });

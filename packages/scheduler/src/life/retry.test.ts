@@ -264,7 +264,7 @@ describe('a retry', () => {
     expect(bench.take().map(({ type }) => type)).toEqual(expect.arrayContaining(['run', 'accepted']));
   });
 
-  test('is remembered by the next process, regardless of what had run', () => {
+  test('survives a restart, regardless of which tasks had run', () => {
     submit(STAGED);
     runAll(({ task }) => task === 1);
     retry();
@@ -590,7 +590,7 @@ describe('a retry as a new job', () => {
     expect(detail('s-3')).toMatchObject({ state: 'completed', retryOf: 's-2' });
   });
 
-  test('has no other tasks that could be explained or cancelled', () => {
+  test('shows and cancels no tasks outside its selection', () => {
     submit(TEN);
     runAll(({ task }) => task === 3 || task === 7);
     retry({ asNew: true });
