@@ -24,7 +24,7 @@ function waiting(user: string, tasks: number): JobSummary {
 
 it('finds a task that runs ten times longer than others of its stage, or than its estimate', () => {
   const findings = new Findings();
-  findings.noteJob(job('a-1', [[3, 59_000]]), NOW);
+  findings.noteJob(job('a-1', [[3, 44_000]]), NOW);
   findings.noteJob(
     job('a-2', [
       [3, 61_000],
@@ -77,11 +77,11 @@ function explained(id: string, more: { why?: string; missing?: string; waitedMs?
   } as unknown as ExplainedJob;
 }
 
-it('finds a gang that has waited for a minute, until it starts', () => {
+it('finds a gang that has waited for 45 s, until it starts', () => {
   const why = 'all 8 tasks of a gang start together, and 0 of them would fit now';
   const findings = new Findings();
   findings.noteWaiting(explained('a-1', { why }), NOW);
-  findings.noteWaiting(explained('a-2', { why, waitedMs: 59_000 }), NOW);
+  findings.noteWaiting(explained('a-2', { why, waitedMs: 44_000 }), NOW);
   findings.noteWaiting(explained('a-3', { why: 'user ann has 4 CPUs of the 4' }), NOW);
   expect(findings.list(NOW)).toMatchObject([
     { what: `gang train (a-1) has waited for 1 min 1 s: ${why}`, link: '#/jobs/a-1' },

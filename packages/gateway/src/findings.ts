@@ -12,7 +12,8 @@ import type { Attention } from './overview.js';
 
 /** A task is slow if it runs this many times longer than other tasks of its stage, or than the estimate. */
 const SLOW_FACTOR = 10;
-const SLOW_MIN_MS = 60_000;
+/** Found by the next poll, so that a problem is named within a minute. */
+const SLOW_MIN_MS = 45_000;
 const JOBS_MAX = 200;
 /** Age (ms) after which a sample of a job is stale, because the job may have progressed. */
 const STALE_MS = 300_000;
@@ -25,7 +26,7 @@ const FLOOD_SHARE = 0.8;
 const FLOOD_TASKS = 100;
 
 /** Waiting time (ms) after which a gang probably needs more room at once than ever becomes free. */
-const GANG_WAITS_MS = 60_000;
+const GANG_WAITS_MS = 45_000;
 /** Matches central's explanation of a waiting gang. */
 const GANG = /\bgang\b/;
 

@@ -515,6 +515,9 @@ test('the overview names the oldest job that waits without a limit, not one that
   bench.open(1, 4);
   bench.pull(1, { free: 0, spare: { cpu: 0 } });
   bench.need(1, { tasks: 6, gang: true });
+  // Their owners report other reasons: no worker has the attribute, and pilots run.
+  bench.need(3, { tasks: 2, requires: [{ name: 'rack', value: 'r9' }] });
+  bench.need(4, { tasks: 7, part: 'early' });
   bench.need(2, { tasks: 9 });
   const { limited = [] } = bench.dispatcher.line(undefined, bench.now);
   expect(limited.map(({ reason, tasks, example }) => [reason, tasks, example])).toEqual([

@@ -17,6 +17,7 @@ import type {
   JobView,
   PolicyExplanation,
   QueueLine,
+  StageView,
 } from '@goshawk/policies';
 import { isActive, type WorkerRecord } from '../cluster/registry.js';
 import { StartTimes, type WaitBasis } from './start-times.js';
@@ -130,12 +131,26 @@ export class WaitingLine {
       left -= 2;
       const [first, next] = oldest;
       const why = this.#policy.explain?.(first, this.#books, now);
-      yield namedGroup(first.job, why, next === undefined ? tasks : first.waiting, now);
+      yield* this.#groupOf(first, why, next === undefined ? tasks : first.waiting, now);
       if (next === undefined) continue;
       // The first stage may have a reservation, or may have failed at all workers.
       const whyNext = this.#policy.explain?.(next, this.#books, now);
-      yield namedGroup(next.job, whyNext, tasks - first.waiting, now);
+      yield* this.#groupOf(next, whyNext, tasks - first.waiting, now);
     }
+  }
+
+  /** Yields the group of tasks that wait like this stage, except those that wait for a reason that owners report. */
+  *#groupOf(
+    { job, needs, part }: StageView,
+    why: PolicyExplanation | undefined,
+    tasks: number,
+    now: Millis,
+  ): Iterable<WaitingGroup> {
+    const { feasible } = this.#books;
+    if (why !== undefined) {
+      if (NAMED_REASONS.has(why.reason)) yield groupOf(job, why.reason, tasks, why.sentence, now);
+    } else if (part !== 'early' && (feasible.size === 0 || feasible.has(needs)))
+      yield groupOf(job, 'matching', tasks, undefined, now);
   }
 
   #limits(line: QueueLine | undefined): Limits {
@@ -178,17 +193,6 @@ export class WaitingLine {
 function* limitedTasks(books: ClusterBooks, now: Millis): Iterable<WaitingGroup> {
   for (const { oldest, tasks, reason } of books.heldTasks)
     yield groupOf(oldest, 'user-limit', tasks, reason, now);
-}
-
-function namedGroup(
-  job: JobView,
-  why: PolicyExplanation | undefined,
-  tasks: number,
-  now: Millis,
-): WaitingGroup {
-  return why !== undefined && NAMED_REASONS.has(why.reason)
-    ? groupOf(job, why.reason, tasks, why.sentence, now)
-    : groupOf(job, 'matching', tasks, undefined, now);
 }
 
 function groupOf(
