@@ -54,6 +54,10 @@ const FIFO = {
   'pegasus/montage/montage-chameleon-2mass-05d-001.json': ['wfcommons', '16', '1'],
   'config/dax/Montage_100.xml': ['dax', '5', '1'],
   'config/dax/CyberShake_1000.xml': ['dax', '20', '1'],
+  'batch_task.csv': ['alibaba2017', '3000', '4'],
+  'sample-traces/instance_events/instance-sample.csv': ['google2019', '1', '1'],
+  'hadoop-tools/hadoop-sls/src/test/resources/inputsls.json': ['sls', '2', '1'],
+  'assets/tests/sacct.csv': ['sacct', '1', '1'],
   'workloads/example_workload_hpc_seed3_jobs250.json': ['batsim', '64', '1'],
   'workloads/test_batsim_paper_workload_seed1.json': ['batsim', '16', '1'],
 };

@@ -9,9 +9,11 @@ Standard library only.
 import csv
 import heapq
 import json
+import os
 import sys
 import xml.etree.ElementTree as xml
 from collections import deque
+from datetime import datetime
 
 
 def swf(path):
@@ -19,6 +21,9 @@ def swf(path):
     for line in open(path):
         field = line.split()
         if not field or field[0].startswith(";"):
+            continue
+        # Partial executions, which the summary line of their job includes.
+        if field[10] in ("2", "3", "4"):
             continue
         seconds, processors = float(field[3]), int(field[4])
         if processors <= 0:
@@ -67,7 +72,136 @@ def batsim(path):
         yield float(job["subtime"]), [([seconds] * job["res"], 1, [])]
 
 
-FORMATS = {"swf": swf, "openb": openb, "wfcommons": wfcommons, "dax": dax, "batsim": batsim}
+def alibaba2017(path):
+    names = "create_timestamp,modify_timestamp,job_id,task_id,instance_num,status,plan_cpu,plan_mem".split(",")
+    jobs = {}
+    for row in csv.DictReader(open(path), names):
+        # Some files have a header.
+        if not row["job_id"].isdigit():
+            continue
+        first, stages = jobs.setdefault(row["job_id"], ([], []))
+        start, end = (float(row[name] or 0) for name in names[:2])
+        if start:
+            first.append(start)
+        if row["status"] == "Terminated" and start and end >= start and end:
+            cpus = float(row["plan_cpu"] or 0) / 100
+            stages.append(([end - start] * int(row["instance_num"]), cpus or (0 if row["plan_mem"] else 1), []))
+    for first, stages in jobs.values():
+        if stages:
+            yield max(0.0, min(first)), stages
+
+
+def sacct(path):
+    first = None
+    found = []
+    header, *lines = open(path).read().splitlines()
+    names = header.split("|")
+    name = names.index("JobName")
+    for line in lines:
+        cells = line.split("|")
+        # A job's name may contain the delimiter.
+        cells[name : name + len(cells) - len(names) + 1] = ["|".join(cells[name : name + len(cells) - len(names) + 1])]
+        row = dict(zip(names, cells))
+        if "." in row["JobID"] or row["State"] in ("RUNNING", "PENDING") or row.get("Start") == "Unknown":
+            continue
+        submit = datetime.fromisoformat(row["Submit"] + "+00:00").timestamp()
+        nodes = int(row["NNodes"])
+        found.append((submit, [([float(row["ElapsedRaw"])] * nodes, int(row["NCPUS"]) / nodes, [])]))
+        first = submit if first is None else min(first, submit)
+    for submit, stages in found:
+        yield submit - first, stages
+
+
+def google2019(path):
+    """Instances that finish; a run begins with the last time that the instance was scheduled."""
+    rows = [
+        (int(row["time"]), int(row["type"]), row["collection_id"], row["instance_index"])
+        for row in csv.DictReader(open(path))
+        if row.get("collection_type") != "1"
+    ]
+    began, scheduled, runs = {}, {}, {}
+    for time, kind, job, instance in sorted(rows, key=lambda row: row[:2]):
+        began.setdefault(job, time)
+        if kind == 3:
+            scheduled[job, instance] = time
+        elif kind in (4, 5, 6, 7, 8):
+            start = scheduled.pop((job, instance), None)
+            if kind == 6 and start is not None:
+                runs.setdefault(job, {})[instance] = (time - start) / 1e6
+    for job, seconds in runs.items():
+        if began[job] > 0:
+            yield began[job] / 1e6, [(list(seconds.values()), 1, [])]
+
+
+def philly(path):
+    def instant(text):
+        return datetime.fromisoformat(text[:19] + "+00:00").timestamp()
+
+    found = []
+    for job in json.load(open(path)):
+        last = job["attempts"][-1] if job["attempts"] else {}
+        times = [last.get("start_time"), last.get("end_time")]
+        gpus = sum(len(machine["gpus"]) for machine in last.get("detail", []))
+        if gpus and all(time not in (None, "None") for time in times):
+            start, end = map(instant, times)
+            found.append((instant(job["submitted_time"]), [([end - start] * gpus, 1, [])]))
+    first = min(submit for submit, _ in found)
+    for submit, stages in found:
+        yield submit - first, stages
+
+
+def azure2019(path):
+    def rows(table):
+        return csv.DictReader(open(os.path.join(path, table + ".anon.d01.csv")))
+
+    def key(row):
+        return row["HashOwner"], row["HashApp"], row["HashFunction"]
+
+    seconds = {key(row): float(row["Average"]) / 1000 for row in rows("function_durations_percentiles")}
+    for row in rows("invocations_per_function_md"):
+        for minute in range(1, 1441):
+            count = int(row[str(minute)])
+            for i in range(count if seconds.get(key(row), -1) >= 0 else 0):
+                yield 60 * (minute - 1 + i / count), [([seconds[key(row)]], 1, [])]
+
+
+def sls(path):
+    text, at, decoder = open(path).read(), 0, json.JSONDecoder()
+    while text[at:].strip():
+        at += len(text[at:]) - len(text[at:].lstrip())
+        job, at = decoder.raw_decode(text, at)
+        stages, kinds = [], []
+        for task in job["job.tasks"]:
+            milliseconds = task.get("duration.ms")
+            if milliseconds is None:
+                milliseconds = task["container.end.ms"] - task["container.start.ms"]
+            cores, memory = task.get("container.vcores"), task.get("container.memory")
+            kind = task.get("container.type"), cores, memory
+            if kind not in kinds:
+                kinds.append(kind)
+                # A demand for memory alone takes no CPU, unless the simulated servers have no memory.
+                stages.append(([], cores or 1, []))
+            stages[kinds.index(kind)][0].extend([milliseconds / 1000] * task.get("count", 1))
+        maps = [at for at, kind in enumerate(kinds) if kind[0] == "map"]
+        for kind, (_, _, before) in zip(kinds, stages):
+            if kind[0] == "reduce":
+                before.extend(maps)
+        yield job["job.start.ms"] / 1000, stages
+
+
+FORMATS = {
+    "swf": swf,
+    "openb": openb,
+    "wfcommons": wfcommons,
+    "dax": dax,
+    "batsim": batsim,
+    "alibaba2017": alibaba2017,
+    "sacct": sacct,
+    "google2019": google2019,
+    "philly": philly,
+    "azure2019": azure2019,
+    "sls": sls,
+}
 
 
 def in_running_order(stages):

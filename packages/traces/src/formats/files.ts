@@ -128,12 +128,29 @@ export interface Beginning {
 }
 
 const HEAD_BYTES = 64 * 1024;
+/** More blanks at the start are damage, and would take long to skip. */
+const BLANK_BYTES_MAX = 16 * 1024 * 1024;
+
+function isBlank(byte: number): boolean {
+  return byte === 32 || (byte >= 9 && byte <= 13);
+}
 
 /** Returns undefined for a blank file. */
 export async function beginningOf(file: string): Promise<Beginning | undefined> {
   let line = 1;
+  let blankBytes = 0;
   let head = Buffer.alloc(0);
   for await (const chunk of readChunks(file, () => line)) {
+    if (head.length === 0 && chunk.every(isBlank)) {
+      line += linesIn(chunk, chunk.length);
+      blankBytes += chunk.length;
+      if (blankBytes <= BLANK_BYTES_MAX) continue;
+      throw new WorkloadError(
+        `the file begins with more than ${BLANK_BYTES_MAX / 1024 / 1024} MiB of blanks`,
+        'check that this is a trace',
+        { file, line },
+      );
+    }
     head = Buffer.concat([head, chunk]);
     for (let end = head.indexOf(NEWLINE); end >= 0; end = head.indexOf(NEWLINE)) {
       if (head.toString('utf8', 0, end).trim() !== '') break;

@@ -266,6 +266,18 @@ describe('a reader', () => {
     });
   });
 
+  it('rejects a file that begins with many blanks', async () => {
+    await expect(open(Buffer.alloc(20 * 1024 * 1024, '\n'))).rejects.toThrow(
+      /: the file begins with more than 16 MiB of blanks; check that this is a trace$/,
+    );
+  });
+
+  it.each(['\t', ';'])('takes %j of sacct --delimiter, and counts no step as a job', async (delimiter) => {
+    const rows = ['JobID|State|Submit|ElapsedRaw|NNodes', '1|COMPLETED|5|60|1', '1.batch|COMPLETED|5|60|1'];
+    const { jobCount, tallied } = await open(`${rows.join('\n').replaceAll('|', delimiter)}\n`);
+    expect([jobCount, tallied.map(({ code }) => code)]).toEqual([1, ['job-steps']]);
+  });
+
   it('counts minutes without a column, and other columns, of Azure Functions', async () => {
     const own = await mkdtemp(join(folder, 'azure-'));
     const id = 'HashOwner,HashApp,HashFunction';

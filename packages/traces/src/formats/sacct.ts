@@ -3,7 +3,9 @@ import { WorkloadError } from '../errors.js';
 import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
 import { sinceTheFirst } from './clock-time.js';
+import { delimiterOf } from './csv.js';
 import { bytesOf, clockOf, decimal, instantOf, isSeconds, isTaskCount, MIB, TASKS_ADVICE } from './fields.js';
+import { beginningOf } from './files.js';
 import { EARLY_STARTS, isTaken, neverRan } from './outcomes.js';
 import {
   checkHeader,
@@ -59,9 +61,23 @@ export const sacct = {
 } as const satisfies TraceFormat;
 
 function isParsable(header: string): boolean {
-  const names = header.trim().toLowerCase().split('|');
-  return names.length > 2 && (names.includes('jobid') || names.includes('jobidraw'));
+  const delimiter = delimiterOf(header);
+  const names = header.trim().toLowerCase().split(delimiter);
+  if (names.length <= 2 || !(names.includes('jobid') || names.includes('jobidraw'))) return false;
+  // With `sacct --delimiter`; other programs may have a column jobid, too.
+  return delimiter === '|' || (names.includes('submit') && OF_SACCT.some((name) => names.includes(name)));
 }
+
+/** Names of columns that only `sacct` prints. */
+const OF_SACCT: readonly string[] = [
+  'elapsedraw',
+  'timelimitraw',
+  'alloctres',
+  'reqtres',
+  'alloccpus',
+  'allocnodes',
+  'nnodes',
+];
 
 /** Whether this is `sacct` output without -P, whose fixed-width columns truncate values. */
 function isForPeople(header: string): boolean {
@@ -76,7 +92,8 @@ async function* readSacct(
 ): AsyncGenerator<PackedJobs> {
   const packer = new JobPacker();
   let reader: SacctReader | undefined;
-  for await (const row of readRecords(file, { delimiter: '|', hasQuotes: false }, signal)) {
+  const delimiter = delimiterOf((await beginningOf(file))?.text ?? '');
+  for await (const row of readRecords(file, { delimiter, hasQuotes: false }, signal)) {
     if (reader === undefined) reader = new SacctReader(row, tally);
     else reader.add(packer, row);
     if (packer.isFull) yield packer.take();
@@ -93,7 +110,7 @@ class SacctReader {
   #isDate: boolean | undefined;
 
   constructor(header: Row, tally: Tally) {
-    if (!isParsable(header.cells.join('|'))) {
+    if (header.cells.length === 1) {
       throw new WorkloadError(
         'this is sacct’s human-readable table, which truncates long names',
         `export it with -P: ${COMMAND}`,
