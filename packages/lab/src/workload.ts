@@ -45,12 +45,15 @@ export async function* jobsWithProgress(
 ): AsyncGenerator<TraceJob> {
   const counter = new Counter(context, label, jobCount ?? 0);
   let sincePause = 0;
+  let tasksSincePause = 0;
   try {
     for await (const job of jobs()) {
       yield job;
-      if (++sincePause < PAUSE_EACH) continue;
+      tasksSincePause += job.durationsSeconds.length;
+      if (++sincePause < PAUSE_EACH && tasksSincePause < PAUSE_EACH_TASKS) continue;
       counter.add(sincePause);
       sincePause = 0;
+      tasksSincePause = 0;
       await pause(context);
     }
     counter.add(sincePause);
@@ -92,6 +95,7 @@ async function pause({ interrupted }: Context): Promise<void> {
 /** Shorter work shows no progress bar. */
 const SHOWN_AFTER_MS = 1_000;
 const PAUSE_EACH = 1_024;
+const PAUSE_EACH_TASKS = 1_000_000;
 
 class Counter {
   readonly #context: Context;

@@ -150,6 +150,8 @@ async function readOnce(
       latest = submitSeconds;
     }
     if (held === undefined && disorder !== undefined) throw tooLargeToSort(disorder, tasksMax, file);
+    // Signals are delivered only during a pause.
+    await setImmediate();
     onJobsRead?.(batch.ends.length);
   }
   if (jobCount === 0) throw emptyTrace(file, aJob, tally.list());

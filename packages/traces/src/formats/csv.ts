@@ -156,10 +156,29 @@ interface Column {
 async function* readCsv(file: string, tally = new Tally(), signal?: AbortSignal): AsyncGenerator<PackedJobs> {
   const first = await beginningOf(file);
   if (first === undefined) throw emptyTrace(file, csv.aJob);
-  const records = readRecords(file, { delimiter: delimiterOf(first.text), hasQuotes: true }, signal);
+  const read = (own: Tally) => readRows(file, delimiterOf(first.text), own, signal);
+  yield* hasClockTimes(first.head) ? sinceTheFirst(read, tally) : read(tally);
+}
+
+async function* readRows(
+  file: string,
+  delimiter: string,
+  tally: Tally,
+  signal?: AbortSignal,
+): AsyncGenerator<PackedJobs> {
+  const records = readRecords(file, { delimiter, hasQuotes: true }, signal);
   const { value: header } = (await records.next()) as { value: Row };
-  const reader = new CsvReader(header, tally);
-  yield* reader.hasClockTimes(first.head) ? sinceTheFirst(reader.jobs(records)) : reader.jobs(records);
+  yield* new CsvReader(header, tally).jobs(records);
+}
+
+/** Decides by the first rows: dates count from the first submission, and numbers are used unchanged. */
+function hasClockTimes(head: string): boolean {
+  return /\d{4}-\d{2}-\d{2}/.test(
+    head
+      .split(/\r\n?|\n/)
+      .slice(1, 50)
+      .join('\n'),
+  );
 }
 
 class CsvReader {
@@ -177,16 +196,6 @@ class CsvReader {
     this.#names = header.cells;
     this.#columns = columnsOf(header, tally);
     this.#endsAtDeletion = wordsOf(this.#columns.get('end')?.[0]?.name ?? '').includes('deletion');
-  }
-
-  /** Decides by the first rows: dates count from the first submission, and numbers are used unchanged. */
-  hasClockTimes(head: string): boolean {
-    return /\d{4}-\d{2}-\d{2}/.test(
-      head
-        .split(/\r\n?|\n/)
-        .slice(1, 50)
-        .join('\n'),
-    );
   }
 
   async *jobs(records: AsyncIterable<Row>): AsyncGenerator<PackedJobs> {

@@ -23,7 +23,7 @@ export const philly = {
   aJob: 'no job of the log has run',
   endings: ['.json'],
   recognises: (_, head) => isDocumentWith(/"(submitted_time|attempts)"\s*:/, head),
-  read: (file, tally, signal) => sinceTheFirst(readPhilly(file, tally, signal)),
+  read: (file, tally, signal) => sinceTheFirst((own) => readPhilly(file, own, signal), tally),
 } as const satisfies TraceFormat;
 
 const JOB_FIELDS = new Set(['status', 'jobid', 'user', 'submitted_time', 'attempts']);

@@ -57,14 +57,14 @@ export const sacct = {
   aJob: `no row is a job that ran: export with ${COMMAND}`,
   endings: ['.sacct'],
   recognises: (firstLine) => isParsable(firstLine) || isForPeople(firstLine),
-  read: (file, tally, signal) => sinceTheFirst(readSacct(file, tally, signal)),
+  read: (file, tally, signal) => sinceTheFirst((own) => readSacct(file, own, signal), tally),
 } as const satisfies TraceFormat;
 
 function isParsable(header: string): boolean {
   const delimiter = delimiterOf(header);
   const names = header.trim().toLowerCase().split(delimiter);
   if (names.length <= 2 || !(names.includes('jobid') || names.includes('jobidraw'))) return false;
-  // With `sacct --delimiter`; other programs may have a column jobid, too.
+  // `sacct --delimiter` prints other delimiters; other programs may have a column jobid, too.
   return delimiter === '|' || (names.includes('submit') && OF_SACCT.some((name) => names.includes(name)));
 }
 

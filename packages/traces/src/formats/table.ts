@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { CsvError, type Options, parse } from 'csv-parse';
 import { quote, WorkloadError } from '../errors.js';
 import type { Tally } from '../tally.js';
@@ -23,6 +24,8 @@ const LINE_BYTES_MAX = 1024 * 1024;
 const RECORD_CHARACTERS_MAX = 2 * LINE_BYTES_MAX;
 /** Maximum number of columns of a header. */
 export const COLUMNS_MAX = 4_096;
+/** Bytes that are parsed in some ms. */
+const PIECE_BYTES = 16 * 1024;
 const NEWLINE = 10;
 
 /**
@@ -111,7 +114,12 @@ async function* chunksOfShortLines(file: string, signal?: AbortSignal): AsyncGen
         { file, line },
       );
     }
-    yield chunk;
+    for (let from = 0; from < chunk.length; from += PIECE_BYTES) {
+      yield chunk.subarray(from, from + PIECE_BYTES);
+      // A chunk of short rows is parsed in a second on a busy machine; signals are handled only during a pause.
+      await setImmediate();
+      signal?.throwIfAborted();
+    }
   }
 }
 
