@@ -83,6 +83,11 @@ export class Reservations {
     return this.#before.get(stage);
   }
 
+  /** Stages with a reservation in the last plan, in order. */
+  get stagesBefore(): Iterable<StageView> {
+    return this.#before.keys();
+  }
+
   at(worker: WorkerView): Reservation | undefined {
     return this.#at.get(worker);
   }

@@ -14,6 +14,7 @@ import type { RunTimeEstimates } from '../run-time-estimates.js';
 import type { Gangs } from './gangs.js';
 import type { Limits } from './limits.js';
 import type { Queue } from './queue.js';
+import type { Starting } from './starting.js';
 import type { Waiting } from './waiting.js';
 
 /** Maximum number of needs examined for reservations. It is large because most of them fit somewhere. */
@@ -28,6 +29,7 @@ export class Backfill {
   readonly #free: FreeWorkers;
   readonly #reservations: Reservations;
   readonly #gangs: Gangs;
+  readonly #starting: Starting;
   readonly #context: PolicyContext;
 
   constructor(
@@ -38,6 +40,7 @@ export class Backfill {
     free: FreeWorkers,
     reservations: Reservations,
     gangs: Gangs,
+    starting: Starting,
     context: PolicyContext,
   ) {
     this.#waiting = waiting;
@@ -47,12 +50,14 @@ export class Backfill {
     this.#free = free;
     this.#reservations = reservations;
     this.#gangs = gangs;
+    this.#starting = starting;
     this.#context = context;
   }
 
   /** Makes reservations for the first stages that fit nowhere, if they are worth the room that stays idle. */
   reserve(cluster: ClusterView, draft: Draft, now: Millis): void {
     this.#reservations.renew();
+    this.#startReserved(draft, now);
     const stuck = this.#blockedStages(now);
     if (stuck.length === 0) return;
     const workers = [...cluster.workers];
@@ -66,6 +71,18 @@ export class Backfill {
       this.#reservations.add(reservation);
       draft.expect(stage.job, Math.max(now + 1, reservation.expectedAt), nameOf(reservation));
       draft.again(Math.max(now + 1, expiresAt(reservation)));
+    }
+  }
+
+  /**
+   * Starts gangs that had a reservation and fit now, before jobs that come earlier in the order: these would take part
+   * of the room, and the rest of it would have been kept free for nothing.
+   */
+  #startReserved(draft: Draft, now: Millis): void {
+    for (const stage of this.#reservations.stagesBefore) {
+      const kind = gangSize(stage) > 1 ? this.#waiting.kindOf(stage) : undefined;
+      if (kind !== undefined && this.#limits.mayRun(kind, now))
+        this.#starting.startTogether(stage, draft, now);
     }
   }
 

@@ -272,6 +272,20 @@ describe('users', () => {
 });
 
 describe('gangs', () => {
+  test('take the room reserved for them as soon as all tasks fit, even if smaller jobs come first in the order', () => {
+    const bench = cluster(4, 0, { capacity: { cpu: 1 } });
+    bench.need(1, { tasks: 4, estimateMs: 10 * SECOND, demand: { cpu: 1 } });
+    bench.need(2, { tasks: 4, gang: true, estimateMs: 8 * SECOND, demand: { cpu: 1 } });
+    bench.now = 9 * SECOND;
+    bench.need(3, { estimateMs: 2 * SECOND, demand: { cpu: 1 } });
+    bench.take();
+    for (let ends = 1; ends <= 4; ends++) {
+      bench.now += 200;
+      bench.end(1);
+    }
+    expect(bench.take()).toEqual([2, 2, 2, 2]);
+  });
+
   const gangs = (workers: number): PolicyBench => {
     const bench = cluster(workers);
     const say = bench.books.stage.bind(bench.books);

@@ -75,7 +75,17 @@ export class Goshawk implements CentralPolicy {
     this.#blocked = new Blocked(waiting, limits);
     this.#starting = starting;
     this.#deadlines = new Deadlines(queue, reservations, placement, starting);
-    this.#backfill = new Backfill(waiting, queue, limits, estimates, free, reservations, gangs, context);
+    this.#backfill = new Backfill(
+      waiting,
+      queue,
+      limits,
+      estimates,
+      free,
+      reservations,
+      gangs,
+      starting,
+      context,
+    );
     this.#serving = new Serving(waiting, queue, limits, free, reservations, placement, starting);
   }
 
