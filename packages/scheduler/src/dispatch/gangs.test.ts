@@ -93,6 +93,18 @@ class Bench {
   }
 }
 
+test('a gang that was put on hold starts at no worker that central matched before it knew', () => {
+  const bench = new Bench();
+  const change = { request: 1, id: bench.job.id, priority: undefined } as const;
+  bench.receive(9 as Address, { type: 'updateJob', ...change, held: true });
+  bench.match(W1, W2, W3);
+  expect(bench.take('run')).toEqual([]);
+  expect(bench.take('unused').map(({ worker }) => worker)).toEqual([W1, W2, W3]);
+  bench.receive(9 as Address, { type: 'updateJob', ...change, request: 2, held: false });
+  bench.match(W1, W2, W3);
+  expect(bench.take('run')).toHaveLength(3);
+});
+
 describe('a gang', () => {
   test('asks central for all its workers at once, and starts when all members have their slots', () => {
     const bench = new Bench();

@@ -380,7 +380,8 @@ export class Job {
   /** Whether all remaining members of a gang may be assigned together. */
   canStartGang(stage: Stage): boolean {
     const { maxRunning = Number.POSITIVE_INFINITY } = this.spec;
-    return stage.waiting === stage.unfinished && stage.waiting <= maxRunning - this.runningCount;
+    const isWhole = stage.waiting === stage.unfinished;
+    return !this.isHeld && isWhole && stage.waiting <= maxRunning - this.runningCount;
   }
 
   /** Changes the state of one task, and updates all counts. */
