@@ -111,17 +111,20 @@ export class Backfill {
     return now - stage.waitsSince >= this.#estimates.taskMs(stage, now);
   }
 
-  /** Whether the stage has waited longer than the idle room would delay all waiting jobs together. */
+  /**
+   * Whether the stage has waited longer than the idle room would delay all waiting jobs together. Jobs of users who are
+   * served after its user do not count: they use room beyond their share.
+   */
   #isWorthwhile({ stage, at, rooms }: Reservation, now: Millis): boolean {
     let idle = 0;
     for (const worker of rooms.keys()) idle += this.#idleAt(worker, stage);
-    return now - stage.waitsSince >= this.#queue.size ** 2 * idle * (at - now);
+    return now - stage.waitsSince >= this.#queue.jobsNotAfter(stage.job) ** 2 * idle * (at - now);
   }
 
   /** A quick test that only excludes reservations that are not worth it: they last for a millisecond or more. */
   #mayBeWorthwhile(stage: StageView, workers: readonly WorkerView[], now: Millis): boolean {
     if (this.#reservations.before(stage) !== undefined) return true;
-    const most = (now - stage.waitsSince) / this.#queue.size ** 2;
+    const most = (now - stage.waitsSince) / this.#queue.jobsNotAfter(stage.job) ** 2;
     return workers.some((worker) => this.#idleAt(worker, stage) <= most || hasRoom(stage.needs, worker));
   }
 

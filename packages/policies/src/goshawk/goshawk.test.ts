@@ -286,6 +286,19 @@ describe('gangs', () => {
     expect(bench.take()).toEqual([2, 2, 2, 2]);
   });
 
+  test('get a reservation although another user has flooded the cluster with small jobs', () => {
+    const bench = cluster(4, 0, { capacity: { cpu: 1 } });
+    for (let job = 10; job < 200; job++)
+      bench.report(job, { user: 'flood', estimateMs: 5 * SECOND, demand: { cpu: 1 } });
+    bench.settle();
+    bench.need(1, { user: 'modest', tasks: 4, gang: true, estimateMs: 5 * SECOND, demand: { cpu: 1 } });
+    for (let end = 0; end < 20 && bench.count(1) === 0; end++) {
+      bench.now += 1.25 * SECOND;
+      bench.endAny(0);
+    }
+    expect(bench.count(1)).toBe(4);
+  });
+
   const gangs = (workers: number): PolicyBench => {
     const bench = cluster(workers);
     const say = bench.books.stage.bind(bench.books);

@@ -20,8 +20,9 @@ export class UserLines {
   runs = 0;
   /** The part of one more task that counts as used, in [0, 1). */
   offset = 0;
-  /** Number of waiting stages. */
+  /** Number of waiting stages, and of jobs with such stages. */
   waiting = 0;
+  waitingJobs = 0;
 
   constructor(name: string, id: number, rank: number) {
     this.name = name;

@@ -5,6 +5,7 @@ import type { Reservations } from '../reservations.js';
 import type { RunTimeEstimates } from '../run-time-estimates.js';
 import { classOf, isDecided, type Kind } from './kinds.js';
 import { type Limits, unitsOf } from './limits.js';
+import type { UserLines } from './line.js';
 import { LongTimes } from './long-times.js';
 import {
   dueAt,
@@ -17,10 +18,13 @@ import {
   workLeft,
 } from './order.js';
 import { hasPreference, isPreferredAt } from './placement.js';
+import { isServedBefore } from './users-in-order.js';
 import type { Waiting } from './waiting.js';
 
 /** A job with waiting tasks. */
 export interface JobState {
+  /** The user that counts it among its waiting jobs. */
+  user: UserLines;
   readonly waiting: Set<StageView>;
   work: JobWork;
   /** undefined: it has no deadline. */
@@ -60,9 +64,13 @@ export class Queue {
     this.#context = context;
   }
 
-  /** Number of waiting jobs. */
-  get size(): number {
-    return this.#jobs.size;
+  /** Number of waiting jobs of the job's user and of users that are served before. */
+  jobsNotAfter(job: JobView): number {
+    const user = this.#waiting.userOf(job);
+    let jobs = 0;
+    for (const other of this.#waiting.users.values())
+      if (other === user || isServedBefore(other, user)) jobs += other.waitingJobs;
+    return jobs;
   }
 
   /** Capacity of the cluster on which the order is based. */
@@ -91,7 +99,9 @@ export class Queue {
     if (classOf(stage) === 'long' && !stage.estimateFollows) this.#longTimes.learn(job, stage.estimateMs);
     let state = this.#jobs.get(job);
     if (state === undefined) {
-      state = { waiting: new Set(), work: NO_WORK, latest: undefined, isHopeless: false };
+      const user = this.#waiting.userOf(job);
+      user.waitingJobs++;
+      state = { user, waiting: new Set(), work: NO_WORK, latest: undefined, isHopeless: false };
       this.#jobs.set(job, state);
     }
     state.waiting.add(stage);
@@ -139,6 +149,7 @@ export class Queue {
     if (state === undefined) return;
     state.waiting.delete(stage);
     if (state.waiting.size === 0) {
+      state.user.waitingJobs--;
       this.#jobs.delete(stage.job);
       this.#due.delete(stage.job);
     }
@@ -165,6 +176,10 @@ export class Queue {
     state.isHopeless = state.latest !== undefined && now > state.latest.hopelessAt;
     for (const stage of state.waiting)
       this.#set(stage, this.#waiting.kindOf(stage) ?? this.#limits.kindOf(stage, now), state, now);
+    const user = this.#waiting.userOf(job);
+    state.user.waitingJobs--;
+    user.waitingJobs++;
+    state.user = user;
   }
 
   #set(stage: StageView, kind: Kind, state: JobState, now: Millis): void {
