@@ -26,8 +26,14 @@ export class Answers {
     else this.refuse(to, request, stoppedRefusal);
   }
 
+  /** Refuses a request. A client gives up after some refusals, so a restart must not revoke their reasons. */
   refuse(to: Address, request: number, refusal: Refusal): void {
-    this.#ledger.sendNow(to, refusalMessage(request, refusal));
+    const ledger = this.#ledger;
+    if (refusal.isRevocable !== true || ledger.isDurable)
+      return ledger.sendNow(to, refusalMessage(request, refusal));
+    const { stoppedRefusal } = ledger;
+    if (stoppedRefusal === undefined) ledger.sendWhenDurable(to, refusalMessage(request, refusal));
+    else ledger.sendNow(to, refusalMessage(request, stoppedRefusal));
   }
 }
 

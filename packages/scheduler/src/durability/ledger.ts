@@ -55,6 +55,8 @@ export interface Refusal {
   readonly retryMs?: Millis | undefined;
   /** The exhausted resource, if the condition may pass. */
   readonly cause?: OverloadReason;
+  /** Whether the reason is a state of the job that a restart reverts unless it is durable. */
+  readonly isRevocable?: boolean;
 }
 
 /** Refuses requests that would start tasks before the scheduler knows the cluster's policy. */

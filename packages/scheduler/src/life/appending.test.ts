@@ -130,6 +130,21 @@ describe('an open job', () => {
     expect(append(0, [], { close: true })).toMatchObject({ state: 'completed', tasks: 0 });
   });
 
+  test('refuses tasks because it is closed, or because others differ, once that is durable', () => {
+    const answers = () => bench.take().filter((message) => 'request' in message);
+    append(0, ['a']);
+    appendUnwritten(1, 'b');
+    appendUnwritten(3, 'd');
+    expect(answers()).toEqual([]);
+    bench.commit();
+    expect(answers()).toMatchObject([{ type: 'appended' }, { type: 'refused', code: 'append-conflict' }]);
+    bench.receive(CLIENT, { type: 'cancelJob', request: 78, id: 's-1' });
+    appendUnwritten(2, 'c');
+    expect(answers()).toEqual([]);
+    bench.commit();
+    expect(answers()).toMatchObject([{ type: 'jobSummary' }, { type: 'refused', code: 'not-open' }]);
+  });
+
   test('ignores repeated tasks, and refuses different ones at their index', () => {
     append(0, ['a', 'b']);
     expect(append(0, ['a', 'b'])).toMatchObject({ tasks: 2 });

@@ -54,7 +54,8 @@ export class Appending {
       return conflict(job, first);
     const changesJob = !isRepeated || (close && job.isOpen);
     if (!changesJob || job.hasEnded || job.cancelling || !job.isOpen) {
-      if (!isRepeated) return notOpen(`${job.id} is closed and accepts no further tasks`);
+      if (!isRepeated)
+        return { ...notOpen(`${job.id} is closed and accepts no further tasks`), isRevocable: true };
       this.#clientIsActive(job, taken, now);
       return undefined;
     }
@@ -125,5 +126,5 @@ function notOpen(message: string): Refusal {
 
 function conflict({ id, taskCount }: Job, first: number): Refusal {
   const message = `${id} has ${taskCount} tasks, which differ from those to be appended at ${first}`;
-  return { code: 'append-conflict', message, hint: 'is another client appending to it?' };
+  return { code: 'append-conflict', message, hint: 'is another client appending to it?', isRevocable: true };
 }

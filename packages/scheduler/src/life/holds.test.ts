@@ -1,6 +1,6 @@
-import { type Address, type JobInput, type MessageOf, PRESETS } from '@goshawk/core';
+import { type Address, type JobInput, type Message, type MessageOf, PRESETS } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
-import { DurableBench, FAILED } from '../durable.fixture.js';
+import { DurableBench, entriesOf, FAILED } from '../durable.fixture.js';
 import { CENTRAL, CLIENT, joined, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
 const FORMER = 3 as Address;
@@ -199,6 +199,29 @@ describe('a held job', () => {
       code: 'has-ended',
       message: 's-1 has ended (cancelled)',
     });
+  });
+
+  test('has ended for its client only once that is durable, because a restart would put it on hold again', () => {
+    const bench = submitted({ tasks: [{ sleep: 1 }], hold: true });
+    const answers = (): Message[] => bench.take().filter((message) => 'request' in message);
+    const release = (): Message[] => {
+      const more = { id: 's-1', held: false, priority: undefined };
+      bench.receive(CLIENT, { type: 'updateJob', request: ++request, ...more });
+      return answers();
+    };
+    const durable = entriesOf(bench.records);
+    release();
+    bench.end(W1, bench.ask(W1, 1)!);
+    expect(release()).toEqual([]);
+    bench.scheduler.journalChanged({ kind: 'stopped', message: 'the disk is full' }, bench.now);
+    expect(release()).toMatchObject([{ type: 'refused', code: 'journal-full' }]);
+    const next = new DurableBench({ ...bench.inheritance(), entries: durable });
+    expect(detail(next).held).toBe(true);
+    bench.scheduler.journalChanged({ kind: 'open' }, bench.now);
+    bench.commit();
+    const ended = { type: 'refused', code: 'has-ended', message: 's-1 has ended (completed)' };
+    expect(answers()).toMatchObject([{ type: 'jobSummary' }, ended]);
+    expect(release()).toMatchObject([ended]);
   });
 
   test('still waits for other jobs, and its successors keep waiting', () => {

@@ -52,7 +52,8 @@ export class Holds {
   ): Refusal | undefined {
     if (job.hasEnded || job.cancelling) {
       const how = job.hasEnded ? `has ended (${job.state})` : 'is being cancelled';
-      return { code: 'has-ended', message: `${job.id} ${how}`, hint: 'none of its tasks wait' };
+      const message = `${job.id} ${how}`;
+      return { code: 'has-ended', message, hint: 'none of its tasks wait', isRevocable: true };
     }
     // Released or reordered tasks may start immediately, which requires a policy.
     if (held !== true && !this.#s.cluster.isReady) return NOT_READY;

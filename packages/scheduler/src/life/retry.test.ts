@@ -164,6 +164,17 @@ describe('a retry', () => {
     expect(retry({ tasks: [{ first: 10, last: 10 }] })).toMatchObject({ code: 'unknown-task' });
   });
 
+  test('is refused because no task failed once the ends of the tasks are durable', () => {
+    submit({ tasks: [{ sleep: 1 }] });
+    bench.end(W1, bench.ask(W1, 1)!);
+    const message = { request: 90, key: 'again', id: 's-1', failedOnly: undefined, asNew: undefined };
+    bench.receive(CLIENT, { type: 'retryJob', ...message, tasks: undefined });
+    const answers = () => bench.take().filter((message) => 'request' in message);
+    expect(answers()).toEqual([]);
+    bench.commit();
+    expect(answers()).toMatchObject([{ type: 'refused', code: 'nothing-failed' }]);
+  });
+
   test('continues with the stages after the failed one', () => {
     submit(STAGED);
     runAll(({ task }) => task === 1);

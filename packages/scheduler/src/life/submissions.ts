@@ -140,10 +140,14 @@ export class Submissions {
         code: 'stage-not-completed',
         message: problem,
         hint: 'retry the failed tasks of that stage as well',
+        isRevocable: true,
       };
     }
     const { count, completed } = reopening;
-    if (count === 0) return { code: 'nothing-failed', message: nothingToRetry(job, choice), hint: '' };
+    if (count === 0) {
+      const message = nothingToRetry(job, choice);
+      return { code: 'nothing-failed', message, hint: '', isRevocable: true };
+    }
     if (asNew === true) return this.#retryAsNew(key, job, reopening, now);
     const refusal =
       this.#s.ledger.refusal ??
