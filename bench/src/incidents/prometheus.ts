@@ -87,9 +87,7 @@ export class Prometheus {
   /** Names of the firing alerts. */
   async firing(): Promise<Set<string>> {
     const { alerts } = await this.#ask<{ alerts: readonly Alert[] }>('alerts');
-    return new Set(
-      alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels['alertname']!),
-    );
+    return new Set(alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname!));
   }
 
   /** Number of targets whose last scrape succeeded. */

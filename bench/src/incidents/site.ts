@@ -79,7 +79,7 @@ export class Site {
 
   async scheduler(name: string, how: How = {}): Promise<void> {
     const options = ['--data-folder', how.data ?? join(this.folder, name)];
-    const place = how.env?.['GOSHAWK_JOURNAL'] === undefined ? options : [];
+    const place = how.env?.GOSHAWK_JOURNAL === undefined ? options : [];
     await this.#member('scheduler', name, [...place, ...this.#options('scheduler', how)], how);
   }
 

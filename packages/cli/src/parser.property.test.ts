@@ -79,7 +79,13 @@ describe('any text is accepted as a value', () => {
             expect(given?.flags[name]).toBe(text);
             expect(given?.words).toEqual([]);
           }),
-          { numRuns: 2, examples: [['help', false]] },
+          {
+            numRuns: 3,
+            examples: [
+              ['help', false],
+              ["'quoted'", true],
+            ],
+          },
         );
       }
     }

@@ -54,3 +54,17 @@ const FILE_PROBLEMS: ReadonlyMap<string, string> = new Map([
   ['EPERM', 'the operation is not permitted'],
   ['EROFS', 'the file system is read-only'],
 ]);
+
+/**
+ * Describes a value that a custom policy or estimator threw, and its location: the first frame in its file, else the
+ * first outside of Node.
+ * @param path of that file
+ */
+export function describeThrownIn(thrown: unknown, path: string): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const frames = [...(thrown.stack ?? '').matchAll(/^\s+at (.*?)([^/\\(]+:\d+:\d+)\)?$/gm)];
+  const places = frames.filter(([, before]) => !before!.includes('node:')).map(([, , place]) => place!);
+  const file = `${path.slice(path.lastIndexOf('/') + 1)}:`;
+  const place = places.find((each) => each.startsWith(file)) ?? places[0];
+  return `${thrown.name}: ${thrown.message.replaceAll(/\s*\n\s*/g, ' ')}${place === undefined ? '' : ` (${place})`}`;
+}

@@ -1,4 +1,4 @@
-import { InputError, LIMITS } from '@goshawk/core';
+import { describeThrownIn, InputError, LIMITS } from '@goshawk/core';
 import { ClusterBooks } from './books/books.js';
 import { BookedDraft } from './books/draft.js';
 import type { CentralPolicy, PolicyModule, PolicyOptions } from './contract.js';
@@ -49,7 +49,7 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
       random: () => 0.5,
     });
   } catch (error) {
-    return broken(`"make" throws ${describeThrown(error, name)}`);
+    return broken(`"make" throws ${describeThrownIn(error, name)}`);
   }
   refuseLater('make', policy);
   for (const method of ['update', 'plan'] as const)
@@ -61,7 +61,7 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
     refuseLater('plan', policy.plan(books, new BookedDraft(books, 1, 0), 0));
   } catch (error) {
     if (error instanceof InputError) throw error;
-    broken(`it cannot plan for an empty cluster: ${describeThrown(error, name)}`);
+    broken(`it cannot plan for an empty cluster: ${describeThrownIn(error, name)}`);
   }
   return module;
 }
@@ -76,18 +76,4 @@ function defaultsOf<Options extends PolicyOptions>({
 }: Pick<PolicyModule<Options>, 'options'>): Options {
   const defaults = Object.entries(options).map(([name, option]) => [name, option!.default]);
   return Object.fromEntries(defaults) as Options;
-}
-
-/**
- * Describes a thrown value and its location: the first frame in the custom file, else the first outside of
- * Node.
- * @param path of that file
- */
-export function describeThrown(thrown: unknown, path: string): string {
-  if (!(thrown instanceof Error)) return String(thrown);
-  const frames = [...(thrown.stack ?? '').matchAll(/^\s+at (.*?)([^/\\(]+:\d+:\d+)\)?$/gm)];
-  const places = frames.filter(([, before]) => !before!.includes('node:')).map(([, , place]) => place!);
-  const file = `${path.slice(path.lastIndexOf('/') + 1)}:`;
-  const place = places.find((each) => each.startsWith(file)) ?? places[0];
-  return `${thrown.name}: ${thrown.message.replaceAll(/\s*\n\s*/g, ' ')}${place === undefined ? '' : ` (${place})`}`;
 }

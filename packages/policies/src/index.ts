@@ -3,7 +3,6 @@ export * from './books/books.js';
 export * from './books/draft.js';
 export * from './books/entries.js';
 export * from './contract.js';
-export { describeThrown } from './custom-policy.js';
 export * from './fitting.js';
 export * from './format-amounts.js';
 export * from './free-workers.js';

@@ -1,4 +1,5 @@
 import {
+  describeThrownIn,
   InputError,
   LIMITS,
   type Millis,
@@ -9,7 +10,7 @@ import {
   type Preset,
 } from '@goshawk/core';
 import type { CentralPolicy, PolicyContext, PolicyModule, PolicyOption, PolicyOptions } from './contract.js';
-import { checkedPolicy, describeThrown } from './custom-policy.js';
+import { checkedPolicy } from './custom-policy.js';
 import { goshawk } from './goshawk/goshawk.js';
 import { GuardedPolicy } from './guarded.js';
 import { hawk } from './hawk/hawk.js';
@@ -219,7 +220,7 @@ export function policyOf(
   joinMs: Millis,
   random: () => number,
   failed: (error: unknown) => void = (error) => {
-    throw new InputError('policy-failed', `the policy ${name} threw: ${describeThrown(error, name)}`);
+    throw new InputError('policy-failed', `the policy ${name} threw: ${describeThrownIn(error, name)}`);
   },
 ): CentralPolicy {
   const { policy, options } = preset.decidedBy;

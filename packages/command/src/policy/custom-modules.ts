@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { InputError, PAPER_POLICY_NAMES } from '@goshawk/core';
-import { addCustomPolicy, describeThrown } from '@goshawk/policies';
+import { describeThrownIn, InputError, PAPER_POLICY_NAMES } from '@goshawk/core';
+import { addCustomPolicy } from '@goshawk/policies';
 import { addCustomEstimator } from '@goshawk/predictor';
 import { isCustom } from '../module-names.js';
 import { findPapers } from './papers.js';
@@ -58,7 +58,7 @@ async function defaultExport(where: string, path: string): Promise<unknown> {
   try {
     loaded = (await import(pathToFileURL(path).href)) as { default?: unknown };
   } catch (error) {
-    const what = error instanceof SyntaxError ? syntaxError(error, path) : describeThrown(error, path);
+    const what = error instanceof SyntaxError ? syntaxError(error, path) : describeThrownIn(error, path);
     throw new InputError('bad-module', `${where}: cannot load it: ${what}`, '', { cause: error });
   }
   return loaded.default;

@@ -120,12 +120,14 @@ function split(argv: readonly string[], own: OptionSpecs): ReturnType<typeof Par
       is(spec) ? flagNames(name, spec).flatMap((each) => [each, kebab(each)]) : [],
     );
   const valued = named(({ type }) => type !== 'flag');
-  const isNeeded = (spec: OptionSpec): boolean => !(spec.type === 'text' && spec.valueOptional);
+  const optional = new Set(named((spec) => spec.type === 'text' && spec.valueOptional === true));
+  const withValue = new Set(argv.map((word) => /^--([^=]+)=/.exec(word)?.[1]));
   return Parser.detailed([...argv], {
     boolean: named(({ type }) => type === 'flag'),
     string: valued,
     narg: Object.fromEntries(
-      named((spec) => spec.type !== 'flag' && isNeeded(spec)).map((name) => [name, 1]),
+      // An optional value after `=` counts as needed, because the parser strips quotes from other optional values.
+      valued.filter((name) => !optional.has(name) || withValue.has(name)).map((name) => [name, 1]),
     ),
     alias: Object.fromEntries(
       Object.entries(specs).flatMap(([name, { alias }]) => (alias === undefined ? [] : [[name, [alias]]])),

@@ -1,4 +1,4 @@
-import { describeThrown } from '@goshawk/policies';
+import { describeThrownIn } from '@goshawk/core';
 import type { ProcessOptions } from './process.js';
 
 /**
@@ -18,7 +18,7 @@ export function failureLog(
     failuresOf.set(name, failures);
     if (Number.isInteger(Math.log2(failures)))
       logger.error(
-        { event: `${kind}-failed`, [kind]: name, failures, error: describeThrown(error, name) },
+        { event: `${kind}-failed`, [kind]: name, failures, error: describeThrownIn(error, name) },
         message,
       );
   };
