@@ -52,8 +52,13 @@ export class LimitPool {
   }
 
   add(job: BookedJob): void {
+    const isNew = !this.#jobs.has(job);
     this.#jobs.add(job);
-    for (const stage of job.allStages) this.#changed.add(stage);
+    for (const stage of job.allStages) {
+      this.#changed.add(stage);
+      // The policy may have seen tasks before a limit applied to them; the next allotment hides those it does not admit.
+      if (isNew && stage.waiting > 0) this.#shown.set(stage, stage.waiting);
+    }
   }
 
   delete(job: BookedJob): void {

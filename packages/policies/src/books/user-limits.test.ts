@@ -68,6 +68,20 @@ describe('limits of users', () => {
     expect(running(bench, 'cleo')).toBe(4);
   });
 
+  test('also apply to tasks that waited before the operator set them', () => {
+    const bench = benchOf(4, {});
+    bench.report(1, { tasks: 9, user: 'ann' });
+    bench.need(2, { tasks: 9, user: 'ben' });
+    bench.books.grant(
+      parseUsers('{"ann": {"running": 1, "project": "lab"}, "@lab": {"running": 1}}', 'users.json'),
+    );
+    for (let end = 0; end < 8; end++) {
+      bench.settle();
+      bench.endAny(end);
+    }
+    expect([running(bench, 'ann'), running(bench, 'ben')]).toEqual([1, 3]);
+  });
+
   test('name the limit that binds, until the operator lifts it', () => {
     const bench = benchOf(4, { ann: { memory: 150, gpus: 1 } });
     bench.need(1, { tasks: 4, user: 'ann', demand: { memory: 50 } });
