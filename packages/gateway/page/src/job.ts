@@ -486,7 +486,7 @@ function drawing({ id, attempts, attemptCounts, submittedAt }: Job): Node {
     },
     ...rows.map(({ from, runSeconds, state, task, attempt, worker }, index) =>
       described(
-        // By keyboard, the table below leads to the tasks.
+        // The table below leads to the tasks by keyboard.
         svg(
           'a',
           { href: taskLink(id, task), tabindex: -1 },

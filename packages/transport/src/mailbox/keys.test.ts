@@ -138,9 +138,9 @@ describe('with keys', () => {
     const inbox = new Inbox(central);
     const authFailure = vi.fn();
     const keyless = await mailboxes.openClient({ onAuthFailure: authFailure });
-    const stranger = await open('client', others, { onAuthFailure: authFailure });
+    const outsider = await open('client', others, { onAuthFailure: authFailure });
     send(keyless, `${central.endpoint}!*/0`, ['let me in']);
-    send(stranger, `${central.endpoint}!*/0`, ['let me in']);
+    send(outsider, `${central.endpoint}!*/0`, ['let me in']);
     await expect.poll(() => central.counters.rejections.noKey).toBeGreaterThan(0);
     await expect.poll(() => central.counters.rejections.wrongServerKey).toBeGreaterThan(0);
     await expect.poll(() => authFailure.mock.calls).toContainEqual([central.endpoint, 'keyNeeded']);
@@ -178,8 +178,8 @@ describe('with keys', () => {
     const isUnwelcome = new Promise<void>((resolve) => {
       onAuthFailure = resolve;
     });
-    const stranger = await open('worker', others, { ...watching('stranger'), onAuthFailure });
-    send(stranger, party(central.endpoint, 'central'), ['let me in']);
+    const outsider = await open('worker', others, { ...watching('outsider'), onAuthFailure });
+    send(outsider, party(central.endpoint, 'central'), ['let me in']);
     await isUnwelcome;
     const member = await open('worker', keys, watching('member'));
     new Inbox(member);
