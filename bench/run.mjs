@@ -3,35 +3,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-
-const BENCHES = [
-  'backlog',
-  'capacity',
-  'duel',
-  'durability',
-  'fidelity',
-  'fuzz',
-  'growth',
-  'hops',
-  'incidents',
-  'mailbox',
-  'map',
-  'mixed',
-  'overload',
-  'packing',
-  'page',
-  'peers',
-  'predictor',
-  'retry',
-  'scaling',
-  'scrape',
-  'soak',
-  'staged',
-  'takeover',
-  'tenants',
-  'why',
-  'worlds',
-];
+import { BENCHES } from './peers/benches.mjs';
 
 const [, , name] = process.argv;
 

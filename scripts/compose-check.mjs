@@ -10,15 +10,14 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { cpus, loadavg } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
+import { readOptions } from './options.mjs';
 
-const { values: options } = parseArgs({
-  options: {
-    jobs: { type: 'string', default: '1000' },
-    for: { type: 'string', default: '60s' },
-    idle: { type: 'string', default: '30' },
-    keep: { type: 'boolean', default: false },
-  },
+const options = readOptions('npm run compose:check -- [OPTIONS]', {
+  jobs: { type: 'string', default: '1000' },
+  for: { type: 'string', default: '60s' },
+  idle: { type: 'string', default: '30' },
+  keep: { type: 'boolean', default: false },
 });
 const PROJECT = 'goshawk-check';
 const BOUNDS = { upSeconds: 120, idleCores: 0.5, memoryGiB: 4 };

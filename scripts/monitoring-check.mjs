@@ -10,6 +10,9 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { readOptions } from './options.mjs';
+
+readOptions('npm run monitoring:check, with GOSHAWK_WORKERS and PROMETHEUS_IMAGE from the environment');
 
 process.env.GOSHAWK_WORKERS ||= '20';
 process.env.GOSHAWK_SCHEDULERS ||= '2';

@@ -66,7 +66,7 @@ const run = promisify(execFile);
 const BUFFER = { maxBuffer: 1024 ** 3 };
 
 const [folder] = process.argv.slice(2);
-if (folder === undefined) {
+if (folder === undefined || folder.startsWith('-')) {
   console.error('usage: node scripts/public-traces.mjs FOLDER');
   process.exit(2);
 }

@@ -20,14 +20,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readOptions } from './options.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const { values: options } = parseArgs({
-  options: {
-    out: { type: 'string', default: join(ROOT, 'dist') },
-    only: { type: 'string', default: 'command,client,wheel,deb' },
-  },
+const options = readOptions('node scripts/release.mjs [OPTIONS]', {
+  out: { type: 'string', default: join(ROOT, 'dist') },
+  only: { type: 'string', default: 'command,client,wheel,deb' },
 });
 const out = resolve(options.out);
 const only = new Set(options.only.split(','));

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { postgresPrograms } from '@goshawk/journal/testing';
+import { readOptions } from '../../scripts/options.mjs';
 import { percentile } from '../dist/bench-report.js';
 import { writeMeasurement } from '../dist/measurement.js';
 import * as bare from './bare.mjs';
@@ -127,13 +127,11 @@ const PEERS = {
   },
 };
 const WORKS = [...QUEUE, 'module'];
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    peers: { type: 'string', default: Object.keys(PEERS).join(',') },
-    works: { type: 'string', default: WORKS.join(',') },
-    write: { type: 'string' },
-  },
+const values = readOptions('npm run bench -- peers [OPTIONS]', {
+  rounds: { type: 'string', default: '5' },
+  peers: { type: 'string', default: Object.keys(PEERS).join(',') },
+  works: { type: 'string', default: WORKS.join(',') },
+  write: { type: 'string' },
 });
 
 /** Ends the process if a list contains an unknown name. */

@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../../scripts/options.mjs';
 import { percentile } from '../dist/bench-report.js';
 import { measurementFile, writeMeasurement } from '../dist/measurement.js';
+import { BENCHES } from './benches.mjs';
 import * as floor from './floor.mjs';
 import * as goshawk from './goshawk.mjs';
 import { measure } from './works.mjs';
@@ -26,9 +27,12 @@ const SHOWN = {
   simulateMs: 'simulate, ms',
 };
 
-const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '3' }, write: { type: 'boolean', default: false } },
-});
+const values = readOptions(
+  `npm run bench -- [OPTIONS] finds slowdowns since the last measurement.
+npm run bench -- NAME [OPTIONS] runs one measurement: ${BENCHES.join(', ')}.
+npm run bench -- NAME --help lists its options.`,
+  { rounds: { type: 'string', default: '3' }, write: { type: 'boolean', default: false } },
+);
 
 /** Returns the time of a loop with the typical operations of a simulator, on a heap of numbers and a map. ms */
 function loopMs() {

@@ -40,6 +40,17 @@ describe('options', () => {
     });
   });
 
+  test('are listed by --help', () => {
+    given('--help');
+    const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
+    readOptions(defaults);
+    expect(exit).toHaveBeenCalledWith(0);
+    expect(written.mock.calls.join('')).toBe(
+      'options:\n  --runs 3\n  --sizes 1,2\n  --names a\n  --policy hawk\n  --keep TEXT\n  --no-live\n  --json\n',
+    );
+  });
+
   test.each([
     [['--runs', 'many'], '--runs takes numbers, not "many"\n'],
     [['--sizes', '1,x'], '--sizes takes numbers, not "x"\n'],

@@ -25,7 +25,7 @@ type Options<D extends Record<string, Default>> = { readonly [Name in keyof D]: 
 
 /**
  * Reads the options of a benchmark, with the types of their defaults, and `--json`. `--no-NAME` clears a flag. An
- * invalid option ends the process with exit code 2.
+ * invalid option ends the process with exit code 2, `--help` lists the options and ends it with 0.
  *
  * @param takesPositionals otherwise positional arguments are refused
  */
@@ -39,15 +39,24 @@ export function readOptions<const D extends Record<string, Default>>(
   );
   try {
     const { values, positionals } = parseArgs({
-      options: Object.fromEntries(kinds),
+      options: Object.fromEntries([...kinds, ['help', { type: 'boolean' }] as const]),
       allowPositionals: takesPositionals,
       allowNegative: true,
     });
+    if (values.help) {
+      process.stdout.write(`options:\n${Object.entries(known).map(optionLine).join('\n')}\n`);
+      process.exit(0);
+    }
     const read = Object.entries(known).map(([name, value]) => [name, readValue(name, values[name], value)]);
     return { ...Object.fromEntries(read), positionals };
   } catch (error) {
     fail((error as Error).message);
   }
+}
+
+function optionLine([name, preset]: [string, Default]): string {
+  if (typeof preset !== 'boolean') return `  --${name} ${preset ?? 'TEXT'}`;
+  return `  --${preset ? 'no-' : ''}${name}`;
 }
 
 function readValue(name: string, given: unknown, preset: Default): Default {

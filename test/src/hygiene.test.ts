@@ -194,8 +194,8 @@ function target(from: string, specifier: string): string {
 
 /** Names that `npm run bench -- NAME` takes. */
 const BENCHES = [
-  .../^const BENCHES = \[([^\]]+)\]/m
-    .exec(readFileSync(join(ROOT, 'bench/run.mjs'), 'utf8'))![1]!
+  .../^export const BENCHES = \[([^\]]+)\]/m
+    .exec(readFileSync(join(ROOT, 'bench/peers/benches.mjs'), 'utf8'))![1]!
     .matchAll(/[a-z]+/g),
 ].map(([name]) => name);
 

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
+import { readFlags } from '../options.js';
 import { drawPlan, FAULT_FREE, SHARED } from './draw-plan.js';
 import { readKnown, writeKnown } from './known.js';
 import type { Plan } from './plan.js';
@@ -20,19 +20,16 @@ const USAGE = `npm run chaos -- [options]
   --save NAME       write the minimized plan to test/chaos/NAME.json
 `;
 
-const { values: given } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '1000' },
-    from: { type: 'string', default: '0' },
-    seed: { type: 'string' },
-    shared: { type: 'boolean', default: false },
-    'fault-free': { type: 'boolean', default: false },
-    known: { type: 'string' },
-    threads: { type: 'string', default: String(availableParallelism()) },
-    shrink: { type: 'boolean', default: false },
-    save: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
+const given = readFlags(USAGE, {
+  seeds: { type: 'string', default: '1000' },
+  from: { type: 'string', default: '0' },
+  seed: { type: 'string' },
+  shared: { type: 'boolean', default: false },
+  'fault-free': { type: 'boolean', default: false },
+  known: { type: 'string' },
+  threads: { type: 'string', default: String(availableParallelism()) },
+  shrink: { type: 'boolean', default: false },
+  save: { type: 'string' },
 });
 
 /** Number of failing seeds that are shrunk at the end of a long run. */
@@ -95,10 +92,6 @@ function firstLine(complaint: string): string {
 }
 
 async function main(): Promise<number> {
-  if (given.help) {
-    say(USAGE);
-    return 0;
-  }
   if (given.known !== undefined) return one(readKnown(given.known).plan, given.known);
   if (given.seed !== undefined) return one(drawPlan(seedOf(given.seed)), `seed ${given.seed}`);
   return many();

@@ -1,18 +1,25 @@
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
+import { readFlags } from '../../options.js';
 import type { Finding } from './hunt.js';
 import { hunt } from './hunting.js';
 import type { Mutant } from './mutant.js';
 import { MUTANTS } from './mutants.js';
 
-/** `npm run chaos:mutants -- [--only NAME] [--seeds 2000] [--threads 2]`: which seeds find which planted bug. */
-const { values: given } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    seeds: { type: 'string', default: '2000' },
-    threads: { type: 'string', default: String(availableParallelism()) },
-  },
+const NAMES = MUTANTS.map(({ name }) => name);
+const USAGE = `npm run chaos:mutants -- [--only NAME] [--seeds 2000] [--threads 2]
+
+prints which seeds find which planted bug: ${NAMES.join(', ')}
+`;
+
+const given = readFlags(USAGE, {
+  only: { type: 'string' },
+  seeds: { type: 'string', default: '2000' },
+  threads: { type: 'string', default: String(availableParallelism()) },
 });
+if (given.only !== undefined && !NAMES.includes(given.only)) {
+  process.stderr.write(`--only: there is no mutant "${given.only}"; there are ${NAMES.join(', ')}\n`);
+  process.exit(2);
+}
 
 async function huntAll(mutants: Mutant[]): Promise<number> {
   let survivors = 0;
