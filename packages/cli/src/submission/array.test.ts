@@ -11,7 +11,16 @@ describe('--array', () => {
     [' 3 , 1-2 ', [3, 1, 2]],
     ['2,2', [2, 2]],
   ])('%s is %j', (text, values) => {
-    expect(parseArray(text)).toEqual(values);
+    expect(parseArray(text).map(Number)).toEqual(values);
+  });
+
+  it.each([
+    ['007-009', '007 008 009'],
+    ['08-12:2', '08 10 12'],
+    ['8-010', '008 009 010'],
+    ['0-10:5,07,7', '0 5 10 07 7'],
+  ])('%s keeps leading zeros: %s', (text, values) => {
+    expect(parseArray(text).join(' ')).toBe(values);
   });
 
   it.each([

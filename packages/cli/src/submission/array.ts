@@ -1,11 +1,12 @@
 import { InputError, LIMITS } from '@goshawk/core';
 
 /**
- * Parses the values of --array, such as `1-100:2`, `5` or `1,3,7-9`, in the given order.
+ * Parses the values of --array, such as `1-100:2`, `5`, `1,3,7-9` or `001-100`, in the given order. Leading
+ * zeros are kept: then all values of a range have the width of its longer end, as in `{001..100}` of a shell.
  *
  * @throws InputError if it is invalid or has more values than a job may have tasks
  */
-export function parseArray(text: string): number[] {
+export function parseArray(text: string): string[] {
   const ranges = text.split(',').map((part) => parseRange(part.trim(), text));
   const count = ranges.reduce((sum, { first, last, step }) => sum + Math.floor((last - first) / step) + 1, 0);
   if (count > LIMITS.tasksPerJobMax) {
@@ -15,9 +16,9 @@ export function parseArray(text: string): number[] {
       'split it into several jobs',
     );
   }
-  const values: number[] = [];
-  for (const { first, last, step } of ranges) {
-    for (let value = first; value <= last; value += step) values.push(value);
+  const values: string[] = [];
+  for (const { first, last, step, width } of ranges) {
+    for (let value = first; value <= last; value += step) values.push(`${value}`.padStart(width, '0'));
   }
   return values;
 }
@@ -26,6 +27,8 @@ interface Range {
   readonly first: number;
   readonly last: number;
   readonly step: number;
+  /** Minimum number of digits; 0 without leading zeros. */
+  readonly width: number;
 }
 
 function parseRange(part: string, text: string): Range {
@@ -37,13 +40,14 @@ function parseRange(part: string, text: string): Range {
       'write 1-100, 1-100:2 (every second number) or 1,3,7-9',
     );
   }
-  const first = Number(match[1]);
-  const last = Number(match[2] ?? match[1]);
+  const [, from = '', to = from] = match;
+  const [first, last] = [Number(from), Number(to)];
   const step = Number(match[3] ?? 1);
   if (last < first) {
     throw new InputError('bad-array', `--array: ${part} ends before it begins`, `write ${last}-${first}`);
   }
   if (step === 0)
     throw new InputError('bad-array', `--array: the step of ${part} is 0`, 'use a step of at least 1');
-  return { first, last, step };
+  const isPadded = [from, to].some((end) => /^0\d/.test(end));
+  return { first, last, step, width: isPadded ? Math.max(from.length, to.length) : 0 };
 }

@@ -11,7 +11,7 @@ const WORK = {
     value: 'VALUES',
     flagOnly: true,
     describe:
-      'run one task per value: 1-100, 1-100:2 or 1,3,7-9; a command gets the value in {} and $GOSHAWK_ARRAY_VALUE, a module in its input',
+      'run one task per value: 1-100, 1-100:2, 001-100 (keeps the zeros) or 1,3,7-9; a command gets the value in {} and $GOSHAWK_ARRAY_VALUE, a module in its input',
   },
   eachLine: {
     type: 'text',

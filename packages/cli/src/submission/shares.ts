@@ -30,10 +30,10 @@ type TextOrProblem = { readonly text: string } | { readonly problem: string };
 export function arrayShares(text: string): Share[] {
   return parseArray(text).map((value) => ({
     where: `value ${value}`,
-    text: { text: `${value}` },
+    text: { text: value },
     columns: [],
     named: {},
-    input: value,
+    input: Number(value),
     variable: 'GOSHAWK_ARRAY_VALUE',
   }));
 }
