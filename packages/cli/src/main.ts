@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { ExitCode, START_FOLDER } from '@goshawk/command';
-import { run, tellFailure } from '@goshawk/command/program';
+import { codeOfInterruption, run, tellFailure } from '@goshawk/command/program';
 import { GoshawkError, InputError } from '@goshawk/core';
 import { readerHasGone } from './broken-pipe.js';
 import { GOSHAWK } from './commands/index.js';
@@ -14,7 +14,7 @@ delete process.env[START_FOLDER];
 const interrupt = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    if (interrupt.signal.aborted) process.exit(ExitCode.interrupted);
+    if (interrupt.signal.aborted) process.exit(codeOfInterruption(signal));
     interrupt.abort(signal);
   });
 }

@@ -12,6 +12,8 @@ function goshawk(argv: string[], environment: Record<string, string> = {}) {
   return runHere(argv, { environment: { XDG_STATE_HOME: folder, ...environment }, cwd: folder });
 }
 
+const CLUSTER = 'tcp://127.0.0.1:7070';
+
 describe('a usage error is one line and exit code 2', () => {
   it.each<[argv: string[], line: string]>([
     [['frobnicate'], 'unknown command: frobnicate; see `goshawk --help`'],
@@ -40,10 +42,15 @@ describe('a usage error is one line and exit code 2', () => {
     [['up', '--pilots-max', '0'], '--pilots-max: 0 is out of range; it must be from 1 to 999999999'],
     [['up', '--pilots-max', 'few'], '--pilots-max: "few" is not a whole number, or none'],
     [['jobs', '--limit', '0'], '--limit: 0 is out of range; it must be from 1 to 10000'],
+    [['logs', 'a1-3/'], '"a1-3/" is not a job or task; write ID, ID/7-20, ID/STAGE or ID/STAGE/7-20'],
     [
-      ['logs', 'a1-3/x'],
-      '"a1-3/x" is not a job or task; write ID, or ID/TASK with the number of a task, such as a1-3/17',
+      ['why', 'a1-3/x'],
+      '"a1-3/x" is not one task; write ID, ID/TASK or ID/STAGE/TASK with the number of a task, such as a1-3/17',
     ],
+    [['worker', '--cluster', CLUSTER], 'worker: --cluster has no effect; use --central-url'],
+    [['scheduler', '--cluster', CLUSTER], 'scheduler: --cluster has no effect; use --central-url'],
+    [['simulate', 'prototype', '--cluster', CLUSTER], 'simulate: --cluster has no effect; use --on'],
+    [['central', '--cluster', CLUSTER], 'central: --cluster has no effect; omit it'],
     [
       ['job', 'a1-3', '--watch', '--spec'],
       'job: --watch and --spec cannot be used together; use one of them',
@@ -98,6 +105,16 @@ describe('a usage error is one line and exit code 2', () => {
     const { stderr } = await goshawk(['submit', '--tasks', 'x', '--', 'echo', '--json']);
     expect(stderr).toMatch(/^goshawk: --tasks: "x"/);
   });
+});
+
+it('the address of the cluster may be a setting also for commands that reject --cluster', async () => {
+  const config = join(folder, 'shared.json');
+  writeFileSync(config, `{"cluster": "${CLUSTER}"}`);
+  for (const [argv, environment] of [
+    [['policies'], { GOSHAWK_CLUSTER: CLUSTER }],
+    [['policies', '--config', config], {}],
+  ] as const)
+    expect(await goshawk([...argv], environment)).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
 describe('help', () => {

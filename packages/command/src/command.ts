@@ -22,7 +22,7 @@ export interface Command<S extends OptionSpecs = OptionSpecs> {
   /** Examples for help, each a complete command. */
   readonly examples: readonly (readonly [command: string, does: string])[];
   readonly options: S;
-  /** Whether the command starts a cluster or needs none, so that `--cluster` has no effect. */
+  /** Whether the command starts a cluster, joins one with another option, or needs none: it rejects `--cluster`. */
   readonly needsNoCluster?: boolean;
   /**
    * @param origins origin of the value of each option, by name
@@ -96,5 +96,6 @@ export const ExitCode = {
   /** The work completed, but not by its deadline. */
   deadlineMissed: 4,
   waitTimedOut: 124,
+  /** After SIGINT; 143 after SIGTERM. */
   interrupted: 130,
 } as const;

@@ -25,7 +25,7 @@ export class WaitTimeoutError extends GoshawkError {
   }
 }
 
-/** Reports Ctrl-C while waiting for jobs: exit code 130. */
+/** Reports Ctrl-C or SIGTERM while waiting for jobs: exit code 130 or 143. */
 export class DetachedError extends GoshawkError {
   override name = 'DetachedError';
   readonly ids: readonly string[];
@@ -45,7 +45,7 @@ function fateOf(ids: readonly string[], fate: Fate): string {
   return ids.length === 1 ? 'the job continues' : 'the jobs continue';
 }
 
-/** Reports Ctrl-C during work without lasting effects: exit code 130. */
+/** Reports Ctrl-C or SIGTERM during work without lasting effects: exit code 130 or 143. */
 export class InterruptedError extends GoshawkError {
   override name = 'InterruptedError';
 

@@ -26,6 +26,7 @@ export const centralCommand = defineCommand({
       'run central on loopback with the policy hawk',
     ],
   ],
+  needsNoCluster: true,
   options: { ...options, ...POLICY_OPTIONS, ...others },
   async run(context, options) {
     const policy =

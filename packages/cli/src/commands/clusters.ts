@@ -13,6 +13,7 @@ export const clustersCommand = defineCommand({
   name: 'clusters',
   describe: 'list your clusters on this machine that were started with `goshawk up`',
   examples: [['goshawk clusters', 'also show which cluster commands in this folder use']],
+  needsNoCluster: true,
   options: {},
   async run(context) {
     const { findLocalCluster, isHere, localClusters } = await import('@goshawk/client');

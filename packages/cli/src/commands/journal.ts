@@ -36,6 +36,7 @@ export const journalInitCommand = defineCommand({
       'run this once, before schedulers use the database',
     ],
   ],
+  needsNoCluster: true,
   options: { journal: JOURNAL_OPTION },
   async run(context, options, { words }) {
     const url = words[0] ?? options.journal;
@@ -64,6 +65,7 @@ export const journalOwnersCommand = defineCommand({
   examples: [
     ['goshawk journal owners postgres://goshawk:…@db1/goshawk', 'find jobs without an owner after a restore'],
   ],
+  needsNoCluster: true,
   options: { journal: JOURNAL_OPTION },
   async run(context, options, { words }) {
     const url = words[0] ?? options.journal;
@@ -105,6 +107,7 @@ export const journalInspectCommand = defineCommand({
   examples: [
     ['goshawk journal inspect .goshawk/s0', 'inspect the journal of the first scheduler of `goshawk up`'],
   ],
+  needsNoCluster: true,
   options: TAG_OPTION,
   async run(context, { tag }, { words }) {
     const { summaryOf } = await import('@goshawk/journal');
@@ -125,6 +128,7 @@ export const journalVerifyCommand = defineCommand({
   name: 'journal verify',
   describe: 'read every record of a journal and list the damaged ones',
   examples: [['goshawk journal verify .goshawk/s0', 'exit with 1 if a record is damaged']],
+  needsNoCluster: true,
   options: TAG_OPTION,
   async run(context, { tag: only }, { words }) {
     const { verify } = await import('@goshawk/journal');
@@ -153,6 +157,7 @@ export const journalExportCommand = defineCommand({
   examples: [
     ['goshawk journal export .goshawk/s0 > jobs.jsonl', 'write one line per record, grouped by job'],
   ],
+  needsNoCluster: true,
   options: TAG_OPTION,
   async run(context, { tag: only }, { words }) {
     const { exportLines } = await import('@goshawk/journal');
@@ -191,6 +196,7 @@ export const journalBackupCommand = defineCommand({
     ],
     ['goshawk journal backup postgres://goshawk@db1/goshawk /backup', 'write one file per journal'],
   ],
+  needsNoCluster: true,
   options: TAG_OPTION,
   async run(context, { tag }, { words }) {
     const { backUp, isJournalUrl, markBackedUp } = await import('@goshawk/journal');
@@ -221,6 +227,7 @@ export const journalRepairCommand = defineCommand({
   name: 'journal repair',
   describe: 'rebuild a damaged journal from its readable records, and keep the old one beside it',
   examples: [['goshawk journal repair .goshawk/s0', 'run this only while no scheduler uses the folder']],
+  needsNoCluster: true,
   options: {},
   async run(context, _options, { words }) {
     const { repairJournal } = await import('@goshawk/journal');
@@ -256,6 +263,7 @@ export const journalImportCommand = defineCommand({
       'restore for scheduler s0, which loads it at its next start',
     ],
   ],
+  needsNoCluster: true,
   options: {
     name: { type: 'text', value: 'NAME', describe: 'with PostgreSQL: the scheduler that will own the jobs' },
   },

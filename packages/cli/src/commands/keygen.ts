@@ -48,6 +48,7 @@ export const keygenCommand = defineCommand({
       'print the keys as Kubernetes Secrets',
     ],
   ],
+  needsNoCluster: true,
   options: {
     rotate: { type: 'flag', flagOnly: true, describe: 'perform the next step of a key rotation' },
     client: {

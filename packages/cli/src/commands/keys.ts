@@ -26,6 +26,7 @@ export const keysCommand = defineCommand({
     ['goshawk keys revoke w7 keys', 'revoke the key of w7 and disconnect it; other processes continue'],
     ['goshawk keys revoke worker keys', 'replace worker.key, once each worker has an individual key'],
   ],
+  needsNoCluster: true,
   options: {},
   async run(context, _options, { words }) {
     if (words[0] !== 'revoke') {

@@ -16,6 +16,7 @@ export const policiesCommand = defineCommand({
     ['goshawk policies ./mine.js', 'list the settings of a custom policy'],
     ['goshawk policies carbyne', 'also list options for --set, with defaults and bounds'],
   ],
+  needsNoCluster: true,
   options: {},
   async run(context, _, { words }) {
     const { ALL_POLICY_NAMES, deciderOf, presetNamed } = await import('@goshawk/policies');

@@ -18,6 +18,7 @@ export const schedulerCommand = defineCommand({
       'run a scheduler whose jobs survive the loss of its machine',
     ],
   ],
+  needsNoCluster: true,
   options: SCHEDULER_OPTIONS,
   async run(context, options) {
     const folder = options.dataFolder && resolve(context.cwd, options.dataFolder);

@@ -17,6 +17,7 @@ export const schemaCommand = defineCommand({
     ['goshawk schema job > job.schema.json', 'print the schema of job files, which docs/USE.md describes'],
     ['goshawk schema goshawk.workers/1', 'print the schema of `goshawk workers --json` and GET /v1/workers'],
   ],
+  needsNoCluster: true,
   options: {},
   async run(context, _options, { words }) {
     const [name] = words;

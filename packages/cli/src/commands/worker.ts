@@ -19,6 +19,7 @@ export const workerCommand = defineCommand({
     ['goshawk worker --cpus 4 --memory 16GiB --gpus 1', 'run one worker with these resources'],
     ['goshawk worker --workers 25 --cpus 1 --memory 8GiB', 'run twenty-five workers in one process'],
   ],
+  needsNoCluster: true,
   options: WORKER_OPTIONS,
   async run(context, options) {
     const { createLogger, startWorkers } = await import('@goshawk/runtime');

@@ -1,5 +1,5 @@
 import { isatty } from 'node:tty';
-import { InputError } from '@goshawk/core';
+import { exitCodeOfSignal, InputError } from '@goshawk/core';
 import type { Command, Positionals } from '../command.js';
 import { ExitCode, refuseSurplusWords } from '../command.js';
 import {
@@ -10,7 +10,7 @@ import {
   type OutputStream,
 } from '../context.js';
 import { describeFailure, failureLine } from '../failure.js';
-import { type OptionSpecs, readConfigFile, resolveOptions, type Sources } from '../options.js';
+import { flagOf, type OptionSpecs, readConfigFile, resolveOptions, type Sources } from '../options.js';
 import { plain } from '../terminal/paint.js';
 import { wrapProse } from '../terminal/width.js';
 import { parse } from './parser.js';
@@ -37,14 +37,24 @@ interface Terminal {
  * @returns the exit code
  */
 export async function run(program: Program, argv: readonly string[], terminal: Terminal): Promise<number> {
-  try {
-    checkArguments(argv);
-    return await dispatch(program, argv, terminal);
-  } catch (error) {
-    // A user who pressed Ctrl-C needs no explanation.
-    if (terminal.interrupted.aborted && error === terminal.interrupted.reason) return ExitCode.interrupted;
-    return tellFailure(error, argv, terminal.stderr);
-  }
+  const { interrupted } = terminal;
+  const exitCode = await (async () => {
+    try {
+      checkArguments(argv);
+      return await dispatch(program, argv, terminal);
+    } catch (error) {
+      // A user who pressed Ctrl-C needs no explanation.
+      if (interrupted.aborted && error === interrupted.reason) return ExitCode.interrupted;
+      return tellFailure(error, argv, terminal.stderr);
+    }
+  })();
+  // Commands report an interruption; which signal caused it is known only here.
+  return exitCode === ExitCode.interrupted ? codeOfInterruption(interrupted.reason) : exitCode;
+}
+
+/** Returns the exit code after a signal, as a shell reports it: 130 for SIGINT, 143 for SIGTERM. */
+export function codeOfInterruption(signal: unknown): number {
+  return exitCodeOfSignal(String(signal)) ?? ExitCode.interrupted;
 }
 
 /**
@@ -81,6 +91,7 @@ async function dispatch(program: Program, argv: readonly string[], terminal: Ter
   }
   const { command, flags, words } = given;
   checkWords(command, words);
+  if (command.needsNoCluster && flags.cluster !== undefined) throw clusterUnused(command);
   if (afterDashes !== undefined && !command.words.includes('--')) {
     throw new InputError('usage', `${command.name} takes no arguments after --`);
   }
@@ -189,6 +200,13 @@ async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   for await (const part of stream) parts.push(part);
   return Buffer.concat(parts);
+}
+
+/** A setting of the same name is accepted, because all commands share settings. */
+function clusterUnused({ name, options }: Command): InputError {
+  const own = ['centralUrl', 'on'].find((option) => Object.hasOwn(options, option));
+  const hint = own === undefined ? 'omit it' : `use ${flagOf(own)}`;
+  return new InputError('usage', `${name}: --cluster has no effect`, hint);
 }
 
 function checkWords(command: Command, words: readonly string[]): void {

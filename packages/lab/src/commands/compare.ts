@@ -29,6 +29,7 @@ export const compareCommand = defineCommand({
     ],
     ['goshawk compare a.json b.json --csv', 'one row per run'],
   ],
+  needsNoCluster: true,
   options: OPTIONS,
   async run(context, options, { words }) {
     await checkOutput(context, options);

@@ -19,6 +19,7 @@ export const figureCommand = defineCommand({
     ],
     ['goshawk figure hawk-8 hawk-9 --trace trace.tr --out drawn', 'reproduce two figures on a trace'],
   ],
+  needsNoCluster: true,
   options: FIGURE_OPTIONS,
   async run(context, options, { words }) {
     // This import loads the chart library, which is slow.

@@ -39,6 +39,7 @@ export const simulateCommand = defineCommand({
       'compare Hawk with and without stealing at two loads',
     ],
   ],
+  needsNoCluster: true,
   options: SIMULATE_OPTIONS,
   async run(context, given, { words }) {
     const workload = words[0]!;

@@ -41,6 +41,7 @@ export const traceConvertCommand = defineCommand({
       'add users and names of jobs, which learning estimators use',
     ],
   ],
+  needsNoCluster: true,
   options: {
     ...TARGET_OPTIONS,
     features: {

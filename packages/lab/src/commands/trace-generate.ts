@@ -19,6 +19,7 @@ export const traceGenerateCommand = defineCommand({
     ['goshawk trace generate motivation --out - | head', 'print the jobs to stdout'],
     ['goshawk trace generate --list', 'list the generators with their options'],
   ],
+  needsNoCluster: true,
   options: {
     ...TARGET_OPTIONS,
     list: { type: 'flag', flagOnly: true, describe: 'list the generators with their options' },

@@ -15,6 +15,7 @@ export const traceSampleCommand = defineCommand({
       'limit each job to at most a hundred tasks',
     ],
   ],
+  needsNoCluster: true,
   options: {
     ...TARGET_OPTIONS,
     from: {

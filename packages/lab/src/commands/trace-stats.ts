@@ -20,6 +20,7 @@ export const traceStatsCommand = defineCommand({
       'print statistics of a generator as JSON',
     ],
   ],
+  needsNoCluster: true,
   options: {
     workers: {
       type: 'texts',
