@@ -12,6 +12,7 @@ import {
   PRIORITIES,
   type Priority,
   type Question,
+  type TaskRange,
   type TaskResult,
   type TaskRow,
 } from '@goshawk/core';
@@ -30,7 +31,7 @@ import {
   readResults,
   readValues,
 } from './job-results.js';
-import { readTasks, type Tasks, type TasksOptions, taskPages } from './job-tasks.js';
+import { readTasks, type Tasks, type TasksOptions, taskPages, tasksOfStage } from './job-tasks.js';
 import type { CallOptions } from './options.js';
 import type { Answer } from './requests.js';
 import { type Ask, askOwner, type Session } from './session.js';
@@ -59,7 +60,9 @@ export interface ExplainedJob extends JobExplanation {
 export interface RetryOptions extends CallOptions {
   /** Only these tasks. */
   readonly tasks?: TaskChoice | undefined;
-  /** Excludes cancelled tasks, unless a failed task prevented their stage from running. */
+  /** Only tasks of this stage; combined with `tasks`, they must belong to it. */
+  readonly stage?: string | undefined;
+  /** Excludes cancelled tasks, unless a failed task prevented their stage from running. Without `tasks` and `stage`. */
   readonly failed?: boolean | undefined;
   /** Runs them as a new job that keeps their indices and names this one as `retryOf`; this job stays unchanged. */
   readonly asNew?: boolean | undefined;
@@ -309,21 +312,27 @@ export class JobHandle<Value = unknown> {
    * failed or were cancelled; with `failed`, only those that failed and the stages that could not run because of them.
    *
    * @throws InputError `not-ended` while the job continues, `nothing-failed` if all selected tasks completed, `unknown-task`,
-   * `stage-not-completed` if a selected task depends on a stage that has failed, and `missing-inputs` if a new job
+   * `unknown-stage`, `stage-not-completed` if a selected task depends on a stage that has failed, and `missing-inputs` if a new job
    * would need return values of this one
    */
   async retry(options: RetryOptions = {}): Promise<RetriedJob<Value>> {
-    const { key = randomName(), tasks, failed, asNew } = options;
+    const { key = randomName(), tasks, stage, failed, asNew, signal } = options;
     checkKey(key);
-    const ranges = tasks === undefined ? undefined : rangesOf(tasks);
+    // The scheduler retries selected tasks also if they were cancelled.
+    if (failed && (tasks !== undefined || stage !== undefined))
+      throw new InputError(
+        'usage',
+        'retry: selected tasks cannot be combined with --failed (failed)',
+        'use one of them',
+      );
+    const ranges = await this.selectTasks(tasks, { stage, signal });
     let sentAtMs: Millis | undefined;
     const answer = await this.#ask(
       {
         what: 'to retry a job',
         build: (request) => {
           sentAtMs ??= performance.now();
-          const chosen = { failedOnly: failed, tasks: ranges, asNew };
-          return { type: 'retryJob', request, key, id: this.id, ...chosen };
+          return { type: 'retryJob', request, key, id: this.id, failedOnly: failed, tasks: ranges, asNew };
         },
       },
       options,
@@ -351,6 +360,22 @@ export class JobHandle<Value = unknown> {
   /** Returns one page of tasks. @param options `limit`: maximum number, at most 2,000 */
   tasksPage(options: TasksOptions & { readonly limit?: number | undefined } = {}): Promise<Tasks> {
     return readTasks(this.#session, this.id, options);
+  }
+
+  /**
+   * Returns the indices of some tasks: those of a stage, or the given ones, which must then belong to the stage.
+   *
+   * @returns undefined for all tasks
+   * @throws InputError `bad-tasks`, `unknown-stage`, `unknown-task`
+   */
+  async selectTasks(
+    tasks: TaskChoice | undefined,
+    { stage, signal }: CallOptions & { readonly stage?: string | undefined } = {},
+  ): Promise<readonly TaskRange[] | undefined> {
+    const ranges = tasks === undefined ? undefined : rangesOf(tasks);
+    return stage === undefined
+      ? ranges
+      : tasksOfStage(this.#session, this.id, { stage, tasks: ranges, signal });
   }
 
   /** Yields output of all tasks, streams and attempts, in order of arrival at the owner. */

@@ -1,9 +1,11 @@
 import {
+  formatTaskRanges,
   InputError,
   JOB_STATES,
   type JobState,
   type Millis,
   TASKS_LISTED_MAX,
+  type TaskRange,
   type TaskRow,
 } from '@goshawk/core';
 import { badAnswer } from './errors.js';
@@ -84,4 +86,43 @@ export async function* taskPages(
     if (page.next === undefined) return;
     from = page.next;
   }
+}
+
+/**
+ * Returns the tasks of a stage, or some of them.
+ *
+ * @param tasks undefined: all of the stage
+ * @throws InputError `unknown-stage`, or `unknown-task` if a task belongs to another stage
+ */
+export async function tasksOfStage(
+  session: Session,
+  id: string,
+  {
+    stage,
+    tasks,
+    signal,
+  }: CallOptions & { readonly stage: string; readonly tasks?: readonly TaskRange[] | undefined },
+): Promise<readonly TaskRange[]> {
+  const opening = await readTasks(session, id, { stage, limit: 1, signal });
+  const first = opening.tasks[0]?.index;
+  if (first === undefined)
+    throw new InputError(
+      'unknown-task',
+      `stage "${stage}" of ${id} has no tasks`,
+      '`goshawk tasks` lists all',
+    );
+  // The indices of a stage are consecutive. Only a job that retries tasks of another as a new job has gaps.
+  let last = first;
+  const from = first + opening.total - 1;
+  for await (const page of taskPages(session, id, { stage, from, signal }))
+    last = page.tasks.at(-1)?.index ?? last;
+  if (tasks === undefined) return [{ first, last }];
+  const outside = tasks.find((range) => range.first < first || range.last > last);
+  if (outside === undefined) return tasks;
+  const wrong = outside.first < first ? outside.first : outside.last;
+  throw new InputError(
+    'unknown-task',
+    `stage "${stage}" of ${id} has no task ${wrong}`,
+    `its tasks are ${formatTaskRanges([{ first, last }])}, as \`goshawk tasks\` numbers them`,
+  );
 }

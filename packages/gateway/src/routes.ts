@@ -391,7 +391,8 @@ export const ROUTES: readonly Route[] = [
         .min(1)
         .optional()
         .describe('only these tasks, such as 3,7-9; by default all that did not complete'),
-      failed: z.boolean().optional().describe('omit cancelled tasks'),
+      stage: z.string().min(1).max(256).optional().describe('only tasks of this stage'),
+      failed: z.boolean().optional().describe('omit cancelled tasks; not together with tasks or stage'),
       asNew: z
         .boolean()
         .optional()

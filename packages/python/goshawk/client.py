@@ -289,12 +289,13 @@ class Job:
         failed: Optional[bool] = None,
         key: Optional[str] = None,
         as_new: Optional[bool] = None,
+        stage: Optional[str] = None,
     ) -> "Job":
         """
-        Reruns tasks that did not complete, within the same job. With `as_new` they run as a new job, which
+        Reruns tasks that did not complete, of one stage if it is given, within the same job. With `as_new` they run as a new job, which
         keeps their indices and is returned; this one stays unchanged.
         """
-        body = _given(tasks=tasks, failed=failed, asNew=as_new, key=key or str(uuid.uuid4()))
+        body = _given(tasks=tasks, stage=stage, failed=failed, asNew=as_new, key=key or str(uuid.uuid4()))
         again = self.client.request("POST", self._path("/retry"), body)
         return Job(self.client, again["job"]) if as_new else self
 

@@ -10,7 +10,7 @@ import {
 } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { counted, formatCount, InputError, isFinal } from '@goshawk/core';
-import { jobNamed, parseTasksName } from '../jobs/named.js';
+import { jobNamed, parseAddress } from '../jobs/named.js';
 import { statesIn } from '../jobs/states.js';
 
 export const cancelCommand = defineCommand({
@@ -73,7 +73,7 @@ export const cancelCommand = defineCommand({
 async function cancelOne(context: Context, cluster: Cluster, word: string): Promise<void> {
   const signal = context.interrupted;
   const paint = painter(context);
-  const { id: named, tasks, stage } = parseTasksName(word);
+  const { id: named, tasks, stage } = parseAddress(word);
   const id = await jobNamed(context, cluster, named);
   if (tasks === undefined && stage === undefined) {
     const { state } = await cluster.job(id).cancel({ signal });

@@ -1,17 +1,17 @@
 import { defineCommand } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import { InputError } from '@goshawk/core';
-import { jobNamed, parseTaskName } from '../jobs/named.js';
+import { InputError, tasksInRanges } from '@goshawk/core';
+import { jobNamed, parseAddress } from '../jobs/named.js';
 import { showLogs } from '../jobs/show-logs.js';
 
 export const logsCommand = defineCommand({
   name: 'logs',
-  words: 'JOB[/TASK]',
+  words: 'ID[/TASKS]',
   completes: 'ids',
   describe: 'print the stdout and stderr of a job, task by task',
   examples: [
     ['goshawk logs $id > all.txt', 'write the stdout of all tasks, in order'],
-    ['goshawk logs $id/17', 'print the output of one task'],
+    ['goshawk logs $id/17', 'print the output of one task; $id/7-20,31 and $id/train print that of several'],
     ['goshawk logs $id --failed --tail 20', 'print the last lines of each failed task'],
     ['goshawk logs $id --follow', 'stream the output until the job ends'],
   ],
@@ -44,7 +44,7 @@ export const logsCommand = defineCommand({
     },
   },
   async run(context, options, { words }) {
-    const { id: word, task } = parseTaskName(words[0]!);
+    const { id: word, tasks: named, stage } = parseAddress(words[0]!);
     const { failed, tail, prefix, escapes } = options;
     const follow = options.follow && !failed;
     await using cluster = await openCluster(context);
@@ -53,12 +53,14 @@ export const logsCommand = defineCommand({
     const signal = context.interrupted;
     const { total } = (await job.describe({ signal })).tasks;
     if (options.follow && failed) await job.wait({ signal });
-    if (task !== undefined && task >= total) {
-      throw new InputError('unknown-task', `${id} has no task ${task}`, `its tasks are 0 to ${total - 1}`);
+    const tasks = await job.selectTasks(named, { stage, signal });
+    const last = tasks?.at(-1)?.last ?? 0;
+    if (last >= total) {
+      throw new InputError('unknown-task', `${id} has no task ${last}`, `its tasks are 0 to ${total - 1}`);
     }
-    const isMixed = task === undefined && total > 1;
+    const isMixed = tasks === undefined ? total > 1 : tasksInRanges(tasks) > 1;
     const isPrefixed =
       prefix === 'always' || (prefix === 'auto' && isMixed && (follow || context.stdout.isTTY === true));
-    await showLogs(context, job, { task, failed, follow, tail, isPrefixed, escapes }, signal);
+    await showLogs(context, job, { tasks, failed, follow, tail, isPrefixed, escapes }, signal);
   },
 });

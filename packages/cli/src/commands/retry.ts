@@ -6,12 +6,13 @@ import { jobNamed, parseRetried } from '../jobs/named.js';
 
 export const retryCommand = defineCommand({
   name: 'retry',
-  words: 'ID [TASKS]',
+  words: 'ID[/TASKS] [TASKS]',
   completes: 'ids',
   describe: 'run failed and cancelled tasks of an ended job again, as further attempts',
   examples: [
     ['goshawk retry $id', 'retry all failed and cancelled tasks'],
-    ['goshawk retry $id 3,7-9', 'retry these tasks'],
+    ['goshawk retry $id/3,7-9', 'retry these tasks; $id 3,7-9 means the same'],
+    ['goshawk retry $id/train', 'retry the failed and cancelled tasks of a stage'],
     ['goshawk retry $id --wait', 'retry, and wait for the whole job to end'],
     ['goshawk retry $id --as-new', 'retry in a new job, in which the tasks keep their numbers'],
   ],
@@ -34,10 +35,10 @@ export const retryCommand = defineCommand({
   },
   async run(context, { failed, wait, asNew }, { words }) {
     const signal = context.interrupted;
-    const { id: name, tasks } = parseRetried(words);
+    const { id: name, tasks, stage } = parseRetried(words);
     await using cluster = await openCluster(context);
     const job = cluster.job(await jobNamed(context, cluster, name));
-    const again = await job.retry({ tasks, failed, asNew, signal });
+    const again = await job.retry({ tasks, stage, failed, asNew, signal });
     const { id, acceptedState: state, tasksAgain, tasksCompleted: completed } = again;
     if (context.global.json) {
       context.json({ schema: 'goshawk.retry/1', job: id, state, tasks: tasksAgain, completed });

@@ -1,17 +1,18 @@
 import { defineCommand, ExitCode } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { InputError, JOB_STATES } from '@goshawk/core';
-import { jobNamed } from '../jobs/named.js';
+import { jobNamed, parseAddress } from '../jobs/named.js';
 import { showTasks } from '../jobs/show-tasks.js';
 import { statesIn } from '../jobs/states.js';
 
 export const tasksCommand = defineCommand({
   name: 'tasks',
-  words: 'ID',
+  words: 'ID[/TASKS]',
   completes: 'ids',
   describe: 'list the tasks of a job, one row each: state, last attempt, worker, exit code, times and error',
   examples: [
     ['goshawk tasks $id --state failed', 'list the failed tasks with their errors'],
+    ['goshawk tasks $id/train', 'list the tasks of a stage; $id/7-20,31 lists these'],
     ['goshawk tasks $id --csv > tasks.csv', 'write all tasks to a spreadsheet'],
   ],
   options: {
@@ -41,11 +42,18 @@ export const tasksCommand = defineCommand({
     const { stage, from, limit = Number.POSITIVE_INFINITY, csv } = options;
     if (csv && context.global.json)
       throw new InputError('usage', 'tasks: --csv and --json cannot be used together', 'use one of them');
+    const address = parseAddress(words[0]!);
+    if (stage !== undefined && address.stage !== undefined)
+      throw new InputError('usage', 'tasks: --stage and ID/STAGE cannot be used together', 'use one of them');
     const states = options.state === undefined ? [] : statesIn(options.state);
     await using cluster = await openCluster(context);
-    const job = cluster.job(await jobNamed(context, cluster, words[0]!));
+    const job = cluster.job(await jobNamed(context, cluster, address.id));
+    const ranges = await job.selectTasks(address.tasks, {
+      stage: address.stage,
+      signal: context.interrupted,
+    });
     const format = context.global.json ? 'json' : csv ? 'csv' : 'text';
-    await showTasks(context, job, { states, stage, from, limit }, format);
+    await showTasks(context, job, { states, stage, from, limit, ranges }, format);
     return ExitCode.done;
   },
 });

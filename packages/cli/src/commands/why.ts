@@ -2,7 +2,7 @@ import { defineCommand, ExitCode, painter } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { InputError, waitingJson, whyJson } from '@goshawk/core';
 import { explainJob } from '../jobs/explain-job.js';
-import { jobNamed, parseTaskName } from '../jobs/named.js';
+import { jobNamed, oneTaskOf, parseAddress } from '../jobs/named.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 import { parseChange, whatIfPage } from '../jobs/what-if.js';
 import { waitingPage, whyPage } from '../jobs/why-page.js';
@@ -10,7 +10,7 @@ import { laboratoryFor } from '../laboratory.js';
 
 export const whyCommand = defineCommand({
   name: 'why',
-  words: '[ID[/TASK]]',
+  words: '[ID[/STAGE][/TASK]]',
   completes: 'ids',
   describe:
     'explain why a job or task is waiting or was slow; without an id, explain what is waiting in the cluster and what would help',
@@ -34,8 +34,9 @@ export const whyCommand = defineCommand({
     },
   },
   async run(context, options, { words }) {
-    const asked = words[0] === undefined ? undefined : parseTaskName(words[0]);
-    if (options.whatIf.length > 0 && (asked === undefined || asked.task !== undefined))
+    const asked = words[0] === undefined ? undefined : parseAddress(words[0]);
+    const task = asked && oneTaskOf(asked, words[0]!);
+    if (options.whatIf.length > 0 && (asked === undefined || task !== undefined))
       throw new InputError('usage', 'why: --what-if needs the ID of a job', 'name one job, without a task');
     await using cluster = await openCluster(context);
     const signal = context.interrupted;
@@ -45,8 +46,8 @@ export const whyCommand = defineCommand({
       context.show(waitingJson(waiting), () => waitingPage(waiting, paint));
       return strictly(options.strict, waiting.silent);
     }
-    const { task } = asked;
     const id = await jobNamed(context, cluster, asked.id);
+    await cluster.job(id).selectTasks(asked.tasks, { stage: asked.stage, signal });
     if (options.whatIf.length > 0) {
       const changes = options.whatIf.map(parseChange);
       const { whatIfJob } = await laboratoryFor('why --what-if');

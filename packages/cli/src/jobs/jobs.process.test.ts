@@ -380,6 +380,39 @@ describe('a command that fails', () => {
     expect(refused).toMatchObject({ exitCode: 2, stderr: `goshawk: no task of ${id} failed\n` });
   });
 
+  it('is addressed by its stage or index in every command about tasks', async () => {
+    const exec = ['sh', '-c', 'echo $GOSHAWK_TASK; [ $GOSHAWK_ATTEMPT = 2 ]'];
+    const tasks = { count: 2, run: { exec } };
+    const stages = ['left', 'right'].map((name) => ({ name, tasks }));
+    const id = await submit({ stages, retries: 0 });
+    expect((await up.goshawk(['wait', id])).exitCode).toBe(1);
+    expect(await stdoutOf(['logs', `${id}/right`])).toBe('2\n3\n');
+    expect(await stdoutOf(['logs', `${id}/0,2-3`])).toBe('0\n2\n3\n');
+    expect(await stdoutOf(['logs', `${id}/right/3`])).toBe('3\n');
+    const listed = async (...args: string[]) =>
+      (await jsonOf('tasks', ...args)).tasks.map(({ index }: { index: number }) => index);
+    expect(await listed(`${id}/right`)).toEqual([2, 3]);
+    expect(await listed(`${id}/0,2-3`, '--state', 'failed')).toEqual([0, 2, 3]);
+    const page = ['tasks', `${id}/0,2-3`, '--limit', '1', '--from', '1'];
+    expect(await jsonOf(...page)).toMatchObject({
+      tasks: [{ index: 2 }],
+      total: 3,
+      truncated: true,
+      next: 3,
+    });
+    expect((await jsonOf('why', `${id}/right/3`)).task.task).toBe(3);
+    for (const args of [['logs'], ['why'], ['tasks'], ['retry'], ['cancel']]) {
+      const { exitCode, stderr } = await up.goshawk([...args, `${id}/right/1`]);
+      expect(stderr, args[0]).toContain('has no task 1; its');
+      expect(exitCode).toBe(2);
+    }
+    const both = await up.goshawk(['retry', `${id}/right`, '--failed']);
+    expect(both.stderr).toMatch(/^goshawk: retry: selected tasks cannot be combined with --failed/);
+    expect((await up.goshawk(['retry', `${id}/right`, '--wait'])).exitCode).toBe(1);
+    expect((await jsonOf('job', id)).tasks).toMatchObject({ completed: 2, failed: 2 });
+    expect(await stdoutOf(['retry', `${id}/left`, '--wait'])).toMatch(/completed: 4 tasks/);
+  });
+
   it('is distinguished from a missing command, and from one that a signal ended', async () => {
     const missing = await up.goshawk(['submit', '--wait', '--', 'no-such-command']);
     expect(missing.stderr).toMatch(/task 0 on w\d+(, the last of \d attempts)?: .*no-such-command/);
@@ -393,6 +426,21 @@ describe('a command that fails', () => {
 });
 
 describe('waiting', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('ends after %s with exit code %d; the job continues', async (signal, exitCode) => {
+    const waiting = up.run(['submit', '--wait', '--', 'sh', '-c', 'echo started; exec sleep 1000']);
+    const id = await waiting.firstLine;
+    const following = up.run(['logs', id, '--follow']);
+    expect(await following.firstLine).toBe('started');
+    for (const command of [following, waiting]) {
+      command.kill(signal);
+      expect((await command.finished).exitCode).toBe(exitCode);
+    }
+    expect((await cluster.job(id).cancel()).state).toBe('running');
+  });
+
   it('ends with Ctrl-C; the job continues, and another command can wait for it', async () => {
     const go = join(up.folder, 'go');
     const script = `while [ ! -e ${go} ]; do sleep 0.05; done`;

@@ -2,7 +2,7 @@ import type { Cluster, JobsOptions } from '@goshawk/client';
 import type { JobSummary } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { jobSummary, recordingContext } from './jobs.fixture.js';
-import { jobNamed, jobsNamed, parseRetried, parseTaskName } from './named.js';
+import { jobNamed, jobsNamed, oneTaskOf, parseAddress, parseRetried } from './named.js';
 
 const JOBS = [
   jobSummary({ id: '4ckks-9', user: 'ann', submittedAt: 2_000 }),
@@ -42,28 +42,33 @@ it('last is rejected if a truncated list may lack it', async () => {
   expect(await named('last', clusterOf(JOBS, [], true))).toBe('4ckks-10');
 });
 
-it('a job may be followed by a task', () => {
-  expect(parseTaskName('last')).toEqual({ id: 'last', task: undefined });
-  expect(parseTaskName('a1-3/17')).toEqual({ id: 'a1-3', task: 17 });
-  for (const wrong of ['', '/1', 'a1-3/', 'a1-3/x', 'a1-3/1/2'])
-    expect(() => parseTaskName(wrong)).toThrow(`"${wrong}" is not a job or task`);
+it('some commands accept one task', () => {
+  const taskIn = (word: string) => oneTaskOf(parseAddress(word), word);
+  expect(taskIn('last')).toBeUndefined();
+  expect(taskIn('a1-3/17')).toBe(17);
+  expect(taskIn('a1-3/train/17')).toBe(17);
+  for (const wrong of ['a1-3/train', 'a1-3/1-2', 'a1-3/train/1,3'])
+    expect(() => taskIn(wrong)).toThrow(`"${wrong}" is not one task`);
 });
 
-it('tasks follow their job after a slash or as a second word', () => {
-  const ranges = [
+it('tasks to retry follow their job after a slash or as a second word', () => {
+  const tasks = [
     { first: 3, last: 3 },
     { first: 7, last: 9 },
   ];
-  expect(parseRetried(['a1-3'])).toEqual({ id: 'a1-3', tasks: undefined });
-  expect(parseRetried(['a1-3', '3,7-9'])).toEqual({ id: 'a1-3', tasks: '3,7-9' });
-  expect(parseRetried(['a1-3/3,7-9'])).toEqual({ id: 'a1-3', tasks: ranges });
-  for (const wrong of [['a1-3/train'], ['a1-3/train/7'], ['a1-3/7', '8']])
-    expect(() => parseRetried(wrong)).toThrow(`"${wrong[0]}" does not name a job`);
+  const id = 'a1-3';
+  expect(parseRetried(['a1-3'])).toEqual({ id });
+  for (const words of [['a1-3', '3,7-9'], ['a1-3/3,7-9']]) expect(parseRetried(words)).toEqual({ id, tasks });
+  expect(parseRetried(['a1-3/train'])).toEqual({ id, stage: 'train' });
+  for (const words of [['a1-3/train', '3,7-9'], ['a1-3/train/3,7-9']])
+    expect(parseRetried(words)).toEqual({ id, tasks, stage: 'train' });
+  expect(() => parseRetried(['a1-3/7', '8'])).toThrow('"a1-3/7" and "8" both name tasks');
 });
 
 it.each([
   ['4ck', JOBS, '2 jobs have ids that begin with "4ck": 4ckks-9, 4ckks-10'],
-  ['last/0', JOBS, '"last/0" is a task, not a job'],
+  ['last/0', JOBS, '"last/0" names tasks, not a job'],
+  ['4ckks-9/7-20', JOBS, '"4ckks-9/7-20" names tasks, not a job'],
   ['q', JOBS, 'no job id begins with "q"'],
   ['', JOBS, 'no job id begins with ""'],
   ['last', [], 'no job of ann is known'],

@@ -9,6 +9,7 @@ import {
   LIMITS,
   parseTaskRanges,
   type TaskRange,
+  tasksInRanges,
 } from '@goshawk/core';
 
 const EXAMPLES_SHOWN = 3;
@@ -20,14 +21,14 @@ const EXAMPLES_SHOWN = 3;
  * @throws InputError `unknown-job`, or `ambiguous-job` with the matching ids
  */
 export async function jobNamed(context: Context, cluster: Cluster, word: string): Promise<string> {
-  // The word looks like a complete id; the job's scheduler verifies that it exists.
-  if (/-\d+$/.test(word)) return word;
   if (word.includes('/'))
     throw new InputError(
       'usage',
-      `"${word}" is a task, not a job`,
-      `\`goshawk why ${word}\` and \`goshawk logs ${word}\` accept a task`,
+      `"${word}" names tasks, not a job`,
+      'write ID; `goshawk tasks`, `logs`, `why`, `cancel` and `retry` accept tasks',
     );
+  // The word looks like a complete id; the job's scheduler verifies that it exists.
+  if (/-\d+$/.test(word)) return word;
   const signal = context.interrupted;
   const user = word === 'last' ? context.environment.GOSHAWK_USER || cluster.user : undefined;
   const { jobs, silent, truncated } = await cluster.jobs({
@@ -63,32 +64,21 @@ export async function jobNamed(context: Context, cluster: Cluster, word: string)
   return found[0]!.id;
 }
 
-/**
- * Parses `ID`, or `ID/TASK` with the index of a task.
- *
- * @throws InputError
- */
-export function parseTaskName(word: string): { readonly id: string; readonly task: number | undefined } {
-  const [, id, task] = /^([^/]+)(?:\/(\d{1,9}))?$/.exec(word) ?? [];
-  if (id !== undefined) return { id, task: task === undefined ? undefined : Number(task) };
-  throw new InputError(
-    'usage',
-    `"${word}" is not a job or task`,
-    'write ID, or ID/TASK with the number of a task, such as a1-3/17',
-  );
+/** A job, or tasks of it. */
+export interface Address {
+  readonly id: string;
+  /** Indices, which count across stages. */
+  readonly tasks: readonly TaskRange[] | undefined;
+  readonly stage: string | undefined;
 }
 
 /**
- * Parses tasks of a job: `ID`, `ID/7-20,31`, `ID/STAGE` or `ID/STAGE/7-20`. Indices count across stages. A
- * stage whose name looks like indices must be followed by indices: `ID/3/0-9`.
+ * Parses a job or tasks of it: `ID`, `ID/7-20,31`, `ID/STAGE` or `ID/STAGE/7-20`. A stage whose name looks like
+ * indices must be followed by indices: `ID/3/0-9`.
  *
  * @throws InputError
  */
-export function parseTasksName(word: string): {
-  readonly id: string;
-  readonly tasks: readonly TaskRange[] | undefined;
-  readonly stage: string | undefined;
-} {
+export function parseAddress(word: string): Address {
   const slash = word.indexOf('/');
   if (slash < 0) return { id: word, tasks: undefined, stage: undefined };
   const [id, rest] = [word.slice(0, slash), word.slice(slash + 1)];
@@ -106,17 +96,34 @@ export function parseTasksName(word: string): {
 }
 
 /**
- * Parses the words of `retry`: `ID`, `ID TASKS` or `ID/TASKS`.
+ * Returns the index of the only task of an address; undefined if it names a job.
+ *
+ * @throws InputError for several tasks
+ */
+export function oneTaskOf({ tasks, stage }: Address, word: string): number | undefined {
+  if (tasks === undefined && stage === undefined) return undefined;
+  if (tasks !== undefined && tasksInRanges(tasks) === 1) return tasks[0]!.first;
+  throw new InputError(
+    'usage',
+    `"${word}" is not one task`,
+    'write ID, ID/TASK or ID/STAGE/TASK with the number of a task, such as a1-3/17',
+  );
+}
+
+/**
+ * Parses the words of `retry`: an address, or `ID TASKS` or `ID/STAGE TASKS`.
  *
  * @throws InputError
  */
-export function parseRetried([word = '', list]: readonly string[]): {
-  readonly id: string;
-  readonly tasks: string | readonly TaskRange[] | undefined;
-} {
-  const { id, tasks, stage } = parseTasksName(word);
-  if (stage === undefined && (tasks === undefined || list === undefined)) return { id, tasks: tasks ?? list };
-  throw new InputError('usage', `"${word}" does not name a job`, 'write the tasks to retry as in ID 3,7-9');
+export function parseRetried([word = '', list]: readonly string[]): Address {
+  const address = parseAddress(word);
+  if (list === undefined) return address;
+  if (address.tasks === undefined) return { ...address, tasks: parseTaskRanges(list) };
+  throw new InputError(
+    'usage',
+    `"${word}" and "${list}" both name tasks`,
+    'write the tasks once, as in ID/3,7-9',
+  );
 }
 
 const ARE_TASKS = /^[\d,\s-]*\d[\d,\s-]*$/;

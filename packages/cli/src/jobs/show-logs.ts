@@ -1,6 +1,6 @@
 import type { JobHandle, LogChunk } from '@goshawk/client';
 import { type Context, plain } from '@goshawk/command';
-import { counted, type JobDetail, type JobSpec } from '@goshawk/core';
+import { counted, type JobDetail, type JobSpec, type TaskRange } from '@goshawk/core';
 import {
   inTaskOrder,
   jsonOutput,
@@ -13,7 +13,8 @@ import {
 } from './task-output.js';
 
 interface LogsRequest {
-  readonly task?: number | undefined;
+  /** Only these tasks. */
+  readonly tasks?: readonly TaskRange[] | undefined;
   readonly failed: boolean;
   /** Whether to continue until the job has ended, in the order of output. */
   readonly follow: boolean;
@@ -43,7 +44,11 @@ export async function showLogs(
     },
     end: () => shown.end(),
   };
-  const { task, failed, follow, tail } = request;
+  const { tasks, failed, follow, tail } = request;
+  const [range] = tasks ?? [];
+  const task = tasks?.length === 1 && range!.first === range!.last ? range!.first : undefined;
+  const isShown = (index: number): boolean =>
+    tasks === undefined || tasks.some(({ first, last }) => index >= first && index <= last);
   let held: LogChunk[] | undefined = follow && tail === undefined ? undefined : [];
   const release = (): void => {
     const wanted = tail === undefined ? held : lastLines(held ?? [], tail);
@@ -57,6 +62,7 @@ export async function showLogs(
   };
   const chunks = job.logs({ task, failed, follow, signal, onDropped, onCaughtUp: release });
   for await (const chunk of chunks) {
+    if (!isShown(chunk.task)) continue;
     if (held === undefined) sink.write(chunk);
     else held.push(chunk);
   }

@@ -1,18 +1,24 @@
 import type { JobHandle, Tasks, TasksOptions } from '@goshawk/client';
 import { type Context, painter } from '@goshawk/command';
-import { csvRow, taskJson } from '@goshawk/core';
+import { csvRow, type TaskRange, type TaskRow, taskJson } from '@goshawk/core';
 import { TasksTable } from './tasks-table.js';
 
-type Listing = Omit<TasksOptions, 'signal'> & { readonly from: number; readonly limit: number };
+type Listing = Omit<TasksOptions, 'signal'> & {
+  readonly from: number;
+  readonly limit: number;
+  /** Only these tasks. */
+  readonly ranges?: readonly TaskRange[] | undefined;
+};
 
 /** Prints tasks page by page, so that a job of a million tasks takes no more memory than a small one. */
 export async function showTasks(
   context: Context,
   job: Pick<JobHandle, 'id' | 'describe' | 'tasksPage'>,
-  { limit, ...options }: Listing,
+  { limit, ranges, ...options }: Listing,
   format: 'text' | 'json' | 'csv',
 ): Promise<void> {
-  const pages = pagesOf(job, { ...options, signal: context.interrupted }, limit);
+  const asked = { ...options, signal: context.interrupted };
+  const pages = ranges === undefined ? pagesOf(job, asked, limit) : pageOfRanges(job, asked, ranges, limit);
   if (format === 'json') await writeJson(context, job.id, pages, options.from);
   else if (format === 'csv') await writeCsv(context, pages);
   else await writeTable(context, job, pages, options.from);
@@ -32,6 +38,34 @@ async function* pagesOf(
     if (page.next === undefined || left <= 0) return;
     from = page.next;
   }
+}
+
+/** Yields the tasks of some ranges as one page. */
+async function* pageOfRanges(
+  job: Pick<JobHandle, 'tasksPage'>,
+  options: TasksOptions,
+  ranges: readonly TaskRange[],
+  limit: number,
+): AsyncGenerator<Tasks> {
+  const tasks: TaskRow[] = [];
+  let total = 0;
+  let next: number | undefined;
+  let submittedAt = 0;
+  for (const { first, last } of ranges) {
+    for (let from: number | undefined = first; from !== undefined && from <= last; ) {
+      const page: Tasks = await job.tasksPage({ ...options, from, limit: last - from + 1 });
+      submittedAt = page.submittedAt;
+      for (const task of page.tasks) {
+        if (task.index > last) break;
+        total++;
+        if (task.index < (options.from ?? 0)) continue;
+        if (tasks.length < limit) tasks.push(task);
+        else next ??= task.index;
+      }
+      from = page.next;
+    }
+  }
+  yield { tasks, total, next, submittedAt };
 }
 
 const COLUMNS = [
