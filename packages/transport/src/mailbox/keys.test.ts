@@ -14,6 +14,7 @@ import {
   rotate,
   updated,
 } from '../keys/index.js';
+import { SignedIdentification } from './identification.js';
 import { completeLimits } from './limits.js';
 import type { Mailbox, MailboxOptions } from './mailbox.js';
 import { forEachEvent } from './monitor.js';
@@ -223,6 +224,27 @@ describe('with keys', () => {
       `${worker.process}/0`,
       `${client.process}/0`,
     ]);
+  });
+
+  test('a process with the same key that signs a process’s name does not cut it off', async () => {
+    const central = await open('central');
+    const worker = await open('worker');
+    const inbox = new Inbox(central);
+    const register = () => send(worker, party(central.endpoint, 'central'), ['register']);
+    register();
+    await inbox.until(1);
+    const identification = new SignedIdentification(
+      worker.process,
+      worker.endpoint,
+      keyRing(keys.worker, 'test'),
+    );
+    const [way] = identification.dialOptionsFor({ endpoint: central.endpoint, role: 'central' });
+    const frame = packFrame('*', [[0, 0, ['forged']]]);
+    await impostor(central.endpoint, 'central', way!.routingId, 'worker').send(frame);
+    await inbox.until(2);
+    register();
+    await inbox.until(3);
+    expect(inbox.bodies).toStrictEqual([['register'], ['forged'], ['register']]);
   });
 
   test('a signature shown to one process cannot be replayed to another', async () => {
@@ -522,7 +544,7 @@ describe('the key of one process', () => {
     for (const [file, name] of claims) {
       const [own] = keyRing(file, 'test').generations;
       const said = Buffer.from(`goshawk.introduction/1\n${name}\ncentral\n`);
-      const routingId = `${name}#${sign(null, said, own.signing).toString('base64url')}`;
+      const routingId = `${name}#${sign(null, said, own.signing).toString('base64url')}12345678`;
       const socket = new Dealer({
         routingId,
         linger: 0,
