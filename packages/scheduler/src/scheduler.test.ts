@@ -14,7 +14,7 @@ import {
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import type { LoadLimits } from './contract.js';
-import type { Job } from './job/job.js';
+import { type Job, TaskState } from './job/job.js';
 import {
   CENTRAL,
   CLIENT,
@@ -75,6 +75,18 @@ class Bench {
     const ask = ++this.#ask;
     this.receive(worker, { type: 'ask', ask, again: false, job: job.number, stage, placed: undefined });
     return ask;
+  }
+
+  /** Central matches the job with a worker. */
+  match(worker: Address, job: Job): void {
+    this.receive(CENTRAL, {
+      type: 'matched',
+      job: job.number,
+      stage: 0,
+      workers: [{ worker, match: 1 }],
+      noneWaiting: undefined,
+      newcomers: undefined,
+    });
   }
 
   end(worker: Address, job: Job, task: number, outcome: Outcome = COMPLETED): void {
@@ -153,24 +165,49 @@ test('duplicates do not return more probes than the worker had', () => {
 });
 
 describe('a worker that central has not reported', () => {
-  test('gets a task, and keeps it if central reports the worker in time', () => {
+  const holding = (job: Job) => ({
+    type: 'holding' as const,
+    tasks: [{ job: job.number, task: 0, attempt: 1, elapsedMs: 1, match: undefined }],
+    audit: 0,
+  });
+
+  test('gets no task, however it asks, and cannot claim or return one', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    const job = bench.submit({ tasks: [{ sleep: 1 }], estimate: 1 });
+    const placed = { task: 0, attempt: 1 };
+    bench.ask(W2, job);
+    bench.receive(W2, { type: 'seek', ask: 2, again: false, spare: { cpu: 8 } });
+    const ask = { type: 'ask', ask: 3, again: false, job: job.number, stage: 0, placed } as const;
+    bench.receive(W2, ask);
+    bench.receive(W2, holding(job));
+    bench.receive(W2, { type: 'declined', job: job.number, stage: 0, probes: 0, placed });
+    expect(bench.sentTo(W2)).toEqual(['none', 'none']);
+    expect(bench.take('run')).toEqual([]);
+    expect(job.tasks.stateOf(0)).toBe(TaskState.waiting);
+    expect(job.tasks.attemptOf(0)).toBe(0);
+    bench.ask(W1, job);
+    expect(bench.take('run')).toHaveLength(1);
+  });
+
+  test('gets tasks once central has reported it', () => {
     const bench = new Bench();
     bench.members(W1);
     const job = bench.submit({ tasks: [{ sleep: 1 }] });
     bench.ask(W2, job);
-    expect(bench.take('run')).toHaveLength(1);
+    expect(bench.take('run')).toEqual([]);
     bench.members(W1, W2);
-    bench.pass(3 * leaseMs);
-    expect(job.tasks.workerOf(0)).toBe(W2);
+    bench.ask(W2, job);
+    expect(bench.take('run')).toHaveLength(1);
   });
 
-  test('is lost if central does not report it within a lease', () => {
+  test('gets a task if central has matched it, and is lost if central does not report it within a lease', () => {
     const bench = new Bench();
     bench.members(W1);
     bench.pass(2 * leaseMs);
     const job = bench.submit({ tasks: [{ sleep: 1 }] });
-    bench.ask(W2, job);
-    bench.take('run');
+    bench.match(W2, job);
+    expect(bench.take('run')).toHaveLength(1);
     bench.pass(leaseMs - heartbeatMs);
     expect(job.history.lostCount).toBe(0);
     bench.pass(2 * heartbeatMs);
@@ -226,7 +263,7 @@ test('a silent central causes no losses', () => {
   const bench = new Bench();
   bench.members(W1);
   const job = bench.submit({ tasks: [{ sleep: 1 }] });
-  bench.ask(W2, job);
+  bench.match(W2, job);
   for (let i = 0; i < 10; i++) {
     bench.now += heartbeatMs;
     bench.scheduler.wake('heartbeat', 0, bench.now);

@@ -37,7 +37,7 @@ export class Members {
   #version = 0;
   /**
    * Workers that the current central has not reported, with the time of the last evidence: those known to the
-   * previous central, and those met before central reported them.
+   * previous central, and those that it matched before it reported them.
    */
   readonly #unconfirmed = new Map<Address, Millis>();
   /** Names of workers that central has not reported yet. */
@@ -74,9 +74,14 @@ export class Members {
   }
 
   /**
-   * Whether the worker was known and has left. It must get no tasks, because nothing would report their loss. A worker
-   * that was never known is not gone: it may have joined before central's report arrives here.
+   * Whether central, or the previous one, has reported the worker or matched it. Others get no tasks: central may have
+   * refused them, and does not report their loss.
    */
+  isAdmitted(address: Address): boolean {
+    return this.has(address) || this.#unconfirmed.has(address);
+  }
+
+  /** Whether the worker was known and has left. */
   isGone(address: Address): boolean {
     return this.#gone.size > 0 && this.#gone.has(address);
   }
@@ -112,8 +117,8 @@ export class Members {
     for (const { address } of this.all()) this.#unconfirmed.set(address, Number.NEGATIVE_INFINITY);
   }
 
-  /** Records that a worker has requested or received a task. Central must report an unknown worker soon. */
-  contacted(address: Address, now: Millis): void {
+  /** Records that central has matched a worker or placed a task there. It must report an unknown worker soon. */
+  matched(address: Address, now: Millis): void {
     if (this.has(address) || this.#unconfirmed.has(address)) return;
     this.#unconfirmed.set(address, now);
   }

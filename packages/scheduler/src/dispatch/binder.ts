@@ -99,11 +99,12 @@ export class Binder {
     const batch = job?.batches[message.stage];
     if (job === undefined || batch === undefined || job.hasEnded)
       return this.#refuseRequest(from, message.ask);
-    // The attempt number shows whether a placed task is current. A probe has none and was lost with its
-    // worker.
-    if (message.placed === undefined && this.#s.cluster.members.isGone(from))
-      return this.#refuseRequest(from, message.ask);
-    const isNew = this.#isNewRequest(from, message.ask, now);
+    if (!this.#s.cluster.members.isAdmitted(from)) {
+      // A worker repeats its question about a placed task, of which central's report may still arrive.
+      if (message.placed === undefined) this.#refuseRequest(from, message.ask);
+      return;
+    }
+    const isNew = this.#requestNumbers.isNew(from, message.ask);
     const assignment: Assignment = { by: AssignedBy.ask, number: message.ask };
     if (!isNew && this.#delivery.resend(job, from, assignment)) return;
     const task =
@@ -122,7 +123,7 @@ export class Binder {
   /** Assigns the first eligible short task to an idle worker. */
   seek(from: Address, { ask, spare }: MessageOf<'seek'>, now: Millis): void {
     const assignment: Assignment = { by: AssignedBy.ask, number: ask };
-    if (!this.#needsAnswer(from, assignment, now)) return;
+    if (!this.#needsAnswer(from, assignment)) return;
     const offer = this.#assigner.offers.first(spare, now, this.#isSuitableFor(from, now));
     if (offer === undefined) this.#routing.prober.hints.add(from);
     else this.#routing.prober.hints.delete(from);
@@ -136,7 +137,7 @@ export class Binder {
   continueSeries(from: Address, { ask, job: ended, task }: MessageOf<'ended'>, now: Millis): void {
     if (ask === 0) return;
     const assignment: Assignment = { by: AssignedBy.ask, number: ask };
-    if (!this.#needsAnswer(from, assignment, now)) return;
+    if (!this.#needsAnswer(from, assignment)) return;
     const job = this.#s.jobs.byNumber(ended);
     const spare = freedResources(job?.dag.stageOf(task).spec.demand ?? NO_RESOURCES);
     const offer = this.#firstTinyOffer(job?.spec.user, spare, from, now);
@@ -198,7 +199,7 @@ export class Binder {
     for (const { worker, match } of message.workers) {
       if (batch !== undefined) matchArrived(batch, now);
       if (job !== undefined && batch !== undefined && mayAssign(job)) {
-        this.#s.cluster.members.contacted(worker, now);
+        this.#s.cluster.members.matched(worker, now);
         if (this.#assignNext(job, batch, worker, { by: AssignedBy.match, number: match }, now)) continue;
         gotNoTask = true;
       }
@@ -230,7 +231,7 @@ export class Binder {
         this.#s.env.send(central, { type: 'unused', worker, match });
         continue;
       }
-      members.contacted(worker, now);
+      members.matched(worker, now);
       job.tasks.nextAttempt(task);
       this.#bind(job, task, worker, { by: AssignedBy.match, number: match }, now);
     }
@@ -246,10 +247,10 @@ export class Binder {
     this.#s.env.send(central, { type: 'unused', worker, match });
   }
 
-  /** Whether the worker is present and its question is new; a lost answer is sent again. */
-  #needsAnswer(from: Address, assignment: Assignment, now: Millis): boolean {
-    if (!this.#s.cluster.members.isGone(from)) {
-      if (this.#isNewRequest(from, assignment.number, now)) return true;
+  /** Whether the worker is admitted and its question is new; a lost answer is sent again. */
+  #needsAnswer(from: Address, assignment: Assignment): boolean {
+    if (this.#s.cluster.members.isAdmitted(from)) {
+      if (this.#requestNumbers.isNew(from, assignment.number)) return true;
       for (const job of this.#s.jobs.withTasksAt(from))
         if (this.#delivery.resend(job, from, assignment)) return false;
     }
@@ -264,13 +265,6 @@ export class Binder {
     if (!this.#assignNext(job, batch, from, assignment, now))
       this.#assigner.answerNone(from, assignment.number);
     this.#updateSearch(job, batch, now);
-  }
-
-  /** Whether the question is new. */
-  #isNewRequest(from: Address, ask: number, now: Millis): boolean {
-    if (!this.#requestNumbers.isNew(from, ask)) return false;
-    this.#s.cluster.members.contacted(from, now);
-    return true;
   }
 
   #refuseRequest(worker: Address, ask: number): void {

@@ -152,9 +152,8 @@ export class Reconciler {
   /** A worker has reported which tasks of this scheduler it holds. */
   holding(from: Address, { tasks, audit }: MessageOf<'holding'>, now: Millis): void {
     const { cluster, env, jobs } = this.#s;
-    // The worker has left, so nothing would report the loss of an adopted task.
-    if (!cluster.members.isGone(from)) {
-      cluster.members.contacted(from, now);
+    // Central would not report the loss of an adopted task at any other worker.
+    if (cluster.members.isAdmitted(from)) {
       for (const held of tasks) {
         const { job: number, task, attempt } = held;
         const job = jobs.byNumber(number);

@@ -117,7 +117,7 @@ export class TaskMessages {
       return;
     }
     const { task, attempt } = message.placed;
-    if (task >= job.taskCount) return;
+    if (task >= job.taskCount || !this.#s.cluster.members.isAdmitted(from)) return;
     // The worker may return the task before central's answer has arrived here.
     queuedAt(job, { task, attempt }, from, now);
     const isThere = job.tasks.attemptOf(task) === attempt && job.tasks.workerOf(task) === from;
@@ -132,7 +132,7 @@ export class TaskMessages {
     for (const { task, attempt, worker } of message.at) {
       if (task >= job.taskCount) continue;
       queuedAt(job, { task, attempt }, worker, now);
-      this.#s.cluster.members.contacted(worker, now);
+      this.#s.cluster.members.matched(worker, now);
       if (job.isCancelling(task) && job.tasks.states[task] === TaskState.cancelled)
         this.#killing.kill(worker, { job: job.number, task, attempt });
     }

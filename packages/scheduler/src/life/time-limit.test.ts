@@ -90,6 +90,7 @@ describe('a job that exceeds its time limit', () => {
     const before = started();
     const bench = new DurableBench(before.inheritance([FORMER]), 20_000);
     bench.commit();
+    bench.members(W1);
     bench.receive(W1, {
       type: 'holding',
       audit: 0,
