@@ -32,7 +32,8 @@ export class Answers {
     if (refusal.isRevocable !== true || ledger.isDurable)
       return ledger.sendNow(to, refusalMessage(request, refusal));
     const { stoppedRefusal } = ledger;
-    if (stoppedRefusal === undefined) ledger.sendWhenDurable(to, refusalMessage(request, refusal));
+    if (stoppedRefusal === undefined)
+      ledger.sendWhenDurable(to, refusalMessage(request, refusal), refusal.keyHolder);
     else ledger.sendNow(to, refusalMessage(request, stoppedRefusal));
   }
 }

@@ -132,7 +132,7 @@ describe('with a journal', () => {
     bench.submit(job);
     bench.submit({ tasks: [{ sleep: 2 }, { sleep: 1 }] }, 'k', 2);
     bench.commit();
-    expect(bench.take()).toMatchObject([{ type: 'refused', code: 'key-conflict' }, { type: 'accepted' }]);
+    expect(bench.take()).toMatchObject([{ type: 'accepted' }, { type: 'refused', code: 'key-conflict' }]);
   });
 
   test('read requests do not wait for the disk', () => {

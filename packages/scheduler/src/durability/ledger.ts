@@ -44,6 +44,8 @@ interface DelayedMessage {
   readonly to: Address;
   message: Message;
   readonly bytes: number;
+  /** The job because of whose key a request is refused. */
+  readonly keyHolder: string | undefined;
 }
 
 /** Reason for which no new job is accepted. */
@@ -57,6 +59,8 @@ export interface Refusal {
   readonly cause?: OverloadReason;
   /** Whether the reason is a state of the job that a restart reverts unless it is durable. */
   readonly isRevocable?: boolean;
+  /** The job that has the key of the request. */
+  readonly keyHolder?: string;
 }
 
 /** Refuses requests that would start tasks before the scheduler knows the cluster's policy. */
@@ -282,14 +286,14 @@ export class Ledger {
    * Sends the message, in order, once all earlier records are durable. If the backlog is full, drops the
    * message, and its receiver asks again.
    */
-  sendWhenDurable(to: Address, message: Message): void {
+  sendWhenDurable(to: Address, message: Message, keyHolder?: string): void {
     if (this.#hasFailed) return;
     if (this.#durableCount === this.#recordCount) return this.#env.send(to, message);
     if (this.#delayedBytes >= this.#shares.delayedMax) return;
     // Most delayed messages are confirmations, which have a fixed size.
     const bytes = DELAYED_BYTES + (message.type === 'confirm' ? 0 : heapBytes(message));
     this.#delayedBytes += bytes;
-    this.#delayed.push({ after: this.#recordCount, to, message, bytes });
+    this.#delayed.push({ after: this.#recordCount, to, message, bytes, keyHolder });
   }
 
   /** Runs the action once all earlier records are durable; immediately without a journal. */
@@ -298,11 +302,21 @@ export class Ledger {
     else this.#deferred.push({ after: this.#recordCount, act });
   }
 
-  /** Replaces the pending reply about a job. */
-  replacePendingReply(job: string, word: (request: number) => Message): void {
+  /**
+   * Replaces pending replies that name a job, which the journal has refused.
+   *
+   * @param accepted returns the reply to a request that was to be accepted as this job
+   * @param refused returns the reply to a request that was to be refused because this job has its key
+   */
+  replacePendingReplies(
+    job: string,
+    accepted: (request: number) => Message,
+    refused: (request: number) => Message,
+  ): void {
     for (const held of this.#delayed) {
-      const { message } = held;
-      if (message.type === 'accepted' && message.value.job === job) held.message = word(message.request);
+      const { message, keyHolder } = held;
+      if (message.type === 'accepted' && message.value.job === job) held.message = accepted(message.request);
+      else if (message.type === 'refused' && keyHolder === job) held.message = refused(message.request);
     }
   }
 

@@ -75,6 +75,29 @@ describe('a job in a shared journal', () => {
     expect(bench.scheduler.activeJobs).toBe(0);
   });
 
+  test('lets no other job with its key be refused before it is durable', () => {
+    const bench = sharing();
+    const answers = () => bench.take().filter((message) => 'request' in message);
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    bench.submit({ tasks: [{ sleep: 2 }] }, 'k', 2);
+    expect(answers()).toEqual([]);
+    bench.commit();
+    expect(answers()).toMatchObject([{ type: 'accepted' }, { type: 'refused', code: 'key-conflict' }]);
+  });
+
+  test('lets another job with its key be submitted again if the journal refuses it', () => {
+    const bench = sharing();
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    bench.submit({ tasks: [{ sleep: 2 }] }, 'k', 2);
+    bench.scheduler.keyTaken(1, BY);
+    bench.commit();
+    const answers = bench.take().filter((message) => 'request' in message);
+    expect(answers).toMatchObject([
+      { type: 'refused', request: 1, code: 'not-ready' },
+      { type: 'refused', request: 2, code: 'not-ready' },
+    ]);
+  });
+
   test('is sent to no worker if it is cancelled before it is durable', () => {
     const bench = sharing();
     bench.submit({ tasks: [{ sleep: 1 }] });

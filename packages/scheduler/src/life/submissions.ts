@@ -236,12 +236,16 @@ export class Submissions {
   keyTaken(number: JobNumber, { id, accepted, ended }: KeyHolder): void {
     const job = this.#s.jobs.byNumber(number);
     if (job === undefined) return;
-    this.#s.ledger.replacePendingReply(job.id, (request) => {
-      if (accepted === undefined) return refusalMessage(request, KEY_HOLDER_DELETED);
-      if (isSameJob(accepted.spec, job.spec))
-        return { type: 'accepted', request, value: { job: id, state: ended ?? 'running' } };
-      return refusalMessage(request, keyConflict(accepted.key ?? '', id));
-    });
+    this.#s.ledger.replacePendingReplies(
+      job.id,
+      (request) => {
+        if (accepted === undefined) return refusalMessage(request, KEY_HOLDER_DELETED);
+        if (isSameJob(accepted.spec, job.spec))
+          return { type: 'accepted', request, value: { job: id, state: ended ?? 'running' } };
+        return refusalMessage(request, keyConflict(accepted.key ?? '', id));
+      },
+      (request) => refusalMessage(request, KEY_HOLDER_WITHDRAWN),
+    );
     this.#routing.withdraw(job);
     this.#predecessors.untrack(job);
     this.#s.jobs.withdraw(job);
@@ -291,6 +295,8 @@ function keyConflict(key: string, job: string): Refusal {
     code: 'key-conflict',
     message: `the key ${key} already belongs to another job, ${job}`,
     hint: 'use a different key for a different job',
+    isRevocable: true,
+    keyHolder: job,
   };
 }
 
@@ -299,6 +305,7 @@ function retryKeyConflict(key: string, job: string): Refusal {
     code: 'key-conflict',
     message: `the key ${key} already belongs to another retry of ${job}`,
     hint: 'use a different key for a different retry',
+    isRevocable: true,
   };
 }
 
@@ -312,6 +319,12 @@ const RETRY_HINT = 'try again in a moment';
 const KEY_HOLDER_DELETED: Refusal = {
   code: 'not-ready',
   message: 'the job with this key has just been deleted',
+  hint: RETRY_HINT,
+};
+
+const KEY_HOLDER_WITHDRAWN: Refusal = {
+  code: 'not-ready',
+  message: 'another scheduler has just accepted a job with this key',
   hint: RETRY_HINT,
 };
 
