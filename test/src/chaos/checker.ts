@@ -68,6 +68,8 @@ export class Checker {
   /** Whether schedulers share a journal, so that only tasks of recorded jobs may start. */
   readonly #isShared: boolean;
   readonly #written = new Set<string>();
+  /** Jobs of which tasks were cancelled, according to the journal. */
+  readonly #withCancelled = new Set<string>();
 
   constructor(
     transcript: ((line: string) => void) | undefined,
@@ -435,6 +437,7 @@ export class Checker {
   written(tag: string, record: JobRecord): void {
     const job = `${tag}-${record.job}`;
     if (record.kind === 'accepted') this.#written.add(job);
+    if (record.kind === 'cancelled' || record.kind === 'tasksCancelled') this.#withCancelled.add(job);
     if (record.kind === 'declined') return this.#declined(`${job}/${record.task}/${record.attempt}`);
     if (record.kind !== 'attempt') return;
     const { task, attempt, outcome } = record;
@@ -486,7 +489,9 @@ export class Checker {
     const { jobId, task, attempt } = execution;
     const before = this.#latestRun.get(`${jobId}/${task}`);
     this.#latestRun.set(`${jobId}/${task}`, execution);
-    const isDone = before?.kind === 'completed' && execution.gang === undefined;
+    // A cancelled task that completes before a takeover remains cancelled, and a retry runs it again.
+    const mayBeCancelled = this.#isShared && this.#withCancelled.has(jobId);
+    const isDone = before?.kind === 'completed' && execution.gang === undefined && !mayBeCancelled;
     if (before?.kind === 'running' || isDone)
       this.wrong(`again: ${jobId}/${task}/${attempt} is executed, and ${before.attempt} is ${before.kind}`);
   }

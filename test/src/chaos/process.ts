@@ -120,6 +120,10 @@ export class Process implements End {
     return overheard;
   }
 
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
   pause(): void {
     this.#isPaused = true;
   }

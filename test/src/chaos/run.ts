@@ -400,8 +400,9 @@ class ChaosRun {
 
   /** No room stays free while a task that fits it waits. */
   #lookForIdleRoom(): void {
-    for (const { machine, now } of this.#cluster.alive('central')) {
-      const complaint = this.#conservation.check((machine as unknown as Central).startable(now), now);
+    for (const { machine, now, isPaused } of this.#cluster.alive('central')) {
+      const startable = isPaused ? [] : (machine as unknown as Central).startable(now);
+      const complaint = this.#conservation.check(startable, now);
       if (complaint !== undefined) this.#checker.wrong(complaint);
     }
   }
