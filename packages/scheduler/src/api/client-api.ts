@@ -180,14 +180,11 @@ export class ClientApi {
     answers.answerNow(from, request, 'jobExplanation', explain(this.#parts, this.#views, job, task, now));
   }
 
-  /**
-   * Sends results of a running job only once they are durable, so that a restart never revokes a result that a client
-   * has read.
-   */
+  /** Sends results once they are durable, so that a restart never revokes a result that a client has read. */
   #readResults(from: Address, { request, from: first, order }: MessageOf<'readResults'>, job: Job): void {
-    const { answers } = this.#parts;
+    const { answers, ledger } = this.#parts;
     const page = this.#views.results(job, first, order);
-    if (job.hasEnded || order === undefined) answers.answerNow(from, request, 'resultPage', page);
+    if (ledger.isEndDurable(job)) answers.answerNow(from, request, 'resultPage', page);
     else answers.answerWhenDurable(from, request, 'resultPage', page);
   }
 

@@ -145,7 +145,6 @@ describe('with a journal', () => {
       { type: 'listJobs', request, states: [], user: undefined, where: undefined, endedMax: 9, jobsMax: 9 },
       { type: 'explainJob', request, id: 's-1', task: undefined },
       { type: 'explainWaiting', request },
-      { type: 'readResults', request, id: 's-1', from: 0, order: undefined },
       { type: 'readLogs', request, id: 's-1', task: undefined, failedOnly: false, cursor: 0 },
       { type: 'readCounters', request },
     ] as const) {

@@ -98,6 +98,8 @@ export class Ledger {
   readonly #delayed = new Deque<DelayedMessage>();
   /** Positions of acceptances that are not durable yet. */
   readonly #acceptances = new Deque<number>();
+  /** Ended jobs whose end is not durable yet, with the number of durable records at which it is, in order. */
+  readonly #ends = new Map<JobNumber, number>();
   readonly #deferred = new Deque<DeferredAction>();
   #journal: JournalState = { kind: 'open' };
 
@@ -231,6 +233,15 @@ export class Ledger {
   ended(job: Job, period: number, now: Millis): void {
     const about = { state: job.state, period: period === 0 ? undefined : period };
     this.#write({ kind: 'ended', job: job.number, at: this.#wallTime(now), ...about });
+    if (this.isDurable) return;
+    // A job may end again after a retry.
+    this.#ends.delete(job.number);
+    this.#ends.set(job.number, this.#recordCount);
+  }
+
+  /** Whether the job has ended, and a restart does not change that. */
+  isEndDurable(job: Job): boolean {
+    return job.hasEnded && !this.#ends.has(job.number);
   }
 
   /** Records that the task's attempt was assigned and did not start. */
@@ -331,6 +342,10 @@ export class Ledger {
       this.#env.send(to, message);
     }
     while (this.#acceptances.length > 0 && this.#acceptances.at(0)! <= count) this.#acceptances.shift();
+    for (const [job, after] of this.#ends) {
+      if (after > count) break;
+      this.#ends.delete(job);
+    }
     while (this.#deferred.length > 0 && this.#deferred.at(0)!.after <= count)
       this.#deferred.shift()!.act(now);
   }
