@@ -11,6 +11,7 @@ import {
   parseJobSpec,
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
+import { DurableBench } from '../durable.fixture.js';
 import type { Job } from '../job/job.js';
 import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
@@ -104,6 +105,46 @@ test('a gang that was put on hold starts at no worker that central matched befor
   bench.match(W1, W2, W3);
   expect(bench.take('run')).toHaveLength(3);
 });
+
+test.each(['waiting', 'running'])(
+  'a gang of which a member has failed does not start again after a restart: others %s',
+  (others) => {
+    const before = new DurableBench();
+    before.members(W1, W2, W3);
+    before.receive(CENTRAL, welcome({ policy: 'goshawk', preset: { ...PRESETS.goshawk } }));
+    before.submit({ gang: true, tasks: { count: 3, run: { sleep: 1 } } });
+    before.commit();
+    const workers = [W1, W2, W3].map((worker) => ({ worker, match: 1 }));
+    const matched = { job: 1, stage: 0, noneWaiting: undefined, newcomers: undefined };
+    before.receive(CENTRAL, { type: 'matched', workers, ...matched });
+    const runs = before.take().filter((message) => message.type === 'run');
+    before.end(W1, runs[0]!, FAILED);
+
+    const bench = new DurableBench(before.inheritance());
+    bench.members(W1, W2, W3);
+    const held = (task: number) => ({ job: 1, task, attempt: 1, elapsedMs: 1, match: 1 });
+    [W1, W2, W3].forEach((worker, task) => {
+      const tasks = others === 'running' && task > 0 ? [held(task)] : [];
+      bench.receive(worker, { type: 'holding', tasks, audit: 0 });
+    });
+    bench.commit();
+    const sent = bench.take();
+    if (others === 'running') {
+      expect(sent.filter(({ type }) => type === 'cancelTask')).toHaveLength(2);
+      for (const [task, worker] of [W1, W2, W3].entries()) if (task > 0) bench.end(worker, runs[task]!);
+    }
+    bench.commit();
+    bench.receive(9 as Address, { type: 'readResults', request: 1, id: 's-1', from: 0, order: 'index' });
+    const results = bench.take().find((message) => message.type === 'resultPage')!;
+    const why = 'rank 0 of its gang had ended when its scheduler restarted';
+    expect(results.value.tasks).toMatchObject([
+      { state: 'failed', message: 'exited with 3' },
+      { state: 'failed', message: why },
+      { state: 'failed', message: why },
+    ]);
+    expect(bench.scheduler.activeJobs).toBe(0);
+  },
+);
 
 describe('a gang', () => {
   test('asks central for all its workers at once, and starts when all members have their slots', () => {

@@ -82,11 +82,17 @@ export class Gang {
     return this.#areAllCompleted;
   }
 
-  /** Ends the attempt of all members. @param isFinal whether the stage has failed; otherwise all members start again */
-  break(reason: string, isFinal: boolean): void {
+  /**
+   * Ends the attempt of all members.
+   *
+   * @param isFinal whether the stage has failed; otherwise all members start again
+   * @returns the outcome of the other members
+   */
+  break(reason: string, isFinal: boolean): Outcome {
     const kind = isFinal ? 'failed' : 'lost';
     this.#breakOutcome = { ...COMPLETED, kind, errorCode: GANG_ENDED, errorMessage: reason };
     this.reset();
+    return this.#breakOutcome;
   }
 
   /** All members have ended, so that the gang may start again. */

@@ -370,6 +370,15 @@ export class Job {
     return out;
   }
 
+  /** The first member of the gang that has failed or was cancelled, or −1. */
+  failedMember({ first, count }: Stage): TaskIndex {
+    for (let task = first; task < first + count; task++) {
+      const state = this.tasks.stateOf(task);
+      if (state === TaskState.failed || state === TaskState.cancelled) return task;
+    }
+    return -1;
+  }
+
   /** The gang stage of the task; undefined: the task starts individually. */
   gangStageOf(task: TaskIndex): Stage | undefined {
     if (!this.hasGangs) return undefined;

@@ -170,7 +170,7 @@ export class Endings {
     if (job.cancelling || job === this.#failingJob || gang.breakOutcome !== undefined || gang.areAllCompleted)
       return;
     const completed = gang.takeCompleted(task);
-    gang.break(reason, isFinal);
+    const outcome = gang.break(reason, isFinal);
     const others = job.runningMembers(stage).filter((other) => other !== task);
     for (const other of others) this.#killing.kill(job.tasks.workerOf(other), job.tasks.ref(other));
     for (const goOn of completed) goOn(now);
@@ -179,15 +179,25 @@ export class Endings {
       const state = job.tasks.stateOf(other);
       if (other === task || state >= TaskState.running) continue;
       job.tasks.setWorker(other, NOBODY);
-      this.#fail(job, other, gang.breakOutcome!, 0, now);
+      this.#fail(job, other, outcome, 0, now);
     }
   }
 
-  /** After a restart of the owner, restarts gangs of which only some members run. */
+  /**
+   * After a restart of the owner, fails gangs of which a member has failed, and restarts gangs of which only some members
+   * run.
+   */
   breakPartialGangs(job: Job, now: Millis): void {
     if (!job.hasGangs || job.cancelling) return;
     for (const stage of job.stages) {
-      const out = stage.gang === undefined ? [] : job.runningMembers(stage);
+      if (stage.gang === undefined || stage.unfinished === 0) continue;
+      const failed = job.failedMember(stage);
+      if (failed >= 0) {
+        const reason = `rank ${failed - stage.first} of its gang had ended when its scheduler restarted`;
+        this.#breakGang(job, stage, -1, reason, true, now);
+        continue;
+      }
+      const out = job.runningMembers(stage);
       if (out.length === 0 || out.length === stage.unfinished) continue;
       this.#breakGang(job, stage, -1, 'its scheduler restarted while the gang was starting', false, now);
     }

@@ -230,6 +230,7 @@ export class Reconciler {
       const { now } = this.#s.chunkedWork;
       this.#sampler.resume(job, now);
       this.#endings.breakPartialGangs(job, now);
+      if (job.hasEnded) continue;
       this.#routing.findWorkersForAll(job, now);
       setDeadlineTimer(job, this.#s.cluster.policy, this.#s.env);
       setTimeLimitTimer(job, this.#s.env);
