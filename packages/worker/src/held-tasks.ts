@@ -55,8 +55,8 @@ export function reportTasks(w: WorkerState, owner: Address, audit: number, now: 
     const { job, task, attempt, match } = message;
     if (by === owner) tasks.push({ job, task, attempt, elapsedMs: 0, match: match || undefined });
   }
-  w.reports.forEachTo(owner, ({ job, task, attempt, runMs }) =>
-    tasks.push({ job, task, attempt, elapsedMs: runMs, match: undefined }),
+  w.reports.forEachTo(owner, ({ job, task, attempt, runMs }, endedAt) =>
+    tasks.push({ job, task, attempt, elapsedMs: runMs + now - endedAt, match: undefined }),
   );
   w.env.send(owner, { type: 'holding', tasks, audit });
   w.reports.forEachTo(owner, (report) => w.env.send(owner, report));

@@ -4,6 +4,7 @@ import type { TaskRef } from './entry.js';
 interface Unconfirmed {
   owner: Address;
   readonly message: MessageOf<'ended'>;
+  readonly endedAt: Millis;
   /** When the task ended, or when another incarnation of its owner took it over. */
   since: Millis;
   sentAt: Millis;
@@ -31,7 +32,7 @@ export class Reports {
       this.#unconfirmed = new Map();
       this.#counts = new Map();
     }
-    this.#unconfirmed.set(message.report, { owner, message, since: now, sentAt: now });
+    this.#unconfirmed.set(message.report, { owner, message, endedAt: now, since: now, sentAt: now });
     const key = keyOf(message);
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
   }
@@ -68,9 +69,10 @@ export class Reports {
     }
   }
 
-  /** Calls `visit` for each report to this owner. */
-  forEachTo(owner: Address, visit: (message: MessageOf<'ended'>) => void): void {
-    for (const { owner: of, message } of this.#unconfirmed.values()) if (of === owner) visit(message);
+  /** Calls `visit` for each report to this owner, with the time at which its task ended. */
+  forEachTo(owner: Address, visit: (message: MessageOf<'ended'>, endedAt: Millis) => void): void {
+    for (const { owner: of, message, endedAt } of this.#unconfirmed.values())
+      if (of === owner) visit(message, endedAt);
   }
 
   dropOwner(owner: Address): void {

@@ -559,6 +559,16 @@ describe('a chunk: several tasks in answer to one question', () => {
     expect(bench.orders.map(({ order }) => order.task)).toEqual([0, 1, 2, 3]);
   });
 
+  test('is reported with the time since its start, also after its end', () => {
+    const { bench } = begun();
+    bench.now += 20;
+    bench.end();
+    bench.now += 5_000;
+    bench.receive(OWNER, { type: 'resume', previousIncarnations: [], audit: 1 });
+    const [{ tasks }] = bench.take('holding') as [MessageOf<'holding'>];
+    expect(tasks.find(({ task }) => task === 0)!.elapsedMs).toBeGreaterThanOrEqual(5_000);
+  });
+
   test('is reported to its owner as a whole', () => {
     const { bench } = begun();
     bench.receive(OWNER, { type: 'resume', previousIncarnations: [], audit: 1 });

@@ -683,6 +683,7 @@ export const MESSAGES = {
         job,
         task,
         attempt,
+        /** Time since the start. */
         elapsedMs: ms,
         /** The match of the task, so that central can preempt it. Absent: none. */
         match: optional(count),

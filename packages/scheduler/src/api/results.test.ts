@@ -89,19 +89,22 @@ describe('results of a job', () => {
     ]);
   });
 
-  test.each(['index', undefined] as const)('of an ended job are sent once its end is durable (%s)', (order) => {
-    submit({ tasks: [{ module: '/m.js' }] });
-    bench.end(W1, bench.ask(W1, 1)!, value(1));
-    bench.take();
-    expect(read(order)).toBeUndefined();
-    bench.commit();
-    expect(bench.take().map(({ type }) => type)).toContain('resultPage');
-    // Results of ended jobs can be read while other records wait for the disk, or it is full.
-    bench.submit(MODULES, 'other');
-    expect(read(order)).toBeDefined();
-    bench.scheduler.journalChanged({ kind: 'stopped', message: 'the disk is full' }, bench.now);
-    expect(read(order)).toBeDefined();
-  });
+  test.each(['index', undefined] as const)(
+    'of an ended job are sent once its end is durable (%s)',
+    (order) => {
+      submit({ tasks: [{ module: '/m.js' }] });
+      bench.end(W1, bench.ask(W1, 1)!, value(1));
+      bench.take();
+      expect(read(order)).toBeUndefined();
+      bench.commit();
+      expect(bench.take().map(({ type }) => type)).toContain('resultPage');
+      // Results of ended jobs can be read while other records wait for the disk, or it is full.
+      bench.submit(MODULES, 'other');
+      expect(read(order)).toBeDefined();
+      bench.scheduler.journalChanged({ kind: 'stopped', message: 'the disk is full' }, bench.now);
+      expect(read(order)).toBeDefined();
+    },
+  );
 
   test('give the reason why tasks never ran: a cancelled job, or a failed earlier stage', () => {
     const stages = [

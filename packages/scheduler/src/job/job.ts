@@ -33,7 +33,7 @@ import type { EndClass } from './outcomes.js';
 import type { Reopening } from './reopening.js';
 import { backoffMs } from './retrying.js';
 import type { Sample } from './sample.js';
-import { type Assignment, TASK_STATE_NAMES, TaskState, TaskTable } from './task-table.js';
+import { AssignedBy, type Assignment, TASK_STATE_NAMES, TaskState, TaskTable } from './task-table.js';
 import { WaitingTasks } from './waiting-tasks.js';
 
 export { TASK_STATE_NAMES, TaskState };
@@ -360,6 +360,19 @@ export class Job {
       failed: tasks.countOf(TaskState.failed),
       cancelled: tasks.countOf(TaskState.cancelled),
     };
+  }
+
+  /**
+   * When the current attempt of the task ended, if its end is reported now. If the task ended while its scheduler was
+   * away, its worker has reported how long ago it started.
+   */
+  endTimeOf(task: TaskIndex, runMs: Millis, now: Millis): Millis {
+    const { tasks } = this;
+    const isResumed =
+      tasks.hasEarlierOwner &&
+      tasks.stateOf(task) === TaskState.running &&
+      tasks.assignmentOf(task).by === AssignedBy.resumed;
+    return isResumed ? Math.min(now, tasks.startedAtOf(task) + runMs) : now;
   }
 
   /** Members of the gang that count as running. */

@@ -83,10 +83,11 @@ export class Endings {
   /** Records the end of a current attempt before it is processed. Sets the journal position of `end`. */
   recordEnd(job: Job, end: AttemptEnd, now: Millis): void {
     const { task, outcome, runMs } = end;
-    this.#s.events.attemptEnded(job, task, outcome, runMs, now);
-    this.#s.accounting.attemptEnded(job, task, outcome, runMs, now);
+    const endedAt = job.endTimeOf(task, runMs, now);
+    this.#s.events.attemptEnded(job, task, outcome, runMs, endedAt);
+    this.#s.accounting.attemptEnded(job, task, outcome, runMs, endedAt);
     if (this.#s.ledger.hasJournal)
-      end.position = this.#s.ledger.attemptEnded(job, end, this.#workerOf(job, task), now);
+      end.position = this.#s.ledger.attemptEnded(job, end, this.#workerOf(job, task), endedAt);
   }
 
   /** Ends the current attempt of a task: the task completes, fails or is retried. */
@@ -98,8 +99,9 @@ export class Endings {
     const failedAt = history.blame?.failedWorkersOf(task);
     // Only failures need the worker's name, and looking it up misses the CPU cache.
     const worker = how === 'completed' ? '' : this.#workerOf(job, task);
-    const state = job.attemptEnded(end, how, worker, now);
-    if (runMs > 0 && how !== 'excused') job.ran(now - runMs);
+    const endedAt = job.endTimeOf(task, runMs, now);
+    const state = job.attemptEnded(end, how, worker, endedAt);
+    if (runMs > 0 && how !== 'excused') job.ran(endedAt - runMs);
     const gang = how === 'completed' ? undefined : job.gangStageOf(task);
     if (gang !== undefined)
       this.#breakGang(
@@ -120,7 +122,7 @@ export class Endings {
       if (how === 'failed') this.#s.counters.retries++;
       this.#requeue(job, task, how === 'failed' ? job.backoffMsOf(task) : 0, now);
     } else {
-      tasks.setTimes(task, now - runMs, runMs);
+      tasks.setTimes(task, endedAt - runMs, runMs);
       this.#finishTask(job, task, state, now);
       const isNowhere = how === 'failed' && startFaultOf(outcome.errorCode) === 'unclear';
       if (isNowhere) this.#failIdentical(job, task, outcome, now);

@@ -62,6 +62,25 @@ describe('a restarted owner', () => {
     expect(summary(bench).tasks).toMatchObject({ completed: 2, running: 0 });
   });
 
+  test('records when tasks that ended meanwhile ran, so that their waiting times do not grow', () => {
+    const bench = again(crashed());
+    bench.members(W1);
+    bench.now = 10_000;
+    const started = { ...held(1, 1), elapsedMs: 9_000 };
+    bench.receive(W1, { type: 'holding', tasks: [started], audit: 0 });
+    bench.end(W1, { job: 1, task: 1, attempt: 1 } as never, { ...COMPLETED, value: 7 }, 2_000);
+    bench.commit();
+    bench.take();
+    const timesIn = (of: DurableBench) => {
+      const query = { id: 's-1', states: [], stage: undefined, from: 0, limit: 9 };
+      of.receive(CLIENT, { type: 'listTasks', request: 8, ...query });
+      const page = of.take().find((message) => message.type === 'taskPage')!;
+      return page.value.tasks.find(({ index }) => index === 1);
+    };
+    expect(timesIn(bench)).toMatchObject({ startedMs: 2_000, runMs: 2_000 });
+    expect(timesIn(again(bench))).toMatchObject({ startedMs: 2_000, runMs: 2_000 });
+  });
+
   test('does not accept a report that overtakes its worker’s answer', () => {
     const bench = again(crashed());
     bench.members(W1);
