@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { cgroupOfTests } from './cgroup.fixture.js';
 import { CgroupError, TaskCgroup } from './cgroup.js';
+import { CommandStreams } from './command-streams.js';
 import { Executors } from './executors.js';
 import { GroupUsage } from './group-usage.js';
 import { GroupWatch } from './group-watch.js';
@@ -140,7 +141,11 @@ it('a command without a memory request that the kernel kills for lack of memory 
     const run = new SpawnedRun(
       order,
       100,
-      { watch: new GroupWatch(), usage: new GroupUsage() },
+      {
+        watch: new GroupWatch(),
+        usage: new GroupUsage(),
+        streams: new CommandStreams('/dev/null/none', () => {}),
+      },
       { place, engine: undefined },
       sink,
     );

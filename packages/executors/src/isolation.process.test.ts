@@ -203,6 +203,12 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
       expect([outcome, other.text()]).toMatchObject([{ kind: 'failed', exitCode: 7 }, 'x']);
     });
 
+    it('a command opens its input and output by the names in /dev', async () => {
+      const payload = { ...sh('cat /dev/stdin > /dev/stdout; echo no > /dev/stderr'), stdin: 'in' };
+      const { outcome, sink } = await outcomeOf(executors(runAs), payload, { user: MALLORY });
+      expect([outcome.kind, sink.text(), sink.text('stderr')]).toEqual(['completed', 'in', 'no\n']);
+    });
+
     it('a command has only the groups of its account, and no capabilities', async () => {
       const { sink } = await outcomeOf(
         executors(runAs),

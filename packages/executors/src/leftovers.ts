@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endRecordedContainers } from './end-container.js';
 import { GROUP_POLL_MS, LEFTOVERS_WAIT_MS } from './limits.js';
-import { type GroupRecordContents, parseRecord, RECORD_VARIABLE, recordFolder } from './process-groups.js';
+import {
+  type GroupRecordContents,
+  parseRecord,
+  RECORD_VARIABLE,
+  recordFolder,
+  streamsFolder,
+} from './process-groups.js';
 import { bootId, isAlive, signal } from './process-identity.js';
 
 /**
@@ -38,6 +44,7 @@ export async function endRecorded(file: string): Promise<number> {
     groups = record.groups.filter(isVerifiablyAlive).length;
     await endUntilGone(record, recordIdOf(file));
   }
+  await rm(streamsFolder(file), { recursive: true, force: true });
   // If the engine does not answer, the next start tries again.
   if (await endRecordedContainers(file, recordIdOf(file))) await rm(file, { force: true });
   return groups;

@@ -51,8 +51,8 @@ export const UNANSWERED_STARTS_MAX = 32;
 export const LINK_QUEUED_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Maximum number of bytes read from a pipe after its process has ended. The buffer of a pipe has 208 KiB by default on
- * Linux; more bytes must be from other processes that keep the pipe open.
+ * Maximum number of bytes read from a pipe after its process has ended. A pipe buffers 64 KiB by default on Linux, and
+ * a socket 208 KiB; more bytes must be from other processes that keep the pipe open.
  */
 export const BYTES_AFTER_EXIT_MAX = 1024 * 1024;
 

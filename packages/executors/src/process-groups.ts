@@ -37,6 +37,11 @@ export function recordFile(dataFolder: string, recordId: string): string {
   return join(recordFolder(dataFolder), `${recordId}.txt`);
 }
 
+/** Returns the folder for the names of unused pipes of the spawner with this record. */
+export function streamsFolder(recordFile: string): string {
+  return `${recordFile.slice(0, -'.txt'.length)}.streams`;
+}
+
 /** Creates an empty record. @throws Error of the file system. */
 export function createRecord(file: string, worker: ProcessIdentity, spawner: ProcessIdentity): void {
   const header = `${FORMAT} ${bootId() || '-'} ${worker.pid}:${worker.start} ${spawner.pid}:${spawner.start}`;

@@ -1,8 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { constants } from 'node:os';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { type KillReason, nameOfRealTimeSignal } from '@goshawk/core';
 import { CgroupError, type TaskCgroup, type TaskLimits } from './cgroup.js';
+import type { CommandStreams, Pipe } from './command-streams.js';
 import { failed, type Outcome, type OutputStream } from './contract.js';
 import { abandonContainer, endContainer } from './end-container.js';
 import { fatalSignalOf } from './fatal-signal.js';
@@ -38,6 +41,13 @@ interface RunLimits {
   readonly engine: Container | undefined;
 }
 
+/** Parts of the spawner that all its runs share. */
+interface Shared {
+  readonly watch: GroupWatch;
+  readonly usage: GroupUsage;
+  readonly streams: CommandStreams;
+}
+
 interface SpawnedRunSink {
   started(pid: number): void;
   output(stream: OutputStream, bytes: Uint8Array): void;
@@ -62,11 +72,17 @@ export class SpawnedRun {
   readonly #graceMs: number;
   readonly #watch: GroupWatch;
   readonly #usage: GroupUsage;
+  readonly #streams: CommandStreams;
   readonly #place: LimitedPlace | undefined;
   readonly #container: Container | undefined;
   #startedAt = 0;
   #files: OutputFiles | undefined;
-  #child: ChildProcess | undefined;
+  #stdin: Writable | undefined;
+  #stdout: Readable | undefined;
+  #stderr: Readable | undefined;
+  /** Receives the report, or shows only when the command has ended. */
+  #extra: Readable | undefined;
+  #openPipes = 0;
   #pid = 0;
   #killReason: KillReason | undefined;
   #killedAt = 0;
@@ -79,13 +95,12 @@ export class SpawnedRun {
   readonly #reportBytesMax: number;
   readonly #report: Buffer[] = [];
   #reportBytes = 0;
-  #pipesClosed = false;
   #ended = false;
 
   constructor(
     order: SpawnOrder,
     graceMs: number,
-    { watch, usage }: { readonly watch: GroupWatch; readonly usage: GroupUsage },
+    { watch, usage, streams }: Shared,
     { place, engine }: RunLimits,
     sink: SpawnedRunSink,
   ) {
@@ -97,6 +112,7 @@ export class SpawnedRun {
     this.#graceMs = graceMs;
     this.#watch = watch;
     this.#usage = usage;
+    this.#streams = streams;
   }
 
   /**
@@ -104,15 +120,15 @@ export class SpawnedRun {
    *
    * @param environment the whole environment of the command
    */
-  start(order: SpawnOrder, stdin: Buffer, environment: Record<string, string | undefined>): void {
-    if (order.files === undefined) this.#spawn(order, stdin, environment, {});
-    else void this.#startWithFiles(order.files, order, stdin, environment);
+  start(order: SpawnOrder, input: Buffer, environment: Record<string, string | undefined>): void {
+    if (order.files === undefined) this.#spawn(order, input, environment, {});
+    else void this.#startWithFiles(order.files, order, input, environment);
   }
 
   async #startWithFiles(
     paths: OutputPaths,
     order: SpawnOrder,
-    stdin: Buffer,
+    input: Buffer,
     environment: Record<string, string | undefined>,
   ): Promise<void> {
     const files = await openOutputFiles(paths, order.cwd);
@@ -122,7 +138,7 @@ export class SpawnedRun {
     }
     this.#files = files;
     if (this.#killReason !== undefined) this.#endUnstarted({ kind: 'killed', reason: this.#killReason });
-    else this.#spawn(order, stdin, environment, files.descriptors);
+    else this.#spawn(order, input, environment, files.descriptors);
     files.close();
   }
 
@@ -134,7 +150,7 @@ export class SpawnedRun {
 
   #spawn(
     order: SpawnOrder,
-    stdin: Buffer,
+    input: Buffer,
     environment: Record<string, string | undefined>,
     descriptors: OutputFiles['descriptors'],
   ): void {
@@ -147,6 +163,9 @@ export class SpawnedRun {
     const { account, cwd } = order;
     const hasExtraPipe =
       this.#reportBytesMax > 0 || (descriptors.stdout !== undefined && descriptors.stderr !== undefined);
+    const stdin = order.hasStdin ? this.#streams.input(input) : undefined;
+    const stdout = descriptors.stdout === undefined ? this.#streams.output() : undefined;
+    const stderr = descriptors.stderr === undefined ? this.#streams.output() : undefined;
     const fork = (): ChildProcess =>
       spawn(order.command, order.args, {
         ...(cwd === undefined || account !== undefined ? {} : { cwd }),
@@ -154,13 +173,13 @@ export class SpawnedRun {
         env: environment,
         detached: true, // a new session, and so a new process group
         stdio: [
-          order.hasStdin ? 'pipe' : 'ignore',
-          descriptors.stdout ?? 'pipe',
-          descriptors.stderr ?? 'pipe',
+          order.hasStdin ? (stdin ?? 'pipe') : 'ignore',
+          descriptors.stdout ?? stdout?.command ?? 'pipe',
+          descriptors.stderr ?? stderr?.command ?? 'pipe',
           ...(hasExtraPipe ? ['pipe' as const] : []),
         ],
       });
-    let child: ChildProcess;
+    let child: ChildProcess | undefined;
     try {
       const place = this.#place;
       const forkHere = account === undefined ? fork : () => inFolderAs(account, cwd!, fork);
@@ -170,13 +189,18 @@ export class SpawnedRun {
       if (error instanceof CgroupError) this.#endUnstarted(failed('process-limit', error.message));
       else if (error instanceof NoEntry) this.#endUnstarted(failed('no-such-folder', error.message));
       else fail(error as NodeJS.ErrnoException);
+    }
+    const isRunning = child?.pid !== undefined;
+    if (stdin !== undefined) closeSync(stdin);
+    for (const pipe of [stdout, stderr]) release(pipe, isRunning);
+    if (child?.pid === undefined) {
+      child?.once('error', fail);
       return;
     }
-    if (child.pid === undefined) {
-      child.once('error', fail);
-      return;
-    }
-    this.#child = child;
+    this.#stdin = child.stdin ?? undefined;
+    this.#stdout = reading(stdout) ?? child.stdout ?? undefined;
+    this.#stderr = reading(stderr) ?? child.stderr ?? undefined;
+    this.#extra = (child.stdio[3] as Readable | null | undefined) ?? undefined;
     this.#pid = child.pid;
     this.#sink.started(child.pid);
     // Leaves out containers, whose process is only the client. The kernel measures a cgroup, which avoids a
@@ -186,8 +210,8 @@ export class SpawnedRun {
       this.#usage.add(child.pid, cgroup?.peakBytes === undefined ? undefined : () => cgroup.usage);
     this.#follow(child);
     // A command may ignore its input or end before reading all of it (EPIPE).
-    child.stdin?.on('error', () => {});
-    child.stdin?.end(stdin);
+    this.#stdin?.on('error', () => {});
+    this.#stdin?.end(input);
   }
 
   kill(reason: KillReason): void {
@@ -211,38 +235,38 @@ export class SpawnedRun {
 
   pauseOutput(): void {
     if (this.#exit !== undefined) return;
-    this.#child?.stdout?.pause();
-    this.#child?.stderr?.pause();
+    this.#stdout?.pause();
+    this.#stderr?.pause();
   }
 
   resumeOutput(): void {
-    this.#child?.stdout?.resume();
-    this.#child?.stderr?.resume();
+    this.#stdout?.resume();
+    this.#stderr?.resume();
   }
 
   #follow(child: ChildProcess): void {
-    this.#read('stdout', child.stdout);
-    this.#read('stderr', child.stderr);
+    this.#read('stdout', this.#stdout);
+    this.#read('stderr', this.#stderr);
     // A pipe ends before its process is reaped. If output goes to files, a pipe exists only to detect this.
-    for (const pipe of child.stdio.slice(1)) {
-      (pipe as Readable | null)?.on('end', () => {
+    for (const pipe of [this.#stdout, this.#stderr, this.#extra]) {
+      if (pipe === undefined) continue;
+      this.#openPipes++;
+      pipe.once('close', () => {
+        this.#openPipes--;
+      });
+      pipe.on('end', () => {
         if (this.#exit === undefined) this.#fatalSignal ??= fatalSignalOf(this.#pid);
       });
     }
-    (child.stdio[3] as Readable | undefined)
-      ?.on('data', (bytes: Buffer) => this.#keepReport(bytes))
-      .on('error', () => {});
+    this.#extra?.on('data', (bytes: Buffer) => this.#keepReport(bytes)).on('error', () => {});
     child.on('error', () => {}); // only by child.kill(), which is not used
     child.once('exit', (code, signalName) => {
       this.#exit = { code, signal: signalName, runMs: performance.now() - this.#startedAt };
       this.#afterExit();
     });
-    child.once('close', () => {
-      this.#pipesClosed = true;
-    });
   }
 
-  #read(name: OutputStream, pipe: Readable | null): void {
+  #read(name: OutputStream, pipe: Readable | undefined): void {
     pipe?.on('data', (bytes: Buffer) => {
       this.#bytesRead += bytes.length;
       for (const chunk of this.#limit.keep(name, bytes)) this.#sink.output(chunk.stream, chunk.bytes);
@@ -277,7 +301,7 @@ export class SpawnedRun {
 
   #drain(quietTurns: number, bytesAtExit: number): void {
     const readAfterExit = this.#bytesRead - bytesAtExit;
-    if (this.#pipesClosed || quietTurns === QUIET_TURNS || readAfterExit > BYTES_AFTER_EXIT_MAX) {
+    if (this.#openPipes === 0 || quietTurns === QUIET_TURNS || readAfterExit > BYTES_AFTER_EXIT_MAX) {
       this.#end();
       return;
     }
@@ -292,9 +316,10 @@ export class SpawnedRun {
     const sampled = this.#usage.take(this.#pid);
     const maxRssBytes = this.#place?.cgroup.peakBytes ?? sampled;
     this.#place?.cgroup.remove();
-    this.#child?.stdout?.destroy();
-    this.#child?.stderr?.destroy();
-    (this.#child?.stdio[3] as Readable | undefined)?.destroy();
+    this.#stdout?.destroy();
+    this.#stderr?.destroy();
+    this.#extra?.destroy();
+    this.#stdin?.destroy();
     for (const { stream, bytes } of this.#limit.end()) this.#sink.output(stream, bytes);
     const { code, signal: signalName, runMs } = this.#exit!;
     const outcome = this.#outcome(code, signalName, memoryExceeded);
@@ -336,6 +361,17 @@ export class SpawnedRun {
     signal(-this.#pid, 'SIGKILL');
     this.#place?.cgroup.kill();
   }
+}
+
+/** Closes the command's end, which the command has by now, and also the own end of a command that did not start. */
+function release(pipe: Pipe | undefined, isRunning: boolean): void {
+  if (pipe === undefined) return;
+  closeSync(pipe.command);
+  if (!isRunning) closeSync(pipe.own);
+}
+
+function reading(pipe: Pipe | undefined): Socket | undefined {
+  return pipe && new Socket({ fd: pipe.own, writable: false });
 }
 
 class NoEntry extends Error {}

@@ -41,7 +41,7 @@ export interface SpawnOrder {
    * Maximum size of the report that the command may write to descriptor 3. The report arrives with the end.
    */
   readonly reportBytesMax?: number;
-  /** Whether the command has an input. Otherwise its stdin is /dev/null, which saves a pipe. */
+  /** Whether the command has an input. Otherwise its stdin is /dev/null, which saves a file. */
   readonly hasStdin: boolean;
 }
 

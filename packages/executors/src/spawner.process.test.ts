@@ -29,9 +29,8 @@ afterEach(async () => {
 });
 
 function records() {
-  return readdirSync(recordFolder(folder)).map(
-    (name) => parseRecord(readFileSync(join(recordFolder(folder), name), 'latin1'))!,
-  );
+  const names = readdirSync(recordFolder(folder)).filter((name) => name.endsWith('.txt'));
+  return names.map((name) => parseRecord(readFileSync(join(recordFolder(folder), name), 'latin1'))!);
 }
 
 function identities(text: string): ProcessIdentity[] {

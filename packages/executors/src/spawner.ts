@@ -6,13 +6,14 @@
 import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { enterOwnCgroup, TaskCgroup } from './cgroup.js';
+import { CommandStreams } from './command-streams.js';
 import { containerName, recordEngine, recordLabel } from './end-container.js';
 import { FrameReader, FrameWriter } from './framing.js';
 import { GroupUsage } from './group-usage.js';
 import { GroupWatch } from './group-watch.js';
 import { LINK_QUEUED_BYTES_MAX } from './limits.js';
 import { closeInherited, OpenFiles } from './open-files.js';
-import { GroupRecord, RECORD_VARIABLE } from './process-groups.js';
+import { GroupRecord, RECORD_VARIABLE, streamsFolder } from './process-groups.js';
 import { SpawnedRun } from './spawned-run.js';
 import {
   endedBody,
@@ -46,6 +47,11 @@ const runOfGroup = new Map<number, number>();
 const usage = new GroupUsage((used) => {
   const byRun = Array.from(used, ([group, each]) => [runOfGroup.get(group)!, each] as const);
   writer.send(FrameKind.Used, 0, usedBody(new Map(byRun)));
+});
+const streams = new CommandStreams(streamsFolder(settings.recordFile), (reason) => {
+  console.error(
+    `goshawk: commands cannot open /dev/stdin, /dev/stdout and /dev/stderr: no named pipes: ${reason}`,
+  );
 });
 const home = settings.cgroup === undefined ? undefined : enterOwnCgroup(settings.cgroup);
 
@@ -96,7 +102,7 @@ function begin(run: number, body: Buffer): void {
   const spawned = new SpawnedRun(
     order,
     settings.graceMs,
-    { watch, usage },
+    { watch, usage, streams },
     { place, engine },
     {
       started(pid) {
@@ -165,6 +171,7 @@ const reader = new FrameReader(({ kind, run, body }) => {
 
 function endAll(): never {
   for (const run of live.values()) run.abandon();
+  streams.delete();
   // Containers may survive this process. The worker or the next spawner finds them by the record.
   if (!hasContainers) record.delete();
   process.exit(0);
