@@ -166,6 +166,15 @@ describe('alerts and dashboard', () => {
     ]);
   });
 
+  it('uses plain words in titles and legends', () => {
+    const legends = [
+      ...read('grafana/dashboards/goshawk.json').matchAll(/"(?:title|legendFormat|description)": "(.*)"/g),
+    ];
+    expect(legends.length).toBeGreaterThan(100);
+    for (const [, text] of legends)
+      expect(text).not.toMatch(/stranger|at the door|parties| a second|that wait$|given back|taken back/);
+  });
+
   it('has panels with unique ids, within the width', () => {
     const ids = dashboard.panels.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
