@@ -19,3 +19,20 @@ test('a task that waits at central has the limit that central names, for its own
   expect(explained.waiting.map(({ reason }) => reason)).toEqual(['matching', 'reserve', 'job-limit']);
   expect(explained.task?.reason).toBe('reserve');
 });
+
+test('the limit of a user holds only the tasks that it does not admit', () => {
+  const waiting = [{ stage: 'tasks', index: 0, reason: 'matching', tasks: 7, waitedMs: 10 }] as const;
+  const needs = [
+    { stage: 0, tasks: 3 },
+    { stage: 0, tasks: 4, reason: 'user-limit', why: '--users allows user bob 4 running tasks at a time' },
+  ];
+  const explained = withCentral(
+    { waiting, task: { stage: 'tasks', reason: 'matching' } } as unknown as JobExplanation,
+    { needs } as unknown as CentralLine,
+  );
+  expect(explained.waiting.map(({ reason, tasks }) => [reason, tasks])).toEqual([
+    ['matching', 3],
+    ['user-limit', 4],
+  ]);
+  expect(explained.task?.reason).toBe('matching');
+});

@@ -63,13 +63,9 @@ export function withCentral(
   const waiting = withLimits(explanation.waiting, central.needs);
   const { task } = explanation;
   if (task?.reason !== 'matching') return { ...explanation, waiting, central };
-  const place = explanation.waiting.findIndex(
+  const wait = explanation.waiting.filter(
     ({ stage, reason }) => stage === task.stage && reason === 'matching',
   );
-  return {
-    ...explanation,
-    waiting,
-    task: { ...task, reason: waiting[place]?.reason ?? task.reason },
-    central,
-  };
+  const reason = withLimits(wait, central.needs)[0]?.reason ?? task.reason;
+  return { ...explanation, waiting, task: { ...task, reason }, central };
 }

@@ -59,6 +59,7 @@ export {
   type JobExplanation,
   mergedGroups,
   type NeedView,
+  needOf,
   type StageWait,
   type StartWait,
   type TaskStory,
@@ -87,6 +88,7 @@ export type { RetryChoice } from './job/retry-choice.js';
 export { scopedKey } from './job/scoped-key.js';
 export {
   type ClusterShares,
+  fairShareOf,
   type JobShare,
   largestShare,
   SHARES_MAX,

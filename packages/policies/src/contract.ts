@@ -272,11 +272,24 @@ export interface PolicyShares {
   dueTo(job: JobView): ArrayLike<number>;
 }
 
+/** The user of a waiting stage, in a policy that serves the user with the lowest share first. */
+export interface UserTurn {
+  /** Identifies the user. */
+  readonly user: unknown;
+  /** What the user's running tasks use, as a fraction of the cluster, relative to its weight. */
+  readonly share: number;
+  readonly weight: number;
+  /** Fraction of the cluster that one more task of the stage uses. */
+  readonly taskShare: number;
+}
+
 /** The order in which a policy serves waiting stages. */
 export interface QueueLine {
   /** Kind of the stage: its class, or `small` or `large` while its pilots run. */
   kindOf(stage: StageView): UnmatchedKind;
   comesBefore(one: StageView, other: StageView): boolean;
+  /** Absent if the policy serves the stages of all users in one order. */
+  turnOf?(stage: StageView): UserTurn | undefined;
   /** Number of workers kept for the stage until their free resources suffice. */
   keptFor(stage: StageView): number;
   /** CPUs that run long tasks, and their maximum. */

@@ -22,8 +22,9 @@ import { Worker } from '@goshawk/worker';
 import { expect, test } from 'vitest';
 import { VirtualCluster } from './virtual-cluster.js';
 
-const SEEDS = 12;
+const SEEDS = 24;
 const ASKED_AT: Millis = 5_000;
+const DRAINED_AT: Millis = 3_500;
 /** Time (ms) that suffices for an answer, and for a task to start after the cause of its wait has gone. */
 const REPLY_MS = 5;
 const START_MS = 40;
@@ -55,15 +56,19 @@ class Situation {
   readonly cluster: VirtualCluster;
   readonly jobs: Job[] = [];
   readonly workers: WorkerFacts[];
+  readonly drained = new Set<WorkerFacts>();
   readonly #client: Address;
   readonly #answers: Message[] = [];
   #requests = 0;
 
   constructor(seed: number) {
     const random = Random.seeded(`why ${seed}`);
+    const more = Random.seeded(`why more ${seed}`);
+    // Drained workers, preferences and custom resources leave little room for reservations.
+    const extra = (part: number): boolean => seed % 2 === 0 && more.next() < part;
     const workers = 2 + Math.floor(random.next() * 3);
     const slots = 2 + Math.floor(random.next() * 3);
-    const capacity = { cpu: slots, memory: 8, gpu: 1 };
+    const capacity = { cpu: slots, memory: 8, gpu: 1, license: 1 };
     const withSlots = { slot: slots, ...capacity };
     this.cluster = new VirtualCluster({
       workers,
@@ -84,7 +89,7 @@ class Situation {
     this.#client = this.cluster.addOutsider((_, message) => this.#answers.push(message));
     const jobs = 12 + Math.floor(random.next() * 12);
     for (let at = 0; at < jobs; at++) {
-      const drawn = { ...parseJobSpec(drawJob(random, slots)), user: USERS[at % USERS.length]! };
+      const drawn = { ...parseJobSpec(drawJob(random, slots, extra)), user: USERS[at % USERS.length]! };
       const waitsFor = random.next() < 0.15 ? random.next() : undefined;
       this.cluster.at(1_000 + 300 * at * random.next(), (now) => {
         const before =
@@ -93,7 +98,18 @@ class Situation {
         this.jobs.push(this.cluster.schedulers[at % 2]!.submit(spec, undefined, now));
       });
     }
+    if (extra(0.5)) this.#drain(this.workers[1]!);
     this.cluster.run(ASKED_AT);
+  }
+
+  /** Drains the worker shortly before the question. */
+  #drain(worker: WorkerFacts): void {
+    this.cluster.at(DRAINED_AT, () => {
+      const request = ++this.#requests;
+      const of = { worker: this.cluster.nameOf(worker.address), on: true, deadlineMs: undefined };
+      this.cluster.post(this.#client, this.cluster.centralAddress, { type: 'drainWorker', request, ...of });
+    });
+    this.drained.add(worker);
   }
 
   ownerOf(job: Job): number {
@@ -129,7 +145,7 @@ class Situation {
 
   /** Adds a worker on which any task fits. */
   addWorker(attributes: Readonly<Record<string, string>>): void {
-    const capacity = { cpu: 64, memory: 64, gpu: 16 };
+    const capacity = { cpu: 64, memory: 64, gpu: 16, license: 16 };
     const address = this.cluster.addWorker(`more-${this.workers.length}`, 64, (self, environment) => {
       const central = this.cluster.centralAddress;
       const listed = Object.entries(attributes).map(([name, value]) => ({ name, value }));
@@ -161,7 +177,8 @@ function amountOf(demand: Resources, resource: string): number {
   return demand[resource] ?? (resource === 'cpu' ? 1 : 0);
 }
 
-function drawJob(random: Random, slots: number): JobInput {
+/** @param extra whether to add a kind that only some clusters have, with a probability */
+function drawJob(random: Random, slots: number, extra: (part: number) => boolean): JobInput {
   const chance = (part: number): boolean => random.next() < part;
   const int = (from: number, to: number): number => from + Math.floor(random.next() * (to - from + 1));
   const long = chance(0.4);
@@ -171,6 +188,7 @@ function drawJob(random: Random, slots: number): JobInput {
     ...(chance(0.5) ? { cpu: chance(0.08) ? slots + 1 : int(1, Math.min(3, slots)) } : {}),
     ...(chance(0.3) ? { memory: int(1, 6) } : {}),
     ...(chance(0.2) ? { gpu: 1 } : {}),
+    ...(extra(0.25) ? { license: 1 } : {}),
   };
   const more = {
     estimate: sleep,
@@ -180,6 +198,7 @@ function drawJob(random: Random, slots: number): JobInput {
     ...(chance(0.1) ? { hold: true } : {}),
     ...(chance(0.1) ? { begin: 60_000 } : {}),
     ...(chance(0.15) ? { require: { rack: chance(0.3) ? 'r9' : 'r1' } } : {}),
+    ...(extra(0.3) ? { prefer: { rack: 'r1' } } : {}),
   };
   if (chance(0.15) && !('gang' in more)) {
     const stages = [
@@ -231,8 +250,10 @@ function remove(there: Situation, job: Job, cause: string, situation: string): v
   if (cause.startsWith('required')) return there.addWorker({ rack: 'r1', ...stage.requires });
   if (cause.startsWith('user-limit')) {
     const running = there.runningOf(({ spec }) => spec.user === user);
-    expect(cause, situation).toMatch(/has \d+ (running tasks|CPUs) of the \d+ that --users allows/);
-    expect(running > 0 || cause.includes('go first') || isTooLarge(stage, user), situation).toBe(true);
+    expect(cause, situation).toMatch(
+      /has \d+ (running tasks?|CPUs) of the \d+ that --users allows|--users allows user \w+ \d+ (running tasks|CPUs)/,
+    );
+    expect(running > 0 || cause.includes('start first') || isTooLarge(stage, user), situation).toBe(true);
     there.cluster.central.grant(new Map());
     return there.cluster.central.settle(there.cluster.now);
   }
@@ -250,7 +271,8 @@ function remove(there: Situation, job: Job, cause: string, situation: string): v
     expect(reserved, situation).not.toBe(job.id);
     return there.cancel(({ id }) => id === reserved);
   }
-  const [, running, most] = /long tasks use (\d+) of at most (\d+) CPUs/.exec(cause) ?? [];
+  const [, running, most] =
+    /long tasks use (\d+) (?:of at most|CPUs, and the limit is now) (\d+)/.exec(cause) ?? [];
   if (running !== undefined) expect(Number(running), situation).toBeGreaterThanOrEqual(Number(most));
   if (cause.startsWith('reserve ')) {
     expect(job.class, situation).toBe('long');
@@ -276,11 +298,13 @@ function checkResources(
   situation: string,
 ): void {
   const named = /no worker has (.*\)) free/.exec(cause)?.[1]?.split(' and ') ?? [];
-  const large = there.workers.filter(
-    ({ capacity, attributes }) =>
-      mayRun({ attributes }, { requires }) &&
-      Object.entries(demand).every(([name, amount]) => amount <= (capacity[name] ?? 0)),
-  );
+  const large = there.workers
+    .filter((worker) => !there.drained.has(worker))
+    .filter(
+      ({ capacity, attributes }) =>
+        mayRun({ attributes }, { requires }) &&
+        Object.entries(demand).every(([name, amount]) => amount <= (capacity[name] ?? 0)),
+    );
   for (const part of named.filter((each) => each !== 'a place for another task')) {
     const [, name, needed, most] = /^(\S+) (.*) \(at most (.*)\)$/.exec(part)!;
     const free = large.map((worker) => there.freeAt(worker, name!));

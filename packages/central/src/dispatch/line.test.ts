@@ -1,6 +1,12 @@
 import { type Address, LIMITS, parseUsers } from '@goshawk/core';
 import { addPapers } from '@goshawk/papers';
-import { type CentralPolicy, ClusterBooks, makePolicy, type StageFacts } from '@goshawk/policies';
+import {
+  BookedDraft,
+  type CentralPolicy,
+  ClusterBooks,
+  makePolicy,
+  type StageFacts,
+} from '@goshawk/policies';
 import { expect, test, vi } from 'vitest';
 import { WaitingLine } from './line.js';
 
@@ -37,7 +43,7 @@ test('tasks that the limit of a user holds are reported with that limit, not as 
       tasks: 3,
       example: '0',
       exampleAgeMs: 4,
-      why: 'user ann has 1 running task of the 1 that --users allows at a time, counting tasks that go first',
+      why: '--users allows user ann 1 running task at a time; tasks that run or start first take 1',
     },
   ]);
 });
@@ -165,4 +171,48 @@ test('the overview explains each kind of waiting task, and visits no job', () =>
     ['short', 9_998, '19996', 19_996, 'no room for 1,0,1000'],
     ['short', 2, '500', 20_000, 'it has a reservation'],
   ]);
+});
+
+test('of the tasks of a stage, the limit of a user explains only those that it holds', () => {
+  const books = new ClusterBooks();
+  books.grant(parseUsers('{"ann":{"running":1}}', 'users.json'));
+  const job = books.declare(900 as Address, 0, { arrivedAt: 5, tasks: 4, user: 'ann' });
+  books.setWaiting(books.stage(job, 0, { demand: books.names.demandOf({}), estimateMs: 1_000 }), 4, 5);
+  books.takeChanges();
+  const context = { cutoffMs: 1_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
+  const { needs } = new WaitingLine(books, makePolicy('gs', {}, context)).describe(job, 9);
+  expect(needs.map(({ tasks, reason }) => [tasks, reason])).toEqual([
+    [1, undefined],
+    [3, 'user-limit'],
+  ]);
+});
+
+test('users take turns: a user with a low share waits only for the tasks that others are still due', () => {
+  const books = new ClusterBooks();
+  books.grant(parseUsers('{"ann":{"weight":3}}', 'users.json'));
+  for (let address = 1; address <= 8; address++)
+    books.setOpen(books.addWorker(address as Address, books.names.capacityOf(1, {})), true);
+  const context = { cutoffMs: 60_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
+  const policy = makePolicy('goshawk', {}, context);
+  const line = new WaitingLine(books, policy);
+  let number = 0;
+  const submit = (user: string, tasks: number, estimateMs: number) => {
+    const job = books.declare(900 as Address, number++, { arrivedAt: number, tasks, user });
+    books.setWaiting(books.stage(job, 0, { demand: books.names.demandOf({}), estimateMs }), tasks, number);
+    policy.update(books.takeChanges(), number);
+    policy.plan(books, new BookedDraft(books, 1, number), number);
+    policy.update(books.takeChanges(), number);
+    return job;
+  };
+  submit('mallory', 8, 3_000);
+  for (let many = 0; many < 20; many++) submit('mallory', 10, 3_000);
+  const own = submit('ann', 40, 20_000);
+  expect(line.describe(own, 50).needs[0]!.ahead).toEqual({ jobs: 0, tasks: 0, workMs: 0 });
+  // Ann's weight is three times as large, so that for each of her tasks mallory gets a third of its time.
+  const second = submit('ann', 90, 30_000);
+  expect(line.describe(second, 50).needs[0]!.ahead).toEqual({
+    jobs: 1 + 9,
+    tasks: 40 + 89,
+    workMs: 40 * 20_000 + 89 * 3_000,
+  });
 });

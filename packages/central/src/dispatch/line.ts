@@ -21,6 +21,7 @@ import type {
 } from '@goshawk/policies';
 import { isActive, type WorkerRecord } from '../cluster/registry.js';
 import { StartTimes, type WaitBasis } from './start-times.js';
+import { WorkAhead } from './work-ahead.js';
 
 /**
  * Cost of one sample in steps, plus a cost for each job. Each turn adds one step to the budget, which keeps
@@ -78,22 +79,30 @@ export class WaitingLine {
     const limits = this.#limits(line);
     const stages =
       job === undefined ? [] : [...job.allStages].filter(({ waiting, overLimit }) => waiting + overLimit > 0);
-    const needs = stages.slice(0, LIMITS.stagesPerJobMax).map((stage): NeedView => {
+    const needs = stages.slice(0, LIMITS.stagesPerJobMax).flatMap((stage): NeedView[] => {
+      const { waiting, overLimit, limitReason } = stage;
       const place = this.#placeOf(stage, line, now);
-      const why = this.#limitOf(stage, now);
       // Earlier waits predict nothing if there are no active slots.
       const start = limits.slots > 0 ? this.#starts.predict(basisOf(stage, place, limits)) : undefined;
-      return {
+      const need = (tasks: number, why: PolicyExplanation | undefined): NeedView => ({
         stage: stage.index,
-        tasks: stage.waiting + stage.overLimit,
+        tasks,
         demand: this.#books.names.resourcesOf(stage.demand),
         waitedMs: now - stage.waitsSince,
         kept: line?.keptFor(stage) ?? 0,
         ...place,
         ...(why === undefined ? {} : { why: why.sentence, reason: why.reason }),
         ...(start === undefined ? {} : { starts: start }),
-      };
+      });
+      if (limitReason === undefined)
+        return [need(waiting + overLimit, this.#policy.explain?.(stage, this.#books, now))];
+      const limited = need(overLimit, { reason: 'user-limit', sentence: limitReason });
+      // The limit admits some tasks, which wait for another reason.
+      return waiting === 0
+        ? [limited]
+        : [need(waiting, this.#policy.explain?.(stage, this.#books, now)), limited];
     });
+    needs.splice(LIMITS.stagesPerJobMax);
     let freeSlots = 0;
     for (const worker of this.#books.workers) if (worker.open) freeSlots += Math.floor(slotsIn(worker.free));
     const longRunning = line?.longRunning ?? 0;
@@ -113,11 +122,6 @@ export class WaitingLine {
       unmatched: this.#books.waitingTasks,
       ...present({ limited }),
     };
-  }
-
-  #limitOf(stage: BookedStage, now: Millis): PolicyExplanation | undefined {
-    if (stage.limitReason !== undefined) return { reason: 'user-limit', sentence: stage.limitReason };
-    return this.#policy.explain?.(stage, this.#books, now);
   }
 
   /** Yields the waiting tasks by kind, with the limit that the policy names, or as `matching` without one. */
@@ -159,9 +163,7 @@ export class WaitingLine {
   }
 
   #placeOf(stage: BookedStage, line: QueueLine | undefined, now: Millis): Place {
-    let jobs = 0;
-    let tasks = 0;
-    let workMs = 0;
+    const ahead = new WorkAhead(line?.turnOf?.(stage));
     const { feasible } = this.#books;
     // A page of the gateway queries a dozen jobs every 2 s, so with very many jobs only every nth is
     // compared.
@@ -169,21 +171,19 @@ export class WaitingLine {
     let at = 0;
     for (const job of this.#books.everyJob()) {
       if (at++ % every !== 0) continue;
-      const before = tasks;
       for (const other of job.allStages) {
         if (other.waiting === 0 || other === stage) continue;
         // A stage that no worker can run does not delay others.
         if (feasible.size > 0 && !feasible.has(other.needs)) continue;
-        if (!(line === undefined ? isOlder(other, stage) : line.comesBefore(other, stage))) continue;
-        tasks += other.waiting;
-        workMs += other.waiting * other.estimateMs;
+        if (ahead.takesTurns(other, line?.turnOf?.(other), every)) continue;
+        if (line === undefined ? isOlder(other, stage) : line.comesBefore(other, stage))
+          ahead.add(other, every);
       }
-      if (tasks > before) jobs++;
     }
     const kind = line?.kindOf(stage) ?? 'planned';
     return {
       kind: kind === 'planned' ? (stage.job.long ? 'long' : 'short') : kind,
-      ahead: { jobs: every * jobs, tasks: every * tasks, workMs: every * workMs },
+      ahead: ahead.sum(),
       ...expectedOf(stage.job, now),
     };
   }

@@ -143,13 +143,32 @@ const needView = view({
 /** One batch in central's order. */
 export type NeedView = NonNullable<(typeof needView)['infer']>;
 
-/** Returns the waits of a job; the reason `matching` is replaced by the limit that binds at central. */
+/** Returns the waits of a job; the reason `matching` is replaced by the limits that bind at central. */
 export function withLimits(waiting: readonly StageWait[], needs: readonly NeedView[]): StageWait[] {
-  return waiting.map((wait) => {
+  return waiting.flatMap((wait) => {
     if (wait.reason !== 'matching') return wait;
-    const bound = needs.find(({ stage: at, reason: limit }) => at === wait.index && limit !== undefined);
-    return bound === undefined ? wait : { ...wait, reason: bound.reason! };
+    const [first, ...others] = needs.filter(({ stage: at }) => at === wait.index);
+    let left = wait.tasks;
+    const later = others.map(({ tasks: many, reason: limit = wait.reason }) => {
+      // Central and the owner may briefly disagree on the number of tasks.
+      const tasks = Math.min(many, left);
+      left -= tasks;
+      return { ...wait, tasks, reason: limit };
+    });
+    return [{ ...wait, tasks: left, reason: first?.reason ?? wait.reason }, ...later].filter(
+      ({ tasks: many }) => many > 0,
+    );
   });
+}
+
+/** Returns the part of the job's needs at central that explains this wait. */
+export function needOf(
+  { index: at, reason: of }: Pick<StageWait, 'index' | 'reason'>,
+  needs: readonly NeedView[],
+): NeedView | undefined {
+  return (
+    needs.find(({ stage: place, reason: limit = 'matching' }) => place === at && limit === of) ?? needs[0]
+  );
 }
 
 /** Merges groups with the same class and cause, largest first. The example is the job that has waited longest. */

@@ -46,6 +46,13 @@ export function largestShare(amounts: Resources, capacity: Resources): { share: 
   return largest;
 }
 
+/** The fair share of the resource of which the holder has the largest share. */
+export function fairShareOf({ has, due = {} }: Pick<JobShare, 'has' | 'due'>, capacity: Resources): number {
+  const { of } = largestShare(has, capacity);
+  const total = capacity[of] ?? 0;
+  return total > 0 ? (due[of] ?? 0) / total : largestShare(due, capacity).share;
+}
+
 /** A job, or all jobs of one user. */
 export interface ShareHolder extends Omit<JobShare, 'id'> {
   /** Id of the job; absent for a user. */

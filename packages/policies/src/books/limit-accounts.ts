@@ -48,18 +48,21 @@ function round(amount: number): number {
   return Math.round(amount * 1_000) / 1_000;
 }
 
-/** The limit that blocks the next tasks, for `why`. Tasks admitted before them count, although they may wait. */
+/** The limit that blocks the next tasks, for `why`. Tasks admitted before them count, although they still wait. */
 export function bindingOf(accounts: readonly Account[], amounts: readonly number[], tasks: number): string {
   for (const { title, limits, used, running } of accounts)
     for (const [at, name] of LIMITED.entries()) {
       const limit = limits[name];
       if (limit === undefined || used[at]! + tasks * amounts[at]! <= limit * (1 + ROUNDING)) continue;
-      const others = used[at]! > running[at]! + ROUNDING ? ', counting tasks that go first' : '';
-      return `${title} has ${WORDS[name](used[at]!)} of the ${limitText(name, limit)} that --users allows at a time${others}`;
+      const gang = tasks > 1 ? `, and the ${tasks} tasks of a gang start together` : '';
+      // Admitted tasks start without another allotment, so the sentence must hold before and after.
+      return used[at]! > running[at]! + ROUNDING
+        ? `--users allows ${title} ${WORDS[name](limit)} at a time; tasks that run or start first take ${amountText(name, used[at]!)}${gang}`
+        : `${title} has ${WORDS[name](used[at]!)} of the ${amountText(name, limit)} that --users allows at a time${gang}`;
     }
   return 'a limit of --users';
 }
 
-function limitText(name: Limited, limit: number): string {
-  return name === 'memory' ? formatBytes(limit) : String(limit);
+function amountText(name: Limited, amount: number): string {
+  return name === 'memory' ? formatBytes(amount) : String(round(amount));
 }

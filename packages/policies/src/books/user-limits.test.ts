@@ -87,7 +87,7 @@ describe('limits of users', () => {
     bench.need(1, { tasks: 4, user: 'ann', demand: { memory: 50 } });
     expect(running(bench, 'ann')).toBe(3);
     expect(bench.stage(1).limitReason).toBe(
-      'user ann has 150 B of memory of the 150 B that --users allows at a time, counting tasks that go first',
+      '--users allows user ann 150 B of memory at a time; tasks that run or start first take 150 B',
     );
     bench.books.grant(parseUsers('{}', 'users.json'));
     bench.settle();

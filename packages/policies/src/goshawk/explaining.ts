@@ -50,7 +50,11 @@ const BUSY = '';
 
 function limitOf({ count: { kind, running, limit } }: Facts): string {
   const tasks = kind === 'long' ? 'long tasks' : 'tasks that are or may be long';
-  return `${tasks} use ${Math.round(running)} of at most ${limit} CPUs`;
+  const used = Math.round(running);
+  // The limit shrinks when short work arrives, and does not stop tasks that run.
+  return used > limit
+    ? `${tasks} use ${used} CPUs, and the limit is now ${limit}`
+    : `${tasks} use ${used} of at most ${limit} CPUs`;
 }
 
 /** Why a gang does not fit now; undefined: it fits. */

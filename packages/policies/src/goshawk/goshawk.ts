@@ -1,4 +1,5 @@
 import { invariant, type Millis, slotsIn, type Vector } from '@goshawk/core';
+import { dominantShare } from '../amounts.js';
 import type {
   CentralPolicy,
   ClusterChange,
@@ -170,6 +171,13 @@ export class Goshawk implements CentralPolicy {
         if (first === undefined || second === undefined) return first !== undefined;
         if ((first === 'large') !== (second === 'large')) return second === 'large';
         return this.#waiting.keyOf(one) < this.#waiting.keyOf(other);
+      },
+      turnOf: (stage) => {
+        // Stages of large jobs are served after all others, regardless of their users.
+        if (!this.#waiting.has(stage) || this.#waiting.kindOf(stage) === 'large') return undefined;
+        const user = this.#waiting.userOf(stage.job);
+        const { share, weight } = user;
+        return { user, share, weight, taskShare: dominantShare(stage.demand, this.#capacity) };
       },
       keptFor: (stage) => this.#reservations.of(stage)?.rooms.size ?? 0,
       longRunning: Math.round(this.#limits.longRunning),
