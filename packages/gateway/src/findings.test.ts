@@ -68,11 +68,14 @@ it('finds a user with most of the waiting tasks while others wait', () => {
   expect(findings.list(NOW)).toEqual([]);
 });
 
-function explained(id: string, more: { why?: string; missing?: string; waitedMs?: number; state?: string }) {
-  const { why, missing, waitedMs = 61_000, state = 'waiting' } = more;
+function explained(
+  id: string,
+  more: { why?: string; missing?: string; waitedMs?: number; state?: string; reason?: string },
+) {
+  const { why, missing, waitedMs = 61_000, state = 'waiting', reason = 'resources' } = more;
   return {
     job: { id, name: 'train', state },
-    waiting: [{ reason: 'resources', tasks: 8, waitedMs, missing }],
+    waiting: [{ reason, tasks: 8, waitedMs, missing }],
     central: { needs: [{ why }] },
   } as unknown as ExplainedJob;
 }
@@ -83,6 +86,9 @@ it('finds a gang that has waited for 45 s, until it starts', () => {
   findings.noteWaiting(explained('a-1', { why }), NOW);
   findings.noteWaiting(explained('a-2', { why, waitedMs: 44_000 }), NOW);
   findings.noteWaiting(explained('a-3', { why: 'user ann has 4 CPUs of the 4' }), NOW);
+  // More workers would not help.
+  const limit = 'user ann has 1 CPU of the 8, and the 8 tasks of a gang start together';
+  findings.noteWaiting(explained('a-4', { why: limit, reason: 'user-limit' }), NOW);
   expect(findings.list(NOW)).toMatchObject([
     { what: `gang train (a-1) has waited for 1 min 1 s: ${why}`, link: '#/jobs/a-1' },
   ]);

@@ -7,6 +7,7 @@ import {
   type JobDetail,
   type JobSummary,
   type Millis,
+  needOf,
 } from '@goshawk/core';
 import type { Attention } from './overview.js';
 
@@ -82,11 +83,11 @@ export class Findings {
   noteWaiting({ job, waiting, central }: ExplainedJob, now: Millis): void {
     this.#waiting.delete(job.id);
     const most = waiting.toSorted((one, other) => other.tasks - one.tasks)[0];
-    const need = central?.needs[0]?.why;
+    const need = most === undefined || central === undefined ? undefined : needOf(most, central.needs)?.why;
     const why = most?.missing ?? need;
     if (most !== undefined && why !== undefined && !isFinal(job.state)) {
       const { waitedMs } = most;
-      const isGang = most.missing === undefined && GANG.test(why);
+      const isGang = most.missing === undefined && most.reason !== 'user-limit' && GANG.test(why);
       this.#waiting.set(job.id, { at: now, name: job.name, waitedMs, why, isGang });
     }
     dropOld(this.#waiting, now);

@@ -52,6 +52,9 @@ it('shows the values of central while it responds, and otherwise unknown with th
       const sum = (of: 'slots' | 'busy' | 'queued') => all.reduce((total, each) => total + each[of], 0);
       const truth = { slots: sum('slots'), busy: sum('busy'), queued: sum('queued'), schedulers: 1, jobs };
       expect(look(pollResult({ view }))).toMatchObject({ ...truth, reachable: true, lastSeen: null });
+      const central = { freeSlots: agoMs };
+      const waiting = { waiting: [], central, silent: [] } as unknown as ClusterWaiting;
+      expect(look(pollResult({ view, waiting })).free).toBe(agoMs);
       const lost = look(pollResult({ problem: PROBLEM }), { view, agoMs });
       expect(lost).toMatchObject({
         ...{ slots: null, busy: null, queued: null, schedulers: null, jobs: null, waiting: null },

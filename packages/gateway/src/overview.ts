@@ -78,6 +78,7 @@ export function overviewOf({
     reachable: view !== undefined,
     workers: workers.counts(),
     ...(view === undefined ? UNKNOWN : totalsOf(view)),
+    free: view === undefined ? null : (waiting?.central?.freeSlots ?? null),
     lastSeen:
       view !== undefined || lastSeen === undefined
         ? null

@@ -10,6 +10,7 @@ import {
 } from '@goshawk/client';
 import {
   type Counters,
+  fairShareOf,
   GoshawkError,
   givenSpan,
   InputError,
@@ -235,7 +236,7 @@ export const ROUTES: readonly Route[] = [
       const limits = watch.limits
         .of(path.id)
         .map((limit) => ({ ...limit, from: isoTime(limit.from), to: isoTime(limit.to) }));
-      return { ...whyJson(explained, settings?.policy, now), sentence: whySentence(explained), limits };
+      return { ...whyJson(explained, settings?.policy, now), sentence: whySentence(explained, now), limits };
     },
   }),
   route({
@@ -497,11 +498,13 @@ export const ROUTES: readonly Route[] = [
     answer: shapes.users,
     handle: async ({ cluster }, { signal }) => {
       const { jobs, total, by = null, capacity } = await (await cluster()).shares({ signal });
-      const users = sharesByUser(jobs).map(({ user, jobs: many, running, waiting, has }) => {
+      const users = sharesByUser(jobs).map((holder) => {
+        const { user, jobs: many, weight, running, waiting, has, due } = holder;
         const { share, of } = largestShare(has, capacity);
         return {
-          ...{ user: user === '' ? null : user, jobs: many, running, waiting },
-          ...{ share, of: of === '' ? null : of, has },
+          ...{ user: user === '' ? null : user, jobs: many, weight, running, waiting, share },
+          fairShare: due === undefined ? null : fairShareOf(holder, capacity),
+          ...{ of: of === '' ? null : of, has },
         };
       });
       users.sort((one, other) => other.share - one.share || other.waiting - one.waiting);

@@ -592,8 +592,11 @@ export const users = z.object({
       jobs: count,
       running: count,
       waiting: count,
+      weight: z.number(),
       /** The user's dominant share. */
       share: z.number(),
+      /** The user's fair share of the same resource; null: this policy does not enforce shares. */
+      fairShare: z.number().nullable(),
       of: z.string().nullable(),
       has: z.record(z.string(), z.number()),
     }),
@@ -692,6 +695,8 @@ export const overview = z.object({
   /** Total and busy slots; null: unknown. A worker without a limit counts as many slots as it runs tasks. */
   slots: count.nullable(),
   busy: count.nullable(),
+  /** Free slots of workers that accept tasks. A task may use several or none, so this is not `slots` − `busy`. */
+  free: count.nullable(),
   queued: count.nullable(),
   schedulers: count.nullable(),
   /** Number of unfinished jobs; null: unknown. */

@@ -1,5 +1,5 @@
 import type { ExplainedJob } from '@goshawk/client';
-import { isFinal, type Millis, WAITING_WORDS, type WaitingReason } from '@goshawk/core';
+import { isFinal, type Millis, needOf, WAITING_WORDS, type WaitingReason } from '@goshawk/core';
 
 /** Maximum number of jobs with limits, and of limits per job. */
 const JOBS_MAX = 1_000;
@@ -32,7 +32,7 @@ export class WaitingLimits {
       // The job may have stopped waiting at any time since the last poll.
       return;
     }
-    const need = central?.needs[0]?.why;
+    const need = central === undefined ? undefined : needOf(most, central.needs)?.why;
     const why = most.missing ?? need ?? WAITING_WORDS[most.reason].why;
     // Amounts in a reason change with every task, so only the words are compared.
     if (

@@ -4,13 +4,19 @@ import {
   expectedWaitMs,
   formatDuration,
   isFinal,
+  type Millis,
+  needOf,
   predecessorWords,
   WAIT_PHASE_WORDS,
   WAITING_WORDS,
 } from '@goshawk/core';
 
-/** Returns one sentence: why a job waits, or how its time was spent. `goshawk why` prints the details. */
-export function whySentence(explained: ExplainedJob): string {
+/**
+ * Returns one sentence: why a job waits, or how its time was spent. `goshawk why` prints the details.
+ *
+ * @param now wall clock
+ */
+export function whySentence(explained: ExplainedJob, now: Millis): string {
   const { job, waiting, central } = explained;
   if (isFinal(job.state)) return ended(explained);
   const most = waiting.reduce<(typeof waiting)[number] | undefined>(
@@ -22,8 +28,10 @@ export function whySentence(explained: ExplainedJob): string {
   const { tasks, waitedMs, reason, missing } = most;
   const head = `${counted(tasks, 'task')} ${tasks === 1 ? 'has' : 'have'} waited ${formatDuration(waitedMs)}: ${WAITING_WORDS[reason].why}`;
   if (reason === 'other-job') return `${head}: ${(explained.after ?? []).map(predecessorWords).join('; ')}.`;
+  if (reason === 'begin' && job.beginAt !== undefined)
+    return `${head}: in ${formatDuration(Math.max(0, job.beginAt - now))}.`;
   if (missing !== undefined) return `${head}: ${missing}.`;
-  const need = central?.needs[0];
+  const need = central === undefined ? undefined : needOf(most, central.needs);
   if (need === undefined || central === undefined) return `${head}.`;
   if (need.why !== undefined) return `${head}; ${need.why}.`;
   const expected = need.starts?.p50 ?? expectedWaitMs(need, central);
@@ -44,8 +52,10 @@ function ended({ job, waits, waitSums = [], wastedMs }: ExplainedJob): string {
     return `It ${state === 'cancelled' ? 'was cancelled' : 'ended'} before anything started.`;
   const after = `${state === 'cancelled' ? 'Cancelled' : state === 'failed' ? 'Failed' : 'Completed'} after ${formatDuration(endedMs)}`;
   const first = `${formatDuration(startedMs)} until the first task started`;
+  // The spread begins when a task is ready; earlier stages and pilots end before.
+  const ready = waitSums.some(({ phase }) => phase !== 'worker' && phase !== 'retry') ? ' once ready' : '';
   const last =
-    waits === undefined ? '' : `, and 90% of the tasks waited ${formatDuration(waits.p90)} or less`;
+    waits === undefined ? '' : `, and 90% of the tasks waited ${formatDuration(waits.p90)} or less${ready}`;
   const longest = waitSums.toSorted((one, other) => other.tasks * other.meanMs - one.tasks * one.meanMs)[0];
   const most = longest === undefined ? '' : `; most of the waiting was ${WAIT_PHASE_WORDS[longest.phase]}`;
   const lost = wastedMs > 0 ? `; ${formatDuration(wastedMs)} were spent in unsuccessful attempts` : '';

@@ -3,6 +3,7 @@ import { type Column, defineCommand, FROM, painter, partOf, plain, renderTable }
 import { openCluster } from '@goshawk/command/cluster';
 import {
   counted,
+  fairShareOf,
   formatResources,
   formatShare,
   largestShare,
@@ -89,16 +90,9 @@ function row(holder: ShareHolder, by: 'job' | 'user', { capacity, by: sharedBy }
     `${waiting}`,
     formatShare(share),
     of,
-    ...(sharedBy === undefined ? [] : [formatShare(dueShare(holder, capacity))]),
+    ...(sharedBy === undefined ? [] : [formatShare(fairShareOf(holder, capacity))]),
     plain(formatResources(has)),
   ];
-}
-
-/** Returns the holder's fair share of its dominant resource. */
-function dueShare({ has, due = {} }: ShareHolder, capacity: Resources): number {
-  const { of } = largestShare(has, capacity);
-  const total = capacity[of] ?? 0;
-  return total > 0 ? (due[of] ?? 0) / total : largestShare(due, capacity).share;
 }
 
 function holderJson(holder: ShareHolder, by: 'job' | 'user', capacity: Resources): Record<string, unknown> {
@@ -113,7 +107,7 @@ function holderJson(holder: ShareHolder, by: 'job' | 'user', capacity: Resources
     waiting,
     share,
     of: of === '' ? null : of,
-    dueShare: due === undefined ? null : dueShare(holder, capacity),
+    dueShare: due === undefined ? null : fairShareOf(holder, capacity),
     has,
     due: due ?? null,
   };

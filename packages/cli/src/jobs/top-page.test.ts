@@ -12,6 +12,7 @@ const OVERVIEW: Overview = {
   workers: { active: 3, draining: 0, drained: 0, quarantined: 0, lost: 1 },
   slots: 4,
   busy: 3,
+  free: 0,
   queued: 2,
   schedulers: 1,
   jobs: 2,
@@ -42,7 +43,8 @@ const POINT: Point = {
 
 it('shows the cluster, what waits and why, and what needs attention', () => {
   const text = topPage({ overview: OVERVIEW, history: { points: [POINT] } }, painter({ color: false }));
-  expect(text).toMatch(/tasks +█{23}░{7} 3 on 4 CPUs, 2 queued/);
+  // One of the tasks uses two CPUs.
+  expect(text).toMatch(/tasks +█{30} 3 on 4 CPUs, 0 free, 2 queued/);
   expect(text).toMatch(/workers +3 active, 1 lost/);
   expect(text).toMatch(/waiting +█{30} 7 of long jobs: central knows of them \(matching\)/);
   expect(text).toMatch(/short +12.3 tasks\/s, delay p50 10 ms, p99 1.5 s$/m);
@@ -60,7 +62,15 @@ it('omits values that are not known yet', () => {
 });
 
 it('shows unknown, with the last value and its age, while central does not respond', () => {
-  const none = { slots: null, busy: null, queued: null, schedulers: null, jobs: null, waiting: null };
+  const none = {
+    slots: null,
+    busy: null,
+    free: null,
+    queued: null,
+    schedulers: null,
+    jobs: null,
+    waiting: null,
+  };
   const last = { secondsAgo: 12, slots: 80, busy: 62, queued: 3, schedulers: 1, jobs: 9 };
   const overview = { ...OVERVIEW, ...none, reachable: false, lastSeen: last, failedJobs: null };
   const text = topPage({ overview, history: { points: [] } }, painter({ color: false }));
@@ -72,7 +82,15 @@ it('shows unknown, with the last value and its age, while central does not respo
 });
 
 it('shows unknown before the first answer', () => {
-  const none = { slots: null, busy: null, queued: null, schedulers: null, jobs: null, waiting: null };
+  const none = {
+    slots: null,
+    busy: null,
+    free: null,
+    queued: null,
+    schedulers: null,
+    jobs: null,
+    waiting: null,
+  };
   const counts = { active: 0, draining: 0, drained: 0, quarantined: 0, lost: 0 };
   const overview = {
     ...OVERVIEW,

@@ -39,9 +39,11 @@ export function topPage(
   paint: Painter,
   isLive = false,
 ): string {
-  const { cluster, policy, slots, busy, queued, jobs, schedulers, waiting, lastSeen } = overview;
+  const { cluster, policy, slots, busy, free, queued, jobs, schedulers, waiting, lastSeen } = overview;
   const { failedJobs } = overview;
-  const share = slots !== null && busy !== null && slots > 0 ? Math.min(1, busy / slots) : 0;
+  // A task may use several CPUs, or none.
+  const taken = free !== null && slots !== null ? slots - free : busy;
+  const share = slots !== null && taken !== null && slots > 0 ? Math.min(1, taken / slots) : 0;
   const point = history.points.at(-1);
   const most = Math.max(1, ...(waiting ?? []).map(({ tasks }) => tasks));
   const failed =
@@ -52,7 +54,7 @@ export function topPage(
       [
         'tasks',
         slots !== null && busy !== null
-          ? `${bar(share, paint)} ${formatCount(busy)} on ${counted(slots, 'CPU')}, ${formatCount(queued ?? 0)} queued`
+          ? `${bar(share, paint)} ${formatCount(busy)} on ${counted(slots, 'CPU')}${free === null ? '' : `, ${formatCount(free)} free`}, ${formatCount(queued ?? 0)} queued`
           : unknown(lastSeen, (last) => `${formatCount(last.busy)} on ${counted(last.slots, 'CPU')}`),
       ],
       ['workers', workersLine(overview)],

@@ -32,7 +32,11 @@ it('shows how many long tasks run, and their limit', () => {
     { waiting: [], central: { needs: [], ...central }, silent: [] },
     painter({ color: false }),
   );
-  expect(text).toContain('20 CPUs, 20 free, long tasks use 0 of at most 18; 0 tasks without a worker');
+  expect(text).toContain('20 CPUs, 20 free, long tasks use 0 of at most 18 CPUs; 0 tasks without a worker');
+  const over = { needs: [], ...central, longRunning: 12, longLimit: 11 };
+  expect(waitingPage({ waiting: [], central: over, silent: [] }, painter({ color: false }))).toContain(
+    'long tasks use 12 CPUs, and the limit is now 11',
+  );
 });
 
 it('names the limit of a user that holds tasks, and that more workers do not help', () => {

@@ -54,8 +54,8 @@ export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint:
 
 function centralLine(central: CentralLine | undefined): string {
   if (central === undefined) return 'does not respond: schedulers probe for short jobs, and long jobs wait';
-  const { slots, freeSlots, longRunning, longLimit, unmatched } = central;
-  const long = longLimit < slots ? `, long tasks use ${longRunning} of at most ${longLimit}` : '';
+  const { slots, freeSlots, longLimit, unmatched } = central;
+  const long = longLimit < slots ? `, ${longWords(central)}` : '';
   return `${counted(slots, 'CPU')}, ${formatCount(freeSlots)} free${long}; ${counted(unmatched, 'task')} without a worker`;
 }
 
@@ -202,15 +202,20 @@ function needLine(need: NeedView, central: CentralLine): string {
       ? 'next in order'
       : `after ${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')}, ${howLong}`;
   const isLimited = kind !== 'short' && kind !== 'small' && central.longRunning >= central.longLimit;
-  const limited = isLimited
-    ? `; long tasks use ${central.longRunning} of at most ${central.longLimit} CPUs`
-    : '';
+  const limited = isLimited ? `; ${longWords(central)}` : '';
   const demands =
     Object.keys(need.demand).length > 0 && central.freeSlots > 0
       ? '; no free worker has room for its demand'
       : '';
   const held = kept > 0 ? `; ${counted(kept, 'worker')} reserved for it` : '';
   return `${head}, ${before}${limited}${demands}${held}${startWords(need)}`;
+}
+
+/** The limit shrinks when short work arrives, and does not stop tasks that run. */
+function longWords({ longRunning, longLimit }: CentralLine): string {
+  return longRunning > longLimit
+    ? `long tasks use ${longRunning} CPUs, and the limit is now ${longLimit}`
+    : `long tasks use ${longRunning} of at most ${longLimit} CPUs`;
 }
 
 /**
@@ -246,9 +251,11 @@ function spreadLines({ waits, waitSums = [] }: ExplainedJob): string[] {
       ? `${formatDuration(max)} until it started`
       : `p50 ${formatDuration(p50)}, p90 ${formatDuration(p90)}, max ${formatDuration(max)} (${formatCount(tasks)} tasks that have started)`;
   const isPlain = waitSums.every(({ phase }) => phase === 'worker');
+  // The spread begins when a task is ready; earlier stages and pilots end before.
+  const ready = waitSums.some(({ phase }) => phase !== 'worker' && phase !== 'retry') ? ' once ready' : '';
   return isPlain
     ? [`${spread}, ${WAIT_PHASE_WORDS.worker}`]
-    : [spread, ...waitSums.map((sum) => sumLine(sum, tasks))];
+    : [`${spread}${ready}`, ...waitSums.map((sum) => sumLine(sum, tasks))];
 }
 
 /** Summarizes waits: `3.83 s on average, 6 s at most, for a free worker (8 tasks)` */

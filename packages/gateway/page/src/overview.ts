@@ -32,8 +32,20 @@ export function showOverview({ root, live, signal }: Place): void {
 const UNKNOWN = 'unknown';
 
 function tiles(overview: Overview): HTMLElement[] {
-  const { workers, slots, busy, queued, schedulers, jobs, waiting, policy, failedJobs, lastSeen, reachable } =
-    overview;
+  const {
+    workers,
+    slots,
+    busy,
+    free,
+    queued,
+    schedulers,
+    jobs,
+    waiting,
+    policy,
+    failedJobs,
+    lastSeen,
+    reachable,
+  } = overview;
   const all = Object.values(workers).reduce((sum, each) => sum + each, 0);
   const tasks = waiting?.reduce((sum, each) => sum + each.tasks, 0);
   const out = (['draining', 'drained', 'quarantined', 'lost'] as const).filter((state) => workers[state] > 0);
@@ -71,7 +83,11 @@ function tiles(overview: Overview): HTMLElement[] {
           UNKNOWN,
           was((last) => `${count(last.busy)} on ${counted(last.slots, 'CPU')}`),
         )
-      : tile('Tasks running', count(busy), `on ${counted(slots, 'CPU')}`),
+      : tile(
+          'Tasks running',
+          count(busy),
+          `on ${counted(slots, 'CPU')}${free === null ? '' : `, ${count(free)} free`}`,
+        ),
     tile(
       'Tasks waiting',
       tasks === undefined ? UNKNOWN : count(tasks),
@@ -170,7 +186,8 @@ function waitingList(groups: readonly WaitingRow[] | null): HTMLElement {
         h(
           'div',
           { class: 'hint' },
-          `${why}; longest `,
+          renderBackticks(why),
+          '; longest ',
           h('a', { href: `#/jobs/${example}` }, example),
           `, accepted ${duration(exampleAgeSeconds)} ago. Helps: `,
           renderBackticks(`${helps}.`),

@@ -24,6 +24,8 @@ const WINDOW_WORDS: Readonly<Record<number, string>> = {
 };
 /** Shortest window that can be selected. */
 const WINDOW_MIN_SECONDS = 5;
+/** Time (ms) for which an attempt is drawn as running after its last observation, as in the panel of its worker. */
+const SEEN_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const BY_LENGTH = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900];
@@ -355,8 +357,12 @@ export class StreamView {
     const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
     const lanes = new Lanes(1.5 / perMs);
     const sorted = stream.bars.toSorted((one, other) => one[5] - other[5]);
+    const windowMs = Date.parse(stream.to) - Date.parse(stream.from);
+    // The sample is a few seconds old, so an attempt that ran then probably still runs.
+    const endOf = ([, , , , state, began, ran]: Stream['bars'][number]): number =>
+      stream.states[state] === 'running' && windowMs - began - ran <= SEEN_MS ? windowMs : began + ran;
     // Stacks concurrent attempts of a worker in as many lanes as fit into a row.
-    const placed = sorted.map((bar) => ({ bar, lane: lanes.take(bar[0], bar[5], bar[5] + bar[6]) }));
+    const placed = sorted.map((bar) => ({ bar, lane: lanes.take(bar[0], bar[5], endOf(bar)) }));
     this.#spans = placed.map(({ bar, lane }) => {
       const [row, job, , , state, began, ran] = bar;
       const used = lanes.of(row);
@@ -373,6 +379,10 @@ export class StreamView {
         context.fillRect(Math.max(left, right - 3), y, 3, Math.max(1, tall - 1));
       }
       if (word === 'running') {
+        context.globalAlpha = 0.4;
+        const until = Math.min(width, LABEL + endOf(bar) * perMs);
+        context.fillRect(right, y, Math.max(0, until - right), Math.max(1, tall - (tall > 3 ? 1 : 0)));
+        context.globalAlpha = 1;
         context.fillStyle = colour('text');
         context.fillRect(Math.max(left, right - 1.5), y, 1.5, Math.max(1, tall - 1));
       }
@@ -421,6 +431,9 @@ export class StreamView {
         );
       }),
       top.length < jobs.length ? h('li', {}, `and ${counted(jobs.length - top.length, 'more job')}`) : null,
+      bars.some((bar) => stream.states[bar[4]] === 'running')
+        ? h('li', {}, h('span', { class: 'key faded' }), 'ran when last sampled')
+        : null,
       h('li', {}, h('span', { class: 'key cell-idle' }), 'busy, not in the sample'),
       h('li', {}, h('span', { class: 'key hatched' }), 'reserved for short tasks'),
     );
@@ -430,7 +443,7 @@ export class StreamView {
     const left = omitted === 0 ? '' : `, ${count(omitted)} shorter ones left out`;
     fill(
       this.#about,
-      `${duration(this.#seconds)}, ${when}: ${counted(bars.length, 'sampled attempt')} of ${counted(jobs.length, 'job')}${left}. Drag to zoom, double-click to go back, click a bar for its task.`,
+      `${WINDOW_WORDS[this.#seconds] ?? duration(this.#seconds)}, ${when}: ${counted(bars.length, 'sampled attempt')} of ${counted(jobs.length, 'job')}${left}. Drag to zoom, double-click to go back, click a bar for its task.`,
     );
     const turn = (text: string, to: number) => h('button', { type: 'button', 'data-from': to }, text);
     fill(

@@ -34,7 +34,7 @@ function usersTable({ users, sharedBy, unlisted }: Users): HTMLElement {
   const rule =
     sharedBy === null
       ? 'This policy does not enforce shares.'
-      : `Each ${sharedBy} has a share in proportion to its weight.`;
+      : `The fair share of each ${sharedBy} is proportional to its weight.`;
   return h(
     'div',
     {},
@@ -60,12 +60,28 @@ function usersTable({ users, sharedBy, unlisted }: Users): HTMLElement {
         { title: 'running', isNumber: true, of: ({ running }) => count(running) },
         { title: 'waiting', isNumber: true, of: ({ waiting }) => count(waiting) },
         {
-          title: 'share',
+          title: 'uses',
           isNumber: true,
           of: ({ share, of }) => `${percent(share)}${of === null ? '' : ` of ${of}`}`,
         },
+        ...(sharedBy === null
+          ? []
+          : [
+              {
+                title: 'fair share',
+                isNumber: true,
+                of: ({ fairShare }: Users['users'][number]) =>
+                  fairShare === null ? '–' : percent(fairShare),
+              },
+              {
+                title: 'weight',
+                isNumber: true,
+                isExtra: true,
+                of: ({ weight }: Users['users'][number]) => count(weight),
+              },
+            ]),
         {
-          title: 'uses',
+          title: 'allocated',
           isExtra: true,
           of: ({ has }) =>
             Object.entries(has)
@@ -78,7 +94,7 @@ function usersTable({ users, sharedBy, unlisted }: Users): HTMLElement {
     h(
       'p',
       { class: 'hint' },
-      `${rule}${unlisted > 0 ? ` ${counted(unlisted, 'job')} with smaller shares are left out.` : ''}`,
+      `${rule} Held jobs, and jobs that begin later, are not counted.${unlisted > 0 ? ` ${counted(unlisted, 'job')} with smaller shares are left out.` : ''}`,
     ),
   );
 }

@@ -4,7 +4,7 @@ import type { Job, Why } from './shapes.js';
 const PHASE_WORDS: Readonly<Record<Why['waited'][number]['phase'], string>> = {
   'other-job': 'another job',
   stage: 'earlier stages',
-  pilots: 'pilots measure the run time',
+  pilots: 'pilots to measure the run time',
   worker: 'a free worker',
   held: 'on hold, or not begun',
   retry: 'failed attempts',
@@ -46,7 +46,7 @@ export function waterfall(job: Job, why: Why): Node | null {
       label: 'tasks run',
       from: first,
       to: last,
-      kind: job.state === 'failed' ? 'failed' : job.state === 'completed' ? 'completed' : 'running',
+      kind: job.state === 'waiting' ? 'running' : job.state,
       words: `from ${duration(first)} after submission, for ${duration(last - first)}`,
     });
   const end = Math.max(0.001, ...steps.map(({ to }) => to));

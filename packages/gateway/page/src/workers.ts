@@ -38,6 +38,7 @@ export function showWorkers(place: Place): void {
     about: h('div', { 'aria-live': 'polite' }),
     actions: h('div', { class: 'actions' }),
   };
+  fill(panel.about, h('h2', {}, rest), h('p', { class: 'hint' }, 'Waiting for an answer.'));
   let sorted: Worker[] = [];
   root.append(
     h(
@@ -308,7 +309,7 @@ function actionsOf({ name, state, busy, queued, tasks }: WorkerDetail): Action[]
             run: to('drain', { deadlineSeconds: DEADLINE_SECONDS }),
             confirm:
               `Drain ${name}? It accepts no new tasks. ${finish}: tasks that still run after ` +
-              `${DEADLINE} restarts from the beginning on other workers; ${moved}.`,
+              `${DEADLINE} restart from the beginning on other workers; ${moved}.`,
           },
         ]),
   ];

@@ -1,0 +1,46 @@
+import type { ExplainedJob } from '@goshawk/client';
+import { expect, it } from 'vitest';
+import { whySentence } from './why-sentence.js';
+
+function explained(job: object, more: object): ExplainedJob {
+  const none = { waiting: [], wastedMs: 0, central: undefined };
+  return { ...none, job: { id: 'a-1', tasks: { running: 0 }, ...job }, ...more } as unknown as ExplainedJob;
+}
+
+const ENDED = { state: 'completed', startedMs: 100, endedMs: 900 };
+const WAITS = { tasks: 10, p50: 50, p90: 200, max: 300 };
+
+it('says from when tasks have waited, if pilots or earlier stages ended before', () => {
+  const worker = { phase: 'worker', tasks: 10, meanMs: 100, maxMs: 300 };
+  const pilots = { phase: 'pilots', tasks: 8, meanMs: 500, maxMs: 500 };
+  expect(whySentence(explained(ENDED, { waits: WAITS, waitSums: [worker] }), 0)).toBe(
+    'Completed after 900 ms: 100 ms until the first task started, and 90% of the tasks waited 200 ms or less; most of the waiting was for a free worker.',
+  );
+  expect(whySentence(explained(ENDED, { waits: WAITS, waitSums: [pilots, worker] }), 0)).toContain(
+    '90% of the tasks waited 200 ms or less once ready; most of the waiting was for the pilots',
+  );
+});
+
+it('says when a job begins', () => {
+  const wait = { stage: 'tasks', index: 0, reason: 'begin', tasks: 1, waitedMs: 10_000 };
+  const job = { state: 'waiting', beginAt: 125_000 };
+  expect(whySentence(explained(job, { waiting: [wait] }), 5_000)).toBe(
+    '1 task has waited 10 s: their job begins later (--begin): in 2 min 0 s.',
+  );
+});
+
+it('uses the explanation of central for the largest group of waiting tasks', () => {
+  const wait = { stage: 'tasks', index: 0, waitedMs: 10_000 };
+  const waiting = [
+    { ...wait, reason: 'matching', tasks: 1 },
+    { ...wait, reason: 'user-limit', tasks: 6 },
+  ];
+  const ahead = { jobs: 0, tasks: 0, workMs: 0 };
+  const needs = [
+    { stage: 0, tasks: 1, ahead },
+    { stage: 0, tasks: 6, ahead, reason: 'user-limit', why: 'user bob has 4 CPUs of the 4' },
+  ];
+  expect(whySentence(explained({ state: 'running' }, { waiting, central: { needs } }), 0)).toMatch(
+    /^6 tasks have waited 10 s: .*; user bob has 4 CPUs of the 4\.$/,
+  );
+});
