@@ -19,3 +19,17 @@ it('the table of workers fits 80 columns, without cutting amounts', () => {
     expect(text).toContain(whole);
   expect(text).not.toMatch(/\d…/);
 });
+
+it('each of several alike workers takes one line of 80 columns; a line below has what all have', () => {
+  const workers = [0, 1, 2].map((index) => ({
+    ...{ name: `w${index}`, state: 'active', partition: 'general', slots: 4, busy: 4, queued: 0 },
+    ...{ used: { cpu: 3.5, memory: 9e9 }, capacity: { cpu: 4, memory: 16 * 1024 ** 3, gpu: 2 } },
+    attributes: { rack: `r${index % 2}`, container: 'docker', engine: 'docker' },
+  })) as unknown as WorkerView[];
+  const lines = workersTable(workers, painter({ color: false, columns: 80 })).split('\n');
+  expect(lines).toHaveLength(1 + 3 + 1);
+  expect(lines[2]).toMatch(/^w1 .* rack=r1$/);
+  expect(lines.at(-1)).toBe('all have memory 16 GiB, gpu 2, container=docker engine=docker');
+  const wide = workersTable(workers, painter({ color: false, columns: 200 }));
+  expect(wide).toMatch(/^w1 .* memory 16 GiB, gpu 2 +rack=r1 container=docker engine=docker$/m);
+});

@@ -20,6 +20,7 @@ import {
   formatUsed,
   sumOf,
   WORKER_STATES,
+  wrapWords,
 } from '@goshawk/core';
 import { STRICT, strictly } from '../jobs/strict.js';
 
@@ -85,11 +86,40 @@ const COLUMNS: readonly Column[] = [
   { title: 'tasks', align: 'right' },
   { title: 'queued', align: 'right' },
   { title: 'in use', dropFirst: 0, shrinkTo: 9, wraps: true },
-  { title: 'resources', shrinkTo: 12, wraps: true },
 ];
+const RESOURCES: Column = { title: 'resources', shrinkTo: 12, wraps: true };
 const ATTRIBUTES: Column = { title: 'attributes', shrinkTo: 12, wraps: true };
 
+/**
+ * Renders the workers. If a row would take several lines, resources and attributes that all workers have move to a line
+ * below the table.
+ */
 export function workersTable(workers: readonly WorkerView[], paint: Painter): string {
+  const table = tableOf(workers, paint);
+  if (workers.length < 2 || table.split('\n').length === workers.length + 1) return table;
+  const [{ capacity, attributes }] = workers as [WorkerView, ...WorkerView[]];
+  const resources = Object.entries(capacity).filter(
+    ([name, amount]) => name !== 'cpu' && workers.every((worker) => worker.capacity[name] === amount),
+  );
+  const named = Object.entries(attributes).filter(([name, value]) =>
+    workers.every((worker) => worker.attributes[name] === value),
+  );
+  if (resources.length + named.length === 0) return table;
+  const without = (from: object, common: readonly (readonly [string, unknown])[]) =>
+    Object.fromEntries(Object.entries(from).filter(([name]) => !common.some(([other]) => other === name)));
+  const others = workers.map((worker) => ({
+    ...worker,
+    capacity: without(worker.capacity, resources),
+    attributes: without(worker.attributes, named),
+  }));
+  const all = [
+    ...(resources.length === 0 ? [] : [formatResources(Object.fromEntries(resources))]),
+    ...(named.length === 0 ? [] : [formatAttributes(Object.fromEntries(named))]),
+  ];
+  return `${tableOf(others, paint)}\n${wrapWords(plain(`all have ${all.join(', ')}`), paint.columns).join('\n')}`;
+}
+
+function tableOf(workers: readonly WorkerView[], paint: Painter): string {
   const states = {
     active: (text: string) => text,
     draining: paint.yellow,
@@ -97,6 +127,7 @@ export function workersTable(workers: readonly WorkerView[], paint: Painter): st
     quarantined: paint.red,
   };
   const haveAny = workers.some(({ attributes }) => Object.keys(attributes).length > 0);
+  const haveResources = workers.some(({ capacity: { cpu, ...others } }) => Object.keys(others).length > 0);
   const rows = workers.map(({ capacity: { cpu, ...others }, ...worker }) => [
     plain(worker.name),
     states[worker.state](worker.state),
@@ -105,10 +136,11 @@ export function workersTable(workers: readonly WorkerView[], paint: Painter): st
     `${worker.busy}`,
     formatCount(worker.queued),
     formatUsed(worker.used),
-    Object.keys(others).length === 0 ? '' : plain(formatResources(others)),
+    ...(haveResources ? [Object.keys(others).length === 0 ? '' : plain(formatResources(others))] : []),
     ...(haveAny ? [plain(formatAttributes(worker.attributes))] : []),
   ]);
-  return renderTable(haveAny ? [...COLUMNS, ATTRIBUTES] : COLUMNS, rows, paint);
+  const more = [...(haveResources ? [RESOURCES] : []), ...(haveAny ? [ATTRIBUTES] : [])];
+  return renderTable([...COLUMNS, ...more], rows, paint);
 }
 
 function summary({ workers, pendingTasks }: ClusterView): string {

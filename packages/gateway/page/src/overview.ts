@@ -144,7 +144,7 @@ function attentionList({ attention }: Overview): HTMLElement {
 }
 
 /** Display texts of reasons. The tooltip has the term of the API. */
-const REASON_WORDS: Partial<Record<WaitingRow['reason'], string>> = {
+const REASON_WORDS: Readonly<Record<WaitingRow['reason'], string>> = {
   stage: 'earlier stage',
   'job-limit': 'limit of the job',
   'no-worker': 'no worker',
@@ -161,6 +161,11 @@ const REASON_WORDS: Partial<Record<WaitingRow['reason'], string>> = {
   'other-job': 'another job',
   required: 'no worker matches',
   begin: 'begins later',
+  held: 'on hold',
+  resuming: 'scheduler restarts',
+  reserve: 'reserved for short tasks',
+  reserved: 'reserved for another job',
+  'user-limit': 'limit of the user',
 };
 
 function waitingList(groups: readonly WaitingRow[] | null): HTMLElement {
@@ -179,7 +184,7 @@ function waitingList(groups: readonly WaitingRow[] | null): HTMLElement {
         h(
           'div',
           { class: 'line' },
-          h('strong', { title: reason }, REASON_WORDS[reason] ?? reason),
+          h('strong', { title: reason }, REASON_WORDS[reason]),
           ` ${counted(tasks, 'task')} of ${of} jobs`,
         ),
         h('div', { class: 'track', 'aria-hidden': 'true' }, bar),

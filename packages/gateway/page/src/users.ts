@@ -132,7 +132,7 @@ function usageTable({ usage, total, silent }: Usage): HTMLElement {
     h(
       'p',
       { class: 'hint' },
-      `Requested resources × run time of all attempts that have ended.${left > 0 ? ` ${counted(left, 'more row')}.` : ''}${silent.length > 0 ? ` No answer from ${silent.join(', ')}.` : ''}`,
+      `Requested resources × run time of all attempts that have ended; memory counts those that request it.${left > 0 ? ` ${counted(left, 'more row')}.` : ''}${silent.length > 0 ? ` No answer from ${silent.join(', ')}.` : ''}`,
     ),
   );
 }
