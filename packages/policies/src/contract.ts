@@ -276,7 +276,7 @@ export interface PolicyShares {
 export interface UserTurn {
   /** Identifies the user. */
   readonly user: unknown;
-  /** What the user's running tasks use, as a fraction of the cluster, relative to its weight. */
+  /** Fraction of the cluster that the user's running tasks use, relative to its weight. */
   readonly share: number;
   readonly weight: number;
   /** Fraction of the cluster that one more task of the stage uses. */
