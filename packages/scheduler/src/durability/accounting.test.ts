@@ -81,6 +81,20 @@ test('every attempt counts with its requested resources, however it ended', () =
   ]);
 });
 
+test('usage and durations stay the same after a restart at which the wall clock is set back', () => {
+  const there = bench();
+  there.submit({ user: 'ann', tasks: [{ sleep: 1 }] });
+  there.commit();
+  there.now = 1_000;
+  run(there, 1, 10_000);
+  const before = usage(there);
+  const after = new DurableBench({ ...there.inheritance(), now: 0 }, -2 * DAY);
+  expect(usage(after)).toEqual(before);
+  after.receive(CLIENT, { type: 'describeJob', request: 3, id: 's-1', spec: false });
+  const { value } = after.take().find((message) => message.type === 'jobDetail')!;
+  expect(value).toMatchObject({ firstStartMs: 1_000, endedMs: 11_000 });
+});
+
 test('a task that requests nothing counts one CPU, and its memory is unknown', () => {
   const there = bench();
   there.submit({ user: 'ann', tasks: [{ sleep: 1 }] });

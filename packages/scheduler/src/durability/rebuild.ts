@@ -55,7 +55,7 @@ export function* rebuildJobs(
   rebuilt: RebuiltCallback,
 ): Iterable<number> {
   let rebuild: JobRebuilder | undefined;
-  for (const [position, record] of entries) {
+  for (const [position, record] of withoutFutureJobs(entries, context.now + context.wallOffsetMs)) {
     let work = 1;
     if (record.job !== rebuild?.job.number) {
       rebuild?.finish(rebuilt);
@@ -69,6 +69,30 @@ export function* rebuildJobs(
     yield work;
   }
   rebuild?.finish(rebuilt);
+}
+
+/**
+ * Yields all records. Moves jobs that were accepted after `latest`, by a clock that was ahead, to the time before it,
+ * so that their waiting and run times stay the same.
+ */
+function* withoutFutureJobs(entries: Iterable<JournalEntry>, latest: Millis): Iterable<JournalEntry> {
+  let future: JournalEntry[] = [];
+  for (const entry of entries) {
+    const [, record] = entry;
+    if (future.length > 0 && future[0]![1].job !== record.job) {
+      yield* movedBefore(future, latest);
+      future = [];
+    }
+    if (future.length > 0 || (record.kind === 'accepted' && record.at > latest)) future.push(entry);
+    else yield entry;
+  }
+  yield* movedBefore(future, latest);
+}
+
+function* movedBefore(entries: readonly JournalEntry[], latest: Millis): Iterable<JournalEntry> {
+  const last = entries.reduce((until, [, { at }]) => Math.max(until, at), latest);
+  for (const [position, record] of entries)
+    yield [position, { ...record, at: record.at - (last - latest) } as JobRecord];
 }
 
 /** Rebuilds an ended job from its records; undefined if its end is not among them. */
