@@ -3,6 +3,7 @@ import {
   type ClusterSettings,
   type ClusterShares,
   type DrainAnswer,
+  InputError,
   LIMITS,
   type Millis,
   type TakeoverAnswer,
@@ -78,6 +79,12 @@ export class Cluster implements AsyncDisposable {
       };
     };
     const { module, ...rest } = work;
+    if (typeof module !== 'string')
+      throw new InputError(
+        'bad-module',
+        'map: the work names no module',
+        'pass { module: PATH, export: NAME }',
+      );
     const there = module.startsWith('file:') ? module : resolve(module);
     return mapInputs({ open }, { ...rest, module: there }, inputs, options);
   }

@@ -24,6 +24,7 @@ import { lineOf, withCentral } from './explanations.js';
 import { jobEvents } from './job-events.js';
 import { jobLogs, type LogChunk, type LogOptions, type TaskOutput, taskOutput } from './job-logs.js';
 import {
+  checkOrder,
   eachResult,
   type ResultOrder,
   type ResultRange,
@@ -198,6 +199,7 @@ export class JobHandle<Value = unknown> {
     options: CallOptions & { readonly order?: ResultOrder } = {},
   ): AsyncGenerator<TaskResult<Value>, void, undefined> {
     const { order = 'index' } = options;
+    checkOrder(order);
     const watched = await this.#watchOrder(false, options.signal);
     const news = jobEvents(this.#session, { ...watched, soon: true }, options.signal);
     yield* eachResult(this.#session, this.id, order, news, options) as AsyncGenerator<TaskResult<Value>>;

@@ -1,5 +1,6 @@
 import {
   grown,
+  InputError,
   isFinal,
   type JobEvent,
   type JobState,
@@ -38,8 +39,16 @@ export async function readValues(
 const READ_EVERY_MS: Millis = 50;
 const READ_MS_PER_RESULT: Millis = 5;
 
+const ORDERS = ['index', 'completed'] as const;
+
 /** `index`: by index; `completed`: as tasks end. */
-export type ResultOrder = 'index' | 'completed';
+export type ResultOrder = (typeof ORDERS)[number];
+
+/** @throws InputError `bad-order`, for callers without types */
+export function checkOrder(order: ResultOrder = 'index'): void {
+  if (!ORDERS.includes(order))
+    throw new InputError('bad-order', `order: ${JSON.stringify(order)} is not one of ${ORDERS.join(', ')}`);
+}
 
 /** Tasks whose results to read. Default: all. */
 export interface ResultRange {

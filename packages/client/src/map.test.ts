@@ -379,6 +379,40 @@ describe('map', () => {
     },
   );
 
+  it('closes the job also without inputs, or if they end after the last result', async () => {
+    const empty = new OpenJob();
+    expect(await all(mapInputs(empty, WORK, [], {}))).toEqual([]);
+    expect([empty.closed, empty.cancels]).toEqual([true, 0]);
+    const late = new OpenJob();
+    let finish = (): void => {};
+    const finished = new Promise<void>((done) => (finish = done));
+    const { next, values } = reader(
+      mapInputs(
+        late,
+        WORK,
+        (async function* () {
+          yield 1;
+          await finished;
+        })(),
+        {},
+      ),
+    );
+    await late.has(1);
+    late.end(1);
+    expect((await next).value).toBe(1);
+    finish();
+    expect(await all(values)).toEqual([]);
+    expect([late.closed, late.cancels]).toEqual([true, 0]);
+  });
+
+  it.each([
+    [{ order: 'arrival' }, 'bad-order'],
+    [{ onError: 'continue' }, 'bad-on-error'],
+  ])('with the unknown option %j is refused', async (options, code) => {
+    const { next } = reader(mapInputs(new OpenJob(), WORK, [1], options as unknown as MapOptions));
+    await expect(next).rejects.toMatchObject({ name: 'InputError', code });
+  });
+
   describe('with a key', () => {
     /** Stops a first run after it has read the result of 1 and appended three more inputs. */
     async function abandonedRun(): Promise<OpenJob> {

@@ -12,7 +12,7 @@ import {
 } from '@goshawk/core';
 import { abortable, pause } from './abort.js';
 import { JobCancelled, JobFailed } from './errors.js';
-import type { ResultOrder } from './job-results.js';
+import { checkOrder, type ResultOrder } from './job-results.js';
 import type { Appended, Appending } from './open-jobs.js';
 import type { CallOptions } from './options.js';
 import type { JobSubmission } from './submission.js';
@@ -93,6 +93,10 @@ export async function* mapInputs<Input>(
   const { inFlight, signal } = options;
   if (inFlight !== undefined && !(inFlight >= 1))
     throw new InputError('bad-in-flight', `inFlight: expected a number of at least 1, got ${inFlight}`);
+  const { onError = 'stop', order } = options;
+  if (onError !== 'stop' && onError !== 'collect')
+    throw new InputError('bad-on-error', `onError: ${JSON.stringify(onError)} is not one of stop, collect`);
+  checkOrder(order);
   const run = new MapRun<Input>(cluster, work, inputs, options);
   try {
     run.start();
@@ -142,6 +146,8 @@ class MapRun<Input> {
   #ending: { readonly error: unknown; readonly after: number } | undefined;
   #fatal: { readonly error: unknown } | undefined;
   #hasEnded = false;
+  /** Whether the job accepts no more inputs. An open one would remain for an hour. */
+  #isClosed = false;
   #isDone = false;
   /** Digest of the appended inputs, needed if the key can be used again. */
   #digest: Hash | undefined;
@@ -177,6 +183,7 @@ class MapRun<Input> {
       await opened.retry({ signal: this.#until }).catch(ignoreNothingFailed);
     this.#job = opened;
     void this.#collect(opened).catch((error: unknown) => this.#fail(error));
+    this.#isClosed = has.closed;
     if (has.closed) return void (await this.#expectEnd());
     void this.#take().catch((error: unknown) => this.#endAfter(this.#taken, error));
     await this.#append(opened);
@@ -241,6 +248,8 @@ class MapRun<Input> {
       if (batch.length === 0 && !isClosed) return;
       try {
         await this.#appendAll(job, batch, isClosed);
+        this.#isClosed = isClosed;
+        this.#wake();
       } catch (error) {
         if (!(error instanceof InputError)) throw error;
         return this.#endAfter(this.#appended, error);
@@ -326,7 +335,7 @@ class MapRun<Input> {
       }
       if (this.#fatal !== undefined) throw this.#fatal.error;
       if (this.#ending !== undefined && this.#read >= this.#ending.after) throw this.#ending.error;
-      if (this.#hasAll && this.#read === this.#taken) {
+      if (this.#isClosed && this.#hasAll && this.#read === this.#taken) {
         this.#isDone = true;
         return undefined;
       }
