@@ -310,6 +310,8 @@ const story = z.object({
   waitedSeconds: seconds,
   ranSeconds: seconds.nullable(),
   endedSeconds: seconds.nullable(),
+  /** Message of the last failure, or why the task is cancelled. */
+  error: z.string().nullable(),
 });
 
 /** Central's queue of jobs that wait for workers. */

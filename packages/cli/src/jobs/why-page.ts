@@ -168,16 +168,19 @@ function taskLines({
   worker,
   waitedMs,
   ranMs,
+  error,
 }: TaskStory): string[] {
   const pilot = isPilot ? ', a pilot' : '';
   const where = worker === undefined ? '' : ` on ${plain(worker)}`;
   const again = attempts > 1 ? `, attempt ${attempts}` : '';
   const head = `${task}${inStage(stage)}${pilot}: ${state}${where}${again}`;
-  if (reason !== undefined)
-    return [head, `waiting for ${formatDuration(waitedMs)}; now: ${WAITING_WORDS[reason].why} (${reason})`];
-  return ranMs === undefined
-    ? [head]
-    : [head, `waited ${formatDuration(waitedMs)}, ran ${formatDuration(ranMs)}`];
+  const why = error === undefined ? [] : [plain(error)];
+  if (reason !== undefined) {
+    const now = `waiting for ${formatDuration(waitedMs)}; now: ${WAITING_WORDS[reason].why} (${reason})`;
+    return [head, now, ...why.map((text) => `last failure: ${text}`)];
+  }
+  const times = `waited ${formatDuration(waitedMs)}, ran ${formatDuration(ranMs ?? 0)}`;
+  return [head, ...why, ...(ranMs === undefined ? [] : [times])];
 }
 
 function lineLines({ central, matches }: ExplainedJob): string[] {

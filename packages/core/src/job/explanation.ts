@@ -66,6 +66,8 @@ const taskStory = view({
   ranMs: optional(ms),
   /** When the last attempt ended. */
   endedMs: optional(ms),
+  /** Message of the last failure, or why the task is cancelled. */
+  error: optional(line),
 });
 /** State and times of one task, as known to its owner. */
 export type TaskStory = NonNullable<(typeof taskStory)['infer']>;

@@ -332,7 +332,7 @@ const taskRow = view({
   runMs: optional(ms),
   exitCode: optional(integer),
   maxRssBytes: optional(count),
-  /** Message of the last failure; absent for completed tasks. */
+  /** Message of the last failure, or why the task is cancelled; absent for completed tasks. */
   error: optional(line),
 });
 /** One task of a job. Times count from when the job was accepted. */

@@ -128,5 +128,6 @@ function storyJson({ waitedMs, ranMs, endedMs, ...story }: TaskStory): Record<st
     waitedSeconds: seconds(waitedMs),
     ranSeconds: seconds(ranMs),
     endedSeconds: seconds(endedMs),
+    error: story.error ?? null,
   };
 }

@@ -16,7 +16,7 @@ import { ATTEMPTS_LISTED_MAX } from '../job/task-reports.js';
 import type { SchedulerParts } from '../parts.js';
 import { type JobViews, samplingOf } from './job-views.js';
 import { type WaitContext, type WaitGroup, waitContextOf, waitGroupsOf } from './snapshot.js';
-import { lastAttempt } from './task-list.js';
+import { lastAttempt, problemOf } from './task-list.js';
 import { ENDED_STATES, hasStarted, readyAt, readyAtOfStarted, waitSpread, waitSums } from './wait-times.js';
 
 /** Counts waiting tasks by class and reason, largest groups first. */
@@ -134,6 +134,7 @@ function taskStory(
     waitedMs: Math.max(0, (hasStarted ? startedAt : (job.endedAt ?? now)) - from),
     ranMs: hasStarted ? ranMs : undefined,
     endedMs: hasStarted && job.tasks.isFinal(task) ? startedAt + ranMs - job.acceptedAt : undefined,
+    error: problemOf(s, job, task).error,
   };
 }
 

@@ -28,6 +28,7 @@ import { ATTEMPTS_LISTED_MAX, type ReadRecord } from '../job/task-reports.js';
 import type { Predecessors } from '../life/predecessors.js';
 import type { SchedulerState } from '../state.js';
 import { SHOWN_STATES } from './task-list.js';
+import { whyCancelled } from './why-cancelled.js';
 
 /** Maximum number of failures that include the last lines of their output. */
 const FAILURES_WITH_OUTPUT_MAX = 5;
@@ -197,7 +198,7 @@ export class JobViews {
       const value = history.reports.valueOf(task, readRecord);
       return { ...of, value, ...('exec' in job.dag.payloadOf(task) ? { exitCode: 0 } : {}) };
     }
-    if (state === TaskState.cancelled) return { ...of, code: 'cancelled', message: cancellationMessage(job) };
+    if (state === TaskState.cancelled) return { ...of, code: 'cancelled', message: whyCancelled(job, task) };
     if (state !== TaskState.failed) return of;
     const { code, kind, message, exitCode, signal } = describeFailure(job, task, readRecord);
     return { ...of, code: code || kind, message, ...present({ exitCode, signal }) };
@@ -310,11 +311,6 @@ export function spreadOf(durationsMs: Float64Array): { p50: Millis; p90: Millis;
   const sorted = durationsMs.sort();
   if (sorted.length === 0) return undefined;
   return { p50: nearestRank(sorted, 50), p90: nearestRank(sorted, 90), max: sorted[sorted.length - 1]! };
-}
-
-function cancellationMessage({ cancelling, cancelReason }: Job): string {
-  if (cancelReason !== undefined) return cancelReason;
-  return cancelling ? 'the job was cancelled' : 'an earlier stage that it depends on has failed';
 }
 
 /** Paths of the files to which a command's output goes instead of the log. */

@@ -119,7 +119,7 @@ describe('results of a job', () => {
         stage: 'b',
         state: 'cancelled',
         code: 'cancelled',
-        message: 'an earlier stage that it depends on has failed',
+        message: 'an earlier stage that it depends on did not complete',
       },
     ]);
     bench.submit(MODULES, 'other');
@@ -128,6 +128,40 @@ describe('results of a job', () => {
     expect(read('index', 0, 's-2')!.tasks!.map(({ message }) => message)).toEqual(
       Array(3).fill('the job was cancelled'),
     );
+  });
+
+  test('give the reason why single tasks did not run, also after a retry of others', () => {
+    submit(MODULES);
+    bench.receive(CLIENT, {
+      type: 'cancelTasks',
+      request: 8,
+      id: 's-1',
+      tasks: [{ first: 1, last: 2 }],
+      stage: undefined,
+    });
+    run(value(1));
+    bench.commit();
+    const reasons = () => read('index')!.tasks!.map(({ message }) => message);
+    expect(reasons()).toEqual([undefined, 'the task was cancelled', 'the task was cancelled']);
+    bench.receive(CLIENT, {
+      type: 'retryJob',
+      request: 9,
+      key: 'again',
+      id: 's-1',
+      failedOnly: undefined,
+      tasks: [{ first: 1, last: 1 }],
+      asNew: undefined,
+    });
+    bench.commit();
+    expect(reasons()).toEqual([undefined, undefined, 'the task was cancelled']);
+    bench.take();
+    bench.receive(CLIENT, { type: 'explainJob', request: 10, id: 's-1', task: 2 });
+    const explained = bench.take().find((message) => message.type === 'jobExplanation');
+    expect(explained?.value.task).toMatchObject({ state: 'cancelled', error: 'the task was cancelled' });
+    const page = { states: [], stage: undefined, from: 2, limit: 1 };
+    bench.receive(CLIENT, { type: 'listTasks', request: 11, id: 's-1', ...page });
+    const listed = bench.take().find((message) => message.type === 'taskPage');
+    expect(listed?.value.tasks).toMatchObject([{ index: 2, error: 'the task was cancelled' }]);
   });
 
   test('of commands are exit codes, and the files that they write', () => {

@@ -15,6 +15,7 @@ import { Page } from '../job/heap-bytes.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { noSuchStage } from '../life/cancelling.js';
 import type { SchedulerState } from '../state.js';
+import { whyCancelled } from './why-cancelled.js';
 
 /** Maximum number of attempts read from the journal for one answer; each is a disk read. */
 const ARCHIVED_READS_MAX = 500;
@@ -78,7 +79,7 @@ function countWanted(job: Job, first: number, end: number, isWanted: readonly bo
 }
 
 function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: Millis): TaskRow {
-  const { tasks, history } = job;
+  const { tasks } = job;
   const state = tasks.stateOf(task);
   const attempt = tasks.executionsOf(task);
   const row = { index: task, stage: stage.spec.name, state: SHOWN_STATES[state]!, attempt };
@@ -87,21 +88,14 @@ function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: 
     const { worker, startedAt } = last!;
     return { ...row, worker, startedMs: startedAt - job.acceptedAt, runMs: now - startedAt };
   }
-  const failure = hasFailed(job, task) ? history.reports.errorOf(task, s.env.readRecord) : undefined;
-  const end =
-    failure === undefined
-      ? {}
-      : {
-          exitCode: failure.outcome.exitCode,
-          error: failure.outcome.errorMessage || failure.outcome.errorCode || failure.outcome.kind,
-        };
+  const { worker, ...end } = problemOf(s, job, task);
   if (!hasRun(job, task)) return { ...row, ...end };
   // A command completes only by exiting with 0.
   const isCommand = state === TaskState.completed && 'exec' in job.dag.payloadOf(task);
   return {
     ...row,
     ...(last && {
-      worker: failure?.worker || last.worker,
+      worker: worker || last.worker,
       // Times read from the journal are rounded, so a start could appear to precede the job.
       startedMs: Math.max(0, last.startedAt - job.acceptedAt),
       runMs: last.runMs,
@@ -109,6 +103,19 @@ function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: 
     ...maxRssOf(job, task),
     ...(isCommand ? { exitCode: 0 } : end),
   };
+}
+
+/** Returns the last failure of a task, or why the task is cancelled; empty for other tasks. */
+export function problemOf(
+  { env }: Pick<SchedulerState, 'env'>,
+  job: Job,
+  task: TaskIndex,
+): Pick<TaskRow, 'worker' | 'exitCode' | 'error'> {
+  if (job.tasks.stateOf(task) === TaskState.cancelled) return { error: whyCancelled(job, task) };
+  const failure = hasFailed(job, task) ? job.history.reports.errorOf(task, env.readRecord) : undefined;
+  if (failure === undefined) return {};
+  const { exitCode, errorMessage, errorCode, kind } = failure.outcome;
+  return { worker: failure.worker, exitCode, error: errorMessage || errorCode || kind };
 }
 
 /**

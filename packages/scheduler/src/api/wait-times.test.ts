@@ -131,3 +131,26 @@ test('a task waited for a worker, and again after its first attempt had failed',
   expect(waited(bench, 's-1')).toEqual(expected);
   expect(waited(startedAgain(bench), 's-1')).toEqual(expected);
 });
+
+test('after a retry, waiting times count from it, and only tasks that started again have any', () => {
+  const bench = new DurableBench();
+  bench.members(W1);
+  bench.submit({ tasks: [{ sleep: 1 }, { sleep: 1 }] });
+  runAfter(bench, 300, 1);
+  runAfter(bench, 100, 1, { outcome: FAILED });
+  bench.now += 5_000;
+  bench.receive(CLIENT, {
+    type: 'retryJob',
+    request: 9,
+    key: 'again',
+    id: 's-1',
+    failedOnly: undefined,
+    tasks: undefined,
+    asNew: undefined,
+  });
+  bench.commit();
+  expect(waited(bench, 's-1')).toEqual({});
+  runAfter(bench, 40, 1);
+  expect(waited(bench, 's-1')).toEqual({ worker: [1, 40, 40] });
+  expect(waited(startedAgain(bench), 's-1')).toEqual({ worker: [1, 40, 40] });
+});

@@ -36,14 +36,14 @@ export function waitSpread(job: Job): WaitSpread | undefined {
   return spread && { tasks: waits.length, ...spread };
 }
 
-/** Sums the waiting times of started tasks since submission by phase. Omits phases without waiting. */
+/** Sums the waiting times of started tasks since submission or the last retry by phase. Omits phases without waiting. */
 export function waitSums(job: Job): WaitSum[] {
   const sums = PHASES_IN_ORDER.map((phase) => ({ phase, tasks: 0, totalMs: 0, maxMs: 0 }));
   const held = sums.find(({ phase }) => phase === 'held')!;
   const firstStarts = firstStartsOf(job);
   for (const task of startedTasks(job)) {
     const endOf = phaseEndsOf(job, task, firstStarts.get(task));
-    let since = job.acceptedAt;
+    let since = job.reopenedAt ?? job.acceptedAt;
     let heldMs = 0;
     for (const sum of sums) {
       const to = endOf[sum.phase];
@@ -90,14 +90,22 @@ function phaseEndsOf(
 /** First start of each task with an unsuccessful attempt, if that attempt is listed. */
 function firstStartsOf(job: Job): Map<TaskIndex, Millis> {
   const starts = new Map<TaskIndex, Millis>();
-  for (const { task, startedMs } of job.history.reports.unsuccessful)
-    if (!starts.has(task)) starts.set(task, job.acceptedAt + startedMs);
+  for (const { task, startedMs } of job.history.reports.unsuccessful) {
+    const startedAt = job.acceptedAt + startedMs;
+    if (startedAt >= runSince(job) && !starts.has(task)) starts.set(task, startedAt);
+  }
   return starts;
 }
 
-function* startedTasks({ tasks }: Job): Iterable<TaskIndex> {
+/** Yields the tasks that have started, after a retry of the job only those that started again. */
+function* startedTasks(job: Job): Iterable<TaskIndex> {
+  const { tasks } = job;
   for (const task of tasks.inStates(TaskState.running, ...ENDED_STATES))
-    if (hasStarted(tasks, task)) yield task;
+    if (hasStarted(tasks, task) && tasks.startedAtOf(task) >= runSince(job)) yield task;
+}
+
+function runSince({ reopenedAt = Number.NEGATIVE_INFINITY }: Job): Millis {
+  return reopenedAt;
 }
 
 export const ENDED_STATES = [TaskState.completed, TaskState.failed, TaskState.cancelled] as const;

@@ -522,6 +522,12 @@ export class Job {
     return this.hold?.isOn === true;
   }
 
+  /** Whether the job starts tasks only after a request of a user: it is on hold, or open without unfinished tasks. */
+  get isIdle(): boolean {
+    if (this.isHeld) return this.runningCount === 0;
+    return this.isOpen && this.unfinishedCount === 0;
+  }
+
   /** The hold has ended. If no task has started, waiting times are counted from now on. */
   released(now: Millis): void {
     if (this.hasPendingPredecessors || this.firstStartAt !== undefined) return;

@@ -28,6 +28,22 @@ function open(more: object = {}, key = 'k'): void {
   bench.take();
 }
 
+test('an open job keeps a scheduler from draining only until its last task ends', () => {
+  let isDrained = false;
+  const env = {
+    drained() {
+      isDrained = true;
+    },
+  };
+  bench = benched(new DurableBench(undefined, 0, true, {}, env));
+  open();
+  append(0, [1]);
+  bench.scheduler.drain();
+  expect(isDrained).toBe(false);
+  run();
+  expect(isDrained).toBe(true);
+});
+
 /** @returns the answer, or the refusal */
 function append(first: number, inputs: readonly unknown[], more: Partial<MessageOf<'appendTasks'>> = {}) {
   const each = inputs.map((input) => ({ input }));

@@ -20,7 +20,7 @@ export class Draining implements JobListener {
   }
 
   changed(job: Job): void {
-    if (job.isHeld && job.runningCount === 0) this.reportIfDrained();
+    if (job.isIdle) this.reportIfDrained();
   }
 
   reportIfDrained(): void {

@@ -151,7 +151,7 @@ export class Predecessors implements JobListener {
   }
 
   /**
-   * Whether no active job can continue: each is on hold, waits for a retry of a failed job, directly or through other
+   * Whether no active job can continue: each is idle, waits for a retry of a failed job, directly or through other
    * local jobs, or has tasks that no worker can run.
    *
    * @param isUnmet whether no worker has what the waiting tasks of a job require
@@ -159,9 +159,8 @@ export class Predecessors implements JobListener {
   areAllStuck(isUnmet: (job: Job) => boolean): boolean {
     const stuck = new Set<string>();
     for (const job of this.#s.jobs.active()) {
-      const isKept = job.isHeld && job.runningCount === 0;
       const isStuck =
-        isKept ||
+        job.isIdle ||
         isUnmet(job) ||
         [...job.pendingPredecessors].some(
           (id) => stuck.has(id) || (job.spec.afterOk?.includes(id) === true && this.#hasFailed(id)),

@@ -127,7 +127,7 @@ export class Submissions {
       const problem = `${job.id} is still ${job.state}`;
       return { code: 'not-ended', message: problem, hint: 'wait for it to end, or cancel it' };
     }
-    if (this.#s.cluster.isDraining) return DRAINING;
+    if (this.#s.cluster.isDraining) return { ...DRAINING, hint: 'try again after its restart' };
     const last = Math.max(-1, ...(tasks ?? []).map((range) => range.last));
     if (last >= job.taskCount) {
       const hint = `its tasks are 0 to ${job.taskCount - 1}`;
@@ -146,7 +146,8 @@ export class Submissions {
     const { count, completed } = reopening;
     if (count === 0) {
       const message = nothingToRetry(job, choice);
-      return { code: 'nothing-failed', message, hint: '', isRevocable: true };
+      const hint = failedOnly === true && job.counts.cancelled > 0 ? 'omit --failed to retry them' : '';
+      return { code: 'nothing-failed', message, hint, isRevocable: true };
     }
     if (asNew === true) return this.#retryAsNew(key, job, reopening, now);
     const refusal =
@@ -276,7 +277,7 @@ function nothingToRetry({ id, state, spec }: Job, { tasks, failedOnly }: RetryCh
   }
   return state === 'completed' || failedOnly !== true
     ? `no task of ${id} failed`
-    : `no task of ${id} failed; it was cancelled`;
+    : `no task of ${id} failed, but some were cancelled`;
 }
 
 /** The user that an unvalidated specification names. */
