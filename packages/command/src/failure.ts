@@ -102,11 +102,21 @@ export function failureLine({ message, hint }: Pick<Failure, 'message' | 'hint'>
   return `goshawk: ${withoutPasswords(line.replaceAll(/\s*\n\s*/g, ' '))}`;
 }
 
-/** Reports several failures; the first determines the exit code. */
-export function throwAll(context: Pick<Context, 'note'>, problems: readonly unknown[]): void {
+/** Reports several failures on stderr, also with --quiet; the first is thrown, and determines the exit code. */
+export function throwAll(
+  { global, stderr }: Pick<Context, 'global' | 'stderr'>,
+  problems: readonly unknown[],
+): void {
   const [first, ...others] = problems;
-  for (const problem of others) context.note(plain(failureLine(describeFailure(problem))));
+  for (const problem of others) stderr.write(`${failureText(describeFailure(problem), global.json)}\n`);
   if (first !== undefined) throw first;
+}
+
+/** Returns a failure as JSON or as a line for people. */
+export function failureText({ exitCode: _, ...failure }: Failure, isJson: boolean): string {
+  if (isJson) return JSON.stringify({ schema: 'goshawk.error/1', ...failure });
+  // The message may contain other users' text, such as an unknown worker name.
+  return plain(failureLine(failure));
 }
 
 function exitCodeOf(error: GoshawkError): number {

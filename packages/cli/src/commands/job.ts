@@ -1,5 +1,5 @@
 import type { JobHandle } from '@goshawk/client';
-import { type Context, defineCommand, ExitCode, painter, redrawing } from '@goshawk/command';
+import { type Context, defineCommand, ExitCode, painter, redrawing, throwAll } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { InputError, type JobDetail, jobJson } from '@goshawk/core';
 import { jobPage } from '../jobs/job-page.js';
@@ -29,9 +29,19 @@ export const jobCommand = defineCommand({
       throw new InputError('usage', 'job: --watch accepts only one job', '`goshawk wait` waits for several');
     await using cluster = await openCluster(context);
     const ids = await jobsNamed(context, cluster, words);
+    const signal = context.interrupted;
     if (options.watch) return await watch(context, cluster.job(ids[0]!));
+    const problems: unknown[] = [];
     for (const [index, id] of ids.entries()) {
-      const detail = await cluster.job(id).describe({ spec: options.spec, signal: context.interrupted });
+      const detail = await cluster
+        .job(id)
+        .describe({ spec: options.spec, signal })
+        .catch((error: unknown) => {
+          signal.throwIfAborted();
+          // The other jobs are still shown.
+          problems.push(error);
+        });
+      if (detail === undefined) continue;
       if (context.global.json && ids.length > 1) {
         context.json(shownJson(detail));
         continue;
@@ -40,6 +50,7 @@ export const jobCommand = defineCommand({
       const gap = index > 0 ? '\n' : '';
       context.show(shownJson(detail), () => `${gap}${pageOf(context, detail)}${spec}`);
     }
+    throwAll(context, problems);
     return ExitCode.done;
   },
 });

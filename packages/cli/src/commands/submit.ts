@@ -97,18 +97,23 @@ async function predecessorsNamed(
   options: SubmitOptions,
   file: JobSubmission,
 ): Promise<Pick<JobSubmission, 'after' | 'afterOk'>> {
-  const named = async (words: readonly string[]): Promise<string[]> => {
+  const named = async (words: readonly string[], isOk: boolean): Promise<string[]> => {
     const ids = await jobsNamed(context, cluster, words);
-    for (const id of ids)
-      await cluster.job(id).describe({ signal: context.interrupted }).catch(unlessUnknown);
+    for (const id of ids) {
+      const before = await cluster.job(id).describe({ signal: context.interrupted }).catch(unlessUnknown);
+      if (isOk && (before?.state === 'failed' || before?.state === 'cancelled'))
+        context.note(
+          `${id} ${before.state === 'failed' ? 'has failed' : 'was cancelled'}: the job waits for a retry of it`,
+        );
+    }
     return ids;
   };
   const [after, afterOk] = (['after', 'afterOk'] as const).map((name) =>
     options[name].length > 0 ? options[name] : (file[name] ?? []),
   ) as [readonly string[], readonly string[]];
   return {
-    ...(after.length === 0 ? {} : { after: await named(after) }),
-    ...(afterOk.length === 0 ? {} : { afterOk: await named(afterOk) }),
+    ...(after.length === 0 ? {} : { after: await named(after, false) }),
+    ...(afterOk.length === 0 ? {} : { afterOk: await named(afterOk, true) }),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { JobHandle } from '@goshawk/client';
 import type { Context } from '@goshawk/command';
-import { jobJson, type Millis } from '@goshawk/core';
+import { GoshawkError, type JobDetail, jobJson, type Millis } from '@goshawk/core';
 import { endedJson, showResults } from './show-results.js';
 import { exitCodeOf, leave, waitForJobs } from './waiting.js';
 import { outcomeText } from './words.js';
@@ -24,25 +24,32 @@ export async function awaitEnds(
   { any = false, results = false, waitTimeout }: Options = {},
 ): Promise<number> {
   const { json } = context.global;
+  const known: JobDetail[] = [];
+  const showAllResults = async (): Promise<void> => {
+    // In the order of the arguments, because the values of modules do not name their job.
+    for (const handle of results ? handles : []) {
+      const job = known.find(({ id }) => id === handle.id);
+      if (job === undefined) continue;
+      if (json) context.json(await endedJson(context, handle, job, true));
+      else await showResults(context, handle);
+    }
+  };
   try {
     const ended = await waitForJobs(context, handles, {
       any,
       timeoutMs: waitTimeout,
       ended: (job) => {
+        known.push(job);
         if (json && !results) context.json(jobJson(job, Date.now()));
         else if (!json && results) context.note(outcomeText(job, context.errorColor));
         else if (!json) context.out(outcomeText(job, context.color));
       },
     });
-    // In the order of the arguments, because the values of modules do not name their job.
-    for (const handle of results ? handles : []) {
-      const job = ended.find(({ id }) => id === handle.id);
-      if (job === undefined) continue;
-      if (json) context.json(await endedJson(context, handle, job, true));
-      else await showResults(context, handle);
-    }
+    await showAllResults();
     return exitCodeOf(ended);
   } catch (error) {
+    // The jobs that have ended have results, even if others have not.
+    if (error instanceof GoshawkError && !context.interrupted.aborted) await showAllResults();
     return leave(context, error);
   }
 }

@@ -1,7 +1,8 @@
 import type { JobHandle } from '@goshawk/client';
 import { DetachedError, WaitTimeoutError } from '@goshawk/command';
-import { InputError, type JobDetail, type JobEvent } from '@goshawk/core';
+import { InputError, type JobDetail, type JobEvent, UnreachableError } from '@goshawk/core';
 import { describe, expect, it } from 'vitest';
+import { awaitEnds } from './await-ends.js';
 import { jobDetail, jobSummary, recordingContext, taskCounts } from './jobs.fixture.js';
 import { exitCodeOf, leave, waitForJobs } from './waiting.js';
 
@@ -99,11 +100,60 @@ describe('waiting for jobs', () => {
     expect(ids(reported)).toEqual(['a-1']);
   });
 
-  it('fails at once for an unknown job', async () => {
+  it('fails at once for an unknown job, and reports jobs that have ended', async () => {
     const { context } = recordingContext();
-    const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
+    const [a, b, c] = [fakeJob('a-1'), fakeJob('b-1'), fakeJob('c-1')];
     b.fails(new InputError('unknown-job', 'no b-1'));
-    await expect(waitForJobs(context, [a.handle, b.handle], { ended: () => {} })).rejects.toThrow('no b-1');
+    c.hasEnded();
+    const reported: JobDetail[] = [];
+    const request = { ended: (job: JobDetail) => void reported.push(job) };
+    await expect(waitForJobs(context, [a.handle, b.handle, c.handle], request)).rejects.toThrow('no b-1');
+    expect(ids(reported)).toEqual(['c-1']);
+  });
+
+  it('continues for the other jobs if the scheduler of one is gone', async () => {
+    for (const any of [false, true]) {
+      const { context, written } = recordingContext({ global: { quiet: true } });
+      const [a, b, c] = [fakeJob('a-1'), fakeJob('b-1'), fakeJob('c-1')];
+      const reported: JobDetail[] = [];
+      const request = { any, ended: (job: JobDetail) => void reported.push(job) };
+      const waiting = waitForJobs(context, [a.handle, b.handle, c.handle], request);
+      a.fails(new UnreachableError('owner-gone', 'no answer from s1'));
+      b.fails(new UnreachableError('owner-gone', 'no answer from s2'));
+      a.progresses({ running: 1 });
+      c.ends();
+      if (any) expect(ids(await waiting)).toEqual(['c-1']);
+      else await expect(waiting).rejects.toThrow('no answer from s1');
+      expect(ids(reported)).toEqual(['c-1']);
+      // The first error is reported by the caller.
+      expect(written.stderr).toBe(any ? '' : 'goshawk: no answer from s2\n');
+    }
+  });
+
+  it('fails with `any` if the schedulers of all jobs are gone', async () => {
+    const { context } = recordingContext();
+    const a = fakeJob('a-1');
+    a.fails(new UnreachableError('owner-gone', 'no answer from s1'));
+    const waiting = waitForJobs(context, [a.handle], { any: true, ended: () => {} });
+    await expect(waiting).rejects.toThrow('no answer from s1');
+  });
+
+  it('shows results of ended jobs even if another has not ended in time', async () => {
+    for (const json of [false, true]) {
+      const { context, written } = recordingContext({ global: { json } });
+      const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
+      a.ends();
+      const result = { state: 'completed', exitCode: null, value: 7 };
+      Object.assign(a.handle, {
+        eachResult: async function* () {
+          yield result;
+        },
+        results: async () => [result],
+      });
+      const request = { results: true, waitTimeout: 20 };
+      await expect(awaitEnds(context, [a.handle, b.handle], request)).rejects.toThrow('b-1 has not ended');
+      expect(written.stdout).toContain(json ? '"results":[{"state":"completed"' : '7\n');
+    }
   });
 
   it('ends with Ctrl-C, and shows how to continue', async () => {

@@ -5,11 +5,13 @@ import {
   ExitCode,
   type Progress,
   startProgress,
+  throwAll,
   WaitTimeoutError,
 } from '@goshawk/command';
 import {
   counted,
   formatCount,
+  InputError,
   isFinal,
   type JobDetail,
   type Millis,
@@ -30,11 +32,12 @@ interface WaitRequest {
 }
 
 /**
- * Waits for jobs to end and shows their progress. The jobs continue if the wait ends before them.
+ * Waits for jobs to end and shows their progress. The jobs continue if the wait ends before them. Jobs that
+ * have ended are reported also if it throws.
  *
  * @returns the ended jobs, in the order in which they ended; with `any` the one that ended first
- * @throws WaitTimeoutError; DetachedError after Ctrl-C; InputError for an unknown job; UnreachableError if a
- * job's scheduler is gone
+ * @throws WaitTimeoutError; DetachedError after Ctrl-C; InputError for an unknown job, at once; UnreachableError
+ * if a job's scheduler is gone, after the other jobs have ended
  */
 export async function waitForJobs(
   context: Context,
@@ -53,27 +56,44 @@ export async function waitForJobs(
   };
   const { timeoutMs } = request;
   const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, Math.min(timeoutMs, TIMER_MAX_MS));
-  const watches = handles.map(async (handle) => {
-    const job = await endOf(handle, board, signal);
-    if (isDecided) return;
+  const problems: unknown[] = [];
+  const report = (job: JobDetail): void => {
     ended.push(job);
     if (context.global.json && !request.any) request.ended(job);
+  };
+  /** Returns whether the job has ended. */
+  const watches = handles.map(async (handle): Promise<boolean> => {
+    try {
+      const job = await endOf(handle, board, signal);
+      if (!isDecided) report(job);
+      return true;
+    } catch (error) {
+      if (signal.aborted || error instanceof InputError) throw error;
+      problems.push(error);
+      return false;
+    }
   });
+  const all = Promise.all(watches);
   try {
     if (request.any) {
-      await Promise.race(watches);
+      await Promise.race([all, anyOf(watches)]);
+      if (ended.length === 0) throwAll(context, problems);
       const first = await firstOf(handles, ended, signal);
       isDecided = true;
       ended.splice(0, ended.length, first);
-      if (context.global.json) request.ended(ended[0]!);
+      if (context.global.json) request.ended(first);
       return ended;
     }
-    await Promise.all(watches);
+    await all;
+    throwAll(context, problems);
     return ended;
   } catch (error) {
     const left = handles.map(({ id }) => id).filter((id) => !ended.some((job) => job.id === id));
     if (context.interrupted.aborted) throw new DetachedError(left);
-    throw isTimeUp ? new WaitTimeoutError(left, timeoutMs!) : error;
+    if (isTimeUp) throw new WaitTimeoutError(left, timeoutMs!);
+    isDecided = true;
+    if (!request.any) for (const job of await othersEnded(handles, ended, signal)) report(job);
+    throw error;
   } finally {
     clearTimeout(timer);
     board.clear();
@@ -82,6 +102,14 @@ export async function waitForJobs(
     // Messages for people are printed here, after the progress bar.
     if (!context.global.json) for (const job of ended) request.ended(job);
   }
+}
+
+/** Resolves when a watched job has ended, or none is watched anymore. */
+function anyOf(watches: readonly Promise<boolean>[]): Promise<void> {
+  const ends = watches.map(async (watch) => {
+    if (!(await watch)) throw new Error('not ended');
+  });
+  return Promise.any(ends).catch(() => {});
 }
 
 /** Returns 0 if all tasks of all jobs completed, and met the deadlines. */
@@ -100,12 +128,21 @@ async function firstOf(
   known: readonly JobDetail[],
   waiting: AbortSignal,
 ): Promise<JobDetail> {
+  const ended = [...known, ...(await othersEnded(handles, known, waiting))];
+  return ended.reduce((first, job) => (endedAt(job) < endedAt(first) ? job : first));
+}
+
+/** Returns the jobs that have ended besides the known ones. */
+async function othersEnded(
+  handles: readonly JobHandle[],
+  known: readonly JobDetail[],
+  waiting: AbortSignal,
+): Promise<JobDetail[]> {
   const others = handles.filter(({ id }) => !known.some((job) => job.id === id));
   const signal = AbortSignal.any([waiting, AbortSignal.timeout(OTHERS_MS)]);
   const asked = await Promise.allSettled(others.map((handle) => handle.describe({ signal })));
   const answers = asked.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-  const ended = [...known, ...answers].filter(({ state }) => isFinal(state));
-  return ended.reduce((first, job) => (endedAt(job) < endedAt(first) ? job : first));
+  return answers.filter(({ state }) => isFinal(state));
 }
 
 function endedAt({ submittedAt, endedMs = 0 }: JobDetail): Millis {

@@ -31,6 +31,14 @@ describe('the outcome of a job', () => {
       'a1-3 failed: 1 of 1 task failed, after 5.2 s',
     ],
     [
+      jobSummary({ state: 'failed', tasks: taskCounts({ failed: 1, completed: 2, cancelled: 3 }) }),
+      'a1-3 failed: 1 of 6 tasks failed, 2 completed, 3 cancelled, after 5.2 s',
+    ],
+    [
+      jobSummary({ state: 'cancelled', tasks: taskCounts({ failed: 1, completed: 4, cancelled: 5 }) }),
+      'a1-3 cancelled: 4 of 10 tasks had completed, 1 failed, after 5.2 s',
+    ],
+    [
       jobSummary({ state: 'cancelled', tasks: taskCounts({ completed: 5, cancelled: 5 }) }),
       'a1-3 cancelled: 5 of 10 tasks had completed, after 5.2 s',
     ],

@@ -39,18 +39,23 @@ export function heading(job: JobSummary, paint: Painter): string {
  * 5.2 s`.
  */
 export function outcomeLine(job: JobSummary, paint: Painter): string {
-  const { total, completed, failed } = job.tasks;
+  const { total, completed, failed, cancelled } = job.tasks;
   const after = job.endedMs === undefined ? '' : `, after ${formatDuration(job.endedMs)}${lateness(job)}`;
   const head = `${job.id} ${paintState(job.state, paint)}`;
   switch (job.state) {
     case 'completed':
       return `${head}: ${counted(total, 'task')}${after}`;
     case 'failed': {
-      const rest = completed > 0 ? `, ${formatCount(completed)} completed` : '';
+      const rest = [
+        ...(completed > 0 ? [`, ${formatCount(completed)} completed`] : []),
+        ...(cancelled > 0 ? [`, ${formatCount(cancelled)} cancelled`] : []),
+      ].join('');
       return `${head}: ${formatCount(failed)} of ${counted(total, 'task')} failed${rest}${after}`;
     }
-    default:
-      return `${head}: ${formatCount(completed)} of ${counted(total, 'task')} had completed${after}`;
+    default: {
+      const rest = failed > 0 ? `, ${formatCount(failed)} failed` : '';
+      return `${head}: ${formatCount(completed)} of ${counted(total, 'task')} had completed${rest}${after}`;
+    }
   }
 }
 

@@ -9,7 +9,7 @@ import {
   isReadByProgram,
   type OutputStream,
 } from '../context.js';
-import { describeFailure, failureLine } from '../failure.js';
+import { describeFailure, failureText } from '../failure.js';
 import { flagOf, type OptionSpecs, readConfigFile, resolveOptions, type Sources } from '../options.js';
 import { plain } from '../terminal/paint.js';
 import { wrapProse } from '../terminal/width.js';
@@ -64,12 +64,12 @@ export function codeOfInterruption(signal: unknown): number {
  */
 export function tellFailure(error: unknown, argv: readonly string[], stderr: OutputStream): number {
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
-  const { exitCode, ...failure } = describeFailure(error);
+  const failure = describeFailure(error);
+  const { exitCode } = failure;
   if (own.includes('--json')) {
-    stderr.write(`${JSON.stringify({ schema: 'goshawk.error/1', ...failure })}\n`);
+    stderr.write(`${failureText(failure, true)}\n`);
   } else {
-    // The message may contain other users' text, such as an unknown worker name.
-    stderr.write(`${forTerminal(plain(failureLine(failure)), stderr)}\n`);
+    stderr.write(`${forTerminal(failureText(failure, false), stderr)}\n`);
     if (own.includes('--verbose') || own.includes('-v')) stderr.write(`${causesOf(error)}\n`);
   }
   return exitCode;
