@@ -370,10 +370,10 @@ export class Client implements Machine {
     if (order.retries && order.end!.state !== 'completed' && !isRetry(order)) this.#world.tryAgain(order);
   }
 
-  #refused(kind: Asked['kind'], order: Order, { code, message }: MessageOf<'refused'>): void {
+  #refused(kind: Asked['kind'], order: Order, { code, message, retryMs }: MessageOf<'refused'>): void {
     // A scheduler accepts no new jobs for a journal that it has taken over.
     const isMoving = code === 'draining' && order.asNewOf !== undefined && this.#world.isShared;
-    if (TRY_AGAIN.has(code) && !isMoving) return;
+    if ((TRY_AGAIN.has(code) || retryMs !== undefined) && !isMoving) return;
     if (kind === 'cancelTasks' && code === 'has-ended') {
       order.tasksCancelled = true;
       return;

@@ -201,6 +201,33 @@ describe('a held job', () => {
     });
   });
 
+  test('gives no attempt number again after a restart, although it has taken tasks from the queues of workers', () => {
+    const bench = new DurableBench();
+    bench.members(W1);
+    bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.central } }));
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    bench.commit();
+    const place = () => {
+      const placed = bench.take().filter((message) => message.type === 'place');
+      const [{ task, attempt }] = placed.at(-1)!.tasks as [{ task: number; attempt: number }];
+      bench.receive(CENTRAL, { type: 'placed', job: 1, at: [{ task, attempt, worker: W1 }] });
+      return attempt;
+    };
+    const change = { type: 'updateJob', id: 's-1', priority: undefined } as const;
+    expect(place()).toBe(1);
+    bench.receive(CLIENT, { ...change, request: 90, held: true });
+    bench.receive(CLIENT, { ...change, request: 91, held: false });
+    expect(place()).toBe(2);
+    bench.commit();
+    const after = new DurableBench(bench.inheritance());
+    after.receive(CENTRAL, welcome({ preset: { ...PRESETS.central } }));
+    after.members(W1);
+    after.receive(W1, { type: 'holding', audit: 0, tasks: [] });
+    after.commit();
+    const again = after.take().filter((message) => message.type === 'place');
+    expect(again.at(-1)!.tasks).toMatchObject([{ task: 0, attempt: 3 }]);
+  });
+
   test('has ended for its client only once that is durable, because a restart would put it on hold again', () => {
     const bench = submitted({ tasks: [{ sleep: 1 }], hold: true });
     const answers = (): Message[] => bench.take().filter((message) => 'request' in message);

@@ -101,15 +101,16 @@ export class Holds {
     if (job.hold === undefined) job.hold = new Hold(true, undefined, now);
     else job.hold.update(true, job.hold.beginAt, now);
     this.#s.ledger.updated(job, now);
-    if (!wasHeld) this.#withdrawTasks(job);
+    if (!wasHeld) this.#withdrawTasks(job, now);
     this.#s.events.changed(job, now);
   }
 
   /** Stops the search for workers, and withdraws tasks from the queues of workers. */
-  #withdrawTasks(job: Job): void {
+  #withdrawTasks(job: Job, now: Millis): void {
     this.#routing.withdraw(job);
     for (const task of [...job.tasks.inStates(TaskState.placed)]) {
       this.#killing.kill(job.tasks.workerOf(task), job.tasks.ref(task));
+      this.#s.ledger.declined(job, task, now);
       job.requeue(task);
     }
   }
