@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -174,4 +175,16 @@ describe('a local cluster that', () => {
     fake.schedulers[0]!.script = acceptingScheduler('t0');
     expect((await end).state).toBe('completed');
   });
+});
+
+test.runIf(process.getuid?.() === 0)('a user without an account and HOME finds no cluster', () => {
+  const file = new URL('../dist/local-clusters.js', import.meta.url).href;
+  const program = `import(${JSON.stringify(file)}).then((it) => console.log(it.localClusters({}).length))`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', program], {
+    uid: 54_321,
+    gid: 54_321,
+    env: {},
+    encoding: 'utf8',
+  });
+  expect({ stdout, stderr }).toEqual({ stdout: '0\n', stderr: '' });
 });

@@ -148,8 +148,17 @@ function foldersIn(folder: string): string[] {
 }
 
 function folderOf(environment: Environment): string {
-  const state = environment.XDG_STATE_HOME || join(homedir(), '.local', 'state');
+  const state = environment.XDG_STATE_HOME || join(homeFolder(), '.local', 'state');
   return join(state, 'goshawk', 'clusters');
+}
+
+/** Without HOME, a user id that has no account, as in many containers, has no home folder. */
+function homeFolder(): string {
+  try {
+    return homedir();
+  } catch {
+    return '/';
+  }
 }
 
 function fileOf(url: string, environment: Environment): string {

@@ -54,3 +54,16 @@ it('an invalid path gets an error in the common format', async () => {
   expect(answer.status).toBe(400);
   expect(await answer.json()).toMatchObject({ schema: 'goshawk.error/1', code: 'bad-request' });
 });
+
+it('a number that would change is refused', async () => {
+  const answer = await fetch(`${await gatewayTo({})}/v1/jobs`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"tasks": [{"module": "/m.mjs", "input": {"id": 9007199254740993}}]}',
+  });
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toMatchObject({
+    code: 'bad-request',
+    message: 'body: the number 9007199254740993 would change, because JavaScript numbers have 53 bits',
+  });
+});

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Cluster } from '@goshawk/client';
 import {
   cannotListen,
+  changedNumber,
   describeIssue,
   httpUrl,
   IdleConnections,
@@ -119,7 +120,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', (request, payload, done) => {
     // Most requests need no body, so an omitted body is an empty object.
-    bodies.read(request.raw, payload).then((text) => parse(request, text || '{}', done), done);
+    bodies.read(request.raw, payload).then((text) => {
+      const number = changedNumber(text);
+      if (number === undefined) return parse(request, text || '{}', done);
+      const problem = `body: the number ${number.slice(0, 40)} would change, because JavaScript numbers have 53 bits`;
+      done(new InputError('bad-request', problem, 'write it as a string'));
+    }, done);
   });
   app.addHook('onRequest', async (request, reply) => {
     // `onResponse` is not called if the client disconnects before the response, so `close` is used.

@@ -4,6 +4,7 @@ import { type Context, decodeText, ExitCode, whenAborted, whenOrphaned } from '@
 import type { DaemonIsUp, NOTIFY_OPTIONS } from '@goshawk/command/cluster';
 import { InputError, type Millis, TIMER_MAX_MS, whyUnread } from '@goshawk/core';
 import type { Daemon, HttpOptions, NotifyOptions } from '@goshawk/runtime';
+import { outliveTerminal } from './outlive-terminal.js';
 
 /**
  * Returns the notification options of a scheduler.
@@ -100,6 +101,7 @@ export async function keep(
   context: Context,
   { withParent, drainTimeout }: { readonly withParent: boolean; readonly drainTimeout: Millis | undefined },
 ): Promise<number> {
+  outliveTerminal();
   if (context.global.json) {
     const { role, endpoint } = daemon;
     context.json({ schema: 'goshawk.daemon/1', role, endpoint } satisfies DaemonIsUp);

@@ -5,6 +5,7 @@ import { connect, DAEMON_OPTIONS, type DaemonIsUp, findCluster, keySource } from
 import type { Role, Token } from '@goshawk/gateway';
 import { findLaboratory } from '../laboratory.js';
 import { readSecret } from './daemon-options.js';
+import { outliveTerminal } from './outlive-terminal.js';
 
 const ROLES = ['read', 'submit', 'operate'] as const satisfies readonly Role[];
 
@@ -46,6 +47,7 @@ export const dashboardCommand = defineCommand({
     withParent: DAEMON_OPTIONS.withParent,
   },
   async run(context, options) {
+    outliveTerminal();
     const { openGateway } = await import('@goshawk/gateway');
     const { url: where, keys } = await findCluster(context);
     const source = keySource(context) ?? keys;

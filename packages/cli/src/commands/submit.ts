@@ -12,6 +12,7 @@ import {
 } from '@goshawk/command';
 import { findCluster, openCluster } from '@goshawk/command/cluster';
 import {
+  exitCodeOfSignal,
   GoshawkError,
   givenSpan,
   InputError,
@@ -163,6 +164,7 @@ async function follow(
   // Its failure is handled below, after the job's end is known.
   shown.catch(() => {});
   let isPrinted = false;
+  const stopListening = options.cancelOnExit ? onHangUp(() => cluster.job(handle.id).cancel()) : undefined;
   try {
     const ended = await waitForJobs(context, [handle], {
       timeoutMs: options.waitTimeout,
@@ -186,7 +188,20 @@ async function follow(
     // One line of JSON is printed even if waiting fails.
     if (context.global.json && !isPrinted) context.json(submitJson(handle, handle.acceptedState!));
     return leave(context, options.cancelOnExit ? await cancelled(cluster, handle.id, error, options) : error);
+  } finally {
+    stopListening?.();
   }
+}
+
+/** Calls a function before this process exits because its terminal was closed. @returns stops listening */
+function onHangUp(act: () => Promise<unknown>): () => void {
+  const listener = (): void => {
+    // The process exits even if no scheduler answers, because nobody sees an error.
+    const exit = (): never => process.exit(exitCodeOfSignal('SIGHUP'));
+    act().then(exit, exit);
+  };
+  process.once('SIGHUP', listener);
+  return () => process.off('SIGHUP', listener);
 }
 
 /**

@@ -82,6 +82,12 @@ describe('goshawk up', () => {
     expect(exitCode).toBe(3);
   });
 
+  it('outlives the terminal that started it, unless it uses this terminal', async () => {
+    await up.says(/the cluster is up at/);
+    for (const pid of [up.pid, ...familyOf(up.pid)]) process.kill(pid, 'SIGHUP');
+    expect((await runGoshawk(['submit', '--sleep', '1ms', '--wait'], environment)).exitCode).toBe(0);
+  });
+
   it.each(['SIGINT', 'SIGKILL'] as const)(
     'leaves no process, and no task, after a second %s',
     async (signal) => {

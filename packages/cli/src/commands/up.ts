@@ -43,6 +43,7 @@ import { cutoffWords, someNames } from '../jobs/words.js';
 import { otherPeople } from '../local/other-people.js';
 import { onePolicy } from './central.js';
 import { auditLogOf, httpOptions, notifyOptions } from './daemon-options.js';
+import { outliveTerminal } from './outlive-terminal.js';
 
 export const upCommand = defineCommand({
   name: 'up',
@@ -100,6 +101,7 @@ export const upCommand = defineCommand({
     ...POLICY_OPTIONS,
   },
   async run(context, options) {
+    outliveTerminal();
     shadowNames(options.shadow);
     parseAttributes(options.attribute);
     const policy = policySettings(options, onePolicy(options.policy));

@@ -491,6 +491,14 @@ describe('waiting', () => {
     expect((await cluster.job(other.stdout.trim()).wait()).state).toBe('cancelled');
   });
 
+  it('cancels the job if the terminal is closed and --cancel-on-exit was given', async () => {
+    const waiting = up.run(['submit', '--sleep', '1h', '--wait', '--cancel-on-exit']);
+    const id = await waiting.firstLine;
+    waiting.kill('SIGHUP');
+    expect((await waiting.finished).exitCode).toBe(129);
+    expect((await cluster.job(id).wait()).state).toBe('cancelled');
+  });
+
   it('fails for an unknown job', async () => {
     const { exitCode, stderr } = await up.goshawk(['wait', 'nobody-7']);
     expect(stderr).toMatch(/^goshawk: no scheduler of this cluster knows "nobody-7"; .*\n$/);

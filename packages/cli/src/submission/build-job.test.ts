@@ -43,6 +43,15 @@ afterEach(() => {
 describe('a job file', () => {
   const text = '{"tasks": [{"sleep": 5}]}';
 
+  it('is refused if a number would change', async () => {
+    const big = '{"tasks": [{"module": "/m.mjs", "input": 9007199254740993}]}';
+    const message = '9007199254740993 would arrive as 9007199254740992';
+    await expect(job({ words: ['a.json'], files: { 'a.json': big } })).rejects.toThrow(`a.json: ${message}`);
+    await expect(job({ module: '/m.mjs', input: '[9007199254740993]' })).rejects.toThrow(
+      `--input: ${message}`,
+    );
+  });
+
   it('may have a byte order mark and CRLF', async () => {
     const files = { 'a.json': `\ufeff${text}\r\n` };
     expect(await job({ words: ['a.json'], files })).toMatchObject({ name: 'a', tasks: [{ sleep: 5 }] });
@@ -334,6 +343,9 @@ describe('columns and parameters', () => {
   });
 
   it('name files of output', async () => {
+    expect(
+      await execOf({ param: ['constructor=1', 'toString=2'], command: ['{constructor}{toString}'] }),
+    ).toEqual(['12']);
     const found = await tasks({ param: ['a=1,2'], stdout: 'out/{a}-{index}.txt', command: ['x'] });
     expect(found.map(({ stdout }) => stdout)).toEqual(['out/1-{index}.txt', 'out/2-{index}.txt']);
   });
@@ -370,6 +382,10 @@ describe('columns and parameters', () => {
     [{ header: true, array: '1', command: ['x'] }, '--header needs --each-line'],
     [{ param: ['a=1'], command: ['{}'] }, '{} has no value without --array or --each-line'],
     [{ param: ['1=a'], command: ['x'] }, '"1" cannot be the name'],
+    [
+      { param: ['a={index},x'], stdout: 'out/{a}', command: ['x'] },
+      '"{index}", a value of the job, cannot be part of a path, because workers would fill in its braces',
+    ],
     [{ param: ['a=1', 'a=2'], command: ['x'] }, '--param names a twice'],
     [{ param: ['a'], command: ['x'] }, '--param: "a" is not NAME=VALUE'],
     [{ array: '1-1000000', param: ['a=1,2'], command: ['x'] }, 'there are 2000000 combinations'],

@@ -12,6 +12,7 @@ import {
   present,
   quoted,
 } from '@goshawk/core';
+import { parseExactJson } from './exact-json.js';
 import { absoluteJob, folderOf } from './folders.js';
 import { nameOf } from './name.js';
 import type { SubmitOptions } from './options.js';
@@ -64,16 +65,8 @@ function withTime(job: unknown, source: string): unknown {
 
 function parseJson(bytes: Uint8Array, name: string): unknown {
   const text = decodeText(bytes, name);
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new InputError(
-      'bad-job',
-      `${name}: not JSON: ${(error as Error).message}`,
-      'a job file looks like {"tasks": {"count": 10, "run": {"sleep": 100}}}',
-      { cause: error },
-    );
-  }
+  const hint = 'a job file looks like {"tasks": {"count": 10, "run": {"sleep": 100}}}';
+  return parseExactJson(text, { code: 'bad-job', name, hint });
 }
 
 /** @param file content of the job file, which options override name by name */

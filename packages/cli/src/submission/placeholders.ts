@@ -1,6 +1,10 @@
 import { InputError, LIMITS } from '@goshawk/core';
 import type { Share } from './shares.js';
 
+/** Use of a text as the path of an output file, in which workers fill in other placeholders. */
+export const IN_PATH = 'be part of a path';
+const OTHERS_PLACEHOLDER = /\{[^{}/]*\}/;
+
 /** Matches `{{name}}`, which stands for a literal `{name}`, and `{name}`. */
 const PLACEHOLDER = /\{\{([^{}]*)\}\}|\{([^{}]*)\}/g;
 
@@ -34,7 +38,10 @@ export function filledIn(text: string, share: Share, use = 'be part of an argume
   if (!text.includes('{')) return text;
   const filled = text.replaceAll(PLACEHOLDER, (whole, escaped: string | undefined, name: string) => {
     if (escaped !== undefined) return isName(escaped, share) ? `{${escaped}}` : whole;
-    return isName(name, share) ? valueFor(name, share, use) : whole;
+    if (!isName(name, share)) return whole;
+    const value = valueFor(name, share, use);
+    if (use === IN_PATH && OTHERS_PLACEHOLDER.test(value)) throw noPath(share, value);
+    return value;
   });
   if (filled !== text && filled.length > LIMITS.argumentLengthMax) throw noText(share, 'is too long', use);
   return filled;
@@ -60,6 +67,14 @@ function valueFor(name: string, share: Share, use: string): string {
     'bad-lines',
     `--each-line: ${where} has ${have}, but not {${name}}`,
     `write {{${name}}} for a literal {${name}}`,
+  );
+}
+
+function noPath({ where }: Share, value: string): InputError {
+  return new InputError(
+    'bad-value',
+    `submit: ${JSON.stringify(value)}, a value of ${where}, cannot ${IN_PATH}, because workers would fill in its braces`,
+    'use {index}, the number of the task, in the path',
   );
 }
 

@@ -104,7 +104,7 @@ export function combined(
   checkNames([...lists.keys()], '--param', '--param');
   let found: Share[] = [...(shares ?? [NOTHING])];
   for (const [name, values] of lists) {
-    if (found[0]!.named[name] !== undefined)
+    if (Object.hasOwn(found[0]!.named, name))
       throw bad(`--param ${name}: a column has this name`, '', '--param');
     checkCount(
       found.length * values.length,

@@ -8,11 +8,12 @@ import {
   present,
   sumOf,
 } from '@goshawk/core';
+import { parseExactJson } from './exact-json.js';
 import { exportedEnvironment } from './export-env.js';
 import { absoluteModule, folderOf } from './folders.js';
 import { splitModule } from './module-path.js';
 import type { SubmitOptions } from './options.js';
-import { filledIn, hasForeignPlaceholder, noText } from './placeholders.js';
+import { filledIn, hasForeignPlaceholder, IN_PATH, noText } from './placeholders.js';
 import { arrayShares, combined, lineShares, type Share } from './shares.js';
 import type { Work } from './work.js';
 
@@ -96,16 +97,11 @@ function callWith(call: ModulePayload, share: Share): ModulePayload {
 }
 
 function parseInput(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new InputError(
-      'bad-input',
-      `--input: not JSON: ${(error as Error).message}`,
-      `quote strings: --input '"text"'`,
-      { cause: error },
-    );
-  }
+  return parseExactJson(text, {
+    code: 'bad-input',
+    name: '--input',
+    hint: `quote strings: --input '"text"'`,
+  });
 }
 
 // ---- commands
@@ -146,8 +142,8 @@ function commandWith(command: ExecPayload, share: Share): ExecPayload {
     ...(variable === undefined ? {} : { env: { ...command.env, ...variable } }),
     ...present({
       stdin: share.stdin,
-      stdout: stdout && filledIn(stdout, share, 'be part of a path'),
-      stderr: stderr && filledIn(stderr, share, 'be part of a path'),
+      stdout: stdout && filledIn(stdout, share, IN_PATH),
+      stderr: stderr && filledIn(stderr, share, IN_PATH),
     }),
   };
 }

@@ -43,7 +43,7 @@ export function unknownCommand({ names }: Program, word: string): InputError {
 
 async function overview(program: Program, width: number): Promise<string> {
   const { title, commands } = program.optional;
-  const others = program.names.filter((name) => !(name in commands));
+  const others = program.names.filter((name) => !Object.hasOwn(commands, name));
   return [
     'goshawk COMMAND [OPTIONS]',
     wrapped(program.about, width, ''),

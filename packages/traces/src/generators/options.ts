@@ -95,7 +95,7 @@ export function parseOptions<O extends OptionSpecs>(
         `its options are ${Object.keys(specs).join(', ')}`,
       );
     }
-    if (name in values) {
+    if (Object.hasOwn(values, name)) {
       throw new WorkloadError(`${generator}: option ${name} is set twice`, 'set it once');
     }
     const parsed = value === undefined ? undefined : spec.parse(value);
