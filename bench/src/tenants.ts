@@ -14,7 +14,6 @@ import { Folder, note, readOptions } from './script.js';
 const GREEDY: Readonly<Record<string, number>> = { wide: 1, double: 2, triple: 3, flood: 1, mixed: 2 };
 const LIMITED = { tasks: { running: 2 }, cores: { cpus: 2 }, memory: { memory: '1GiB' } };
 const MODEST = ['modest', 'frugal'];
-const SAMPLE_MS = 500;
 const WARM_UP_MS = 10_000;
 
 /** Work for all of the time, however long it lasts. */
@@ -47,18 +46,15 @@ async function submitting(cluster: Cluster, user: string, pauseMs: Millis, over:
   return waits;
 }
 
-/** Returns the mean number of running tasks of each user, by samples. */
-async function sampled(cluster: Cluster, seconds: number): Promise<ReadonlyMap<string, number>> {
-  const sums = new Map<string, number>();
-  const until = performance.now() + seconds * 1_000;
-  let samples = 0;
-  while (performance.now() < until) {
-    const { jobs } = await cluster.jobs({ states: ['running'], all: true, limit: 1_000 });
-    samples++;
-    for (const { user = '', tasks } of jobs) sums.set(user, (sums.get(user) ?? 0) + tasks.running);
-    await pause(SAMPLE_MS);
-  }
-  return new Map([...sums].map(([user, sum]) => [user, sum / samples]));
+/** Returns the CPUs that each user's tasks use on average, by the run times of tasks that end in the meantime. */
+async function cpusUsed(cluster: Cluster, seconds: number): Promise<ReadonlyMap<string, number>> {
+  const [from, since] = [await cluster.usage(), performance.now()];
+  await pause(seconds * 1_000);
+  const [until, ms] = [await cluster.usage(), performance.now() - since];
+  const before = new Map(from.rows.map(({ user = '', cpuMs }) => [user, cpuMs]));
+  return new Map(
+    until.rows.map(({ user = '', cpuMs }) => [user, (cpuMs - (before.get(user) ?? 0)) / ms] as const),
+  );
 }
 
 async function measure(cluster: Cluster, seconds: number, slots: number): Promise<BenchResult[]> {
@@ -72,20 +68,20 @@ async function measure(cluster: Cluster, seconds: number, slots: number): Promis
   const flood = submitting(cluster, 'flood', 20, over.signal);
   const during = MODEST.map((user) => submitting(cluster, user, 500, over.signal));
   await pause(WARM_UP_MS);
-  note(`sampling for ${seconds} s`);
-  const running = await sampled(cluster, seconds);
+  note(`measuring for ${seconds} s`);
+  const used = await cpusUsed(cluster, seconds);
   over.abort();
   await flood;
   const loaded = (await Promise.all(during)).flat();
-  const total = sumOf(Object.keys(GREEDY), (user) => running.get(user) ?? 0);
+  const total = sumOf(Object.keys(GREEDY), (user) => used.get(user) ?? 0);
   const weights = sumOf(Object.values(GREEDY));
   return [
     ...Object.entries(GREEDY).map(([user, weight]) => {
-      const share = (running.get(user) ?? 0) / total / (weight / weights);
+      const share = (used.get(user) ?? 0) / total / (weight / weights);
       return result(`${user}: share above its weight`, '%', [(share - 1) * 100]);
     }),
-    ...Object.keys(LIMITED).map((user) => result(`${user}: running`, 'tasks', [running.get(user) ?? 0])),
-    result('all: running', 'tasks', [sumOf([...running.values()])]),
+    ...Object.keys(LIMITED).map((user) => result(`${user}: used`, 'CPUs', [used.get(user) ?? 0])),
+    result('all: used', 'CPUs', [sumOf([...used.values()])]),
     result('users with little work: longest wait alone', 'ms', [Math.max(...quiet)]),
     result('users with little work: longest wait', 'ms', [Math.max(...loaded)]),
   ];
