@@ -68,11 +68,12 @@ export class Goshawk implements CentralPolicy {
     const queue = new Queue(waiting, limits, estimates, reservations, context);
     const placement = new Placement(free, reservations, context);
     const gangs = new Gangs(free, reservations);
-    const starting = new Starting(free, reservations, queue, gangs, (run) => this.#entered(run));
+    const starting = new Starting(free, reservations, queue, gangs, (run, now) => this.#entered(run, now));
+    const shares = new UserShares(waiting);
     this.#waiting = waiting;
     this.#limits = limits;
     this.#queue = queue;
-    this.#shares = new UserShares(waiting);
+    this.#shares = shares;
     this.#blocked = new Blocked(waiting, limits);
     this.#starting = starting;
     this.#deadlines = new Deadlines(queue, reservations, placement, starting);
@@ -87,7 +88,7 @@ export class Goshawk implements CentralPolicy {
       starting,
       context,
     );
-    this.#serving = new Serving(waiting, queue, limits, free, reservations, placement, starting);
+    this.#serving = new Serving(waiting, shares, queue, limits, free, reservations, placement, starting);
   }
 
   update(changes: readonly ClusterChange[], now: Millis): void {
@@ -111,13 +112,13 @@ export class Goshawk implements CentralPolicy {
           this.#free.update(each.worker);
           break;
         case 'found':
-          this.#entered(each.run);
+          this.#entered(each.run, now);
           break;
         case 'ended':
           this.#ended(each.run, each.how, now);
           break;
         case 'changed':
-          this.#changed(each.job);
+          this.#changed(each.job, now);
           break;
         case 'waiting':
           this.#queue.update(each.stage, now);
@@ -176,8 +177,13 @@ export class Goshawk implements CentralPolicy {
         // Stages of large jobs are served after all others, regardless of their users.
         if (!this.#waiting.has(stage) || this.#waiting.kindOf(stage) === 'large') return undefined;
         const user = this.#waiting.userOf(stage.job);
-        const { share, weight } = user;
-        return { user, share, weight, taskShare: dominantShare(stage.demand, this.#capacity) };
+        const { weight } = user;
+        return {
+          user,
+          share: this.#shares.of(user),
+          weight,
+          taskShare: dominantShare(stage.demand, this.#capacity),
+        };
       },
       keptFor: (stage) => this.#reservations.of(stage)?.rooms.size ?? 0,
       longRunning: Math.round(this.#limits.longRunning),
@@ -218,23 +224,23 @@ export class Goshawk implements CentralPolicy {
     this.#limits.opened(worker, open);
   }
 
-  #changed(job: JobView): void {
+  #changed(job: JobView, now: Millis): void {
     for (const run of job.runs) {
       this.#limits.recount(run);
-      this.#shares.recharge(run);
+      this.#shares.recharge(run, now);
     }
     this.#queue.changed(job);
   }
 
-  #entered(run: RunView): void {
+  #entered(run: RunView, now: Millis): void {
     this.#estimates.started(run);
-    this.#shares.charge(run);
+    this.#shares.charge(run, now);
     this.#limits.count(run);
   }
 
   #ended(run: RunView, how: RunEnd, now: Millis): void {
     this.#estimates.ended(run, how, now);
-    this.#shares.uncharge(run);
+    this.#shares.uncharge(run, now);
     this.#limits.uncount(run);
     const { job } = run.stage;
     if (job.stages.length > 1) this.#queue.changed(job);

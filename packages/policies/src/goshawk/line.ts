@@ -1,4 +1,4 @@
-import { fitsIn, IndexedHeap, type Needs, type Vector } from '@goshawk/core';
+import { fitsIn, IndexedHeap, type Millis, type Needs, type Vector } from '@goshawk/core';
 import type { StageView } from '../contract.js';
 import { isDemanding } from '../free-workers.js';
 import { StageOrder } from '../stage-order.js';
@@ -18,8 +18,11 @@ export class UserLines {
   used = 0;
   /** Number of runs charged to the user. */
   runs = 0;
-  /** The part of one more task that counts as used, in [0, 1). */
-  offset = 0;
+  /** Dominant share of the last task that started; undefined: none has started. */
+  task: number | undefined;
+  /** Virtual time: what it has received, relative to its weight. Valid at `servedAt`. */
+  served = 0;
+  servedAt: Millis = 0;
   /** Number of waiting stages, and of jobs with such stages. */
   waiting = 0;
   waitingJobs = 0;
@@ -31,11 +34,13 @@ export class UserLines {
   }
 
   /**
-   * The user's usage relative to its fair share; the lowest goes first. The offset varies, because a fixed one would always round
-   * the number of running tasks in the same direction: without it, small weights get too much of a small cluster.
+   * The user with the lowest goes first: its usage, and what it has received, relative to its weight. Half a task rounds the number
+   * of tasks neither up nor down. Users of whom no task has started are first, in order of arrival.
    */
   get share(): number {
-    return this.runs === 0 ? 0 : (this.used * (1 + this.offset / this.runs)) / this.weight;
+    if (this.task === undefined) return Number.NEGATIVE_INFINITY;
+    const task = this.runs === 0 ? this.task : this.used / this.runs;
+    return (this.used + task / 2) / this.weight + this.served;
   }
 }
 

@@ -9,12 +9,14 @@ import type { Line, UserLines, WaitingNeeds } from './line.js';
 import { CANDIDATES_MAX, type Candidate, hasPreference, type Placement } from './placement.js';
 import type { Queue } from './queue.js';
 import type { Starting } from './starting.js';
+import type { UserShares } from './user-shares.js';
 import { isServedBefore } from './users-in-order.js';
 import type { Waiting } from './waiting.js';
 
 /** Starts tasks until nothing more fits: the user with the lowest share next, and that user's first stage. */
 export class Serving {
   readonly #waiting: Waiting;
+  readonly #shares: UserShares;
   readonly #queue: Queue;
   readonly #limits: Limits;
   readonly #free: FreeWorkers;
@@ -24,6 +26,7 @@ export class Serving {
 
   constructor(
     waiting: Waiting,
+    shares: UserShares,
     queue: Queue,
     limits: Limits,
     free: FreeWorkers,
@@ -32,6 +35,7 @@ export class Serving {
     starting: Starting,
   ) {
     this.#waiting = waiting;
+    this.#shares = shares;
     this.#queue = queue;
     this.#limits = limits;
     this.#free = free;
@@ -46,7 +50,7 @@ export class Serving {
     for (const withLarge of [false, true]) {
       while (this.#free.size > 0) {
         const kinds = this.#limits.servedKinds(now).filter((kind) => withLarge || kind !== 'large');
-        const user = this.#waiting.firstUser(kinds);
+        const user = this.#shares.first(kinds, now);
         if (user === undefined || (before !== undefined && !isServedBefore(user, before))) break;
         if (this.#waiting.needs > 1 && !plan.candidates.has(user))
           plan.candidates.set(user, this.#candidatesOf(user, kinds));

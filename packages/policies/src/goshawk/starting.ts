@@ -11,7 +11,7 @@ export class Starting {
   readonly #reservations: Reservations;
   readonly #queue: Queue;
   readonly #gangs: Gangs;
-  readonly #entered: (run: RunView) => void;
+  readonly #entered: (run: RunView, now: Millis) => void;
   #count = 0;
 
   /** @param entered receives each run that has started */
@@ -20,7 +20,7 @@ export class Starting {
     reservations: Reservations,
     queue: Queue,
     gangs: Gangs,
-    entered: (run: RunView) => void,
+    entered: (run: RunView, now: Millis) => void,
   ) {
     this.#free = free;
     this.#reservations = reservations;
@@ -40,7 +40,7 @@ export class Starting {
     this.#free.update(worker);
     if (run === undefined) return false;
     this.#reservations.started(stage, worker, now);
-    this.#entered(run);
+    this.#entered(run, now);
     this.#started(stage, now);
     return true;
   }
@@ -53,7 +53,7 @@ export class Starting {
     for (const run of runs) {
       this.#free.update(run.worker);
       this.#reservations.started(stage, run.worker, now);
-      this.#entered(run);
+      this.#entered(run, now);
     }
     this.#started(stage, now);
     return true;

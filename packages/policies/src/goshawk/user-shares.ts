@@ -1,38 +1,78 @@
-import { invariant, type Vector } from '@goshawk/core';
+import { invariant, type Millis, type Vector } from '@goshawk/core';
 import { dominantShare } from '../amounts.js';
 import type { ClusterView, JobView, PolicyShares, RunView } from '../contract.js';
+import type { Kind } from './kinds.js';
 import type { UserLines } from './line.js';
 import type { Waiting } from './waiting.js';
 
-/** Fractions of its multiples are spread evenly over [0, 1). */
-const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
+/** Usage that has lasted for this many run times counts twice: as current usage, and as much virtual time. */
+const MEMORY_TURNS = 4;
+/** Maximum difference between the virtual time of a user and of the others, in its tasks. */
+const LAG_MAX_TASKS = 4;
+/** Weight of each start in the virtual time of the others. */
+const START_WEIGHT = 1 / 10;
+/** Run times are averaged over this many run times of the whole cluster. */
+const AVERAGED_TURNS = 10;
 
-/** Charges each user the dominant shares of its running tasks. The user with the lowest `share` goes first. */
+/**
+ * Charges each user the dominant shares of its running tasks, and the time for which they run. The user with the lowest `share` goes
+ * first.
+ *
+ * Current usage alone would give a user of short tasks less than its share: it must win a slot again after each task, whereas others
+ * keep theirs. It would also give users whose share is not a whole number of tasks too much or too little, and those with a share of
+ * less than one task nothing. So usage is integrated as the virtual time of the user, as in start-time fair queueing (Goyal et al.).
+ */
 export class UserShares {
   readonly #waiting: Waiting;
   /** The share of the cluster charged to a user for each run, by run id. */
   readonly #charges: ({ readonly user: UserLines; readonly share: number } | undefined)[] = [];
   #capacity: Vector = [];
+  /** Mean run time of tasks, weighted by what they received; 0: no task has ended. */
+  #turnMs: Millis = 0;
+  /** Virtual time of users whose tasks have started recently. */
+  #served = 0;
 
   constructor(waiting: Waiting) {
     this.#waiting = waiting;
   }
 
-  charge(run: RunView): void {
+  /** The user to be served first among those with stages of these kinds that may fit. */
+  first(kinds: readonly Kind[], now: Millis): UserLines | undefined {
+    for (;;) {
+      const user = this.#waiting.firstUser(kinds);
+      if (user === undefined || user.task === undefined || user.servedAt === now) return user;
+      // Virtual times never decrease, so the first user whose own is current is the first of all.
+      this.#serve(user, now);
+      this.#waiting.shareChanged(user);
+    }
+  }
+
+  /** The share of the user; if none of its tasks has started, that of users who are served now. */
+  of(user: UserLines): number {
+    return user.task === undefined ? this.#served : user.share;
+  }
+
+  charge(run: RunView, now: Millis): void {
     const user = this.#waiting.userOf(run.stage.job);
     const share = dominantShare(run.stage.demand, this.#capacity);
+    if (user.task === undefined) user.served = this.#served;
+    else this.#serve(user, now);
+    user.servedAt = now;
+    this.#served += (user.served - this.#served) * START_WEIGHT;
     user.used += share;
     user.runs++;
-    user.offset = (user.offset + GOLDEN_RATIO) % 1;
+    user.task = share;
     this.#charges[run.id] = { user, share };
     this.#waiting.shareChanged(user);
   }
 
-  uncharge(run: RunView): void {
+  uncharge(run: RunView, now: Millis): void {
     const charged = this.#charges[run.id];
     if (charged === undefined) return;
     this.#charges[run.id] = undefined;
     const { user, share } = charged;
+    this.#serve(user, now);
+    this.#learn(share, now - run.startedAt);
     user.runs--;
     // Clears the rounding error of the sum.
     user.used = user.runs === 0 ? 0 : user.used - share;
@@ -40,11 +80,31 @@ export class UserShares {
     this.#waiting.deleteIfIdle(user);
   }
 
+  /**
+   * Advances the virtual time of the user to now. It stays near that of the others: an idle or blocked user saves nothing, and one
+   * that used idle room does not pay for it.
+   */
+  #serve(user: UserLines, now: Millis): void {
+    const { used, served, servedAt, weight, task = 0 } = user;
+    const turns = this.#turnMs > 0 ? (now - servedAt) / this.#turnMs : 0;
+    const grown = served + (used * turns) / (weight * MEMORY_TURNS);
+    const lagMax = (LAG_MAX_TASKS * task) / weight;
+    user.served = Math.max(served, this.#served - lagMax, Math.min(grown, this.#served + lagMax));
+    user.servedAt = now;
+  }
+
+  /** Adds the run time of a task of this share to the mean. */
+  #learn(share: number, ranMs: Millis): void {
+    if (ranMs <= 0) return;
+    const weight = this.#turnMs === 0 ? 1 : Math.min(1, (share * ranMs) / (AVERAGED_TURNS * this.#turnMs));
+    this.#turnMs += (ranMs - this.#turnMs) * weight;
+  }
+
   /** Charges the run to another user if that of its job has changed. */
-  recharge(run: RunView): void {
+  recharge(run: RunView, now: Millis): void {
     if (this.#charges[run.id]?.user === this.#waiting.userOf(run.stage.job)) return;
-    this.uncharge(run);
-    this.charge(run);
+    this.uncharge(run, now);
+    this.charge(run, now);
   }
 
   /** The size of the cluster has changed. */
