@@ -97,3 +97,18 @@ it('counts all failures and links to their list', () => {
     },
   ]);
 });
+
+it('gives the reason of each quarantined worker', () => {
+  const hintOf = (...reasons: string[]): string | undefined => {
+    const view = viewOf([], 0);
+    const workers = reasons.map((quarantine, index) => ({
+      ...{ name: `w${index}`, state: 'quarantined', partition: 'general', slots: 1, busy: 0, queued: 0 },
+      quarantine,
+    }));
+    return look(pollResult({ view: { ...view, workers } as unknown as ClusterView })).attention[0]?.hint;
+  };
+  expect(hintOf('its disk is full', 'its disk is full')).toBe('its disk is full');
+  expect(hintOf('its disk is full', 'tasks fail to start')).toBe(
+    'w0: its disk is full, w1: tasks fail to start',
+  );
+});

@@ -169,7 +169,7 @@ function workerProblems(seen: PollResult | undefined, workers: WorkerTable): Att
       level: 'warning',
       names: quarantined.map(({ name }) => name),
       how: 'quarantined',
-      hint: quarantined[0]?.quarantine ?? '',
+      hint: quarantineWords(quarantined),
     },
   ] as const;
   return out.flatMap(({ level, names, how, hint }) => {
@@ -177,6 +177,15 @@ function workerProblems(seen: PollResult | undefined, workers: WorkerTable): Att
     const what = `${counted(names.length, 'worker')} ${how}: ${listNames(names)}`;
     return [{ level, what, hint, link: '#/workers' }];
   });
+}
+
+/** Returns the reason of a quarantine, or of each worker if they differ. */
+function quarantineWords(
+  workers: readonly { readonly name: string; readonly quarantine?: string | undefined }[],
+): string {
+  const [first = '', ...others] = new Set(workers.map(({ quarantine = '' }) => quarantine));
+  if (others.length === 0) return first;
+  return listNames(workers.map(({ name, quarantine = 'reason unknown' }) => `${name}: ${quarantine}`));
 }
 
 function stuck({ tasks, why, helps, example }: WaitingRow, missing: string | undefined): Attention {

@@ -21,6 +21,14 @@ it('says from when tasks have waited, if pilots or earlier stages ended before',
   );
 });
 
+it('gives no percentile of one task', () => {
+  const waits = { tasks: 1, p50: 100, p90: 100, max: 100 };
+  const waitSums = [{ phase: 'worker', tasks: 1, meanMs: 100, maxMs: 100 }];
+  expect(whySentence(explained(ENDED, { waits, waitSums }), 0)).toBe(
+    'Completed after 900 ms: 100 ms until it started; most of the waiting was for a free worker.',
+  );
+});
+
 it('says when a job begins', () => {
   const wait = { stage: 'tasks', index: 0, reason: 'begin', tasks: 1, waitedMs: 10_000 };
   const job = { state: 'waiting', beginAt: 125_000 };

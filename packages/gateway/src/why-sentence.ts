@@ -51,11 +51,14 @@ function ended({ job, waits, waitSums = [], wastedMs }: ExplainedJob): string {
   if (startedMs === undefined)
     return `It ${state === 'cancelled' ? 'was cancelled' : 'ended'} before anything started.`;
   const after = `${state === 'cancelled' ? 'Cancelled' : state === 'failed' ? 'Failed' : 'Completed'} after ${formatDuration(endedMs)}`;
-  const first = `${formatDuration(startedMs)} until the first task started`;
+  const isOne = waits?.tasks === 1;
+  const first = `${formatDuration(startedMs)} until ${isOne ? 'it' : 'the first task'} started`;
   // The spread begins when a task is ready; earlier stages and pilots end before.
   const ready = waitSums.some(({ phase }) => phase !== 'worker' && phase !== 'retry') ? ' once ready' : '';
   const last =
-    waits === undefined ? '' : `, and 90% of the tasks waited ${formatDuration(waits.p90)} or less${ready}`;
+    waits === undefined || isOne
+      ? ''
+      : `, and 90% of the tasks waited ${formatDuration(waits.p90)} or less${ready}`;
   const longest = waitSums.toSorted((one, other) => other.tasks * other.meanMs - one.tasks * one.meanMs)[0];
   const most = longest === undefined ? '' : `; most of the waiting was ${WAIT_PHASE_WORDS[longest.phase]}`;
   const lost = wastedMs > 0 ? `; ${formatDuration(wastedMs)} were spent in unsuccessful attempts` : '';

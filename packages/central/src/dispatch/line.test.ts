@@ -216,3 +216,34 @@ test('users take turns: a user with a low share waits only for the tasks that ot
     workMs: 40 * 20_000 + 89 * 3_000,
   });
 });
+
+test('with no free slot, a task is not expected to start before a running one ends', () => {
+  const books = new ClusterBooks();
+  for (const address of [1, 2])
+    books.setOpen(books.addWorker(address as Address, books.names.capacityOf(1, {})), true);
+  const context = { cutoffMs: 60_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
+  const policy = makePolicy('goshawk', {}, context);
+  const submit = (number: number, tasks: number, estimateMs: number, now: number) => {
+    const job = books.declare(900 as Address, number, { arrivedAt: now, tasks, user: 'ann' });
+    books.setWaiting(books.stage(job, 0, { demand: books.names.demandOf({}), estimateMs }), tasks, now);
+    policy.update(books.takeChanges(), now);
+    policy.plan(books, new BookedDraft(books, 1, now), now);
+    policy.update(books.takeChanges(), now);
+    return job;
+  };
+  submit(1, 1, 40_000, 0);
+  submit(2, 1, 50_000, 0);
+  const first = submit(3, 1, 1_000, 5_000);
+  const second = submit(4, 1, 2_000, 5_000);
+  const line = new WaitingLine(books, policy);
+  expect(line.describe(first, 10_000).needs[0]).toMatchObject({
+    ahead: { jobs: 0 },
+    expected: { inMs: 30_000 },
+  });
+  expect(line.describe(second, 10_000).needs[0]).toMatchObject({
+    ahead: { jobs: 1 },
+    expected: { inMs: 40_000 },
+  });
+  // The first task is overdue by 20 s.
+  expect(line.describe(first, 60_000).needs[0]).toMatchObject({ expected: { inMs: 10_000 } });
+});

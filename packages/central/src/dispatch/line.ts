@@ -79,6 +79,9 @@ export class WaitingLine {
     const limits = this.#limits(line);
     const stages =
       job === undefined ? [] : [...job.allStages].filter(({ waiting, overLimit }) => waiting + overLimit > 0);
+    let freeSlots = 0;
+    for (const worker of this.#books.workers) if (worker.open) freeSlots += Math.floor(slotsIn(worker.free));
+    const ends = stages.length > 0 && freeSlots === 0 ? runningEnds(this.#books, now) : [];
     const needs = stages.slice(0, LIMITS.stagesPerJobMax).flatMap((stage): NeedView[] => {
       const { waiting, overLimit, limitReason } = stage;
       const place = this.#placeOf(stage, line, now);
@@ -91,6 +94,7 @@ export class WaitingLine {
         waitedMs: now - stage.waitsSince,
         kept: line?.keptFor(stage) ?? 0,
         ...place,
+        ...(start === undefined ? inTurn(place, limits, ends) : {}),
         ...(why === undefined ? {} : { why: why.sentence, reason: why.reason }),
         ...(start === undefined ? {} : { starts: start }),
       });
@@ -103,8 +107,6 @@ export class WaitingLine {
         : [need(waiting, this.#policy.explain?.(stage, this.#books, now)), limited];
     });
     needs.splice(LIMITS.stagesPerJobMax);
-    let freeSlots = 0;
-    for (const worker of this.#books.workers) if (worker.open) freeSlots += Math.floor(slotsIn(worker.free));
     const longRunning = line?.longRunning ?? 0;
     const groups =
       job === undefined
@@ -236,6 +238,37 @@ function expectedOf({ expected }: BookedJob, now: Millis): Pick<NeedView, 'expec
   if (expected === undefined || expected.at <= now) return {};
   const { at, where } = expected;
   return { expected: { inMs: at - now, ...(where === undefined ? {} : { where }) } };
+}
+
+/** Maximum number of workers whose running tasks are visited for one answer. */
+const WORKERS_VISITED_MAX = 1_000;
+
+/** Returns the times (ms) until running tasks probably end, soonest first; empty if some are unknown. */
+function runningEnds({ workers }: ClusterBooks, now: Millis): Millis[] {
+  const left: Millis[] = [];
+  let visited = 0;
+  for (const { open, runs } of workers) {
+    if (++visited > WORKERS_VISITED_MAX) return [];
+    if (!open) continue;
+    for (const { stage, startedAt } of runs) {
+      const { estimateMs } = stage;
+      if (!(estimateMs > 0)) return [];
+      // A task that is overdue by some time is expected to take as much longer.
+      left.push(Math.abs(startedAt + estimateMs - now));
+    }
+  }
+  return left.sort((one, other) => one - other);
+}
+
+/** Returns the expected start if no slot is free: not before enough running tasks have ended. */
+function inTurn(
+  { kind, ahead, expected }: Place,
+  limits: Limits,
+  ends: readonly Millis[],
+): Pick<NeedView, 'expected'> {
+  if (expected !== undefined || ends.length === 0) return {};
+  const soonestMs = ends[Math.min(ahead.tasks, ends.length - 1)]!;
+  return { expected: { inMs: Math.max(soonestMs, expectedWaitMs({ kind, ahead }, limits) ?? 0) } };
 }
 
 /** Orders stages by the age of their jobs, if the policy defines no order. */

@@ -202,7 +202,7 @@ function needLine(need: NeedView, central: CentralLine): string {
     expectedMs === undefined ? 'whose run times are unknown' : `about ${formatDuration(expectedMs)}`;
   const before =
     ahead.jobs === 0
-      ? 'next in order'
+      ? `next in order${expectedMs === undefined ? '' : `, ${howLong}`}`
       : `after ${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')}, ${howLong}`;
   const isLimited = kind !== 'short' && kind !== 'small' && central.longRunning >= central.longLimit;
   const limited = isLimited ? `; ${longWords(central)}` : '';

@@ -12,6 +12,7 @@ import {
   duration,
   fill,
   h,
+  renderBackticks,
   stateBadge,
   svg,
   table,
@@ -169,7 +170,7 @@ export function showJob(place: Place): void {
       else fill(actions, h('p', { class: 'hint' }, 'Read-only: this page may not change anything.'));
       fill(
         why,
-        h('p', { class: 'sentence' }, reason.sentence),
+        h('p', { class: 'sentence' }, renderBackticks(reason.sentence ?? '')),
         bar(now),
         waterfall(now, reason),
         failureList(now),
@@ -591,7 +592,10 @@ function taskTable(
     'Tasks',
     [
       { title: 'task', isNumber: true, of: ({ index }) => count(index) },
-      { title: 'stage', isExtra: true, of: ({ stage }) => stage },
+      // A job without explicit stages has one that is called `tasks`.
+      ...(tasks.some(({ stage }) => stage !== 'tasks')
+        ? [{ title: 'stage', isExtra: true, of: ({ stage }: TaskList['tasks'][number]) => stage }]
+        : []),
       { title: 'state', of: ({ state }) => stateBadge(state) },
       { title: 'attempt', isNumber: true, isExtra: true, of: ({ attempt }) => count(attempt) },
       {
@@ -612,11 +616,16 @@ function taskTable(
               ? '–'
               : `peak ${bytes(maxRssBytes)}`,
       },
-      {
-        title: 'error',
-        isExtra: true,
-        of: ({ error }) => h('span', { class: 'clip', title: error ?? '' }, error ?? ''),
-      },
+      ...(tasks.some(({ error }) => error !== null)
+        ? [
+            {
+              title: 'error',
+              isExtra: true,
+              of: ({ error }: TaskList['tasks'][number]) =>
+                h('span', { class: 'clip', title: error ?? '' }, error ?? ''),
+            },
+          ]
+        : []),
       {
         title: 'output',
         of: ({ index, attempt }) =>

@@ -56,7 +56,7 @@ function usersTable({ users, sharedBy, unlisted }: Users): HTMLElement {
                   user,
                 ),
         },
-        { title: 'jobs', isNumber: true, of: ({ jobs }) => count(jobs) },
+        { title: 'jobs', isNumber: true, isExtra: true, of: ({ jobs }) => count(jobs) },
         { title: 'running', isNumber: true, of: ({ running }) => count(running) },
         { title: 'waiting', isNumber: true, of: ({ waiting }) => count(waiting) },
         {

@@ -1,4 +1,4 @@
-import { counted, duration, h } from './dom.js';
+import { counted, duration, h, renderBackticks } from './dom.js';
 import type { Job, Why } from './shapes.js';
 
 const PHASE_WORDS: Readonly<Record<Why['waited'][number]['phase'], string>> = {
@@ -67,7 +67,7 @@ export function waterfall(job: Job, why: Why): Node | null {
             return h(
               'li',
               {},
-              h('span', { class: 'line' }, h('strong', {}, label), ` ${words}`),
+              h('span', { class: 'line' }, h('strong', {}, renderBackticks(label)), ` ${words}`),
               h('span', { class: 'rail', 'aria-hidden': 'true' }, bar),
             );
           }),

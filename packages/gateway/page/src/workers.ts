@@ -216,8 +216,9 @@ const UNKNOWN_USED = 'Not measured yet, or the worker does not answer this page:
 /** Shows the running tasks in the sample, and the resources that they request. */
 function runningHere({ tasks, busy, resources }: WorkerDetail): HTMLElement {
   const requested = new Map<string, number>();
+  // A task without a request takes one CPU.
   for (const { demand } of tasks)
-    for (const [name, amount] of Object.entries(demand))
+    for (const [name, amount] of Object.entries({ cpu: 1, ...demand }))
       requested.set(name, (requested.get(name) ?? 0) + amount);
   const words = [...requested].map(([name, amount]) => {
     const all = resources[name];
