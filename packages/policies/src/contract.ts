@@ -276,7 +276,9 @@ export interface PolicyShares {
 export interface UserTurn {
   /** Identifies the user. */
   readonly user: unknown;
-  /** Fraction of the cluster that the user's running tasks use, relative to its weight. */
+  /** No task of the user has started, so it is served before all others. */
+  readonly isFirst: boolean;
+  /** Fraction of the cluster that the user has, or has had, relative to its weight. Finite. */
   readonly share: number;
   readonly weight: number;
   /** Fraction of the cluster that one more task of the stage uses. */

@@ -215,6 +215,10 @@ test('users take turns: a user with a low share waits only for the tasks that ot
     tasks: 40 + 89,
     workMs: 40 * 20_000 + 89 * 3_000,
   });
+  // A user who has received nothing yet starts a task before those who have.
+  submit('ben', 1, 1_000);
+  const flood = submit('mallory', 1, 10);
+  expect(line.describe(flood, 50).needs[0]!.ahead.tasks).toBeGreaterThanOrEqual(2);
 });
 
 test('with no free slot, a task is not expected to start before a running one ends', () => {

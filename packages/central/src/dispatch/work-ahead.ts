@@ -77,8 +77,10 @@ export class WorkAhead {
   /** Number of the rival's tasks that are served first. */
   #tasksFirst({ turn, tasks, taskShares, areaMs }: Rival): number {
     const own = this.#own!;
-    const missing = taskShares > 0 ? ((own.share - turn.share) * turn.weight * tasks) / taskShares : 0;
+    const least = turn.isFirst && !own.isFirst ? 1 : 0;
+    const missing =
+      own.isFirst || taskShares <= 0 ? 0 : ((own.share - turn.share) * turn.weight * tasks) / taskShares;
     const alongside = areaMs > 0 ? ((turn.weight / own.weight) * this.#ownAreaMs * tasks) / areaMs : 0;
-    return Math.min(tasks, Math.ceil(Math.max(0, missing) - 1e-9) + Math.round(alongside));
+    return Math.min(tasks, Math.max(least, Math.ceil(missing - 1e-9)) + Math.round(alongside));
   }
 }

@@ -180,6 +180,7 @@ export class Goshawk implements CentralPolicy {
         const { weight } = user;
         return {
           user,
+          isFirst: user.task === undefined,
           share: this.#shares.of(user),
           weight,
           taskShare: dominantShare(stage.demand, this.#capacity),
