@@ -1,6 +1,6 @@
 import type { Address, MessageOf, Millis, TaskIndex } from '@goshawk/core';
 import type { Job } from '../job/job.js';
-import { AssignedBy, type Assignment } from '../job/task-table.js';
+import type { Assignment } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
 import { slowdownAt, slowed } from './slowdown.js';
 import { inputsOf } from './stage-inputs.js';
@@ -41,7 +41,7 @@ export class Delivery {
     const worker = job.tasks.workerOf(task);
     const attempt = job.tasks.attemptOf(task);
     const execution = job.tasks.executionsOf(task);
-    const { by, number } = job.tasks.assignmentOf(task);
+    const match = job.tasks.matchOf(task);
     const { index, spec } = job.waiting.batchOf(task);
     const payload = slowed(job.dag.payloadOf(task), slowdownAt(job, worker, this.#s.cluster.members));
     const long = job.class === 'long';
@@ -51,8 +51,8 @@ export class Delivery {
     const apartMs = gang === undefined ? job.history.blame?.isolationMsOf(task, attempt) : undefined;
     const run: MessageOf<'run'> = {
       type: 'run',
-      ask: by === AssignedBy.ask ? number : 0,
-      match: by === AssignedBy.match ? number : 0,
+      ask: job.tasks.askOf(task),
+      match,
       job: jobNumber,
       stage: index,
       task,
@@ -63,7 +63,7 @@ export class Delivery {
       demand: spec.demand,
       timeoutMs,
       apartMs,
-      expectedMs: by === AssignedBy.match && gang === undefined ? this.#expectedMsOf(job) : undefined,
+      expectedMs: match > 0 && gang === undefined ? this.#expectedMsOf(job) : undefined,
       execution: execution === attempt ? undefined : execution,
       inputs: inputsOf(job, job.dag.stageOf(task), this.#s.env.readRecord),
       gang: gang === undefined ? undefined : { rank: task - gang.first, ranks: gang.count },

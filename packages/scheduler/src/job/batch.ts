@@ -83,8 +83,8 @@ export class Stage extends Batch {
   nextUntaken: number;
   /** Tasks that wait again after an attempt. */
   requeued: number[] = [];
-  /** Payloads of appended tasks that have not completed, by index in the stage. */
-  readonly #appended = new Map<number, Payload>();
+  /** Payloads of appended tasks that have not completed, by index in the stage. Created on demand. */
+  #appended: Map<number, Payload> | undefined;
   /** Payload without input of a completed task. Stands for the dropped payloads of all completed tasks. */
   #lastCompletedPayload: Extract<Payload, { module: string }> | undefined;
   /** Number of tasks in the submission. */
@@ -117,7 +117,7 @@ export class Stage extends Batch {
 
   /** Copies the tasks that were appended to this stage before a retry of the job. */
   copyAppended(before: Stage): void {
-    for (const [at, payload] of before.#appended) this.#addAppended(at, payload);
+    for (const [at, payload] of before.#appended ?? []) this.#addAppended(at, payload);
     this.appendedBytes = before.appendedBytes;
     this.#lastCompletedPayload = before.#lastCompletedPayload;
     this.unfinished += before.count - this.count;
@@ -126,13 +126,14 @@ export class Stage extends Batch {
   }
 
   #addAppended(at: number, payload: Payload): void {
+    this.#appended ??= new Map();
     this.#appended.set(at, payload);
     this.appendedBytes += TASK_BYTES + heapBytes(payload);
   }
 
   payloadOf(task: TaskIndex): Payload {
     const index = task - this.first;
-    if (index >= this.#specifiedCount) return this.#appended.get(index) ?? this.#lastCompletedPayload!;
+    if (index >= this.#specifiedCount) return this.#appended?.get(index) ?? this.#lastCompletedPayload!;
     const { tasks } = this.spec;
     if ('count' in tasks) return tasks.run;
     return 'each' in tasks ? tasks.each[index]! : { sleep: tasks.sleepsMs[index]! };
@@ -141,10 +142,10 @@ export class Stage extends Batch {
   /** Drops the payload of a completed task, which never runs again. */
   dropInput(task: TaskIndex): void {
     const index = task - this.first;
-    const payload = this.#appended.get(index);
+    const payload = this.#appended?.get(index);
     if (payload === undefined || !('module' in payload)) return;
     this.appendedBytes -= heapBytes(payload);
-    this.#appended.delete(index);
+    this.#appended!.delete(index);
     const { input: _, ...done } = payload;
     if (
       this.#lastCompletedPayload?.module !== done.module ||

@@ -45,6 +45,9 @@ function hashOfChoice({ failedOnly, tasks }: RetryChoice): number {
   return hashText(`${failedOnly === true} ${ranges}`);
 }
 
+/** Shared by all jobs without predecessors. Nothing is ever added to it. */
+const NONE = new Set<string>();
+const NO_USAGE: readonly JobUsage[] = [];
 const GANG_ROUTE: Route = { by: 'matching', over: 'all' };
 
 /** The state of one job at its owner. */
@@ -93,7 +96,7 @@ export class Job {
   /** Estimated memory of the job, as counted by the job store. */
   bytes = 0;
   /** Usage of its attempts since its acceptance or last retry, by day. */
-  usage: readonly JobUsage[] = [];
+  usage: readonly JobUsage[] = NO_USAGE;
   /** Estimated size of its records in the journal, as counted for its user. */
   journalBytes = 0;
   /** Whether clients may append tasks. An open job does not end before it is closed. */
@@ -147,7 +150,8 @@ export class Job {
     this.acceptedAt = fields.acceptedAt;
     this.eligibleAt = fields.acceptedAt;
     this.predecessorsEndedAt = fields.acceptedAt;
-    this.pendingPredecessors = new Set([...(fields.spec.after ?? []), ...(fields.spec.afterOk ?? [])]);
+    const { after = [], afterOk = [] } = fields.spec;
+    this.pendingPredecessors = after.length + afterOk.length === 0 ? NONE : new Set([...after, ...afterOk]);
     this.hasPendingPredecessors = this.pendingPredecessors.size > 0;
     this.priority = fields.spec.priority ?? 'normal';
     this.hold = fields.hold;
@@ -164,7 +168,7 @@ export class Job {
     }
     this.isOpen = fields.spec.openMs !== undefined;
     this.#waiting = new WaitingTasks(this.tasks, this.#dag);
-    this.history = new AttemptHistory(fields, this.tasks);
+    this.history = new AttemptHistory(this, this.tasks);
     this.#inBackoff = new BackoffTasks(this.tasks);
   }
 

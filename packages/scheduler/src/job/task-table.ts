@@ -56,7 +56,10 @@ export interface Assignment {
   readonly number: number;
 }
 
-const RESUMED: Assignment = { by: AssignedBy.resumed, number: 0 };
+/** Returns the assignment as one number: positive for a match, negative for a request of a worker, 0 for a resumed task. */
+function codeOf({ by, number }: Assignment): number {
+  return by === AssignedBy.match ? number : -number;
+}
 
 /** Identifies one attempt of one task. */
 export interface AttemptRef {
@@ -73,10 +76,11 @@ export function attemptKey({ job, task, attempt }: AttemptRef): string {
 /** The tasks of a job in the order in which they ended. */
 class EndOrder {
   length = 0;
-  // Task indexes plus one, because 0 means that no number is set.
-  readonly #tasks = new NumberPages(false);
+  // Task indexes plus one, because 0 means that no number is set. Created on demand.
+  #tasks: NumberPages | undefined;
 
   push(task: TaskIndex): void {
+    this.#tasks ??= new NumberPages(false);
     this.#tasks.set(this.length++, task + 1);
     if (this.length % PAGE === 0) this.#tasks.pack(this.length - 1);
   }
@@ -87,7 +91,7 @@ class EndOrder {
   }
 
   at(index: number): TaskIndex | undefined {
-    return index < this.length ? this.#tasks.get(index) - 1 : undefined;
+    return index < this.length ? this.#tasks!.get(index) - 1 : undefined;
   }
 }
 
@@ -108,7 +112,7 @@ function bitSetOf(states: readonly TaskState[]): number {
 
 type Column = Uint8Array | Uint32Array | Int32Array | Float64Array;
 
-/** Appends zeros to a column, in place if it has capacity. */
+/** Appends zeros to a column, in place if it has capacity. An empty column gets no spare capacity: most jobs do not grow. */
 function resized<T extends Column>(column: T, length: number): T {
   const Kind = column.constructor as new (
     from: ArrayBufferLike | number,
@@ -117,43 +121,54 @@ function resized<T extends Column>(column: T, length: number): T {
   ) => T;
   const room = column.buffer.byteLength / column.BYTES_PER_ELEMENT;
   if (length <= room) return new Kind(column.buffer, 0, length);
+  if (column.length === 0) return new Kind(length);
   const wider = new Kind(Math.max(64, 2 * length));
   wider.set(column);
   return new Kind(wider.buffer, 0, length);
 }
 
-/** Attempts, workers and times of consecutive tasks, one column for each. */
+const NO_COUNTS = new Uint32Array(0);
+const NO_WORKERS = new Int32Array(0);
+const NO_TIMES = new Float64Array(0);
+
+/**
+ * Attempts, workers and times of consecutive tasks, one column for each. The columns are empty until one of the tasks is
+ * first assigned, because most jobs of a backlog have never run.
+ */
 class Columns {
   count: number;
-  attempts: Uint32Array;
-  executions: Uint32Array;
-  workers: Int32Array;
-  startedAt: Float64Array;
-  runMs: Float64Array;
-  lastUsedAttempts: Uint32Array | undefined;
+  attempts = NO_COUNTS;
+  executions = NO_COUNTS;
+  workers = NO_WORKERS;
+  /** See `codeOf`. */
+  assignments = NO_TIMES;
+  startedAt = NO_TIMES;
+  runMs = NO_TIMES;
+  /** Empty until an earlier incarnation of the owner is known to have started an attempt. */
+  lastUsedAttempts = NO_COUNTS;
   /** Number of these tasks that have ended individually. */
   endedCount = 0;
 
-  constructor(count: number, hasEarlierOwner: boolean) {
+  constructor(count: number) {
     this.count = count;
-    this.attempts = new Uint32Array(count);
-    this.executions = new Uint32Array(count);
-    this.workers = new Int32Array(count).fill(NOBODY);
-    this.startedAt = new Float64Array(count);
-    this.runMs = new Float64Array(count);
-    if (hasEarlierOwner) this.lastUsedAttempts = new Uint32Array(count);
+  }
+
+  /** Returns the columns for writing. */
+  open(): this {
+    if (this.attempts.length < this.count) this.#resize();
+    return this;
   }
 
   /** Columns double their capacity, so that copies are rare. */
-  grow(count: number): void {
-    const before = this.count;
-    this.count = count;
+  #resize(): void {
+    const { count } = this;
+    const before = this.workers.length;
     this.attempts = resized(this.attempts, count);
     this.executions = resized(this.executions, count);
     this.workers = resized(this.workers, count).fill(NOBODY, before);
+    this.assignments = resized(this.assignments, count);
     this.startedAt = resized(this.startedAt, count);
     this.runMs = resized(this.runMs, count);
-    if (this.lastUsedAttempts !== undefined) this.lastUsedAttempts = resized(this.lastUsedAttempts, count);
   }
 }
 
@@ -162,6 +177,7 @@ interface TaskRow {
   attempt: AttemptNumber;
   executions: number;
   worker: Address;
+  assignment: number;
   startedAt: Millis;
   runMs: Millis;
   lastUsedAttempt: AttemptNumber;
@@ -172,10 +188,22 @@ const COMPLETED_FIRST_TIME: Readonly<TaskRow> = {
   attempt: 1,
   executions: 1,
   worker: NOBODY,
+  assignment: 0,
   startedAt: 0,
   runMs: 0,
   lastUsedAttempt: 0,
 };
+/** The tasks of archived pages. */
+class Archive {
+  /** Number of tasks without the rows. */
+  count = 0;
+  /** Tasks that did not complete at their first execution. */
+  readonly rows = new Map<TaskIndex, TaskRow>();
+  /** Number of the other tasks by worker. */
+  readonly byWorker = new Map<Address, number>();
+  readonly runMsSample: Millis[] = [];
+}
+
 /** A page with more such rows is not archived, because columns take less memory than rows. */
 const EXCEPTIONS_MAX = PAGE / 8;
 /** One in this many run times of archived pages is kept, for percentiles and estimators. */
@@ -200,8 +228,6 @@ export class TaskTable {
   waitingOfUser: { waiting: number } | undefined;
   /** Index of the owner's tasks by worker, while the job is active. */
   #byWorker: TasksByWorker | undefined;
-  /** The assignments of running tasks. */
-  readonly #assignments = new Map<TaskIndex, Assignment>();
   readonly #job: JobNumber;
   /** Tasks in the order in which they ended. A retried task is listed once for each end. */
   readonly endOrder = new EndOrder();
@@ -209,13 +235,9 @@ export class TaskTable {
   readonly #shift: number;
   readonly #mask: number;
   /** undefined: archived */
-  readonly #pages: (Columns | undefined)[] = [];
-  /** Tasks of archived pages that did not complete at their first execution. */
-  readonly #rows = new Map<TaskIndex, TaskRow>();
-  #archivedCount = 0;
-  /** Number of archived tasks by worker. */
-  readonly #archivedByWorker = new Map<Address, number>();
-  readonly #archivedRunMsSample: Millis[] = [];
+  readonly #pages: (Columns | undefined)[];
+  /** undefined: no page is archived */
+  #archive: Archive | undefined;
   /** Whether earlier incarnations of the owner may have started attempts. See `trackUsedAttempts`. */
   hasEarlierOwner = false;
 
@@ -227,6 +249,7 @@ export class TaskTable {
     const { shift, mask } = isGrowing ? PAGED : SINGLE_PAGE;
     this.#shift = shift;
     this.#mask = mask;
+    this.#pages = [new Columns(Math.min(count, mask + 1))];
     this.#fillPages();
     this.#counts[TaskState.blocked] = count;
   }
@@ -245,8 +268,8 @@ export class TaskTable {
     for (let at = Math.max(0, this.#pages.length - 1); at * size < this.count; at++) {
       const count = Math.min(size, this.count - at * size);
       const page = this.#pages[at];
-      if (at === this.#pages.length) this.#pages.push(new Columns(count, this.hasEarlierOwner));
-      else if (page !== undefined && page.count < count) page.grow(count);
+      if (at === this.#pages.length) this.#pages.push(new Columns(count));
+      else if (page !== undefined) page.count = count;
     }
   }
 
@@ -254,11 +277,19 @@ export class TaskTable {
     return this.#pages[task >> this.#shift];
   }
 
+  /** The state of a task of an archived page. */
+  #archivedRow(task: TaskIndex): Readonly<TaskRow> {
+    return this.#archive?.rows.get(task) ?? COMPLETED_FIRST_TIME;
+  }
+
+  /** The same for writing. */
   #rowOf(task: TaskIndex): TaskRow {
-    let row = this.#rows.get(task);
+    this.#archive ??= new Archive();
+    const { rows } = this.#archive;
+    let row = rows.get(task);
     if (row === undefined) {
       row = { ...COMPLETED_FIRST_TIME };
-      this.#rows.set(task, row);
+      rows.set(task, row);
     }
     return row;
   }
@@ -266,51 +297,43 @@ export class TaskTable {
   /** Number of the current attempt, including attempts that never started; 0 before the first. */
   attemptOf(task: TaskIndex): AttemptNumber {
     const page = this.#pageOf(task);
-    return page === undefined
-      ? (this.#rows.get(task) ?? COMPLETED_FIRST_TIME).attempt
-      : page.attempts[task & this.#mask]!;
+    return page === undefined ? this.#archivedRow(task).attempt : (page.attempts[task & this.#mask] ?? 0);
   }
 
   setAttempt(task: TaskIndex, attempt: AttemptNumber): void {
     const page = this.#pageOf(task);
     if (page === undefined) this.#rowOf(task).attempt = attempt;
-    else page.attempts[task & this.#mask] = attempt;
+    else page.open().attempts[task & this.#mask] = attempt;
   }
 
   /** How often the task has started: the attempt number that users see. */
   executionsOf(task: TaskIndex): number {
     const page = this.#pageOf(task);
-    return page === undefined
-      ? (this.#rows.get(task) ?? COMPLETED_FIRST_TIME).executions
-      : page.executions[task & this.#mask]!;
+    return page === undefined ? this.#archivedRow(task).executions : (page.executions[task & this.#mask] ?? 0);
   }
 
   setExecutions(task: TaskIndex, executions: number): void {
     const page = this.#pageOf(task);
     if (page === undefined) this.#rowOf(task).executions = executions;
-    else page.executions[task & this.#mask] = executions;
+    else page.open().executions[task & this.#mask] = executions;
   }
 
   /** When the current attempt was assigned; after its end, when it started. By the owner's clock. */
   startedAtOf(task: TaskIndex): Millis {
     const page = this.#pageOf(task);
-    return page === undefined
-      ? (this.#rows.get(task) ?? COMPLETED_FIRST_TIME).startedAt
-      : page.startedAt[task & this.#mask]!;
+    return page === undefined ? this.#archivedRow(task).startedAt : (page.startedAt[task & this.#mask] ?? 0);
   }
 
   runMsOf(task: TaskIndex): Millis {
     const page = this.#pageOf(task);
-    return page === undefined
-      ? (this.#rows.get(task) ?? COMPLETED_FIRST_TIME).runMs
-      : page.runMs[task & this.#mask]!;
+    return page === undefined ? this.#archivedRow(task).runMs : (page.runMs[task & this.#mask] ?? 0);
   }
 
   setTimes(task: TaskIndex, startedAt: Millis, runMs: Millis): void {
     const page = this.#pageOf(task);
     if (page === undefined) Object.assign(this.#rowOf(task), { startedAt, runMs });
     else {
-      page.startedAt[task & this.#mask] = startedAt;
+      page.open().startedAt[task & this.#mask] = startedAt;
       page.runMs[task & this.#mask] = runMs;
     }
   }
@@ -318,32 +341,34 @@ export class TaskTable {
   /** Tracks attempt numbers that earlier incarnations of the owner may have used. */
   trackUsedAttempts(): void {
     this.hasEarlierOwner = true;
-    for (const page of this.#pages)
-      if (page !== undefined) page.lastUsedAttempts = new Uint32Array(page.count);
   }
 
   /** The highest attempt number that an earlier incarnation of the owner may have used. */
   lastUsedAttemptOf(task: TaskIndex): AttemptNumber {
     const page = this.#pageOf(task);
     return page === undefined
-      ? (this.#rows.get(task) ?? COMPLETED_FIRST_TIME).lastUsedAttempt
-      : (page.lastUsedAttempts?.[task & this.#mask] ?? 0);
+      ? this.#archivedRow(task).lastUsedAttempt
+      : (page.lastUsedAttempts[task & this.#mask] ?? 0);
   }
 
   setLastUsedAttempt(task: TaskIndex, attempt: AttemptNumber): void {
     const page = this.#pageOf(task);
     if (page === undefined) this.#rowOf(task).lastUsedAttempt = attempt;
-    else page.lastUsedAttempts![task & this.#mask] = attempt;
+    else {
+      if (page.lastUsedAttempts.length < page.count)
+        page.lastUsedAttempts = resized(page.lastUsedAttempts, page.count);
+      page.lastUsedAttempts[task & this.#mask] = attempt;
+    }
   }
 
   /** Whether the worker and the times of the task are only in the journal. It completed at its first execution. */
   isArchived(task: TaskIndex): boolean {
-    return this.#pageOf(task) === undefined && !this.#rows.has(task);
+    return this.#pageOf(task) === undefined && this.#archive?.rows.has(task) !== true;
   }
 
   /** Number of archived tasks. */
   get archivedCount(): number {
-    return this.#archivedCount;
+    return this.#archive?.count ?? 0;
   }
 
   /**
@@ -364,26 +389,29 @@ export class TaskTable {
       if (!isUsual || !isRecorded(of)) rows.push(of);
       if (rows.length > EXCEPTIONS_MAX) return 0;
     }
+    this.#archive ??= new Archive();
+    const { rows: kept, byWorker, runMsSample } = this.#archive;
     for (const of of rows) {
       const i = of - first;
-      this.#rows.set(of, {
+      kept.set(of, {
         attempt: page.attempts[i]!,
         executions: page.executions[i]!,
         worker: page.workers[i]! as Address,
+        assignment: 0,
         startedAt: page.startedAt[i]!,
         runMs: page.runMs[i]!,
-        lastUsedAttempt: page.lastUsedAttempts?.[i] ?? 0,
+        lastUsedAttempt: page.lastUsedAttempts[i] ?? 0,
       });
     }
     const isRow = new Set(rows);
     for (let of = first; of < first + PAGE; of++) {
       if (isRow.has(of)) continue;
       const worker = page.workers[of - first]! as Address;
-      this.#archivedByWorker.set(worker, (this.#archivedByWorker.get(worker) ?? 0) + 1);
-      if (isSampled(of)) this.#archivedRunMsSample.push(page.runMs[of - first]!);
+      byWorker.set(worker, (byWorker.get(worker) ?? 0) + 1);
+      if (isSampled(of)) runMsSample.push(page.runMs[of - first]!);
     }
     this.#pages[at] = undefined;
-    this.#archivedCount += PAGE - rows.length;
+    this.#archive.count += PAGE - rows.length;
     return PAGE - rows.length;
   }
 
@@ -399,10 +427,10 @@ export class TaskTable {
 
   #column(name: 'startedAt' | 'runMs'): Float64Array {
     const [whole] = this.#pages;
-    if (whole !== undefined && this.#pages.length === 1) return whole[name];
+    if (whole?.[name].length === this.count) return whole[name];
     const all = new Float64Array(this.count);
     for (const [at, page] of this.#pages.entries()) if (page !== undefined) all.set(page[name], at * PAGE);
-    for (const [task, row] of this.#rows) all[task] = row[name];
+    for (const [task, row] of this.#archive?.rows ?? []) all[task] = row[name];
     return all;
   }
 
@@ -412,10 +440,10 @@ export class TaskTable {
    * @param slowdownOf divisor for the run time of a task that is not archived
    */
   completedRunMs(slowdownOf?: (task: TaskIndex) => number): Float64Array {
-    const isAll = this.#archivedCount === 0;
+    const isAll = this.archivedCount === 0;
     if (isAll && slowdownOf === undefined && this.countOf(TaskState.completed) === this.count)
       return this.runMs;
-    const runs = [...this.#archivedRunMsSample];
+    const runs = [...(this.#archive?.runMsSample ?? [])];
     for (let task = 0; task < this.count; task++) {
       if (this.states[task] !== TaskState.completed || this.isArchived(task)) continue;
       if (isAll || isSampled(task)) runs.push(this.runMsOf(task) / (slowdownOf?.(task) ?? 1));
@@ -444,22 +472,21 @@ export class TaskTable {
 
   workerOf(task: TaskIndex): Address {
     const page = this.#pageOf(task);
-    return page === undefined
-      ? (this.#rows.get(task) ?? COMPLETED_FIRST_TIME).worker
-      : (page.workers[task & this.#mask]! as Address);
+    if (page === undefined) return this.#archivedRow(task).worker;
+    return (page.workers[task & this.#mask] as Address | undefined) ?? NOBODY;
   }
 
   /** Number of tasks that completed at other workers, reported to this incarnation of the owner. */
   completedElsewhere(worker: Address): number {
     let count = 0;
-    for (const [at, completed] of this.#archivedByWorker)
+    for (const [at, completed] of this.#archive?.byWorker ?? [])
       if (at !== worker && at > NOBODY) count += completed;
     const note = (task: TaskIndex, at: Address): void => {
       if (this.states[task] === TaskState.completed && at !== worker && at > NOBODY) count++;
     };
-    for (const [task, row] of this.#rows) note(task, row.worker);
+    for (const [task, row] of this.#archive?.rows ?? []) note(task, row.worker);
     for (const [number, page] of this.#pages.entries())
-      for (let at = 0; at < (page?.count ?? 0); at++)
+      for (let at = 0; at < (page?.workers.length ?? 0); at++)
         note(number * (this.#mask + 1) + at, page!.workers[at]! as Address);
     return count;
   }
@@ -512,7 +539,6 @@ export class TaskTable {
     this.#counts[before]!--;
     this.#counts[state]!++;
     this.states[task] = state;
-    if (before === TaskState.running) this.#assignments.delete(task);
     if (state >= TaskState.completed) {
       this.endOrder.push(task);
       const page = this.#pageOf(task);
@@ -605,13 +631,27 @@ export class TaskTable {
   /** Assigns the task to a worker. */
   assign(task: TaskIndex, worker: Address, assignment: Assignment, startedAt: Millis): void {
     this.setWorker(task, worker);
-    this.#assignments.set(task, assignment);
-    this.setTimes(task, startedAt, this.runMsOf(task));
+    const page = this.#pageOf(task);
+    if (page === undefined) Object.assign(this.#rowOf(task), { startedAt, assignment: codeOf(assignment) });
+    else {
+      page.open().startedAt[task & this.#mask] = startedAt;
+      page.assignments[task & this.#mask] = codeOf(assignment);
+    }
   }
 
-  /** The assignment of a running task. */
-  assignmentOf(task: TaskIndex): Assignment {
-    return this.#assignments.get(task) ?? RESUMED;
+  #assignmentCodeOf(task: TaskIndex): number {
+    const page = this.#pageOf(task);
+    return page === undefined ? this.#archivedRow(task).assignment : (page.assignments[task & this.#mask] ?? 0);
+  }
+
+  /** The request of the worker that assigned a running task; 0: none. */
+  askOf(task: TaskIndex): number {
+    return Math.max(0, -this.#assignmentCodeOf(task));
+  }
+
+  /** Central's match that assigned a running task; 0: none. */
+  matchOf(task: TaskIndex): number {
+    return Math.max(0, this.#assignmentCodeOf(task));
   }
 
   setWorker(task: TaskIndex, worker: Address): void {
@@ -625,7 +665,7 @@ export class TaskTable {
   #putWorker(task: TaskIndex, worker: Address): void {
     const page = this.#pageOf(task);
     if (page === undefined) this.#rowOf(task).worker = worker;
-    else page.workers[task & this.#mask] = worker;
+    else if (worker !== NOBODY || page.workers.length > 0) page.open().workers[task & this.#mask] = worker;
   }
 
   /** Sets the index to update; undefined: none. */
@@ -646,11 +686,10 @@ export class TaskTable {
   }
 
   /** Finds the running task with this assignment at the worker; −1: none. */
-  findAssigned(worker: Address, { by, number }: Assignment): TaskIndex {
-    for (const task of this.#byWorker?.at(worker, this.#job) ?? []) {
-      const given = this.assignmentOf(task);
-      if (this.states[task] === TaskState.running && given.number === number && given.by === by) return task;
-    }
+  findAssigned(worker: Address, assignment: Assignment): TaskIndex {
+    const code = codeOf(assignment);
+    for (const task of this.#byWorker?.at(worker, this.#job) ?? [])
+      if (this.states[task] === TaskState.running && this.#assignmentCodeOf(task) === code) return task;
     return -1;
   }
 
