@@ -77,6 +77,13 @@ export class BookedOwner {
   }
 }
 
+// Shared by all entries that have none, because each of a backlog's jobs would otherwise keep several empty objects.
+const NO_ATTRIBUTES: Attributes = {};
+const NO_STAGES: readonly BookedStage[] = [];
+const NO_NUMBERS: readonly number[] = [];
+const NO_WORKERS: readonly WorkerView[] = [];
+const NO_RUNS: ReadonlySet<BookedRun> = new Set();
+
 export class BookedJob implements JobView {
   readonly id: number;
   owner: BookedOwner;
@@ -88,12 +95,13 @@ export class BookedJob implements JobView {
   preemptible = false;
   deadlineAt: Millis = Number.POSITIVE_INFINITY;
   value = 0;
-  prefers: Attributes = {};
+  prefers: Attributes = NO_ATTRIBUTES;
   long = false;
   priority: Priority = 'normal';
   tasks = 0;
-  readonly stages: BookedStage[] = [];
-  readonly runs = new Set<BookedRun>();
+  stages: readonly BookedStage[] = NO_STAGES;
+  /** Created with the first run: most jobs of a backlog have none. */
+  #runs: Set<BookedRun> | undefined;
   /** Runs of named tasks, by task. A task is named if the owner sent its index before the run was created. */
   #named: Map<number, BookedRun> | undefined;
   /** Total slot time (ms) of ended runs. */
@@ -104,8 +112,10 @@ export class BookedJob implements JobView {
   expected: { readonly at: Millis; readonly where: string | undefined } | undefined;
   #isArrivalGuessed = true;
   #isAttainedKnown = false;
-  /** Stages by index at the owner, including pilots. */
-  readonly #byIndex = new Map<number, BookedStage>();
+  /** Its only stage, until there is a second one. */
+  #onlyStage: BookedStage | undefined;
+  /** Stages by index at the owner, including pilots. Created with the second stage. */
+  #byIndex: Map<number, BookedStage> | undefined;
 
   constructor(id: number, owner: BookedOwner, number: JobNumber, facts: JobFacts) {
     this.id = id;
@@ -120,37 +130,46 @@ export class BookedJob implements JobView {
     return tag === undefined ? String(this.number) : `${tag}-${this.number}`;
   }
 
-  get running(): number {
-    return this.runs.size;
+  get runs(): ReadonlySet<BookedRun> {
+    return this.#runs ?? NO_RUNS;
   }
 
+  get running(): number {
+    return this.#runs?.size ?? 0;
+  }
+
+  /** Its stages, including pilots. */
   get allStages(): Iterable<BookedStage> {
-    return this.#byIndex.values();
+    if (this.#byIndex !== undefined) return this.#byIndex.values();
+    return this.#onlyStage === undefined ? NO_STAGES : [this.#onlyStage];
   }
 
   get isOver(): boolean {
-    if (this.runs.size > 0 || this.isDeclared) return false;
-    for (const stage of this.#byIndex.values()) if (stage.waiting + stage.overLimit > 0) return false;
+    if (this.running > 0 || this.isDeclared) return false;
+    for (const stage of this.allStages) if (stage.waiting + stage.overLimit > 0) return false;
     return true;
   }
 
   stageAt(index: StageIndex): BookedStage | undefined {
-    return this.#byIndex.get(index);
+    if (this.#byIndex !== undefined) return this.#byIndex.get(index);
+    return this.#onlyStage?.index === index ? this.#onlyStage : undefined;
   }
 
   addStage(id: number, index: StageIndex, needs: Needs, facts: StageFacts): BookedStage {
     const stage = new BookedStage(id, this, index, needs, facts);
-    this.#byIndex.set(index, stage);
-    if (stage.part !== 'pilots') {
-      this.stages.push(stage);
-      this.stages.sort((one, other) => one.index - other.index);
+    if (this.#onlyStage === undefined) this.#onlyStage = stage;
+    else {
+      this.#byIndex ??= new Map([[this.#onlyStage.index, this.#onlyStage]]);
+      this.#byIndex.set(index, stage);
     }
+    if (stage.part !== 'pilots')
+      this.stages = [...this.stages, stage].sort((one, other) => one.index - other.index);
     return stage;
   }
 
   attainedMs(now: Millis): Millis {
     let sum = this.attained;
-    for (const run of this.runs) if (!run.isQueued) sum += now - run.startedAt;
+    for (const run of this.#runs ?? []) if (!run.isQueued) sum += now - run.startedAt;
     return sum;
   }
 
@@ -160,14 +179,15 @@ export class BookedJob implements JobView {
   }
 
   addRun(run: BookedRun): void {
-    this.runs.add(run);
+    this.#runs ??= new Set();
+    this.#runs.add(run);
     if (run.named === undefined) return;
     this.#named ??= new Map();
     this.#named.set(run.named.task, run);
   }
 
   removeRun(run: BookedRun): void {
-    this.runs.delete(run);
+    this.#runs?.delete(run);
     if (run.named !== undefined && this.runOf(run.named.task) === run) this.#named!.delete(run.named.task);
   }
 
@@ -197,7 +217,7 @@ export class BookedStage implements StageView {
   readonly demand: Vector;
   needs: Needs;
   part: BatchPart = 'judged';
-  after: readonly number[] = [];
+  after: readonly number[] = NO_NUMBERS;
   tasks = 0;
   ended = 0;
   waiting = 0;
@@ -214,7 +234,7 @@ export class BookedStage implements StageView {
   /** Workers that the owner declined, with the time. */
   declinedBy: Map<WorkerView, Millis> | undefined;
   /** Workers in `declinedBy` that the owner's last `need` message listed in `avoid`. */
-  avoided: readonly WorkerView[] = [];
+  avoided: readonly WorkerView[] = NO_WORKERS;
   waitsSince: Millis = 0;
   /** Number of matches sent to the owner. */
   matches = 0;

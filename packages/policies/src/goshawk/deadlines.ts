@@ -58,7 +58,7 @@ export class Deadlines {
 
   #dropForced({ waiting }: JobState): void {
     for (const reservation of this.#reservations.all)
-      if (reservation.isForced && waiting.has(reservation.stage)) this.#reservations.drop(reservation);
+      if (reservation.isForced && waiting.includes(reservation.stage)) this.#reservations.drop(reservation);
   }
 
   #startUrgent(stage: StageView, cluster: ClusterView, draft: Draft, now: Millis): void {

@@ -23,7 +23,7 @@ export interface JobWork {
   /** Time that the whole cluster needs: Σ remaining tasks × run time × dominant share. */
   readonly workMs: Millis;
   /** The longest path from the start of each stage to the end of the job, by index of `job.stages`. */
-  readonly pathsMs: Float64Array;
+  readonly pathsMs: readonly number[];
 }
 
 function tasksLeft({ tasks, ended, running, waiting }: StageView): number {
@@ -32,7 +32,7 @@ function tasksLeft({ tasks, ended, running, waiting }: StageView): number {
 
 export function workLeft(job: JobView, estimates: RunTimeEstimates, capacity: Vector, now: Millis): JobWork {
   const { stages } = job;
-  const pathsMs = new Float64Array(stages.length);
+  const pathsMs = new Array<number>(stages.length).fill(0);
   let workMs = 0;
   for (let place = stages.length - 1; place >= 0; place--) {
     const stage = stages[place]!;

@@ -25,7 +25,8 @@ import type { Waiting } from './waiting.js';
 export interface JobState {
   /** The user that counts it among its waiting jobs. */
   user: UserLines;
-  readonly waiting: Set<StageView>;
+  /** Its stages with waiting tasks. */
+  readonly waiting: StageView[];
   work: JobWork;
   /** undefined: it has no deadline. */
   latest: LatestStart | undefined;
@@ -33,7 +34,7 @@ export interface JobState {
   isHopeless: boolean;
 }
 
-const NO_WORK: JobWork = { workMs: 0, pathsMs: new Float64Array() };
+const NO_WORK: JobWork = { workMs: 0, pathsMs: [] };
 
 /** Keeps the waiting stages in the order of their due times while jobs, estimates and the cluster change. */
 export class Queue {
@@ -101,10 +102,9 @@ export class Queue {
     if (state === undefined) {
       const user = this.#waiting.userOf(job);
       user.waitingJobs++;
-      state = { user, waiting: new Set(), work: NO_WORK, latest: undefined, isHopeless: false };
+      state = { user, waiting: [stage], work: NO_WORK, latest: undefined, isHopeless: false };
       this.#jobs.set(job, state);
-    }
-    state.waiting.add(stage);
+    } else if (!state.waiting.includes(stage)) state.waiting.push(stage);
     this.#stale.add(job);
     this.#set(stage, kind, state, now);
   }
@@ -147,8 +147,9 @@ export class Queue {
     this.#waiting.delete(stage);
     const state = this.#jobs.get(stage.job);
     if (state === undefined) return;
-    state.waiting.delete(stage);
-    if (state.waiting.size === 0) {
+    const at = state.waiting.indexOf(stage);
+    if (at >= 0) state.waiting.splice(at, 1);
+    if (state.waiting.length === 0) {
       state.user.waitingJobs--;
       this.#jobs.delete(stage.job);
       this.#due.delete(stage.job);
