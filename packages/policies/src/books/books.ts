@@ -627,7 +627,7 @@ export class ClusterBooks implements ClusterView {
   }
 
   /** Offers workers again that the owner declined some time ago. Called when the owner repeats its need. */
-  reconsider(stage: BookedStage, now: Millis, avoided: readonly BookedWorker[] = []): void {
+  reconsider(stage: BookedStage, now: Millis, avoided: readonly BookedWorker[] = NO_WORKERS): void {
     for (const worker of stage.avoided as readonly BookedWorker[]) {
       if (avoided.includes(worker) || stage.declinedBy?.delete(worker) !== true) continue;
       if (this.worker(worker.address) === worker) this.#freed(worker);
@@ -762,6 +762,7 @@ export class ClusterBooks implements ClusterView {
 const DECLINED_MS = 100;
 
 const NO_CHANGES: ClusterChange[] = [];
+const NO_WORKERS: readonly BookedWorker[] = [];
 
 /** Appends to a list. Most lists have one item, and pushing to an empty array allocates space for 17. */
 function added(list: ClusterChange[], change: ClusterChange): ClusterChange[] {

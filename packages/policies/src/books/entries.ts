@@ -163,7 +163,8 @@ export class BookedJob implements JobView {
       this.#byIndex.set(index, stage);
     }
     if (stage.part !== 'pilots')
-      this.stages = [...this.stages, stage].sort((one, other) => one.index - other.index);
+      // Unlike a push to an empty array, this reserves no space for 16 more.
+      this.stages = this.stages.concat(stage).sort((one, other) => one.index - other.index);
     return stage;
   }
 

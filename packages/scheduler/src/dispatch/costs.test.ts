@@ -65,6 +65,33 @@ test('the cost of a lost worker depends only on its tasks', () => {
   expect(count.looks).toBeLessThan(50);
 });
 
+test('neither a lost worker nor a heartbeat visits jobs that only wait', () => {
+  const { scheduler, sent } = cluster([W1, W2]);
+  const one = parseJobSpec({ tasks: { count: 1, run: { sleep: '1s' } }, estimate: '1s' });
+  const jobs = Array.from({ length: 10 }, () => scheduler.submit(one, undefined, 0));
+  const workers = [{ worker: W1, match: 1 }];
+  const matched = { job: jobs[0]!.number, stage: 0, workers, noneWaiting: undefined, newcomers: undefined };
+  scheduler.receive(CENTRAL, { type: 'matched', ...matched }, 1);
+  let visits = 0;
+  for (const job of jobs.slice(1)) {
+    const { tasks } = job;
+    const visited = <T>(value: T): T => {
+      visits++;
+      return value;
+    };
+    const { batches } = job;
+    Object.defineProperty(job, 'batches', { get: () => visited(batches) });
+    Object.defineProperty(job, 'hasPendingPredecessors', { get: () => visited(false) });
+    Object.defineProperty(tasks, 'notStartedCount', { get: () => visited(1) });
+  }
+  const change = { changed: [], left: [W2], owners: [], ownersVersion: 0, silentMs: undefined };
+  scheduler.receive(CENTRAL, { type: 'members', version: 2, since: 1, ...change }, 2);
+  sent.length = 0;
+  scheduler.wake('heartbeat', 0, 3);
+  expect(sent).toContainEqual({ type: 'heartbeat', busy: 10, queued: 9, used: undefined });
+  expect(visits).toBe(0);
+});
+
 test('tasks that wait for central again are named once, and not with all others that wait', () => {
   const { scheduler, sent } = cluster([W1, W2], 'central');
   const tasks = { count: 2_000, run: { sleep: '1s' } } as const;

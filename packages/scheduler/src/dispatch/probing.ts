@@ -34,6 +34,8 @@ export class Prober {
   /** Workers that are probably idle. */
   readonly hints = new IdleHints();
   readonly #s: SchedulerState;
+  /** Batches with probes at workers, and possibly some without. */
+  readonly #probing = new Map<Batch, Job>();
 
   constructor(s: SchedulerState) {
     this.#s = s;
@@ -79,6 +81,7 @@ export class Prober {
       requires: listAttributes(spec.requires),
     };
     batch.areProbesCancelled = false;
+    this.#probing.set(batch, job);
     batch.probes.reserve(probes);
     const send = (to: Address): void => {
       counters.probesSent++;
@@ -103,8 +106,9 @@ export class Prober {
     batch.probes.add(worker, -probes);
   }
 
-  probesMoved(batch: Batch, from: Address, to: Address, probes: number): void {
+  probesMoved(job: Job, batch: Batch, from: Address, to: Address, probes: number): void {
     if (batch.areProbesCancelled) return;
+    this.#probing.set(batch, job);
     batch.probes.add(from, -probes);
     // If the stealing worker has left, the probes are lost.
     if (this.#s.cluster.members.has(to)) batch.probes.add(to, probes);
@@ -120,6 +124,23 @@ export class Prober {
     this.cancelProbes(job, batch);
   }
 
+  /** Drops the probes of lost workers. @returns the jobs to which they belonged */
+  workersLost(gone: ReadonlySet<Address>): Set<Job> {
+    const affected = new Set<Job>();
+    for (const [batch, job] of this.#probing) {
+      const { outstanding } = batch.probes;
+      batch.probes.drop(gone);
+      if (batch.probes.outstanding !== outstanding) affected.add(job);
+      if (batch.probes.entryCount === 0) this.#probing.delete(batch);
+    }
+    return affected;
+  }
+
+  /** Forgets the probes of a batch whose job has ended. */
+  forget(batch: Batch): void {
+    this.#probing.delete(batch);
+  }
+
   /** Cancels all probes of the batch. */
   cancelProbes(job: Job, batch: Batch): void {
     this.#s.counters.probesRecalled += batch.probes.outstanding;
@@ -127,6 +148,7 @@ export class Prober {
       this.#s.env.send(worker, { type: 'cancelProbes', job: job.number, stage: batch.index });
     }
     batch.probes.clear();
+    this.#probing.delete(batch);
     batch.areProbesCancelled = true;
     batch.hasExtraProbes = false;
   }

@@ -155,7 +155,7 @@ export class Routing {
     const job = this.#s.jobs.byNumber(number);
     const batch = job?.batches[stage];
     if (job === undefined || batch === undefined || job.hasEnded) return;
-    this.prober.probesMoved(batch, from, to, probes);
+    this.prober.probesMoved(job, batch, from, to, probes);
     job.probesMoved += probes;
     // Without this limit, a worker that gets no task of the batch would steal its probes repeatedly.
     if (batch.probes.outstanding < batch.waiting && job.history.maySearch(now))
@@ -285,6 +285,7 @@ export class Routing {
   jobEnded(job: Job): void {
     for (const batch of job.batches) {
       this.prober.batchAssigned(job, batch);
+      this.prober.forget(batch);
       this.offers.withdraw(batch);
     }
     withdrawEnded(this.#s, job);

@@ -1,6 +1,7 @@
 import { JOB_STATES, LIMITS } from '@goshawk/core';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import type { SchedulerConfig } from '../contract.js';
+import { Hold } from '../job/hold.js';
 import { jobOf } from '../job/job.fixture.js';
 import type { Job } from '../job/job.js';
 import { JobStore } from './job-store.js';
@@ -46,6 +47,33 @@ class Bench {
     return jobs.map(({ number }) => number).reverse();
   }
 }
+
+it('counts the tasks that wait, without those of jobs on hold or after others', () => {
+  const { store } = new Bench();
+  const add = (spec: object, hold?: Hold): Job => {
+    const job = jobOf(
+      { tasks: { count: 3, run: { sleep: 1 } }, ...spec },
+      { number: store.allocateId().number },
+    );
+    job.hold = hold;
+    store.add(job);
+    return job;
+  };
+  const plain = add({});
+  const later = add({ after: ['s-9'] });
+  const onHold = add({}, new Hold(true, undefined, 0));
+  expect(store.waitingTaskCount).toBe(3);
+  later.predecessorsEnded(1);
+  expect(store.waitingTaskCount).toBe(6);
+  onHold.hold!.update(false, undefined, 1);
+  expect(store.waitingTaskCount).toBe(9);
+  plain.hold = new Hold(true, undefined, 2);
+  store.held(plain);
+  expect(store.waitingTaskCount).toBe(6);
+  store.withdraw(plain);
+  store.withdraw(onHold);
+  expect(store.waitingTaskCount).toBe(3);
+});
 
 describe('jobs that ended before this process', () => {
   /** Simulates a wall clock that was wrong then, or is wrong now. */

@@ -90,6 +90,8 @@ export class JobStore {
   readonly #notLoaded = new Set<number>();
   readonly #notLoadedKeys = new Set<string>();
   readonly #tasksByWorker = new TasksByWorker();
+  /** Active jobs that have been on hold or have had unfinished predecessors. */
+  readonly #restrained = new Set<Job>();
   readonly #activeByUser = new Map<string | undefined, ActiveOfUser>();
   readonly #bytesByUser = new Map<string | undefined, BytesOfUser>();
   /** Estimated bytes in the journal, by user. */
@@ -182,6 +184,20 @@ export class JobStore {
   /** Active jobs by user. */
   get activeByUser(): ReadonlyMap<string | undefined, Readonly<ActiveOfUser>> {
     return this.#activeByUser;
+  }
+
+  /** Number of tasks that have not started, without those of jobs that are on hold or have unfinished predecessors. */
+  get waitingTaskCount(): number {
+    let waiting = 0;
+    for (const user of this.#activeByUser.values()) waiting += user.waiting;
+    for (const job of this.#restrained)
+      if (job.hasPendingPredecessors || job.isHeld) waiting -= job.tasks.notStartedCount;
+    return waiting;
+  }
+
+  /** Called when a job is put on hold. */
+  held(job: Job): void {
+    this.#restrained.add(job);
   }
 
   /** The users with the most active jobs, most first. */
@@ -310,6 +326,11 @@ export class JobStore {
     const left = (this.#journalByUser.get(user) ?? 0) - bytes;
     if (left > 0) this.#journalByUser.set(user, left);
     else this.#journalByUser.delete(user);
+  }
+
+  /** Active jobs with tasks at workers. A job with tasks at several workers is listed repeatedly. */
+  *withAssignedTasks(): Iterable<Job> {
+    for (const number of this.#tasksByWorker.jobs()) yield this.#active.get(number)!;
   }
 
   /** Active jobs with tasks at the worker, in order of their numbers. */
@@ -451,12 +472,18 @@ export class JobStore {
     return active + bytes <= fairLevel(held, excess);
   }
 
-  #countActive({ spec: { user }, tasks }: Job, change: 1 | -1): void {
+  #countActive(job: Job, change: 1 | -1): void {
+    const {
+      spec: { user },
+      tasks,
+    } = job;
     const held = this.#activeByUser.get(user) ?? { ...NO_ACTIVE_JOBS };
     held.jobs += change;
     held.waiting += change * tasks.notStartedCount;
     tasks.waitingOfUser = change > 0 ? held : undefined;
     tasks.setIndex(change > 0 ? this.#tasksByWorker : undefined);
+    if (change < 0) this.#restrained.delete(job);
+    else if (job.hasPendingPredecessors || job.isHeld) this.#restrained.add(job);
     if (held.jobs === 0) this.#activeByUser.delete(user);
     else this.#activeByUser.set(user, held);
   }

@@ -309,7 +309,9 @@ export class TaskTable {
   /** How often the task has started: the attempt number that users see. */
   executionsOf(task: TaskIndex): number {
     const page = this.#pageOf(task);
-    return page === undefined ? this.#archivedRow(task).executions : (page.executions[task & this.#mask] ?? 0);
+    return page === undefined
+      ? this.#archivedRow(task).executions
+      : (page.executions[task & this.#mask] ?? 0);
   }
 
   setExecutions(task: TaskIndex, executions: number): void {
@@ -641,7 +643,9 @@ export class TaskTable {
 
   #assignmentCodeOf(task: TaskIndex): number {
     const page = this.#pageOf(task);
-    return page === undefined ? this.#archivedRow(task).assignment : (page.assignments[task & this.#mask] ?? 0);
+    return page === undefined
+      ? this.#archivedRow(task).assignment
+      : (page.assignments[task & this.#mask] ?? 0);
   }
 
   /** The request of the worker that assigned a running task; 0: none. */

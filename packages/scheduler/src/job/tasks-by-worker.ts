@@ -36,6 +36,11 @@ export class TasksByWorker {
     return this.#byWorker.get(worker)?.keys() ?? [];
   }
 
+  /** Jobs with tasks at any worker. A job with tasks at several workers is listed repeatedly. */
+  *jobs(): Iterable<JobNumber> {
+    for (const jobs of this.#byWorker.values()) yield* jobs.keys();
+  }
+
   has(worker: Address, job: JobNumber, task: TaskIndex): boolean {
     return this.#byWorker.get(worker)?.get(job)?.has(task) === true;
   }

@@ -2,8 +2,6 @@ import { type Address, LIMITS, type MessageOf, type Millis, NOBODY } from '@gosh
 import type { Binder } from '../dispatch/binder.js';
 import type { Routing } from '../dispatch/routing.js';
 import type { Sampler } from '../dispatch/sampler.js';
-import type { JobStore } from '../durability/job-store.js';
-import type { Job } from '../job/job.js';
 import { setDeadlineTimer } from '../job/job-timers.js';
 import type { SchedulerState } from '../state.js';
 import type { Draining } from './draining.js';
@@ -66,7 +64,7 @@ export class ClusterMessages {
       cluster.retire();
       return this.#s.env.drained();
     }
-    cluster.heartbeat(jobs.activeCount, () => waitingTaskCount(jobs), now);
+    cluster.heartbeat(jobs.activeCount, () => jobs.waitingTaskCount, now);
     if (cluster.central !== NOBODY && this.#s.quotas.mustReportUsage)
       this.#s.env.send(cluster.central, { type: 'holdings', users: this.#s.quotas.usageReport() });
     this.#routing.probeWithoutCentral(now);
@@ -103,20 +101,15 @@ export class ClusterMessages {
     if (addresses.length === 0) return;
     const gone = new Set(addresses);
     this.#binder.removeWorkers(gone);
-    const affected: Job[] = [];
-    for (const job of this.#s.jobs.active()) {
-      let isAffected = false;
-      for (const batch of job.batches) {
-        const { outstanding } = batch.probes;
-        batch.probes.drop(gone);
-        // The batch has lost probes, or a worker to which central had matched it.
-        isAffected ||= batch.probes.outstanding !== outstanding || batch.waiting > batch.needSent;
-      }
-      if (isAffected) affected.push(job);
-    }
+    const affected = this.#routing.prober.workersLost(gone);
+    // Central may have matched a lost worker with a job that still has more tasks to report.
+    for (const worker of gone)
+      for (const job of this.#s.jobs.withTasksAt(worker))
+        if (job.batches.some(({ waiting, needSent }) => waiting > needSent)) affected.add(job);
     this.#reconciler.lost(gone, silentMs, now);
     this.#s.unfit.lost(gone);
-    for (const job of affected) this.#routing.findWorkersForAll(job, now);
+    const inOrder = [...affected].sort((one, other) => one.number - other.number);
+    for (const job of inOrder) this.#routing.findWorkersForAll(job, now);
   }
 }
 
@@ -125,12 +118,4 @@ const NONE: ReadonlyMap<Address, Millis> = new Map();
 /** Time since the last heartbeat of each lost worker; empty if central has not reported it. */
 function silentMsByWorker({ left, silentMs }: MessageOf<'members'>): ReadonlyMap<Address, Millis> {
   return silentMs === undefined ? NONE : new Map(left.map((worker, at) => [worker, silentMs[at] ?? 0]));
-}
-
-/** Number of waiting tasks, excluding those of jobs that are on hold or have unfinished predecessors. */
-function waitingTaskCount(jobs: JobStore): number {
-  let waiting = 0;
-  for (const job of jobs.active())
-    if (!job.hasPendingPredecessors && !job.isHeld) waiting += job.tasks.notStartedCount;
-  return waiting;
 }

@@ -100,6 +100,7 @@ export class Holds {
     const wasHeld = job.isHeld;
     if (job.hold === undefined) job.hold = new Hold(true, undefined, now);
     else job.hold.update(true, job.hold.beginAt, now);
+    this.#s.jobs.held(job);
     this.#s.ledger.updated(job, now);
     if (!wasHeld) this.#withdrawTasks(job, now);
     this.#s.events.changed(job, now);

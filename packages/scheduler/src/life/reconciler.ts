@@ -129,8 +129,10 @@ export class Reconciler {
     this.#startedBefore = startedBefore;
     this.#round++;
     this.#audited.clear();
-    for (const job of this.#s.jobs.active()) {
-      if (job.runningCount === 0) continue;
+    const assigned = [...new Set(this.#s.jobs.withAssignedTasks())].sort(
+      (one, other) => one.number - other.number,
+    );
+    for (const job of assigned) {
       for (const task of job.tasks.inStates(TaskState.running))
         if (this.#shouldBeAtWorker(job, task)) this.#audited.add(job.tasks.workerOf(task));
     }
@@ -143,7 +145,7 @@ export class Reconciler {
 
   /** Whether any task counts as running. */
   get #hasRunningTasks(): boolean {
-    for (const { runningCount } of this.#s.jobs.active()) if (runningCount > 0) return true;
+    for (const { runningCount } of this.#s.jobs.withAssignedTasks()) if (runningCount > 0) return true;
     return false;
   }
 
