@@ -7,6 +7,7 @@ import { INHERITED_NAMES, inheritedEnvironment } from './environment.js';
 import type { Isolation } from './isolation.js';
 import { endLeftovers } from './leftovers.js';
 import { CLOSE_MARGIN_MS, GRACE_MS, VALUE_BYTES_MAX } from './limits.js';
+import { LiveRuns } from './live-runs.js';
 import { ModuleExecutor } from './module.js';
 import { BadPayload } from './payload.js';
 import { Gate, type Permissions } from './permission.js';
@@ -53,7 +54,7 @@ export class Executors implements Executor {
   readonly #executors: Readonly<Record<ReturnType<typeof kindOf>, Executor>>;
   readonly #gate: Gate;
   readonly #closeWaitMs: number;
-  readonly #live = new Set<Run>();
+  readonly #live = new LiveRuns();
   /** Keeps the event loop alive while anything runs; idle threads, pipes and processes do not. */
   readonly #hold = setInterval(() => {}, TIMER_MAX_MS).unref();
   #closing: Promise<void> | undefined;
@@ -135,7 +136,7 @@ export class Executors implements Executor {
   }
 
   async #close(): Promise<void> {
-    for (const run of this.#live) run.kill('shutdown');
+    for (const run of this.#live.all()) run.kill('shutdown');
     if (this.#live.size > 0) {
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve;
@@ -152,7 +153,7 @@ export class Executors implements Executor {
       output: (chunk) => sink.output(chunk),
       used: (usage) => sink.used?.(usage),
       ended: (outcome, runMs, maxRssBytes) => {
-        this.#live.delete(run);
+        this.#live.delete(live);
         sink.ended(outcome, runMs, maxRssBytes);
         if (this.#live.size > 0) return;
         this.#hold.unref();
@@ -160,7 +161,7 @@ export class Executors implements Executor {
       },
     });
     if (this.#live.size === 0) this.#hold.ref();
-    this.#live.add(run);
+    const live = this.#live.add(run);
     return run;
   }
 }

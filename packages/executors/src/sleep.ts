@@ -1,6 +1,7 @@
 import { type KillReason, type Millis, type SleepPayload, TIMER_MAX_MS } from '@goshawk/core';
 import { sleepEnded } from './channels.js';
 import type { Executor, Run, RunOrder, RunSink } from './contract.js';
+import { LiveRuns } from './live-runs.js';
 
 /**
  * A sleep with less time left polls each turn of the event loop: timers have a resolution of 1 ms and may fire 1 ms early, and a
@@ -10,15 +11,17 @@ const POLL_BELOW_MS = 0.25;
 
 /** Sleeps end 0 to 1 ms late if the event loop is free, and never early. */
 export class SleepExecutor implements Executor {
-  readonly #runs = new Set<Run>();
+  readonly #runs = new LiveRuns();
 
   start({ payload }: RunOrder, sink: RunSink): Run {
     const { sleep: sleepMs } = payload as SleepPayload;
     let startedAt: Millis | undefined;
     let timer: NodeJS.Timeout | undefined;
     let killed: KillReason | undefined;
+    let isOver = false;
     const end = (): void => {
-      this.#runs.delete(run);
+      isOver = true;
+      this.#runs.delete(live);
       const runMs = startedAt === undefined ? 0 : performance.now() - startedAt;
       if (killed !== undefined) return sink.ended({ kind: 'killed', reason: killed }, runMs);
       if (sleepEnded.hasSubscribers) sleepEnded.publish({ sleepMs, lateMs: runMs - sleepMs });
@@ -33,13 +36,13 @@ export class SleepExecutor implements Executor {
     };
     const run: Run = {
       kill: (reason) => {
-        if (killed !== undefined || !this.#runs.has(run)) return;
+        if (killed !== undefined || isOver) return;
         killed = reason;
         clearTimeout(timer);
         queueMicrotask(end);
       },
     };
-    this.#runs.add(run);
+    const live = this.#runs.add(run);
     queueMicrotask(() => {
       if (killed !== undefined) return;
       startedAt = performance.now();
@@ -51,6 +54,6 @@ export class SleepExecutor implements Executor {
   }
 
   async close(): Promise<void> {
-    for (const run of this.#runs) run.kill('shutdown');
+    for (const run of this.#runs.all()) run.kill('shutdown');
   }
 }

@@ -7,55 +7,67 @@ interface HeldEnd {
   readonly report: MessageOf<'ended'>;
 }
 
+interface Chunk {
+  readonly ask: number;
+  tasks: KeptTask[];
+}
+
 /**
  * Chunks of tiny tasks, by question. An owner may answer the question of a slot with several tasks: the first runs in
  * the slot, and each of the others starts when the previous one ends.
  */
 export class Chunks {
-  readonly #waiting = new Map<number, KeptTask[]>();
+  /** An array, because few slots have chunks, and a map that changes with every chunk slows garbage collection. */
+  #waiting: Chunk[] = [];
   /** Delayed reports: a task that another task of its chunk follows is reported together with later ones. */
   #ends: HeldEnd[] = [];
 
   add(ask: number, task: KeptTask): void {
-    const waiting = this.#waiting.get(ask);
-    if (waiting === undefined) this.#waiting.set(ask, [task]);
-    else waiting.push(task);
+    const chunk = this.#of(ask);
+    if (chunk === undefined) this.#waiting.push({ ask, tasks: [task] });
+    else chunk.tasks.push(task);
+  }
+
+  #of(ask: number): Chunk | undefined {
+    return this.#waiting.find((chunk) => chunk.ask === ask);
+  }
+
+  #delete(ask: number): void {
+    this.#waiting = this.#waiting.filter((chunk) => chunk.ask !== ask);
   }
 
   /** Returns the next waiting task, if any. */
   first(ask: number): KeptTask | undefined {
-    return this.#waiting.get(ask)?.[0];
+    return this.#of(ask)?.tasks[0];
   }
 
   /** Removes and returns the next waiting task. */
   next(ask: number): KeptTask | undefined {
-    const waiting = this.#waiting.get(ask);
-    const next = waiting?.shift();
-    if (waiting?.length === 0) this.#waiting.delete(ask);
+    const tasks = this.#of(ask)?.tasks;
+    const next = tasks?.shift();
+    if (tasks?.length === 0) this.#delete(ask);
     return next;
   }
 
   /** Removes and returns all waiting tasks of the chunk. */
   takeRest(ask: number): readonly KeptTask[] {
-    const waiting = this.#waiting.get(ask) ?? [];
-    this.#waiting.delete(ask);
-    return waiting;
+    const tasks = this.#of(ask)?.tasks ?? [];
+    if (tasks.length > 0) this.#delete(ask);
+    return tasks;
   }
 
   /** Removes and returns the matching tasks. */
   take(matches: (task: KeptTask) => boolean): readonly KeptTask[] {
     const taken = this.tasks().filter(matches);
-    for (const [ask, waiting] of taken.length === 0 ? [] : this.#waiting) {
-      const left = waiting.filter((task) => !taken.includes(task));
-      if (left.length > 0) this.#waiting.set(ask, left);
-      else this.#waiting.delete(ask);
-    }
+    if (taken.length === 0) return taken;
+    for (const chunk of this.#waiting) chunk.tasks = chunk.tasks.filter((task) => !taken.includes(task));
+    this.#waiting = this.#waiting.filter(({ tasks }) => tasks.length > 0);
     return taken;
   }
 
   holds(owner: Address, task: TaskRef): boolean {
-    for (const waiting of this.#waiting.values())
-      for (const kept of waiting) if (isTask(kept, owner, task)) return true;
+    for (const { tasks } of this.#waiting)
+      for (const kept of tasks) if (isTask(kept, owner, task)) return true;
     return false;
   }
 
@@ -73,10 +85,11 @@ export class Chunks {
 
   /** Yields the question and the next task of each chunk. */
   *firsts(): Iterable<[number, KeptTask]> {
-    for (const [ask, [first]] of this.#waiting) yield [ask, first!];
+    // The caller may start tasks of other chunks meanwhile.
+    for (const { ask, tasks } of this.#waiting) if (tasks.length > 0) yield [ask, tasks[0]!];
   }
 
   tasks(): KeptTask[] {
-    return [...this.#waiting.values()].flat();
+    return this.#waiting.flatMap(({ tasks }) => tasks);
   }
 }

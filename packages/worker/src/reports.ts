@@ -1,4 +1,4 @@
-import { type Address, LIMITS, type MessageOf, type Millis } from '@goshawk/core';
+import type { Address, MessageOf, Millis } from '@goshawk/core';
 import type { TaskRef } from './entry.js';
 
 interface Unconfirmed {
@@ -18,42 +18,39 @@ const EXPIRY_MS = 15 * 60_000;
 
 /** Reports of ended tasks. Each is repeated until its owner confirms it. */
 export class Reports {
-  /** Created on demand: usually there are none. */
-  #unconfirmed: Map<number, Unconfirmed> = NONE;
-  /** Number of reports by key, for fast lookup: each arriving task is looked up among possibly thousands of reports. */
-  #counts: Map<number, number> = NO_COUNTS;
+  /**
+   * In ascending order of their numbers. An array, because a map that changes with every task slows garbage collection.
+   * Created on demand: usually there are none.
+   */
+  #unconfirmed: Unconfirmed[] = NONE;
 
   get size(): number {
-    return this.#unconfirmed.size;
+    return this.#unconfirmed.length;
   }
 
   keep(owner: Address, message: MessageOf<'ended'>, now: Millis): void {
-    if (this.#unconfirmed === NONE) {
-      this.#unconfirmed = new Map();
-      this.#counts = new Map();
-    }
-    this.#unconfirmed.set(message.report, { owner, message, endedAt: now, since: now, sentAt: now });
-    const key = keyOf(message);
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+    if (this.#unconfirmed === NONE) this.#unconfirmed = [];
+    this.#unconfirmed.push({ owner, message, endedAt: now, since: now, sentAt: now });
   }
 
-  #remove({ message }: Unconfirmed): void {
-    this.#unconfirmed.delete(message.report);
-    const key = keyOf(message);
-    const others = this.#counts.get(key)! - 1;
-    if (others === 0) this.#counts.delete(key);
-    else this.#counts.set(key, others);
+  /** Removes all reports that match. */
+  #removeAll(matches: (report: Unconfirmed) => boolean): void {
+    if (this.#unconfirmed.some(matches))
+      this.#unconfirmed = this.#unconfirmed.filter((report) => !matches(report));
   }
 
   confirm(owner: Address, report: number): void {
-    const confirmed = this.#unconfirmed.get(report);
-    if (confirmed?.owner === owner) this.#remove(confirmed);
+    // Reports are usually confirmed in order.
+    const at = this.#unconfirmed.findIndex(({ message }) => message.report >= report);
+    const confirmed = this.#unconfirmed[at];
+    if (confirmed?.message.report !== report || confirmed.owner !== owner) return;
+    if (at === 0) this.#unconfirmed.shift();
+    else this.#unconfirmed.splice(at, 1);
   }
 
   has(owner: Address, ref: TaskRef): boolean {
-    if (!this.#counts.has(keyOf(ref))) return false;
     const { job, task, attempt } = ref;
-    for (const { owner: of, message } of this.#unconfirmed.values()) {
+    for (const { owner: of, message } of this.#unconfirmed) {
       if (of === owner && message.job === job && message.task === task && message.attempt === attempt)
         return true;
     }
@@ -62,7 +59,7 @@ export class Reports {
 
   /** Moves the reports to a new incarnation of the owner. */
   rehome(from: Address, to: Address, now: Millis): void {
-    for (const report of this.#unconfirmed.values()) {
+    for (const report of this.#unconfirmed) {
       if (report.owner !== from) continue;
       report.owner = to;
       report.since = now;
@@ -71,24 +68,22 @@ export class Reports {
 
   /** Calls `visit` for each report to this owner, with the time at which its task ended. */
   forEachTo(owner: Address, visit: (message: MessageOf<'ended'>, endedAt: Millis) => void): void {
-    for (const { owner: of, message, endedAt } of this.#unconfirmed.values())
+    for (const { owner: of, message, endedAt } of this.#unconfirmed)
       if (of === owner) visit(message, endedAt);
   }
 
   dropOwner(owner: Address): void {
-    for (const report of this.#unconfirmed.values()) if (report.owner === owner) this.#remove(report);
+    this.#removeAll((report) => report.owner === owner);
   }
 
   /**
    * Repeats each report that was last sent at least `retryMs` ago. Drops reports that have expired.
    */
   resend(retryMs: number, now: Millis, send: (to: Address, message: MessageOf<'ended'>) => void): void {
-    for (const report of this.#unconfirmed.values()) {
-      if (now - report.sentAt < retryMs) continue;
-      if (now - report.since > EXPIRY_MS) {
-        this.#remove(report);
-        continue;
-      }
+    const isDue = ({ sentAt }: Unconfirmed): boolean => now - sentAt >= retryMs;
+    this.#removeAll((report) => isDue(report) && now - report.since > EXPIRY_MS);
+    for (const report of this.#unconfirmed) {
+      if (!isDue(report)) continue;
       report.sentAt = now;
       send(report.owner, report.message);
     }
@@ -96,10 +91,4 @@ export class Reports {
 }
 
 /** Shared by workers without unconfirmed reports. */
-const NONE = new Map<number, Unconfirmed>();
-const NO_COUNTS = new Map<number, number>();
-
-/** Different tasks may share a key. */
-function keyOf({ job, task }: Pick<TaskRef, 'job' | 'task'>): number {
-  return job * LIMITS.tasksPerJobMax + task;
-}
+const NONE: Unconfirmed[] = [];

@@ -111,7 +111,8 @@ class WorkerPort {
   readonly #options: WorkerOptions;
   readonly #enter: Enter<WorkerEntries>;
   readonly #now: () => Millis;
-  readonly #bySlot = new Map<number, CurrentRun>();
+  /** The current run of each slot. An array, because a map that changes with every task slows garbage collection. */
+  readonly #bySlot: (CurrentRun | undefined)[] = [];
 
   constructor(options: WorkerOptions, enter: Enter<WorkerEntries>, now: () => Millis) {
     this.#options = options;
@@ -122,11 +123,11 @@ class WorkerPort {
   execute(slot: number, order: TaskOrder, gpus?: readonly number[], demand: Resources = NO_RESOURCES): void {
     const { executor, gpuNames, traceparentOf } = this.#options;
     // The machine reassigns a slot only after its task has ended; otherwise that task no longer matters.
-    this.#bySlot.get(slot)?.run?.kill('cancelled');
+    this.#bySlot[slot]?.run?.kill('cancelled');
     const names = gpus?.map((gpu) => gpuNames?.[gpu] ?? `${gpu}`);
     const task = `${order.jobId}/${order.task}`;
     const current: CurrentRun = { run: undefined, gpus: names ?? [], task, since: this.#now() };
-    this.#bySlot.set(slot, current);
+    this.#bySlot[slot] = current;
     const checked = runOrder(order, names?.join(','), traceparentOf?.(order), demand);
     if ('problem' in checked) {
       this.#ended(slot, order, current, failedOutcome('bad-payload', checked.problem), 0);
@@ -161,21 +162,26 @@ class WorkerPort {
   used(): Used | undefined {
     let [cpu, memory, measured] = [0, 0, 0];
     const now = this.#now();
-    for (const { usage, since } of this.#bySlot.values()) {
+    const all = this.#current();
+    for (const { usage, since } of all) {
       if (usage !== undefined) measured++;
       else if (now - since > USAGE_TIMEOUT_MS) return undefined;
       cpu += usage?.cpu ?? 0;
       memory += usage?.memory ?? 0;
     }
     // Tasks that end before they are measured would otherwise look idle.
-    if (measured === 0 && this.#bySlot.size > 0) return undefined;
+    if (measured === 0 && all.length > 0) return undefined;
     return { cpuPercent: Math.round(100 * cpu), memory };
   }
 
   /** Returns the CPU and memory use of each measured task, by `JOB/TASK`. */
   usedByTask(): Readonly<Record<string, Usage>> {
-    const known = [...this.#bySlot.values()].filter(({ usage }) => usage !== undefined);
+    const known = this.#current().filter(({ usage }) => usage !== undefined);
     return Object.fromEntries(known.map(({ task, usage }) => [task, usage!]));
+  }
+
+  #current(): CurrentRun[] {
+    return this.#bySlot.filter((run) => run !== undefined);
   }
 
   /** Picks an ephemeral port that was free a moment ago. */
@@ -192,14 +198,14 @@ class WorkerPort {
   }
 
   kill(slot: number, reason: KillReason): void {
-    this.#bySlot.get(slot)?.run?.kill(reason);
+    this.#bySlot[slot]?.run?.kill(reason);
   }
 
   #ended(slot: number, order: TaskOrder, current: CurrentRun, outcome: Outcome, runMs: number): void {
     if (current.folder !== undefined) removeExchanged(current.folder);
     this.#report(slot, current, 'taskEnded', (worker, now) => {
       // Deleted first, because the machine may immediately start the next task in the slot.
-      this.#bySlot.delete(slot);
+      this.#bySlot[slot] = undefined;
       this.#options.onRunEnded?.(order, outcome, runMs, now);
       const gpus = current.gpus.map((name) => name.slice(0, LIMITS.nameLengthMax));
       worker.taskEnded(slot, gpus.length === 0 ? outcome : { ...outcome, gpus }, runMs, now);
@@ -216,7 +222,7 @@ class WorkerPort {
     entry: (worker: WorkerEntries, now: number) => void,
   ): void {
     this.#enter(`${event} in slot ${slot}`, (worker, now) => {
-      if (this.#bySlot.get(slot) === current) entry(worker, now);
+      if (this.#bySlot[slot] === current) entry(worker, now);
     });
   }
 }

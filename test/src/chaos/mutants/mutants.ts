@@ -77,8 +77,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'chunk-task-runs-twice',
     what: 'a running task of a chunk still counts as waiting',
     file: 'worker/chunks',
-    find: 'waiting?.shift()',
-    replace: 'waiting?.at(0)',
+    find: 'tasks?.shift()',
+    replace: 'tasks?.at(0)',
   },
   {
     name: 'chunk-kept',
