@@ -33,7 +33,7 @@ import type { EndClass } from './outcomes.js';
 import type { Reopening } from './reopening.js';
 import { backoffMs } from './retrying.js';
 import type { Sample } from './sample.js';
-import { AssignedBy, type Assignment, TASK_STATE_NAMES, TaskState, TaskTable } from './task-table.js';
+import { type Assignment, TASK_STATE_NAMES, TaskState, TaskTable } from './task-table.js';
 import { WaitingTasks } from './waiting-tasks.js';
 
 export { TASK_STATE_NAMES, TaskState };
@@ -373,9 +373,7 @@ export class Job {
   endTimeOf(task: TaskIndex, runMs: Millis, now: Millis): Millis {
     const { tasks } = this;
     const isResumed =
-      tasks.hasEarlierOwner &&
-      tasks.stateOf(task) === TaskState.running &&
-      tasks.assignmentOf(task).by === AssignedBy.resumed;
+      tasks.hasEarlierOwner && tasks.stateOf(task) === TaskState.running && tasks.isResumed(task);
     return isResumed ? Math.min(now, tasks.startedAtOf(task) + runMs) : now;
   }
 
