@@ -39,6 +39,15 @@ function runs(name: string, port: number, pid = process.pid) {
 
 const from = (name: string) => findLocalCluster(environment, join(folder, name));
 
+test('folders that cannot be entered are not searched', () => {
+  const a = runs('a', 7070);
+  symlinkSync('loop', join(folder, 'a', 'loop'));
+  symlinkSync('/proc/1/cwd', join(folder, 'a', 'forbidden'));
+  symlinkSync('/dev/null', join(folder, 'a', 'device'));
+  expect(from('a')).toEqual(a);
+  expect(localClusters({}, join(folder, 'a'))).toEqual([a]);
+});
+
 test('a cluster is found by its URL', () => {
   const a = runs('a', 7070);
   runs('b', 7071, process.ppid);

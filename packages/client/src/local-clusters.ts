@@ -132,8 +132,12 @@ function clustersIn(folder: string): LocalCluster[] {
 /** Other users must not redirect a user to their cluster. */
 function isOwnFile(file: string): boolean {
   const user = process.getuid?.() ?? 0;
-  const owner = statSync(file, { throwIfNoEntry: false })?.uid;
-  return owner !== undefined && (owner === user || user === 0);
+  try {
+    return user === 0 || statSync(file).uid === user;
+  } catch {
+    // There is no cluster, or this user may not enter the folder, or its link leads to itself.
+    return false;
+  }
 }
 
 function foldersIn(folder: string): string[] {
