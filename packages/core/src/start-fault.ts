@@ -43,6 +43,9 @@ export function startFault({ kind, errorCode }: Outcome): 'worker' | 'unclear' |
 /** The worker was lost, and another task that ran there is blamed. */
 export const LOST_BESIDE_ANOTHER = 'worker-lost-beside';
 
+/** Error code of a command that was lost with the process of its worker that starts commands. */
+export const SPAWNER_LOST = 'spawner-lost';
+
 /** The job lost too many workers; this task had not ended, and none of its attempts is blamed. */
 export const JOB_GIVEN_UP = 'job-given-up';
 

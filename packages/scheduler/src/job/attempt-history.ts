@@ -6,6 +6,7 @@ import {
   LIMITS,
   type Millis,
   type Outcome,
+  SPAWNER_LOST,
   startFault,
   startFaultOf,
   type TaskIndex,
@@ -190,7 +191,7 @@ export class AttemptHistory {
    * @param isCancelling whether the task is being cancelled; it is then not retried
    * @returns whether to retry the task
    */
-  lost(task: TaskIndex, worker: string, runMs: Millis, isCancelling: boolean, now: Millis): boolean {
+  lost({ task, outcome, runMs }: AttemptEnd, worker: string, isCancelling: boolean, now: Millis): boolean {
     this.lostCount++;
     this.#addUnsuccessful({ task, outcome: LOST, runMs, position: undefined }, worker, now);
     const blame = this.#blameOrNew();
@@ -203,7 +204,10 @@ export class AttemptHistory {
     const cause = ranAlone
       ? '; it ran alone on the last one, so it may need more memory than the worker has'
       : '';
-    const message = `lost its worker ${losses} times and was abandoned${cause}`;
+    const message =
+      outcome.errorCode === SPAWNER_LOST
+        ? `was lost ${losses} times with the process that starts commands and was abandoned; it may kill its parent process`
+        : `lost its worker ${losses} times and was abandoned${cause}`;
     this.reports.setError(task, { outcome: { ...LOST, errorMessage: message }, worker });
     return false;
   }

@@ -636,7 +636,7 @@ export class Job {
         this.#clearStart();
         return cancelling ? cancelled : waiting;
       case 'lost': {
-        const mayRetry = history.lost(end.task, worker, end.runMs, cancelling, now);
+        const mayRetry = history.lost(end, worker, cancelling, now);
         return cancelling ? cancelled : mayRetry ? waiting : failed;
       }
       case 'failed':

@@ -351,12 +351,51 @@ describe('jobs of one task that kill their workers', () => {
     expect(lostBy(bench, [11], () => crash(11))).toBe(1);
   });
 
+  test('cost as few attempts if they kill only the process that starts commands', () => {
+    const bench = new DurableBench();
+    const outcome = {
+      ...COMPLETED,
+      kind: 'lost',
+      errorCode: 'spawner-lost',
+      errorMessage: 'it died',
+    } as const;
+    const workers = Array.from({ length: 12 }, (_, place) => 100 + place) as Address[];
+    bench.members(...workers);
+    for (let job = 1; job <= 10; job++) bench.submit(crash(job) as never, `k${job}`, job);
+    let lost = 0;
+    for (let round = 0; round < 20; round++) {
+      bench.now += 31_000;
+      for (let job = 1; job <= 10; job++) {
+        const worker = workers[job]!;
+        const task = detail(bench, job).state === 'failed' ? undefined : ask(bench, worker, job);
+        if (task === undefined) continue;
+        lost++;
+        bench.end(worker, task, outcome);
+      }
+    }
+    expect(lost).toBeLessThanOrEqual(28);
+    for (let job = 1; job <= 10; job++) expect(detail(bench, job).state).toBe('failed');
+  });
+
   test('affect no other user and no other program', () => {
     const bench = new DurableBench();
     lostBy(bench, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], (job) => crash(job));
     expect(lostBy(bench, [11], () => crash(11, 'bob'))).toBe(8);
     expect(lostBy(bench, [12], () => ({ user: 'ann', tasks: [{ exec: ['other'] }] }))).toBe(8);
   });
+});
+
+test('a command that always kills the process that starts commands fails with that reason', () => {
+  const bench = submitted(1, 0, W1, W2);
+  const outcome = { ...COMPLETED, kind: 'lost', errorCode: 'spawner-lost', errorMessage: 'it died' } as const;
+  for (let round = 0; round < 40 && detail(bench).state !== 'failed'; round++) {
+    bench.now += 31_000;
+    const worker = round % 2 === 0 ? W1 : W2;
+    const task = ask(bench, worker, 1);
+    if (task !== undefined) bench.end(worker, task, outcome);
+  }
+  const message = expect.stringMatching(/lost 8 times with the process that starts commands/);
+  expect(detail(bench)).toMatchObject({ state: 'failed', failures: [{ task: 0, message }] });
 });
 
 describe('an abandoned task', () => {

@@ -100,6 +100,8 @@ export class Endings {
     // Only failures need the worker's name, and looking it up misses the CPU cache.
     const worker = how === 'completed' ? '' : this.#workerOf(job, task);
     const endedAt = job.endTimeOf(task, runMs, now);
+    const program = how === 'lost' ? history.program : undefined;
+    if (program !== undefined) history.shareCrashes(this.#s.crashes.getOrCreate(program));
     const state = job.attemptEnded(end, how, worker, endedAt);
     if (runMs > 0 && how !== 'excused') job.ran(endedAt - runMs);
     const gang = how === 'completed' ? undefined : job.gangStageOf(task);

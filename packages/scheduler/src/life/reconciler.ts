@@ -265,8 +265,6 @@ export class Reconciler {
         this.#endings.attemptDeclined(job, task, now);
         continue;
       }
-      const { program } = job.history;
-      if (program !== undefined) job.history.shareCrashes(this.#s.crashes.getOrCreate(program));
       const others = suspects.get(worker);
       const isBeside = others !== undefined && !others.has(attemptKey(job.tasks.ref(task)));
       const outcome = job.gangStageOf(task)?.gang?.breakOutcome ?? (isBeside ? LOST_WITH_SUSPECT : LOST);
