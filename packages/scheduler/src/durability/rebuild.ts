@@ -163,6 +163,7 @@ class JobRebuilder {
         return;
       case 'ended':
         this.job.endedAt = this.#machineTime(record.at);
+        this.job.settleFirstStart();
         this.#context.accounting?.loadEnded(this.job.usage, record.period);
         this.job.usage = [];
         return;
@@ -228,6 +229,7 @@ class JobRebuilder {
     if (this.#context.accounting !== undefined)
       countAttempt(job, task, outcome, runMs, now, this.#context.wallOffsetMs);
     const how = classifyEnd(outcome, job.isCancelling(task));
+    if (runMs > 0 && how !== 'excused') job.ran(startedAt);
     const state = job.attemptEnded({ task, outcome, runMs, position }, how, worker, now);
     if (state === TaskState.waiting) {
       const restMs = how === 'failed' ? job.backoffMsOf(task) : 0;

@@ -62,6 +62,30 @@ describe('a restarted owner', () => {
     expect(summary(bench).tasks).toMatchObject({ completed: 2, running: 0 });
   });
 
+  test('keeps the time at which the first task started until the end of the job and after it', () => {
+    const before = new DurableBench();
+    before.members(W1);
+    before.submit({ tasks: { count: 2, run: { sleep: 1 } } });
+    before.commit();
+    before.now = 100;
+    const first = before.ask(W1, 1)!;
+    before.now = 150;
+    before.end(W1, first, COMPLETED, 40);
+    before.commit();
+    const bench = new DurableBench(before.inheritance([FORMER]), 5_000);
+    bench.members(W1);
+    bench.receive(W1, { type: 'holding', tasks: [], audit: 0 });
+    bench.commit();
+    const second = bench.ask(W1, 1)!;
+    bench.now = 60;
+    bench.end(W1, second, COMPLETED, 40);
+    bench.commit();
+    const firstStartIn = (of: DurableBench) =>
+      (summary(of) as unknown as { firstStartMs: number }).firstStartMs;
+    expect(firstStartIn(bench)).toBe(110);
+    expect(firstStartIn(again(bench))).toBe(110);
+  });
+
   test('records when tasks that ended meanwhile ran, so that their waiting times do not grow', () => {
     const bench = again(crashed());
     bench.members(W1);
