@@ -92,7 +92,14 @@ describe('an output fits its schema', () => {
     ['goshawk.job/1', () => ['job', completed, failed, held]],
     ['goshawk.job/1', () => ['wait', completed, failed]],
     ['goshawk.tasks/1', () => ['tasks', failed]],
+    ['goshawk.tasks/1', () => ['tasks', `${failed}/1`, '--limit', '1']],
     ['goshawk.log/1', () => ['logs', completed]],
+    ['goshawk.log/1', () => ['logs', `${failed}/tasks`, '--failed']],
+    ['goshawk.job/1', () => ['job', completed, '--watch']],
+    ['goshawk.job/1', () => ['wait', completed, failed, '--any']],
+    ['goshawk.job/1', () => ['wait', failed, '--results']],
+    ['goshawk.why/1', () => ['why', `${failed}/0`]],
+    ['goshawk.cancel/1', () => ['cancel', `${failed}/0-1`]],
     ['goshawk.why/1', () => ['why', held]],
     ['goshawk.why/1', () => ['why', completed]],
     ['goshawk.waiting/1', () => ['why']],
@@ -153,6 +160,24 @@ describe('an output fits its schema', () => {
     ['goshawk.error/1', () => '/v1/nothing'],
   ])('%s over HTTP', async (schema, path, body) => {
     await expectToFit(await api(path(), body), schema);
+  });
+
+  it('of changes of a job over HTTP, and of what is left', async () => {
+    const id = await idOf('--hold', '--tasks', '2', '--sleep', '1h');
+    for (const [verb, schema, body] of [
+      ['update', 'update', { priority: 'high' }],
+      ['release', 'update', {}],
+      ['hold', 'update', {}],
+      ['cancel', 'cancel', { tasks: '0', stage: 'tasks' }],
+      ['cancel', 'cancel', {}],
+    ] as const)
+      await expectToFit(await api(`/v1/jobs/${id}/${verb}`, body), `goshawk.${schema}/1`);
+    await cluster.goshawk(['wait', id]);
+    await expectToFit(await api(`/v1/jobs/${id}/results`), 'goshawk.results/2');
+    await expectToFit(await api(`/v1/jobs/${id}/tasks`), 'goshawk.tasks/1');
+    await expectToFit(await api(`/v1/jobs/${id}/why?task=0`), 'goshawk.why/1');
+    await expectToFit(await api(`/v1/jobs/${id}/retry`, { stage: 'tasks' }), 'goshawk.retry/1');
+    await cluster.goshawk(['cancel', id]);
   });
 
   it('goshawk.job-whatif/1 of the command and over HTTP', async () => {
