@@ -5,7 +5,7 @@ import { formatCount, sumOf } from '@goshawk/core';
 import { type BenchResult, percentilesOf, printReport, result } from './bench-report.js';
 import { inLanes } from './daemons.js';
 import { measurementFile, writeMeasurement } from './measurement.js';
-import { processorTime, residentByKind } from './proc.js';
+import { processorTime, proportionalMebibytes, residentByKind } from './proc.js';
 import { Folder, fail, note, readOptions } from './script.js';
 import { startUp } from './up.js';
 
@@ -52,6 +52,7 @@ if (options.write) {
     'tasks of each',
     ...ROLES.map((role) => `largest ${role}, MiB`),
     'all processes, MiB',
+    'shared pages once, MiB',
   ];
   const times = [
     'submit p50/p99, ms',
@@ -120,10 +121,12 @@ async function measurePoints(
     const memory = residentByKind(up.pid);
     const mebibytes = sumOf([...memory.values()].flat(), (each) => each);
     results.push(result(`${at}: all processes`, 'MiB', [Math.round(mebibytes)]));
+    const once = Math.round(proportionalMebibytes(up.pid));
+    results.push(result(`${at}: all processes, shared pages counted once`, 'MiB', [once]));
     const largest = ROLES.map((role) => Math.round(Math.max(...(memory.get(role) ?? [Number.NaN]))));
     ROLES.forEach((role, i) => void results.push(result(`${at}: largest ${role}`, 'MiB', [largest[i]!])));
     rows.push([
-      ...[workers, formatCount(jobs), formatCount(tasks), ...largest, Math.round(mebibytes)],
+      ...[workers, formatCount(jobs), formatCount(tasks), ...largest, Math.round(mebibytes), once],
       latencies.length > 0 ? submitted!.join('/') : '',
       submittedAlone!.join('/'),
       ...asked.map((ms) => shown(ms / 1_000)),

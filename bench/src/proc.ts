@@ -29,6 +29,17 @@ export function residentByKind(root: number): Map<string, number[]> {
   return sizes;
 }
 
+/**
+ * Returns the memory of a process and its descendants in MiB, with pages that several processes share counted once: each
+ * has its part. NaN without /proc.
+ */
+export function proportionalMebibytes(root: number): number {
+  let sum = 0;
+  for (const pid of familyOf(root))
+    sum += (statusBytes(readOr(`/proc/${pid}/smaps_rollup`), 'Pss') ?? Number.NaN) / 2 ** 20;
+  return sum;
+}
+
 /** Returns the resident memory of a process; NaN if it is gone or there is no /proc, in MiB. */
 export function residentMebibytes(pid: number): number {
   return mebibytes(pid, 'VmRSS');

@@ -63,6 +63,10 @@ export class Job {
   /** Prediction at arrival, or at a restart of the owner. */
   prediction: Prediction;
   readonly acceptedAt: Millis;
+  /** The client that submitted it to this incarnation of the owner; NOBODY: none did. */
+  submitter: Address = NOBODY;
+  /** Number of that client's request. */
+  submission = 0;
   priority: Priority;
   /** undefined: the job was never on hold. */
   hold: Hold | undefined;

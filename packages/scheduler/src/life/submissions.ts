@@ -13,8 +13,6 @@ import {
   mergedRanges,
   parseJobSpec,
   type RetryChoice,
-  scopedKey,
-  setLatest,
   sumOf,
   tasksInRanges,
   whyImpossible,
@@ -43,11 +41,6 @@ export class Submissions {
   readonly #keys: Keys;
   readonly #routing: Routing;
   readonly #predecessors: Predecessors;
-  /**
-   * Recent submissions by key. A repeated request is recognized by its number, without parsing the job, which is slow for
-   * large jobs.
-   */
-  readonly #recent = new Map<string, { readonly client: Address; readonly request: number }>();
 
   constructor(
     s: SchedulerState,
@@ -93,9 +86,8 @@ export class Submissions {
     const user = owner ?? userInRequest(message.spec);
     const known = this.#knownOrRefused(key, user);
     if (known !== undefined && !(known instanceof Job)) return known;
-    const recent = this.#recent.get(scopedKey(key, user));
-    if (known !== undefined && recent?.client === from && recent.request === message.request)
-      return accepted(this.#s, known);
+    // Recognizes a repeated request without parsing the job, which is slow for large jobs.
+    if (known?.submitter === from && known.submission === message.request) return accepted(this.#s, known);
     const spec = refusedIfInvalid((): JobSpec => {
       const given = parseJobSpec(message.spec);
       return owner === undefined ? given : { ...given, user: owner };
@@ -112,7 +104,8 @@ export class Submissions {
     }
     const job = refusedIfInvalid(() => this.#intake.accept(spec, key, now));
     if ('code' in job) return job;
-    setLatest(this.#recent, scopedKey(key, user), { client: from, request: message.request }, RECENT_MAX);
+    job.submitter = from;
+    job.submission = message.request;
     return accepted(this.#s, job);
   }
 
@@ -309,9 +302,6 @@ function retryKeyConflict(key: string, job: string): Refusal {
     isRevocable: true,
   };
 }
-
-/** Maximum number of submissions in `#recent`. */
-const RECENT_MAX = 10_000;
 
 const ROSTER_RETRY_MS = 500;
 
