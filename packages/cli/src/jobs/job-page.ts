@@ -80,7 +80,7 @@ function stageLines({ stages }: JobDetail): string[] {
 }
 
 function estimated(estimateMs: Millis | undefined): string {
-  return estimateMs === undefined ? '' : `, estimated at ${formatDuration(estimateMs)} each`;
+  return !estimateMs ? '' : `, estimated at ${formatDuration(estimateMs)} each`;
 }
 
 /** Returns the estimated remaining work of a job with stages; undefined if an estimate is missing. */

@@ -36,6 +36,11 @@ function fakeJob(id: string) {
     },
     ends: (more: Partial<JobDetail> = {}) => tell({ kind: 'ended', job: jobDetail({ id, ...more }) }),
     fails: (error: Error) => tell(error),
+    isHeld: (states: Parameters<typeof taskCounts>[0]) =>
+      tell({
+        kind: 'progress',
+        job: jobSummary({ id, state: 'running', held: true, tasks: taskCounts(states) }),
+      }),
     progresses: (states: Parameters<typeof taskCounts>[0]) =>
       tell({ kind: 'progress', job: jobSummary({ id, state: 'running', tasks: taskCounts(states) }) }),
   };
@@ -176,6 +181,16 @@ describe('waiting for jobs', () => {
     );
     const json = recordingContext({ global: { json: true } }).context;
     expect(() => leave(json, error)).toThrow(error);
+  });
+
+  it('shows that all unfinished jobs are on hold', async () => {
+    const { context, written } = recordingContext({ global: { progress: 'plain' } });
+    const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
+    const waiting = waitForJobs(context, [a.handle, b.handle], { timeoutMs: 50, ended: () => {} });
+    a.ends({ tasks: taskCounts({ completed: 1 }) });
+    b.isHeld({ waiting: 3 });
+    await expect(waiting).rejects.toThrow('b-1 has not ended');
+    expect(written.stderr).toBe('2 jobs: 1 of 4 (25%), on hold until `goshawk release`\n');
   });
 
   it('shows the combined progress', async () => {

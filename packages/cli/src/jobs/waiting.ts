@@ -14,6 +14,7 @@ import {
   InputError,
   isFinal,
   type JobDetail,
+  type JobSummary,
   type Millis,
   metDeadline,
   type TaskCounts,
@@ -151,7 +152,7 @@ function endedAt({ submittedAt, endedMs = 0 }: JobDetail): Millis {
 
 async function endOf(handle: JobHandle, board: Board, signal: AbortSignal): Promise<JobDetail> {
   for await (const event of handle.events({ signal })) {
-    board.update(handle.id, event.job.tasks);
+    board.update(event.job);
     if (event.kind === 'ended') return event.job;
   }
   // The events of a job stop only after its end, or throw.
@@ -163,6 +164,8 @@ class Board {
   readonly #context: Context;
   readonly #jobs: number;
   readonly #counts = new Map<string, TaskCounts>();
+  /** Unfinished jobs that are on hold, or not. */
+  readonly #held = new Map<string, boolean>();
   #progress: Progress | undefined;
   #isOver: boolean;
 
@@ -172,8 +175,10 @@ class Board {
     this.#isOver = isSilent;
   }
 
-  update(id: string, counts: TaskCounts): void {
+  update({ id, state, held = false, tasks: counts }: JobSummary): void {
     this.#counts.set(id, counts);
+    if (isFinal(state)) this.#held.delete(id);
+    else this.#held.set(id, held);
     if (this.#isOver || this.#counts.size < this.#jobs) return;
     const sums = { total: 0, waiting: 0, running: 0, completed: 0, failed: 0, cancelled: 0 };
     for (const each of this.#counts.values()) {
@@ -186,7 +191,9 @@ class Board {
     this.#progress ??= startProgress(this.#context, label, sums.total);
     const done = sums.total - left;
     // Without a note, the time left is shown.
-    if (sums.failed > 0) this.#progress.update(done, `${formatCount(sums.failed)} failed`);
+    const isHeld = sums.running === 0 && left > 0 && [...this.#held.values()].every((held) => held);
+    if (isHeld) this.#progress.update(done, 'on hold until `goshawk release`');
+    else if (sums.failed > 0) this.#progress.update(done, `${formatCount(sums.failed)} failed`);
     else if (done === 0) this.#progress.update(done, `${formatCount(sums.running)} running`);
     else this.#progress.update(done);
   }

@@ -100,8 +100,7 @@ export function whyPage(
 }
 
 function classLines({ job, sampling }: ExplainedJob, cutoff: Background['cutoff']): string[] {
-  const estimate =
-    job.estimateMs === undefined ? '' : `, estimated at ${formatDuration(job.estimateMs)} per task`;
+  const estimate = !job.estimateMs ? '' : `, estimated at ${formatDuration(job.estimateMs)} per task`;
   const divide = cutoff === undefined ? [] : [cutoffWords(cutoff.cutoffMs, cutoffOrigin(cutoff))];
   const head = `${classWords(job)}${estimate}`;
   if (sampling === undefined) return [head, ...divide];

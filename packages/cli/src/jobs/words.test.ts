@@ -1,6 +1,6 @@
 import { painter } from '@goshawk/command';
 import type { TaskFailure } from '@goshawk/core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { jobDetail, jobSummary, taskCounts } from './jobs.fixture.js';
 import { failureLines, measures, outcomeLine, remedyLines } from './words.js';
 
@@ -135,4 +135,10 @@ describe('the time breakdown', () => {
   it('is empty for a job that never started', () => {
     expect(measures(jobDetail({ firstStartMs: undefined, meanRunMs: undefined }))).toEqual([]);
   });
+});
+
+test('an estimate of 0, of pilots that were cancelled, is not compared with run times', () => {
+  expect(measures(jobDetail({ estimateMs: 0, meanRunMs: 3_000 })).map(([label]) => label)).not.toContain(
+    'estimate',
+  );
 });

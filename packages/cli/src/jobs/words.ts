@@ -137,7 +137,8 @@ export function measures(job: JobDetail): [label: string, value: string][] {
     lines.push(['waited', `${formatDuration(job.firstStartMs)} until the first task started`]);
   }
   if (job.meanRunMs !== undefined) lines.push(['ran', runTimes(job, job.meanRunMs)]);
-  if (job.estimateMs !== undefined && job.meanRunMs !== undefined) {
+  // If no pilot ran to an end, the estimate is 0.
+  if (job.estimateMs && job.meanRunMs !== undefined) {
     lines.push(['estimate', estimateAgainst(job.estimateMs, job.meanRunMs)]);
   }
   const { failed, lost } = job.attempts;
