@@ -28,7 +28,7 @@ export class Assigner {
     this.#s = s;
     this.offers = new Offers(s.cluster);
     this.waitingSlots = new WaitingSlots(s.cluster);
-    this.#avoidance = new Avoidance(s);
+    this.#avoidance = new Avoidance(s.cluster, s.unfit);
     this.#delivery = delivery;
   }
 
@@ -69,7 +69,7 @@ export class Assigner {
 
   /** Assigns new tasks to slots that wait for them. */
   assignToWaitingSlots(job: Job, batch: Batch, now: Millis): void {
-    while (!this.waitingSlots.isEmpty && batch.waiting > 0 && mayAssign(job)) {
+    while (!this.waitingSlots.isEmpty && batch.waiting > 0 && job.mayAssign) {
       const slot = this.waitingSlots.take(
         ({ worker, spare }) => fits(batch.spec.demand, spare) && this.hasTaskFor(job, batch, worker, now),
       );
@@ -90,11 +90,6 @@ export class Assigner {
   answerNone(worker: Address, ask: number): void {
     this.#s.env.send(worker, noneMessage(ask));
   }
-}
-
-/** Whether tasks of the job may be assigned at all. */
-export function mayAssign(job: Job): boolean {
-  return job.isDurable && !job.hasEnded && !job.cancelling && job.assignableCount > 0;
 }
 
 const noneMessage = sharedByNumber((ask): MessageOf<'none'> => ({ type: 'none', ask }));

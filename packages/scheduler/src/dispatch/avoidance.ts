@@ -6,19 +6,22 @@ import {
   type Millis,
   type TaskIndex,
 } from '@goshawk/core';
+import type { Cluster } from '../cluster/cluster.js';
+import type { UnfitWorkers } from '../cluster/unfit-workers.js';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
-import type { SchedulerState } from '../state.js';
 
 /** Maximum count of healthy workers. A task that failed at this many workers may run on any worker. */
 const HEALTHY_MAX = 16;
 
 /** Decides which tasks may run at a worker: a retry avoids workers where it failed, if there are others. */
 export class Avoidance {
-  readonly #s: SchedulerState;
+  readonly #cluster: Cluster;
+  readonly #unfit: UnfitWorkers;
 
-  constructor(s: SchedulerState) {
-    this.#s = s;
+  constructor(cluster: Cluster, unfit: UnfitWorkers) {
+    this.#cluster = cluster;
+    this.#unfit = unfit;
   }
 
   /** Filter for the tasks of the batch that may run at the worker; undefined: all may. */
@@ -30,11 +33,11 @@ export class Avoidance {
   ): ((task: TaskIndex) => boolean) | undefined {
     const { blame } = job.history;
     // Without the retry timer, a skipped task would never be considered again.
-    if (blame === undefined || this.#s.cluster.timings.retryMs === 0) return undefined;
-    const scope = effectiveScope(this.#s.cluster.policy.preset, probeScope ?? job.route.over);
+    if (blame === undefined || this.#cluster.timings.retryMs === 0) return undefined;
+    const scope = effectiveScope(this.#cluster.policy.preset, probeScope ?? job.route.over);
     const hasOthers = (besides: readonly Address[]) =>
-      hasBesides(this.#s.cluster.members, besides, scope, spec);
-    const isFailing = this.#s.unfit.failingFor(job.spec.user).has(worker);
+      hasBesides(this.#cluster.members, besides, scope, spec);
+    const isFailing = this.#unfit.failingFor(job.spec.user).has(worker);
     const healthy = isFailing
       ? this.healthyWorkers(job, { spec, scope: probeScope })
       : Number.POSITIVE_INFINITY;
@@ -43,9 +46,9 @@ export class Avoidance {
 
   /** Number of workers for the batch at which no task of its user currently fails, up to a limit. */
   healthyWorkers(job: Job, { spec, scope: probeScope }: Pick<Batch, 'spec' | 'scope'>): number {
-    const failing = this.#s.unfit.failingFor(job.spec.user);
-    const scope = effectiveScope(this.#s.cluster.policy.preset, probeScope ?? job.route.over);
-    return countBesides(this.#s.cluster.members, failing, scope, spec, HEALTHY_MAX);
+    const failing = this.#unfit.failingFor(job.spec.user);
+    const scope = effectiveScope(this.#cluster.policy.preset, probeScope ?? job.route.over);
+    return countBesides(this.#cluster.members, failing, scope, spec, HEALTHY_MAX);
   }
 
   /**
@@ -55,14 +58,14 @@ export class Avoidance {
   lacksRequirements({ spec }: Batch, worker: Address): boolean {
     return (
       spec.requires !== undefined &&
-      this.#s.cluster.members.has(worker) &&
-      !this.#s.cluster.members.meetsRequirements(worker, spec)
+      this.#cluster.members.has(worker) &&
+      !this.#cluster.members.meetsRequirements(worker, spec)
     );
   }
 
   /** Whether a waiting task of the batch may run at a worker that was neither probed nor matched. */
   hasTaskFor(job: Job, batch: Batch, worker: Address, now: Millis): boolean {
-    if (batch.spec.requires !== undefined && !this.#s.cluster.members.meetsRequirements(worker, batch.spec))
+    if (batch.spec.requires !== undefined && !this.#cluster.members.meetsRequirements(worker, batch.spec))
       return false;
     const isAllowed = this.filterFor(job, batch, worker, now);
     return isAllowed === undefined || job.waiting.canTake(batch, isAllowed);

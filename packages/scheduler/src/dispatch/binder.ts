@@ -13,9 +13,8 @@ import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import { AssignedBy, type Assignment } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
-import { type Assigner, mayAssign } from './assigner.js';
+import type { Assigner } from './assigner.js';
 import type { Delivery } from './delivery.js';
-import { matchArrived, queuedAt, returnMatch } from './needing.js';
 import type { Offer } from './offers.js';
 import type { Routing } from './routing.js';
 import type { Sampler } from './sampler.js';
@@ -197,8 +196,8 @@ export class Binder {
     let gotNoTask = false;
     let isAnyUnused = false;
     for (const { worker, match } of message.workers) {
-      if (batch !== undefined) matchArrived(batch, now);
-      if (job !== undefined && batch !== undefined && mayAssign(job)) {
+      if (batch !== undefined) batch.matchArrived(now);
+      if (job !== undefined && batch !== undefined && job.mayAssign) {
         this.#s.cluster.members.matched(worker, now);
         if (this.#assignNext(job, batch, worker, { by: AssignedBy.match, number: match }, now)) continue;
         gotNoTask = true;
@@ -206,7 +205,7 @@ export class Binder {
       this.#s.env.send(central, { type: 'unused', worker, match });
       isAnyUnused = true;
     }
-    if (isAnyUnused) returnMatch(this.#s, message.job, job, batch, now);
+    if (isAnyUnused) this.#routing.needs.returnMatch(message.job, job, batch, now);
     if (job === undefined || batch === undefined) return;
     if (batch.waiting === 0) this.#routing.batchAssigned(job, batch, now);
     else if (gotNoTask && job.history.maySearch(now)) this.#routing.findWorkers(job, batch, now);
@@ -220,7 +219,7 @@ export class Binder {
     stage: Stage,
     now: Millis,
   ): void {
-    for (const _ of workers) matchArrived(stage, now);
+    for (const _ of workers) stage.matchArrived(now);
     const { members } = this.#s.cluster;
     const mayStart = job.isDurable && !job.hasEnded && !job.cancelling && job.canStartGang(stage);
     const isWhole = workers.length === stage.waiting && !workers.some(({ worker }) => members.isGone(worker));
@@ -281,7 +280,7 @@ export class Binder {
     if (!isNew) return -1;
     this.#routing.prober.probesUsed(batch, from, 1);
     // A probe from before the job became long must not take a task that central places.
-    return mayAssign(job) && job.route.by !== 'central' ? this.#assigner.take(job, batch, from, now) : -1;
+    return job.mayAssign && job.route.by !== 'central' ? this.#assigner.take(job, batch, from, now) : -1;
   }
 
   /** The placed task that the worker asks for, or −1 if the attempt is outdated or runs elsewhere. */
@@ -289,7 +288,7 @@ export class Binder {
     const { task, attempt } = placed;
     if (task >= job.taskCount || job.cancelling) return -1;
     // The worker may ask before central's answer has arrived here.
-    queuedAt(job, placed, from, now);
+    job.queuedAt(placed, from, now);
     const isNext = job.tasks.stateOf(task) === TaskState.placed && job.tasks.attemptOf(task) === attempt;
     return isNext ? task : -1;
   }

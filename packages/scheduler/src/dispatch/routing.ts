@@ -4,16 +4,7 @@ import { type Job, TaskState } from '../job/job.js';
 import type { Sample } from '../job/sample.js';
 import type { SchedulerState } from '../state.js';
 import type { Assigner } from './assigner.js';
-import {
-  clearNeed,
-  declareGrowth,
-  repeatNeeds,
-  sendDecision,
-  sendNeedIfGrown,
-  sendNeeds,
-  withdraw,
-  withdrawEnded,
-} from './needing.js';
+import { NeedReporter } from './need-reporter.js';
 import type { Offers } from './offers.js';
 import { hasStalled, probesRepeated } from './probe-watch.js';
 import { Prober } from './probing.js';
@@ -32,6 +23,7 @@ const RETURNED_PER_TASK = 4;
 /** Finds workers for waiting tasks by the route of their job. While central is absent, short jobs probe. */
 export class Routing {
   readonly prober: Prober;
+  readonly needs: NeedReporter;
   readonly offers: Offers;
   readonly #s: SchedulerState;
   readonly #assigner: Assigner;
@@ -39,6 +31,7 @@ export class Routing {
   constructor(s: SchedulerState, assigner: Assigner) {
     this.#s = s;
     this.prober = new Prober(s);
+    this.needs = new NeedReporter(s);
     this.offers = assigner.offers;
     this.#assigner = assigner;
   }
@@ -69,13 +62,13 @@ export class Routing {
   /** Looks for workers for tasks that were appended to an open job. */
   tasksAppended(job: Job, tasks: number, now: Millis): void {
     if (job.hasPendingPredecessors || job.cancelling) return;
-    if (job.needsCentral) declareGrowth(this.#s, job, now);
+    if (job.needsCentral) this.needs.declareGrowth(job, now);
     this.#tasksBecameEligible(job, job.stages[0]!, tasks, now);
   }
 
   /** Applies the class of the job, once it is determined. Waiting tasks then use the route of the class. */
   classified(job: Job, { pilots, nonPilots }: Sample, now: Millis): void {
-    if ((job.maySeek || job.needsCentral) && !job.isHeld) sendDecision(this.#s, job, now);
+    if ((job.maySeek || job.needsCentral) && !job.isHeld) this.needs.sendDecision(job, now);
     for (const batch of [pilots, ...nonPilots]) {
       this.prober.batchAssigned(job, batch);
       this.offers.withdraw(batch);
@@ -86,13 +79,13 @@ export class Routing {
 
   /** Reports the final estimate of a long job to central. */
   estimateRefined(job: Job, now: Millis): void {
-    if (job.needsCentral && !job.isHeld) sendDecision(this.#s, job, now);
+    if (job.needsCentral && !job.isHeld) this.needs.sendDecision(job, now);
   }
 
   /** Handles the release of a job: repeats its needs to central, from which the hold withdrew them. */
   jobReleased(job: Job, now: Millis): void {
     if (this.mustWait(job) || job.hasEnded || job.cancelling) return;
-    if (job.needsCentral && !this.#isShed(job)) sendNeeds(this.#s, job, now);
+    if (job.needsCentral && !this.#isShed(job)) this.needs.sendAll(job, now);
     for (const stage of job.stages)
       if (stage.waiting > 0) this.#tasksBecameEligible(job, stage, stage.waiting, now);
     this.findWorkersForAll(job, now);
@@ -112,7 +105,7 @@ export class Routing {
   priorityChanged(job: Job, now: Millis): void {
     if (this.mustWait(job) || job.hasEnded || job.cancelling) return;
     for (const batch of job.batches) if (batch.probes.outstanding > 0) this.prober.cancelProbes(job, batch);
-    if (job.needsCentral && !this.#isShed(job)) sendNeeds(this.#s, job, now);
+    if (job.needsCentral && !this.#isShed(job)) this.needs.sendAll(job, now);
     this.findWorkersForAll(job, now);
   }
 
@@ -145,7 +138,7 @@ export class Routing {
     }
     this.#s.sweepTimer.arm(now);
     if (!job.needsCentral) return this.prober.ensureProbes(job, batch);
-    if (!this.#isShed(job)) sendNeedIfGrown(this.#s, job, batch, now);
+    if (!this.#isShed(job)) this.needs.sendIfGrown(job, batch, now);
     const isBacklog = this.offers.size > this.#probingMax && this.prober.hints.size === 0;
     if (this.#isWithoutCentral(now) && !isBacklog) this.#probeInsteadOfMatching(job, batch);
   }
@@ -264,18 +257,18 @@ export class Routing {
 
   #returnToCentral(job: Job, now: Millis): void {
     for (const batch of job.batches) if (batch.probes.outstanding > 0) this.prober.cancelProbes(job, batch);
-    sendNeeds(this.#s, job, now);
+    this.needs.sendAll(job, now);
   }
 
   /** Handles a batch of which no task waits any more. Its probes and matches are no longer needed. */
   batchAssigned(job: Job, batch: Batch, now: Millis): void {
     this.prober.batchAssigned(job, batch);
-    if (batch.needSent > 0) clearNeed(this.#s, job, batch, now);
+    this.needs.clear(job, batch, now);
   }
 
   /** Withdraws the needs and probes of a job that was cancelled, given up or taken over. */
   withdraw(job: Job): void {
-    if (job.needsCentral) withdraw(this.#s, job);
+    if (job.needsCentral) this.needs.withdraw(job);
     for (const batch of job.batches) {
       if (batch.probes.outstanding > 0) this.prober.cancelProbes(job, batch);
       this.offers.withdraw(batch);
@@ -288,7 +281,7 @@ export class Routing {
       this.prober.forget(batch);
       this.offers.withdraw(batch);
     }
-    withdrawEnded(this.#s, job);
+    this.needs.withdrawEnded(job);
   }
 
   /** Reports all waiting tasks to a new central, which does not know them. */
@@ -305,7 +298,7 @@ export class Routing {
     const isProbing = this.#repeatStalledProbes(job, SILENCE_RETRIES * retryMs, now);
     const needs = job.tasks.countOf(TaskState.waiting) + job.tasks.countOf(TaskState.placed);
     const isNeeding = job.needsCentral && needs > 0 && !this.#isShed(job);
-    if (isNeeding) repeatNeeds(this.#s, job, NEED_RETRIES * retryMs, now);
+    if (isNeeding) this.needs.repeatUnanswered(job, NEED_RETRIES * retryMs, now);
     return isNeeding || isProbing || isAvoiding || wereReturned;
   }
 

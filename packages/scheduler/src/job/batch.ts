@@ -59,6 +59,24 @@ export abstract class Batch {
     this.probeFactor = probeFactor;
   }
 
+  /** Records how many waiting tasks a `need` has reported to central. */
+  needReported(tasks: number, now: Millis): void {
+    this.needSent = tasks;
+    this.needSentAt = now;
+    this.needRepeatMs = 0;
+  }
+
+  /** Records that central has found a worker for one of the reported tasks. */
+  needAnswered(now: Millis): void {
+    this.needReported(Math.max(0, this.needSent - 1), now);
+  }
+
+  /** Records that central has matched a worker with the batch. */
+  matchArrived(now: Millis): void {
+    this.matches++;
+    this.needAnswered(now);
+  }
+
   /** The batch that stores the `waiting` count: its stage if it is a `NonPilotBatch`, otherwise the batch itself. */
   get countingBatch(): Batch {
     return this;

@@ -17,6 +17,7 @@ import {
   type Segment,
   SLACK,
   sumOf,
+  type TaskAttempt,
   type TaskCounts,
   type TaskIndex,
   type TaskRange,
@@ -316,6 +317,11 @@ export class Job {
     return this.tasks.unfinishedCount;
   }
 
+  /** Whether any task of the job may be assigned now. */
+  get mayAssign(): boolean {
+    return this.isDurable && !this.hasEnded && !this.cancelling && this.assignableCount > 0;
+  }
+
   /** Number of tasks that may be assigned now. Infinity: unlimited. */
   get assignableCount(): number {
     if (this.isHeld) return 0;
@@ -587,6 +593,19 @@ export class Job {
     this.startedAt(now);
     this.setState(task, TaskState.running);
     this.history.started(task);
+  }
+
+  /** Records that the worker has the task in its queue, as central or the worker itself has reported. */
+  queuedAt({ task, attempt }: TaskAttempt, worker: Address, now: Millis): void {
+    // The attempt is known, or outdated.
+    if (this.tasks.attemptOf(task) >= attempt) return;
+    this.waiting.batchOf(task).needAnswered(now);
+    const isNext =
+      this.tasks.stateOf(task) === TaskState.waiting && this.tasks.nextAttemptOf(task) === attempt;
+    if (!isNext || !this.mayAssign) return;
+    this.tasks.nextAttempt(task);
+    this.tasks.setWorker(task, worker);
+    this.setState(task, TaskState.placed);
   }
 
   /** Records a start, possibly earlier than the known ones. */

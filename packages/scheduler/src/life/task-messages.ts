@@ -1,5 +1,4 @@
 import { type Address, type MessageOf, type Millis, sumOf } from '@goshawk/core';
-import { queuedAt } from '../dispatch/needing.js';
 import type { Routing } from '../dispatch/routing.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
 import { AssignedBy, TaskState } from '../job/task-table.js';
@@ -119,7 +118,7 @@ export class TaskMessages {
     const { task, attempt } = message.placed;
     if (task >= job.taskCount || !this.#s.cluster.members.isAdmitted(from)) return;
     // The worker may return the task before central's answer has arrived here.
-    queuedAt(job, { task, attempt }, from, now);
+    job.queuedAt({ task, attempt }, from, now);
     const isThere = job.tasks.attemptOf(task) === attempt && job.tasks.workerOf(task) === from;
     if (!isThere || job.tasks.isFinal(task) || job.tasks.stateOf(task) === TaskState.waiting) return;
     this.#endings.attemptDeclined(job, task, now);
@@ -131,7 +130,7 @@ export class TaskMessages {
     if (job === undefined || this.#s.cluster.isFormerCentral(from)) return;
     for (const { task, attempt, worker } of message.at) {
       if (task >= job.taskCount) continue;
-      queuedAt(job, { task, attempt }, worker, now);
+      job.queuedAt({ task, attempt }, worker, now);
       this.#s.cluster.members.matched(worker, now);
       if (job.isCancelling(task) && job.tasks.states[task] === TaskState.cancelled)
         this.#killing.kill(worker, { job: job.number, task, attempt });

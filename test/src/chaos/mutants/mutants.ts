@@ -153,8 +153,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'placed-for-ever',
     what: 'placed tasks are not audited',
-    file: 'scheduler/dispatch/needing',
-    find: 'place(s, job, batch.stage, placedIn(job, batch.stage));',
+    file: 'scheduler/dispatch/need-reporter',
+    find: 'this.#place(job, batch.stage, placedIn(job, batch.stage));',
     replace: '{}',
   },
   {

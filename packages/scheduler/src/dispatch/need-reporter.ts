@@ -1,0 +1,310 @@
+import {
+  type Address,
+  type BatchPart,
+  type JobNumber,
+  LIMITS,
+  listAttributes,
+  type Millis,
+  NOBODY,
+  slicesOf,
+  type TaskAttempt,
+  type TaskIndex,
+} from '@goshawk/core';
+import type { Batch, Stage } from '../job/batch.js';
+import { type Job, TaskState } from '../job/job.js';
+import type { SchedulerState } from '../state.js';
+import { Avoidance } from './avoidance.js';
+import { longerPause } from './probe-watch.js';
+
+/**
+ * Maximum growth of the interval between repetitions, as a multiple of the first (5 s, so about 1.4 hours). A lost need is
+ * repaired before its tasks have waited twice as long, and 100,000 waiting jobs cost 20 needs a second.
+ */
+const NEED_PAUSE_GROWTH_MAX = 1_024;
+/** A need that exceeds the waiting tasks by this factor is corrected, because central plans by the last need. */
+const OVERSTATED = 1.1;
+
+/**
+ * Reports to central how many workers each batch needs. A need carries absolute state, so that the next one replaces a
+ * lost one.
+ */
+export class NeedReporter {
+  readonly #env: SchedulerState['env'];
+  readonly #cluster: SchedulerState['cluster'];
+  readonly #quotas: SchedulerState['quotas'];
+  readonly #unfit: SchedulerState['unfit'];
+  readonly #avoidance: Avoidance;
+
+  constructor({ env, cluster, quotas, unfit }: Pick<SchedulerState, 'env' | 'cluster' | 'quotas' | 'unfit'>) {
+    this.#env = env;
+    this.#cluster = cluster;
+    this.#quotas = quotas;
+    this.#unfit = unfit;
+    this.#avoidance = new Avoidance(cluster, unfit);
+  }
+
+  /** Whether central plans whole jobs, which must be declared before their tasks wait. */
+  get #declares(): boolean {
+    return this.#cluster.policy.preset.declares;
+  }
+
+  /** Ensures that central knows of all startable tasks of the stage. */
+  sendIfGrown(job: Job, batch: Batch, now: Millis): void {
+    if (tasksInNeed(job, batch) <= batch.needSent) return;
+    if ((batch.matches === 0 && batch.needSent === 0) || !job.isSentToCentral) this.#describe(job, now);
+    if (job.route.by === 'central') this.#nameNewTasks(job, batch.stage, now);
+    else this.#send(job, batch, now);
+  }
+
+  /** Names only the tasks that no earlier need has named, because the full list can be very long. */
+  #nameNewTasks(job: Job, stage: Stage, now: Millis): void {
+    if (this.#cluster.central === NOBODY) return;
+    const tasks = tasksInNeed(job, stage);
+    const more = new Set<TaskIndex>();
+    while (more.size < tasks - stage.needSent) {
+      const task = job.waiting.takeNext(stage);
+      // Answers have lowered `needSent` although the named tasks still wait, so send the full list.
+      if (task < 0) return this.#send(job, stage, now);
+      more.add(task);
+    }
+    stage.needReported(tasks, now);
+    this.#place(job, stage, attemptsOf(job, [...more]));
+  }
+
+  /** Declares appended tasks to a central that plans whole jobs. */
+  declareGrowth(job: Job, now: Millis): void {
+    const stage = job.stages[0]!;
+    if (stage.matches > 0 || stage.needSent > 0) this.#declare(job, now);
+  }
+
+  /** Whether the `need` alone describes the job: one stage, no options, no progress. It saves `declare` and `withdraw`. */
+  #isDescribedByNeed(job: Job): boolean {
+    if (!this.#declares || job.isSentToCentral || job.isUndecided || job.stages.length > 1) return false;
+    const stage = job.stages[0]!;
+    const { weight, deadlineMs, value = 0, prefer, preemptible } = job.spec;
+    return (
+      stage.unfinished === stage.count &&
+      weight === job.slackFactor &&
+      deadlineMs === undefined &&
+      value === 0 &&
+      prefer === undefined &&
+      preemptible === undefined &&
+      (job.estimateOf(stage) !== undefined || job.distribution === undefined)
+    );
+  }
+
+  /** Declares the job to a central that plans whole jobs, unless its need already describes it. */
+  #describe(job: Job, now: Millis): void {
+    if (!this.#isDescribedByNeed(job)) this.#declare(job, now);
+  }
+
+  /** Declares the whole job to a central that plans whole jobs. */
+  #declare(job: Job, now: Millis): void {
+    if (this.#cluster.central === NOBODY || !this.#declares) return;
+    job.isSentToCentral = true;
+    const { user, weight, deadlineMs, value, prefer } = job.spec;
+    this.#env.send(this.#cluster.central, {
+      type: 'declare',
+      job: job.number,
+      user: user ?? '',
+      weight: weight / job.slackFactor,
+      // Relative to the submission.
+      deadlineMs: deadlineMs === undefined ? undefined : Math.max(0, job.deadlineAt - job.eligibleAt),
+      value: value ?? 0,
+      prefers: listAttributes(prefer) ?? [],
+      ageMs: now - job.eligibleAt,
+      stages: job.stages.map((stage) => ({
+        tasks: stage.count,
+        ended: stage.count - stage.unfinished,
+        after: stage.spec.after,
+        demand: stage.spec.demand,
+        estimateMs: job.estimateOf(stage) ?? job.expectedRunMs,
+        // A stage with a separate estimate does not have the distribution of the whole job.
+        distribution: job.estimateOf(stage) === undefined ? (job.distribution ?? []) : [],
+        requires: listAttributes(stage.spec.requires),
+        gang: stage.spec.gang,
+      })),
+      preemptible: job.spec.preemptible,
+    });
+  }
+
+  /** Reports the whole job. A new central knows only the workers of its running tasks. */
+  sendAll(job: Job, now: Millis): void {
+    const batches = batchesInNeed(job);
+    // Without a waiting task no need is sent, so the job must be declared.
+    if (batches.length === 0) this.#declare(job, now);
+    else this.#describe(job, now);
+    for (const batch of batches) this.#send(job, batch, now);
+  }
+
+  /** Repeats needs that central has not answered for `pauseMs`, and corrects needs that have become much smaller. */
+  repeatUnanswered(job: Job, pauseMs: Millis, now: Millis): void {
+    // Workers may have lost placed tasks before they asked for them.
+    const isAnyPlaced = job.tasks.countOf(TaskState.placed) > 0;
+    const due = (isAnyPlaced ? job.stages : batchesInNeed(job)).filter(
+      (batch) =>
+        now - batch.needSentAt >= Math.max(batch.needRepeatMs, pauseMs) ||
+        batch.needSent > OVERSTATED * tasksInNeed(job, batch),
+    );
+    if (due.length > 0) this.#describe(job, now);
+    for (const batch of due) {
+      const { needSent, needRepeatMs } = batch;
+      if (isAnyPlaced) this.#place(job, batch.stage, placedIn(job, batch.stage));
+      this.#send(job, batch, now);
+      // Very many jobs may wait for long, so unchanged needs are repeated at growing intervals.
+      if (batch.needSent === needSent)
+        batch.needRepeatMs = longerPause(
+          needRepeatMs,
+          pauseMs,
+          isAnyPlaced ? undefined : NEED_PAUSE_GROWTH_MAX,
+        );
+    }
+  }
+
+  /** Reports to central that no task of the batch waits any more. */
+  clear(job: Job, batch: Batch, now: Millis): void {
+    if (batch.needSent > 0) this.#send(job, batch, now, 0);
+  }
+
+  /**
+   * Handles a match that the job cannot use, because central assumes that tasks wait. Repeats the report that
+   * none waits, unless that report may still be in flight.
+   *
+   * @param job undefined: the job is gone
+   */
+  returnMatch(number: JobNumber, job: Job | undefined, batch: Batch | undefined, now: Millis): void {
+    const { central, timings } = this.#cluster;
+    const isNews = (since: Millis): boolean => timings.retryMs === 0 || now - since < timings.retryMs;
+    if (job === undefined || job.hasEnded) {
+      if (central === NOBODY || isNews(job?.endedAt ?? Number.NEGATIVE_INFINITY)) return;
+      this.#env.send(central, { type: 'withdraw', job: number });
+    } else if (batch?.waiting === 0 && !isNews(batch.needSentAt)) this.#send(job, batch, now, 0);
+  }
+
+  /** Sends the new class or estimate of the job to central, even if none of its tasks waits. */
+  sendDecision(job: Job, now: Millis): void {
+    const { pilots } = job.sample!;
+    this.#declare(job, now);
+    if (pilots.needSent > 0) this.#send(job, pilots, now, 0);
+    for (const stage of job.stages) if (stage.needSent > 0 || stage.matches > 0) this.#send(job, stage, now);
+  }
+
+  /** Withdraws an ended job from central, if central knows it. */
+  withdrawEnded(job: Job): void {
+    if (this.#cluster.central === NOBODY) return;
+    if (job.isSentToCentral || job.batches.some(({ needSent }) => needSent > 0)) this.withdraw(job);
+  }
+
+  withdraw(job: Job): void {
+    const { central } = this.#cluster;
+    for (const batch of job.batches) batch.needSent = 0;
+    job.isSentToCentral = false;
+    if (central !== NOBODY) this.#env.send(central, { type: 'withdraw', job: job.number });
+  }
+
+  #send(job: Job, batch: Batch, now: Millis, tasks = tasksInNeed(job, batch)): void {
+    if (this.#cluster.central === NOBODY) return;
+    batch.needReported(tasks, now);
+    if (job.route.by === 'central') {
+      const { stage } = batch;
+      return this.#place(job, stage, attemptsOf(job, job.waiting.takeAll(stage, tasks)));
+    }
+    const arePilots = batch === job.sample?.pilots && job.isUndecided;
+    this.#env.send(this.#cluster.central, {
+      type: 'need',
+      job: job.number,
+      stage: batch.index,
+      long: job.class === 'long',
+      tasks,
+      matches: batch.matches,
+      // Pilots come first. Policies that plan whole jobs use estimates of stages, others that of the job.
+      estimateMs: arePilots ? 0 : ((this.#declares ? job.estimateOf(batch) : undefined) ?? job.expectedRunMs),
+      demand: batch.spec.demand,
+      part: partOf(job, batch),
+      jobTasks: job.tasks.includedCount,
+      ageMs: now - job.eligibleAt,
+      estimateFollows: job.sample?.isEstimatePending || undefined,
+      priority: job.priority === 'normal' ? undefined : job.priority,
+      requires: listAttributes(batch.spec.requires),
+      attainedMs: job.history.completedRunMs + job.history.wastedMs || undefined,
+      gang: batch.spec.gang,
+      avoid: this.#avoidedBy(job, batch, now),
+      user: this.#userOf(job),
+    });
+  }
+
+  /** Requests that central queue these tasks at workers (Hawk §3.7). Central ignores tasks that it has already placed. */
+  #place(job: Job, stage: Stage, tasks: readonly TaskAttempt[]): void {
+    const { central } = this.#cluster;
+    if (central === NOBODY) return;
+    for (const some of slicesOf(tasks, LIMITS.tasksPerMessageMax)) {
+      this.#env.send(central, {
+        type: 'place',
+        job: job.number,
+        stage: stage.index,
+        long: job.class === 'long',
+        tasks: some,
+        estimateMs: job.expectedRunMs,
+        demand: stage.spec.demand,
+        requires: listAttributes(stage.spec.requires),
+      });
+    }
+  }
+
+  /** The user to name in a need; undefined if central knows it from `declare` or does not use it. */
+  #userOf(job: Job): string | undefined {
+    if (!this.#declares) return this.#quotas.hasLimits ? job.spec.user : undefined;
+    return this.#isDescribedByNeed(job) ? (job.spec.user ?? '') : undefined;
+  }
+
+  /** Workers that no task of the batch may use because attempts of the job or its user failed there. */
+  #avoidedBy(job: Job, batch: Batch, now: Millis): Address[] | undefined {
+    const { blame } = job.history;
+    if (blame === undefined || batch.waiting === 0) return undefined;
+    // Tasks that never failed may run anywhere.
+    if (job.waiting.canTake(batch, (task) => !blame.hasFailures(task))) return undefined;
+    const avoided: Address[] = [];
+    const failing =
+      this.#avoidance.healthyWorkers(job, batch) > 0 ? this.#unfit.failingFor(job.spec.user) : [];
+    for (const worker of new Set([
+      ...blame.failedWorkers,
+      ...[...failing].slice(0, LIMITS.avoidedWorkersMax),
+    ])) {
+      if (avoided.length === LIMITS.avoidedWorkersMax) break;
+      // Skips unknown workers of unsent attempts, and workers that have left.
+      if (this.#cluster.members.has(worker) && !this.#avoidance.hasTaskFor(job, batch, worker, now))
+        avoided.push(worker);
+    }
+    return avoided.length === 0 ? undefined : avoided;
+  }
+}
+
+/** The next attempts of these tasks. */
+function attemptsOf({ tasks }: Job, of: readonly TaskIndex[]): TaskAttempt[] {
+  return of.map((task) => ({ task, attempt: tasks.nextAttemptOf(task) }));
+}
+
+function placedIn({ tasks }: Job, { first, count }: Stage): TaskAttempt[] {
+  return [...tasks.inStates(TaskState.placed)]
+    .filter((task) => task >= first && task < first + count)
+    .map((task) => ({ task, attempt: tasks.attemptOf(task) }));
+}
+
+/** Batches reported to central: pilots separately, then the rest. */
+function batchesInNeed(job: Job): readonly Batch[] {
+  const batches = job.isUndecided ? [job.sample!.pilots, ...job.stages] : job.stages;
+  return batches.filter((batch) => tasksInNeed(job, batch) > 0);
+}
+
+/** Number of workers that the batch needs now, within the job's limit on running tasks. */
+function tasksInNeed(job: Job, batch: Batch): number {
+  if (job.cancelling) return 0;
+  if (batch.stage.gang !== undefined) return job.canStartGang(batch.stage) ? batch.waiting : 0;
+  return Math.min(batch.waiting, job.assignableCount);
+}
+
+function partOf(job: Job, batch: Batch): BatchPart {
+  if (job.prediction.kind === 'thin') return 'thin';
+  if (!job.isUndecided) return 'judged';
+  return batch === job.sample?.pilots ? 'pilots' : 'early';
+}
