@@ -81,10 +81,6 @@ export class FreeWorkers {
   /** Free amounts by id and in total, in units. */
   readonly #unitsOf: number[] = [];
   #units = 0;
-  /** Capacity of all open workers. */
-  readonly #capacity: number[] = [];
-  /** Part of each worker, by id. */
-  readonly #counted: (Vector | undefined)[] = [];
 
   /** @param unitsIn counts the free units of a worker; default: slots */
   constructor(unitsIn: (worker: WorkerView) => number = ({ free }) => free[SLOT]!) {
@@ -125,7 +121,6 @@ export class FreeWorkers {
 
   /** Adds, updates or removes the worker, depending on its free slots. */
   update(worker: WorkerView): void {
-    this.#count(worker);
     const slots = worker.open ? Math.max(0, worker.free[SLOT]!) : 0;
     this.#slotsOf[worker.id] = slots;
     const units = worker.open ? Math.max(0, this.#unitsIn(worker)) : 0;
@@ -135,24 +130,16 @@ export class FreeWorkers {
     this.#withCpu.put(worker, slots > 0 && (worker.free[CPU] ?? 0) > 0);
   }
 
-  /** Adds the worker to the capacity of the cluster, or removes it. */
-  #count({ id, open, capacity }: WorkerView): void {
-    const before = this.#counted[id];
-    const after = open ? capacity : undefined;
-    if (before === after) return;
-    this.#counted[id] = after;
-    for (const [index, amount] of (before ?? []).entries()) this.#capacity[index]! -= amount;
-    for (const [index, amount] of (after ?? []).entries())
-      this.#capacity[index] = (this.#capacity[index] ?? 0) + amount;
-  }
-
   /**
    * Returns a worker with room for a task of the stage, or undefined. It is random if the task requests nothing;
    * otherwise it is the one of a random sample with the least left free, as a share of the cluster. That leaves large
    * workers and rare resources to the tasks that need them.
+   *
+   * @param capacity of the cluster
    */
   find(
     stage: StageView,
+    capacity: Vector,
     source: { random(): number },
     accepts: (worker: WorkerView) => boolean,
   ): WorkerView | undefined {
@@ -160,7 +147,7 @@ export class FreeWorkers {
     const { demand } = stage;
     const list = this.#listFor(demand);
     return isDemanding(stage)
-      ? tightestFit(list, demand, this.#capacity, source, suits)
+      ? tightestFit(list, demand, capacity, source, suits)
       : anyOf(list, demand, source, suits);
   }
 }

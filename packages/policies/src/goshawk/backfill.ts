@@ -1,18 +1,13 @@
 import type { Millis } from '@goshawk/core';
 import { dominantShare } from '../amounts.js';
-import type { ClusterView, Draft, PolicyContext, StageView, WorkerView } from '../contract.js';
+import type { ClusterView, Draft, StageView, WorkerView } from '../contract.js';
 import { gangSize, hasRoom } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
-import {
-  expiresAt,
-  RESERVATIONS_MAX,
-  type Reservation,
-  type Reservations,
-  sampleOf,
-} from '../reservations.js';
+import { expiresAt, RESERVATIONS_MAX, type Reservation, type Reservations } from '../reservations.js';
 import type { RunTimeEstimates } from '../run-time-estimates.js';
 import type { Gangs } from './gangs.js';
 import type { Limits } from './limits.js';
+import type { Placement } from './placement.js';
 import type { Queue } from './queue.js';
 import type { Starting } from './starting.js';
 import type { Waiting } from './waiting.js';
@@ -26,32 +21,22 @@ export class Backfill {
   readonly #queue: Queue;
   readonly #limits: Limits;
   readonly #estimates: RunTimeEstimates;
+  readonly #placement: Placement;
   readonly #free: FreeWorkers;
   readonly #reservations: Reservations;
   readonly #gangs: Gangs;
   readonly #starting: Starting;
-  readonly #context: PolicyContext;
 
-  constructor(
-    waiting: Waiting,
-    queue: Queue,
-    limits: Limits,
-    estimates: RunTimeEstimates,
-    free: FreeWorkers,
-    reservations: Reservations,
-    gangs: Gangs,
-    starting: Starting,
-    context: PolicyContext,
-  ) {
-    this.#waiting = waiting;
+  constructor(queue: Queue, placement: Placement, starting: Starting) {
+    this.#waiting = queue.waiting;
     this.#queue = queue;
-    this.#limits = limits;
-    this.#estimates = estimates;
-    this.#free = free;
-    this.#reservations = reservations;
-    this.#gangs = gangs;
+    this.#limits = queue.limits;
+    this.#estimates = queue.estimates;
+    this.#placement = placement;
+    this.#free = placement.free;
+    this.#reservations = placement.reservations;
+    this.#gangs = placement.gangs;
     this.#starting = starting;
-    this.#context = context;
   }
 
   /** Makes reservations for the first stages that fit nowhere, if they are worth the room that stays idle. */
@@ -62,7 +47,7 @@ export class Backfill {
     if (stuck.length === 0) return;
     const workers = [...cluster.workers];
     for (const stage of stuck) {
-      const candidates = gangSize(stage) > 1 ? workers : sampleOf(workers, this.#context);
+      const candidates = gangSize(stage) > 1 ? workers : this.#placement.sampleOf(workers);
       const isNearLatest = this.#queue.isNearLatest(stage, now);
       if (!isNearLatest && !this.#mayBeWorthwhile(stage, candidates, now)) continue;
       const reservation = this.#reservations.placeFor(stage, candidates, now);

@@ -15,9 +15,9 @@ export class Deadlines {
   readonly #starting: Starting;
   readonly #preemption = new Preemption();
 
-  constructor(queue: Queue, reservations: Reservations, placement: Placement, starting: Starting) {
+  constructor(queue: Queue, placement: Placement, starting: Starting) {
     this.#queue = queue;
-    this.#reservations = reservations;
+    this.#reservations = placement.reservations;
     this.#placement = placement;
     this.#starting = starting;
   }

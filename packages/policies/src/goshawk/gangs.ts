@@ -3,7 +3,7 @@ import type { StageView, WorkerView } from '../contract.js';
 import { countIn, fitsNow, gangSize } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
 import type { Reservations } from '../reservations.js';
-import { isPreferredAt } from './placement.js';
+import { isPreferredAt } from './preferences.js';
 
 /** Placement of gangs, whose tasks start together or not at all. */
 export class Gangs {

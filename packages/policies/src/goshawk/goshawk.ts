@@ -1,4 +1,4 @@
-import { invariant, type Millis, slotsIn, type Vector } from '@goshawk/core';
+import { invariant, type Millis, type Vector } from '@goshawk/core';
 import { dominantShare } from '../amounts.js';
 import type {
   CentralPolicy,
@@ -17,15 +17,14 @@ import type {
   StageView,
   WorkerView,
 } from '../contract.js';
-import { FreeWorkers } from '../free-workers.js';
-import { Reservations } from '../reservations.js';
+import type { FreeWorkers } from '../free-workers.js';
+import type { Reservations } from '../reservations.js';
 import { RunTimeEstimates } from '../run-time-estimates.js';
 import { Backfill } from './backfill.js';
 import { Blocked } from './blocked.js';
 import { Deadlines } from './deadlines.js';
 import { explainWait } from './explaining.js';
-import { Gangs } from './gangs.js';
-import { Limits } from './limits.js';
+import type { Limits } from './limits.js';
 import { Placement } from './placement.js';
 import { Queue } from './queue.js';
 import { Serving } from './serving.js';
@@ -44,8 +43,9 @@ export class Goshawk implements CentralPolicy {
   readonly explainsAll = true;
   readonly #sharesByUser: boolean;
   readonly #estimates = new RunTimeEstimates();
-  readonly #free = new FreeWorkers(({ free }) => slotsIn(free));
-  readonly #reservations = new Reservations(this.#estimates);
+  readonly #placement: Placement;
+  readonly #free: FreeWorkers;
+  readonly #reservations: Reservations;
   readonly #waiting: Waiting;
   readonly #limits: Limits;
   readonly #queue: Queue;
@@ -60,35 +60,23 @@ export class Goshawk implements CentralPolicy {
 
   constructor(context: PolicyContext, shareBy: ShareBy) {
     this.#sharesByUser = shareBy === 'user';
-    const estimates = this.#estimates;
-    const free = this.#free;
-    const reservations = this.#reservations;
+    const placement = new Placement(this.#estimates, context);
     const waiting = new Waiting(this.#sharesByUser);
-    const limits = new Limits(context, waiting, free);
-    const queue = new Queue(waiting, limits, estimates, reservations, context);
-    const placement = new Placement(free, reservations, context);
-    const gangs = new Gangs(free, reservations);
-    const starting = new Starting(free, reservations, queue, gangs, (run, now) => this.#entered(run, now));
+    const queue = new Queue(waiting, this.#estimates, placement, context);
+    const starting = new Starting(queue, placement, (run, now) => this.#entered(run, now));
+    this.#placement = placement;
+    this.#free = placement.free;
+    this.#reservations = placement.reservations;
     const shares = new UserShares(waiting);
     this.#waiting = waiting;
-    this.#limits = limits;
+    this.#limits = queue.limits;
     this.#queue = queue;
     this.#shares = shares;
-    this.#blocked = new Blocked(waiting, limits);
+    this.#blocked = new Blocked(waiting, queue.limits);
     this.#starting = starting;
-    this.#deadlines = new Deadlines(queue, reservations, placement, starting);
-    this.#backfill = new Backfill(
-      waiting,
-      queue,
-      limits,
-      estimates,
-      free,
-      reservations,
-      gangs,
-      starting,
-      context,
-    );
-    this.#serving = new Serving(waiting, shares, queue, limits, free, reservations, placement, starting);
+    this.#deadlines = new Deadlines(queue, placement, starting);
+    this.#backfill = new Backfill(queue, placement, starting);
+    this.#serving = new Serving(queue, placement, starting, shares);
   }
 
   update(changes: readonly ClusterChange[], now: Millis): void {
@@ -135,6 +123,7 @@ export class Goshawk implements CentralPolicy {
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
     this.#measure(cluster, now);
+    this.#placement.planBegins(cluster.capacity);
     this.#limits.planBegins(now);
     if (this.#waiting.size > 0) this.#serve(cluster, draft, now);
     else this.#reservations.renew();

@@ -1,9 +1,11 @@
-import { type Millis, meetsWishes, type Vector } from '@goshawk/core';
+import { type Millis, slotsIn, type Vector } from '@goshawk/core';
 import { isCounted } from '../amounts.js';
-import type { JobView, PolicyContext, StageView, WorkerView } from '../contract.js';
+import type { PolicyContext, RunView, StageView, WorkerView } from '../contract.js';
 import { fitsNow } from '../fitting.js';
-import type { FreeWorkers } from '../free-workers.js';
-import type { Reservations } from '../reservations.js';
+import { FreeWorkers } from '../free-workers.js';
+import { type Ends, Reservations, sampleOf } from '../reservations.js';
+import { Gangs } from './gangs.js';
+import { hasPreference, isPreferredAt } from './preferences.js';
 
 /** Weight of the fit against the order: a complete fit counts three times as much as the whole order. */
 const ALIGNMENT_WEIGHT = 3;
@@ -16,30 +18,49 @@ export interface Candidate {
   readonly rank: number;
 }
 
-/** Placement of tasks: the worker for a task, and the task for a worker. */
+/** Room at workers: what is free, what is reserved, and the choice of the worker for a task or the task for a worker. */
 export class Placement {
-  readonly #free: FreeWorkers;
-  readonly #reservations: Reservations;
+  readonly free = new FreeWorkers(({ free }) => slotsIn(free));
+  readonly reservations: Reservations;
+  readonly gangs: Gangs;
   readonly #context: PolicyContext;
+  #capacity: Vector = [];
 
-  constructor(free: FreeWorkers, reservations: Reservations, context: PolicyContext) {
-    this.#free = free;
-    this.#reservations = reservations;
+  constructor(ends: Ends, context: PolicyContext) {
+    this.reservations = new Reservations(ends);
+    this.gangs = new Gangs(this.free, this.reservations);
     this.#context = context;
+  }
+
+  /** @param capacity of the cluster */
+  planBegins(capacity: Vector): void {
+    this.#capacity = capacity;
+  }
+
+  /** Records that a task of the stage has started. */
+  started({ stage, worker }: RunView, now: Millis): void {
+    this.free.update(worker);
+    this.reservations.started(stage, worker, now);
+  }
+
+  /** The workers considered for a reservation of one task. */
+  sampleOf(workers: readonly WorkerView[]): readonly WorkerView[] {
+    return sampleOf(workers, this.#context);
   }
 
   /** A worker with room for a task of the stage, preferred by its job if possible. */
   workerFor(stage: StageView, now: Millis): WorkerView | undefined {
-    const admits = (worker: WorkerView): boolean => this.#reservations.admits(stage, worker, now);
+    const admits = (worker: WorkerView): boolean => this.reservations.admits(stage, worker, now);
     if (hasPreference(stage.job)) {
-      const preferred = this.#free.find(
+      const preferred = this.free.find(
         stage,
+        this.#capacity,
         this.#context,
         (each) => isPreferredAt(stage.job, each) && admits(each),
       );
       if (preferred !== undefined) return preferred;
     }
-    return this.#free.find(stage, this.#context, admits);
+    return this.free.find(stage, this.#capacity, this.#context, admits);
   }
 
   /**
@@ -54,7 +75,7 @@ export class Placement {
       // No later candidate can have a higher score.
       if (ALIGNMENT_WEIGHT - behind <= bestScore) break;
       if (stage.waiting === 0 || !fitsNow(stage, worker)) continue;
-      if (!this.#reservations.admits(stage, worker, now)) continue;
+      if (!this.reservations.admits(stage, worker, now)) continue;
       const score = ALIGNMENT_WEIGHT * alignment(stage.demand, worker.free, worker.capacity) - behind;
       if (score <= bestScore) continue;
       best = stage;
@@ -75,13 +96,4 @@ function alignment(demand: Vector, free: Vector, capacity: Vector): number {
     if (isCounted(whole)) most = Math.max(most, (demand[r]! / whole) * (free[r]! / whole));
   }
   return most;
-}
-
-export function hasPreference({ prefers }: JobView): boolean {
-  for (const _ in prefers) return true;
-  return false;
-}
-
-export function isPreferredAt({ prefers }: JobView, { attributes }: WorkerView): boolean {
-  return meetsWishes(prefers, attributes);
 }

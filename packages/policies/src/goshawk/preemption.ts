@@ -1,7 +1,7 @@
 import { invariant, type Millis } from '@goshawk/core';
 import type { JobView, RunView, StageView, WorkerView } from '../contract.js';
 import type { Reservations } from '../reservations.js';
-import { isPreferredAt } from './placement.js';
+import { isPreferredAt } from './preferences.js';
 
 /** Tasks that end together: one task, or all of a gang. */
 interface Victim {

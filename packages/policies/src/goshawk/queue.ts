@@ -4,7 +4,7 @@ import type { JobView, PolicyContext, StageView, WorkerView } from '../contract.
 import type { Reservations } from '../reservations.js';
 import type { RunTimeEstimates } from '../run-time-estimates.js';
 import { classOf, isDecided, type Kind } from './kinds.js';
-import { type Limits, unitsOf } from './limits.js';
+import { Limits, unitsOf } from './limits.js';
 import type { UserLines } from './line.js';
 import { LongTimes } from './long-times.js';
 import {
@@ -17,7 +17,8 @@ import {
   UNPREFERRED_SLOWDOWN,
   workLeft,
 } from './order.js';
-import { hasPreference, isPreferredAt } from './placement.js';
+import type { Placement } from './placement.js';
+import { hasPreference, isPreferredAt } from './preferences.js';
 import { isServedBefore } from './users-in-order.js';
 import type { Waiting } from './waiting.js';
 
@@ -38,9 +39,9 @@ const NO_WORK: JobWork = { workMs: 0, pathsMs: [] };
 
 /** Keeps the waiting stages in the order of their due times while jobs, estimates and the cluster change. */
 export class Queue {
-  readonly #waiting: Waiting;
-  readonly #limits: Limits;
-  readonly #estimates: RunTimeEstimates;
+  readonly waiting: Waiting;
+  readonly limits: Limits;
+  readonly estimates: RunTimeEstimates;
   readonly #reservations: Reservations;
   readonly #context: PolicyContext;
   readonly #longTimes = new LongTimes();
@@ -51,25 +52,19 @@ export class Queue {
   readonly #stale = new Set<JobView>();
   #capacity: Vector = [];
 
-  constructor(
-    waiting: Waiting,
-    limits: Limits,
-    estimates: RunTimeEstimates,
-    reservations: Reservations,
-    context: PolicyContext,
-  ) {
-    this.#waiting = waiting;
-    this.#limits = limits;
-    this.#estimates = estimates;
-    this.#reservations = reservations;
+  constructor(waiting: Waiting, estimates: RunTimeEstimates, placement: Placement, context: PolicyContext) {
+    this.waiting = waiting;
+    this.limits = new Limits(context, waiting, placement.free);
+    this.estimates = estimates;
+    this.#reservations = placement.reservations;
     this.#context = context;
   }
 
   /** Number of waiting jobs of the job's user and of users that are served before. */
   jobsNotAfter(job: JobView): number {
-    const user = this.#waiting.userOf(job);
+    const user = this.waiting.userOf(job);
     let jobs = 0;
-    for (const other of this.#waiting.users.values())
+    for (const other of this.waiting.users.values())
       if (other === user || isServedBefore(other, user)) jobs += other.waitingJobs;
     return jobs;
   }
@@ -88,19 +83,19 @@ export class Queue {
 
   /** The number of waiting tasks has changed. */
   update(stage: StageView, now: Millis): void {
-    this.#limits.decided(stage);
+    this.limits.decided(stage);
     if (stage.waiting === 0) return this.#remove(stage);
     const { job } = stage;
-    const before = this.#waiting.kindOf(stage);
+    const before = this.waiting.kindOf(stage);
     const isKnown = stage.part === 'judged' || stage.part === 'thin';
     const kind =
-      before !== undefined && isDecided(before) === isKnown ? before : this.#limits.kindOf(stage, now);
+      before !== undefined && isDecided(before) === isKnown ? before : this.limits.kindOf(stage, now);
     if (before === undefined && kind === 'short' && this.#context.sizesAreGiven)
-      this.#limits.shortArrived(stage.estimateMs * stage.waiting * unitsOf(stage), now);
+      this.limits.shortArrived(stage.estimateMs * stage.waiting * unitsOf(stage), now);
     if (classOf(stage) === 'long' && !stage.estimateFollows) this.#longTimes.learn(job, stage.estimateMs);
     let state = this.#jobs.get(job);
     if (state === undefined) {
-      const user = this.#waiting.userOf(job);
+      const user = this.waiting.userOf(job);
       user.waitingJobs++;
       state = { user, waiting: [stage], work: NO_WORK, latest: undefined, isHopeless: false };
       this.#jobs.set(job, state);
@@ -125,7 +120,7 @@ export class Queue {
   gone(job: JobView): void {
     for (const stage of job.stages) {
       this.#remove(stage);
-      this.#limits.gone(stage);
+      this.limits.gone(stage);
     }
     this.#stale.delete(job);
   }
@@ -135,16 +130,16 @@ export class Queue {
     this.#capacity = capacity;
     for (const [job, state] of this.#jobs) {
       for (const stage of state.waiting) {
-        const kind = this.#waiting.kindOf(stage)!;
+        const kind = this.waiting.kindOf(stage)!;
         if (!isDecided(kind))
-          this.#waiting.set(stage, this.#limits.kindOf(stage, now), this.#waiting.keyOf(stage));
+          this.waiting.set(stage, this.limits.kindOf(stage, now), this.waiting.keyOf(stage));
       }
       this.#stale.add(job);
     }
   }
 
   #remove(stage: StageView): void {
-    this.#waiting.delete(stage);
+    this.waiting.delete(stage);
     const state = this.#jobs.get(stage.job);
     if (state === undefined) return;
     const at = state.waiting.indexOf(stage);
@@ -170,21 +165,21 @@ export class Queue {
   }
 
   placeJob(job: JobView, state: JobState, now: Millis): void {
-    state.work = workLeft(job, this.#estimates, this.#capacity, now);
+    state.work = workLeft(job, this.estimates, this.#capacity, now);
     state.latest = latestOf(job, state.work);
     if (state.latest === undefined) this.#due.delete(job);
     else this.#due.set(job, state);
     state.isHopeless = state.latest !== undefined && now > state.latest.hopelessAt;
     for (const stage of state.waiting)
-      this.#set(stage, this.#waiting.kindOf(stage) ?? this.#limits.kindOf(stage, now), state, now);
-    const user = this.#waiting.userOf(job);
+      this.#set(stage, this.waiting.kindOf(stage) ?? this.limits.kindOf(stage, now), state, now);
+    const user = this.waiting.userOf(job);
     state.user.waitingJobs--;
     user.waitingJobs++;
     state.user = user;
   }
 
   #set(stage: StageView, kind: Kind, state: JobState, now: Millis): void {
-    this.#waiting.set(stage, isDecided(kind) ? classOf(stage) : kind, this.#keyOf(stage, state, now));
+    this.waiting.set(stage, isDecided(kind) ? classOf(stage) : kind, this.#keyOf(stage, state, now));
   }
 
   #keyOf(stage: StageView, { work, latest, isHopeless }: JobState, now: Millis): number {
@@ -199,7 +194,7 @@ export class Queue {
   /** Remaining work of its job, or of the stage if the job's is unknown. */
   #workOf(stage: StageView, { workMs }: JobWork, now: Millis): Millis {
     if (stage.estimateFollows) {
-      const taskMs = this.#longTimes.pessimisticEstimate(this.#estimates.taskMs(stage, now));
+      const taskMs = this.#longTimes.pessimisticEstimate(this.estimates.taskMs(stage, now));
       return taskMs * stage.waiting * dominantShare(stage.demand, this.#capacity);
     }
     return workMs;
@@ -223,6 +218,6 @@ export class Queue {
   isNearLatest(stage: StageView, now: Millis): boolean {
     const state = this.#jobs.get(stage.job);
     if (state?.latest === undefined || state.isHopeless) return false;
-    return state.latest.startAt - now <= this.#estimates.taskMs(stage, now);
+    return state.latest.startAt - now <= this.estimates.taskMs(stage, now);
   }
 }

@@ -1,12 +1,11 @@
 import type { Millis } from '@goshawk/core';
 import type { Draft } from '../contract.js';
 import { gangSize } from '../fitting.js';
-import type { FreeWorkers } from '../free-workers.js';
-import type { Reservations } from '../reservations.js';
 import type { Kind } from './kinds.js';
 import type { Limits } from './limits.js';
 import type { Line, UserLines, WaitingNeeds } from './line.js';
-import { CANDIDATES_MAX, type Candidate, hasPreference, type Placement } from './placement.js';
+import { CANDIDATES_MAX, type Candidate, type Placement } from './placement.js';
+import { hasPreference } from './preferences.js';
 import type { Queue } from './queue.js';
 import type { Starting } from './starting.js';
 import type { UserShares } from './user-shares.js';
@@ -19,27 +18,14 @@ export class Serving {
   readonly #shares: UserShares;
   readonly #queue: Queue;
   readonly #limits: Limits;
-  readonly #free: FreeWorkers;
-  readonly #reservations: Reservations;
   readonly #placement: Placement;
   readonly #starting: Starting;
 
-  constructor(
-    waiting: Waiting,
-    shares: UserShares,
-    queue: Queue,
-    limits: Limits,
-    free: FreeWorkers,
-    reservations: Reservations,
-    placement: Placement,
-    starting: Starting,
-  ) {
-    this.#waiting = waiting;
+  constructor(queue: Queue, placement: Placement, starting: Starting, shares: UserShares) {
+    this.#waiting = queue.waiting;
     this.#shares = shares;
     this.#queue = queue;
-    this.#limits = limits;
-    this.#free = free;
-    this.#reservations = reservations;
+    this.#limits = queue.limits;
     this.#placement = placement;
     this.#starting = starting;
   }
@@ -48,7 +34,7 @@ export class Serving {
   serve(draft: Draft, now: Millis, before?: UserLines): void {
     const plan: Plan = { candidates: new Map(), skipped: new Map(), closed: [] };
     for (const withLarge of [false, true]) {
-      while (this.#free.size > 0) {
+      while (this.#placement.free.size > 0) {
         const kinds = this.#limits.servedKinds(now).filter((kind) => withLarge || kind !== 'large');
         const user = this.#shares.first(kinds, now);
         if (user === undefined || (before !== undefined && !isServedBefore(user, before))) break;
@@ -93,7 +79,8 @@ export class Serving {
     // Other stages with equal needs may be admitted even if this one is not: they end earlier or prefer other
     // workers.
     const isSelective = hasPreference(stage.job) || stage.declinedBy !== undefined;
-    const mayDiffer = isSelective || (this.#reservations.size > 0 && this.#free.hasRoom(stage));
+    const mayDiffer =
+      isSelective || (this.#placement.reservations.size > 0 && this.#placement.free.hasRoom(stage));
     const count = (skipped.get(needs) ?? 0) + 1;
     if (mayDiffer) skipped.set(needs, count);
     if (mayDiffer && count < CANDIDATES_MAX) return this.#waiting.skipFirst(line);

@@ -1,31 +1,19 @@
 import type { Millis } from '@goshawk/core';
 import type { Draft, RunView, StageView, WorkerView } from '../contract.js';
-import type { FreeWorkers } from '../free-workers.js';
-import type { Reservations } from '../reservations.js';
-import type { Gangs } from './gangs.js';
+import type { Placement } from './placement.js';
 import type { Queue } from './queue.js';
 
 /** Starts tasks through the draft and updates what depends on it: free workers, reservations, order and counts. */
 export class Starting {
-  readonly #free: FreeWorkers;
-  readonly #reservations: Reservations;
   readonly #queue: Queue;
-  readonly #gangs: Gangs;
+  readonly #placement: Placement;
   readonly #entered: (run: RunView, now: Millis) => void;
   #count = 0;
 
   /** @param entered receives each run that has started */
-  constructor(
-    free: FreeWorkers,
-    reservations: Reservations,
-    queue: Queue,
-    gangs: Gangs,
-    entered: (run: RunView, now: Millis) => void,
-  ) {
-    this.#free = free;
-    this.#reservations = reservations;
+  constructor(queue: Queue, placement: Placement, entered: (run: RunView, now: Millis) => void) {
     this.#queue = queue;
-    this.#gangs = gangs;
+    this.#placement = placement;
     this.#entered = entered;
   }
 
@@ -37,9 +25,11 @@ export class Starting {
   /** @returns false if the start was refused */
   start(stage: StageView, worker: WorkerView, draft: Draft, now: Millis): boolean {
     const run = draft.start(stage, worker);
-    this.#free.update(worker);
-    if (run === undefined) return false;
-    this.#reservations.started(stage, worker, now);
+    if (run === undefined) {
+      this.#placement.free.update(worker);
+      return false;
+    }
+    this.#placement.started(run, now);
     this.#entered(run, now);
     this.#started(stage, now);
     return true;
@@ -47,12 +37,11 @@ export class Starting {
 
   /** Starts all tasks of a gang. @returns whether they fit */
   startTogether(stage: StageView, draft: Draft, now: Millis): boolean {
-    const workers = this.#gangs.workersFor(stage, this.#queue.needsPreferred(stage, now), now);
+    const workers = this.#placement.gangs.workersFor(stage, this.#queue.needsPreferred(stage, now), now);
     const runs = workers && draft.gang(workers.map((worker) => ({ stage, worker })));
     if (runs === undefined) return false;
     for (const run of runs) {
-      this.#free.update(run.worker);
-      this.#reservations.started(stage, run.worker, now);
+      this.#placement.started(run, now);
       this.#entered(run, now);
     }
     this.#started(stage, now);

@@ -120,6 +120,7 @@ class Gs implements CentralPolicy {
     const serving = {
       orders: this.#orders,
       free: this.#free,
+      capacity: cluster.capacity,
       reservations: this.#reservations,
       estimates: this.#estimates,
       context: this.#context,

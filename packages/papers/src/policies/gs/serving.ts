@@ -1,4 +1,4 @@
-import type { Millis, Needs } from '@goshawk/core';
+import type { Millis, Needs, Vector } from '@goshawk/core';
 import type { PolicyContext, RunTimeEstimates, StageOrder, StageView, WorkerView } from '@goshawk/policies';
 import {
   type FreeWorkers,
@@ -13,6 +13,8 @@ export interface Serving {
   /** Every order in which stages of the policy wait. */
   readonly orders: readonly StageOrder[];
   readonly free: FreeWorkers;
+  /** Total capacity of the cluster. */
+  readonly capacity: Vector;
   readonly reservations: Reservations;
   readonly estimates: RunTimeEstimates;
   readonly context: PolicyContext;
@@ -32,7 +34,7 @@ export function serve(
   workers: Iterable<WorkerView>,
   now: Millis,
 ): void {
-  const { orders, free, reservations, context } = serving;
+  const { orders, free, capacity, reservations, context } = serving;
   reserve(serving, waiting, workers, now);
   /** Needs for which no worker has room. Room cannot grow while tasks start. */
   const fitNowhere = new Set<Needs>();
@@ -42,7 +44,7 @@ export function serve(
     const stage = order.first()!;
     const worker = fitNowhere.has(stage.needs)
       ? undefined
-      : free.find(stage, context, (each) => reservations.admits(stage, each, now));
+      : free.find(stage, capacity, context, (each) => reservations.admits(stage, each, now));
     if (worker === undefined && reservations.size === 0 && stage.declinedBy === undefined)
       fitNowhere.add(stage.needs);
     if (worker === undefined || !serving.start(stage, worker)) order.skipFirst();
