@@ -73,16 +73,16 @@ export class Scheduler implements Machine<SchedulerTimer> {
     switch (message.type) {
       case 'ask':
         s.cluster.slotIsFree(from, now);
-        return s.binder.receiveRequest(from, message, now);
+        return s.dispatch.binder.receiveRequest(from, message, now);
       case 'matched':
       case 'checkMatch':
-        return s.binder.receiveRequest(from, message, now);
+        return s.dispatch.binder.receiveRequest(from, message, now);
       case 'seek':
         s.cluster.slotIsFree(from, now);
-        return s.binder.seek(from, message, now);
+        return s.dispatch.binder.seek(from, message, now);
       case 'ended':
         s.taskMessages.ended(from, message, now);
-        return s.binder.continueSeries(from, message, now);
+        return s.dispatch.binder.continueSeries(from, message, now);
       case 'gangReady':
         return s.taskMessages.gangReady(from, message);
       case 'output':
@@ -90,7 +90,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'declined':
         return s.taskMessages.declined(from, message, now);
       case 'moved':
-        return s.routing.probesMoved(from, message, now);
+        return s.dispatch.routing.probesMoved(from, message, now);
       case 'placed':
         return s.taskMessages.placed(from, message, now);
       case 'preempt':
@@ -107,7 +107,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'welcome':
         return s.clusterMessages.welcomed(from, message, now);
       case 'heartbeatAck':
-        if (s.cluster.acknowledged(from, message, s.keys.version, now)) s.routing.sheddingChanged(now);
+        if (s.cluster.acknowledged(from, message, s.keys.version, now))
+          s.dispatch.routing.sheddingChanged(now);
         return;
       case 'limits':
         if (from === s.cluster.central) s.clusterMessages.limitsReceived(message, now);
@@ -150,7 +151,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'predecessors':
         return s.predecessors.wake(now);
       case 'held':
-        return s.assigner.releaseExpiredSlots(now);
+        return s.dispatch.assigner.releaseExpiredSlots(now);
       case 'begin':
         return s.holds.wake(now);
       case 'weigh':
@@ -165,8 +166,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   #wakeJob(job: Job, timer: 'weigh' | 'deadline' | 'retry' | 'open' | 'timeLimit', now: Millis): void {
-    const { sampler, endings } = this.#parts;
-    if (timer === 'weigh') sampler.evaluatePilots(job, now);
+    const { dispatch, endings } = this.#parts;
+    if (timer === 'weigh') dispatch.sampler.evaluatePilots(job, now);
     else if (timer === 'deadline') endings.abandonIfLate(job, now);
     else if (timer === 'retry') endings.retryAfterBackoff(job, now);
     else if (timer === 'open') endings.closeIfInactive(job, now);
@@ -174,8 +175,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   disconnected(from: Address, now: Millis): void {
-    const { cluster, routing } = this.#parts;
-    if (cluster.disconnected(from, now)) routing.probeWithoutCentral(now);
+    const { cluster, dispatch } = this.#parts;
+    if (cluster.disconnected(from, now)) dispatch.routing.probeWithoutCentral(now);
   }
 
   // ---- events of the journal
@@ -287,13 +288,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** Number of exceptions and invalid answers of estimators. */
   get estimatorFailures(): number {
-    return this.#parts.sampler.failures;
+    return this.#parts.dispatch.sampler.failures;
   }
 
   /** Returns the estimator states to save; undefined if they have not changed since the last call. */
   takeEstimatorStates(): EstimatorStates | undefined {
-    const { sampler, usage } = this.#parts;
-    const learnt = sampler.takeEstimatorStates();
+    const { dispatch, usage } = this.#parts;
+    const learnt = dispatch.sampler.takeEstimatorStates();
     return learnt && { ...learnt, [JOB_LENGTHS]: usage.jobLengths };
   }
 
@@ -334,8 +335,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   checkInvariants(): void {
     // Jobs that are still being loaded are incomplete.
     if (this.#isLoading) return;
-    const { assigner, jobs } = this.#parts;
-    assigner.offers.checkInvariants();
+    const { dispatch, jobs } = this.#parts;
+    dispatch.assigner.offers.checkInvariants();
     for (const job of jobs.active()) job.checkInvariants();
   }
 }

@@ -1,5 +1,6 @@
 import { type Address, LIMITS, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
 import type { Binder } from '../dispatch/binder.js';
+import type { Dispatch } from '../dispatch/dispatch.js';
 import type { Routing } from '../dispatch/routing.js';
 import type { Sampler } from '../dispatch/sampler.js';
 import { setDeadlineTimer } from '../job/job-timers.js';
@@ -20,9 +21,7 @@ export class ClusterMessages {
 
   constructor(
     s: SchedulerState,
-    binder: Binder,
-    routing: Routing,
-    sampler: Sampler,
+    { binder, routing, sampler }: Dispatch,
     draining: Draining,
     keys: Keys,
     reconciler: Reconciler,

@@ -9,6 +9,7 @@ import {
   startFaultOf,
   type TaskIndex,
 } from '@goshawk/core';
+import type { Dispatch } from '../dispatch/dispatch.js';
 import type { Routing } from '../dispatch/routing.js';
 import type { Sampler } from '../dispatch/sampler.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
@@ -44,7 +45,7 @@ export class Endings {
   /** The job whose remaining tasks are being failed. None of its tasks may be assigned meanwhile. */
   #failingJob: Job | undefined;
 
-  constructor(s: SchedulerState, routing: Routing, sampler: Sampler, killing: Killing) {
+  constructor(s: SchedulerState, { routing, sampler }: Dispatch, killing: Killing) {
     this.#s = s;
     this.#routing = routing;
     this.#sampler = sampler;

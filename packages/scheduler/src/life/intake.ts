@@ -1,4 +1,5 @@
 import type { JobSpec, Millis, RetryChoice } from '@goshawk/core';
+import type { Dispatch } from '../dispatch/dispatch.js';
 import type { Routing } from '../dispatch/routing.js';
 import type { Sampler } from '../dispatch/sampler.js';
 import { arrivingJobOf } from '../job/arriving.js';
@@ -11,7 +12,7 @@ import type { SchedulerState } from '../state.js';
 import type { Holds } from './holds.js';
 import type { Predecessors } from './predecessors.js';
 
-/** Creates jobs from submissions. */
+/** Creates jobs from submissions, and withdraws those with the key of another job. */
 export class Intake {
   readonly #s: SchedulerState;
   readonly #routing: Routing;
@@ -19,13 +20,7 @@ export class Intake {
   readonly #predecessors: Predecessors;
   readonly #holds: Holds;
 
-  constructor(
-    s: SchedulerState,
-    routing: Routing,
-    sampler: Sampler,
-    predecessors: Predecessors,
-    holds: Holds,
-  ) {
+  constructor(s: SchedulerState, { routing, sampler }: Dispatch, predecessors: Predecessors, holds: Holds) {
     this.#s = s;
     this.#routing = routing;
     this.#sampler = sampler;
@@ -100,6 +95,13 @@ export class Intake {
     else this.#routing.startJob(job, now);
     this.#holds.add(job, now);
     ledger.whenDurable((then) => this.#becameDurable(job, then), now);
+  }
+
+  /** Withdraws an accepted job, because another job of the cluster has its key. */
+  withdraw(job: Job): void {
+    this.#routing.withdraw(job);
+    this.#predecessors.untrack(job);
+    this.#s.jobs.withdraw(job);
   }
 
   #becameDurable(job: Job, now: Millis): void {

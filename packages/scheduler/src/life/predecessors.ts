@@ -12,6 +12,7 @@ import {
   slicesOf,
   tagOf,
 } from '@goshawk/core';
+import type { Dispatch } from '../dispatch/dispatch.js';
 import type { Routing } from '../dispatch/routing.js';
 import type { Sampler } from '../dispatch/sampler.js';
 import type { Job } from '../job/job.js';
@@ -66,13 +67,7 @@ export class Predecessors implements JobListener {
   readonly #endedFates = new Deque<FateOfJob>();
   #isApplying = false;
 
-  constructor(
-    s: SchedulerState,
-    routing: Routing,
-    sampler: Sampler,
-    endings: Endings,
-    cancelling: Cancelling,
-  ) {
+  constructor(s: SchedulerState, { routing, sampler }: Dispatch, endings: Endings, cancelling: Cancelling) {
     this.#s = s;
     this.#routing = routing;
     this.#sampler = sampler;

@@ -1,5 +1,6 @@
 import type { Address, Member, MessageOf, Millis, TaskIndex } from '@goshawk/core';
 import type { Delivery } from '../dispatch/delivery.js';
+import type { Dispatch } from '../dispatch/dispatch.js';
 import type { Routing } from '../dispatch/routing.js';
 import type { Sampler } from '../dispatch/sampler.js';
 import { type Job, TaskState } from '../job/job.js';
@@ -54,9 +55,7 @@ export class Reconciler {
 
   constructor(
     s: SchedulerState,
-    delivery: Delivery,
-    routing: Routing,
-    sampler: Sampler,
+    { delivery, routing, sampler }: Dispatch,
     killing: Killing,
     endings: Endings,
   ) {

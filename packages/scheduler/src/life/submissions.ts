@@ -18,7 +18,6 @@ import {
   whyImpossible,
 } from '@goshawk/core';
 import { unmetRequirements } from '../cluster/admission.js';
-import type { Routing } from '../dispatch/routing.js';
 import { refusalMessage } from '../durability/answers.js';
 import { NOT_READY, type Refusal } from '../durability/ledger.js';
 import { Job } from '../job/job.js';
@@ -29,7 +28,6 @@ import type { Intake } from './intake.js';
 import type { Keys } from './keys.js';
 import { notifyRefusal } from './notify-hosts.js';
 import type { Overload } from './overload.js';
-import type { Predecessors } from './predecessors.js';
 import { missingInputs, retrySpecOf } from './retry-spec.js';
 import { isSameJob } from './same-job.js';
 
@@ -39,23 +37,12 @@ export class Submissions {
   readonly #intake: Intake;
   readonly #overload: Overload;
   readonly #keys: Keys;
-  readonly #routing: Routing;
-  readonly #predecessors: Predecessors;
 
-  constructor(
-    s: SchedulerState,
-    intake: Intake,
-    overload: Overload,
-    keys: Keys,
-    routing: Routing,
-    predecessors: Predecessors,
-  ) {
+  constructor(s: SchedulerState, intake: Intake, overload: Overload, keys: Keys) {
     this.#s = s;
     this.#intake = intake;
     this.#overload = overload;
     this.#keys = keys;
-    this.#routing = routing;
-    this.#predecessors = predecessors;
   }
 
   /** @param owner the only user that the client may submit for; undefined: any user */
@@ -240,9 +227,7 @@ export class Submissions {
       },
       (request) => refusalMessage(request, KEY_HOLDER_WITHDRAWN),
     );
-    this.#routing.withdraw(job);
-    this.#predecessors.untrack(job);
-    this.#s.jobs.withdraw(job);
+    this.#intake.withdraw(job);
   }
 }
 
