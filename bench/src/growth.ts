@@ -1,7 +1,7 @@
 import { slopeOf } from '@goshawk/core';
 import { percentile, table } from './bench-report.js';
 import { DrivenCentral } from './growth/central.js';
-import { costOf, costOfEach, type Letter } from './growth/driven.js';
+import { costOf, costOfEach, type EncodedMessage } from './growth/driven.js';
 import { DrivenScheduler } from './growth/scheduler.js';
 import { type MeasuredTable, measurementFile, writeMeasurement } from './measurement.js';
 import { note, readOptions } from './script.js';
@@ -59,8 +59,8 @@ const COSTS: readonly Cost[] = [
     grows: 'workers',
     measure: (workers) => {
       const central = new DrivenCentral({});
-      const letters = Array.from({ length: workers }, () => central.joining());
-      return costOf(() => register(central, letters)) / workers;
+      const arriving = Array.from({ length: workers }, () => central.joining());
+      return costOf(() => register(central, arriving)) / workers;
     },
   },
   {
@@ -68,8 +68,8 @@ const COSTS: readonly Cost[] = [
     grows: 'workers',
     measure: (workers) => {
       const central = new DrivenCentral({ policy: 'hawk' });
-      const letters = Array.from({ length: workers }, () => central.joining());
-      return costOf(() => register(central, letters)) / workers;
+      const arriving = Array.from({ length: workers }, () => central.joining());
+      return costOf(() => register(central, arriving)) / workers;
     },
   },
   {
@@ -183,8 +183,8 @@ const COSTS: readonly Cost[] = [
     measure: (jobs) => {
       const scheduler = new DrivenScheduler({});
       scheduler.deliver(scheduler.submissions(jobs));
-      const letters = scheduler.submissions(TIMES);
-      return costOf(() => scheduler.deliver(letters)) / TIMES;
+      const arriving = scheduler.submissions(TIMES);
+      return costOf(() => scheduler.deliver(arriving)) / TIMES;
     },
   },
   {
@@ -193,8 +193,8 @@ const COSTS: readonly Cost[] = [
     measure: (workers) => {
       const scheduler = new DrivenScheduler({ workers });
       scheduler.deliver(scheduler.submissions(100));
-      const letters = scheduler.submissions(TIMES);
-      return costOf(() => scheduler.deliver(letters)) / TIMES;
+      const arriving = scheduler.submissions(TIMES);
+      return costOf(() => scheduler.deliver(arriving)) / TIMES;
     },
   },
   {
@@ -284,7 +284,7 @@ const COUNTS: readonly Cost[] = [
 /** A scheduler whose jobs have waited for an hour. */
 function waitingScheduler(jobs: number): DrivenScheduler {
   const scheduler = new DrivenScheduler({});
-  for (const letter of scheduler.submissions(jobs)) scheduler.deliver([letter]);
+  for (const encoded of scheduler.submissions(jobs)) scheduler.deliver([encoded]);
   scheduler.beatFor(3_600);
   return scheduler;
 }
@@ -300,9 +300,9 @@ function messagesOfJoin(central: DrivenCentral): number {
 }
 
 /** Registers workers at the rate at which a real central receives them. */
-function register(central: DrivenCentral, letters: readonly Letter[]): void {
-  for (let at = 0; at < letters.length; at += 100) {
-    central.deliver(letters.slice(at, at + 100));
+function register(central: DrivenCentral, arriving: readonly EncodedMessage[]): void {
+  for (let at = 0; at < arriving.length; at += 100) {
+    central.deliver(arriving.slice(at, at + 100));
     central.runTo(central.now + 10);
   }
   central.runTo(central.now + 1_000);
@@ -348,8 +348,8 @@ function tableOf(title: string, unit: string, costs: readonly Cost[], rounds: nu
 /** Plays workers of one slot, each in a separate process. */
 function lifeOf(workers: number): MeasuredTable {
   const central = new DrivenCentral({});
-  const letters = Array.from({ length: workers }, () => central.joining());
-  const registering = costOf(() => register(central, letters));
+  const arriving = Array.from({ length: workers }, () => central.joining());
+  const registering = costOf(() => register(central, arriving));
   note(`  ${workers} workers registered in ${(registering / 1e6).toFixed(2)} s`);
   const all = central.workers;
   const beats = (seconds: number, silent: Set<unknown>, also: (second: number) => void): number => {

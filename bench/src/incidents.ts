@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Played, play } from './incidents/play.js';
+import { type IncidentResult, play } from './incidents/play.js';
 import { Site } from './incidents/site.js';
 import { INCIDENTS } from './incidents/table.js';
 import { Folder, fail, note, readOptions } from './script.js';
@@ -15,7 +15,7 @@ const options = readOptions({ only: [] as readonly string[], logs: undefined, at
 const chosen = INCIDENTS.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
 if (chosen.length === 0) fail(`known incidents: ${INCIDENTS.map(({ name }) => name).join(', ')}`);
 
-const played = new Map<string, Played>();
+const played = new Map<string, IncidentResult>();
 const queue = [...chosen];
 async function lane(): Promise<void> {
   for (let incident = queue.shift(); incident !== undefined; incident = queue.shift()) {
@@ -42,7 +42,7 @@ else for (const result of results) console.log(shown(result));
 const isComplete = results.every(({ endMs, cause }) => endMs !== undefined && cause !== undefined);
 process.exitCode = results.length === chosen.length && isComplete ? 0 : 1;
 
-function shown({ name, alert, alertMs, others, cause, runbook, endMs }: Played): string {
+function shown({ name, alert, alertMs, others, cause, runbook, endMs }: IncidentResult): string {
   return [
     name,
     `  alert   ${alert} ${alertMs === undefined ? 'did not fire' : `after ${seconds(alertMs)}`}${others.length > 0 ? ` (also ${others.join(', ')})` : ''}`,

@@ -26,9 +26,9 @@ import { startUp } from './up.js';
 
 /** The readers of each variant. */
 const OPEN = { nobody: undefined, readers: openReaders, Chromium: openPages } as const;
-type Way = keyof typeof OPEN;
+type ReaderKind = keyof typeof OPEN;
 /** Kinds of processes. */
-const OF_THE_CLUSTER = ['central', 'scheduler', 'worker'];
+const CLUSTER_ROLES = ['central', 'scheduler', 'worker'];
 /** The parts of the page that show individual workers or their totals. */
 const SHOWN = { workers: 'Workers', '': 'Overview' };
 
@@ -87,7 +87,11 @@ function linesOf(file: string): string[] {
 }
 
 /** Runs one replay. Without readers there is no gateway either. */
-async function measureOnce(way: Way, up: { url: string; pid: number }, folder: string): Promise<Measured> {
+async function measureOnce(
+  way: ReaderKind,
+  up: { url: string; pid: number },
+  folder: string,
+): Promise<Measured> {
   const open = OPEN[way];
   const args = ['dashboard', '--listen', '127.0.0.1:0', '--cluster', up.url];
   const dashboard = open && (await new Daemons(folder).start('dashboard', args));
@@ -95,7 +99,7 @@ async function measureOnce(way: Way, up: { url: string; pid: number }, folder: s
   try {
     const spent = () => {
       const ofCluster = processorTime(up.pid);
-      const cluster = sumOf(OF_THE_CLUSTER, (kind) => ofCluster.get(kind) ?? 0);
+      const cluster = sumOf(CLUSTER_ROLES, (kind) => ofCluster.get(kind) ?? 0);
       return { cluster, gateway: dashboard ? (processorTime(dashboard.pid).get('dashboard') ?? 0) : 0 };
     };
     const [before, beganAt] = [spent(), performance.now()];
@@ -111,13 +115,13 @@ async function measureOnce(way: Way, up: { url: string; pid: number }, folder: s
 }
 
 /** Returns results by variant, one measurement per round. */
-async function measureAll(): Promise<ReadonlyMap<Way, readonly Measured[]>> {
+async function measureAll(): Promise<ReadonlyMap<ReaderKind, readonly Measured[]>> {
   using folder = new Folder('page');
   const shape = ['--workers', `${options.workers}`, '--schedulers', '2', '--cutoff', `${options.cutoff}`];
   await using up = await startUp(folder.path, shape);
   // The first replay warms up the code.
   await replay(up.url, folder.path);
-  return await inTurns(options.ways as readonly Way[], options.rounds, async (way, round) => {
+  return await inTurns(options.ways as readonly ReaderKind[], options.rounds, async (way, round) => {
     const load = loadavg()[0]!.toFixed(1);
     const once = await measureOnce(way, up, folder.path);
     const { p50, p99 } = once;
@@ -126,7 +130,7 @@ async function measureAll(): Promise<ReadonlyMap<Way, readonly Measured[]>> {
   });
 }
 
-function delayResults(measured: ReadonlyMap<Way, readonly Measured[]>): [Way, BenchResult[]][] {
+function delayResults(measured: ReadonlyMap<ReaderKind, readonly Measured[]>): [ReaderKind, BenchResult[]][] {
   const nobody = measured.get('nobody') ?? [];
   return [...measured].map(([way, runs]) => {
     const of = (name: string, unit: string, value: (one: Measured) => number) =>
@@ -177,7 +181,7 @@ async function pageResults(): Promise<[string, BenchResult[]][]> {
   return found;
 }
 
-function tablesOf(delays: [Way, BenchResult[]][], shown: [string, BenchResult[]][]): MeasuredTable[] {
+function tablesOf(delays: [ReaderKind, BenchResult[]][], shown: [string, BenchResult[]][]): MeasuredTable[] {
   const text = ({ value }: BenchResult, digits: number) => value.toFixed(digits);
   return [
     {

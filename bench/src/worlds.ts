@@ -17,14 +17,14 @@ import { type Measured, measureWorld } from './worlds/run.js';
 import { BACKLOGS, measureTurn } from './worlds/turns.js';
 
 const options = readOptions({ only: [''], seeds: 5, write: false });
-const TURNS = BACKLOGS.map(({ name }) => name);
+const BACKLOG_NAMES = BACKLOGS.map(({ name }) => name);
 const isAsked = (name: string): boolean =>
   options.only.some((beginning) => name.replaceAll(',', '').startsWith(beginning));
 const worlds = WORLDS.filter(({ name }) => isAsked(name));
 const backlogs = BACKLOGS.filter(({ name }) => isAsked(name));
 if (worlds.length + backlogs.length === 0)
   fail(
-    `no workload has this prefix; the workloads are ${[...WORLDS.map(({ name }) => name), ...TURNS].join('; ')}`,
+    `no workload has this prefix; the workloads are ${[...WORLDS.map(({ name }) => name), ...BACKLOG_NAMES].join('; ')}`,
   );
 
 using folder = new Folder('worlds');
@@ -39,7 +39,7 @@ const columns = ['world', 'statistic', 'seeds', ...POLICIES, 'bound', 'holds'];
 const rows = measured.map((row) => [
   row.world,
   row.statistic,
-  TURNS.includes(row.world) ? 1 : options.seeds,
+  BACKLOG_NAMES.includes(row.world) ? 1 : options.seeds,
   ...POLICIES.map((policy) => (row.values.has(policy) ? Number(row.values.get(policy)!.toPrecision(4)) : '')),
   boundOf(row),
   row.holds ? 'yes' : `no: ${(row.values.get('goshawk')! / row.limit).toPrecision(3)} × the bound`,
@@ -73,7 +73,7 @@ function merged(now: MeasuredTable['rows']): MeasuredTable['rows'] {
   const kept = before?.columns.join() === columns.join() ? before.rows : [];
   const again = new Set(now.map(([world]) => world));
   const all = [...kept.filter(([world]) => !again.has(world!)), ...now];
-  return [...WORLDS.map(({ name }) => name), ...TURNS].flatMap((name) =>
+  return [...WORLDS.map(({ name }) => name), ...BACKLOG_NAMES].flatMap((name) =>
     all.filter(([world]) => world === name),
   );
 }

@@ -14,7 +14,7 @@ interface KillReport {
 
 const PATIENCE = { requestTimeoutMs: 60_000, connectTimeoutMs: 30_000 };
 /** Jobs in flight when the scheduler dies; the first acceptance triggers the kill. */
-const AT_ONCE = 4;
+const JOBS_IN_FLIGHT = 4;
 
 /**
  * Repeatedly kills a scheduler with SIGKILL as soon as a client has received the acceptance of a job, and looks up the
@@ -32,7 +32,7 @@ export async function killAfterAnswer(
     const scheduler = await daemons.startScheduler('durable');
     await using client = await connect(daemons.url, PATIENCE);
     await listed(client, scheduler.endpoint);
-    for (const id of accepted.slice(-AT_ONCE)) if (!(await isThere(client, id))) lost.push(id);
+    for (const id of accepted.slice(-JOBS_IN_FLIGHT)) if (!(await isThere(client, id))) lost.push(id);
     const giveUp = new AbortController();
     const submit = async (each: number) => {
       const submission = {
@@ -43,7 +43,7 @@ export async function killAfterAnswer(
       const { id } = await client.submit(submission, { signal: giveUp.signal });
       return { id, submission };
     };
-    const submissions = Array.from({ length: AT_ONCE }, (_, each) => submit(each));
+    const submissions = Array.from({ length: JOBS_IN_FLIGHT }, (_, each) => submit(each));
     const first = await Promise.any(submissions);
     await scheduler.kill();
     giveUp.abort();

@@ -21,7 +21,7 @@ const HARMLESS: readonly MessageType[] = MESSAGE_TYPES.filter(
   (type) => (MESSAGES[type].from as readonly string[]).includes('client') && type !== 'drainWorker',
 );
 
-interface Habits {
+interface ClientBehavior {
   /** Whether answers are read. */
   readonly reads?: boolean;
   /** Number of inputs after which it disconnects and returns under another name. */
@@ -47,7 +47,7 @@ export class FrameAttacker implements Attacker {
     share: number,
     identity: (target: Target) => Identity,
     make: () => Buffer | Buffer[],
-    { reads = true, inputsPerClient = Number.POSITIVE_INFINITY }: Habits = {},
+    { reads = true, inputsPerClient = Number.POSITIVE_INFINITY }: ClientBehavior = {},
   ) {
     this.name = name;
     this.share = share;

@@ -11,7 +11,7 @@ import {
   type Resources,
 } from '@goshawk/core';
 import { presetNamed } from '@goshawk/policies';
-import { Driven, type Letter } from './driven.js';
+import { Driven, type EncodedMessage } from './driven.js';
 
 const USERS = '{"limited":{"running":1000},"other":{"weight":1}}';
 
@@ -62,10 +62,10 @@ export class DrivenCentral extends Driven {
   }
 
   /** Returns the registration of one more worker. */
-  joining(): Letter {
+  joining(): EncodedMessage {
     const worker = this.party('worker');
     this.workers.push(worker);
-    return this.letter(worker, {
+    return this.encoded(worker, {
       type: 'register',
       name: `w${worker}`,
       slots: 1,
@@ -79,16 +79,16 @@ export class DrivenCentral extends Driven {
     });
   }
 
-  heartbeat(from: Address): Letter {
-    return this.letter(from, { type: 'heartbeat', busy: 0, queued: 0, used: undefined });
+  heartbeat(from: Address): EncodedMessage {
+    return this.encoded(from, { type: 'heartbeat', busy: 0, queued: 0, used: undefined });
   }
 
   /** Returns the report that the worker runs nothing. */
-  freeSlot(worker: Address): Letter {
+  freeSlot(worker: Address): EncodedMessage {
     const match = this.#matches.get(worker);
     const heard = match === undefined ? [] : [match];
     const spare = { cpu: 1, memory: 4e9 };
-    return this.letter(worker, {
+    return this.encoded(worker, {
       type: 'pull',
       heard,
       free: 1,
@@ -100,8 +100,8 @@ export class DrivenCentral extends Driven {
   }
 
   /** Returns the need of a new job of one task. */
-  need(demand: Resources = {}, user?: string): Letter {
-    return this.letter(this.scheduler, {
+  need(demand: Resources = {}, user?: string): EncodedMessage {
+    return this.encoded(this.scheduler, {
       type: 'need',
       job: ++this.#jobs,
       stage: 0,
@@ -123,22 +123,22 @@ export class DrivenCentral extends Driven {
     } as MessageOf<'need'>);
   }
 
-  needs(count: number, demandOf: (at: number) => Resources = () => ({}), user?: string): Letter[] {
+  needs(count: number, demandOf: (at: number) => Resources = () => ({}), user?: string): EncodedMessage[] {
     return Array.from({ length: count }, (_, at) => this.need(demandOf(at), user));
   }
 
   /** Returns the question for all waiting tasks, or for those of one job. */
-  question(job?: number): Letter {
+  question(job?: number): EncodedMessage {
     const request = ++this.#requests;
     const owner = this.environment.nameOf(this.scheduler);
     const message: Message =
       job === undefined ? { type: 'explainLine', request } : { type: 'explainNeed', request, owner, job };
-    return this.letter(this.client, message);
+    return this.encoded(this.client, message);
   }
 
   /** Returns the question for a page of the list of workers. */
-  page(from: number): Letter {
-    return this.letter(this.client, { type: 'listWorkers', request: ++this.#requests, from });
+  page(from: number): EncodedMessage {
+    return this.encoded(this.client, { type: 'listWorkers', request: ++this.#requests, from });
   }
 
   #noteMatches(message: Message): void {

@@ -5,7 +5,7 @@ import { Packr } from 'msgpackr';
 const packr = new Packr({ useRecords: false, variableMapSize: true, encodeUndefinedAsNil: true });
 
 /** A message on its way to the machine, as bytes. */
-export interface Letter {
+export interface EncodedMessage {
   readonly from: Address;
   readonly bytes: Buffer;
 }
@@ -63,20 +63,20 @@ export class Driven {
     return this.#directory.intern(`tcp://10.0.0.1:7000!${role[0]}.${place}/0`);
   }
 
-  letter(from: Address, message: Message): Letter {
+  encoded(from: Address, message: Message): EncodedMessage {
     return { from, bytes: Buffer.from(packr.pack(this.#codec.encode(message))) };
   }
 
   /** Delivers these messages, one turn each. */
-  deliver(letters: Iterable<Letter>): void {
-    for (const { from, bytes } of letters) {
+  deliver(arriving: Iterable<EncodedMessage>): void {
+    for (const { from, bytes } of arriving) {
       this.#machine!.receive(from, this.#codec.decode(packr.unpack(bytes), undefined, this.#role), this.now);
       this.#machine!.settle?.(this.now);
     }
   }
 
   post(from: Address, message: Message): void {
-    this.deliver([this.letter(from, message)]);
+    this.deliver([this.encoded(from, message)]);
   }
 
   /** Fires all timers up to this time. */

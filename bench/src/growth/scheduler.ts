@@ -8,7 +8,7 @@ import {
 } from '@goshawk/core';
 import { presetNamed } from '@goshawk/policies';
 import { Scheduler } from '@goshawk/scheduler';
-import { Driven, type Letter } from './driven.js';
+import { Driven, type EncodedMessage } from './driven.js';
 
 interface Setup {
   readonly workers?: number;
@@ -64,7 +64,7 @@ export class DrivenScheduler extends Driven {
   }
 
   /** Returns central's report that this many workers have joined. */
-  membersJoin(count: number): Letter {
+  membersJoin(count: number): EncodedMessage {
     const changed = Array.from({ length: count }, () => {
       const address = this.party('worker');
       const place = this.workers.push(address) - 1;
@@ -84,15 +84,15 @@ export class DrivenScheduler extends Driven {
     return this.#members({ changed: changed as unknown as MessageOf<'members'>['changed'], left: [] });
   }
 
-  memberLeaves(worker: Address): Letter {
+  memberLeaves(worker: Address): EncodedMessage {
     return this.#members({ changed: [], left: [worker] });
   }
 
-  #members({ changed, left }: Pick<MessageOf<'members'>, 'changed' | 'left'>): Letter {
+  #members({ changed, left }: Pick<MessageOf<'members'>, 'changed' | 'left'>): EncodedMessage {
     const since = this.#version++;
     const owners = { owners: [], ownersVersion: 0 };
     const silentMs = left.length === 0 ? undefined : left.map(() => 5_000);
-    return this.letter(this.central, {
+    return this.encoded(this.central, {
       type: 'members',
       version: this.#version,
       since,
@@ -104,27 +104,27 @@ export class DrivenScheduler extends Driven {
   }
 
   /** Returns the submission of a job of so many tasks. */
-  submission(tasks = 1): Letter {
+  submission(tasks = 1): EncodedMessage {
     const request = ++this.#requests;
     const spec = { tasks: { count: tasks, run: { sleep: 100 } }, estimate: '100ms' };
-    return this.letter(this.client, { type: 'submit', request, key: `k${request}`, spec } as Message);
+    return this.encoded(this.client, { type: 'submit', request, key: `k${request}`, spec } as Message);
   }
 
-  submissions(jobs: number, tasks = 1): Letter[] {
+  submissions(jobs: number, tasks = 1): EncodedMessage[] {
     return Array.from({ length: jobs }, () => this.submission(tasks));
   }
 
   /** Returns central's match of a job's first stage and a worker. */
-  match(job: number, worker: Address): Letter {
+  match(job: number, worker: Address): EncodedMessage {
     const workers = [{ worker, match: ++this.#matches }];
     const more = { noneWaiting: undefined, newcomers: undefined };
-    return this.letter(this.central, { type: 'matched', job, stage: 0, workers, ...more });
+    return this.encoded(this.central, { type: 'matched', job, stage: 0, workers, ...more });
   }
 
   /** Returns reports that the tasks which the scheduler has sent to workers since the last call have completed. */
-  ends(): Letter[] {
+  ends(): EncodedMessage[] {
     return this.#runs.splice(0).map(({ to, run }) =>
-      this.letter(to, {
+      this.encoded(to, {
         type: 'ended',
         report: ++this.#reports,
         job: run.job,
@@ -140,12 +140,12 @@ export class DrivenScheduler extends Driven {
   }
 
   /** Returns the question why tasks wait. */
-  question(): Letter {
-    return this.letter(this.client, { type: 'explainWaiting', request: ++this.#requests });
+  question(): EncodedMessage {
+    return this.encoded(this.client, { type: 'explainWaiting', request: ++this.#requests });
   }
 
-  acknowledgment(): Letter {
-    return this.letter(this.central, {
+  acknowledgment(): EncodedMessage {
+    return this.encoded(this.central, {
       type: 'heartbeatAck',
       version: this.#version,
       ownersVersion: 0,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isPostgresThere } from '@goshawk/journal/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Played, play } from './play.js';
+import { type IncidentResult, play } from './play.js';
 import { isPrometheusThere } from './prometheus.js';
 import { Site } from './site.js';
 import { INCIDENTS } from './table.js';
@@ -34,12 +34,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const started: Promise<Played>[] = [];
+const started: Promise<IncidentResult>[] = [];
 
 /** Incidents mostly wait for leases and alerts, so they run in parallel. */
-let plays: Map<string, Promise<Played>> | undefined;
+let plays: Map<string, Promise<IncidentResult>> | undefined;
 
-function playedOnce(name: string): Promise<Played> {
+function playedOnce(name: string): Promise<IncidentResult> {
   plays ??= new Map(CHOSEN.map((each) => [each, start(each)]));
   // A retry runs alone.
   const played = plays.get(name) ?? start(name);
@@ -47,14 +47,14 @@ function playedOnce(name: string): Promise<Played> {
   return played;
 }
 
-function start(name: string): Promise<Played> {
+function start(name: string): Promise<IncidentResult> {
   const played = playAt(name);
   started.push(played);
   played.catch(() => {});
   return played;
 }
 
-async function playAt(name: string): Promise<Played> {
+async function playAt(name: string): Promise<IncidentResult> {
   const incident = INCIDENTS.find((each) => each.name === name)!;
   const site = await Site.create(mkdtempSync(join(folder, `${name}-`)));
   try {

@@ -3,7 +3,7 @@ import type { Millis } from '@goshawk/core';
 import type { Site } from './site.js';
 
 /** Steps of an incident, run against an existing cluster. */
-interface Course {
+interface IncidentSteps {
   /** The number of processes before the incident. */
   readonly processes: number;
   /** Causes the incident. */
@@ -26,10 +26,10 @@ export interface Incident {
   /** The command that ends the incident, as documented for the alert in docs/MONITORING.md. */
   readonly runbook: string;
   /** Builds the cluster in which the incident happens. */
-  build(site: Site): Promise<Course>;
+  build(site: Site): Promise<IncidentSteps>;
 }
 
-export interface Played {
+export interface IncidentResult {
   readonly name: string;
   readonly alert: string;
   /** Time between the incident and the alert. */
@@ -53,7 +53,7 @@ export async function play(
   { name, alert, cause, runbook, build }: Incident,
   site: Site,
   note: (line: string) => void = () => {},
-): Promise<Played> {
+): Promise<IncidentResult> {
   const { processes, make, end, isOver } = await build(site);
   await site.watch(processes);
   note(`${name}: begins`);

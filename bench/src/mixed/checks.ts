@@ -51,7 +51,7 @@ function countOf(tasks: object): number {
 }
 
 /** A user starves if the median slowdown of its jobs is more than this many times that of all jobs. */
-const STARVES = 5;
+const STARVATION_RATIO = 5;
 
 /** Returns users whose jobs take disproportionately long, relative to their longest task. */
 export function starvedIn(recorded: readonly RecordedJob[]): string[] {
@@ -65,7 +65,7 @@ export function starvedIn(recorded: readonly RecordedJob[]): string[] {
   const of = (values: readonly number[]): number => percentile([...values], 0.5);
   const all = of([...slowdowns.values()].flat());
   return [...slowdowns].flatMap(([user, own]) =>
-    of(own) > STARVES * all
+    of(own) > STARVATION_RATIO * all
       ? [
           `${user}: jobs take ${of(own).toFixed(1)} times their longest task, and ${all.toFixed(1)} for all users`,
         ]

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis, Random } from '@goshawk/core';
-import type { Post, Role, SoakCluster } from './processes.js';
+import type { Role, SoakCluster, SoakProcess } from './processes.js';
 
 /** Relative frequency of each role, and the range of its downtime, in ms. */
 const CHOICES: readonly { role: Role; share: number; awayMs: readonly [Millis, Millis] }[] = [
@@ -53,7 +53,7 @@ export class Faults {
     while (this.#returning.size > 0) await Promise.all(this.#returning);
   }
 
-  async #kill(post: Post, backMs: Millis): Promise<void> {
+  async #kill(post: SoakProcess, backMs: Millis): Promise<void> {
     this.counts.kills[post.role]++;
     this.#note(`${post.name} is killed, and started again after ${backMs.toFixed(0)} ms`);
     await this.#cluster.kill(post);
@@ -62,7 +62,7 @@ export class Faults {
     await this.#cluster.startAt(post).catch(() => {});
   }
 
-  async #stop(post: Post, backMs: Millis): Promise<void> {
+  async #stop(post: SoakProcess, backMs: Millis): Promise<void> {
     this.counts.stops[post.role]++;
     this.#note(`${post.name} is stopped for ${backMs.toFixed(0)} ms`);
     this.#cluster.stop(post);

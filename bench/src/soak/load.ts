@@ -29,8 +29,8 @@ export interface Submitted {
 }
 
 /** One job in this many is long, and one in this many calls a function whose results are checked. */
-const ONE_LONG_IN = 10;
-const ONE_CHECKED_IN = 6;
+const LONG_JOB_INTERVAL = 10;
+const CHECKED_JOB_INTERVAL = 6;
 
 /** Submits jobs at a steady rate and follows each one to its end, through all faults of the cluster. */
 export class Load {
@@ -72,9 +72,9 @@ export class Load {
 
   async #one(): Promise<void> {
     const { client, random, isCentralAway, note } = this.#options;
-    const isShort = random.next() * ONE_LONG_IN >= 1;
+    const isShort = random.next() * LONG_JOB_INTERVAL >= 1;
     const inputs =
-      isShort && random.next() * ONE_CHECKED_IN < 1 ? [1, 2, 3].map(() => random.next()) : undefined;
+      isShort && random.next() * CHECKED_JOB_INTERVAL < 1 ? [1, 2, 3].map(() => random.next()) : undefined;
     const job = inputs === undefined ? this.#sleeps(isShort) : this.#calls(inputs);
     const submittedAtMs = performance.now();
     const isWithoutCentral = isCentralAway();

@@ -3,7 +3,7 @@ import { type Daemon, Daemons, firstOfEach } from '../daemons.js';
 export type Role = 'central' | 'scheduler' | 'worker';
 
 /** A place in the cluster, and its current process. */
-export interface Post {
+export interface SoakProcess {
   readonly name: string;
   readonly role: Role;
   readonly start: () => Promise<Daemon>;
@@ -21,14 +21,14 @@ interface SoakClusterOptions {
   readonly centralArgs: readonly string[];
   readonly workerArgs?: readonly string[];
   /** Called if a process exits or fails to start without having been killed. */
-  readonly onUnexpectedExit: (post: Post, how: string) => void;
+  readonly onUnexpectedExit: (post: SoakProcess, how: string) => void;
 }
 
 /** A cluster of real processes, each of which may be killed, started again, stopped and continued. */
 export class SoakCluster {
   readonly #options: SoakClusterOptions;
   readonly #daemons: Daemons;
-  readonly posts: Post[] = [];
+  readonly posts: SoakProcess[] = [];
   #closing = false;
 
   constructor(options: SoakClusterOptions) {
@@ -40,7 +40,7 @@ export class SoakCluster {
     return this.#daemons.url;
   }
 
-  get central(): Post {
+  get central(): SoakProcess {
     return this.posts[0]!;
   }
 
@@ -57,7 +57,7 @@ export class SoakCluster {
   }
 
   /** Starts the process of a place, and returns when it is up. */
-  async startAt(post: Post): Promise<void> {
+  async startAt(post: SoakProcess): Promise<void> {
     try {
       post.daemon = await post.start();
     } catch (error) {
@@ -77,19 +77,19 @@ export class SoakCluster {
   }
 
   /** Kills the process, like a crash; resolves when it has exited. */
-  async kill(post: Post): Promise<void> {
+  async kill(post: SoakProcess): Promise<void> {
     const { daemon } = post;
     post.daemon = undefined;
     post.isAwake = false;
     await daemon?.kill();
   }
 
-  stop(post: Post): void {
+  stop(post: SoakProcess): void {
     post.isAwake = false;
     post.daemon?.signal('SIGSTOP');
   }
 
-  continue(post: Post): void {
+  continue(post: SoakProcess): void {
     post.daemon?.signal('SIGCONT');
     post.isAwake = post.daemon !== undefined;
   }
@@ -99,7 +99,7 @@ export class SoakCluster {
     await this.#daemons.stop();
   }
 
-  #add(role: Role, name: string, start: Post['start']): void {
+  #add(role: Role, name: string, start: SoakProcess['start']): void {
     this.posts.push({ role, name, start, daemon: undefined, isAwake: false });
   }
 }

@@ -43,11 +43,11 @@ async function daemon(...args: string[]): Promise<{ daemon: RunningGoshawk; endp
 /** Name that is too long to appear in ciphertext by chance. */
 const WORKER = 'worker-of-these-tests';
 
-const EVERYBODY = { central: 'keys', scheduler: 'keys/scheduler.key', worker: 'keys' };
+const KEYS_BY_ROLE = { central: 'keys', scheduler: 'keys/scheduler.key', worker: 'keys' };
 
 /** @param keys of each role */
 async function cluster(
-  keys = EVERYBODY,
+  keys = KEYS_BY_ROLE,
 ): Promise<{ central: RunningGoshawk; url: string; scheduler: string }> {
   const { daemon: central, endpoint: url } = await daemon(
     ...['central', '--bind', 'tcp://127.0.0.1:0', '--keys', keys.central],
@@ -160,7 +160,7 @@ describe('while a cluster runs', () => {
     const as = (keys: string, ...args: string[]) => goshawk(...args, '--cluster', url, '--keys', keys);
     const own = 'keys/client.ci.key';
     const submitted = () => as(own, 'submit', '--json', '--sleep', '1ms', '--wait');
-    await vi.waitFor(async () => expect((await submitted()).exitCode).toBe(0), WAITED);
+    await vi.waitFor(async () => expect((await submitted()).exitCode).toBe(0), POLL_OPTIONS);
     const others = (await as('keys', 'submit', '--user', 'ann', '--sleep', '1h')).stdout.trim();
 
     expect((await as(own, 'jobs', '--all')).stdout).not.toContain(others);
@@ -200,10 +200,10 @@ describe('while a cluster runs', () => {
     await using session = await connect(url, { keys: join(folder, 'keys', 'client.key') });
     for (let step = 0; step < 3; step++) {
       expect((await goshawk('keygen', 'keys', '--rotate')).exitCode).toBe(0);
-      await vi.waitFor(async () => expect((await submit('keys')).exitCode).toBe(0), WAITED);
-      await vi.waitFor(async () => expect((await session.jobs()).silent).toEqual([]), WAITED);
+      await vi.waitFor(async () => expect((await submit('keys')).exitCode).toBe(0), POLL_OPTIONS);
+      await vi.waitFor(async () => expect((await session.jobs()).silent).toEqual([]), POLL_OPTIONS);
     }
-    await vi.waitFor(async () => expect((await submit('leaked.key')).exitCode).toBe(3), WAITED);
+    await vi.waitFor(async () => expect((await submit('leaked.key')).exitCode).toBe(3), POLL_OPTIONS);
     const { stdout } = await goshawk('job', job, '--cluster', url, '--keys', 'keys', '--json');
     expect(JSON.parse(stdout)).toMatchObject({
       state: 'running',
@@ -212,7 +212,7 @@ describe('while a cluster runs', () => {
   });
 
   it('an invalid key file changes nothing, and is reported', async () => {
-    const { central, url } = await cluster({ ...EVERYBODY, central: 'keys/central.key' });
+    const { central, url } = await cluster({ ...KEYS_BY_ROLE, central: 'keys/central.key' });
     await writeFile(join(folder, 'keys', 'central.key'), '{');
     await central.says(/the previous keys remain in use/);
     expect((await goshawk('workers', '--cluster', url, '--keys', 'keys')).exitCode).toBe(0);
@@ -229,7 +229,7 @@ describe('a cluster in which each process has its own key', () => {
     const { endpoint: url } = await daemon('central', '--bind', 'tcp://127.0.0.1:0', ...own('central.key'));
     await daemon('scheduler', '--central-url', url, ...own('scheduler.s0.key'));
     for (const name of ['honest', 'leaky']) await worker(url, name, join('keys', `worker.${name}.key`));
-    await vi.waitFor(async () => expect(await workers(url)).toEqual(['honest', 'leaky']), WAITED);
+    await vi.waitFor(async () => expect(await workers(url)).toEqual(['honest', 'leaky']), POLL_OPTIONS);
     return url;
   }
 
@@ -257,11 +257,11 @@ describe('a cluster in which each process has its own key', () => {
     await vi.waitFor(async () => {
       const running = (await attempts()).filter(({ state }) => state === 'running');
       expect(running.map(({ worker: name }) => name).sort()).toEqual(['honest', 'leaky']);
-    }, WAITED);
+    }, POLL_OPTIONS);
     await cp(join(folder, 'keys/worker.leaky.key'), join(folder, 'leaked.key'));
 
     expect((await goshawk('keys', 'revoke', 'leaky', 'keys')).exitCode).toBe(0);
-    await vi.waitFor(async () => expect(await workers(url)).toEqual(['honest']), WAITED);
+    await vi.waitFor(async () => expect(await workers(url)).toEqual(['honest']), POLL_OPTIONS);
     const { daemon: thief } = await worker(url, 'thief', 'leaked.key', '--name', 'leaky');
     await thief.says(/rejects this process’s key/);
     expect(await workers(url)).toEqual(['honest']);
@@ -271,7 +271,7 @@ describe('a cluster in which each process has its own key', () => {
 
     // The worker that still runs reads its new key and joins again.
     expect((await goshawk('keygen', 'worker', 'leaky', 'keys')).exitCode).toBe(0);
-    await vi.waitFor(async () => expect(await workers(url)).toEqual(['honest', 'leaky']), WAITED);
+    await vi.waitFor(async () => expect(await workers(url)).toEqual(['honest', 'leaky']), POLL_OPTIONS);
     await removeFolder(join(folder, 'go-on'));
     expect((await as('wait', job)).exitCode).toBe(0);
     const ends = (await attempts()).filter(
@@ -311,7 +311,7 @@ describe('a cluster in which each process has its own key', () => {
   });
 });
 
-const WAITED = { timeout: 120_000, interval: 200 };
+const POLL_OPTIONS = { timeout: 120_000, interval: 200 };
 
 describe('goshawk up --secure', () => {
   it('creates keys that only its user can read', async () => {

@@ -14,7 +14,7 @@ import { type Finished, runGoshawk } from './goshawk-process.fixture.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'goshawk-misconfiguration-test-'));
 /** A separate folder, because another cluster may run in the folder of the tests. */
-const OWN_FOLDER = join(folder, 'own');
+const UNSHARED_FOLDER = join(folder, 'own');
 let file = '';
 
 beforeAll(async () => {
@@ -24,8 +24,8 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-const SOMEWHERE = ['--bind', 'tcp://127.0.0.1:0'];
-const NOBODY_THERE = ['--central-url', 'tcp://127.0.0.1:1', ...SOMEWHERE];
+const ANY_PORT = ['--bind', 'tcp://127.0.0.1:0'];
+const UNREACHABLE_CENTRAL = ['--central-url', 'tcp://127.0.0.1:1', ...ANY_PORT];
 
 /** Expects a single line for people on stderr, besides the log. */
 function expectOneLine({ exitCode, stdout, stderr }: Finished, pattern: RegExp): void {
@@ -41,11 +41,11 @@ describe('a daemon exits with one line and code 2', () => {
   it.each<[what: string, args: string[], variables: NodeJS.ProcessEnv, line: RegExp]>([
     [
       'a variable of a wrong value',
-      ['worker', ...NOBODY_THERE],
+      ['worker', ...UNREACHABLE_CENTRAL],
       { GOSHAWK_SLOTS: 'four' },
       /GOSHAWK_SLOTS: "four" is not a whole number/,
     ],
-    ['a policy that there is not', ['central', ...SOMEWHERE], { GOSHAWK_POLICY: 'hauk' }, /hauk/],
+    ['a policy that there is not', ['central', ...ANY_PORT], { GOSHAWK_POLICY: 'hauk' }, /hauk/],
     [
       'a port above all ports',
       ['central', '--bind', 'tcp://127.0.0.1:99999'],
@@ -60,31 +60,31 @@ describe('a daemon exits with one line and code 2', () => {
     ],
     [
       'a wrong port of central',
-      ['scheduler', '--central-url', 'tcp://127.0.0.1:70700', ...SOMEWHERE],
+      ['scheduler', '--central-url', 'tcp://127.0.0.1:70700', ...ANY_PORT],
       {},
       /port 70700 is above 65535/,
     ],
     [
       'a port alone as central',
-      ['worker', '--central-url', '7070', ...SOMEWHERE],
+      ['worker', '--central-url', '7070', ...ANY_PORT],
       {},
       /"7070" is not an endpoint: expected tcp:\/\/HOST:PORT/,
     ],
     [
       'a folder that is no cgroup',
-      ['worker', ...NOBODY_THERE, '--task-cgroup', '/tmp'],
+      ['worker', ...UNREACHABLE_CENTRAL, '--task-cgroup', '/tmp'],
       {},
       /--task-cgroup: \/tmp is not the folder of a cgroup \(version 2\); let systemd delegate one/,
     ],
     [
       'a wrong port for HTTP',
-      ['central', ...SOMEWHERE, '--http', '127.0.0.1:http'],
+      ['central', ...ANY_PORT, '--http', '127.0.0.1:http'],
       {},
       /"127.0.0.1:http" is not HOST:PORT/,
     ],
     [
       'no number of CPUs for a worker',
-      ['worker', '--slots', 'none', ...NOBODY_THERE],
+      ['worker', '--slots', 'none', ...UNREACHABLE_CENTRAL],
       {},
       /--slots: "none" is no longer accepted; give the number of CPUs, such as --cpus 4/,
     ],
@@ -96,7 +96,7 @@ describe('a daemon exits with one line and code 2', () => {
     ],
     [
       'fewer visible GPUs than the worker has',
-      ['worker', '--gpus', '2', ...NOBODY_THERE],
+      ['worker', '--gpus', '2', ...UNREACHABLE_CENTRAL],
       { CUDA_VISIBLE_DEVICES: '3' },
       /the worker has 2 GPUs, but CUDA_VISIBLE_DEVICES names 1; /,
     ],
@@ -108,7 +108,7 @@ describe('a daemon exits with one line and code 2', () => {
     ],
     [
       'shares that the policy does not give out',
-      ['central', ...SOMEWHERE, '--share-by', 'job'],
+      ['central', ...ANY_PORT, '--share-by', 'job'],
       {},
       /--share-by job: policy goshawk shares by user or none; use user or none/,
     ],
@@ -132,25 +132,25 @@ describe('a daemon exits with one line and code 2', () => {
     ],
     [
       'HTTP without a token beyond loopback',
-      ['central', ...SOMEWHERE, '--http', '0.0.0.0:0'],
+      ['central', ...ANY_PORT, '--http', '0.0.0.0:0'],
       {},
       /set a token with GOSHAWK_HTTP_TOKEN/,
     ],
     [
       'HTTP of a local cluster without a token beyond loopback',
-      ['up', '--quiet', '--workers', '1', '--http', '0.0.0.0:65000', '--data-folder', OWN_FOLDER],
+      ['up', '--quiet', '--workers', '1', '--http', '0.0.0.0:65000', '--data-folder', UNSHARED_FOLDER],
       {},
       /central cannot start: .*; set a token with GOSHAWK_HTTP_TOKEN/,
     ],
     [
       'HTTP of a local cluster at a port that nobody would know',
-      ['up', '--workers', '1', '--http', '127.0.0.1:0', '--data-folder', OWN_FOLDER],
+      ['up', '--workers', '1', '--http', '127.0.0.1:0', '--data-folder', UNSHARED_FOLDER],
       {},
       /--http 127.0.0.1:0 has no port; for example 127.0.0.1:9090/,
     ],
     [
       'a collector of traces that is not a URL',
-      ['central', ...SOMEWHERE],
+      ['central', ...ANY_PORT],
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' },
       /OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" is not an http or https URL/,
     ],
@@ -161,16 +161,16 @@ describe('a daemon exits with one line and code 2', () => {
   it('for a missing or invalid key file', async () => {
     const missing = join(folder, 'central.key');
     expectOneLine(
-      await runGoshawk(['central', ...SOMEWHERE, '--keys', missing]),
+      await runGoshawk(['central', ...ANY_PORT, '--keys', missing]),
       /cannot read the key file .*central\.key: .*`goshawk keygen` makes/,
     );
-    expectOneLine(await runGoshawk(['central', ...SOMEWHERE], { GOSHAWK_KEYS: file }), /file/);
+    expectOneLine(await runGoshawk(['central', ...ANY_PORT], { GOSHAWK_KEYS: file }), /file/);
   });
 
   it('for a missing token file', async () => {
     const args = [
       'central',
-      ...SOMEWHERE,
+      ...ANY_PORT,
       '--http',
       '127.0.0.1:0',
       '--http-token-file',
@@ -180,7 +180,7 @@ describe('a daemon exits with one line and code 2', () => {
   });
 
   it('for an invalid folder', async () => {
-    const args = ['--data-folder', join(file, 'data'), ...NOBODY_THERE];
+    const args = ['--data-folder', join(file, 'data'), ...UNREACHABLE_CENTRAL];
     expectOneLine(
       await runGoshawk(['scheduler', ...args]),
       /cannot use .* for a journal: .*; use another --data-folder/,
@@ -195,7 +195,7 @@ describe('a daemon exits with one line and code 2', () => {
     const data = join(folder, 'damaged');
     await mkdir(join(data, 'journal'), { recursive: true });
     await writeFile(join(data, 'journal', 'jobs.mdb'), 'x'.repeat(100_000));
-    expectOneLine(await runGoshawk(['scheduler', '--data-folder', data, ...NOBODY_THERE]), /journal/);
+    expectOneLine(await runGoshawk(['scheduler', '--data-folder', data, ...UNREACHABLE_CENTRAL]), /journal/);
   });
 
   it('for a port in use', async () => {
@@ -208,7 +208,7 @@ describe('a daemon exits with one line and code 2', () => {
         new RegExp(`${port}.*in use`),
       );
       expectOneLine(
-        await runGoshawk(['central', ...SOMEWHERE, '--http', `127.0.0.1:${port}`]),
+        await runGoshawk(['central', ...ANY_PORT, '--http', `127.0.0.1:${port}`]),
         new RegExp(`${port}.*in use`),
       );
     } finally {

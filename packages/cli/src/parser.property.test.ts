@@ -30,7 +30,7 @@ const DASHED = [
   '--=',
   '--name=x',
 ];
-const ODD = [
+const UNUSUAL_VALUES = [
   '',
   ' ',
   'a=b',
@@ -48,7 +48,7 @@ const ODD = [
 ];
 
 const value = fc.oneof(
-  fc.constantFrom(...KEYWORDS, ...DASHED, ...ODD),
+  fc.constantFrom(...KEYWORDS, ...DASHED, ...UNUSUAL_VALUES),
   fc.string({ unit: 'grapheme', maxLength: 12 }),
 );
 

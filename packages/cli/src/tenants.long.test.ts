@@ -43,7 +43,7 @@ const LIMITS_FILE = `/etc/security/limits.d/goshawk-test-${process.pid}.conf`;
 /** Appears in everything that belongs to the other two accounts. */
 const MARKER = randomBytes(12).toString('hex');
 /** Exit code of a blocked access. */
-const IN_VAIN = 77;
+const ATTACK_FAILED = 77;
 
 const WAIT = { timeout: 60_000, interval: 100 };
 
@@ -68,7 +68,7 @@ async function errorOf(request: (job: JobHandle) => Promise<unknown>, job: JobHa
 
 /** A script of `sh` that tries an attack, whose success would be a breach. */
 const attempt = (variables: Readonly<Record<string, string>>, script: string) =>
-  `${exported(variables)}\n(${script}) 2>/dev/null && exit 0; exit ${IN_VAIN}`;
+  `${exported(variables)}\n(${script}) 2>/dev/null && exit 0; exit ${ATTACK_FAILED}`;
 
 /** The same attack by an account on another process of this account, which must succeed. */
 const control = (
@@ -91,8 +91,8 @@ const SMALL = { PROCESSES: '5', FILES: '5', BYTES: '1000' };
 const perl = (code: string) => `perl -MIO::Socket::UNIX -e '${code}'`;
 const TRACE = process.arch === 'arm64' ? 117 : 101;
 /** Whether $P is the attacked process: in a sandbox, the number may mean another one. */
-const IS_P = `grep -qa ${MARKER} /proc/$P/cmdline`;
-const IS_W = 'grep -qa goshawk /proc/$W/cmdline';
+const IS_VICTIM_PROCESS = `grep -qa ${MARKER} /proc/$P/cmdline`;
+const IS_WORKER_PROCESS = 'grep -qa goshawk /proc/$W/cmdline';
 
 /**
  * Attacks, as scripts of `sh`, on an account with the folder $A, the name $U, the task $P of group $G, temporary files $T and $H and
@@ -111,14 +111,14 @@ const ATTACKS: Readonly<Record<string, string>> = {
   'see the folder of a task': 'ls /proc/$P/cwd/secret',
   'see open files of a task': 'ls /proc/$P/fd/0',
   'see the memory map of a task': 'grep -q perl /proc/$P/maps',
-  'kill a task': `${IS_P} && kill -9 $P`,
-  'stop a task': `${IS_P} && kill -STOP $P`,
-  'end the process group of a task': `${IS_P} && kill -TERM -$G`,
-  'kill the worker': `${IS_W} && kill -9 $W`,
+  'kill a task': `${IS_VICTIM_PROCESS} && kill -9 $P`,
+  'stop a task': `${IS_VICTIM_PROCESS} && kill -STOP $P`,
+  'end the process group of a task': `${IS_VICTIM_PROCESS} && kill -TERM -$G`,
+  'kill the worker': `${IS_WORKER_PROCESS} && kill -9 $W`,
   'trace a task': perl(`exit(syscall(${TRACE}, 16, $ENV{P} + 0, 0, 0) == 0 ? 0 : 1)`),
-  'change the priority of a task': `${IS_P} && renice -n 5 -p $P`,
-  'change the limits of a task': `${IS_P} && prlimit --pid $P --nofile=3:3`,
-  'pin a task to a processor': `${IS_P} && taskset -pc $(taskset -pc $$ | sed 's/.*[ ,-]//') $P`,
+  'change the priority of a task': `${IS_VICTIM_PROCESS} && renice -n 5 -p $P`,
+  'change the limits of a task': `${IS_VICTIM_PROCESS} && prlimit --pid $P --nofile=3:3`,
+  'pin a task to a processor': `${IS_VICTIM_PROCESS} && taskset -pc $(taskset -pc $$ | sed 's/.*[ ,-]//') $P`,
   'connect to a socket': perl('exit(IO::Socket::UNIX->new(Peer => "$ENV{A}/sock") ? 0 : 1)'),
   'replace a socket': 'rm -f $A/sock && [ ! -e $A/sock ] && ls $A',
   'read a temporary file': `grep -q ${MARKER} $T`,
@@ -326,7 +326,7 @@ describe.runIf(isPossible).each(['user', 'sandbox'] as const)(
       const all = attacks();
       expect(all.length).toBeGreaterThanOrEqual(40);
       for (const some of [all.filter((each) => !isForker(each)), all.filter(isForker)])
-        expect(await exitCodesOf(some)).toEqual(some.map(([name]) => [name, IN_VAIN]));
+        expect(await exitCodesOf(some)).toEqual(some.map(([name]) => [name, ATTACK_FAILED]));
       // Remaining processes count against the account's limit.
       await vi.waitFor(() => expect(spawnSync('pgrep', ['-u', MALLORY, '-x', 'sleep']).status).toBe(1), WAIT);
       for (const { at } of victims)
@@ -341,7 +341,9 @@ describe.runIf(isPossible).each(['user', 'sandbox'] as const)(
         MALLORY,
         homes[MALLORY]!,
       );
-      expect(all.map(([name], index) => [name, codes[index]])).toEqual(all.map(([name]) => [name, IN_VAIN]));
+      expect(all.map(([name], index) => [name, codes[index]])).toEqual(
+        all.map(([name]) => [name, ATTACK_FAILED]),
+      );
       for (const { at } of victims)
         expect(readFileSync(`/proc/${at.P}/stat`, 'utf8')).not.toMatch(/\) [TtZ] /);
     });

@@ -72,11 +72,11 @@ const ENDED_BY_OWNER: ReadonlySet<string> = new Set([JOB_GIVEN_UP, DEADLINE_MISS
  */
 export function isExcused(outcome: Outcome): boolean {
   if (startFault(outcome) !== undefined || outcome.kind === 'cancelled') return true;
-  return outcome.kind === 'lost' && EXCUSES.has(outcome.errorCode);
+  return outcome.kind === 'lost' && EXCUSED_CODES.has(outcome.errorCode);
 }
 
 /** The worker was stopped, the task was preempted, or another task is at fault. */
-const EXCUSES: ReadonlySet<string> = new Set([
+const EXCUSED_CODES: ReadonlySet<string> = new Set([
   ...Object.values(KILL_OUTCOMES).flatMap(({ kind, errorCode }) => (kind === 'lost' ? [errorCode] : [])),
   'executor-closed',
   LOST_BESIDE_ANOTHER,

@@ -19,7 +19,7 @@ const TICK_MS = 700;
 /** A job is watched again this often, in case the scheduler has forgotten or its answer was lost. */
 const WATCH_AGAIN_MS = 2_100;
 /** Refusals that are temporary. */
-const TRY_AGAIN: ReadonlySet<string> = new Set([
+const RETRYABLE_CODES: ReadonlySet<string> = new Set([
   'not-ready',
   'owner-away',
   'other-scheduler',
@@ -30,7 +30,7 @@ const TRY_AGAIN: ReadonlySet<string> = new Set([
 ]);
 
 /** Refusals of the job itself, which are permanent. */
-const FOR_GOOD: ReadonlySet<string> = new Set(['key-conflict', 'impossible-demand', 'over-limit']);
+const PERMANENT_CODES: ReadonlySet<string> = new Set(['key-conflict', 'impossible-demand', 'over-limit']);
 
 /** The environment of a client. */
 export interface ClientWorld {
@@ -373,7 +373,7 @@ export class Client implements Machine {
   #refused(kind: Asked['kind'], order: Order, { code, message, retryMs }: MessageOf<'refused'>): void {
     // A scheduler accepts no new jobs for a journal that it has taken over.
     const isMoving = code === 'draining' && order.asNewOf !== undefined && this.#world.isShared;
-    if ((TRY_AGAIN.has(code) || retryMs !== undefined) && !isMoving) return;
+    if ((RETRYABLE_CODES.has(code) || retryMs !== undefined) && !isMoving) return;
     if (kind === 'cancelTasks' && code === 'has-ended') {
       order.tasksCancelled = true;
       return;
@@ -387,7 +387,7 @@ export class Client implements Machine {
     if (code === 'not-open' && kind === 'append' && this.#world.isCancelAsked(order.jobId!)) return;
     if (kind === 'submit' && order.state !== 'open') return;
     if (code === 'over-limit' && kind === 'append') return;
-    if (kind === 'submit' && (isMoving || FOR_GOOD.has(code) || mayRefuseRetry(order, code))) {
+    if (kind === 'submit' && (isMoving || PERMANENT_CODES.has(code) || mayRefuseRetry(order, code))) {
       order.state = 'refused';
       return;
     }

@@ -16,7 +16,7 @@ import { Draw } from '../drawing/draw.js';
 import type { Calendar } from '../stepped/calendar.js';
 import type { Checker } from './checker.js';
 import { ChaosDisk, type ChaosJournal, type Found, type Store } from './disk.js';
-import { Network, type Parcel } from './network.js';
+import { Network, type Packet } from './network.js';
 import type { Plan, ProcessPlan, WorkerPlan } from './plan.js';
 import { Process } from './process.js';
 import { SharedChaosJournal, Way } from './store.js';
@@ -84,10 +84,10 @@ export class Cluster {
     this.#checker = checker;
     this.#transcript = transcript;
     this.network = new Network(calendar, plan.network, plan.seed, {
-      arrived: (parcel) => this.#arrived(parcel),
-      hit: (what, parcel) => {
+      arrived: (packet) => this.#arrived(packet),
+      hit: (what, packet) => {
         this.count(what);
-        this.#transcript?.hit(what, parcel);
+        this.#transcript?.hit(what, packet);
       },
     });
     this.#addPlace(plan.central, 'central', (process) => this.#central(process));
@@ -569,7 +569,7 @@ export class Cluster {
     this.network.send({ from, to: { name: plan.name, role }, type: message.type, bytes });
   }
 
-  #arrived({ from, to, bytes }: Parcel): void {
+  #arrived({ from, to, bytes }: Packet): void {
     const process = this.at(to.name);
     if (process === undefined) return;
     process.take((now) => {

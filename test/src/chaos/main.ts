@@ -33,7 +33,7 @@ const given = readFlags(USAGE, {
 });
 
 /** Number of failing seeds that are shrunk at the end of a long run. */
-const SHRUNK_MAX = 3;
+const SHRUNK_SEEDS_MAX = 3;
 const PROGRESS_MS = 10_000;
 
 function seedOf(number: number | string): string {
@@ -62,7 +62,8 @@ async function many(): Promise<number> {
   clearInterval(progress);
   for (const line of tally.summary(seconds())) say(line);
   for (const { seed } of tally.failed) say(`play it again: npm run chaos -- --seed ${seed}`);
-  for (const { seed } of tally.failed.slice(0, SHRUNK_MAX)) await makeSmall(drawPlan(seed), `seed ${seed}`);
+  for (const { seed } of tally.failed.slice(0, SHRUNK_SEEDS_MAX))
+    await makeSmall(drawPlan(seed), `seed ${seed}`);
   return tally.failed.length;
 }
 

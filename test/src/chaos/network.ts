@@ -11,7 +11,7 @@ export interface End {
   readonly id: string;
 }
 
-export interface Parcel {
+export interface Packet {
   readonly from: End;
   /** The incarnation of the process at the destination endpoint at the time of arrival. */
   readonly to: Pick<End, 'name' | 'role'>;
@@ -19,7 +19,7 @@ export interface Parcel {
   readonly bytes: Buffer;
 }
 
-interface Link extends Pick<Parcel, 'from' | 'to'> {
+interface Link extends Pick<Packet, 'from' | 'to'> {
   readonly draw: Draw;
   /** Messages stay in order while the connection lives. */
   lastAt: Millis;
@@ -27,7 +27,7 @@ interface Link extends Pick<Parcel, 'from' | 'to'> {
 }
 
 interface Flight {
-  readonly parcel: Parcel;
+  readonly packet: Packet;
   event: Event;
 }
 
@@ -40,9 +40,9 @@ interface Window {
 }
 
 interface NetworkEvents {
-  arrived(parcel: Parcel): void;
+  arrived(packet: Packet): void;
   /** Called when a fault affects a message. */
-  hit(what: string, parcel: Parcel): void;
+  hit(what: string, packet: Packet): void;
 }
 
 /**
@@ -64,25 +64,25 @@ export class Network {
     this.#events = events;
   }
 
-  send(parcel: Parcel): void {
-    const link = this.#link(parcel);
+  send(packet: Packet): void {
+    const link = this.#link(packet);
     let afterMs = this.#plan.leastMs - this.#plan.moreMs * Math.log(1 - link.draw.random());
     let copies = 1;
     for (const { fault, draw, until } of this.#open()) {
-      if (!concerns(fault, parcel)) continue;
+      if (!concerns(fault, packet)) continue;
       if (fault.kind === 'cut') {
-        this.#events.hit('cut', parcel);
+        this.#events.hit('cut', packet);
         if (!fault.holds) return;
         afterMs = Math.max(afterMs, until - this.#calendar.now + draw.random() * 100);
       } else if (draw.chance(fault.probability)) {
-        this.#events.hit(fault.kind, parcel);
+        this.#events.hit(fault.kind, packet);
         if (fault.kind === 'lose') return;
         if (fault.kind === 'double') copies++;
         if (fault.kind === 'delay') afterMs += draw.random() * fault.byMs;
       }
     }
     for (; copies > 0; copies--) {
-      this.#put(link, parcel, afterMs);
+      this.#put(link, packet, afterMs);
       afterMs += this.#plan.leastMs - 10 * this.#plan.moreMs * Math.log(1 - link.draw.random());
     }
   }
@@ -99,12 +99,12 @@ export class Network {
       if (!joins(fault, link)) continue;
       link.lastAt = 0;
       for (const flight of [...link.onTheWay]) {
-        if (!isOfTypes(fault, flight.parcel)) continue;
+        if (!isOfTypes(fault, flight.packet)) continue;
         flight.event.isOff = true;
         link.onTheWay.delete(flight);
-        this.#events.hit('reconnect', flight.parcel);
+        this.#events.hit('reconnect', flight.packet);
         if (link.draw.chance(0.5)) continue;
-        this.#fly(link, flight.parcel, this.#calendar.now + link.draw.random() * 1_000);
+        this.#fly(link, flight.packet, this.#calendar.now + link.draw.random() * 1_000);
       }
     }
   }
@@ -112,7 +112,7 @@ export class Network {
   /** The sender has died, and some of its last messages are lost. */
   senderDied(id: string): void {
     for (const link of this.#links.values()) {
-      const flights = [...link.onTheWay].filter(({ parcel }) => parcel.from.id === id);
+      const flights = [...link.onTheWay].filter(({ packet }) => packet.from.id === id);
       if (flights.length === 0) continue;
       const lostFrom = link.draw.int(0, flights.length);
       for (const flight of flights.slice(lostFrom)) {
@@ -125,27 +125,27 @@ export class Network {
   /** Types of the messages in flight. */
   get typesOnTheWay(): Set<MessageType> {
     return new Set(
-      [...this.#links.values()].flatMap(({ onTheWay }) => [...onTheWay].map(({ parcel }) => parcel.type)),
+      [...this.#links.values()].flatMap(({ onTheWay }) => [...onTheWay].map(({ packet }) => packet.type)),
     );
   }
 
-  #put(link: Link, parcel: Parcel, afterMs: Millis): void {
+  #put(link: Link, packet: Packet, afterMs: Millis): void {
     link.lastAt = Math.max(link.lastAt, this.#calendar.now + afterMs);
-    this.#fly(link, parcel, link.lastAt);
+    this.#fly(link, packet, link.lastAt);
   }
 
-  #fly(link: Link, parcel: Parcel, at: Millis): void {
+  #fly(link: Link, packet: Packet, at: Millis): void {
     const flight: Flight = {
-      parcel,
+      packet,
       event: this.#calendar.put(at, () => {
         link.onTheWay.delete(flight);
-        this.#events.arrived(parcel);
+        this.#events.arrived(packet);
       }),
     };
     link.onTheWay.add(flight);
   }
 
-  #link({ from, to }: Parcel): Link {
+  #link({ from, to }: Packet): Link {
     const key = `${from.id} ${to.name}`;
     let link = this.#links.get(key);
     if (link === undefined) {
@@ -163,17 +163,17 @@ export class Network {
   }
 }
 
-type Concerned = Traffic & Partial<Pick<Fault, 'kind'>>;
+type FaultFilter = Traffic & Partial<Pick<Fault, 'kind'>>;
 
-function concerns(fault: Concerned, parcel: Parcel): boolean {
-  return isOfTypes(fault, parcel) && joins(fault, parcel);
+function concerns(fault: FaultFilter, packet: Packet): boolean {
+  return isOfTypes(fault, packet) && joins(fault, packet);
 }
 
-function isOfTypes({ types }: Concerned, { type }: Parcel): boolean {
+function isOfTypes({ types }: FaultFilter, { type }: Packet): boolean {
   return types === undefined || types.includes(type);
 }
 
-function joins(fault: Concerned, { from, to }: Pick<Parcel, 'from' | 'to'>): boolean {
+function joins(fault: FaultFilter, { from, to }: Pick<Packet, 'from' | 'to'>): boolean {
   if (isOf(fault.from, from) && isOf(fault.to, to)) return true;
   return 'both' in fault && fault.both === true && isOf(fault.from, to) && isOf(fault.to, from);
 }

@@ -24,8 +24,8 @@ const LIVENESS_MS = 900_000;
 const SETTLE_MS = 120_000;
 /** Reservations of a scheduler that has lost its disk are kept for as long as it may still return. */
 const SETTLE_AFTER_LOSS_MS = 1_200_000;
-const LOOK_MS = 500;
-const ORPHANS_LOOK_MS = 2_000;
+const CHECK_INTERVAL_MS = 500;
+const ORPHANS_CHECK_INTERVAL_MS = 2_000;
 /** Longer than three round trips after all faults have ended. */
 const IDLE_MS = 3_000;
 /** Maximum number of events, far more than in a run without errors. */
@@ -33,7 +33,7 @@ const EVENTS_MAX = 1_000_000;
 /** Drained workers are undrained again. */
 const UNDRAIN_MS = 10_000;
 /** Types of periodic messages, which never stop while central and workers run. */
-const GOES_ON: ReadonlySet<MessageType> = new Set([
+const RECURRING_TYPES: ReadonlySet<MessageType> = new Set([
   'heartbeat',
   'heartbeatAck',
   'steal',
@@ -113,9 +113,9 @@ class ChaosRun {
         undrainAt = this.#calendar.now + UNDRAIN_MS;
         this.#undrain();
       }
-      await this.#runTo(this.#calendar.now + LOOK_MS);
+      await this.#runTo(this.#calendar.now + CHECK_INTERVAL_MS);
       if (this.#calendar.now >= orphansAt) {
-        orphansAt = this.#calendar.now + ORPHANS_LOOK_MS;
+        orphansAt = this.#calendar.now + ORPHANS_CHECK_INTERVAL_MS;
         this.#lookForOrphans();
       }
       this.#lookForIdleRoom();
@@ -460,7 +460,7 @@ class ChaosRun {
     const until = this.#calendar.now + (isAnyLost ? SETTLE_AFTER_LOSS_MS : SETTLE_MS);
     let left = this.#leaks();
     while (left.length > 0 && this.#calendar.now < until) {
-      await this.#runTo(this.#calendar.now + LOOK_MS);
+      await this.#runTo(this.#calendar.now + CHECK_INTERVAL_MS);
       left = this.#leaks();
     }
     for (const leak of left) this.#checker.wrong(`leak: ${leak}`);
@@ -488,7 +488,7 @@ class ChaosRun {
       if (placedTasks > 0) left.push(`${id} believes that ${placedTasks} tasks are at workers`);
     }
     for (const type of this.#cluster.network.typesOnTheWay)
-      if (!GOES_ON.has(type)) left.push(`a ${type} is on its way`);
+      if (!RECURRING_TYPES.has(type)) left.push(`a ${type} is on its way`);
     return left;
   }
 

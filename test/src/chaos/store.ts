@@ -9,7 +9,7 @@ import type { JournalEvents, Store, Turn } from './disk.js';
 const ANSWER_MS = 800;
 const PAUSE_MS = 200;
 /** The interval between checks that the epoch is still valid. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 /** Maximum delay of a late commit. */
 const LATE_MS = 9_000;
 
@@ -138,7 +138,7 @@ export class SharedChaosJournal extends GroupCommit implements Store {
 
   /** An owner that writes nothing also learns that it has lost its journal. */
   #look(): void {
-    this.#after(LOOK_MS, () => {
+    this.#after(POLL_MS, () => {
       if (this.#isDead) return;
       if (!this.#way.isCut && this.isFenced) {
         this.fail(new Error('another one has the journal'));

@@ -1,6 +1,6 @@
 import type { Address, Message } from '@goshawk/core';
 import type { Calendar } from '../stepped/calendar.js';
-import type { Parcel } from './network.js';
+import type { Packet } from './network.js';
 import type { Process } from './process.js';
 
 /** Frequent messages that are omitted. */
@@ -30,7 +30,7 @@ export class Transcript {
     this.say(`${by.id} ← ${shortName(by.wire.nameOf(from))}  ${described(message, by)}`);
   }
 
-  hit(what: string, { from, to, type }: Parcel): void {
+  hit(what: string, { from, to, type }: Packet): void {
     if (!QUIET.has(type)) this.say(`** ${what}: ${type} ${from.id} → ${to.name}`);
   }
 }
@@ -42,7 +42,7 @@ function shortName(party: string): string {
 }
 
 const ADDRESSES = new Set(['owner', 'worker', 'to', 'address']);
-const LEFT_OUT = new Set([
+const OMITTED_FIELDS = new Set([
   'type',
   'payload',
   'spec',
@@ -61,7 +61,7 @@ function described(message: Message, by: Process): string {
 
 function fields(of: object, by: Process): string {
   return Object.entries(of)
-    .filter(([name, value]) => !LEFT_OUT.has(name) && value !== undefined)
+    .filter(([name, value]) => !OMITTED_FIELDS.has(name) && value !== undefined)
     .map(([name, value]) => `${name}:${shown(name, value, by)}`)
     .join(' ');
 }

@@ -21,7 +21,7 @@ import {
  * Names of parties as the running process knows them. One codec serves all processes, because compiling one for each
  * would cost more than a run.
  */
-class NamesOfThePartyAtWork {
+class RunningPartyNames {
   directory = new Directory();
 
   intern(name: string): Address {
@@ -33,14 +33,14 @@ class NamesOfThePartyAtWork {
   }
 }
 
-const names = new NamesOfThePartyAtWork();
+const names = new RunningPartyNames();
 const codec = new Codec(names);
 let packed: Buffer | undefined;
 const writer = new FrameWriter(null, DEFAULT_LIMITS, ({ bytes }) => {
   packed = bytes;
 });
 
-interface Correspondent extends PartyName {
+interface Peer extends PartyName {
   readonly endpoint: string;
   readonly incarnation: string;
   /** Identifies the process across incarnations. */
@@ -48,15 +48,15 @@ interface Correspondent extends PartyName {
 }
 
 /** Runs use the same few hundred names over and over. */
-const correspondents = new Map<string, Correspondent>();
+const peers = new Map<string, Peer>();
 
-function correspondentNamed(name: string): Correspondent {
-  let found = correspondents.get(name);
+function peerNamed(name: string): Peer {
+  let found = peers.get(name);
   if (found === undefined) {
     const party = parsePartyName(name);
     const process = parseProcessName(party.process)!;
     found = { ...party, ...process, place: placeOf(process) };
-    correspondents.set(name, found);
+    peers.set(name, found);
   }
   return found;
 }
@@ -98,10 +98,10 @@ export class Wire {
   }
 
   /** @throws EncodeError if the message is invalid */
-  write(to: Address, message: Message): { bytes: Buffer; to: Correspondent } {
+  write(to: Address, message: Message): { bytes: Buffer; to: Peer } {
     const name = this.#directory.nameOf(to);
     if (name === undefined) throw new InvariantError(`a ${message.type} for nobody (${to})`);
-    const party = correspondentNamed(name);
+    const party = peerNamed(name);
     names.directory = this.#directory;
     writer.add(
       party.incarnation,
@@ -122,7 +122,7 @@ export class Wire {
     const frame = openFrame(Buffer.from(bytes), DEFAULT_LIMITS);
     if (frame.target !== this.#incarnation && frame.target !== incarnationOf(this.role, '*'))
       return undefined;
-    const sender = correspondentNamed(from);
+    const sender = peerNamed(from);
     if (isAnyIncarnation(sender.incarnation)) throw new InvariantError('a sender that is anybody');
     if (this.#incarnations.observe(sender.place, sender.incarnation, now) === 'retired') return undefined;
     const address = this.#directory.intern(from);

@@ -5,18 +5,18 @@ import type {
   Build,
   Driver,
   DriverOptions,
-  Letter,
+  SentMessage,
   SteppingDriver,
   TaskEnvironment,
   TaskMachine,
 } from '../stepped/driver.js';
 import { watched, watchedWorker } from '../stepped/watched.js';
-import { type Letterbox, PostOffice } from './post-office.js';
+import { MailNetwork, type ProcessMailbox } from './mail-network.js';
 import { FakeWorld, type World } from './world.js';
 
 interface Process {
   readonly role: Role;
-  readonly letterbox: Letterbox;
+  readonly mailbox: ProcessMailbox;
   readonly host: Host;
   enter: Enter<Machine>;
 }
@@ -31,7 +31,7 @@ const INDEX = 0;
 export class RealTimeDriver implements Driver {
   readonly #options: DriverOptions;
   readonly #world: World;
-  readonly #office: PostOffice;
+  readonly #network: MailNetwork;
   readonly #processes = new Map<Address, Process>();
   /** Errors that hosts have reported. */
   readonly #wrong: unknown[] = [];
@@ -45,7 +45,7 @@ export class RealTimeDriver implements Driver {
       if (from === to) world.loopBack(arrive);
       else world.travel(arrive);
     };
-    this.#office = new PostOffice(options.carry ?? byPost);
+    this.#network = new MailNetwork(options.carry ?? byPost);
   }
 
   get now(): Millis {
@@ -57,7 +57,7 @@ export class RealTimeDriver implements Driver {
     this.turn(() =>
       process.host.add({ index: INDEX, name, role }, (environment, enter) => {
         process.enter = enter;
-        const machine = build(environment, process.letterbox.handleOf(address), address);
+        const machine = build(environment, process.mailbox.handleOf(address), address);
         return watched(machine);
       }),
     );
@@ -69,7 +69,7 @@ export class RealTimeDriver implements Driver {
     const options = { index: INDEX, name, executor: this.#world.executor, onDrained: () => {} };
     this.turn(() => {
       const { enter } = addWorker(process.host, options, (environment) => {
-        const machine = build(environment, process.letterbox.handleOf(address), address);
+        const machine = build(environment, process.mailbox.handleOf(address), address);
         return watchedWorker(machine);
       });
       process.enter = enter as Enter<Machine>;
@@ -78,11 +78,11 @@ export class RealTimeDriver implements Driver {
   }
 
   handleOf(party: Address, by: Address): Address {
-    return this.#processes.get(by)!.letterbox.handleOf(party);
+    return this.#processes.get(by)!.mailbox.handleOf(party);
   }
 
   partyOf(handle: Address, by: Address): Address {
-    return this.#processes.get(by)!.letterbox.partyOf(handle);
+    return this.#processes.get(by)!.mailbox.partyOf(handle);
   }
 
   enter(party: Address, entry: (now: Millis) => void): void {
@@ -109,8 +109,8 @@ export class RealTimeDriver implements Driver {
     this.#world.close();
   }
 
-  protected arrive({ from, to, message }: Letter): void {
-    this.#processes.get(to)?.letterbox.arrive(from, message);
+  protected arrive({ from, to, message }: SentMessage): void {
+    this.#processes.get(to)?.mailbox.arrive(from, message);
   }
 
   /** Something that happens in a turn of the event loop. */
@@ -128,21 +128,21 @@ export class RealTimeDriver implements Driver {
 
   #open(name: string, role: Role): [Address, Process] {
     const address = this.#nextAddress++ as Address;
-    const letterbox = this.#office.open(address, name);
+    const mailbox = this.#network.open(address, name);
     const logger: Logger = { ...SILENT_LOGGER, warn: (...line) => this.#wrong.push(line) };
     const alarm = this.#world.alarm();
     const host = new Host({
       endOfTurn: (settle) => settle(),
-      mailbox: letterbox,
-      names: letterbox.directory,
+      mailbox,
+      names: mailbox.directory,
       seed: this.#options.seed,
       logger,
       onFatal: (error) => this.#wrong.push(error),
-      roleOf: (handle) => this.#processes.get(letterbox.partyOf(handle))?.role,
+      roleOf: (handle) => this.#processes.get(mailbox.partyOf(handle))?.role,
       clock: () => this.now,
       ...(alarm === undefined ? {} : { alarm }),
     });
-    const process: Process = { role, letterbox, host, enter: () => {} };
+    const process: Process = { role, mailbox, host, enter: () => {} };
     this.#processes.set(address, process);
     return [address, process];
   }
@@ -184,9 +184,9 @@ export class SteppingRealTimeDriver extends RealTimeDriver implements SteppingDr
     this.#world.time.passTo(time);
   }
 
-  deliver(letters: readonly Letter[]): void {
+  deliver(messages: readonly SentMessage[]): void {
     this.turn(() => {
-      for (const letter of letters) this.arrive(letter);
+      for (const message of messages) this.arrive(message);
     });
   }
 }

@@ -4,8 +4,8 @@ import { expect } from 'vitest';
 import type { Driver, TaskEnvironment, TaskMachine } from '../stepped/driver.js';
 
 /** One event that a recorder saw. */
-interface Happening {
-  /** `start`, `sweep/3`, `letter 7 from w2`, `started 0`, `completed 0`. */
+interface RecordedEvent {
+  /** `start`, `sweep/3`, `message 7 from w2`, `started 0`, `completed 0`. */
   readonly what: string;
   readonly at: Millis;
   /** The run time, if a run has ended. */
@@ -66,8 +66,8 @@ export class Recorder implements TaskMachine {
   readonly name: string;
   readonly address: Address;
   readonly environment: TaskEnvironment;
-  readonly happened: Happening[] = [];
-  /** The sender of each letter, as the machine knows it. */
+  readonly happened: RecordedEvent[] = [];
+  /** The sender of each message, as the machine knows it. */
   readonly senders: Address[] = [];
   /** Called at the end of each step. */
   on: (what: string, now: Millis) => void = () => {};
@@ -87,7 +87,7 @@ export class Recorder implements TaskMachine {
 
   /** Returns the time of an event, which must have occurred exactly once. */
   timeOf(what: string): Millis {
-    const found = this.happened.filter((happening) => happening.what === what);
+    const found = this.happened.filter((event) => event.what === what);
     expect(found.length, `how often ${what} happened to ${this.name}`).toBe(1);
     return found[0]!.at;
   }
@@ -107,10 +107,10 @@ export class Recorder implements TaskMachine {
     );
   }
 
-  /** Sends a letter that bears a number. */
+  /** Sends a message that bears a number. */
   write(to: Recorder, number: number): void {
     const handle = this.#stand.driver.handleOf(to.address, this.address);
-    this.environment.send(handle, letter(number));
+    this.environment.send(handle, numberedMessage(number));
   }
 
   start(now: Millis): void {
@@ -120,7 +120,7 @@ export class Recorder implements TaskMachine {
   receive(from: Address, message: Message, now: Millis): void {
     const number = message.type === 'steal' ? message.round : Number.NaN;
     this.senders.push(from);
-    this.#happens(now, `letter ${number} from ${this.#stand.nameOf(from, this)}`);
+    this.#happens(now, `message ${number} from ${this.#stand.nameOf(from, this)}`);
   }
 
   wake(timer: string, key: number, now: Millis): void {
@@ -141,7 +141,7 @@ export class Recorder implements TaskMachine {
 
   checkInvariants(): void {}
 
-  #happens(now: Millis, what: string, end: Pick<Happening, 'runMs' | 'outcome'> = {}): void {
+  #happens(now: Millis, what: string, end: Pick<RecordedEvent, 'runMs' | 'outcome'> = {}): void {
     this.#stand.step(this, what, now, () => {
       this.happened.push({ what, at: now, ...end });
       this.on(what, now);
@@ -150,7 +150,7 @@ export class Recorder implements TaskMachine {
 }
 
 /** A message that any worker may send to any other, or itself. */
-export function letter(number: number): Message {
+export function numberedMessage(number: number): Message {
   return { type: 'steal', round: number, attributes: undefined };
 }
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const daemons = new TestDaemons('flapping', { beforeEach, afterEach });
 
-const FLAPS = 4;
+const REPETITIONS = 4;
 
 test.each(['killed and restarted', 'stopped and continued'] as const)(
   'a node that is %s again and again loses no task, and other nodes run the jobs meanwhile',
@@ -16,7 +16,7 @@ test.each(['killed and restarted', 'stopped and continued'] as const)(
     await using client = await daemons.connect();
     const workers = async () => (await client.describe()).workers;
     const jobs = [];
-    for (let flap = 0; flap < FLAPS; flap++) {
+    for (let flap = 0; flap < REPETITIONS; flap++) {
       const job = await client.submit({
         retries: 2,
         tasks: {

@@ -54,19 +54,19 @@ test('members find central when its name resolves again, also to another address
   daemons.url = `tcp://${HOST}:${port}`;
   await daemons.startScheduler('s', [], ...named());
   await daemons.startWorker('w', ['--slots', '2'], ...named());
-  for (const name of ['s', 'w']) await expect.poll(() => daemons.logOf(name), SOON).toContain(HOST);
+  for (const name of ['s', 'w']) await expect.poll(() => daemons.logOf(name), WAIT_OPTIONS).toContain(HOST);
 
   setAddress('127.0.0.2');
-  await expect.poll(() => workersAt(first.endpoint).catch(() => 0), SOON).toBe(1);
+  await expect.poll(() => workersAt(first.endpoint).catch(() => 0), WAIT_OPTIONS).toBe(1);
   await using client = await connect(first.endpoint, { requestTimeoutMs: 30_000, renewMs: 500 });
   const held = await client.submit({ tasks: [daemons.held] });
-  await expect.poll(() => daemons.linesOf('lines'), SOON).toEqual(['0']);
+  await expect.poll(() => daemons.linesOf('lines'), WAIT_OPTIONS).toEqual(['0']);
 
   setAddress('');
   await first.kill();
   const second = await startCentral('127.0.0.3', port);
   setAddress('127.0.0.3');
-  await expect.poll(() => workersAt(second.endpoint).catch(() => 0), SOON).toBe(1);
+  await expect.poll(() => workersAt(second.endpoint).catch(() => 0), WAIT_OPTIONS).toBe(1);
   await using next = await connect(second.endpoint, { requestTimeoutMs: 30_000, renewMs: 500 });
   const job = await next.submit({ tasks: [{ sleep: 1 }] });
   expect((await job.wait()).state).toBe('completed');
@@ -78,4 +78,4 @@ test('members find central when its name resolves again, also to another address
   expect(daemons.linesOf('lines')).toEqual(['0']);
 });
 
-const SOON = { timeout: 40_000, interval: 100 } as const;
+const WAIT_OPTIONS = { timeout: 40_000, interval: 100 } as const;

@@ -3,7 +3,7 @@ import { TestDaemons } from '@goshawk/cli/testing';
 import { LIMITS } from '@goshawk/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-const ODD = fileURLToPath(new URL('../../dist/faults/odd-results.fixture.js', import.meta.url));
+const UNUSUAL_RESULTS = fileURLToPath(new URL('../../dist/faults/odd-results.fixture.js', import.meta.url));
 
 const daemons = new TestDaemons('odd-results', { beforeEach, afterEach });
 beforeEach(async () => {
@@ -14,7 +14,9 @@ beforeEach(async () => {
 test('a result that is too large or cannot be encoded fails its task, and the worker continues', async () => {
   await using client = await daemons.connect();
   const kinds = ['function', 'cycle', 'bigint', 'deep', 'large'];
-  const job = await client.submit({ tasks: [...kinds, 'fine'].map((input) => ({ module: ODD, input })) });
+  const job = await client.submit({
+    tasks: [...kinds, 'fine'].map((input) => ({ module: UNUSUAL_RESULTS, input })),
+  });
   const { failures, tasks, attempts } = await job.wait();
   expect(tasks).toMatchObject({ completed: 1, failed: kinds.length });
   expect(attempts).toEqual({ total: 6, failed: 5, lost: 0 });
@@ -28,7 +30,7 @@ test('a result that is too large or cannot be encoded fails its task, and the wo
   const { schedulers, workers } = await client.counters();
   expect(schedulers.s).toMatchObject({ staleReports: 0, messages: { refused: 0 } });
   expect(Object.values(workers)[0]).toMatchObject({ messages: { unsendable: 0 } });
-  const next = await client.submit({ tasks: [{ module: ODD, input: 'fine' }] });
+  const next = await client.submit({ tasks: [{ module: UNUSUAL_RESULTS, input: 'fine' }] });
   expect(await next.result()).toEqual(['fine']);
 });
 

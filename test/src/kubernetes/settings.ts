@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Container, type Manifest, ROOT } from './manifests.js';
 
 /** A placeholder for values that Kubernetes fills in. */
-const FILLED_IN = '1';
+const PLACEHOLDER_VALUE = '1';
 
 interface Shown {
   readonly settings: readonly {
@@ -27,7 +27,7 @@ export function settingsFrom(
   );
   if (config.length !== maps.length) return [`there is no ConfigMap ${maps.join(', ')}`];
   const given: Record<string, string> = Object.assign({}, ...config.map(({ data }) => data));
-  for (const { name, value } of env) given[name] = value ?? FILLED_IN;
+  for (const { name, value } of env) given[name] = value ?? PLACEHOLDER_VALUE;
   const role = args.join(' ');
   const shown = show(given);
   if (typeof shown === 'string') return [shown];

@@ -45,7 +45,7 @@ export interface Driver {
   close(): void;
 }
 
-export interface Letter {
+export interface SentMessage {
   readonly from: Address;
   readonly to: Address;
   readonly message: Message;
@@ -60,7 +60,7 @@ export interface SteppingDriver extends Driver {
   /** Moves the clock to a time before the next event. */
   passTo(time: Millis): void;
   /** Delivers messages in one turn. Messages for a dead party are dropped. */
-  deliver(letters: readonly Letter[]): void;
+  deliver(messages: readonly SentMessage[]): void;
   /** Ends the task in a slot with this outcome. @returns false if none runs there */
   endTask(worker: Address, slot: number, outcome: Outcome): boolean;
 }

@@ -20,7 +20,7 @@ import { type Envelope, Network } from './network.js';
 import { VirtualDriver } from './virtual-driver.js';
 
 /** The address where all parties register; it leads to the central that is alive, like an endpoint. */
-const CENTRAL_DOOR = 0 as Address;
+const CENTRAL_ENDPOINT = 0 as Address;
 
 export interface SteppedOptions {
   readonly settings: ClusterSettings;
@@ -101,7 +101,7 @@ export class SteppedCluster {
         self,
         tag: name,
         endpoint: '',
-        central: this.#driver.handleOf(CENTRAL_DOOR, address),
+        central: this.#driver.handleOf(CENTRAL_ENDPOINT, address),
         enlistRetryMs: heartbeatMs,
         wallOffsetMs: 0,
         endedJobsMax: 1_000,
@@ -123,7 +123,7 @@ export class SteppedCluster {
   ): Party {
     const registerRetryMs = this.#options.settings.timings.heartbeatMs;
     const address = this.#driver.addWorker(name, slots, (environment, self, address) => {
-      const central = this.#driver.handleOf(CENTRAL_DOOR, address);
+      const central = this.#driver.handleOf(CENTRAL_ENDPOINT, address);
       const config = { name: plainName(name), self, slots, capacity, attributes, central, registerRetryMs };
       const worker = new Worker(config, {
         ...environment,
@@ -274,7 +274,7 @@ export class SteppedCluster {
   }
 
   #carry(from: Address, to: Address, message: Message): void {
-    const resolved = to === CENTRAL_DOOR ? this.#central?.address : to;
+    const resolved = to === CENTRAL_ENDPOINT ? this.#central?.address : to;
     freeze(message);
     this.#observer.sent?.(this.party(from), resolved ?? to, message);
     if (resolved !== undefined) this.network.send(from, resolved, message, this.now);

@@ -12,8 +12,8 @@ import { type NetworkModel, VirtualCluster } from '@goshawk/simulator';
 import {
   type Build,
   type DriverOptions,
-  type Letter,
   runStepping,
+  type SentMessage,
   type SteppingDriver,
   type TaskEnvironment,
   type TaskMachine,
@@ -124,8 +124,8 @@ export class VirtualDriver implements SteppingDriver {
     this.#cluster.run(time);
   }
 
-  deliver(letters: readonly Letter[]): void {
-    const arriving = letters.filter(({ to }) => this.#machines.has(to));
+  deliver(messages: readonly SentMessage[]): void {
+    const arriving = messages.filter(({ to }) => this.#machines.has(to));
     const last = this.#arrived + arriving.length;
     for (const { from, to, message } of arriving) this.#cluster.post(from, to, message);
     while (this.#arrived < last) this.happenNext();

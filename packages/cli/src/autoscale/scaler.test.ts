@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest';
 import { Scaler, type ScalerOptions, type Snapshot } from './scaler.js';
 
 const OPTIONS: ScalerOptions = { min: 0, max: 10, cooldownMs: 60_000, slots: 2, lastLeavesFirst: false };
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 
 /** Simulates a simple pool and a queue, in steps of one check. */
 class World {
@@ -35,7 +35,7 @@ class World {
 
   step(): void {
     const { slots, max, lastLeavesFirst, cooldownMs } = this.#options;
-    this.now += LOOK_MS;
+    this.now += POLL_MS;
     const { now } = this;
     for (const member of this.#members) {
       const left = member.ends.filter((end) => end > now);
@@ -124,7 +124,7 @@ describe('under any load, it', () => {
           world.step();
         }
         expect(world.completed).toBe(tasks);
-        world.steps(Math.ceil((options.cooldownMs + join) / LOOK_MS) + 4);
+        world.steps(Math.ceil((options.cooldownMs + join) / POLL_MS) + 4);
         expect(world.size).toBe(options.min);
         const { changes } = world;
         expect(world.steps(100).changes).toBe(changes);
@@ -137,7 +137,7 @@ describe('under any load, it', () => {
       fc.property(anyOptions, joinMs, fc.integer({ min: 0, max: 80 }), (options, join, tasks) => {
         const world = new World(options, join);
         world.queue.push(...new Array<number>(tasks).fill(1e9));
-        world.steps(Math.ceil((options.cooldownMs + join) / LOOK_MS) + 4);
+        world.steps(Math.ceil((options.cooldownMs + join) / POLL_MS) + 4);
         const { changes } = world;
         expect(world.steps(200).changes).toBe(changes);
         const { min, max, slots } = options;
@@ -164,19 +164,19 @@ describe('scaling up', () => {
   it('is immediate for tasks that wait at two checks', () => {
     const scaler = new Scaler(OPTIONS);
     expect(scaler.decide(snapshot(8), 0)).toMatchObject({ start: 0 });
-    expect(scaler.decide(snapshot(8), LOOK_MS)).toMatchObject({ start: 4, wanted: 4, waiting: 8 });
+    expect(scaler.decide(snapshot(8), POLL_MS)).toMatchObject({ start: 4, wanted: 4, waiting: 8 });
   });
 
   it('does not happen for a queue that is about to be empty', () => {
     const scaler = new Scaler(OPTIONS);
     for (const [index, waiting] of [900, 600, 300, 0].entries())
-      expect(scaler.decide(snapshot(waiting, worker('w', 2)), index * LOOK_MS).start).toBe(0);
+      expect(scaler.decide(snapshot(waiting, worker('w', 2)), index * POLL_MS).start).toBe(0);
   });
 
   it('is immediate even while new workers take tasks from the queue', () => {
     const scaler = new Scaler(OPTIONS);
     scaler.decide(snapshot(13, worker('a'), worker('b')), 0);
-    const actions = scaler.decide(snapshot(9, worker('a', 2), worker('b', 2)), LOOK_MS);
+    const actions = scaler.decide(snapshot(9, worker('a', 2), worker('b', 2)), POLL_MS);
     expect(actions).toMatchObject({ start: 5, waiting: 9 });
   });
 
@@ -184,7 +184,7 @@ describe('scaling up', () => {
     const scaler = new Scaler({ ...OPTIONS, cooldownMs: 10_000 });
     const workers = [worker('a', 1), worker('b'), worker('c'), worker('d')];
     const actions = Array.from({ length: 8 }, (_, index) =>
-      scaler.decide(snapshot(50, ...workers), index * LOOK_MS),
+      scaler.decide(snapshot(50, ...workers), index * POLL_MS),
     );
     expect(actions.every(({ start }) => start === 0)).toBe(true);
     expect(actions.at(-1)!.drain).toEqual(['c', 'd']);
@@ -194,24 +194,24 @@ describe('scaling up', () => {
     const scaler = new Scaler({ ...OPTIONS, cooldownMs: 0 });
     const workers = [worker('a', 2), worker('b')];
     scaler.decide(snapshot(0, ...workers), 0);
-    expect(scaler.decide(snapshot(0, ...workers), LOOK_MS).drain).toEqual(['b']);
+    expect(scaler.decide(snapshot(0, ...workers), POLL_MS).drain).toEqual(['b']);
     const draining = [worker('a', 2), worker('b', 0, 'draining')];
-    scaler.decide(snapshot(4, ...draining), 2 * LOOK_MS);
-    expect(scaler.decide(snapshot(4, ...draining), 3 * LOOK_MS)).toMatchObject({ undo: ['b'], start: 1 });
+    scaler.decide(snapshot(4, ...draining), 2 * POLL_MS);
+    expect(scaler.decide(snapshot(4, ...draining), 3 * POLL_MS)).toMatchObject({ undo: ['b'], start: 1 });
   });
 
   it('replaces a worker that an operator drains, and does not undo the drain', () => {
     const scaler = new Scaler({ ...OPTIONS, min: 2 });
     scaler.decide(snapshot(0, worker('a'), worker('b')), 0);
     const drained = snapshot(0, worker('a'), worker('b', 1, 'draining'));
-    expect(scaler.decide(drained, LOOK_MS)).toMatchObject({ start: 1, undo: [], end: [] });
+    expect(scaler.decide(drained, POLL_MS)).toMatchObject({ start: 1, undo: [], end: [] });
   });
 
   it('pauses after a member ended before its worker joined', () => {
     const scaler = new Scaler({ ...OPTIONS, min: 1 });
     expect(scaler.decide(snapshot(0), 0).start).toBe(1);
     scaler.started(['w']);
-    expect(scaler.decide(snapshot(0), LOOK_MS)).toMatchObject({ start: 0, failed: ['w'] });
+    expect(scaler.decide(snapshot(0), POLL_MS)).toMatchObject({ start: 0, failed: ['w'] });
     expect(scaler.decide(snapshot(0), 50_000).start).toBe(0);
     expect(scaler.decide(snapshot(0), 70_000).start).toBe(1);
   });
@@ -223,7 +223,7 @@ describe('scaling down', () => {
     const workers = [worker('a', 1), worker('b', 2), worker('c')];
     const drains = Array.from(
       { length: 40 },
-      (_, index) => scaler.decide(snapshot(0, ...workers), index * LOOK_MS).drain,
+      (_, index) => scaler.decide(snapshot(0, ...workers), index * POLL_MS).drain,
     );
     expect(drains.findIndex((names) => names.length > 0)).toBe(30);
     // The least busy worker is drained.
@@ -234,21 +234,21 @@ describe('scaling down', () => {
     const scaler = new Scaler({ ...OPTIONS, cooldownMs: 10_000 });
     const workers = [worker('a'), worker('b')];
     for (let i = 0; i < 20; i++)
-      expect(scaler.decide(snapshot(undefined, ...workers), i * LOOK_MS).drain).toEqual([]);
-    expect(scaler.decide(snapshot(0, ...workers), 20 * LOOK_MS).drain).toEqual([]);
-    expect(scaler.decide(snapshot(0, ...workers), 26 * LOOK_MS).drain).toEqual(['a', 'b']);
+      expect(scaler.decide(snapshot(undefined, ...workers), i * POLL_MS).drain).toEqual([]);
+    expect(scaler.decide(snapshot(0, ...workers), 20 * POLL_MS).drain).toEqual([]);
+    expect(scaler.decide(snapshot(0, ...workers), 26 * POLL_MS).drain).toEqual(['a', 'b']);
   });
 
   test('removes members of a StatefulSet in reverse order', () => {
     const scaler = new Scaler({ ...OPTIONS, cooldownMs: 0, lastLeavesFirst: true });
     const workers = [worker('0', 1), worker('1'), worker('2', 1), worker('3')];
     scaler.decide(snapshot(0, ...workers), 0);
-    expect(scaler.decide(snapshot(0, ...workers), LOOK_MS).drain).toEqual(['1', '2', '3']);
+    expect(scaler.decide(snapshot(0, ...workers), POLL_MS).drain).toEqual(['1', '2', '3']);
     const next = (second: Snapshot['workers'][number], last: Snapshot['workers'][number], now: number) =>
       scaler
         .decide(snapshot(0, worker('0', 2), worker('1', 0, 'drained'), second, last), now)
         .end.map(({ name }) => name);
-    expect(next(worker('2', 1, 'draining'), worker('3', 0, 'drained'), 2 * LOOK_MS)).toEqual(['3']);
-    expect(next(worker('2', 0, 'drained'), worker('3', 0, 'drained'), 3 * LOOK_MS)).toEqual(['3', '2', '1']);
+    expect(next(worker('2', 1, 'draining'), worker('3', 0, 'drained'), 2 * POLL_MS)).toEqual(['3']);
+    expect(next(worker('2', 0, 'drained'), worker('3', 0, 'drained'), 3 * POLL_MS)).toEqual(['3', '2', '1']);
   });
 });

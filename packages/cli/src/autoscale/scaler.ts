@@ -65,9 +65,9 @@ export interface Actions {
 /** Expected time until a new worker is ready. A queue that will be empty before then needs no worker. */
 const START_MS: Millis = 10_000;
 /** Pause after a member exits before its worker joins, because a replacement would probably fail too. */
-const REST_MS: Millis = 60_000;
+const COOLDOWN_MS: Millis = 60_000;
 /** Time after which a missing worker is not expected back. */
-const AWAY_MS: Millis = 60_000;
+const UNREACHABLE_MS: Millis = 60_000;
 
 type State = 'active' | 'quarantined' | 'draining' | 'drained' | 'starting' | 'unjoined';
 
@@ -136,7 +136,7 @@ export class Scaler {
       const { name } = member;
       const worker = joined.get(name);
       if (worker === undefined) {
-        const isExpected = now - (this.#lastSeenMs.get(name) ?? Number.NEGATIVE_INFINITY) < AWAY_MS;
+        const isExpected = now - (this.#lastSeenMs.get(name) ?? Number.NEGATIVE_INFINITY) < UNREACHABLE_MS;
         const state = member.endsUnjoined && !isExpected ? 'unjoined' : 'starting';
         return { ...member, state, busy: 0, isOurs: false };
       }
@@ -233,7 +233,7 @@ export class Scaler {
       else if (this.#options.lastLeavesFirst) break;
     }
     for (const { name } of end) this.#unjoined.delete(name);
-    const isResting = now - this.#failedAtMs < REST_MS;
+    const isResting = now - this.#failedAtMs < COOLDOWN_MS;
     const start = Math.max(0, Math.min(wanted - kept, this.#options.max - members.length));
     return { start: isResting ? 0 : start, drain, undo, end };
   }

@@ -247,12 +247,12 @@ async function serve(context: Context, started: Started): Promise<void> {
 }
 
 /** Timeout (ms) of the requests in `unfinished`; short, because the user is waiting for the cluster to stop. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 /** Describes the work that is finished before the cluster stops, including waiting tasks. */
 async function unfinished(url: string, keys: string | undefined): Promise<string> {
   try {
-    const signal = AbortSignal.timeout(LOOK_MS);
+    const signal = AbortSignal.timeout(POLL_MS);
     await using cluster = await connect(url, { keys, signal });
     const [{ jobs }, { waiting }] = await Promise.all([
       cluster.jobs({ states: ['running'], all: false, limit: LIMITS.jobsListedMax, signal }),

@@ -4,7 +4,7 @@ import { connect } from '@goshawk/client';
 import { expect, it } from 'vitest';
 import { TestCluster } from '../test-cluster.fixture.js';
 
-const SOON = { timeout: 60_000 };
+const WAIT_OPTIONS = { timeout: 60_000 };
 /** Maximum clock difference between two schedulers. */
 const CLOSE_MS = 50;
 /** Returns a command that exits once a file exists. */
@@ -26,16 +26,16 @@ it('dependent jobs start once, after their predecessors, although schedulers are
     // Keys, which determine a job's scheduler, are random.
     while (owners() < 2) second.push(await submit([first.id]));
     const last = await submit(second.map(({ id }) => id));
-    await expect.poll(async () => (await first.describe()).tasks.running, SOON).toBe(1);
+    await expect.poll(async () => (await first.describe()).tasks.running, WAIT_OPTIONS).toBe(1);
 
     const schedulers = () => up.children().filter(({ command }) => command.includes('goshawk.js scheduler'));
     const before = schedulers();
     expect(before).toHaveLength(2);
     for (const { pid } of before) process.kill(pid, 'SIGKILL');
     const areBack = () => schedulers().filter(({ pid }) => before.every((old) => old.pid !== pid)).length;
-    await expect.poll(areBack, SOON).toBe(2);
+    await expect.poll(areBack, WAIT_OPTIONS).toBe(2);
     for (const job of [...second, last])
-      await expect.poll(async () => (await job.describe()).state, SOON).toBe('waiting');
+      await expect.poll(async () => (await job.describe()).state, WAIT_OPTIONS).toBe('waiting');
 
     await writeFile(join(up.folder, 'go'), '');
     const spanOf = async (id: string) => {
@@ -70,12 +70,12 @@ it('a job waits for the only matching worker while it is killed and restarted', 
       require: { planet: 'mars' },
     });
     const lost = land();
-    await expect.poll(async () => (await job.describe()).tasks.running, SOON).toBe(1);
+    await expect.poll(async () => (await job.describe()).tasks.running, WAIT_OPTIONS).toBe(1);
     lost.kill('SIGKILL');
     await lost.finished;
-    await expect.poll(async () => (await job.describe()).tasks.waiting, SOON).toBe(2);
+    await expect.poll(async () => (await job.describe()).tasks.waiting, WAIT_OPTIONS).toBe(2);
     await expect
-      .poll(async () => (await up.goshawk(['why', job.id])).stdout, SOON)
+      .poll(async () => (await up.goshawk(['why', job.id])).stdout, WAIT_OPTIONS)
       .toContain('no worker has planet=mars');
     await writeFile(join(up.folder, 'go'), '');
     const again = land();
@@ -98,7 +98,7 @@ it('a user at the limit of waiting tasks is rejected, and another one is not', a
     const hog = await submit('ada', 1);
     await using cluster = await connect(up.url);
     const running = cluster.job(hog.stdout.trim());
-    await expect.poll(async () => (await running.describe()).tasks.running, SOON).toBe(1);
+    await expect.poll(async () => (await running.describe()).tasks.running, WAIT_OPTIONS).toBe(1);
 
     expect(await submit('ada', 4)).toMatchObject({ exitCode: 0 });
     const refused = await submit('ada', 2);

@@ -10,7 +10,12 @@ export type Work =
   /** A module: `PATH#EXPORT`, or a path alone. */
   | { readonly kind: 'module'; readonly text: string };
 
-const CALLED = { file: 'a job file', command: 'a command', sleep: '--sleep', module: '--module' } as const;
+const SOURCE_NAMES = {
+  file: 'a job file',
+  command: 'a command',
+  sleep: '--sleep',
+  module: '--module',
+} as const;
 
 /** Options that apply only to some kinds of work. */
 const GOES_WITH = {
@@ -63,7 +68,7 @@ export function chooseWork(options: SubmitOptions, { words, afterDashes }: Posit
   if (other !== undefined) {
     throw new InputError(
       'usage',
-      `submit: ${CALLED[work.kind]} and ${CALLED[other.kind]} cannot be used together`,
+      `submit: ${SOURCE_NAMES[work.kind]} and ${SOURCE_NAMES[other.kind]} cannot be used together`,
       'use one of them',
     );
   }
@@ -74,8 +79,8 @@ export function chooseWork(options: SubmitOptions, { words, afterDashes }: Posit
 function checkOptions(options: SubmitOptions, kind: Work['kind']): void {
   for (const [name, kinds] of Object.entries(GOES_WITH) as [keyof typeof GOES_WITH, readonly string[]][]) {
     if (!isGiven(options[name]) || kinds.includes(kind)) continue;
-    const allowed = kinds.map((each) => CALLED[each as Work['kind']]).join(' or ');
-    throw new InputError('usage', `submit: ${flagOf(name)} requires ${allowed}, not ${CALLED[kind]}`);
+    const allowed = kinds.map((each) => SOURCE_NAMES[each as Work['kind']]).join(' or ');
+    throw new InputError('usage', `submit: ${flagOf(name)} requires ${allowed}, not ${SOURCE_NAMES[kind]}`);
   }
   for (const group of EXCLUDE_EACH_OTHER) {
     const given = group.filter((name) => isGiven(options[name]));

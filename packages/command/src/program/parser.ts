@@ -208,7 +208,7 @@ function nearestOption(typed: string, specs: OptionSpecs): string | undefined {
   const flags = Object.entries(specs).flatMap(([name, { type }]) =>
     type === 'flag' ? [flagOf(name), `--no-${kebab(name)}`] : [flagOf(name)],
   );
-  if (typed.length <= BEGINNING_MIN) return nearestFlag(typed, flags);
+  if (typed.length <= PREFIX_LENGTH_MIN) return nearestFlag(typed, flags);
   const begun = flags.filter((flag) => flag.startsWith(typed));
   if (begun.length === 1) return begun[0];
   const endings = Object.keys(specs)
@@ -226,4 +226,4 @@ function nearestFlag(typed: string, flags: readonly string[]): string | undefine
 }
 
 /** Minimum length of a typed beginning or end. Too many options share fewer letters. */
-const BEGINNING_MIN = 4;
+const PREFIX_LENGTH_MIN = 4;

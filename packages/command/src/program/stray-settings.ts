@@ -4,10 +4,10 @@ import { flagOf, kebab, type OptionSpecs, type Sources, settingNames, variableOf
 const PREFIX = 'GOSHAWK_';
 
 /** Variables that code reads directly, without an option. */
-const READ_BESIDE_OPTIONS = ['GOSHAWK_KEY', 'GOSHAWK_HTTP_TOKEN', 'GOSHAWK_DASHBOARD_TOKENS'];
+const VARIABLES_BESIDE_OPTIONS = ['GOSHAWK_KEY', 'GOSHAWK_HTTP_TOKEN', 'GOSHAWK_DASHBOARD_TOKENS'];
 
 /** Variables of the Python package and of the Debian package's start script. */
-const READ_BESIDE_COMMAND = ['GOSHAWK_API', 'GOSHAWK_TOKEN', 'GOSHAWK_NODE'];
+const VARIABLES_BESIDE_COMMAND = ['GOSHAWK_API', 'GOSHAWK_TOKEN', 'GOSHAWK_NODE'];
 
 /** Variables of docker-compose.yml, which may be set in a shell that also runs commands. */
 const READ_BY_COMPOSE = [
@@ -49,8 +49,8 @@ const SERVICE_OF_KUBERNETES =
   /^GOSHAWK_\w*(_SERVICE_HOST=|_SERVICE_PORT(_\w+)?=|_PORT=(tcp|udp|sctp):|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=)/;
 
 const OTHER_VARIABLES = [
-  ...READ_BESIDE_OPTIONS,
-  ...READ_BESIDE_COMMAND,
+  ...VARIABLES_BESIDE_OPTIONS,
+  ...VARIABLES_BESIDE_COMMAND,
   ...READ_BY_COMPOSE,
   ...READ_BY_TESTS,
   ...VARIABLES_OF_TASKS,
@@ -88,7 +88,7 @@ export function checkFileNames(
     }
     const names = [...settings].flatMap((name) => [name, kebab(name)]);
     const what = `${fileName}: unknown setting "${key}"${question(nearest(key, names))}`;
-    throw new InputError('bad-config', what, `remove or correct it: ${HOW_NAMED}`);
+    throw new InputError('bad-config', what, `remove or correct it: ${NAMING_HINT}`);
   }
 }
 
@@ -115,7 +115,7 @@ export function strayVariables(
   });
 }
 
-const HOW_NAMED =
+const NAMING_HINT =
   '`goshawk COMMAND --help` lists the options; --steal-cap is steal-cap in a file, and GOSHAWK_STEAL_CAP';
 
 function question(meant: string | undefined): string {

@@ -60,7 +60,7 @@ export const REPLAY_OPTIONS = {
 export type ReplayOptions = Resolved<typeof REPLAY_OPTIONS>;
 
 /** Settings of an existing cluster. Whether jobs state their run times depends on the estimator. */
-const OF_THE_CLUSTER: readonly string[] = [
+const CLUSTER_SETTINGS: readonly string[] = [
   'vary',
   ...Object.keys(POLICY_SETTINGS).filter((name) => name !== 'estimator'),
   'workers',
@@ -79,7 +79,7 @@ export function checkFlagsFor(
   options: Readonly<Record<string, unknown>>,
   origins: Readonly<Record<string, Origin>>,
 ): void {
-  const given = OF_THE_CLUSTER.filter((name) => origins[name] === 'flag').map((name) =>
+  const given = CLUSTER_SETTINGS.filter((name) => origins[name] === 'flag').map((name) =>
     options[name] === false ? `--no-${kebab(name)}` : flagOf(name),
   );
   if (given.length === 0) return;

@@ -41,7 +41,7 @@ export function planLines(
 }
 
 /** A cutoff misfits if it makes this many times more, or fewer, jobs long than the workload's own cutoff. */
-const MISFIT = 3;
+const MISFIT_RATIO = 3;
 
 /**
  * Warns if the cluster's cutoff makes many more or many fewer jobs long than the workload's own cutoff. A
@@ -50,7 +50,7 @@ const MISFIT = 3;
 export function misfitLines({ jobs, facts }: ReplayPlan, { cutoffMs }: PolicySettings): string[] {
   const longFrom = (fromMs: Millis) => jobs.filter((job) => job.trueMeanMs >= fromMs).length;
   const [here, fitting] = [longFrom(cutoffMs), longFrom(facts.meanP90Ms)];
-  if (here * MISFIT >= fitting && here <= fitting * MISFIT) return [];
+  if (here * MISFIT_RATIO >= fitting && here <= fitting * MISFIT_RATIO) return [];
   const cutoff = formatDuration(cutoffMs);
   const which =
     here === 0
@@ -72,7 +72,7 @@ export function progressNote(
   if (ended === jobs.length) return formatDuration(elapsedMs);
   const left = timeLeft(fit.estimatedRunMs - elapsedMs);
   if (submitted === jobs.length) return `all submitted, ${left}`;
-  if (elapsedMs < LOAD_TELLS_MS) return left;
+  if (elapsedMs < LOAD_STABLE_AFTER_MS) return left;
   return `load so far ${percent(submittedTaskMs / (elapsedMs * totalSlots))}, ${left}`;
 }
 
@@ -82,7 +82,7 @@ function timeLeft(ms: Millis): string {
 }
 
 /** Before this time, a single large job can dominate the measured load. */
-const LOAD_TELLS_MS = 1_000;
+const LOAD_STABLE_AFTER_MS = 1_000;
 const OVERDUE_MS = 2_000;
 
 /** Returns lines with the duration and offered load of a run, and with problems of its measurement. */

@@ -39,10 +39,10 @@ export function ratiosOf(times: RunTimes, to: RunTimes): Readonly<Record<string,
 }
 
 /** A simulation with a larger error gets a warning about small differences. */
-const CLOSE = 0.1;
+const ERROR_NOTABLE = 0.1;
 
 /** With fewer jobs, a p90 depends on fewer than ten of them. */
-const MANY = 100;
+const JOBS_FOR_P90 = 100;
 
 /** Compares the simulation of the recorded run with the record: the greatest deviation, also in words. */
 export function fidelity(
@@ -83,11 +83,11 @@ export function advise(ran: Tried, others: readonly Tried[], off: number): strin
   if (samePlace === undefined && enough === undefined && more === undefined && others.length > 0)
     said.push('Advice: keep the current setup; none of the alternatives is better.');
   const { count } = ran.runtimeSeconds.all as Distribution;
-  if (count < MANY)
+  if (count < JOBS_FOR_P90)
     said.push(
-      `${count} jobs are too few: each percentile is the time of one or two jobs. Collect about ${MANY} jobs before relying on this.`,
+      `${count} jobs are too few: each percentile is the time of one or two jobs. Collect about ${JOBS_FOR_P90} jobs before relying on this.`,
     );
-  if (off > CLOSE)
+  if (off > ERROR_NOTABLE)
     said.push(
       `The simulation of what ran is up to ${Math.round(100 * off)}% off the recorded times: trust only clearly larger differences.`,
     );
@@ -95,7 +95,7 @@ export function advise(ran: Tried, others: readonly Tried[], off: number): strin
 }
 
 /** Differences up to this ratio are not noticeable. */
-const SAME = 1.1;
+const RATIO_NOTABLE = 1.1;
 
 function judge(tried: Tried, ran: Tried) {
   const ratios = Object.entries(ratiosOf(tried.runtimeSeconds, ran.runtimeSeconds));
@@ -103,9 +103,9 @@ function judge(tried: Tried, ran: Tried) {
   const mean = Math.exp(values.reduce((sum, ratio) => sum + Math.log(ratio), 0) / Math.max(1, values.length));
   const [missed, before] = [tried.deadlines?.missed ?? 0, ran.deadlines?.missed ?? 0];
   const worst = Math.max(...values, 0);
-  const isWorse = worst > SAME || missed > SAME * before;
-  const verdict = isWorse ? 'worse' : mean < 1 / SAME ? 'better' : 'same';
-  const isUnnoticed = Math.max(...values.map((ratio) => Math.max(ratio, 1 / ratio)), 1) <= SAME;
+  const isWorse = worst > RATIO_NOTABLE || missed > RATIO_NOTABLE * before;
+  const verdict = isWorse ? 'worse' : mean < 1 / RATIO_NOTABLE ? 'better' : 'same';
+  const isUnnoticed = Math.max(...values.map((ratio) => Math.max(ratio, 1 / ratio)), 1) <= RATIO_NOTABLE;
   const said = isUnnoticed ? [] : ratios.map(([name, ratio]) => `${name} ${times100(ratio)}`);
   if (missed !== before) said.push(`${counted(missed, 'deadline')} missed instead of ${before}`);
   return { verdict, mean, words: said.length === 0 ? 'users would not have noticed' : said.join(', ') };

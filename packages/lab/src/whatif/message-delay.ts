@@ -5,9 +5,9 @@ import type { RecordedJob } from '@goshawk/traces';
 /** Minimum number of jobs from which delays are derived. */
 const JOBS_MIN = 20;
 /** Jobs that found free workers immediately have at most this multiple of the smallest overhead. */
-const AT_ONCE = 2;
+const IMMEDIATE_RATIO = 2;
 /** A job with more than this multiple of the lower quartile waited for something that simulations do not model. */
-const WAITED = 10;
+const OUTLIER_RATIO = 10;
 /** Upper bound of a message delay; larger values have other causes. */
 const DELAY_MAX_MS: Millis = 50;
 /** Maximum number of delays before they are reduced to quantiles. */
@@ -37,11 +37,11 @@ export function messageDelaysMs(
   const beside = (of: 'recorded' | 'simulated') => Float64Array.from(both, (each) => each[of]).sort();
   const simulated = beside('simulated');
   const least = simulated[0] ?? 0;
-  const atOnce = simulated.filter((seconds) => seconds <= AT_ONCE * least);
+  const atOnce = simulated.filter((seconds) => seconds <= IMMEDIATE_RATIO * least);
   if (atOnce.length < JOBS_MIN || !(least > 0)) return undefined;
   const theLeast = beside('recorded').subarray(0, atOnce.length);
   const quarter = nearestRank(theLeast, 25);
-  const counted = theLeast.filter((seconds) => seconds <= WAITED * quarter);
+  const counted = theLeast.filter((seconds) => seconds <= OUTLIER_RATIO * quarter);
   const messages = meanOf(atOnce) / assumedMs;
   const delays = counted.map((seconds) => Math.max(0, Math.min(seconds / messages, DELAY_MAX_MS)));
   if (!(meanOf(delays) > 0)) return undefined;

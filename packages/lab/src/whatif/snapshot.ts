@@ -21,7 +21,7 @@ import {
 const JOBS_MAX = 500;
 const TASKS_MAX = 50_000;
 /** Maximum number of jobs that are requested at once. */
-const ASKED_AT_ONCE = 16;
+const REQUESTS_IN_FLIGHT = 16;
 
 /** A cluster and its unfinished jobs as plain data, from which a simulation continues. */
 export interface Snapshot {
@@ -106,7 +106,7 @@ async function described(
   signal: AbortSignal,
 ): Promise<JobDetail[]> {
   const details: JobDetail[] = [];
-  for (const some of slicesOf(jobs, ASKED_AT_ONCE)) {
+  for (const some of slicesOf(jobs, REQUESTS_IN_FLIGHT)) {
     const answers = await Promise.all(
       some.map(({ id }) =>
         cluster

@@ -402,7 +402,7 @@ function columnsOf(header: Row, tally: Tally): Map<Field, Column[]> {
     throw new WorkloadError('no column contains run times', `${ADVICE}${meant(unread, columns)}`, header);
   }
   for (const name of unread) {
-    const near = nearest(wordsOf(name).join(' '), SPELLED_WITH_CARE);
+    const near = nearest(wordsOf(name).join(' '), STRICT_FIELDS);
     if (near === undefined || columns.has(near as Field)) continue;
     throw new WorkloadError(`unknown column ${quote(name)}`, `did you mean ${quote(near)}?`, header);
   }
@@ -412,7 +412,7 @@ function columnsOf(header: Row, tally: Tally): Map<Field, Column[]> {
 
 function meant(unread: readonly string[], columns: ReadonlyMap<Field, unknown>): string {
   for (const name of unread) {
-    const near = nearest(wordsOf(name).join(' '), SPELLED_WITH_CARE);
+    const near = nearest(wordsOf(name).join(' '), STRICT_FIELDS);
     if (near !== undefined && !columns.has(near as Field))
       return `; did you mean ${quote(near)} by ${quote(name)}?`;
   }
@@ -420,7 +420,7 @@ function meant(unread: readonly string[], columns: ReadonlyMap<Field, unknown>):
 }
 
 /** Misspellings of these names are rejected, because the job would lack its tasks or estimate. */
-const SPELLED_WITH_CARE: readonly string[] = [
+const STRICT_FIELDS: readonly string[] = [
   'submit',
   'duration',
   'tasks',

@@ -207,7 +207,7 @@ export function emptyTrace(file: string, advice: string, tallied: readonly Talli
 const LFS_POINTER = 'version https://git-lfs';
 
 /** First bytes of files that must be converted first, and how. */
-const FOREIGN: readonly (readonly [magic: readonly number[], is: string, convert: string])[] = [
+const UNSUPPORTED_FORMATS: readonly (readonly [magic: readonly number[], is: string, convert: string])[] = [
   [[0x28, 0xb5, 0x2f, 0xfd], 'compressed with zstd', 'decompress it first: zstd -d FILE, or gzip it'],
   [[0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], 'compressed with xz', 'decompress it first: xz -d FILE, or gzip it'],
   [[0x42, 0x5a, 0x68], 'compressed with bzip2', 'decompress it first: bzip2 -d FILE, or gzip it'],
@@ -229,7 +229,7 @@ async function isGzipped(file: string): Promise<boolean> {
     const first = buffer.subarray(0, bytesRead);
     const begins = (magic: readonly number[]): boolean =>
       bytesRead >= magic.length && magic.every((byte, place) => first[place] === byte);
-    for (const [magic, is, convert] of FOREIGN)
+    for (const [magic, is, convert] of UNSUPPORTED_FORMATS)
       if (begins(magic)) throw new WorkloadError(`the file is ${is}`, convert, { file });
     return begins([0x1f, 0x8b]);
   } finally {

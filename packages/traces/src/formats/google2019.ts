@@ -182,16 +182,16 @@ function eventOf(source: Source, tally: Tally): InstanceEvent | undefined {
     return undefined;
   }
   return {
-    timeUs: countAt(source, 'time') ?? wrong(source, 'time', WHOLE),
-    job: countAt(source, 'collection') ?? wrong(source, 'collection', WHOLE),
-    task: countAt(source, 'instance') ?? wrong(source, 'instance', WHOLE),
+    timeUs: countAt(source, 'time') ?? wrong(source, 'time', MUST_BE_INTEGER),
+    job: countAt(source, 'collection') ?? wrong(source, 'collection', MUST_BE_INTEGER),
+    task: countAt(source, 'instance') ?? wrong(source, 'instance', MUST_BE_INTEGER),
     type: typeAt(source),
     request: requestAt(source),
     schedulingClass: countAt(source, 'schedulingClass'),
   };
 }
 
-const WHOLE = 'it must be a whole number';
+const MUST_BE_INTEGER = 'it must be a whole number';
 
 /** Returns undefined for an empty field, and NaN for what is not a number. */
 function numberAt(source: Source, field: Field): number | undefined {
@@ -204,7 +204,7 @@ function countAt(source: Source, field: Field): number | undefined {
   const number = numberAt(source, field);
   if (number === undefined) return undefined;
   if (Number.isInteger(number) && number >= 0) return number;
-  return wrong(source, field, WHOLE);
+  return wrong(source, field, MUST_BE_INTEGER);
 }
 
 function typeAt(source: Source): EventType {

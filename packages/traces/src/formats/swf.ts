@@ -35,7 +35,7 @@ const FIELDS_MAX = 100;
 const PLACE_OF = Object.fromEntries(FIELDS.map((name, place) => [name, place])) as Record<Field, number>;
 
 /** Fields that jobs cannot represent; reported if a line has one. */
-const UNREAD: readonly Field[] = ['group', 'queue', 'partition', 'preceding job', 'think time'];
+const IGNORED_FIELDS: readonly Field[] = ['group', 'queue', 'partition', 'preceding job', 'think time'];
 
 /** A checkpointed job has one line for the total, and one line with one of these statuses per partial run. */
 const PARTIAL_STATUSES: readonly (number | undefined)[] = [2, 3, 4];
@@ -144,7 +144,7 @@ class SwfReader {
     if (status !== undefined && status !== 1 && !FAILED_STATUSES.includes(status))
       this.#tally.add(COUNTS.unknownStatus);
     if (tasks > 1) this.#tally.add(COUNTS.gangs);
-    for (const name of UNREAD) if ((known(name) ?? 0) > 0) this.#unread.add(name);
+    for (const name of IGNORED_FIELDS) if ((known(name) ?? 0) > 0) this.#unread.add(name);
     if (texts.length > FIELDS.length) this.#unread.add(`those after field ${FIELDS.length}`);
     const [user, program, memory] = [known('user'), known('program'), known('requested memory')];
     packer.roomFor(tasks).fill(runTime);

@@ -9,7 +9,7 @@ import { defineGenerator } from './generator.js';
  * Divides the number of rarely used programs in the trace, because estimators learn from 10,000 earlier jobs, not from
  * 219,406.
  */
-const SELDOM_DIVISOR = 20;
+const RARE_DIVISOR = 20;
 
 /**
  * The workload of 3Sigma (§5): half of the jobs have deadlines, and prefer three quarters of the racks; the others
@@ -54,7 +54,7 @@ function drawJobs(random: Random, count: number, nodes: number): DrawnJob[] {
 
 /** Returns the number of a random rarely used program, of `names` such programs in the trace. */
 function seldom(names: number, random: Random): number {
-  return integer(random, Math.ceil(names / SELDOM_DIVISOR));
+  return integer(random, Math.ceil(names / RARE_DIVISOR));
 }
 
 function drawProgram({ programs }: E2eClass, random: Random): E2eProgram {

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import type { Finding } from './hunt.js';
 import type { Mutant } from './mutant.js';
 
-const HERE = join(import.meta.dirname, '../../../dist/chaos/mutants');
+const MUTANTS_FOLDER = join(import.meta.dirname, '../../../dist/chaos/mutants');
 
 /**
  * Plays seeds with the bug in a separate process.
@@ -16,7 +16,13 @@ export async function hunt(
   seeds: number,
   from = 0,
 ): Promise<Finding | undefined> {
-  const argv = ['--import', join(HERE, 'plant.js'), join(HERE, 'hunt.js'), String(seeds), String(from)];
+  const argv = [
+    '--import',
+    join(MUTANTS_FOLDER, 'plant.js'),
+    join(MUTANTS_FOLDER, 'hunt.js'),
+    String(seeds),
+    String(from),
+  ];
   const env = {
     ...process.env,
     CHAOS_MUTANT: name,

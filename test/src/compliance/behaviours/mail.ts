@@ -1,12 +1,12 @@
 import { type Address, NOBODY } from '@goshawk/core';
 import { expect } from 'vitest';
-import { letter, type Recorder } from '../recorder.js';
+import { numberedMessage, type Recorder } from '../recorder.js';
 import type { Behaviour } from './behaviour.js';
 
 const NUMBERS = Array.from({ length: 60 }, (_, i) => i);
 
-function lettersFrom(sender: Recorder, numbers: readonly number[]): string[] {
-  return numbers.map((number) => `letter ${number} from ${sender.name}`);
+function messagesFrom(sender: Recorder, numbers: readonly number[]): string[] {
+  return numbers.map((number) => `message ${number} from ${sender.name}`);
 }
 
 export const MAIL: readonly Behaviour[] = [
@@ -26,9 +26,9 @@ export const MAIL: readonly Behaviour[] = [
       }
       stand.run(100);
       const from = (sender: Recorder) => three.seen.filter((what) => what.endsWith(sender.name));
-      expect(from(one)).toEqual(lettersFrom(one, NUMBERS));
-      expect(from(two)).toEqual(lettersFrom(two, NUMBERS));
-      expect(two.seen).toEqual(lettersFrom(one, NUMBERS));
+      expect(from(one)).toEqual(messagesFrom(one, NUMBERS));
+      expect(from(two)).toEqual(messagesFrom(two, NUMBERS));
+      expect(two.seen).toEqual(messagesFrom(one, NUMBERS));
       expect(one.seen).toEqual([]);
     },
   },
@@ -37,7 +37,7 @@ export const MAIL: readonly Behaviour[] = [
     prove(stand) {
       const one = stand.recorder('w1');
       one.on = (what) => {
-        if (what === 'letter 1 from w1') one.write(one, 3);
+        if (what === 'message 1 from w1') one.write(one, 3);
       };
       one.do(() => {
         one.write(one, 1);
@@ -45,7 +45,7 @@ export const MAIL: readonly Behaviour[] = [
         expect(one.seen).toEqual([]);
       });
       stand.run(100);
-      expect(one.seen).toEqual(lettersFrom(one, [1, 2, 3]));
+      expect(one.seen).toEqual(messagesFrom(one, [1, 2, 3]));
     },
   },
   {
@@ -55,24 +55,24 @@ export const MAIL: readonly Behaviour[] = [
       const two = stand.recorder('w2');
       // The test stand reports every event that occurs while one of the two is busy.
       one.on = (what, now) => {
-        if (!what.startsWith('letter')) return;
+        if (!what.startsWith('message')) return;
         one.write(one, 100);
         one.write(two, 100);
         one.environment.setTimer('now', 0, now);
         one.on = () => {};
       };
       two.on = (what) => {
-        if (what === 'letter 100 from w1') two.write(one, 101);
+        if (what === 'message 100 from w1') two.write(one, 101);
       };
       two.do(() => two.write(one, 1));
       stand.run(100);
       expect(one.seen.toSorted()).toEqual([
-        'letter 1 from w2',
-        'letter 100 from w1',
-        'letter 101 from w2',
+        'message 1 from w2',
+        'message 100 from w1',
+        'message 101 from w2',
         'now/0',
       ]);
-      expect(two.seen).toEqual(['letter 100 from w1']);
+      expect(two.seen).toEqual(['message 100 from w1']);
     },
   },
   {
@@ -87,9 +87,9 @@ export const MAIL: readonly Behaviour[] = [
       expect(two.senders).toHaveLength(2);
       const [first, second] = two.senders;
       expect(first).toBe(second);
-      two.do((environment) => environment.send(first!, letter(3)));
+      two.do((environment) => environment.send(first!, numberedMessage(3)));
       stand.run(10);
-      expect(one.seen).toEqual(['letter 3 from w2']);
+      expect(one.seen).toEqual(['message 3 from w2']);
     },
   },
   {
@@ -98,12 +98,12 @@ export const MAIL: readonly Behaviour[] = [
       const one = stand.recorder('w1');
       const two = stand.recorder('w2');
       one.do((environment) => {
-        environment.send(NOBODY, letter(1));
-        environment.send(9_999 as Address, letter(1));
+        environment.send(NOBODY, numberedMessage(1));
+        environment.send(9_999 as Address, numberedMessage(1));
         one.write(two, 2);
       });
       stand.run(100);
-      expect(two.seen).toEqual(['letter 2 from w1']);
+      expect(two.seen).toEqual(['message 2 from w1']);
     },
   },
   {
@@ -121,7 +121,7 @@ export const MAIL: readonly Behaviour[] = [
       });
       stand.run(100);
       expect(former.seen).toEqual([]);
-      expect(latter.seen).toEqual(['letter 3 from w1']);
+      expect(latter.seen).toEqual(['message 3 from w1']);
     },
   },
   {
@@ -132,7 +132,7 @@ export const MAIL: readonly Behaviour[] = [
       one.do(() => one.write(two, 1));
       stand.driver.kill(one.address);
       stand.run(100);
-      expect(two.seen).toEqual(['letter 1 from w1']);
+      expect(two.seen).toEqual(['message 1 from w1']);
     },
   },
   {

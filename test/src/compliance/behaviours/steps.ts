@@ -20,7 +20,7 @@ export const STEPS: readonly Behaviour[] = [
       const two = stand.recorder('w2');
       one.do(() => one.write(two, 1));
       stand.run(20);
-      expect(two.happened.map(({ what }) => what)).toEqual(['start', 'letter 1 from w1']);
+      expect(two.happened.map(({ what }) => what)).toEqual(['start', 'message 1 from w1']);
       two.expectAt('start', 20);
     },
   },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { K8S, ROOT } from '../manifests.js';
-import type { RunOptions, Said, Transcript } from './transcript.js';
+import type { CommandOutput, RunOptions, Transcript } from './transcript.js';
 
 export const NAMESPACE = 'goshawk';
 export const NODE = 'node1';
@@ -56,20 +56,20 @@ export class Lab {
   }
 
   /** @throws Error if it fails */
-  async kubectl(args: readonly string[], options: RunOptions = {}): Promise<Said> {
+  async kubectl(args: readonly string[], options: RunOptions = {}): Promise<CommandOutput> {
     const said = await this.tryKubectl(args, options);
     if (said.exitCode !== 0) throw new Error(`kubectl ${args.join(' ')}: ${said.stderr.trim()}`);
     return said;
   }
 
-  tryKubectl(args: readonly string[], options: RunOptions = {}): Promise<Said> {
+  tryKubectl(args: readonly string[], options: RunOptions = {}): Promise<CommandOutput> {
     const shown = options.shown ?? `kubectl ${args.join(' ').replaceAll(`${K8S}/`, 'k8s/')}`;
     const environment = { KUBECONFIG: this.#kubeconfig };
     return this.transcript.run('kubectl', args, { ...options, shown, environment });
   }
 
   /** The command of this checkout, as a client of the cluster. */
-  goshawk(args: readonly string[], options: RunOptions = {}): Promise<Said> {
+  goshawk(args: readonly string[], options: RunOptions = {}): Promise<CommandOutput> {
     const environment = { GOSHAWK_CLUSTER: this.#url, GOSHAWK_KEYS: this.keys };
     const shown =
       options.shown ?? `goshawk ${args.map((arg) => (/[ $]/.test(arg) ? `'${arg}'` : arg)).join(' ')}`;

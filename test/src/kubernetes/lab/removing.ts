@@ -5,7 +5,7 @@ import type { Job } from './jobs.js';
 import { check, type Lab, NAMESPACE, OVERLAY } from './lab.js';
 
 /** Objects that every namespace contains. */
-const CLUSTERS_OWN = /kube-root-ca\.crt|default-token|serviceaccount\/default/;
+const SYSTEM_OBJECTS = /kube-root-ca\.crt|default-token|serviceaccount\/default/;
 const KINDS = 'all,configmaps,poddisruptionbudgets,networkpolicies,controllerrevisions';
 
 /** A reinstalled cluster still knows its jobs; after removal of its namespace nothing remains. */
@@ -45,5 +45,5 @@ async function leftovers(lab: Lab): Promise<string[]> {
     ...own.stdout.split('\n'),
     ...classes.stdout.split('\n').filter((name) => /goshawk/.test(name)),
   ];
-  return names.filter((name) => name !== '' && !CLUSTERS_OWN.test(name));
+  return names.filter((name) => name !== '' && !SYSTEM_OBJECTS.test(name));
 }

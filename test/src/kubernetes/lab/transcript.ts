@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { shellWord } from '@goshawk/core';
 
-export interface Said {
+export interface CommandOutput {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -42,7 +42,7 @@ export class Transcript {
   }
 
   /** Runs a command to its end, and shows it. Never throws if the command fails. */
-  async run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Said> {
+  async run(command: string, args: readonly string[], options: RunOptions = {}): Promise<CommandOutput> {
     const { shown = [command, ...args.map(shellWord)].join(' '), output = (text) => text } = options;
     if (shown !== '') this.#print(`$ ${shown}`);
     const from = performance.now();
@@ -60,7 +60,7 @@ function finish(
   command: string,
   args: readonly string[],
   { stdin = '', environment = {}, signal }: RunOptions,
-): Promise<Said> {
+): Promise<CommandOutput> {
   const child = spawn(command, args, { env: { ...surroundings(), ...environment }, stdio: 'pipe' });
   signal?.addEventListener('abort', () => child.kill('SIGTERM'));
   const text = { stdout: '', stderr: '' };

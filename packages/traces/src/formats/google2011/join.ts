@@ -167,9 +167,9 @@ class JobInFlight {
 const STRAGGLERS_US = 60e6;
 
 /** State of job ids that are not in flight. */
-const LEFT_OUT = 'left out';
+const EXCLUDED = 'left out';
 const CONCLUDED = 'concluded';
-type Known = JobInFlight | typeof LEFT_OUT | typeof CONCLUDED;
+type Known = JobInFlight | typeof EXCLUDED | typeof CONCLUDED;
 
 /**
  * Joins job and task events, in order of time, into jobs. A job is concluded a minute after its end, so that memory
@@ -202,7 +202,7 @@ export class Join {
   #onSubmit(event: JobEvent, job: Known | undefined): void {
     if (event.timeUs === 0) {
       if (job === undefined) this.#tally.add(COUNTS.beforeTrace);
-      this.#jobs.set(event.job, LEFT_OUT);
+      this.#jobs.set(event.job, EXCLUDED);
       return;
     }
     if (job instanceof JobInFlight) {
@@ -234,7 +234,7 @@ export class Join {
 
   #leaveOutUnsubmitted(job: number): void {
     this.#tally.add(COUNTS.withoutSubmission);
-    this.#jobs.set(job, LEFT_OUT);
+    this.#jobs.set(job, EXCLUDED);
   }
 
   #concludeEndedBefore(timeUs: number): void {

@@ -9,14 +9,14 @@ const INDEX = 0;
  * One process's side of the mail between processes without sockets. Each message is encoded to bytes and decoded again,
  * and names replace addresses, which differ between processes.
  */
-export class Letterbox implements Post {
+export class ProcessMailbox implements Post {
   readonly directory = new Directory();
-  readonly #office: PostOffice;
+  readonly #network: MailNetwork;
   readonly #self: Address;
   #deliver: (from: Address, body: unknown) => void = () => {};
 
-  constructor(office: PostOffice, self: Address) {
-    this.#office = office;
+  constructor(network: MailNetwork, self: Address) {
+    this.#network = network;
     this.#self = self;
   }
 
@@ -30,26 +30,26 @@ export class Letterbox implements Post {
 
   send(_fromIndex: number, to: Address, body: readonly unknown[]): void {
     const name = this.directory.nameOf(to);
-    if (name !== undefined) this.#office.sent(this.#self, name, throughBytes(body));
+    if (name !== undefined) this.#network.sent(this.#self, name, throughBytes(body));
   }
 
   arrive(from: Address, message: Message): void {
-    this.#deliver(this.handleOf(from), throughBytes(this.#office.codec.encode(message)));
+    this.#deliver(this.handleOf(from), throughBytes(this.#network.codec.encode(message)));
   }
 
   handleOf(party: Address): Address {
-    return this.directory.intern(this.#office.nameOf(party));
+    return this.directory.intern(this.#network.nameOf(party));
   }
 
   /** NOBODY for an unknown handle. */
   partyOf(handle: Address): Address {
     const name = this.directory.nameOf(handle);
-    return name === undefined ? NOBODY : this.#office.intern(name);
+    return name === undefined ? NOBODY : this.#network.intern(name);
   }
 }
 
 /** Maps the addresses that the driver gives out to process names. */
-export class PostOffice {
+export class MailNetwork {
   /** Reads and writes messages with the driver's addresses in them. */
   readonly codec: Codec = new Codec(this);
   readonly #names = new Map<Address, string>();
@@ -61,10 +61,10 @@ export class PostOffice {
   }
 
   /** @param name `w1/2` is the second incarnation of w1, at the same endpoint as the first */
-  open(address: Address, name: string): Letterbox {
+  open(address: Address, name: string): ProcessMailbox {
     const [plain, incarnation = '1'] = name.split('/');
     this.#learn(address, `tcp://${plain}:7000!${incarnation}/${INDEX}`);
-    return new Letterbox(this, address);
+    return new ProcessMailbox(this, address);
   }
 
   /** Returns the name of a party, including one at an endpoint that has never sent anything. */
