@@ -62,9 +62,9 @@ async function measure(cluster: RealCluster, folder: string, rounds: number, lar
   await using client = await connect(cluster.url, { requestTimeoutMs: 120_000 });
   await using other = await connect(cluster.url, { requestTimeoutMs: 120_000 });
   const results: BenchResult[] = [];
-  const alone = probe(other);
+  const baseline = probe(other);
   await pause(1_000);
-  results.push(...percentilesOf('probes alone: answered ', 'ms', await alone.stop(), [50, 100]));
+  results.push(...percentilesOf('probes alone: answered ', 'ms', await baseline.stop(), [50, 100]));
   for (const { name, job: submission } of large) {
     const took = { cancel: [] as number[], retry: [] as number[] };
     const delays = { submit: [] as number[], cancel: [] as number[], retry: [] as number[] };

@@ -150,8 +150,8 @@ function measuredMessages(travelled: readonly Travelled[]): MeasuredMessage[] {
   const types = [...new Set(travelled.map(({ type }) => type))].filter((type) => !NOT_SIMULATED.has(type));
   return types.flatMap((type) =>
     [false, true].flatMap((sameProcess) => {
-      const apart = travelled.filter((of) => of.sameProcess === sameProcess);
-      const ms = slices(delaysOf(apart, type));
+      const sameKind = travelled.filter((of) => of.sameProcess === sameProcess);
+      const ms = slices(delaysOf(sameKind, type));
       return ms.length === 0 ? [] : [{ type, sameProcess, ms }];
     }),
   );

@@ -86,11 +86,11 @@ export class DrivenCentral extends Driven {
   /** Returns the report that the worker runs nothing. */
   freeSlot(worker: Address): EncodedMessage {
     const match = this.#matches.get(worker);
-    const heard = match === undefined ? [] : [match];
+    const received = match === undefined ? [] : [match];
     const spare = { cpu: 1, memory: 4e9 };
     return this.encoded(worker, {
       type: 'pull',
-      heard,
+      heard: received,
       free: 1,
       spare,
       long: 0,

@@ -38,8 +38,8 @@ export class Faults {
   /** Chooses one of the running processes. */
   inject(): void {
     const { role, awayMs } = this.#choose();
-    const awake = this.#cluster.posts.filter((post) => post.role === role && post.isAwake);
-    const post = awake[Math.floor(this.#random.next() * awake.length)];
+    const running = this.#cluster.posts.filter((post) => post.role === role && post.isAwake);
+    const post = running[Math.floor(this.#random.next() * running.length)];
     if (post === undefined) return;
     const kills = this.#random.next() < SHARE_OF_KILLS;
     const backMs = this.#between(kills ? awayMs : STOPPED_MS);

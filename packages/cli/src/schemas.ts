@@ -11,7 +11,7 @@ const time = z.iso.datetime();
 const amounts = z.record(z.string(), z.number());
 
 /** Metadata of a complete list. */
-const whole = { total: count, truncated: z.literal(false), next: z.null() };
+const untruncated = { total: count, truncated: z.literal(false), next: z.null() };
 
 const autoscale = z.object({
   schema: z.literal('goshawk.autoscale/1'),
@@ -39,7 +39,7 @@ const clusters = z.object({
       here: z.boolean(),
     }),
   ),
-  ...whole,
+  ...untruncated,
 });
 
 const config = z.object({
@@ -57,7 +57,7 @@ const config = z.object({
       source: z.string(),
     }),
   ),
-  ...whole,
+  ...untruncated,
 });
 
 const daemon = z.object({
@@ -115,7 +115,7 @@ const keysList = z.object({
       expiresAt: z.string().nullable(),
     }),
   ),
-  ...whole,
+  ...untruncated,
 });
 
 const keysRevoked = z.object({
@@ -142,7 +142,7 @@ const policies = z.object({
       settings: z.array(z.object({ flag: z.string(), default: z.string(), help: z.string() })),
     }),
   ),
-  ...whole,
+  ...untruncated,
 });
 
 const holder = {

@@ -21,12 +21,12 @@ export class TestCluster {
 
   private constructor(
     folder: string,
-    said: { cluster: string; dashboard: string | null },
+    announced: { cluster: string; dashboard: string | null },
     up: RunningGoshawk,
   ) {
     this.folder = folder;
-    this.url = said.cluster;
-    this.dashboard = said.dashboard ?? undefined;
+    this.url = announced.cluster;
+    this.dashboard = announced.dashboard ?? undefined;
     this.#up = up;
   }
 
@@ -35,8 +35,8 @@ export class TestCluster {
     const folder = await mkdtemp(join(tmpdir(), 'goshawk-test-'));
     const data = ['--data-folder', join(folder, 'data')];
     const up = startGoshawk(['up', '--json', ...options, ...data], { XDG_STATE_HOME: folder });
-    const said = JSON.parse(await up.firstLine) as { cluster: string; dashboard: string | null };
-    return new TestCluster(folder, said, up);
+    const announced = JSON.parse(await up.firstLine) as { cluster: string; dashboard: string | null };
+    return new TestCluster(folder, announced, up);
   }
 
   /** Starts a command, as in a second terminal. */

@@ -84,18 +84,18 @@ export async function cancelJobs(session: Session, options: CancelJobsOptions): 
       'the selection of jobs is empty',
       'select by user, name or state, or set all',
     );
-  const everyone = await someSchedulers(session, options);
-  const settled = await Promise.allSettled(everyone.map((one) => cancelAt(session, one, options)));
+  const schedulers = await someSchedulers(session, options);
+  const settled = await Promise.allSettled(schedulers.map((one) => cancelAt(session, one, options)));
   const sums = { jobs: 0, waiting: 0, running: 0 };
   const silent: string[] = [];
   settled.forEach((outcome, index) => {
     if (outcome.status === 'fulfilled') {
       for (const sum of ['jobs', 'waiting', 'running'] as const) sums[sum] += outcome.value[sum];
-    } else if (outcome.reason instanceof UnreachableError) silent.push(everyone[index]!.title);
+    } else if (outcome.reason instanceof UnreachableError) silent.push(schedulers[index]!.title);
     else throw outcome.reason;
   });
   const first = settled[0];
-  if (silent.length === everyone.length && first?.status === 'rejected') throw first.reason;
+  if (silent.length === schedulers.length && first?.status === 'rejected') throw first.reason;
   return { ...sums, silent: [...silent, ...session.roster.missing] };
 }
 

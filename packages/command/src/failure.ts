@@ -67,19 +67,19 @@ export function describeFailure(error: unknown): Failure {
   if (error instanceof GoshawkError) {
     return { exitCode: exitCodeOf(error), code: error.code, message: error.message, hint: error.hint };
   }
-  const said = error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? error.message : String(error);
   // Errors of user-supplied files and folders are not bugs.
   const problem = fileProblem(error);
   if (problem !== undefined) {
     const { path, syscall = '' } = error as NodeJS.ErrnoException;
-    const message = path === undefined ? said : `cannot ${VERBS[syscall] ?? syscall} ${path}: ${problem}`;
+    const message = path === undefined ? text : `cannot ${VERBS[syscall] ?? syscall} ${path}: ${problem}`;
     const hint = 'check the path, its permissions, and the free space';
     return { exitCode: ExitCode.usage, code: 'bad-file', message, hint };
   }
   return {
     exitCode: ExitCode.failed,
     code: 'internal',
-    message: `unexpected: ${said}`,
+    message: `unexpected: ${text}`,
     hint: 'run again with --verbose for the details',
   };
 }

@@ -397,8 +397,11 @@ export class Isolation {
       execFileSync(program!, args, { stdio: 'pipe', env: {} });
     } catch (error) {
       const { stderr, message } = error as { stderr?: Buffer; message: string };
-      const said = stderr?.toString().trim().split('\n').at(-1) || message;
-      throw runAsError(`bwrap does not work here: ${said}`, 'allow user namespaces, or use another --run-as');
+      const reason = stderr?.toString().trim().split('\n').at(-1) || message;
+      throw runAsError(
+        `bwrap does not work here: ${reason}`,
+        'allow user namespaces, or use another --run-as',
+      );
     }
   }
 }

@@ -38,15 +38,15 @@ export async function bulk(
     ids === undefined
       ? await matching(cluster, q!, errors, signal)
       : { all: await named(cluster, ids, errors, signal), truncated: false, silent: [] };
-  const meant = all.filter((job) => APPLIES[action](job));
+  const applicable = all.filter((job) => APPLIES[action](job));
   const tasks = {
-    waiting: action === 'retry' ? 0 : sumOf(meant, (job) => job.tasks.waiting),
-    running: action === 'cancel' ? sumOf(meant, (job) => job.tasks.running) : 0,
-    again: action === 'retry' ? sumOf(meant, (job) => job.tasks.failed + job.tasks.cancelled) : 0,
+    waiting: action === 'retry' ? 0 : sumOf(applicable, (job) => job.tasks.waiting),
+    running: action === 'cancel' ? sumOf(applicable, (job) => job.tasks.running) : 0,
+    again: action === 'retry' ? sumOf(applicable, (job) => job.tasks.failed + job.tasks.cancelled) : 0,
   };
   const unknown = errors.length;
   if (!dryRun)
-    await eachOf(meant, ({ id }) =>
+    await eachOf(applicable, ({ id }) =>
       collectErrors(id, errors, signal, async () => {
         const job = cluster.job(id);
         await (action === 'retry' ? job.retry({ signal }) : job[action]({ signal }));
@@ -54,7 +54,7 @@ export async function bulk(
     );
   return {
     schema: 'goshawk.bulk/1' as const,
-    ...{ action, dryRun, matched: all.length, jobs: meant.length, tasks },
+    ...{ action, dryRun, matched: all.length, jobs: applicable.length, tasks },
     ...{
       failed: errors.length - unknown,
       errors: errors.slice(0, ERRORS_SHOWN),

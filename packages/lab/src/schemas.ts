@@ -11,7 +11,7 @@ const maybe = z.number().nullable();
 const share = z.number();
 
 const byClass = <T extends z.ZodType>(each: T) => z.object({ short: each, long: each });
-const whole = { total: count, truncated: z.literal(false), next: z.null() };
+const untruncated = { total: count, truncated: z.literal(false), next: z.null() };
 
 const tallied = z.array(z.object({ code: z.string(), what: z.string(), count }));
 
@@ -229,7 +229,7 @@ const figures = z.object({
       claims: z.array(z.object({ section: z.string(), text: z.string() })),
     }),
   ),
-  ...whole,
+  ...untruncated,
 });
 
 const generators = z.object({

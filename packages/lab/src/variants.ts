@@ -71,8 +71,8 @@ export function variantsOf<Options extends Varied>(options: Options, specs: Opti
     })),
   );
   const labels = variants.map(({ label }) => label);
-  const twice = labels.find((label, index) => labels.indexOf(label) !== index);
-  if (twice !== undefined) throw new InputError('bad-option', `--policy lists ${twice} twice`);
+  const duplicate = labels.find((label, index) => labels.indexOf(label) !== index);
+  if (duplicate !== undefined) throw new InputError('bad-option', `--policy lists ${duplicate} twice`);
   return variants;
 }
 
@@ -127,10 +127,10 @@ function changeOf(name: string, value: string, specs: OptionSpecs, said = '--var
   );
   if (option === undefined) {
     const names = Object.keys(specs).map(kebab);
-    const meant = nearest(name, names);
+    const suggestion = nearest(name, names);
     throw new InputError(
       'bad-option',
-      `${said}: unknown setting "${name}"${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+      `${said}: unknown setting "${name}"${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`,
       `known settings are ${names.join(', ')}; write options of the policy as set=NAME=VALUE`,
     );
   }

@@ -211,8 +211,8 @@ export function isDemanding({ demand }: Pick<StageView, 'demand'>): boolean {
 function freeShare(free: Vector, capacity: Vector): number {
   let share = 0;
   for (let index = 0; index < free.length; index++) {
-    const whole = capacity[index] ?? 0;
-    if (isCounted(whole)) share += free[index]! / whole;
+    const total = capacity[index] ?? 0;
+    if (isCounted(total)) share += free[index]! / total;
   }
   return share;
 }

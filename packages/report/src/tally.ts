@@ -57,8 +57,8 @@ export class RunTally {
     this.#waiting = { short: snapshots(), long: snapshots() };
     this.#underway = { short: snapshots(), long: snapshots() };
     const { totalSlots, capacity, needsStaged = true } = setup;
-    const whole = { ...present({ slot: totalSlots }), ...capacity };
-    this.#staged = needsStaged ? new StageTally(whole, interval) : undefined;
+    const total = { ...present({ slot: totalSlots }), ...capacity };
+    this.#staged = needsStaged ? new StageTally(total, interval) : undefined;
   }
 
   /** Undefined if no job has stages or demands. */

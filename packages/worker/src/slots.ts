@@ -189,8 +189,8 @@ export class Slots {
     const { idle, cpus, load } = this.#memory.workers;
     const row = this.#row;
     const open = this.openCount;
-    const whole = Math.max(cpus[row]!, this.#memory.capacities[row]!.cpu ?? 0);
-    const free = Math.max(0, Math.ceil(whole - load[row]! / CPU_PARTS));
+    const cpuCount = Math.max(cpus[row]!, this.#memory.capacities[row]!.cpu ?? 0);
+    const free = Math.max(0, Math.ceil(cpuCount - load[row]! / CPU_PARTS));
     idle[row] = this.isSharing ? Math.min(open, free) : open;
   }
 

@@ -208,8 +208,10 @@ class ChaosRun {
     if (!afterOk) return false;
     return after.some((key) => {
       const jobId = this.#jobOf.get(key);
-      const those = this.#orders.filter((order) => order.key === key || order.retryOf === jobId);
-      return those.length > 0 && those.every(isOver) && !those.some(({ end }) => end?.state === 'completed');
+      const orders = this.#orders.filter((order) => order.key === key || order.retryOf === jobId);
+      return (
+        orders.length > 0 && orders.every(isOver) && !orders.some(({ end }) => end?.state === 'completed')
+      );
     });
   }
 
@@ -217,8 +219,8 @@ class ChaosRun {
     const open = after.filter((key) => !this.#jobOf.has(key));
     if (open.length === 0) return after.map((key) => this.#jobOf.get(key)!);
     const never = open.some((key) => {
-      const those = this.#orders.filter((order) => order.key === key);
-      return those.length > 0 && those.every(isOver);
+      const orders = this.#orders.filter((order) => order.key === key);
+      return orders.length > 0 && orders.every(isOver);
     });
     return never ? null : undefined;
   }
@@ -228,12 +230,12 @@ class ChaosRun {
     const { after, afterOk, jobId, end } = order;
     if (jobId === undefined) return;
     const ends = after.map((key) => {
-      const those = this.#orders.filter(
+      const orders = this.#orders.filter(
         (other) => other.jobId !== undefined && other.jobId === this.#jobOf.get(key),
       );
       // `after` waits only for the first end; a retry may complete the job later.
-      const completed = afterOk ? those.find((other) => other.end?.state === 'completed') : undefined;
-      const before = completed ?? those[0];
+      const completed = afterOk ? orders.find((other) => other.end?.state === 'completed') : undefined;
+      const before = completed ?? orders[0];
       if (before?.end?.state === 'completed')
         this.#checker.follows(jobId, before.jobId!, before.end.tasks.total);
       return before?.end?.state;

@@ -134,8 +134,8 @@ export function overlayNames(): string[] {
 /** Reason why `kubectl kustomize` cannot run here; undefined if it can. */
 export function whyNoKustomize(): string | undefined {
   try {
-    const said = execFileSync('kubectl', ['version', '--client', '-o', 'json'], { encoding: 'utf8' });
-    const { kustomizeVersion } = JSON.parse(said) as { kustomizeVersion?: string };
+    const output = execFileSync('kubectl', ['version', '--client', '-o', 'json'], { encoding: 'utf8' });
+    const { kustomizeVersion } = JSON.parse(output) as { kustomizeVersion?: string };
     // Kustomize 3.7 introduced components, and kubectl 1.21 was the first version to include it.
     return kustomizeVersion === undefined ? 'this kubectl is older than 1.21' : undefined;
   } catch {

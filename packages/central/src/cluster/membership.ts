@@ -564,9 +564,9 @@ export class Membership {
     const { name } = worker;
     const address = this.#env.nameOf(worker.address);
     const silentMs = now - worker.lastSeenAt;
-    const ran = this.#dispatcher.jobsAt(worker.address);
-    const jobs = [...new Set(ran.map(({ name: job }) => job))].slice(0, JOBS_NAMED);
-    const tasks = Math.max(worker.busy, ran.length);
+    const affectedJobs = this.#dispatcher.jobsAt(worker.address);
+    const jobs = [...new Set(affectedJobs.map(({ name: job }) => job))].slice(0, JOBS_NAMED);
+    const tasks = Math.max(worker.busy, affectedJobs.length);
     this.#env.eventOccurred?.({ kind: 'worker-lost', worker: name, address, cause, silentMs, jobs, tasks });
     const why =
       cause === 'lease'

@@ -85,26 +85,26 @@ class Driver implements AsyncDisposable {
     const { interrupted: signal } = this.#context;
     const { dryRun, cooldown } = this.#options;
     const { undo, drain, end, start, wanted } = actions;
-    const said = (action: string, names: readonly string[]): readonly string[] => {
+    const linesFor = (action: string, names: readonly string[]): readonly string[] => {
       const fresh = names.filter((name) => !before.has(`${action} ${name}`));
       for (const name of names) this.#lastMessages.add(`${action} ${name}`);
       return fresh;
     };
     const size = members.length;
     if (!dryRun) for (const name of undo) await drainUnlessGone(this.#cluster!, name, false, signal);
-    this.#print('undo', said('undo', undo), size, size, this.#need(actions));
+    this.#print('undo', linesFor('undo', undo), size, size, this.#need(actions));
     if (!dryRun) for (const name of drain) await drainUnlessGone(this.#cluster!, name, true, signal);
-    this.#print('drain', said('drain', drain), size, size, enough(wanted, cooldown));
+    this.#print('drain', linesFor('drain', drain), size, size, enough(wanted, cooldown));
     if (end.length > 0) {
       if (!dryRun) await this.#pool.end(end, signal);
       const names = end.map(({ name }) => name);
-      this.#print('end', said('end', names), size, size - end.length, enough(wanted, cooldown));
+      this.#print('end', linesFor('end', names), size, size - end.length, enough(wanted, cooldown));
     }
     if (start > 0) {
       const numbered = Array.from({ length: start }, (_, index) => `${size + index}`);
       const started = dryRun ? [] : await this.#pool.start(start, signal);
       this.#scaler.started(started.map(({ name }) => name));
-      const fresh = said('start', dryRun ? numbered : started.map(({ name }) => name));
+      const fresh = linesFor('start', dryRun ? numbered : started.map(({ name }) => name));
       this.#print('start', fresh, size, size + start, this.#need(actions));
     }
   }

@@ -79,7 +79,7 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
       // An option with different defaults in different commands has a line for each.
       const key = JSON.stringify([name, value, names.length === 0]);
       const { whenUnset } = shown[option]!;
-      const meanwhile = value === null && whenUnset !== undefined ? { whenUnset } : {};
+      const fallback = value === null && whenUnset !== undefined ? { whenUnset } : {};
       const unit = shown[option]!.type === 'duration' ? { unit: 'ms' as const } : {};
       const same = found.get(key);
       if (same !== undefined) {
@@ -89,7 +89,7 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
       const origin = isFlag ? 'flag' : origins[option]!;
       const variable = settings.map(variableOf).find((each) => context.environment[each]) ?? '';
       const source = origin === 'environment' ? variable : origin === 'file' ? (config ?? '') : '';
-      found.set(key, { commands: [...names], name, value, ...unit, ...meanwhile, origin, source });
+      found.set(key, { commands: [...names], name, value, ...unit, ...fallback, origin, source });
     }
   }
   return [...found.values()];

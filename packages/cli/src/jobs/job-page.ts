@@ -105,12 +105,12 @@ const GPUS_SHOWN = 5;
 
 /** Lists the GPUs of ended attempts. */
 function gpuLines({ attemptList }: JobDetail): string[] {
-  const ran = attemptList.filter(({ gpus }) => gpus !== undefined);
-  const shown = ran.slice(0, GPUS_SHOWN).map(({ task, attempt, worker, gpus = [] }) => {
+  const withGpus = attemptList.filter(({ gpus }) => gpus !== undefined);
+  const shown = withGpus.slice(0, GPUS_SHOWN).map(({ task, attempt, worker, gpus = [] }) => {
     const again = attempt > 1 ? `, attempt ${attempt}` : '';
     return `task ${task}${again}: ${plain(gpus.join(', '))} on ${plain(worker)}`;
   });
-  return ran.length > GPUS_SHOWN ? [...shown, 'more with --json'] : shown;
+  return withGpus.length > GPUS_SHOWN ? [...shown, 'more with --json'] : shown;
 }
 
 /** Maximum number of pilots that are shown. */

@@ -11,8 +11,8 @@ export function splitModule(
 ): { readonly path: string; readonly name: string | undefined } {
   const hash = text.lastIndexOf('#');
   const [path, name] = [text.slice(0, hash), text.slice(hash + 1)];
-  const whole = { path: text, name: undefined };
-  if (hash < 0) return whole;
+  const unnamed = { path: text, name: undefined };
+  if (hash < 0) return unnamed;
   if (exists(path)) return { path, name };
-  return exists(text) || /[/\\]|\.[cm]?[jt]s$/.test(name) ? whole : { path, name };
+  return exists(text) || /[/\\]|\.[cm]?[jt]s$/.test(name) ? unnamed : { path, name };
 }

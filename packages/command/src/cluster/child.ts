@@ -57,11 +57,11 @@ export async function startChild(
     child.on('exit', (code, signal) => resolve(signal ?? code ?? 1));
   });
   child.stdin!.on('error', () => {});
-  let said = '';
+  let stderr = '';
   const log = new LogFile(logFile);
   child.stderr!.on('data', (bytes: Buffer) => {
     log.write(bytes);
-    said = (said + bytes.toString()).slice(-STDERR_LENGTH_MAX);
+    stderr = (stderr + bytes.toString()).slice(-STDERR_LENGTH_MAX);
   });
   child.stderr!.on('close', () => log.close());
   const up = new Promise<DaemonIsUp>((resolve, reject) => {
@@ -76,7 +76,7 @@ export async function startChild(
     child.once('error', (error) =>
       reject(new GoshawkError('start-failed', `cannot start ${name}: ${error.message}`)),
     );
-    void ended.then((how) => reject(startFailure(name, how, reasonIn(said), logFile)));
+    void ended.then((how) => reject(startFailure(name, how, reasonIn(stderr), logFile)));
   });
   const { endpoint } = await up;
   return { name, pid: child.pid!, endpoint, process: child, ended };
@@ -86,8 +86,8 @@ export async function startChild(
  * Returns the reason why a process ended, from the end of its stderr: the error line if Node.js printed a
  * stack trace, else the last line.
  */
-export function reasonIn(said: string): string {
-  const lines = said.trimEnd().split('\n');
+export function reasonIn(stderr: string): string {
+  const lines = stderr.trimEnd().split('\n');
   if (!/^Node\.js v\d/.test(lines.at(-1)!)) return lines.at(-1)!;
   const error = lines.findLast((line) => ERROR_LINE.test(line));
   return error ?? lines.findLast((line) => !TRAILER.test(line)) ?? lines.at(-1)!;

@@ -152,8 +152,8 @@ function decidingOptions(
   const ordered = Object.entries(module.options).flatMap(([name, { flag }]) =>
     flag === '--estimator' && order !== undefined ? [[name, order]] : [],
   );
-  const said = setOptions(chosen, preset, [...set, ...named]);
-  return scaled(module, { ...options, ...said, ...Object.fromEntries(ordered) }, facts?.divisor ?? 1);
+  const resolved = setOptions(chosen, preset, [...set, ...named]);
+  return scaled(module, { ...options, ...resolved, ...Object.fromEntries(ordered) }, facts?.divisor ?? 1);
 }
 
 /** @throws InputError if the policy does not share by this unit */
@@ -203,8 +203,8 @@ export function clusterSettings(policy: PolicySettings, timings: Timings = LIVE_
 export function policyNames(text: string, besides: readonly string[] = []): string[] {
   const names = text.split(',').map((name) => name.trim());
   for (const name of names) if (!besides.includes(name)) presetNamed(name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new InputError('bad-option', `--policy lists ${twice} twice`);
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  if (duplicate !== undefined) throw new InputError('bad-option', `--policy lists ${duplicate} twice`);
   return names;
 }
 

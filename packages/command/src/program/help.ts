@@ -36,8 +36,8 @@ export async function helpOn(
 
 /** @param word the word in place of the command */
 export function unknownCommand({ names }: Program, word: string): InputError {
-  const meant = nearest(word, new Set(names.map((name) => name.split(' ')[0]!)));
-  const question = meant === undefined ? '' : `; did you mean ${meant}?`;
+  const suggestion = nearest(word, new Set(names.map((name) => name.split(' ')[0]!)));
+  const question = suggestion === undefined ? '' : `; did you mean ${suggestion}?`;
   return new InputError('usage', `unknown command: ${word}${question}`, 'see `goshawk --help`');
 }
 
@@ -142,9 +142,9 @@ type Row = readonly [left: string, right: string];
 
 export function optionRows(specs: OptionSpecs): Row[] {
   return Object.entries(specs).map(([name, spec]) => {
-    const letter = spec.alias === undefined ? '' : `-${spec.alias}, `;
+    const alias = spec.alias === undefined ? '' : `-${spec.alias}, `;
     return [
-      `${letter}${flagOf(name)}${placeholderOf(spec)}`,
+      `${alias}${flagOf(name)}${placeholderOf(spec)}`,
       `${spec.describe}${choicesOf(spec)}${defaultOf(spec)}`,
     ];
   });

@@ -186,13 +186,13 @@ function hintFor({ name }: Command): string {
 }
 
 function unknownInGroup({ names }: Program, first: string, second: string): InputError {
-  const meant = nearest(`${first} ${second}`, names);
-  const line = `unknown command: ${first} ${second}${question(meant)}`;
+  const suggestion = nearest(`${first} ${second}`, names);
+  const line = `unknown command: ${first} ${second}${question(suggestion)}`;
   return new InputError('usage', line, 'see `goshawk --help`');
 }
 
-function question(meant: string | undefined): string {
-  return meant === undefined ? '' : `; did you mean ${meant}?`;
+function question(suggestion: string | undefined): string {
+  return suggestion === undefined ? '' : `; did you mean ${suggestion}?`;
 }
 
 /** Returns the flag as the user typed it, since the parser reads `--no-x` as `x`. */

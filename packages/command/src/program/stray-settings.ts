@@ -110,16 +110,16 @@ export function strayVariables(
     const flag = flags.find((name) => variableOf(name) === variable);
     if (flag !== undefined) return [`${variable} is ignored: ${onlyFlag(flag)}`];
     const words = [...known].map((name) => name.slice(PREFIX.length));
-    const meant = nearest(variable.slice(PREFIX.length), words);
-    return [`${variable} is ignored: unknown setting${question(meant && `${PREFIX}${meant}`)}`];
+    const suggestion = nearest(variable.slice(PREFIX.length), words);
+    return [`${variable} is ignored: unknown setting${question(suggestion && `${PREFIX}${suggestion}`)}`];
   });
 }
 
 const NAMING_HINT =
   '`goshawk COMMAND --help` lists the options; --steal-cap is steal-cap in a file, and GOSHAWK_STEAL_CAP';
 
-function question(meant: string | undefined): string {
-  return meant === undefined ? '' : `; did you mean ${meant}?`;
+function question(suggestion: string | undefined): string {
+  return suggestion === undefined ? '' : `; did you mean ${suggestion}?`;
 }
 
 function onlyFlag(name: string): string {

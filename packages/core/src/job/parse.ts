@@ -180,9 +180,9 @@ function unknownFields(keys: readonly string[], path: readonly PropertyKey[]): s
   const begun = fields.filter(
     (field) => field.slice(0, STEM) === first.slice(0, STEM) && first.length >= STEM,
   );
-  const meant = nearest(first, fields) ?? begun[0];
+  const suggestion = nearest(first, fields) ?? begun[0];
   const line = unknownKeys(keys);
-  return meant === undefined ? line : `${line}; did you mean "${meant}"?`;
+  return suggestion === undefined ? line : `${line}; did you mean "${suggestion}"?`;
 }
 
 /** Number of leading letters that identify a field, as in `retry` and `retries`. */

@@ -382,17 +382,17 @@ function setupsOf(ran: Ran, options: Options, { facts }: Survey): Setup[] {
     },
     POLICY_SETTINGS,
   );
-  const said = Object.entries({ estimator, cutoff }).flatMap(([name, value]) =>
+  const flags = Object.entries({ estimator, cutoff }).flatMap(([name, value]) =>
     settings === undefined || value === undefined || value.includes(',') ? [] : [`${name}=${value}`],
   );
   const setups = variants.flatMap(({ label, options: own }) =>
     (numbers.length === 0 ? [ran.workers] : numbers).map(
       (workers): Setup => ({
         ...ran,
-        label: [label, ...said].join(' '),
+        label: [label, ...flags].join(' '),
         workers,
         settings:
-          settings !== undefined && label === settings.policy && said.length === 0
+          settings !== undefined && label === settings.policy && flags.length === 0
             ? settings
             : policySettings(own, own.policy, isTrace ? facts : undefined),
       }),

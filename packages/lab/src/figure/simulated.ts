@@ -81,8 +81,8 @@ function inWords({ name, jobs, tasks }: Workload): string {
 async function wholeWorkload({ context, store, chosen, options }: Making): Promise<Parts> {
   const { figure, workload } = chosen;
   const surveyed = await store.once(['survey', workload], () => surveyWithProgress(context, workload));
-  const whole: Part = { name: workload, workload, surveyed, seeds: [1, options.seeds], label: figure.id };
-  return { record: surveyed.record, parts: [whole] };
+  const complete: Part = { name: workload, workload, surveyed, seeds: [1, options.seeds], label: figure.id };
+  return { record: surveyed.record, parts: [complete] };
 }
 
 /** Draws jobs for each seed. Estimators begin with the state that they learned from earlier jobs. */

@@ -34,9 +34,9 @@ export function checkFields(value: unknown, fields: Fields, where: string): void
   const known = Object.keys(fields).map((name) => name.replace('?', ''));
   for (const name of Object.keys(value)) {
     if (known.includes(name)) continue;
-    const meant = nearest(name, known);
+    const suggestion = nearest(name, known);
     throw new TypeError(
-      `${where} has the unknown field '${name}'; ${meant === undefined ? `known fields are ${known.join(', ')}` : `did you mean '${meant}'?`}`,
+      `${where} has the unknown field '${name}'; ${suggestion === undefined ? `known fields are ${known.join(', ')}` : `did you mean '${suggestion}'?`}`,
     );
   }
   for (const [key, kind] of Object.entries(fields)) {

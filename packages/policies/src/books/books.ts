@@ -338,12 +338,12 @@ export class ClusterBooks implements ClusterView {
 
   /** Divides the weight of a project among its users with jobs, after their number has changed. */
   #divideWeight(project: string): void {
-    const whole = projectGrantOf(this.#grants, project)?.weight ?? 0;
-    if (whole === 0) return;
+    const projectWeight = projectGrantOf(this.#grants, project)?.weight ?? 0;
+    if (projectWeight === 0) return;
     const users = [...this.#byUser.keys()].filter((user) => grantOf(this.#grants, user).project === project);
     const sum = sumOf(users, (user) => grantOf(this.#grants, user).weight);
     for (const user of users) {
-      const weight = (whole * grantOf(this.#grants, user).weight) / sum;
+      const weight = (projectWeight * grantOf(this.#grants, user).weight) / sum;
       for (const job of this.#byUser.get(user)!) {
         if (job.userWeight === weight) continue;
         job.userWeight = weight;

@@ -92,8 +92,8 @@ export class Placement {
 function alignment(demand: Vector, free: Vector, capacity: Vector): number {
   let most = 0;
   for (let r = 0; r < demand.length; r++) {
-    const whole = capacity[r] ?? 0;
-    if (isCounted(whole)) most = Math.max(most, (demand[r]! / whole) * (free[r]! / whole));
+    const total = capacity[r] ?? 0;
+    if (isCounted(total)) most = Math.max(most, (demand[r]! / total) * (free[r]! / total));
   }
   return most;
 }

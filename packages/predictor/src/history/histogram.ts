@@ -84,9 +84,9 @@ export class Histogram {
     const histogram = new Histogram(binsMax);
     histogram.#size = saved.length;
     for (const bin of saved) {
-      const whole = typeof bin === 'number' ? ([1, bin, bin, bin] as const) : bin;
-      histogram.#bins.push(...whole);
-      histogram.#count += whole[0];
+      const values = typeof bin === 'number' ? ([1, bin, bin, bin] as const) : bin;
+      histogram.#bins.push(...values);
+      histogram.#count += values[0];
     }
     while (histogram.#size > binsMax) histogram.#joinClosest();
     return histogram;

@@ -60,14 +60,14 @@ function options({ runs }: Comparison): Markup {
     ),
   }));
   const shared = rows.filter(({ values }) => new Set(values).size === 1);
-  const apart = rows.filter(({ values }) => new Set(values).size > 1);
+  const differing = rows.filter(({ values }) => new Set(values).size > 1);
   return html`${shared.length === 0 ? null : html`<ul class="options">${shared.map(({ name, values }) => html`<li>${name} <b>${values[0]!}</b></li>`)}</ul>`}${
-    apart.length === 0
+    differing.length === 0
       ? null
       : table(
           'differ in',
           policies.map((title) => ({ title })),
-          apart.map(({ name, values }) => ({ head: name, cells: values })),
+          differing.map(({ name, values }) => ({ head: name, cells: values })),
         )
   }`;
 }

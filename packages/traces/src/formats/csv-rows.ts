@@ -151,9 +151,9 @@ function placesOf(header: string, needed: readonly string[], file: string): Map<
 /** Rejects a column `task`: ignoring it would give each job a single task. */
 function refuseNearly(places: ReadonlyMap<string, number>, known: readonly string[], file: string): void {
   for (const name of places.keys()) {
-    const meant = known.includes(name) ? undefined : nearest(name, known);
-    if (meant === undefined || places.has(meant)) continue;
-    throw new WorkloadError(`unknown column ${quote(name)}`, `did you mean ${quote(meant)}?`, {
+    const suggestion = known.includes(name) ? undefined : nearest(name, known);
+    if (suggestion === undefined || places.has(suggestion)) continue;
+    throw new WorkloadError(`unknown column ${quote(name)}`, `did you mean ${quote(suggestion)}?`, {
       file,
       line: 1,
     });

@@ -78,8 +78,8 @@ export async function* readWholeLines(
   for await (const chunk of readChunks(file, () => linesRead() + 1, signal)) {
     const end = chunk.lastIndexOf(NEWLINE) + 1;
     if (end > 0) {
-      const whole = chunk.subarray(0, end);
-      yield pendingBytes === 0 ? whole : Buffer.concat([...pending, whole]);
+      const lines = chunk.subarray(0, end);
+      yield pendingBytes === 0 ? lines : Buffer.concat([...pending, lines]);
       pending = [];
       pendingBytes = 0;
     }

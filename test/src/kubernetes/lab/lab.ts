@@ -57,9 +57,9 @@ export class Lab {
 
   /** @throws Error if it fails */
   async kubectl(args: readonly string[], options: RunOptions = {}): Promise<CommandOutput> {
-    const said = await this.tryKubectl(args, options);
-    if (said.exitCode !== 0) throw new Error(`kubectl ${args.join(' ')}: ${said.stderr.trim()}`);
-    return said;
+    const output = await this.tryKubectl(args, options);
+    if (output.exitCode !== 0) throw new Error(`kubectl ${args.join(' ')}: ${output.stderr.trim()}`);
+    return output;
   }
 
   tryKubectl(args: readonly string[], options: RunOptions = {}): Promise<CommandOutput> {
@@ -78,9 +78,9 @@ export class Lab {
 
   /** Returns the output of `goshawk … --json`. @throws when it fails */
   async ask<T>(args: readonly string[]): Promise<T> {
-    const said = await this.goshawk([...args, '--json'], { shown: '' });
-    if (said.exitCode !== 0) throw new Error(`goshawk ${args.join(' ')}: ${said.stderr.trim()}`);
-    return JSON.parse(said.stdout) as T;
+    const output = await this.goshawk([...args, '--json'], { shown: '' });
+    if (output.exitCode !== 0) throw new Error(`goshawk ${args.join(' ')}: ${output.stderr.trim()}`);
+    return JSON.parse(output.stdout) as T;
   }
 
   async pods(role: Role): Promise<Pod[]> {

@@ -46,13 +46,13 @@ export class Transcript {
     const { shown = [command, ...args.map(shellWord)].join(' '), output = (text) => text } = options;
     if (shown !== '') this.#print(`$ ${shown}`);
     const from = performance.now();
-    const said = await finish(command, args, options);
-    if (shown === '') return said;
-    const text = (said.exitCode === 0 ? output(said.stdout) || said.stderr : said.stderr).trimEnd();
+    const result = await finish(command, args, options);
+    if (shown === '') return result;
+    const text = (result.exitCode === 0 ? output(result.stdout) || result.stderr : result.stderr).trimEnd();
     if (text !== '') this.#print(text);
     const seconds = (performance.now() - from) / 1_000;
     if (seconds >= QUICK_SECONDS) this.say(`took ${seconds.toFixed(1)} s`);
-    return said;
+    return result;
   }
 }
 

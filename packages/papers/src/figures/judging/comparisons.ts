@@ -89,12 +89,12 @@ export function agree(pairs: readonly (readonly [Series, Series])[], by: number)
     const measured = places.flatMap(({ values }) =>
       pairs.map((_, i) => [values[2 * i]!, values[2 * i + 1]!] as const),
     );
-    const apart = measured.map(([one, other]) => Math.abs(Math.log(one / other)));
+    const deviations = measured.map(([one, other]) => Math.abs(Math.log(one / other)));
     const sides = measured.every(
       ([one, other]) =>
         [one, other].every((ratio) => ratio < 1 + SAME) || [one, other].every((ratio) => ratio > 1 - SAME),
     );
-    const most = Math.max(...apart);
+    const most = Math.max(...deviations);
     return judgement(
       `they differ by a factor of ${Math.exp(most).toPrecision(3)} at most`,
       most <= Math.log(1 + by),

@@ -49,13 +49,13 @@ export function waitsMost(worst: Series, others: readonly Series[], by: number):
 /** "Alike": queues that differ by at most this factor; in direction up to its square. */
 export function waitAlike(one: Series, other: Series, factor: number): Judge {
   return judgeMeasured([one, other], (places) => {
-    const apart = Math.max(
+    const deviation = Math.max(
       ...places.map(({ values: [a, b] }) => Math.max((a! + 1) / (b! + 1), (b! + 1) / (a! + 1))),
     );
     return judgement(
-      `they differ by a factor of ${apart.toPrecision(2)} at most`,
-      apart <= factor,
-      apart <= factor ** 2,
+      `they differ by a factor of ${deviation.toPrecision(2)} at most`,
+      deviation <= factor,
+      deviation <= factor ** 2,
     );
   });
 }

@@ -30,12 +30,12 @@ export function renderFigureText(result: FigureResult, { color, columns }: TextS
   const { id, title, paper, about, workload, workers, seeds } = result;
   const seedsText = seeds.length > 1 ? `, ${seeds.length} seeds (means; least and greatest below)` : '';
   const size = workers === null ? '' : ` on ${counted(workers, 'worker')}`;
-  const ran = `${workload.name}: ${counted(workload.jobs, 'job')} with ${counted(workload.tasks, 'task')}${size}${seedsText}`;
+  const heading = `${workload.name}: ${counted(workload.jobs, 'job')} with ${counted(workload.tasks, 'task')}${size}${seedsText}`;
   return [
     [
       ink.bold(`${id}: ${title}`),
       ...wrapWords(`${paper.name} ${paper.section}. ${about}`, width).map((line) => ink.dim(line)),
-      ...wrapWords(ran, width).map((line) => ink.dim(line)),
+      ...wrapWords(heading, width).map((line) => ink.dim(line)),
     ],
     ...result.panels.flatMap((panel) => {
       const lines = panelLines(result, panel, ink);
