@@ -15,6 +15,11 @@ export function nearest(word: string, words: Iterable<string>): string | undefin
   return best;
 }
 
+/** The end of an error line that suggests a word; empty without one. */
+export function didYouMean(suggestion: string | undefined): string {
+  return suggestion === undefined ? '' : `; did you mean ${suggestion}?`;
+}
+
 /** Damerau–Levenshtein distance: insertions, deletions, replacements, and swaps of adjacent letters. */
 function distance(from: string, to: string): number {
   let above = Array.from({ length: to.length + 1 }, (_, i) => i);

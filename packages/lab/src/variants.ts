@@ -1,6 +1,6 @@
 import { kebab, type OptionSpecs, optionsGiven } from '@goshawk/command';
 import { POLICY_OPTIONS } from '@goshawk/command/policy';
-import { InputError, nearest } from '@goshawk/core';
+import { didYouMean, InputError, nearest } from '@goshawk/core';
 
 /** The settings of a run under a separate name. */
 export interface Variant<Options> {
@@ -130,7 +130,7 @@ function changeOf(name: string, value: string, specs: OptionSpecs, said = '--var
     const suggestion = nearest(name, names);
     throw new InputError(
       'bad-option',
-      `${said}: unknown setting "${name}"${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`,
+      `${said}: unknown setting "${name}"${didYouMean(suggestion)}`,
       `known settings are ${names.join(', ')}; write options of the policy as set=NAME=VALUE`,
     );
   }

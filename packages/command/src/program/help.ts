@@ -1,4 +1,4 @@
-import { InputError, nearest } from '@goshawk/core';
+import { didYouMean, InputError, nearest } from '@goshawk/core';
 import type { Command } from '../command.js';
 import { GLOBAL_OPTIONS } from '../context.js';
 import { flagOf, type OptionSpec, type OptionSpecs } from '../options.js';
@@ -37,8 +37,7 @@ export async function helpOn(
 /** @param word the word in place of the command */
 export function unknownCommand({ names }: Program, word: string): InputError {
   const suggestion = nearest(word, new Set(names.map((name) => name.split(' ')[0]!)));
-  const question = suggestion === undefined ? '' : `; did you mean ${suggestion}?`;
-  return new InputError('usage', `unknown command: ${word}${question}`, 'see `goshawk --help`');
+  return new InputError('usage', `unknown command: ${word}${didYouMean(suggestion)}`, 'see `goshawk --help`');
 }
 
 async function overview(program: Program, width: number): Promise<string> {

@@ -1,4 +1,4 @@
-import { InputError, nearest } from '@goshawk/core';
+import { didYouMean, InputError, nearest } from '@goshawk/core';
 import { Parser } from 'yargs/helpers';
 import type { Command } from '../command.js';
 import { GLOBAL_OPTIONS } from '../context.js';
@@ -168,7 +168,7 @@ function checkOptions({ command, flags }: GivenLine, argv: readonly string[]): v
   if (unknown.length > 0) {
     const options = unknown.map((name) => asTyped(kebab(name), argv));
     const line = `unknown option${options.length > 1 ? 's' : ''}: ${options.join(', ')}`;
-    throw new InputError('usage', line + question(nearestOption(options[0]!, specs)), hint);
+    throw new InputError('usage', line + didYouMean(nearestOption(options[0]!, specs)), hint);
   }
 }
 
@@ -187,12 +187,8 @@ function hintFor({ name }: Command): string {
 
 function unknownInGroup({ names }: Program, first: string, second: string): InputError {
   const suggestion = nearest(`${first} ${second}`, names);
-  const line = `unknown command: ${first} ${second}${question(suggestion)}`;
+  const line = `unknown command: ${first} ${second}${didYouMean(suggestion)}`;
   return new InputError('usage', line, 'see `goshawk --help`');
-}
-
-function question(suggestion: string | undefined): string {
-  return suggestion === undefined ? '' : `; did you mean ${suggestion}?`;
 }
 
 /** Returns the flag as the user typed it, since the parser reads `--no-x` as `x`. */

@@ -1,4 +1,4 @@
-import { InputError, nearest } from '@goshawk/core';
+import { didYouMean, InputError, nearest } from '@goshawk/core';
 import { flagOf, kebab, type OptionSpecs, type Sources, settingNames, variableOf } from '../options.js';
 
 const PREFIX = 'GOSHAWK_';
@@ -87,7 +87,7 @@ export function checkFileNames(
       );
     }
     const names = [...settings].flatMap((name) => [name, kebab(name)]);
-    const what = `${fileName}: unknown setting "${key}"${question(nearest(key, names))}`;
+    const what = `${fileName}: unknown setting "${key}"${didYouMean(nearest(key, names))}`;
     throw new InputError('bad-config', what, `remove or correct it: ${NAMING_HINT}`);
   }
 }
@@ -111,16 +111,12 @@ export function strayVariables(
     if (flag !== undefined) return [`${variable} is ignored: ${onlyFlag(flag)}`];
     const words = [...known].map((name) => name.slice(PREFIX.length));
     const suggestion = nearest(variable.slice(PREFIX.length), words);
-    return [`${variable} is ignored: unknown setting${question(suggestion && `${PREFIX}${suggestion}`)}`];
+    return [`${variable} is ignored: unknown setting${didYouMean(suggestion && `${PREFIX}${suggestion}`)}`];
   });
 }
 
 const NAMING_HINT =
   '`goshawk COMMAND --help` lists the options; --steal-cap is steal-cap in a file, and GOSHAWK_STEAL_CAP';
-
-function question(suggestion: string | undefined): string {
-  return suggestion === undefined ? '' : `; did you mean ${suggestion}?`;
-}
 
 function onlyFlag(name: string): string {
   return `${flagOf(name)} is a command-line option and cannot be a setting`;

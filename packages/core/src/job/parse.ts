@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { InputError } from '../errors.js';
 import { firstIssue, shown, unknownKeys } from '../issues.js';
 import { LIMITS } from '../limits.js';
-import { nearest } from '../nearest.js';
+import { didYouMean, nearest } from '../nearest.js';
 import { present } from '../present.js';
 import { NO_RESOURCES, type Resources } from '../resources.js';
 import { sumOf } from '../sums.js';
@@ -182,7 +182,7 @@ function unknownFields(keys: readonly string[], path: readonly PropertyKey[]): s
   );
   const suggestion = nearest(first, fields) ?? begun[0];
   const line = unknownKeys(keys);
-  return suggestion === undefined ? line : `${line}; did you mean "${suggestion}"?`;
+  return `${line}${didYouMean(suggestion && `"${suggestion}"`)}`;
 }
 
 /** Number of leading letters that identify a field, as in `retry` and `retries`. */
