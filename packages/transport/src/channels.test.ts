@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { MessageHandled, MessageSent } from './channels.js';
-import { Inbox, Mailboxes } from './mailbox/testing.fixture.js';
+import { Inbox, Mailboxes } from './connection/testing.fixture.js';
 
 const watched: (readonly [string, (event: unknown) => void])[] = [];
 const mailboxes = new Mailboxes();

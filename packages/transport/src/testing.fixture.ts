@@ -1,4 +1,4 @@
 /** Test helpers for other packages. */
 export * from './codec/arbitraries.fixture.js';
-export * from './mailbox/tap.fixture.js';
-export * from './mailbox/testing.fixture.js';
+export * from './connection/tap.fixture.js';
+export * from './connection/testing.fixture.js';

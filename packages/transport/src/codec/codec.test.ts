@@ -11,10 +11,10 @@ import {
 } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Directory } from '../mailbox/directory.js';
-import { openFrame } from '../mailbox/frame.js';
-import { DEFAULT_LIMITS } from '../mailbox/limits.js';
-import { packFrame } from '../mailbox/testing.fixture.js';
+import { packFrame } from '../connection/testing.fixture.js';
+import { openFrame } from '../frames/frame.js';
+import { Directory } from '../identity/directory.js';
+import { DEFAULT_LIMITS } from '../limits.js';
 import { messageOfType } from './arbitraries.fixture.js';
 import { Codec } from './codec.js';
 import { DecodeError, EncodeError } from './errors.js';

@@ -47,7 +47,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'incarnations-not-checked',
     what: 'messages of a dead incarnation count as those of its successor',
-    file: 'transport/mailbox/incarnations',
+    file: 'transport/identity/incarnations',
     find: "return 'retired';",
     replace: "return 'current';",
   },
