@@ -14,7 +14,7 @@ import {
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { Central } from './central.js';
-import { registration } from './registration.fixture.js';
+import { need, pull, registration } from './messages.fixture.js';
 
 const OWNER = 1 as Address;
 const CLIENT = 2 as Address;
@@ -456,39 +456,10 @@ test('short work that schedulers report counts toward the reserve', () => {
     const workers = Array.from({ length: 100 }, (_, i) => (100 + i) as Address);
     for (const worker of workers) {
       bench.register(worker);
-      bench.receive(worker, {
-        type: 'pull',
-        heard: [],
-        free: 1,
-        spare: {},
-        long: 0,
-        shortMs: 0,
-        runs: [],
-        gpuParts: undefined,
-        gpus: undefined,
-      });
+      bench.receive(worker, pull());
     }
     bench.receive(OWNER, { type: 'usage', shortMs: 0, longMs: 0, arrivedMs, arrivedTasks: 0, completed: [] });
-    const need = {
-      job: 1,
-      stage: 0,
-      long: true,
-      part: 'judged' as const,
-      jobTasks: 200,
-      ageMs: 0,
-      estimateFollows: undefined,
-      priority: undefined,
-      tasks: 200,
-      matches: 0,
-      estimateMs: 9_000,
-      demand: {},
-      requires: undefined,
-      attainedMs: undefined,
-      avoid: undefined,
-      user: undefined,
-      gang: undefined,
-    };
-    bench.receive(OWNER, { type: 'need', ...need });
+    bench.receive(OWNER, need(1, { long: true, tasks: 200, jobTasks: 200, estimateMs: 9_000 }));
     return bench.take('matched').flatMap(({ workers }) => workers).length;
   };
   expect(long(0)).toBe(95);
@@ -503,7 +474,7 @@ test('clients cannot see the place of another user’s job in the line', () => {
   bench.enlist(OWNER, 'first');
   bench.register(W1);
   bench.haveAllJoined();
-  bench.receive(OWNER, { ...NEED, job: 1, user: 'bob' });
+  bench.receive(OWNER, twoTasks(1, { user: 'bob' }));
   const line = (job: number) => {
     bench.receive(CLIENT, { type: 'explainNeed', request: 1, owner: `party ${OWNER}`, job });
     return bench.take('centralLine').at(-1)!.value;
@@ -624,46 +595,30 @@ test('clients learn of a new scheduler after the other schedulers, and of a retu
 test('needs of a scheduler that is not a member are dropped, and it is asked to join', () => {
   const bench = new Bench({ preset: { ...PRESETS.goshawk } });
   bench.register(W1);
-  bench.receive(OWNER, { ...NEED, job: 1 });
+  bench.receive(OWNER, twoTasks(1));
   expect(bench.central.pendingTasks).toBe(0);
   expect(bench.take('notRegistered')).toHaveLength(1);
 });
 
-const NEED = {
-  type: 'need',
-  stage: 0,
-  long: false,
-  tasks: 2,
-  matches: 0,
-  estimateMs: 1,
-  demand: {},
-  part: 'judged',
-  jobTasks: 2,
-  ageMs: 0,
-  estimateFollows: undefined,
-  priority: undefined,
-  requires: undefined,
-  attainedMs: undefined,
-  avoid: undefined,
-  gang: undefined,
-  user: undefined,
-} as const;
+function twoTasks(job: number, more: Partial<MessageOf<'need'>> = {}): MessageOf<'need'> {
+  return need(job, { tasks: 2, jobTasks: 2, estimateMs: 1, ...more });
+}
 
 test('a scheduler that enlists again resends its needs, and ended jobs are dropped', () => {
   const bench = new Bench({ preset: { ...PRESETS.goshawk } });
   bench.enlist(OWNER, 'first');
-  bench.receive(OWNER, { ...NEED, job: 1 });
-  bench.receive(OWNER, { ...NEED, job: 2 });
+  bench.receive(OWNER, twoTasks(1));
+  bench.receive(OWNER, twoTasks(2));
   expect(bench.central.pendingTasks).toBe(4);
   bench.enlist(OWNER, 'first');
-  bench.receive(OWNER, { ...NEED, job: 2 });
+  bench.receive(OWNER, twoTasks(2));
   expect(bench.central.pendingTasks).toBe(2);
 });
 
 test('a scheduler that reports that it drains keeps its waiting tasks', () => {
   const bench = new Bench({ preset: { ...PRESETS.goshawk } });
   bench.enlist(OWNER, 'first');
-  bench.receive(OWNER, { ...NEED, job: 1 });
+  bench.receive(OWNER, twoTasks(1));
   bench.enlist(OWNER, 'first', 's', true);
   expect(bench.central.pendingTasks).toBe(2);
 });
@@ -672,38 +627,9 @@ test('a match includes the name of a worker that the owner does not know', () =>
   const bench = new Bench({ preset: { ...PRESETS.goshawk } });
   bench.enlist(OWNER, 'first');
   bench.central.wake('publish', 0, 0);
-  const free = {
-    heard: [],
-    free: 1,
-    spare: {},
-    long: 0,
-    shortMs: 0,
-    runs: [],
-    gpuParts: undefined,
-    gpus: undefined,
-  };
-  const need = {
-    job: 1,
-    stage: 0,
-    long: false,
-    part: 'judged' as const,
-    jobTasks: 2,
-    ageMs: 0,
-    estimateFollows: undefined,
-    priority: undefined,
-    tasks: 2,
-    matches: 0,
-    estimateMs: 1,
-    demand: {},
-    requires: undefined,
-    attainedMs: undefined,
-    avoid: undefined,
-    user: undefined,
-    gang: undefined,
-  };
-  bench.receive(OWNER, { type: 'need', ...need });
+  bench.receive(OWNER, twoTasks(1));
   const newcomersAt = (worker: Address) => {
-    bench.receive(worker, { type: 'pull', ...free });
+    bench.receive(worker, pull());
     return bench.take('matched').map(({ newcomers }) => newcomers);
   };
   bench.register(W1);

@@ -10,7 +10,7 @@ import {
 import { expect, test } from 'vitest';
 import { Central } from '../central.js';
 import type { ClusterEvent } from '../contract.js';
-import { registration } from '../registration.fixture.js';
+import { registration } from '../messages.fixture.js';
 
 const { heartbeatMs, leaseMs } = LIVE_TIMINGS;
 const [A, B, CLIENT, W, W2] = [1, 2, 3, 11, 12] as [Address, Address, Address, Address, Address];

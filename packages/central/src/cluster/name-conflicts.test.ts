@@ -1,7 +1,7 @@
 import { type Address, DEFAULT_POLICY, LIVE_TIMINGS, type Message, type MessageOf } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import { Central } from '../central.js';
-import { registration } from '../registration.fixture.js';
+import { registration } from '../messages.fixture.js';
 
 const { heartbeatMs } = LIVE_TIMINGS;
 /** Names by address: two incarnations at one endpoint, and one elsewhere. */

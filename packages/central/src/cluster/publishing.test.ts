@@ -10,7 +10,7 @@ import {
 } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import { Central } from '../central.js';
-import { registration } from '../registration.fixture.js';
+import { registration } from '../messages.fixture.js';
 
 const { heartbeatMs, publishMs } = LIVE_TIMINGS;
 

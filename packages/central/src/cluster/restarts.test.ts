@@ -10,7 +10,7 @@ import { addPapers } from '@goshawk/papers';
 import { presetNamed } from '@goshawk/policies';
 import { expect, test } from 'vitest';
 import { Central } from '../central.js';
-import { registration } from '../registration.fixture.js';
+import { need, pull, registration } from '../messages.fixture.js';
 
 addPapers();
 
@@ -69,32 +69,11 @@ class Bench {
   }
 
   need(from: Address, job: number): void {
-    const message: MessageOf<'need'> = {
-      type: 'need',
-      job,
-      stage: 0,
-      long: true,
-      tasks: 1,
-      matches: 0,
-      estimateMs: 60_000,
-      demand: {},
-      part: 'judged',
-      jobTasks: 1,
-      ageMs: 0,
-      estimateFollows: undefined,
-      priority: 'normal',
-      requires: undefined,
-      attainedMs: undefined,
-      avoid: undefined,
-      user: undefined,
-      gang: undefined,
-    };
-    this.receive(from, message);
+    this.receive(from, need(job, { long: true, estimateMs: 60_000, priority: 'normal' }));
   }
 
   pull(free: number, heard: number[], runs: number[]): void {
-    const rest = { spare: {}, long: 0, shortMs: 0, gpuParts: undefined, gpus: undefined };
-    this.receive(W, { type: 'pull', heard, free, runs, ...rest });
+    this.receive(W, pull({ heard, free, runs }));
   }
 
   sentOf<T extends Message['type']>(type: T): { to: Address; message: MessageOf<T> }[] {

@@ -18,6 +18,7 @@ import {
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { WorkerRecord } from '../cluster/registry.js';
+import { need, pull } from '../messages.fixture.js';
 import { Dispatcher } from './dispatcher.js';
 
 addPapers();
@@ -91,43 +92,12 @@ class Bench {
   }
 
   pull(at: number, fields: Partial<MessageOf<'pull'>> = {}): void {
-    const nothing = {
-      heard: [],
-      free: 1,
-      spare: NO_RESOURCES,
-      long: 0,
-      shortMs: 0,
-      runs: [],
-      gpuParts: undefined,
-      gpus: undefined,
-    };
-    this.dispatcher.pulled(at as Address, { type: 'pull', ...nothing, ...fields }, this.now);
+    this.dispatcher.pulled(at as Address, pull(fields), this.now);
     this.settle();
   }
 
   need(job: number, fields: Partial<MessageOf<'need'>> = {}, owner = OWNER): void {
-    const message: MessageOf<'need'> = {
-      type: 'need',
-      job,
-      stage: 0,
-      long: false,
-      tasks: 1,
-      matches: 0,
-      estimateMs: 100,
-      demand: NO_RESOURCES,
-      part: 'judged',
-      jobTasks: 1,
-      ageMs: 0,
-      estimateFollows: undefined,
-      priority: undefined,
-      requires: undefined,
-      attainedMs: undefined,
-      avoid: undefined,
-      user: undefined,
-      gang: undefined,
-      ...fields,
-    };
-    this.dispatcher.needed(owner, message, this.now);
+    this.dispatcher.needed(owner, need(job, fields), this.now);
     this.settle();
   }
 
