@@ -68,15 +68,14 @@ export class SchedulerState {
     this.usage = new Usage(env, config.estimatorStates?.[JOB_LENGTHS]);
     this.ledger = new Ledger(env, config, this.shares);
     this.accounting = new Accounting(this.ledger, config);
-    const random = () => env.random();
-    this.jobs = new JobStore(
+    this.jobs = new JobStore({
       config,
       lastJob,
-      this.shares,
-      this.accounting,
-      random,
-      env.readJobRecords && readArchivedRecords,
-    );
+      shares: this.shares,
+      records: this.accounting,
+      random: () => env.random(),
+      readJob: env.readJobRecords && readArchivedRecords,
+    });
     this.quotas = new Quotas(this.jobs);
     this.chunkedWork = new ChunkedWork(env, inheritance?.chunkSize);
     this.answers = new Answers(this.ledger);

@@ -21,14 +21,14 @@ class Bench {
     endedMax = sharesOf(1e9).endedMax,
   ) {
     this.journal = journal;
-    this.store = new JobStore(
-      { tag: 's', endedJobsMax: 2, logBytesMax: 1_000, ...retention },
-      0,
-      { ...sharesOf(1e9), jobsMax, endedMax },
-      { recordsDeleted: (job) => this.forgotten.push(job) },
-      () => 0.5,
-      journal && (({ number }) => journal.get(number)),
-    );
+    this.store = new JobStore({
+      config: { tag: 's', endedJobsMax: 2, logBytesMax: 1_000, ...retention },
+      lastJob: 0,
+      shares: { ...sharesOf(1e9), jobsMax, endedMax },
+      records: { recordsDeleted: (job) => this.forgotten.push(job) },
+      random: () => 0.5,
+      readJob: journal && (({ number }) => journal.get(number)),
+    });
   }
 
   /** A job that ends immediately. */

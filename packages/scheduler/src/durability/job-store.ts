@@ -53,6 +53,18 @@ function measureJob(job: Job): void {
   job.bytes = job.specBytes + job.stages[0]!.appendedBytes;
 }
 
+interface JobStoreOptions {
+  readonly config: Pick<SchedulerConfig, 'tag' | 'endedJobsMax' | 'endedJobsKeepMs' | 'logBytesMax'>;
+  /** Highest job number already used. */
+  readonly lastJob: number;
+  readonly shares: MemoryShares;
+  readonly records: Pick<Accounting, 'recordsDeleted'>;
+  /** Returns a number in [0, 1). */
+  random(): number;
+  /** Reads an archived job; undefined if the journal cannot be read. */
+  readonly readJob?: ReadJob | undefined;
+}
+
 /**
  * The active and recently ended jobs of one owner.
  *
@@ -101,23 +113,8 @@ export class JobStore {
   /** No job expires before this time. */
   #noExpiryBefore: Millis = Number.NEGATIVE_INFINITY;
 
-  /**
-   * @param lastJob highest job number already used
-   * @param random in [0, 1)
-   */
-  constructor(
-    {
-      tag,
-      endedJobsMax,
-      endedJobsKeepMs = Number.POSITIVE_INFINITY,
-      logBytesMax,
-    }: Pick<SchedulerConfig, 'tag' | 'endedJobsMax' | 'endedJobsKeepMs' | 'logBytesMax'>,
-    lastJob: number,
-    shares: MemoryShares,
-    records: Pick<Accounting, 'recordsDeleted'>,
-    random: () => number,
-    readJob?: ReadJob,
-  ) {
+  constructor({ config, lastJob, shares, records, random, readJob }: JobStoreOptions) {
+    const { tag, endedJobsMax, endedJobsKeepMs = Number.POSITIVE_INFINITY, logBytesMax } = config;
     this.#tag = tag;
     this.#endedJobsMax = endedJobsMax;
     this.#keepMs = endedJobsKeepMs;

@@ -19,13 +19,13 @@ class Bench {
   now = 0;
 
   constructor(limits: Partial<LoadLimits>, jobsMax = 10_000) {
-    this.jobs = new JobStore(
-      { tag: 's', endedJobsMax: 100, endedJobsKeepMs: 1e9, logBytesMax: 1_000 },
-      0,
-      { ...sharesOf(1e9), jobsMax },
-      { recordsDeleted: (job) => this.forgotten.push(job) },
-      () => 0.5,
-    );
+    this.jobs = new JobStore({
+      config: { tag: 's', endedJobsMax: 100, endedJobsKeepMs: 1e9, logBytesMax: 1_000 },
+      lastJob: 0,
+      shares: { ...sharesOf(1e9), jobsMax },
+      records: { recordsDeleted: (job) => this.forgotten.push(job) },
+      random: () => 0.5,
+    });
     this.overload = new Overload(
       this.jobs,
       { ...DEFAULT_LOAD_LIMITS, activeBytesMax: 1e9, ...limits },

@@ -129,18 +129,22 @@ export class MultipartProxy implements InboundSocket {
       const path = join(this.#options.folder, `${++this.#admitted}`);
       await router.bind(`ipc://${path}`);
       if (this.#isClosed || outer.destroyed) throw new Error('it has gone');
-      const connection: ProxiedConnection = new ProxiedConnection(outer, path, router, reader, limits, {
-        onIdentified: (routingId) => this.#peers.set(routingId, connection),
-        onGone: (routingId) => {
-          this.#connections.delete(connection);
-          if (this.#peers.get(routingId) === connection) this.#peers.delete(routingId);
+      const connection: ProxiedConnection = new ProxiedConnection(
+        outer,
+        { path, router, reader, limits },
+        {
+          onIdentified: (routingId) => this.#peers.set(routingId, connection),
+          onGone: (routingId) => {
+            this.#connections.delete(connection);
+            if (this.#peers.get(routingId) === connection) this.#peers.delete(routingId);
+          },
+          onParts: () => {
+            reader.counters.refused.malformed++;
+            reader.log.warn(address, 'parts', `cut the connection of ${address}: a frame has one part`);
+          },
+          onForeign: () => reader.rejected.refused('malformed', address),
         },
-        onParts: () => {
-          reader.counters.refused.malformed++;
-          reader.log.warn(address, 'parts', `cut the connection of ${address}: a frame has one part`);
-        },
-        onForeign: () => reader.rejected.refused('malformed', address),
-      });
+      );
       this.#connections.add(connection);
     } catch (error) {
       reader.log.warn(address, 'guard', `cannot admit ${address}: ${(error as Error).message}`);
@@ -158,6 +162,15 @@ interface ConnectionListener {
   onForeign(): void;
 }
 
+/** The ZeroMQ side of a proxied connection. */
+interface InnerSocket {
+  /** Path of the Unix socket on which the router listens. */
+  readonly path: string;
+  readonly router: Router;
+  readonly reader: SocketReader;
+  readonly limits: MailboxLimits;
+}
+
 /** One proxied connection: `outer` leads to the peer, `inner` to a dedicated ZeroMQ socket. */
 class ProxiedConnection {
   readonly socket: RouterSocket;
@@ -173,14 +186,7 @@ class ProxiedConnection {
   #checkTimer: NodeJS.Timeout | undefined;
   #unreadTimer: NodeJS.Timeout | undefined;
 
-  constructor(
-    outer: Socket,
-    path: string,
-    router: Router,
-    reader: SocketReader,
-    limits: MailboxLimits,
-    listener: ConnectionListener,
-  ) {
+  constructor(outer: Socket, { path, router, reader, limits }: InnerSocket, listener: ConnectionListener) {
     this.#outer = outer;
     this.#limits = limits;
     this.#listener = listener;
