@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type IncidentResult, play } from './incidents/play.js';
-import { Site } from './incidents/site.js';
+import { IncidentCluster } from './incidents/site.js';
 import { INCIDENTS } from './incidents/table.js';
 import { Folder, fail, note, readOptions } from './script.js';
 
@@ -20,7 +20,7 @@ const queue = [...chosen];
 async function lane(): Promise<void> {
   for (let incident = queue.shift(); incident !== undefined; incident = queue.shift()) {
     using folder = new Folder(`incident-${incident.name}`);
-    const site = await Site.create(folder.path);
+    const site = await IncidentCluster.create(folder.path);
     try {
       played.set(incident.name, await play(incident, site, note));
     } catch (error) {

@@ -82,7 +82,7 @@ printReport('mixed', results, options.json);
 for (const fault of faults) note(fault);
 process.exitCode = faults.length > 0 ? 1 : 0;
 
-interface Ran {
+interface MixedResult {
   readonly recorded: readonly RecordedJob[];
   readonly faults: readonly string[];
   readonly kills: number;
@@ -91,7 +91,7 @@ interface Ran {
 }
 
 /** Runs the jobs live. @param killEveryMs 0: kills no worker */
-async function run(place: string, killEveryMs: Millis): Promise<Ran> {
+async function run(place: string, killEveryMs: Millis): Promise<MixedResult> {
   mkdirSync(place, { recursive: true });
   const cluster = new SoakCluster({
     folder: place,
@@ -146,7 +146,7 @@ async function submitted(client: Cluster, job: TraceJob, index: number, beganAt:
 }
 
 /** Simulates the recorded jobs. @returns run times in seconds, in their order, for each of several seeds */
-async function simulate({ exported, recorded }: Ran): Promise<Float64Array[]> {
+async function simulate({ exported, recorded }: MixedResult): Promise<Float64Array[]> {
   const file = join(folder.path, 'simulated.jsonl');
   const shape = ['--workers', `${WORKERS}`, ...CAPACITY, '--schedulers', '1', '--cutoff', cutoff];
   const how = ['--estimator', 'given', '--durations', 'task', '--network-delay', 'normal:0.5ms,0.2ms'];

@@ -8,7 +8,7 @@ const SLICES = 500;
 const DECIMALS = 4;
 
 /** A message that was sent and handled. */
-export interface Travelled {
+export interface MessageTransit {
   readonly type: MessageType;
   /** Whether both parties belong to one process. */
   readonly sameProcess: boolean;
@@ -31,7 +31,7 @@ export interface Travelled {
  *
  * @throws Error if the types differ: a message was lost, and no measurement is valid
  */
-export function pairUp(recordings: readonly Recording[]): Travelled[] {
+export function pairUp(recordings: readonly Recording[]): MessageTransit[] {
   const sent = new Map<string, { at: number; code: number }[]>();
   for (const { parties, sent: rows } of recordings) {
     for (let i = 0; i < rows.length; i += SENT_COLUMNS) {
@@ -42,7 +42,7 @@ export function pairUp(recordings: readonly Recording[]): Travelled[] {
     }
   }
   const next = new Map<string, number>();
-  const travelled: Travelled[] = [];
+  const travelled: MessageTransit[] = [];
   for (const { parties, handled: rows } of recordings) {
     for (let i = 0; i < rows.length; i += HANDLED_COLUMNS) {
       const [from, to] = [parties[rows[i + 2]!]!, parties[rows[i + 3]!]!];
@@ -78,7 +78,7 @@ interface Work {
 }
 
 /** Messages for joining and leaving the cluster are not part of the work. */
-export function workOf(travelled: readonly Travelled[]): Work {
+export function workOf(travelled: readonly MessageTransit[]): Work {
   const times = (type: MessageType) => travelled.filter((of) => of.type === type).map(({ sentAt }) => sentAt);
   return {
     from: times('submit').reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
@@ -87,7 +87,7 @@ export function workOf(travelled: readonly Travelled[]): Work {
 }
 
 /** A sleep that ended late, or a timer that fired late. */
-interface Late {
+interface LateEvent {
   readonly at: number;
   readonly lateMs: number;
 }
@@ -95,9 +95,9 @@ interface Late {
 /** Everything observed in a live run between the first submission and the end of the last task. */
 export interface Observed {
   readonly work: Work;
-  readonly travelled: readonly Travelled[];
-  readonly sleeps: readonly Late[];
-  readonly timers: readonly Late[];
+  readonly travelled: readonly MessageTransit[];
+  readonly sleeps: readonly LateEvent[];
+  readonly timers: readonly LateEvent[];
 }
 
 /** @throws Error if a message was lost */
@@ -126,7 +126,7 @@ export function profileOf(
     }
     return phases;
   };
-  const lateInPhases = (all: readonly Late[]) =>
+  const lateInPhases = (all: readonly LateEvent[]) =>
     inPhases(all, ({ at }) => at).map((ends) => slices(ends.map(({ lateMs }) => lateMs)));
   const first = firstOnTheirWay(travelled);
   const news = inPhases(updatesAboutEnds(first, travelled), ({ sentAt }) => sentAt);
@@ -146,7 +146,7 @@ export function profileOf(
   };
 }
 
-function measuredMessages(travelled: readonly Travelled[]): MeasuredMessage[] {
+function measuredMessages(travelled: readonly MessageTransit[]): MeasuredMessage[] {
   const types = [...new Set(travelled.map(({ type }) => type))].filter((type) => !NOT_SIMULATED.has(type));
   return types.flatMap((type) =>
     [false, true].flatMap((sameProcess) => {
@@ -161,7 +161,7 @@ function measuredMessages(travelled: readonly Travelled[]): MeasuredMessage[] {
  * Selects messages that found no other message in flight between their two processes: the first of those sent in one
  * turn, which share a frame. The others arrive with it or wait behind it, in a simulation too.
  */
-export function firstOnTheirWay(travelled: readonly Travelled[]): Travelled[] {
+export function firstOnTheirWay(travelled: readonly MessageTransit[]): MessageTransit[] {
   const latest = new Map<string, number>();
   return [...travelled]
     .sort((a, b) => a.sentAt - b.sentAt)
@@ -177,7 +177,10 @@ export function firstOnTheirWay(travelled: readonly Travelled[]): Travelled[] {
  * Selects the updates that an owner sends to clients in the step in which it receives a task's end. Other updates are
  * sent earlier in their step, so their delays are shorter.
  */
-function updatesAboutEnds(messages: readonly Travelled[], all: readonly Travelled[]): Travelled[] {
+function updatesAboutEnds(
+  messages: readonly MessageTransit[],
+  all: readonly MessageTransit[],
+): MessageTransit[] {
   const stepOf = (process: string, at: number) => `${process} ${at}`;
   const ends = new Set(
     all.filter(({ type }) => type === 'ended').map(({ to, handledAt }) => stepOf(to, handledAt)),
@@ -185,7 +188,7 @@ function updatesAboutEnds(messages: readonly Travelled[], all: readonly Travelle
   return messages.filter(({ type, from, sentAt }) => NEWS.has(type) && ends.has(stepOf(from, sentAt)));
 }
 
-function delaysOf(travelled: readonly Travelled[], type: MessageType): number[] {
+function delaysOf(travelled: readonly MessageTransit[], type: MessageType): number[] {
   return travelled.filter((of) => of.type === type).map(({ delayMs }) => delayMs);
 }
 
@@ -193,7 +196,7 @@ function delaysOf(travelled: readonly Travelled[], type: MessageType): number[] 
  * A simulated task begins with the step in which its worker receives it. A live task begins later in the step, which
  * counts as lateness here.
  */
-function slept({ sleeps: rows, handled }: Recording): Late[] {
+function slept({ sleeps: rows, handled }: Recording): LateEvent[] {
   return Array.from({ length: rows.length / SLEPT_COLUMNS }, (_, i) => {
     const [at, lateMs, sleepMs] = rows.slice(SLEPT_COLUMNS * i, SLEPT_COLUMNS * (i + 1)) as [
       number,
@@ -217,7 +220,7 @@ function stepAt(handled: Recording['handled'], at: number): number | undefined {
   return row >= 0 && at <= handled[row]! + handled[row + 1]! ? handled[row] : undefined;
 }
 
-function fired({ timers: rows }: Recording): Late[] {
+function fired({ timers: rows }: Recording): LateEvent[] {
   return Array.from({ length: rows.length / LATE_COLUMNS }, (_, i) => ({
     at: rows[LATE_COLUMNS * i]!,
     lateMs: rows[LATE_COLUMNS * i + 1]!,

@@ -1,6 +1,6 @@
 import { meanOf } from '@goshawk/core';
 import { percentile } from '../bench-report.js';
-import type { Observed, Travelled } from './delays.js';
+import type { MessageTransit, Observed } from './delays.js';
 
 /** Summarizes a live run: messages by kind, their processing times, and lateness, in ms. */
 export function summarise({
@@ -24,14 +24,14 @@ export function summarise({
 }
 
 /** Messages whose delays determine the runtime of a job. */
-const KINDS: readonly (readonly [name: string, (message: Travelled) => boolean])[] = [
+const KINDS: readonly (readonly [name: string, (message: MessageTransit) => boolean])[] = [
   ['steal and stolen', (message) => isSteal(message) && !message.sameProcess],
   ['steal and stolen within a process', (message) => isSteal(message) && message.sameProcess],
   ...(['need', 'matched', 'run', 'ask', 'probe', 'assign', 'ended', 'submit', 'jobEnded'] as const).map(
-    (kind) => [kind, ({ type }: Travelled) => type === kind] as const,
+    (kind) => [kind, ({ type }: MessageTransit) => type === kind] as const,
   ),
 ];
 
-function isSteal({ type }: Travelled): boolean {
+function isSteal({ type }: MessageTransit): boolean {
   return type === 'steal' || type === 'stolen';
 }

@@ -14,10 +14,10 @@ import { createServer, connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { PROTOCOL_VERSION } from '@goshawk/core';
 import { freePort } from '@goshawk/journal/testing';
-import type { Site } from './site.js';
+import type { IncidentCluster } from './site.js';
 
 /** A network path to an endpoint. While it is cut, connections stay open but transfer nothing. */
-export class Cable {
+export class TcpProxy {
   readonly url: string;
   /** The port behind it. */
   readonly port: number;
@@ -34,12 +34,12 @@ export class Cable {
     return ['--bind', `tcp://127.0.0.1:${this.port}`, '--advertise', this.url];
   }
 
-  static async lay(site: Site): Promise<Cable> {
+  static async lay(site: IncidentCluster): Promise<TcpProxy> {
     const server = createServer();
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as { port: number };
-    const cable = new Cable(`tcp://127.0.0.1:${port}`, await freePort());
+    const cable = new TcpProxy(`tcp://127.0.0.1:${port}`, await freePort());
     server.on('connection', (near) => cable.#join(near));
     site.finally(() => {
       server.close();
@@ -100,7 +100,7 @@ function isFrom(pid: number, { remotePort }: Socket): boolean {
 }
 
 /** Mounts a small file system in the site's folder. */
-export function mountDisk(site: Site, mebibytes: number): string {
+export function mountDisk(site: IncidentCluster, mebibytes: number): string {
   const disk = join(site.folder, 'disk');
   mkdirSync(disk);
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', disk]);
@@ -123,7 +123,11 @@ export function limitFiles(pid: number, journal: string): void {
 }
 
 /** Delays each sync of a process by this time. @returns a function that stops it */
-export async function slowDisk(site: Site, pid: number, delayMs: number): Promise<() => Promise<void>> {
+export async function slowDisk(
+  site: IncidentCluster,
+  pid: number,
+  delayMs: number,
+): Promise<() => Promise<void>> {
   const calls = 'fdatasync,fsync,msync';
   const strace = spawn(
     'strace',
@@ -143,7 +147,7 @@ export async function slowDisk(site: Site, pid: number, delayMs: number): Promis
 }
 
 /** Arguments of Node that make a daemon speak another protocol version, like one of another release. */
-export function otherProtocol(site: Site): string[] {
+export function otherProtocol(site: IncidentCluster): string[] {
   const file = join(site.folder, 'other-protocol.cjs');
   writeFileSync(
     file,

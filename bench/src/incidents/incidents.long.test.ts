@@ -5,7 +5,7 @@ import { isPostgresThere } from '@goshawk/journal/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type IncidentResult, play } from './play.js';
 import { isPrometheusThere } from './prometheus.js';
-import { Site } from './site.js';
+import { IncidentCluster } from './site.js';
 import { INCIDENTS } from './table.js';
 
 /**
@@ -56,7 +56,7 @@ function start(name: string): Promise<IncidentResult> {
 
 async function playAt(name: string): Promise<IncidentResult> {
   const incident = INCIDENTS.find((each) => each.name === name)!;
-  const site = await Site.create(mkdtempSync(join(folder, `${name}-`)));
+  const site = await IncidentCluster.create(mkdtempSync(join(folder, `${name}-`)));
   try {
     return await play(incident, site);
   } finally {

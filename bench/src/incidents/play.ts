@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis } from '@goshawk/core';
-import type { Site } from './site.js';
+import type { IncidentCluster } from './site.js';
 
 /** Steps of an incident, run against an existing cluster. */
 interface IncidentSteps {
@@ -26,7 +26,7 @@ export interface Incident {
   /** The command that ends the incident, as documented for the alert in docs/MONITORING.md. */
   readonly runbook: string;
   /** Builds the cluster in which the incident happens. */
-  build(site: Site): Promise<IncidentSteps>;
+  build(site: IncidentCluster): Promise<IncidentSteps>;
 }
 
 export interface IncidentResult {
@@ -51,7 +51,7 @@ const ENDS_WITHIN_MS = 120_000;
  */
 export async function play(
   { name, alert, cause, runbook, build }: Incident,
-  site: Site,
+  site: IncidentCluster,
   note: (line: string) => void = () => {},
 ): Promise<IncidentResult> {
   const { processes, make, end, isOver } = await build(site);

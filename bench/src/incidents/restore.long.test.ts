@@ -6,7 +6,7 @@ import { runGoshawk } from '@goshawk/cli/testing';
 import { inPostgres } from '@goshawk/journal';
 import { isPostgresThere, PostgresServer, postgresPrograms } from '@goshawk/journal/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Site } from './site.js';
+import { IncidentCluster } from './site.js';
 
 /** The commands of "Backup and restore" in docs/DURABILITY.md, step by step. */
 
@@ -17,7 +17,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Submits jobs of which some have ended. @returns their ids */
-async function submitJobs(site: Site): Promise<{ ended: string; running: string[] }> {
+async function submitJobs(site: IncidentCluster): Promise<{ ended: string; running: string[] }> {
   await using client = await site.client();
   const ended = await client.submit({ name: 'ended', tasks: [{ sleep: 1 }] });
   await ended.wait();
@@ -28,7 +28,7 @@ async function submitJobs(site: Site): Promise<{ ended: string; running: string[
 }
 
 /** Ids of jobs that have not ended, and the state of the one that had. */
-async function restored(site: Site, ended: string): Promise<{ running: string[]; ended: string }> {
+async function restored(site: IncidentCluster, ended: string): Promise<{ running: string[]; ended: string }> {
   await using client = await site.client();
   const { jobs } = await client.jobs();
   const running = jobs.filter(({ state }) => state === 'running' || state === 'waiting');
@@ -38,7 +38,7 @@ async function restored(site: Site, ended: string): Promise<{ running: string[];
 test.each(['s0', 'r0'])(
   'a folder that is lost is restored from its backup for scheduler %s',
   async (name) => {
-    const site = await Site.create(join(folder, `local-${name}`));
+    const site = await IncidentCluster.create(join(folder, `local-${name}`));
     try {
       await site.usual();
       const jobs = await submitJobs(site);
@@ -68,7 +68,7 @@ describe.runIf(isPostgresThere())('a dump of PostgreSQL', () => {
     ['the same names', ['s0', 's1']],
     ['another name', ['r0']],
   ] as const)('is restored into another server for schedulers of %s', async (_, names) => {
-    const site = await Site.create(join(folder, `postgres-${names[0]}`));
+    const site = await IncidentCluster.create(join(folder, `postgres-${names[0]}`));
     try {
       const servers = [await PostgresServer.start(), await PostgresServer.start()] as const;
       for (const server of servers) site.finally(() => server.remove());

@@ -18,7 +18,7 @@ export interface How {
 }
 
 /** A small cluster of real processes with logs, alerts and an operator's commands. */
-export class Site {
+export class IncidentCluster {
   readonly folder: string;
   readonly daemons: Daemons;
   readonly #byName = new Map<string, Daemon>();
@@ -33,9 +33,9 @@ export class Site {
     this.#httpPort = httpPort;
   }
 
-  static async create(folder: string): Promise<Site> {
+  static async create(folder: string): Promise<IncidentCluster> {
     mkdirSync(folder, { recursive: true });
-    return new Site(folder, await freePort());
+    return new IncidentCluster(folder, await freePort());
   }
 
   get url(): string {

@@ -5,9 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, JobSubmission } from '@goshawk/client';
 import { inPostgres } from '@goshawk/journal';
 import { PostgresServer } from '@goshawk/journal/testing';
-import { Cable, fillDisk, limitFiles, mountDisk, otherProtocol, slowDisk } from './faults.js';
+import { fillDisk, limitFiles, mountDisk, otherProtocol, slowDisk, TcpProxy } from './faults.js';
 import type { Incident } from './play.js';
-import type { Site } from './site.js';
+import type { IncidentCluster } from './site.js';
 
 /** A cluster with a process that is killed, or hangs, and is then restarted. */
 function dies(name: 'w1' | 's0' | 'central', how: 'SIGKILL' | 'SIGSTOP', alert: string): Incident {
@@ -45,7 +45,7 @@ function partitioned(name: 'w1' | 's1', alert: string): Incident {
     cause: new RegExp(`^${name}: .*"event":"central-silent".*does not answer`),
     runbook: 'goshawk log --event central-silent',
     async build(site) {
-      const [ofCentral, ofOne] = [await Cable.lay(site), await Cable.lay(site)];
+      const [ofCentral, ofOne] = [await TcpProxy.lay(site), await TcpProxy.lay(site)];
       await site.central({ args: ofCentral.options });
       await Promise.all([site.scheduler('s0'), site.worker('w0')]);
       await site[role](name, { args: ofOne.options });
@@ -438,7 +438,7 @@ export const INCIDENTS: readonly Incident[] = [
 ];
 
 /** Submits a job repeatedly, although submissions may fail. @returns a function that stops it */
-async function load(site: Site, job: JobSubmission, everyMs: number): Promise<() => void> {
+async function load(site: IncidentCluster, job: JobSubmission, everyMs: number): Promise<() => void> {
   const client = await site.client();
   const isOver = new AbortController();
   const submit = async (cluster: Cluster): Promise<void> => {

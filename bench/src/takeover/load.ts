@@ -1,14 +1,14 @@
 import { type Cluster, connect, type JobHandle } from '@goshawk/client';
 import type { Millis } from '@goshawk/core';
 
-interface Taken {
+interface AcceptedJob {
   readonly id: string;
   readonly atMs: Millis;
 }
 
 /** Submits jobs of one short task without a pause from several clients at once. Records each accepted job. */
 export class Load {
-  readonly accepted: Taken[] = [];
+  readonly accepted: AcceptedJob[] = [];
   readonly #ended: Promise<void>[] = [];
   readonly #handles: JobHandle[] = [];
   readonly client: Cluster;

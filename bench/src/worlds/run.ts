@@ -72,7 +72,7 @@ function jobsOf(workload: string | readonly TraceJob[]): readonly TraceJob[] {
 }
 
 /** A line of `--save-results`. */
-interface Saved {
+interface SavedJob {
   readonly policy: string;
   readonly job: number;
   readonly class: End['class'];
@@ -100,7 +100,7 @@ async function ran(
   const lines = readFileSync(results, 'utf8').trimEnd().split('\n').slice(1);
   const ends = new Map<string, End[]>();
   for (const line of lines) {
-    const saved = JSON.parse(line) as Saved;
+    const saved = JSON.parse(line) as SavedJob;
     // Runs come in the order of the policies.
     const own = ends.get(saved.policy) ?? [];
     ends.set(saved.policy, own);

@@ -38,7 +38,7 @@ export const VARY_OPTION = {
     'compare values of a setting: steal-cap=1,10,30 (with ; between values that contain commas); repeat it for all combinations',
 } as const;
 
-interface Varied {
+interface VariedSettings {
   readonly policy: string;
   readonly estimator: string;
   readonly vary: readonly string[];
@@ -53,7 +53,10 @@ type Change = { readonly label: string; readonly values: Readonly<Record<string,
  * @param specs of the settings that may differ
  * @throws InputError for unknown, fixed or repeated settings
  */
-export function variantsOf<Options extends Varied>(options: Options, specs: OptionSpecs): Variant<Options>[] {
+export function variantsOf<Options extends VariedSettings>(
+  options: Options,
+  specs: OptionSpecs,
+): Variant<Options>[] {
   const policies = listed(options.policy).map((entry) => ownSettings(entry, specs));
   const estimators = listed(options.estimator);
   const axes = options.vary.map((text) => axisOf(text, specs));

@@ -19,7 +19,7 @@ import { ChaosDisk, type ChaosJournal, type Found, type Store } from './disk.js'
 import { Network, type Packet } from './network.js';
 import type { Plan, ProcessPlan, WorkerPlan } from './plan.js';
 import { Process } from './process.js';
-import { SharedChaosJournal, Way } from './store.js';
+import { SharedChaosJournal, StoreConnection } from './store.js';
 import { type Execution, type TaskInput, Tasks } from './tasks.js';
 import type { Transcript } from './transcript.js';
 import { anyPartyOf, endpointOf } from './wire.js';
@@ -39,7 +39,7 @@ interface Place {
    * The faulty layer in front of its store, which can be slow, full or broken: its disk, or its connection to the
    * shared journals.
    */
-  medium: ChaosDisk | Way;
+  medium: ChaosDisk | StoreConnection;
   /** The scheduler that has taken over this one's jobs; undefined for schedulers of the plan. */
   adopter: string | undefined;
   tasks: Tasks | undefined;
@@ -152,7 +152,7 @@ export class Cluster {
     return this.#places.get(name)?.store?.isFenced === true;
   }
 
-  mediumOf(name: string): ChaosDisk | Way {
+  mediumOf(name: string): ChaosDisk | StoreConnection {
     return this.#places.get(name)!.medium;
   }
 
@@ -298,7 +298,7 @@ export class Cluster {
       incarnations: 0,
       process: undefined,
       store: undefined,
-      medium: new Way(this.plan.network.syncMs),
+      medium: new StoreConnection(this.plan.network.syncMs),
       adopter: undefined,
       tasks: undefined,
       backAfterMs: undefined,
@@ -390,7 +390,7 @@ export class Cluster {
     const journal = new SharedChaosJournal(
       shared,
       row,
-      place.medium as Way,
+      place.medium as StoreConnection,
       {
         calendar: this.#calendar,
         draw: new Draw(`${this.plan.seed}/commits ${process.id}`),

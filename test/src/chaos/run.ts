@@ -10,7 +10,7 @@ import { Cluster, type Counts } from './cluster.js';
 import { isOver, type Order, type OrderWish, UNSENT } from './orders.js';
 import type { Fault, OrderPlan, Plan } from './plan.js';
 import type { Process } from './process.js';
-import { Way } from './store.js';
+import { StoreConnection } from './store.js';
 import type { Execution } from './tasks.js';
 import { Transcript } from './transcript.js';
 import { anyPartyOf } from './wire.js';
@@ -326,7 +326,8 @@ class ChaosRun {
         return this.#clientProcesses[0]!.take(() => this.#clients[0]!.takeOver(fault.process));
       case 'diskFails': {
         const medium = cluster.mediumOf(fault.process);
-        if (!(medium instanceof Way)) return cluster.failDisk(fault.process, fault.isWritten, fault.downMs);
+        if (!(medium instanceof StoreConnection))
+          return cluster.failDisk(fault.process, fault.isWritten, fault.downMs);
         return this.#during({ kind, forMs: fault.downMs }, () => {
           medium.lossy = 0.5;
           return () => {

@@ -14,7 +14,7 @@ const POLL_MS = 1_000;
 const LATE_MS = 9_000;
 
 /** The connection of one process to the shared journals, and its faults. */
-export class Way {
+export class StoreConnection {
   /** The round trip of a commit. */
   syncMs: Millis;
   /** Whether no message gets through. */
@@ -41,7 +41,7 @@ export class SharedChaosJournal extends GroupCommit implements Store {
   readonly row: SharedRow;
   readonly epoch: number;
   readonly #disk: SharedDisk;
-  readonly #way: Way;
+  readonly #way: StoreConnection;
   readonly #calendar: Calendar;
   readonly #draw: Draw;
   readonly #turn: Turn;
@@ -53,7 +53,7 @@ export class SharedChaosJournal extends GroupCommit implements Store {
   constructor(
     disk: SharedDisk,
     row: SharedRow,
-    way: Way,
+    way: StoreConnection,
     around: { calendar: Calendar; draw: Draw; turn: Turn; settled: () => void },
     events: StoreEvents,
   ) {

@@ -5,7 +5,7 @@ import { SEED, STEPS } from './behaviours/steps.js';
 import { TASKS } from './behaviours/tasks.js';
 import { TIMERS } from './behaviours/timers.js';
 import { DRIVERS } from './drivers.js';
-import { Stand } from './recorder.js';
+import { TestBench } from './recorder.js';
 
 const BEHAVIOURS: readonly Behaviour[] = [...STEPS, ...MAIL, ...TIMERS, ...TASKS];
 
@@ -13,7 +13,7 @@ describe.each(Object.entries(DRIVERS))('%s', (_, makeDriver) => {
   test.each(BEHAVIOURS)('$name', ({ prove }) => {
     const driver = makeDriver({ seed: SEED });
     try {
-      prove(new Stand(driver));
+      prove(new TestBench(driver));
     } finally {
       driver.close();
     }

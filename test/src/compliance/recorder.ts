@@ -20,7 +20,7 @@ export const LATE_MAX_MS = 3;
  * A driver with machines that record their events, and checks that no event disturbs a busy machine or another one,
  * and that time never goes back.
  */
-export class Stand {
+export class TestBench {
   readonly driver: Driver;
   readonly #recorders = new Map<Address, Recorder>();
   #atWork: string | undefined;
@@ -71,10 +71,10 @@ export class Recorder implements TaskMachine {
   readonly senders: Address[] = [];
   /** Called at the end of each step. */
   on: (what: string, now: Millis) => void = () => {};
-  readonly #stand: Stand;
+  readonly #bench: TestBench;
 
-  constructor(stand: Stand, name: string, address: Address, environment: TaskEnvironment) {
-    this.#stand = stand;
+  constructor(bench: TestBench, name: string, address: Address, environment: TaskEnvironment) {
+    this.#bench = bench;
     this.name = name;
     this.address = address;
     this.environment = environment;
@@ -101,15 +101,15 @@ export class Recorder implements TaskMachine {
 
   /** Lets the machine act in a separate step. */
   do(act: (environment: TaskEnvironment, now: Millis) => void): void {
-    const { driver } = this.#stand;
+    const { driver } = this.#bench;
     driver.enter(this.address, (now) =>
-      this.#stand.step(this, 'a custom entry', now, () => act(this.environment, now)),
+      this.#bench.step(this, 'a custom entry', now, () => act(this.environment, now)),
     );
   }
 
   /** Sends a message that bears a number. */
   write(to: Recorder, number: number): void {
-    const handle = this.#stand.driver.handleOf(to.address, this.address);
+    const handle = this.#bench.driver.handleOf(to.address, this.address);
     this.environment.send(handle, numberedMessage(number));
   }
 
@@ -120,7 +120,7 @@ export class Recorder implements TaskMachine {
   receive(from: Address, message: Message, now: Millis): void {
     const number = message.type === 'steal' ? message.round : Number.NaN;
     this.senders.push(from);
-    this.#happens(now, `message ${number} from ${this.#stand.nameOf(from, this)}`);
+    this.#happens(now, `message ${number} from ${this.#bench.nameOf(from, this)}`);
   }
 
   wake(timer: string, key: number, now: Millis): void {
@@ -142,7 +142,7 @@ export class Recorder implements TaskMachine {
   checkInvariants(): void {}
 
   #happens(now: Millis, what: string, end: Pick<RecordedEvent, 'runMs' | 'outcome'> = {}): void {
-    this.#stand.step(this, what, now, () => {
+    this.#bench.step(this, what, now, () => {
       this.happened.push({ what, at: now, ...end });
       this.on(what, now);
     });

@@ -71,7 +71,7 @@ const UNREACHABLE_MS: Millis = 60_000;
 
 type State = 'active' | 'quarantined' | 'draining' | 'drained' | 'starting' | 'unjoined';
 
-interface Seen extends Member {
+interface ObservedMember extends Member {
   readonly state: State;
   readonly busy: number;
   /** Whether this scaler drained it and so may undo the drain. */
@@ -130,9 +130,9 @@ export class Scaler {
   }
 
   /** Returns the members in the order in which they are kept. */
-  #inOrder({ members, workers }: Snapshot, now: Millis, isFirst: boolean): Seen[] {
+  #inOrder({ members, workers }: Snapshot, now: Millis, isFirst: boolean): ObservedMember[] {
     const joined = new Map(workers.map((worker) => [worker.name, worker]));
-    const seen = members.map((member): Seen => {
+    const seen = members.map((member): ObservedMember => {
       const { name } = member;
       const worker = joined.get(name);
       if (worker === undefined) {
@@ -179,7 +179,7 @@ export class Scaler {
   }
 
   #needed(
-    members: readonly Seen[],
+    members: readonly ObservedMember[],
     workers: Snapshot['workers'],
     waiting: number,
     busy: number,
@@ -210,12 +210,12 @@ export class Scaler {
 
   #toReach(
     wanted: number,
-    members: readonly Seen[],
+    members: readonly ObservedMember[],
     now: Millis,
   ): Pick<Actions, 'start' | 'drain' | 'undo' | 'end'> {
     let kept = 0;
     const undo: string[] = [];
-    const leaving: Seen[] = [];
+    const leaving: ObservedMember[] = [];
     for (const member of members) {
       if (kept >= wanted) leaving.push(member);
       else if (takesWork(member)) {
@@ -243,12 +243,12 @@ export class Scaler {
  * Reports whether a member accepts tasks, now or soon. Members that are quarantined or that others drain do
  * not.
  */
-function takesWork({ state, isOurs }: Seen): boolean {
+function takesWork({ state, isOurs }: ObservedMember): boolean {
   return isOurs || state === 'active' || state === 'starting' || state === 'unjoined';
 }
 
 /** Returns the removal order if any member may leave: the highest rank goes first. */
-function rank({ state, isOurs }: Seen): number {
+function rank({ state, isOurs }: ObservedMember): number {
   if (isOurs) return 1;
   return { active: 0, starting: 2, unjoined: 3, quarantined: 4, draining: 5, drained: 5 }[state];
 }

@@ -150,7 +150,7 @@ export const keygenCommand = defineCommand({
   },
 });
 
-interface Made {
+interface KeyChange {
   readonly keys: ClusterKeys;
   readonly step: 'made' | 'kept' | 'client' | 'worker' | 'scheduler' | 'revoked' | RotationStep;
   /** Name of the individual key that was created or revoked. */
@@ -159,7 +159,7 @@ interface Made {
   readonly file?: string;
 }
 
-interface Individual {
+interface IndividualKey {
   readonly role: Exclude<Role, 'central'>;
   readonly name: string;
 }
@@ -168,7 +168,7 @@ interface Individual {
 async function individualOf(
   [role, name]: readonly string[],
   { client }: { readonly client?: string | undefined },
-): Promise<Individual | undefined> {
+): Promise<IndividualKey | undefined> {
   if (role === 'central' && name !== undefined)
     throw new InputError(
       'usage',
@@ -194,7 +194,7 @@ async function individualOf(
   );
 }
 
-async function firstKeys(folder: string, keep: boolean): Promise<Made> {
+async function firstKeys(folder: string, keep: boolean): Promise<KeyChange> {
   const { generateKeys, keysIn, readKeyFolder, writeKeyFolder } = await import('@goshawk/transport');
   const there = keysIn(folder);
   if (there.length > 0 && keep) return { keys: readKeyFolder(folder), step: 'kept' };
@@ -210,7 +210,7 @@ async function firstKeys(folder: string, keep: boolean): Promise<Made> {
   return { keys, step: 'made' };
 }
 
-async function nextStep(folder: string): Promise<Made> {
+async function nextStep(folder: string): Promise<KeyChange> {
   const { rotate } = await import('@goshawk/transport');
   const { keys, individuals } = await readFolder(folder);
   const { files, step } = rotate(keys);
@@ -220,9 +220,9 @@ async function nextStep(folder: string): Promise<Made> {
 
 async function newKey(
   folder: string,
-  { role, name }: Individual,
+  { role, name }: IndividualKey,
   options: Readonly<Record<'rights' | 'names' | 'expires', string | undefined>>,
-): Promise<Made> {
+): Promise<KeyChange> {
   const { addClient, addMember, keyFileName } = await import('@goshawk/transport');
   const { keys, individuals } = await readFolder(folder);
   const other = admitted(keys).find((key) => key.name === name && key.role !== role);
@@ -260,7 +260,7 @@ function namesIn(text: string): readonly string[] {
   );
 }
 
-async function revoked(folder: string, name: string): Promise<Made> {
+async function revoked(folder: string, name: string): Promise<KeyChange> {
   return { keys: await revokeKey(folder, name), step: 'revoked', name };
 }
 
@@ -336,7 +336,7 @@ function secret(
   return `---\n${JSON.stringify(manifest, undefined, 2)}`;
 }
 
-function announce(context: Context, folder: string, { step, name, file }: Made): void {
+function announce(context: Context, folder: string, { step, name, file }: KeyChange): void {
   const admit = afterChange(folder);
   if (file !== undefined) return context.note(`${file} is the key of the ${step} ${name}; ${admit}`);
   if (step === 'revoked') return context.note(`the key of ${name} is revoked; ${admit}`);

@@ -47,7 +47,7 @@ export async function waitForJobs(
 ): Promise<JobDetail[]> {
   const stop = new AbortController();
   const signal = AbortSignal.any([context.interrupted, stop.signal]);
-  const board = new Board(context, handles.length, request.isSilent ?? false);
+  const board = new CombinedProgress(context, handles.length, request.isSilent ?? false);
   const ended: JobDetail[] = [];
   let isDecided = false;
   let isTimeUp = false;
@@ -150,7 +150,7 @@ function endedAt({ submittedAt, endedMs = 0 }: JobDetail): Millis {
   return submittedAt + endedMs;
 }
 
-async function endOf(handle: JobHandle, board: Board, signal: AbortSignal): Promise<JobDetail> {
+async function endOf(handle: JobHandle, board: CombinedProgress, signal: AbortSignal): Promise<JobDetail> {
   for await (const event of handle.events({ signal })) {
     board.update(event.job);
     if (event.kind === 'ended') return event.job;
@@ -160,7 +160,7 @@ async function endOf(handle: JobHandle, board: Board, signal: AbortSignal): Prom
 }
 
 /** Shows the combined progress of several jobs once the state of all is known. */
-class Board {
+class CombinedProgress {
   readonly #context: Context;
   readonly #jobs: number;
   readonly #counts = new Map<string, TaskCounts>();

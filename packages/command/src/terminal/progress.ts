@@ -33,14 +33,14 @@ export function startProgress(context: Context, label: string, total: number): P
   const isUnread = isReadByProgram(context.global, context.stderr);
   if (quiet || progress === 'none' || isUnread) return silence(context);
   const isBar = progress !== 'plain' && total > 0 && context.stderr.isTTY === true;
-  return new Shown(context.stderr, label, total, isBar);
+  return new TerminalProgress(context.stderr, label, total, isBar);
 }
 
 function silence(context: Context): Progress {
   return { update: () => {}, say: (line) => context.note(line), stop: () => {} };
 }
 
-class Shown implements Progress {
+class TerminalProgress implements Progress {
   readonly #stderr: OutputStream;
   readonly #label: string;
   readonly #total: number;

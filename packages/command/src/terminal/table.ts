@@ -52,10 +52,10 @@ export function renderTable(
   return [paint.dim(titles.join(GAP).trimEnd()), ...lines].join('\n');
 }
 
-type Shown = Omit<Column, 'width'> & { readonly width: number };
+type SizedColumn = Omit<Column, 'width'> & { readonly width: number };
 
 /** Returns as many lines as the tallest cell has. */
-function linesOf(cells: readonly { readonly column: Shown; readonly cell: string }[]): string[] {
+function linesOf(cells: readonly { readonly column: SizedColumn; readonly cell: string }[]): string[] {
   const parts = cells.map(({ column, cell }) => (column.wraps ? wrapWords(cell, column.width) : [cell]));
   const height = Math.max(...parts.map(({ length }) => length));
   return Array.from({ length: height }, (_, line) =>
@@ -66,16 +66,16 @@ function linesOf(cells: readonly { readonly column: Shown; readonly cell: string
   );
 }
 
-function leastWidth({ width, shrinkTo = width }: Shown): number {
+function leastWidth({ width, shrinkTo = width }: SizedColumn): number {
   return Math.min(width, shrinkTo);
 }
 
-function lineWidth(columns: readonly Shown[], of: (column: Shown) => number): number {
+function lineWidth(columns: readonly SizedColumn[], of: (column: SizedColumn) => number): number {
   return sumOf(columns, of) + GAP.length * (columns.length - 1);
 }
 
 /** Pads or cuts a cell to the width of its column. Cells that may be cut have no colors. */
-function fitted(text: string, { align, width }: Shown): string {
+function fitted(text: string, { align, width }: SizedColumn): string {
   const cell = shortened(text, width);
   const padding = ' '.repeat(width - cellWidth(cell));
   return align === 'right' ? `${padding}${cell}` : `${cell}${padding}`;

@@ -32,7 +32,7 @@ export const figureCommand = defineCommand({
     (await import('@goshawk/papers')).addPapers();
     const chosen = chooseFigures(words, options);
     const { filesOf, make, tell, write } = await import('../figure/make.js');
-    const { RunStore } = await import('../figure/making.js');
+    const { RunStore } = await import('../figure/figure-context.js');
     const folder = resolve(context.cwd, options.out);
     await checkOutFolder(
       folder,

@@ -198,14 +198,18 @@ export const whatifCommand = defineCommand({
 });
 
 /** Recorded jobs and the cluster that ran them. */
-interface Past {
-  readonly ran: Ran;
+interface RecordedRun {
+  readonly ran: RecordedSetup;
   readonly recorded: readonly RecordedJob[];
   readonly jobs: PackedJobs;
   readonly surveyed: Survey;
 }
 
-async function pastOfCluster(context: Context, options: Options, words: readonly string[]): Promise<Past> {
+async function pastOfCluster(
+  context: Context,
+  options: Options,
+  words: readonly string[],
+): Promise<RecordedRun> {
   const ran = await recordedCluster(context, options, words);
   const tally = new Tally();
   const since = options.since === undefined ? undefined : Date.now() - options.since;
@@ -232,7 +236,7 @@ async function pastOfTrace(
   options: Options,
   words: readonly string[],
   file: string,
-): Promise<Past> {
+): Promise<RecordedRun> {
   if (words.length > 0)
     throw new InputError('usage', '--trace FILE and a cluster cannot be used together', 'use one of them');
   if (options.since !== undefined)
@@ -292,7 +296,7 @@ interface Setup {
   readonly attributes: readonly Attributes[];
 }
 
-type Ran = Omit<Setup, 'settings' | 'label'> & {
+type RecordedSetup = Omit<Setup, 'settings' | 'label'> & {
   /** Settings of the running cluster; undefined if options must provide them. */
   readonly settings: PolicySettings | undefined;
   readonly journals: readonly string[];
@@ -304,7 +308,11 @@ const ASSUMED_DELAY_MS = 0.5;
 const SCHEDULERS = 10;
 
 /** Returns the cluster of the journals as it is now, or the first cluster to try if it is down. */
-async function recordedCluster(context: Context, options: Options, words: readonly string[]): Promise<Ran> {
+async function recordedCluster(
+  context: Context,
+  options: Options,
+  words: readonly string[],
+): Promise<RecordedSetup> {
   try {
     const found = await findCluster(context);
     const journals = await journalPlaces(context, words);
@@ -369,7 +377,7 @@ function attributesOf({ attribute }: Options, workers: number): readonly Attribu
 }
 
 /** Returns the recorded setup, then each policy on each number of workers with the settings of `up`. */
-function setupsOf(ran: Ran, options: Options, { facts }: Survey): Setup[] {
+function setupsOf(ran: RecordedSetup, options: Options, { facts }: Survey): Setup[] {
   const { settings } = ran;
   const isTrace = options.trace !== undefined;
   const numbers = workersOf(options.workers);

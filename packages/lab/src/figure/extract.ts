@@ -6,7 +6,7 @@ import { type Survey, survey } from '../simulate/survey.js';
 import { batchesWithProgress, openWithProgress } from '../workload.js';
 
 /** The history, and the jobs to draw from. */
-interface Extracted {
+interface ExtractedJobs {
   readonly past: readonly TrainingJob[];
   readonly jobs: readonly TraceJob[];
 }
@@ -29,7 +29,7 @@ interface DrawnFrom {
 export async function readExtracted(
   context: Context,
   { workload, features, history, tasksMax }: DrawnFrom,
-): Promise<Extracted & Pick<Survey, 'record'>> {
+): Promise<ExtractedJobs & Pick<Survey, 'record'>> {
   const opened = await openWithProgress(context, workload, undefined, features);
   const jobs: TraceJob[] = [];
   const { record } = await survey(
@@ -53,7 +53,7 @@ export function extract(
   jobs: readonly TraceJob[],
   past: readonly TrainingJob[] | undefined,
   tasksMax: number,
-): Extracted {
+): ExtractedJobs {
   const narrow = jobs.filter(({ durationsSeconds: { length } }) => length <= tasksMax);
   const middle = Math.floor(narrow.length / 2);
   const [before, after] =

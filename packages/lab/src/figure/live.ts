@@ -7,7 +7,7 @@ import { REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
 import { type Replayed, replayLocally, traceJob } from '../replay/replay.js';
 import { performWithProgress, sourceOf } from '../simulate/shown.js';
 import { survey } from '../simulate/survey.js';
-import { type FigureRuns, type Making, placesOf, settingsOf } from './making.js';
+import { type FigureContext, type FigureRuns, placesOf, settingsOf } from './figure-context.js';
 import { finished, requestsFor } from './simulated.js';
 
 const DEFAULTS: ReplayOptions = optionsGiven(REPLAY_OPTIONS);
@@ -28,7 +28,7 @@ interface Halves {
  *
  * @throws WorkloadError; the reason of the interruption
  */
-export async function runLive(making: Making): Promise<FigureRuns<FinishedRun>> {
+export async function runLive(making: FigureContext): Promise<FigureRuns<FinishedRun>> {
   const { context, store, chosen, options } = making;
   const { figure, axis } = chosen;
   const byPlace: Halves[][] = [];
@@ -48,7 +48,7 @@ export async function runLive(making: Making): Promise<FigureRuns<FinishedRun>> 
   return { workload: byPlace[0]![0]!.workload, places };
 }
 
-async function bothHalves(making: Making, tick: Tick, asked: ReplayOptions): Promise<Halves> {
+async function bothHalves(making: FigureContext, tick: Tick, asked: ReplayOptions): Promise<Halves> {
   const { context, chosen, options } = making;
   const { figure, workload } = chosen;
   const policies = variantsOf(figure, 'live').map(entryOf).join(',');
@@ -79,7 +79,7 @@ async function bothHalves(making: Making, tick: Tick, asked: ReplayOptions): Pro
   return { workload: plan.workload, runs };
 }
 
-function replayOptions({ chosen, options }: Making, tick: Tick, seed: number): ReplayOptions {
+function replayOptions({ chosen, options }: FigureContext, tick: Tick, seed: number): ReplayOptions {
   const { estimator: _, scale, ...settings } = settingsOf(chosen, tick);
   const time = options.for === undefined && scale !== undefined ? { scale } : { for: options.for ?? FOR_MS };
   return { ...DEFAULTS, ...settings, ...time, jobs: chosen.jobsDrawn, seed };

@@ -10,8 +10,8 @@ import {
   renderFigureText,
 } from '@goshawk/papers/figures';
 import { writeTogether } from '../output/files.js';
+import type { FigureContext } from './figure-context.js';
 import { runLive } from './live.js';
-import type { Making } from './making.js';
 import { runModelled } from './modelled.js';
 import { FIGURE_OPTIONS, type FigureOptions } from './options.js';
 import { runPlanned } from './planned.js';
@@ -20,7 +20,7 @@ import { runSimulated } from './simulated.js';
 import { runStaged } from './staged.js';
 
 /** Runs a figure and judges its results. */
-export async function make(making: Making): Promise<FigureResult> {
+export async function make(making: FigureContext): Promise<FigureResult> {
   const { figure, axis } = making.chosen;
   const asked = {
     figure,

@@ -3,9 +3,9 @@ import { sumOf } from '@goshawk/core';
 import { drawJobs, meanSize, type PackingJob, type PackingName, runPacking, sizeOf } from '@goshawk/papers';
 import type { Figure } from '@goshawk/papers/figures';
 import { readTaskRuns } from '@goshawk/traces';
-import { type FigureRuns, inSteps, type Making, placesOf } from './making.js';
+import { type FigureContext, type FigureRuns, inSteps, placesOf } from './figure-context.js';
 
-interface Made {
+interface ModelResult {
   /** Queue length at each place of the axis. */
   readonly queues: readonly number[];
   readonly jobs: number;
@@ -17,7 +17,7 @@ interface Made {
  * policies get the same jobs.
  * @throws InterruptedError
  */
-export async function runModelled(making: Making): Promise<FigureRuns<number>> {
+export async function runModelled(making: FigureContext): Promise<FigureRuns<number>> {
   const { figure, axis, jobsDrawn, workload } = making.chosen;
   const { seeds } = making.options;
   const policies = figure.variants.map(({ name }) => name as PackingName);
@@ -25,7 +25,7 @@ export async function runModelled(making: Making): Promise<FigureRuns<number>> {
   const scale = jobsDrawn / figure.workload.jobs;
   return inSteps(making, seeds * policies.length, ['run', 'made'], async (step) => {
     const trace = figure.model!.places === 'speed' ? await readTrace(workload) : undefined;
-    const draws = new Map<string, Made[]>(policies.map((policy) => [policy, []]));
+    const draws = new Map<string, ModelResult[]>(policies.map((policy) => [policy, []]));
     for (let seed = 1; seed <= seeds; seed++) {
       for (const policy of policies) {
         const made = await step(() =>
@@ -52,7 +52,7 @@ function runPolicy(
   places: readonly number[],
   scale: number,
   seed: number,
-): Made {
+): ModelResult {
   const { servers, j, sizes, slots, service, rate } = model!;
   const run = (arriving: number, windows: number) =>
     runPacking({
@@ -99,7 +99,7 @@ function runTrace(
   policy: PackingName,
   speeds: readonly number[],
   trace: readonly PackingJob[],
-): Made {
+): ModelResult {
   const { servers, j } = model!;
   const last = trace.at(-1)?.at ?? 0;
   const queues = speeds.map((speed) => {
@@ -110,7 +110,7 @@ function runTrace(
 }
 
 /** Returns the record of the drawn jobs, with one second per time slot. */
-function recordOf({ id, model }: Figure, { jobs, slots }: Made) {
+function recordOf({ id, model }: Figure, { jobs, slots }: ModelResult) {
   const text = JSON.stringify(model);
   return {
     name: `jobs of ${id}`,

@@ -4,7 +4,7 @@ import { loadSolver } from '@goshawk/papers/solver';
 import { type GangPolicy, normalEstimates, runGangExperiment } from '@goshawk/papers/trials';
 import { presetNamed, type SolveProgram } from '@goshawk/policies';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
-import { type Making, runTrials } from './making.js';
+import { type FigureContext, runTrials } from './figure-context.js';
 
 const RACKS = 8;
 /** Jobs of the same kind that precede the first one. */
@@ -15,7 +15,7 @@ const POOL_JOBS = 100_000;
 const PAST_SEED = 1_000;
 
 /** Performs all runs of a planned figure: each policy at each place, once per seed, sequentially. */
-export async function runPlanned(making: Making) {
+export async function runPlanned(making: FigureContext) {
   const { solve } = await loadSolver();
   return runTrials(making, (workload, settings, seed) =>
     making.store.once(['planned', workload, settings, seed], async () =>

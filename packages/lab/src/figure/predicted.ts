@@ -13,7 +13,7 @@ import type { TraceJob } from '@goshawk/traces';
 import { arrivingJobOf } from '@goshawk/traces';
 import { learnAll, type TrainingJob, trainedOn, trainingJobOf } from '../predict/past.js';
 import { byEnd, drawInOrder, drawJobs, endOf, readExtracted } from './extract.js';
-import { type FigureRuns, inSteps, type Making, placesOf } from './making.js';
+import { type FigureContext, type FigureRuns, inSteps, placesOf } from './figure-context.js';
 
 /** Number of jobs drawn per experiment (SLearn §4.3). */
 const JOBS_DRAWN = 1_250;
@@ -34,7 +34,7 @@ const SETTINGS: EstimatorSettings = { ...SLEARN_SETTINGS, withDistribution: () =
  *
  * @throws WorkloadError; InterruptedError
  */
-export async function runPredicted(making: Making): Promise<FigureRuns<readonly number[]>> {
+export async function runPredicted(making: FigureContext): Promise<FigureRuns<readonly number[]>> {
   const { context, store, chosen, options } = making;
   const { seeds, features, history } = options;
   return inSteps(making, seeds, ['draw', 'predicted'], async (step) => {

@@ -12,7 +12,7 @@ import type { RunOutcome, RunRequest } from '../simulate/request.js';
 import { performWithProgress, sourceOf, surveyWithProgress } from '../simulate/shown.js';
 import { type Survey, survey } from '../simulate/survey.js';
 import { drawJobs, readExtracted } from './extract.js';
-import { type FigureRuns, type Making, placesOf, settingsOf } from './making.js';
+import { type FigureContext, type FigureRuns, placesOf, settingsOf } from './figure-context.js';
 
 /** Defaults of `goshawk simulate`, regardless of environment and files. */
 const DEFAULTS: SimulateOptions = optionsGiven(SIMULATE_OPTIONS);
@@ -42,7 +42,7 @@ interface Parts {
  *
  * @throws WorkloadError; InterruptedError; InputError if the requested cluster is impossible
  */
-export async function runSimulated(making: Making): Promise<FigureRuns<FinishedRun>> {
+export async function runSimulated(making: FigureContext): Promise<FigureRuns<FinishedRun>> {
   const { context, store, chosen, options, lost } = making;
   const { figure, axis } = chosen;
   const { record, parts, statesOf } = await (figure.workload.draw === undefined
@@ -78,7 +78,7 @@ function inWords({ name, jobs, tasks }: Workload): string {
   return `${name}, ${counted(jobs, 'job')} with ${counted(tasks, 'task')}`;
 }
 
-async function wholeWorkload({ context, store, chosen, options }: Making): Promise<Parts> {
+async function wholeWorkload({ context, store, chosen, options }: FigureContext): Promise<Parts> {
   const { figure, workload } = chosen;
   const surveyed = await store.once(['survey', workload], () => surveyWithProgress(context, workload));
   const complete: Part = { name: workload, workload, surveyed, seeds: [1, options.seeds], label: figure.id };
@@ -86,7 +86,7 @@ async function wholeWorkload({ context, store, chosen, options }: Making): Promi
 }
 
 /** Draws jobs for each seed. Estimators begin with the state that they learned from earlier jobs. */
-async function drawnParts({ context, store, chosen, options, lost }: Making): Promise<Parts> {
+async function drawnParts({ context, store, chosen, options, lost }: FigureContext): Promise<Parts> {
   const { figure, axis, workload } = chosen;
   const { seeds, features, history } = options;
   const { jobs, tasksMax } = figure.workload.draw!;

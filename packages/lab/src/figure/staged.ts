@@ -4,10 +4,10 @@ import { runStagedTrial, type StagedTrial, trialPolicy } from '@goshawk/papers/t
 import { policyModule } from '@goshawk/policies';
 import { slowdownsOf } from '@goshawk/report';
 import { configureGenerator, DAG_MACHINE } from '@goshawk/traces';
-import { type Making, runTrials } from './making.js';
+import { type FigureContext, runTrials } from './figure-context.js';
 
 /** Performs all runs of a staged figure; the first variant of each seed is the baseline for each job. */
-export async function runStaged(making: Making) {
+export async function runStaged(making: FigureContext) {
   const { store, chosen } = making;
   const first = chosen.figure.variants[0]!.settings;
   const runOf = (workload: string, settings: RunSettings, seed: number) =>

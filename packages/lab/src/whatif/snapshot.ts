@@ -40,7 +40,7 @@ interface SnapshotWorker {
   readonly attributes: Attributes;
 }
 
-/** Unfinished tasks of a job. A job may be split into two of these: its running tasks and its waiting ones. */
+/** UnfinishedJob tasks of a job. A job may be split into two of these: its running tasks and its waiting ones. */
 export interface SnapshotJob {
   readonly spec: JobSpec;
   /** The job to predict. */
@@ -128,12 +128,12 @@ async function described(
 }
 
 /** A submitted spec as it arrives, where null stands for an absent field. */
-type Sent<T> = { readonly [K in keyof T]: T[K] | null };
+type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
 
 /** An unfinished job, with the known run times of its stages. */
-interface Unfinished {
+interface UnfinishedJob {
   readonly detail: JobDetail;
-  readonly spec: Sent<JobSpec>;
+  readonly spec: Nullable<JobSpec>;
   readonly isAsked: boolean;
   readonly stages: readonly UnfinishedStage[];
 }
@@ -147,13 +147,13 @@ interface UnfinishedStage {
   readonly waiting: number;
 }
 
-function unfinishedOf(detail: JobDetail, isAsked: boolean): Unfinished {
-  const spec = detail.spec as Sent<JobSpec>;
+function unfinishedOf(detail: JobDetail, isAsked: boolean): UnfinishedJob {
+  const spec = detail.spec as Nullable<JobSpec>;
   let first = 0;
   const stages = detail.stages.map((stage, index): UnfinishedStage => {
     const [from, to] = [first, first + stage.tasks];
     first = to;
-    const sent = spec.stages?.[index] as Sent<StageSpec> | undefined;
+    const sent = spec.stages?.[index] as Nullable<StageSpec> | undefined;
     const stageSpec: StageSpec = {
       name: stage.name,
       after: sent?.after ?? [],
@@ -189,7 +189,7 @@ function sleepOf(tasks: TaskList): Millis | undefined {
 }
 
 /** @throws InputError if no run time is known */
-function withRunTimes(unfinished: readonly Unfinished[]): Pick<Snapshot, 'jobs' | 'assumedRunTimes'> {
+function withRunTimes(unfinished: readonly UnfinishedJob[]): Pick<Snapshot, 'jobs' | 'assumedRunTimes'> {
   const stages = unfinished.flatMap((job) => job.stages);
   const known = stages.flatMap(({ runMs }) => (runMs === undefined ? [] : [runMs]));
   if (known.length === 0)
@@ -209,7 +209,7 @@ function withRunTimes(unfinished: readonly Unfinished[]): Pick<Snapshot, 'jobs' 
  * Splits a job of one stage into its running and its waiting tasks, so that running tasks of other jobs start before its
  * waiting ones. Limits and the order of stages apply to whole jobs, which are therefore not split.
  */
-function partsOf({ detail, spec, stages, isAsked }: Unfinished, assumedMs: Millis): SnapshotJob[] {
+function partsOf({ detail, spec, stages, isAsked }: UnfinishedJob, assumedMs: Millis): SnapshotJob[] {
   const runs = stages.some(({ elapsedMs }) => elapsedMs.length > 0);
   const waits = stages.some(({ waiting }) => waiting > 0);
   const part = (which: 'all' | 'running' | 'waiting', isRunning: boolean): SnapshotJob => {

@@ -12,19 +12,19 @@ function messagesFrom(sender: Recorder, numbers: readonly number[]): string[] {
 export const MAIL: readonly Behaviour[] = [
   {
     name: 'messages from one party to another arrive once, in the order of sending',
-    prove(stand) {
-      const one = stand.recorder('w1');
-      const two = stand.recorder('w2');
-      const three = stand.recorder('w3');
+    prove(bench) {
+      const one = bench.recorder('w1');
+      const two = bench.recorder('w2');
+      const three = bench.recorder('w3');
       for (const number of NUMBERS) {
         one.do(() => {
           one.write(three, number);
           one.write(two, number);
         });
         two.do(() => two.write(three, number));
-        stand.run(number % 3 === 0 ? 1 : 0);
+        bench.run(number % 3 === 0 ? 1 : 0);
       }
-      stand.run(100);
+      bench.run(100);
       const from = (sender: Recorder) => three.seen.filter((what) => what.endsWith(sender.name));
       expect(from(one)).toEqual(messagesFrom(one, NUMBERS));
       expect(from(two)).toEqual(messagesFrom(two, NUMBERS));
@@ -34,8 +34,8 @@ export const MAIL: readonly Behaviour[] = [
   },
   {
     name: 'a message to oneself arrives like any other, in order, after the step that sent it',
-    prove(stand) {
-      const one = stand.recorder('w1');
+    prove(bench) {
+      const one = bench.recorder('w1');
       one.on = (what) => {
         if (what === 'message 1 from w1') one.write(one, 3);
       };
@@ -44,16 +44,16 @@ export const MAIL: readonly Behaviour[] = [
         one.write(one, 2);
         expect(one.seen).toEqual([]);
       });
-      stand.run(100);
+      bench.run(100);
       expect(one.seen).toEqual(messagesFrom(one, [1, 2, 3]));
     },
   },
   {
     name: 'a machine that sends while it receives is not called again before it returns',
-    prove(stand) {
-      const one = stand.recorder('w1');
-      const two = stand.recorder('w2');
-      // The test stand reports every event that occurs while one of the two is busy.
+    prove(bench) {
+      const one = bench.recorder('w1');
+      const two = bench.recorder('w2');
+      // The test bench reports every event that occurs while one of the two is busy.
       one.on = (what, now) => {
         if (!what.startsWith('message')) return;
         one.write(one, 100);
@@ -65,7 +65,7 @@ export const MAIL: readonly Behaviour[] = [
         if (what === 'message 100 from w1') two.write(one, 101);
       };
       two.do(() => two.write(one, 1));
-      stand.run(100);
+      bench.run(100);
       expect(one.seen.toSorted()).toEqual([
         'message 1 from w2',
         'message 100 from w1',
@@ -77,69 +77,69 @@ export const MAIL: readonly Behaviour[] = [
   },
   {
     name: 'the sender of a message can be answered and is recognized later',
-    prove(stand) {
-      const one = stand.recorder('w1');
-      const two = stand.recorder('w2');
+    prove(bench) {
+      const one = bench.recorder('w1');
+      const two = bench.recorder('w2');
       one.do(() => one.write(two, 1));
-      stand.run(10);
+      bench.run(10);
       one.do(() => one.write(two, 2));
-      stand.run(10);
+      bench.run(10);
       expect(two.senders).toHaveLength(2);
       const [first, second] = two.senders;
       expect(first).toBe(second);
       two.do((environment) => environment.send(first!, numberedMessage(3)));
-      stand.run(10);
+      bench.run(10);
       expect(one.seen).toEqual(['message 3 from w2']);
     },
   },
   {
     name: 'a message to an unknown party is lost without effect',
-    prove(stand) {
-      const one = stand.recorder('w1');
-      const two = stand.recorder('w2');
+    prove(bench) {
+      const one = bench.recorder('w1');
+      const two = bench.recorder('w2');
       one.do((environment) => {
         environment.send(NOBODY, numberedMessage(1));
         environment.send(9_999 as Address, numberedMessage(1));
         one.write(two, 2);
       });
-      stand.run(100);
+      bench.run(100);
       expect(two.seen).toEqual(['message 2 from w1']);
     },
   },
   {
     name: 'a message to a killed incarnation does not reach its successor or anyone else',
-    prove(stand) {
-      const one = stand.recorder('w1');
-      const former = stand.recorder('w2');
+    prove(bench) {
+      const one = bench.recorder('w1');
+      const former = bench.recorder('w2');
       one.do(() => one.write(former, 1));
-      stand.driver.kill(former.address);
-      const latter = stand.recorder('w2/2');
-      stand.run(10);
+      bench.driver.kill(former.address);
+      const latter = bench.recorder('w2/2');
+      bench.run(10);
       one.do(() => {
         one.write(former, 2);
         one.write(latter, 3);
       });
-      stand.run(100);
+      bench.run(100);
       expect(former.seen).toEqual([]);
       expect(latter.seen).toEqual(['message 3 from w1']);
     },
   },
   {
     name: 'messages that an incarnation sent before it was killed still arrive',
-    prove(stand) {
-      const one = stand.recorder('w1');
-      const two = stand.recorder('w2');
+    prove(bench) {
+      const one = bench.recorder('w1');
+      const two = bench.recorder('w2');
       one.do(() => one.write(two, 1));
-      stand.driver.kill(one.address);
-      stand.run(100);
+      bench.driver.kill(one.address);
+      bench.run(100);
       expect(two.seen).toEqual(['message 1 from w1']);
     },
   },
   {
     name: 'a killed incarnation gets no more timers or tasks',
-    prove(stand) {
-      const one = stand.recorder('w1');
-      const two = stand.recorder('w2');
+    prove(bench) {
+      const one = bench.recorder('w1');
+      const two = bench.recorder('w2');
       for (const recorder of [one, two]) {
         recorder.do((environment, now) => {
           environment.setTimer('a', 0, now + 10);
@@ -153,9 +153,9 @@ export const MAIL: readonly Behaviour[] = [
           });
         });
       }
-      stand.run(5);
-      stand.driver.kill(one.address);
-      stand.run(100);
+      bench.run(5);
+      bench.driver.kill(one.address);
+      bench.run(100);
       expect(one.seen).toEqual(['started 0']);
       expect(two.seen.toSorted()).toEqual(['a/0', 'completed 0', 'started 0']);
     },

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Recorder } from '../recorder.js';
 import type { Behaviour } from './behaviour.js';
 
-/** The stand's drivers have this seed. */
+/** The bench's drivers have this seed. */
 export const SEED = 'compliance';
 
 function draw(recorder: Recorder, count: number): number[] {
@@ -13,22 +13,22 @@ function draw(recorder: Recorder, count: number): number[] {
 export const STEPS: readonly Behaviour[] = [
   {
     name: 'a machine is started once, before any other entry, even if it joins later',
-    prove(stand) {
-      const one = stand.recorder('w1');
+    prove(bench) {
+      const one = bench.recorder('w1');
       expect(one.happened.map(({ what }) => what)).toEqual(['start']);
-      stand.run(20);
-      const two = stand.recorder('w2');
+      bench.run(20);
+      const two = bench.recorder('w2');
       one.do(() => one.write(two, 1));
-      stand.run(20);
+      bench.run(20);
       expect(two.happened.map(({ what }) => what)).toEqual(['start', 'message 1 from w1']);
       two.expectAt('start', 20);
     },
   },
   {
     name: 'simultaneous events are handled one after another, and time does not go back',
-    prove(stand) {
-      const recorders = [1, 2, 3].map((number) => stand.recorder(`w${number}`, 2));
-      // The test stand checks the time of each step, and that no other machine runs during it.
+    prove(bench) {
+      const recorders = [1, 2, 3].map((number) => bench.recorder(`w${number}`, 2));
+      // The test bench checks the time of each step, and that no other machine runs during it.
       for (const recorder of recorders) {
         recorder.on = (what, now) => {
           if (recorder.happened.length > 40) return;
@@ -57,15 +57,15 @@ export const STEPS: readonly Behaviour[] = [
           }),
         );
       }
-      stand.run(1_000);
+      bench.run(1_000);
       for (const { happened } of recorders) expect(happened.length).toBeGreaterThan(40);
     },
   },
   {
     name: 'the random numbers of a machine depend only on the seed and its name',
-    prove(stand) {
-      const one = stand.recorder('w1');
-      const two = stand.recorder('w2');
+    prove(bench) {
+      const one = bench.recorder('w1');
+      const two = bench.recorder('w2');
       const drawn = [...draw(one, 3), ...draw(two, 5), ...draw(one, 2)];
       const of = (name: string) => {
         const stream = Random.seeded(SEED).fork(name);

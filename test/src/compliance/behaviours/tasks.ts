@@ -9,14 +9,14 @@ const LIMIT_MS = 10_000;
 export const TASKS: readonly Behaviour[] = [
   {
     name: 'a task starts after its machine returns, and ends after its run time',
-    prove(stand) {
-      const one = stand.recorder('w1');
-      stand.run(7);
+    prove(bench) {
+      const one = bench.recorder('w1');
+      bench.run(7);
       one.do((environment) => {
         environment.execute(0, sleepOrder(50, LIMIT_MS));
         expect(one.seen).toEqual([]);
       });
-      stand.run(100);
+      bench.run(100);
       expect(one.seen).toEqual(['started 0', 'completed 0']);
       one.expectAt('started 0', 7);
       one.expectAt('completed 0', one.timeOf('started 0') + 50);
@@ -26,23 +26,23 @@ export const TASKS: readonly Behaviour[] = [
   },
   {
     name: 'a task without a time limit reports its start',
-    prove(stand) {
-      const one = stand.recorder('w1');
+    prove(bench) {
+      const one = bench.recorder('w1');
       one.do((environment) => environment.execute(0, sleepOrder(50)));
-      stand.run(100);
+      bench.run(100);
       expect(one.seen).toEqual(['started 0', 'completed 0']);
     },
   },
   {
     name: 'run time and time limit of a task count from its start',
-    prove(stand) {
-      const one = stand.recorder('w1');
+    prove(bench) {
+      const one = bench.recorder('w1');
       one.on = (what, now) => {
         if (what === 'started 0') one.environment.setTimer('limit', 0, now + 30);
         if (what === 'limit/0') one.environment.kill(0, 'timeout');
       };
       one.do((environment) => environment.execute(0, sleepOrder(50, 30)));
-      stand.run(100);
+      bench.run(100);
       expect(one.seen).toEqual(['started 0', 'limit/0', 'timeout 0']);
       const { runMs, at } = one.happened.at(-1)!;
       expect(runMs).toBeGreaterThanOrEqual(30);
@@ -52,29 +52,29 @@ export const TASKS: readonly Behaviour[] = [
   },
   {
     name: 'a task of 0 ms starts and ends, but not within the call',
-    prove(stand) {
-      const one = stand.recorder('w1');
+    prove(bench) {
+      const one = bench.recorder('w1');
       one.do((environment) => {
         environment.execute(0, sleepOrder(0, LIMIT_MS));
         expect(one.seen).toEqual([]);
       });
-      stand.run(LATE_MAX_MS);
+      bench.run(LATE_MAX_MS);
       expect(one.seen).toEqual(['started 0', 'completed 0']);
     },
   },
   {
     name: 'slots of one worker, and workers, do not affect each other',
-    prove(stand) {
-      const one = stand.recorder('w1', 3);
-      const two = stand.recorder('w2', 3);
+    prove(bench) {
+      const one = bench.recorder('w1', 3);
+      const two = bench.recorder('w2', 3);
       for (const recorder of [one, two]) {
         recorder.do((environment) => {
           for (const slot of [2, 0, 1]) environment.execute(slot, sleepOrder(10 + 10 * slot, LIMIT_MS));
         });
       }
-      stand.run(5);
+      bench.run(5);
       one.do((environment) => environment.kill(1, 'cancelled'));
-      stand.run(100);
+      bench.run(100);
       const started = ['started 2', 'started 0', 'started 1'];
       expect(one.seen).toEqual([...started, 'cancelled 1', 'completed 0', 'completed 2']);
       expect(two.seen).toEqual([...started, 'completed 0', 'completed 1', 'completed 2']);
@@ -83,14 +83,14 @@ export const TASKS: readonly Behaviour[] = [
   },
   {
     name: 'a worker that joins later with more slots has separate slots',
-    prove(stand) {
-      const one = stand.recorder('w1');
+    prove(bench) {
+      const one = bench.recorder('w1');
       one.do((environment) => environment.execute(0, sleepOrder(10, LIMIT_MS)));
-      const two = stand.recorder('w2', 100);
+      const two = bench.recorder('w2', 100);
       two.do((environment) => {
         for (let slot = 0; slot < 100; slot++) environment.execute(slot, sleepOrder(20, LIMIT_MS));
       });
-      stand.run(100);
+      bench.run(100);
       expect(one.seen).toEqual(['started 0', 'completed 0']);
       const ends = Array.from({ length: 100 }, (_, slot) => `completed ${slot}`);
       expect(two.seen.slice(100).toSorted()).toEqual(ends.toSorted());
@@ -98,103 +98,103 @@ export const TASKS: readonly Behaviour[] = [
   },
   {
     name: 'a killed task ends once, with the given reason, and not within the call',
-    prove(stand) {
+    prove(bench) {
       for (const [reason, outcome, errorCode] of [
         ['cancelled', 'cancelled', 'cancelled'],
         ['timeout', 'timeout', 'timeout'],
         ['shutdown', 'lost', 'worker-stopped'],
         ['drained', 'lost', 'worker-drained'],
       ] as const) {
-        const one = stand.recorder(`w-${reason}`);
+        const one = bench.recorder(`w-${reason}`);
         one.do((environment) => environment.execute(0, sleepOrder(50, LIMIT_MS)));
-        stand.run(10);
+        bench.run(10);
         one.do((environment) => {
           environment.kill(0, reason);
           expect(one.seen).toEqual(['started 0']);
         });
-        stand.run(LATE_MAX_MS);
+        bench.run(LATE_MAX_MS);
         expect(one.seen).toEqual(['started 0', `${outcome} 0`]);
         const end = one.happened.at(-1)!;
         expect(end.runMs).toBeLessThanOrEqual(10 + LATE_MAX_MS);
         expect(end.outcome).toMatchObject({ errorCode, value: undefined });
         expect(end.outcome?.errorMessage).not.toBe('');
-        stand.run(100);
+        bench.run(100);
         expect(one.seen).toHaveLength(2);
       }
     },
   },
   {
     name: 'a task that is killed twice ends once, with the first reason',
-    prove(stand) {
-      const one = stand.recorder('w1');
+    prove(bench) {
+      const one = bench.recorder('w1');
       one.do((environment) => environment.execute(0, sleepOrder(50, LIMIT_MS)));
-      stand.run(10);
+      bench.run(10);
       one.do((environment) => {
         environment.kill(0, 'timeout');
         environment.kill(0, 'cancelled');
       });
       one.do((environment) => environment.kill(0, 'shutdown'));
-      stand.run(100);
+      bench.run(100);
       expect(one.seen).toEqual(['started 0', 'timeout 0']);
     },
   },
   {
     name: 'a task that is killed in the step that executes it ends once and does not start',
-    prove(stand) {
-      const one = stand.recorder('w1');
+    prove(bench) {
+      const one = bench.recorder('w1');
       one.do((environment) => {
         environment.execute(0, sleepOrder(50, LIMIT_MS));
         environment.kill(0, 'cancelled');
       });
-      stand.run(100);
+      bench.run(100);
       expect(one.seen.filter((what) => what !== 'started 0')).toEqual(['cancelled 0']);
       expect(one.seen.at(-1)).toBe('cancelled 0');
     },
   },
   {
     name: 'killing a slot without a running task has no effect',
-    prove(stand) {
-      const one = stand.recorder('w1', 2);
+    prove(bench) {
+      const one = bench.recorder('w1', 2);
       one.do((environment) => {
         environment.kill(1, 'cancelled');
         environment.execute(0, sleepOrder(10, LIMIT_MS));
       });
-      stand.run(20);
+      bench.run(20);
       one.do((environment) => environment.kill(0, 'cancelled'));
-      stand.run(100);
+      bench.run(100);
       expect(one.seen).toEqual(['started 0', 'completed 0']);
       one.do((environment) => environment.execute(0, sleepOrder(10, LIMIT_MS)));
-      stand.run(100);
+      bench.run(100);
       expect(one.seen.slice(2)).toEqual(['started 0', 'completed 0']);
     },
   },
   {
     name: 'a slot may get its next task in the step that handles the end of the last one',
-    prove(stand) {
-      const one = stand.recorder('w1');
+    prove(bench) {
+      const one = bench.recorder('w1');
       let left = 3;
       one.on = (what) => {
         if (what === 'completed 0' && left-- > 0) one.environment.execute(0, sleepOrder(10, LIMIT_MS));
       };
       one.do((environment) => environment.execute(0, sleepOrder(10, LIMIT_MS)));
-      stand.run(100);
+      bench.run(100);
       expect(one.seen).toEqual(Array.from({ length: 4 }, () => ['started 0', 'completed 0']).flat());
       expect(one.happened.at(-1)!.at).toBeGreaterThanOrEqual(40);
     },
   },
   {
     name: 'the end of a killed task is not confused with the end of the next task in its slot',
-    prove(stand) {
-      const one = stand.recorder('w1');
+    prove(bench) {
+      const one = bench.recorder('w1');
       one.on = (what) => {
         if (what === 'cancelled 0') one.environment.execute(0, sleepOrder(500, LIMIT_MS));
       };
       one.do((environment) => environment.execute(0, sleepOrder(50, LIMIT_MS)));
-      stand.run(10);
+      bench.run(10);
       one.do((environment) => environment.kill(0, 'cancelled'));
-      stand.run(400);
+      bench.run(400);
       expect(one.seen).toEqual(['started 0', 'cancelled 0', 'started 0']);
-      stand.run(400);
+      bench.run(400);
       expect(one.seen.slice(3)).toEqual(['completed 0']);
       one.expectAt('completed 0', 510);
       expect(one.happened.at(-1)!.runMs).toBeGreaterThanOrEqual(500);
@@ -202,26 +202,26 @@ export const TASKS: readonly Behaviour[] = [
   },
   {
     name: 'a kill does not hit the next task of the slot, even if both happen together',
-    prove(stand) {
-      const one = stand.recorder('w1');
+    prove(bench) {
+      const one = bench.recorder('w1');
       one.do((environment) => environment.execute(0, sleepOrder(50, LIMIT_MS)));
-      stand.run(10);
+      bench.run(10);
       one.do((environment) => {
         environment.kill(0, 'cancelled');
         environment.execute(0, sleepOrder(20, LIMIT_MS));
       });
-      stand.run(100);
+      bench.run(100);
       expect(one.seen.slice(1)).toEqual(['started 0', 'completed 0']);
     },
   },
   {
     name: 'a task whose slot has been reused reports nothing more',
-    prove(stand) {
-      const one = stand.recorder('w1');
+    prove(bench) {
+      const one = bench.recorder('w1');
       one.do((environment) => environment.execute(0, sleepOrder(10, LIMIT_MS)));
-      stand.run(5);
+      bench.run(5);
       one.do((environment) => environment.execute(0, sleepOrder(50, LIMIT_MS)));
-      stand.run(100);
+      bench.run(100);
       expect(one.seen).toEqual(['started 0', 'started 0', 'completed 0']);
       one.expectAt('completed 0', 55);
     },

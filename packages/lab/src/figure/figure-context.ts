@@ -40,7 +40,7 @@ export class RunStore {
 }
 
 /** A figure in progress. */
-export interface Making {
+export interface FigureContext {
   readonly context: Context;
   readonly store: RunStore;
   readonly chosen: ChosenFigure;
@@ -81,7 +81,7 @@ type Step = <T>(make: () => T | Promise<T>) => Promise<T>;
  * @throws InterruptedError
  */
 export function inSteps<T>(
-  { context, chosen, lost }: Making,
+  { context, chosen, lost }: FigureContext,
   total: number,
   [noun, done]: readonly [noun: string, done: string],
   work: (step: Step) => Promise<T>,
@@ -106,7 +106,7 @@ export function inSteps<T>(
  * @throws InterruptedError
  */
 export async function runTrials<Run>(
-  making: Making,
+  making: FigureContext,
   run: (workload: string, settings: RunSettings, seed: number) => Promise<Run>,
 ): Promise<FigureRuns<Run> & { readonly workers: number | null }> {
   const { context, chosen, options } = making;
