@@ -1,4 +1,4 @@
-"""Runs one pickled call, read from stdin, on a worker: `python -m goshawk._task`."""
+"""Runs one pickled call, read from stdin, on a worker."""
 
 from __future__ import annotations
 
@@ -16,12 +16,28 @@ EXCEPTION_MARK = "goshawk-exception:"
 #: Maximum size of a pickle whose base64 fits into the result of a task.
 PICKLE_BYTES_MAX = 190_000
 EXIT_FAILED = 1
+#: Names the script that this process loads; also seen by processes that the script starts meanwhile.
+LOADING_VARIABLE = "GOSHAWK_LOADING_SCRIPT"
+
+
+def check_not_loading() -> None:
+    """Raises if a script submits work while a worker loads it: each call would submit further calls without end."""
+    path = os.environ.get(LOADING_VARIABLE)
+    if path is not None:
+        raise RuntimeError(
+            f"{path} submits work when a worker loads it to run its functions: "
+            'put this part of the script under `if __name__ == "__main__":`'
+        )
 
 
 def load_main(path: str) -> None:
     """Loads the submitter's script as a module, like `multiprocessing`, so that functions of `__main__` are found."""
     main = types.ModuleType("__mp_main__")
-    main.__dict__.update(runpy.run_path(path, run_name="__mp_main__"))
+    os.environ[LOADING_VARIABLE] = path
+    try:
+        main.__dict__.update(runpy.run_path(path, run_name="__mp_main__"))
+    finally:
+        del os.environ[LOADING_VARIABLE]
     sys.modules["__main__"] = sys.modules["__mp_main__"] = main
 
 
@@ -67,7 +83,3 @@ def main() -> int:
     with open(result, "w", encoding="utf-8") as file:
         json.dump(answer, file)
     return code
-
-
-if __name__ == "__main__":
-    sys.exit(main())

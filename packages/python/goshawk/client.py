@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
+from ._task import check_not_loading
 from .errors import (
     Conflict,
     Denied,
@@ -95,6 +96,7 @@ class Client:
         Submits a job: the fields of a job file, as a mapping, by name, or both. Submissions with the same `key` are
         the same job. Paths must be absolute. Commands without `cwd` run in the current folder.
         """
+        check_not_loading()
         body = {**(job or {}), **fields}
         if tasks is not None:
             body["tasks"] = tasks

@@ -17,7 +17,7 @@ from concurrent.futures import Executor as BaseExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
-from ._task import EXCEPTION_MARK, dumps_exception
+from ._task import EXCEPTION_MARK, check_not_loading, dumps_exception
 from .client import Client, Job, TaskResult
 from .errors import RemoteError, TaskCancelled, TaskFailed
 from .progress import Progress
@@ -79,7 +79,7 @@ class Executor(BaseExecutor):
         self._job = {"name": name or os.path.basename(sys.argv[0]) or "python", **job}
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         self._task = {
-            "exec": [python or sys.executable, "-m", "goshawk._task"],
+            "exec": [python or sys.executable, "-m", "goshawk._worker"],
             "cwd": cwd or os.getcwd(),
             "env": {"PYTHONPATH": package, "GOSHAWK_FOLDERS": _folders(package), **(env or {})},
             "returns": True,
@@ -93,6 +93,7 @@ class Executor(BaseExecutor):
         self._submitter.start()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+        check_not_loading()
         future = TaskFuture()
         stdin = _order(fn, args, kwargs)
         with self._lock:

@@ -27,6 +27,11 @@ class ExecutorTest(unittest.TestCase):
         self.assertEqual([future.result(60) for future in futures], [0, 1, 4, 9, 16])
         self.assertEqual(len({future.job.id for future in futures}), 1)
 
+    def test_only_the_function_prints(self):
+        future = self.executor.submit(calls.square, 3)
+        self.assertEqual(future.result(60), 9)
+        self.assertEqual([chunk["text"] for chunk in future.job.logs() if chunk["stream"] == "stderr"], [])
+
     def test_as_completed_and_wait_of_the_standard_library_work(self):
         futures = [self.executor.submit(calls.square, number) for number in range(3)]
         self.assertEqual(sorted(future.result() for future in as_completed(futures, 60)), [0, 1, 4])
@@ -100,6 +105,12 @@ class ExecutorTest(unittest.TestCase):
         script = os.path.join(HERE, "script.py")
         printed = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
         self.assertEqual(printed.stdout, "[2, 4, 6]\n")
+
+    def test_a_script_that_submits_when_it_is_loaded_is_refused(self):
+        script = os.path.join(HERE, "unguarded.py")
+        printed = subprocess.run([sys.executable, script], capture_output=True, text=True)
+        self.assertIn("unguarded.py submits work when a worker loads it", printed.stderr)
+        self.assertEqual(printed.returncode, 1)
 
     def test_what_cannot_be_imported_is_refused_at_once(self):
         with self.assertRaisesRegex(TypeError, "importable from a module"):
