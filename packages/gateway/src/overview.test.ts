@@ -112,3 +112,10 @@ it('gives the reason of each quarantined worker', () => {
     'w0: its disk is full, w1: tasks fail to start',
   );
 });
+
+it('names the schedulers whose jobs are missing in its numbers', () => {
+  const view = viewOf([], 3);
+  const waiting = { waiting: [], central: undefined, silent: ['scheduler s0'] } as unknown as ClusterWaiting;
+  expect(look(pollResult({ view, waiting })).silent).toEqual(['scheduler s0']);
+  expect(look(pollResult({ view })).silent).toEqual([]);
+});

@@ -78,6 +78,7 @@ export function overviewOf({
     reachable: view !== undefined,
     workers: workers.counts(),
     ...(view === undefined ? UNKNOWN : totalsOf(view)),
+    silent: silentNames(seen),
     free: view === undefined ? null : (waiting?.central?.freeSlots ?? null),
     lastSeen:
       view !== undefined || lastSeen === undefined
@@ -114,9 +115,12 @@ function fromError({ message, hint }: GoshawkError): Attention {
   return { level: 'error', what: message, hint, link: null };
 }
 
+function silentNames(seen: PollResult | undefined): string[] {
+  return [...new Set([...(seen?.waiting?.silent ?? []), ...(seen?.counters?.silent ?? [])])];
+}
+
 function silentSchedulers(seen: PollResult | undefined): Attention[] {
-  const names = new Set([...(seen?.waiting?.silent ?? []), ...(seen?.counters?.silent ?? [])]);
-  return [...names].map((name) => ({
+  return silentNames(seen).map((name) => ({
     level: 'error',
     what: `no answer from ${name}`,
     hint: 'its jobs are not listed here and continue when it is back; its log says why it stopped',

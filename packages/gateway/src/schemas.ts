@@ -703,6 +703,8 @@ export const overview = z.object({
   schedulers: count.nullable(),
   /** Number of unfinished jobs; null: unknown. */
   jobs: count.nullable(),
+  /** Schedulers that do not answer. Their jobs are missing in `jobs`, `waiting` and `failedJobs`. */
+  silent: z.array(z.string()),
   /** Last reply of central, if central does not answer now. `workers` is from that reply. */
   lastSeen: z
     .object({

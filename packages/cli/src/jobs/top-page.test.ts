@@ -16,6 +16,7 @@ const OVERVIEW: Overview = {
   queued: 2,
   schedulers: 1,
   jobs: 2,
+  silent: [],
   lastSeen: null,
   failedJobs: 0,
   waiting: [
@@ -51,6 +52,13 @@ it('shows the cluster, what waits and why, and what needs attention', () => {
   expect(text).toMatch(/long +0 tasks\/s$/m);
   // User-supplied names must not move the cursor.
   expect(text).toMatch(/attention +1 worker lost: w9; its log says why/);
+});
+
+it('marks numbers in which the jobs of a silent scheduler are missing', () => {
+  const overview = { ...OVERVIEW, silent: ['scheduler s0'] };
+  const text = topPage({ overview, history: { points: [] } }, painter({ color: false }));
+  expect(text).toMatch(/jobs +at least 2 active, at 1 scheduler/);
+  expect(text).toMatch(/at least 7 of long jobs/);
 });
 
 it('omits values that are not known yet', () => {

@@ -44,6 +44,8 @@ export function topPage(
   // A task may use several CPUs, or none.
   const taken = free !== null && slots !== null ? slots - free : busy;
   const share = slots !== null && taken !== null && slots > 0 ? Math.min(1, taken / slots) : 0;
+  // The jobs of silent schedulers are missing.
+  const least = overview.silent.length > 0 ? 'at least ' : '';
   const point = history.points.at(-1);
   const most = Math.max(1, ...(waiting ?? []).map(({ tasks }) => tasks));
   const failed =
@@ -64,14 +66,14 @@ export function topPage(
           ? unknown(lastSeen, (last) => `${formatCount(last.jobs)} active`)
           : schedulers === 0
             ? 'unknown: no scheduler answers'
-            : `${formatCount(jobs)} active, at ${counted(schedulers, 'scheduler')}${failed}`,
+            : `${least}${formatCount(jobs)} active, at ${counted(schedulers, 'scheduler')}${failed}`,
       ],
       ...section('attention', attentionLines(overview, paint, isLive ? undefined : true)),
       ...(waiting === null ? [['waiting', 'unknown: no scheduler answers'] satisfies Section] : []),
       ...(waiting ?? []).map(
         ({ class: of, reason, tasks, why }): Section => [
           'waiting',
-          `${bar(tasks / most, paint)} ${formatCount(tasks)} of ${of} jobs: ${plain(why)} (${reason})`,
+          `${bar(tasks / most, paint)} ${least}${formatCount(tasks)} of ${of} jobs: ${plain(why)} (${reason})`,
         ],
       ),
       ...(point === undefined

@@ -24,7 +24,7 @@ export function showOverview({ root, live, signal }: Place): void {
     if (overview === undefined) return;
     fill(numbers, tiles(overview));
     fill(attention, attentionList(overview));
-    fill(waiting, waitingList(overview.waiting));
+    fill(waiting, waitingList(overview));
     for (const chart of charts) chart.show(points);
   });
 }
@@ -48,6 +48,13 @@ function tiles(overview: Overview): HTMLElement[] {
   } = overview;
   const all = Object.values(workers).reduce((sum, each) => sum + each, 0);
   const tasks = waiting?.reduce((sum, each) => sum + each.tasks, 0);
+  const { silent } = overview;
+  /** Marks a number in which the jobs of silent schedulers are missing. */
+  const least = (value: number): string => `${silent.length > 0 ? 'at least ' : ''}${count(value)}`;
+  const missing =
+    silent.length === 0
+      ? ''
+      : `, without ${counted(silent.length, 'scheduler')} that ${silent.length === 1 ? 'does' : 'do'} not answer`;
   const out = (['draining', 'drained', 'quarantined', 'lost'] as const).filter((state) => workers[state] > 0);
   const when = lastSeen === null ? 'central has not answered yet' : `${duration(lastSeen.secondsAgo)} ago`;
   /** Renders the last known value with its age. */
@@ -90,8 +97,8 @@ function tiles(overview: Overview): HTMLElement[] {
         ),
     tile(
       'Tasks waiting',
-      tasks === undefined ? UNKNOWN : count(tasks),
-      queued === null ? 'no answer about queues' : `${count(queued)} in worker queues`,
+      tasks === undefined ? UNKNOWN : least(tasks),
+      `${queued === null ? 'no answer about queues' : `${count(queued)} in worker queues`}${missing}`,
     ),
     jobs === null
       ? tile(
@@ -100,7 +107,7 @@ function tiles(overview: Overview): HTMLElement[] {
           was((last) => count(last.jobs)),
           '#/jobs',
         )
-      : tile('Active jobs', count(jobs), `waiting or running${failed}`, '#/jobs'),
+      : tile('Active jobs', least(jobs), `waiting or running${failed}${missing}`, '#/jobs'),
     reachable
       ? tile(
           'Workers',
@@ -168,11 +175,13 @@ const REASON_WORDS: Readonly<Record<WaitingRow['reason'], string>> = {
   'user-limit': 'limit of the user',
 };
 
-function waitingList(groups: readonly WaitingRow[] | null): HTMLElement {
+function waitingList({ waiting: groups, silent }: Overview): HTMLElement {
   if (groups === null) return h('p', { class: 'hint' }, 'Unknown: no scheduler answers.');
-  if (groups.length === 0) return h('p', { class: 'well' }, 'No task is waiting.');
+  const missing =
+    silent.length === 0 ? null : h('p', { class: 'hint' }, `Not listed: tasks of ${silent.join(', ')}.`);
+  if (groups.length === 0) return missing ?? h('p', { class: 'well' }, 'No task is waiting.');
   const most = Math.max(...groups.map(({ tasks }) => tasks));
-  return h(
+  const list = h(
     'ul',
     { class: 'waiting' },
     groups.map(({ class: of, reason, tasks, why, helps, example, exampleAgeSeconds }) => {
@@ -200,4 +209,5 @@ function waitingList(groups: readonly WaitingRow[] | null): HTMLElement {
       );
     }),
   );
+  return h('div', {}, missing, list);
 }
