@@ -188,12 +188,12 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.keyboard.press('+');
     await stream.getByText(/^30 s, /).waitFor();
     await page.keyboard.press('Escape');
-    await stream.getByText(/^1 min 0 s, live/).waitFor();
+    await stream.getByText(/^1 min, live/).waitFor();
     await stream.getByRole('button', { name: '1 h' }).press('Enter');
-    await stream.getByText(/^1 h 0 min, live/).waitFor();
+    await stream.getByText(/^1 h, live/).waitFor();
     await stream.getByRole('searchbox', { name: 'Workers' }).fill('w1');
     await stream.getByText('1 worker of 1').waitFor();
-    await stream.getByText(/^1 h 0 min, live: [\d,]+ sampled attempts? of \d+ jobs?/).waitFor();
+    await stream.getByText(/^1 h, live: [\d,]+ sampled attempts? of \d+ jobs?/).waitFor();
     await open(`#/jobs/${id}`, new RegExp(`\\(${id}\\)`));
   });
 

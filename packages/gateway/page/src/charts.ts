@@ -127,7 +127,7 @@ export class Chart {
         cursor: { show: false },
         scales: {
           // The axis spans at least ten minutes, so that the first points do not fill the chart.
-          x: { time: true, range: (_, from, to) => [Math.min(from, to - 600), to] },
+          x: { time: true, range: () => this.#window() },
           y: isLog ? { distr: 3, log: 10 } : { range: (_, __, to) => [0, Math.max(1, 1.1 * to)] },
         },
         axes: [
@@ -153,6 +153,12 @@ export class Chart {
       this.#data(),
       this.#place,
     );
+  }
+
+  /** uPlot's own range of one point, or of none, is not a range of times. */
+  #window(): [number, number] {
+    const to = this.#points.at(-1)?.at ?? Date.now() / 1_000;
+    return [Math.min(this.#points[0]?.at ?? to, to - 600), to];
   }
 
   #resize(): void {
