@@ -168,3 +168,17 @@ describe('connect', () => {
     await expect(connect('tcp://127.0.0.1:1', { requestTimeoutMs: 0 })).rejects.toThrow(RangeError);
   });
 });
+
+test('a module that a worker loads cannot connect before its functions are called', async () => {
+  const global = globalThis as { [key: symbol]: string };
+  const loading = Symbol.for('goshawk.loading-module');
+  global[loading] = '/srv/script.mjs';
+  try {
+    await expect(connect('tcp://127.0.0.1:1')).rejects.toMatchObject({
+      code: 'connects-when-loaded',
+      message: '/srv/script.mjs connects to a cluster when a worker loads it to call its functions',
+    });
+  } finally {
+    delete global[loading];
+  }
+});

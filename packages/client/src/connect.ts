@@ -23,10 +23,11 @@ import { Turns } from './turns.js';
  *
  * @param at `tcp://HOST:PORT` of central or of any scheduler; several, separated by commas, for failover. Default:
  * `GOSHAWK_CLUSTER`, else the cluster that `goshawk up` runs from this folder, else the only one that it runs on this machine
- * @throws InputError `bad-url`, `several-clusters`, and for invalid keys; UnreachableError if no process answers, no cluster
+ * @throws InputError `bad-url`, `several-clusters`, `connects-when-loaded`, and for invalid keys; UnreachableError if no process answers, no cluster
  * runs, or the cluster rejects these keys
  */
 export async function connect(at?: string, options: ConnectOptions = {}): Promise<Cluster> {
+  checkNotLoading();
   const timings = completeTimings(options);
   options.signal?.throwIfAborted();
   const url = at ?? (process.env.GOSHAWK_CLUSTER || findLocalCluster(process.env, process.cwd()).url);
@@ -83,6 +84,20 @@ async function checkUrl(url: string): Promise<string[]> {
 
 function badUrl(message: string): InputError {
   return new InputError('bad-url', message, 'write tcp://HOST:PORT of central or of a scheduler');
+}
+
+/** Workers set this global variable to the path of the module that they load. */
+const LOADING = Symbol.for('goshawk.loading-module');
+
+/** @throws InputError if a worker loads the caller: each task of a job would submit the job again, without end */
+function checkNotLoading(): void {
+  const path = (globalThis as { [LOADING]?: string })[LOADING];
+  if (path === undefined) return;
+  throw new InputError(
+    'connects-when-loaded',
+    `${path} connects to a cluster when a worker loads it to call its functions`,
+    'put this part of the file under `if (process.argv[1] === import.meta.filename)`',
+  );
 }
 
 /** A container may run as a user without a name. */

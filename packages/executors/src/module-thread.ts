@@ -121,15 +121,22 @@ function isTypeScript(thrown: unknown): boolean {
   return code === 'ERR_UNKNOWN_FILE_EXTENSION' && /"\.[cm]?ts"/.test(message ?? '');
 }
 
+/** The SDK reads this global variable, which has the path of the module that is being loaded. */
+const LOADING = Symbol.for('goshawk.loading-module');
+const globals = globalThis as { [LOADING]?: string };
+
 /** @returns undefined if the file does not exist */
 function exportsOf(path: string): Promise<Exports> | undefined {
   const before = loaded.get(path);
   if (before !== undefined) return before;
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
-  const exports: Promise<Exports> = import(pathToFileURL(path).href).then((all: Exports) => {
-    files.imported(path);
-    return all;
-  });
+  globals[LOADING] = path;
+  const exports: Promise<Exports> = import(pathToFileURL(path).href)
+    .then((all: Exports) => {
+      files.imported(path);
+      return all;
+    })
+    .finally(() => delete globals[LOADING]);
   loaded.set(path, exports);
   return exports;
 }

@@ -288,6 +288,13 @@ describe('a module task', () => {
       }
     });
 
+    it('the path of a module is a global variable only while the module is loaded', async () => {
+      const path = `globalThis[Symbol.for('goshawk.loading-module')]`;
+      write('main.mjs', `const loading = ${path}; export default () => [loading, ${path} ?? 'none'];`);
+      const main = join(at, 'main.mjs');
+      expect(await resultOf(main)).toEqual([main, 'none']);
+    });
+
     it('a module that is imported while a task runs', async () => {
       write('main.mjs', `export default async () => (await import('./' + 'late.mjs')).value;`);
       write('late.mjs', 'export const value = 1;');
