@@ -218,6 +218,17 @@ describe('a worker that central has not reported', () => {
   });
 });
 
+test('jobs that wait for a partition without workers start once the last other worker has left', () => {
+  const bench = new Bench({ preset: { ...PRESETS.split } });
+  const both = joined(1, [W1, W2]) as MessageOf<'members'>;
+  const [first, second] = both.changed as [Member, Member];
+  bench.receive(CENTRAL, { ...both, changed: [first, { ...second, draining: true }] });
+  bench.submit({ tasks: [{ sleep: 1 }], estimate: 1 });
+  expect(bench.take('probe')).toEqual([]);
+  bench.receive(CENTRAL, { ...both, version: 2, since: 1, changed: [], left: [W2] });
+  expect(bench.take('probe').length).toBeGreaterThan(0);
+});
+
 test('an update of another central is accepted even if its version is lower', () => {
   const bench = new Bench();
   const other = 9 as Address;

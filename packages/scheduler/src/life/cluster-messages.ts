@@ -109,6 +109,8 @@ export class ClusterMessages {
     this.#s.unfit.lost(gone);
     const inOrder = [...affected].sort((one, other) => one.number - other.number);
     for (const job of inOrder) this.#routing.findWorkersForAll(job, now);
+    // A single worker serves both partitions, so jobs that waited for a partition without workers may start.
+    if (this.#s.cluster.members.size === 1) this.#routing.workersChanged(now);
   }
 }
 
