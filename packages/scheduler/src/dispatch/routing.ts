@@ -270,7 +270,8 @@ export class Routing {
   withdraw(job: Job): void {
     if (job.needsCentral) this.needs.withdraw(job);
     for (const batch of job.batches) {
-      if (batch.probes.outstanding > 0) this.prober.cancelProbes(job, batch);
+      // Counts of single workers may remain although no probe is outstanding in total.
+      if (batch.probes.entryCount > 0) this.prober.cancelProbes(job, batch);
       this.offers.withdraw(batch);
     }
   }
