@@ -36,4 +36,10 @@ describe('--array', () => {
   ])('%j is rejected: %s', (text, message) => {
     expect(() => parseArray(text)).toThrow(message);
   });
+
+  it('names the option for the limit of running tasks that Slurm writes as %3', () => {
+    expect(() => parseArray('1-10%3')).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('--max-running') }),
+    );
+  });
 });

@@ -37,7 +37,9 @@ function parseRange(part: string, text: string): Range {
     throw new InputError(
       'bad-array',
       `--array: ${JSON.stringify(part)} in ${JSON.stringify(text)} is not a range of whole numbers`,
-      'write 1-100, 1-100:2 (every second number) or 1,3,7-9',
+      part.includes('%')
+        ? 'limit the tasks that run at the same time with --max-running'
+        : 'write 1-100, 1-100:2 (every second number) or 1,3,7-9',
     );
   }
   const [, from = '', to = from] = match;
