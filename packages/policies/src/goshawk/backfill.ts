@@ -6,7 +6,9 @@ import type { FreeWorkers } from '../free-workers.js';
 import { expiresAt, RESERVATIONS_MAX, type Reservation, type Reservations } from '../reservations.js';
 import type { RunTimeEstimates } from '../run-time-estimates.js';
 import type { Gangs } from './gangs.js';
+import type { Kind } from './kinds.js';
 import type { Limits } from './limits.js';
+import { STRETCH } from './order.js';
 import type { Placement } from './placement.js';
 import type { Queue } from './queue.js';
 import type { Starting } from './starting.js';
@@ -26,6 +28,8 @@ export class Backfill {
   readonly #reservations: Reservations;
   readonly #gangs: Gangs;
   readonly #starting: Starting;
+  /** The time since which a stage that fits nowhere has been the first of its user. */
+  #firstSince: ReadonlyMap<StageView, Millis> = new Map();
 
   constructor(queue: Queue, placement: Placement, starting: Starting) {
     this.#waiting = queue.waiting;
@@ -43,7 +47,9 @@ export class Backfill {
   reserve(cluster: ClusterView, draft: Draft, now: Millis): void {
     this.#reservations.renew();
     this.#startReserved(draft, now);
-    const stuck = this.#blockedStages(now);
+    const kinds = this.#limits.runnableKinds(now);
+    const stuck = this.#blockedStages(kinds, now);
+    this.#updateFirst(stuck, kinds, now);
     if (stuck.length === 0) return;
     const workers = [...cluster.workers];
     for (const stage of stuck) {
@@ -75,11 +81,10 @@ export class Backfill {
    * The first stages that fit nowhere and that have either waited longer than they will run, or must start soon to
    * meet their deadline.
    */
-  #blockedStages(now: Millis): readonly StageView[] {
+  #blockedStages(kinds: readonly Kind[], now: Millis): readonly StageView[] {
     const stuck: StageView[] = [];
     // If all needs are equal and no CPU is free, a reservation could only cover the next free slot anyway.
     if (this.#waiting.onlyNeeds?.together === 1 && this.#free.withCpu === 0) return stuck;
-    const kinds = this.#limits.runnableKinds(now);
     for (const { stage, needs } of this.#waiting.firstReservable(kinds, CONTENDERS_MAX)) {
       if (stuck.length === RESERVATIONS_MAX) break;
       if (!this.#hasWaited(stage, now) && !this.#queue.isNearLatest(stage, now)) continue;
@@ -91,26 +96,41 @@ export class Backfill {
     return stuck;
   }
 
+  #updateFirst(stuck: readonly StageView[], kinds: readonly Kind[], now: Millis): void {
+    const since = new Map<StageView, Millis>();
+    for (const stage of stuck)
+      if (this.#waiting.isFirst(stage, kinds)) since.set(stage, this.#firstSince.get(stage) ?? now);
+    this.#firstSince = since;
+  }
+
   /** Whether the stage has waited longer than it will run. */
   #hasWaited(stage: StageView, now: Millis): boolean {
     return now - stage.waitsSince >= this.#estimates.taskMs(stage, now);
   }
 
-  /**
-   * Whether the stage has waited longer than the idle room would delay all waiting jobs together. Jobs of users who are
-   * served after its user do not count: they use room beyond their share.
-   */
+  /** Whether the stage has waited long enough for the room that stays idle. */
   #isWorthwhile({ stage, at, rooms }: Reservation, now: Millis): boolean {
     let idle = 0;
     for (const worker of rooms.keys()) idle += this.#idleAt(worker, stage);
-    return now - stage.waitsSince >= this.#queue.jobsNotAfter(stage.job) ** 2 * idle * (at - now);
+    return idle * (at - now) <= this.#worthOf(stage, now);
   }
 
   /** A quick test that only excludes reservations that are not worth it: they last for a millisecond or more. */
   #mayBeWorthwhile(stage: StageView, workers: readonly WorkerView[], now: Millis): boolean {
     if (this.#reservations.before(stage) !== undefined) return true;
-    const most = (now - stage.waitsSince) / this.#queue.jobsNotAfter(stage.job) ** 2;
+    const most = this.#worthOf(stage, now);
     return workers.some((worker) => this.#idleAt(worker, stage) <= most || hasRoom(stage.needs, worker));
+  }
+
+  /**
+   * The time for which the whole cluster may stay idle for the stage, so that the delay of all waiting jobs together is at
+   * most the time that it has waited. Jobs of users who are served after its user do not count: they use room beyond
+   * their share. The first stage of a user is worth a part of its time as first, however many jobs wait.
+   */
+  #worthOf(stage: StageView, now: Millis): Millis {
+    const waitedMs = now - stage.waitsSince;
+    const firstMs = now - (this.#firstSince.get(stage) ?? now);
+    return Math.max(waitedMs / this.#queue.jobsNotAfter(stage.job) ** 2, firstMs / STRETCH);
   }
 
   /** Upper bound of the share of the cluster that a reservation leaves idle there. */

@@ -299,6 +299,22 @@ describe('gangs', () => {
     expect(bench.count(1)).toBe(4);
   });
 
+  test('get a reservation although many jobs of the same user always come after them in the order', () => {
+    const bench = cluster(4, 0, { capacity: { cpu: 1 } });
+    const small = { estimateMs: 5 * SECOND, demand: { cpu: 1 } };
+    let job = 10;
+    while (job < 200) bench.report(job++, small);
+    bench.settle();
+    bench.need(1, { tasks: 4, gang: true, estimateMs: SECOND, demand: { cpu: 1 } });
+    // Idle room is worth a hundredth of the time: 5 s on one of four CPUs after 125 s.
+    while (bench.count(1) === 0 && bench.now < 135 * SECOND) {
+      bench.now += 1.25 * SECOND;
+      bench.endAny(0);
+      bench.need(job++, small);
+    }
+    expect(bench.count(1)).toBe(4);
+  });
+
   const gangs = (workers: number): PolicyBench => {
     const bench = cluster(workers);
     const say = bench.books.stage.bind(bench.books);

@@ -169,6 +169,13 @@ export class Line {
     return this.#open.heap.topKey();
   }
 
+  /** Lowest key of its stages, blocked or not. Infinity if none waits. */
+  get lowestKey(): number {
+    let lowest = this.firstKey;
+    for (const { heads } of this.#blocked.values()) lowest = Math.min(lowest, heads.heap.topKey());
+    return lowest;
+  }
+
   first(): StageView | undefined {
     const { heap } = this.#open;
     return heap.size === 0 ? undefined : this.#queues[heap.top()]!.order.first();

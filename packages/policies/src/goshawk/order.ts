@@ -4,7 +4,7 @@ import type { JobView, StageView } from '../contract.js';
 import { quantileMs, type RunTimeEstimates } from '../run-time-estimates.js';
 
 /** Time from arrival to due time, as a multiple of the time that the whole cluster would need for the job. */
-const STRETCH = 100;
+export const STRETCH = 100;
 /** Weight of the path: of two stages of a job, the one with the longer path to the end goes first. */
 const PATH_WEIGHT = 1e-6;
 /** The latest start of a job assumes this quantile of its run time. */

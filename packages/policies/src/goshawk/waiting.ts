@@ -147,6 +147,13 @@ export class Waiting {
     return entry === undefined ? Number.POSITIVE_INFINITY : entry.line.keyOf(stage, entry.needs);
   }
 
+  /** Whether no stage of its user and of these kinds comes before it in the order. */
+  isFirst(stage: StageView, kinds: readonly Kind[]): boolean {
+    const { lines } = this.userOf(stage.job);
+    const key = this.keyOf(stage);
+    return kinds.every((kind) => (lines[kind]?.lowestKey ?? Number.POSITIVE_INFINITY) >= key);
+  }
+
   set(stage: StageView, kind: Kind, key: number): void {
     let entry = this.#entries.get(stage);
     const together = gangSize(stage);
