@@ -61,6 +61,13 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(job.retry().wait(60)["state"], "completed")
         self.assertEqual([result.attempt for result in job.results()], [2, 1])
 
+    def test_retry_runs_the_failed_tasks_of_a_stage(self):
+        tasks = [command("false")]
+        job = self.client.submit(stages=[{"name": name, "tasks": tasks} for name in ("left", "right")], retries=0)
+        job.wait(60)
+        self.assertEqual(job.retry(stage="right").wait(60)["state"], "failed")
+        self.assertEqual([result.attempt for result in job.results()], [1, 2])
+
     def test_retry_as_a_new_job_keeps_the_numbers_of_the_tasks(self):
         flag = os.path.join(os.environ["GOSHAWK_TEST_FOLDER"], "fixed as new")
         tasks = [command("true"), command("test", "-e", flag)]

@@ -11,6 +11,7 @@ import {
 import { openCluster } from '@goshawk/command/cluster';
 import { counted, formatCount, InputError, isFinal } from '@goshawk/core';
 import { jobNamed, parseAddress } from '../jobs/named.js';
+import { outcomesOf } from '../jobs/outcomes.js';
 import { statesIn } from '../jobs/states.js';
 
 export const cancelCommand = defineCommand({
@@ -57,41 +58,40 @@ export const cancelCommand = defineCommand({
     await using cluster = await openCluster(context);
     if (isBulk) return await cancelMany(context, cluster, { user, name, states, all }, yes);
     const problems: unknown[] = [];
-    for (const word of new Set(words)) {
-      try {
-        await cancelOne(context, cluster, word);
-      } catch (error) {
-        // The other jobs are still cancelled.
-        problems.push(error);
-      }
+    const cancelled = (word: string): Promise<Shown> => cancelOne(context, cluster, word);
+    for await (const outcome of outcomesOf(new Set(words), cancelled)) {
+      // The other jobs are still cancelled.
+      if (outcome.status === 'rejected') problems.push(outcome.reason);
+      else context.show(...outcome.value);
     }
     throwAll(context, problems);
     return ExitCode.done;
   },
 });
 
-async function cancelOne(context: Context, cluster: Cluster, word: string): Promise<void> {
+/** Arguments of `Context.show`. */
+type Shown = readonly [value: object, words: () => string];
+
+async function cancelOne(context: Context, cluster: Cluster, word: string): Promise<Shown> {
   const signal = context.interrupted;
   const paint = painter(context);
   const { id: named, tasks, stage } = parseAddress(word);
   const id = await jobNamed(context, cluster, named);
   if (tasks === undefined && stage === undefined) {
     const { state } = await cluster.job(id).cancel({ signal });
-    return context.show({ schema: 'goshawk.cancel/1', job: id, state }, () =>
-      isFinal(state)
-        ? `${id} ${paintState(state, paint)}`
-        : `${id} is being cancelled: running tasks are killed`,
-    );
+    const sentence = isFinal(state)
+      ? `${id} ${paintState(state, paint)}`
+      : `${id} is being cancelled: running tasks are killed`;
+    return [{ schema: 'goshawk.cancel/1', job: id, state }, () => sentence];
   }
   const { job, cancelled, killing, ended } = await cluster.job(id).cancelTasks(tasks, { stage, signal });
   const counts = { cancelled, killing, ended };
-  context.show({ schema: 'goshawk.cancel/1', job: id, state: job.state, tasks: counts }, () => {
-    const more = [
-      ...(killing > 0 ? [`${formatCount(killing)} running and being killed`] : []),
-      ...(ended > 0 ? [`${formatCount(ended)} had ended before`] : []),
-    ];
-    return `${plain(word)}: ${counted(cancelled, 'task')} cancelled${more.map((part) => `, ${part}`).join('')}`;
-  });
+  const more = [
+    ...(killing > 0 ? [`${formatCount(killing)} running and being killed`] : []),
+    ...(ended > 0 ? [`${formatCount(ended)} had ended before`] : []),
+  ];
+  const sentence = [`${plain(word)}: ${counted(cancelled, 'task')} cancelled`, ...more].join(', ');
+  return [{ schema: 'goshawk.cancel/1', job: id, state: job.state, tasks: counts }, () => sentence];
 }
 
 async function cancelMany(

@@ -3,6 +3,7 @@ import { type Context, defineCommand, throwAll } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { counted, InputError, type JobSummary, PRIORITIES, summaryJson } from '@goshawk/core';
 import { jobNamed } from '../jobs/named.js';
+import { outcomesOf } from '../jobs/outcomes.js';
 
 export const holdCommand = defineCommand({
   name: 'hold',
@@ -65,7 +66,7 @@ export const updateCommand = defineCommand({
   },
 });
 
-/** Changes jobs one after another. A failure does not prevent changes of the other jobs. */
+/** Changes jobs. A failure does not prevent changes of the other jobs. */
 async function forEach(
   context: Context,
   words: readonly string[],
@@ -76,15 +77,16 @@ async function forEach(
 ): Promise<undefined> {
   await using cluster = await openCluster(context);
   const problems: unknown[] = [];
-  for (const word of new Set(words)) {
-    try {
-      const id = await jobNamed(context, cluster, word);
-      const job = await change(cluster.job(id), context.interrupted);
-      context.show({ schema, job: id, ...summaryJson(job, Date.now()), ...more }, () => sentence(job));
-    } catch (error) {
+  const changed = async (word: string): Promise<JobSummary> =>
+    change(cluster.job(await jobNamed(context, cluster, word)), context.interrupted);
+  for await (const outcome of outcomesOf(new Set(words), changed)) {
+    if (outcome.status === 'rejected') {
       context.interrupted.throwIfAborted();
-      problems.push(error);
+      problems.push(outcome.reason);
+      continue;
     }
+    const job = outcome.value;
+    context.show({ schema, job: job.id, ...summaryJson(job, Date.now()), ...more }, () => sentence(job));
   }
   throwAll(context, problems);
 }

@@ -4,6 +4,7 @@ import { openCluster } from '@goshawk/command/cluster';
 import { InputError, type JobDetail, jobJson } from '@goshawk/core';
 import { jobPage } from '../jobs/job-page.js';
 import { jobsNamed } from '../jobs/named.js';
+import { outcomesOf } from '../jobs/outcomes.js';
 import { specJson } from '../jobs/spec-json.js';
 import { leave, waitForJobs } from '../jobs/waiting.js';
 
@@ -32,22 +33,23 @@ export const jobCommand = defineCommand({
     const signal = context.interrupted;
     if (options.watch) return await watch(context, cluster.job(ids[0]!));
     const problems: unknown[] = [];
-    for (const [index, id] of ids.entries()) {
-      const detail = await cluster
-        .job(id)
-        .describe({ spec: options.spec, signal })
-        .catch((error: unknown) => {
-          signal.throwIfAborted();
-          // The other jobs are still shown.
-          problems.push(error);
-        });
-      if (detail === undefined) continue;
+    const described = (id: string): Promise<JobDetail> =>
+      cluster.job(id).describe({ spec: options.spec, signal });
+    let shown = 0;
+    for await (const outcome of outcomesOf(ids, described)) {
+      if (outcome.status === 'rejected') {
+        signal.throwIfAborted();
+        // The other jobs are still shown.
+        problems.push(outcome.reason);
+        continue;
+      }
+      const detail = outcome.value;
       if (context.global.json && ids.length > 1) {
         context.json(shownJson(detail));
         continue;
       }
       const spec = options.spec ? `\n${JSON.stringify(specJson(detail.spec), undefined, 2)}` : '';
-      const gap = index > 0 ? '\n' : '';
+      const gap = shown++ > 0 ? '\n' : '';
       context.show(shownJson(detail), () => `${gap}${pageOf(context, detail)}${spec}`);
     }
     throwAll(context, problems);
