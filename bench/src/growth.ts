@@ -46,7 +46,8 @@ function backlogged(
 /** The cost of a task's end, with the start of the next one. */
 function costOfTurn(central: DrivenCentral): number {
   const { workers } = central;
-  const turn = (at: number) => central.deliver([central.freeSlot(workers[at % workers.length]!)]);
+  // The workers that joined last, which a search finds last.
+  const turn = (at: number) => central.deliver([central.freeSlot(workers.at(-1 - (at % workers.length))!)]);
   for (let at = 0; at < TIMES; at++) turn(at);
   return costOfEach(TIMES, turn);
 }
@@ -149,6 +150,16 @@ const COSTS: readonly Cost[] = [
     grows: 'jobs',
     measure: (jobs) => {
       const central = backlogged(jobs, undefined, 'limited');
+      return costOfTurn(central);
+    },
+  },
+  {
+    of: 'central: a task while a user with a limit has many needs',
+    grows: 'workers',
+    measure: (workers) => {
+      const central = new DrivenCentral({ workers, users: true });
+      central.deliver(central.needs(workers));
+      central.deliver(central.needs(2_000, (at) => ({ memory: 1e9 + 1_000 * (at % 100) }), 'limited'));
       return costOfTurn(central);
     },
   },

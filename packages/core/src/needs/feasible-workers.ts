@@ -73,6 +73,11 @@ export class FeasibleWorkers<W extends Worker> {
     for (const { workers } of this.#kindsFor(needs)) yield* workers;
   }
 
+  /** Returns all workers, in any order. */
+  *all(): Iterable<W> {
+    for (const { workers } of this.#kinds) yield* workers;
+  }
+
   #kindsFor(needs: Needs): readonly Kind<W>[] {
     let feasible = this.#feasible[needs.id];
     if (feasible?.needs !== needs) {

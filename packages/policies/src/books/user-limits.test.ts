@@ -163,6 +163,27 @@ describe('limits of users', () => {
     ]);
   });
 
+  test('visit each worker of a full cluster a few times for tasks of many different needs', () => {
+    const workers = 40;
+    const bench = benchOf(workers, { ann: { running: 2 } });
+    bench.need(1, { tasks: workers, user: 'ben' });
+    for (let job = 2; job < 42; job++) bench.need(job, { tasks: 1, user: 'ann', demand: { memory: job } });
+    expect(running(bench, 'ben')).toBe(workers);
+    let visits = 0;
+    for (const worker of bench.books.workers) {
+      const { open } = worker;
+      const get = (): boolean => {
+        visits++;
+        return open;
+      };
+      Object.defineProperty(worker, 'open', { get, set() {} });
+    }
+    for (let end = 0; end < 10; end++) bench.end(1);
+    expect(running(bench, 'ann')).toBe(2);
+    expect(visits / 10).toBeLessThan(6 * workers);
+    expect(visits).toBeGreaterThan(0);
+  });
+
   test('hold through random arrivals, ends and changes of the file, and everything runs eventually', () => {
     for (let seed = 0; seed < 8; seed++) {
       const random = Random.seeded(`limits ${seed}`);

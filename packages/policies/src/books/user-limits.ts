@@ -124,7 +124,7 @@ export class RunningLimits {
       for (const stage of allStages) if (stage.overLimit > 0) show(stage, stage.waiting + stage.overLimit);
     this.#released.clear();
     // Showing tasks changes no worker.
-    const fits: Fits = { ofTask: new Map(), rooms: new Map() };
+    const fits: Fits = { ofTask: new Map(), rooms: new Map(), visited: 0, withSlot: undefined };
     for (const pool of this.#changed) {
       const accounts = new Map<string, Account>();
       const byUser = new Map<string, readonly Account[]>();
@@ -191,6 +191,10 @@ interface Fits {
   readonly ofTask: Map<Needs, number>;
   /** Room for gangs. */
   readonly rooms: Map<Needs, Rooms>;
+  /** Number of workers that searches for room have visited. */
+  visited: number;
+  /** Workers that accept tasks and have a free slot; undefined: not computed yet. */
+  withSlot: readonly BookedWorker[] | undefined;
 }
 
 /** 0: fits now; 1: would fit if nothing else ran; 2: never fits the workers that accept tasks. */
@@ -199,7 +203,7 @@ function rankOf(needs: Needs, together: number, feasible: FeasibleWorkers<Booked
     const rooms = cached(fits.rooms, needs, () => roomsFor(needs, feasible));
     return together <= rooms.now ? 0 : together <= rooms.ever ? 1 : 2;
   }
-  return cached(fits.ofTask, needs, () => fitOf(needs, feasible));
+  return cached(fits.ofTask, needs, () => fitOf(needs, feasible, fits));
 }
 
 function cached<K extends object | string, T>(
@@ -227,9 +231,18 @@ function roomsFor(needs: Needs, feasible: FeasibleWorkers<BookedWorker>): Rooms 
 }
 
 /** Rank of one task: see `rankOf`. */
-function fitOf(needs: Needs, feasible: FeasibleWorkers<BookedWorker>): number {
+function fitOf(needs: Needs, feasible: FeasibleWorkers<BookedWorker>, fits: Fits): number {
+  // Without this list, the searches for many needs would each visit all workers of a full cluster.
+  if (fits.visited > feasible.size)
+    fits.withSlot ??= [...feasible.all()].filter(({ open, free }) => open && free[SLOT]! > 0);
+  if (fits.withSlot !== undefined && (needs.demand[SLOT] ?? 0) > 0) {
+    if (fits.withSlot.some((worker) => hasRoom(needs, worker))) return 0;
+    for (const { open } of feasible.for(needs)) if (open) return 1;
+    return 2;
+  }
   let fit = 2;
   for (const worker of feasible.for(needs)) {
+    fits.visited++;
     if (!worker.open) continue;
     if (hasRoom(needs, worker)) return 0;
     fit = 1;
