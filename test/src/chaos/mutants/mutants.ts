@@ -335,7 +335,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'charged-to-the-wrong-user',
     what: 'running tasks stay orphaned when their owner registers',
     file: 'policies/goshawk/user-shares',
-    find: 'this.uncharge(run);\n        this.charge(run);',
+    find: 'this.uncharge(run, now);\n        this.charge(run, now);',
     replace: '',
   },
   {
