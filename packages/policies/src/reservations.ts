@@ -115,6 +115,12 @@ export class Reservations {
     for (const each of kept) this.add(each);
   }
 
+  /** The worker accepts no tasks any more. A forced reservation there would never be used. */
+  closed(worker: WorkerView): void {
+    const reservation = this.#at.get(worker);
+    if (reservation !== undefined) this.drop(reservation);
+  }
+
   drop(reservation: Reservation): void {
     this.#all = this.#all.filter((each) => each !== reservation);
     for (const worker of reservation.rooms.keys())

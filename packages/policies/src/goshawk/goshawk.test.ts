@@ -413,6 +413,30 @@ describe('deadlines', () => {
     expect(bench.count(job)).toBe(1 - taken);
   });
 
+  test('preempt elsewhere if the worker of the preempted task leaves, and forget that worker', () => {
+    const bench = urgent();
+    for (let job = 10; job < 14; job++) bench.need(job, { estimateMs: 1_000_000 });
+    bench.need(1, { estimateMs: 50_000 });
+    bench.now = 49 * SECOND;
+    bench.settle();
+    const isPreempted = (job: number): boolean =>
+      [...(bench.books.job(OWNER, job)?.runs ?? [])].some((run) => run.isPreempted);
+    const preempted = (): number[] => [10, 11, 12, 13].filter(isPreempted);
+    const [victim] = preempted();
+    bench.lose(victim!);
+    expect(preempted()).toHaveLength(1);
+    bench.end(preempted()[0]!, 'preempted');
+    expect(bench.count(1)).toBe(1);
+    // The new worker reuses the id of the lost one.
+    bench.join(9, 1, { cpu: 1 });
+    bench.need(20, { estimateMs: 1_000 });
+    expect(bench.count(20)).toBe(1);
+    bench.need(21, { tasks: 2, gang: true, estimateMs: 1_000 });
+    bench.end(20);
+    bench.end(1);
+    expect(bench.count(21)).toBe(2);
+  });
+
   test('preempt nothing if that would not free enough of every resource', () => {
     const bench = urgent();
     for (let job = 10; job < 14; job++) bench.need(job, { estimateMs: 1_000_000 });

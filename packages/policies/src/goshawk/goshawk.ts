@@ -210,6 +210,7 @@ export class Goshawk implements CentralPolicy {
 
   #opened(worker: WorkerView, open: boolean): void {
     if (open) this.#blocked.freed(worker);
+    else this.#reservations.closed(worker);
     this.#free.update(worker);
     this.#limits.opened(worker, open);
   }
