@@ -26,6 +26,8 @@ export class Cluster {
   #central: Address = NOBODY;
   #settings: ClusterSettings | undefined;
   #lastSeenAt: Millis = 0;
+  /** When the next heartbeat is due; much later, this process has been suspended. */
+  #heartbeatDueAt: Millis = Number.POSITIVE_INFINITY;
   #hasEnlisted = false;
   #draining = false;
   /** Whether the connection to central broke after the last welcome. */
@@ -121,8 +123,7 @@ export class Cluster {
       this.#welcomedAt = now;
       this.#isShedding = false;
     }
-    if (settings.timings.heartbeatMs > 0)
-      this.#env.setTimer('heartbeat', 0, now + settings.timings.heartbeatMs);
+    if (settings.timings.heartbeatMs > 0) this.#scheduleHeartbeat(now);
     else this.#env.clearTimer('heartbeat', 0);
     if (isNew && this.#formerSchedulers.length > 0)
       this.#env.send(from, { type: 'remember', schedulers: this.#formerSchedulers, workers: [] });
@@ -178,7 +179,14 @@ export class Cluster {
   isSilent(now: Millis): boolean {
     if (this.#central === NOBODY || this.#isDisconnected) return true;
     const { heartbeatMs } = this.timings;
-    return heartbeatMs > 0 && now - this.#lastSeenAt > SILENT_HEARTBEATS * heartbeatMs;
+    const silentMs = now - this.#lastSeenAt - this.#suspendedMs(now);
+    return heartbeatMs > 0 && silentMs > SILENT_HEARTBEATS * heartbeatMs;
+  }
+
+  /** Time for which this process has not run, so that messages of central may wait to be read; 0 if it was short. */
+  #suspendedMs(now: Millis): Millis {
+    const lateMs = now - this.#heartbeatDueAt;
+    return lateMs > this.timings.heartbeatMs ? lateMs : 0;
   }
 
   /**
@@ -231,6 +239,8 @@ export class Cluster {
 
   heartbeat(activeJobs: number, waitingTasks: () => number, now: Millis): void {
     const { heartbeatMs, leaseMs } = this.timings;
+    this.#lastSeenAt += this.#suspendedMs(now);
+    this.#heartbeatDueAt = Number.POSITIVE_INFINITY;
     if (this.#central === NOBODY) return this.#retryEnlist(now);
     if (leaseMs > 0 && now - this.#lastSeenAt > leaseMs) return this.restartEnlisting(now);
     if (this.#isDisconnected) return this.#retryEnlist(now);
@@ -240,7 +250,12 @@ export class Cluster {
       queued: waitingTasks(),
       used: undefined,
     });
-    if (heartbeatMs > 0) this.#env.setTimer('heartbeat', 0, now + heartbeatMs);
+    if (heartbeatMs > 0) this.#scheduleHeartbeat(now);
+  }
+
+  #scheduleHeartbeat(now: Millis): void {
+    this.#heartbeatDueAt = now + this.timings.heartbeatMs;
+    this.#env.setTimer('heartbeat', 0, this.#heartbeatDueAt);
   }
 
   /** Removes workers that have not registered with the current central within a lease. */

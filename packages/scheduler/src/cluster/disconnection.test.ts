@@ -61,6 +61,19 @@ test('a new central receives the journals that were read before it started', () 
   expect(take('journals')).toMatchObject([{ to: SUCCESSOR, message: { journals } }]);
 });
 
+test('after its own suspension, it asks central before it looks for workers without it', () => {
+  const { scheduler, take, submit } = setUp();
+  submit(10);
+  const resumedAt = 3 * LIVE_TIMINGS.leaseMs;
+  scheduler.wake('heartbeat', 0, resumedAt);
+  submit(10, resumedAt + 1);
+  expect([take('probe'), take('enlist'), take('heartbeat').length]).toEqual([[], [], 1]);
+  // Central does not answer.
+  for (let beats = 1; beats <= 6; beats++)
+    scheduler.wake('heartbeat', 0, resumedAt + beats * LIVE_TIMINGS.heartbeatMs);
+  expect(take('probe').length).toBeGreaterThanOrEqual(2);
+});
+
 describe('when the connection to central breaks', () => {
   test('it probes for waiting and new short jobs immediately, and enlists again', () => {
     const { scheduler, take, submit } = setUp();
