@@ -325,7 +325,7 @@ describe('a new central', () => {
 });
 
 describe('an owner that leaves', () => {
-  test('frees the workers in flight to it, and others are served in the same turn', () => {
+  test('frees the workers in flight to it once they report', () => {
     const bench = new Bench(2);
     bench.need(1, { tasks: 3 }, OTHER);
     bench.pull(0, { heard: [1], free: 0, runs: [1] });
@@ -334,10 +334,44 @@ describe('an owner that leaves', () => {
     bench.dispatcher.removeOwner(OTHER, 0);
     bench.settle();
     // Running tasks continue, since their owner may return.
+    expect([bench.running(1, OTHER), bench.dispatcher.waitingTasks]).toEqual([2, 3]);
+    expect(bench.dispatcher.isStale(1 as Address, 0, 0)).toBe(true);
+    bench.pull(1);
     expect(bench.taken()).toEqual(['2@1#2']);
-    expect([bench.running(1, OTHER), bench.dispatcher.waitingTasks]).toEqual([1, 2]);
     bench.pull(0, { heard: [1] });
     expect(bench.taken()).toEqual(['2@0#2']);
+  });
+
+  test('keeps the runs of workers that were full and have not reported since', () => {
+    const bench = new Bench(1, 2);
+    bench.need(1, { tasks: 2 }, OTHER);
+    bench.dispatcher.removeOwner(OTHER, 0);
+    bench.settle();
+    bench.pull(0, { heard: [1, 2], free: 1, runs: [2] });
+    expect(bench.running(1, OTHER)).toBe(1);
+  });
+});
+
+describe('a slot that was announced as free too early', () => {
+  test('keeps its run in the books', () => {
+    const bench = new Bench(1, 2);
+    const { books } = bench.dispatcher;
+    bench.need(1, { tasks: 1 });
+    books.declare(OWNER, 1, { arrivedAt: 0, user: 'ann' });
+    bench.pull(0, { heard: [1], free: 1, runs: [1] });
+    bench.now = 500;
+    bench.pull(0, { heard: [1], free: 2, runs: [] });
+    bench.need(2);
+    expect([bench.running(1), bench.taken()]).toEqual([0, ['1@0#1', '2@0#2']]);
+    // The task of the second match arrived and was returned, because the first one still runs.
+    bench.now = 510;
+    bench.pull(0, { heard: [1, 2], free: 1, runs: [1] });
+    expect([bench.running(1), bench.running(2), books.job(OWNER, 1)?.user]).toEqual([1, 0, 'ann']);
+    const [run] = books.job(OWNER, 1)!.runs;
+    expect([run?.startedAt, books.job(OWNER, 1)?.attained]).toEqual([0, 0]);
+    bench.now = 900;
+    bench.pull(0, { heard: [1, 2], free: 2, runs: [] });
+    expect(bench.running(1)).toBe(0);
   });
 });
 

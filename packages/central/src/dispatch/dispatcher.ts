@@ -339,8 +339,8 @@ export class Dispatcher {
 
   removeOwner(owner: Address, now: Millis): void {
     for (const job of [...this.books.jobsOf(owner)]) {
-      for (const run of [...job.runs])
-        if (!run.isConfirmed && run.named === undefined) this.#end(run, 'declined', now);
+      // The owner cannot be asked about its matches any more: the next report of each worker decides.
+      for (const run of job.runs) if (run.named === undefined) this.books.confirm(run);
       this.books.withdraw(job, now);
     }
     this.#isDue = true;

@@ -3,6 +3,11 @@ import type { BookedRun, BookedWorker, ClusterBooks } from '@goshawk/policies';
 
 type HeldRun = MessageOf<'register'>['runs'][number];
 
+interface EndedRun {
+  readonly run: BookedRun;
+  readonly endedAt: Millis;
+}
+
 /**
  * Applies the workers' reports about their runs to the books. A number per worker identifies a match that
  * starts immediately. Job, task and attempt identify a placed task, because its owner requested a worker for
@@ -16,6 +21,8 @@ export class Reports {
    * worker. 0 means forever.
    */
   readonly #inFlightMs: { readonly started: Millis; readonly queued: Millis };
+  /** The latest runs that a worker no longer reported, at most one per slot. */
+  readonly #unreported = new WeakMap<BookedWorker, EndedRun[]>();
 
   constructor(
     env: Pick<Environment, 'send'>,
@@ -60,6 +67,7 @@ export class Reports {
       inFlight ??= [];
       inFlight.push(run);
     };
+    let unknown = runs.length;
     // Avoids a copy for the usual single run.
     for (const run of worker.runs.length > 1 ? [...worker.runs] : worker.runs) {
       if (run.named !== undefined) {
@@ -67,13 +75,16 @@ export class Reports {
         continue;
       }
       const isReported = runs.includes(run.match);
-      if (isReported) this.#books.confirm(run);
-      else if (run.isConfirmed || heard.includes(run.match)) this.#books.end(run, 'done', now);
+      if (isReported) {
+        unknown--;
+        this.#books.confirm(run);
+      } else if (run.isConfirmed || heard.includes(run.match)) this.#endUnreported(run, now);
       else {
         noteInFlight(run);
         this.#checkMatch(run, now);
       }
     }
+    if (unknown > 0) for (const match of runs) this.#restore(worker, match);
     const parts = message.gpuParts?.map((part) => unitsFree(GPU, part));
     const gpus = message.gpus?.map(({ match, gpu, amount }) => ({
       holder: match === 0 ? undefined : worker.runOf(match),
@@ -115,6 +126,25 @@ export class Reports {
       worker.capacity[SLOT]! - busy > worker.free[SLOT]! &&
       worker.runs.every((run) => run.isConfirmed || now - run.queriedAt >= this.#inFlightMs.started)
     );
+  }
+
+  /** Ends a run that its worker no longer reports: it has ended, or its slot was announced as free too early. */
+  #endUnreported(run: BookedRun, now: Millis): void {
+    const { worker } = run;
+    const latest = this.#unreported.get(worker) ?? [];
+    latest.push({ run, endedAt: now });
+    if (latest.length > worker.capacity[SLOT]!) latest.shift();
+    this.#unreported.set(worker, latest);
+    this.#books.end(run, 'done', now);
+  }
+
+  /** Restores a run that its worker reports again, because the task has not ended when its slot was announced. */
+  #restore(worker: BookedWorker, match: number): void {
+    const latest = this.#unreported.get(worker);
+    const index = latest?.findIndex(({ run }) => run.match === match) ?? -1;
+    if (index < 0 || worker.runOf(match) !== undefined) return;
+    const [{ run, endedAt }] = latest!.splice(index, 1) as [EndedRun];
+    this.#books.restore(run, endedAt);
   }
 
   #add(worker: BookedWorker, held: HeldRun, startedAt: Millis, now: Millis): void {

@@ -529,6 +529,19 @@ export class ClusterBooks implements ClusterView {
     return run;
   }
 
+  /** Records a run again that ended as done at that time, because its worker still reports it. */
+  restore({ stage, worker, startedAt, match }: BookedRun, endedAt: Millis): void {
+    const { owner, number } = stage.job;
+    const facts = { ...factsOf(stage.job), isArrivalGuessed: true };
+    const job = this.job(owner.address, number) ?? this.declare(owner.address, number, facts);
+    const again = this.stage(job, stage.index, { demand: stage.demand });
+    const run = this.adoptRun(again, worker, startedAt);
+    if (run === undefined) return this.deleteIfOver(job);
+    run.match = match;
+    again.ended = Math.max(0, again.ended - 1);
+    job.attained = Math.max(0, job.attained - (endedAt - startedAt));
+  }
+
   /** Records a queued task at a worker that these books did not place. */
   adoptQueued(stage: BookedStage, worker: BookedWorker, now: Millis, named: TaskAttempt): BookedRun {
     const run = this.#enter(this.#newRun(stage, worker, now, named));
@@ -756,6 +769,21 @@ export class ClusterBooks implements ClusterView {
     }
     this.#ofJobs = added(this.#ofJobs, change);
   }
+}
+
+/** The facts of a job that outlive its record: a run may be found again after the record was deleted. */
+function factsOf({
+  arrivedAt,
+  user,
+  weight,
+  priority,
+  preemptible,
+  deadlineAt,
+  value,
+  prefers,
+  long,
+}: BookedJob) {
+  return { arrivedAt, user, weight, priority, preemptible, deadlineAt, value, prefers, long };
 }
 
 /** A declined worker is not offered again for this time (ms). */
