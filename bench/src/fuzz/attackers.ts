@@ -143,7 +143,7 @@ export function newClients(ring: KeyRing | undefined): (target: Target) => Ident
 /** Identifies with a client's key and the name of another party. */
 export function impostorIdentity(ring: KeyRing): (target: Target) => Identity {
   const client = clientIdentity('impostor', ring);
-  return (target) => ({ ...client(target), routingId: `tcp://127.0.0.1:1!w.impostor#${'A'.repeat(86 + 8)}` });
+  return (target) => ({ ...client(target), routingId: `tcp://127.0.0.1:1!w.impostor#${'A'.repeat(86)}` });
 }
 
 export function frameMakers(

@@ -3,7 +3,6 @@ import { type AddressInfo, createServer } from 'node:net';
 import type { Role } from '@goshawk/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { curveKeyPair, Dealer, Router } from 'zeromq';
-import { SignedIdentification } from '../identity/identification.js';
 import { incarnationOf } from '../identity/party-name.js';
 import {
   addClient,
@@ -224,27 +223,6 @@ describe('with keys', () => {
       `${worker.process}/0`,
       `${client.process}/0`,
     ]);
-  });
-
-  test('a process with the same key that signs a process’s name does not cut it off', async () => {
-    const central = await open('central');
-    const worker = await open('worker');
-    const inbox = new Inbox(central);
-    const register = () => send(worker, party(central.endpoint, 'central'), ['register']);
-    register();
-    await inbox.until(1);
-    const identification = new SignedIdentification(
-      worker.process,
-      worker.endpoint,
-      keyRing(keys.worker, 'test'),
-    );
-    const [way] = identification.dialOptionsFor({ endpoint: central.endpoint, role: 'central' });
-    const frame = packFrame('*', [[0, 0, ['forged']]]);
-    await impostor(central.endpoint, 'central', way!.routingId, 'worker').send(frame);
-    await inbox.until(2);
-    register();
-    await inbox.until(3);
-    expect(inbox.bodies).toStrictEqual([['register'], ['forged'], ['register']]);
   });
 
   test('a signature shown to one process cannot be replayed to another', async () => {
@@ -544,7 +522,7 @@ describe('the key of one process', () => {
     for (const [file, name] of claims) {
       const [own] = keyRing(file, 'test').generations;
       const said = Buffer.from(`goshawk.introduction/1\n${name}\ncentral\n`);
-      const routingId = `${name}#${sign(null, said, own.signing).toString('base64url')}12345678`;
+      const routingId = `${name}#${sign(null, said, own.signing).toString('base64url')}`;
       const socket = new Dealer({
         routingId,
         linger: 0,

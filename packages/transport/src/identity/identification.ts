@@ -1,6 +1,5 @@
 import { sign, verify } from 'node:crypto';
 import { MESSAGE_TYPES, MESSAGES, ROLES, type Role } from '@goshawk/core';
-import { nanoid } from 'nanoid';
 import type { KeyRing, Keys, Member } from '../keys/index.js';
 import { PROCESS_NAME_BYTES_MAX } from '../limits.js';
 import {
@@ -19,9 +18,6 @@ import {
  * is the process name, signed with the key of its role. The signature covers the recipient, too, so that a recipient
  * cannot replay it elsewhere, and it travels encrypted. In the other direction CURVE suffices: the dialer expects the
  * public key of the role in the process name, and an impostor without the secret key cannot reply.
- *
- * A routing id ends with characters drawn for its connection. Otherwise another holder of the key could connect under
- * the same routing id: ZeroMQ would hand it over, and silently ignore the first connection from then on.
  */
 export interface Identification {
   /** Maximum size of a process name in bytes. */
@@ -81,9 +77,6 @@ export class UnverifiedIdentification implements Identification {
 const MARK = '#';
 /** An Ed25519 signature as base64url. */
 const SIGNATURE_LENGTH = 86;
-/** Number of random characters, 6 bits each, that distinguish connections under the same name. */
-const NONCE_LENGTH = 8;
-const PROOF_LENGTH = MARK.length + SIGNATURE_LENGTH + NONCE_LENGTH;
 /** Maximum numbers of cached verified and rejected signatures. A signature that was evicted is verified again. */
 const CACHED_SIGNATURES_MAX = 65_536;
 const REFUSED_MAX = 1_024;
@@ -100,7 +93,7 @@ export function rolesAcceptedBy(role: Role): readonly Role[] {
 
 /** Identification with keys: names are signed, and connections use the public key of the role that a name claims. */
 export class SignedIdentification implements Identification {
-  readonly nameBytesMax = PROCESS_NAME_BYTES_MAX - PROOF_LENGTH;
+  readonly nameBytesMax = PROCESS_NAME_BYTES_MAX - MARK.length - SIGNATURE_LENGTH;
   readonly #process: string;
   readonly #endpoint: string;
   #ring: KeyRing;
@@ -141,14 +134,13 @@ export class SignedIdentification implements Identification {
   }
 
   recognize(routingId: string): IdentifiedPeer | undefined {
-    const signedName = routingId.slice(0, -NONCE_LENGTH);
-    const known = this.#known.get(signedName);
-    if (known !== undefined || this.#refused.has(signedName)) return known;
-    const identified = this.#verify(signedName);
+    const known = this.#known.get(routingId);
+    if (known !== undefined || this.#refused.has(routingId)) return known;
+    const identified = this.#verify(routingId);
     if (identified === undefined) {
-      cache(this.#refused, signedName, true, REFUSED_MAX);
+      cache(this.#refused, routingId, true, REFUSED_MAX);
     } else {
-      cache(this.#known, signedName, identified, CACHED_SIGNATURES_MAX);
+      cache(this.#known, routingId, identified, CACHED_SIGNATURES_MAX);
     }
     return identified;
   }
@@ -157,7 +149,7 @@ export class SignedIdentification implements Identification {
     const where = signedEndpoint(this.#ring.role, role, endpoint);
     const signature = sign(null, statement(this.#process, role, where), signing).toString('base64url');
     return {
-      routingId: this.#process + MARK + signature + nanoid(NONCE_LENGTH),
+      routingId: this.#process + MARK + signature,
       role,
       curve: {
         curvePublicKey: curve.publicKey,
@@ -167,10 +159,10 @@ export class SignedIdentification implements Identification {
     };
   }
 
-  #verify(signedName: string): IdentifiedPeer | undefined {
-    const mark = signedName.lastIndexOf(MARK);
-    const name = signedName.slice(0, Math.max(mark, 0));
-    const signature = signedName.slice(mark + 1);
+  #verify(routingId: string): IdentifiedPeer | undefined {
+    const mark = routingId.lastIndexOf(MARK);
+    const name = routingId.slice(0, Math.max(mark, 0));
+    const signature = routingId.slice(mark + 1);
     const parsed = parseProcessName(name);
     const role = parsed && claimedRole(parsed);
     if (
