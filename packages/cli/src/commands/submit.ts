@@ -65,6 +65,7 @@ export const submitCommand = defineCommand({
           context.note(plain(`waiting for the cluster to accept the job: ${message}`)),
       },
     );
+    const stopListening = options.cancelOnExit ? onHangUp(() => cluster.job(handle.id).cancel()) : undefined;
     const willFollow =
       options.wait ||
       options.logs ||
@@ -78,7 +79,7 @@ export const submitCommand = defineCommand({
     if (handle.warning !== undefined) context.note(plain(handle.warning));
     if (found.elsewhere !== undefined)
       context.note(`submitted to the only running cluster, ${found.url} (${found.elsewhere})`);
-    if (willFollow) return await follow(context, cluster, handle, options);
+    if (willFollow) return await follow(context, cluster, handle, options).finally(stopListening);
     const said = isFinal(handle.acceptedState!)
       ? `the job with this key has already ended: ${handle.acceptedState}; \`goshawk job ${handle.id}\` shows it`
       : `submitted; \`goshawk wait ${handle.id}\` waits for it to end`;
@@ -164,7 +165,6 @@ async function follow(
   // Its failure is handled below, after the job's end is known.
   shown.catch(() => {});
   let isPrinted = false;
-  const stopListening = options.cancelOnExit ? onHangUp(() => cluster.job(handle.id).cancel()) : undefined;
   try {
     const ended = await waitForJobs(context, [handle], {
       timeoutMs: options.waitTimeout,
@@ -188,8 +188,6 @@ async function follow(
     // One line of JSON is printed even if waiting fails.
     if (context.global.json && !isPrinted) context.json(submitJson(handle, handle.acceptedState!));
     return leave(context, options.cancelOnExit ? await cancelled(cluster, handle.id, error, options) : error);
-  } finally {
-    stopListening?.();
   }
 }
 
