@@ -132,7 +132,7 @@ it('--users limits running and waiting tasks of users in the cluster, and why na
     expect(await running(ann)).toBe(2);
     await expect
       .poll(async () => (await other.goshawk(['why', ann.id])).stdout, { timeout: 30_000 })
-      .toContain('user ann has 2 running tasks of the 2 that --users allows at a time');
+      .toContain('--users allows user ann 2 running tasks at a time; tasks that run or start first take 2');
     const never = await other.goshawk(['submit', '--cpus', '4', '--', 'true']);
     expect(never.exitCode).toBe(2);
     expect(never.stderr).toMatch(/may use 3 CPUs at a time, and a task of this job requests 4 CPUs/);

@@ -40,7 +40,7 @@ it('shows how many long tasks run, and their limit', () => {
 });
 
 it('names the limit of a user that holds tasks, and that more workers do not help', () => {
-  const why = 'user ann has 2 running tasks of the 2 that --users allows at a time';
+  const why = '--users allows user ann 2 running tasks at a time; tasks that run or start first take 2';
   const age = { example: 'a-1', exampleAgeMs: 1_000 };
   const limited = [{ ...age, class: 'short', reason: 'user-limit', tasks: 5, why }] as const;
   const waiting = withCentralLimits([{ ...age, class: 'short', reason: 'matching', tasks: 3 }], limited);
