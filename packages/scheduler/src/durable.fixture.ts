@@ -79,6 +79,12 @@ export class DurableBench {
     this.receive(CLIENT, { type: 'submit', request, key, spec });
   }
 
+  /** Retries the job: failed and cancelled tasks, or these. */
+  retry(tasks?: MessageOf<'retryJob'>['tasks'], id = 's-1'): void {
+    const choice = { failedOnly: undefined, tasks, asNew: undefined };
+    this.receive(CLIENT, { type: 'retryJob', request: 9, key: 'again', id, ...choice });
+  }
+
   /** Accepts a job without a client. */
   accept(spec: JobInput): Job {
     return this.scheduler.submit(parseJobSpec(spec), undefined, this.now);

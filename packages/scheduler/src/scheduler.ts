@@ -294,8 +294,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   /** Returns the estimator states to save; undefined if they have not changed since the last call. */
   takeEstimatorStates(): EstimatorStates | undefined {
     const { dispatch, usage } = this.#parts;
-    const learnt = dispatch.sampler.takeEstimatorStates();
-    return learnt && { ...learnt, [JOB_LENGTHS]: usage.jobLengths };
+    const learned = dispatch.sampler.takeEstimatorStates();
+    return learned && { ...learned, [JOB_LENGTHS]: usage.jobLengths };
   }
 
   /** Summarizes the current state, at the cost of a few steps per active job. */

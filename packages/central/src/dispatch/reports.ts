@@ -158,14 +158,13 @@ export class Reports {
     });
     if (named === undefined) {
       worker.numberFrom(match);
-      const run = this.#books.adoptRun(stage, worker, startedAt);
-      if (run !== undefined) run.match = match;
+      this.#books.adoptRun(stage, worker, startedAt, { match });
       return this.#books.deleteIfOver(job);
     }
     const waiting = stage.waitingAttempt(task);
     if (waiting !== undefined && waiting > attempt) return this.#books.deleteIfOver(job);
     this.#books.unnameWaiting(stage, task);
-    const isRunning = !queued && this.#books.adoptRun(stage, worker, startedAt, named) !== undefined;
+    const isRunning = !queued && this.#books.adoptRun(stage, worker, startedAt, { named }) !== undefined;
     if (!isRunning) this.#books.adoptQueued(stage, worker, now, named);
     // The owner still waits for the placement of a task that the worker already has.
     const at = [{ task, attempt, worker: worker.address }];

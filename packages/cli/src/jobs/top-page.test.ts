@@ -69,18 +69,20 @@ it('omits values that are not known yet', () => {
   expect(text).not.toMatch(/waiting|short|long/);
 });
 
+/** The counts of an overview while nothing answers. */
+const UNKNOWN = {
+  slots: null,
+  busy: null,
+  free: null,
+  queued: null,
+  schedulers: null,
+  jobs: null,
+  waiting: null,
+};
+
 it('shows unknown, with the last value and its age, while central does not respond', () => {
-  const none = {
-    slots: null,
-    busy: null,
-    free: null,
-    queued: null,
-    schedulers: null,
-    jobs: null,
-    waiting: null,
-  };
   const last = { secondsAgo: 12, slots: 80, busy: 62, queued: 3, schedulers: 1, jobs: 9 };
-  const overview = { ...OVERVIEW, ...none, reachable: false, lastSeen: last, failedJobs: null };
+  const overview = { ...OVERVIEW, ...UNKNOWN, reachable: false, lastSeen: last, failedJobs: null };
   const text = topPage({ overview, history: { points: [] } }, painter({ color: false }));
   expect(text).toMatch(/tasks +unknown: central does not answer; 12 s ago 62 on 80 CPUs/);
   expect(text).toMatch(/jobs +unknown: central does not answer; 12 s ago 9 active/);
@@ -90,19 +92,10 @@ it('shows unknown, with the last value and its age, while central does not respo
 });
 
 it('shows unknown before the first answer', () => {
-  const none = {
-    slots: null,
-    busy: null,
-    free: null,
-    queued: null,
-    schedulers: null,
-    jobs: null,
-    waiting: null,
-  };
   const counts = { active: 0, draining: 0, drained: 0, quarantined: 0, lost: 0 };
   const overview = {
     ...OVERVIEW,
-    ...none,
+    ...UNKNOWN,
     workers: counts,
     reachable: false,
     lastSeen: null,

@@ -237,8 +237,7 @@ export class ClusterBooks implements ClusterView {
     this.end(run, 'lost', now);
     if (named !== undefined && job.runOf(named.task) !== undefined) return;
     if (isQueued) return void this.adoptQueued(stage, worker, now, named!);
-    const found = this.adoptRun(stage, worker, startedAt, named);
-    if (found !== undefined) found.match = match;
+    this.adoptRun(stage, worker, startedAt, { named, match });
   }
 
   #ownerAt(address: Address): BookedOwner {
@@ -520,10 +519,11 @@ export class ClusterBooks implements ClusterView {
     stage: BookedStage,
     worker: BookedWorker,
     startedAt: Millis,
-    named?: TaskAttempt,
+    { named, match = 0 }: { readonly named?: TaskAttempt | undefined; readonly match?: number } = {},
   ): BookedRun | undefined {
     if (slotsLeft(worker) <= 0) return undefined;
     const run = this.#enter(this.#newRun(stage, worker, startedAt, named));
+    run.match = match;
     this.#occupy(run);
     this.#found(run);
     return run;
@@ -532,12 +532,10 @@ export class ClusterBooks implements ClusterView {
   /** Records a run again that ended as done at that time, because its worker still reports it. */
   restore({ stage, worker, startedAt, match }: BookedRun, endedAt: Millis): void {
     const { owner, number } = stage.job;
-    const facts = { ...factsOf(stage.job), isArrivalGuessed: true };
-    const job = this.job(owner.address, number) ?? this.declare(owner.address, number, facts);
+    const known = this.job(owner.address, number);
+    const job = known ?? this.declare(owner.address, number, factsOf(stage.job));
     const again = this.stage(job, stage.index, { demand: stage.demand });
-    const run = this.adoptRun(again, worker, startedAt);
-    if (run === undefined) return this.deleteIfOver(job);
-    run.match = match;
+    if (this.adoptRun(again, worker, startedAt, { match }) === undefined) return this.deleteIfOver(job);
     again.ended = Math.max(0, again.ended - 1);
     job.attained = Math.max(0, job.attained - (endedAt - startedAt));
   }
@@ -772,18 +770,10 @@ export class ClusterBooks implements ClusterView {
 }
 
 /** The facts of a job that outlive its record: a run may be found again after the record was deleted. */
-function factsOf({
-  arrivedAt,
-  user,
-  weight,
-  priority,
-  preemptible,
-  deadlineAt,
-  value,
-  prefers,
-  long,
-}: BookedJob) {
-  return { arrivedAt, user, weight, priority, preemptible, deadlineAt, value, prefers, long };
+function factsOf(job: BookedJob): JobFacts {
+  const { arrivedAt, user, weight, priority, preemptible, deadlineAt, value, prefers, long } = job;
+  const facts = { user, weight, priority, preemptible, deadlineAt, value, prefers, long };
+  return { ...facts, arrivedAt, isArrivalGuessed: true };
 }
 
 /** A declined worker is not offered again for this time (ms). */

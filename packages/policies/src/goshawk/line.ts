@@ -35,7 +35,7 @@ export class UserLines {
 
   /**
    * The user with the lowest goes first: its usage, and what it has received, relative to its weight. Half a task rounds the number
-   * of tasks neither up nor down. Users of whom no task has started are first, in order of arrival.
+   * of tasks neither up nor down. Users without a started task are first, in order of arrival.
    */
   get share(): number {
     if (this.task === undefined) return Number.NEGATIVE_INFINITY;

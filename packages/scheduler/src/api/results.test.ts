@@ -143,15 +143,7 @@ describe('results of a job', () => {
     bench.commit();
     const reasons = () => read('index')!.tasks!.map(({ message }) => message);
     expect(reasons()).toEqual([undefined, 'the task was cancelled', 'the task was cancelled']);
-    bench.receive(CLIENT, {
-      type: 'retryJob',
-      request: 9,
-      key: 'again',
-      id: 's-1',
-      failedOnly: undefined,
-      tasks: [{ first: 1, last: 1 }],
-      asNew: undefined,
-    });
+    bench.retry([{ first: 1, last: 1 }]);
     bench.commit();
     expect(reasons()).toEqual([undefined, undefined, 'the task was cancelled']);
     bench.take();

@@ -139,15 +139,7 @@ test('after a retry, waiting times count from it, and only tasks that started ag
   runAfter(bench, 300, 1);
   runAfter(bench, 100, 1, { outcome: FAILED });
   bench.now += 5_000;
-  bench.receive(CLIENT, {
-    type: 'retryJob',
-    request: 9,
-    key: 'again',
-    id: 's-1',
-    failedOnly: undefined,
-    tasks: undefined,
-    asNew: undefined,
-  });
+  bench.retry();
   bench.commit();
   expect(waited(bench, 's-1')).toEqual({});
   runAfter(bench, 40, 1);

@@ -106,15 +106,7 @@ describe('with a journal', () => {
     first.commit();
     const bench = new DurableBench(first.inheritance(), 0, false);
     bench.take();
-    bench.receive(CLIENT, {
-      type: 'retryJob',
-      request: 9,
-      key: 'again',
-      id: 's-1',
-      failedOnly: undefined,
-      tasks: undefined,
-      asNew: undefined,
-    });
+    bench.retry();
     expect(bench.take()).toMatchObject([{ type: 'refused', request: 9, code: 'not-ready' }]);
   });
 
