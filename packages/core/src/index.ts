@@ -53,6 +53,7 @@ export * from './indexed-heap.js';
 export { readAmounts } from './job/amounts.js';
 export { type Begin, beginOf } from './job/begin.js';
 export { parseBytes } from './job/bytes.js';
+export { deadlineSentence, latestStartOf } from './job/deadline-words.js';
 export {
   type CentralLine,
   expectedWaitMs,

@@ -375,6 +375,17 @@ export const why = z.object({
   ),
   lostSeconds: seconds,
   after: z.array(predecessor),
+  /** Null: the job has no deadline. */
+  deadline: z
+    .object({
+      /** Latest start that the policy plans for; negative: it has passed; null: unknown, or nothing waits. */
+      latestStartInSeconds: z.number().nullable(),
+      /** Whether run times leave enough time; null: unknown, or nothing waits. */
+      canBeMet: z.boolean().nullable(),
+      /** Follows the word "deadline". */
+      sentence: z.string(),
+    })
+    .nullable(),
   last: story.nullable(),
   task: story.optional(),
 });

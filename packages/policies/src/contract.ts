@@ -285,6 +285,12 @@ export interface UserTurn {
   readonly taskShare: number;
 }
 
+/** The latest start of a job with a deadline, and the time after which it cannot meet the deadline. */
+export interface LatestStart {
+  readonly startAt: Millis;
+  readonly hopelessAt: Millis;
+}
+
 /** The order in which a policy serves waiting stages. */
 export interface QueueLine {
   /** Kind of the stage: its class, or `small` or `large` while its pilots run. */
@@ -294,6 +300,8 @@ export interface QueueLine {
   turnOf?(stage: StageView): UserTurn | undefined;
   /** Number of workers kept for the stage until their free resources suffice. */
   keptFor(stage: StageView): number;
+  /** When the job must start to meet its deadline; absent, or undefined: it has no deadline that the policy plans for. */
+  latestStartOf?(job: JobView): LatestStart | undefined;
   /** CPUs that run long tasks, and their maximum. */
   readonly longRunning: number;
   readonly longLimit: number;

@@ -251,3 +251,21 @@ test('with no free slot, a task is not expected to start before a running one en
   // The first task is overdue by 20 s.
   expect(line.describe(first, 60_000).needs[0]).toMatchObject({ expected: { inMs: 10_000 } });
 });
+
+test('a job with a deadline has a latest start, after which it can no longer meet the deadline', () => {
+  const books = new ClusterBooks();
+  const job = books.declare(900 as Address, 0, { arrivedAt: 0, tasks: 1, deadlineAt: 10_000 });
+  const stage = books.stage(job, 0, { demand: books.names.demandOf({}), estimateMs: 2_000 });
+  books.setWaiting(stage, 1, 0);
+  const context = { cutoffMs: 1_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
+  const policy = makePolicy('goshawk', {}, context);
+  policy.update(books.takeChanges(), 0);
+  policy.plan(books, new BookedDraft(books, 1, 0), 0);
+  const line = new WaitingLine(books, policy);
+  const latestStart = (now: number) => line.describe(job, now).needs[0]!.latestStart;
+  expect(latestStart(1_000)!.isTooLate).toBe(false);
+  expect(latestStart(1_000)!.inMs).toBeGreaterThan(5_000);
+  expect(latestStart(1_000)!.inMs).toBeLessThan(7_000);
+  expect(latestStart(8_000)!.inMs).toBeLessThan(0);
+  expect(latestStart(9_900)!.isTooLate).toBe(true);
+});

@@ -81,6 +81,9 @@ export class WaitingLine {
       job === undefined ? [] : [...job.allStages].filter(({ waiting, overLimit }) => waiting + overLimit > 0);
     let freeSlots = 0;
     for (const worker of this.#books.workers) if (worker.open) freeSlots += Math.floor(slotsIn(worker.free));
+    const latest = job === undefined ? undefined : line?.latestStartOf?.(job);
+    const latestStart =
+      latest === undefined ? undefined : { inMs: latest.startAt - now, isTooLate: now > latest.hopelessAt };
     const ends = stages.length > 0 && freeSlots === 0 ? runningEnds(this.#books, now) : [];
     const needs = stages.slice(0, LIMITS.stagesPerJobMax).flatMap((stage): NeedView[] => {
       const { waiting, overLimit, limitReason } = stage;
@@ -97,6 +100,7 @@ export class WaitingLine {
         ...(start === undefined ? inTurn(place, limits, ends) : {}),
         ...(why === undefined ? {} : { why: why.sentence, reason: why.reason }),
         ...(start === undefined ? {} : { starts: start }),
+        ...present({ latestStart }),
       });
       if (limitReason === undefined)
         return [need(waiting + overLimit, this.#policy.explain?.(stage, this.#books, now))];

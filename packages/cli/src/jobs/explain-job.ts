@@ -20,7 +20,10 @@ export async function explainJob(
     viewOf(cluster, signal),
   ]);
   const ended = withEnd && isFinal(explained.job.state) ? await job.describe({ signal }) : undefined;
-  return { explained, background: { cutoff: view?.settings.policy, workers: view?.workers, ended } };
+  return {
+    explained,
+    background: { cutoff: view?.settings.policy, workers: view?.workers, ended, now: Date.now() },
+  };
 }
 
 /** Returns the cluster's settings and workers; undefined while central does not respond. */

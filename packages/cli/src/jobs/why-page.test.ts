@@ -23,7 +23,7 @@ function waits(ahead: NeedView['ahead']): ExplainedJob {
   };
 }
 
-const background = { cutoff: { cutoffMs: 10_000, cutoffJobs: null }, ended: undefined };
+const background = { cutoff: { cutoffMs: 10_000, cutoffJobs: null }, ended: undefined, now: 0 };
 const page = (explained: ExplainedJob) => whyPage(explained, background, painter({ color: false }));
 
 it('shows how many long tasks run, and their limit', () => {
@@ -191,4 +191,16 @@ it('shows what the tasks of an ended job waited for', () => {
   expect(whyJson({ ...ended, waitSums: [pilots] }, background.cutoff, 0)).toMatchObject({
     waited: [{ phase: 'pilots', tasks: 7, meanSeconds: 3.83, maxSeconds: 3.83 }],
   });
+});
+
+it('says until when a job must start to meet its deadline', () => {
+  const explained = waits({ jobs: 0, tasks: 0, workMs: 0 });
+  const need = { ...explained.central!.needs[0]!, latestStart: { inMs: 480_000, isTooLate: false } };
+  const job = { ...explained.job, deadlineMs: 600_000 };
+  const now = job.submittedAt;
+  const late = { ...explained, job, central: { ...explained.central!, needs: [need] } };
+  expect(whyPage(late, { ...background, now }, painter({ color: false }))).toMatch(
+    /deadline +in 10 min 0 s; it can be met if the waiting tasks start within 8 min 0 s,/,
+  );
+  expect(page(explained)).not.toContain('deadline');
 });

@@ -4,12 +4,14 @@ import {
   type CentralLine,
   counted,
   cutoffOrigin,
+  deadlineSentence,
   expectedWaitMs,
   formatAttributes,
   formatCount,
   formatDuration,
   isFinal,
   type JobDetail,
+  type Millis,
   mayRun,
   type NeedView,
   type PolicySettings,
@@ -66,12 +68,14 @@ interface Background {
   readonly workers?: readonly WorkerView[] | undefined;
   /** The job if it has ended. */
   readonly ended: JobDetail | undefined;
+  /** Wall clock, ms since 1970. */
+  readonly now: Millis;
 }
 
 /** Renders why a job waits, or its time breakdown. */
 export function whyPage(
   explained: ExplainedJob,
-  { cutoff, workers, ended }: Background,
+  { cutoff, workers, ended, now }: Background,
   paint: Painter,
 ): string {
   const { job, waiting, task, last } = explained;
@@ -80,6 +84,7 @@ export function whyPage(
     ...section('task', task === undefined ? [] : taskLines(task)),
     ...section('waiting', firstStages(waiting.map((wait) => waitLine(wait, workers)))),
     ...section('after', (explained.after ?? []).map(afterLine)),
+    ...section('deadline', deadlineSentence(explained, now)),
     ...section('line', isFinal(job.state) ? [] : lineLines(explained)),
     ...section('probes', probeLines(explained)),
     ...section('placed', placedLines(explained)),

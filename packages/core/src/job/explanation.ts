@@ -1,4 +1,4 @@
-import { choice, count, flag, list, optional, record, text, view } from '../fields/fields.js';
+import { choice, count, flag, list, optional, record, signed, text, view } from '../fields/fields.js';
 import { line, ms, name, requires, stage, task } from '../fields/records.js';
 import type { Millis } from '../ids.js';
 import { LIMITS } from '../limits.js';
@@ -141,6 +141,15 @@ const needView = view({
   why: optional(line),
   /** The limit that binds, if any. */
   reason: optional(reason),
+  /** When the job must start to meet its deadline, if the policy plans for it. */
+  latestStart: optional(
+    view({
+      /** Time from now; negative: it has passed. */
+      inMs: signed,
+      /** By the run times of its tasks, the job can no longer meet its deadline. */
+      isTooLate: flag,
+    }),
+  ),
 });
 /** One batch in central's order. */
 export type NeedView = NonNullable<(typeof needView)['infer']>;

@@ -1,6 +1,7 @@
 import type { Millis } from '../ids.js';
 import { attributesByName } from '../needs/attributes.js';
 import { cutoffOrigin, type PolicySettings } from '../policy/settings.js';
+import { deadlineSentence, latestStartOf } from './deadline-words.js';
 import {
   type CentralLine,
   expectedWaitMs,
@@ -9,6 +10,7 @@ import {
   type WaitingGroup,
 } from './explanation.js';
 import { seconds, summaryJson } from './json.js';
+import { isFinal } from './view.js';
 
 /** `goshawk.waiting/1`: waiting tasks by reason. */
 export function waitingJson({
@@ -89,8 +91,23 @@ export function whyJson(
     })),
     lostSeconds: seconds(explained.wastedMs),
     after: explained.after ?? [],
+    deadline: deadlineJson(explained, now),
     last: last === undefined ? null : storyJson(last),
     ...(task === undefined ? {} : { task: storyJson(task) }),
+  };
+}
+
+function deadlineJson(
+  explained: JobExplanation & { readonly central: CentralLine | undefined },
+  now: Millis,
+): Record<string, unknown> | null {
+  const sentence = deadlineSentence(explained, now);
+  if (sentence === undefined) return null;
+  const latest = isFinal(explained.job.state) ? undefined : latestStartOf(explained);
+  return {
+    latestStartInSeconds: seconds(latest?.inMs),
+    canBeMet: latest === undefined ? null : !latest.isTooLate,
+    sentence,
   };
 }
 

@@ -176,6 +176,7 @@ export class Goshawk implements CentralPolicy {
         };
       },
       keptFor: (stage) => this.#reservations.of(stage)?.rooms.size ?? 0,
+      latestStartOf: (job) => this.#queue.latestStartOf(job),
       longRunning: Math.round(this.#limits.longRunning),
       longLimit: this.#limits.longLimit(now),
     };

@@ -1,6 +1,6 @@
 import { type Millis, SLACK, type Vector } from '@goshawk/core';
 import { dominantShare } from '../amounts.js';
-import type { JobView, StageView } from '../contract.js';
+import type { JobView, LatestStart, StageView } from '../contract.js';
 import { quantileMs, type RunTimeEstimates } from '../run-time-estimates.js';
 
 /** Time from arrival to due time, as a multiple of the time that the whole cluster would need for the job. */
@@ -61,12 +61,6 @@ export function dueAt({ arrivedAt, priority }: JobView, workMs: Millis): Millis 
 /** Sort key of a stage: the due time of its job; stages on longer paths first. */
 export function keyOf(due: Millis, pathMs: Millis): number {
   return due - PATH_WEIGHT * pathMs;
-}
-
-/** The latest start of a job with a deadline, and the time after which it cannot meet the deadline. */
-export interface LatestStart {
-  readonly startAt: Millis;
-  readonly hopelessAt: Millis;
 }
 
 /** Returns undefined if the job has no deadline. */

@@ -1,22 +1,13 @@
 import type { Millis, Vector } from '@goshawk/core';
 import { dominantShare } from '../amounts.js';
-import type { JobView, PolicyContext, StageView, WorkerView } from '../contract.js';
+import type { JobView, LatestStart, PolicyContext, StageView, WorkerView } from '../contract.js';
 import type { Reservations } from '../reservations.js';
 import type { RunTimeEstimates } from '../run-time-estimates.js';
 import { classOf, isDecided, type Kind } from './kinds.js';
 import { Limits, unitsOf } from './limits.js';
 import type { UserLines } from './line.js';
 import { LongTimes } from './long-times.js';
-import {
-  dueAt,
-  type JobWork,
-  keyOf,
-  type LatestStart,
-  latestOf,
-  placeOf,
-  UNPREFERRED_SLOWDOWN,
-  workLeft,
-} from './order.js';
+import { dueAt, type JobWork, keyOf, latestOf, placeOf, UNPREFERRED_SLOWDOWN, workLeft } from './order.js';
 import type { Placement } from './placement.js';
 import { hasPreference, isPreferredAt } from './preferences.js';
 import { isServedBefore } from './users-in-order.js';
@@ -72,6 +63,11 @@ export class Queue {
   /** Capacity of the cluster on which the order is based. */
   get capacity(): Vector {
     return this.#capacity;
+  }
+
+  /** When a waiting job must start to meet its deadline; undefined: it has none. */
+  latestStartOf(job: JobView): LatestStart | undefined {
+    return this.#due.get(job)?.latest;
   }
 
   /** The waiting jobs with a deadline. */
