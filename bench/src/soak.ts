@@ -4,10 +4,10 @@ import { Folder, note, readOptions } from './script.js';
 import { isSound, type SoakReport, slowdownWithoutCentral, soak } from './soak/run.js';
 
 /**
- * Checks that a cluster keeps its guarantees while its processes die. Under a steady load of short and long jobs, every
- * few seconds one process, including central and schedulers, is killed and restarted, or stopped for up to two leases.
- * In the end each accepted job must have exactly one result, for the client and in the journals, and memory must be
- * flat.
+ * Checks that a cluster keeps its guarantees while its processes die. Under a steady load of jobs that use all features,
+ * with open pages, every few seconds one process, including central and schedulers, is killed and restarted, or stopped
+ * for up to two leases; `--every 0` leaves them alone. In the end each accepted job must have exactly one result, for
+ * the client and in the journals, and memory must be flat.
  */
 const options = readOptions({
   minutes: 10,

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis, Random } from '@goshawk/core';
-import type { Role, SoakCluster, SoakProcess } from './processes.js';
+import type { FaultyRole, SoakCluster, SoakProcess } from './processes.js';
 
 /** Relative frequency of each role, and the range of its downtime, in ms. */
-const CHOICES: readonly { role: Role; share: number; awayMs: readonly [Millis, Millis] }[] = [
+const CHOICES: readonly { role: FaultyRole; share: number; awayMs: readonly [Millis, Millis] }[] = [
   { role: 'worker', share: 0.6, awayMs: [200, 5_000] },
   { role: 'scheduler', share: 0.28, awayMs: [200, 8_000] },
   // Exceeds its lease by some time.
@@ -14,8 +14,8 @@ const SHARE_OF_KILLS = 0.6;
 const STOPPED_MS: readonly [Millis, Millis] = [500, 12_000];
 
 export interface FaultCounts {
-  readonly kills: Record<Role, number>;
-  readonly stops: Record<Role, number>;
+  readonly kills: Record<FaultyRole, number>;
+  readonly stops: Record<FaultyRole, number>;
 }
 
 /** Kills and stops processes of the cluster at random, and restarts or continues each after a while. */
@@ -44,6 +44,7 @@ export class Faults {
     const kills = this.#random.next() < SHARE_OF_KILLS;
     const backMs = this.#between(kills ? awayMs : STOPPED_MS);
     const back = kills ? this.#kill(post, backMs) : this.#stop(post, backMs);
+    this.counts[kills ? 'kills' : 'stops'][role]++;
     this.#returning.add(back);
     void back.finally(() => this.#returning.delete(back));
   }
@@ -54,7 +55,6 @@ export class Faults {
   }
 
   async #kill(post: SoakProcess, backMs: Millis): Promise<void> {
-    this.counts.kills[post.role]++;
     this.#note(`${post.name} is killed, and started again after ${backMs.toFixed(0)} ms`);
     await this.#cluster.kill(post);
     await pause(backMs);
@@ -63,7 +63,6 @@ export class Faults {
   }
 
   async #stop(post: SoakProcess, backMs: Millis): Promise<void> {
-    this.counts.stops[post.role]++;
     this.#note(`${post.name} is stopped for ${backMs.toFixed(0)} ms`);
     this.#cluster.stop(post);
     await pause(backMs);

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, EndedJob, JobHandle } from '@goshawk/client';
 import type { Millis, Random } from '@goshawk/core';
+import { planJob } from './jobs.js';
 
 interface LoadOptions {
   readonly client: Cluster;
@@ -22,15 +23,13 @@ export interface Submitted {
   readonly submittedAtMs: Millis;
   endedAtMs: Millis | undefined;
   state: EndedJob['state'] | undefined;
+  /** States in which it may end. */
+  readonly ends: readonly EndedJob['state'][];
   /** Whether the results of its tasks differ from their inputs. */
   isWrong: boolean;
   /** Attempts beyond one per task. */
   reruns: number;
 }
-
-/** One job in this many is long, and one in this many calls a function whose results are checked. */
-const LONG_JOB_INTERVAL = 10;
-const CHECKED_JOB_INTERVAL = 6;
 
 /** Submits jobs at a steady rate and follows each one to its end, through all faults of the cluster. */
 export class Load {
@@ -71,11 +70,8 @@ export class Load {
   }
 
   async #one(): Promise<void> {
-    const { client, random, isCentralAway, note } = this.#options;
-    const isShort = random.next() * LONG_JOB_INTERVAL >= 1;
-    const inputs =
-      isShort && random.next() * CHECKED_JOB_INTERVAL < 1 ? [1, 2, 3].map(() => random.next()) : undefined;
-    const job = inputs === undefined ? this.#sleeps(isShort) : this.#calls(inputs);
+    const { client, random, module, isCentralAway, note } = this.#options;
+    const { job, tasks, isShort = false, results, act, ends } = planJob(random, module);
     const submittedAtMs = performance.now();
     const isWithoutCentral = isCentralAway();
     let handle: JobHandle;
@@ -87,39 +83,25 @@ export class Load {
     }
     const submitted: Submitted = {
       id: handle.id,
-      tasks: job.tasks.length,
+      tasks,
       isShort,
       isWithoutCentral,
       submittedAtMs,
       endedAtMs: undefined,
       state: undefined,
+      ends,
       isWrong: false,
       reruns: 0,
     };
     this.submitted.push(submitted);
+    if (act !== undefined) await this.#retryWhileOwnerIsDown(() => act(handle));
     const { state, endedAtMs, attempts } = await this.#retryWhileOwnerIsDown(() => handle.wait());
     submitted.state = state;
     submitted.endedAtMs = endedAtMs;
-    submitted.reruns = attempts.total - submitted.tasks;
-    if (inputs === undefined || state !== 'completed') return;
+    submitted.reruns = Math.max(0, attempts.total - submitted.tasks);
+    if (results === undefined || state !== 'completed') return;
     const values = await this.#retryWhileOwnerIsDown(() => handle.result());
-    submitted.isWrong = JSON.stringify(values) !== JSON.stringify(inputs);
-  }
-
-  #sleeps(isShort: boolean) {
-    const { random } = this.#options;
-    const sleep = (from: Millis, to: Millis) => ({ sleep: from + random.next() * (to - from) });
-    return isShort
-      ? { name: 'short', estimate: 110, tasks: Array.from({ length: 4 }, () => sleep(20, 200)) }
-      : { name: 'long', estimate: 4_000, tasks: Array.from({ length: 3 }, () => sleep(3_000, 5_000)) };
-  }
-
-  #calls(inputs: readonly number[]) {
-    return {
-      name: 'checked',
-      estimate: 50,
-      tasks: inputs.map((input) => ({ module: this.#options.module, input })),
-    };
+    submitted.isWrong = JSON.stringify(values) !== JSON.stringify(results);
   }
 
   /** The owner may be down for longer than a client waits, but the job still exists. */

@@ -1,6 +1,8 @@
 import { type Daemon, Daemons, firstOfEach } from '../daemons.js';
 
-export type Role = 'central' | 'scheduler' | 'worker';
+/** Roles whose processes are killed and stopped. */
+export type FaultyRole = 'central' | 'scheduler' | 'worker';
+export type Role = FaultyRole | 'dashboard';
 
 /** A place in the cluster, and its current process. */
 export interface SoakProcess {
@@ -44,6 +46,11 @@ export class SoakCluster {
     return this.posts[0]!;
   }
 
+  /** The URL of the page. */
+  get page(): string {
+    return this.posts.at(-1)!.daemon!.endpoint;
+  }
+
   async start(): Promise<void> {
     const { centralArgs, schedulers, workerArgs } = this.#options;
     this.#add('central', 'central', () => this.#daemons.startCentral(centralArgs));
@@ -53,6 +60,10 @@ export class SoakCluster {
       this.#add('worker', `w${first}`, () =>
         this.#daemons.startWorkersFrom(first, this.#options, workerArgs),
       );
+    const dashboard = ['dashboard', '--listen', '127.0.0.1:0'];
+    this.#add('dashboard', 'dashboard', () =>
+      this.#daemons.start('dashboard', [...dashboard, '--cluster', this.url]),
+    );
     for (const post of this.posts) await this.startAt(post);
   }
 

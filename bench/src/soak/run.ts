@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { connect } from '@goshawk/client';
 import { type Millis, Random, sumOf } from '@goshawk/core';
 import { percentile } from '../bench-report.js';
+import { openReaders } from '../page/readers.js';
 import type { Written } from '../written.js';
 import { type FaultCounts, Faults } from './faults.js';
 import { readJournals } from './journals.js';
@@ -20,7 +21,7 @@ interface SoakOptions {
   readonly workersPerProcess: number;
   readonly schedulers: number;
   readonly jobsPerSecond: number;
-  /** Mean time between two faults. */
+  /** Mean time between two faults; 0: no faults. */
   readonly faultEveryMs: Millis;
   readonly note: (line: string) => void;
 }
@@ -49,6 +50,8 @@ export interface SoakReport extends FaultCounts {
 }
 
 const SAMPLE_MS = 2_000;
+/** Pages that are open all the time. */
+const PAGES = 5;
 /** Maximum time for all jobs to end after the last fault. */
 const LIVENESS_MS = 120_000;
 const PATIENCE = { requestTimeoutMs: 60_000, renewMs: 2_000 };
@@ -77,8 +80,10 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     const memory = new MemoryWatch();
     const beganAt = performance.now();
     const sampling = setInterval(() => memory.sample(performance.now() - beganAt, alive(cluster)), SAMPLE_MS);
+    await using _ = await openReaders(cluster.page, PAGES);
     load.begin();
-    await injectFaults(minutes * 60_000, faultEveryMs, faults, random.fork('times'));
+    if (faultEveryMs > 0) await injectFaults(minutes * 60_000, faultEveryMs, faults, random.fork('times'));
+    else await pause(minutes * 60_000);
     load.end();
     await faults.healed();
     note(`no more processes are killed; ${load.openCount} jobs are open`);
@@ -146,8 +151,11 @@ function checked(
     tasks: sum(({ tasks }) => tasks),
     lost: idsOf(({ id }) => !journals.accepted.has(id)),
     notCompleted: idsOf(
-      ({ id, state, tasks }) =>
-        state !== 'completed' || !journals.ended.has(id) || journals.results.get(id) !== tasks,
+      ({ id, state, ends, tasks }) =>
+        state === undefined ||
+        !ends.includes(state) ||
+        !journals.ended.has(id) ||
+        (state === 'completed' && journals.results.get(id) !== tasks),
     ),
     wrong: idsOf(({ isWrong }) => isWrong),
     doubled: journals.doubled,
