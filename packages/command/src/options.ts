@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { InputError, parseDuration, whyUnread } from '@goshawk/core';
+import { InputError, parseDuration, parseExactJson, whyUnread } from '@goshawk/core';
 import { decodeText } from './text.js';
 
 /**
@@ -154,14 +154,7 @@ export function readConfigFile(path: string): Record<string, unknown> {
       cause: error,
     });
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new InputError('bad-config', `${path}: not JSON: ${(error as Error).message}`, '', {
-      cause: error,
-    });
-  }
+  const value = parseExactJson(text, { code: 'bad-config', name: path, hint: '' });
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InputError(
       'bad-config',
@@ -207,6 +200,12 @@ export function defaultOf(spec: OptionSpec): unknown {
 }
 
 function convert(spec: OptionSpec, value: unknown, what: string): unknown {
+  if (Array.isArray(value) && spec.type !== 'texts') {
+    // A repeated flag contradicts nothing.
+    if (spec.type === 'flag' && value.length > 0 && value.every((each) => each === value[0]))
+      return toFlag(value[0], what);
+    throw new InputError('bad-option', `${what} is set twice`, 'set it once');
+  }
   switch (spec.type) {
     case 'text':
       return toText(spec, value, what);
@@ -222,7 +221,6 @@ function convert(spec: OptionSpec, value: unknown, what: string): unknown {
 }
 
 function toText(spec: OptionSpec & { type: 'text' }, value: unknown, what: string): string {
-  if (Array.isArray(value)) throw new InputError('bad-option', `${what} is set twice`, 'set it once');
   const text = String(value);
   if (text === '' && !spec.valueOptional) throw new InputError('bad-option', `${what} needs a value`);
   if (spec.choices !== undefined && !spec.choices.includes(text)) {
@@ -239,7 +237,6 @@ function toFlag(value: unknown, what: string): boolean {
 }
 
 function toNumber(spec: OptionSpec & { type: 'count' | 'number' }, value: unknown, what: string): number {
-  if (Array.isArray(value)) throw new InputError('bad-option', `${what} is set twice`, 'set it once');
   const text = String(value).trim();
   const none = spec.type === 'count' ? spec.none : undefined;
   if (text === 'none' && none !== undefined) return none;

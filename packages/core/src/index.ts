@@ -136,7 +136,8 @@ export {
 export * from './job/waiting.js';
 export { predecessorWords, WAIT_PHASE_WORDS, WAITING_WORDS } from './job/waiting-words.js';
 export { cutoffJson, waitingJson, whyJson } from './job/why-json.js';
-export * from './json-excess.js';
+export { jsonExcess } from './json-excess.js';
+export { jsonLoss, parseExactJson } from './json-loss.js';
 export * from './kill-outcomes.js';
 export * from './latest.js';
 export * from './limits.js';

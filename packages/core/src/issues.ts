@@ -29,15 +29,46 @@ export function firstIssue(
           : `${text}.${shown(String(part))}`,
     '',
   );
-  const what = issue.code === 'unrecognized_keys' ? unknown(issue.keys, path) : inWords(issue.message);
+  const what = issue.code === 'unrecognized_keys' ? unknown(issue.keys, path) : describeValue(issue);
   return where === '' ? what : `${where}: ${what}`;
+}
+
+/** Says what was expected, and the value if it is short: `expected whole number, not 1.5`. */
+function describeValue(issue: z.core.$ZodIssue): string {
+  const expected = inWords(issue.code === 'invalid_union' ? expectedByUnion(issue) : issue.message);
+  const value = valueText(issue);
+  if (value === undefined || issue.code === 'custom' || !expected.startsWith('expected ')) return expected;
+  return `${expected.replace(/, received .*$/, '')}, not ${value}`;
+}
+
+/** Lists the types that the branches of a union accept, if the schema has no message of its own. */
+function expectedByUnion({ message, errors }: z.core.$ZodIssueInvalidUnion): string {
+  if (message !== 'Invalid input') return message;
+  const types = errors.flatMap(([issue]) =>
+    issue === undefined
+      ? []
+      : [/expected (.*?)(?:, received .*)?$/.exec(issue.message)?.[1] ?? issue.message],
+  );
+  return types.length === 0 ? message : `expected ${[...new Set(types)].join(' or ')}`;
+}
+
+/** Longer values are not shown. */
+const VALUE_SHOWN = 40;
+
+/** Returns undefined for a long value, a composite one whose type is right, and one that is not reported. */
+function valueText({ code, input }: z.core.$ZodIssue): string | undefined {
+  if (typeof input === 'number' || typeof input === 'boolean' || input === null) return String(input);
+  if (typeof input === 'string') return input.length <= VALUE_SHOWN ? JSON.stringify(input) : undefined;
+  if (typeof input !== 'object' || (code !== 'invalid_type' && code !== 'invalid_union')) return undefined;
+  return Array.isArray(input) ? 'a list' : 'an object';
 }
 
 /** Rephrases messages such as `Too small: expected number to be >=0`. */
 function inWords(message: string): string {
   return message
     .replace(/^(Invalid (input|option)|Too (small|big)): /, '')
-    .replace(/^expected int,/, 'expected whole number,')
+    .replace(/^expected int\b/, 'expected whole number')
+    .replace(/^expected record\b/, 'expected object')
     .replace(/ to (have|be) >=/, ' of at least ')
     .replace(/ to (have|be) <=/, ' of at most ')
     .replace(/ to be ([<>])/, ' $1 ')

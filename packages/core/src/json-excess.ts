@@ -41,31 +41,8 @@ export function jsonExcess(text: string, limits: Partial<JsonLimits> = {}): stri
   return undefined;
 }
 
-/**
- * Returns the first number of valid JSON that parsing would change: an integer beyond 2^53 that loses digits, or
- * a number beyond the range of doubles. undefined: there is none.
- */
-export function changedNumber(text: string): string | undefined {
-  // A number with fewer digits does not change.
-  if (!/\d{16}|\d[eE]\+?\d{3}/.test(text)) return undefined;
-  for (let at = 0; at < text.length; ) {
-    const quote = text.indexOf('"', at);
-    const end = quote < 0 ? text.length : quote;
-    for (const [number] of text.slice(at, end).matchAll(/-?\d[\d.eE+-]*/g))
-      if (changes(number)) return number;
-    at = quote < 0 ? end : endOfString(text, quote) + 1;
-  }
-  return undefined;
-}
-
-function changes(number: string): boolean {
-  const value = Number(number);
-  if (!Number.isFinite(value)) return true;
-  return /^-?\d+$/.test(number) && BigInt(number) !== BigInt(value);
-}
-
 /** Returns the place of the closing quote, or the end of the text. */
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   for (let at = start + 1; ; at++) {
     at = text.indexOf('"', at);
     if (at < 0) return text.length;

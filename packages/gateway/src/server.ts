@@ -3,12 +3,12 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Cluster } from '@goshawk/client';
 import {
   cannotListen,
-  changedNumber,
   describeIssue,
   httpUrl,
   IdleConnections,
   InputError,
   isLoopbackHost,
+  jsonLoss,
   parseBind,
   quoted,
 } from '@goshawk/core';
@@ -121,10 +121,11 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   app.addContentTypeParser('application/json', (request, payload, done) => {
     // Most requests need no body, so an omitted body is an empty object.
     bodies.read(request.raw, payload).then((text) => {
-      const number = changedNumber(text);
-      if (number === undefined) return parse(request, text || '{}', done);
-      const problem = `body: the number ${number.slice(0, 40)} would change, because JavaScript numbers have 53 bits`;
-      done(new InputError('bad-request', problem, 'write it as a string'));
+      void parse(request, text || '{}', (error, value) => {
+        const loss = error ? undefined : jsonLoss(text, value);
+        if (loss === undefined) done(error, value);
+        else done(new InputError('bad-request', `body: ${loss.message}`, loss.hint));
+      });
     }, done);
   });
   app.addHook('onRequest', async (request, reply) => {
@@ -264,7 +265,12 @@ function refuseUnknown(shape: z.ZodType | undefined, given: readonly string[]): 
 
 function parse(shape: z.ZodType | undefined, value: unknown, where: string): unknown {
   if (shape === undefined) return undefined;
-  const result = shape.safeParse(value);
+  const result = shape.safeParse(value, { reportInput: true });
   if (result.success) return result.data;
+  // The issue of a converted parameter has the converted value.
+  const [issue] = result.error.issues;
+  const name = String(issue?.path[0]);
+  if (where === 'query' && issue?.input !== undefined)
+    Object.assign(issue, { input: (value as Record<string, unknown>)[name] });
   throw new InputError('bad-request', `${where}: ${describeIssue(result.error)}`, 'see /v1/openapi.json');
 }

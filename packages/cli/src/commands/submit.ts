@@ -73,7 +73,7 @@ export const submitCommand = defineCommand({
       options.cancelOnExit ||
       options.waitTimeout !== undefined;
     // The job exists now, so its id is printed before further requests, which may fail.
-    const isOutputOnly = options.logs || options.results || context.global.quiet;
+    const isOutputOnly = options.logs || options.results;
     if (!context.global.json) (isOutputOnly ? context.stderr : context.stdout).write(`${handle.id}\n`);
     else if (!willFollow) context.json(submitJson(handle, handle.acceptedState!));
     if (handle.warning !== undefined) context.note(plain(handle.warning));

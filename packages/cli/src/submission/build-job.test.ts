@@ -43,12 +43,18 @@ afterEach(() => {
 describe('a job file', () => {
   const text = '{"tasks": [{"sleep": 5}]}';
 
-  it('is refused if a number would change', async () => {
+  it('is refused if a number would change or a field appears twice', async () => {
     const big = '{"tasks": [{"module": "/m.mjs", "input": 9007199254740993}]}';
-    const message = '9007199254740993 would arrive as 9007199254740992';
-    await expect(job({ words: ['a.json'], files: { 'a.json': big } })).rejects.toThrow(`a.json: ${message}`);
+    const message = '9007199254740993 would become 9007199254740992';
+    await expect(job({ words: ['a.json'], files: { 'a.json': big } })).rejects.toThrow(
+      `a.json: tasks[0].input: ${message}`,
+    );
     await expect(job({ module: '/m.mjs', input: '[9007199254740993]' })).rejects.toThrow(
-      `--input: ${message}`,
+      `--input: [0]: ${message}`,
+    );
+    const twice = '{"tasks": [{"sleep": 5}], "name": "a", "name": "b"}';
+    await expect(job({ words: ['a.json'], files: { 'a.json': twice } })).rejects.toThrow(
+      'a.json: name: the field appears twice',
     );
   });
 

@@ -8,11 +8,11 @@ import {
   InputError,
   type JobInput,
   parseBytes,
+  parseExactJson,
   parseJobSpec,
   present,
   quoted,
 } from '@goshawk/core';
-import { parseExactJson } from './exact-json.js';
 import { absoluteJob, folderOf } from './folders.js';
 import { nameOf } from './name.js';
 import type { SubmitOptions } from './options.js';

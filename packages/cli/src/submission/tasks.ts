@@ -5,10 +5,10 @@ import {
   InputError,
   type JobInput,
   type ModulePayload,
+  parseExactJson,
   present,
   sumOf,
 } from '@goshawk/core';
-import { parseExactJson } from './exact-json.js';
 import { exportedEnvironment } from './export-env.js';
 import { absoluteModule, folderOf } from './folders.js';
 import { splitModule } from './module-path.js';

@@ -54,11 +54,11 @@ describe('parsing a job', () => {
       /tasks\[0\]: "input" cannot be combined with the other fields/,
     ],
     [{ tasks: [{ exec: [''] }] }, /tasks\[0\]\.exec: the command, its first element, is empty$/],
-    [{ tasks: [{ exec: 'true' }] }, /tasks\[0\]\.exec: expected array, received string/],
+    [{ tasks: [{ exec: 'true' }] }, /tasks\[0\]\.exec: expected array, not "true"$/],
     [{ tasks: [{ sleep: 'soon' }] }, /tasks\[0\]\.sleep: "soon" is not a duration; write .* such as 100ms/],
     [{ tasks: [sleep], retry: 1 }, /unknown field "retry"; did you mean "retries"\?/],
     [{ task: [sleep] }, /unknown field "task"; did you mean "tasks"\?/],
-    [{ tasks: [{ exec: ['true'], cwd: 5 }] }, /tasks\[0\]\.cwd: expected string, received number/],
+    [{ tasks: [{ exec: ['true'], cwd: 5 }] }, /tasks\[0\]\.cwd: expected string, not 5$/],
     [{ tasks: [sleep], prioirty: 3 }, /unknown field "prioirty"/],
     [{ tasks: [{ exec: ['true'], envv: {} }] }, /tasks\[0\]: unknown field "envv"; did you mean "env"\?/],
     [{ tasks: [] }, /tasks: /],
@@ -69,10 +69,13 @@ describe('parsing a job', () => {
       { stages: [{ name: 'a', tasks: [sleep], estimate: 0 }] },
       /stages\[0\]\.estimate: an estimate is more than 0/,
     ],
-    [{ tasks: [{ sleep: -1 }] }, /tasks\[0\]\.sleep: expected number of at least 0$/],
+    [{ tasks: [{ sleep: -1 }] }, /tasks\[0\]\.sleep: expected number of at least 0, not -1$/],
     [{ tasks: [{ exec: [] }] }, /tasks\[0\]\.exec: expected array of at least 1 items$/],
-    [{ tasks: [sleep], priority: 'urgent' }, /priority: expected one of "low", "normal", "high"$/],
-    [{ tasks: [sleep], retries: 1.5 }, /retries: expected whole number, received number$/],
+    [
+      { tasks: [sleep], priority: 'urgent' },
+      /priority: expected one of "low", "normal", "high", not "urgent"$/,
+    ],
+    [{ tasks: [sleep], retries: 1.5 }, /retries: expected whole number, not 1.5$/],
     [{ tasks: [{ exec: ['a\0b'] }] }, /NUL byte/],
     [{ tasks: [sleep], demand: { memory: '1e400' } }, /demand\.memory: "1e400" is more than/],
     [{ tasks: [sleep], demand: { memory: '9999TiB' } }, /demand\.memory: "9999TiB" is more than/],
@@ -83,7 +86,7 @@ describe('parsing a job', () => {
     [{ tasks: [sleep], deadline: 1e300 }, /deadline: /],
     [{ tasks: [sleep], deadline: 0 }, /deadline: a deadline of 0 has already passed/],
     [{ tasks: [sleep], deadline: '-5s' }, /deadline: /],
-    [{ tasks: [sleep], value: 0 }, /value: expected number > 0$/],
+    [{ tasks: [sleep], value: 0 }, /value: expected number > 0, not 0$/],
     [{ tasks: [sleep], prefer: { rack: [] } }, /prefer\.rack: /],
     [{ tasks: [sleep], prefer: { rack: 3 } }, /prefer\.rack: /],
     [{ tasks: [{ sleep: 1e300 }] }, /tasks\[0\]\.sleep: /],
@@ -117,6 +120,48 @@ describe('parsing a job', () => {
   ])('%j is refused in one line that names the place', (input, line) => {
     expect(() => parseJobSpec(input, 'work.json')).toThrow(line);
     expect(() => parseJobSpec(input, 'work.json')).toThrow(/^work\.json: [^\n]*$/);
+  });
+
+  const WRONG = [Infinity, -Infinity, Number.NaN, 1e300, -1, 1.5, true, null, {}, [], 'x', '1e999'];
+  test.each(
+    [
+      ...[
+        'estimate',
+        'retryBackoff',
+        'timeout',
+        'timeLimit',
+        'begin',
+        'deadline',
+        'open',
+        'retries',
+        'retryOn',
+      ],
+      ...['maxRunning', 'value', 'weight', 'slowdown', 'demand', 'require', 'prefer', 'name', 'priority'],
+    ].flatMap((field) => WRONG.map((value) => [field, value] as const)),
+  )('a wrong %s of %s is refused with what is expected', (field, value) => {
+    for (const job of [
+      { [field]: value },
+      { [field]: [value] },
+      { [field]: { x: value } },
+      { tasks: [{ sleep: value }] },
+      { tasks: { count: 1, run: { exec: ['a'], stdin: value } } },
+      { tasks: undefined, stages: [{ name: 'a', tasks: [sleep], estimate: value }] },
+    ])
+      try {
+        parseJobSpec({ tasks: [sleep], retries: 1, ...job }, 'a.json');
+      } catch (error) {
+        expect((error as Error).message).toMatch(/^a\.json: \w/);
+        expect((error as Error).message).not.toMatch(/invalid|received/i);
+      }
+  });
+
+  test('a number beyond its range is refused with the value and the range', () => {
+    expect(() => parseJobSpec({ tasks: [sleep], estimate: Infinity }, 'a.json')).toThrow(
+      'a.json: estimate: expected a number from 0 to 864000000000000, or a text such as "2s", not Infinity',
+    );
+    expect(() => parseJobSpec({ tasks: [sleep], retries: 1, retryOn: [1.5] }, 'a.json')).toThrow(
+      'a.json: retryOn[0]: expected an exit code from 1 to 255, or a signal such as "SIGXCPU", not 1.5',
+    );
   });
 
   test.each([

@@ -54,8 +54,12 @@ const bytes = () => z.custom<Uint8Array>((value) => value instanceof Uint8Array,
  *
  * @param what prefix of the error messages of `parse`, removed here because the path already names the field
  */
-export function withUnit(what: string, parse: (text: string, what: string) => number, max: number) {
-  return z.union([z.number().nonnegative().max(max), z.string()]).transform((given, context) => {
+export function withUnit(
+  what: string,
+  { parse, max, example }: { parse: (text: string, what: string) => number; max: number; example: string },
+) {
+  const error = () => `expected a number from 0 to ${max}, or a text such as ${example}`;
+  return z.union([z.number().nonnegative().max(max), z.string()], { error }).transform((given, context) => {
     if (typeof given === 'number') return given;
     try {
       return parse(given, what);
@@ -91,10 +95,13 @@ export function outputPath(
   return path.replaceAll(/\{(job|index|attempt)\}/g, (_, name: keyof typeof names) => `${names[name] ?? ''}`);
 }
 
+/** Milliseconds, or text with a unit. */
+export const DURATION = { parse: parseDuration, max: LIMITS.durationMaxMs, example: '"2s"' };
+
 /** Sleeps for the given time; used to replay traces. */
 const sleepPayload = () =>
   z.strictObject({
-    sleep: withUnit('sleep', parseDuration, LIMITS.durationMaxMs).describe(
+    sleep: withUnit('sleep', DURATION).describe(
       'sleep for this long: milliseconds, or text with a unit such as "1.5s"',
     ),
   });
@@ -131,7 +138,7 @@ const execPayload = () =>
         'the container image to run the command in, with the working folder mounted; only workers with Docker or Podman run it',
       ),
     stdin: z
-      .union([passable(wellFormedProblem), bytes()])
+      .union([passable(wellFormedProblem), bytes()], { error: () => 'expected text or bytes' })
       .optional()
       .describe('the bytes that the command reads from stdin'),
     stdout: outputFile()

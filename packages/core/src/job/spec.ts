@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { parseDuration } from '../durations.js';
 import type { InputError } from '../errors.js';
 import { JOB_ID } from '../ids.js';
 import { LIMITS } from '../limits.js';
@@ -8,7 +7,7 @@ import type { TaskRange } from '../task-ranges.js';
 import { webHostOf } from '../web-address.js';
 import { type Begin, parseBegin } from './begin.js';
 import { parseBytes } from './bytes.js';
-import { type Payload, passableText, payloadFields, payloadSchema, withUnit } from './payload.js';
+import { DURATION, type Payload, passableText, payloadFields, payloadSchema, withUnit } from './payload.js';
 import { PRIORITIES, type Priority } from './priority.js';
 import { exitCodeOfSignal } from './signals.js';
 
@@ -28,12 +27,15 @@ const otherJobs = () =>
 
 const wholeNumber = () => z.number().int().nonnegative();
 
-const duration = (what: string) => withUnit(what, parseDuration, LIMITS.durationMaxMs);
+const duration = (what: string) => withUnit(what, DURATION);
 
 /** A number is a delay in ms. */
 const begin = () =>
   z
-    .union([z.number().nonnegative().max(LIMITS.durationMaxMs), z.string()])
+    .union([z.number().nonnegative().max(LIMITS.durationMaxMs), z.string()], {
+      error: () =>
+        `expected a number of ms from 0 to ${LIMITS.durationMaxMs}, or a text such as "2h" or "2026-11-25T22:00:00+01:00"`,
+    })
     .transform((given, context): Begin => {
       if (typeof given === 'number') return { afterMs: given };
       try {
@@ -47,7 +49,7 @@ const begin = () =>
 
 const demand = () =>
   z
-    .record(name(), withUnit('demand', parseBytes, LIMITS.amountMax))
+    .record(name(), withUnit('demand', { parse: parseBytes, max: LIMITS.amountMax, example: '"1GiB"' }))
     .refine(
       (amounts) => Object.keys(amounts).length <= LIMITS.resourcesMax,
       `at most ${LIMITS.resourcesMax} resources`,
@@ -117,18 +119,22 @@ export function givenSpan(traceparent: string | undefined): { traceparent?: stri
   return traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {};
 }
 
+const RETRIED_ON = 'expected an exit code from 1 to 255, or a signal such as "SIGXCPU"';
+
 /** An exit code, or the name of a signal, which is converted to one. */
 const retriedOn = () =>
-  z.union([z.number().int().min(1).max(255), z.string()]).transform((given, context) => {
-    if (typeof given === 'number') return given;
-    const code = exitCodeOfSignal(given);
-    if (code !== undefined) return code;
-    context.addIssue({
-      code: 'custom',
-      message: `"${given}" is neither an exit code nor a signal such as "SIGXCPU"`,
+  z
+    .union([z.number().int().min(1).max(255), z.string()], { error: () => RETRIED_ON })
+    .transform((given, context) => {
+      if (typeof given === 'number') return given;
+      const code = exitCodeOfSignal(given);
+      if (code !== undefined) return code;
+      context.addIssue({
+        code: 'custom',
+        message: `"${given}" is neither an exit code nor a signal such as "SIGXCPU"`,
+      });
+      return z.NEVER;
     });
-    return z.NEVER;
-  });
 
 const jobSpecSchema = z.lazy(() =>
   z

@@ -222,7 +222,7 @@ export function withCutoff(policy: PolicySettings, cutoffMs: Millis, cutoffJobs:
 /** @throws InputError with one line that names the setting */
 export function parseClusterSettings(value: unknown): ClusterSettings {
   // A process parses settings once or twice, so compiling a validator would not pay off.
-  const result = clusterSettingsSchema.safeParse(value, { jitless: true });
+  const result = clusterSettingsSchema.safeParse(value, { jitless: true, reportInput: true });
   if (!result.success) throw new InputError('bad-settings', `settings: ${firstIssue(result.error)}`);
   return result.data;
 }

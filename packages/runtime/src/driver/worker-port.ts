@@ -373,7 +373,7 @@ function runOrder(
   traceparent: string | undefined,
   { cpu, memory }: Resources,
 ): MutableOrder | { readonly problem: string } {
-  const parsed = payloadSchemaOf(payload).safeParse(payload);
+  const parsed = payloadSchemaOf(payload).safeParse(payload, { reportInput: true });
   if (!parsed.success) {
     return {
       problem: `not a task, which is one of {sleep}, {exec}, {module}: ${describeIssue(parsed.error)}`,
