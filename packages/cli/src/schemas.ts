@@ -147,8 +147,9 @@ const policies = z.object({
 
 const holder = {
   user: z.string().nullable(),
-  weight: z.number().positive(),
-  userWeight: z.number().positive(),
+  /** Null if central does not know it, because all of the jobs are on hold or have not begun. */
+  weight: z.number().positive().nullable(),
+  userWeight: z.number().positive().nullable(),
   running: count,
   waiting: count,
   /** Fraction of the cluster's `of`, the holder's dominant resource. */

@@ -41,7 +41,7 @@ function describeValue(issue: z.core.$ZodIssue): string {
   return `${expected.replace(/, received .*$/, '')}, not ${value}`;
 }
 
-/** Lists the types that the branches of a union accept, if the schema has no message of its own. */
+/** Lists the types that the branches of a union accept, unless the schema has a message. */
 function expectedByUnion({ message, errors }: z.core.$ZodIssueInvalidUnion): string {
   if (message !== 'Invalid input') return message;
   const types = errors.flatMap(([issue]) =>

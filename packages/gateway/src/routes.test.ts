@@ -132,10 +132,13 @@ it('a job can be held, released and given another priority', async () => {
   };
   expect(await post('hold')).toMatchObject({
     status: 200,
-    body: { schema: 'goshawk.update/1', id: 'a-1', held: true, beginAt: null },
+    body: { schema: 'goshawk.hold/1', job: 'a-1', id: 'a-1', held: true, beginAt: null },
   });
-  expect(await post('release')).toMatchObject({ body: { held: false } });
-  expect(await post('update', { priority: 'high' })).toMatchObject({ status: 200 });
+  expect(await post('release')).toMatchObject({ body: { schema: 'goshawk.release/1', held: false } });
+  expect(await post('update', { priority: 'high' })).toMatchObject({
+    status: 200,
+    body: { schema: 'goshawk.update/1', priority: 'high' },
+  });
   expect(await post('update', { priority: 'urgent' })).toMatchObject({ status: 400 });
   expect(await post('update')).toMatchObject({ status: 400 });
   expect(changes).toEqual(['hold', 'release', { priority: 'high' }]);

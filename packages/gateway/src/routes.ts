@@ -361,10 +361,10 @@ export const ROUTES: readonly Route[] = [
           : 'Release a job on hold, or start a job with a later begin time now',
       path: id,
       body: nothing,
-      answer: shapes.updated,
+      answer: verb === 'hold' ? shapes.held : shapes.released,
       errors: { ...NO_JOB, 409: 'the job has ended' },
       handle: async ({ cluster }, { path, signal }) =>
-        updatedJson(await (await cluster()).job(path.id)[verb]({ signal })),
+        changedJson(`goshawk.${verb}/1`, await (await cluster()).job(path.id)[verb]({ signal })),
     }),
   ),
   route({
@@ -376,8 +376,10 @@ export const ROUTES: readonly Route[] = [
     body: z.strictObject({ priority: z.enum(PRIORITIES) }),
     answer: shapes.updated,
     errors: { ...NO_JOB, 409: 'the job has ended' },
-    handle: async ({ cluster }, { path, body, signal }) =>
-      updatedJson(await (await cluster()).job(path.id).update(body, { signal })),
+    handle: async ({ cluster }, { path, body, signal }) => ({
+      ...changedJson('goshawk.update/1', await (await cluster()).job(path.id).update(body, { signal })),
+      ...body,
+    }),
   }),
   route({
     method: 'POST',
@@ -606,8 +608,8 @@ function submitted({ id: job, acceptedState: state, warning }: JobHandle): z.inp
   return { schema: 'goshawk.submit/1', job, state: state!, ...(warning === undefined ? {} : { warning }) };
 }
 
-function updatedJson(job: JobSummary) {
-  return { schema: 'goshawk.update/1', job: job.id, ...summaryJson(job, Date.now()) };
+function changedJson(schema: string, job: JobSummary) {
+  return { schema, job: job.id, ...summaryJson(job, Date.now()) };
 }
 
 function submissionSchema(): Record<string, unknown> {

@@ -77,16 +77,17 @@ export const submitted = jobStateAfter('goshawk.submit/1').extend({
     return job.optional();
   },
 });
-/** A job that was put on hold, released, or given another priority. */
-export const updated = z.object({
-  schema: z.literal('goshawk.update/1'),
-  job: z.string(),
-  ...summary.shape,
-  /** The new priority, in the output of `goshawk update` only. */
-  priority: z.enum(PRIORITIES).optional(),
+/** A job after a change of it. */
+function changedJob<const S extends string>(schema: S) {
+  return z.object({ schema: z.literal(schema), job: z.string(), ...summary.shape });
+}
+
+export const held = changedJob('goshawk.hold/1');
+export const released = changedJob('goshawk.release/1');
+export const updated = changedJob('goshawk.update/1').extend({
+  /** The new priority. */
+  priority: z.enum(PRIORITIES),
 });
-export const held = updated.extend({ schema: z.literal('goshawk.hold/1') });
-export const released = updated.extend({ schema: z.literal('goshawk.release/1') });
 export const retried = jobStateAfter('goshawk.retry/1').extend({
   /** Number of retried tasks; 0 if this retry was already known. */
   tasks: count,

@@ -3,7 +3,7 @@ import { type Context, defineCommand, ExitCode, painter, redrawing, throwAll } f
 import { openCluster } from '@goshawk/command/cluster';
 import { InputError, type JobDetail, jobJson } from '@goshawk/core';
 import { jobPage } from '../jobs/job-page.js';
-import { jobsNamed } from '../jobs/named.js';
+import { jobNamed } from '../jobs/named.js';
 import { outcomesOf } from '../jobs/outcomes.js';
 import { specJson } from '../jobs/spec-json.js';
 import { leave, waitForJobs } from '../jobs/waiting.js';
@@ -29,14 +29,14 @@ export const jobCommand = defineCommand({
     if (options.watch && words.length > 1)
       throw new InputError('usage', 'job: --watch accepts only one job', '`goshawk wait` waits for several');
     await using cluster = await openCluster(context);
-    const ids = await jobsNamed(context, cluster, words);
     const signal = context.interrupted;
-    if (options.watch) return await watch(context, cluster.job(ids[0]!));
+    if (options.watch) return await watch(context, cluster.job(await jobNamed(context, cluster, words[0]!)));
     const problems: unknown[] = [];
-    const described = (id: string): Promise<JobDetail> =>
-      cluster.job(id).describe({ spec: options.spec, signal });
+    const described = async (word: string): Promise<JobDetail> =>
+      cluster.job(await jobNamed(context, cluster, word)).describe({ spec: options.spec, signal });
+    const known = new Set<string>();
     let shown = 0;
-    for await (const outcome of outcomesOf(ids, described)) {
+    for await (const outcome of outcomesOf(new Set(words), described)) {
       if (outcome.status === 'rejected') {
         signal.throwIfAborted();
         // The other jobs are still shown.
@@ -44,10 +44,9 @@ export const jobCommand = defineCommand({
         continue;
       }
       const detail = outcome.value;
-      if (context.global.json && ids.length > 1) {
-        context.json(shownJson(detail));
-        continue;
-      }
+      // A prefix may name the same job as another word.
+      if (known.has(detail.id)) continue;
+      known.add(detail.id);
       const spec = options.spec ? `\n${JSON.stringify(specJson(detail.spec), undefined, 2)}` : '';
       const gap = shown++ > 0 ? '\n' : '';
       context.show(shownJson(detail), () => `${gap}${pageOf(context, detail)}${spec}`);

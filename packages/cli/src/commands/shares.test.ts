@@ -1,7 +1,7 @@
 import type { Cluster, JobShare } from '@goshawk/client';
 import * as opening from '@goshawk/command/cluster';
 import { afterEach, expect, it, vi } from 'vitest';
-import { recordingContext } from '../jobs/jobs.fixture.js';
+import { recordingContext, taskCounts } from '../jobs/jobs.fixture.js';
 import { sharesCommand } from './shares.js';
 
 afterEach(() => vi.restoreAllMocks());
@@ -19,6 +19,7 @@ it('adds up the resources of the jobs of a user, with exact decimals', async () 
   const shares = { by: 'user', capacity: { cpu: 2 }, jobs: [job('a-1', 0.1), job('a-2', 0.2)], total: 2 };
   vi.spyOn(opening, 'openCluster').mockResolvedValue({
     shares: async () => shares,
+    jobs: async () => ({ jobs: [] }),
     [Symbol.asyncDispose]: async () => {},
   } as unknown as Cluster);
   const { context, written } = recordingContext({ global: { json: true } });
@@ -36,6 +37,7 @@ it('lists page by page, with the start of the next one', async () => {
   });
   vi.spyOn(opening, 'openCluster').mockResolvedValue({
     shares: async () => ({ capacity: { cpu: 100 }, jobs: [1, 2, 3].map(job), total: 3 }),
+    jobs: async () => ({ jobs: [] }),
     [Symbol.asyncDispose]: async () => {},
   } as unknown as Cluster);
   const part = async (from: number) => {
@@ -56,10 +58,49 @@ it.each([
 ])('prints the capacity: %j', async (capacity, line) => {
   vi.spyOn(opening, 'openCluster').mockResolvedValue({
     shares: async () => ({ capacity, jobs: [], total: 0 }),
+    jobs: async () => ({ jobs: [] }),
     [Symbol.asyncDispose]: async () => {},
   } as unknown as Cluster);
   const { context, written } = recordingContext({});
   const none = { words: [], afterDashes: undefined };
   await sharesCommand.run(context, { by: undefined, limit: 100, from: 0 }, none, {});
   expect(`${written.stdout}${written.stderr}`).toContain(line);
+});
+
+it('lists jobs on hold and jobs that begin later, which central does not know', async () => {
+  const running = {
+    id: 'a-1',
+    user: 'ann',
+    weight: 2,
+    running: 1,
+    waiting: 0,
+    has: { cpu: 1 },
+    due: { cpu: 2 },
+  };
+  const held = { id: 'a-2', user: 'ann', held: true, tasks: taskCounts({ waiting: 3 }) };
+  const later = { id: 'a-3', user: 'ben', beginAt: 5, tasks: taskCounts({ waiting: 4 }) };
+  vi.spyOn(opening, 'openCluster').mockResolvedValue({
+    shares: async () => ({ by: 'user', capacity: { cpu: 2 }, jobs: [running], total: 1 }),
+    jobs: async () => ({ jobs: [{ ...running, tasks: taskCounts({ running: 1 }) }, held, later] }),
+    [Symbol.asyncDispose]: async () => {},
+  } as unknown as Cluster);
+  const listed = async (by: 'job' | 'user') => {
+    const { context, written } = recordingContext({ global: { json: true } });
+    await sharesCommand.run(context, { by, limit: 100, from: 0 }, { words: [], afterDashes: undefined }, {});
+    return JSON.parse(written.stdout);
+  };
+  expect(await listed('job')).toMatchObject({
+    total: 3,
+    shares: [
+      { job: 'a-1', weight: 2 },
+      { job: 'a-2', user: 'ann', weight: null, running: 0, waiting: 3, share: 0 },
+      { job: 'a-3', user: 'ben', weight: null, waiting: 4 },
+    ],
+  });
+  expect(await listed('user')).toMatchObject({
+    shares: [
+      { user: 'ann', jobs: 2, weight: 1, running: 1, waiting: 3 },
+      { user: 'ben', jobs: 1, weight: null, waiting: 4, dueShare: 0 },
+    ],
+  });
 });

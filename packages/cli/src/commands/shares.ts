@@ -6,6 +6,8 @@ import {
   fairShareOf,
   formatResources,
   formatShare,
+  type JobSummary,
+  LIMITS,
   largestShare,
   type Resources,
   type ShareHolder,
@@ -32,9 +34,16 @@ export const sharesCommand = defineCommand({
   },
   async run(context, options) {
     await using cluster = await openCluster(context);
-    const shares = await cluster.shares({ signal: context.interrupted });
+    const signal = context.interrupted;
+    const [shares, { jobs: active }] = await Promise.all([
+      cluster.shares({ signal }),
+      cluster.jobs({ states: ['waiting', 'running'], limit: LIMITS.jobsListedMax, signal }),
+    ]);
     const by = options.by ?? shares.by ?? 'job';
-    const all = by === 'user' ? sharesByUser(shares.jobs) : shares.jobs.map((job) => ({ ...job, jobs: 1 }));
+    const known: Holder[] =
+      by === 'user' ? sharesByUser(shares.jobs) : shares.jobs.map((job) => ({ ...job, jobs: 1 }));
+    const held = heldJobs(active, shares);
+    const all = by === 'user' ? withHeldJobs(known, held) : [...known, ...held];
     all.sort(
       (one, other) =>
         largestShare(other.has, shares.capacity).share - largestShare(one.has, shares.capacity).share,
@@ -42,6 +51,7 @@ export const sharesCommand = defineCommand({
     const { shown, left, next, ...part } = partOf(all, options);
     // Central lists only the jobs with the largest shares.
     const unlisted = shares.total - shares.jobs.length;
+    const total = shares.total + held.length;
     if (context.global.json) {
       context.json({
         schema: 'goshawk.shares/1',
@@ -49,7 +59,7 @@ export const sharesCommand = defineCommand({
         sharedBy: shares.by ?? null,
         capacity: shares.capacity,
         shares: shown.map((holder) => holderJson(holder, by, shares.capacity)),
-        total: by === 'user' ? part.total : shares.total,
+        total: by === 'user' ? part.total : total,
         truncated: part.truncated || unlisted > 0,
         next,
       });
@@ -61,9 +71,49 @@ export const sharesCommand = defineCommand({
     }
     if (next !== null) context.note(`${counted(left, `more ${by}`)}; continue with --from ${next}`);
     if (unlisted > 0) context.note(`${counted(unlisted, 'more job')} with smaller shares`);
-    context.note(summary(shares));
+    if (held.length > 0)
+      context.note(`${counted(held.length, 'job')} on hold or not begun: central does not know the weight`);
+    context.note(summary({ ...shares, total }));
   },
 });
+
+/** A job, or all jobs of one user. */
+interface Holder extends Omit<ShareHolder, 'weight'> {
+  /** Undefined if central does not know it, because all of the jobs are on hold. */
+  readonly weight?: number;
+}
+
+/** Returns the jobs that central does not know because they are on hold, or begin later. */
+function heldJobs(active: readonly JobSummary[], { jobs, by }: ClusterShares): Holder[] {
+  const known = new Set(jobs.map(({ id }) => id));
+  const held = active.filter(
+    ({ id, held = false, beginAt }) => (held || beginAt !== undefined) && !known.has(id),
+  );
+  return held.map(({ id, user = '', tasks: { running, waiting } }) => ({
+    ...{ id, user, jobs: 1, running, waiting, has: {} },
+    ...(by === undefined ? {} : { due: {} }),
+  }));
+}
+
+/** Adds jobs on hold to their users. */
+function withHeldJobs(users: readonly Holder[], held: readonly Holder[]): Holder[] {
+  const all = new Map(users.map((holder) => [holder.user, holder]));
+  for (const { id: _, ...job } of held) {
+    const known = all.get(job.user);
+    all.set(
+      job.user,
+      known === undefined
+        ? job
+        : {
+            ...known,
+            jobs: known.jobs + 1,
+            running: known.running + job.running,
+            waiting: known.waiting + job.waiting,
+          },
+    );
+  }
+  return [...all.values()];
+}
 
 function columnsOf(by: 'job' | 'user', { by: sharedBy }: ClusterShares): Column[] {
   return [
@@ -79,13 +129,13 @@ function columnsOf(by: 'job' | 'user', { by: sharedBy }: ClusterShares): Column[
   ];
 }
 
-function row(holder: ShareHolder, by: 'job' | 'user', { capacity, by: sharedBy }: ClusterShares): string[] {
+function row(holder: Holder, by: 'job' | 'user', { capacity, by: sharedBy }: ClusterShares): string[] {
   const { id, user, jobs, weight, running, waiting, has } = holder;
   const { share, of } = largestShare(has, capacity);
   const who = user === '' ? '(unknown)' : plain(user);
   return [
     ...(by === 'job' ? [plain(id ?? ''), who] : [who, `${jobs}`]),
-    `${weight}`,
+    weight === undefined ? '' : `${weight}`,
     `${running}`,
     `${waiting}`,
     formatShare(share),
@@ -95,14 +145,14 @@ function row(holder: ShareHolder, by: 'job' | 'user', { capacity, by: sharedBy }
   ];
 }
 
-function holderJson(holder: ShareHolder, by: 'job' | 'user', capacity: Resources): Record<string, unknown> {
+function holderJson(holder: Holder, by: 'job' | 'user', capacity: Resources): Record<string, unknown> {
   const { id, user, jobs, weight, running, waiting, has, due } = holder;
   const { share, of } = largestShare(has, capacity);
   return {
     ...(by === 'job' ? { job: id } : { jobs }),
     user: user === '' ? null : user,
-    weight,
-    userWeight: holder.userWeight ?? 1,
+    weight: weight ?? null,
+    userWeight: weight === undefined ? null : (holder.userWeight ?? 1),
     running,
     waiting,
     share,

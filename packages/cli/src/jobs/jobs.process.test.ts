@@ -499,6 +499,12 @@ describe('waiting', () => {
     expect((await cluster.job(id).wait()).state).toBe('cancelled');
   });
 
+  it('prints the id on stdout, also with --quiet', async () => {
+    const { exitCode, stdout, stderr } = await up.goshawk(['submit', '-q', '--', 'true']);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(await stdoutOf(['wait', stdout.trim()])).toContain('completed');
+  });
+
   it('fails for an unknown job', async () => {
     const { exitCode, stderr } = await up.goshawk(['wait', 'nobody-7']);
     expect(stderr).toMatch(/^goshawk: no scheduler of this cluster knows "nobody-7"; .*\n$/);

@@ -32,6 +32,12 @@ it('a prefix of an id is sufficient', async () => {
   expect(await jobsNamed(context, clusterOf(JOBS), ['x2', 'x2pqr-1', '7x'])).toEqual(['x2pqr-1', '7xyzw-1']);
 });
 
+it('all unknown jobs are named', async () => {
+  const { context, written } = recordingContext();
+  await expect(jobsNamed(context, clusterOf(JOBS), ['a', 'x2', 'b'])).rejects.toThrow('begins with "a"');
+  expect(written.stderr).toContain('begins with "b"');
+});
+
 it('last is the job that this user submitted last', async () => {
   expect(await named('last')).toBe('4ckks-10');
 });

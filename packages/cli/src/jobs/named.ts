@@ -1,5 +1,5 @@
 import type { Cluster } from '@goshawk/client';
-import type { Context } from '@goshawk/command';
+import { type Context, throwAll } from '@goshawk/command';
 import {
   counted,
   formatCount,
@@ -11,6 +11,7 @@ import {
   type TaskRange,
   tasksInRanges,
 } from '@goshawk/core';
+import { outcomesOf } from './outcomes.js';
 
 const EXAMPLES_SHOWN = 3;
 
@@ -128,15 +129,26 @@ export function parseRetried([word = '', list]: readonly string[]): Address {
 
 const ARE_TASKS = /^[\d,\s-]*\d[\d,\s-]*$/;
 
-/** Returns the ids without duplicates, in the order of the words. */
+/**
+ * Returns the ids without duplicates, in the order of the words.
+ *
+ * @throws the first problem, after the others are reported
+ */
 export async function jobsNamed(
   context: Context,
   cluster: Cluster,
   words: readonly string[],
 ): Promise<string[]> {
-  const ids: string[] = [];
-  for (const word of words) ids.push(await jobNamed(context, cluster, word));
-  return [...new Set(ids)];
+  const ids = new Set<string>();
+  const problems: unknown[] = [];
+  const named = (word: string): Promise<string> => jobNamed(context, cluster, word);
+  for await (const outcome of outcomesOf(words, named)) {
+    if (outcome.status === 'fulfilled') ids.add(outcome.value);
+    else problems.push(outcome.reason);
+  }
+  context.interrupted.throwIfAborted();
+  throwAll(context, problems);
+  return [...ids];
 }
 
 /**

@@ -10,7 +10,7 @@ import { exitCodeOf, leave, waitForJobs } from './waiting.js';
 function fakeJob(id: string) {
   let wake = (): void => {};
   const news: (JobEvent | Error)[] = [];
-  let now = jobDetail({ id, state: 'running' });
+  let now: JobDetail | Error = jobDetail({ id, state: 'running' });
   const tell = (event: JobEvent | Error): void => {
     news.push(event);
     wake();
@@ -29,13 +29,25 @@ function fakeJob(id: string) {
     }
   }
   return {
-    handle: { id, events, describe: async () => now } as unknown as JobHandle,
+    handle: {
+      id,
+      events,
+      describe: async () => {
+        if (now instanceof Error) throw now;
+        return now;
+      },
+    } as unknown as JobHandle,
     /** Ends the job at its scheduler without an event. */
     hasEnded: (more: Partial<JobDetail> = {}) => {
       now = jobDetail({ id, ...more });
     },
     ends: (more: Partial<JobDetail> = {}) => tell({ kind: 'ended', job: jobDetail({ id, ...more }) }),
     fails: (error: Error) => tell(error),
+    isUnknown: () => {
+      const error = new InputError('unknown-job', `no ${id}`);
+      now = error;
+      tell(error);
+    },
     isHeld: (states: Parameters<typeof taskCounts>[0]) =>
       tell({
         kind: 'progress',
@@ -114,6 +126,18 @@ describe('waiting for jobs', () => {
     const request = { ended: (job: JobDetail) => void reported.push(job) };
     await expect(waitForJobs(context, [a.handle, b.handle, c.handle], request)).rejects.toThrow('no b-1');
     expect(ids(reported)).toEqual(['c-1']);
+  });
+
+  it('names all unknown jobs', async () => {
+    for (const any of [false, true]) {
+      const { context, written } = recordingContext();
+      const [a, b, c] = [fakeJob('a-1'), fakeJob('b-1'), fakeJob('c-1')];
+      a.isUnknown();
+      c.isUnknown();
+      const waiting = waitForJobs(context, [a.handle, b.handle, c.handle], { any, ended: () => {} });
+      await expect(waiting).rejects.toThrow('no a-1');
+      expect(written.stderr).toBe('goshawk: no c-1\n');
+    }
   });
 
   it('continues for the other jobs if the scheduler of one is gone', async () => {

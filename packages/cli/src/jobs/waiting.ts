@@ -93,7 +93,10 @@ export async function waitForJobs(
     if (context.interrupted.aborted) throw new DetachedError(left);
     if (isTimeUp) throw new WaitTimeoutError(left, timeoutMs!);
     isDecided = true;
-    if (!request.any) for (const job of await othersEnded(handles, ended, signal)) report(job);
+    const others = await askOthers(handles, ended, signal);
+    if (!request.any) for (const job of others.ended) report(job);
+    // One of them is the error itself.
+    throwAll(context, others.unknown.length > 0 ? others.unknown : [error]);
     throw error;
   } finally {
     clearTimeout(timer);
@@ -129,21 +132,24 @@ async function firstOf(
   known: readonly JobDetail[],
   waiting: AbortSignal,
 ): Promise<JobDetail> {
-  const ended = [...known, ...(await othersEnded(handles, known, waiting))];
+  const ended = [...known, ...(await askOthers(handles, known, waiting)).ended];
   return ended.reduce((first, job) => (endedAt(job) < endedAt(first) ? job : first));
 }
 
-/** Returns the jobs that have ended besides the known ones. */
-async function othersEnded(
+/** Returns the jobs that have ended besides the known ones, and an error for each unknown job. */
+async function askOthers(
   handles: readonly JobHandle[],
   known: readonly JobDetail[],
   waiting: AbortSignal,
-): Promise<JobDetail[]> {
+): Promise<{ readonly ended: readonly JobDetail[]; readonly unknown: readonly InputError[] }> {
   const others = handles.filter(({ id }) => !known.some((job) => job.id === id));
   const signal = AbortSignal.any([waiting, AbortSignal.timeout(OTHERS_MS)]);
   const asked = await Promise.allSettled(others.map((handle) => handle.describe({ signal })));
   const answers = asked.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-  return answers.filter(({ state }) => isFinal(state));
+  const unknown = asked.flatMap((answer) =>
+    answer.status === 'rejected' && answer.reason instanceof InputError ? [answer.reason] : [],
+  );
+  return { ended: answers.filter(({ state }) => isFinal(state)), unknown };
 }
 
 function endedAt({ submittedAt, endedMs = 0 }: JobDetail): Millis {

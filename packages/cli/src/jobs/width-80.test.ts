@@ -59,6 +59,7 @@ it.each(['job', 'user'] as const)('shares by %s fit 80 columns, without cutting 
   const shares = { by: 'user', capacity: { cpu: 512, memory: 1e12, gpu: 16 }, jobs: [job], total: 1 };
   vi.spyOn(opening, 'openCluster').mockResolvedValue({
     shares: async () => shares,
+    jobs: async () => ({ jobs: [] }),
     [Symbol.asyncDispose]: async () => {},
   } as unknown as Cluster);
   const { context, written } = recordingContext();
