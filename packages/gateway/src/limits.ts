@@ -35,6 +35,8 @@ export const LIMITS = {
   resultPagesMax: 32,
   /** Heartbeat interval of streams (ms), so that proxies keep streams open. */
   streamBeatMs: 15_000,
+  /** Time (ms) after which a stream without events begins; errors after that time end it instead of setting a status. */
+  streamStartMs: 5_000,
   /** Maximum time in seconds that a request waits for the end of a job. */
   waitSecondsMax: 60,
   /** Maximum number of jobs changed by one request. */

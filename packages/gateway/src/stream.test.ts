@@ -26,10 +26,11 @@ test('a stream has one timer for any number of events, and sends keepalives when
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     async function* events() {
-      for (let id = 1; id < 1_000; id++) yield { event: 'job', id: `${id}`, data: {} };
+      for (let id = 0; id < 1_000; id++) yield { event: 'job', id: `${id}`, data: {} };
       await new Promise(() => {});
     }
-    const text = lines({ event: 'job', id: '0', data: {} }, events());
+    const source = events();
+    const text = lines(source.next(), source);
     for (let id = 0; id < 1_000; id++)
       expect((await text.next()).value).toBe(`event: job\nid: ${id}\ndata: {}\n\n`);
     const next = text.next();
@@ -42,3 +43,41 @@ test('a stream has one timer for any number of events, and sends keepalives when
     vi.useRealTimers();
   }
 });
+
+test.each(['events', 'lines'] as const)(
+  'a stream of %s whose first event takes long begins before proxies and clients give up',
+  async (format) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      let go: () => void = () => {};
+      async function* events() {
+        await new Promise<void>((resolve) => {
+          go = resolve;
+        });
+        yield { event: 'result', data: { index: 0 } };
+      }
+      const bodies: Readable[] = [];
+      const reply = {
+        header: () => reply,
+        type: () => reply,
+        send: (body: Readable) => void bodies.push(body),
+      };
+      const sent = stream(reply as unknown as FastifyReply, events(), () => {}, format);
+      await vi.advanceTimersByTimeAsync(LIMITS.streamStartMs);
+      await sent;
+      let text = '';
+      bodies[0]!.on('data', (bytes) => {
+        text += bytes;
+      });
+      await vi.advanceTimersByTimeAsync(4 * LIMITS.streamBeatMs);
+      expect(text).toBe(format === 'events' ? ': still here\n\n'.repeat(4) : '    ');
+      go();
+      await vi.advanceTimersByTimeAsync(1);
+      const line = text.trimEnd().split('\n').at(-1)!;
+      expect(JSON.parse(line.replace(/^data: /, ''))).toEqual({ index: 0 });
+      bodies[0]!.destroy();
+    } finally {
+      vi.useRealTimers();
+    }
+  },
+);

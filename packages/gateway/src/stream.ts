@@ -9,7 +9,7 @@ export type StreamFormat = 'events' | 'lines';
 
 /**
  * Sends a stream. The first event or error determines the status: an unknown job is a 404, not an empty
- * stream.
+ * stream. A stream without events begins after a few seconds, because proxies and clients give up on a silent one.
  */
 export async function stream(
   reply: FastifyReply,
@@ -18,19 +18,19 @@ export async function stream(
   format: StreamFormat = 'events',
 ): Promise<unknown> {
   const iterator = events[Symbol.asyncIterator]();
-  let first: IteratorResult<StreamEvent>;
+  const first = iterator.next();
   try {
-    first = await iterator.next();
+    const result = await withTimeout(first, LIMITS.streamStartMs);
+    // A browser that gets 204 does not reconnect.
+    if (result?.done) {
+      ended();
+      return reply.status(204).send();
+    }
   } catch (error) {
     ended();
     throw error;
   }
-  // A browser that gets 204 does not reconnect.
-  if (first.done) {
-    ended();
-    return reply.status(204).send();
-  }
-  const body = Readable.from(lines(first.value, iterator, format), { objectMode: false });
+  const body = Readable.from(lines(first, iterator, format), { objectMode: false });
   body.once('close', () => {
     ended();
     // A generator that was never read does not run its `finally`, so it is ended here.
@@ -41,20 +41,20 @@ export async function stream(
 }
 
 export async function* lines(
-  first: StreamEvent,
+  first: Promise<IteratorResult<StreamEvent>>,
   rest: AsyncIterator<StreamEvent>,
   format: StreamFormat = 'events',
 ): AsyncGenerator<string> {
   // JSON lines have no `ended` event, and an empty text would end the stream early.
   const isShown = ({ event }: StreamEvent) => format === 'events' || event !== 'ended';
   try {
-    if (isShown(first)) yield textOf(first, format);
-    let next = rest.next();
+    let next = first;
     for (;;) {
       const result = await withTimeout(next, LIMITS.streamBeatMs);
       if (result?.done) return;
       if (result === undefined) {
-        if (format === 'events') yield ': still here\n\n';
+        // A blank before a JSON line changes nothing.
+        yield format === 'events' ? ': still here\n\n' : ' ';
         continue;
       }
       if (isShown(result.value)) yield textOf(result.value, format);
