@@ -82,7 +82,7 @@ class Client:
         self._token = token if token is not None else os.environ.get("GOSHAWK_TOKEN", "")
         is_local = urllib.parse.urlsplit(self.url).hostname in _LOOPBACK
         handlers = [urllib.request.ProxyHandler({})] if is_local else []
-        self._opener = urllib.request.build_opener(*handlers)
+        self._opener = urllib.request.build_opener(_NoRedirect, *handlers)
 
     def submit(
         self,
@@ -195,10 +195,25 @@ class Client:
         try:
             return self._opener.open(request, timeout=timeout)
         except urllib.error.HTTPError as error:
+            to = error.headers.get("location")
+            if 300 <= error.code < 400 and to is not None:
+                raise _redirected(self.url, urllib.parse.urljoin(url, to), path, error.code) from None
             raise _refused(error) from None
         except (urllib.error.URLError, HTTPException, ConnectionError, socket.timeout) as error:
             reason = getattr(error, "reason", error)
             raise Unreachable(f"{self.url} does not answer: {reason}", "unreachable") from error
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: urllib would change POST to GET, and send the token to any other host."""
+
+    def redirect_request(self, *args: Any) -> None:
+        return None
+
+
+def _redirected(url: str, to: str, path: str, status: int) -> GoshawkError:
+    at = to.partition(path)[0] if path in to else to
+    return InvalidRequest(f"{url} redirects to {to}", "redirected", f"use the address {at}", status)
 
 
 class Job:

@@ -128,6 +128,8 @@ class RetryTest(unittest.TestCase):
                     self.connection.close()
                     return
                 self.send_response(status)
+                if 300 <= status < 400:
+                    self.send_header("location", body)
                 if isinstance(body, bytes):
                     self.send_header("content-length", "1000")
                 self.end_headers()
@@ -159,6 +161,15 @@ class RetryTest(unittest.TestCase):
         with self.assertRaises(goshawk.Denied):
             list(client.stream("/v1/jobs/a-1/events"))
         self.assertEqual(len(asked), 1)
+
+    def test_a_redirect_is_reported_and_neither_followed_nor_given_the_token(self):
+        other, asked_there = self.serve([(200, {"jobs": []})])
+        client, asked = self.serve([(status, f"{other.url}/base/v1/jobs") for status in (301, 302, 303, 307, 308)])
+        for _ in range(5):
+            with self.assertRaises(goshawk.InvalidRequest) as raised:
+                client.submit(tasks=[{"sleep": 1}])
+            self.assertIn(f"use the address {other.url}/base", str(raised.exception))
+        self.assertEqual((len(asked), asked_there), (5, []))
 
     def test_a_refusal_is_not_repeated(self):
         client, asked = self.serve([(400, {"code": "bad-job", "message": "no tasks", "hint": ""})])
