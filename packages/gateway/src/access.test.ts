@@ -41,6 +41,20 @@ describe('a request that changes something', () => {
     }
   });
 
+  it('is accepted from the page at the name of a proxy, which may send another host name or omit the port', () => {
+    const behind = access({ hosts: ['Goshawk.example'] });
+    for (const [host, origin] of [
+      ['127.0.0.1:7080', 'https://goshawk.example'],
+      ['goshawk.example', 'https://goshawk.example:8443'],
+    ] as const) {
+      expect(behind.admit('POST', { host, origin, ...JSON_TYPE })).toBe('operate');
+      const others = access({ hosts: ['other.example', 'goshawk.example.evil'] });
+      expect(() => others.admit('POST', { host: '127.0.0.1', origin, ...JSON_TYPE })).toThrow(
+        expect.objectContaining({ hint: expect.stringContaining('--allow-host') }),
+      );
+    }
+  });
+
   it.each([undefined, 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; a=b'])(
     'is refused as %s, which a form on another site can send',
     (type) => {

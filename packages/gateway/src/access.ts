@@ -51,7 +51,7 @@ export class Access {
    */
   admit(method: string, headers: IncomingHttpHeaders): Role {
     this.#checkHost(headers.host ?? '');
-    if (method !== 'GET' && method !== 'HEAD') checkSource(headers);
+    if (method !== 'GET' && method !== 'HEAD') checkSource(headers, this.#rules.hosts);
     const role = this.#roleOf(headers.authorization);
     if (role === undefined) {
       const isToken = bearerToken(headers.authorization) !== undefined;
@@ -91,10 +91,21 @@ export class Access {
   }
 }
 
-/** @throws Refused for requests that a form or script of another site may have sent */
-function checkSource({ host, origin, 'content-type': type = '' }: IncomingHttpHeaders): void {
-  if (origin !== undefined && hostOf(origin) !== host) {
-    throw new Refused(403, 'wrong-origin', 'the request came from a page of another site');
+/**
+ * @param hosts names of proxies, which may change `Host` but not `Origin`
+ * @throws Refused for requests that a form or script of another site may have sent
+ */
+function checkSource(
+  { host, origin, 'content-type': type = '' }: IncomingHttpHeaders,
+  hosts: readonly string[],
+): void {
+  if (origin !== undefined && !isOwnOrigin(origin, host, hosts)) {
+    throw new Refused(
+      403,
+      'wrong-origin',
+      'the request came from a page of another site',
+      'if this is the page of this dashboard behind a proxy, add the name of the proxy with --allow-host',
+    );
   }
   // Another site needs CORS permission to send this type. The gateway grants no such permission.
   if (!/^application\/json\b/i.test(type)) {
@@ -106,11 +117,12 @@ function checkSource({ host, origin, 'content-type': type = '' }: IncomingHttpHe
   }
 }
 
-function hostOf(origin: string): string | undefined {
+function isOwnOrigin(origin: string, host: string | undefined, hosts: readonly string[]): boolean {
   try {
-    return new URL(origin).host;
+    const from = new URL(origin);
+    return from.host === host || hosts.some((known) => known.toLowerCase() === from.hostname);
   } catch {
-    return undefined;
+    return false;
   }
 }
 

@@ -34,7 +34,7 @@ export function addPage(app: FastifyInstance): void {
     const packed = gzipSync(plain);
     const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
     const type = TYPES[extname(file)]!;
-    app.get(path, async ({ headers }, reply) => {
+    app.get(path, { exposeHeadRoute: true }, async ({ headers }, reply) => {
       reply.headers({ 'cache-control': 'no-cache', etag, vary: 'accept-encoding' }).type(type);
       if (headers['if-none-match'] === etag) return reply.status(304).send();
       if (!/\bgzip\b/.test(headers['accept-encoding'] ?? '')) return reply.send(plain);

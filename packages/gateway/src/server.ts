@@ -160,8 +160,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   addRoutes(app, access, context);
   const document = openApi(ROUTES, options.version);
   app.get('/v1/openapi.json', async () => document);
-  app.get('/livez', async () => 'alive\n');
-  app.get('/readyz', async () => {
+  // Load balancers probe with HEAD.
+  app.get('/livez', { exposeHeadRoute: true }, async () => 'alive\n');
+  app.get('/readyz', { exposeHeadRoute: true }, async () => {
     await link.cluster();
     return 'ready\n';
   });

@@ -41,16 +41,21 @@ function headers(more: Record<string, string> = {}): Record<string, string> {
   return token === null ? more : { ...more, authorization: `Bearer ${token}` };
 }
 
+/** Returns the path relative to the page, which a proxy may serve below another path. */
+function below(path: string): string {
+  return `.${path}`;
+}
+
 /** @throws ApiError */
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (
-    await checkedResponse(fetch(path, { headers: headers(), signal: signal ?? null }))
+    await checkedResponse(fetch(below(path), { headers: headers(), signal: signal ?? null }))
   ).json() as Promise<T>;
 }
 
 /** @throws ApiError */
 export async function post<T>(path: string, body: unknown = {}): Promise<T> {
-  const sent = fetch(path, {
+  const sent = fetch(below(path), {
     method: 'POST',
     headers: headers({ 'content-type': 'application/json' }),
     body: JSON.stringify(body),
@@ -86,7 +91,7 @@ export async function follow(path: string, reader: Reader, signal: AbortSignal):
   for (let pauseMs = RETRY_MS; !signal.aborted; pauseMs = Math.min(RETRY_MAX_MS, 2 * pauseMs)) {
     try {
       const more: Record<string, string> = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
-      const response = await checkedResponse(fetch(path, { headers: headers(more), signal }));
+      const response = await checkedResponse(fetch(below(path), { headers: headers(more), signal }));
       if (response.status === 204) return;
       reader.state(null);
       pauseMs = RETRY_MS;
