@@ -37,19 +37,23 @@ async function receiver(...statuses: number[]): Promise<{ url: string; received:
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received };
 }
 
-function notifier(options: Partial<NotifyOptions>, pausesMs = [1, 1]): { it: Notifier; warnings: string[] } {
+function notifier(
+  options: Partial<NotifyOptions>,
+  pausesMs = [1, 1],
+  commandMs?: number,
+): { it: Notifier; warnings: string[] } {
   const warnings: string[] = [];
   const logger = { warn: (_: object, line: string) => void warnings.push(line) } as unknown as Logger;
-  const it = new Notifier({ hosts: ['*'], ...options }, logger, () => 1_800_000_000_000, pausesMs);
+  const it = new Notifier({ hosts: ['*'], ...options }, logger, () => 1_800_000_000_000, pausesMs, commandMs);
   endings.push(() => it.close());
   return { it, warnings };
 }
 
-const endedJob = (notify?: string): Job =>
+const endedJob = (notify?: string, id = 's-1', state = 'failed'): Job =>
   ({
-    id: 's-1',
+    id,
     spec: { name: 'etl', user: 'ann', notify },
-    state: 'failed',
+    state,
     counts: { total: 2, waiting: 0, running: 0, completed: 1, failed: 1, cancelled: 0 },
     acceptedAt: 0,
     firstStartAt: 1_000,
@@ -129,4 +133,68 @@ test('a host that is no longer allowed gets no request, which is logged', async 
   it.jobEnded(endedJob(url), 0);
   expect(warnings).toEqual(['no notification is sent: --notify-hosts does not allow its host']);
   expect(received).toEqual([]);
+});
+
+test('a job that ends again while its first notification is retried is reported in order', async () => {
+  const { url, received } = await receiver(503, 200);
+  const { it } = notifier({}, [50]);
+  it.jobEnded(endedJob(url, 's-1', 'failed'), 0);
+  it.jobEnded(endedJob(url, 's-1', 'completed'), 0);
+  await expect.poll(() => received.length).toBe(3);
+  expect(received.map(({ body }) => JSON.parse(body).state)).toEqual(['failed', 'failed', 'completed']);
+});
+
+test('a burst of ended jobs is reported completely, a few at a time', { timeout: 60_000 }, async () => {
+  let open = 0;
+  let most = 0;
+  const jobs = new Set<string>();
+  const server = createServer(async (request, response) => {
+    most = Math.max(most, ++open);
+    let body = '';
+    for await (const bytes of request) body += bytes;
+    jobs.add(JSON.parse(body).job);
+    open--;
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  endings.push(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const { it, warnings } = notifier({});
+  for (let job = 0; job < 1_200; job++) it.jobEnded(endedJob(url, `s-${job}`), 0);
+  await expect.poll(() => jobs.size, { timeout: 60_000 }).toBe(1_200);
+  expect(warnings).toEqual([]);
+  expect(most).toBeLessThan(32);
+});
+
+test('notifications to a host that hangs do not hold up or displace those to others', async () => {
+  const hanging = createServer(() => {});
+  await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.2', resolve));
+  endings.push(() => {
+    hanging.closeAllConnections();
+    hanging.close();
+  });
+  const { url, received } = await receiver(200);
+  const { it } = notifier({});
+  const stuck = `http://127.0.0.2:${(hanging.address() as AddressInfo).port}/`;
+  for (let job = 0; job < 12_000; job++) it.jobEnded(endedJob(stuck, `s-${job}`), 0);
+  it.jobEnded(endedJob(url, 'd-1'), 0);
+  await expect.poll(() => received.length).toBe(1);
+});
+
+test('a command that takes too long is killed with the programs that it has started', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-notify-'));
+  endings.push(() => rmSync(folder, { recursive: true }));
+  const { it, warnings } = notifier({ command: `sleep 60 & echo $! > ${folder}/pid; wait; true` }, [], 300);
+  it.jobEnded(endedJob(), 0);
+  await expect.poll(() => warnings).toEqual(['--notify-command failed: it took longer than 300 ms']);
+  const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'));
+  const isGone = () => {
+    try {
+      // A killed process whose parent does not wait for it is a zombie.
+      return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.startsWith('Z');
+    } catch {
+      return true;
+    }
+  };
+  await expect.poll(isGone).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isHostAllowed, type Millis, webHostOf } from '@goshawk/core';
+import { formatDuration, isHostAllowed, type Millis, webHostOf } from '@goshawk/core';
 import type { Job } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
 
@@ -18,14 +18,26 @@ export interface NotifyOptions {
 const PAUSES_MS = [1_000, 5_000, 25_000, 125_000];
 const ANSWER_MS = 10_000;
 const COMMAND_MS = 60_000;
-/** Maximum number of notifications in flight or waiting for a retry; more are dropped and logged. */
-const PENDING_MAX = 1_000;
-/** Maximum number of concurrent commands. */
+/** Maximum number of notifications that are not delivered yet, in total and per host; more are dropped and logged. */
+const PENDING_MAX = 10_000;
+const PENDING_PER_HOST_MAX = 5_000;
+/** Maximum number of concurrent requests per host. */
+const REQUESTS_PER_HOST_MAX = 16;
+/** Maximum number of concurrent commands, and of those that wait. */
 const COMMANDS_MAX = 4;
+const COMMANDS_WAITING_MAX = 1_000;
+
+/** Notifications to one host. A host that hangs holds up only its own. */
+interface Host {
+  pending: number;
+  requests: number;
+  readonly waiting: (() => void)[];
+}
 
 /**
  * Notifies others of ended jobs: a POST to the URL that the job names, and the operator's command. Failed requests are retried
- * for several minutes. Pending notifications are lost when the scheduler ends.
+ * for several minutes; a job that ends again meanwhile is reported after that. Pending notifications are lost when the
+ * scheduler ends.
  */
 export class Notifier {
   readonly #options: NotifyOptions;
@@ -33,13 +45,24 @@ export class Notifier {
   readonly #wallNow: () => Millis;
   readonly #ending = new AbortController();
   #pending = 0;
+  readonly #hosts = new Map<string, Host>();
+  /** The last pending notification of each job. */
+  readonly #lastOf = new Map<string, Promise<void>>();
   readonly #commands: (() => void)[] = [];
   #running = 0;
 
   readonly #pausesMs: readonly Millis[];
+  readonly #commandMs: Millis;
 
-  constructor(options: NotifyOptions, logger: Logger, wallNow: () => Millis, pausesMs = PAUSES_MS) {
+  constructor(
+    options: NotifyOptions,
+    logger: Logger,
+    wallNow: () => Millis,
+    pausesMs = PAUSES_MS,
+    commandMs = COMMAND_MS,
+  ) {
     this.#pausesMs = pausesMs;
+    this.#commandMs = commandMs;
     this.#options = options;
     this.#logger = logger;
     this.#wallNow = wallNow;
@@ -71,27 +94,48 @@ export class Notifier {
   }
 
   #post(job: string, url: string, body: string): void {
-    if (this.#pending >= PENDING_MAX) {
-      this.#logger.warn({ job }, `the notification is dropped: ${PENDING_MAX} others are still being sent`);
+    const name = webHostOf(url)!;
+    const host = this.#hosts.get(name) ?? { pending: 0, requests: 0, waiting: [] };
+    if (this.#pending >= PENDING_MAX || host.pending >= PENDING_PER_HOST_MAX) {
+      this.#logger.warn(
+        { job, host: name },
+        'the notification is dropped: too many others are not delivered yet',
+      );
       return;
     }
     this.#pending++;
-    void this.#deliver(job, url, body).finally(() => {
-      this.#pending--;
-    });
+    host.pending++;
+    this.#hosts.set(name, host);
+    const before = this.#lastOf.get(job);
+    const delivered = (before ?? Promise.resolve())
+      .then(() => this.#deliver(job, url, body, host))
+      .finally(() => {
+        this.#pending--;
+        if (--host.pending === 0) this.#hosts.delete(name);
+        if (this.#lastOf.get(job) === delivered) this.#lastOf.delete(job);
+      });
+    this.#lastOf.set(job, delivered);
   }
 
-  async #deliver(job: string, url: string, body: string): Promise<void> {
+  async #deliver(job: string, url: string, body: string, host: Host): Promise<void> {
+    const { signal } = this.#ending;
     for (let attempt = 0; ; attempt++) {
+      if (host.requests < REQUESTS_PER_HOST_MAX) host.requests++;
+      else await new Promise<void>((go) => host.waiting.push(go));
+      if (signal.aborted) return;
       const problem = await this.#attempt(url, body);
-      if (problem === undefined || this.#ending.signal.aborted) return;
+      const next = host.waiting.shift();
+      if (next === undefined) host.requests--;
+      else next();
+      if (problem === undefined || signal.aborted) return;
       const waitMs = problem.isFinal ? undefined : this.#pausesMs[attempt];
       if (waitMs === undefined) {
-        const host = webHostOf(url);
-        this.#logger.warn({ job, host }, `the notification was not delivered: ${problem.message}`);
+        this.#logger.warn(
+          { job, host: webHostOf(url) },
+          `the notification was not delivered: ${problem.message}`,
+        );
         return;
       }
-      const { signal } = this.#ending;
       await pause(waitMs, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) return;
     }
@@ -125,8 +169,8 @@ export class Notifier {
   }
 
   #queue(job: string, command: string, body: string): void {
-    if (this.#commands.length >= PENDING_MAX) {
-      this.#logger.warn({ job }, `--notify-command is skipped: ${PENDING_MAX} others wait for it`);
+    if (this.#commands.length >= COMMANDS_WAITING_MAX) {
+      this.#logger.warn({ job }, `--notify-command is skipped: ${COMMANDS_WAITING_MAX} others wait for it`);
       return;
     }
     this.#commands.push(() => this.#run(job, command, body));
@@ -141,22 +185,34 @@ export class Notifier {
   #run(job: string, command: string, body: string): void {
     this.#running++;
     let hasEnded = false;
+    let isLate = false;
+    let timer: NodeJS.Timeout | undefined;
     const ended = (problem: string | undefined): void => {
       if (hasEnded) return;
       hasEnded = true;
+      clearTimeout(timer);
       this.#running--;
       if (problem !== undefined) this.#logger.warn({ job }, `--notify-command failed: ${problem}`);
       this.#runNext();
     };
     try {
+      // A separate group, so that programs that the shell has started can be killed with it.
       const child = spawn('/bin/sh', ['-c', command], {
         stdio: ['pipe', 'ignore', 'ignore'],
-        timeout: COMMAND_MS,
-        killSignal: 'SIGKILL',
+        detached: true,
         cwd: '/',
       });
+      timer = setTimeout(() => {
+        isLate = true;
+        killGroup(child.pid);
+      }, this.#commandMs).unref();
       child.once('error', (error) => ended(error.message));
-      child.once('exit', (code, signal) => ended(code === 0 ? undefined : `it ended with ${signal ?? code}`));
+      child.once('exit', (code, signal) => {
+        const how = isLate
+          ? `it took longer than ${formatDuration(this.#commandMs)}`
+          : `it ended with ${signal ?? code}`;
+        ended(code === 0 ? undefined : how);
+      });
       // A command that does not read stdin closes the pipe.
       child.stdin.on('error', () => {});
       child.stdin.end(`${body}\n`);
@@ -164,6 +220,14 @@ export class Notifier {
       // If no file descriptors are free, the child has no stdin, and using it throws.
       ended((error as Error).message);
     }
+  }
+}
+
+function killGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has just exited.
   }
 }
 
