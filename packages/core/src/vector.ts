@@ -92,6 +92,11 @@ export function unitsFree(name: string, amount: number): number {
   return Math.floor(amountIn(name, amount) + ROUNDING);
 }
 
+/** The amount in whole units, rounded down, at least one: three tasks that each request a third of a GPU share it. */
+export function inWholeUnits(name: string, amount: number): number {
+  return Number.isInteger(amount) ? amount : Math.max(1, unitsFree(name, amount)) / unitsOf(name);
+}
+
 function amountIn(name: string, amount: number): number {
   return amount * unitsOf(name);
 }

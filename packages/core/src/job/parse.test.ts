@@ -19,6 +19,12 @@ describe('parsing a job', () => {
     ]);
   });
 
+  test('amounts are rounded down to bytes and thousandths, so that equal parts of a whole fit in it', () => {
+    const demand = { cpu: 2 / 3, gpu: 1 / 3, memory: '0.1GiB', disk: 0.57, port: 1e-9 };
+    const [stage] = parseJobSpec({ tasks: [sleep], demand }).stages;
+    expect(stage!.demand).toEqual({ cpu: 0.666, gpu: 0.333, memory: 107_374_182, disk: 0.57, port: 0.001 });
+  });
+
   test('stages are sorted into a runnable order', () => {
     const job = parseJobSpec({
       stages: [

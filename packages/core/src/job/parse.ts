@@ -6,6 +6,7 @@ import { didYouMean, nearest } from '../nearest.js';
 import { present } from '../present.js';
 import { NO_RESOURCES, type Resources } from '../resources.js';
 import { sumOf } from '../sums.js';
+import { inWholeUnits } from '../vector.js';
 import { CONTAINER, DOCKER, type Payload, payloadSchemaOf, TASK_KINDS } from './payload.js';
 import {
   fieldsOf,
@@ -280,5 +281,6 @@ function requirements(require: ParsedJob['require'], tasks: ParsedTasks): Pick<S
 function toResources(demand: Record<string, number> | undefined): Resources {
   if (demand === undefined) return NO_RESOURCES;
   const wanted = Object.entries(demand).filter(([, amount]) => amount > 0);
-  return wanted.length === 0 ? NO_RESOURCES : Object.fromEntries(wanted);
+  if (wanted.length === 0) return NO_RESOURCES;
+  return Object.fromEntries(wanted.map(([name, amount]) => [name, inWholeUnits(name, amount)]));
 }
