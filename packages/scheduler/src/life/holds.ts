@@ -38,9 +38,11 @@ export class Holds {
 
   /** Adds a job that was accepted or loaded. Ignores jobs without a begin time. */
   add(job: Job, now: Millis): void {
-    if (job.hold?.beginAt === undefined) return;
+    const beginAt = job.hold?.beginAt;
+    if (beginAt === undefined) return;
     this.#withBeginTime.add(job);
-    this.#setTimer(now);
+    // Looking at all jobs here would make loading a journal quadratic.
+    this.#setTimerAt(Math.min(now + CHECK_INTERVAL_MS, beginAt - this.#s.config.wallOffsetMs));
   }
 
   /** Applies a request. @returns why it is refused */
@@ -90,7 +92,11 @@ export class Holds {
     const wallOffsetMs = this.#s.config.wallOffsetMs;
     let at = now + CHECK_INTERVAL_MS;
     for (const { hold } of this.#withBeginTime) at = Math.min(at, (hold?.beginAt ?? at) - wallOffsetMs);
-    if (this.#withBeginTime.size === 0 || at >= this.#timerAt) return;
+    if (this.#withBeginTime.size > 0) this.#setTimerAt(at);
+  }
+
+  #setTimerAt(at: Millis): void {
+    if (at >= this.#timerAt) return;
     this.#timerAt = at;
     this.#s.env.setTimer('begin', 0, at);
   }
