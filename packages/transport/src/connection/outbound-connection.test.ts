@@ -51,3 +51,15 @@ test('a peer is found if it connects at the moment when its name is looked up ag
   syncBuiltinESMExports();
   await findsByName('peer.example');
 });
+
+test('a peer that listens at only one of the addresses of its host is found', async () => {
+  const answer = ['127.0.0.2', '::1', '127.0.0.1'].map((address) => ({
+    address,
+    family: address.includes(':') ? 6 : 4,
+  }));
+  vi.spyOn(dns as unknown as { lookup: () => Promise<object[]> }, 'lookup').mockImplementation(() =>
+    Promise.resolve([...answer]),
+  );
+  syncBuiltinESMExports();
+  await findsByName('several.example');
+});

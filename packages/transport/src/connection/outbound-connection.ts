@@ -1,6 +1,6 @@
 import { Dealer, type Event } from 'zeromq';
 import type { PackedFrame } from '../frames/frame.js';
-import { hasHostName, parseEndpoint, resolveEndpoint } from '../identity/endpoint.js';
+import { endpointsBehind, hasHostName, parseEndpoint } from '../identity/endpoint.js';
 import type { DialOption } from '../identity/identification.js';
 import type { MailboxLimits } from '../limits.js';
 import type { ThrottledLog } from '../log.js';
@@ -72,6 +72,9 @@ export class OutboundConnection implements Connection {
   readonly #redialTimer: NodeJS.Timeout | undefined;
   #socket: Dealer;
   #dialed: string | undefined;
+  /** Number of addresses of the host, and how many failures have made the connection go on to the next one. */
+  #addresses = 1;
+  #failures = 0;
   /** Index of the way that is being tried or was accepted. */
   #optionIndex = 0;
   /** Consecutive rejections. */
@@ -180,6 +183,9 @@ export class OutboundConnection implements Connection {
       case 'connect':
         this.#connectedAt = performance.now();
         break;
+      case 'connect:retry':
+        if (this.#addresses > 1 && !this.#isEstablished) this.#dialNext();
+        break;
       case 'handshake':
         this.#isAccepted = true;
         this.#isEstablished = true;
@@ -275,15 +281,23 @@ export class OutboundConnection implements Connection {
    */
   #redial(): void {
     const isDisconnected = this.#isWatched ? !this.#isEstablished : this.#isSending;
-    if (isDisconnected && !this.#socket.closed) void this.#dial();
+    if (isDisconnected && !this.#socket.closed) this.#dialNext();
+  }
+
+  /** Tries the next address of the host, because the process may listen at only one of them. */
+  #dialNext(): void {
+    this.#failures++;
+    void this.#dial();
   }
 
   async #dial(): Promise<void> {
     const { endpoint, log } = this.#options;
     const socket = this.#socket;
     try {
-      const resolved = await resolveEndpoint(endpoint);
-      if (!socket.closed && resolved !== this.#dialed) this.#connect(resolved);
+      const all = await endpointsBehind(endpoint);
+      this.#addresses = all.length;
+      const next = all[this.#failures % all.length]!;
+      if (!socket.closed && next !== this.#dialed) this.#connect(next);
     } catch (error) {
       log.warn(endpoint, 'dial', (error as Error).message);
     }

@@ -35,31 +35,34 @@ export function hasHostName(endpoint: Endpoint): boolean {
 }
 
 /**
- * Returns the endpoint with its host as an IP address. Prefers IPv4. ZeroMQ would block its only I/O thread while
+ * Returns the endpoint with its host as an IP address. ZeroMQ would block its only I/O thread while
  * resolving a name, and would not report failures.
  *
  * @throws UnresolvableHostError
  */
 export async function resolveEndpoint(text: string): Promise<string> {
-  const endpoint = parseEndpoint(text);
-  if (!hasHostName(endpoint)) return text;
-  const { host, port } = endpoint;
-  try {
-    const addresses = await lookup(host);
-    const chosen = addresses.find(({ family }) => family === 4) ?? addresses[0];
-    if (chosen !== undefined) return formatTcp(chosen.address, port);
-  } catch (cause) {
-    throw new UnresolvableHostError(text, host, { cause });
-  }
-  throw new UnresolvableHostError(text, host);
+  const [first] = await endpointsBehind(text);
+  return first!;
 }
 
-/** Returns all addresses that the endpoint resolves to, as endpoints. @throws if its name cannot be resolved */
+/**
+ * Returns all addresses that the endpoint resolves to, as endpoints: at least one, and IPv4 first.
+ *
+ * @throws UnresolvableHostError
+ */
 export async function endpointsBehind(text: string): Promise<string[]> {
   const endpoint = parseEndpoint(text);
   if (!hasHostName(endpoint)) return [text];
-  const addresses = await lookup(endpoint.host);
-  return addresses.map(({ address }) => formatTcp(address, endpoint.port));
+  const { host, port } = endpoint;
+  let addresses: LookupAddress[];
+  try {
+    addresses = await lookup(host);
+  } catch (cause) {
+    throw new UnresolvableHostError(text, host, { cause });
+  }
+  if (addresses.length === 0) throw new UnresolvableHostError(text, host);
+  const sorted = addresses.sort((one, other) => one.family - other.family);
+  return [...new Set(sorted.map(({ address }) => formatTcp(address, port)))];
 }
 
 /** Returns the endpoints of a process that listens at `bind`: for a wildcard, one for each of the addresses. */
