@@ -110,7 +110,7 @@ export const upCommand = defineCommand({
     // Reports a mistake in the file here rather than in central's log.
     if (users !== undefined) (await import('@goshawk/runtime')).readUsersFile(users);
     // Reports a mistake here rather than in the log of a scheduler.
-    const isExposed = !isLoopbackHost(new URL(options.bind).hostname);
+    const isExposed = await isBeyondLoopback(options.bind);
     const others = options.secure === undefined && !isExposed ? otherPeople() : [];
     const secure = options.secure ?? (isExposed || others.length > 0);
     const runAs = options.runAs ?? (secure && isExposed && (await canSandbox()) ? 'sandbox' : 'self');
@@ -172,6 +172,16 @@ interface Started {
   /** Whether central listens beyond loopback. */
   readonly isExposed: boolean;
   readonly runAs: RunAs;
+}
+
+/** @throws InputError if the text is not an endpoint */
+async function isBeyondLoopback(bind: string): Promise<boolean> {
+  const { parseEndpoint } = await import('@goshawk/transport');
+  try {
+    return !isLoopbackHost(parseEndpoint(bind).host);
+  } catch (error) {
+    throw new InputError('bad-endpoint', `--bind: ${(error as Error).message}`, '', { cause: error });
+  }
 }
 
 /** Whether bubblewrap is installed and works. */
