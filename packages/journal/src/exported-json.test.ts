@@ -30,7 +30,7 @@ describe('an export', () => {
     const stored = encodeRecord(record);
     const line = [...jsonOf(stored, ({ job }) => `abcde-${job}`)].join('');
     const text = `${[...jsonOf(encodeRecord(accepted(1)), () => 'abcde-1')].join('')}${line}`;
-    const [, imported] = parseExport(text).records;
+    const [, imported] = parseExport(Buffer.from(text)).records;
     expect(imported).toStrictEqual(decodeRecord(stored));
     expect(encodeRecord(imported!)).toStrictEqual(stored);
   });
@@ -44,7 +44,7 @@ describe('an export', () => {
       const stored = encodeRecord(accepted(1, { spec }));
       const line = [...jsonOf(stored, () => 'abcde-1')].join('');
       // Vitest takes half a minute to compare 2 MB.
-      expect(isDeepStrictEqual(parseExport(line).records[0], decodeRecord(stored))).toBe(true);
+      expect(isDeepStrictEqual(parseExport(Buffer.from(line)).records[0], decodeRecord(stored))).toBe(true);
     }
   });
 
@@ -57,7 +57,7 @@ describe('an export', () => {
     ];
     const text = records.map((record) => JSON.stringify({ id: 'abcde-1', ...record })).join('\n');
     expect(text).toContain('{"type":"Buffer","data":[0,255,10]}');
-    expect(parseExport(text).records).toStrictEqual(
+    expect(parseExport(Buffer.from(text)).records).toStrictEqual(
       records.map((record) => decodeRecord(encodeRecord(record))),
     );
   });
@@ -73,6 +73,6 @@ describe('an export', () => {
     { $goshawk: 'number', value: 'toString' },
   ])('with the mark %j is rejected', (value) => {
     const line = JSON.stringify({ id: 'abcde-1', ...attempt(1, 0, value) });
-    expect(() => parseExport(line)).toThrow('line 1 has an unknown "$goshawk" value');
+    expect(() => parseExport(Buffer.from(line))).toThrow('line 1 has an unknown "$goshawk" value');
   });
 });

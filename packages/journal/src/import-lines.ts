@@ -3,16 +3,18 @@ import { BadMarkError, parseExported } from './exported-json.js';
 import { decodeRecord, encodeRecord, RECORD_KINDS } from './record-codec.js';
 
 /**
- * Parses the output of `goshawk journal export`: JSON lines of one journal.
+ * Parses the output of `goshawk journal export`: JSON lines of one journal, in UTF-8.
  *
  * @throws InputError that names the invalid line
  */
-export function parseExport(text: string): { readonly tag: string; readonly records: JobRecord[] } {
+export function parseExport(bytes: Uint8Array): { readonly tag: string; readonly records: JobRecord[] } {
   const records: JobRecord[] = [];
   /** Number of stages of the current job. */
   let stages = 0;
   let tag: string | undefined;
-  for (const [index, line] of text.split('\n').entries()) {
+  let index = -1;
+  for (const line of linesOf(bytes)) {
+    index++;
     if (line.trim() === '') continue;
     const { id, record } = parseLine(line, index + 1);
     const itsTag = id.slice(0, id.lastIndexOf('-'));
@@ -31,6 +33,16 @@ export function parseExport(text: string): { readonly tag: string; readonly reco
       'use the output of `goshawk journal export`',
     );
   return { tag, records };
+}
+
+/** Decodes line by line, because a string has at most 512 MiB. */
+function* linesOf(bytes: Uint8Array): Iterable<string> {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at <= buffer.length; ) {
+    const end = buffer.indexOf(10, at);
+    yield buffer.toString('utf8', at, end < 0 ? buffer.length : end);
+    at = end < 0 ? buffer.length + 1 : end + 1;
+  }
 }
 
 function parseLine(line: string, number: number): { readonly id: string; readonly record: JobRecord } {

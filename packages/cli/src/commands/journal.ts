@@ -271,7 +271,7 @@ export const journalImportCommand = defineCommand({
     const { importJournal, inPostgres, isJournalUrl, parseExport, parseJournalUrl } = await import(
       '@goshawk/journal'
     );
-    const { tag, records } = parseExport(Buffer.from(await context.readInput()).toString());
+    const { tag, records } = parseExport(await context.readInput());
     const place = words[0]!;
     const identity = { tag, version: VERSION };
     let folder: string;
