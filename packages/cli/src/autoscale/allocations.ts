@@ -56,9 +56,14 @@ export class AllocationPool implements Pool {
 
   async start(count: number, signal: AbortSignal): Promise<readonly Member[]> {
     const started: Member[] = [];
-    for (let i = 0; i < count; i++) {
-      const printed = await this.#run('sbatch', this.#arguments(), signal, this.script());
-      started.push(this.#allocation(printed.trim().split(';')[0]!, true));
+    try {
+      for (let i = 0; i < count; i++) {
+        const printed = await this.#run('sbatch', this.#arguments(), signal, this.script());
+        started.push(this.#allocation(printed.trim().split(';')[0]!, true));
+      }
+    } catch (error) {
+      // Slurm may limit the number of jobs of a user. The next check asks for the rest, and reports the problem.
+      if (started.length === 0) throw error;
     }
     return started;
   }
@@ -92,7 +97,10 @@ export class AllocationPool implements Pool {
    * @throws InputError if the command is not installed
    */
   #run(command: string, args: readonly string[], signal: AbortSignal, input = ''): Promise<string> {
-    const { environment: env } = this.#options;
+    // Variables of these commands are defaults for options; SQUEUE_STATES, for example, would hide pending allocations.
+    const env = Object.fromEntries(
+      Object.entries(this.#options.environment).filter(([name]) => !/^(SQUEUE|SCANCEL)_/.test(name)),
+    );
     return new Promise((resolve, reject) => {
       const child = execFile(
         command,
