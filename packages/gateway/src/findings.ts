@@ -8,6 +8,7 @@ import {
   type JobSummary,
   type Millis,
   needOf,
+  type PolicySettings,
 } from '@goshawk/core';
 import type { Attention } from './overview.js';
 
@@ -99,8 +100,15 @@ export class Findings {
     return waiting === undefined || now - waiting.at >= STALE_MS ? undefined : waiting.why;
   }
 
-  /** @param active unfinished jobs; empty if the list is incomplete */
-  noteUsers(active: readonly JobSummary[]): void {
+  /**
+   * @param active unfinished jobs; empty if the list is incomplete
+   * @param policy undefined: unknown
+   */
+  noteUsers(active: readonly JobSummary[], policy: PolicySettings | undefined): void {
+    if (policy !== undefined && hasUserShares(policy)) {
+      this.#flood = undefined;
+      return;
+    }
     const waiting = new Map<string, number>();
     let total = 0;
     for (const { user = '', tasks } of active) {
@@ -157,6 +165,12 @@ export class Findings {
       ...(this.#flood === undefined ? [] : [this.#flood]),
     ];
   }
+}
+
+/** Whether users take turns, so that the tasks of one do not delay others. */
+function hasUserShares({ preset: { decidedBy } }: PolicySettings): boolean {
+  const { shareBy } = decidedBy.options;
+  return shareBy === undefined ? decidedBy.policy === 'goshawk' : shareBy === 'user';
 }
 
 /** Removes stale entries and the oldest of too many. Entries are in order of time. */

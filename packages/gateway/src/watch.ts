@@ -55,6 +55,8 @@ export class ClusterWatch {
   #wake = (): void => {};
   #overview: Overview;
   #lastView: { readonly view: ClusterView; readonly at: Millis } | undefined;
+  /** Undefined before the first poll. */
+  #polledAt: Millis | undefined;
   #pointAt: Millis = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
 
@@ -127,6 +129,7 @@ export class ClusterWatch {
     while (!this.#stop.signal.aborted) {
       const beganAt = performance.now();
       await this.#poll();
+      this.#polledAt = performance.now();
       this.#polled.emit('look');
       const workers = Object.values(this.#overview.workers).reduce((sum, count) => sum + count, 0);
       const every = this.#watchers > 0 ? Math.max(POLL_INTERVAL_MS, POLL_MS_PER_WORKER * workers) : POINT_MS;
@@ -174,12 +177,17 @@ export class ClusterWatch {
    */
   #sample(cluster: Cluster): void {
     this.#sampling ??= this.#sampler
-      .look(cluster, Date.now(), this.#stop.signal)
+      .look(cluster, this.#lastView?.view.settings.policy, Date.now(), this.#stop.signal)
       // The overview reports failed polls.
       .catch(() => {})
       .finally(() => {
         this.#sampling = undefined;
       });
+  }
+
+  /** Time since the end of the last poll (ms); 0 before the first. */
+  get silentMs(): Millis {
+    return this.#polledAt === undefined ? 0 : performance.now() - this.#polledAt;
   }
 
   /** The last reply of central, with its age; undefined: none. */

@@ -1,18 +1,16 @@
 import type { ClusterShares } from '@goshawk/client';
-import { type Column, defineCommand, FROM, painter, partOf, plain, renderTable } from '@goshawk/command';
+import { defineCommand, FROM, painter, partOf, renderTable } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import {
   counted,
   fairShareOf,
   formatResources,
-  formatShare,
-  type JobSummary,
   LIMITS,
   largestShare,
   type Resources,
-  type ShareHolder,
   sharesByUser,
 } from '@goshawk/core';
+import { type Holder, heldJobs, sharesColumns, sharesRow, withHeldJobs } from '../jobs/shares-table.js';
 
 export const sharesCommand = defineCommand({
   name: 'shares',
@@ -66,8 +64,8 @@ export const sharesCommand = defineCommand({
       return;
     }
     if (shown.length > 0) {
-      const rows = shown.map((holder) => row(holder, by, shares));
-      context.out(renderTable(columnsOf(by, shares), rows, painter(context)));
+      const rows = shown.map((holder) => sharesRow(holder, by, shares));
+      context.out(renderTable(sharesColumns(by, shares), rows, painter(context)));
     }
     if (next !== null) context.note(`${counted(left, `more ${by}`)}; continue with --from ${next}`);
     if (unlisted > 0) context.note(`${counted(unlisted, 'more job')} with smaller shares`);
@@ -76,74 +74,6 @@ export const sharesCommand = defineCommand({
     context.note(summary({ ...shares, total }));
   },
 });
-
-/** A job, or all jobs of one user. */
-interface Holder extends Omit<ShareHolder, 'weight'> {
-  /** Undefined if central does not know it, because all of the jobs are on hold. */
-  readonly weight?: number;
-}
-
-/** Returns the jobs that central does not know because they are on hold, or begin later. */
-function heldJobs(active: readonly JobSummary[], { jobs, by }: ClusterShares): Holder[] {
-  const known = new Set(jobs.map(({ id }) => id));
-  const held = active.filter(
-    ({ id, held = false, beginAt }) => (held || beginAt !== undefined) && !known.has(id),
-  );
-  return held.map(({ id, user = '', tasks: { running, waiting } }) => ({
-    ...{ id, user, jobs: 1, running, waiting, has: {} },
-    ...(by === undefined ? {} : { due: {} }),
-  }));
-}
-
-/** Adds jobs on hold to their users. */
-function withHeldJobs(users: readonly Holder[], held: readonly Holder[]): Holder[] {
-  const all = new Map(users.map((holder) => [holder.user, holder]));
-  for (const { id: _, ...job } of held) {
-    const known = all.get(job.user);
-    all.set(
-      job.user,
-      known === undefined
-        ? job
-        : {
-            ...known,
-            jobs: known.jobs + 1,
-            running: known.running + job.running,
-            waiting: known.waiting + job.waiting,
-          },
-    );
-  }
-  return [...all.values()];
-}
-
-function columnsOf(by: 'job' | 'user', { by: sharedBy }: ClusterShares): Column[] {
-  return [
-    { title: by, shrinkTo: 12 },
-    ...(by === 'job' ? [{ title: 'user', shrinkTo: 8 }] : [{ title: 'jobs', align: 'right' as const }]),
-    { title: 'weight', align: 'right' },
-    { title: 'running', align: 'right' },
-    { title: 'waiting', align: 'right' },
-    { title: 'share', align: 'right' },
-    { title: 'of' },
-    ...(sharedBy === undefined ? [] : [{ title: 'fair', align: 'right' as const }]),
-    { title: 'allocated', shrinkTo: 12, wraps: true },
-  ];
-}
-
-function row(holder: Holder, by: 'job' | 'user', { capacity, by: sharedBy }: ClusterShares): string[] {
-  const { id, user, jobs, weight, running, waiting, has } = holder;
-  const { share, of } = largestShare(has, capacity);
-  const who = user === '' ? '(unknown)' : plain(user);
-  return [
-    ...(by === 'job' ? [plain(id ?? ''), who] : [who, `${jobs}`]),
-    weight === undefined ? '' : `${weight}`,
-    `${running}`,
-    `${waiting}`,
-    formatShare(share),
-    of,
-    ...(sharedBy === undefined ? [] : [formatShare(fairShareOf(holder, capacity))]),
-    plain(formatResources(has)),
-  ];
-}
 
 function holderJson(holder: Holder, by: 'job' | 'user', capacity: Resources): Record<string, unknown> {
   const { id, user, jobs, weight, running, waiting, has, due } = holder;

@@ -86,6 +86,12 @@ describe('goshawk top', () => {
     expect(pressed(['3', 'd', 'y']).action).toEqual({ kind: 'drain', of: 'a-0' });
   });
 
+  it('does not ask to cancel a job that has ended', () => {
+    const ended = { head: '', rows: [{ name: 'a-1', line: 'a-1', hasEnded: true }] };
+    const { state, action } = press({ ...TOP_START, view: 'jobs' }, 'c', ended);
+    expect({ action, message: state.message, confirm: state.confirm }).toEqual({ message: 'a-1 has ended' });
+  });
+
   it('filters, and shows details, output and reasons of the selected line', () => {
     expect(pressed(['2', '/', 'e', 't', 'l', 'enter'])).toMatchObject({
       state: { filter: 'etl', typing: undefined },
@@ -107,6 +113,19 @@ describe('goshawk top', () => {
     ).toHaveLength(1);
   });
 
+  it('goes to the first and last line, and from a page to a view', () => {
+    expect(pressed(['2', 'end']).state.selected).toBe(99);
+    expect(pressed(['2', 'G', 'g']).state.selected).toBe(0);
+    const page = pressed(['2', '?']).state;
+    expect(press(page, '3', LIST)).toMatchObject({ state: { view: 'workers', detail: undefined } });
+  });
+
+  it('says how many jobs are not listed', () => {
+    const size = { columns: 80, rows: 24 };
+    const lines = screen({ ...TOP_START, view: 'jobs' }, { ...LIST, hidden: 1_234 }, size, PLAIN);
+    expect(lines).toContain('  1 of 100 listed, and 1,234 more (/ filters)');
+  });
+
   it('shows the error of a refresh until one succeeds, and keeps the answer of an action', () => {
     const lines = (state: TopState) => screen(state, LIST, { columns: 80, rows: 24 }, PLAIN).join('\n');
     const failed = refreshed({ ...TOP_START, view: 'jobs' }, new Error('central does not answer'));
@@ -117,5 +136,6 @@ describe('goshawk top', () => {
 
   it('reads keys of terminals, several in one chunk', () => {
     expect(keysIn('j\u001b[A\u001b[6~\r\u0003q')).toEqual(['j', 'up', 'pagedown', 'enter', 'ctrl-c', 'q']);
+    expect(keysIn('\u001b[H\u001b[4~')).toEqual(['home', 'end']);
   });
 });

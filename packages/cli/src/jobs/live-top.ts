@@ -33,10 +33,21 @@ export type TopAction =
   | { readonly kind: 'quit' | 'refresh' }
   | { readonly kind: 'details' | 'logs' | 'why' | 'cancel' | 'drain' | 'undrain'; readonly of: string };
 
+interface TopRow {
+  readonly name: string;
+  readonly line: string;
+  /** Consequences of the action that ends the job or drains the worker. */
+  readonly note?: string;
+  /** Set for a job that has ended. */
+  readonly hasEnded?: boolean;
+}
+
 /** Rendered list with selectable rows; overview and reasons are text instead. */
 export interface TopList {
   readonly head: string;
-  readonly rows: readonly { readonly name: string; readonly line: string; readonly note?: string }[];
+  readonly rows: readonly TopRow[];
+  /** Number of further rows that are not listed. */
+  readonly hidden?: number;
 }
 
 export const TOP_START: TopState = {
@@ -54,6 +65,7 @@ const HELP = [
   '1 overview   2 jobs   3 workers   4 users   5 reasons',
   '',
   'up, down, j, k   choose a line           PgUp, PgDn   ten lines',
+  'Home, End, g, G  first or last line',
   'Enter            details of the job or worker',
   'l                its output              y            why it waits',
   'c                cancel the job          d            drain or resume the worker',
@@ -77,7 +89,8 @@ export function press(
     return key === 'y' ? { state: done, action } : { state: { ...done, message: 'nothing was changed' } };
   }
   if (state.typing !== undefined) return typed(quiet, state.typing, key);
-  if (state.detail !== undefined) {
+  const view = TOP_VIEWS.find(([number]) => number === key)?.[1];
+  if (state.detail !== undefined && view === undefined) {
     const { detail } = state;
     const step = STEPS[key];
     if (step !== undefined)
@@ -86,9 +99,11 @@ export function press(
       };
     return key === 'escape' || key === 'q' ? { state: { ...quiet, detail: undefined } } : { state };
   }
-  const view = TOP_VIEWS.find(([number]) => number === key)?.[1];
   if (view !== undefined)
-    return { state: { ...quiet, view, selected: 0, filter: '' }, action: { kind: 'refresh' } };
+    return {
+      state: { ...quiet, view, selected: 0, filter: '', detail: undefined },
+      action: { kind: 'refresh' },
+    };
   const step = STEPS[key];
   // A text has no selected line: its first visible line moves.
   const count = typeof body === 'string' ? linesOf(body) : body.rows.length;
@@ -122,6 +137,10 @@ const STEPS: Readonly<Record<string, number>> = {
   j: 1,
   pageup: -10,
   pagedown: 10,
+  home: Number.NEGATIVE_INFINITY,
+  g: Number.NEGATIVE_INFINITY,
+  end: Number.POSITIVE_INFINITY,
+  G: Number.POSITIVE_INFINITY,
 };
 
 function moved(at: number, step: number, count: number): number {
@@ -143,11 +162,7 @@ function typed(state: TopState, typing: string, key: string): { state: TopState;
   return [...key].length === 1 ? { state: { ...state, typing: typing + key } } : { state };
 }
 
-function onRow(
-  state: TopState,
-  key: string,
-  row: TopList['rows'][number] | undefined,
-): ReturnType<typeof press> {
+function onRow(state: TopState, key: string, row: TopRow | undefined): ReturnType<typeof press> {
   const isJobs = state.view === 'jobs';
   const isWorkers = state.view === 'workers';
   if (row === undefined || (!isJobs && !isWorkers)) return { state };
@@ -158,6 +173,7 @@ function onRow(
   const ask = (question: string, kind: 'cancel' | 'drain' | 'undrain') => ({
     state: { ...state, confirm: { question, action: { kind, of } } },
   });
+  if (isJobs && key === 'c' && row.hasEnded) return { state: { ...state, message: `${of} has ended` } };
   if (isJobs && key === 'c') return ask(`cancel ${of}? ${row.note ?? ''} (y/n)`, 'cancel');
   if (isWorkers && key === 'd') {
     return row.note === undefined
@@ -205,7 +221,12 @@ function scrolled(text: string, from: number, room: number): string[] {
 }
 
 /** Renders the visible part of a list, scrolled to the selected line. */
-function chosen({ selected }: TopState, { head, rows }: TopList, room: number, paint: Painter): string[] {
+function chosen(
+  { selected }: TopState,
+  { head, rows, hidden = 0 }: TopList,
+  room: number,
+  paint: Painter,
+): string[] {
   if (rows.length === 0) return ['nothing to show'];
   const fit = Math.max(1, room - 2);
   const at = Math.min(selected, rows.length - 1);
@@ -214,7 +235,8 @@ function chosen({ selected }: TopState, { head, rows }: TopList, room: number, p
     const mark = start + index === at ? '>' : ' ';
     return start + index === at ? paint.bold(`${mark} ${line}`) : `${mark} ${line}`;
   });
-  return [`  ${head}`, ...lines, paint.dim(`  ${formatCount(at + 1)} of ${formatCount(rows.length)}`)];
+  const more = hidden === 0 ? '' : ` listed, and ${formatCount(hidden)} more (/ filters)`;
+  return [`  ${head}`, ...lines, paint.dim(`  ${formatCount(at + 1)} of ${formatCount(rows.length)}${more}`)];
 }
 
 function status({ typing, confirm, message, problem, filter }: TopState, paint: Painter): string {
@@ -258,6 +280,12 @@ const NAMED: Readonly<Record<string, string>> = {
   '\u001b[B': 'down',
   '\u001bOA': 'up',
   '\u001bOB': 'down',
+  '\u001b[H': 'home',
+  '\u001b[F': 'end',
+  '\u001bOH': 'home',
+  '\u001bOF': 'end',
+  '\u001b[1~': 'home',
+  '\u001b[4~': 'end',
   '\u001b[5~': 'pageup',
   '\u001b[6~': 'pagedown',
 };

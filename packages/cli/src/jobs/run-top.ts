@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster } from '@goshawk/client';
 import {
   type Column,
@@ -16,6 +17,7 @@ import {
   formatDuration,
   formatUsed,
   isFinal,
+  LIMITS,
   parseJobQuery,
   sharesByUser,
 } from '@goshawk/core';
@@ -33,6 +35,7 @@ import {
   type TopList,
   type TopState,
 } from './live-top.js';
+import { heldJobs, sharesColumns, sharesRow, withHeldJobs } from './shares-table.js';
 import { wholeLines } from './task-output.js';
 import { attentionLines, topPage, workerPage } from './top-page.js';
 import { whyPage } from './why-page.js';
@@ -41,6 +44,10 @@ import { whyPage } from './why-page.js';
 const LISTED = 500;
 /** Numbers older than this (ms) are shown with their age. */
 const STALE_MS = 10_000;
+/** Longest interval between refreshes (ms), if the cluster does not answer. */
+const REDRAW_MS = 5_000;
+/** Time (ms) without an answer to a poll after which the numbers are called old. */
+const SILENT_MS = 5_000;
 /** Maximum number of output lines that are shown. */
 const LOG_LINES = 1_000;
 /** Shows the cluster in full screen and handles keys until `q` or Ctrl-C. */
@@ -51,28 +58,42 @@ export async function runTop(context: Context, cluster: Cluster, watch: ClusterW
   let body: TopList | string = '';
   const quit = new AbortController();
   const signal = AbortSignal.any([quit.signal, context.interrupted]);
+  /** The action that opened the page in front of the list. */
+  let opened: { readonly action: TopAction; readonly title: string } | undefined;
   const draw = (): void => {
     const { columns = 80, rows = 24 } = process.stdout;
     const lines = screen(state, body, { columns, rows }, paint);
     context.stdout.write(`\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\r\n')}`);
   };
+  /** Requests in flight, by view and filter. */
+  const asked = new Set<string>();
   const refresh = async (): Promise<void> => {
     const { view, filter } = state;
+    const key = `${view} ${filter}`;
+    if (asked.has(key)) return;
+    asked.add(key);
+    const isCurrent = () => state.view === view && state.filter === filter;
     try {
       const fresh = await bodyOf(cluster, watch, view, filter, signal);
-      if (state.view === view && state.filter === filter) body = fresh;
-      state = refreshed(state);
+      if (isCurrent()) {
+        body = fresh;
+        state = refreshed(state, silence(watch));
+      }
     } catch (error) {
-      state = refreshed(state, error as Error);
+      if (isCurrent()) state = refreshed(state, error as Error);
+    } finally {
+      asked.delete(key);
     }
     if (!signal.aborted) draw();
   };
   const act = async (action: TopAction): Promise<void> => {
     if (action.kind === 'quit') return quit.abort();
+    if (action.kind !== 'refresh') state = { ...state, message: 'asking the cluster …' };
     try {
       // Keys may have changed the state during the request.
       const change = await done(cluster, watch, action, state.view, signal);
-      state = { ...state, ...change };
+      if (change.detail) opened = { action, title: change.detail.title };
+      state = { ...state, message: '', ...change };
     } catch (error) {
       state = { ...state, message: (error as Error).message };
     }
@@ -87,24 +108,47 @@ export async function runTop(context: Context, cluster: Cluster, watch: ClusterW
     }
     if (!signal.aborted) draw();
   };
+  /** Wraps the text for the new width. */
+  const onResize = (): void => {
+    draw();
+    void refresh();
+    const { detail } = state;
+    if (detail === undefined || opened?.title !== detail.title) return;
+    done(cluster, watch, opened.action, state.view, signal)
+      .then((change) => {
+        // Keys may have closed or scrolled the page during the request.
+        if (state.detail?.title !== change.detail?.title) return;
+        state = { ...state, detail: { ...change.detail!, from: state.detail!.from } };
+        draw();
+      })
+      // The page as it was is still shown.
+      .catch(() => {});
+  };
   // Switches to the alternate screen and hides the cursor; the original screen is restored at the end.
   context.stdout.write('\u001b[?1049h\u001b[?25l\u001b[2J');
   stdin.setRawMode(true);
   stdin.on('data', onData);
-  process.stdout.on('resize', draw);
+  process.stdout.on('resize', onResize);
   const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
   try {
     while (!signal.aborted) {
-      await refresh();
-      await Promise.race([watch.next(), ended]);
+      // The screen also shows that the cluster does not answer.
+      void refresh();
+      await Promise.race([watch.next(), ended, pause(REDRAW_MS, undefined, { signal }).catch(() => {})]);
     }
   } finally {
     stdin.off('data', onData);
     stdin.setRawMode(false);
     stdin.pause();
-    process.stdout.off('resize', draw);
+    process.stdout.off('resize', onResize);
     context.stdout.write('\u001b[?25h\u001b[?1049l');
   }
+}
+
+/** Says how old the numbers are if the cluster does not answer; undefined: they are recent. */
+function silence({ silentMs }: ClusterWatch): Error | undefined {
+  if (silentMs < SILENT_MS) return undefined;
+  return new Error(`the numbers are ${formatDuration(silentMs)} old: the cluster does not answer`);
 }
 
 async function bodyOf(
@@ -124,17 +168,18 @@ async function bodyOf(
     case 'jobs': {
       const { id, ...query } = parseJobQuery(filter, Date.now());
       const asked = { ...query, all: filter !== '', limit: LISTED, signal };
-      const { jobs } =
-        id === undefined ? await cluster.jobs(asked) : { jobs: [await cluster.job(id).describe({ signal })] };
+      const { jobs, total } =
+        id === undefined
+          ? await cluster.jobs(asked)
+          : { jobs: [await cluster.job(id).describe({ signal })], total: 1 };
       const [head = '', ...lines] = jobs.length === 0 ? [] : jobsTable(jobs, Date.now(), paint).split('\n');
       const rows = jobs.map(({ id, state, tasks }, index) => ({
         name: id,
         line: lines[index] ?? '',
-        note: isFinal(state)
-          ? 'it has ended'
-          : `${counted(tasks.waiting, 'waiting task')} will not start, ${formatCount(tasks.running)} running will be killed`,
+        hasEnded: isFinal(state),
+        note: `${counted(tasks.waiting, 'waiting task')} will not start, ${formatCount(tasks.running)} running will be killed`,
       }));
-      return { head, rows };
+      return { head, rows, hidden: total - jobs.length };
     }
     case 'workers': {
       const last = watch.lastSeen;
@@ -162,17 +207,15 @@ async function bodyOf(
       return { head: `${head}${age}`, rows };
     }
     case 'users': {
-      const { jobs } = await cluster.shares({ signal });
-      const users = sharesByUser(jobs)
-        .filter(({ user }) => user.includes(filter))
-        .sort((one, other) => other.running - one.running);
-      const cells = users.map(({ user, jobs: many, running, waiting }) => [
-        plain(user || '(unknown)'),
-        formatCount(many),
-        formatCount(running),
-        formatCount(waiting),
+      const [shares, active] = await Promise.all([
+        cluster.shares({ signal }),
+        cluster.jobs({ states: ['waiting', 'running'], limit: LIMITS.jobsListedMax, signal }),
       ]);
-      const { head, lines } = tableLines(USER_COLUMNS, cells, paint);
+      const users = withHeldJobs(sharesByUser(shares.jobs), heldJobs(active.jobs, shares))
+        .filter(({ user }) => user.includes(filter))
+        .sort((one, other) => other.running - one.running || other.waiting - one.waiting);
+      const cells = users.map((holder) => sharesRow(holder, 'user', shares));
+      const { head, lines } = tableLines(sharesColumns('user', shares), cells, paint);
       return { head, rows: users.map(({ user }, index) => ({ name: user, line: lines[index] ?? '' })) };
     }
   }
@@ -186,13 +229,6 @@ const WORKER_COLUMNS: readonly Column[] = [
   { title: 'queued', align: 'right' },
   { title: 'in use' },
 ];
-const USER_COLUMNS: readonly Column[] = [
-  { title: 'user', shrinkTo: 12, width: 24 },
-  { title: 'jobs', align: 'right' },
-  { title: 'running', align: 'right' },
-  { title: 'waiting', align: 'right' },
-];
-
 /** Renders one line per row, since none of these columns wraps. */
 function tableLines(columns: readonly Column[], cells: readonly (readonly string[])[], paint: Painter) {
   const [head = '', ...lines] = renderTable(columns, cells, paint).split('\n');
@@ -243,7 +279,7 @@ async function done(
     }
     case 'why': {
       const { explained, background } = await explainJob(cluster, of, { signal });
-      return shown(`why ${of} waits`, whyPage(explained, background, paint));
+      return shown(`why ${of}`, whyPage(explained, background, paint));
     }
     case 'logs': {
       const lines: string[] = [];

@@ -204,3 +204,14 @@ it('says until when a job must start to meet its deadline', () => {
   );
   expect(page(explained)).not.toContain('deadline');
 });
+
+it('counts pilots on hold with the other tasks of their stage', () => {
+  const wait = { stage: 'tasks', index: 0, reason: 'held', waitedMs: 66_000 } as const;
+  const waiting = [
+    { ...wait, tasks: 1 },
+    { ...wait, tasks: 4 },
+  ];
+  expect(page({ ...waits({ jobs: 0, tasks: 0, workMs: 0 }), waiting })).toMatch(
+    /waiting +5 tasks, waiting for 1 min 6 s; now: their job is on hold .*\n +line/,
+  );
+});

@@ -82,7 +82,7 @@ export function whyPage(
   const sections: Section[] = [
     ['class', classLines(explained, cutoff)],
     ...section('task', task === undefined ? [] : taskLines(task)),
-    ...section('waiting', firstStages(waiting.map((wait) => waitLine(wait, workers)))),
+    ...section('waiting', firstStages(mergedWaits(waiting).map((wait) => waitLine(wait, workers)))),
     ...section('after', (explained.after ?? []).map(afterLine)),
     ...section('deadline', deadlineSentence(explained, now)),
     ...section('line', isFinal(job.state) ? [] : lineLines(explained)),
@@ -124,6 +124,18 @@ function firstStages(lines: readonly string[]): string[] {
 /** Returns the name of a stage for a sentence; a job without explicit stages has one called `tasks`. */
 function inStage(name: string): string {
   return name === 'tasks' ? '' : ` of ${plain(name)}`;
+}
+
+/** Merges waits of a stage that differ only in the number of tasks, such as those of pilots and of the rest. */
+function mergedWaits(waiting: readonly StageWait[]): StageWait[] {
+  const merged = new Map<string, StageWait>();
+  for (const wait of waiting) {
+    const { tasks, waitedMs, index: _, ...same } = wait;
+    const key = JSON.stringify([same, formatDuration(waitedMs)]);
+    const known = merged.get(key);
+    merged.set(key, known === undefined ? wait : { ...known, tasks: known.tasks + tasks });
+  }
+  return [...merged.values()];
 }
 
 function waitLine(

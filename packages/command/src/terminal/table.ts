@@ -37,10 +37,16 @@ export function renderTable(
   const droppable = shown
     .filter((column) => column.dropFirst !== undefined)
     .sort((a, b) => b.dropFirst! - a.dropFirst!);
+  const dropped: typeof shown = [];
   for (const column of droppable) {
     if (lineWidth(shown, leastWidth) <= paint.columns) break;
     shown.splice(shown.indexOf(column), 1);
+    dropped.unshift(column);
   }
+  // After a wide column was removed, there may be room for narrow ones.
+  for (const column of dropped)
+    if (lineWidth([...shown, column], leastWidth) <= paint.columns) shown.push(column);
+  shown.sort((one, other) => one.index - other.index);
   let surplus = lineWidth(shown, ({ width }) => width) - paint.columns;
   for (const column of shown) {
     const cut = Math.min(Math.max(0, surplus), column.width - leastWidth(column));
