@@ -178,7 +178,7 @@ export class Central implements Machine<CentralTimer> {
           'workerPage',
           this.#members.workers(
             message.from,
-            (worker) => (this.#pulls ? this.#dispatcher.longAt(worker) : undefined),
+            (worker) => (this.#pulls ? this.#dispatcher.loadAt(worker) : undefined),
             now,
           ),
         );

@@ -31,6 +31,8 @@ export interface JobsOptions extends CallOptions {
   readonly name?: string | undefined;
   /** Excludes jobs that ended earlier. Wall clock, ms since 1970. */
   readonly since?: Millis | undefined;
+  /** Only jobs that are on hold or begin later. Older schedulers ignore it. */
+  readonly held?: true | undefined;
   /** All retained ended jobs, rather than the last ten. Default: true with `from` or `after`. */
   readonly all?: boolean | undefined;
   /** Number of jobs to skip, to continue a truncated list: its `next`. */
@@ -63,7 +65,17 @@ export interface Jobs {
 
 /** Lists the jobs of all schedulers. Filters apply before limits. */
 export async function listJobs(session: Session, options: JobsOptions): Promise<Jobs> {
-  const { states = [], user, userLike, name, since, from = 0, all = false, limit = LIMIT_DEFAULT } = options;
+  const {
+    states = [],
+    user,
+    userLike,
+    name,
+    since,
+    held,
+    from = 0,
+    all = false,
+    limit = LIMIT_DEFAULT,
+  } = options;
   checkCount('limit', limit, 1, LIMIT_MAX);
   checkCount('from', from, 0, Number.MAX_SAFE_INTEGER);
   let after = options.after === undefined ? undefined : placeIn(options.after);
@@ -79,7 +91,7 @@ export async function listJobs(session: Session, options: JobsOptions): Promise<
         what: 'for its jobs',
         build: (request) => ({
           ...{ type: 'listJobs', request, states, user, endedMax, jobsMax },
-          where: present({ userLike, name, since, after }),
+          where: present({ userLike, name, since, after, held }),
         }),
       },
       options,

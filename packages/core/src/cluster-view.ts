@@ -1,4 +1,15 @@
-import { choice, count, flag, list, optional, parsed, resources, text, view } from './fields/fields.js';
+import {
+  choice,
+  count,
+  flag,
+  list,
+  number,
+  optional,
+  parsed,
+  resources,
+  text,
+  view,
+} from './fields/fields.js';
 import { attribute, ms, name, settings, slots, used } from './fields/records.js';
 import { LIMITS } from './limits.js';
 import { WORKER_STATES } from './states.js';
@@ -29,6 +40,8 @@ const workerView = view({
   heardMsAgo: ms,
   /** CPU and memory that its running tasks use, as of the last heartbeat. Absent: unknown. */
   used: optional(used),
+  /** CPUs that its running tasks request; known like `long`. */
+  cpus: optional(number),
 });
 export type ListedWorker = NonNullable<(typeof workerView)['infer']>;
 

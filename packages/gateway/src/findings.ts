@@ -11,6 +11,7 @@ import {
   type PolicySettings,
 } from '@goshawk/core';
 import type { Attention } from './overview.js';
+import { mainWait } from './why-sentence.js';
 
 /** A task is slow if it runs this many times longer than other tasks of its stage, or than the estimate. */
 const SLOW_FACTOR = 10;
@@ -83,7 +84,7 @@ export class Findings {
   /** @param now wall clock */
   noteWaiting({ job, waiting, central }: ExplainedJob, now: Millis): void {
     this.#waiting.delete(job.id);
-    const most = waiting.toSorted((one, other) => other.tasks - one.tasks)[0];
+    const most = mainWait(waiting);
     const need = most === undefined || central === undefined ? undefined : needOf(most, central.needs)?.why;
     const why = most?.missing ?? need;
     if (most !== undefined && why !== undefined && !isFinal(job.state)) {

@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Serves the page from memory, compressed. Browsers cache the files and revalidate them. */
 export function addPage(app: FastifyInstance): void {
   const uplot = dirname(createRequire(import.meta.url).resolve('uplot'));
-  const scripts = readdirSync(SCRIPTS).filter((name) => name.endsWith('.js'));
+  const scripts = readdirSync(SCRIPTS).filter((name) => /^[^.]+\.js$/.test(name));
   const files: readonly (readonly [path: string, file: string])[] = [
     ['/', join(PAGE, 'index.html')],
     ['/style.css', join(PAGE, 'style.css')],

@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { gatewayTo } from './gateway.fixture.js';
 import { openGateway } from './server.js';
 
@@ -316,4 +316,36 @@ it('schedulers whose journal refuses records are listed under what needs attenti
       ]),
     );
   });
+});
+
+it('shows when and why a worker was lost', async () => {
+  const worker = { name: 'w1', address: 'tcp://h:1!x/1', slots: 2, capacity: { cpu: 2 }, attributes: {} };
+  const more = { partition: 'general', state: 'active', busy: 1, queued: 0, heardMsAgo: 0 };
+  const none = { schedulers: [], schedulersAway: [], schedulersMissing: [], warnings: [], complete: true };
+  const settings = { policy: { policy: 'goshawk' } };
+  let isLost = false;
+  const url = await gatewayTo({
+    describe: async () => ({
+      ...none,
+      settings,
+      workers: isLost ? [] : [{ ...worker, ...more }],
+      lostWorkers: isLost
+        ? [{ name: 'w1', address: worker.address, cause: 'its process ended', running: 1, lostMsAgo: 0 }]
+        : [],
+    }),
+  });
+  // The gateway polls more often while somebody reads its events.
+  const reading = new AbortController();
+  onTestFinished(() => reading.abort());
+  await fetch(`${url}/v1/events`, { signal: reading.signal });
+  const state = async () => (await read(`${url}/v1/workers/w1`)).body.state;
+  await expect.poll(state).toBe('active');
+  isLost = true;
+  await expect.poll(state).toBe('lost');
+  const { body } = await read(`${url}/v1/workers/w1`);
+  expect(body).toMatchObject({
+    lost: { at: expect.any(String), cause: 'its process ended', running: 1 },
+    events: [{ state: 'seen' }, { state: 'lost', cause: 'its process ended' }],
+  });
+  expect(await read(`${url}/v1/workers/w2`)).toMatchObject({ status: 404 });
 });

@@ -10,7 +10,6 @@ import {
 } from '@goshawk/client';
 import {
   type Counters,
-  fairShareOf,
   GoshawkError,
   givenSpan,
   InputError,
@@ -19,13 +18,11 @@ import {
   type JobSummary,
   jobJson,
   jobJsonSchema,
-  largestShare,
   PRIORITIES,
   parseDay,
   parseJobQuery,
   parseJobSpec,
   type Resources,
-  sharesByUser,
   summaryJson,
   TASKS_LISTED_MAX,
   type TaskRow,
@@ -48,6 +45,7 @@ import { policyOf } from './policy.js';
 import { type Route, route } from './route.js';
 import * as shapes from './schemas.js';
 import { isoTime, streamJson } from './stream-json.js';
+import { usersJson } from './users.js';
 import { whySentence } from './why-sentence.js';
 
 const id = z.object({ id: z.string().min(1).max(512) });
@@ -435,7 +433,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     url: '/v1/workers/{name}',
     role: 'read',
-    does: 'Show a worker with its counters',
+    does: 'Show a worker with its counters, or why a worker was lost within the last hour',
     path: name,
     answer: shapes.worker,
     errors: NO_WORKER,
@@ -443,7 +441,24 @@ export const ROUTES: readonly Route[] = [
       const there = await cluster();
       const { workers } = await there.describe({ signal });
       const found = workers.find((worker) => worker.name === path.name);
-      if (found === undefined) throw unknownWorker(path.name);
+      const events = watch.workers
+        .eventsOf(path.name)
+        .map(({ at, state, cause }) => ({ at: isoTime(at), state, cause: cause ?? null }));
+      if (found === undefined) {
+        const lost = watch.workers.rows().get(path.name);
+        if (lost?.state !== 'lost') throw unknownWorker(path.name);
+        const { cause = null, running = null } = lost.loss ?? {};
+        return {
+          schema: 'goshawk.worker/1',
+          ...workerJson(lost.view),
+          state: 'lost' as const,
+          used: null,
+          lost: { at: events.at(-1)!.at, cause, running },
+          counters: null,
+          tasks: [],
+          events,
+        };
+      }
       const counters = await there
         .counters({ of: (party) => party.kind === 'worker' && party.name === path.name, signal })
         .catch(ignoreUnreachable);
@@ -458,9 +473,8 @@ export const ROUTES: readonly Route[] = [
             ...{ job, name, user: user ?? null, task, attempt, startedAt: isoTime(from), demand },
             used: usageOfTask(used, job, task),
           })),
-        events: watch.workers
-          .eventsOf(path.name)
-          .map(({ at, state, cause }) => ({ at: isoTime(at), state, cause: cause ?? null })),
+        lost: null,
+        events,
       };
     },
   }),
@@ -499,18 +513,12 @@ export const ROUTES: readonly Route[] = [
     does: 'Users with active jobs: tasks, and their shares of the cluster',
     answer: shapes.users,
     handle: async ({ cluster }, { signal }) => {
-      const { jobs, total, by = null, capacity } = await (await cluster()).shares({ signal });
-      const users = sharesByUser(jobs).map((holder) => {
-        const { user, jobs: many, weight, running, waiting, has, due } = holder;
-        const { share, of } = largestShare(has, capacity);
-        return {
-          ...{ user: user === '' ? null : user, jobs: many, weight, running, waiting, share },
-          fairShare: due === undefined ? null : fairShareOf(holder, capacity),
-          ...{ of: of === '' ? null : of, has },
-        };
-      });
-      users.sort((one, other) => other.share - one.share || other.waiting - one.waiting);
-      return { schema: 'goshawk.users/1', sharedBy: by, users, unlisted: total - jobs.length };
+      const there = await cluster();
+      const [shares, { jobs: held }] = await Promise.all([
+        there.shares({ signal }),
+        there.jobs({ states: ['waiting', 'running'], held: true, signal }),
+      ]);
+      return usersJson(shares, held);
     },
   }),
   route({

@@ -453,6 +453,17 @@ export const workers = z.object({
 export const worker = z.object({
   schema: z.literal('goshawk.worker/1'),
   ...workerShape,
+  state: z.enum(SHOWN_STATES),
+  /** Why and when the worker was lost; null: it is in the cluster. The other fields are from before the loss. */
+  lost: z
+    .object({
+      at: time,
+      /** Null: central did not report it. */
+      cause: z.string().nullable(),
+      /** Number of tasks that ran on it, and restart elsewhere; null: unknown. */
+      running: count.nullable(),
+    })
+    .nullable(),
   /** Counters since the start of the worker; null: the worker does not answer. */
   counters: z.record(z.string(), z.unknown()).nullable(),
   /** Running tasks in the sample. More may run, up to `busy`. */
@@ -576,7 +587,7 @@ export const stream = z.object({
       slots: count,
       partition: z.enum(['general', 'short']),
       state: z.enum(SHOWN_STATES),
-      /** Running tasks as a percentage of the CPUs, at most 100, per bucket; null: unknown; -1: the worker was lost. */
+      /** CPUs that running tasks request, in percent of all, at most 100, per bucket; null: unknown; -1: the worker was lost. */
       busy: z.array(z.number().nullable()),
       /** The part of `busy` that `bars` does not show; `busy` itself where `bars` is a sample, because gaps may have been busy. */
       hidden: z.array(z.number().nullable()),
@@ -586,8 +597,8 @@ export const stream = z.object({
   /** Jobs by index. */
   jobs: z.array(z.object({ id: z.string(), name: z.string(), user: z.string().nullable() })),
   states: z.array(z.enum(BAR_STATES)),
-  /** Sampled attempts: worker index, job index, task, attempt, state index, start in ms after `from`, run time in ms. */
-  bars: z.array(z.tuple([count, count, count, count, count, z.number(), z.number()])),
+  /** Sampled attempts: worker index, job index, task, attempt, state index, start in ms after `from`, run time in ms, CPUs. */
+  bars: z.array(z.tuple([count, count, count, count, count, z.number(), z.number(), z.number()])),
   /** Number of sampled attempts in the window that are left out, shortest first. */
   omitted: count,
   /** Free CPUs of the cluster that are reserved for short tasks, by bucket; null: unknown. */
@@ -605,8 +616,12 @@ export const users = z.object({
       /** Number of active jobs. */
       jobs: count,
       running: count,
+      /** Waiting tasks, `held` ones included. */
       waiting: count,
-      weight: z.number(),
+      /** Waiting tasks of jobs that are on hold or begin later. */
+      held: count,
+      /** Null: all jobs of the user are on hold or begin later. */
+      weight: z.number().nullable(),
       /** The user's dominant share. */
       share: z.number(),
       /** The user's fair share of the same resource; null: this policy does not enforce shares. */

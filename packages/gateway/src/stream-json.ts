@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import { BAR_STATES, type Bar, BUCKET_MS, STREAM_MS } from './task-stream.js';
+import { BAR_STATES, type Bar, BUCKET_MS, cpusOf, STREAM_MS } from './task-stream.js';
 import type { ClusterWatch } from './watch.js';
 
 interface Window {
@@ -28,7 +28,7 @@ export function streamJson(
   const partial = stream.partial(from, to);
   const jobs = new Map<string, number>();
   const named: { id: string; name: string; user: string | null }[] = [];
-  const tuples = bars.map((bar): [number, number, number, number, number, number, number] => {
+  const tuples = bars.map((bar): [number, number, number, number, number, number, number, number] => {
     let job = jobs.get(bar.job);
     if (job === undefined) {
       job = named.length;
@@ -45,6 +45,7 @@ export function streamJson(
       state,
       began,
       Math.round(bar.to - bar.from),
+      cpusOf(bar),
     ];
   });
   return {
@@ -58,11 +59,11 @@ export function streamJson(
       const { slots, partition } = view;
       const running = stream.loadOf(name, from, to);
       const shown = mostShown(barsByWorker.get(name)!, from, running.length);
-      /** Running tasks without `excluded` ones, in percent of the CPUs. null and −1 are unchanged. */
-      const share = (tasks: number | null, excluded: number): number | null =>
-        tasks === null || tasks < 0
-          ? tasks
-          : Math.round((100 * Math.max(0, tasks - excluded)) / Math.max(slots, tasks, 1));
+      /** Requested CPUs without `excluded` ones, in percent of the CPUs. null and −1 are unchanged. */
+      const share = (cpus: number | null, excluded: number): number | null =>
+        cpus === null || cpus < 0
+          ? cpus
+          : Math.round((100 * Math.max(0, cpus - excluded)) / Math.max(slots, cpus, 1));
       const busy = running.map((tasks) => share(tasks, 0));
       // In the gaps of a partial sample, a worker may have been as busy as in the rest of the bucket.
       const hidden = running.map((tasks, at) => share(tasks, partial[at] ? 0 : shown[at]!));
@@ -77,14 +78,14 @@ export function streamJson(
   };
 }
 
-/** Maximum number of concurrent attempts of a worker in each bucket of the window. */
+/** Maximum number of CPUs that concurrent attempts of a worker request in each bucket of the window. */
 function mostShown(bars: readonly Bar[], from: Millis, buckets: number): number[] {
   const most = new Array<number>(buckets).fill(0);
   const first = Math.floor(from / BUCKET_MS);
   const changes = bars
     .flatMap((bar): [Millis, number][] => [
-      [bar.from, 1],
-      [bar.to, -1],
+      [bar.from, cpusOf(bar)],
+      [bar.to, -cpusOf(bar)],
     ])
     .sort(([one, up], [other, down]) => one - other || up - down);
   let running = 0;

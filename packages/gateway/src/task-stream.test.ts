@@ -166,7 +166,7 @@ it('an answer has only the requested workers, by name, with the buckets of the w
   const answer = streamJson({ stream, workers }, asked, START);
   expect(answer.workers.map(({ name }) => name)).toEqual(['w2', 'w10']);
   expect(answer).toMatchObject({ total: 2, omitted: 0, jobs: [{ id: 'a-1', name: 'job', user: null }] });
-  expect(answer.bars).toEqual([[0, 0, 0, 1, 0, 15_000, 5_000]]);
+  expect(answer.bars).toEqual([[0, 0, 0, 1, 0, 15_000, 5_000, 1]]);
   expect(answer.workers[0]!.busy).toHaveLength(3);
   // The past reaches back one hour.
   const past = streamJson({ stream, workers }, { ...asked, until: 0 }, START);

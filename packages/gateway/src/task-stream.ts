@@ -11,8 +11,10 @@ export const BARS_MAX = 20_000;
 export const BARS_SHOWN_MAX = 1_500;
 /** Time (ms) for which an attempt counts as running after its last observation. */
 const RUNNING_AFTER_SEEN_MS = 60_000;
-/** Load of a lost worker. No worker runs as many tasks. */
+/** Load of a lost worker. No worker has as many CPUs. */
 const LOST = 65_535;
+/** Loads are kept in this fraction of a CPU. */
+const PER_CPU = 10;
 
 export const BAR_STATES = ['running', 'completed', 'failed', 'lost', 'cancelled', 'unknown'] as const;
 export type BarState = (typeof BAR_STATES)[number];
@@ -32,7 +34,7 @@ export interface Bar {
   readonly demand: Readonly<Record<string, number>>;
 }
 
-/** Load of a worker in a ring buffer of buckets. 0: unknown; otherwise 1 + the number of running tasks. */
+/** Load of a worker in a ring buffer of buckets. 0: unknown; otherwise 1 + `PER_CPU` × the CPUs that its tasks request. */
 type Load = Uint16Array;
 
 /**
@@ -62,14 +64,15 @@ export class TaskStream {
     const bucket = Math.floor(now / BUCKET_MS);
     this.#advance(bucket);
     const at = bucket % BUCKETS;
-    for (const { name, busy } of view.workers) {
+    for (const { name, busy, cpus = busy } of view.workers) {
       let load = this.#loads.get(name);
       if (load === undefined) {
         load = new Uint16Array(BUCKETS);
         this.#loads.set(name, load);
       }
       const before = load[at]!;
-      load[at] = Math.min(LOST - 1, before === LOST ? 1 + busy : Math.max(before, 1 + busy));
+      const now = 1 + Math.round(PER_CPU * cpus);
+      load[at] = Math.min(LOST - 1, before === LOST ? now : Math.max(before, now));
     }
     for (const { name } of view.lostWorkers) {
       const load = this.#loads.get(name);
@@ -184,14 +187,14 @@ export class TaskStream {
   }
 
   /**
-   * Returns the maximum number of running tasks in each bucket of the window. null: unknown; −1: the worker
-   * was lost.
+   * Returns the maximum number of CPUs that running tasks request in each bucket of the window. null: unknown;
+   * −1: the worker was lost.
    */
   loadOf(worker: string, from: Millis, to: Millis): (number | null)[] {
     const load = this.#loads.get(worker);
     return this.#buckets(from, to, (at) => {
       const value = load?.[at] ?? 0;
-      return value === 0 ? null : value === LOST ? -1 : value - 1;
+      return value === 0 ? null : value === LOST ? -1 : (value - 1) / PER_CPU;
     });
   }
 
@@ -231,6 +234,11 @@ export class TaskStream {
       for (const [name, load] of this.#loads)
         if (load.every((value) => value === 0 || value === LOST)) this.#loads.delete(name);
   }
+}
+
+/** CPUs that an attempt requests. */
+export function cpusOf({ demand }: Pick<Bar, 'demand'>): number {
+  return demand.cpu ?? 1;
 }
 
 function stateOf(state: string): BarState {

@@ -1,5 +1,6 @@
 import type { ExplainedJob } from '@goshawk/client';
 import { isFinal, type Millis, needOf, WAITING_WORDS, type WaitingReason } from '@goshawk/core';
+import { mainWait } from './why-sentence.js';
 
 /** Maximum number of jobs with limits, and of limits per job. */
 const JOBS_MAX = 1_000;
@@ -27,7 +28,7 @@ export class WaitingLimits {
   note({ job, waiting, central }: ExplainedJob, now: Millis): void {
     const limits = this.#jobs.get(job.id) ?? [];
     const last = limits.at(-1);
-    const most = waiting.toSorted((one, other) => other.tasks - one.tasks)[0];
+    const most = mainWait(waiting);
     if (most === undefined || isFinal(job.state)) {
       // The job may have stopped waiting at any time since the last poll.
       return;

@@ -52,3 +52,13 @@ it('uses the explanation of central for the largest group of waiting tasks', () 
     /^6 tasks have waited 10 s: .*; user bob has 4 CPUs of the 4\.$/,
   );
 });
+
+it('does not report tasks of later stages as a problem', () => {
+  const wait = { stage: 'load', index: 1, reason: 'stage', tasks: 40, waitedMs: 0 };
+  const job = { state: 'running', tasks: { running: 5 } };
+  expect(whySentence(explained(job, { waiting: [wait] }), 0)).toBe(
+    '5 tasks run; 40 tasks wait for earlier stages to complete.',
+  );
+  const ready = { ...wait, stage: 'parse', index: 0, reason: 'pilots', tasks: 2, waitedMs: 3_000 };
+  expect(whySentence(explained(job, { waiting: [wait, ready] }), 0)).toMatch(/^2 tasks have waited 3 s: /);
+});

@@ -7,6 +7,7 @@ import {
   type Millis,
   needOf,
   predecessorWords,
+  sumOf,
   WAIT_PHASE_WORDS,
   WAITING_WORDS,
 } from '@goshawk/core';
@@ -17,14 +18,18 @@ import {
  * @param now wall clock
  */
 export function whySentence(explained: ExplainedJob, now: Millis): string {
+  return isFinal(explained.job.state) ? ended(explained) : waits(explained, now);
+}
+
+function waits(explained: ExplainedJob, now: Millis): string {
   const { job, waiting, central } = explained;
-  if (isFinal(job.state)) return ended(explained);
-  const most = waiting.reduce<(typeof waiting)[number] | undefined>(
-    (one, other) => (one === undefined || other.tasks > one.tasks ? other : one),
-    undefined,
-  );
+  const most = mainWait(waiting);
   const running = `${counted(job.tasks.running, 'task')} ${job.tasks.running === 1 ? 'runs' : 'run'}`;
-  if (most === undefined) return `${running}, and none waits.`;
+  if (most === undefined || most.reason === 'stage') {
+    const later = sumOf(waiting, ({ tasks }) => tasks);
+    if (later === 0) return `${running}, and none waits.`;
+    return `${running}; ${counted(later, 'task')} ${later === 1 ? 'waits' : 'wait'} for earlier stages to complete.`;
+  }
   const { tasks, waitedMs, reason, missing } = most;
   const head = `${counted(tasks, 'task')} ${tasks === 1 ? 'has' : 'have'} waited ${formatDuration(waitedMs)}: ${WAITING_WORDS[reason].why}`;
   if (reason === 'other-job') return `${head}: ${(explained.after ?? []).map(predecessorWords).join('; ')}.`;
@@ -44,6 +49,12 @@ export function whySentence(explained: ExplainedJob, now: Millis): string {
   const place =
     jobs === 0 ? 'next in order' : `after ${counted(need.ahead.tasks, 'task')} of ${counted(jobs, 'job')}`;
   return `${head}; ${place}${when}.`;
+}
+
+/** Returns the largest group of waiting tasks. Tasks of later stages wait as planned, so others come first. */
+export function mainWait(waiting: ExplainedJob['waiting']): ExplainedJob['waiting'][number] | undefined {
+  const isLater = ({ reason }: ExplainedJob['waiting'][number]) => (reason === 'stage' ? 1 : 0);
+  return waiting.toSorted((one, other) => isLater(one) - isLater(other) || other.tasks - one.tasks)[0];
 }
 
 function ended({ job, waits, waitSums = [], wastedMs }: ExplainedJob): string {

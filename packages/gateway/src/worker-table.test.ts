@@ -102,8 +102,20 @@ it('shows workers that were lost before the first update, with their cause', () 
   expect(table.counts()).toMatchObject({ active: 1, lost: 1 });
   expect(table.lost()).toEqual([{ name: 'w9', cause: 'its process ended' }]);
   expect(table.eventsOf('w9')).toEqual([{ at: 45_000, state: 'lost', cause: 'its process ended' }]);
+  expect(table.rows().get('w9')!.loss).toEqual({ cause: 'its process ended', running: 2 });
   table.update([worker('w0'), worker('w9')], 11_000, 51_000, []);
+  expect(table.rows().get('w9')!.loss).toBeUndefined();
   expect(table.counts()).toMatchObject({ active: 2, lost: 0 });
   table.update([worker('w0')], 12_000, 52_000, [{ ...lost, cause: 'it stopped responding', lostMsAgo: 0 }]);
   expect(table.lost()).toEqual([{ name: 'w9', cause: 'it stopped responding' }]);
+});
+
+it('dates a loss as central does, and keeps its cause in the history', () => {
+  const table = new WorkerTable();
+  table.update([worker('w0')], 0, 1_000);
+  const lost = { name: 'w0', address: 'tcp://h:1!x/w0', cause: 'its connection ended', running: 1 };
+  table.update([], 10_000, 11_000, [{ ...lost, lostMsAgo: 4_000 }]);
+  expect(table.eventsOf('w0').at(-1)).toEqual({ at: 7_000, state: 'lost', cause: 'its connection ended' });
+  table.update([worker('w0')], 20_000, 21_000);
+  expect(table.eventsOf('w0').at(-2)).toMatchObject({ state: 'lost', cause: 'its connection ended' });
 });

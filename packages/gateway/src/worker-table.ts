@@ -13,8 +13,8 @@ interface Row {
   view: WorkerView;
   state: ShownState;
   lostAt: Millis | undefined;
-  /** Cause of the loss, as reported by central. */
-  lostCause?: string;
+  /** The loss, as reported by central. */
+  loss: Pick<LostWorker, 'cause' | 'running'> | undefined;
   /** Version at which the row was added, or its constant part changed. */
   addedAt: number;
   /** Version of the last change of the row. */
@@ -31,6 +31,7 @@ export interface WorkerEvent {
   /** Time of the change, ms since 1970. */
   readonly at: Millis;
   readonly state: ShownState | 'joined' | 'seen';
+  /** Why a worker was lost or quarantined, if known. */
   readonly cause?: string | undefined;
 }
 /** Maximum number of retained state changes per worker. */
@@ -91,7 +92,7 @@ export class WorkerTable {
   }
 
   /** Returns the present and lost workers by name. */
-  rows(): ReadonlyMap<string, { readonly view: WorkerView; readonly state: ShownState }> {
+  rows(): ReadonlyMap<string, Pick<Row, 'view' | 'state' | 'loss'>> {
     return this.#rows;
   }
 
@@ -111,7 +112,7 @@ export class WorkerTable {
   lost(): { readonly name: string; readonly cause: string | undefined }[] {
     return [...this.#rows.values()]
       .filter(({ state }) => state === 'lost')
-      .map(({ view, lostCause }) => ({ name: view.name, cause: lostCause }));
+      .map(({ view, loss }) => ({ name: view.name, cause: loss?.cause }));
   }
 
   /**
@@ -147,6 +148,7 @@ export class WorkerTable {
         view,
         state,
         lostAt: undefined,
+        loss: undefined,
         addedAt: version,
         changedAt: version,
         events,
@@ -159,14 +161,16 @@ export class WorkerTable {
     if (!isSame) row.changedAt = version;
     if (row.state !== state)
       addEvent(row, { at, state: row.state === 'lost' ? 'joined' : state, cause: view.quarantine });
-    Object.assign(row, { view, state, lostAt: undefined });
+    Object.assign(row, { view, state, lostAt: undefined, loss: undefined });
   }
 
   /** Records the cause of a loss from central, and adds a worker that this table does not contain. */
-  #lost({ name, address, cause, lostMsAgo }: LostWorker, now: Millis, at: Millis): void {
+  #lost({ name, address, cause, running, lostMsAgo }: LostWorker, now: Millis, at: Millis): void {
     const row = this.#rows.get(name);
     if (row !== undefined) {
-      row.lostCause = cause;
+      const event = row.events.at(-1)!;
+      if (event.state === 'lost') Object.assign(event, { at: at - lostMsAgo, cause });
+      row.loss = { cause, running };
       return;
     }
     if (lostMsAgo > LOST_SHOWN_MS) return;
@@ -179,7 +183,7 @@ export class WorkerTable {
         ...{ busy: 0, queued: 0, heardMsAgo: lostMsAgo },
       },
       state: 'lost',
-      lostCause: cause,
+      loss: { cause, running },
       lostAt: now - lostMsAgo,
       addedAt: version,
       changedAt: version,

@@ -40,22 +40,31 @@ export function listSchedulers(
   return { present: present.map(view), away: schedulers.away.map(view) };
 }
 
+/** Tasks at a worker in central's books, and their CPUs. */
+export interface BookedLoad {
+  readonly tasks: number;
+  readonly long: number;
+  readonly cpus: number;
+}
+
 /**
  * Returns a page of workers in the order of their rows. Rows never change, so a worker that stays while a client reads
  * all pages appears exactly once.
  *
  * @param from the first row
+ * @param loadAt returns the booked tasks of a worker, if known; a running task outside the books counts as one CPU
  */
 export function listWorkers(
   registry: Registry,
   from: number,
   nameOf: (address: Address) => string,
-  longAt: (worker: Address) => number | undefined,
+  loadAt: (worker: Address) => BookedLoad | undefined,
   now: Millis,
 ): MessageOf<'workerPage'>['value'] {
   const end = from + WORKERS_PER_PAGE;
   const workers: ListedWorker[] = [];
   for (const worker of registry.inPlaces(from, end)) {
+    const load = loadAt(worker.address);
     workers.push({
       name: worker.name,
       address: nameOf(worker.address),
@@ -66,10 +75,11 @@ export function listWorkers(
       state: stateOf(worker),
       quarantine: worker.quarantine?.reason,
       busy: worker.busy,
-      long: longAt(worker.address),
+      long: load?.long,
       queued: worker.queued,
       heardMsAgo: now - worker.lastSeenAt,
       used: worker.used,
+      cpus: load && load.cpus + Math.max(0, worker.busy - load.tasks),
     });
   }
   return { workers, next: end < registry.places ? end : undefined };

@@ -8,6 +8,7 @@ import {
 } from '@goshawk/core';
 import type { CentralCounters, CentralEnvironment, LossCause } from '../contract.js';
 import {
+  type BookedLoad,
   describeDrain,
   drainRequest,
   listSchedulers,
@@ -143,14 +144,14 @@ export class Membership {
    * Returns a page of the workers.
    *
    * @param from `next` of the previous page; 0: the first page
-   * @param longAt returns the number of long tasks at a worker, if known
+   * @param loadAt returns the booked tasks of a worker, if known
    */
   workers(
     from: number,
-    longAt: (worker: Address) => number | undefined,
+    loadAt: (worker: Address) => BookedLoad | undefined,
     now: Millis,
   ): MessageOf<'workerPage'>['value'] {
-    const page = listWorkers(this.registry, from, (address) => this.#env.nameOf(address), longAt, now);
+    const page = listWorkers(this.registry, from, (address) => this.#env.nameOf(address), loadAt, now);
     return { ...page, lost: from === 0 ? this.#lost.list(now) : undefined };
   }
 

@@ -309,6 +309,15 @@ describe('a new central', () => {
     expect(bench.running(3)).toBe(2);
   });
 
+  test('knows the CPUs that the tasks at a worker request', () => {
+    const bench = new Bench(1, 8);
+    bench.found(0, [
+      { match: 1, demand: { cpu: 4 } },
+      { job: 2, match: 2, long: true },
+    ]);
+    expect(bench.dispatcher.loadAt(0 as Address)).toEqual({ tasks: 2, long: 1, cpus: 5 });
+  });
+
   test('counts existing runs in the share of each queue', () => {
     for (const runs of [10, 0]) {
       const bench = new Bench(0, 1, 'gs');

@@ -3,11 +3,13 @@ import {
   attributesByName,
   type CentralLine,
   type ClusterShares,
+  CPU,
   type Environment,
   type JobNumber,
   LIMITS,
   type MessageOf,
   type Millis,
+  PER_CPU,
   present,
   requiresOf,
   slicesOf,
@@ -29,6 +31,7 @@ import {
   type StageView,
   startable,
 } from '@goshawk/policies';
+import type { BookedLoad } from '../cluster/describing.js';
 import type { WorkerRecord } from '../cluster/registry.js';
 import { WaitingLine, waitingStages } from './line.js';
 import { Reports } from './reports.js';
@@ -141,10 +144,15 @@ export class Dispatcher {
     return counts;
   }
 
-  /** Returns the number of long tasks that central knows at the worker. */
-  longAt(worker: Address): number {
-    const runs = this.books.worker(worker)?.runs ?? [];
-    return runs.reduce((long, { stage }) => long + (stage.job.long ? 1 : 0), 0);
+  /** Returns the tasks that central knows at the worker. */
+  loadAt(worker: Address): BookedLoad {
+    const load = { tasks: 0, long: 0, cpus: 0 };
+    for (const { stage } of this.books.worker(worker)?.runs ?? []) {
+      load.tasks++;
+      if (stage.job.long) load.long++;
+      load.cpus += (stage.demand[CPU] ?? 0) / PER_CPU;
+    }
+    return load;
   }
 
   // ---- workers

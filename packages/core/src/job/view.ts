@@ -284,6 +284,8 @@ export const jobFilter = view({
   since: optional(ms),
   /** Lists only jobs after this position. */
   after: optional(jobPlace),
+  /** Lists only jobs that are on hold, or begin later. */
+  held: optional(flag),
 });
 
 export function placeOfJob({

@@ -200,6 +200,16 @@ export function ago(time: string | null): string {
     : `${duration(Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1_000)))} ago`;
 }
 
+const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+
+/** Formats a local time: `22:31:05` today, `11-26 22:31:05` on another day. */
+export function clock(time: string | number): string {
+  const at = new Date(time);
+  const isToday = at.toDateString() === new Date().toDateString();
+  const two = (value: number) => String(value).padStart(2, '0');
+  return `${isToday ? '' : `${two(at.getMonth() + 1)}-${two(at.getDate())} `}${TIME.format(at)}`;
+}
+
 export function percent(share: number): string {
   return `${(100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`;
 }

@@ -5,6 +5,7 @@ import {
   ago,
   bytes,
   card,
+  clock,
   collapsedTable,
   count,
   counted,
@@ -171,6 +172,9 @@ export function showJob(place: Place): void {
       fill(
         why,
         h('p', { class: 'sentence' }, renderBackticks(reason.sentence ?? '')),
+        reason.deadline === null
+          ? null
+          : h('p', {}, h('strong', {}, 'Deadline'), ` ${reason.deadline.sentence}.`),
         bar(now),
         waterfall(now, reason),
         failureList(now),
@@ -238,7 +242,7 @@ function title(job: Job): Node[] {
   const deadline =
     deadlineAt === null
       ? null
-      : `${new Date(deadlineAt).toLocaleString()}${deadlineMet === null ? '' : deadlineMet ? ', met' : ', missed'}`;
+      : `${clock(deadlineAt)}${deadlineMet === null ? '' : deadlineMet ? ', met' : ', missed'}`;
   const single = stages.length === 1 ? stages[0] : undefined;
   return [
     h('p', { class: 'name' }, standing(job)),

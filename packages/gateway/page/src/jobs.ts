@@ -1,6 +1,6 @@
 import { type Action, showActions, showError } from './actions.js';
 import { get, post } from './api.js';
-import { ago, count, counted, duration, fill, h, stateBadge, table } from './dom.js';
+import { ago, clock, count, counted, duration, fill, h, stateBadge, table } from './dom.js';
 import type { Bulk, JobList, JobSummary } from './shapes.js';
 import { may, type Place } from './view.js';
 
@@ -241,7 +241,7 @@ function progressOf({ total, completed, failed }: JobSummary['tasks']): string {
 
 /** Shows the state of a job, and the hold or begin time that delays the job. */
 export function standing({ state, held, beginAt }: JobSummary): HTMLElement {
-  const why = held ? 'held' : beginAt === null ? '' : `begins ${new Date(beginAt).toLocaleString()}`;
+  const why = held ? 'held' : beginAt === null ? '' : `begins ${clock(beginAt)}`;
   return h('span', {}, stateBadge(state), why === '' ? null : [' ', h('span', { class: 'badge held' }, why)]);
 }
 

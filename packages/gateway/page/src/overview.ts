@@ -1,5 +1,5 @@
 import { CHARTS, Chart } from './charts.js';
-import { card, count, counted, duration, fill, h, renderBackticks } from './dom.js';
+import { count, counted, duration, fill, h, renderBackticks } from './dom.js';
 import type { Overview, WaitingRow } from './shapes.js';
 import { StreamView } from './stream.js';
 import type { Place } from './view.js';
@@ -11,12 +11,21 @@ export function showOverview({ root, live, signal }: Place): void {
   const charts = CHARTS.map((spec) => new Chart(spec, signal));
   root.append(
     numbers,
-    new StreamView(live, signal).element,
-    h('div', { class: 'columns' }, card('Needs attention', attention), card('Waiting, by reason', waiting)),
     h(
       'div',
-      { class: 'charts' },
-      charts.map(({ element }) => element),
+      { class: 'front' },
+      h(
+        'div',
+        { class: 'side' },
+        h('section', { class: 'card needs' }, h('h2', {}, 'Needs attention'), attention),
+        h('section', { class: 'card waits' }, h('h2', {}, 'Waiting, by reason'), waiting),
+      ),
+      new StreamView(live, signal).element,
+      h(
+        'div',
+        { class: 'charts' },
+        charts.map(({ element }) => element),
+      ),
     ),
   );
   live.onUpdate(signal, () => {

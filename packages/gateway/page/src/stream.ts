@@ -1,6 +1,7 @@
 import { showError } from './actions.js';
 import { get } from './api.js';
 import { collapsedTable, count, counted, duration, fill, h, table, taskLink } from './dom.js';
+import { Lanes } from './lanes.js';
 import type { Live } from './live.js';
 import type { Stream } from './shapes.js';
 import { colour, onScheme } from './view.js';
@@ -12,7 +13,9 @@ const ROW_MAX = 44;
 const ROWS_HEIGHT = 264;
 const STRIP = 16;
 const AXIS = 22;
-const LABEL = 110;
+/** Longest name of a worker that is drawn whole. */
+const NAME_MAX = 17;
+const FONT = '11px system-ui, sans-serif';
 /** Maximum number of workers shown. */
 const ROWS = 40;
 const WINDOWS = [60, 300, 900, 3_600] as const;
@@ -29,10 +32,12 @@ const SEEN_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const BY_LENGTH = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900];
+/** A rectangle of an attempt in its row. */
 interface Span {
-  readonly row: number;
   readonly x: number;
+  readonly y: number;
   readonly width: number;
+  readonly height: number;
   readonly bar: Stream['bars'][number];
 }
 
@@ -66,6 +71,8 @@ export class StreamView {
   #stream: Stream | undefined;
   #spans: Span[] = [];
   #row = ROW_MIN;
+  /** Width of the names of workers, in px. */
+  #label = 0;
   #brush: { from: number; to: number } | undefined;
   #isAsking = false;
   #isWanted = false;
@@ -83,7 +90,7 @@ export class StreamView {
     this.#windowButtons();
     this.element = h(
       'section',
-      { class: 'card' },
+      { class: 'card stream-card' },
       h('h2', {}, 'Task stream'),
       h(
         'div',
@@ -168,13 +175,13 @@ export class StreamView {
   #listen(): void {
     const canvas = this.#canvas;
     canvas.addEventListener('pointerdown', (event) => {
-      if (event.offsetX < LABEL || event.button !== 0 || this.#stream === undefined) return;
+      if (event.offsetX < this.#label || event.button !== 0 || this.#stream === undefined) return;
       canvas.setPointerCapture(event.pointerId);
       this.#brush = { from: event.offsetX, to: event.offsetX };
     });
     canvas.addEventListener('pointermove', (event) => {
       if (this.#brush !== undefined) {
-        this.#brush.to = Math.max(LABEL, event.offsetX);
+        this.#brush.to = Math.max(this.#label, event.offsetX);
         this.#draw();
       } else this.#hover(event.offsetX, event.offsetY);
     });
@@ -215,7 +222,7 @@ export class StreamView {
     const stream = this.#stream;
     if (stream === undefined) return;
     if (span !== undefined) location.hash = taskLink(stream.jobs[span.bar[1]]!.id, span.bar[2]);
-    else if (x < LABEL) {
+    else if (x < this.#label) {
       const worker = stream.workers[this.#rowAt(y)];
       if (worker !== undefined) location.hash = `#/workers/${encodeURIComponent(worker.name)}`;
     }
@@ -225,25 +232,33 @@ export class StreamView {
     return Math.floor((y - STRIP) / this.#row);
   }
 
-  /** Returns the attempt at a point. The last one drawn is on top. */
+  /** Returns the attempt at a point, or the nearest one within `NEAR`. The last one drawn is on top. */
   #at(x: number, y: number): Span | undefined {
-    const row = this.#rowAt(y);
-    return this.#spans.findLast(
-      (span) => span.row === row && x >= span.x - 1 && x <= span.x + span.width + 1,
-    );
+    let nearest: Span | undefined;
+    let least = NEAR;
+    for (const span of this.#spans) {
+      const distance = Math.max(
+        beyond(x, span.x, span.x + span.width),
+        beyond(y, span.y, span.y + span.height),
+      );
+      if (distance > least) continue;
+      nearest = span;
+      least = distance;
+    }
+    return nearest;
   }
 
   #timeAt(x: number): number {
     const { from, to } = this.#stream!;
     const [start, end] = [Date.parse(from), Date.parse(to)];
-    return start + ((end - start) * (x - LABEL)) / Math.max(1, this.#place.clientWidth - LABEL);
+    return start + ((end - start) * (x - this.#label)) / Math.max(1, this.#place.clientWidth - this.#label);
   }
 
   #hover(x: number, y: number): void {
     const stream = this.#stream;
     if (stream === undefined) return;
     const words = this.#wordsAt(stream, x, y);
-    this.#canvas.style.cursor = this.#at(x, y) === undefined && x >= LABEL ? 'crosshair' : 'pointer';
+    this.#canvas.style.cursor = this.#at(x, y) === undefined && x >= this.#label ? 'crosshair' : 'pointer';
     this.#tip.hidden = words === '';
     this.#tip.textContent = words;
     this.#tip.style.left = `${Math.min(x + 12, Math.max(0, this.#place.clientWidth - 260))}px`;
@@ -253,7 +268,7 @@ export class StreamView {
   #wordsAt(stream: Stream, x: number, y: number): string {
     const span = this.#at(x, y);
     if (span !== undefined) return barWords(stream, span.bar);
-    if (x < LABEL) return '';
+    if (x < this.#label) return '';
     const index = Math.floor(
       (this.#timeAt(x) - Date.parse(stream.bucketsFrom)) / (1_000 * stream.bucketSeconds),
     );
@@ -290,9 +305,12 @@ export class StreamView {
     const context = canvas.getContext('2d')!;
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.clearRect(0, 0, width, height);
+    context.font = FONT;
+    const labels = ['reserved', ...stream.workers.map(({ name }) => shortened(name))];
+    this.#label = 8 + Math.ceil(Math.max(...labels.map((label) => context.measureText(label).width)));
     const from = Date.parse(stream.from);
-    const perMs = (width - LABEL) / (Date.parse(stream.to) - from);
-    const x = (at: number) => LABEL + (at - from) * perMs;
+    const perMs = (width - this.#label) / (Date.parse(stream.to) - from);
+    const x = (at: number) => this.#label + (at - from) * perMs;
     this.#drawLoad(context, stream, x, width);
     this.#drawBars(context, stream, perMs, width);
     this.#drawAxis(context, stream, x, height);
@@ -315,11 +333,10 @@ export class StreamView {
     const { bucketSeconds, bucketsFrom, reserved, workers } = stream;
     const bucket = (index: number): [number, number] => {
       const at = Date.parse(bucketsFrom) + 1_000 * bucketSeconds * index;
-      const left = Math.max(LABEL, x(at));
+      const left = Math.max(this.#label, x(at));
       return [left, Math.max(0, Math.min(width, x(at + 1_000 * bucketSeconds)) - left)];
     };
     const slots = Math.max(1, ...reserved.map((kept) => kept ?? 0));
-    context.font = '11px system-ui, sans-serif';
     context.textBaseline = 'middle';
     context.fillStyle = colour('quiet');
     context.fillText('reserved', 0, STRIP / 2);
@@ -333,7 +350,7 @@ export class StreamView {
     workers.forEach(({ name, hidden, partition, state }, row) => {
       const y = STRIP + row * this.#row;
       context.fillStyle = state === 'lost' ? colour('bad') : colour('text');
-      context.fillText(name.length > 17 ? `${name.slice(0, 16)}…` : name, 0, y + this.#row / 2);
+      context.fillText(shortened(name), 0, y + this.#row / 2);
       hidden.forEach((percent, index) => {
         const [left, wide] = bucket(index);
         if (percent === null) return;
@@ -355,38 +372,41 @@ export class StreamView {
 
   #drawBars(context: CanvasRenderingContext2D, stream: Stream, perMs: number, width: number): void {
     const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
-    const lanes = new Lanes(1.5 / perMs);
-    const sorted = stream.bars.toSorted((one, other) => one[5] - other[5]);
+    const rows = stream.workers.map(({ slots }) => new Lanes(slots, 1.5 / perMs));
     const windowMs = Date.parse(stream.to) - Date.parse(stream.from);
     // The sample is a few seconds old, so an attempt that ran then probably still runs.
     const endOf = ([, , , , state, began, ran]: Stream['bars'][number]): number =>
       stream.states[state] === 'running' && windowMs - began - ran <= SEEN_MS ? windowMs : began + ran;
-    // Stacks concurrent attempts of a worker in as many lanes as fit into a row.
-    const placed = sorted.map((bar) => ({ bar, lane: lanes.take(bar[0], bar[5], endOf(bar)) }));
-    this.#spans = placed.map(({ bar, lane }) => {
+    const placed = stream.bars
+      .toSorted((one, other) => one[5] - other[5])
+      .map((bar) => ({ bar, lanes: rows[bar[0]]!.take(bar[5], endOf(bar), bar[7]) }));
+    this.#spans = placed.flatMap(({ bar, lanes }) => {
       const [row, job, , , state, began, ran] = bar;
-      const used = lanes.of(row);
-      const tall = (this.#row - 2) / used;
-      const left = Math.max(LABEL, LABEL + began * perMs);
-      const right = Math.min(width, LABEL + (began + ran) * perMs);
+      const perCpu = (this.#row - 2) / rows[row]!.height;
+      const left = Math.max(this.#label, this.#label + began * perMs);
+      const right = Math.min(width, this.#label + (began + ran) * perMs);
       const wide = Math.max(1.5, right - left);
-      const y = STRIP + row * this.#row + 1 + (lane % used) * tall;
-      context.fillStyle = jobColour(stream.jobs[job]!.id, isDark);
-      context.fillRect(left, y, wide, Math.max(1, tall - (tall > 3 ? 1 : 0)));
+      const until = Math.min(width, this.#label + endOf(bar) * perMs);
       const word = stream.states[state];
-      if (word === 'failed' || word === 'lost') {
-        context.fillStyle = colour('bad');
-        context.fillRect(Math.max(left, right - 3), y, 3, Math.max(1, tall - 1));
-      }
-      if (word === 'running') {
-        context.globalAlpha = 0.4;
-        const until = Math.min(width, LABEL + endOf(bar) * perMs);
-        context.fillRect(right, y, Math.max(0, until - right), Math.max(1, tall - (tall > 3 ? 1 : 0)));
-        context.globalAlpha = 1;
-        context.fillStyle = colour('text');
-        context.fillRect(Math.max(left, right - 1.5), y, 1.5, Math.max(1, tall - 1));
-      }
-      return { row, x: left, width: wide, bar };
+      return lanes.map(({ from, cpus }): Span => {
+        const y = STRIP + row * this.#row + 1 + from * perCpu;
+        const height = Math.max(1, cpus * perCpu);
+        const tall = height > 3 ? height - 1 : height;
+        context.fillStyle = jobColour(stream.jobs[job]!.id, isDark);
+        context.fillRect(left, y, wide, tall);
+        if (word === 'failed' || word === 'lost') {
+          context.fillStyle = colour('bad');
+          context.fillRect(Math.max(left, right - 3), y, 3, tall);
+        }
+        if (word === 'running') {
+          context.globalAlpha = 0.4;
+          context.fillRect(right, y, Math.max(0, until - right), tall);
+          context.globalAlpha = 1;
+          context.fillStyle = colour('text');
+          context.fillRect(Math.max(left, right - 1.5), y, 1.5, tall);
+        }
+        return { x: left, y, width: Math.max(wide, until - left), height, bar };
+      });
     });
   }
 
@@ -397,7 +417,7 @@ export class StreamView {
     height: number,
   ): void {
     const [from, to] = [Date.parse(stream.from), Date.parse(stream.to)];
-    const room = Math.max(1, Math.floor((this.#place.clientWidth - LABEL) / 90));
+    const room = Math.max(1, Math.floor((this.#place.clientWidth - this.#label) / 90));
     const step = 1_000 * (BY_LENGTH.find((seconds) => (to - from) / (1_000 * seconds) <= room) ?? 900);
     context.fillStyle = colour('quiet');
     context.strokeStyle = colour('line');
@@ -409,7 +429,7 @@ export class StreamView {
       context.stroke();
       const words = CLOCK.format(at);
       const at0 = Math.min(x(at) - 22, this.#place.clientWidth - 50);
-      context.fillText(words, Math.max(LABEL - 22, at0), height - AXIS / 2);
+      context.fillText(words, Math.max(this.#label - 22, at0), height - AXIS / 2);
     }
   }
 
@@ -485,44 +505,29 @@ export class StreamView {
   }
 }
 
+function shortened(name: string): string {
+  return name.length > NAME_MAX ? `${name.slice(0, NAME_MAX - 1)}…` : name;
+}
+
 function stateWords(stream: Stream, bar: Stream['bars'][number]): string {
   const state = stream.states[bar[4]]!;
   return state === 'unknown' ? 'ended, outcome not in the sample' : state;
 }
 
 function barWords(stream: Stream, bar: Stream['bars'][number]): string {
-  const [worker, job, task, attempt, , began, ran] = bar;
+  const [worker, job, task, attempt, , began, ran, cpus] = bar;
   const { id, name, user } = stream.jobs[job]!;
   const again = attempt > 1 ? `, attempt ${attempt}` : '';
   const from = CLOCK.format(Date.parse(stream.from) + began);
-  return `${name} (${id}${user === null ? '' : `, ${user}`}) task ${task}${again} on ${stream.workers[worker]!.name}: ${stateWords(stream, bar)}, from ${from} for ${duration(ran / 1_000)}`;
+  return `${name} (${id}${user === null ? '' : `, ${user}`}) task ${task}${again} on ${stream.workers[worker]!.name}: ${stateWords(stream, bar)}, from ${from} for ${duration(ran / 1_000)}${cpus === 1 ? '' : `, ${counted(cpus, 'CPU')}`}`;
 }
 
-/** Assigns lanes to concurrent attempts of one worker. */
-class Lanes {
-  readonly #ends = new Map<number, number[]>();
-  readonly #overlapMs: number;
+/** Distance (px) at which an attempt counts as pointed at, because many are small. */
+const NEAR = 2;
 
-  /** @param overlapMs tolerated overlap, because the clocks of schedulers and workers differ slightly */
-  constructor(overlapMs: number) {
-    this.#overlapMs = overlapMs;
-  }
-
-  take(row: number, from: number, to: number): number {
-    let ends = this.#ends.get(row);
-    if (ends === undefined) {
-      ends = [];
-      this.#ends.set(row, ends);
-    }
-    const free = ends.findIndex((end) => end <= from + this.#overlapMs);
-    const lane = free < 0 ? ends.length : free;
-    ends[lane] = to;
-    return lane;
-  }
-
-  of(row: number): number {
-    return Math.min(8, Math.max(1, this.#ends.get(row)?.length ?? 1));
-  }
+/** Returns how far a value is outside a range. */
+function beyond(value: number, low: number, high: number): number {
+  return Math.max(low - value, value - high, 0);
 }
 
 /** Returns the color of a job, which is the same in every view and after a reload. */

@@ -59,6 +59,7 @@ function usersTable({ users, sharedBy, unlisted }: Users): HTMLElement {
         { title: 'jobs', isNumber: true, isExtra: true, of: ({ jobs }) => count(jobs) },
         { title: 'running', isNumber: true, of: ({ running }) => count(running) },
         { title: 'waiting', isNumber: true, of: ({ waiting }) => count(waiting) },
+        { title: 'held', isNumber: true, of: ({ held }) => count(held) },
         {
           title: 'uses',
           isNumber: true,
@@ -77,7 +78,7 @@ function usersTable({ users, sharedBy, unlisted }: Users): HTMLElement {
                 title: 'weight',
                 isNumber: true,
                 isExtra: true,
-                of: ({ weight }: Users['users'][number]) => count(weight),
+                of: ({ weight }: Users['users'][number]) => (weight === null ? '–' : count(weight)),
               },
             ]),
         {
@@ -94,7 +95,7 @@ function usersTable({ users, sharedBy, unlisted }: Users): HTMLElement {
     h(
       'p',
       { class: 'hint' },
-      `${rule} Held jobs, and jobs that begin later, are not counted.${unlisted > 0 ? ` ${counted(unlisted, 'job')} with smaller shares are left out.` : ''}`,
+      `${rule} Held tasks belong to jobs on hold, or that begin later, and count as waiting.${unlisted > 0 ? ` ${counted(unlisted, 'job')} with smaller shares are left out.` : ''}`,
     ),
   );
 }

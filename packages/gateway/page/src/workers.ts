@@ -1,9 +1,10 @@
-import { type Action, showActions } from './actions.js';
+import { type Action, errorText, showActions } from './actions.js';
 import { get, post } from './api.js';
 import {
   ago,
   bytes,
   card,
+  clock,
   collapsedTable,
   count,
   counted,
@@ -140,22 +141,56 @@ async function showPanel(place: Place, { about, actions }: Panel): Promise<void>
   const close = h('a', { href: '#/workers', class: 'close' }, 'Close');
   try {
     const worker = await get<WorkerDetail>(`/v1/workers/${encodeURIComponent(rest)}`, signal);
-    fill(about, h('h2', {}, worker.name), close, details(worker));
-    if (may(place, 'operate')) showActions(actions, actionsOf(worker));
+    fill(
+      about,
+      h('h2', {}, worker.name),
+      close,
+      worker.lost === null ? details(worker) : lossOf(worker, worker.lost),
+    );
+    if (worker.lost !== null) actions.replaceChildren();
+    else if (may(place, 'operate')) showActions(actions, actionsOf(worker));
   } catch (error) {
     if (signal.aborted) return;
     const shown = [...live.workers.values()].find(({ name }) => name === rest);
-    const what =
-      shown?.state === 'lost' ? 'It is lost: its tasks restart on other workers.' : (error as Error).message;
     fill(
       about,
       h('h2', {}, rest),
       close,
       shown === undefined ? null : stateBadge(shown.state),
-      h('p', {}, what),
+      h('p', {}, errorText(error)),
     );
     actions.replaceChildren();
   }
+}
+
+/** Shows when and why a worker was lost. */
+function lossOf(
+  worker: WorkerDetail,
+  { at, cause, running }: NonNullable<WorkerDetail['lost']>,
+): HTMLElement {
+  return h(
+    'div',
+    {},
+    definitions([
+      ['state', stateBadge('lost')],
+      ['lost', `${clock(at)}, ${ago(at)}`],
+      ['cause', cause ?? 'unknown: central did not report it'],
+      [
+        'tasks',
+        running === null
+          ? 'its tasks restart on other workers'
+          : running === 0
+            ? 'none ran on it'
+            : `${counted(running, 'task')} ran on it, and restart${running === 1 ? 's' : ''} on other workers`,
+      ],
+      ...attributeRows(worker),
+    ]),
+    historyOf(worker),
+  );
+}
+
+function attributeRows({ attributes }: WorkerDetail): (readonly [string, string])[] {
+  return Object.entries(attributes).map(([name, value]) => [name, String(value)] as const);
 }
 
 function details(worker: WorkerDetail): HTMLElement {
@@ -169,7 +204,6 @@ function details(worker: WorkerDetail): HTMLElement {
     queued,
     resources,
     used,
-    attributes,
     heardSecondsAgo,
     counters,
   } = worker;
@@ -186,7 +220,7 @@ function details(worker: WorkerDetail): HTMLElement {
     ...Object.entries(resources).map(
       ([name, amount]) => [name, name === 'memory' ? bytes(amount) : count(amount)] as const,
     ),
-    ...Object.entries(attributes).map(([name, value]) => [name, String(value)] as const),
+    ...attributeRows(worker),
     // Heartbeats arrive every second, so an age below three seconds is current.
     ['last heartbeat', heardSecondsAgo < 3 ? 'now' : `${duration(Math.round(heardSecondsAgo))} ago`],
   ];
@@ -271,11 +305,7 @@ function historyOf({ events }: WorkerDetail): HTMLElement {
       events
         .toReversed()
         .map(({ at, state, cause }) =>
-          h(
-            'li',
-            {},
-            `${new Date(at).toLocaleTimeString('en-GB')} ${EVENT_WORDS[state] ?? state}${cause === null ? '' : `: ${cause}`}`,
-          ),
+          h('li', {}, `${clock(at)} ${EVENT_WORDS[state] ?? state}${cause === null ? '' : `: ${cause}`}`),
         ),
     ),
   );

@@ -24,12 +24,13 @@ interface Logged {
   readonly acceptedAt: number;
   readonly ranMs: number;
   readonly isAway: boolean;
+  readonly isHeld?: boolean;
 }
 
 /** A scheduler's jobs, some of which have ended and are only in the journal. */
 function partsOf(log: readonly Logged[]) {
-  const jobs = log.map(({ number, state, name, user, acceptedAt, ranMs, isAway }) => ({
-    ...{ number, id: `s-${number}`, state, acceptedAt, isAway },
+  const jobs = log.map(({ number, state, name, user, acceptedAt, ranMs, isAway, isHeld = false }) => ({
+    ...{ number, id: `s-${number}`, state, acceptedAt, isAway, isHeld },
     endedAt: isFinal(state) ? acceptedAt + ranMs : undefined,
     spec: { name, user },
   }));
@@ -174,4 +175,25 @@ describe('a list of jobs', () => {
     const { jobs } = listed(log, ask({}));
     expect(jobs.map(({ id }) => id)).toEqual(['s-5', 's-3', 's-2', 's-1']);
   });
+});
+
+test('with the filter `held`, only unfinished jobs on hold are listed and counted', () => {
+  const job = { name: 'job', user: undefined, acceptedAt: 1, ranMs: 1, isAway: false };
+  const log: Logged[] = [
+    { ...job, number: 1, state: 'waiting', isHeld: true },
+    { ...job, number: 2, state: 'running' },
+    { ...job, number: 3, state: 'completed', isHeld: true },
+    { ...job, number: 4, state: 'completed', isAway: true },
+  ];
+  const message = {
+    type: 'listJobs',
+    request: 1,
+    states: [],
+    user: undefined,
+    endedMax: 10,
+    jobsMax: 10,
+  } as const;
+  const { jobs, total } = listed(log, { ...message, where: { held: true } } as MessageOf<'listJobs'>);
+  expect(jobs.map(({ id }) => id)).toEqual(['s-1']);
+  expect(total).toBe(1);
 });

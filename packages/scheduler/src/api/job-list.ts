@@ -45,11 +45,15 @@ export function listJobs(
   { states, where = {}, endedMax, jobsMax }: MessageOf<'listJobs'>,
   isOwner: IsOwner | undefined,
 ): JobListing {
-  const { name, since, after } = where;
+  const { name, since, after, held = false } = where;
   const wanted = JOB_STATES.filter((state) => states.length === 0 || states.includes(state));
-  const isFiltered = isOwner !== undefined || name !== undefined || since !== undefined;
-  const isMatch = ({ spec }: Job) =>
-    isOwner?.(spec.user) !== false && (name === undefined || matchesGlob(name, spec.name));
+  const isFiltered = isOwner !== undefined || name !== undefined || since !== undefined || held;
+  const isMatch = ({ spec, isHeld }: Job) =>
+    isOwner?.(spec.user) !== false &&
+    (name === undefined || matchesGlob(name, spec.name)) &&
+    (!held || isHeld);
+  // No ended job is on hold.
+  const endedStates = (states: readonly JobState[]) => (held ? [] : states);
   const follows = (job: JobSummary) => after === undefined || comparePlaces(placeOfJob(job), after) > 0;
   const byPlace = (one: JobSummary, other: JobSummary) => comparePlaces(placeOfJob(one), placeOfJob(other));
   const counts = { total: 0, waiting: 0, running: 0, completed: 0, failed: 0, cancelled: 0 };
@@ -82,14 +86,16 @@ export function listJobs(
   const endedBy = after?.ended === true ? after.at - wallOffsetMs + TIE_MS : Number.POSITIVE_INFINITY;
   if (!isFiltered) for (const state of JOB_STATES) count(state, jobs.endedCount(state));
   const inMemory = new Newest<Job>(room, endedBy - 2 * TIE_MS);
-  for (const job of jobs.endedNewestFirst(isFiltered ? JOB_STATES : wanted)) {
+  for (const job of jobs.endedNewestFirst(endedStates(isFiltered ? JOB_STATES : wanted))) {
     if (job.endedAt! < endedSince || (!isFiltered && inMemory.isTruncated)) break;
     if (!isMatch(job)) continue;
     if (isFiltered) count(job.state);
     if (wanted.includes(job.state) && job.endedAt! <= endedBy) inMemory.add(job, job.endedAt!);
   }
   const archived = new Newest<Tombstone>(Math.min(room, ARCHIVED_READS_MAX), endedBy - 2 * TIE_MS);
-  for (const tombstone of jobs.archivedNewestFirst(isFiltered && name === undefined ? JOB_STATES : wanted)) {
+  for (const tombstone of jobs.archivedNewestFirst(
+    endedStates(isFiltered && name === undefined ? JOB_STATES : wanted),
+  )) {
     if (tombstone.endedAt < endedSince || (archived.isTruncated && (!isFiltered || name !== undefined)))
       break;
     if (isOwner?.(tombstone.user) === false) continue;
