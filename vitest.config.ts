@@ -50,7 +50,11 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: 'unit',
-          include: ['packages/*/{src,page/src}/**/*.test.ts', 'test/src/**/*.test.ts', 'bench/src/**/*.test.ts'],
+          include: [
+            'packages/*/{src,page/src}/**/*.test.ts',
+            'test/src/**/*.test.ts',
+            'bench/src/**/*.test.ts',
+          ],
           exclude: ['**/*.{process,container,long}.test.ts'],
           // Files share a process and its loaded modules; loading them for each file would take half of the time.
           isolate: false,

@@ -144,6 +144,7 @@ export class Central implements Machine<CentralTimer> {
         return tag === undefined ? undefined : this.#holdings.update(tag, message.users);
       }
       case 'drained':
+        this.#dispatcher.drained(from, now);
         return this.#members.drained(from);
       case 'quarantine':
         return this.#members.quarantine(from, message.reason, now);

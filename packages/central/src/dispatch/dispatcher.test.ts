@@ -309,6 +309,19 @@ describe('a new central', () => {
     expect(bench.running(3)).toBe(2);
   });
 
+  test('forgets a task that a draining worker has run without reporting it', () => {
+    const bench = new Bench(1);
+    bench.need(1);
+    expect(bench.running(1)).toBe(1);
+    bench.open(0, 1, false);
+    // Only confirmed runs end when a worker reports that it runs nothing.
+    bench.dispatcher.idle(0 as Address, 0, bench.now);
+    expect(bench.running(1)).toBe(1);
+    bench.dispatcher.drained(0 as Address, bench.now);
+    bench.settle();
+    expect([bench.running(1), bench.dispatcher.books.runCount]).toEqual([0, 0]);
+  });
+
   test('knows the CPUs that the tasks at a worker request', () => {
     const bench = new Bench(1, 8);
     bench.found(0, [

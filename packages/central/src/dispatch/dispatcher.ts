@@ -216,6 +216,16 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
+  /**
+   * Handles a worker's report that it drains and runs nothing. Runs that it has never confirmed have ended too, or
+   * it refuses them when they arrive.
+   */
+  drained(address: Address, now: Millis): void {
+    for (const run of [...(this.books.worker(address)?.runs ?? [])])
+      if (run.named === undefined) this.#end(run, 'done', now);
+    this.#isDue = true;
+  }
+
   placementStarted(from: Address, message: MessageOf<'placementStarted'>, now: Millis): void {
     const worker = this.books.worker(from);
     if (worker !== undefined) this.#reports.started(worker, message, now);
