@@ -25,9 +25,9 @@ export const LABORATORY_COMMANDS: Readonly<Record<string, string>> = {
   predictor: 'show the accuracy of shadow estimators',
   figure: 'reproduce a figure of a paper, and check its claims',
   'trace stats': 'print statistics of a workload',
-  'trace generate': 'make a workload',
-  'trace convert': 'convert a workload into another format',
-  'trace sample': 'write a part of a workload',
+  'trace generate': 'generate a workload',
+  'trace convert': 'convert a trace to another format',
+  'trace sample': 'write part of a workload',
   'trace export': 'write a timeline of jobs and workers for a viewer',
 };
 

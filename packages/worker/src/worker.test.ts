@@ -610,8 +610,8 @@ describe('a worker on which all starts fail', () => {
   });
 });
 
-describe('a worker that was suspended for longer than half its lease', () => {
-  test('returns tasks that are already in its mailbox, and accepts tasks again a heartbeat later', () => {
+describe('a worker that was suspended', () => {
+  test('for more than half its lease returns tasks that are already in its mailbox, and accepts tasks again a heartbeat later', () => {
     const bench = new Bench(2).welcome();
     bench.pass(2 * heartbeatMs);
     bench.probe(1);
@@ -627,7 +627,7 @@ describe('a worker that was suspended for longer than half its lease', () => {
     expect(bench.orders).toHaveLength(1);
   });
 
-  test('and starts them as usual if it was suspended for less', () => {
+  test('for less starts them as usual', () => {
     const bench = new Bench(2).welcome();
     bench.pass(2 * heartbeatMs);
     bench.probe(1);

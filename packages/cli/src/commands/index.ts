@@ -90,7 +90,7 @@ export const GOSHAWK: Program = {
     'A hybrid cluster scheduler: central matches free workers with jobs; schedulers probe for short jobs while central is down.',
   names: COMMAND_NAMES,
   groups: COMMAND_GROUPS,
-  optional: { title: 'Laboratory (package @goshawk/lab)', commands: LABORATORY_COMMANDS },
+  optional: { title: 'Simulations and traces (package @goshawk/lab)', commands: LABORATORY_COMMANDS },
   all: allCommands,
   namedIn: commandsNamedIn,
   named: commandNamed,

@@ -399,7 +399,7 @@ describe('columns and parameters', () => {
     [{ eachLine: 'f', colsep: ',', shell: true, command: ['echo {1}'] }, 'would be interpreted as code'],
     [
       { array: '1-200000', command: ['sh', '-c', 'echo {}'] },
-      '--array: 200,000 tasks with their own arguments are too large',
+      '--array: 200,000 tasks with individual arguments are too large',
     ],
   ])('are rejected if invalid: %j', async (line, message) => {
     const files = { f: 'a,b\nc,d', g: 'a,b\n1,2,3', h: 'a', d: 'a,a\n1,2', i: 'a,b\n1,2\n\n' };

@@ -181,7 +181,7 @@ function checkSize(count: number, task: ExecPayload | ModulePayload, options: Su
     options.array !== undefined ? '--array' : options.eachLine !== undefined ? '--each-line' : '--param';
   throw new InputError(
     'too-large',
-    `${source}: ${formatCount(count)} tasks with their own arguments are too large for one job, at most about ${formatCount(fits)} of these fit`,
+    `${source}: ${formatCount(count)} tasks with individual arguments are too large for one job, which has room for about ${formatCount(fits)} of them`,
     'split them into several jobs, or submit --tasks N and let each task use $GOSHAWK_TASK',
   );
 }

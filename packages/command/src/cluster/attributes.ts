@@ -25,7 +25,7 @@ export function parseAttributes(texts: readonly string[]): AttributesOf {
   if (dealt.length > LIMITS.attributesMax)
     throw new InputError(
       'bad-option',
-      `--attribute: ${dealt.length} attributes are more than ${LIMITS.attributesMax}`,
+      `--attribute: at most ${LIMITS.attributesMax} attributes are allowed, not ${dealt.length}`,
     );
   return (worker) => dealt.map(([name, values]) => ({ name, value: values[worker % values.length]! }));
 }

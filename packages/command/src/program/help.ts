@@ -50,7 +50,7 @@ async function overview(program: Program, width: number): Promise<string> {
     `${title}:\n${table(await overviewRows(program, Object.keys(commands)), width)}`,
     `Options of every command:\n${table(optionRows(GLOBAL_OPTIONS), width)}`,
     wrapped(
-      '`goshawk COMMAND --help` explains a command, `goshawk --version` prints the version, docs/COMMANDS.md lists every option.',
+      '`goshawk COMMAND --help` shows the options of a command, `goshawk --version` the version, docs/COMMANDS.md all options.',
       width,
       '',
     ),

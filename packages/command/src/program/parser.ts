@@ -23,7 +23,7 @@ interface Parsed {
 
 /** Options of every command that the parser handles; they are not settings. */
 const ABOUT_OPTIONS = {
-  help: { type: 'flag', alias: 'h', describe: 'explain the command' },
+  help: { type: 'flag', alias: 'h', describe: 'show the help of the command' },
   version: { type: 'flag', describe: 'print the version' },
 } as const satisfies OptionSpecs;
 

@@ -82,7 +82,7 @@ describe('a written begin time', () => {
   });
 
   it.each(['24:00', '12:60', '2026-02-30', '2026-11-25T25:00'])('%s does not exist', (text) => {
-    expect(() => at(text)).toThrow(`--begin: there is no time "${text}"`);
+    expect(() => at(text)).toThrow(`--begin: "${text}" is not a valid time`);
   });
 
   it('is refused if it is none', () => {

@@ -81,7 +81,7 @@ export function beginOf(text: string, what: string, now: Millis, zone?: string):
 /** The error for text that has the form of a local time, but names an hour or a day that does not exist. */
 function noSuchTime(text: string, what: string): InputError {
   const hint = 'write a delay, such as 2h, or a time, such as 22:00 or 2026-11-25T22:00';
-  return new InputError('bad-time', `${what}: there is no time ${quoted(text)}`, hint);
+  return new InputError('bad-time', `${what}: ${quoted(text)} is not a valid time`, hint);
 }
 
 /** Whether the date exists, unlike 31 April. @param text starts with a date */

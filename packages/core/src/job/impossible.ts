@@ -23,7 +23,7 @@ export function whyImpossible(
   workers: KnownWorkers,
 ): Impossible | undefined {
   if (hasGangs(spec) && !startsGangs(policy.preset))
-    return { message: `the policy ${policy.policy} starts no gangs`, hint: STARTS_GANGS };
+    return { message: `policy ${policy.policy} does not support gangs`, hint: STARTS_GANGS };
   for (const stage of spec.stages) {
     const message = whyTooLarge(workers, stage.demand);
     if (message !== undefined) return { message, hint: ASK_FOR_LESS };

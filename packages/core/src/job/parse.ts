@@ -32,7 +32,7 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
   if (total > LIMITS.tasksPerJobMax) {
     throw new InputError(
       'bad-job',
-      `${source}: ${total} tasks are more than a job may have (${LIMITS.tasksPerJobMax})`,
+      `${source}: a job has at most ${LIMITS.tasksPerJobMax} tasks, not ${total}`,
       'split it into several jobs',
     );
   }

@@ -182,7 +182,7 @@ export function partitionNote({ policy, preset, shortPartition }: PolicySettings
   return `${policy}: ${share} of ${workers === 1 ? 'one worker' : `${workers} workers`} rounds to zero: no worker is reserved for short tasks`;
 }
 
-/** Returns a one-line note about a policy that starts no gangs, or nothing. */
+/** Returns a one-line note about a policy that does not support gangs, or nothing. */
 export function gangNote({ policy, preset }: PolicySettings): string {
   return startsGangs(preset) ? '' : `${policy} does not support gangs; their tasks start one by one`;
 }

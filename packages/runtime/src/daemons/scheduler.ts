@@ -239,7 +239,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
           options.shadow!,
           name,
           () => machine.policy,
-          failureLog(logger, 'estimator', 'the estimator in shadow failed; its score suffers'),
+          failureLog(logger, 'estimator', 'a shadow estimator failed; this lowers its score'),
         );
   const estimatorFailed = failureLog(
     logger,

@@ -417,7 +417,7 @@ describe('a message on which a machine throws', () => {
     expect(machine.seen.at(-1)).toBe(`submit from ${PEER_NAME} done`);
   });
 
-  test('and that expects no answer is dropped and counted', () => {
+  test('is dropped and counted if its sender expects no answer', () => {
     const { host, post, fatal } = setUpThrowing();
     post.arrive(0, ACK);
     host.disconnected([PEER]);

@@ -296,10 +296,10 @@ describe('a command that returns a value', () => {
   });
 
   test.each([
-    ['says why', '{"error": "ValueError: no such rate"}', 'ValueError: no such rate'],
-    ['says it in another form', '["error"]', 'ended with exit code 3'],
-    ['wrote no JSON', '{', 'ended with exit code 3'],
-  ])('and fails, if it %s, fails with a message: %s', (_, text, errorMessage) => {
+    ['gives a reason', '{"error": "ValueError: no such rate"}', 'ValueError: no such rate'],
+    ['gives a reason in another form', '["error"]', 'ended with exit code 3'],
+    ['writes no JSON', '{', 'ended with exit code 3'],
+  ])('that fails and %s has the message: %s', (_, text, errorMessage) => {
     const error = { code: 'exit-code', message: 'ended with exit code 3' } as const;
     const outcome = endWith((file) => writeFileSync(file, text), { kind: 'failed', error, exitCode: 3 });
     expect(outcome).toMatchObject({ kind: 'failed', errorCode: 'exit-code', errorMessage, exitCode: 3 });

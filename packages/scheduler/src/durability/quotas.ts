@@ -105,7 +105,7 @@ export class Quotas {
         return {
           code: 'over-limit',
           message: `${title} may have ${formatBytes(journal)} in journals and has ${formatBytes(has.journal)}; this request adds ${formatBytes(bytes)}`,
-          hint: 'ended jobs count until they are deleted; submit less, or ask the operator for more',
+          hint: 'ended jobs count until they are deleted; submit less, or ask the operator for a higher limit',
         };
     }
     return undefined;

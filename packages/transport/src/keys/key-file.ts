@@ -188,6 +188,6 @@ export function badKeys(source: string, problem: string): InputError {
   return new InputError(
     'bad-keys',
     `${source} is not a key file: ${problem}`,
-    '`goshawk keygen` makes a cluster’s keys',
+    '`goshawk keygen` creates the keys of a cluster',
   );
 }

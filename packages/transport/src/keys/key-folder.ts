@@ -81,7 +81,7 @@ function readKeyFile(path: string): KeyFile {
     throw new InputError(
       'no-keys',
       `cannot read the key file ${path}: ${whyUnread(error)}`,
-      '`goshawk keygen` makes a cluster’s keys',
+      '`goshawk keygen` creates the keys of a cluster',
       { cause: error },
     );
   }
