@@ -46,6 +46,7 @@ const IDIOMS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bwants?\b/i, 'needs, requests'],
   [/\bthere (?:is|are) (?:nobody|no one|none) (?:who|that)\b/i, 'no one, nothing'],
   [/\bwh(?:o|om|at|ere|ich)ever\b/i, 'the noun'],
+  [/\balso (?:if|while|without)\b/i, 'even if, even while, even without'],
 ];
 
 function tracked(...patterns: string[]): string[] {

@@ -320,7 +320,7 @@ export class JobHandle<Value = unknown> {
   async retry(options: RetryOptions = {}): Promise<RetriedJob<Value>> {
     const { key = randomName(), tasks, stage, failed, asNew, signal } = options;
     checkKey(key);
-    // The scheduler retries selected tasks also if they were cancelled.
+    // The scheduler retries selected tasks even if they were cancelled.
     if (failed && (tasks !== undefined || stage !== undefined))
       throw new InputError(
         'usage',

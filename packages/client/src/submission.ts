@@ -37,8 +37,8 @@ interface Accepted {
 }
 
 /**
- * Submits a job to the scheduler that its key belongs to, and to the next one if that is shutting down; with a random
- * key, also if that has no room.
+ * Submits a job to the scheduler that its key belongs to, and to the next one if that is shutting down or,
+ * with a random key, has no room.
  *
  * @throws InputError for a job that is invalid or can never run, or for a key that another job has; UnreachableError
  */

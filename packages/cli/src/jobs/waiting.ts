@@ -33,8 +33,8 @@ interface WaitRequest {
 }
 
 /**
- * Waits for jobs to end and shows their progress. The jobs continue if the wait ends before them. Jobs that
- * have ended are reported also if it throws.
+ * Waits for jobs to end and shows their progress. The jobs continue if the wait ends before them. It
+ * reports jobs that have ended even if it throws.
  *
  * @returns the ended jobs, in the order in which they ended; with `any` the one that ended first
  * @throws WaitTimeoutError; DetachedError after Ctrl-C; InputError for an unknown job, at once; UnreachableError

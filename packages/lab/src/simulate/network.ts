@@ -9,7 +9,7 @@ import type { SimulateOptions } from './options.js';
 /**
  * Parses `--network-delay`.
  * @param cwd base of relative paths
- * @throws InputError in one line, also if the file is unreadable or has no measured delays
+ * @throws InputError in one line, for example for a file that is unreadable or has no measured delays
  */
 export function networkOf(
   { networkDelay }: Pick<SimulateOptions, 'networkDelay'>,

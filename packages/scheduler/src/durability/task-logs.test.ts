@@ -92,7 +92,7 @@ describe('output of tasks', () => {
     expect(text(logs.read(3, 2, all, false))).toBe('first');
   });
 
-  it('has its position in the output of its attempt, also if the last of it did not arrive', () => {
+  it('has its position in the output of its attempt, even if the last of it did not arrive', () => {
     const logs = new TaskLogs(10_000, none);
     const chunk = { stream: 'stderr', bytes: new Uint8Array(3) } as const;
     logs.append(1, undefined, 0, 1, chunk, 0);

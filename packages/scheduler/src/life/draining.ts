@@ -27,7 +27,7 @@ export class Draining implements JobListener {
     if (this.#s.cluster.isDraining && this.#predecessors.areAllStuck(() => false)) this.#s.env.drained();
   }
 
-  /** Reports also if no worker can run the remaining jobs, once all workers have had time to join. */
+  /** Also reports the drain as complete if no worker can run the remaining jobs, once all workers have had time to join. */
   reportIfStuck(now: Millis): void {
     const { cluster, ledger } = this.#s;
     if (!cluster.isDraining || !ledger.hasJournal || cluster.mayMissWorkers(now)) return;

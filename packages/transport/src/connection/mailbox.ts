@@ -55,7 +55,7 @@ export interface MailboxOptions {
   readonly onOtherVersion?: (endpoint: string, version: number) => void;
   /**
    * Called with central's parties when the connection to central breaks. This happens within milliseconds after central
-   * exits, but also when only the connection fails.
+   * exits, and when only the connection fails.
    */
   readonly onDisconnected?: (parties: readonly Address[]) => void;
 }
