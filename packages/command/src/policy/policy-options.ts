@@ -21,10 +21,9 @@ export const POLICY_OPTIONS = ofPolicy({
   },
   cutoff: {
     type: 'text',
-    value: 'TIME|p90|learned',
-    describe:
-      'mean task run time at which a job counts as long: 10s, 500ms, a number of seconds, or, with a workload, the 90th percentile of its jobs (p90) or what a live cluster would learn from them (learned)',
-    whenUnset: 'p90; a live cluster learns it from its jobs and uses 10 s until it has learned it',
+    value: 'TIME',
+    describe: 'mean task run time at which a job counts as long: 10s, 500ms or a number of seconds',
+    whenUnset: 'learned from completed jobs; 10s until then',
   },
   shortPartition: {
     type: 'text',

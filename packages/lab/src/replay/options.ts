@@ -4,6 +4,7 @@ import { POLICY_OPTIONS } from '@goshawk/command/policy';
 import { InputError, POLICY_NAMES } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import { CHARTS_OPTION, CSV_OPTION, REPORT_OPTION, SAVE_RESULTS_OPTION } from '../output/comparison.js';
+import { WORKLOAD_CUTOFF_OPTION } from '../simulate/options.js';
 import { POLICY_SETTINGS, VARY_OPTION, type Variant, variantsOf } from '../variants.js';
 
 export const REPLAY_OPTIONS = {
@@ -15,9 +16,10 @@ export const REPLAY_OPTIONS = {
     describe:
       'policies to compare, each with optional settings: hawk,hawk:no-stealing; the first is the baseline (default: goshawk,hawk,sparrow)',
   },
+  cutoff: WORKLOAD_CUTOFF_OPTION,
   vary: VARY_OPTION,
   workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'number of workers in the cluster' },
-  schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'schedulers of the cluster' },
+  schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'number of schedulers' },
   cpus: CPUS_OPTION,
   resources: RESOURCES_OPTION,
   attribute: ATTRIBUTE_OPTION,

@@ -29,6 +29,14 @@ export const PARALLEL_OPTION = {
   describe: 'concurrent simulations (default: one per core)',
 } as const;
 
+export const WORKLOAD_CUTOFF_OPTION = {
+  ...POLICY_OPTIONS.cutoff,
+  value: 'TIME|p90|learned',
+  describe:
+    'mean task run time at which a job counts as long: 10s, 500ms, a number of seconds, the 90th percentile of the workload (p90), or what a live cluster would learn from the workload (learned)',
+  whenUnset: 'p90',
+} as const;
+
 /** The defaults follow the papers (Hawk §4.1) where their simulators differ from a live cluster. */
 export const SIMULATE_OPTIONS = {
   ...POLICY_OPTIONS,
@@ -39,6 +47,7 @@ export const SIMULATE_OPTIONS = {
     default: 'goshawk',
     describe: `policies to compare, each with optional settings: hawk,hawk:no-stealing; the first is the baseline. \`goshawk policies\` lists them. Idealized variants for comparison: ${referenceLines(Object.keys(REFERENCES)).join('; ')}`,
   },
+  cutoff: WORKLOAD_CUTOFF_OPTION,
   shortPartition: {
     ofPolicy: true,
     type: 'text',
