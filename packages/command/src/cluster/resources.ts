@@ -99,7 +99,10 @@ export function parseResources(text: string | undefined): Resources {
   });
   const count = Object.keys(amounts).length;
   if (count <= LIMITS.resourcesMax) return amounts;
-  throw new InputError('bad-option', `--resources: at most ${LIMITS.resourcesMax} resources are allowed, not ${count}`);
+  throw new InputError(
+    'bad-option',
+    `--resources: at most ${LIMITS.resourcesMax} resources are allowed, not ${count}`,
+  );
 }
 
 /** @throws InputError for an invalid amount and for a repeated resource */

@@ -241,7 +241,8 @@ class CsvReader {
       });
     if (submitted !== undefined && start !== undefined && start < submitted) this.#tally.add(EARLY_STARTS);
     const submit = submitted ?? start ?? (end === undefined ? undefined : end - duration);
-    if (submit === undefined) throw new WorkloadError('the row has no submit, start or end time', 'add one of them', row);
+    if (submit === undefined)
+      throw new WorkloadError('the row has no submit, start or end time', 'add one of them', row);
     const tasks =
       this.#amount(row, 'tasks', decimal, TASKS_ADVICE, isTaskCount) ?? this.#missing('tasks') ?? 1;
     packer.roomFor(tasks).fill(duration);
