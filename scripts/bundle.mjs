@@ -87,7 +87,7 @@ const outside = {
     const own = scope.startsWith('@') ? `${scope}/${rest}` : scope;
     const [home] = importer.split('/dist/');
     if (existsSync(`${home}/node_modules/${own}`))
-      throw new Error(`${home} has a ${own} of its own: add it to BUNDLED in scripts/bundle.mjs`);
+      throw new Error(`${home} has a separate ${own}: add it to BUNDLED in scripts/bundle.mjs`);
     return { id: name, external: true };
   },
 };

@@ -87,7 +87,7 @@ const COMMAND_GROUPS: Readonly<Record<string, string>> = {
 
 export const GOSHAWK: Program = {
   about:
-    'A hybrid cluster scheduler: central matches free workers with jobs; schedulers probe for short jobs while central is down.',
+    'Goshawk schedules batch jobs on a cluster, so that short jobs do not wait behind long ones. `goshawk up` starts a cluster on this machine, and `goshawk submit` runs a job on it.',
   names: COMMAND_NAMES,
   groups: COMMAND_GROUPS,
   optional: { title: 'Simulations and traces (package @goshawk/lab)', commands: LABORATORY_COMMANDS },

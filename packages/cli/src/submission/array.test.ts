@@ -24,8 +24,8 @@ describe('--array', () => {
   });
 
   it.each([
-    ['', '"" in "" is not a range of whole numbers'],
-    ['1-', '"1-" in "1-" is not a range'],
+    ['', '--array: "" is not a range of whole numbers'],
+    ['1-', '--array: "1-" is not a range'],
     ['1,,2', '"" in "1,,2" is not a range'],
     ['-1', 'is not a range'],
     ['1.5', 'is not a range'],

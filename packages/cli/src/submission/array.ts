@@ -36,7 +36,7 @@ function parseRange(part: string, text: string): Range {
   if (match === null) {
     throw new InputError(
       'bad-array',
-      `--array: ${JSON.stringify(part)} in ${JSON.stringify(text)} is not a range of whole numbers`,
+      `--array: ${JSON.stringify(part)}${part === text ? '' : ` in ${JSON.stringify(text)}`} is not a range of whole numbers`,
       part.includes('%')
         ? 'limit the tasks that run at the same time with --max-running'
         : 'write 1-100, 1-100:2 (every second number) or 1,3,7-9',
