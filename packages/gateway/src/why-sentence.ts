@@ -44,7 +44,7 @@ function waits(explained: ExplainedJob, now: Millis): string {
     need.starts === undefined
       ? ''
       : ` (${formatDuration(need.starts.p10)} to ${formatDuration(need.starts.p90)} in 8 of 10 cases)`;
-  const when = expected === undefined ? '' : `, about ${formatDuration(expected)}${range}`;
+  const when = expected === undefined ? '' : `, in about ${formatDuration(expected)}${range}`;
   const { jobs } = need.ahead;
   const place =
     jobs === 0 ? 'next in order' : `after ${counted(need.ahead.tasks, 'task')} of ${counted(jobs, 'job')}`;

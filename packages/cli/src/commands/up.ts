@@ -342,7 +342,7 @@ function announce(context: Context, started: Started): void {
   );
   if (others.length > 0)
     context.note(
-      `the reason is the accounts of other people on this machine (${someNames(others, NAMED_MAX)}); --no-secure accepts them all`,
+      `the reason: other people have accounts on this machine (${someNames(others, NAMED_MAX)}); --no-secure lets all of them use the cluster`,
     );
   const isolation = isolationLine(started);
   if (isolation !== undefined) context.note(isolation);

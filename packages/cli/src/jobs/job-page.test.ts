@@ -53,7 +53,7 @@ describe('the page of a job', () => {
       [
         'a1-3  sweep  running',
         '  tasks      1,010: 1,000 waiting, 7 running, 3 completed',
-        '  class      short, decided by the estimate at submission',
+        '  class      short, decided by the submitted estimate',
         '  submitted  2026-01-02 03:04:05, 2 min ago',
         '  waited     3 ms until the first task started',
         '  ran        500 ms per task on average',
@@ -149,7 +149,7 @@ describe('the page of a job', () => {
         '  tasks      2: 1 completed, 1 failed',
         '  stages     map: 1 task, completed',
         '             reduce: 1 task, failed',
-        '  class      short, decided by the estimate at submission',
+        '  class      short, decided by the submitted estimate',
         '  submitted  2026-01-02 03:04:05 by ann, 2 min ago',
         '  took       5.2 s from submission to end',
         '  waited     3 ms until the first task started',

@@ -109,7 +109,7 @@ it('shows no time if it is unknown', () => {
 
 it('shows the estimated wait if there are estimates', () => {
   const known = waits({ jobs: 1, tasks: 28, workMs: 28_000 });
-  expect(page(known)).toContain('after 28 tasks of 1 job, about 7 s');
+  expect(page(known)).toContain('after 28 tasks of 1 job, in about 7 s');
   expect(whyJson(known, background.cutoff, 0)).toMatchObject({ line: { needs: [{ expectedSeconds: 7 }] } });
 });
 

@@ -85,7 +85,7 @@ export function whyPage(
     ...section('waiting', firstStages(mergedWaits(waiting).map((wait) => waitLine(wait, workers)))),
     ...section('after', (explained.after ?? []).map(afterLine)),
     ...section('deadline', deadlineSentence(explained, now)),
-    ...section('line', isFinal(job.state) ? [] : lineLines(explained)),
+    ...section('queue', isFinal(job.state) ? [] : queueLines(explained)),
     ...section('probes', probeLines(explained)),
     ...section('placed', placedLines(explained)),
     ...section('waited', spreadLines(explained)),
@@ -199,7 +199,7 @@ function taskLines({
   return [head, ...why, ...(ranMs === undefined ? [] : [times])];
 }
 
-function lineLines({ central, matches }: ExplainedJob): string[] {
+function queueLines({ central, matches }: ExplainedJob): string[] {
   if (central === undefined) return ['central does not answer'];
   const found = matches === 0 ? [] : [`${counted(matches, 'worker')} found for it so far`];
   return [...firstStages(central.needs.map((need) => needLine(need, central))), ...found];
@@ -212,10 +212,13 @@ function needLine(need: NeedView, central: CentralLine): string {
     const where = expected?.where === undefined ? '' : `; planned for ${plain(expected.where)}`;
     return `${counted(tasks, 'task')} at central: ${plain(why)}${where}${startWords(need)}`;
   }
-  const head = `${counted(tasks, 'task')} at central among the ${kind} ones`;
+  const isDecided = kind === 'short' || kind === 'long';
+  const head = isDecided
+    ? `${counted(tasks, `${kind} task`)} at central`
+    : `${counted(tasks, 'task')} of unknown class at central`;
   const expectedMs = expectedWaitMs(need, central);
   const howLong =
-    expectedMs === undefined ? 'whose run times are unknown' : `about ${formatDuration(expectedMs)}`;
+    expectedMs === undefined ? 'whose run times are unknown' : `in about ${formatDuration(expectedMs)}`;
   const before =
     ahead.jobs === 0
       ? `next in order${expectedMs === undefined ? '' : `, ${howLong}`}`

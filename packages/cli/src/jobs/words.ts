@@ -20,7 +20,7 @@ const UNDECIDED = 'pilots, not yet';
 export function classWords(job: Pick<JobSummary, 'class' | 'classifiedBy'>): string {
   if (job.classifiedBy === UNDECIDED)
     return `unknown until its pilots have run; treated as ${job.class} until then`;
-  const by = job.classifiedBy === 'given' ? 'the estimate at submission' : job.classifiedBy;
+  const by = job.classifiedBy === 'given' ? 'the submitted estimate' : job.classifiedBy;
   return `${job.class}, decided by ${by}`;
 }
 

@@ -234,7 +234,7 @@ function pace(call: () => Promise<void>, signal: AbortSignal): () => void {
 
 function title(job: Job): Node[] {
   const { user, submittedAt, classifiedBy, priority, deadlineAt, deadlineMet, stages, retryOf } = job;
-  const by = classifiedBy === 'given' ? 'estimate at submission' : classifiedBy;
+  const by = classifiedBy === 'given' ? 'submitted estimate' : classifiedBy;
   const known =
     classifiedBy === 'pilots, not yet'
       ? `treated as ${job.class} until its pilots end`
