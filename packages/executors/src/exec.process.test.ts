@@ -167,9 +167,9 @@ describe('a command', () => {
 
 describe('a command that does not start', () => {
   it.each([
-    [{ exec: ['no-such-command'] }, 'command-not-found', "is not in this worker's PATH"],
+    [{ exec: ['no-such-command'] }, 'command-not-found', "is not in the worker's PATH"],
     [{ exec: ['/no/such/command'] }, 'command-not-found', 'does not exist'],
-    [{ exec: ['true'], env: { PATH: '/none' } }, 'command-not-found', 'is not in the PATH of the job'],
+    [{ exec: ['true'], env: { PATH: '/none' } }, 'command-not-found', "is not in the job's PATH"],
     [{ exec: ['true'], cwd: '/no/such/folder' }, 'no-such-folder', '--cwd'],
     [{ exec: ['true'], cwd: '/etc/passwd' }, 'no-such-folder', 'is not a folder'],
     [{ exec: ['/etc/passwd'] }, 'permission-denied', 'is not executable'],

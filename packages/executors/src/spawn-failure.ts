@@ -56,7 +56,7 @@ function explainPath(errorCode: string, { command, cwd, env, ownPath }: Attempt)
   if (file === undefined) {
     const where = command.includes('/')
       ? 'does not exist on this worker'
-      : `is not in ${ownPath ? 'the PATH of the job' : "this worker's PATH"}`;
+      : `is not in the ${ownPath ? 'job' : 'worker'}'s PATH`;
     return ['command-not-found', `the command "${command}" ${where}`];
   }
   if (errorCode === 'ENOENT') {

@@ -51,7 +51,7 @@ export const retryCommand = defineCommand({
       completed === 0
         ? ''
         : `; ${counted(completed, 'chosen task')} had completed and ${completed === 1 ? 'does' : 'do'} not`;
-    const hint = wait ? '' : `; \`goshawk wait ${id}\` waits for it to end`;
+    const hint = wait ? '' : `; \`goshawk wait ${id}\` waits for the job to end`;
     context.note(`${run}${as}${skipped}${hint}`);
     return wait ? await awaitEnds(context, [again]) : undefined;
   },

@@ -131,11 +131,11 @@ describe('the forecast of a job', () => {
     expect(gang(8, false)).toMatchObject({ canRun: false, refusal: undefined, startMs: undefined });
     expect(gang(8)).toMatchObject({
       startMs: undefined,
-      refusal: { message: 'its 8 tasks start together, and the cluster has room for 7 of them' },
+      refusal: { message: 'the 8 tasks of the gang start together, and the cluster has room for 7 of them' },
     });
     expect(planJson(gang(8))).toMatchObject({
       canRun: false,
-      refusal: expect.stringMatching(/^its 8 tasks/),
+      refusal: expect.stringMatching(/^the 8 tasks of the gang/),
     });
   });
 

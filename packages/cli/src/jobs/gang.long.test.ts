@@ -17,7 +17,7 @@ async function jobOf(id: string) {
 
 it('a gang that exceeds the cluster is rejected in one line', async () => {
   const { exitCode, stderr } = await up.goshawk(['submit', '--gang', '--tasks', '3', '--', 'true']);
-  const why = 'its 3 tasks start together, and the cluster has room for 2 of them';
+  const why = 'the 3 tasks of the gang start together, and the cluster has room for 2 of them';
   // A cluster that has just started first waits for further workers, and says so.
   const note = `waiting for the cluster to accept the job: ${why}\n`;
   const said = stderr.startsWith(note) ? stderr.slice(note.length) : stderr;
@@ -52,7 +52,7 @@ it('a gang restarts as a whole after a worker is killed; until then `why` shows 
   await first.finished;
   await expect.poll(async () => (await jobOf(id)).tasks.waiting, { timeout: 60_000 }).toBe(3);
   const why = (await up.goshawk(['why', id])).stdout;
-  expect(why).toContain('its 3 tasks start together, and the cluster has room for 2 of them');
+  expect(why).toContain('the 3 tasks of the gang start together, and the cluster has room for 2 of them');
   const second = await worker();
   const { exitCode } = await up.goshawk(['wait', id, '--wait-timeout', '60s']);
   expect(exitCode).toBe(0);

@@ -154,7 +154,7 @@ describe('the page of a job', () => {
         '  took       5.2 s from submission to end',
         '  waited     3 ms until the first task started',
         '  ran        500 ms per task',
-        '  lost       40 ms to 2 attempts that failed',
+        '  lost       40 ms to 2 failed attempts',
         '  failed     task 1 on w1, the last of 2 attempts: exit code 3',
         '             goshawk logs a1-3 --failed    what they printed',
         '             goshawk retry a1-3 --failed   run the failed tasks again',

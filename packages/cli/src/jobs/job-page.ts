@@ -50,7 +50,7 @@ function commandLines({ stages }: JobDetail): string[] {
     if (command === undefined) return [];
     const before = stages.length === 1 ? '' : `${plain(name)}: `;
     const needs = Object.keys(demand).length === 0 ? '' : ` (${plain(formatResources(demand))} each)`;
-    const others = commandsDiffer ? ', which is that of the first task; others differ' : '';
+    const others = commandsDiffer ? ' (first task; others differ)' : '';
     return [`${before}${plain(command)}${others}${needs}`];
   });
 }

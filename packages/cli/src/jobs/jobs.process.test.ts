@@ -363,7 +363,7 @@ describe('a command that fails', () => {
     expect(stderr).toMatch(
       /^ {2}task 1 on w\d+, the last of 3 attempts: the command ended with exit code 7$/m,
     );
-    expect(stderr).toMatch(/^ {2}lost +[\d.]+ m?s to 3 attempts that failed$/m);
+    expect(stderr).toMatch(/^ {2}lost +[\d.]+ m?s to 3 failed attempts$/m);
     expect(stderr).toContain(`goshawk logs ${id} --failed`);
 
     const job = await jsonOf('job', id);

@@ -245,7 +245,7 @@ function reasons({ overview }: ClusterWatch, paint: Painter): string {
         ? ['no task is waiting']
         : waiting.map(
             ({ class: of, reason, tasks, why, helps, example }) =>
-              `${formatCount(tasks)} of ${of} jobs (${reason}): ${plain(why)}; longest: ${example}; helps: ${plain(helps)}`,
+              `${counted(tasks, 'task')} of ${of} jobs (${reason}): ${plain(why)}; longest: ${example}; helps: ${plain(helps)}`,
           );
   const attention = section('attention', attentionLines(overview, paint, true));
   return page('', [...attention, ...section('waiting', rows)], paint).trimStart();

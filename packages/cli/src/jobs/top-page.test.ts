@@ -47,7 +47,7 @@ it('shows the cluster, what waits and why, and what needs attention', () => {
   // One of the tasks uses two CPUs.
   expect(text).toMatch(/tasks +█{30} 3 on 4 CPUs, 0 free, 2 queued/);
   expect(text).toMatch(/workers +3 active, 1 lost/);
-  expect(text).toMatch(/waiting +█{30} 7 of long jobs: central knows of them \(matching\)/);
+  expect(text).toMatch(/waiting +█{30} 7 tasks of long jobs: central knows of them \(matching\)/);
   expect(text).toMatch(/short +12.3 tasks\/s, delay p50 10 ms, p99 1.5 s$/m);
   expect(text).toMatch(/long +0 tasks\/s$/m);
   // User-supplied names must not move the cursor.
@@ -58,7 +58,7 @@ it('marks numbers in which the jobs of a silent scheduler are missing', () => {
   const overview = { ...OVERVIEW, silent: ['scheduler s0'] };
   const text = topPage({ overview, history: { points: [] } }, painter({ color: false }));
   expect(text).toMatch(/jobs +at least 2 active, at 1 scheduler/);
-  expect(text).toMatch(/at least 7 of long jobs/);
+  expect(text).toMatch(/at least 7 tasks of long jobs/);
 });
 
 it('omits values that are not known yet', () => {

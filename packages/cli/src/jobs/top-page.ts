@@ -73,7 +73,7 @@ export function topPage(
       ...(waiting ?? []).map(
         ({ class: of, reason, tasks, why }): Section => [
           'waiting',
-          `${bar(tasks / most, paint)} ${least}${formatCount(tasks)} of ${of} jobs: ${plain(why)} (${reason})`,
+          `${bar(tasks / most, paint)} ${least}${counted(tasks, 'task')} of ${of} jobs: ${plain(why)} (${reason})`,
         ],
       ),
       ...(point === undefined

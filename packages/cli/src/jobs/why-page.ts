@@ -42,7 +42,7 @@ export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint:
     return [
       reason,
       [
-        `${formatCount(tasks)} of ${of} jobs: ${plain(why ?? words)}`,
+        `${counted(tasks, 'task')} of ${of} jobs: ${plain(why ?? words)}`,
         paint.dim(
           `longest ${example}, accepted ${formatDuration(exampleAgeMs)} ago (goshawk why ${example})`,
         ),

@@ -21,7 +21,7 @@ export function classWords(job: Pick<JobSummary, 'class' | 'classifiedBy'>): str
   if (job.classifiedBy === UNDECIDED)
     return `unknown until its pilots have run; treated as ${job.class} until then`;
   const by = job.classifiedBy === 'given' ? 'the submitted estimate' : job.classifiedBy;
-  return `${job.class}, decided by ${by}`;
+  return by.startsWith('fewer than') ? `${job.class}, because it has ${by}` : `${job.class}, decided by ${by}`;
 }
 
 /** Describes the cutoff: `a job whose tasks take 10 s or more on average is long (learned from 200 jobs)` */
@@ -144,8 +144,8 @@ export function measures(job: JobDetail): [label: string, value: string][] {
   const { failed, lost } = job.attempts;
   if (failed + lost > 0) {
     const parts = [
-      ...(failed > 0 ? [`${counted(failed, 'attempt')} that failed`] : []),
-      ...(lost > 0 ? [`${counted(lost, 'attempt')} lost to worker failures`] : []),
+      ...(failed > 0 ? [counted(failed, 'failed attempt')] : []),
+      ...(lost > 0 ? [`${counted(lost, 'attempt')} on lost workers`] : []),
     ];
     lines.push(['lost', `${formatDuration(job.wastedMs)} to ${parts.join(' and ')}`]);
   }

@@ -69,7 +69,7 @@ export function whyNoGang(
     const room = roomFor(workers, stage, count, preset.packs);
     if (room >= count) continue;
     return {
-      message: `its ${count} tasks start together, and the cluster has room for ${room} of them`,
+      message: `the ${count} tasks of the gang start together, and the cluster has room for ${room} of them`,
       hint: 'submit fewer tasks, or add workers',
     };
   }

@@ -96,7 +96,7 @@ export const WAIT_PHASE_WORDS: Readonly<Record<WaitPhase, string>> = {
   pilots: 'for the pilots of their job to measure its run time',
   worker: 'for a free worker',
   held: 'for their job to be released, or to begin (--hold, --begin)',
-  retry: 'from the first attempt, which failed or was lost, to the successful one',
+  retry: 'from the first attempt, which failed or was lost, to the last one',
 };
 
 /**

@@ -67,7 +67,7 @@ export const WAIT_PHASES = [
   'pilots',
   /** Until it first started. */
   'worker',
-  /** From the first, unsuccessful attempt to the successful one. */
+  /** From the first, unsuccessful attempt to the last one. */
   'retry',
   /** While the job was on hold, or before its begin time. */
   'held',

@@ -154,7 +154,7 @@ describe('why a job waits', () => {
   });
 
   test.each([
-    ['its 9 tasks start together, and the cluster has room for', true, {}],
+    ['the 9 tasks of the gang start together, and the cluster has room for', true, {}],
     ['no worker has gpu 4; the closest is', false, { demand: { gpu: 4 } }],
     [
       'no worker has its preferred attributes: zone=eu',
