@@ -39,7 +39,7 @@ it('a job that could never start, or is already late, is rejected in one line', 
   );
   const lines = [
     /the 5 tasks of the gang start together, and the cluster has room for 4 of them; submit fewer tasks, or add workers/,
-    /its 5 tasks start together/,
+    /the 5 tasks of the gang start together/,
     /no worker has its preferred attributes: rack=r7/,
     /has already passed/,
     /is not a duration/,
