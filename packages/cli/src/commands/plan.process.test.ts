@@ -44,7 +44,9 @@ describe('goshawk plan', () => {
     const planned = await cluster.goshawk(['plan', ...gang]);
     const submitted = await cluster.goshawk(['submit', ...gang]);
     const refusal = submitted.stderr.trim().split('\n').at(-1)!.replace('goshawk: ', '');
-    expect(refusal).toMatch(/^the 3 tasks of the gang start together, and the cluster has room for 2 of them; /);
+    expect(refusal).toMatch(
+      /^the 3 tasks of the gang start together, and the cluster has room for 2 of them; /,
+    );
     expect(planned.stdout.replace(/\s+/g, ' ')).toContain(`start never, submit refuses it: ${refusal}`);
     expect(planned.exitCode).toBe(1);
   });

@@ -38,7 +38,8 @@ export async function jobNamed(context: Context, cluster: Cluster, word: string)
     user,
     signal,
   });
-  const hint = silent.length > 0 ? `no answer from ${silent.join(', ')}` : '`goshawk jobs --all` lists all jobs';
+  const hint =
+    silent.length > 0 ? `no answer from ${silent.join(', ')}` : '`goshawk jobs --all` lists all jobs';
   if (word === 'last') {
     if (jobs.length === 0)
       throw new InputError('unknown-job', `no job${user ? ` of ${user}` : ''} is known`, hint);

@@ -21,7 +21,9 @@ export function classWords(job: Pick<JobSummary, 'class' | 'classifiedBy'>): str
   if (job.classifiedBy === UNDECIDED)
     return `unknown until its pilots have run; treated as ${job.class} until then`;
   const by = job.classifiedBy === 'given' ? 'the submitted estimate' : job.classifiedBy;
-  return by.startsWith('fewer than') ? `${job.class}, because it has ${by}` : `${job.class}, decided by ${by}`;
+  return by.startsWith('fewer than')
+    ? `${job.class}, because it has ${by}`
+    : `${job.class}, decided by ${by}`;
 }
 
 /** Describes the cutoff: `a job whose tasks take 10 s or more on average is long (learned from 200 jobs)` */

@@ -99,9 +99,13 @@ describe('the demand of a task', () => {
     const gang = (count: number, demand: Record<string, number>) =>
       why({ stages: [{ name: 'a', tasks: tasks(count), gang: true }], demand }, one, policy);
     expect(gang(8, { cpu: 0.5 })).toBeUndefined();
-    expect(gang(9, { cpu: 0.5 })).toBe('the 9 tasks of the gang start together, and the cluster has room for 8 of them');
+    expect(gang(9, { cpu: 0.5 })).toBe(
+      'the 9 tasks of the gang start together, and the cluster has room for 8 of them',
+    );
     expect(gang(4, { gpu: 0.5 })).toBeUndefined();
-    expect(gang(3, { gpu: 0.6 })).toBe('the 3 tasks of the gang start together, and the cluster has room for 2 of them');
+    expect(gang(3, { gpu: 0.6 })).toBe(
+      'the 3 tasks of the gang start together, and the cluster has room for 2 of them',
+    );
   });
 });
 
