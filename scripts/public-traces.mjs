@@ -8,59 +8,120 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { openWorkload } from '../packages/traces/dist/index.js';
 
-/** Jobs, tasks, task seconds, and the seconds of CPUs, bytes and GPUs that tasks demand. */
+/**
+ * Repository and path; jobs, tasks, task seconds, and the seconds of CPUs, bytes and GPUs that tasks demand; for run times
+ * under FIFO: format of scripts/public-traces.py, number of servers, and CPUs of each.
+ */
 const FILES = [
   [
     'alibaba/clusterdata',
     'cluster-trace-gpu-v2023/csv/openb_pod_list_cpu050.csv',
     [6561, 6561, 192629835, 2129618622.792, 5530885653449932800, 185294426.97],
+    ['openb', '1', '128'],
   ],
-  ['aleasimulator/alea', 'Alea/data-set/hpc2n.swf', [3145, 63578, 503655194, 0, 205315794534400, 0]],
+  [
+    'aleasimulator/alea',
+    'Alea/data-set/hpc2n.swf',
+    [3145, 63578, 503655194, 0, 205315794534400, 0],
+    ['swf', '120', '1'],
+  ],
   [
     'aleasimulator/alea',
     'Alea/data-set/wagap-2013.swf',
     [17898, 149384, 9647254226, 0, 6.632199439743381e23, 0],
+    ['swf', '400', '1'],
   ],
   [
     'Uv-can/e-Commerce-Applications-Workload-Forecasting',
     'batch_task.csv',
     [11644, 10214274, 7822815623, 4522987089.85, 106641610.134, 0],
+    ['alibaba2017', '3000', '4'],
   ],
-  ['Oiapokxui/EP1-DSID', 'sample-traces/instance_events/instance-sample.csv', [3, 5, 553371.932659, 0, 0, 0]],
+  [
+    'Oiapokxui/EP1-DSID',
+    'sample-traces/instance_events/instance-sample.csv',
+    [3, 5, 553371.932659, 0, 0, 0],
+    ['google2019', '1', '1'],
+  ],
   [
     'wfcommons/WfInstances',
     'makeflow/blast/blast-chameleon-medium-001.json',
     [1, 303, 31513.114385, 31513.114385, 33089480923733, 0],
+    ['wfcommons', '10', '1'],
   ],
   [
     'wfcommons/WfInstances',
     'pegasus/montage/montage-chameleon-2mass-05d-001.json',
     [1, 1738, 8694.654, 0, 0, 0],
+    ['wfcommons', '16', '1'],
   ],
-  ['WorkflowSim/WorkflowSim-1.0', 'config/dax/Montage_100.xml', [1, 100, 1079.34, 0, 0, 0]],
-  ['WorkflowSim/WorkflowSim-1.0', 'config/dax/CyberShake_1000.xml', [1, 1000, 22751.94, 0, 0, 0]],
-  ['oar-team/batsim', 'workloads/example_workload_hpc_seed3_jobs250.json', [250, 3320, 1063940.24, 0, 0, 0]],
-  ['oar-team/batsim', 'workloads/test_batsim_paper_workload_seed1.json', [800, 2179, 256361.954, 0, 0, 0]],
-  ['SteampunkIslande/slurm-usage-report-rs', 'assets/tests/sacct.csv', [1, 1, 778, 778, 815792128000, 0]],
-  ['apache/hadoop', 'hadoop-tools/hadoop-sls/src/test/resources/inputsls.json', [2, 5, 91.566, 0, 0, 0]],
+  [
+    'WorkflowSim/WorkflowSim-1.0',
+    'config/dax/Montage_100.xml',
+    [1, 100, 1079.34, 0, 0, 0],
+    ['dax', '5', '1'],
+  ],
+  [
+    'WorkflowSim/WorkflowSim-1.0',
+    'config/dax/CyberShake_1000.xml',
+    [1, 1000, 22751.94, 0, 0, 0],
+    ['dax', '20', '1'],
+  ],
+  [
+    'oar-team/batsim',
+    'workloads/example_workload_hpc_seed3_jobs250.json',
+    [250, 3320, 1063940.24, 0, 0, 0],
+    ['batsim', '64', '1'],
+  ],
+  [
+    'oar-team/batsim',
+    'workloads/test_batsim_paper_workload_seed1.json',
+    [800, 2179, 256361.954, 0, 0, 0],
+    ['batsim', '16', '1'],
+  ],
+  [
+    'abhinav269747/Capstone-cloud',
+    'batch_task.csv',
+    [4999, 31539, 1468867, 2094661, 28420284.4, 0],
+    ['alibaba2018', '400', '8'],
+  ],
+  [
+    'vhive-serverless/invitro',
+    'data/traces/example',
+    [4525, 4525, 1099.375, 0, 0, 0],
+    ['azure2019', '1', '1'],
+  ],
+  [
+    'NordicHPC/slurm2sql',
+    'tests/test-data1.csv',
+    [2, 2, 12822, 25627, 29548347392000, 0],
+    ['sacct', '1', '2'],
+  ],
+  [
+    'ubccr-slurm-simulator/slurm_sim_tools',
+    'tests/slurmanalyser/slurmparser/test_sacctlog/sacct_simple.log',
+    [4, 6, 105517, 3191992, 50171173928960000, 0],
+    ['sacct', '2', '32'],
+  ],
+  [
+    'SteampunkIslande/slurm-usage-report-rs',
+    'assets/tests/sacct.csv',
+    [1, 1, 778, 778, 815792128000, 0],
+    ['sacct', '1', '1'],
+  ],
+  [
+    'apache/hadoop',
+    'hadoop-tools/hadoop-sls/src/test/resources/inputsls.json',
+    [2, 5, 91.566, 0, 0, 0],
+    ['sls', '2', '1'],
+  ],
+  [
+    'apache/hadoop',
+    'hadoop-tools/hadoop-sls/src/test/resources/sls_dag.json',
+    [2, 5, 91.566, 0, 0, 0],
+    ['sls', '2', '1'],
+  ],
 ];
-
-/** Format of scripts/public-traces.py, number of servers, and CPUs of each. */
-const FIFO = {
-  'cluster-trace-gpu-v2023/csv/openb_pod_list_cpu050.csv': ['openb', '1', '128'],
-  'Alea/data-set/hpc2n.swf': ['swf', '120', '1'],
-  'Alea/data-set/wagap-2013.swf': ['swf', '400', '1'],
-  'makeflow/blast/blast-chameleon-medium-001.json': ['wfcommons', '10', '1'],
-  'pegasus/montage/montage-chameleon-2mass-05d-001.json': ['wfcommons', '16', '1'],
-  'config/dax/Montage_100.xml': ['dax', '5', '1'],
-  'config/dax/CyberShake_1000.xml': ['dax', '20', '1'],
-  'batch_task.csv': ['alibaba2017', '3000', '4'],
-  'sample-traces/instance_events/instance-sample.csv': ['google2019', '1', '1'],
-  'hadoop-tools/hadoop-sls/src/test/resources/inputsls.json': ['sls', '2', '1'],
-  'assets/tests/sacct.csv': ['sacct', '1', '1'],
-  'workloads/example_workload_hpc_seed3_jobs250.json': ['batsim', '64', '1'],
-  'workloads/test_batsim_paper_workload_seed1.json': ['batsim', '16', '1'],
-};
 
 const run = promisify(execFile);
 const BUFFER = { maxBuffer: 1024 ** 3 };
@@ -71,7 +132,7 @@ if (folder === undefined || folder.startsWith('-')) {
   process.exit(2);
 }
 let [missing, different] = [0, 0];
-for (const [repository, path, expected] of FILES) {
+for (const [repository, path, expected, fifo] of FILES) {
   const file = join(folder, repository, path);
   const exists = await access(file).then(
     () => true,
@@ -89,8 +150,7 @@ for (const [repository, path, expected] of FILES) {
   if (!isEqual) different++;
   console.log(`${isEqual ? 'equal      ' : 'different  '}${repository} ${path}: ${counted.join(' ')}`);
   if (!isEqual) console.log(`           expected ${expected.join(' ')}`);
-  if (FIFO[path] === undefined) continue;
-  const unequal = await differentRunTimes(file, FIFO[path]);
+  const unequal = await differentRunTimes(file, fifo);
   if (unequal > 0) different++;
   console.log(`${unequal === 0 ? 'equal      ' : 'different  '}${repository} ${path}: run times under FIFO`);
 }

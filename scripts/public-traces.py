@@ -10,6 +10,7 @@ import csv
 import heapq
 import json
 import os
+import re
 import sys
 import xml.etree.ElementTree as xml
 from collections import deque
@@ -91,6 +92,34 @@ def alibaba2017(path):
             yield max(0.0, min(first)), stages
 
 
+def alibaba2018(path):
+    """R5_2_3 is stage 5, which waits for all rows of stages 2 and 3; other names have no order."""
+    names = "task_name,instance_num,job_name,task_type,status,start_time,end_time,plan_cpu,plan_mem".split(",")
+    jobs = {}
+    for row in csv.DictReader(open(path), names):
+        if row["job_name"] == "job_name":
+            continue
+        first, rows = jobs.setdefault(row["job_name"], ([], []))
+        start, end = (float(row[name] or 0) for name in names[5:7])
+        if start:
+            first.append(start)
+        if row["status"] == "Terminated" and start and end >= start:
+            cpus = float(row["plan_cpu"] or 0) / 100
+            name = re.fullmatch(r"[A-Za-z]+(\d+)((?:_\d+)*)(?:_Stg\d+)?", row["task_name"])
+            number = int(name[1]) if name else 0
+            before = [int(each) for each in name[2].split("_") if each] if name else []
+            need = cpus or (0 if row["plan_mem"] else 1)
+            rows.append((number, [end - start] * int(row["instance_num"]), need, before))
+    for first, rows in jobs.values():
+        rows.sort(key=lambda row: row[0])
+        stages = []
+        for number, durations, need, before in rows:
+            parents = [at for at, row in enumerate(rows) if row[0] in before and row[0] < number]
+            stages.append((durations, need, parents))
+        if stages:
+            yield max(0.0, min(first)), stages
+
+
 def sacct(path):
     first = None
     found = []
@@ -106,8 +135,15 @@ def sacct(path):
             continue
         submit = datetime.fromisoformat(row["Submit"] + "+00:00").timestamp()
         nodes = int(row["NNodes"])
-        found.append((submit, [([float(row["ElapsedRaw"])] * nodes, int(row["NCPUS"]) / nodes, [])]))
-        first = submit if first is None else min(first, submit)
+        if "ElapsedRaw" in row:
+            seconds = float(row["ElapsedRaw"])
+        else:
+            days, _, clock = row["Elapsed"].rpartition("-")
+            hours, minutes, rest = map(int, clock.split(":"))
+            seconds = float(((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + rest)
+        if seconds > 0:
+            found.append((submit, [([seconds] * nodes, int(row["NCPUS"]) / nodes, [])]))
+            first = submit if first is None else min(first, submit)
     for submit, stages in found:
         yield submit - first, stages
 
@@ -152,7 +188,9 @@ def philly(path):
 
 def azure2019(path):
     def rows(table):
-        return csv.DictReader(open(os.path.join(path, table + ".anon.d01.csv")))
+        names = {"function_durations_percentiles": "durations", "invocations_per_function_md": "invocations"}
+        full = os.path.join(path, table + ".anon.d01.csv")
+        return csv.DictReader(open(full if os.path.exists(full) else os.path.join(path, names[table] + ".csv")))
 
     def key(row):
         return row["HashOwner"], row["HashApp"], row["HashFunction"]
@@ -160,7 +198,7 @@ def azure2019(path):
     seconds = {key(row): float(row["Average"]) / 1000 for row in rows("function_durations_percentiles")}
     for row in rows("invocations_per_function_md"):
         for minute in range(1, 1441):
-            count = int(row[str(minute)])
+            count = int(row.get(str(minute), 0))
             for i in range(count if seconds.get(key(row), -1) >= 0 else 0):
                 yield 60 * (minute - 1 + i / count), [([seconds[key(row)]], 1, [])]
 
@@ -196,6 +234,7 @@ FORMATS = {
     "dax": dax,
     "batsim": batsim,
     "alibaba2017": alibaba2017,
+    "alibaba2018": alibaba2018,
     "sacct": sacct,
     "google2019": google2019,
     "philly": philly,

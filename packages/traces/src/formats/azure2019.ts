@@ -15,8 +15,9 @@ import {
 } from './table.js';
 import type { TraceFormat } from './trace-format.js';
 
-const INVOCATIONS = /^invocations_per_function_md\.anon\.d(\d+)\.csv(\.gz)?$/;
-const DURATIONS = /^function_durations_percentiles\.anon\.d(\d+)\.csv(\.gz)?$/;
+/** The names in the trace, and those of samples of it, which have one day. */
+const INVOCATIONS = /^(?:invocations_per_function_md\.anon\.d(\d+)|invocations)\.csv(\.gz)?$/;
+const DURATIONS = /^(?:function_durations_percentiles\.anon\.d(\d+)|durations)\.csv(\.gz)?$/;
 const ID = ['HashOwner', 'HashApp', 'HashFunction'];
 
 /**
@@ -52,20 +53,22 @@ async function daysOf(folder: string): Promise<Day[]> {
   }
   const names = await namesIn(folder);
   const durations = new Map(
-    names.flatMap((name) => (DURATIONS.exec(name) === null ? [] : [[DURATIONS.exec(name)![1]!, name]])),
+    names.flatMap((name) => (DURATIONS.test(name) ? [[DURATIONS.exec(name)![1], name]] : [])),
   );
   return names.flatMap((name): Day[] => {
-    const day = INVOCATIONS.exec(name)?.[1];
-    if (day === undefined) return [];
+    const found = INVOCATIONS.exec(name);
+    if (found === null) return [];
+    const day = found[1];
     const own = durations.get(day);
     if (own === undefined) {
+      const missing = day === undefined ? 'durations' : `function_durations_percentiles.anon.d${day}`;
       throw new WorkloadError(
-        `the folder has no function_durations_percentiles.anon.d${day}.csv`,
+        `the folder has no ${missing}.csv`,
         'copy it beside the invocations of that day',
         { file: folder },
       );
     }
-    return [{ day: Number(day), invocations: name, durations: own }];
+    return [{ day: Number(day ?? 1), invocations: name, durations: own }];
   });
 }
 

@@ -5,7 +5,7 @@ import { type PackedJobs, packed } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
 import { decimal } from './fields.js';
 import { beginningOf, readLineBatches } from './files.js';
-import { EventType, type TaskEvent } from './google2011/events.js';
+import { EventType, type JobEvent, type TaskEvent } from './google2011/events.js';
 import { Join } from './google2011/join.js';
 import {
   checkHeader,
@@ -43,6 +43,11 @@ const NAMES = {
   schedulingClass: ['scheduling_class'],
   cpus: ['resource_request.cpus', 'resource_request_cpus'],
   memory: ['resource_request.memory', 'resource_request_memory'],
+  /** Both amounts in one cell, as a data frame prints them: `{'cpus': 0.02, 'memory': 0.01}`. */
+  request: ['resource_request'],
+  user: ['user'],
+  name: ['collection_name'],
+  logicalName: ['collection_logical_name'],
 } as const;
 type Field = keyof typeof NAMES;
 
@@ -69,9 +74,8 @@ export const google2019 = {
   read: readGoogle2019,
 } as const satisfies TraceFormat;
 
-interface InstanceEvent extends TaskEvent {
-  readonly schedulingClass: number | undefined;
-}
+/** Facts of a collection, which each of its rows repeats. */
+type Facts = Omit<JobEvent, 'timeUs' | 'job' | 'type'>;
 
 /** @throws WorkloadError with file and line at the first invalid row */
 async function* readGoogle2019(
@@ -81,11 +85,13 @@ async function* readGoogle2019(
 ): AsyncGenerator<PackedJobs> {
   const first = await beginningOf(file);
   const rows = first?.text.startsWith('{') ? objectsOf(file, signal) : rowsOf(file, tally, signal);
-  const events: InstanceEvent[] = [];
+  const events: TaskEvent[] = [];
+  const facts = new Map<number, Facts>();
   for await (const source of rows) {
     const event = eventOf(source, tally);
     if (event === undefined) continue;
     events.push(event);
+    if (!facts.has(event.job)) facts.set(event.job, factsOf(source));
     if (events.length <= EVENTS_MAX) continue;
     throw new WorkloadError(
       `the file has more than ${EVENTS_MAX} events`,
@@ -96,8 +102,7 @@ async function* readGoogle2019(
   // Exports are in no particular order; an instance is submitted, then scheduled, then ends.
   events.sort((one, other) => one.timeUs - other.timeUs || one.type - other.type);
   const join = new Join(tally);
-  for (const event of events)
-    join.onSampledTaskEvent(event, { user: '', schedulingClass: event.schedulingClass });
+  for (const event of events) join.onSampledTaskEvent(event, facts.get(event.job)!);
   join.onEnd();
   yield packed(join.take());
 }
@@ -121,7 +126,7 @@ async function* rowsOf(file: string, tally: Tally, signal?: AbortSignal): AsyncG
       const read = new Set(places.values());
       tallyUnread(
         tally,
-        row.cells.filter((_, place) => !read.has(place)),
+        row.cells.flatMap((name, place) => (read.has(place) ? [] : [name || `column ${place + 1}`])),
       );
       continue;
     }
@@ -167,16 +172,17 @@ function parsed(text: string, file: string, line: number): Readonly<Record<strin
 function valueIn(object: Readonly<Record<string, unknown>>, field: Field): unknown {
   for (const name of NAMES[field]) {
     const [outer, inner] = name.split('.') as [string, string?];
-    const value = object[name] ?? object[outer];
-    if (inner === undefined || typeof value !== 'object' || value === null) {
-      if (value !== undefined && typeof value !== 'object') return value;
-    } else return (value as Readonly<Record<string, unknown>>)[inner];
+    const value = object[name];
+    if (value !== undefined && typeof value !== 'object') return value;
+    const record = object[outer];
+    if (inner !== undefined && typeof record === 'object' && record !== null)
+      return (record as Readonly<Record<string, unknown>>)[inner];
   }
   return undefined;
 }
 
 /** Returns undefined for an instance of an alloc set. */
-function eventOf(source: Source, tally: Tally): InstanceEvent | undefined {
+function eventOf(source: Source, tally: Tally): TaskEvent | undefined {
   if (countAt(source, 'collectionType') === ALLOC_SET) {
     tally.add({ code: 'alloc-sets', what: 'events of alloc sets, which run nothing: omitted' });
     return undefined;
@@ -187,8 +193,20 @@ function eventOf(source: Source, tally: Tally): InstanceEvent | undefined {
     task: countAt(source, 'instance') ?? wrong(source, 'instance', MUST_BE_INTEGER),
     type: typeAt(source),
     request: requestAt(source),
+  };
+}
+
+function factsOf(source: Source): Facts {
+  return {
+    user: textAt(source, 'user'),
+    name: textAt(source, 'name'),
+    logicalName: textAt(source, 'logicalName'),
     schedulingClass: countAt(source, 'schedulingClass'),
   };
+}
+
+function textAt(source: Source, field: Field): string {
+  return String(source.value(field) ?? '').slice(0, 256);
 }
 
 const MUST_BE_INTEGER = 'it must be a whole number';
@@ -203,6 +221,12 @@ function numberAt(source: Source, field: Field): number | undefined {
 function countAt(source: Source, field: Field): number | undefined {
   const number = numberAt(source, field);
   if (number === undefined) return undefined;
+  if (field === 'collection' && /e/i.test(String(source.value(field))))
+    return wrong(
+      source,
+      field,
+      'it must be a whole number; a spreadsheet has rounded it, so export the trace again',
+    );
   if (Number.isInteger(number) && number >= 0) return number;
   return wrong(source, field, MUST_BE_INTEGER);
 }
@@ -214,13 +238,20 @@ function typeAt(source: Source): EventType {
 }
 
 function requestAt(source: Source): MachineShare | undefined {
+  const printed = source.value('request');
   const [cpu, memory] = (['cpus', 'memory'] as const).map((field) => {
-    const share = numberAt(source, field) ?? 0;
+    const inCell = typeof printed === 'string' ? decimal(amountIn(printed, field)) : Number.NaN;
+    const share = numberAt(source, field) ?? (Number.isNaN(inCell) ? 0 : inCell);
     return share >= 0 && share <= 1
       ? share
       : wrong(source, field, 'it must be a share of the largest machine, from 0 to 1');
   });
   return cpu === 0 && memory === 0 ? undefined : { cpu: cpu!, memory: memory!, disk: 0 };
+}
+
+/** The amount in a printed record; empty if there is none. */
+function amountIn(printed: string, field: 'cpus' | 'memory'): string {
+  return new RegExp(`['"]?${field}['"]?\\s*[:=]\\s*([^,}\\s]+)`).exec(printed)?.[1] ?? '';
 }
 
 function wrong(source: Source, field: Field, advice: string): never {

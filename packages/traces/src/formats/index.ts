@@ -75,9 +75,10 @@ export async function detectFormat(path: string): Promise<TraceFormat> {
     );
   }
   const beginning = first.text.trim();
-  const shown = /^[\t\x20-\x7e]*$/.test(beginning.slice(0, 40))
-    ? `it begins with ${quote(beginning)}`
-    : 'it is not text';
+  // Bytes that are not UTF-8 are decoded to the replacement character.
+  const shown = /[\p{Cc}\ufffd]/u.test(beginning.slice(0, 40).replaceAll('\t', ' '))
+    ? 'it is not text'
+    : `it begins with ${quote(beginning)}`;
   throw new WorkloadError(`not a known trace format: ${shown}`, KNOWN, {
     file: path,
     line: first.line,

@@ -168,7 +168,39 @@ const REFUSED: readonly Change[] = [
   ],
 ];
 
+/** Output of other options of `sacct`, and of other tools. */
+const OTHER_OUTPUT: readonly (readonly [what: string, text: string, error: RegExp])[] = [
+  [
+    'a table without its header',
+    '101_7|solve|ann|COMPLETED|2026-11-02T08:00:00|60\n',
+    /:1: this is sacct’s table without its header; export it without -n: sacct -P/,
+  ],
+  [
+    'the table for people',
+    'JobID           JobName  Partition\n------------ ---------- ----------\n',
+    /:1: this is sacct’s human-readable table, which truncates long names; export it with -P: sacct -P/,
+  ],
+  [
+    'sacct --json',
+    '{\n "jobs": [\n  {"account": "a", "allocation_nodes": 1}\n ]\n}\n',
+    /:1: this is the output of sacct --json; export it with -P in place of --json: sacct -P/,
+  ],
+  [
+    'a trace of Rumen',
+    '{\n "jobID": "job_1", "mapTasks": [{"attempts": []}]\n}\n',
+    /:1: this is a trace of Rumen; convert it with rumen2sls.sh of Hadoop$/,
+  ],
+  ['text in another script', '作业☃名称\n', /:1: not a known trace format: it begins with '作业☃名称'; /],
+];
+
 const COUNTED: readonly Change[] = [
+  [
+    'a last attempt without a start',
+    'philly.json',
+    '"start_time": "2017-10-07 00:02:00"',
+    '"start_time": null',
+    /2 attempts-without-times/,
+  ],
   [
     'no number of nodes',
     'slurm.sacct',
@@ -234,6 +266,10 @@ describe('a reader', () => {
     await expect(changed(sample, from, to).then(open)).rejects.toThrow(error);
   });
 
+  it.each(OTHER_OUTPUT)('names %s, and what to do', async (_, text, error) => {
+    await expect(open(text)).rejects.toThrow(error);
+  });
+
   it.each(COUNTED)('counts %s (%s)', async (_, sample, from, to, tally) => {
     const { tallied } = await open(await changed(sample, from, to));
     const lines = tallied.map(({ code, count, what }) => `${count} ${code} ${what}`).sort();
@@ -269,6 +305,68 @@ describe('a reader', () => {
   it('rejects a file that begins with many blanks', async () => {
     await expect(open(Buffer.alloc(20 * 1024 * 1024, '\n'))).rejects.toThrow(
       /: the file begins with more than 16 MiB of blanks; check that this is a trace$/,
+    );
+  });
+
+  it('repairs delimiters in commands and names of sacct, and reads types of GPUs', async () => {
+    const tres = `billing=8,cpu=8,${'gres/license=1,'.repeat(30)}gres/gpu:a100=2,gres/gpu:v100=1,node=2`;
+    const { jobs } = await open(
+      [
+        'JobID|JobName|State|Submit|SubmitLine|ElapsedRaw|ReqNodes|NNodes|AllocTRES',
+        `1|a|COMPLETED|2026-11-02T08:00:00|sbatch --wrap=env | sort | uniq|60|0.00K|2|${tres}`,
+        `2|a|b|COMPLETED|2026-11-02T08:00:00|sbatch x|60|0|1|cpu=1,gres/gpu:a100=2,gres/gpu=4`,
+      ].join('\n'),
+    );
+    expect(await collect(jobs())).toMatchObject([
+      { name: 'a', demand: { cpu: 4, gpu: 1.5 }, durationsSeconds: Float64Array.of(60, 60) },
+      { name: 'a|b', demand: { cpu: 1, gpu: 4 } },
+    ]);
+  });
+
+  it('reads all fields of the Scheduler Load Simulator', async () => {
+    const tasks = (order: string) => `"job.tasks": [
+      {"container.start.ms": "0", "container.end.ms": 7000, "container.duration.ms": 5000, "count": 2},
+      {"duration.ms": 1000, "container.type": "reduce", "container.memory-mb": 2048, "container.yarn.io/gpu": 1}
+    ], ${order}`;
+    const { jobs, tallied } = await open(`{"num.nodes": 3, "num.racks": 1}
+      {${tasks('"am.type": "mapreduce"')}, "job.start.ms": 0, "job.id": "a", "job.count": 2}
+      {${tasks('"yarn.sls.am.type": "dag"')}, "job.start.ms": 1000, "job.id": "b"}`);
+    const read = await collect(jobs());
+    expect(read.map(({ name, submitSeconds }) => [name, submitSeconds])).toEqual([
+      [undefined, 0],
+      [undefined, 0],
+      ['b', 1],
+    ]);
+    for (const { durationsSeconds, stages } of read) {
+      expect([...durationsSeconds]).toEqual([5, 5, 1]);
+      expect(stages![1]!.demand).toEqual({ memory: 2 ** 31, gpu: 1 });
+    }
+    expect(read.map(({ stages }) => stages![1]!.after)).toEqual([[0], [0], []]);
+    expect(tallied).toEqual([]);
+    await expect(
+      open('{"job.count": 1000, "job.tasks": [{"duration.ms": 1, "count": 2000}]}'),
+    ).rejects.toThrow(/:1: the job has more than 1000000 tasks; split it/);
+  });
+
+  it('reads a sample of Google 2019 as a data frame writes it', async () => {
+    const rows = [
+      ',time,instance_events_type,collection_id,instance_index,resource_request,user,collection_name,collection_logical_name',
+      `0,700000000,3,394837411,0,"{'cpus': 0.25, 'memory': 0.125}",ann,solve-7,solve`,
+      `1,760000000,6,394837411,0,"{'cpus': 0.25, 'memory': None}",ann,solve-7,solve`,
+    ];
+    const { jobs, tallied } = await open(rows.join('\n'));
+    expect(await collect(jobs())).toMatchObject([
+      {
+        name: 'solve-7',
+        user: 'ann',
+        logicalName: 'solve',
+        durationsSeconds: Float64Array.of(60),
+        machineShare: { cpu: 0.25, memory: 0.125 },
+      },
+    ]);
+    expect(tallied.map(({ what }) => what)).toEqual(['ignored columns: column 1']);
+    await expect(open(rows.join('\n').replaceAll('394837411', '3.94837E+08'))).rejects.toThrow(
+      /:2: the collection_id is '"3.94837E\+08"'; it must be a whole number; a spreadsheet has rounded it, /,
     );
   });
 

@@ -12,8 +12,8 @@ const UNFINISHED =
  * cancelled after their start, because they used the cluster; unfinished jobs do not. Counts the latter two.
  */
 export function isTaken(state: string, hasRun: boolean, tally: Tally): boolean {
-  const word = /[\p{L}\p{N}]+/u.exec(state.toLowerCase())?.[0] ?? '';
-  if (UNFINISHED.test(word)) {
+  const word = wordOf(state);
+  if (isUnfinished(state)) {
     tally.add({ code: 'jobs-not-ended', what: 'jobs that had not ended: omitted' });
     return false;
   }
@@ -22,6 +22,15 @@ export function isTaken(state: string, hasRun: boolean, tally: Tally): boolean {
   if (FAILED.test(word)) tally.add(FAILED_JOBS);
   else tally.add({ code: 'states-unknown', what: 'jobs with an unknown state: read as completed' });
   return true;
+}
+
+/** Whether a job in this state waits or runs. */
+export function isUnfinished(state: string): boolean {
+  return UNFINISHED.test(wordOf(state));
+}
+
+function wordOf(state: string): string {
+  return /[\p{L}\p{N}]+/u.exec(state.toLowerCase())?.[0] ?? '';
 }
 
 export const FAILED_JOBS = {

@@ -10,7 +10,7 @@ import {
   readJsonElements,
   UnreadFields,
 } from './json-document.js';
-import { EARLY_STARTS, isTaken, neverRan } from './outcomes.js';
+import { EARLY_STARTS, isTaken, isUnfinished, neverRan } from './outcomes.js';
 import type { TraceFormat } from './trace-format.js';
 
 /**
@@ -59,6 +59,13 @@ async function* readPhilly(
     const end = instant(attempt.end_time, [...lastPath, 'end_time']);
     const hasRun = start !== undefined && end !== undefined && end >= start;
     const state = job.status === undefined ? '' : document.text(job.status, [i, 'status']);
+    if (last >= 0 && !hasRun && !isUnfinished(state)) {
+      tally.add({
+        code: 'attempts-without-times',
+        what: 'jobs whose last attempt lacks a start or an end: omitted',
+      });
+      continue;
+    }
     if (!isTaken(state, hasRun, tally) || !hasRun) continue;
     const submit = instant(job.submitted_time, [i, 'submitted_time']);
     if (submit === undefined)

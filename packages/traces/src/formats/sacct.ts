@@ -44,6 +44,21 @@ const READ = [
 ] as const;
 type Column = (typeof READ)[number];
 
+/** Columns that may contain the delimiter, likeliest first. */
+const FREE_TEXT = ['jobname', 'submitline', 'comment', 'admincomment', 'systemcomment', 'workdir'];
+
+/** Cells of rows whose columns are not shifted. */
+const SHAPES: readonly (readonly [Column, RegExp])[] = [
+  ['jobid', /^(\d|$)/],
+  ['state', /^([a-z]|$)/i],
+  ['submit', /^(\d|$)/],
+  ['elapsed', /^(\d|$)/],
+  ['elapsedraw', /^\d*$/],
+  ['nnodes', /^(\d|$)/],
+  ['ncpus', /^(\d|$)/],
+];
+
+const OTHER_DELIMITER = "if a cell contains the delimiter, export with --delimiter=$'\\t'";
 const COMMAND =
   'sacct -P -a -X -S 2026-11-01 -o JobID,JobName,User,State,Submit,Start,End,ElapsedRaw,TimelimitRaw,NNodes,NCPUS,ReqMem,AllocTRES';
 
@@ -56,7 +71,7 @@ export const sacct = {
   isForeign: true,
   aJob: `no row is a job that ran: export with ${COMMAND}`,
   endings: ['.sacct'],
-  recognises: (firstLine) => isParsable(firstLine) || isForPeople(firstLine),
+  recognises: (firstLine, head) => isParsable(firstLine) || otherOutput(firstLine, head) !== undefined,
   read: (file, tally, signal) => sinceTheFirst((own) => readSacct(file, own, signal), tally),
 } as const satisfies TraceFormat;
 
@@ -79,9 +94,15 @@ const OF_SACCT: readonly string[] = [
   'nnodes',
 ];
 
-/** Whether this is `sacct` output without -P, whose fixed-width columns truncate values. */
-function isForPeople(header: string): boolean {
-  return /^\s*JobID(Raw)?\s+\w+/i.test(header);
+/** Describes output of `sacct` that cannot be read, with the options to change; undefined for anything else. */
+function otherOutput(firstLine: string, head: string): readonly [is: string, advice: string] | undefined {
+  if (/^ *JobID(Raw)? +\w+/i.test(firstLine))
+    return ['this is sacct’s human-readable table, which truncates long names', 'export it with -P'];
+  if (/^\d+([_+][\d[].*)?\|.*\|(COMPLETED|CANCELLED|FAILED|TIMEOUT|RUNNING|PENDING)\b/.test(firstLine))
+    return ['this is sacct’s table without its header', 'export it without -n'];
+  if (/^\s*\{/.test(head) && /"(allocation_nodes|derived_exit_code)"\s*:/.test(head))
+    return ['this is the output of sacct --json', 'export it with -P in place of --json'];
+  return undefined;
 }
 
 /** @throws WorkloadError with file and line at the first invalid row */
@@ -92,9 +113,12 @@ async function* readSacct(
 ): AsyncGenerator<PackedJobs> {
   const packer = new JobPacker();
   let reader: SacctReader | undefined;
-  const delimiter = delimiterOf((await beginningOf(file))?.text ?? '');
+  const { text, head, line } = (await beginningOf(file)) ?? { text: '', head: '', line: 1 };
+  const other = otherOutput(text, head);
+  if (other !== undefined) throw new WorkloadError(other[0], `${other[1]}: ${COMMAND}`, { file, line });
+  const delimiter = delimiterOf(text);
   for await (const row of readRecords(file, { delimiter, hasQuotes: false }, signal)) {
-    if (reader === undefined) reader = new SacctReader(row, tally);
+    if (reader === undefined) reader = new SacctReader(row, delimiter, tally);
     else reader.add(packer, row);
     if (packer.isFull) yield packer.take();
   }
@@ -105,19 +129,14 @@ class SacctReader {
   readonly #places = new Map<string, number>();
   readonly #header: readonly string[];
   readonly #width: number;
+  readonly #delimiter: string;
   readonly #tally: Tally;
   /** Whether times are dates rather than seconds since 1970, decided by the first time. */
   #isDate: boolean | undefined;
 
-  constructor(header: Row, tally: Tally) {
-    if (header.cells.length === 1) {
-      throw new WorkloadError(
-        'this is sacct’s human-readable table, which truncates long names',
-        `export it with -P: ${COMMAND}`,
-        header,
-      );
-    }
+  constructor(header: Row, delimiter: string, tally: Tally) {
     this.#tally = tally;
+    this.#delimiter = delimiter;
     const names = header.cells.map((name) => name.toLowerCase());
     this.#header = header.cells;
     this.#width = names.length;
@@ -144,10 +163,8 @@ class SacctReader {
 
   add(packer: JobPacker, given: Row): void {
     const row = this.#mended(given);
-    checkLength(row, this.#width);
+    checkLength(row, this.#width, OTHER_DELIMITER);
     checkNotHeader(row, this.#header);
-    // A delimiter elsewhere than in the name shifts the cells.
-    if (row !== given && /^[^a-z]/i.test(this.#text(row, 'state') ?? 'x')) checkLength(given, this.#width);
     const id = this.#text(row, 'jobid') ?? this.#text(row, 'jobidraw') ?? '';
     if (id.includes('.')) {
       this.#tally.add({ code: 'job-steps', what: 'job steps: part of their jobs' });
@@ -181,8 +198,8 @@ class SacctReader {
     packer.roomFor(nodes).fill(seconds);
     packer.close(submit, seconds, nodes, {
       ...present({
-        name: this.#text(row, 'jobname'),
-        user: this.#text(row, 'user'),
+        name: this.#text(row, 'jobname')?.slice(0, 256),
+        user: this.#text(row, 'user')?.slice(0, 256),
         estimateSeconds: this.#limit(row),
         demand: this.#demand(row, nodes),
         waitSeconds: start === undefined || start < submit ? undefined : start - submit,
@@ -190,23 +207,26 @@ class SacctReader {
     });
   }
 
-  /**
-   * Repairs rows in which a job's name contains the delimiter, which `sacct` does not escape; -p also ends each row
-   * with one.
-   */
+  /** Repairs rows in which a name or command contains the delimiter, which `sacct` does not escape. */
   #mended(row: Row): Row {
-    const place = this.#places.get('jobname');
     const surplus = row.cells.length - this.#width;
-    if (surplus <= 0 || place === undefined) return row;
-    const cells = [...row.cells];
-    cells.splice(place, surplus + 1, cells.slice(place, place + surplus + 1).join('|'));
-    return { ...row, cells };
+    if (surplus <= 0) return row;
+    for (const column of FREE_TEXT) {
+      const place = this.#places.get(column);
+      if (place === undefined) continue;
+      const cells = [...row.cells];
+      cells.splice(place, surplus + 1, cells.slice(place, place + surplus + 1).join(this.#delimiter));
+      // A delimiter elsewhere shifts the cells.
+      if (SHAPES.every(([name, shape]) => shape.test(cells[this.#places.get(name) ?? -1] ?? '')))
+        return { ...row, cells };
+    }
+    return row;
   }
 
   #text(row: Row, column: Column): string | undefined {
     const place = this.#places.get(column);
     const text = place === undefined ? '' : row.cells[place]!;
-    return text === '' || /^(unknown|none|none assigned|n\/a)$/i.test(text) ? undefined : text.slice(0, 256);
+    return text === '' || /^(unknown|none|none assigned|n\/a)$/i.test(text) ? undefined : text;
   }
 
   #wrong(row: Row, column: Column, advice: string): WorkloadError {
@@ -267,15 +287,27 @@ class SacctReader {
 
   /** An amount in AllocTRES, or in ReqTRES, such as `cpu=64,mem=128G,node=2`. */
   #tres(row: Row, name: string): string | undefined {
-    const tres = `${this.#text(row, 'alloctres') ?? this.#text(row, 'reqtres') ?? ''},`;
-    return new RegExp(`(?:^|,)${name}=([^,]+),`).exec(tres)?.[1];
+    return new RegExp(`(?:^|,)${name}=([^,]+)`).exec(this.#allTres(row))?.[1];
+  }
+
+  #allTres(row: Row): string {
+    return this.#text(row, 'alloctres') ?? this.#text(row, 'reqtres') ?? '';
+  }
+
+  /** Sums types of GPUs if there is no total, as in clusters whose accounting lists only types. */
+  #gpus(row: Row): number | undefined {
+    const total = numberOf(this.#tres(row, 'gres/gpu'));
+    if (total !== undefined) return total;
+    const types = this.#allTres(row).matchAll(/(?:^|,)gres\/gpu:[^,=]+=([^,]+)/g);
+    return [...types].reduce((sum, [, count]) => sum + (numberOf(count) ?? 0), 0);
   }
 
   #count(row: Row, columns: readonly Column[]): number | undefined {
     for (const column of columns) {
       const text = this.#text(row, column);
-      if (text === undefined || text === '0') continue;
+      if (text === undefined) continue;
       const count = /^\d+(\.\d+)?K$/i.test(text) ? Number(text.slice(0, -1)) * 1_000 : decimal(text);
+      if (count === 0) continue;
       if (isTaskCount(count)) return count;
       throw this.#wrong(row, column, TASKS_ADVICE);
     }
@@ -286,13 +318,13 @@ class SacctReader {
   #demand(row: Row, nodes: number): Resources | undefined {
     const cpus = this.#count(row, ['alloccpus', 'ncpus', 'reqcpus']) ?? numberOf(this.#tres(row, 'cpu'));
     const memory = this.#tres(row, 'mem');
-    const gpus = numberOf(this.#tres(row, 'gres/gpu'));
     const bytes =
       memory === undefined ? this.#requestedBytes(row, nodes, cpus ?? nodes) : bytesOf(memory, MIB);
-    const demand = Object.entries({ cpu: cpus, memory: bytes, gpu: gpus }).flatMap(([name, amount]) =>
-      amount === undefined || !(amount > 0 && amount <= Number.MAX_SAFE_INTEGER)
-        ? []
-        : [[name, amount / nodes] as const],
+    const demand = Object.entries({ cpu: cpus, memory: bytes, gpu: this.#gpus(row) }).flatMap(
+      ([name, amount]) =>
+        amount === undefined || !(amount > 0 && amount <= Number.MAX_SAFE_INTEGER)
+          ? []
+          : [[name, amount / nodes] as const],
     );
     return demand.length === 0 ? undefined : Object.fromEntries(demand);
   }

@@ -134,10 +134,11 @@ const COUNTED: Readonly<Record<string, Counted>> = {
     demands: [{ gpu: 1 }, { gpu: 1 }],
     tallied: {
       'attempts-before-last': 1,
+      'attempts-without-times': 1,
       'fields-not-read': 1,
       gangs: 1,
       'jobs-failed': 1,
-      'jobs-never-run': 2,
+      'jobs-never-run': 1,
     },
   },
   'task-events-sample.csv': {

@@ -132,11 +132,13 @@ export function wordsOf(name: string): string[] {
     .filter((word) => word !== '');
 }
 
-export function checkLength({ cells, file, line }: Row, columns: number): void {
+const QUOTE_DELIMITERS = 'put a cell that contains the delimiter in double quotes';
+
+export function checkLength({ cells, file, line }: Row, columns: number, advice = QUOTE_DELIMITERS): void {
   if (cells.length === columns) return;
   throw new WorkloadError(
     `the line has ${cells.length} ${cells.length === 1 ? 'column' : 'columns'} instead of ${columns}`,
-    'each row must have as many as the header; put a cell that contains the delimiter in double quotes',
+    `each row must have as many as the header; ${advice}`,
     { file, line },
   );
 }

@@ -94,14 +94,16 @@ class JobInFlight {
     const { type, timeUs } = event;
     if (type === EventType.updatePending || type === EventType.updateRunning) return;
     let run = this.#tasks.get(event.task);
+    // A sample may lack the submissions of tasks.
+    const isFirst = run === undefined;
     if (run === undefined) {
       run = { last: type, startedUs: undefined, durationUs: undefined, attempts: 0 };
       this.#tasks.set(event.task, run);
     }
     run.last = type;
-    if (type === EventType.submit) {
-      if (event.request !== undefined) this.#widen(event.request);
-    } else if (type === EventType.schedule) {
+    if ((isFirst || type === EventType.submit) && event.request !== undefined) this.#widen(event.request);
+    if (type === EventType.submit) return;
+    if (type === EventType.schedule) {
       run.startedUs = timeUs;
       run.attempts++;
     } else {
@@ -225,10 +227,9 @@ export class Join {
   }
 
   /** Handles an event of a sample without job events: a job is submitted with the first event of its tasks. */
-  onSampledTaskEvent(event: TaskEvent, facts: Pick<JobEvent, 'user' | 'schedulingClass'>): void {
+  onSampledTaskEvent(event: TaskEvent, facts: Omit<JobEvent, 'timeUs' | 'job' | 'type'>): void {
     const { timeUs, job } = event;
-    if (!this.#jobs.has(job))
-      this.onJobEvent({ timeUs, job, type: EventType.submit, name: '', logicalName: '', ...facts });
+    if (!this.#jobs.has(job)) this.onJobEvent({ timeUs, job, type: EventType.submit, ...facts });
     this.onTaskEvent(event);
   }
 

@@ -48,7 +48,7 @@ async function* readSample(
     const request = { cpu: shareAt(row, 9), memory: shareAt(row, 10), disk: shareAt(row, 11) };
     join.onSampledTaskEvent(
       { timeUs, job, task, type: type as EventType, request },
-      { user, schedulingClass },
+      { user, name: '', logicalName: '', schedulingClass },
     );
   }
   join.onEnd();
