@@ -1,5 +1,6 @@
 import { syncBuiltinESMExports } from 'node:module';
 import v8 from 'node:v8';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { gatewayTo } from './gateway.fixture.js';
 
@@ -70,4 +71,17 @@ it.each([
   });
   expect(answer.status).toBe(400);
   expect(await answer.json()).toMatchObject({ code: 'bad-request', message });
+});
+
+it('a compressed body is refused with its encoding as the reason', async () => {
+  const answer = await fetch(`${await gatewayTo({})}/v1/jobs`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    body: gzipSync('{"tasks":[{"sleep":1}]}'),
+  });
+  expect(answer.status).toBe(415);
+  expect(await answer.json()).toMatchObject({
+    code: 'encoding-unsupported',
+    message: 'the body is encoded as gzip',
+  });
 });

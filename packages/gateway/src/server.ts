@@ -119,6 +119,16 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const bodies = new Bodies();
   const parse = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', (request, payload, done) => {
+    const encoding = request.headers['content-encoding'] ?? 'identity';
+    if (encoding !== 'identity')
+      return done(
+        new Refused(
+          415,
+          'encoding-unsupported',
+          `the body is encoded as ${encoding.slice(0, 40)}`,
+          'send it as it is',
+        ),
+      );
     // Most requests need no body, so an omitted body is an empty object.
     bodies.read(request.raw, payload).then((text) => {
       void parse(request, text || '{}', (error, value) => {

@@ -160,6 +160,17 @@ describe('a task in a slot', () => {
     expect(machine.heard).toEqual(['0 started 2', '10 stderr 2 hello', '50 completed 2 after 49.5']);
   });
 
+  test('of a gang sees the hosts as programs look them up, IPv6 addresses without brackets', () => {
+    const { environment, executor } = setUp(() => new Recorder());
+    const gang = { rank: 1, ranks: 2, hosts: ['[fd00::1]', 'node2'], port: 4_000 };
+    environment.execute(0, { ...order({ sleep: 1 }), gang });
+    expect(executor.runs[0]!.order.env).toMatchObject({
+      GOSHAWK_RANK: '1',
+      GOSHAWK_HOSTS: 'fd00::1,node2',
+      GOSHAWK_MASTER: 'fd00::1:4000',
+    });
+  });
+
   test('sees its GPUs, by the names of the worker', () => {
     const { environment, executor } = setUp(() => new Recorder(), silent, ['a', 'b', 'c']);
     environment.execute(0, order({ sleep: 1 }), [0, 2]);

@@ -356,8 +356,12 @@ type MutableOrder = Omit<RunOrder, 'env' | 'folder'> & {
   folder?: string;
 };
 
-/** Returns the variables by which the tasks of a gang find each other, for example under torchrun or mpirun. */
-function gangEnvironment({ rank, ranks, hosts = [], port = 0 }: GangPlace): Record<string, string> {
+/**
+ * Returns the variables by which the tasks of a gang find each other, for example under torchrun or mpirun. IPv6 addresses
+ * have no brackets, because programs look hosts up by these names.
+ */
+function gangEnvironment({ rank, ranks, hosts: given = [], port = 0 }: GangPlace): Record<string, string> {
+  const hosts = given.map((host) => host.replace(/^\[(.*)\]$/, '$1'));
   return {
     GOSHAWK_RANK: `${rank}`,
     GOSHAWK_RANKS: `${ranks}`,
