@@ -158,7 +158,10 @@ class Client:
             try:
                 with self._open("GET", path, None, query, headers, STREAM_TIMEOUT) as answer:
                     for event, data in _events(answer):
+                        # Keepalives show that the gateway works, too: the first result may take hours.
                         quiet_since, pause = None, 0.1
+                        if event is None:
+                            continue
                         yield event, data
                         if event == "ended":
                             return
@@ -377,7 +380,8 @@ def _with_folder(job: Dict[str, Any], folder: str) -> Dict[str, Any]:
     return changed
 
 
-def _events(answer: HTTPResponse) -> Iterator[Tuple[str, Any]]:
+def _events(answer: HTTPResponse) -> Iterator[Tuple[Optional[str], Any]]:
+    """Yields the events of a stream; a keepalive is an event without name."""
     event, data = "message", []  # type: Tuple[str, List[str]]
     for raw in answer:
         line = raw.decode().rstrip("\r\n")
@@ -385,6 +389,8 @@ def _events(answer: HTTPResponse) -> Iterator[Tuple[str, Any]]:
             if data:
                 yield event, json.loads("\n".join(data))
             event, data = "message", []
+        elif line.startswith(":"):
+            yield None, None
         elif line.startswith("event:"):
             event = line[6:].strip()
         elif line.startswith("data:"):

@@ -171,6 +171,13 @@ class RetryTest(unittest.TestCase):
             self.assertIn(f"use the address {other.url}/base", str(raised.exception))
         self.assertEqual((len(asked), asked_there), (5, []))
 
+    def test_a_stream_without_events_survives_several_lost_connections(self):
+        beat = (200, b": still here\n\n")
+        client, asked = self.serve([beat, beat, beat, (200, b"event: ended\ndata: {}\n\n")])
+        client.retry_for = 0.05
+        self.assertEqual(list(client.stream("/v1/jobs/a-1/results")), [("ended", {})])
+        self.assertEqual(len(asked), 4)
+
     def test_a_refusal_is_not_repeated(self):
         client, asked = self.serve([(400, {"code": "bad-job", "message": "no tasks", "hint": ""})])
         with self.assertRaises(goshawk.InvalidRequest):
