@@ -147,7 +147,9 @@ export function measures(job: JobDetail): [label: string, value: string][] {
   if (failed + lost > 0) {
     const parts = [
       ...(failed > 0 ? [counted(failed, 'failed attempt')] : []),
-      ...(lost > 0 ? [`${counted(lost, 'interrupted attempt')} (worker lost or drained, or preemption)`] : []),
+      ...(lost > 0
+        ? [`${counted(lost, 'interrupted attempt')} (worker lost or drained, or preemption)`]
+        : []),
     ];
     lines.push(['lost', `${formatDuration(job.wastedMs)} to ${parts.join(' and ')}`]);
   }
