@@ -142,8 +142,8 @@ export function takeoverRefusal(request: number, name: string, isKnown: boolean)
       }
     : {
         code: 'not-shared',
-        message: `the journal of ${name} is local: no other scheduler can read it`,
-        hint: `start ${name} again with its data folder; only schedulers with --journal postgres://… can take over from each other`,
+        message: `the journal of ${name} is local, so no other scheduler can read it`,
+        hint: `to resume its jobs, start ${name} with its data folder; takeover needs journals in PostgreSQL (--journal postgres://…)`,
       };
   return { type: 'refused', request, ...lines, retryMs: undefined };
 }

@@ -281,7 +281,7 @@ test('schedulers report a missing one to a restarted central, until it returns',
   expect(bench.sentTo(A)).toEqual(['a', 'b']);
   expect(bench.takeOverRefusal('b')).toMatchObject({
     code: 'not-shared',
-    hint: expect.stringMatching('start b again'),
+    hint: expect.stringMatching('start b with its data folder'),
   });
   bench.enlist(B, 'b', 'y', 0, [B]);
   expect(bench.missing).toEqual([]);

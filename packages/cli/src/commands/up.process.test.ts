@@ -61,7 +61,7 @@ describe('goshawk up', () => {
     const family = familyOf(up.pid);
     expect(family.length).toBeGreaterThan(4);
     up.kill('SIGINT');
-    await up.says(/draining: no new jobs are accepted; running work \(1 task\) and 0 waiting tasks finish/);
+    await up.says(/draining: no new jobs are accepted; 1 running task and 0 waiting tasks finish first/);
     const refused = await vi.waitFor(
       async () => {
         const late = await runGoshawk(['submit', '--sleep', '1ms'], environment);

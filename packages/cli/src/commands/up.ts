@@ -268,14 +268,12 @@ async function unfinished(url: string, keys: string | undefined): Promise<string
       cluster.jobs({ states: ['running'], all: false, limit: LIMITS.jobsListedMax, signal }),
       cluster.waiting({ signal }),
     ]);
-    const runs = counted(
-      sumOf(jobs, ({ tasks }) => tasks.running),
-      'task',
-    );
+    const runs = sumOf(jobs, ({ tasks }) => tasks.running);
     const waits = sumOf(waiting, ({ tasks }) => tasks);
-    return `running work (${runs}) and ${counted(waits, 'waiting task')} finish`;
+    if (runs + waits === 0) return 'no tasks are running or waiting';
+    return `${counted(runs, 'running task')} and ${counted(waits, 'waiting task')} finish first`;
   } catch {
-    return 'running and waiting tasks finish';
+    return 'running and waiting tasks finish first';
   }
 }
 

@@ -212,6 +212,6 @@ it('counts pilots on hold with the other tasks of their stage', () => {
     { ...wait, tasks: 4 },
   ];
   expect(page({ ...waits({ jobs: 0, tasks: 0, workMs: 0 }), waiting })).toMatch(
-    /waiting +5 tasks, waiting for 1 min 6 s; now: their job is on hold .*\n +line/,
+    /waiting +5 tasks, waiting for 1 min 6 s; now: their job is on hold .*\n +queue/,
   );
 });

@@ -9,7 +9,10 @@ export const predictorCommand = defineCommand({
   options: {},
   async run(context) {
     await using cluster = await openCluster(context);
-    const { totals, silent } = await cluster.counters({ signal: context.interrupted });
+    const { totals, silent } = await cluster.counters({
+      of: ({ kind }) => kind === 'scheduler',
+      signal: context.interrupted,
+    });
     const scores = scoresOf(totals.schedulers.shadow);
     if (context.global.json) {
       context.json({ schema: 'goshawk.predictor/1', estimators: scores, silent });
