@@ -16,7 +16,8 @@ export class WorkloadError extends InputError {
     advice: string,
     where: { file?: string | undefined; line?: number | undefined; cause?: unknown } = {},
   ) {
-    const place = where.file === undefined ? '' : `${where.file}${where.line ? `:${where.line}` : ''}: `;
+    const place =
+      where.file === undefined ? '' : `${printable(where.file)}${where.line ? `:${where.line}` : ''}: `;
     super('bad-workload', `${place}${problem}; ${advice}`, '', present({ cause: where.cause }));
     this.file = where.file;
     this.line = where.line;
@@ -45,5 +46,10 @@ export function quoteJson(value: unknown): string {
 /** Quotes text from a file in an error, truncated if it is long. */
 export function quote(text: string): string {
   const shown = text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
-  return `'${shown.replace(/\p{Cc}/gu, '\ufffd')}'`;
+  return `'${printable(shown)}'`;
+}
+
+/** Replaces control characters, which would break the line or command the terminal. */
+function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, '\ufffd');
 }

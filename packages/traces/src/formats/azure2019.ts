@@ -80,6 +80,7 @@ async function* readAzure2019(
 ): AsyncGenerator<PackedJobs> {
   const days = await daysOf(folder);
   const packer = new JobPacker();
+  let invoked = 0;
   tally.add(
     {
       code: 'invocations-spread',
@@ -97,17 +98,24 @@ async function* readAzure2019(
       const id = idOf(row, places);
       const seconds = averages.get(id);
       const minutes = minutesOf(row, places);
+      const all = minutes.reduce((sum, [, count]) => sum + count, 0);
       if (seconds === undefined) {
-        const lost = minutes.reduce((sum, [, count]) => sum + count, 0);
         tally.add(
           {
             code: 'invocations-without-duration',
             what: 'invocations of functions without a duration: omitted',
           },
-          lost,
+          all,
         );
         continue;
       }
+      invoked += all;
+      if (invoked > INVOCATIONS_READ_MAX)
+        throw new WorkloadError(
+          `the tables have more than ${INVOCATIONS_READ_MAX} invocations`,
+          'use fewer functions: an invocation is a job',
+          row,
+        );
       const [user, app, name] = id.split(',') as [string, string, string];
       for (const [minute, count] of minutes) {
         for (let i = 0; i < count; i++) {
@@ -193,6 +201,8 @@ function minuteOf(name: string): number | undefined {
 
 /** More invocations per minute are invalid. */
 const INVOCATIONS_MAX = 10_000_000;
+/** More jobs take too long to read. */
+const INVOCATIONS_READ_MAX = 100_000_000;
 
 /** Minutes 1 to 1440, with the number of invocations in each. */
 function minutesOf(

@@ -29,9 +29,12 @@ export async function* readChunks(
   const content = gzipped ? source.pipe(createGunzip({ chunkSize: CHUNK_BYTES })) : source;
   source.on('error', (error) => content.destroy(error));
   let isFirst = true;
+  let blankBytes = 0;
   try {
     for await (const chunk of content as AsyncIterable<Buffer>) {
       signal?.throwIfAborted();
+      blankBytes = chunk.every(isBlank) ? blankBytes + chunk.length : 0;
+      if (blankBytes > BLANK_BYTES_MAX) throw tooManyBlanks(file, lineNow());
       const nul = chunk.indexOf(0);
       if (nul >= 0) throw notText(file, lineNow() + linesIn(chunk, nul));
       const isMarked = isFirst && chunk.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
@@ -52,6 +55,21 @@ function linesIn(bytes: Buffer, end: number): number {
   let lines = 0;
   for (let at = bytes.indexOf(NEWLINE); at >= 0 && at < end; at = bytes.indexOf(NEWLINE, at + 1)) lines++;
   return lines;
+}
+
+/** More consecutive blanks are damage, and would take long to skip. */
+const BLANK_BYTES_MAX = 16 * 1024 * 1024;
+
+function isBlank(byte: number): boolean {
+  return byte === 32 || (byte >= 9 && byte <= 13);
+}
+
+function tooManyBlanks(file: string, line: number): WorkloadError {
+  return new WorkloadError(
+    `the file has more than ${BLANK_BYTES_MAX / 1024 / 1024} MiB of consecutive blanks`,
+    'check that this is a trace',
+    { file, line },
+  );
 }
 
 /** Crashed machines, cut copies and UTF-16 leave such bytes, which some readers would take for blanks. */
@@ -128,28 +146,14 @@ export interface Beginning {
 }
 
 const HEAD_BYTES = 64 * 1024;
-/** More blanks at the start are damage, and would take long to skip. */
-const BLANK_BYTES_MAX = 16 * 1024 * 1024;
-
-function isBlank(byte: number): boolean {
-  return byte === 32 || (byte >= 9 && byte <= 13);
-}
-
 /** Returns undefined for a blank file. */
 export async function beginningOf(file: string): Promise<Beginning | undefined> {
   let line = 1;
-  let blankBytes = 0;
   let head = Buffer.alloc(0);
   for await (const chunk of readChunks(file, () => line)) {
     if (head.length === 0 && chunk.every(isBlank)) {
       line += linesIn(chunk, chunk.length);
-      blankBytes += chunk.length;
-      if (blankBytes <= BLANK_BYTES_MAX) continue;
-      throw new WorkloadError(
-        `the file begins with more than ${BLANK_BYTES_MAX / 1024 / 1024} MiB of blanks`,
-        'check that this is a trace',
-        { file, line },
-      );
+      continue;
     }
     head = Buffer.concat([head, chunk]);
     for (let end = head.indexOf(NEWLINE); end >= 0; end = head.indexOf(NEWLINE)) {

@@ -1,5 +1,5 @@
 import { jsonExcess } from '@goshawk/core';
-import { quoteJson, WorkloadError } from '../errors.js';
+import { quote, quoteJson, WorkloadError } from '../errors.js';
 import type { MachineShare } from '../job.js';
 import { type PackedJobs, packed } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
@@ -112,6 +112,8 @@ interface Source {
   readonly file: string;
   readonly line: number;
   value(field: Field): unknown;
+  /** Index of a field's column, from 0. */
+  readonly columns?: ReadonlyMap<Field, number>;
 }
 
 async function* rowsOf(file: string, tally: Tally, signal?: AbortSignal): AsyncGenerator<Source> {
@@ -133,7 +135,7 @@ async function* rowsOf(file: string, tally: Tally, signal?: AbortSignal): AsyncG
     checkLength(row, header.cells.length);
     checkNotHeader(row, header.cells);
     const known = places;
-    yield { file, line: row.line, value: (field) => row.cells[known.get(field)!] };
+    yield { file, line: row.line, columns: known, value: (field) => row.cells[known.get(field)!] };
   }
 }
 
@@ -256,8 +258,12 @@ function amountIn(printed: string, field: 'cpus' | 'memory'): string {
 
 function wrong(source: Source, field: Field, advice: string): never {
   const value = source.value(field);
-  const is = value === undefined || value === '' ? 'missing' : quoteJson(value);
-  throw new WorkloadError(`the ${NAMES[field][0]} is ${is}`, advice, source);
+  const column = source.columns?.get(field);
+  const name = NAMES[field][0];
+  const what = column === undefined ? `the ${name}` : `column ${column + 1}, the ${name},`;
+  const shown = column === undefined ? quoteJson(value) : quote(String(value));
+  const is = value === undefined || value === '' ? 'missing' : shown;
+  throw new WorkloadError(`${what} is ${is}`, advice, source);
 }
 
 function headerCells(header: string): string[] {

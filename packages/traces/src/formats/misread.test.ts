@@ -59,6 +59,27 @@ const REFUSED: readonly Change[] = [
     /:2: column 10, the timelimitraw, is '1h'; it must be a number of minutes/,
   ],
   [
+    'a demand that is not an amount',
+    'slurm.sacct',
+    'gres/gpu=2',
+    'gres/gpu=all',
+    /:5: column 14, the alloctres, is 'billing=8,cpu=8,gres\/gpu=all,mem=32G,nod…'; it must be a list of amounts/,
+  ],
+  [
+    'a name for the number of a job, as with swapped columns',
+    'slurm.sacct',
+    '\n101|solve',
+    '\nsolve|101',
+    /:2: column 1, the jobid, is 'solve'; it must begin with the number of a job/,
+  ],
+  [
+    'a tag of thousands of attributes',
+    'diamond.dax',
+    'runtime=',
+    `${'k="v" '.repeat(1_000_000)}runtime=`,
+    /:\d+: not XML: '<job /,
+  ],
+  [
     'a column twice',
     'slurm.sacct',
     'Start|End',
@@ -302,9 +323,31 @@ describe('a reader', () => {
     });
   });
 
-  it('rejects a file that begins with many blanks', async () => {
-    await expect(open(Buffer.alloc(20 * 1024 * 1024, '\n'))).rejects.toThrow(
-      /: the file begins with more than 16 MiB of blanks; check that this is a trace$/,
+  it.each(['', 'submit,duration\n', '; SWF\n', '{"subtime":\n'])(
+    'rejects many blanks in a row after %j',
+    async (text) => {
+      const blanks = Buffer.alloc(20 * 1024 * 1024, '\n');
+      await expect(open(Buffer.concat([Buffer.from(text), blanks]))).rejects.toThrow(
+        /:\d+: the file has more than 16 MiB of consecutive blanks; check that this is a trace$/,
+      );
+    },
+  );
+
+  it('shows a file name with control characters in one line', async () => {
+    const file = join(folder, 'two\nlines\u001b[2J');
+    await writeFile(file, 'submit,duration\n0,x\n');
+    await expect(openWorkload(file)).rejects.toThrow(/two\ufffdlines\ufffd\[2J:2: column 2, /);
+  });
+
+  it('rejects more invocations of Azure Functions than can be read', async () => {
+    const own = await mkdtemp(join(folder, 'azure-'));
+    const id = 'HashOwner,HashApp,HashFunction';
+    const minutes = Array.from({ length: 11 }, (_, i) => i + 1);
+    const rows = [`${id},Trigger,${minutes.join()}`, `o,a,f,http,${minutes.map(() => 10_000_000).join()}`];
+    await writeFile(join(own, 'invocations.csv'), `${rows.join('\n')}\n`);
+    await writeFile(join(own, 'durations.csv'), `${id},Average\no,a,f,500\n`);
+    await expect(openWorkload(own)).rejects.toThrow(
+      /invocations\.csv:2: the tables have more than 100000000 invocations; use fewer functions/,
     );
   });
 
@@ -366,7 +409,7 @@ describe('a reader', () => {
     ]);
     expect(tallied.map(({ what }) => what)).toEqual(['ignored columns: column 1']);
     await expect(open(rows.join('\n').replaceAll('394837411', '3.94837E+08'))).rejects.toThrow(
-      /:2: the collection_id is '"3.94837E\+08"'; it must be a whole number; a spreadsheet has rounded it, /,
+      /:2: column 4, the collection_id, is '3.94837E\+08'; it must be a whole number; a spreadsheet has rounded it, /,
     );
   });
 

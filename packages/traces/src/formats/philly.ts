@@ -62,7 +62,7 @@ async function* readPhilly(
     if (last >= 0 && !hasRun && !isUnfinished(state)) {
       tally.add({
         code: 'attempts-without-times',
-        what: 'jobs whose last attempt lacks a start or an end: omitted',
+        what: 'jobs whose last attempt lacks a start or an end, or ends before it: omitted',
       });
       continue;
     }

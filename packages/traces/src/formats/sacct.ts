@@ -165,7 +165,9 @@ class SacctReader {
     const row = this.#mended(given);
     checkLength(row, this.#width, OTHER_DELIMITER);
     checkNotHeader(row, this.#header);
-    const id = this.#text(row, 'jobid') ?? this.#text(row, 'jobidraw') ?? '';
+    const idColumn = this.#places.has('jobid') ? 'jobid' : 'jobidraw';
+    const id = this.#text(row, idColumn) ?? '';
+    if (/^\D/.test(id)) throw this.#wrong(row, idColumn, 'it must begin with the number of a job');
     if (id.includes('.')) {
       this.#tally.add({ code: 'job-steps', what: 'job steps: part of their jobs' });
       return;
@@ -279,27 +281,29 @@ class SacctReader {
 
   #nodes(row: Row): number {
     const listed = this.#count(row, ['nnodes', 'allocnodes', 'reqnodes']);
-    const nodes = listed ?? decimal(this.#tres(row, 'node') ?? '');
+    const nodes = listed ?? this.#tres(row, 'node') ?? 0;
     if (isTaskCount(nodes)) return nodes;
     this.#tally.add({ code: 'nodes-missing', what: 'jobs without a number of nodes: read as one task' });
     return 1;
   }
 
-  /** An amount in AllocTRES, or in ReqTRES, such as `cpu=64,mem=128G,node=2`. */
-  #tres(row: Row, name: string): string | undefined {
-    return new RegExp(`(?:^|,)${name}=([^,]+)`).exec(this.#allTres(row))?.[1];
-  }
-
-  #allTres(row: Row): string {
-    return this.#text(row, 'alloctres') ?? this.#text(row, 'reqtres') ?? '';
-  }
-
-  /** Sums types of GPUs if there is no total, as in clusters whose accounting lists only types. */
-  #gpus(row: Row): number | undefined {
-    const total = numberOf(this.#tres(row, 'gres/gpu'));
-    if (total !== undefined) return total;
-    const types = this.#allTres(row).matchAll(/(?:^|,)gres\/gpu:[^,=]+=([^,]+)/g);
-    return [...types].reduce((sum, [, count]) => sum + (numberOf(count) ?? 0), 0);
+  /**
+   * An amount in AllocTRES, or in ReqTRES, such as `cpu=64,mem=128G,node=2`.
+   *
+   * @param pattern of its name; amounts with different names are added
+   */
+  #tres(row: Row, pattern: string, parse: (text: string) => number = decimal): number | undefined {
+    const column = this.#text(row, 'alloctres') === undefined ? 'reqtres' : 'alloctres';
+    let sum: number | undefined;
+    for (const [, text] of (this.#text(row, column) ?? '').matchAll(
+      new RegExp(`(?:^|,)${pattern}=([^,]*)`, 'g'),
+    )) {
+      const amount = parse(text!);
+      if (!(amount >= 0))
+        throw this.#wrong(row, column, 'it must be a list of amounts such as cpu=64,mem=128G,gres/gpu=2');
+      sum = (sum ?? 0) + amount;
+    }
+    return sum;
   }
 
   #count(row: Row, columns: readonly Column[]): number | undefined {
@@ -316,15 +320,15 @@ class SacctReader {
 
   /** Demand of a job on one of its nodes. */
   #demand(row: Row, nodes: number): Resources | undefined {
-    const cpus = this.#count(row, ['alloccpus', 'ncpus', 'reqcpus']) ?? numberOf(this.#tres(row, 'cpu'));
-    const memory = this.#tres(row, 'mem');
+    const cpus = this.#count(row, ['alloccpus', 'ncpus', 'reqcpus']) ?? this.#tres(row, 'cpu');
     const bytes =
-      memory === undefined ? this.#requestedBytes(row, nodes, cpus ?? nodes) : bytesOf(memory, MIB);
-    const demand = Object.entries({ cpu: cpus, memory: bytes, gpu: this.#gpus(row) }).flatMap(
-      ([name, amount]) =>
-        amount === undefined || !(amount > 0 && amount <= Number.MAX_SAFE_INTEGER)
-          ? []
-          : [[name, amount / nodes] as const],
+      this.#tres(row, 'mem', (text) => bytesOf(text, MIB)) ?? this.#requestedBytes(row, nodes, cpus || nodes);
+    // Some clusters record only types of GPUs, without their total.
+    const gpus = this.#tres(row, 'gres/gpu') ?? this.#tres(row, 'gres/gpu:[^,=]+');
+    const demand = Object.entries({ cpu: cpus, memory: bytes, gpu: gpus }).flatMap(([name, amount]) =>
+      amount === undefined || !(amount > 0 && amount <= Number.MAX_SAFE_INTEGER)
+        ? []
+        : [[name, amount / nodes] as const],
     );
     return demand.length === 0 ? undefined : Object.fromEntries(demand);
   }
@@ -342,8 +346,3 @@ class SacctReader {
 
 /** Time limits that are not estimates. */
 const NO_LIMIT = /^(unlimited|partition_limit|invalid)$/i;
-
-function numberOf(text: string | undefined): number | undefined {
-  const value = text === undefined ? Number.NaN : decimal(text);
-  return value > 0 ? value : undefined;
-}
