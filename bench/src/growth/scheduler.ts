@@ -150,6 +150,7 @@ export class DrivenScheduler extends Driven {
       version: this.#version,
       ownersVersion: 0,
       matching: true,
+      waiting: undefined,
     });
   }
 

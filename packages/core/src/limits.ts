@@ -116,6 +116,8 @@ export const LIMITS = {
   centralPlacesMax: 16,
   /** Tasks in one message between an owner and central; more are split into several messages. */
   tasksPerMessageMax: 10_000,
+  /** Stages of waiting jobs in one acknowledgment to their owner. */
+  waitingListedMax: 3_000,
 } as const;
 
 /**

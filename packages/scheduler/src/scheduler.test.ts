@@ -114,6 +114,7 @@ class Bench {
         version: this.#version,
         ownersVersion: 0,
         matching: true,
+        waiting: undefined,
       });
     }
   }

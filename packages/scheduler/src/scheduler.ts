@@ -107,9 +107,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'welcome':
         return s.clusterMessages.welcomed(from, message, now);
       case 'heartbeatAck':
-        if (s.cluster.acknowledged(from, message, s.keys.version, now))
-          s.dispatch.routing.sheddingChanged(now);
-        return;
+        return s.clusterMessages.acknowledged(from, message, now);
       case 'limits':
         if (from === s.cluster.central) s.clusterMessages.limitsReceived(message, now);
         return;

@@ -66,7 +66,11 @@ test('it repeats the registration with each heartbeat until it is welcomed', () 
   worker.disconnected(CENTRAL, 1);
   take();
   // Central sent this before the connection broke.
-  worker.receive(CENTRAL, { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true }, 2);
+  worker.receive(
+    CENTRAL,
+    { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true, waiting: undefined },
+    2,
+  );
   worker.wake('heartbeat', 0, heartbeatMs);
   expect(take()).toEqual([{ to: CONFIGURED, type: 'register' }]);
   worker.receive(CENTRAL, welcome, heartbeatMs + 1);

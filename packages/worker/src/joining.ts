@@ -84,6 +84,7 @@ export function acknowledged(
   if (from !== membership.central) return;
   membership.seen(now);
   if (version !== membership.version) w.env.send(from, { type: 'resync' });
+  if (matching && w.finder?.isUnderreported(now)) register(w, now);
   if (membership.isShedding !== matching) return;
   membership.isShedding = !matching;
   w.finder?.freed(now);

@@ -21,6 +21,10 @@ export class Pulling {
   readonly #lastOf: (number | undefined)[] = [];
   /** The highest match of all lost owners. Their older messages may still arrive, but must not start a task twice. */
   #lastOfLost = 0;
+  /** The last match number that this worker has given to a task. */
+  #lastNumber = 0;
+  /** Whether central has not confirmed a registration since. */
+  #mustRegister = false;
   /** Number of free slots in central's view: those in the last report, less the matches received since. */
   #reportedFree = 0;
   #reportedLong = 0;
@@ -40,10 +44,47 @@ export class Pulling {
     if (this.#floor === undefined) {
       this.#floor = 0;
     } else {
-      const last = Math.max(this.#floor, ...this.#received);
-      this.#floor = MATCHES_LOST_MAX * (1 + Math.floor(last / MATCHES_LOST_MAX));
+      this.#floor = beyond(this.#lastMatch);
       this.#received = [this.#floor];
     }
+  }
+
+  /**
+   * Gives a match number to each running task that a scheduler assigned while central was away, so that central counts
+   * the task once this worker registers. No central has reached these numbers.
+   */
+  numberUnmatched(): void {
+    const { slots } = this.#w;
+    const unmatched = this.#matchesAll ? [...slots.unmatched()] : [];
+    if (unmatched.length === 0) return;
+    this.#lastNumber = beyond(this.#lastMatch);
+    for (const slot of unmatched) slots.setMatch(slot, ++this.#lastNumber);
+    this.#mustRegister = true;
+  }
+
+  /** Whether central does not know a task that has run for a lease, because a scheduler assigned it. */
+  isUnderreported(now: Millis): boolean {
+    if (this.#mustRegister) return true;
+    if (!this.#matchesAll) return false;
+    const { slots, memory, timings } = this.#w;
+    for (const slot of slots.unmatched())
+      if (now - memory.slots.changedAt[slots.rowOf(slot)]! >= timings.leaseMs) return true;
+    return false;
+  }
+
+  /** Central has received the registration of this worker. */
+  registered(): void {
+    this.#mustRegister = false;
+  }
+
+  /** Whether central matches every task unless it is away. */
+  get #matchesAll(): boolean {
+    return this.#w.membership.settings?.policy.preset.short.by === 'matching';
+  }
+
+  /** The highest match that any central has sent or this worker has given. */
+  get #lastMatch(): number {
+    return Math.max(this.#lastNumber, this.#floor ?? 0, ...this.#received);
   }
 
   /** Reports free slots that no queued task can use. */
@@ -133,4 +174,9 @@ export class Pulling {
     const { central, settings } = this.#w.membership;
     return central !== NOBODY && settings !== undefined && pulls(settings.policy.preset);
   }
+}
+
+/** Returns a number that a central which has sent `last` cannot have reached. */
+function beyond(last: number): number {
+  return MATCHES_LOST_MAX * (1 + Math.floor(last / MATCHES_LOST_MAX));
 }

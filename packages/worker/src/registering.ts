@@ -2,16 +2,17 @@ import { type Attribute, type MessageOf, type Millis, NOBODY, present } from '@g
 import { giveBackKept } from './foreseeing.js';
 import { assignedRuns } from './held-tasks.js';
 import { nextBeat } from './membership.js';
-import type { WorkerState } from './state.js';
+import type { WorkerParts } from './parts.js';
 
 /**
  * Registers this worker with its complete state.
  *
  * @param isRepeated whether an earlier registration got no reply; each attempt contains the current state
  */
-export function register(w: WorkerState, now: Millis, isRepeated = false): void {
+export function register(w: WorkerParts, now: Millis, isRepeated = false): void {
   // A registration does not list early tasks, so central would not count them.
   giveBackKept(w);
+  w.finder?.numberUnmatched();
   const runs = assignedRuns(w, now);
   if (!isRepeated || runs.length > 0 || !w.env.holdsBack?.(w.central)) {
     const { name, slots, capacity, http, attributes = NO_ATTRIBUTES, places } = w.config;
@@ -26,13 +27,13 @@ export function register(w: WorkerState, now: Millis, isRepeated = false): void 
 const NO_ATTRIBUTES: readonly Attribute[] = [];
 
 /** Schedules the next heartbeat or registration attempt. */
-export function scheduleBeat(w: WorkerState, now: Millis): void {
+export function scheduleBeat(w: WorkerParts, now: Millis): void {
   const isMember = w.membership.central !== NOBODY;
   const everyMs = isMember ? w.timings.heartbeatMs : w.config.registerRetryMs;
   if (everyMs > 0) scheduleHeartbeat(w, nextBeat(now, everyMs));
 }
 
-export function scheduleHeartbeat(w: WorkerState, at: Millis): void {
+export function scheduleHeartbeat(w: WorkerParts, at: Millis): void {
   w.membership.heartbeatDueAt = at;
   w.env.setTimer('heartbeat', 0, at);
 }

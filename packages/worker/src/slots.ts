@@ -347,6 +347,20 @@ export class Slots {
     return matches;
   }
 
+  /** Returns the indices of the slots whose task neither central matched nor it placed here. */
+  *unmatched(): Iterable<number> {
+    if (this.busyCount === 0) return;
+    for (const index of this.running()) {
+      const row = this.rowOf(index);
+      if (this.#memory.slots.match[row] === 0 && this.#memory.entries[row]!.placed === undefined) yield index;
+    }
+  }
+
+  /** Sets the match of the task. */
+  setMatch(index: number, match: number): void {
+    this.#memory.slots.match[this.rowOf(index)] = match;
+  }
+
   get runningCount(): number {
     const { state } = this.#memory.slots;
     let count = 0;

@@ -51,6 +51,16 @@ export class WorkFinder {
     this.#w.env.setTimer('pull', 0, now + pauseMs(membership));
   }
 
+  /** Prepares tasks that central has not matched for a registration. */
+  numberUnmatched(): void {
+    this.#pulling.numberUnmatched();
+  }
+
+  /** Whether this worker must register again, so that central counts all of its tasks. */
+  isUnderreported(now: Millis): boolean {
+    return this.#pulling.isUnderreported(now);
+  }
+
   /** Returns whether the worker gets work only from matches of central. */
   pulls(now: Millis): boolean {
     return !this.#seeking.isOn(now) && !this.#w.membership.isShedding;
@@ -112,6 +122,7 @@ export class WorkFinder {
       this.#seeking.foundWork();
       this.#pulling.reset();
     }
+    this.#pulling.registered();
     this.#pulling.pull();
   }
 

@@ -12,6 +12,7 @@ import {
   type Outcome,
   type Resources,
   type Role,
+  type UserGrants,
 } from '@goshawk/core';
 import { type Job, Scheduler } from '@goshawk/scheduler';
 import { type TaskOrder, Worker } from '@goshawk/worker';
@@ -74,11 +75,11 @@ export class SteppedCluster {
 
   // ---- parties
 
-  addCentral(name = 'central'): Party {
+  addCentral(name = 'central', users?: UserGrants): Party {
     const { settings } = this.#options;
     return this.#add(name, 'central', (environment, self) => {
       const loaded: CentralEnvironment = { ...environment, busyMs: () => this.#busyMs };
-      return new Central({ name: 'central', self, settings }, loaded);
+      return new Central({ name: 'central', self, settings, users }, loaded);
     });
   }
 

@@ -41,6 +41,8 @@ interface DispatcherPort {
   jobsAt(worker: Address): readonly { readonly name: string }[];
   /** Called when no scheduler will continue the jobs of the owner. */
   forgetOwner(owner: Address): void;
+  /** Returns the next of the owner's jobs that wait; undefined if there are none. */
+  listWaiting(owner: Address): MessageOf<'heartbeatAck'>['waiting'];
 }
 
 /** Maximum number of jobs that the event of a lost worker names. */
@@ -391,7 +393,8 @@ export class Membership {
     if (this.#publisher.isUpdateDue(party)) return;
     const { ownersVersion } = this.#publisher;
     const version = this.#publisher.versionFor(party);
-    this.#env.send(party, { type: 'heartbeatAck', version, ownersVersion, matching });
+    const waiting = this.#dispatcher.listWaiting(party);
+    this.#env.send(party, { type: 'heartbeatAck', version, ownersVersion, matching, waiting });
   }
 
   drain(from: Address, message: MessageOf<'drainWorker'>, now: Millis): void {

@@ -36,6 +36,7 @@ import type { WorkerRecord } from '../cluster/registry.js';
 import { WaitingLine, waitingStages } from './line.js';
 import { Reports } from './reports.js';
 import { sharesOf } from './shares.js';
+import { WaitingLists } from './waiting-lists.js';
 
 type Env = Environment<'plan'> & {
   readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
@@ -65,6 +66,7 @@ export class Dispatcher {
   readonly #policy: CentralPolicy;
   readonly #reports: Reports;
   readonly #line: WaitingLine;
+  readonly #waitingLists = new WaitingLists(this.books);
   /** Age in ms at which an unconfirmed match counts as possibly lost; 0 if messages are never lost. */
   readonly #lostAfterMs: Millis;
   readonly #host: DispatcherHost;
@@ -355,7 +357,13 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
+  /** Returns the next part of the owner's waiting jobs, which it compares with its own; undefined if there are none. */
+  listWaiting(owner: Address): MessageOf<'heartbeatAck'>['waiting'] {
+    return this.#waitingLists.next(owner);
+  }
+
   removeOwner(owner: Address, now: Millis): void {
+    this.#waitingLists.removeOwner(owner);
     for (const job of [...this.books.jobsOf(owner)]) {
       // The owner cannot be asked about its matches any more: the next report of each worker decides.
       for (const run of job.runs) if (run.named === undefined) this.books.confirm(run);

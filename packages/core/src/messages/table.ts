@@ -168,6 +168,13 @@ export const MESSAGES = {
        * other.
        */
       matching: flag,
+      /**
+       * To a scheduler: stages of its jobs with tasks that wait at central, a part of them at a time. A job that is only
+       * declared counts as a stage with 0 tasks. The scheduler corrects what a lost message has left wrong.
+       */
+      waiting: optional(
+        list(record({ job, stage, tasks: countTo(LIMITS.tasksPerJobMax) }), LIMITS.waitingListedMax),
+      ),
     },
   ),
   notRegistered: message(
@@ -277,7 +284,7 @@ export const MESSAGES = {
     job,
     at: list(record({ task, attempt, worker: address }), LIMITS.tasksPerMessageMax),
   }),
-  withdraw: message('scheduler', 'central', 'Lost: the task is refused when its worker asks for it.', {
+  withdraw: message('scheduler', 'central', 'Lost: repeated once `heartbeatAck` lists the job as waiting.', {
     job,
   }),
   placementStarted: message(
@@ -539,7 +546,7 @@ export const MESSAGES = {
   need: message(
     'scheduler',
     'central',
-    'Repeated while tasks wait; it carries absolute state, not a delta.',
+    'Repeated while tasks wait, and when `heartbeatAck` lists another number of tasks; it carries absolute state, not a delta.',
     {
       job,
       stage,

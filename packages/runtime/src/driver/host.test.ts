@@ -120,7 +120,13 @@ function setUp(options: Partial<HostOptions> = {}) {
 }
 
 const HEARTBEAT: Message = { type: 'heartbeat', busy: 1, queued: 2, used: undefined };
-const ACK: Message = { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true };
+const ACK: Message = {
+  type: 'heartbeatAck',
+  version: 1,
+  ownersVersion: 0,
+  matching: true,
+  waiting: undefined,
+};
 const HEARTBEAT_CODE = codec.encode(HEARTBEAT)[0];
 const PEER_NAME = names.nameOf(PEER);
 

@@ -128,7 +128,11 @@ describe('when the connection to central breaks', () => {
   test('a message that central sent before the break does not count as its return', () => {
     const { scheduler, matching, take, submit } = setUp();
     scheduler.disconnected(CENTRAL, 2);
-    scheduler.receive(CENTRAL, { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true }, 3);
+    scheduler.receive(
+      CENTRAL,
+      { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true, waiting: undefined },
+      3,
+    );
     expect(scheduler.isCentralSilent(3)).toBe(true);
     submit(10, 3);
     expect(take('probe').length).toBeGreaterThanOrEqual(2);

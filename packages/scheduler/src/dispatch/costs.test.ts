@@ -141,7 +141,11 @@ test('unanswered needs of a large backlog are repeated in several sweeps', () =>
   const jobs = Array.from({ length: 6_000 }, () => scheduler.submit(one, undefined, 0).number);
   const swept = (now: number) => {
     sent.length = 0;
-    scheduler.receive(CENTRAL, { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true }, now);
+    scheduler.receive(
+      CENTRAL,
+      { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true, waiting: undefined },
+      now,
+    );
     scheduler.wake('sweep', 0, now);
     return sent.flatMap((message) => (message.type === 'need' ? [message.job] : []));
   };

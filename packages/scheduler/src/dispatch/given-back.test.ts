@@ -54,7 +54,11 @@ function underway(seed: string, workers: readonly Address[], tasks: number, forM
     if (timer !== undefined && timer[1].at <= now) {
       timers.delete(timer[0]);
       // Central is present, so the scheduler has nothing else to do.
-      scheduler.receive(CENTRAL, { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true }, now);
+      scheduler.receive(
+        CENTRAL,
+        { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true, waiting: undefined },
+        now,
+      );
       scheduler.wake(timer[1].timer as never, timer[1].key, now);
       continue;
     }

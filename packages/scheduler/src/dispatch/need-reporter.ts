@@ -6,6 +6,7 @@ import {
   listAttributes,
   type Millis,
   NOBODY,
+  type StageIndex,
   slicesOf,
   type TaskAttempt,
   type TaskIndex,
@@ -74,7 +75,7 @@ export class NeedReporter {
   /** Declares appended tasks to a central that plans whole jobs. */
   declareGrowth(job: Job, now: Millis): void {
     const stage = job.stages[0]!;
-    if (stage.matches > 0 || stage.needSent > 0) this.#declare(job, now);
+    if (stage.matches > 0 || stage.needSent > 0) this.declare(job, now);
   }
 
   /** Whether the `need` alone describes the job: one stage, no options, no progress. It saves `declare` and `withdraw`. */
@@ -95,11 +96,11 @@ export class NeedReporter {
 
   /** Declares the job to a central that plans whole jobs, unless its need already describes it. */
   #describe(job: Job, now: Millis): void {
-    if (!this.#isDescribedByNeed(job)) this.#declare(job, now);
+    if (!this.#isDescribedByNeed(job)) this.declare(job, now);
   }
 
   /** Declares the whole job to a central that plans whole jobs. */
-  #declare(job: Job, now: Millis): void {
+  declare(job: Job, now: Millis): void {
     if (this.#cluster.central === NOBODY || !this.#declares) return;
     job.isSentToCentral = true;
     const { user, weight, deadlineMs, value, prefer } = job.spec;
@@ -132,7 +133,7 @@ export class NeedReporter {
   sendAll(job: Job, now: Millis): void {
     const batches = batchesInNeed(job);
     // Without a waiting task no need is sent, so the job must be declared.
-    if (batches.length === 0) this.#declare(job, now);
+    if (batches.length === 0) this.declare(job, now);
     else this.#describe(job, now);
     for (const batch of batches) this.#send(job, batch, now);
   }
@@ -181,10 +182,37 @@ export class NeedReporter {
     } else if (batch?.waiting === 0 && !isNews(batch.needSentAt)) this.#send(job, batch, now, 0);
   }
 
+  /**
+   * Corrects central's record of a job if it differs from the last report, which was lost. A report younger than a lease
+   * may still be in flight.
+   *
+   * @param job undefined: the job is gone
+   * @param waiting a stage, and how many of its tasks wait at central
+   */
+  correct(
+    number: JobNumber,
+    job: Job | undefined,
+    { stage, tasks }: { readonly stage: StageIndex; readonly tasks: number },
+    now: Millis,
+  ): void {
+    const { central, timings } = this.#cluster;
+    const mayBeInFlight = (since: Millis): boolean => now - since < timings.leaseMs;
+    if (job === undefined || job.hasEnded) {
+      if (!mayBeInFlight(job?.endedAt ?? Number.NEGATIVE_INFINITY))
+        this.#env.send(central, { type: 'withdraw', job: number });
+      return;
+    }
+    const batch = job.batches[stage];
+    const isWrong = tasks !== (batch?.needSent ?? 0);
+    if (!isWrong || mayBeInFlight(batch?.needSentAt ?? Number.NEGATIVE_INFINITY)) return;
+    this.withdraw(job);
+    if (!job.isHeld && !job.cancelling && job.needsCentral) this.sendAll(job, now);
+  }
+
   /** Sends the new class or estimate of the job to central, even if none of its tasks waits. */
   sendDecision(job: Job, now: Millis): void {
     const { pilots } = job.sample!;
-    this.#declare(job, now);
+    this.declare(job, now);
     if (pilots.needSent > 0) this.#send(job, pilots, now, 0);
     for (const stage of job.stages) if (stage.needSent > 0 || stage.matches > 0) this.#send(job, stage, now);
   }

@@ -1,5 +1,5 @@
 import { COMPLETED, type JobInput, LIVE_TIMINGS, type Message, PRESETS, parseJobSpec } from '@goshawk/core';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
 test('central gets an update if far fewer tasks wait because workers sought them', () => {
@@ -129,7 +129,13 @@ test('unchanged needs are repeated at growing intervals, which a change resets',
     needs.length = 0;
     for (let step = 0; step < retries; step++) {
       now += retryMs;
-      const ack = { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true } as const;
+      const ack = {
+        type: 'heartbeatAck',
+        version: 1,
+        ownersVersion: 0,
+        matching: true,
+        waiting: undefined,
+      } as const;
       scheduler.receive(CENTRAL, ack, now);
       scheduler.wake('sweep', 0, now);
     }
@@ -142,4 +148,55 @@ test('unchanged needs are repeated at growing intervals, which a change resets',
   const matched = { job: job.number, stage: 0, workers, noneWaiting: undefined, newcomers: undefined };
   scheduler.receive(CENTRAL, { type: 'matched', ...matched }, now);
   expect(run(6)).toBe(1);
+});
+
+describe('a list of what waits at central', () => {
+  const { leaseMs } = LIVE_TIMINGS;
+
+  /** A scheduler with one job of two waiting tasks that has just been reported. */
+  function waiting() {
+    const sent: Message[] = [];
+    const send = (to: unknown, message: Message): void => {
+      if (to === CENTRAL) sent.push(message);
+    };
+    const scheduler = loneScheduler({}, { send });
+    scheduler.start(0);
+    scheduler.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }), 0);
+    scheduler.receive(CENTRAL, joined(1, [W1], 4), 0);
+    const job = scheduler.submit(parseJobSpec({ tasks: { count: 2, run: { sleep: 1 } } }), undefined, 0);
+    sent.splice(0);
+    const list = (of: number, tasks: number, now: number): Message[] => {
+      const list = [{ job: of, stage: 0, tasks }];
+      const ack = {
+        type: 'heartbeatAck',
+        version: 1,
+        ownersVersion: 0,
+        matching: true,
+        waiting: list,
+      } as const;
+      scheduler.receive(CENTRAL, ack, now);
+      return sent.splice(0);
+    };
+    return { scheduler, job, list };
+  }
+
+  test('that agrees costs no message', () => {
+    const { job, list } = waiting();
+    expect(list(job.number, 2, leaseMs)).toEqual([]);
+  });
+
+  test('with another number of tasks is corrected once the last need cannot be in flight', () => {
+    const { job, list } = waiting();
+    expect(list(job.number, 5, leaseMs - 1)).toEqual([]);
+    expect(list(job.number, 5, leaseMs)).toMatchObject([{ type: 'withdraw' }, { type: 'need', tasks: 2 }]);
+    expect(list(job.number, 5, leaseMs + 1)).toEqual([]);
+  });
+
+  test('with an ended or unknown job is corrected by withdrawing the job', () => {
+    const { scheduler, job, list } = waiting();
+    scheduler.cancel(job, 0);
+    expect(list(job.number, 2, leaseMs - 1)).toMatchObject([{ type: 'withdraw' }]);
+    expect(list(job.number, 2, 2 * leaseMs)).toEqual([{ type: 'withdraw', job: job.number }]);
+    expect(list(99, 2, 0)).toEqual([{ type: 'withdraw', job: 99 }]);
+  });
 });

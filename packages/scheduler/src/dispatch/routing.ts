@@ -233,8 +233,25 @@ export class Routing {
   }
 
   #returnJobsToCentral(isAffected: (job: Job) => boolean, now: Millis): void {
-    for (const job of this.#s.jobs.active())
-      if (job.needsCentral && !this.mustWait(job) && isAffected(job)) this.#returnToCentral(job, now);
+    for (const job of this.#s.jobs.active()) if (isAffected(job)) this.#reportToCentral(job, now);
+  }
+
+  #reportToCentral(job: Job, now: Millis): void {
+    if (!job.needsCentral) return;
+    if (!this.mustWait(job)) this.#returnToCentral(job, now);
+    // Running tasks of a job on hold count against the limits of its user.
+    else if (job.isHeld && job.runningCount > 0) this.needs.declare(job, now);
+  }
+
+  /** Handles a job that an earlier incarnation accepted, once its running tasks are known. */
+  jobRecovered(job: Job, now: Millis): void {
+    if (job.runningCount > 0 && !this.#isShed(job)) this.#reportToCentral(job, now);
+    this.findWorkersForAll(job, now);
+  }
+
+  /** Handles that central counts a running task of the job, which this scheduler assigned while central was away. */
+  taskCounted(job: Job, now: Millis): void {
+    if (job.needsCentral && !job.isSentToCentral) this.needs.declare(job, now);
   }
 
   /** Whether short jobs must find workers without central. */
@@ -289,6 +306,16 @@ export class Routing {
   centralReplaced(now: Millis): void {
     this.prober.hints.reset(maySeek(this.#s.cluster.policy.preset));
     this.#returnJobsToCentral(() => true, now);
+  }
+
+  /** Corrects what central wrongly lists as waiting, because it has lost a message about it. */
+  correctCentral(waiting: NonNullable<MessageOf<'heartbeatAck'>['waiting']>, now: Millis): void {
+    for (const { job: number, stage, tasks } of waiting) {
+      const job = this.#s.jobs.byNumber(number);
+      // Such a job sends its needs later.
+      if (job !== undefined && !job.isHeld && (this.mustWait(job) || this.#isShed(job))) continue;
+      this.needs.correct(number, job, { stage, tasks }, now);
+    }
   }
 
   /** Repeats messages that central has not answered for long. @returns whether any is unanswered */

@@ -70,6 +70,14 @@ export class ClusterMessages {
     this.#draining.reportIfStuck(now);
   }
 
+  /** Handles central's acknowledgment of a heartbeat. */
+  acknowledged(from: Address, message: MessageOf<'heartbeatAck'>, now: Millis): void {
+    const { cluster } = this.#s;
+    if (from !== cluster.central) return;
+    if (cluster.acknowledged(from, message, this.#keys.version, now)) this.#routing.sheddingChanged(now);
+    if (message.waiting !== undefined) this.#routing.correctCentral(message.waiting, now);
+  }
+
   /** Sets the limits of users. If these are the first ones, sends the needs of waiting jobs to central again. */
   limitsReceived(message: MessageOf<'limits'>, now: Millis): void {
     const wereSet = this.#s.quotas.hasLimits;

@@ -192,7 +192,13 @@ export class Reconciler {
   ): boolean {
     const { tasks } = job;
     if (task >= job.taskCount || job.hasEnded || tasks.isFinal(task) || job.mustEnd(task)) return false;
-    if (tasks.isRunningAt(task, attempt, from)) return true;
+    if (tasks.isRunningAt(task, attempt, from)) {
+      if (match > 0 && tasks.matchOf(task) === 0) {
+        tasks.assign(task, from, { by: AssignedBy.match, number: match }, tasks.startedAtOf(task));
+        this.#routing.taskCounted(job, now);
+      }
+      return true;
+    }
     // A gang starts as a whole, without members of an earlier attempt.
     if (job.gangStageOf(task) !== undefined && !job.isRecovering) return false;
     // The attempt is outdated: a later one exists or has ended.
@@ -232,7 +238,7 @@ export class Reconciler {
       this.#sampler.resume(job, now);
       this.#endings.breakPartialGangs(job, now);
       if (job.hasEnded) continue;
-      this.#routing.findWorkersForAll(job, now);
+      this.#routing.jobRecovered(job, now);
       setDeadlineTimer(job, this.#s.cluster.policy, this.#s.env);
       setTimeLimitTimer(job, this.#s.env);
       setRetryTimer(job, this.#s.env);

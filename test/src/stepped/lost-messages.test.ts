@@ -1,0 +1,70 @@
+import { LIVE_TIMINGS, type MessageType, type PolicySettings, PRESETS } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { LossyCluster, type Lost } from './lossy-cluster.js';
+
+/** Time in ms within which a lost message must be repaired. */
+const REPAIR_MS = 2 * LIVE_TIMINGS.leaseMs;
+/** Run time in ms of tasks that outlast the test. */
+const LONG_MS = 600_000;
+
+/** Jobs that run, wait, and change in each way while others wait. */
+function play(policy: Partial<PolicySettings>, lost?: Lost): LossyCluster {
+  const at = new LossyCluster(policy, lost);
+  const tasks = (count: number, sleep = LONG_MS) => ({ tasks: { count, run: { sleep } }, estimate: sleep });
+  at.run(1_000);
+  at.submit('s1', { ...tasks(2), user: 'ann' });
+  at.submit('s2', { ...tasks(2, 3_000), user: 'ben' });
+  at.run(100);
+  // These wait.
+  const cancelled = at.submit('s1', tasks(3));
+  const held = at.submit('s1', tasks(3));
+  const resumed = at.submit('s2', tasks(2));
+  const shrunk = at.submit('s2', tasks(4));
+  const urgent = at.submit('s1', tasks(2, 2_000));
+  const staged = at.submit('s2', {
+    stages: [
+      { name: 'one', ...tasks(2, 500) },
+      { name: 'two', after: ['one'], ...tasks(2, 1_000) },
+    ],
+  });
+  at.run(1_000);
+  at.update(urgent, { priority: 'high' });
+  at.update(staged, { priority: 'high' });
+  at.update(held, { held: true });
+  at.update(resumed, { held: true });
+  at.run(100);
+  at.cancel(cancelled);
+  at.cancelTasks(shrunk, 1, 2);
+  at.update(resumed, { held: false });
+  at.run(10_000);
+  return at;
+}
+
+const BY_CLASS = { cutoffMs: 1_000, reserve: 0, shortPartition: 0 };
+const GOSHAWK = { policy: 'goshawk', preset: PRESETS.goshawk, ...BY_CLASS } as const;
+const HAWK = { policy: 'hawk', preset: PRESETS.hawk, ...BY_CLASS } as const;
+/** Maximum number of messages of one type that are lost, one at a time. */
+const PER_TYPE = 8;
+
+/** Loses messages of this type, one in each run, and compares the views of all parties after each. */
+function expectRepair(policy: Partial<PolicySettings>, type: MessageType, count: number): void {
+  const step = Math.max(1, count / PER_TYPE);
+  for (let nth = 0; nth < count; nth = Math.ceil(nth + step)) {
+    const at = play(policy, { type, nth });
+    expect(at.isLost).toBe(true);
+    at.run(REPAIR_MS);
+    const { central, owners, atOwners, atWorkers } = at.views();
+    at.cluster.close();
+    expect({ nth, central, atWorkers }).toEqual({ nth, central: owners, atWorkers: atOwners });
+  }
+}
+
+describe('two leases after a message is lost, all parties agree', () => {
+  const { counts } = play(GOSHAWK);
+  test.each([...counts])('goshawk: %s', (type, count) => expectRepair(GOSHAWK, type, count), 60_000);
+
+  // A lost message about a queued task misleads central until the worker is idle.
+  const inHawk = play(HAWK).counts;
+  const ofOwners = ['place', 'withdraw'] as const;
+  test.each(ofOwners)('hawk: %s', (type) => expectRepair(HAWK, type, inHawk.get(type)!), 60_000);
+});
