@@ -169,7 +169,7 @@ export const MESSAGES = {
        */
       matching: flag,
       /**
-       * To a scheduler: stages of its jobs with tasks that wait at central, a part of them at a time. A job that is only
+       * Lists stages of the scheduler's jobs with tasks that wait at central, a part of them at a time. A job that is only
        * declared counts as a stage with 0 tasks. The scheduler corrects what a lost message has left wrong.
        */
       waiting: optional(
