@@ -3,12 +3,10 @@ import {
   addVector,
   FeasibleWorkers,
   GPU,
-  grantOf,
   invariant,
   type JobNumber,
   type Millis,
   NeedsTable,
-  projectGrantOf,
   ResourceNames,
   SLOT,
   type StageIndex,
@@ -20,9 +18,10 @@ import {
 } from '@goshawk/core';
 import type { Attributes, ClusterChange, ClusterView, RunEnd } from '../contract.js';
 import { fitsEver, hasRoom } from '../fitting.js';
+import { PendingChanges } from './changes.js';
 import {
   BookedJob,
-  BookedOwner,
+  type BookedOwner,
   BookedRun,
   type BookedStage,
   BookedWorker,
@@ -31,7 +30,9 @@ import {
   type StageFacts,
 } from './entries.js';
 import type { HeldTasks } from './limit-group.js';
+import { Owners } from './owners.js';
 import { RunningLimits } from './user-limits.js';
+import { UserWeights } from './user-weights.js';
 import type { WaitingKind } from './waiting-kind.js';
 import { WaitingKinds } from './waiting-kinds.js';
 
@@ -51,21 +52,12 @@ export class ClusterBooks implements ClusterView {
   readonly #workers = new Map<Address, BookedWorker>();
   readonly #needs = new NeedsTable();
   readonly #byId: (BookedWorker | undefined)[] = [];
-  /** Owners by all of their addresses. */
-  readonly #owners = new Map<Address, BookedOwner>();
-  readonly #ownersByTag = new Map<string, BookedOwner>();
-  readonly #ownersWithJobs = new Set<BookedOwner>();
-  #grants: UserGrants = new Map();
-  readonly #byUser = new Map<string, Set<BookedJob>>();
+  readonly #owners = new Owners();
+  readonly #changes = new PendingChanges();
+  readonly #weights = new UserWeights((job) => this.#jobChanged({ kind: 'changed', job }));
   readonly #limits = new RunningLimits(this.names);
   readonly #kinds = new WaitingKinds();
   readonly #ids = { worker: new Ids(), job: new Ids(), stage: new Ids(), run: new Ids() };
-  #ended = NO_CHANGES;
-  #ofWorkers = NO_CHANGES;
-  #ofJobs = NO_CHANGES;
-  #answers = NO_CHANGES;
-  /** Callbacks that free ids of deleted objects, called once the policy has received the deletion. */
-  #idsToFree: (() => void)[] = [];
   #waitingTasks = 0;
   #runs = 0;
 
@@ -85,12 +77,12 @@ export class ClusterBooks implements ClusterView {
 
   /** All jobs, without a copy of the list. The books must not change during the iteration. */
   *everyJob(): Iterable<BookedJob> {
-    for (const { jobs } of this.#ownersWithJobs) yield* jobs.values();
+    for (const { jobs } of this.#owners.withJobs) yield* jobs.values();
   }
 
   get jobCount(): number {
     let count = 0;
-    for (const { jobs } of this.#ownersWithJobs) count += jobs.size;
+    for (const { jobs } of this.#owners.withJobs) count += jobs.size;
     return count;
   }
 
@@ -135,7 +127,7 @@ export class ClusterBooks implements ClusterView {
     if (worker.open === open) return;
     worker.open = open;
     addVector(this.capacity, worker.capacity, open ? 1 : -1);
-    this.#addWorkerChange({ kind: open ? 'opened' : 'closed', worker });
+    this.#workerChanged({ kind: open ? 'opened' : 'closed', worker });
   }
 
   /** Removes a worker; its runs are lost. */
@@ -145,8 +137,8 @@ export class ClusterBooks implements ClusterView {
     this.#workers.delete(worker.address);
     this.#byId[worker.id] = undefined;
     this.feasible.delete(worker);
-    this.#idsToFree.push(() => this.#ids.worker.free(worker.id));
-    this.#addWorkerChange({ kind: 'left', worker });
+    this.#changes.whenTaken(() => this.#ids.worker.free(worker.id));
+    this.#workerChanged({ kind: 'left', worker });
   }
 
   /**
@@ -184,19 +176,8 @@ export class ClusterBooks implements ClusterView {
    * @param formers earlier addresses, which workers may still use
    */
   rehome(tag: string, address: Address, formers: readonly Address[], now: Millis): void {
-    const owner = this.#ownersByTag.get(tag) ?? this.#ownerAt(address);
-    const isMoved = owner.address !== address;
-    const addresses = new Set([address, ...formers.filter((each) => this.#isFreeFor(each, tag))]);
-    for (const each of owner.addresses) if (!addresses.has(each)) this.#owners.delete(each);
-    for (const each of addresses) {
-      const other = this.#owners.get(each);
-      this.#owners.set(each, owner);
-      if (other !== undefined && other !== owner) this.#merge(other, owner, now);
-    }
-    owner.tag = tag;
-    owner.isExpected = true;
-    owner.addresses = [...addresses];
-    this.#ownersByTag.set(tag, owner);
+    const { owner, isMoved, same } = this.#owners.rehome(tag, address, formers);
+    for (const other of same) this.#merge(other, owner, now);
     // Each incarnation counts its matches from 0.
     for (const job of isMoved ? owner.jobs.values() : [])
       for (const stage of job.allStages) stage.matches = 0;
@@ -204,16 +185,7 @@ export class ClusterBooks implements ClusterView {
 
   /** The owner is lost permanently, and no other scheduler continues its jobs. */
   ownerLost(address: Address): void {
-    const owner = this.#owners.get(address);
-    if (owner === undefined) return;
-    owner.isExpected = false;
-    this.#dropIfUnused(owner);
-  }
-
-  /** Whether the address is free for this tag: no scheduler with another tag has enlisted there. */
-  #isFreeFor(address: Address, tag: string): boolean {
-    const known = this.#owners.get(address)?.tag;
-    return known === undefined || known === tag;
+    this.#owners.lost(address);
   }
 
   /** Moves the jobs that workers reported before the owner enlisted, under `other`, to the owner. */
@@ -221,8 +193,8 @@ export class ClusterBooks implements ClusterView {
     for (const job of [...other.jobs.values()]) {
       const known = owner.jobs.get(job.number);
       if (known === undefined) {
-        this.#removeJob(job);
-        this.#addJob(owner, job);
+        this.#owners.removeJob(job);
+        this.#owners.addJob(owner, job);
       } else {
         this.withdraw(job, now);
         for (const run of [...job.runs]) this.#reassign(run, known, now);
@@ -240,42 +212,14 @@ export class ClusterBooks implements ClusterView {
     this.adoptRun(stage, worker, startedAt, { named, match });
   }
 
-  #ownerAt(address: Address): BookedOwner {
-    const known = this.#owners.get(address);
-    if (known !== undefined) return known;
-    const owner = new BookedOwner(address);
-    this.#owners.set(address, owner);
-    return owner;
-  }
-
-  #addJob(owner: BookedOwner, job: BookedJob): void {
-    job.owner = owner;
-    owner.jobs.set(job.number, job);
-    this.#ownersWithJobs.add(owner);
-  }
-
-  #removeJob({ owner, number }: BookedJob): void {
-    owner.jobs.delete(number);
-    if (owner.jobs.size > 0) return;
-    this.#ownersWithJobs.delete(owner);
-    this.#dropIfUnused(owner);
-  }
-
-  #dropIfUnused(owner: BookedOwner): void {
-    if (owner.isExpected || owner.jobs.size > 0) return;
-    if (owner.tag !== undefined) this.#ownersByTag.delete(owner.tag);
-    for (const address of owner.addresses)
-      if (this.#owners.get(address) === owner) this.#owners.delete(address);
-  }
-
   // ---- jobs
 
   job(owner: Address, number: JobNumber): BookedJob | undefined {
-    return this.#owners.get(owner)?.jobs.get(number);
+    return this.#owners.find(owner)?.jobs.get(number);
   }
 
   jobsOf(owner: Address): Iterable<BookedJob> {
-    return this.#owners.get(owner)?.jobs.values() ?? [];
+    return this.#owners.find(owner)?.jobs.values() ?? [];
   }
 
   /** Creates or updates the job. */
@@ -285,79 +229,31 @@ export class ClusterBooks implements ClusterView {
       const { long, user, arrivedAt } = known;
       const hasChanged = known.update(facts);
       if (known.user !== user) {
-        this.#removeFromUser(known, user);
-        this.#addToUser(known);
+        this.#weights.remove(known, user);
+        this.#weights.add(known);
       }
-      const isWeightChanged = facts.user !== undefined && this.#setUserWeight(known, facts);
-      if (hasChanged || isWeightChanged) this.#addJobChange({ kind: 'changed', job: known });
+      const isWeightChanged =
+        facts.user !== undefined && facts.userWeight === undefined && this.#weights.apply(known);
+      if (hasChanged || isWeightChanged) this.#jobChanged({ kind: 'changed', job: known });
       if (known.long !== long) this.longChanges++;
       if (known.long !== long || known.arrivedAt !== arrivedAt) this.#kinds.updateJob(known.allStages);
       if (hasChanged) this.#limits.arrived(known);
       return known;
     }
-    const owner = this.#ownerAt(by);
+    const owner = this.#owners.at(by);
     const job = new BookedJob(this.#ids.job.take(), owner, number, facts);
-    this.#setUserWeight(job, facts);
-    this.#addJob(owner, job);
+    if (facts.userWeight === undefined) this.#weights.apply(job);
+    this.#owners.addJob(owner, job);
     this.#limits.arrived(job);
-    this.#addToUser(job);
-    this.#addJobChange({ kind: 'arrived', job });
+    this.#weights.add(job);
+    this.#jobChanged({ kind: 'arrived', job });
     return job;
   }
 
   /** Sets the grants of all users. */
   grant(grants: UserGrants): void {
-    this.#grants = grants;
     this.#limits.grant(grants, this.jobs);
-    for (const job of this.jobs) if (this.#setUserWeight(job)) this.#addJobChange({ kind: 'changed', job });
-    const projects = new Set([...this.#byUser.keys()].map((user) => grantOf(grants, user).project));
-    for (const project of projects) if (project !== undefined) this.#divideWeight(project);
-  }
-
-  #addToUser(job: BookedJob): void {
-    const { user } = job;
-    const others = this.#byUser.get(user);
-    if (others === undefined) this.#byUser.set(user, new Set([job]));
-    else others.add(job);
-    const { project } = grantOf(this.#grants, user);
-    if (project === undefined || (projectGrantOf(this.#grants, project)?.weight ?? 0) === 0) return;
-    // All jobs of a user have the same weight, so only a user's first job changes the division.
-    const [other] = others ?? [];
-    if (other === undefined || other === job) this.#divideWeight(project);
-    else job.userWeight = other.userWeight;
-  }
-
-  #removeFromUser(job: BookedJob, user = job.user): void {
-    const left = this.#byUser.get(user);
-    if (left?.delete(job) !== true || left.size > 0) return;
-    this.#byUser.delete(user);
-    const { project } = grantOf(this.#grants, user);
-    if (project !== undefined) this.#divideWeight(project);
-  }
-
-  /** Divides the weight of a project among its users with jobs, after their number has changed. */
-  #divideWeight(project: string): void {
-    const projectWeight = projectGrantOf(this.#grants, project)?.weight ?? 0;
-    if (projectWeight === 0) return;
-    const users = [...this.#byUser.keys()].filter((user) => grantOf(this.#grants, user).project === project);
-    const sum = sumOf(users, (user) => grantOf(this.#grants, user).weight);
-    for (const user of users) {
-      const weight = (projectWeight * grantOf(this.#grants, user).weight) / sum;
-      for (const job of this.#byUser.get(user)!) {
-        if (job.userWeight === weight) continue;
-        job.userWeight = weight;
-        this.#addJobChange({ kind: 'changed', job });
-      }
-    }
-  }
-
-  /** @returns whether the weight of its user has changed */
-  #setUserWeight(job: BookedJob, facts?: JobFacts): boolean {
-    const { weight, project } = grantOf(this.#grants, job.user);
-    if (facts?.userWeight !== undefined || job.userWeight === weight) return false;
-    if ((projectGrantOf(this.#grants, project)?.weight ?? 0) > 0) return false;
-    job.userWeight = weight;
-    return true;
+    this.#weights.grant(grants, this.jobs);
   }
 
   /**
@@ -376,7 +272,7 @@ export class ClusterBooks implements ClusterView {
       const isNarrowed = this.#requires(known, facts.requires);
       this.#kinds.update(known);
       this.#limits.changed(known);
-      if (isNarrowed || hasChanged) this.#addJobChange({ kind: 'waiting', stage: known });
+      if (isNarrowed || hasChanged) this.#waitingChanged(known);
       return known;
     }
     const needs = this.#needs.take(facts.demand, facts.requires);
@@ -391,7 +287,7 @@ export class ClusterBooks implements ClusterView {
     const { needs } = stage;
     if (requires === undefined || needs.requires !== undefined) return false;
     stage.needs = this.#needs.take(needs.demand, requires);
-    this.#idsToFree.push(() => this.#needs.release(needs));
+    this.#changes.whenTaken(() => this.#needs.release(needs));
     return true;
   }
 
@@ -416,7 +312,7 @@ export class ClusterBooks implements ClusterView {
   #setVisible(stage: BookedStage, waiting: number): void {
     if (waiting === stage.waiting) return;
     this.#addWaiting(stage, waiting - stage.waiting);
-    this.#addJobChange({ kind: 'waiting', stage });
+    this.#waitingChanged(stage);
   }
 
   /** Admits as many waiting tasks of each user as the limits allow. */
@@ -440,7 +336,7 @@ export class ClusterBooks implements ClusterView {
     if (!stage.name(named)) return;
     if (stage.waiting === 0) stage.waitsSince = now;
     this.#addWaiting(stage, 1);
-    this.#addJobChange({ kind: 'waiting', stage });
+    this.#waitingChanged(stage);
   }
 
   /** Removes a named task from the waiting ones, because a worker already has it. */
@@ -448,7 +344,7 @@ export class ClusterBooks implements ClusterView {
     if (stage.waitingAttempt(task) === undefined) return;
     stage.unname(task);
     this.#addWaiting(stage, -1);
-    this.#addJobChange({ kind: 'waiting', stage });
+    this.#waitingChanged(stage);
   }
 
   /** The job needs no more workers; its runs stay in the books until they end. */
@@ -461,17 +357,17 @@ export class ClusterBooks implements ClusterView {
   /** Deletes a job without waiting or running tasks, unless its owner has declared it. */
   deleteIfOver(job: BookedJob): void {
     if (!job.isOver || job.owner.jobs.get(job.number) !== job) return;
-    this.#removeJob(job);
+    this.#owners.removeJob(job);
     this.#limits.gone(job);
-    this.#removeFromUser(job);
-    this.#idsToFree.push(() => {
+    this.#weights.remove(job);
+    this.#changes.whenTaken(() => {
       this.#ids.job.free(job.id);
       for (const { id, needs } of job.allStages) {
         this.#ids.stage.free(id);
         this.#needs.release(needs);
       }
     });
-    this.#addJobChange({ kind: 'gone', job });
+    this.#jobChanged({ kind: 'gone', job });
   }
 
   // ---- runs
@@ -525,7 +421,7 @@ export class ClusterBooks implements ClusterView {
     const run = this.#enter(this.#newRun(stage, worker, startedAt, named));
     run.match = match;
     this.#occupy(run);
-    this.#found(run);
+    this.#changes.runFound(run);
     return run;
   }
 
@@ -545,7 +441,7 @@ export class ClusterBooks implements ClusterView {
     const run = this.#enter(this.#newRun(stage, worker, now, named));
     run.isQueued = true;
     run.isConfirmed = true;
-    this.#found(run);
+    this.#changes.runFound(run);
     return run;
   }
 
@@ -555,7 +451,7 @@ export class ClusterBooks implements ClusterView {
     run.isQueued = false;
     run.startedAt = startedAt;
     this.#occupy(run);
-    this.#addWorkerChange({ kind: 'began', run });
+    this.#workerChanged({ kind: 'began', run });
   }
 
   /** The worker has confirmed the run. */
@@ -581,9 +477,7 @@ export class ClusterBooks implements ClusterView {
     this.#limits.changed(stage);
     if (stage.job.long) this.longChanges++;
     this.version++;
-    // Report a run found in this turn before its end.
-    if (run.isFoundPending) this.#ofWorkers = added(this.#ofWorkers, { kind: 'ended', run, how });
-    else this.#ended = added(this.#ended, { kind: 'ended', run, how });
+    this.#changes.runEnded(run, how);
     if (how === 'declined') {
       stage.declinedBy ??= new Map();
       stage.declinedBy.set(worker, now);
@@ -600,41 +494,26 @@ export class ClusterBooks implements ClusterView {
 
   /** Records short work of jobs that are not in these books. */
   shortWork(workMs: Millis): void {
-    if (workMs > 0) this.#addJobChange({ kind: 'shortWork', workMs });
+    if (workMs > 0) this.#jobChanged({ kind: 'shortWork', workMs });
   }
 
   solved(answer: Extract<ClusterChange, { kind: 'solved' }>): void {
     this.version++;
-    this.#answers = added(this.#answers, answer);
+    this.#changes.solved(answer);
   }
 
   // ---- changes
 
   get hasChanges(): boolean {
-    return this.#ended.length + this.#ofWorkers.length + this.#ofJobs.length + this.#answers.length > 0;
+    return !this.#changes.isEmpty;
   }
 
   /** Returns the changes since the last call. */
   takeChanges(): readonly ClusterChange[] {
     this.#applyLimits();
-    let changes = this.#ended;
-    for (const each of this.#ofWorkers) changes = added(changes, each);
-    for (const each of this.#ofJobs) changes = added(changes, each);
-    for (const each of this.#answers) changes = added(changes, each);
-    this.#ended = this.#ofWorkers = this.#ofJobs = this.#answers = NO_CHANGES;
-    for (const each of changes) this.#clearPending(each);
-    if (this.#idsToFree.length > 0) {
-      for (const freeIds of this.#idsToFree) freeIds();
-      this.#idsToFree = [];
-    }
+    const changes = this.#changes.take();
+    for (const change of changes) if (change.kind === 'ended') this.#ids.run.free(change.run.id);
     return changes;
-  }
-
-  #clearPending(change: ClusterChange): void {
-    if (change.kind === 'freed') (change.worker as BookedWorker).isFreedPending = false;
-    else if (change.kind === 'waiting') (change.stage as BookedStage).isWaitingPending = false;
-    else if (change.kind === 'found') (change.run as BookedRun).isFoundPending = false;
-    else if (change.kind === 'ended') this.#ids.run.free(change.run.id);
   }
 
   /** Offers workers again that the owner declined some time ago. Called when the owner repeats its need. */
@@ -650,7 +529,7 @@ export class ClusterBooks implements ClusterView {
       stage.declinedBy ??= new Map();
       stage.declinedBy.set(worker, now);
     }
-    if (hasChanged && stage.waiting > 0) this.#addJobChange({ kind: 'waiting', stage });
+    if (hasChanged && stage.waiting > 0) this.#waitingChanged(stage);
     if (declinedBy === undefined) return;
     for (const [worker, at] of declinedBy) {
       if (now - at < DECLINED_MS) continue;
@@ -735,37 +614,30 @@ export class ClusterBooks implements ClusterView {
     return run;
   }
 
-  #found(run: BookedRun): void {
-    run.isFoundPending = true;
-    this.#ofWorkers = added(this.#ofWorkers, { kind: 'found', run });
-  }
-
   #freed(worker: BookedWorker): void {
     this.version++;
     this.#limits.workersChanged();
-    if (worker.isFreedPending || !worker.open) return;
-    worker.isFreedPending = true;
-    this.#ofWorkers = added(this.#ofWorkers, worker.freed);
+    if (worker.open) this.#changes.workerFreed(worker);
   }
 
   #recordShrink(worker: BookedWorker): void {
-    if (worker.open) this.#addWorkerChange({ kind: 'shrank', worker });
+    if (worker.open) this.#workerChanged({ kind: 'shrank', worker });
   }
 
-  #addWorkerChange(change: ClusterChange): void {
+  #workerChanged(change: ClusterChange): void {
     this.version++;
     this.#limits.workersChanged();
-    this.#ofWorkers = added(this.#ofWorkers, change);
+    this.#changes.workerChanged(change);
   }
 
-  #addJobChange(change: ClusterChange): void {
+  #waitingChanged(stage: BookedStage): void {
     this.version++;
-    if (change.kind === 'waiting') {
-      const stage = change.stage as BookedStage;
-      if (stage.isWaitingPending) return;
-      stage.isWaitingPending = true;
-    }
-    this.#ofJobs = added(this.#ofJobs, change);
+    this.#changes.waitingChanged(stage);
+  }
+
+  #jobChanged(change: ClusterChange): void {
+    this.version++;
+    this.#changes.jobChanged(change);
   }
 }
 
@@ -779,15 +651,7 @@ function factsOf(job: BookedJob): JobFacts {
 /** A declined worker is not offered again for this time (ms). */
 const DECLINED_MS = 100;
 
-const NO_CHANGES: ClusterChange[] = [];
 const NO_WORKERS: readonly BookedWorker[] = [];
-
-/** Appends to a list. Most lists have one item, and pushing to an empty array allocates space for 17. */
-function added(list: ClusterChange[], change: ClusterChange): ClusterChange[] {
-  if (list.length === 0) return [change];
-  list.push(change);
-  return list;
-}
 
 /** Slots of the worker not used by confirmed runs. */
 function slotsLeft(worker: BookedWorker): number {
