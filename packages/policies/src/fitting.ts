@@ -1,19 +1,39 @@
 import { fitsIn, type Needs, type Vector } from '@goshawk/core';
-import type { StageView, WorkerView } from './contract.js';
+import type { JobView, StageView, WorkerView } from './contract.js';
 
-/** Whether a task of the stage can start at the worker now, and its owner has not declined the worker recently. */
-export function fitsNow({ needs, declinedBy }: StageView, worker: WorkerView): boolean {
-  return hasRoom(needs, worker) && declinedBy?.has(worker) !== true;
+/** Whether a task of the stage may run at the worker, regardless of room. Every start and every plan asks this. */
+function isPermitted({ needs }: StageView, worker: WorkerView): boolean {
+  return needs.permits(worker);
 }
 
-/** Whether a task with these needs is permitted at the worker and fits now. */
-export function hasRoom(needs: Needs, worker: WorkerView): boolean {
+/** Whether another stage with equal needs may fit at a worker at which this one does not. */
+export function isSelective({ job, declinedBy }: StageView): boolean {
+  return declinedBy !== undefined || hasPreference(job);
+}
+
+/** Whether a task of the stage is permitted at the worker and fits now. */
+export function hasRoom(stage: StageView, worker: WorkerView): boolean {
+  return fitsIn(stage.demand, worker.free) && isPermitted(stage, worker);
+}
+
+/** Whether a task of the stage can start at the worker now, and its owner has not declined the worker recently. */
+export function fitsNow(stage: StageView, worker: WorkerView): boolean {
+  return hasRoom(stage, worker) && stage.declinedBy?.has(worker) !== true;
+}
+
+/** Whether a task of the stage is permitted at the worker and would fit if nothing else ran there. */
+export function fitsEver(stage: StageView, worker: WorkerView): boolean {
+  return fitsIn(stage.demand, worker.capacity) && isPermitted(stage, worker);
+}
+
+/** Whether some stage with these needs may fit at the worker now. */
+export function mayFit(needs: Needs, worker: WorkerView): boolean {
   return fitsIn(needs.demand, worker.free) && needs.permits(worker);
 }
 
-/** Whether a task with these needs is permitted at the worker and would fit if nothing else ran there. */
-export function fitsEver(needs: Needs, worker: WorkerView): boolean {
-  return fitsIn(needs.demand, worker.capacity) && needs.permits(worker);
+export function hasPreference({ prefers }: JobView): boolean {
+  for (const _ in prefers) return true;
+  return false;
 }
 
 /** Number of tasks that must start together: all tasks of a gang, else 1. */

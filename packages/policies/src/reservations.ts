@@ -178,7 +178,7 @@ export class Reservations {
     const together = gangSize(stage);
     const steps: { readonly at: Millis; readonly worker: WorkerView }[] = [];
     for (const worker of workers) {
-      if (!worker.open || this.#at.has(worker) || !fitsEver(stage.needs, worker)) continue;
+      if (!worker.open || this.#at.has(worker) || !fitsEver(stage, worker)) continue;
       // The owner would decline this worker again, so the reservation would be useless.
       if (stage.declinedBy?.has(worker)) continue;
       for (const at of this.#timesOfRoom(stage, worker, together, now)) steps.push({ at, worker });

@@ -374,7 +374,7 @@ export class ClusterBooks implements ClusterView {
 
   /** Whether one more task of the stage could start at the worker. */
   canStart(stage: BookedStage, worker: BookedWorker): boolean {
-    return stage.waiting > 0 && worker.open && hasRoom(stage.needs, worker);
+    return stage.waiting > 0 && worker.open && hasRoom(stage, worker);
   }
 
   /** @returns undefined if `canStart` is false */
@@ -387,7 +387,7 @@ export class ClusterBooks implements ClusterView {
 
   /** Queues a named task at the worker. @returns undefined if none waits, or if it could never run there */
   place(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun | undefined {
-    if (stage.named === 0 || !worker.open || !fitsEver(stage.needs, worker)) return undefined;
+    if (stage.named === 0 || !worker.open || !fitsEver(stage, worker)) return undefined;
     const run = this.#take(stage, worker, now);
     run.isQueued = true;
     return this.#enter(run);

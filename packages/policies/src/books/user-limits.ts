@@ -11,7 +11,7 @@ import {
   unitsOf,
   type Vector,
 } from '@goshawk/core';
-import { hasRoom } from '../fitting.js';
+import { mayFit } from '../fitting.js';
 import type { BookedJob, BookedStage, BookedWorker } from './entries.js';
 import { type Account, isLimited, LIMITED } from './limit-accounts.js';
 import type { HeldTasks } from './limit-group.js';
@@ -236,7 +236,7 @@ function fitOf(needs: Needs, feasible: FeasibleWorkers<BookedWorker>, fits: Fits
   if (fits.visited > feasible.size)
     fits.withSlot ??= [...feasible.all()].filter(({ open, free }) => open && free[SLOT]! > 0);
   if (fits.withSlot !== undefined && (needs.demand[SLOT] ?? 0) > 0) {
-    if (fits.withSlot.some((worker) => hasRoom(needs, worker))) return 0;
+    if (fits.withSlot.some((worker) => mayFit(needs, worker))) return 0;
     for (const { open } of feasible.for(needs)) if (open) return 1;
     return 2;
   }
@@ -244,7 +244,7 @@ function fitOf(needs: Needs, feasible: FeasibleWorkers<BookedWorker>, fits: Fits
   for (const worker of feasible.for(needs)) {
     fits.visited++;
     if (!worker.open) continue;
-    if (hasRoom(needs, worker)) return 0;
+    if (mayFit(needs, worker)) return 0;
     fit = 1;
   }
   return fit;

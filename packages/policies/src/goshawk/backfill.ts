@@ -119,7 +119,7 @@ export class Backfill {
   #mayBeWorthwhile(stage: StageView, workers: readonly WorkerView[], now: Millis): boolean {
     if (this.#reservations.before(stage) !== undefined) return true;
     const most = this.#worthOf(stage, now);
-    return workers.some((worker) => this.#idleAt(worker, stage) <= most || hasRoom(stage.needs, worker));
+    return workers.some((worker) => this.#idleAt(worker, stage) <= most || hasRoom(stage, worker));
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
 import type { WorkerView } from '../contract.js';
-import { hasRoom } from '../fitting.js';
+import { mayFit } from '../fitting.js';
 import { KINDS } from './kinds.js';
 import type { Limits } from './limits.js';
 import type { UserLines, WaitingNeeds } from './line.js';
@@ -44,7 +44,7 @@ export class Blocked {
     const room: number[] = [];
     for (const { free } of workers)
       for (const [index, amount] of free.entries()) room[index] = Math.max(room[index] ?? 0, amount);
-    const fits = ({ of }: WaitingNeeds): boolean => workers.some((worker) => hasRoom(of, worker));
+    const fits = ({ of }: WaitingNeeds): boolean => workers.some((worker) => mayFit(of, worker));
     // The limit of a kind may rise without any change of room.
     const overLimit = KINDS.filter((kind) => !mayRun.includes(kind));
     const limited = this.#waiting.firstBlocked(overLimit, Number.POSITIVE_INFINITY, room, fits);

@@ -1,11 +1,10 @@
 import type { Millis } from '@goshawk/core';
 import type { Draft } from '../contract.js';
-import { gangSize } from '../fitting.js';
+import { gangSize, isSelective } from '../fitting.js';
 import type { Kind } from './kinds.js';
 import type { Limits } from './limits.js';
 import type { Line, UserLines, WaitingNeeds } from './line.js';
 import { CANDIDATES_MAX, type Candidate, type Placement } from './placement.js';
-import { hasPreference } from './preferences.js';
 import type { Queue } from './queue.js';
 import type { Starting } from './starting.js';
 import type { UserShares } from './user-shares.js';
@@ -78,9 +77,8 @@ export class Serving {
     }
     // Other stages with equal needs may be admitted even if this one is not: they end earlier or prefer other
     // workers.
-    const isSelective = hasPreference(stage.job) || stage.declinedBy !== undefined;
     const mayDiffer =
-      isSelective || (this.#placement.reservations.size > 0 && this.#placement.free.hasRoom(stage));
+      isSelective(stage) || (this.#placement.reservations.size > 0 && this.#placement.free.hasRoom(stage));
     const count = (skipped.get(needs) ?? 0) + 1;
     if (mayDiffer) skipped.set(needs, count);
     if (mayDiffer && count < CANDIDATES_MAX) return this.#waiting.skipFirst(line);

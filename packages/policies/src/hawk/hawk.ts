@@ -78,7 +78,7 @@ export class WaitingTimes implements CentralPolicy {
 
   #place(stage: StageView, draft: Draft, now: Millis): void {
     while (stage.waiting > 0) {
-      const server = this.#queue.shortestWait(stage.needs, now);
+      const server = this.#queue.shortestWait(stage, now);
       const run = server && draft.place(stage, server.worker);
       if (run === undefined) {
         this.#stuck.add(stage);

@@ -47,7 +47,7 @@ class Placing {
     const job = this.books.declare(OWNER, task, { arrivedAt: now, long: true });
     const stage = this.books.stage(job, 0, { demand: this.books.names.demandOf(demand), estimateMs });
     this.books.nameWaiting(stage, { task, attempt: 1 }, now);
-    const server = this.queue.shortestWait(stage.needs, now);
+    const server = this.queue.shortestWait(stage, now);
     const run = server && this.books.place(stage, server.worker as never, now);
     if (run === undefined) return undefined;
     this.queue.put(run, server!, estimateMs, now);

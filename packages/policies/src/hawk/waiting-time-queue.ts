@@ -4,12 +4,11 @@ import {
   IndexedHeap,
   invariant,
   type Millis,
-  type Needs,
   SLOT,
   sumOf,
   type Vector,
 } from '@goshawk/core';
-import type { RunView, WorkerView } from '../contract.js';
+import type { RunView, StageView, WorkerView } from '../contract.js';
 import { fitsEver } from '../fitting.js';
 
 /** A task that waits or runs at a server, with the estimate used for its placement. */
@@ -84,16 +83,16 @@ export class WaitingTimeQueue {
     }
   }
 
-  /** The server with the lowest waiting time; undefined if no open one is large enough. */
-  shortestWait(needs: Needs, now: Millis): Server | undefined {
-    if (!needs.isPlain) return this.#shortestWaitThatFits(needs, now);
+  /** The server with the lowest waiting time for a task of the stage; undefined if no open one is large enough. */
+  shortestWait(stage: StageView, now: Millis): Server | undefined {
+    if (!stage.needs.isPlain) return this.#shortestWaitThatFits(stage, now);
     this.#moveOverdue(now);
     const isOnTime = this.#onTime.topKey() - now < this.#constant.topKey();
     const server = this.#servers[isOnTime ? this.#onTime.top() : this.#constant.top()];
     // A worker may have less than the one CPU that a plain task takes.
-    return server === undefined || fitsEver(needs, server.worker)
+    return server === undefined || fitsEver(stage, server.worker)
       ? server
-      : this.#shortestWaitThatFits(needs, now);
+      : this.#shortestWaitThatFits(stage, now);
   }
 
   /** Appends the run to the server's queue. */
@@ -174,12 +173,12 @@ export class WaitingTimeQueue {
   // ---- the order
 
   /** Few tasks need more than a slot, so a scan of all servers is sufficient. It uses the same order as the heaps. */
-  #shortestWaitThatFits(needs: Needs, now: Millis): Server | undefined {
+  #shortestWaitThatFits(stage: StageView, now: Millis): Server | undefined {
     let best: Server | undefined;
     let least = Number.POSITIVE_INFINITY;
     for (const server of this.#servers) {
-      if (server === undefined || !server.open || !fitsEver(needs, server.worker)) continue;
-      const forRoom = roomAfterMs(needs, server, now);
+      if (server === undefined || !server.open || !fitsEver(stage, server.worker)) continue;
+      const forRoom = roomAfterMs(stage, server, now);
       const forSlot = isEmpty(server) ? EMPTY : this.#waitingMs(server, now);
       const waiting = Math.max(forSlot, forRoom === 0 ? EMPTY : forRoom);
       if (waiting >= least) continue;
@@ -267,7 +266,7 @@ export class WaitingTimeQueue {
  * Time until the worker has room for one more task of the stage, in ms: running tasks keep their resources until
  * their expected end, and queued tasks come first.
  */
-function roomAfterMs({ demand }: Needs, { worker, siblings }: Server, now: Millis): Millis {
+function roomAfterMs({ demand }: StageView, { worker, siblings }: Server, now: Millis): Millis {
   const free = [...worker.capacity];
   const ends: { readonly at: Millis; readonly demand: Vector }[] = [];
   for (const { running, startedAt } of siblings) {

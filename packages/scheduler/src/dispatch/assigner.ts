@@ -41,8 +41,7 @@ export class Assigner {
 
   /** Takes the next task of the batch that may run at the worker, as a new attempt; −1: none. */
   take(job: Job, batch: Batch, worker: Address, now: Millis): TaskIndex {
-    if (this.#avoidance.lacksRequirements(batch, worker)) return -1;
-    const task = job.waiting.takeNext(batch, this.#avoidance.filterFor(job, batch, worker, now));
+    const task = this.#avoidance.takeNext(job, batch, worker, now);
     if (task >= 0) job.tasks.nextAttempt(task);
     return task;
   }

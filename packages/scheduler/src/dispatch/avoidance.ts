@@ -14,7 +14,10 @@ import type { Job } from '../job/job.js';
 /** Maximum count of healthy workers. A task that failed at this many workers may run on any worker. */
 const HEALTHY_MAX = 16;
 
-/** Decides which tasks may run at a worker: a retry avoids workers where it failed, if there are others. */
+/**
+ * Decides which tasks may run at a worker: the worker must have what they require, and a retry avoids workers where it
+ * failed if there are others.
+ */
 export class Avoidance {
   readonly #cluster: Cluster;
   readonly #unfit: UnfitWorkers;
@@ -24,8 +27,32 @@ export class Avoidance {
     this.#unfit = unfit;
   }
 
+  /** Takes the next task of the batch that may run at the worker; −1: none. */
+  takeNext(job: Job, batch: Batch, worker: Address, now: Millis): TaskIndex {
+    return this.#permits(batch, worker)
+      ? job.waiting.takeNext(batch, this.#filterFor(job, batch, worker, now))
+      : -1;
+  }
+
+  /** Whether a waiting task of the batch may run at a worker that was neither probed nor matched. */
+  hasTaskFor(job: Job, batch: Batch, worker: Address, now: Millis): boolean {
+    const isUnknown = !this.#cluster.members.has(worker);
+    if ((isUnknown && batch.spec.requires !== undefined) || !this.#permits(batch, worker)) return false;
+    const isAllowed = this.#filterFor(job, batch, worker, now);
+    return isAllowed === undefined || job.waiting.canTake(batch, isAllowed);
+  }
+
+  /**
+   * Whether the batch may use the worker. Central, or the victim of a steal, has checked a worker that this scheduler does
+   * not know yet.
+   */
+  #permits({ spec }: Batch, worker: Address): boolean {
+    const { members } = this.#cluster;
+    return spec.requires === undefined || !members.has(worker) || members.meetsRequirements(worker, spec);
+  }
+
   /** Filter for the tasks of the batch that may run at the worker; undefined: all may. */
-  filterFor(
+  #filterFor(
     job: Job,
     { spec, scope: probeScope }: Batch,
     worker: Address,
@@ -49,25 +76,5 @@ export class Avoidance {
     const failing = this.#unfit.failingFor(job.spec.user);
     const scope = effectiveScope(this.#cluster.policy.preset, probeScope ?? job.route.over);
     return countBesides(this.#cluster.members, failing, scope, spec, HEALTHY_MAX);
-  }
-
-  /**
-   * Whether the worker lacks what the batch requires. For an unknown worker, central or the victim of a steal has
-   * already checked it.
-   */
-  lacksRequirements({ spec }: Batch, worker: Address): boolean {
-    return (
-      spec.requires !== undefined &&
-      this.#cluster.members.has(worker) &&
-      !this.#cluster.members.meetsRequirements(worker, spec)
-    );
-  }
-
-  /** Whether a waiting task of the batch may run at a worker that was neither probed nor matched. */
-  hasTaskFor(job: Job, batch: Batch, worker: Address, now: Millis): boolean {
-    if (batch.spec.requires !== undefined && !this.#cluster.members.meetsRequirements(worker, batch.spec))
-      return false;
-    const isAllowed = this.filterFor(job, batch, worker, now);
-    return isAllowed === undefined || job.waiting.canTake(batch, isAllowed);
   }
 }
