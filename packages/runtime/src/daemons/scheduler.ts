@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import { type Millis, parseJobSpec, present, type UsageBook } from '@goshawk/core';
+import { type Millis, type PolicySettings, parseJobSpec, present, type UsageBook } from '@goshawk/core';
 import type { PostgresJournals } from '@goshawk/journal';
 import { isKnownEstimator } from '@goshawk/predictor';
 import {
@@ -222,38 +222,38 @@ function jobEffects(
   };
 }
 
-interface Served {
-  readonly daemon: Daemon;
-  readonly adopted: AdoptedSchedulers | undefined;
+/** What the schedulers of a process report to, besides clients and other parties. */
+interface Watchers {
+  readonly shadow: ShadowWatch | undefined;
+  /** Reports that another scheduler has the name of this one. */
+  readonly taken: NameTaken;
+  /** Takes over the journal of a lost scheduler. */
+  takeOver(gone: string, tag: string, epoch: number): void;
 }
 
-function serve(parts: Parts, options: SchedulerOptions): Served {
-  const { process, journals, stateFile } = parts;
-  const { own, shared } = journals;
-  const { logger, name } = options;
-  const { endpoint } = process.mailbox;
-  const shadow: ShadowWatch | undefined =
-    (options.shadow ?? []).length === 0
-      ? undefined
-      : new ShadowWatch(
-          options.shadow!,
-          name,
-          () => machine.policy,
-          failureLog(logger, 'estimator', 'a shadow estimator failed; this lowers its score'),
-        );
+/** Returns a function that adds schedulers to this process: its own one, and one for each journal that it takes over. */
+function hostWith(
+  parts: Parts,
+  options: SchedulerOptions,
+  { shadow, taken, takeOver }: Watchers,
+): HostScheduler {
+  const { process, stateFile } = parts;
+  const { logger } = options;
   const estimatorFailed = failureLog(
     logger,
     'estimator',
     'the estimator failed; the submitter’s estimate is used instead',
   );
-  let onDrained: () => void = () => {};
-  const drained = new Promise<void>((resolve) => {
-    onDrained = resolve;
-  });
-  const taken = new NameTaken(name, logger);
   const notifier = options.notify && new Notifier(options.notify, logger, Date.now);
   void process.ended.then(() => notifier?.close());
-  const host: HostScheduler = (role, ends) => {
+  const ofOwn: Pick<SchedulerEnvironment, 'takeOver' | 'estimatorStateRefused'> = {
+    takeOver,
+    estimatorStateRefused: (estimator, message) => {
+      logger.warn({ estimator }, `${message}; run times learned from now on are not saved`);
+      stateFile?.giveUp();
+    },
+  };
+  return (role, ends) => {
     const refused = role.adopted ? new NameTaken(role.name, logger) : taken;
     const log = jobLog(logger, (job, task) => hosted.machine.workerName(job.tasks.workerOf(task)));
     const hosted: Hosted<Scheduler> = process.host.add<Scheduler>(
@@ -278,24 +278,78 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
           ...jobEffects(process, shadow, log, (job) =>
             notifier?.jobEnded(job, Date.now() - process.host.now()),
           ),
-          ...(role.adopted
-            ? {}
-            : {
-                takeOver: (gone: string, tag: string, epoch: number) => adopted?.takeOver(gone, tag, epoch),
-                estimatorStateRefused: (estimator: string, message: string) => {
-                  logger.warn({ estimator }, `${message}; run times learned from now on are not saved`);
-                  stateFile?.giveUp();
-                },
-              }),
+          ...(role.adopted ? {} : ofOwn),
         }),
     );
     return hosted;
   };
+}
+
+/** Creates the watch of estimators in shadow; undefined: there are none. */
+function shadowOf(
+  { shadow = [], name, logger }: SchedulerOptions,
+  policy: () => PolicySettings,
+): ShadowWatch | undefined {
+  if (shadow.length === 0) return undefined;
+  const failed = failureLog(logger, 'estimator', 'a shadow estimator failed; this lowers its score');
+  return new ShadowWatch(shadow, name, policy, failed);
+}
+
+/** Reads the owners of the journals in the database, now and from time to time. */
+function followJournals(
+  shared: PostgresJournals,
+  ended: Promise<unknown>,
+  report: (all: Awaited<ReturnType<PostgresJournals['all']>>) => void,
+): void {
+  const read = (): void => {
+    // The journal itself reports an unavailable database.
+    shared.all().then(report, () => {});
+  };
+  read();
+  repeatUntil(JOURNALS_CHECK_MS, ended, read);
+}
+
+/** Logs that the scheduler has joined, and warns if it does not have the estimator of the cluster. */
+function logJoin(machine: Scheduler, { logger }: SchedulerOptions): void {
+  logger.info({}, 'scheduler has joined the cluster');
+  if (!machine.isReady) return;
+  const { estimator } = machine.policy;
+  if (isKnownEstimator(estimator)) return;
+  logger.warn(
+    { estimator },
+    'this scheduler does not have that estimator and uses the submitters’ estimates',
+  );
+}
+
+/** The schedulers of this process. */
+interface Running extends Pick<Hosted<Scheduler>, 'machine' | 'enter'> {
+  /** Those that have taken over the journals of lost schedulers; undefined: journals are not shared. */
+  readonly adopted: AdoptedSchedulers | undefined;
+  readonly taken: NameTaken;
+  /** Resolves once no job is left, after a drain was requested. */
+  readonly drained: Promise<void>;
+}
+
+/** Adds the scheduler of this process, and connects it to its journal and its estimator state. */
+function run(parts: Parts, options: SchedulerOptions): Running {
+  const { process, journals, stateFile } = parts;
+  const { own, shared } = journals;
+  const { logger, name } = options;
+  const taken = new NameTaken(name, logger);
+  const host = hostWith(parts, options, {
+    shadow: shadowOf(options, () => machine.policy),
+    taken,
+    takeOver: (gone, tag, epoch) => adopted?.takeOver(gone, tag, epoch),
+  });
   const keepUsage = (books: readonly UsageBook[]): Promise<void> =>
     new Promise((resolve) =>
       enter('usage of a journal', (scheduler, now) => scheduler.keepUsage(books, resolve, now)),
     );
   const adopted = shared && new AdoptedSchedulers(shared, keepUsage, process, host, logger);
+  let onDrained: () => void = () => {};
+  const drained = new Promise<void>((resolve) => {
+    onDrained = resolve;
+  });
   const { machine, enter } = host(
     { index: FIRST_PARTY, name, port: own, adopted: false },
     {
@@ -308,31 +362,32 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   parseJobSpec({ tasks: [{ sleep: 0 }] });
   stateFile?.keep(() => machine.takeEstimatorStates());
   own?.serve(enter, (error) => process.fail(error));
-  if (shared !== undefined) {
-    const readJournals = (): void => {
-      // The journal itself reports an unavailable database.
-      shared.all().then(
-        (all) => enter('journals', (scheduler) => scheduler.reportJournals(all)),
-        () => {},
-      );
-    };
-    readJournals();
-    repeatUntil(JOURNALS_CHECK_MS, process.ended, readJournals);
-  }
-  logger.info({ endpoint, central: options.central }, 'scheduler is up');
+  if (shared !== undefined)
+    followJournals(shared, process.ended, (all) =>
+      enter('journals', (scheduler) => scheduler.reportJournals(all)),
+    );
+  return { machine, enter, adopted, taken, drained };
+}
+
+/** Reports the state of the schedulers: in the log if central is silent or jobs are refused, and over HTTP. */
+function observe(
+  { process, journals: { own } }: Parts,
+  { machine, adopted, taken }: Running,
+  options: SchedulerOptions,
+): void {
+  const { logger, central, keys, metricsUsers = keys === undefined ? METRICS_USERS : 0 } = options;
   const watched = { logger, ended: process.ended };
   const isSilent = (): boolean => machine.isReady && machine.isCentralSilent(process.host.now());
-  watchCentral(watched, options.central, isSilent, 'short jobs continue, long jobs wait');
+  watchCentral(watched, central, isSilent, 'short jobs continue, long jobs wait');
   watchCounts(
     watched,
     () => machine.tallies.jobsRefused,
     () => machine.largestUsers(LARGEST_USERS),
     own,
   );
-  const { metricsUsers = options.keys === undefined ? METRICS_USERS : 0 } = options;
   process.show(() => ({
     notReady: [
-      ...(machine.isReady ? [] : joinMessages(taken.problem ?? process.refusalBy(options.central))),
+      ...(machine.isReady ? [] : joinMessages(taken.problem ?? process.refusalBy(central))),
       ...new Set([...(own?.notReady ?? []), ...(adopted?.notReady ?? [])]),
     ],
     readings: () => ({
@@ -346,17 +401,23 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
       ),
     }),
   }));
+}
+
+interface Served {
+  readonly daemon: Daemon;
+  readonly adopted: AdoptedSchedulers | undefined;
+}
+
+function serve(parts: Parts, options: SchedulerOptions): Served {
+  const { process, journals, stateFile } = parts;
+  const { logger } = options;
+  const { endpoint } = process.mailbox;
+  const running = run(parts, options);
+  const { machine, enter, adopted, drained } = running;
+  logger.info({ endpoint, central: options.central }, 'scheduler is up');
+  observe(parts, running, options);
   const joined = whenJoined(() => machine.isReady, process.ended, options);
-  void joined.then(() => {
-    logger.info({}, 'scheduler has joined the cluster');
-    if (!machine.isReady) return;
-    const { estimator } = machine.policy;
-    if (!isKnownEstimator(estimator))
-      logger.warn(
-        { estimator },
-        'this scheduler does not have that estimator and uses the submitters’ estimates',
-      );
-  });
+  void joined.then(() => logJoin(machine, options));
   const stop = async (): Promise<void> => {
     enter('leave', (scheduler) => scheduler.leave());
     adopted?.leave();

@@ -7,6 +7,7 @@ import {
   DOCKER,
   InputError,
   LIMITS,
+  type Millis,
   makeFolder,
   type Outcome,
   placesOf,
@@ -27,9 +28,9 @@ import {
 } from '@goshawk/executors';
 import type { Logger } from '@goshawk/transport';
 import { type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker';
-import { addWorker, type Hosted, type RunEnded } from '../driver/index.js';
+import { addWorker, type Hosted } from '../driver/index.js';
 import { RunTallies, workerReadings } from '../metrics/index.js';
-import { traceparentOfRun, traceRun } from '../tracing/index.js';
+import { type Tracing, traceparentOfRun, traceRun } from '../tracing/index.js';
 import { watchCentral } from './complaints.js';
 import type { Daemon } from './daemon.js';
 import { attemptLine, endOf } from './job-log.js';
@@ -38,6 +39,7 @@ import { NotStarted } from './not-started.js';
 import {
   checkEndpoint,
   checkName,
+  type DaemonProcess,
   joinMessages,
   openProcess,
   type ProcessOptions,
@@ -144,15 +146,12 @@ function checkCgroup(folder: string | undefined): void {
   }
 }
 
-/**
- * Starts workers in this process; they share its mailbox and executors.
- *
- * @throws InputError if it cannot listen on its endpoint
- */
-export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
-  const { logger, names, slots } = options;
-  const capacity = { cpu: slots, ...options.capacity };
-  const { runAs = 'self', network } = options;
+/** @throws InputError if the options contradict each other */
+async function openExecutors(options: WorkersOptions): Promise<{
+  readonly executor: Executors;
+  readonly containers: Containers | undefined;
+}> {
+  const { runAs = 'self', network, logger } = options;
   if (runAs === 'self' && network === false)
     throw new InputError(
       'bad-option',
@@ -179,36 +178,71 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     valueBytesMax: LIMITS.resultBytesMax,
     warn: (message) => logger.warn({}, message),
   });
+  return { executor, containers };
+}
+
+/** Records the ends of runs in logs, metrics and traces. */
+class RunLog {
+  readonly tallies = new RunTallies();
+  readonly #logger: Logger;
+  readonly #tracing: Tracing | undefined;
+  readonly #notStarted: NotStarted;
+  readonly #story: StoryLog;
+
+  constructor(logger: Logger, tracing: Tracing | undefined) {
+    this.#logger = logger;
+    this.#tracing = tracing;
+    this.#notStarted = new NotStarted(logger);
+    this.#story = new StoryLog(logger);
+  }
+
+  /** @param runMs run time measured by the executor; `now`: by the clock of the process */
+  ended(worker: string, order: TaskOrder, outcome: Outcome, runMs: Millis, now: Millis): void {
+    this.tallies.runEnded(order.long, outcome.kind, runMs);
+    this.#logEnd(worker, order, outcome, runMs);
+    if (startFault(outcome) !== undefined) this.#notStarted.report(worker, order.jobId, outcome.errorMessage);
+    if (this.#tracing !== undefined) traceRun(this.#tracing, worker, order, outcome, runMs, now);
+  }
+
+  #logEnd(worker: string, { jobId, task, attempt }: TaskOrder, outcome: Outcome, runMs: Millis): void {
+    const fields = { worker, job: jobId, task, attempt, ...endOf(outcome), ms: Math.round(runMs) };
+    if (outcome.kind === 'completed') return this.#logger.debug(fields, 'attempt completed');
+    const line = attemptLine({ job: jobId, task, attempt, worker }, outcome);
+    this.#story.report(`attempt-${outcome.kind}`, fields, line);
+  }
+}
+
+/**
+ * Starts workers in this process; they share its mailbox and executors.
+ *
+ * @throws InputError if it cannot listen on its endpoint
+ */
+export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
+  const { logger, names } = options;
+  const { executor, containers } = await openExecutors(options);
   await checkOptions(options);
   const leftovers = await executor.endLeftovers();
   if (leftovers > 0) logger.warn({ leftovers }, 'killed commands that a previous worker left running');
   const process = await openProcess('worker', options);
   const { tracing } = process;
-  const central = process.centralAt(options.central);
+  const { endpoint } = process.mailbox;
+  const capacity = { cpu: options.slots, ...options.capacity };
+  const config = {
+    host: hostOf(endpoint),
+    http: process.http,
+    slots: options.slots,
+    places: placesOf(options.slots),
+    capacity,
+    central: process.centralAt(options.central),
+    registerRetryMs: REGISTER_RETRY_MS,
+  };
   // Callbacks of workers that drain because this process stops. A drain by an operator does not end a worker.
   const draining = new Map<string, () => void>();
-  const tallies = new RunTallies();
-  const notStarted = new NotStarted(logger);
-  const story = new StoryLog(logger);
-  const logEnd = (worker: string, order: TaskOrder, outcome: Outcome, runMs: number): void => {
-    const { jobId, task, attempt } = order;
-    const fields = { worker, job: jobId, task, attempt, ...endOf(outcome), ms: Math.round(runMs) };
-    if (outcome.kind === 'completed') logger.debug(fields, 'attempt completed');
-    else
-      story.report(
-        `attempt-${outcome.kind}`,
-        fields,
-        attemptLine({ job: jobId, task, attempt, worker }, outcome),
-      );
-  };
+  const log = new RunLog(logger, tracing);
   const taken = names.map((name) => new NameTaken(name, logger));
-  const workers: Hosted<Worker>[] = names.map((name, index) => {
-    const onRunEnded: RunEnded = (order, outcome, runMs, now) => {
-      tallies.runEnded(order.long, outcome.kind, runMs);
-      logEnd(name, order, outcome, runMs);
-      if (startFault(outcome) !== undefined) notStarted.report(name, order.jobId, outcome.errorMessage);
-      if (tracing !== undefined) traceRun(tracing, name, order, outcome, runMs, now);
-    };
+  const workers = names.map((name, index): Hosted<Worker> => {
+    const self = process.addressOf(index);
+    const attributes = withEngine(options.attributes?.[index] ?? [], containers);
     return addWorker(
       process.host,
       {
@@ -217,36 +251,19 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
         executor,
         gpuNames: options.gpuNamesOf?.(index),
         traceparentOf: tracing && ((order) => traceparentOfRun(tracing, order)),
-        onRunEnded,
+        onRunEnded: (order, outcome, runMs, now) => log.ended(name, order, outcome, runMs, now),
         onDrained: () => draining.get(name)?.(),
       },
-      (environment) => {
-        const host = hostOf(process.mailbox.endpoint);
-        const at = { self: process.addressOf(index), http: process.http, host };
-        const attributes = withEngine(options.attributes?.[index] ?? [], containers);
-        const config = { name, ...at, slots, places: placesOf(slots), capacity, attributes, central };
-        return new Worker(
-          { ...config, registerRetryMs: REGISTER_RETRY_MS },
+      (environment) =>
+        new Worker(
+          { ...config, name, self, attributes },
           { ...environment, ...logsOf(name, taken[index]!, logger) },
-        );
-      },
+        ),
     );
   });
-  const { endpoint } = process.mailbox;
   logger.info({ workers: names.length, capacity, endpoint, central: options.central }, 'workers are up');
   const machines = workers.map(({ machine }) => machine);
-  const areMembers = (): boolean => machines.every(({ isMember }) => isMember);
-  const whyNot = () =>
-    taken.find(({ problem }, at) => problem !== undefined && !machines[at]!.isMember)?.problem;
-  process.show(() => ({
-    notReady: areMembers() ? [] : joinMessages(whyNot() ?? process.refusalBy(options.central)),
-    readings: () => workerReadings(machines, tallies),
-  }));
-  const joined = whenJoined(areMembers, process.ended, options);
-  const isSilent = (): boolean => machines.some((worker) => worker.isCentralSilent(process.host.now()));
-  const consequence = 'running tasks continue, short tasks come from schedulers, long tasks do not start';
-  watchCentral({ logger, ended: process.ended }, options.central, isSilent, consequence);
-  void joined.then(() => logger.info({ workers: names.length }, 'workers have joined the cluster'));
+  const joined = observe(process, machines, taken, log, options);
   void process.ended.then(() => executor.close());
   const leave = async (): Promise<void> => {
     for (const { enter } of workers) enter('leave', (worker) => worker.leave());
@@ -273,6 +290,30 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
       await leave();
     },
   };
+}
+
+/** Reports the state of the workers in the log and over HTTP. @returns resolves when all have joined the cluster */
+function observe(
+  process: DaemonProcess,
+  machines: readonly Worker[],
+  taken: readonly NameTaken[],
+  { tallies }: RunLog,
+  options: WorkersOptions,
+): Promise<void> {
+  const { logger, central } = options;
+  const areMembers = (): boolean => machines.every(({ isMember }) => isMember);
+  const whyNot = () =>
+    taken.find(({ problem }, at) => problem !== undefined && !machines[at]!.isMember)?.problem;
+  process.show(() => ({
+    notReady: areMembers() ? [] : joinMessages(whyNot() ?? process.refusalBy(central)),
+    readings: () => workerReadings(machines, tallies),
+  }));
+  const joined = whenJoined(areMembers, process.ended, options);
+  const isSilent = (): boolean => machines.some((worker) => worker.isCentralSilent(process.host.now()));
+  const consequence = 'running tasks continue, short tasks come from schedulers, long tasks do not start';
+  watchCentral({ logger, ended: process.ended }, central, isSilent, consequence);
+  void joined.then(() => logger.info({ workers: machines.length }, 'workers have joined the cluster'));
+  return joined;
 }
 
 /** Adds the attribute that tasks in images require, and the engine's name, unless the operator has set them. */
