@@ -100,6 +100,33 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     predictions,
     where: options.where,
   };
+  const app = createApp(options.failed);
+  addRoutes(app, access, context);
+  const document = openApi(ROUTES, options.version);
+  app.get('/v1/openapi.json', async () => document);
+  // Load balancers probe with HEAD.
+  app.get('/livez', { exposeHeadRoute: true }, async () => 'alive\n');
+  app.get('/readyz', { exposeHeadRoute: true }, async () => {
+    await link.cluster();
+    return 'ready\n';
+  });
+  addPage(app);
+  await app.listen({ host, port }).catch((error: unknown) => {
+    throw cannotListen(options.bind, error);
+  });
+  watch.start();
+  const { port: bound } = app.server.address() as AddressInfo;
+  return {
+    url: httpUrl({ host, port: bound }),
+    close: async () => {
+      // Requests to an unresponsive cluster end when the connection is closed.
+      await Promise.all([watch.close(), app.close(), link.close()]);
+    },
+  };
+}
+
+/** Creates the server without routes. @param failed called with each internal error */
+function createApp(failed: GatewayOptions['failed']): FastifyInstance {
   const app = fastify({
     bodyLimit: LIMITS.bodyBytesMax,
     serverFactory: (handle) => limitIdleConnections(createServer(TIMES, serializeRequests(handle))),
@@ -114,7 +141,39 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     // Each route reports overlong values in the usual error format.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LIMITS.headersBytesMax },
   });
-  // Accepts only JSON. Fastify would also accept text, which a form of another site may send.
+  parseBodies(app);
+  app.addHook('onRequest', async (_, reply) => {
+    reply.headers({
+      'cache-control': 'no-store',
+      'content-security-policy': POLICY,
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    });
+  });
+  app.setErrorHandler((error, _, reply) => {
+    const { status, body } = answerTo(error);
+    // Does not report requests that failed because the client has disconnected.
+    if (status >= 500 && body.code === 'internal' && !reply.raw.destroyed) failed?.(error);
+    return reply
+      .status(status)
+      .headers(status === 401 ? { 'www-authenticate': 'Bearer' } : {})
+      .send(body);
+  });
+  app.setNotFoundHandler(({ method, url }) => {
+    throw new Refused(
+      404,
+      'not-found',
+      `${method} ${url.slice(0, 100)} does not exist`,
+      '/v1/openapi.json lists all paths',
+    );
+  });
+  return app;
+}
+
+/** Accepts only JSON. Fastify would also accept text, which a form of another site may send. */
+function parseBodies(app: FastifyInstance): void {
   app.removeContentTypeParser(['text/plain', 'application/json']);
   const bodies = new Bodies();
   const parse = app.getDefaultJsonParser('error', 'error');
@@ -141,54 +200,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   app.addHook('onRequest', async (request, reply) => {
     // `onResponse` is not called if the client disconnects before the response, so `close` is used.
     reply.raw.once('close', () => bodies.ended(request.raw));
-    reply.headers({
-      'cache-control': 'no-store',
-      'content-security-policy': POLICY,
-      'cross-origin-opener-policy': 'same-origin',
-      'cross-origin-resource-policy': 'same-origin',
-      'referrer-policy': 'no-referrer',
-      'x-content-type-options': 'nosniff',
-    });
   });
-  app.setErrorHandler((error, _, reply) => {
-    const { status, body } = answerTo(error);
-    // Does not report requests that failed because the client has disconnected.
-    if (status >= 500 && body.code === 'internal' && !reply.raw.destroyed) options.failed?.(error);
-    return reply
-      .status(status)
-      .headers(status === 401 ? { 'www-authenticate': 'Bearer' } : {})
-      .send(body);
-  });
-  app.setNotFoundHandler(({ method, url }) => {
-    throw new Refused(
-      404,
-      'not-found',
-      `${method} ${url.slice(0, 100)} does not exist`,
-      '/v1/openapi.json lists all paths',
-    );
-  });
-  addRoutes(app, access, context);
-  const document = openApi(ROUTES, options.version);
-  app.get('/v1/openapi.json', async () => document);
-  // Load balancers probe with HEAD.
-  app.get('/livez', { exposeHeadRoute: true }, async () => 'alive\n');
-  app.get('/readyz', { exposeHeadRoute: true }, async () => {
-    await link.cluster();
-    return 'ready\n';
-  });
-  addPage(app);
-  await app.listen({ host, port }).catch((error: unknown) => {
-    throw cannotListen(options.bind, error);
-  });
-  watch.start();
-  const { port: bound } = app.server.address() as AddressInfo;
-  return {
-    url: httpUrl({ host, port: bound }),
-    close: async () => {
-      // Requests to an unresponsive cluster end when the connection is closed.
-      await Promise.all([watch.close(), app.close(), link.close()]);
-    },
-  };
 }
 
 /** Closes idle connections, so that they cannot block new ones. */

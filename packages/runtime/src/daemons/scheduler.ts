@@ -222,7 +222,7 @@ function jobEffects(
   };
 }
 
-/** What the schedulers of a process report to, besides clients and other parties. */
+/** Observers of the schedulers of a process, besides clients and other parties. */
 interface Watchers {
   readonly shadow: ShadowWatch | undefined;
   /** Reports that another scheduler has the name of this one. */
