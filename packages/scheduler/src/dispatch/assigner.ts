@@ -6,10 +6,10 @@ import {
   sharedByNumber,
   type TaskIndex,
 } from '@goshawk/core';
+import { AssignedBy, type Assignment } from '../job/assignment.js';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import { setTimeLimitTimer } from '../job/job-timers.js';
-import { AssignedBy, type Assignment } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
 import { Avoidance } from './avoidance.js';
 import type { Delivery } from './delivery.js';

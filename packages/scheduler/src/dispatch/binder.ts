@@ -9,9 +9,9 @@ import {
   type TaskAttempt,
   type TaskIndex,
 } from '@goshawk/core';
+import { AssignedBy, type Assignment } from '../job/assignment.js';
 import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
-import { AssignedBy, type Assignment } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
 import type { Assigner } from './assigner.js';
 import type { Delivery } from './delivery.js';

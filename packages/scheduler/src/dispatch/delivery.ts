@@ -1,6 +1,6 @@
 import type { Address, MessageOf, Millis, TaskIndex } from '@goshawk/core';
+import type { Assignment } from '../job/assignment.js';
 import type { Job } from '../job/job.js';
-import type { Assignment } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
 import { slowdownAt, slowed } from './slowdown.js';
 import { inputsOf } from './stage-inputs.js';

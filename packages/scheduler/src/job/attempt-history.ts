@@ -16,7 +16,8 @@ import { Crashes, programOf } from './crashes.js';
 import { LOST } from './outcomes.js';
 import { isRetryable } from './retrying.js';
 import { TaskReports } from './task-reports.js';
-import { TaskState, type TaskTable } from './task-table.js';
+import { TaskState } from './task-state.js';
+import type { TaskTable } from './task-table.js';
 
 /** The end of a task's current attempt. */
 export interface AttemptEnd {

@@ -1,5 +1,6 @@
 import type { Millis, TaskIndex } from '@goshawk/core';
-import { TaskState, type TaskTable } from './task-table.js';
+import { TaskState } from './task-state.js';
+import type { TaskTable } from './task-table.js';
 
 /** Failed tasks that are in back-off before a retry. Their state is `blocked`. */
 export class BackoffTasks {

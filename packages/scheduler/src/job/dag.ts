@@ -1,6 +1,7 @@
 import type { JobSpec, Lane, Millis, Payload, TaskIndex } from '@goshawk/core';
 import { type Stage, stagesOf } from './batch.js';
-import { TaskState, type TaskTable } from './task-table.js';
+import { TaskState } from './task-state.js';
+import type { TaskTable } from './task-table.js';
 
 /** Whether all tasks of the stage have completed, not counting skipped ones. */
 function areAllCompleted({ first, count }: Stage, { states }: TaskTable): boolean {

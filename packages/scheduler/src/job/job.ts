@@ -23,6 +23,7 @@ import {
   type TaskRange,
 } from '@goshawk/core';
 import type { ArrivingJob, Estimate, Prediction } from '@goshawk/predictor';
+import type { Assignment } from './assignment.js';
 import { type AttemptEnd, AttemptHistory } from './attempt-history.js';
 import { BackoffTasks } from './backoff-tasks.js';
 import type { Batch, Stage } from './batch.js';
@@ -34,7 +35,8 @@ import type { EndClass } from './outcomes.js';
 import type { Reopening } from './reopening.js';
 import { backoffMs } from './retrying.js';
 import type { Sample } from './sample.js';
-import { type Assignment, TASK_STATE_NAMES, TaskState, TaskTable } from './task-table.js';
+import { TASK_STATE_NAMES, TaskState } from './task-state.js';
+import { TaskTable } from './task-table.js';
 import { WaitingTasks } from './waiting-tasks.js';
 
 export { TASK_STATE_NAMES, TaskState };

@@ -1,6 +1,7 @@
 import { mergedRanges, type RetryChoice, type TaskIndex, type TaskRange } from '@goshawk/core';
 import type { Dag } from './dag.js';
-import { TaskState, type TaskTable } from './task-table.js';
+import { TaskState } from './task-state.js';
+import type { TaskTable } from './task-table.js';
 
 /** The tasks of an ended job that run again. */
 export interface Reopening {

@@ -2,7 +2,8 @@ import type { TaskIndex } from '@goshawk/core';
 import type { Batch, Stage } from './batch.js';
 import type { Dag } from './dag.js';
 import type { Sample } from './sample.js';
-import { TaskState, type TaskTable } from './task-table.js';
+import { TaskState } from './task-state.js';
+import type { TaskTable } from './task-table.js';
 
 /** States of unfinished tasks that no worker has. */
 const UNASSIGNED_STATES: readonly TaskState[] = [TaskState.blocked, TaskState.waiting];

@@ -7,8 +7,8 @@ import {
   type TaskIndex,
 } from '@goshawk/core';
 import type { ReportedEnd, UnreportedAttempt } from '../durability/accounting.js';
+import { type AttemptRef, attemptKey } from '../job/assignment.js';
 import { type Job, TaskState } from '../job/job.js';
-import { type AttemptRef, attemptKey } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
 
 /** Maximum number of workers whose abandoned attempts are tracked. */

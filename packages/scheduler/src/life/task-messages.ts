@@ -1,7 +1,8 @@
 import { type Address, type MessageOf, type Millis, sumOf } from '@goshawk/core';
 import type { Routing } from '../dispatch/routing.js';
+import { AssignedBy } from '../job/assignment.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
-import { AssignedBy, TaskState } from '../job/task-table.js';
+import { TaskState } from '../job/task-state.js';
 import type { SchedulerState } from '../state.js';
 import type { Endings } from './endings.js';
 import type { Killing } from './killing.js';
