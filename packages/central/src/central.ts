@@ -71,7 +71,7 @@ export class Central implements Machine<CentralTimer> {
     this.#dispatcher = new Dispatcher(env, centralPolicy, timings, {
       tasksArrived: (tasks) => this.#shedding.arrived(tasks),
       nameIfUnknown: (owner, worker) => this.#members.nameIfUnknown(owner, worker),
-      freed: (worker) => this.#members.freed(worker),
+      freed: (worker) => this.#members.workers.freed(worker),
       preempts: (job, worker) => {
         const name = this.#members.registry.workers.get(worker)?.name ?? '';
         env.eventOccurred?.({ kind: 'task-preempted', job: job.name, worker: name });
@@ -120,7 +120,7 @@ export class Central implements Machine<CentralTimer> {
         return this.#dispatcher.placementStarted(from, message, now);
       case 'placementEnded':
         this.#dispatcher.placementEnded(from, message, now);
-        return this.#members.relabel(now);
+        return this.#members.workers.relabel(now);
       case 'place':
         if (this.#isUnregistered(from)) return;
         return this.#dispatcher.place(from, message, now);
@@ -133,7 +133,7 @@ export class Central implements Machine<CentralTimer> {
       case 'register':
         return this.#register(from, message, now);
       case 'enlist':
-        this.#members.enlist(from, message, now);
+        this.#members.schedulers.enlist(from, message, now);
         this.#sendLimitsIfAny(from);
         return this.#occupied.schedulerJoined(now);
       case 'leave':
@@ -145,9 +145,9 @@ export class Central implements Machine<CentralTimer> {
       }
       case 'drained':
         this.#dispatcher.drained(from, now);
-        return this.#members.drained(from);
+        return this.#members.workers.drained(from);
       case 'quarantine':
-        return this.#members.quarantine(from, message.reason, now);
+        return this.#members.workers.quarantine(from, message.reason, now);
       case 'usage':
         if (this.#isUnregistered(from)) return;
         // If run times are unknown at arrival, the run times that workers report size the reserve instead.
@@ -155,16 +155,19 @@ export class Central implements Machine<CentralTimer> {
           this.#dispatcher.shortArrived(message.arrivedMs);
         this.#shedding.arrived(message.arrivedTasks);
         this.#learnCutoff(message);
-        return this.#members.recordWork(message, now);
+        return this.#members.workers.recordWork(message, now);
       case 'resync':
         if (this.#isUnregistered(from)) return;
         return this.#members.resync(from, now);
       case 'seekOwner':
-        return this.#env.send(from, { type: 'ownerIs', ...this.#members.ownerOf(message.tag, now) });
+        return this.#env.send(from, {
+          type: 'ownerIs',
+          ...this.#members.schedulers.ownerOf(message.tag, now),
+        });
       case 'claim':
         return this.#duplicates.claimReceived(from, message, now);
       case 'findSchedulers':
-        return this.#answer(from, message.request, 'schedulers', this.#members.schedulers(now));
+        return this.#answer(from, message.request, 'schedulers', this.#members.schedulers.list(now));
       case 'describeCluster':
         return this.#answer(from, message.request, 'cluster', {
           name: this.#config.name,
@@ -177,26 +180,26 @@ export class Central implements Machine<CentralTimer> {
           from,
           message.request,
           'workerPage',
-          this.#members.workers(
+          this.#members.workers.page(
             message.from,
             (worker) => (this.#pulls ? this.#dispatcher.loadAt(worker) : undefined),
             now,
           ),
         );
       case 'drainWorker':
-        return this.#members.drain(from, message, now);
+        return this.#members.workers.drain(from, message, now);
       case 'journals':
-        return this.#members.updateJournals(from, message, now);
+        return this.#members.schedulers.updateJournals(from, message, now);
       case 'remember':
         return this.#members.restoreMembers(from, message, now);
       case 'takeOverFrom':
-        return this.#members.takeOver(from, message, now);
+        return this.#members.schedulers.takeOver(from, message, now);
       case 'readCounters':
         return this.#answer(from, message.request, 'counters', this.#counterValues());
       case 'explainLine':
         return this.#explain(from, message.request, undefined, now);
       case 'explainNeed': {
-        const owner = this.#members.schedulerAt(message.owner);
+        const owner = this.#members.schedulers.addressOf(message.owner);
         const job = owner === undefined ? undefined : this.#dispatcher.books.job(owner, message.job);
         const only = ownerFor(this.#env.clientKeyOf?.(from), message.type);
         const isForeign = only !== undefined && job !== undefined && job.user !== '' && job.user !== only;
@@ -232,7 +235,7 @@ export class Central implements Machine<CentralTimer> {
 
   /** Adds what the driver found out about a lost worker to the cause that `goshawk workers` shows. */
   explainLoss(worker: string, address: string, why: string): void {
-    this.#members.explainLoss(worker, address, why);
+    this.#members.workers.explainLoss(worker, address, why);
   }
 
   /** Applies the grants of users after the operator changed them. */
@@ -301,12 +304,12 @@ export class Central implements Machine<CentralTimer> {
 
   /** Returns a snapshot for metrics. It takes time in proportion to the number of workers. */
   status(now: Millis): CentralStatus {
-    const missing = this.#members.expected.missing(now);
+    const missing = this.#members.schedulers.expected.missing(now);
     const { members, away } = this.#members.registry.schedulers;
     const shared = away.filter(({ epoch }) => epoch > 0).length;
     return {
       workers: countWorkers(this.#members.registry.workers.values()),
-      lostWorkers: this.#members.lostWorkers(now),
+      lostWorkers: this.#members.workers.lostCount(now),
       schedulers: members.size,
       schedulersAway: away.length,
       schedulersMissing: missing.length,
@@ -362,9 +365,9 @@ export class Central implements Machine<CentralTimer> {
   }
 
   #register(from: Address, message: MessageOf<'register'>, now: Millis): void {
-    if (!this.#members.register(from, message, now)) return;
+    if (!this.#members.workers.register(from, message, now)) return;
     this.#dispatcher.addReported(from, message.runs, now);
-    this.#members.registered(from, now);
+    this.#members.workers.registered(from, now);
   }
 
   #heartbeat(from: Address, message: MessageOf<'heartbeat'>, now: Millis): void {
@@ -372,7 +375,7 @@ export class Central implements Machine<CentralTimer> {
     if (this.#members.heartbeat(from, message, now) !== undefined) {
       if (busy === 0) {
         this.#dispatcher.idle(from, queued, now);
-        this.#members.relabel(now);
+        this.#members.workers.relabel(now);
       }
       // The welcome makes the worker report its free slots.
       const asksForState = this.#pulls && (this.#isMatching || this.#dispatcher.waitingTasks > 0);
