@@ -13,28 +13,15 @@ import { type Job, TaskState } from '../job/job.js';
 import { estimateJobBytes } from '../job/job-bytes.js';
 import { TasksByWorker } from '../job/tasks-by-worker.js';
 import type { Accounting } from './accounting.js';
+import { ActiveUsers } from './active-users.js';
 import { EndedJobs } from './ended-jobs.js';
-import { evictFairly, fairLevel, type MemoryShares } from './memory-shares.js';
+import { JobBytesByUser } from './job-bytes-by-user.js';
+import { evictFairly, type MemoryShares } from './memory-shares.js';
 import { TaskLogs } from './task-logs.js';
 import { type Tombstone, Tombstones } from './tombstones.js';
 
 /** Rebuilds a job from the journal; undefined if it cannot be read. */
 type ReadJob = (job: Tombstone) => Job | undefined;
-
-/** A user's active jobs. */
-interface ActiveOfUser {
-  jobs: number;
-  /** Number of tasks that have not started. */
-  waiting: number;
-}
-
-/** Estimated bytes of a user's jobs. */
-interface BytesOfUser {
-  active: number;
-  ended: number;
-}
-
-const NO_ACTIVE_JOBS: Readonly<ActiveOfUser> = { jobs: 0, waiting: 0 };
 
 /** Larger jobs are not archived, because reading one from the journal would take more than a few milliseconds. */
 const ARCHIVED_JOB_BYTES_MAX = 128 * 1024;
@@ -94,20 +81,12 @@ export class JobStore {
   readonly #cached = new Map<number, Job>();
   /** Jobs in memory by key. */
   readonly #byKey = new Map<string, Job>();
-  /** Estimated memory of the active jobs. */
-  #activeBytes = 0;
-  /** Estimated memory of the ended jobs. */
-  #endedBytes = 0;
+  readonly #sizes = new JobBytesByUser();
+  readonly #users = new ActiveUsers();
   /** Unfinished jobs that stayed in the journal at the start, because they did not fit into memory. */
   readonly #notLoaded = new Set<number>();
   readonly #notLoadedKeys = new Set<string>();
   readonly #tasksByWorker = new TasksByWorker();
-  /** Active jobs that have been on hold or have had unfinished predecessors. */
-  readonly #restrained = new Set<Job>();
-  readonly #activeByUser = new Map<string | undefined, ActiveOfUser>();
-  readonly #bytesByUser = new Map<string | undefined, BytesOfUser>();
-  /** Estimated bytes in the journal, by user. */
-  readonly #journalByUser = new Map<string | undefined, number>();
   readonly #lastJob: number;
   #nextNumber: number;
   /** No job expires before this time. */
@@ -157,7 +136,7 @@ export class JobStore {
 
   /** Estimated memory that cannot be evicted: active jobs and keys. */
   get activeBytes(): number {
-    return this.#activeBytes + this.tombstoneBytes;
+    return this.#sizes.active + this.tombstoneBytes;
   }
 
   /** The part of `activeBytes` that tombstones of ended jobs use. */
@@ -171,40 +150,36 @@ export class JobStore {
   }
 
   #bytes(): number {
-    return this.activeBytes + this.#endedBytes;
+    return this.activeBytes + this.#sizes.ended;
   }
 
-  activeOf(user: string | undefined): Readonly<ActiveOfUser> {
-    return this.#activeByUser.get(user) ?? NO_ACTIVE_JOBS;
+  activeOf(user: string | undefined): { readonly jobs: number; readonly waiting: number } {
+    return this.#users.of(user);
   }
 
   /** Active jobs by user. */
-  get activeByUser(): ReadonlyMap<string | undefined, Readonly<ActiveOfUser>> {
-    return this.#activeByUser;
+  get activeByUser(): ActiveUsers['byUser'] {
+    return this.#users.byUser;
   }
 
   /** Number of tasks that have not started, without those of jobs that are on hold or have unfinished predecessors. */
   get waitingTaskCount(): number {
-    let waiting = 0;
-    for (const user of this.#activeByUser.values()) waiting += user.waiting;
-    for (const job of this.#restrained)
-      if (job.hasPendingPredecessors || job.isHeld) waiting -= job.tasks.notStartedCount;
-    return waiting;
+    return this.#users.waitingTasks;
   }
 
   /** Called when a job is put on hold. */
   held(job: Job): void {
-    this.#restrained.add(job);
+    this.#users.held(job);
   }
 
   /** The users with the most active jobs, most first. */
-  largestUsers(count: number): { user: string | undefined; jobs: number; waiting: number }[] {
-    const all = Array.from(this.#activeByUser, ([user, held]) => ({ user, ...held }));
-    return all.sort((one, other) => other.jobs - one.jobs || other.waiting - one.waiting).slice(0, count);
+  largestUsers(count: number): ReturnType<ActiveUsers['largest']> {
+    return this.#users.largest(count);
   }
 
+  /** Estimated bytes in the journal, by user. */
   get journalByUser(): ReadonlyMap<string | undefined, number> {
-    return this.#journalByUser;
+    return this.#sizes.inJournal;
   }
 
   allocateId(): { number: JobNumber; id: string } {
@@ -223,10 +198,8 @@ export class JobStore {
 
   /** Adds a job whose memory has been estimated. */
   #insert(job: Job): void {
-    this.#active.set(job.number, job);
-    this.#countBytes(job, job.bytes, 0);
-    this.#countJournal(job);
-    this.#countActive(job, 1);
+    this.#activate(job);
+    this.#sizes.measureRecords(job);
     const key = scopedKeyOf(job);
     if (key !== undefined) this.#byKey.set(key, job);
   }
@@ -246,22 +219,20 @@ export class JobStore {
       this.#cached.delete(number);
     }
     reopen();
-    this.#active.set(number, job);
-    this.#countBytes(job, job.bytes, 0);
-    this.#countActive(job, 1);
+    this.#activate(job);
     if (key !== undefined) this.#byKey.set(key, job);
   }
 
   /** Removes a job whose acceptance was not recorded. */
   withdraw(job: Job): void {
     const { number } = job;
-    if (this.#active.delete(number)) {
-      this.#countActive(job, -1);
-      this.#countBytes(job, -job.bytes, 0);
+    if (this.#active.has(number)) {
+      this.#deactivate(job);
+      this.#sizes.add(job, { active: -job.bytes });
     } else this.#removeEnded(job);
     this.logs.delete(number);
     this.#freeKey(job);
-    this.#subtractJournalBytes(job.spec.user, job.journalBytes);
+    this.#sizes.deleteRecords(job.spec.user, job.journalBytes);
   }
 
   /** Frees the key of a job that was removed from memory. */
@@ -308,21 +279,9 @@ export class JobStore {
   /** Updates the estimated memory of a job whose results have changed. */
   updateBytes(job: Job): void {
     const bytes = job.specBytes + job.stages[0]!.appendedBytes + job.history.reports.bytes;
-    this.#countBytes(job, bytes - job.bytes, 0);
+    this.#sizes.add(job, { active: bytes - job.bytes });
     job.bytes = bytes;
-    this.#countJournal(job);
-  }
-
-  #countJournal(job: Job): void {
-    const bytes = job.bytes + job.history.reports.recordedBytes;
-    this.#subtractJournalBytes(job.spec.user, job.journalBytes - bytes);
-    job.journalBytes = bytes;
-  }
-
-  #subtractJournalBytes(user: string | undefined, bytes: number): void {
-    const left = (this.#journalByUser.get(user) ?? 0) - bytes;
-    if (left > 0) this.#journalByUser.set(user, left);
-    else this.#journalByUser.delete(user);
+    this.#sizes.measureRecords(job);
   }
 
   /** Active jobs with tasks at workers. A job with tasks at several workers is listed repeatedly. */
@@ -439,21 +398,25 @@ export class JobStore {
 
   #moveToEnded(job: Job): void {
     this.updateBytes(job);
-    this.#active.delete(job.number);
+    this.#deactivate(job);
     this.#ended.add(job);
-    this.#countBytes(job, -job.bytes, job.bytes);
+    this.#sizes.add(job, { active: -job.bytes, ended: job.bytes });
     if (this.#isArchivable(job)) this.#archivableBytes += job.bytes;
-    this.#countActive(job, -1);
   }
 
-  #countBytes({ spec: { user } }: Job, active: number, ended: number): void {
-    this.#activeBytes += active;
-    this.#endedBytes += ended;
-    const held = this.#bytesByUser.get(user) ?? { active: 0, ended: 0 };
-    held.active += active;
-    held.ended += ended;
-    if (held.active + held.ended === 0) this.#bytesByUser.delete(user);
-    else this.#bytesByUser.set(user, held);
+  /** Adds the job to the active ones, which count its memory. */
+  #activate(job: Job): void {
+    this.#active.set(job.number, job);
+    this.#sizes.add(job, { active: job.bytes });
+    this.#users.add(job);
+    job.tasks.setIndex(this.#tasksByWorker);
+  }
+
+  /** Removes the job from the active ones. The caller counts its memory. */
+  #deactivate(job: Job): void {
+    this.#active.delete(job.number);
+    this.#users.delete(job);
+    job.tasks.setIndex(undefined);
   }
 
   /**
@@ -462,27 +425,7 @@ export class JobStore {
   hasRoomFor(user: string | undefined, bytes: number): boolean {
     const excess = this.#bytes() + bytes - this.#shares.jobsMax;
     if (excess <= 0) return true;
-    const { active, ended } = this.#bytesByUser.get(user) ?? { active: 0, ended: 0 };
-    const held = [active + ended + bytes];
-    for (const [other, of] of this.#bytesByUser) if (other !== user) held.push(of.active + of.ended);
-    held.sort((one, other) => other - one);
-    return active + bytes <= fairLevel(held, excess);
-  }
-
-  #countActive(job: Job, change: 1 | -1): void {
-    const {
-      spec: { user },
-      tasks,
-    } = job;
-    const held = this.#activeByUser.get(user) ?? { ...NO_ACTIVE_JOBS };
-    held.jobs += change;
-    held.waiting += change * tasks.notStartedCount;
-    tasks.waitingOfUser = change > 0 ? held : undefined;
-    tasks.setIndex(change > 0 ? this.#tasksByWorker : undefined);
-    if (change < 0) this.#restrained.delete(job);
-    else if (job.hasPendingPredecessors || job.isHeld) this.#restrained.add(job);
-    if (held.jobs === 0) this.#activeByUser.delete(user);
-    else this.#activeByUser.set(user, held);
+    return this.#sizes.canEvictFor(user, bytes, excess);
   }
 
   /**
@@ -532,7 +475,7 @@ export class JobStore {
     for (let job = this.#ended.first; job !== undefined && isOld(job.endedAt!); job = this.#ended.first) {
       this.#removeEnded(job);
       this.#freeKey(job);
-      this.#subtractJournalBytes(job.spec.user, job.journalBytes);
+      this.#sizes.deleteRecords(job.spec.user, job.journalBytes);
       this.#deleteRecords(job.number, now, job.endedAt!);
     }
     for (let left = EXPIRED_MAX; left > 0; left--) {
@@ -547,10 +490,7 @@ export class JobStore {
    * memory. If that is not enough, the users with the most memory in ended jobs lose more.
    */
   #evict(now: Millis | undefined): void {
-    this.#evictEnded(
-      now,
-      Array.from(this.#bytesByUser, ([user, { active }]) => [user, active] as const),
-    );
+    this.#evictEnded(now, this.#sizes.activeByUser);
     if (this.#bytes() > this.#shares.jobsMax) this.#evictEnded(now);
   }
 
@@ -582,7 +522,7 @@ export class JobStore {
 
   #deleteFirst(tombstones: Tombstones, now: Millis): void {
     const { number, user, bytes, endedAt } = tombstones.first!;
-    this.#subtractJournalBytes(user, bytes);
+    this.#sizes.deleteRecords(user, bytes);
     tombstones.shift();
     this.#cached.delete(number);
     this.#deleteRecords(number, now, endedAt);
@@ -592,7 +532,7 @@ export class JobStore {
   #removeEnded(job: Job): void {
     if (!this.#ended.delete(job)) return;
     if (this.#isArchivable(job)) this.#archivableBytes -= job.bytes;
-    this.#countBytes(job, 0, -job.bytes);
+    this.#sizes.add(job, { ended: -job.bytes });
   }
 
   #deleteRecords(number: JobNumber, now: Millis, endedAt: Millis): void {
