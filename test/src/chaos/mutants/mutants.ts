@@ -118,7 +118,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'attempts-from-the-journal-only',
     what: 'after a restart an attempt reuses the number of one that was started without a record',
-    file: 'scheduler/job/task-table',
+    file: 'scheduler/job/attempt-columns',
     find: 'Math.max(this.attemptOf(task), this.lastUsedAttemptOf(task)) + 1',
     replace: 'this.attemptOf(task) + 1',
   },
@@ -183,8 +183,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'room-of-ended-jobs-kept',
     what: 'the memory of a job still counts after its end',
     file: 'scheduler/durability/job-store',
-    find: 'this.#countBytes(job, -job.bytes, job.bytes);',
-    replace: 'this.#countBytes(job, 0, job.bytes);',
+    find: 'this.#sizes.add(job, { active: -job.bytes, ended: job.bytes });',
+    replace: 'this.#sizes.add(job, { ended: job.bytes });',
   },
   {
     name: 'forgotten-too-soon',
