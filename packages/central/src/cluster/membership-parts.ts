@@ -6,7 +6,7 @@ import type { NameConflicts } from './name-conflicts.js';
 import type { Publisher } from './publisher.js';
 import type { Registry } from './registry.js';
 
-/** What the membership of workers and that of schedulers share. */
+/** State that the membership of workers and that of schedulers share. */
 export interface MembershipParts {
   readonly env: CentralEnvironment;
   readonly counters: CentralCounters;
