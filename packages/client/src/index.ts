@@ -51,7 +51,7 @@ export {
   type WaitOptions,
 } from './job-handle.js';
 export type { Jobs, JobsOptions } from './job-listing.js';
-export type { LogChunk, LogOptions, TaskOutput } from './job-logs.js';
+export type { LogChunk, LogGap, LogOptions, TaskOutput } from './job-logs.js';
 export type { ResultOrder, ResultRange, Results } from './job-results.js';
 export type { Tasks, TasksOptions } from './job-tasks.js';
 export {

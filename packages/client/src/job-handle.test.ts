@@ -5,6 +5,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
 import { acceptingScheduler, detail, FAST, FakeCluster, summary } from './fake-cluster.fixture.js';
 import type { EndedJob, EndedJobWithTasks, JobHandle } from './job-handle.js';
+import type { LogGap } from './job-logs.js';
 import type { Results } from './job-results.js';
 import type { Script } from './scripted-peer.fixture.js';
 
@@ -524,9 +525,54 @@ describe('the output of a job', () => {
     });
     await using cluster = await fake.connect();
     const read: string[] = [];
+    const onDropped = (gap?: LogGap) => read.push(`… ${gap?.bytes} of ${gap?.task}/${gap?.attempt}`);
+    for await (const { bytes: of } of cluster.job('t0-1').logs({ onDropped })) read.push(text(of));
+    const [first, second, third] = ['… 5 of 0/1', '… 2 of 1/1', '… 7 of 0/2'];
+    expect(read).toEqual(['abc', 'd', first, 'j', second, 'c', 'a', third]);
+  });
+
+  test.each([
+    ['the last attempt by default', {}, [0, 0]],
+    ['a single attempt', { attempt: 3 }, [3, 3]],
+    ['all attempts', { attempt: 'all' }, [undefined, undefined]],
+    ['the last attempt and those that start later', { follow: true }, [0, undefined]],
+  ] as const)('is that of %s', async (_, options, asked) => {
+    const page = { chunks: [], next: 1, atEnd: true, hasEarlier: true };
+    await using fake = await withOwner((message, { answer }) => {
+      if (message.type !== 'readLogs') return;
+      answer({ ...page, done: message.cursor > 0, dropped: false });
+    });
+    await using cluster = await fake.connect();
+    let earlier = 0;
+    const onEarlierAttempts = () => earlier++;
+    for await (const _ of cluster.job('t0-1').logs({ ...options, onEarlierAttempts }));
+    expect(fake.schedulers[0]!.of('readLogs').map(({ attempt }) => attempt)).toEqual(asked);
+    expect(earlier).toBe(1);
+  });
+
+  test.each([0, 1.5, -1, Number.NaN])('has no attempt %d', async (attempt) => {
+    await using fake = await withOwner(() => {});
+    await using cluster = await fake.connect();
+    const read = async () => {
+      for await (const _ of cluster.job('t0-1').logs({ attempt }));
+    };
+    await expect(read()).rejects.toMatchObject({ code: 'bad-attempt' });
+  });
+
+  test('that a restarted scheduler has again is not repeated', async () => {
+    const at = (offset: number, of: object) => ({ ...of, offset });
+    const again = [at(0, chunk(0, 'ab')), at(0, chunk(1, 'x')), at(2, chunk(0, 'cd')), at(4, chunk(0, 'ef'))];
+    await using fake = await withOwner((message, { answer }) => {
+      if (message.type !== 'readLogs') return;
+      if (message.cursor === 0)
+        answer({ chunks: [at(0, chunk(0, 'abc'))], next: 1, atEnd: true, done: false, dropped: false });
+      else answer({ chunks: again, next: 5_000, atEnd: true, done: true, dropped: false });
+    });
+    await using cluster = await fake.connect();
+    const read: string[] = [];
     const onDropped = () => read.push('…');
     for await (const { bytes: of } of cluster.job('t0-1').logs({ onDropped })) read.push(text(of));
-    expect(read).toEqual(['abc', 'd', '…', 'j', '…', 'c', 'a', '…']);
+    expect(read).toEqual(['abc', 'x', 'd', 'ef']);
   });
 
   test.each([

@@ -380,7 +380,7 @@ export class JobHandle<Value = unknown> {
       : tasksOfStage(this.#session, this.id, { stage, tasks: ranges, signal });
   }
 
-  /** Yields output of all tasks, streams and attempts, in order of arrival at the owner. */
+  /** Yields output of all tasks and both streams, in order of arrival at the owner. @throws InputError `bad-attempt` */
   logs(options: LogOptions = {}): AsyncGenerator<LogChunk, void, undefined> {
     return jobLogs(this.#session, this.id, options);
   }

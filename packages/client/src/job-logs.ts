@@ -1,24 +1,45 @@
-import type { LogPage } from '@goshawk/core';
+import { InputError, type LogPage } from '@goshawk/core';
 import { pause } from './abort.js';
 import { badAnswer } from './errors.js';
 import type { CallOptions } from './options.js';
 import { askOwner, type Session } from './session.js';
 
+/** Number that stands for the last attempt in requests. */
+const LAST_ATTEMPT = 0;
+
 type SentChunk = LogPage['chunks'][number];
 
 export type LogChunk = Omit<SentChunk, 'offset'>;
+
+/** Output of one attempt that is missing. */
+export interface LogGap {
+  readonly task: number;
+  readonly attempt: number;
+  /** Number of bytes of both streams. */
+  readonly bytes: number;
+}
 
 export interface LogOptions extends CallOptions {
   /** Only this task. */
   readonly task?: number | undefined;
   /** Only failed tasks. */
   readonly failed?: boolean | undefined;
+  /**
+   * Attempt of each task, from 1 on. Default: the last one; with `follow`, the last one at first and then all that start.
+   */
+  readonly attempt?: number | 'last' | 'all' | undefined;
   /** Continues until the job has ended. Default: ends with the current output. */
   readonly follow?: boolean | undefined;
   /** Called once, when all output that existed at the time of the call has been yielded. */
   readonly onCaughtUp?: (() => void) | undefined;
-  /** Called if requested output is missing, because its scheduler discarded it or restarted; the next chunk comes after the gap. */
-  readonly onDropped?: (() => void) | undefined;
+  /**
+   * Called if requested output is missing; the next chunk comes after the gap.
+   *
+   * @param gap how much of which attempt; undefined: unknown, because a scheduler discarded output or has restarted
+   */
+  readonly onDropped?: ((gap?: LogGap) => void) | undefined;
+  /** Called once if earlier attempts have output, which is left out. */
+  readonly onEarlierAttempts?: (() => void) | undefined;
 }
 
 export interface TaskOutput {
@@ -35,15 +56,25 @@ export async function* jobLogs(
   options: LogOptions,
 ): AsyncGenerator<LogChunk, void, undefined> {
   const { logPollMs, logPollMaxMs } = session.timings;
+  const { attempt = 'last' } = options;
+  if (typeof attempt === 'number' && (!Number.isSafeInteger(attempt) || attempt < 1))
+    throw new InputError('bad-attempt', `attempt: expected last, all or a number from 1 on, got ${attempt}`);
+  const only = attempt === 'all' ? undefined : attempt === 'last' ? LAST_ATTEMPT : attempt;
   let cursor = 0;
   let pauseMs = logPollMs;
   let isCaughtUp = false;
-  const gaps = new Gaps();
+  let hasEarlier = false;
+  const received = new Received();
   for (;;) {
-    const page = await readPage(session, id, cursor, options);
+    // While it follows, the last attempt may change before its output has been read.
+    const isLive = options.follow === true && isCaughtUp && only === LAST_ATTEMPT;
+    const page = await readPage(session, id, cursor, options, isLive ? undefined : only);
     if (page.dropped) options.onDropped?.();
-    for (const { offset, ...chunk } of page.chunks) {
-      if (gaps.isBefore(chunk, offset)) options.onDropped?.();
+    if (page.hasEarlier === true && !hasEarlier) options.onEarlierAttempts?.();
+    hasEarlier ||= page.hasEarlier === true;
+    for (const sent of page.chunks) {
+      const { chunk, missing } = received.take(sent);
+      if (missing > 0) options.onDropped?.({ task: chunk.task, attempt: chunk.attempt, bytes: missing });
       if (chunk.bytes.length > 0) yield chunk;
     }
     if (page.atEnd && !isCaughtUp) options.onCaughtUp?.();
@@ -60,16 +91,22 @@ export async function* jobLogs(
   }
 }
 
-/** Finds output that is missing, from the position that each chunk has in the output of its attempt. */
-class Gaps {
-  readonly #received = new Map<number, { readonly attempt: number; readonly bytes: number }>();
+/**
+ * Finds missing and repeated output, from the position that each chunk has in the output of its attempt. A restarted
+ * scheduler has other chunks than before, and repeats output of running tasks.
+ */
+class Received {
+  readonly #bytes = new Map<number, { readonly attempt: number; readonly bytes: number }>();
 
-  isBefore({ task, attempt, bytes }: LogChunk, offset: number | undefined): boolean {
-    if (offset === undefined) return false;
-    const of = this.#received.get(task);
+  /** Returns the new part of a chunk, and the number of bytes that are missing before it. */
+  take({ offset, ...chunk }: SentChunk): { readonly chunk: LogChunk; readonly missing: number } {
+    if (offset === undefined) return { chunk, missing: 0 };
+    const { task, attempt, bytes } = chunk;
+    const of = this.#bytes.get(task);
     const received = of?.attempt === attempt ? of.bytes : 0;
-    this.#received.set(task, { attempt, bytes: offset + bytes.length });
-    return offset > received;
+    const fresh = bytes.subarray(Math.min(bytes.length, Math.max(0, received - offset)));
+    this.#bytes.set(task, { attempt, bytes: Math.max(received, offset + bytes.length) });
+    return { chunk: { ...chunk, bytes: fresh }, missing: Math.max(0, offset - received) };
   }
 }
 
@@ -106,13 +143,14 @@ async function readPage(
   id: string,
   cursor: number,
   { task, failed = false, signal }: LogOptions,
+  attempt: number | undefined,
 ): Promise<LogPage> {
   const answer = await askOwner(
     session,
     id,
     {
       what: 'for the output of a job',
-      build: (request) => ({ type: 'readLogs', request, id, task, failedOnly: failed, cursor }),
+      build: (request) => ({ type: 'readLogs', request, id, task, failedOnly: failed, cursor, attempt }),
     },
     { signal },
   );

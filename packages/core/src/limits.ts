@@ -94,6 +94,10 @@ export const LIMITS = {
   lossesPerJobMax: 8,
   /** Captured bytes of stdout, and of stderr, of one attempt. */
   outputBytesMax: 1024 * 1024,
+  /**
+   * Memory of a worker process for output of running tasks, which it sends again if their scheduler restarts. In bytes.
+   */
+  keptOutputBytesMax: 32 * 1024 * 1024,
   /** Bytes of the last lines of a failed task's output, which the failure report includes. */
   lastLinesBytesMax: 4_096,
   /** Bytes of a task's encoded return value. */

@@ -195,6 +195,10 @@ it('invalid names and numbers are refused', async () => {
     status: 400,
     body: { code: 'bad-request', message: expect.stringContaining('task') },
   });
+  expect(await read(`${url}/v1/jobs/a-1/logs?attempt=0`)).toMatchObject({
+    status: 400,
+    body: { code: 'bad-request', message: expect.stringContaining('attempt') },
+  });
   expect(await read(`${url}/v1/jobs?states=running`)).toMatchObject({
     status: 400,
     body: {
@@ -204,6 +208,24 @@ it('invalid names and numbers are refused', async () => {
   });
   expect(await read(`${url}/v1/why?task=3`)).toMatchObject({ status: 400 });
   expect(await read(`${url}/v1/workers/${'x'.repeat(200)}`)).toMatchObject({ status: 503 });
+});
+
+it('output is that of the last attempts, and says if earlier ones are left out', async () => {
+  const asked: unknown[] = [];
+  const url = await gatewayTo({
+    job: () => ({
+      async *logs({ attempt, onEarlierAttempts }: { attempt: unknown; onEarlierAttempts: () => void }) {
+        asked.push(attempt);
+        if (attempt === 'last') onEarlierAttempts();
+        yield { task: 0, attempt: 2, stream: 'stdout', bytes: Buffer.from('a\n') };
+      },
+    }),
+  });
+  const logs = async (query = '') => (await read(`${url}/v1/jobs/a-1/logs${query}`)).body;
+  expect(await logs()).toMatchObject({ chunks: [{ attempt: 2, text: 'a\n' }], earlierAttempts: true });
+  expect(await logs('?attempt=all')).toMatchObject({ earlierAttempts: false });
+  expect(await logs('?attempt=2')).toMatchObject({ earlierAttempts: false });
+  expect(asked).toEqual(['last', 'all', 2]);
 });
 
 it('requests that need no body may be posted without one', async () => {

@@ -2,6 +2,7 @@ import {
   type Cluster,
   drainJson,
   type JobHandle,
+  type LogOptions,
   planJob,
   planJson,
   usageJson,
@@ -191,7 +192,14 @@ export const ROUTES: readonly Route[] = [
     role: 'read',
     does: 'Output of the tasks so far, in order of arrival; the last MiB of it',
     path: id,
-    query: z.object({ task: task.optional(), failed: flag.optional() }),
+    query: z.object({
+      task: task.optional(),
+      failed: flag.optional(),
+      attempt: z
+        .union([z.enum(['last', 'all']), z.coerce.number().int().min(1).max(999_999_999)])
+        .default('last')
+        .describe('the output of this attempt of each task; `last`, or `all`'),
+    }),
     answer: shapes.logs,
     errors: { 404: 'no scheduler knows the job, or it has no such task' },
     handle: async ({ cluster }, { path, query, signal }) => logsOf(await cluster(), path.id, query, signal),
@@ -676,15 +684,20 @@ async function resultsOf(
 async function logsOf(
   cluster: Cluster,
   job: string,
-  { task, failed }: { readonly task?: number | undefined; readonly failed?: boolean | undefined },
+  query: Pick<LogOptions, 'task' | 'failed' | 'attempt'>,
   signal: AbortSignal,
 ) {
   const tail = new LogTail(LIMITS.logBytesMax);
   const onDropped = (): void => {
     tail.isTruncated = true;
   };
-  for await (const chunk of cluster.job(job).logs({ task, failed, signal, onDropped })) tail.add(chunk);
-  return { schema: 'goshawk.logs/1', job, chunks: tail.end(), truncated: tail.isTruncated };
+  let earlierAttempts = false;
+  const onEarlierAttempts = (): void => {
+    earlierAttempts = true;
+  };
+  const chunks = cluster.job(job).logs({ ...query, signal, onDropped, onEarlierAttempts });
+  for await (const chunk of chunks) tail.add(chunk);
+  return { schema: 'goshawk.logs/1', job, chunks: tail.end(), truncated: tail.isTruncated, earlierAttempts };
 }
 
 function unknownWorker(worker: string): InputError {

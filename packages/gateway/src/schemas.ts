@@ -273,6 +273,8 @@ export const logs = z.object({
    * memory, or restarted.
    */
   truncated: z.boolean(),
+  /** Whether attempts before the last one have output, which is left out. */
+  earlierAttempts: z.boolean(),
 });
 
 /** A line of output, as `goshawk logs --json` prints it. Invalid UTF-8 is in base64. */

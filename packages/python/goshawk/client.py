@@ -11,6 +11,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
+import warnings
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
@@ -294,10 +295,23 @@ class Job:
         for event, data in self.client.stream(self._path("/events")):
             yield {"event": event, **data}
 
-    def logs(self, task: Optional[int] = None, failed: Optional[bool] = None) -> List[Dict[str, Any]]:
-        """Returns the output of the tasks so far: `task`, `attempt`, `stream` and `text` of each chunk."""
-        query = {"task": task, "failed": failed}
-        return self.client.request("GET", self._path("/logs"), query=query)["chunks"]
+    def logs(
+        self,
+        task: Optional[int] = None,
+        failed: Optional[bool] = None,
+        attempt: Union[int, str, None] = None,
+    ) -> List[Dict[str, Any]]:
+        """
+        Returns the output of the tasks so far: `task`, `attempt`, `stream` and `text` of each chunk. By default of the last attempt of
+        each task; `attempt` is a number, or "all". Warns if output is missing.
+        """
+        answer = self._logs(task=task, failed=failed, attempt=attempt)
+        if answer["truncated"]:
+            warnings.warn("some output is missing: it is too long, or the scheduler dropped it", stacklevel=2)
+        return answer["chunks"]
+
+    def _logs(self, **query: Any) -> Dict[str, Any]:
+        return self.client.request("GET", self._path("/logs"), query=query)
 
     def cancel(self, tasks: Optional[str] = None, stage: Optional[str] = None) -> Dict[str, Any]:
         """Cancels the job, or some of its tasks ("7-20,31")."""

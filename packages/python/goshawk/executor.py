@@ -344,10 +344,8 @@ def _task_exception(job: Job, result: TaskResult) -> BaseException:
 
 
 def _logged_exceptions(job: Job, result: TaskResult) -> List[Dict[str, Any]]:
-    chunks = job.logs(task=result.index)
-    printed = "".join(
-        chunk["text"] for chunk in chunks if chunk["stream"] == "stderr" and chunk["attempt"] == result.attempt
-    )
+    chunks = job._logs(task=result.index, attempt=result.attempt)["chunks"]
+    printed = "".join(chunk["text"] for chunk in chunks if chunk["stream"] == "stderr")
     found = []
     for line in printed.split("\n"):
         if line.startswith(EXCEPTION_MARK):

@@ -558,7 +558,15 @@ describe('clients', () => {
     bench.ask(W1, job);
     const chunk = { stream: 'stdout', bytes: new Uint8Array([1]) } as const;
     for (const offset of [0, 1, 2]) {
-      bench.receive(W1, { type: 'output', job: job.number, task: 0, attempt: 1, offset, chunk });
+      bench.receive(W1, {
+        type: 'output',
+        job: job.number,
+        task: 0,
+        attempt: 1,
+        offset,
+        chunk,
+        keptFrom: undefined,
+      });
     }
     const answer = bench.request({
       type: 'readLogs',
@@ -567,14 +575,42 @@ describe('clients', () => {
       task: undefined,
       failedOnly: false,
       cursor,
+      attempt: undefined,
     });
     expect(answer).toMatchObject({ type: 'logPage', value: { next: Math.max(3, cursor) } });
+  });
+
+  test('get output that is acknowledged, and refused after a gap that the worker can fill', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    const job = bench.submit({ tasks: [{ sleep: 1 }] });
+    bench.ask(W1, job);
+    const chunk = { stream: 'stdout', bytes: new Uint8Array(4) } as const;
+    const ref = { job: job.number, task: 0, attempt: 1 };
+    const acknowledged = (offset: number, keptFrom: number | undefined) => {
+      bench.receive(W1, { type: 'output', ...ref, offset, chunk, keptFrom });
+      return bench.take('outputReceived').map(({ bytes, gap }) => [bytes, gap]);
+    };
+    expect(acknowledged(0, 0)).toEqual([[4, false]]);
+    expect(acknowledged(8, 0)).toEqual([[4, true]]);
+    expect(acknowledged(4, 0)).toEqual([[8, false]]);
+    expect(acknowledged(0, 0)).toEqual([[8, false]]);
+    expect(acknowledged(20, 20)).toEqual([[24, false]]);
+    // Earlier versions of workers understand no acknowledgments.
+    expect(acknowledged(30, undefined)).toEqual([]);
   });
 
   test('get no empty output of a task that does not exist, except of an open job', () => {
     const bench = new Bench();
     bench.members(W1);
-    const ofTask = { type: 'readLogs', request: 1, task: 7, failedOnly: false, cursor: 0 } as const;
+    const ofTask = {
+      type: 'readLogs',
+      request: 1,
+      task: 7,
+      failedOnly: false,
+      cursor: 0,
+      attempt: undefined,
+    } as const;
     const { id } = bench.submit({ tasks: [{ sleep: 1 }] });
     expect(bench.request({ ...ofTask, id })).toMatchObject({ type: 'refused', code: 'unknown-task' });
     const open = bench.submit({ open: '1h' });

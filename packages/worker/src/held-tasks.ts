@@ -1,5 +1,6 @@
 import { type Address, type HeldRun, LIMITS, type MessageOf, type Millis } from '@goshawk/core';
 import type { TaskRef } from './entry.js';
+import { repeatOutput, sendUnconfirmed } from './printing.js';
 import type { WorkerState } from './state.js';
 
 /**
@@ -39,7 +40,8 @@ export function hasTask(w: WorkerState, owner: Address, task: TaskRef): boolean 
 }
 
 /**
- * Reports to an owner its tasks on this worker: running, early and unconfirmed ones. Repeats the unconfirmed reports.
+ * Reports to an owner its tasks on this worker: running, early and unconfirmed ones. Repeats the unconfirmed reports, and
+ * output that was not acknowledged.
  */
 export function reportTasks(w: WorkerState, owner: Address, audit: number, now: Millis): void {
   const { slots } = w.memory;
@@ -55,11 +57,13 @@ export function reportTasks(w: WorkerState, owner: Address, audit: number, now: 
     const { job, task, attempt, match } = message;
     if (by === owner) tasks.push({ job, task, attempt, elapsedMs: 0, match: match || undefined });
   }
-  w.reports.forEachTo(owner, ({ job, task, attempt, runMs }, endedAt) =>
+  w.reports.forEachTo(owner, ({ message: { job, task, attempt, runMs }, endedAt }) =>
     tasks.push({ job, task, attempt, elapsedMs: runMs + now - endedAt, match: undefined }),
   );
   w.env.send(owner, { type: 'holding', tasks, audit });
-  w.reports.forEachTo(owner, (report) => w.env.send(owner, report));
+  // The owner takes output only of tasks that it knows to be here.
+  repeatOutput(w, owner, audit === 0);
+  w.reports.forEachTo(owner, (report) => sendUnconfirmed(w, report));
 }
 
 /**

@@ -124,9 +124,10 @@ function dropWaiting(w: WorkerParts, owner: Address, now: Millis): void {
 export function resumed(
   w: WorkerParts,
   owner: Address,
-  { previousIncarnations, audit }: MessageOf<'resume'>,
+  { previousIncarnations, audit, acknowledgesOutput }: MessageOf<'resume'>,
   now: Millis,
 ): void {
+  if (acknowledgesOutput === true) w.memory.acknowledging.add(owner);
   if (w.superseded === NONE_SUPERSEDED && previousIncarnations.length > 0) w.superseded = new Set();
   for (const former of previousIncarnations) {
     if (former === owner) continue;

@@ -1,9 +1,11 @@
 import {
+  type Address,
   amountOf,
   GPU,
   GPU_PARTS,
   Gpus,
   LANES,
+  LIMITS,
   LinkedLists,
   type MessageOf,
   type Millis,
@@ -12,7 +14,7 @@ import {
   table,
 } from '@goshawk/core';
 import type { Entry } from './entry.js';
-import type { OutputBuffer } from './output-buffer.js';
+import { OutputBudget, type OutputBuffer } from './output-buffer.js';
 import type { Series } from './series.js';
 import { SharedProbes } from './shared-probes.js';
 
@@ -82,6 +84,10 @@ export class WorkerMemory {
   /** Rarely used state, by row of the slot: time limits, task output, and series of asking slots. */
   readonly timeouts = new Map<number, Millis>();
   readonly outputs = new Map<number, OutputBuffer>();
+  /** Limit of all outputs, also of ended tasks. */
+  readonly keptOutput = new OutputBudget(LIMITS.keptOutputBytesMax);
+  /** Owners that acknowledge output. Those of earlier versions do not. */
+  readonly acknowledging = new Set<Address>();
   readonly series = new Map<number, Series>();
   /** Gang members that wait for the others, by slot. */
   readonly members = new Map<number, HeldMember>();

@@ -1,7 +1,11 @@
-import type { Millis } from '@goshawk/core';
+import type { Address, MessageOf, Millis } from '@goshawk/core';
+import type { TaskRef } from './entry.js';
+import type { OutputBuffer } from './output-buffer.js';
+import type { Unconfirmed } from './reports.js';
 import type { WorkerState } from './state.js';
 
-// A worker streams task output to the job's owner: after a short delay, or as soon as the buffer is full.
+// A worker streams task output to the job's owner: after a short delay, or as soon as much is unsent. Output is kept until
+// the owner confirms the end of the task, so that a restarted owner gets all of it again.
 
 /** Buffers output of a running task. @param dueAt time by which to send it */
 export function print(
@@ -13,19 +17,74 @@ export function print(
 ): void {
   if (!w.slots.isRunning(slot)) return;
   const output = w.slots.outputOf(slot);
-  if (output.isEmpty) w.env.setTimer('output', slot, dueAt);
+  if (!output.hasUnsent) w.env.setTimer('output', slot, dueAt);
   output.append(stream, bytes);
-  if (output.isFull) flush(w, slot);
+  if (output.isFull && !output.isBlocked) flush(w, slot);
 }
 
 export function flush(w: WorkerState, slot: number): void {
   const output = w.slots.isRunning(slot) ? w.slots.printedBy(slot) : undefined;
-  if (output === undefined || output.isEmpty) return;
+  if (output === undefined || !output.hasUnsent) return;
   const { owner, ...task } = w.slots.taskAt(slot);
-  let offset = output.sentBytes;
-  for (const chunk of output.take()) {
-    w.env.send(owner, { type: 'output', ...task, offset, chunk });
-    offset += chunk.bytes.length;
-  }
+  sendOutput(w, owner, task, output);
   w.env.clearTimer('output', slot);
+}
+
+function sendOutput(w: WorkerState, owner: Address, task: TaskRef, output: OutputBuffer): void {
+  for (const placed of output.take(w.memory.acknowledging.has(owner)))
+    w.env.send(owner, { type: 'output', ...task, ...placed, keptFrom: output.keptFrom });
+}
+
+/** Handles an owner's acknowledgment of output. */
+export function outputReceived(w: WorkerState, from: Address, message: MessageOf<'outputReceived'>): void {
+  const { bytes, gap } = message;
+  const slot = w.slots.indexOfTask(from, message);
+  if (slot >= 0) {
+    w.memory.acknowledging.add(from);
+    if (w.slots.printedBy(slot)?.received(bytes, gap)) flush(w, slot);
+    return;
+  }
+  const report = w.reports.of(from, message);
+  const output = report?.output;
+  if (report === undefined || output === undefined) return;
+  w.memory.acknowledging.add(from);
+  if (output.received(bytes, gap)) sendOutput(w, from, refOf(report.message), output);
+  if (report.isDeferred) sendUnconfirmed(w, report);
+}
+
+/** Sends the report of an end. */
+export function sendReport(w: WorkerState, owner: Address, message: MessageOf<'ended'>): void {
+  const report = message.outputBytes > 0 ? w.reports.of(owner, message) : undefined;
+  if (report === undefined) w.env.send(owner, message);
+  else sendUnconfirmed(w, report);
+}
+
+/** Sends a report, or first the output before that of the report, which the owner acknowledges. */
+export function sendUnconfirmed(w: WorkerState, report: Unconfirmed): void {
+  const { owner, message, output } = report;
+  if (output !== undefined && w.memory.acknowledging.has(owner)) {
+    report.isDeferred = output.isMissingBefore(message);
+    if (report.isDeferred) return sendOutput(w, owner, refOf(message), output);
+  }
+  w.env.send(owner, message);
+}
+
+/** Sends output again, because its owner has restarted or may have missed some. */
+export function repeatOutput(w: WorkerState, owner: Address, isRestarted: boolean): void {
+  if (!w.memory.acknowledging.has(owner)) return;
+  for (const slot of w.slots.running()) {
+    const output = w.slots.printedBy(slot);
+    if (output === undefined || w.slots.taskAt(slot).owner !== owner) continue;
+    if (isRestarted) output.restart();
+    else output.rewind();
+    flush(w, slot);
+  }
+  w.reports.forEachTo(owner, ({ output }) => {
+    if (isRestarted) output?.restart();
+    else output?.rewind();
+  });
+}
+
+function refOf({ job, task, attempt }: TaskRef): TaskRef {
+  return { job, task, attempt };
 }

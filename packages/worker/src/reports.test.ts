@@ -11,7 +11,7 @@ const report = (number: number) => ({ type: 'ended', report: number }) as Messag
 
 function sentTo(reports: Reports, now: number): Address[] {
   const to: Address[] = [];
-  reports.resend(1_000, now, (owner) => to.push(owner));
+  reports.resend(1_000, now, ({ owner }) => to.push(owner));
   return to;
 }
 

@@ -1,9 +1,14 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
 import type { TaskRef } from './entry.js';
+import type { OutputBuffer } from './output-buffer.js';
 
-interface Unconfirmed {
+export interface Unconfirmed {
   owner: Address;
   readonly message: MessageOf<'ended'>;
+  /** All output of the task, in case that its owner restarts. */
+  readonly output: OutputBuffer | undefined;
+  /** Whether the report waits for acknowledgments of earlier output. */
+  isDeferred: boolean;
   readonly endedAt: Millis;
   /** When the task ended, or when another incarnation of its owner took it over. */
   since: Millis;
@@ -28,15 +33,18 @@ export class Reports {
     return this.#unconfirmed.length;
   }
 
-  keep(owner: Address, message: MessageOf<'ended'>, now: Millis): void {
+  /** @param output of the task; the reports free it */
+  keep(owner: Address, message: MessageOf<'ended'>, now: Millis, output?: OutputBuffer): void {
     if (this.#unconfirmed === NONE) this.#unconfirmed = [];
-    this.#unconfirmed.push({ owner, message, endedAt: now, since: now, sentAt: now });
+    const times = { endedAt: now, since: now, sentAt: now };
+    this.#unconfirmed.push({ owner, message, output, isDeferred: false, ...times });
   }
 
   /** Removes all reports that match. */
   #removeAll(matches: (report: Unconfirmed) => boolean): void {
-    if (this.#unconfirmed.some(matches))
-      this.#unconfirmed = this.#unconfirmed.filter((report) => !matches(report));
+    if (!this.#unconfirmed.some(matches)) return;
+    for (const report of this.#unconfirmed) if (matches(report)) report.output?.free();
+    this.#unconfirmed = this.#unconfirmed.filter((report) => !matches(report));
   }
 
   confirm(owner: Address, report: number): void {
@@ -44,17 +52,23 @@ export class Reports {
     const at = this.#unconfirmed.findIndex(({ message }) => message.report >= report);
     const confirmed = this.#unconfirmed[at];
     if (confirmed?.message.report !== report || confirmed.owner !== owner) return;
+    confirmed.output?.free();
     if (at === 0) this.#unconfirmed.shift();
     else this.#unconfirmed.splice(at, 1);
   }
 
   has(owner: Address, ref: TaskRef): boolean {
-    const { job, task, attempt } = ref;
-    for (const { owner: of, message } of this.#unconfirmed) {
-      if (of === owner && message.job === job && message.task === task && message.attempt === attempt)
-        return true;
+    return this.of(owner, ref) !== undefined;
+  }
+
+  /** Returns the report of a task. */
+  of(owner: Address, { job, task, attempt }: TaskRef): Unconfirmed | undefined {
+    for (const report of this.#unconfirmed) {
+      const { message } = report;
+      if (report.owner !== owner || message.job !== job) continue;
+      if (message.task === task && message.attempt === attempt) return report;
     }
-    return false;
+    return undefined;
   }
 
   /** Moves the reports to a new incarnation of the owner. */
@@ -66,10 +80,9 @@ export class Reports {
     }
   }
 
-  /** Calls `visit` for each report to this owner, with the time at which its task ended. */
-  forEachTo(owner: Address, visit: (message: MessageOf<'ended'>, endedAt: Millis) => void): void {
-    for (const { owner: of, message, endedAt } of this.#unconfirmed)
-      if (of === owner) visit(message, endedAt);
+  /** Calls `visit` for each report to this owner. */
+  forEachTo(owner: Address, visit: (report: Unconfirmed) => void): void {
+    for (const report of this.#unconfirmed) if (report.owner === owner) visit(report);
   }
 
   dropOwner(owner: Address): void {
@@ -79,13 +92,14 @@ export class Reports {
   /**
    * Repeats each report that was last sent at least `retryMs` ago. Drops reports that have expired.
    */
-  resend(retryMs: number, now: Millis, send: (to: Address, message: MessageOf<'ended'>) => void): void {
+  resend(retryMs: number, now: Millis, send: (report: Unconfirmed) => void): void {
     const isDue = ({ sentAt }: Unconfirmed): boolean => now - sentAt >= retryMs;
     this.#removeAll((report) => isDue(report) && now - report.since > EXPIRY_MS);
     for (const report of this.#unconfirmed) {
       if (!isDue(report)) continue;
       report.sentAt = now;
-      send(report.owner, report.message);
+      report.output?.rewind();
+      send(report);
     }
   }
 }

@@ -7,6 +7,7 @@ import { giveBack, giveBackTask, notifyCentral, placementOver } from './giving-b
 import { hasTask } from './held-tasks.js';
 import { detectSuspension, giveBackAll, reportIfDrained, resumeAccepting } from './lifecycle.js';
 import type { WorkerParts } from './parts.js';
+import { sendReport } from './printing.js';
 import { sendAsk } from './questions.js';
 import type { Series } from './series.js';
 
@@ -311,6 +312,7 @@ function createReport(
   now: Millis,
 ): MessageOf<'ended'> {
   const printed = w.slots.printedBy(slot);
+  const acknowledges = w.memory.acknowledging.has(owner);
   const report: MessageOf<'ended'> = {
     type: 'ended',
     report: ++w.tasksEnded,
@@ -319,12 +321,12 @@ function createReport(
     attempt,
     outcome,
     runMs,
-    output: printed?.take() ?? NO_OUTPUT,
-    outputBytes: printed?.sentBytes ?? 0,
+    output: printed?.takeRest(acknowledges) ?? NO_OUTPUT,
+    outputBytes: printed?.printedBytes ?? 0,
     ask,
   };
   if (w.timings.retryMs > 0 && w.memory.slots.orphaned[w.slots.rowOf(slot)] === 0) {
-    w.reports.keep(owner, report, now);
+    w.reports.keep(owner, report, now, w.slots.takeOutput(slot));
     w.armSweep(now);
   }
   return report;
@@ -337,11 +339,11 @@ function delayReport(w: WorkerParts, owner: Address, report: MessageOf<'ended'>,
 
 function sendEnd(w: WorkerParts, owner: Address, report: MessageOf<'ended'>): void {
   sendDelayedReports(w);
-  w.env.send(owner, report);
+  sendReport(w, owner, report);
 }
 
 export function sendDelayedReports(w: WorkerParts): void {
-  for (const { owner, report } of w.knownChunks?.takeEnds() ?? []) w.env.send(owner, report);
+  for (const { owner, report } of w.knownChunks?.takeEnds() ?? []) sendReport(w, owner, report);
 }
 
 const NO_OUTPUT: MessageOf<'ended'>['output'] = [];

@@ -137,7 +137,7 @@ export class Slots {
     slots.orphaned[row] = 0;
     entries[row] = undefined;
     if (timeouts.size > 0) timeouts.delete(row);
-    if (outputs.size > 0) outputs.delete(row);
+    if (outputs.size > 0) this.takeOutput(index)?.free();
     if (series.size > 0) series.delete(row);
   }
 
@@ -260,10 +260,19 @@ export class Slots {
 
   /** Returns the buffer for the task's output, and creates it if needed. */
   outputOf(index: number): OutputBuffer {
+    const { outputs, keptOutput } = this.#memory;
+    const row = this.rowOf(index);
+    const output = outputs.get(row) ?? new OutputBuffer(keptOutput);
+    outputs.set(row, output);
+    return output;
+  }
+
+  /** Returns the buffer for the task's output, if any, which then no longer belongs to the slot. */
+  takeOutput(index: number): OutputBuffer | undefined {
     const { outputs } = this.#memory;
     const row = this.rowOf(index);
-    const output = outputs.get(row) ?? new OutputBuffer();
-    outputs.set(row, output);
+    const output = outputs.get(row);
+    outputs.delete(row);
     return output;
   }
 

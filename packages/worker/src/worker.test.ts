@@ -26,6 +26,10 @@ function bytesOf(text: string): Uint8Array {
   return Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 }
 
+function textOf(bytes: Uint8Array): string {
+  return String.fromCharCode(...bytes);
+}
+
 const PEERS: MessageOf<'peers'> = {
   type: 'peers',
   version: 1,
@@ -153,6 +157,10 @@ class Bench {
       this.worker.checkInvariants();
     }
     this.now = until;
+  }
+
+  get sent(): readonly { readonly to: Address; readonly message: Message }[] {
+    return this.#sent;
   }
 
   take<T extends Message['type']>(type: T): Extract<Message, { type: T }>[] {
@@ -289,6 +297,115 @@ test('output is sent periodically, and its end with the report, every byte once 
   expect(bench.take('ended')).toMatchObject([
     { output: [{ stream: 'stdout', bytes: bytesOf('three') }], outputBytes: 13 },
   ]);
+});
+
+describe('output that its owner acknowledges', () => {
+  const SUCCESSOR = 3 as Address;
+  const task = { job: 1, task: 0, attempt: 1 };
+
+  function printing() {
+    const bench = new Bench().welcome();
+    bench.probe(1);
+    bench.bind(1, 1);
+    const print = (text: string) => {
+      bench.worker.taskOutput(0, 'stdout', bytesOf(text), bench.now);
+      bench.pass(LIVE_TIMINGS.progressMs);
+      return bench.take('output').map(({ offset, chunk }) => [offset, textOf(chunk.bytes)]);
+    };
+    const received = (bytes: number, gap = false, owner = OWNER) =>
+      bench.receive(owner, { type: 'outputReceived', ...task, bytes, gap });
+    const resume = (audit: number, owner = SUCCESSOR) =>
+      bench.receive(owner, {
+        type: 'resume',
+        previousIncarnations: owner === SUCCESSOR ? [OWNER] : [],
+        audit,
+        acknowledgesOutput: true,
+      });
+    return { bench, print, received, resume };
+  }
+
+  test('is sent again, as a whole, to a new incarnation of the owner, after the list of its tasks', () => {
+    const { bench, print, received, resume } = printing();
+    expect(print('one ')).toEqual([[0, 'one ']]);
+    received(4);
+    expect(print('two ')).toEqual([[4, 'two ']]);
+    resume(0);
+    const types = bench.sent.map(({ to, message }) => [to, message.type]);
+    expect(types).toEqual([
+      [SUCCESSOR, 'holding'],
+      [SUCCESSOR, 'output'],
+    ]);
+    expect(bench.take('output')).toMatchObject([{ ...task, offset: 0, keptFrom: 0 }]);
+    received(8, false, SUCCESSOR);
+    expect(print('three')).toEqual([[8, 'three']]);
+  });
+
+  test('of a task that ended meanwhile goes before its report', () => {
+    const { bench, print, received, resume } = printing();
+    print('x'.repeat(40_000));
+    print('y'.repeat(40_000));
+    received(80_000);
+    print('z'.repeat(10));
+    bench.end();
+    expect(bench.take('ended')).toMatchObject([{ output: [{ bytes: { length: 10 } }], outputBytes: 80_010 }]);
+    resume(0);
+    expect(bench.take('ended')).toEqual([]);
+    received(40_000, false, SUCCESSOR);
+    bench.take('output');
+    received(80_000, false, SUCCESSOR);
+    const [report] = bench.take('ended');
+    expect(report).toMatchObject({ outputBytes: 80_010, output: [{ bytes: { length: 10 } }] });
+    bench.receive(SUCCESSOR, { type: 'confirm', report: report!.report });
+    expect(bench.worker.memory.keptOutput.bytes).toBe(0);
+  });
+
+  test('is sent again from a gap on, and with an audit if it was not acknowledged', () => {
+    const { bench, print, received, resume } = printing();
+    print('one ');
+    received(4);
+    print('two ');
+    print('three ');
+    received(4, true);
+    expect(bench.take('output')).toMatchObject([{ offset: 4, chunk: { bytes: { length: 10 } } }]);
+    resume(1, OWNER);
+    expect(bench.take('output')).toMatchObject([{ offset: 4 }]);
+    received(14);
+    resume(2, OWNER);
+    expect(bench.take('output')).toEqual([]);
+  });
+
+  test('is in the report of the end unless it was acknowledged', () => {
+    const { bench, print, received } = printing();
+    print('one ');
+    received(4);
+    print('two ');
+    bench.worker.taskOutput(0, 'stdout', bytesOf('three'), bench.now);
+    bench.end();
+    const [{ output }] = bench.take('ended') as [MessageOf<'ended'>];
+    expect(output.map(({ bytes }) => textOf(bytes)).join('')).toBe('two three');
+  });
+
+  test('is not sent again to an owner of an earlier version', () => {
+    const { bench, print } = printing();
+    print('one ');
+    bench.receive(SUCCESSOR, {
+      type: 'resume',
+      previousIncarnations: [OWNER],
+      audit: 0,
+      acknowledgesOutput: undefined,
+    });
+    expect(bench.take('output')).toEqual([]);
+    expect(print('two')).toEqual([[4, 'two']]);
+  });
+
+  test('is freed when the owner is lost', () => {
+    const { bench, print } = printing();
+    print('one ');
+    expect(bench.worker.memory.keptOutput.bytes).toBeGreaterThan(0);
+    bench.receive(CENTRAL, { ...PEERS, ownersLost: [OWNER] });
+    bench.end();
+    expect(bench.worker.memory.keptOutput.bytes).toBe(0);
+  });
 });
 
 test('a worker confirms a repeated drain request, because central may not know its state', () => {
@@ -564,14 +681,24 @@ describe('a chunk: several tasks in answer to one question', () => {
     bench.now += 20;
     bench.end();
     bench.now += 5_000;
-    bench.receive(OWNER, { type: 'resume', previousIncarnations: [], audit: 1 });
+    bench.receive(OWNER, {
+      type: 'resume',
+      previousIncarnations: [],
+      audit: 1,
+      acknowledgesOutput: undefined,
+    });
     const [{ tasks }] = bench.take('holding') as [MessageOf<'holding'>];
     expect(tasks.find(({ task }) => task === 0)!.elapsedMs).toBeGreaterThanOrEqual(5_000);
   });
 
   test('is reported to its owner as a whole', () => {
     const { bench } = begun();
-    bench.receive(OWNER, { type: 'resume', previousIncarnations: [], audit: 1 });
+    bench.receive(OWNER, {
+      type: 'resume',
+      previousIncarnations: [],
+      audit: 1,
+      acknowledgesOutput: undefined,
+    });
     const [{ tasks }] = bench.take('holding') as [MessageOf<'holding'>];
     expect(tasks.map(({ task }) => task).sort()).toEqual([0, 1, 2, 3]);
   });
@@ -784,7 +911,12 @@ describe('a member of a gang', () => {
     drained.receive(CENTRAL, { type: 'drain', on: true, deadlineMs: undefined });
     expect(drained.take('declined')).toHaveLength(1);
     const resumed = holding();
-    resumed.receive(OWNER, { type: 'resume', previousIncarnations: [], audit: 0 });
+    resumed.receive(OWNER, {
+      type: 'resume',
+      previousIncarnations: [],
+      audit: 0,
+      acknowledgesOutput: undefined,
+    });
     expect(resumed.take('holding')).toMatchObject([{ tasks: [] }]);
     expect(resumed.worker.standing.busy).toEqual({ long: 0, short: 0 });
   });

@@ -34,7 +34,7 @@ import {
   stop,
 } from './lifecycle.js';
 import { WorkerParts } from './parts.js';
-import { flush, print } from './printing.js';
+import { flush, outputReceived, print, sendUnconfirmed } from './printing.js';
 import { sweepAsks } from './questions.js';
 import { register } from './registering.js';
 import {
@@ -85,6 +85,8 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'confirm':
         this.reports.confirm(from, message.report);
         return reportIfDrained(this);
+      case 'outputReceived':
+        return outputReceived(this, from, message);
       case 'cancelProbes':
         return cancelProbes(this, from, message, now);
       case 'nowLong':
@@ -257,7 +259,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     if (retryMs === 0) return;
     const hasFreed = sweepAsks(this, now);
     const holdsMembers = sweepMembers(this, now);
-    this.reports.resend(retryMs, now, (to, message) => this.env.send(to, message));
+    this.reports.resend(retryMs, now, (report) => sendUnconfirmed(this, report));
     this.stealing?.sweep(retryMs, now);
     this.finder?.sweep(retryMs, retriesMax, now);
     if (hasFreed) serveOrFind(this, now);

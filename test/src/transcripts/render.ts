@@ -97,6 +97,8 @@ const RENDERERS: Renderers = {
   confirm: ({ report }) => `confirm #${report}`,
   output: ({ job, task, attempt, offset, chunk }, { to, names }) =>
     `output of ${taskName(names, to, job, task, attempt)}: ${chunk.bytes.length} bytes from ${offset}`,
+  outputReceived: ({ job, task, attempt, bytes, gap }, { from, names }) =>
+    `received output of ${taskName(names, from, job, task, attempt)} up to ${bytes}${gap ? ', refused the rest' : ''}`,
   cancelTask: ({ job, task, attempt }, { from, names }) =>
     `cancel ${taskName(names, from, job, task, attempt)}`,
   nowLong: ({ job, task, attempt }, { from, names }) =>

@@ -8,11 +8,13 @@ export const logsCommand = defineCommand({
   name: 'logs',
   words: 'ID[/TASKS]',
   completes: 'ids',
-  describe: 'print the stdout and stderr of a job, task by task',
+  describe:
+    'print the stdout and stderr of a job, task by task: what the last attempt of each task has printed',
   examples: [
     ['goshawk logs $id > all.txt', 'write the stdout of all tasks, in order'],
     ['goshawk logs $id/17', 'print the output of one task; $id/7-20,31 and $id/train print that of several'],
     ['goshawk logs $id --failed --tail 20', 'print the last lines of each failed task'],
+    ['goshawk logs $id/3 --attempt 1', 'print the output of the first attempt of a retried task'],
     ['goshawk logs $id --follow', 'stream the output until the job ends'],
   ],
   options: {
@@ -21,6 +23,14 @@ export const logsCommand = defineCommand({
       type: 'flag',
       flagOnly: true,
       describe: 'only failed tasks; with --follow, wait for the job to end first',
+    },
+    attempt: {
+      type: 'text',
+      value: 'N',
+      default: 'last',
+      flagOnly: true,
+      describe:
+        'only attempt N of each task, from 1 on; last; or all. With --follow, last also prints the attempts that start later',
     },
     tail: {
       type: 'count',
@@ -46,6 +56,7 @@ export const logsCommand = defineCommand({
   async run(context, options, { words }) {
     const { id: word, tasks: named, stage } = parseAddress(words[0]!);
     const { failed, tail, prefix, escapes } = options;
+    const attempt = parseAttempt(options.attempt);
     const follow = options.follow && !failed;
     await using cluster = await openCluster(context);
     const id = await jobNamed(context, cluster, word);
@@ -61,6 +72,13 @@ export const logsCommand = defineCommand({
     const isMixed = tasks === undefined ? total > 1 : tasksInRanges(tasks) > 1;
     const isPrefixed =
       prefix === 'always' || (prefix === 'auto' && isMixed && (follow || context.stdout.isTTY === true));
-    await showLogs(context, job, { tasks, failed, follow, tail, isPrefixed, escapes }, signal);
+    await showLogs(context, job, { tasks, failed, follow, attempt, tail, isPrefixed, escapes }, signal);
   },
 });
+
+function parseAttempt(word: string): number | 'last' | 'all' {
+  if (word === 'last' || word === 'all') return word;
+  const attempt = Number(word);
+  if (/^\d+$/.test(word) && attempt >= 1 && Number.isSafeInteger(attempt)) return attempt;
+  throw new InputError('usage', `--attempt: expected last, all or a number from 1 on, got ${word}`);
+}

@@ -117,7 +117,7 @@ async function forwardOutput(
     isWhole = false;
   };
   let attempt: number | undefined;
-  for await (const chunk of handle.logs({ follow: true, signal, onDropped })) {
+  for await (const chunk of handle.logs({ follow: true, attempt: 'all', signal, onDropped })) {
     if (attempt !== undefined && chunk.attempt !== attempt && printed > 0) {
       cancel({
         error: new GoshawkError(

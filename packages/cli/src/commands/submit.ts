@@ -236,7 +236,13 @@ async function showOutput(
   await showLogs(
     context,
     handle,
-    { failed: false, follow: true, isPrefixed: isMixed && isLive, isSorted: isMixed && !isLive },
+    {
+      failed: false,
+      follow: true,
+      attempt: 'all',
+      isPrefixed: isMixed && isLive,
+      isSorted: isMixed && !isLive,
+    },
     signal,
   );
 }

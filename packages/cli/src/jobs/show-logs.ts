@@ -1,6 +1,6 @@
-import type { JobHandle, LogChunk } from '@goshawk/client';
+import type { JobHandle, LogChunk, LogGap } from '@goshawk/client';
 import { type Context, plain } from '@goshawk/command';
-import { counted, type JobDetail, type JobSpec, type TaskRange } from '@goshawk/core';
+import { counted, type JobDetail, type JobSpec, sumOf, type TaskRange } from '@goshawk/core';
 import {
   inTaskOrder,
   jsonOutput,
@@ -9,6 +9,7 @@ import {
   rawOutput,
   sortedOutput,
   wholeLines,
+  withAttempts,
   withoutEscapes,
 } from './task-output.js';
 
@@ -18,6 +19,7 @@ interface LogsRequest {
   readonly failed: boolean;
   /** Whether to continue until the job has ended, in the order of output. */
   readonly follow: boolean;
+  readonly attempt: number | 'last' | 'all';
   /** Number of last lines of each task; undefined prints all existing output. */
   readonly tail?: number | undefined;
   /** Whether to print the task before each line. */
@@ -44,7 +46,7 @@ export async function showLogs(
     },
     end: () => shown.end(),
   };
-  const { tasks, failed, follow, tail } = request;
+  const { tasks, failed, follow, tail, attempt } = request;
   const [range] = tasks ?? [];
   const task = tasks?.length === 1 && range!.first === range!.last ? range!.first : undefined;
   const isShown = (index: number): boolean =>
@@ -55,12 +57,16 @@ export async function showLogs(
     held = undefined;
     for (const chunk of follow ? (wanted ?? []) : inTaskOrder(wanted ?? [])) sink.write(chunk);
   };
-  let isWhole = true;
-  const onDropped = (): void => {
-    if (isWhole) context.note(OUTPUT_MISSING);
-    isWhole = false;
-  };
-  const chunks = job.logs({ task, failed, follow, signal, onDropped, onCaughtUp: release });
+  const missing = new MissingOutput(context, isShown);
+  let hasEarlier = false;
+  const chunks = job.logs({
+    ...{ task, failed, follow, attempt, signal },
+    onDropped: (gap) => missing.add(gap),
+    onEarlierAttempts: () => {
+      hasEarlier = true;
+    },
+    onCaughtUp: release,
+  });
   for await (const chunk of chunks) {
     if (!isShown(chunk.task)) continue;
     if (held === undefined) sink.write(chunk);
@@ -68,13 +74,51 @@ export async function showLogs(
   }
   if (held !== undefined) release();
   sink.end();
-  if (!isEmpty) return;
+  missing.end();
+  if (hasEarlier) context.note('earlier attempts of tasks also printed output: --attempt all shows it');
+  if (!isEmpty || hasEarlier) return;
   const { spec } = await job.describe({ spec: true, signal }).catch(() => ({ spec: undefined }));
   for (const line of outputFileLines(spec)) context.note(line);
 }
 
-const OUTPUT_MISSING =
-  'some output may be missing: schedulers keep a limited amount in memory, and lose it when they restart';
+/** Says on stderr what output is missing. */
+class MissingOutput {
+  readonly #context: Context;
+  readonly #isShown: (task: number) => boolean;
+  readonly #bytes = new Map<number, number>();
+  #isUnknown = false;
+
+  constructor(context: Context, isShown: (task: number) => boolean) {
+    this.#context = context;
+    this.#isShown = isShown;
+  }
+
+  add(gap: LogGap | undefined): void {
+    if (gap !== undefined) {
+      if (this.#isShown(gap.task)) this.#bytes.set(gap.task, (this.#bytes.get(gap.task) ?? 0) + gap.bytes);
+      return;
+    }
+    if (!this.#isUnknown) this.#context.note(`some output may be missing: ${WHY_MISSING}`);
+    this.#isUnknown = true;
+  }
+
+  end(): void {
+    if (this.#bytes.size === 0) return;
+    const all = [...this.#bytes].sort(([one], [other]) => one - other);
+    const named = all.slice(0, TASKS_NAMED_MAX).map(([task, bytes]) => `task ${task}: ${bytes}`);
+    const more = all.length > named.length ? [`${all.length - named.length} more tasks`] : [];
+    const sum = sumOf(all, ([, bytes]) => bytes);
+    this.#context.note(
+      `${sum} bytes of output are missing (${[...named, ...more].join(', ')}): ${WHY_MISSING}`,
+    );
+  }
+}
+
+/** Maximum number of tasks that are named because their output is missing. */
+const TASKS_NAMED_MAX = 5;
+
+const WHY_MISSING =
+  'schedulers keep a limited amount in memory, and lose that of ended tasks when they restart';
 
 /** Returns lines about tasks that write output to files instead of the log. */
 export function outputFileLines(spec: JobDetail['spec']): string[] {
@@ -101,7 +145,7 @@ function sinkFor(
 ): OutputSink {
   if (context.global.json) return jsonOutput(context, job);
   const bytes = isPrefixed ? prefixedOutput(context) : rawOutput(context);
-  const sink = isSorted ? sortedOutput(context) : bytes;
+  const sink = isSorted ? sortedOutput(context) : isPrefixed ? bytes : withAttempts(context, bytes);
   return escapes ? sink : withoutEscapes(context, sink);
 }
 

@@ -10,6 +10,7 @@ import {
   rawOutput,
   sortedOutput,
   wholeLines,
+  withAttempts,
   withoutEscapes,
 } from './task-output.js';
 
@@ -72,6 +73,33 @@ describe('sorted output', () => {
       sink.write(chunk(task, text));
     expect(written.stdout).toBe('a\nb\nc\ndD\n');
     expect(written.stderr).toContain('too much output to sort');
+  });
+});
+
+describe('output of several attempts', () => {
+  it('has a line on stderr where another attempt of a task begins', () => {
+    const { context, written } = recordingContext();
+    const sink = withAttempts(context, rawOutput(context));
+    for (const [task, attempt, text] of [
+      [0, 1, 'a\n'],
+      [1, 2, 'b\n'],
+      [0, 1, 'c\n'],
+      [0, 2, 'd\n'],
+    ] as const)
+      sink.write(chunk(task, text, { attempt }));
+    sink.end();
+    expect(written.stdout).toBe('a\nb\nc\nd\n');
+    expect(written.stderr).toBe('task 0: attempt 2 begins\n');
+  });
+
+  it('is that of the last ones if it is sorted', () => {
+    const { context, written } = recordingContext();
+    const sink = sortedOutput(context);
+    sink.write(chunk(1, 'first half', { attempt: 1 }));
+    sink.write(chunk(0, 'a\n'));
+    sink.write(chunk(1, 'b\n', { attempt: 2 }));
+    sink.end();
+    expect(written.stdout).toBe('a\nb\n');
   });
 });
 

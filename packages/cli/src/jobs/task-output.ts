@@ -58,8 +58,23 @@ export function rawOutput(context: Context): OutputSink {
 /** Maximum number of bytes of output that are buffered for sorting. */
 const SORTED_BYTES_MAX = 64 * 1024 * 1024;
 
+/** Says on stderr where the output of another attempt of a task begins. */
+export function withAttempts(context: Context, sink: OutputSink): OutputSink {
+  const shown = new Map<number, number>();
+  return {
+    write(chunk) {
+      const { task, attempt } = chunk;
+      const before = shown.get(task);
+      if (before !== undefined && before !== attempt) context.note(`task ${task}: attempt ${attempt} begins`);
+      shown.set(task, attempt);
+      sink.write(chunk);
+    },
+    end: () => sink.end(),
+  };
+}
+
 /**
- * Writes bytes unchanged, task by task, when the output ends. Output beyond `bytesMax` is not buffered but
+ * Writes bytes unchanged, task by task, when the output ends: the last attempt of each task. Output beyond `bytesMax` is not buffered but
  * written line by line as it arrives.
  */
 export function sortedOutput(context: Context, bytesMax = SORTED_BYTES_MAX): OutputSink {
@@ -68,7 +83,7 @@ export function sortedOutput(context: Context, bytesMax = SORTED_BYTES_MAX): Out
   let kept: LogChunk[] | undefined = [];
   let bytes = 0;
   const release = (): void => {
-    for (const chunk of inTaskOrder(kept ?? [])) raw.write(chunk);
+    for (const chunk of inTaskOrder(lastAttempts(kept ?? []))) raw.write(chunk);
     kept = undefined;
   };
   return {
@@ -86,6 +101,12 @@ export function sortedOutput(context: Context, bytesMax = SORTED_BYTES_MAX): Out
       raw.end();
     },
   };
+}
+
+function lastAttempts(chunks: readonly LogChunk[]): LogChunk[] {
+  const last = new Map<number, number>();
+  for (const { task, attempt } of chunks) last.set(task, Math.max(attempt, last.get(task) ?? 0));
+  return chunks.filter(({ task, attempt }) => attempt === last.get(task));
 }
 
 /**

@@ -411,6 +411,8 @@ export const logPage = view({
   done: flag,
   /** Older output was dropped to stay within the owner's memory limit, or lost when the owner restarted. */
   dropped: flag,
+  /** Output of attempts before the last one was left out, because only the last one was requested. */
+  hasEarlier: optional(flag),
 });
 /** Task output. */
 export type LogPage = NonNullable<(typeof logPage)['infer']>;

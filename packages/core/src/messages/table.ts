@@ -410,14 +410,24 @@ export const MESSAGES = {
     },
   ),
   confirm: message('scheduler', 'worker', 'Lost: the report is repeated.', { report: count }),
-  output: message('worker', 'scheduler', 'Lost: the output is missing from the task’s log.', {
-    job,
-    task,
-    attempt,
-    /** Bytes already sent, of both streams. */
-    offset: count,
-    chunk: outputChunk,
-  }),
+  output: message(
+    'worker',
+    'scheduler',
+    'Lost: sent again until acknowledged. Duplicate: recognized by its offset.',
+    {
+      job,
+      task,
+      attempt,
+      /** Bytes that the attempt printed before, on both streams. */
+      offset: count,
+      chunk: outputChunk,
+      /**
+       * Position of the oldest output that the worker still has. The owner then acknowledges the output, and refuses it if
+       * earlier output is missing that the worker still has.
+       */
+      keptFrom: optional(count),
+    },
+  ),
   cancelTask: message('scheduler', 'worker', 'Retried until the task has ended.', { job, task, attempt }),
   declined: message(
     'worker',
@@ -498,6 +508,8 @@ export const MESSAGES = {
     failedOnly: flag,
     /** Cursor: `next` of the previous answer. */
     cursor: count,
+    /** Only this attempt of each task; 0: the last one. Absent: all. */
+    attempt: optional(attempt),
   }),
   readResults: message('client', 'scheduler', 'Retried until answered.', {
     request,
@@ -679,6 +691,8 @@ export const MESSAGES = {
       previousIncarnations: list(address, LIMITS.previousIncarnationsMax),
       /** Number of the audit; 0: after a restart. */
       audit: count,
+      /** After a restart: the sender acknowledges output, and takes again what earlier incarnations received. */
+      acknowledgesOutput: optional(flag),
     },
   ),
   holding: message('worker', 'scheduler', 'Lost: `resume` is retried. Duplicate: harmless.', {
@@ -1071,6 +1085,17 @@ export const MESSAGES = {
   // ---- accounting
   readUsage: message('client', 'scheduler', 'Retried until answered.', { request, ...usageQuery }),
   usageBooks: answer('scheduler', usageBooks),
+
+  // ---- output
+  outputReceived: message('scheduler', 'worker', 'Lost: the next one or `resume` replaces it.', {
+    job,
+    task,
+    attempt,
+    /** Bytes of the attempt's output, of both streams, up to which all has arrived or is lost. */
+    bytes: count,
+    /** Later output was refused: the worker sends it again from here. */
+    gap: flag,
+  }),
 } as const;
 
 /** The successful reply to each request. */

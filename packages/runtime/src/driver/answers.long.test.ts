@@ -129,7 +129,7 @@ test('output and results of 310,000 tasks arrive in pages that fit into frames',
   expect(values).toBe(310_000);
   let chunks = 0;
   for (const page of bench.pages<{ next: number; chunks: unknown[] }>((cursor) => {
-    return { type: 'readLogs', request, id, task: undefined, failedOnly: false, cursor };
+    return { type: 'readLogs', request, id, task: undefined, failedOnly: false, cursor, attempt: undefined };
   })) {
     chunks += page.chunks.length;
   }

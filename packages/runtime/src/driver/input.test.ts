@@ -61,7 +61,15 @@ test('the line contains no user data and no task output', () => {
   );
   const bytes = new TextEncoder().encode('secret');
   expect(
-    described({ type: 'output', job: 1, task: 0, attempt: 0, offset: 0, chunk: { stream: 'stdout', bytes } }),
+    described({
+      type: 'output',
+      keptFrom: undefined,
+      job: 1,
+      task: 0,
+      attempt: 0,
+      offset: 0,
+      chunk: { stream: 'stdout', bytes },
+    }),
   ).toBe(
     'output{job: 1, task: 0, attempt: 0, offset: 0, chunk: {stream: stdout, bytes: 6 bytes}} from party-3',
   );

@@ -190,13 +190,15 @@ export class ClientApi {
 
   #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {
     const { jobs, answers } = this.#parts;
-    const { task, failedOnly, cursor } = message;
+    const { task, failedOnly, cursor, attempt } = message;
     // A task may still be appended to an open job.
     if (task !== undefined && !job.has(task) && !job.isOpen)
       return answers.refuse(from, message.request, noSuchTask(job, task));
     const isWanted = (of: number) =>
       (task === undefined || of === task) && (!failedOnly || job.tasks.stateOf(of) === TaskState.failed);
-    const page = jobs.logs.read(job.number, cursor, isWanted, job.hasEnded);
+    const attemptOf =
+      attempt === undefined ? undefined : (of: number) => attempt || job.tasks.executionsOf(of);
+    const page = jobs.logs.read(job.number, cursor, isWanted, job.hasEnded, attemptOf);
     answers.answerNow(from, message.request, 'logPage', page);
   }
 

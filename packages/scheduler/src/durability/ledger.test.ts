@@ -137,7 +137,15 @@ describe('with a journal', () => {
       { type: 'listJobs', request, states: [], user: undefined, where: undefined, endedMax: 9, jobsMax: 9 },
       { type: 'explainJob', request, id: 's-1', task: undefined },
       { type: 'explainWaiting', request },
-      { type: 'readLogs', request, id: 's-1', task: undefined, failedOnly: false, cursor: 0 },
+      {
+        type: 'readLogs',
+        request,
+        id: 's-1',
+        task: undefined,
+        failedOnly: false,
+        cursor: 0,
+        attempt: undefined,
+      },
       { type: 'readCounters', request },
     ] as const) {
       bench.receive(CLIENT, question);

@@ -110,6 +110,59 @@ describe('output of tasks', () => {
     ]);
   });
 
+  it('is kept once, if a worker sends it again', () => {
+    const logs = new TaskLogs(10_000, none);
+    const say = (line: string, offset: number): void =>
+      logs.append(
+        1,
+        undefined,
+        0,
+        1,
+        { stream: 'stdout', bytes: Uint8Array.from(line, (c) => c.charCodeAt(0)) },
+        offset,
+      );
+    say('abc', 0);
+    say('abc', 0);
+    say('bcde', 1);
+    say('h', 7);
+    expect(logs.receivedBytes(1, 0, 1)).toBe(8);
+    const page = logs.read(1, 0, all, false);
+    expect(text(page)).toBe('abcdeh');
+    expect(page.chunks.map(({ offset }) => offset)).toEqual([0, 3, 7]);
+    logs.ended(1, undefined, 0, 1, 8);
+    expect(logs.receivedBytes(1, 0, 1)).toBe(0);
+  });
+
+  it('that was evicted while its task runs is not taken again', () => {
+    const logs = new TaskLogs(500, none);
+    print(logs, 1, 'old');
+    print(logs, 2, 'x'.repeat(298));
+    expect(logs.receivedBytes(1, 0, 1)).toBe(3);
+    logs.ended(1, undefined, 0, 1, 3);
+    expect(logs.read(1, 0, all, true)).toMatchObject({ chunks: [], dropped: true, done: true });
+  });
+
+  it('is that of all attempts, or of one attempt of each task', () => {
+    const logs = new TaskLogs(10_000, none);
+    const say = (task: number, attempt: number, letter: string): void =>
+      logs.append(1, undefined, task, attempt, {
+        stream: 'stdout',
+        bytes: Uint8Array.of(letter.charCodeAt(0)),
+      });
+    say(0, 1, 'a');
+    say(1, 1, 'b');
+    say(0, 2, 'c');
+    say(2, 1, 'd');
+    const read = (attemptOf?: (task: number) => number) => {
+      const page = logs.read(1, 0, all, true, attemptOf);
+      return [text(page), page.hasEarlier, page.next];
+    };
+    expect(read()).toEqual(['abcd', undefined, 4]);
+    expect(read(() => 1)).toEqual(['abd', undefined, 4]);
+    expect(read((task) => [2, 1, 2][task]!)).toEqual(['bc', true, 4]);
+    expect(read(() => 3)).toEqual(['', true, 4]);
+  });
+
   it('returns the last lines of tasks, stdout before stderr', () => {
     const logs = new TaskLogs(1e6, none);
     const say = (stream: 'stdout' | 'stderr', line: string, attempt = 2): void =>

@@ -66,7 +66,17 @@ export class TaskLogs {
     this.#lastFormerJob = lastFormerJob;
   }
 
-  /** @param offset bytes that the attempt printed before, on both streams; default: those received */
+  /** Returns the number of bytes, of both streams, up to which output of a running attempt has arrived. */
+  receivedBytes(job: JobNumber, task: TaskIndex, attempt: AttemptNumber): number {
+    const log = this.#logs.get(job);
+    return log === undefined ? 0 : receivedBytes(log, task, attempt);
+  }
+
+  /**
+   * Adds output, without the part that has arrived before.
+   *
+   * @param offset bytes that the attempt printed before, on both streams; default: those received
+   */
   append(
     job: JobNumber,
     user: string | undefined,
@@ -76,19 +86,16 @@ export class TaskLogs {
     offset?: number,
   ): void {
     const log = this.#logs.get(job) ?? this.#newLog(job, user);
-    const at = offset ?? receivedBytes(log, task, attempt);
-    log.received.set(task, { attempt, bytes: at + chunk.bytes.length });
-    log.chunks.push({
-      number: log.nextNumber++,
-      task,
-      attempt,
-      stream: chunk.stream,
-      bytes: chunk.bytes,
-      offset: at,
-    });
-    const bytes = CHUNK_BYTES + chunk.bytes.length;
-    log.bytes += bytes;
-    this.#bytes += bytes;
+    const received = receivedBytes(log, task, attempt);
+    const repeated = Math.max(0, received - (offset ?? received));
+    if (repeated > 0 && repeated >= chunk.bytes.length) return;
+    const bytes = chunk.bytes.subarray(repeated);
+    const at = Math.max(received, offset ?? received);
+    log.received.set(task, { attempt, bytes: at + bytes.length });
+    log.chunks.push({ number: log.nextNumber++, task, attempt, stream: chunk.stream, bytes, offset: at });
+    const added = CHUNK_BYTES + bytes.length;
+    log.bytes += added;
+    this.#bytes += added;
     if (this.#bytes > this.#bytesMax) this.#evict();
   }
 
@@ -126,7 +133,16 @@ export class TaskLogs {
     const received = log === undefined ? 0 : receivedBytes(log, task, attempt);
     if (printed > received)
       this.append(job, user, task, attempt, { stream: 'stdout', bytes: NO_BYTES }, printed);
-    this.#logs.get(job)?.received.delete(task);
+    const now = this.#logs.get(job);
+    now?.received.delete(task);
+    if (now !== undefined) this.#deleteIfEmpty(now);
+  }
+
+  /** Logs without output stay while tasks run, because repeated output is recognized by what has arrived. */
+  #deleteIfEmpty(log: JobLog): void {
+    if (log.chunks.length > 0 || log.received.size > 0) return;
+    this.#logs.delete(log.job);
+    this.#nextNumbers.set(log.job, log.nextNumber);
   }
 
   /** An earlier incarnation ran tasks of the job: their output is lost. */
@@ -142,24 +158,38 @@ export class TaskLogs {
     this.#logs.delete(job);
   }
 
-  /** @param wanted selects tasks */
-  read(job: JobNumber, cursor: number, wanted: (task: TaskIndex) => boolean, ended: boolean): LogPage {
+  /**
+   * @param wanted selects tasks
+   * @param attemptOf returns the only attempt of a task whose output to return; default: all
+   */
+  read(
+    job: JobNumber,
+    cursor: number,
+    wanted: (task: TaskIndex) => boolean,
+    ended: boolean,
+    attemptOf?: (task: TaskIndex) => AttemptNumber,
+  ): LogPage {
     const log = this.#logs.get(job);
     if (log === undefined) {
       const next = Math.max(cursor, this.#firstNumberOf(job));
       const dropped = cursor < (this.#nextNumbers.get(job) ?? 0);
-      return { chunks: [], next, atEnd: true, done: ended, dropped };
+      return { chunks: [], next, atEnd: true, done: ended, dropped, hasEarlier: undefined };
     }
     const page = new Page<LogPage['chunks'][number]>();
     const { chunks } = log;
     let index = indexOf(chunks, cursor);
+    let hasEarlier: boolean | undefined;
     for (; index < chunks.length; index++) {
       const { number: _, ...chunk } = chunks[index]!;
-      if (wanted(chunk.task) && !page.take(chunk)) break;
+      if (!wanted(chunk.task)) continue;
+      const only = attemptOf?.(chunk.task) ?? chunk.attempt;
+      if (chunk.attempt < only) hasEarlier = true;
+      if (chunk.attempt === only && !page.take(chunk)) break;
     }
     const next = Math.max(cursor, chunks[index]?.number ?? log.nextNumber);
     const atEnd = index >= chunks.length;
-    return { chunks: page.items, next, atEnd, done: ended && atEnd, dropped: cursor < log.completeFrom };
+    const dropped = cursor < log.completeFrom;
+    return { chunks: page.items, next, atEnd, done: ended && atEnd, dropped, hasEarlier };
   }
 
   /** The last lines of these tasks' output, stdout before stderr, from the last attempt with output. */
@@ -192,10 +222,7 @@ export class TaskLogs {
     if (before - log.bytes < excess) this.#dropOldest(log, excess - (before - log.bytes), new Map());
     const gone = before - log.bytes;
     this.#bytes -= gone;
-    if (log.chunks.length === 0) {
-      this.#logs.delete(log.job);
-      this.#nextNumbers.set(log.job, log.nextNumber);
-    }
+    this.#deleteIfEmpty(log);
     return gone;
   }
 

@@ -118,7 +118,12 @@ export class Reconciler {
 
   #ask(worker: Address): void {
     const previousIncarnations = this.#previousIncarnations;
-    this.#s.env.send(worker, { type: 'resume', previousIncarnations, audit: 0 });
+    this.#s.env.send(worker, {
+      type: 'resume',
+      previousIncarnations,
+      audit: 0,
+      acknowledgesOutput: true,
+    });
   }
 
   /** Asks the workers of tasks that started before this time. @returns whether any task counts as running */
@@ -138,7 +143,12 @@ export class Reconciler {
     const previousIncarnations = this.#previousIncarnations;
     // Sent after messages that wait for durability, because these may contain the tasks.
     for (const worker of this.#audited)
-      this.#s.ledger.sendWhenDurable(worker, { type: 'resume', previousIncarnations, audit: this.#round });
+      this.#s.ledger.sendWhenDurable(worker, {
+        type: 'resume',
+        previousIncarnations,
+        audit: this.#round,
+        acknowledgesOutput: undefined,
+      });
     return true;
   }
 

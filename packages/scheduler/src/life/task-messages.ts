@@ -99,10 +99,18 @@ export class TaskMessages {
 
   /** A running task has produced output. */
   output(from: Address, message: MessageOf<'output'>): void {
-    const { task, attempt, offset, chunk } = message;
+    const { task, attempt, offset, chunk, keptFrom } = message;
     const job = this.#s.jobs.byNumber(message.job);
     if (job === undefined || job.hasEnded || !job.tasks.isRunningAt(task, attempt, from)) return;
-    this.#s.jobs.logs.append(job.number, job.spec.user, task, job.tasks.executionsOf(task), chunk, offset);
+    const { logs } = this.#s.jobs;
+    const execution = job.tasks.executionsOf(task);
+    // A worker of an earlier version cannot send output again, so a gap in its output is final.
+    const isGap =
+      keptFrom !== undefined && offset > Math.max(keptFrom, logs.receivedBytes(job.number, task, execution));
+    if (!isGap) logs.append(job.number, job.spec.user, task, execution, chunk, offset);
+    if (keptFrom === undefined) return;
+    const bytes = logs.receivedBytes(job.number, task, execution);
+    this.#s.env.send(from, { type: 'outputReceived', job: job.number, task, attempt, bytes, gap: isGap });
   }
 
   /** A worker returns probes, or a task that it has not started. */

@@ -91,7 +91,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'result-forgotten',
     what: 'a worker drops a report before it is confirmed',
     file: 'worker/serving',
-    find: 'w.reports.keep(owner, report, now);',
+    find: 'w.reports.keep(owner, report, now, w.slots.takeOutput(slot));',
     replace: '',
   },
   {
