@@ -83,7 +83,7 @@ const FILES = [
     'abhinav269747/Capstone-cloud',
     'batch_task.csv',
     [4999, 31539, 1468867, 2094661, 28420284.4, 0],
-    ['alibaba2018', '400', '8'],
+    ['alibaba2018', '20', '32'],
   ],
   [
     'vhive-serverless/invitro',

@@ -75,7 +75,7 @@ const MARKUP =
 const ATTRIBUTE = /([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
-/** Yields tags in order and checks that they are balanced. The format has no text between tags. */
+/** Yields tags in order and checks that they are balanced. */
 function* tagsOf(
   text: string,
   fault: (at: number, problem: string, advice: string) => WorkloadError,
@@ -85,7 +85,7 @@ function* tagsOf(
   for (const match of text.matchAll(MARKUP)) {
     const [whole, slash, name, attributes = '', empty] = match;
     const at = match.index;
-    checkBlank(text, end, at, fault);
+    if (!holdsText(open.at(-1))) checkBlank(text, end, at, fault);
     end = at + whole.length;
     if (whole === '<')
       throw fault(
@@ -121,6 +121,11 @@ function* tagsOf(
     throw fault(text.length, `<${open.at(-1)}> is not closed: the file ends too early`, 'copy it again');
 }
 
+/** Whether an element may contain text, as `<argument>` and `<profile>` do. */
+function holdsText(name: string | undefined): boolean {
+  return name !== undefined && !['adag', 'job', 'child'].includes(name);
+}
+
 /** @throws WorkloadError if there is text between two tags, or after the last one */
 function checkBlank(
   text: string,
@@ -134,6 +139,6 @@ function checkBlank(
     throw fault(
       from + blanks,
       `unexpected text ${quote(between.trim().split('\n', 1)[0]!)}`,
-      'remove it: the format has no text between tags',
+      'remove it: workflows, jobs and children contain only tags',
     );
 }

@@ -413,6 +413,17 @@ describe('a reader', () => {
     );
   });
 
+  it('reads DAX jobs whose arguments contain text', async () => {
+    const { jobs } = await open(
+      await changed(
+        'diamond.dax',
+        '<child ref',
+        '<job id="x" runtime="5"><argument>-a <file name="f"/> -b</argument></job><child ref',
+      ),
+    );
+    expect((await collect(jobs()))[0]!.durationsSeconds).toHaveLength(5);
+  });
+
   it.each(['\t', ';'])('takes %j of sacct --delimiter, and counts no step as a job', async (delimiter) => {
     const rows = ['JobID|State|Submit|ElapsedRaw|NNodes', '1|COMPLETED|5|60|1', '1.batch|COMPLETED|5|60|1'];
     const { jobCount, tallied } = await open(`${rows.join('\n').replaceAll('|', delimiter)}\n`);
