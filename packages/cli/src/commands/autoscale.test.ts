@@ -60,6 +60,19 @@ test('replicas are changed only from the version that was read', async () => {
   ]);
 });
 
+test('an API server below a path, as of Rancher, is asked there', async () => {
+  const asked: unknown[] = [];
+  const options = await kubernetes.serve(({ url }, response) => {
+    asked.push(url);
+    response.end(JSON.stringify({ metadata: { resourceVersion: 'v1' }, spec: { replicas: 0 } }));
+  });
+  for (const below of ['/k8s/clusters/c-1', '/k8s/clusters/c-1/'])
+    await bound(new StatefulSetPool('pool', 'here', { ...options, api: `${options.api}${below}` })).members();
+  expect(new Set(asked)).toEqual(
+    new Set(['/k8s/clusters/c-1/apis/apps/v1/namespaces/here/statefulsets/pool/scale']),
+  );
+});
+
 it.each([
   [
     404,

@@ -4,7 +4,7 @@ import type { Context, OptionSpecs, Resolved } from '@goshawk/command';
 import { InputError, type Millis, UnreachableError, whyUnread } from '@goshawk/core';
 
 export interface ApiOptions {
-  /** `https://HOST:PORT` of the API server. */
+  /** `https://HOST:PORT` of the API server, with a path if it is below one. */
   readonly api: string;
   /** Token file, read for each request, because Kubernetes rotates it. */
   readonly tokenFile: string;
@@ -71,7 +71,8 @@ export function askApi(
   signal: AbortSignal,
   patch?: unknown,
 ): Promise<{ status: number; body: string }> {
-  const url = new URL(path, api);
+  // The server may be below a path, as with Rancher.
+  const url = new URL(api.replace(/\/+$/, '') + path);
   // Modules are loaded here because an import of node:http makes Node.js load undici, which costs other
   // commands memory.
   const { request: requestHttp } = process.getBuiltinModule('node:http');
