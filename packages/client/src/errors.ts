@@ -180,7 +180,7 @@ export function authFailure(peer: string, why: AuthFailure): UnreachableError {
     case 'keyRefused':
       return new UnreachableError(
         'keys-refused',
-        `${peer} rejects this key, or the cluster’s public key on this client is outdated`,
+        `${peer} rejects this key: it has expired, was revoked or belongs to another cluster, or the cluster’s keys have changed`,
         KEYS_HINT,
       );
     case 'closed':

@@ -1,6 +1,6 @@
 import type { GoshawkError, JobSummary } from '@goshawk/core';
 import { SILENT_LOGGER } from '@goshawk/transport';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Alarms } from './alarms.js';
 import { Connection } from './connection.js';
 import { detail, FAST, IMPATIENT, summary } from './fake-cluster.fixture.js';
@@ -112,6 +112,17 @@ describe('a watch', () => {
     expect(reported.failed[0]!.message).toMatch(
       /^no updates about t-1: no answer from scheduler s, which owns it, for /,
     );
+  });
+
+  test('of an owner that rejects the key, for example because it has expired, says so', async () => {
+    peer.script = (_message, { event }, times) => {
+      if (times === 1) event(progress);
+    };
+    vi.spyOn(connection, 'authFailureOf').mockReturnValue('keyRefused');
+    const { over, reported } = watch({ timings: IMPATIENT });
+    await over;
+    expect(reported.failed[0]).toMatchObject({ name: 'UnreachableError', code: 'keys-refused' });
+    expect(reported.failed[0]!.message).toMatch(/^scheduler s rejects this key: it has expired, /);
   });
 
   test('fails if the job does not exist', async () => {

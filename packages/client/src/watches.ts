@@ -1,7 +1,7 @@
 import type { GoshawkError, JobEvent, JobSummary, Millis, Reply } from '@goshawk/core';
 import { type Asking, Attempts, type Destination } from './attempts.js';
 import type { Connection, Listener } from './connection.js';
-import { badAnswer, connectionClosed, ownerGone, refusal } from './errors.js';
+import { authFailure, badAnswer, connectionClosed, ownerGone, refusal } from './errors.js';
 import type { ClientTimings } from './options.js';
 
 export type EndedEvent = Extract<JobEvent, { kind: 'ended' }>;
@@ -109,13 +109,21 @@ class Watch implements Listener {
       const giveUpAt = this.#silentSince + this.#timings.requestTimeoutMs;
       if (now >= giveUpAt) {
         this.#end();
-        const silentMs = Math.round(now - this.#silentSince);
-        return this.#watcher.failed(ownerGone(this.#order.id, this.#peer, silentMs));
+        return this.#watcher.failed(this.#silence(Math.round(now - this.#silentSince)));
       }
       if (this.#attempts.extendsWait('jobProgress', now, giveUpAt)) return;
       this.#order.onSilence();
     }
     this.#ask(now);
+  }
+
+  /** Explains a silence. An owner that rejects the key of this client is not gone: another job would run twice. */
+  #silence(silentMs: Millis): GoshawkError {
+    const { party } = this.#attempts;
+    const why = party && this.#connection.authFailureOf(party);
+    if (why === 'keyRefused' || why === 'keyNeeded' || why === 'keyUnknown')
+      return authFailure(this.#peer, why);
+    return ownerGone(this.#order.id, this.#peer, silentMs);
   }
 
   #ask(now: Millis): void {
