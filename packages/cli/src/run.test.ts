@@ -41,6 +41,8 @@ describe('a usage error is one line and exit code 2', () => {
     ],
     [['up', '--pilots-max', '0'], '--pilots-max: 0 is out of range; it must be from 1 to 999999999'],
     [['up', '--pilots-max', 'few'], '--pilots-max: "few" is not a whole number, or none'],
+    [['submit', '--cpus', '1e999', '--', 'true'], '--cpus: 1e999 is out of range; it must be at least 0'],
+    [['submit', '--cpus', 'Infinity', '--', 'true'], '--cpus: "Infinity" is not a number'],
     [['jobs', '--limit', '0'], '--limit: 0 is out of range; it must be from 1 to 10000'],
     [['logs', 'a1-3/'], '"a1-3/" is not a job or task; write ID, ID/7-20, ID/STAGE or ID/STAGE/7-20'],
     [

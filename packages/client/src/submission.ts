@@ -120,7 +120,7 @@ export function checkKey(key: string): void {
     !/\p{Surrogate}/u.test(key)
   )
     return;
-  const what = typeof key === 'string' ? quoted(key) : typeof key;
+  const what = typeof key === 'string' ? quoted(key) : `a ${typeof key}`;
   throw new InputError(
     'bad-key',
     `${what} is not a valid key`,

@@ -246,7 +246,9 @@ function toNumber(spec: OptionSpec & { type: 'count' | 'number' }, value: unknow
   const min = spec.min ?? 0;
   const max = spec.max ?? Number.MAX_SAFE_INTEGER;
   const kind = spec.type === 'count' ? 'a whole number' : 'a number';
-  if (!Number.isFinite(number) || (spec.type === 'count' && !Number.isInteger(number))) {
+  // A number such as 1e999 is out of range.
+  const isNumber = !Number.isNaN(number) && !/infinity/i.test(text);
+  if (!isNumber || (spec.type === 'count' && Number.isFinite(number) && !Number.isInteger(number))) {
     throw new InputError(
       'bad-option',
       `${what}: "${text}" is not ${kind}${none === undefined ? '' : ', or none'}`,

@@ -61,6 +61,7 @@ it.each([
     '{"tasks": [{"module": "/m.mjs", "input": {"id": 9007199254740993}}]}',
     'body: tasks[0].input.id: 9007199254740993 would become 9007199254740992, because JavaScript numbers have 53 bits',
   ],
+  ['{"tasks": ', expect.stringMatching(/^body: not JSON: Unexpected end/)],
   ['{"tasks": [{"sleep": 1}], "estimate": 1e999}', 'body: estimate: 1e999 is too large for a number'],
   ['{"tasks": [{"sleep": 1}], "name": "a", "name": "b"}', 'body: name: the field appears twice'],
 ])('the body %s, whose value would differ, is refused', async (body, message) => {

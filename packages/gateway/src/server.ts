@@ -192,7 +192,8 @@ function parseBodies(app: FastifyInstance): void {
     bodies.read(request.raw, payload).then((text) => {
       void parse(request, text || '{}', (error, value) => {
         const loss = error ? undefined : jsonLoss(text, value);
-        if (loss === undefined) done(error, value);
+        if (error) done(notJson(text) ?? error);
+        else if (loss === undefined) done(null, value);
         else done(new InputError('bad-request', `body: ${loss.message}`, loss.hint));
       });
     }, done);
@@ -272,6 +273,17 @@ function check(
     traceparent: typeof traceparent === 'string' ? traceparent : undefined,
     signal: gone.signal,
   };
+}
+
+/** Returns an error that says where a text is not JSON; undefined if it is JSON. */
+function notJson(text: string): InputError | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    const problem = `body: not JSON: ${(error as Error).message.replaceAll(/\s+/g, ' ')}`;
+    return new InputError('bad-request', problem, 'see /v1/openapi.json', { cause: error });
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { defineCommand } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import { InputError, tasksInRanges } from '@goshawk/core';
-import { jobNamed, parseAddress } from '../jobs/named.js';
+import { tasksInRanges } from '@goshawk/core';
+import { checkTasksExist, jobNamed, parseAddress } from '../jobs/named.js';
 import { showLogs } from '../jobs/show-logs.js';
 
 export const logsCommand = defineCommand({
@@ -65,10 +65,7 @@ export const logsCommand = defineCommand({
     const { total } = (await job.describe({ signal })).tasks;
     if (options.follow && failed) await job.wait({ signal });
     const tasks = await job.selectTasks(named, { stage, signal });
-    const last = tasks?.at(-1)?.last ?? 0;
-    if (last >= total) {
-      throw new InputError('unknown-task', `${id} has no task ${last}`, `its tasks are 0 to ${total - 1}`);
-    }
+    checkTasksExist(id, tasks, total);
     const isMixed = tasks === undefined ? total > 1 : tasksInRanges(tasks) > 1;
     const isPrefixed =
       prefix === 'always' || (prefix === 'auto' && isMixed && (follow || context.stdout.isTTY === true));

@@ -1,7 +1,7 @@
 import { defineCommand, ExitCode } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { InputError, JOB_STATES } from '@goshawk/core';
-import { jobNamed, parseAddress } from '../jobs/named.js';
+import { checkTasksExist, jobNamed, parseAddress } from '../jobs/named.js';
 import { showTasks } from '../jobs/show-tasks.js';
 import { statesIn } from '../jobs/states.js';
 
@@ -48,10 +48,10 @@ export const tasksCommand = defineCommand({
     const states = options.state === undefined ? [] : statesIn(options.state);
     await using cluster = await openCluster(context);
     const job = cluster.job(await jobNamed(context, cluster, address.id));
-    const ranges = await job.selectTasks(address.tasks, {
-      stage: address.stage,
-      signal: context.interrupted,
-    });
+    const signal = context.interrupted;
+    const ranges = await job.selectTasks(address.tasks, { stage: address.stage, signal });
+    if (address.tasks !== undefined)
+      checkTasksExist(job.id, ranges, (await job.describe({ signal })).tasks.total);
     const format = context.global.json ? 'json' : csv ? 'csv' : 'text';
     await showTasks(context, job, { states, stage, from, limit, ranges }, format);
     return ExitCode.done;

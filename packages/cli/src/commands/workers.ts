@@ -58,6 +58,8 @@ export const workersCommand = defineCommand({
     }
     const paint = painter(context);
     if (workers.length > 0) context.out(workersTable(workers, paint));
+    if (workers.length === 0 && lost.length === 0 && options.state !== undefined)
+      context.note(`no worker is ${options.state}`);
     for (const { name, cause, running, lostMsAgo } of lost.slice(0, LOST_SHOWN))
       context.note(
         plain(`${name} was lost ${formatDuration(lostMsAgo)} ago with ${counted(running, 'task')}: ${cause}`),

@@ -2,7 +2,7 @@ import type { Cluster, JobsOptions } from '@goshawk/client';
 import type { JobSummary } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { jobSummary, recordingContext } from './jobs.fixture.js';
-import { jobNamed, jobsNamed, oneTaskOf, parseAddress, parseRetried } from './named.js';
+import { checkTasksExist, jobNamed, jobsNamed, oneTaskOf, parseAddress, parseRetried } from './named.js';
 
 const JOBS = [
   jobSummary({ id: '4ckks-9', user: 'ann', submittedAt: 2_000 }),
@@ -30,6 +30,12 @@ it('complete ids are not looked up', async () => {
 it('a prefix of an id is sufficient', async () => {
   expect(await named('x2')).toBe('x2pqr-1');
   expect(await jobsNamed(context, clusterOf(JOBS), ['x2', 'x2pqr-1', '7x'])).toEqual(['x2pqr-1', '7xyzw-1']);
+});
+
+it('tasks beyond the last one are refused', () => {
+  const tasks = parseAddress('a1-3/0,4-6').tasks;
+  expect(() => checkTasksExist('a1-3', tasks, 7)).not.toThrow();
+  expect(() => checkTasksExist('a1-3', tasks, 6)).toThrow('a1-3 has no task 6');
 });
 
 it('all unknown jobs are named', async () => {

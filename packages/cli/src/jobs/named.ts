@@ -112,6 +112,13 @@ export function oneTaskOf({ tasks, stage }: Address, word: string): number | und
   );
 }
 
+/** @throws InputError `unknown-task` if a job with this number of tasks does not have all of the named ones */
+export function checkTasksExist(id: string, tasks: readonly TaskRange[] | undefined, total: number): void {
+  const last = tasks?.at(-1)?.last ?? 0;
+  if (last >= total)
+    throw new InputError('unknown-task', `${id} has no task ${last}`, `its tasks are 0 to ${total - 1}`);
+}
+
 /**
  * Parses the words of `retry`: an address, or `ID TASKS` or `ID/STAGE TASKS`.
  *

@@ -77,7 +77,8 @@ export async function runTop(context: Context, cluster: Cluster, watch: ClusterW
       const fresh = await bodyOf(cluster, watch, view, filter, signal);
       if (isCurrent()) {
         body = fresh;
-        state = refreshed(state, silence(watch));
+        // Jobs and users are asked for by each refresh, and the other views show the last poll.
+        state = refreshed(state, view === 'jobs' || view === 'users' ? undefined : silence(watch));
       }
     } catch (error) {
       if (isCurrent()) state = refreshed(state, error as Error);
@@ -148,7 +149,7 @@ export async function runTop(context: Context, cluster: Cluster, watch: ClusterW
 /** Says how old the numbers are if the cluster does not answer; undefined: they are recent. */
 function silence({ silentMs }: ClusterWatch): Error | undefined {
   if (silentMs < SILENT_MS) return undefined;
-  return new Error(`the numbers are ${formatDuration(silentMs)} old: the cluster does not answer`);
+  return new Error(`the numbers are ${formatDuration(silentMs)} old: central or a scheduler does not answer`);
 }
 
 async function bodyOf(

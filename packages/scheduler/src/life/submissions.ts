@@ -126,7 +126,10 @@ export class Submissions {
     const { count, completed } = reopening;
     if (count === 0) {
       const message = nothingToRetry(job, choice);
-      const hint = failedOnly === true && job.counts.cancelled > 0 ? 'omit --failed to retry them' : '';
+      const hint =
+        failedOnly === true && job.counts.cancelled > 0
+          ? 'omit --failed to retry them'
+          : 'only failed and cancelled tasks run again';
       return { code: 'nothing-failed', message, hint, isRevocable: true };
     }
     if (asNew === true) return this.#retryAsNew(key, job, reopening, now);
