@@ -154,7 +154,7 @@ describe('a module task', () => {
   it.each([
     [{ module: '/no/such/file.mjs' }, 'no-such-module', 'does not exist'],
     [{ module: tmpdir() }, 'no-such-module', 'does not exist'],
-    [() => call('missing'), 'no-such-export', 'is missing: it has add, '],
+    [() => call('missing'), 'no-such-export', 'is missing: the module exports add, '],
     [() => call('number'), 'no-such-export', 'is a number, not a function'],
     [() => call('throws'), 'module-threw', 'RangeError: too far and more (at throws (file://'],
     [() => call('throwsNull'), 'module-threw', 'null was thrown'],
