@@ -163,11 +163,11 @@ describe('an output fits its schema', () => {
   });
 
   it('of changes of a job over HTTP, and of what is left', async () => {
-    const id = await idOf('--hold', '--tasks', '2', '--sleep', '1h');
+    const id = await idOf('--hold', '--deadline', '3h', '--tasks', '2', '--sleep', '1h');
     for (const [verb, schema, body] of [
       ['update', 'update', { priority: 'high' }],
-      ['release', 'update', {}],
-      ['hold', 'update', {}],
+      ['release', 'release', {}],
+      ['hold', 'hold', {}],
       ['cancel', 'cancel', { tasks: '0', stage: 'tasks' }],
       ['cancel', 'cancel', {}],
     ] as const)

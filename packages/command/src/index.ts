@@ -33,7 +33,7 @@ export {
   settingNames,
   variableOf,
 } from './options.js';
-export { pairIn, valueListsIn } from './pairs.js';
+export { pairsIn, valueListsIn } from './pairs.js';
 export { START_FOLDER } from './start-folder.js';
 export { ago } from './terminal/ago.js';
 export { commandLine, durationText } from './terminal/command-line.js';

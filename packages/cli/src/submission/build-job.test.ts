@@ -488,6 +488,7 @@ describe('a contradiction', () => {
     [{ command: ['x'], resource: ['gpu=1', 'gpu=2'] }, '--resource names gpu twice'],
     [{ command: ['x'], memory: 'much' }, '--memory: "much" is not an amount'],
     [{ command: ['x'], tasks: '0' }, '--tasks: 0 is out of range'],
+    [{ command: ['x'], env: ['A=1', 'A=2'] }, '--env names A twice'],
     [{ command: ['x'], retries: '1001' }, '--retries: 1001 is out of range'],
     [{ command: ['x\0'] }, 'NUL'],
     [{ sleep: '100' }, '--sleep: "100" is not a duration'],

@@ -1,4 +1,4 @@
-import { pairIn } from '@goshawk/command';
+import { pairsIn } from '@goshawk/command';
 import {
   type ExecPayload,
   formatCount,
@@ -129,7 +129,7 @@ async function commandLine(
 function variables({ env, exportEnv }: SubmitOptions, { environment }: Sources): Record<string, string> {
   return {
     ...(exportEnv === undefined ? {} : exportedEnvironment(environment, exportEnv)),
-    ...Object.fromEntries(env.map((text) => pairIn(text, ENV))),
+    ...Object.fromEntries(pairsIn(env, ENV)),
   };
 }
 
