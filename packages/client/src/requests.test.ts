@@ -128,6 +128,20 @@ describe('a request', () => {
     });
   });
 
+  test('is retried soon if the peer is not ready, which a scheduler that has just started is not', async () => {
+    const slow = new Requests({
+      connection,
+      alarms,
+      turns: new Turns(),
+      timings: completeTimings({ retryMs: 60_000, retryMaxMs: 60_000 }),
+    });
+    peer.script = (_message, { answer, refuse }, times) => {
+      if (times < 3) refuse('not-ready', 'has not joined its cluster yet');
+      else answer(summary('joined'));
+    };
+    expect((await slow.ask(order())).value.id).toBe('joined');
+  });
+
   test('that is refused for overload is retried at the given time, and not before', async () => {
     peer.script = (_message, { answer, refuse }, times) => {
       if (times < 3) refuse('overloaded', 'full', 'try again in 1 s', 30);

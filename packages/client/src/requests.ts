@@ -91,6 +91,9 @@ interface Settle {
   over(): void;
 }
 
+/** Delay (ms) before the first retry of a request to a party that is not ready; it doubles up to the usual delay. */
+const NOT_READY_MS = 50;
+
 class Request implements Listener {
   readonly #order: Order;
   readonly #connection: Connection;
@@ -98,6 +101,8 @@ class Request implements Listener {
   readonly #attempts: Attempts;
   readonly #ignoreSignal: () => void;
   readonly #beganAt = performance.now();
+  readonly #retryMs: Millis;
+  #notReadyReplies = 0;
   readonly #deadline: Millis;
   #question: Question | undefined;
   /** The last refusal that said to retry later. */
@@ -106,6 +111,7 @@ class Request implements Listener {
   constructor(order: Order, asking: Asking, settle: Settle) {
     this.#order = order;
     this.#connection = asking.connection;
+    this.#retryMs = asking.timings.retryMs;
     this.#settle = settle;
     this.#deadline = this.#beganAt + (order.timeoutMs ?? asking.timings.requestTimeoutMs);
     this.#attempts = new Attempts(asking, this, (now) => this.#ring(now));
@@ -129,7 +135,7 @@ class Request implements Listener {
   reply(reply: Reply, from: string, at: Millis): void {
     switch (reply.type) {
       case 'refused':
-        if (reply.code === 'not-ready') this.#notReady = reply;
+        if (reply.code === 'not-ready') this.#retrySoon(reply);
         else if (reply.retryMs !== undefined) this.#scheduleRetry(reply, reply.retryMs);
         else this.#fail(refusal(reply));
         return;
@@ -152,6 +158,14 @@ class Request implements Listener {
 
   cut(why: GoshawkError): void {
     this.#fail(why);
+  }
+
+  /** Retries soon at first: a scheduler that has just started joins its cluster within a fraction of a second. */
+  #retrySoon(reply: MessageOf<'refused'>): void {
+    this.#notReady = reply;
+    const pauseMs = NOT_READY_MS * 2 ** this.#notReadyReplies++;
+    if (pauseMs >= this.#retryMs) return;
+    this.#attempts.continueAt(Math.min(this.#deadline, performance.now() + pauseMs));
   }
 
   /** Retries at the time that the reply names, if the deadline allows it; an earlier retry would only add load. */

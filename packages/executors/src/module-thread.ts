@@ -112,7 +112,9 @@ async function exportedFunction(order: ThreadOrder): Promise<Exported | Failure>
   if (typeof exported === 'function') return exported as Exported;
   const names = Object.keys(exports).join(', ') || 'nothing';
   const what =
-    exportName in exports ? `is a ${typeof exported}, not a function` : `is missing: the module exports ${names}`;
+    exportName in exports
+      ? `is a ${typeof exported}, not a function`
+      : `is missing: the module exports ${names}`;
   return { code: 'no-such-export', message: `the export "${exportName}" of "${path}" ${what}` };
 }
 
