@@ -1,6 +1,6 @@
 import { defineCommand } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import { tasksInRanges } from '@goshawk/core';
+import { InputError, tasksInRanges } from '@goshawk/core';
 import { checkTasksExist, jobNamed, parseAddress } from '../jobs/named.js';
 import { showLogs } from '../jobs/show-logs.js';
 
