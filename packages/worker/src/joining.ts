@@ -58,14 +58,14 @@ export function registerAgain(w: WorkerParts, now: Millis): void {
   register(w, now, true);
 }
 
-/** Sends a heartbeat, or registers if the worker is in no cluster. */
+/** Sends a heartbeat, or registers if the worker is in no cluster or its last registration was not answered. */
 export function sendHeartbeat(w: WorkerParts, now: Millis): void {
   detectSuspension(w, now);
   // Without central there are no matches, so the worker asks schedulers for tasks.
   w.finder?.seek(now);
-  const { central, isCutOff } = w.membership;
+  const { central, isCutOff, awaitsWelcome } = w.membership;
   if (w.membership.isLeaseExpired(now)) return registerAgain(w, now);
-  if (central === NOBODY || isCutOff) return register(w, now, true);
+  if (central === NOBODY || isCutOff || awaitsWelcome) return register(w, now, true);
   w.knownHealth?.report();
   const used = w.env.used?.();
   w.env.send(central, { type: 'heartbeat', busy: w.slots.busyCount, queued: w.queue.length, used });

@@ -33,6 +33,8 @@ export class Membership {
   #isCutOff = false;
   /** Whether central currently sheds short jobs. */
   isShedding = false;
+  /** Whether central has not answered the last registration. */
+  awaitsWelcome = false;
   /** When the next heartbeat is due. */
   heartbeatDueAt: Millis = Number.POSITIVE_INFINITY;
 
@@ -56,6 +58,7 @@ export class Membership {
     }
     this.central = central;
     this.#isCutOff = false;
+    this.awaitsWelcome = false;
     this.settings = settings;
     this.#lastSeenAt = now;
   }

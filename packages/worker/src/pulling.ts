@@ -23,8 +23,6 @@ export class Pulling {
   #lastOfLost = 0;
   /** The last match number that this worker has given to a task. */
   #lastNumber = 0;
-  /** Whether central has not confirmed a registration since. */
-  #mustRegister = false;
   /** Number of free slots in central's view: those in the last report, less the matches received since. */
   #reportedFree = 0;
   #reportedLong = 0;
@@ -59,22 +57,15 @@ export class Pulling {
     if (unmatched.length === 0) return;
     this.#lastNumber = beyond(this.#lastMatch);
     for (const slot of unmatched) slots.setMatch(slot, ++this.#lastNumber);
-    this.#mustRegister = true;
   }
 
   /** Whether central does not know a task that has run for a lease, because a scheduler assigned it. */
   isUnderreported(now: Millis): boolean {
-    if (this.#mustRegister) return true;
     if (!this.#matchesAll) return false;
     const { slots, memory, timings } = this.#w;
     for (const slot of slots.unmatched())
       if (now - memory.slots.changedAt[slots.rowOf(slot)]! >= timings.leaseMs) return true;
     return false;
-  }
-
-  /** Central has received the registration of this worker. */
-  registered(): void {
-    this.#mustRegister = false;
   }
 
   /** Whether central matches every task unless it is away. */

@@ -13,6 +13,7 @@ export function register(w: WorkerParts, now: Millis, isRepeated = false): void 
   // A registration does not list early tasks, so central would not count them.
   giveBackKept(w);
   w.finder?.numberUnmatched();
+  w.membership.awaitsWelcome = true;
   const runs = assignedRuns(w, now);
   if (!isRepeated || runs.length > 0 || !w.env.holdsBack?.(w.central)) {
     const { name, slots, capacity, http, attributes = NO_ATTRIBUTES, places } = w.config;

@@ -122,7 +122,6 @@ export class WorkFinder {
       this.#seeking.foundWork();
       this.#pulling.reset();
     }
-    this.#pulling.registered();
     this.#pulling.pull();
   }
 

@@ -421,6 +421,7 @@ test('a worker registers with the remaining time of its drain, until the drain i
   const registered = () => bench.take('register').map(({ drainDeadlineMs }) => drainDeadlineMs);
   bench.receive(CENTRAL, { type: 'drain', on: true, deadlineMs: 1_000 });
   expect(registered()).toEqual([1_000]);
+  bench.welcome();
   bench.pass(400);
   bench.receive(CENTRAL, { type: 'drain', on: true, deadlineMs: undefined });
   expect(registered()).toEqual([600]);

@@ -5,6 +5,7 @@ import {
   type JobInput,
   LIVE_TIMINGS,
   type Message,
+  type MessageOf,
   type MessageType,
   type Millis,
   type PolicySettings,
@@ -34,6 +35,7 @@ export class LossyCluster {
   readonly #lost: Lost | undefined;
   readonly #client: Party;
   #shares: ClusterShares | undefined;
+  #workers: MessageOf<'workerPage'>['value']['workers'] = [];
   #requests = 0;
 
   constructor(
@@ -49,6 +51,7 @@ export class LossyCluster {
     for (let at = 1; at <= workers; at++) this.cluster.addWorker(`w${at}`, slots);
     this.#client = this.cluster.addClient('client', (_, message) => {
       if (message.type === 'shares') this.#shares = message.value;
+      if (message.type === 'workerPage') this.#workers = message.value.workers;
     });
   }
 
@@ -136,6 +139,27 @@ export class LossyCluster {
     });
     this.run(0);
     return this.#shares!;
+  }
+
+  /** The states of workers that central reports, by name. */
+  workerStates(): Record<string, string> {
+    this.cluster.sendAs(this.#client, this.cluster.centralParty, {
+      type: 'listWorkers',
+      request: ++this.#requests,
+      from: 0,
+    });
+    this.run(0);
+    return Object.fromEntries(this.#workers.map(({ name, state }) => [name, state]));
+  }
+
+  drain(worker: string, on: boolean): void {
+    this.cluster.sendAs(this.#client, this.cluster.centralParty, {
+      type: 'drainWorker',
+      request: ++this.#requests,
+      worker,
+      on,
+      deadlineMs: undefined,
+    });
   }
 
   /** Tasks by job: running and waiting according to central, its owner, and the workers. */

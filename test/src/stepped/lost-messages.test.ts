@@ -69,3 +69,36 @@ describe('two leases after a message is lost, all parties agree', () => {
   const ofOwners = ['place', 'withdraw'] as const;
   test.each(ofOwners)('hawk: %s', (type) => expectRepair(HAWK, type, inHawk.get(type)!), 60_000);
 });
+
+/** Workers that an operator drains, and that stop although they run a task. */
+function playDrains(lost?: Lost): LossyCluster {
+  const at = new LossyCluster(GOSHAWK, lost, { workers: 3, slots: 1 });
+  at.run(1_000);
+  at.submit('s1', { tasks: { count: 3, run: { sleep: LONG_MS } }, estimate: LONG_MS });
+  at.run(1_000);
+  for (const worker of ['w1', 'w2']) at.drain(worker, true);
+  const w3 = at.named('w3');
+  at.cluster.step(w3, () => at.cluster.workerOf(w3).drain(at.cluster.now));
+  at.run(1_000);
+  at.drain('w1', false);
+  at.run(1_000);
+  return at;
+}
+
+describe('two leases after a message is lost, central knows which workers drain', () => {
+  const { counts } = playDrains();
+  test.each([...counts])(
+    '%s',
+    (type, count) => {
+      for (let nth = 0; nth < count; nth++) {
+        const at = playDrains({ type, nth });
+        at.run(REPAIR_MS);
+        const states = Object.entries(at.workerStates());
+        at.cluster.close();
+        const draining = states.flatMap(([worker, state]) => (state === 'active' ? [] : worker)).sort();
+        expect({ nth, draining }).toEqual({ nth, draining: ['w2', 'w3'] });
+      }
+    },
+    60_000,
+  );
+});
