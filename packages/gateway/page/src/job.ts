@@ -20,6 +20,7 @@ import {
   taskLink,
 } from './dom.js';
 import { standing, tookSeconds } from './jobs.js';
+import { linesOf } from './log-lines.js';
 import type { Attempt, Job, JobSummary, Logs, TaskList, Why } from './shapes.js';
 import { DRAWN_MAX, stageGraph } from './stage-graph.js';
 import { may, type Place } from './view.js';
@@ -84,8 +85,7 @@ export function showJob(place: Place): void {
     const ask = new URLSearchParams();
     if (failedOnly.checked) ask.set('failed', 'true');
     if (/^\d+$/.test(task.value)) ask.set('task', task.value);
-    const { chunks, truncated } = await get<Logs>(`${path}/logs?${ask}`, signal);
-    fill(log, ...logLines(chunks, truncated));
+    fill(log, ...logLines(await get<Logs>(`${path}/logs?${ask}`, signal)));
     if (followed.checked) log.scrollTop = log.scrollHeight;
   };
   log.addEventListener('scroll', () => {
@@ -652,22 +652,22 @@ function taskTable(
 }
 
 /** Returns lines with the number of the task as a prefix, as in `goshawk logs`. */
-function logLines(chunks: Logs['chunks'], truncated: boolean): Node[] {
-  const lines = chunks.flatMap(({ task, stream, text }) =>
-    text
-      .replace(/\n$/, '')
-      .split('\n')
-      .map((line) => ({ task, stream, line })),
-  );
-  if (lines.length === 0) return [document.createTextNode('Nothing was printed.')];
+function logLines({ job, chunks, truncated, earlierAttempts }: Logs): Node[] {
+  const lines = linesOf(chunks);
   const shown = lines.slice(-LINES);
-  const cut = truncated || shown.length < lines.length;
-  return [
-    ...(cut
-      ? [document.createTextNode('Earlier output is omitted: `goshawk logs` prints all of it.\n')]
+  const notes = [
+    ...(earlierAttempts
+      ? [`Only last attempts are shown: \`goshawk logs ${job} --attempt all\` prints all.`]
       : []),
-    ...shown.map(({ task, stream, line }) =>
-      h('span', { class: stream }, `${task}: `, ...coloured(line), '\n'),
+    ...(truncated || shown.length < lines.length
+      ? [`Earlier output is not shown: \`goshawk logs ${job}\` prints what the scheduler still has.`]
+      : []),
+    ...(lines.length === 0 ? ['Nothing was printed.'] : []),
+  ];
+  return [
+    ...notes.map((note) => document.createTextNode(`${note}\n`)),
+    ...shown.map(({ task, stream, text }) =>
+      h('span', { class: stream }, `${task}: `, ...coloured(text), '\n'),
     ),
   ];
 }
