@@ -580,6 +580,27 @@ describe('clients', () => {
     expect(answer).toMatchObject({ type: 'logPage', value: { next: Math.max(3, cursor) } });
   });
 
+  test.each([
+    [undefined, 2, undefined],
+    [0, 1, true],
+    [1, 1, undefined],
+    [2, 1, undefined],
+    [3, 0, undefined],
+  ])('get output of attempt %o', (attempt, chunks, hasEarlier) => {
+    const bench = new Bench();
+    bench.members(W1);
+    const job = bench.submit({ tasks: [{ sleep: 1 }] });
+    bench.ask(W1, job);
+    const chunk = { stream: 'stdout', bytes: new Uint8Array([1]) } as const;
+    const output = { type: 'output', task: 0, attempt: 1, offset: 0, chunk, keptFrom: 0 } as const;
+    bench.receive(W1, { ...output, job: job.number });
+    job.tasks.setExecutions(0, 2);
+    bench.receive(W1, { ...output, job: job.number });
+    const ask = { id: job.id, task: undefined, failedOnly: false, cursor: 0, attempt } as const;
+    const { value } = bench.request({ type: 'readLogs', request: 1, ...ask }) as MessageOf<'logPage'>;
+    expect([value.chunks.length, value.hasEarlier]).toEqual([chunks, hasEarlier]);
+  });
+
   test('get output that is acknowledged, and refused after a gap that the worker can fill', () => {
     const bench = new Bench();
     bench.members(W1);

@@ -337,6 +337,36 @@ describe('modules', () => {
 });
 
 describe('logs', () => {
+  it('are those of the last attempt of each task, unless another one or all are requested', async () => {
+    const script = 'echo attempt $GOSHAWK_ATTEMPT; [ $GOSHAWK_ATTEMPT = 2 ]';
+    const { stdout } = await up.goshawk([
+      'submit',
+      '--wait',
+      '-q',
+      '--retries',
+      '1',
+      '--',
+      'sh',
+      '-c',
+      script,
+    ]);
+    const id = stdout.trim();
+    const earlier = 'earlier attempts of tasks also printed output: --attempt all shows it\n';
+    expect(await up.goshawk(['logs', id])).toMatchObject({ stdout: 'attempt 2\n', stderr: earlier });
+    expect(await up.goshawk(['logs', id, '--attempt', '1'])).toMatchObject({
+      stdout: 'attempt 1\n',
+      stderr: '',
+    });
+    expect(await up.goshawk(['logs', id, '--attempt', '3'])).toMatchObject({
+      stdout: '',
+      stderr: 'there is no output of attempt 3\n',
+    });
+    expect(await up.goshawk(['logs', id, '--attempt', 'all'])).toMatchObject({
+      stdout: 'attempt 1\nattempt 2\n',
+      stderr: 'task 0: attempt 2 begins\n',
+    });
+  });
+
   it('are printed in task order, each on its stream', async () => {
     const script = 'echo $GOSHAWK_TASK of $GOSHAWK_JOB; echo "no newline" >&2; [ $GOSHAWK_TASK != 2 ]';
     const id = await submit({ tasks: { count: 4, run: { exec: ['sh', '-c', script] } } });

@@ -289,10 +289,16 @@ async function done(
         lines.push(`${task}: ${plain(decoder.decode(bytes).replace(/\n$/, ''))}`);
         if (lines.length > 2 * LOG_LINES) lines.splice(0, lines.length - LOG_LINES);
       });
-      for await (const chunk of cluster.job(of).logs({ signal })) sink.write(chunk);
+      let isWhole = true;
+      const onDropped = (): void => {
+        isWhole = false;
+      };
+      for await (const chunk of cluster.job(of).logs({ signal, onDropped })) sink.write(chunk);
       sink.end();
       const printed = lines.slice(-LOG_LINES);
-      return shown(`output of ${of}`, printed.length === 0 ? 'nothing was printed' : printed.join('\n'));
+      const notes = isWhole ? [] : [`some output is missing: \`goshawk logs ${of}\` says how much`];
+      if (printed.length === 0) notes.push('nothing was printed');
+      return shown(`output of ${of}`, [...notes, ...printed].join('\n'));
     }
     case 'cancel': {
       const { state: now } = await cluster.job(of).cancel({ signal });

@@ -77,6 +77,7 @@ export async function showLogs(
   missing.end();
   if (hasEarlier) context.note('earlier attempts of tasks also printed output: --attempt all shows it');
   if (!isEmpty || hasEarlier) return;
+  if (typeof attempt === 'number') context.note(`there is no output of attempt ${attempt}`);
   const { spec } = await job.describe({ spec: true, signal }).catch(() => ({ spec: undefined }));
   for (const line of outputFileLines(spec)) context.note(line);
 }
@@ -106,7 +107,7 @@ class MissingOutput {
     if (this.#bytes.size === 0) return;
     const all = [...this.#bytes].sort(([one], [other]) => one - other);
     const named = all.slice(0, TASKS_NAMED_MAX).map(([task, bytes]) => `task ${task}: ${bytes}`);
-    const more = all.length > named.length ? [`${all.length - named.length} more tasks`] : [];
+    const more = all.length > named.length ? [counted(all.length - named.length, 'more task')] : [];
     const sum = sumOf(all, ([, bytes]) => bytes);
     this.#context.note(
       `${sum} bytes of output are missing (${[...named, ...more].join(', ')}): ${WHY_MISSING}`,

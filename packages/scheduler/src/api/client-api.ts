@@ -199,7 +199,8 @@ export class ClientApi {
     const attemptOf =
       attempt === undefined ? undefined : (of: number) => attempt || job.tasks.executionsOf(of);
     const page = jobs.logs.read(job.number, cursor, isWanted, job.hasEnded, attemptOf);
-    answers.answerNow(from, message.request, 'logPage', page);
+    const hasEarlier = attempt === 0 ? page.hasEarlier : undefined;
+    answers.answerNow(from, message.request, 'logPage', { ...page, hasEarlier });
   }
 
   // ---- requests about all jobs
