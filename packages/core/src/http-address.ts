@@ -1,7 +1,7 @@
 import { InputError } from './errors.js';
 
 /** An HTTP listen address. */
-export interface HttpAddress {
+interface HttpAddress {
   /** A host name, or an IP address without brackets. */
   readonly host: string;
   /** 0: any free port. */

@@ -13,17 +13,6 @@ export function nearestRank(sorted: ArrayLike<number>, percent: number): number 
   return sorted[Math.max(0, Math.ceil((percent * sorted.length) / 100) - 1)]!;
 }
 
-/** Jain's fairness index, (Σx)² / (n·Σx²): 1 if all are equal, 1/n if one has everything; 1 if all are 0. */
-export function jainIndex(values: readonly number[]): number {
-  let sum = 0;
-  let squares = 0;
-  for (const value of values) {
-    sum += value;
-    squares += value * value;
-  }
-  return squares === 0 ? 1 : (sum * sum) / (values.length * squares);
-}
-
 /** Statistics of a sample; percentiles by nearest rank. */
 export interface SixNumbers {
   readonly count: number;

@@ -6,9 +6,7 @@ import { limitIn } from './process-limits.js';
 const [PER_RUN, OWN] = [3, 64];
 
 /** Returns the soft and hard limit of open files of a process; undefined if unknown or unlimited. */
-export function openFilesLimit(
-  pid: number | 'self',
-): { readonly soft: number; readonly hard: string } | undefined {
+function openFilesLimit(pid: number | 'self'): { readonly soft: number; readonly hard: string } | undefined {
   try {
     const { soft, hard } = limitIn(readFileSync(`/proc/${pid}/limits`, 'latin1'), 'Max open files')!;
     return soft === 'unlimited' ? undefined : { soft: Number(soft), hard };

@@ -64,7 +64,7 @@ export class OutputTail {
 const CONTINUATION_BYTES_MAX = 3;
 
 /** Returns how many bytes from `from` on continue a UTF-8 character that begins before it. */
-export function continuationBytes(bytes: Uint8Array, from = 0): number {
+function continuationBytes(bytes: Uint8Array, from = 0): number {
   let count = 0;
   while (count < CONTINUATION_BYTES_MAX && (bytes[from + count] ?? 0) >> 6 === 0b10) count++;
   return count;

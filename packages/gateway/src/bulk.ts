@@ -3,7 +3,7 @@ import { GoshawkError, InputError, isFinal, type JobSummary, parseJobQuery, sumO
 import { LIMITS } from './limits.js';
 
 export const BULK_ACTIONS = ['cancel', 'retry', 'hold', 'release'] as const;
-export type BulkAction = (typeof BULK_ACTIONS)[number];
+type BulkAction = (typeof BULK_ACTIONS)[number];
 
 /** Maximum number of concurrent requests to jobs. */
 const CONCURRENCY_MAX = 16;

@@ -17,7 +17,7 @@ const LOST = 65_535;
 const PER_CPU = 10;
 
 export const BAR_STATES = ['running', 'completed', 'failed', 'lost', 'cancelled', 'unknown'] as const;
-export type BarState = (typeof BAR_STATES)[number];
+type BarState = (typeof BAR_STATES)[number];
 
 /** One attempt, as last observed. Times are ms since 1970. */
 export interface Bar {

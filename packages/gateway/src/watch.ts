@@ -25,7 +25,7 @@ const POLL_MS_PER_WORKER = 0.5;
 const SAMPLED_MAX_MS = 1_000;
 
 /** Changes of the cluster since a version. */
-export interface ClusterUpdate {
+interface ClusterUpdate {
   readonly version: number;
   readonly overview: Overview;
   readonly points: History['points'];

@@ -3,7 +3,7 @@ import { compareNames, type LostWorker, type Millis, WORKER_STATES } from '@gosh
 
 /** States of workers. The deltas of the page contain the index in this list. */
 export const SHOWN_STATES = [...WORKER_STATES, 'lost'] as const;
-export type ShownState = (typeof SHOWN_STATES)[number];
+type ShownState = (typeof SHOWN_STATES)[number];
 
 /** Retention of lost workers (ms). */
 const LOST_SHOWN_MS = 3_600_000;
@@ -27,7 +27,7 @@ interface Row {
  * An observed change of state. The first one is the join of the worker, or the first observation by the
  * gateway.
  */
-export interface WorkerEvent {
+interface WorkerEvent {
   /** Time of the change, ms since 1970. */
   readonly at: Millis;
   readonly state: ShownState | 'joined' | 'seen';

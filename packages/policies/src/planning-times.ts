@@ -6,7 +6,7 @@ const KEPT = 10_000;
 type Part = 'formulate' | 'solve' | 'extract' | 'cycle';
 
 /** How long cycles tookMs, in ms of wall time, by nearest rank. */
-export interface PlanningSpread {
+interface PlanningSpread {
   readonly count: number;
   readonly p50: Millis;
   readonly p99: Millis;

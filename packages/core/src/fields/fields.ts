@@ -30,7 +30,7 @@ export type Fields = { readonly [name: string]: FieldKind };
 export type Field<T> = FieldKind & { readonly infer?: T };
 
 /** A field that may be absent. */
-export type OptionalField<T> = Field<T | undefined> & { readonly kind: 'optional' };
+type OptionalField<T> = Field<T | undefined> & { readonly kind: 'optional' };
 
 /** A whole number from 0 to 2^53 − 1. */
 export const count: Field<number> = { kind: 'count' };

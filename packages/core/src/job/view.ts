@@ -268,7 +268,7 @@ export type UserQuota = NonNullable<(typeof userQuota)['infer']>;
 /**
  * A position in a list of jobs: active jobs, oldest first, then ended jobs, newest first; equal times by id.
  */
-export const jobPlace = record({
+const jobPlace = record({
   ended: flag,
   /** Submission of an active job, end of an ended one. Wall clock, ms since 1970. */
   at: ms,

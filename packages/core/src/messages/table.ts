@@ -1148,7 +1148,7 @@ const REPLIES: ReadonlySet<MessageType> = new Set<MessageType>([
 
 /** Replies to clients; each starts with the number of the request. */
 export type Reply = { [T in ReplyType]: MessageOf<T> }[ReplyType];
-export type ReplyType = AnswerType | 'refused' | 'jobProgress' | 'jobEnded';
+type ReplyType = AnswerType | 'refused' | 'jobProgress' | 'jobEnded';
 
 export function isReply(message: Message): message is Reply {
   return isReplyType(message.type);

@@ -35,7 +35,7 @@ export interface Route {
  * The central policy (a name of the table in `packages/policies`) and its options; omitted options have
  * defaults.
  */
-export interface DecidedBy {
+interface DecidedBy {
   readonly policy: string;
   readonly options: Readonly<Record<string, number | string | boolean>>;
 }
@@ -155,7 +155,7 @@ export const PAPER_POLICY_NAMES: readonly string[] = [
 ];
 
 /** The parts of a preset that can be disabled: Hawk's ablations (§4.4), and matching of short jobs. */
-export interface Ablations {
+interface Ablations {
   readonly central: boolean;
   readonly partition: boolean;
   readonly stealing: boolean;

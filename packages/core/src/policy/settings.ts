@@ -123,7 +123,7 @@ export type PolicySettings = z.infer<typeof policySettingsSchema>;
  * Heartbeats, leases and retry intervals. 0 disables one, which is safe only if the driver's network loses
  * nothing.
  */
-export const timingsSchema = z.lazy(() =>
+const timingsSchema = z.lazy(() =>
   z.strictObject({
     heartbeatMs: ms(),
     /** A party without a heartbeat for this long is lost. */
@@ -238,7 +238,7 @@ export function reserveWindowMs({ cutoffMs }: Pick<PolicySettings, 'cutoffMs'>):
 }
 
 /** A job that has waited for this many cutoffs goes first, so that none starves. */
-export const PATIENCE_CUTOFFS = 20;
+const PATIENCE_CUTOFFS = 20;
 
 /** How long (ms) a job may wait before it goes first; Infinity with a cutoff of 0. */
 export function patienceMsOf({ cutoffMs }: PolicySettings): number {

@@ -34,7 +34,7 @@ const ACTIONS: Readonly<Partial<Record<Message['type'], string>>> = {
 /** Maximum number of requests that await an answer. The oldest is dropped first and its answer is not audited. */
 const PENDING_MAX = 100_000;
 
-export interface AuditSources {
+interface AuditSources {
   readonly write: (entry: AuditEntry) => void;
   readonly keyOf: (client: Address) => string | null;
   /** Returns the only user that the client may act for; undefined allows any. */

@@ -29,7 +29,7 @@ const ROWS_MAX = 2_000;
 
 const GIB = 2 ** 30;
 
-export type MutableRow = { -readonly [F in keyof UsageRow]: UsageRow[F] };
+type MutableRow = { -readonly [F in keyof UsageRow]: UsageRow[F] };
 export type UsageKey = Pick<UsageRow, 'user' | 'project' | 'name'>;
 
 /** Usage summed by day, user, project and job name. */

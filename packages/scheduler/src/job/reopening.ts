@@ -13,7 +13,7 @@ export interface Reopening {
 }
 
 /** A selected task that cannot run, because tasks of a preceding stage neither completed nor run again. */
-export interface IncompleteStage {
+interface IncompleteStage {
   readonly task: TaskIndex;
   readonly stage: string;
 }
