@@ -2,7 +2,7 @@ import { fitsIn, type Needs, type Vector } from '@goshawk/core';
 import type { JobView, StageView, WorkerView } from './contract.js';
 
 /** Whether a task of the stage may run at the worker, regardless of room. Every start and every plan asks this. */
-function isPermitted({ needs }: StageView, worker: WorkerView): boolean {
+export function isPermitted({ needs }: StageView, worker: WorkerView): boolean {
   return needs.permits(worker);
 }
 

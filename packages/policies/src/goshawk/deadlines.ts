@@ -4,6 +4,7 @@ import { fitsNow, gangSize } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
 import type { Placement } from './placement.js';
 import { Preemption } from './preemption.js';
+import { isPreferredAt } from './preferences.js';
 import type { JobState, Queue } from './queue.js';
 import type { Starting } from './starting.js';
 
@@ -75,9 +76,11 @@ export class Deadlines {
     const known = this.#reservations.of(stage);
     if (known?.isForced) return;
     const onlyPreferred = this.#queue.needsPreferred(stage, now);
-    const workers = [...cluster.workers];
+    const workers = [...cluster.workers].filter(
+      (worker) => !onlyPreferred || isPreferredAt(stage.job, worker),
+    );
     const victimsFor = (tasks: number) =>
-      this.#preemption.victimsFor(stage, tasks, workers, this.#reservations, onlyPreferred, now);
+      this.#preemption.victimsFor(stage, tasks, workers, this.#reservations, now);
     const victims = victimsFor(stage.waiting) ?? (stage.gang ? undefined : victimsFor(1));
     if (victims === undefined) return;
     if (known !== undefined) this.#reservations.drop(known);

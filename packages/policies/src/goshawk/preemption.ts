@@ -1,7 +1,7 @@
 import { invariant, type Millis } from '@goshawk/core';
 import type { JobView, RunView, StageView, WorkerView } from '../contract.js';
+import { isPermitted } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
-import { isPreferredAt } from './preferences.js';
 
 /** Tasks that end together: one task, or all of a gang. */
 interface Victim {
@@ -31,6 +31,7 @@ export class Preemption {
    * Chooses preemptible tasks whose end makes room for this many tasks of the stage at the least lost run time, and
    * where these tasks will start (a count for each worker).
    *
+   * @param workers candidates
    * @returns undefined if that is not enough
    */
   victimsFor(
@@ -38,13 +39,11 @@ export class Preemption {
     tasks: number,
     workers: readonly WorkerView[],
     reservations: Reservations,
-    onlyPreferred: boolean,
     now: Millis,
   ): { readonly runs: readonly RunView[]; readonly counts: ReadonlyMap<WorkerView, number> } | undefined {
     const room: Room = new Map();
     for (const worker of workers) {
-      if (!worker.open || reservations.isForcedAt(worker, stage) || !stage.needs.permits(worker)) continue;
-      if (onlyPreferred && !isPreferredAt(stage.job, worker)) continue;
+      if (!worker.open || reservations.isForcedAt(worker, stage) || !isPermitted(stage, worker)) continue;
       room.set(
         worker,
         worker.runs.filter(({ isPreempted }) => isPreempted),

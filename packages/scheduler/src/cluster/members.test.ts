@@ -56,9 +56,8 @@ function membersOf(...list: Member[]): Members {
 
 function draw(members: Members, scope: Scope, count: number, random: Random, demand = NO_RESOURCES) {
   const drawn = new Map<Address, number>();
-  members.draw('distinct', scope, { demand }, count, { random: () => random.next() }, (to) =>
-    drawn.set(to, (drawn.get(to) ?? 0) + 1),
-  );
+  const what = { how: 'distinct', scope, needs: { demand }, count } as const;
+  members.draw(what, { random: () => random.next() }, (to) => drawn.set(to, (drawn.get(to) ?? 0) + 1));
   return drawn;
 }
 
@@ -90,7 +89,7 @@ describe('a draw of places for probes', () => {
     const counts = new Map<Address, number>();
     const source = { random: () => random.next() };
     for (let round = 0; round < 1_000; round++) {
-      members.draw('independent', 'all', NO_REQUIREMENTS, 10, source, (to) => {
+      members.draw({ how: 'independent', scope: 'all', needs: NO_REQUIREMENTS, count: 10 }, source, (to) => {
         counts.set(to, (counts.get(to) ?? 0) + 1);
       });
     }
@@ -198,7 +197,14 @@ describe('a draw of places for probes that avoids the occupied', () => {
           for (const count of counts) {
             const drawn: number[] = [];
             const source = { random: () => random.next() };
-            members.draw('distinct', 'all', NO_REQUIREMENTS, count, source, (to) => drawn.push(to), true);
+            const what = {
+              how: 'distinct',
+              scope: 'all',
+              needs: NO_REQUIREMENTS,
+              count,
+              avoidsOccupied: true,
+            } as const;
+            members.draw(what, source, (to) => drawn.push(to));
             expect(drawn).toHaveLength(count);
             expect(new Set(drawn).size).toBe(count);
             const avoidable = drawn.filter((to) => occupied.includes(to)).length;
@@ -218,7 +224,11 @@ describe('a draw of places for probes that avoids the occupied', () => {
     for (let i = 0; i < rounds; i++) {
       const source = { random: () => random.next() };
       const visit = (to: Address) => counts.set(to, (counts.get(to) ?? 0) + 1);
-      members.draw('distinct', 'all', NO_REQUIREMENTS, 3, source, visit, true);
+      members.draw(
+        { how: 'distinct', scope: 'all', needs: NO_REQUIREMENTS, count: 3, avoidsOccupied: true },
+        source,
+        visit,
+      );
     }
     expect(counts.size).toBe(10);
     for (const count of counts.values()) expect(Math.abs(count - rounds * 0.3)).toBeLessThan(5 * 46);

@@ -19,6 +19,15 @@ import {
   type TaskNeeds,
 } from '@goshawk/core';
 
+interface ProbeDraw {
+  readonly how: PolicySettings['probeDraw'];
+  readonly scope: Scope;
+  readonly needs: TaskNeeds;
+  readonly count: number;
+  /** Distinct draws use workers occupied by long tasks only if no others are left. Default: false. */
+  readonly avoidsOccupied?: boolean;
+}
+
 /**
  * The workers as reported by central, and random draws among them. A worker with several slots appears once per slot,
  * because every slot counts as a separate server (Hawk §4.1).
@@ -167,17 +176,11 @@ export class Members {
    * Draws `count` random slots for probes within a scope, on workers that can hold the demand. Distinct draws are
    * without replacement and start over when all slots are used, so that every slot gets ⌊count ÷ slots⌋ or one more;
    * independent draws are with replacement.
-   *
-   * @param avoidsOccupied distinct draws use workers occupied by long tasks only if no others are left
    */
   draw(
-    how: PolicySettings['probeDraw'],
-    scope: Scope,
-    needs: TaskNeeds,
-    count: number,
+    { how, scope, needs, count, avoidsOccupied = false }: ProbeDraw,
     source: { random(): number },
     visit: (to: Address) => void,
-    avoidsOccupied = false,
   ): void {
     const pool = this.#fitting(this.#slotAddressesIn(scope), needs);
     if (pool.length === 0) return;

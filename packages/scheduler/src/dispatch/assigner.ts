@@ -13,8 +13,8 @@ import { setTimeLimitTimer } from '../job/job-timers.js';
 import type { SchedulerState } from '../state.js';
 import { Avoidance } from './avoidance.js';
 import type { Delivery } from './delivery.js';
-import { type WaitingSlot, WaitingSlots } from './held-slots.js';
 import { Offers } from './offers.js';
+import { type WaitingSlot, WaitingSlots } from './waiting-slots.js';
 
 /** Assigns waiting tasks to workers, and to slots that wait for them. `Binder` and `Routing` decide which. */
 export class Assigner {

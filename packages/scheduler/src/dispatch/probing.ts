@@ -88,8 +88,8 @@ export class Prober {
       batch.probes.add(to, 1);
       env.send(to, message);
     };
-    const { probeDraw } = policy;
-    if (!maySeek) return members.draw(probeDraw, scope, spec, probes, env, send);
+    const draw = { how: policy.probeDraw, scope, needs: spec };
+    if (!maySeek) return members.draw({ ...draw, count: probes }, env, send);
     const isSuitable = (worker: Address): boolean => members.mayProbe(worker, scope, spec);
     const hinted = this.hints.take(missing, isSuitable);
     for (const worker of hinted) send(worker);
@@ -97,7 +97,7 @@ export class Prober {
       Math.min(missing, probes),
       probes - Math.floor(hinted.length / HINTS_PER_RANDOM_PROBE),
     );
-    members.draw(probeDraw, scope, spec, random, env, send, true);
+    members.draw({ ...draw, count: random, avoidsOccupied: true }, env, send);
   }
 
   /** Records that probes were served or returned. */

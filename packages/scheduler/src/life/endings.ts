@@ -32,6 +32,15 @@ function withoutTexts(outcome: Outcome): Outcome {
 /** Maximum number of identical tasks that fail together, to bound the duration of a step. */
 const IDENTICAL_FAILURES_MAX = 10_000;
 
+/** Why a gang stops. */
+interface GangBreak {
+  /** The member that stopped first; −1: none in particular. */
+  readonly task: TaskIndex;
+  readonly reason: string;
+  /** Whether all members fail. Otherwise they start again. */
+  readonly isFinal: boolean;
+}
+
 /**
  * Consequences of an attempt's end: its task completes or is retried, dependent stages start, and the job
  * ends.
@@ -110,9 +119,11 @@ export class Endings {
       this.#breakGang(
         job,
         gang,
-        task,
-        breakReason(task - gang.first, worker, outcome),
-        state !== TaskState.waiting,
+        {
+          task,
+          reason: breakReason(task - gang.first, worker, outcome),
+          isFinal: state !== TaskState.waiting,
+        },
         now,
       );
     if (how === 'completed') {
@@ -142,14 +153,14 @@ export class Endings {
       gang === undefined ? '' : breakReason(task - gang.first, this.#workerOf(job, task), undefined);
     if (job.tasks.stateOf(task) === TaskState.running) job.notStarted(task);
     if (job.isCancelling(task)) {
-      if (gang !== undefined) this.#breakGang(job, gang, task, reason, true, now);
+      if (gang !== undefined) this.#breakGang(job, gang, { task, reason, isFinal: true }, now);
       return this.#finishTask(job, task, TaskState.cancelled, now);
     }
     if (gang === undefined) return this.#requeueDeclined(job, task, now);
     const broken = gang.gang!.breakOutcome;
     if (broken?.kind === 'failed') this.#fail(job, task, broken, 0, now);
     else {
-      this.#breakGang(job, gang, task, reason, false, now);
+      this.#breakGang(job, gang, { task, reason, isFinal: false }, now);
       this.#requeueDeclined(job, task, now);
     }
     this.#clearGangBreak(job, gang);
@@ -163,14 +174,16 @@ export class Endings {
   /** The task was cancelled before it started. */
   taskCancelled(job: Job, task: TaskIndex, now: Millis): void {
     const gang = job.gangStageOf(task);
-    if (gang !== undefined)
-      this.#breakGang(job, gang, task, `rank ${task - gang.first} of its gang was cancelled`, true, now);
+    if (gang !== undefined) {
+      const reason = `rank ${task - gang.first} of its gang was cancelled`;
+      this.#breakGang(job, gang, { task, reason, isFinal: true }, now);
+    }
     if (!job.tasks.isFinal(task)) this.#finishTask(job, task, TaskState.cancelled, now);
     if (gang !== undefined) this.#clearGangBreak(job, gang);
   }
 
   /** Ends the other members of a gang after one failed or was lost. Then all members start again, or all have failed. */
-  #breakGang(job: Job, stage: Stage, task: TaskIndex, reason: string, isFinal: boolean, now: Millis): void {
+  #breakGang(job: Job, stage: Stage, { task, reason, isFinal }: GangBreak, now: Millis): void {
     const gang = stage.gang!;
     if (job.cancelling || job === this.#failingJob || gang.breakOutcome !== undefined || gang.areAllCompleted)
       return;
@@ -199,12 +212,13 @@ export class Endings {
       const failed = job.failedMember(stage);
       if (failed >= 0) {
         const reason = `rank ${failed - stage.first} of its gang had ended when its scheduler restarted`;
-        this.#breakGang(job, stage, -1, reason, true, now);
+        this.#breakGang(job, stage, { task: -1, reason, isFinal: true }, now);
         continue;
       }
       const out = job.runningMembers(stage);
       if (out.length === 0 || out.length === stage.unfinished) continue;
-      this.#breakGang(job, stage, -1, 'its scheduler restarted while the gang was starting', false, now);
+      const reason = 'its scheduler restarted while the gang was starting';
+      this.#breakGang(job, stage, { task: -1, reason, isFinal: false }, now);
     }
   }
 

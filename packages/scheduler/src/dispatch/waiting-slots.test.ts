@@ -1,6 +1,6 @@
 import { type Address, DEFAULT_POLICY, PRESETS } from '@goshawk/core';
 import { expect, test } from 'vitest';
-import { type WaitingSlot, WaitingSlots } from './held-slots.js';
+import { type WaitingSlot, WaitingSlots } from './waiting-slots.js';
 
 const slot = (ask: number): WaitingSlot => ({ worker: 1 as Address, ask, spare: {} });
 
