@@ -59,6 +59,11 @@ describe('jobSpecOf', () => {
     ]);
   });
 
+  it('rounds demands down as job files do, so that three thirds of a GPU fit', () => {
+    const third = { ...jobOf(0, Float64Array.of(1, 1, 1)), demand: { gpu: 1 / 3 } };
+    expect(jobSpecOf(third, 1).stages[0]!.demand).toEqual({ gpu: 0.333 });
+  });
+
   it('shares one object among all jobs without demands', () => {
     const idle = { ...jobOf(0, Float64Array.of(1)), demand: { cpu: 0 } };
     expect(jobSpecOf(idle, 1).stages[0]!.demand).toBe(NO_RESOURCES);

@@ -1,4 +1,5 @@
 import {
+  inWholeUnits,
   type JobInput,
   type JobSpec,
   type Millis,
@@ -85,11 +86,15 @@ function requirements(require: TraceJob['require']): Pick<StageSpec, 'requires'>
   return require === undefined || Object.keys(require).length === 0 ? {} : { requires: require };
 }
 
-/** Omits amounts of 0; all jobs without demands share one object, which machines recognize. */
+/**
+ * Omits amounts of 0, and rounds the others as job files do; all jobs without demands share one object, which machines
+ * recognize.
+ */
 export function resourcesOf(demand: Resources | undefined): Resources {
   if (demand === undefined) return NO_RESOURCES;
   const wanted = Object.entries(demand).filter(([, amount]) => amount > 0);
-  return wanted.length === 0 ? NO_RESOURCES : Object.fromEntries(wanted);
+  if (wanted.length === 0) return NO_RESOURCES;
+  return Object.fromEntries(wanted.map(([name, amount]) => [name, inWholeUnits(name, amount)]));
 }
 
 /** Converts in a loop, because simulations do this for each task and `map` takes three times as long. */
