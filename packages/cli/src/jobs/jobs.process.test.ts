@@ -407,7 +407,10 @@ describe('a command that fails', () => {
     expect(page).toMatch(/completed: 2 tasks,/);
     expect((await jsonOf('job', id)).tasks).toMatchObject({ total: 2, completed: 2, failed: 0 });
     const refused = await up.goshawk(['retry', id, '--failed']);
-    expect(refused).toMatchObject({ exitCode: 2, stderr: `goshawk: no task of ${id} failed\n` });
+    expect(refused).toMatchObject({
+      exitCode: 2,
+      stderr: `goshawk: no task of ${id} failed; only failed and cancelled tasks run again\n`,
+    });
   });
 
   it('is addressed by its stage or index in every command about tasks', async () => {
