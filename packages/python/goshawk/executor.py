@@ -344,8 +344,11 @@ def _task_exception(job: Job, result: TaskResult) -> BaseException:
 
 
 def _logged_exceptions(job: Job, result: TaskResult) -> List[Dict[str, Any]]:
-    chunks = job._logs(task=result.index, attempt=result.attempt)["chunks"]
-    printed = "".join(chunk["text"] for chunk in chunks if chunk["stream"] == "stderr")
+    # Gateways of earlier versions know no `attempt`, and return all attempts.
+    chunks = job._logs(task=result.index)["chunks"]
+    printed = "".join(
+        chunk["text"] for chunk in chunks if chunk["stream"] == "stderr" and chunk["attempt"] == result.attempt
+    )
     found = []
     for line in printed.split("\n"):
         if line.startswith(EXCEPTION_MARK):
