@@ -119,3 +119,9 @@ it('names the schedulers whose jobs are missing in its numbers', () => {
   expect(look(pollResult({ view, waiting })).silent).toEqual(['scheduler s0']);
   expect(look(pollResult({ view })).silent).toEqual([]);
 });
+
+it('counts the active jobs of schedulers that central does not know yet after its restart', () => {
+  const counts = { total: 9, waiting: 2, running: 3, completed: 4, failed: 0, cancelled: 0 };
+  const failed = { jobs: [], total: 0, counts } as unknown as Jobs;
+  expect(look(pollResult({ view: viewOf([], 0), failed })).jobs).toBe(5);
+});

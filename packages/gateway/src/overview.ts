@@ -78,6 +78,8 @@ export function overviewOf({
     reachable: view !== undefined,
     workers: workers.counts(),
     ...(view === undefined ? UNKNOWN : totalsOf(view)),
+    // Central learns the number of jobs from heartbeats, and does not know it after its restart.
+    ...(view === undefined || failed === undefined ? {} : { jobs: activeJobs(failed) }),
     silent: silentNames(seen),
     free: view === undefined ? null : (waiting?.central?.freeSlots ?? null),
     lastSeen:
@@ -109,6 +111,10 @@ function totalsOf({ workers, schedulers }: ClusterView): Totals {
     schedulers: schedulers.length,
     jobs: sumOf(schedulers, ({ jobs }) => jobs),
   };
+}
+
+function activeJobs({ counts }: Jobs): number {
+  return counts.waiting + counts.running;
 }
 
 function fromError({ message, hint }: GoshawkError): Attention {
@@ -179,7 +185,8 @@ function workerProblems(seen: PollResult | undefined, workers: WorkerTable): Att
   return out.flatMap(({ level, names, how, hint }) => {
     if (names.length === 0) return [];
     const what = `${counted(names.length, 'worker')} ${how}: ${listNames(names)}`;
-    return [{ level, what, hint, link: '#/workers' }];
+    const link = names.length === 1 ? `#/workers/${encodeURIComponent(names[0]!)}` : '#/workers';
+    return [{ level, what, hint, link }];
   });
 }
 

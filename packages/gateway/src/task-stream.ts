@@ -65,23 +65,28 @@ export class TaskStream {
     this.#advance(bucket);
     const at = bucket % BUCKETS;
     for (const { name, busy, cpus = busy } of view.workers) {
-      let load = this.#loads.get(name);
-      if (load === undefined) {
-        load = new Uint16Array(BUCKETS);
-        this.#loads.set(name, load);
-      }
+      const load = this.#loadOf(name);
       const before = load[at]!;
       const now = 1 + Math.round(PER_CPU * cpus);
       load[at] = Math.min(LOST - 1, before === LOST ? now : Math.max(before, now));
     }
     for (const { name } of view.lostWorkers) {
-      const load = this.#loads.get(name);
-      if (load !== undefined && load[at] === 0) load[at] = LOST;
+      const load = this.#loadOf(name);
+      if (load[at] === 0) load[at] = LOST;
     }
     if (central === undefined) return;
     const long = sumOf(view.workers, (worker) => worker.long ?? 0);
     const forLong = Math.max(0, central.longLimit - long);
     this.#reserved[at] = Math.max(0, central.freeSlots - forLong);
+  }
+
+  #loadOf(worker: string): Load {
+    let load = this.#loads.get(worker);
+    if (load === undefined) {
+      load = new Uint16Array(BUCKETS);
+      this.#loads.set(worker, load);
+    }
+    return load;
   }
 
   /**

@@ -81,6 +81,7 @@ export class Registry {
     const { name, capacity, draining, drainDeadlineMs, http, attributes } = message;
     // A worker of an earlier version may send 0 slots.
     const slots = message.slots || slotsOf(capacity);
+    const queued = message.runs.filter((run) => run.queued).length;
     return this.addWorker({
       address: from,
       place: this.#freePlaces.pop() ?? this.#workers.size,
@@ -99,8 +100,9 @@ export class Registry {
       quarantine: undefined,
       lastSeenAt: now,
       brokeAt: undefined,
-      busy: 0,
-      queued: 0,
+      // Heartbeats update these.
+      busy: message.runs.length - queued,
+      queued,
       used: undefined,
       http,
     });

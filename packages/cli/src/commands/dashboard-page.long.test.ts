@@ -270,12 +270,21 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
 
   it('shows a worker that was killed, in the grid, its table and under needs attention', async () => {
     await open('#/workers', 'Workers');
-    await page.getByText('Table', { exact: true }).click();
+    // Few workers: the table is open.
     await page.getByRole('row', { name: /^extra active/ }).waitFor();
     extra.kill('SIGKILL');
     await page.getByText(/^lost 1$/).waitFor();
+    // An open table shows changes.
+    await page.getByRole('row', { name: /^extra lost/ }).waitFor();
     await open('#/workers/extra', 'Workers');
-    await page.getByText('It is lost').waitFor();
+    const panel = page.locator('.panel');
+    await panel.locator('.badge.lost').waitFor();
+    await panel.getByText(/^\d\d:\d\d:\d\d, .* ago$/).waitFor();
+    await panel
+      .getByText(/its process has ended|its connection/)
+      .first()
+      .waitFor();
+    await panel.getByText('none ran on it').waitFor();
     await open('#/', 'Overview');
     await page.getByText('1 worker lost: extra').waitFor();
   });

@@ -1,4 +1,5 @@
-import { collapsedTable, count, duration, h, table } from './dom.js';
+import { count, duration, h, TableBehind, table } from './dom.js';
+import { bridged, isolated } from './gaps.js';
 import type { Point } from './shapes.js';
 import uPlot from './uplot.js';
 import { colour, onScheme } from './view.js';
@@ -21,8 +22,8 @@ interface ChartSpec {
 
 const TIMES = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const HEIGHT = 190;
-/** Maximum number of missing points that a line bridges, so that rare values still form a line. */
-const BRIDGED = 6;
+/** Maximum number of points of a line that are drawn as dots too. */
+const POINTS_DRAWN = 12;
 /** Maximum number of rows of the table behind a chart, newest first. */
 const ROWS = 60;
 
@@ -61,6 +62,7 @@ export class Chart {
   readonly element: HTMLElement;
   readonly #spec: ChartSpec;
   readonly #place = h('div', { class: 'chart' });
+  readonly #behind = new TableBehind(() => this.#table());
   #plot: uPlot | undefined;
   #points: readonly Point[] = [];
 
@@ -77,7 +79,7 @@ export class Chart {
       h('h2', {}, spec.title),
       legend(spec),
       this.#place,
-      collapsedTable('Table', () => this.#table()),
+      this.#behind.element,
     );
     const observer = new ResizeObserver(() => this.#resize());
     observer.observe(this.#place);
@@ -92,6 +94,7 @@ export class Chart {
     this.#points = points;
     if (this.#plot === undefined) this.#draw();
     else this.#plot.setData(this.#data());
+    this.#behind.refresh();
   }
 
   /** Returns the data for uPlot, which shows null as a gap and bridges undefined. */
@@ -145,7 +148,16 @@ export class Chart {
             label,
             stroke: colour(name),
             width: 2,
-            points: { size: 5 },
+            points: {
+              size: 6,
+              fill: colour(name),
+              // Where points are too close to be drawn, those without a line still are.
+              show: true,
+              filter: (plot: uPlot, series: number) =>
+                plot.data[0].length <= POINTS_DRAWN
+                  ? null
+                  : isolated(plot.data[series] as readonly (number | null | undefined)[]),
+            },
             ...(dash === undefined ? {} : { dash: [...dash] }),
           })),
         ],
@@ -158,7 +170,8 @@ export class Chart {
   /** uPlot's own range of one point, or of none, is not a range of times. */
   #window(): [number, number] {
     const to = this.#points.at(-1)?.at ?? Date.now() / 1_000;
-    return [Math.min(this.#points[0]?.at ?? to, to - 600), to];
+    // The newest point is not cut off by the edge.
+    return [Math.min(this.#points[0]?.at ?? to, to - 600), to + 5];
   }
 
   #resize(): void {
@@ -186,17 +199,6 @@ export class Chart {
   }
 }
 
-function bridged(values: readonly (number | null)[]): (number | null | undefined)[] {
-  let last = Number.NEGATIVE_INFINITY;
-  const shown: (number | null | undefined)[] = [...values];
-  values.forEach((value, index) => {
-    if (value === null) return;
-    if (index - last <= BRIDGED) shown.fill(undefined, last + 1, index);
-    last = index;
-  });
-  return shown;
-}
-
 /** Ticks of a logarithmic time axis in seconds, which are round in the units of their labels. */
 const TIME_TICKS = [0.001, 0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 86_400, 864_000] as const;
 
@@ -212,7 +214,7 @@ function legend({ lines }: ChartSpec): HTMLElement {
     'ul',
     { class: 'legend' },
     lines.map(({ label, colour: name, dash }) =>
-      h('li', {}, h('span', { class: `key ${name}${dash === undefined ? '' : ' dashed'}` }), label),
+      h('li', {}, h('span', { class: `line ${name}${dash === undefined ? '' : ' dashed'}` }), label),
     ),
   );
 }

@@ -122,14 +122,26 @@ export function table<T>(
   );
 }
 
-/** A collapsed table with the data of a drawing, for accessibility and exact numbers. */
-export function collapsedTable(title: string, build: () => Node): HTMLElement {
-  const details = h('details', { class: 'behind' }, h('summary', {}, title));
-  details.addEventListener('toggle', () => {
-    while (details.children.length > 1) details.lastElementChild!.remove();
-    if (details.open) details.append(build());
-  });
-  return details;
+/** A table with the data of a drawing, for accessibility and exact numbers, which a click shows. */
+export class TableBehind {
+  readonly element: HTMLDetailsElement;
+  readonly #build: () => Node;
+  readonly #content = h('div', {});
+
+  constructor(build: () => Node) {
+    this.#build = build;
+    this.element = h('details', { class: 'behind' }, h('summary', {}, 'Table'), this.#content);
+    this.element.addEventListener('toggle', () => this.refresh());
+  }
+
+  /** Shows the present data, if the table is open. */
+  refresh(): void {
+    if (!this.element.open) return this.#content.replaceChildren();
+    const scroll = () => this.#content.querySelector('.scroll');
+    const { scrollTop = 0, scrollLeft = 0 } = scroll() ?? {};
+    fill(this.#content, this.#build());
+    scroll()?.scrollTo(scrollLeft, scrollTop);
+  }
 }
 
 /** Renders text, with the parts between backticks as code. */

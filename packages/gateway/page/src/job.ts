@@ -6,7 +6,6 @@ import {
   bytes,
   card,
   clock,
-  collapsedTable,
   count,
   counted,
   definitions,
@@ -16,6 +15,7 @@ import {
   renderBackticks,
   stateBadge,
   svg,
+  TableBehind,
   table,
   taskLink,
 } from './dom.js';
@@ -46,7 +46,9 @@ export function showJob(place: Place): void {
   const why = h('div', { 'aria-live': 'polite' });
   const whatIf = new WhatIf(path, signal);
   const stages = h('div', {});
+  const stageCard = card('Stages', stages);
   const timeline = h('div', { class: 'chart' });
+  const attempts = new TableBehind(() => attemptTable(id, job?.attempts ?? []));
   const log = h('pre', { class: 'log', tabindex: 0, 'aria-label': 'Task output' });
   const failedOnly = h('input', { type: 'checkbox', id: 'failed' });
   const task = h('input', { id: 'task', size: 8, inputmode: 'numeric', autocomplete: 'off' });
@@ -62,13 +64,9 @@ export function showJob(place: Place): void {
     head,
     actions,
     card('Why', why, whatIf.element),
-    card('Stages', stages),
+    stageCard,
     card('Tasks', tasks),
-    card(
-      'Timeline',
-      timeline,
-      collapsedTable('Table', () => attemptTable(id, job?.attempts ?? [])),
-    ),
+    card('Timeline', timeline, attempts.element),
     card(
       'Log',
       h(
@@ -161,7 +159,7 @@ export function showJob(place: Place): void {
       document.querySelector('h1')!.textContent = `${now.name} (${now.id})`;
       job = now;
       fill(problem);
-      fill(head, title(now));
+      fill(head, title(now, reason));
       if (may(place, 'submit'))
         showActions(actions, actionsOf(now), (answer) => {
           const { job: other = id } = answer as { readonly job?: string };
@@ -172,15 +170,14 @@ export function showJob(place: Place): void {
       fill(
         why,
         h('p', { class: 'sentence' }, renderBackticks(reason.sentence ?? '')),
-        reason.deadline === null
-          ? null
-          : h('p', {}, h('strong', {}, 'Deadline'), ` ${reason.deadline.sentence}.`),
         bar(now),
         waterfall(now, reason),
         failureList(now),
         measures(now),
       );
       whatIf.show(may(place, 'submit') && now.tasks.waiting > 0 && !now.held ? now.priority : undefined);
+      // The head describes a single stage.
+      stageCard.hidden = now.stages.length === 1;
       fill(
         stages,
         now.stages.length > 1
@@ -193,6 +190,7 @@ export function showJob(place: Place): void {
         stageTable(now),
       );
       fill(timeline, drawing(now));
+      attempts.refresh();
       if (mustScroll) log.scrollIntoView({ block: 'center' });
       mustScroll = false;
     } catch (error) {
@@ -232,17 +230,14 @@ function pace(call: () => Promise<void>, signal: AbortSignal): () => void {
   };
 }
 
-function title(job: Job): Node[] {
-  const { user, submittedAt, classifiedBy, priority, deadlineAt, deadlineMet, stages, retryOf } = job;
+function title(job: Job, { deadline: due }: Why): Node[] {
+  const { user, submittedAt, classifiedBy, priority, deadlineAt, stages, retryOf } = job;
   const by = classifiedBy === 'given' ? 'submitted estimate' : classifiedBy;
   const known =
     classifiedBy === 'pilots, not yet'
       ? `treated as ${job.class} until its pilots end`
       : `${job.class} (${by})`;
-  const deadline =
-    deadlineAt === null
-      ? null
-      : `${clock(deadlineAt)}${deadlineMet === null ? '' : deadlineMet ? ', met' : ', missed'}`;
+  const deadline = deadlineAt === null ? null : `${clock(deadlineAt)}, ${due?.sentence ?? ''}`;
   const single = stages.length === 1 ? stages[0] : undefined;
   return [
     h('p', { class: 'name' }, standing(job)),

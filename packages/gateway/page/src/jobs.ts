@@ -66,7 +66,7 @@ export function showJobs(place: Place): void {
     ),
     tabs,
     problem,
-    h('section', { class: 'card' }, actions, list),
+    h('section', { class: 'card wide' }, actions, list),
   );
   const bulkBody = () => (chosen.size > 0 ? { ids: [...chosen] } : { q });
   const offerBulk = (): void => {
@@ -84,7 +84,9 @@ export function showJobs(place: Place): void {
         run: () => post<Bulk>('/v1/jobs/bulk', { action, ...asked }),
       };
     });
-    showActions(actions, matching === 0 ? [] : all, (result) => {
+    // Without a query or a selection, a click could change all jobs of the cluster.
+    const isOffered = matching > 0 && (chosen.size > 0 || q !== '');
+    showActions(actions, isOffered ? all : [], (result) => {
       fill(bulkOutcome, bulkAnswer(result as Bulk));
     });
   };
@@ -203,6 +205,7 @@ function jobsTable(
         : [
             {
               title: h('span', { class: 'hidden' }, 'select'),
+              isExtra: true,
               of: ({ id }: JobSummary) =>
                 h(
                   'label',

@@ -1,6 +1,6 @@
 import { showError } from './actions.js';
 import { get } from './api.js';
-import { collapsedTable, count, counted, duration, fill, h, table, taskLink } from './dom.js';
+import { count, counted, duration, fill, h, TableBehind, table, taskLink } from './dom.js';
 import { Lanes } from './lanes.js';
 import type { Live } from './live.js';
 import type { Stream } from './shapes.js';
@@ -30,8 +30,12 @@ const WINDOW_MIN_SECONDS = 5;
 /** Time (ms) for which an attempt is drawn as running after its last observation, as in the panel of its worker. */
 const SEEN_MS = 60_000;
 const HOUR_MS = 3_600_000;
+/** Maximum number of names of jobs in the legend. */
+const LEGEND_MAX = 10;
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const BY_LENGTH = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900];
+type StreamJob = Stream['jobs'][number];
+
 /** A rectangle of an attempt in its row. */
 interface Span {
   readonly x: number;
@@ -62,6 +66,7 @@ export class StreamView {
     autocomplete: 'off',
     spellcheck: 'false',
   });
+  readonly #behind = new TableBehind(() => this.#table());
   readonly #place: HTMLElement;
   readonly #signal: AbortSignal;
   #seconds: number = 60;
@@ -103,7 +108,7 @@ export class StreamView {
       this.#legend,
       this.#about,
       this.#pages,
-      collapsedTable('Table', () => this.#table()),
+      this.#behind.element,
     );
     this.#filter.addEventListener('input', () => {
       this.#from = 0;
@@ -139,6 +144,7 @@ export class StreamView {
       fill(this.#problem);
       this.#draw();
       this.#tellAbout(this.#stream);
+      this.#behind.refresh();
     } catch (error) {
       showError(this.#problem, error, this.#signal);
     } finally {
@@ -392,7 +398,7 @@ export class StreamView {
         const y = STRIP + row * this.#row + 1 + from * perCpu;
         const height = Math.max(1, cpus * perCpu);
         const tall = height > 3 ? height - 1 : height;
-        context.fillStyle = jobColour(stream.jobs[job]!.id, isDark);
+        context.fillStyle = jobColour(stream.jobs[job]!, isDark);
         context.fillRect(left, y, wide, tall);
         if (word === 'failed' || word === 'lost') {
           context.fillStyle = colour('bad');
@@ -436,29 +442,46 @@ export class StreamView {
   #tellAbout(stream: Stream): void {
     const { jobs, bars, omitted, total, workers } = stream;
     const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
-    const weight = new Map<number, number>();
-    for (const bar of bars) weight.set(bar[1], (weight.get(bar[1]) ?? 0) + bar[6]);
-    const top = [...weight].sort((one, other) => other[1] - one[1]).slice(0, 8);
+    const groups = new Map<string, { readonly jobs: Set<StreamJob>; ms: number }>();
+    for (const [, index, , , , , ran, cpus] of bars) {
+      const job = jobs[index]!;
+      const group = groups.get(groupOf(job)) ?? { jobs: new Set(), ms: 0 };
+      group.jobs.add(job);
+      group.ms += ran * cpus;
+      groups.set(groupOf(job), group);
+    }
+    const top = [...groups.values()].sort((one, other) => other.ms - one.ms).slice(0, LEGEND_MAX);
     fill(
       this.#legend,
-      top.map(([index]) => {
-        const { id, name } = jobs[index]!;
+      top.map(({ jobs: members }) => {
+        const [job] = members;
+        const { id, name, user } = job!;
+        const key = h('span', { class: 'key' });
+        key.style.background = jobColour(job!, isDark);
+        const q = `name:${name}${user === null ? '' : ` user:${user}`}`;
+        const isOne = members.size === 1;
+        // A query has no names with spaces.
+        const href =
+          isOne || /\s/.test(q.replace(' user:', ''))
+            ? `#/jobs/${encodeURIComponent(id)}`
+            : `#/jobs?${new URLSearchParams({ q })}`;
+        const words = isOne ? id : counted(members.size, 'job');
+        const title = `${name} (${words}${user === null ? '' : `, ${user}`})`;
         return h(
           'li',
           {},
-          h('span', { class: 'key', 'data-hue': id }),
-          h('a', { class: 'clip', title: `${name} (${id})`, href: `#/jobs/${encodeURIComponent(id)}` }, name),
+          key,
+          h('a', { class: 'clip', title, href }, name),
+          isOne ? null : ` ${count(members.size)}`,
         );
       }),
-      top.length < jobs.length ? h('li', {}, `and ${counted(jobs.length - top.length, 'more job')}`) : null,
+      top.length < groups.size ? h('li', {}, `and ${counted(groups.size - top.length, 'more name')}`) : null,
       bars.some((bar) => stream.states[bar[4]] === 'running')
         ? h('li', {}, h('span', { class: 'key faded' }), 'ran when last sampled')
         : null,
       h('li', {}, h('span', { class: 'key cell-idle' }), 'busy, not in the sample'),
       h('li', {}, h('span', { class: 'key hatched' }), 'reserved for short tasks'),
     );
-    for (const key of this.#legend.querySelectorAll<HTMLElement>('[data-hue]'))
-      key.style.background = jobColour(key.dataset.hue!, isDark);
     const when = this.#until === undefined ? 'live' : `until ${CLOCK.format(this.#until)}`;
     const left = omitted === 0 ? '' : `, ${count(omitted)} shorter ones left out`;
     fill(
@@ -530,15 +553,25 @@ function beyond(value: number, low: number, high: number): number {
   return Math.max(low - value, value - high, 0);
 }
 
-/** Returns the color of a job, which is the same in every view and after a reload. */
-function jobColour(id: string, isDark: boolean): string {
-  const [, tag = id, number = '0'] = /^(.*)-(\d+)$/.exec(id) ?? [];
-  let hash = 0;
-  for (let index = 0; index < tag.length; index++) hash = (Math.imul(hash, 31) + tag.charCodeAt(index)) >>> 0;
-  // Steps by the golden angle separate the jobs of one scheduler. Red is reserved for failures.
-  const hue = 25 + ((hash + 137.508 * Number(number)) % 310);
-  const light = (hash + Number(number)) % 3;
-  return `hsl(${Math.round(hue)} ${55 + 8 * light}% ${isDark ? 56 + 5 * light : 40 + 6 * light}%)`;
+/** Order in which the names of jobs appeared. */
+const HUES = new Map<string, number>();
+
+/** Returns the color of a job: that of all jobs with its name and user. */
+function jobColour(job: StreamJob, isDark: boolean): string {
+  const key = groupOf(job);
+  let index = HUES.get(key);
+  if (index === undefined) {
+    index = HUES.size;
+    HUES.set(key, index);
+  }
+  // Steps by the golden angle separate consecutive names. Red is reserved for failures.
+  const hue = 25 + ((165 + 137.508 * index) % 310);
+  const light = index % 3;
+  return `hsl(${Math.round(hue)} ${52 + 6 * light}% ${isDark ? 58 + 5 * light : 44 + 5 * light}%)`;
+}
+
+function groupOf({ name, user }: StreamJob): string {
+  return `${user ?? ''} ${name}`;
 }
 
 function hatching(context: CanvasRenderingContext2D, stroke: string): CanvasPattern {

@@ -5,7 +5,6 @@ import {
   bytes,
   card,
   clock,
-  collapsedTable,
   count,
   counted,
   definitions,
@@ -13,6 +12,7 @@ import {
   fill,
   h,
   stateBadge,
+  TableBehind,
   table,
 } from './dom.js';
 import { Grid, KINDS, kindOf } from './grid.js';
@@ -23,6 +23,8 @@ import { may, onScheme, type Place } from './view.js';
 const BY_NAME = new Intl.Collator('en', { numeric: true });
 /** Maximum number of rows of the table behind the grid. */
 const ROWS = 500;
+/** Up to this number of workers, the table is open at first. */
+const FEW = 40;
 
 export function showWorkers(place: Place): void {
   const { root, live, signal, rest } = place;
@@ -41,16 +43,13 @@ export function showWorkers(place: Place): void {
   };
   fill(panel.about, h('h2', {}, rest), h('p', { class: 'hint' }, 'Waiting for an answer.'));
   let sorted: Worker[] = [];
+  const behind = new TableBehind(() => workerTable(sorted));
+  let isFirst = true;
   root.append(
     h(
       'div',
       { class: 'beside' },
-      card(
-        'Running tasks by worker',
-        legend,
-        room,
-        collapsedTable('Table', () => workerTable(sorted)),
-      ),
+      card('Running tasks by worker', legend, room, behind.element),
       h('section', { class: 'card panel', hidden: rest === '' }, panel.about, panel.actions),
     ),
   );
@@ -58,6 +57,11 @@ export function showWorkers(place: Place): void {
     sorted = [...live.workers.values()].sort((a, b) => BY_NAME.compare(a.name, b.name));
     fill(legend, legendItems(sorted));
     grid.show(sorted, room.clientWidth, rest || undefined);
+    if (isFirst && sorted.length > 0) {
+      isFirst = false;
+      behind.element.open = sorted.length <= FEW;
+    }
+    behind.refresh();
   };
   const choose = (worker: Worker | undefined): void => {
     if (worker !== undefined) location.hash = `#/workers/${encodeURIComponent(worker.name)}`;
@@ -119,8 +123,13 @@ function workerTable(workers: readonly Worker[]): HTMLElement {
       [
         { title: 'name', of: ({ name }) => h('a', { href: `#/workers/${encodeURIComponent(name)}` }, name) },
         { title: 'state', of: ({ state }) => stateBadge(state) },
-        { title: 'runs', of: (worker) => kindOf(worker) },
-        { title: 'CPUs', isNumber: true, of: ({ slots }) => count(slots) },
+        { title: 'runs', of: (worker) => (worker.state === 'active' ? kindOf(worker) : '–') },
+        // A worker that was lost before the gateway started has unknown CPUs.
+        {
+          title: 'CPUs',
+          isNumber: true,
+          of: ({ slots, state }) => (slots === 0 && state === 'lost' ? '–' : count(slots)),
+        },
         { title: 'tasks', isNumber: true, of: ({ busy }) => count(busy) },
         { title: 'queued', isNumber: true, of: ({ queued }) => count(queued) },
       ],
