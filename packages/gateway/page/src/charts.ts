@@ -124,7 +124,7 @@ export class Chart {
     const filter = (_: unknown, shown: number[]) => shown;
     this.#plot = new uPlot(
       {
-        width: Math.max(200, this.#place.clientWidth),
+        width: Math.max(120, this.#place.clientWidth),
         height: HEIGHT,
         legend: { show: false },
         cursor: { show: false },

@@ -522,6 +522,7 @@ export class StreamView {
         { title: 'state', of: (bar) => stateWords(stream, bar) },
         { title: 'from', of: (bar) => CLOCK.format(Date.parse(stream.from) + bar[5]) },
         { title: 'ran', isNumber: true, of: (bar) => duration(bar[6] / 1_000) },
+        { title: 'CPUs', isNumber: true, of: (bar) => count(bar[7]) },
       ],
       stream.bars.toSorted((one, other) => other[5] - one[5]).slice(0, 100),
     );

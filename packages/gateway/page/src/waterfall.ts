@@ -1,6 +1,8 @@
 import { counted, duration, h, renderBackticks } from './dom.js';
 import type { Job, Why } from './shapes.js';
 
+type Limit = NonNullable<Why['limits']>[number];
+
 const PHASE_WORDS: Readonly<Record<Why['waited'][number]['phase'], string>> = {
   'other-job': 'another job',
   stage: 'earlier stages',
@@ -10,10 +12,10 @@ const PHASE_WORDS: Readonly<Record<Why['waited'][number]['phase'], string>> = {
   retry: 'failed attempts',
 };
 
+/** A row: the same limit may apply several times. */
 interface Step {
   readonly label: string;
-  readonly from: number;
-  readonly to: number;
+  readonly spans: { readonly from: number; readonly to: number }[];
   readonly kind: string;
   readonly words: string;
 }
@@ -24,14 +26,24 @@ interface Step {
  */
 export function waterfall(job: Job, why: Why): Node | null {
   const began = Date.parse(job.submittedAt);
-  const limits = (why.limits ?? []).map(({ from, to, reason, why: words, tasks }): Step => {
-    const [start, end] = [Math.max(0, (Date.parse(from) - began) / 1_000), (Date.parse(to) - began) / 1_000];
+  const byReason = new Map<string, Limit[]>();
+  for (const limit of why.limits ?? []) {
+    // Amounts, times and ids in a sentence change while the limit stays.
+    const key = `${limit.reason} ${limit.why.replaceAll(/[a-z\d]+-\d+|[\d.,]+/g, '')}`;
+    byReason.set(key, [...(byReason.get(key) ?? []), limit]);
+  }
+  const limits = [...byReason.values()].map((all): Step => {
+    const spans = all.map(({ from, to }) => {
+      const start = Math.max(0, (Date.parse(from) - began) / 1_000);
+      return { from: start, to: Math.max(start, (Date.parse(to) - began) / 1_000) };
+    });
+    const { why: label, reason, tasks } = all.at(-1)!;
+    const seen = spans.reduce((sum, { from, to }) => sum + to - from, 0);
     return {
-      label: words,
-      from: start,
-      to: Math.max(start, end),
+      label,
+      spans,
       kind: 'waiting',
-      words: `${counted(tasks, 'task')} (${reason}), ${end > start ? `seen for ${duration(end - start)}` : `seen once, after ${duration(start)}`}`,
+      words: `${counted(tasks, 'task')} (${reason}), ${seen > 0 ? `seen for ${duration(seen)}` : `seen once, after ${duration(spans[0]!.from)}`}`,
     };
   });
   const runs = job.attempts.map(({ startedAt, runSeconds }) => {
@@ -44,12 +56,11 @@ export function waterfall(job: Job, why: Why): Node | null {
   if (runs.length > 0)
     steps.push({
       label: 'tasks run',
-      from: first,
-      to: last,
+      spans: [{ from: first, to: last }],
       kind: job.state === 'waiting' ? 'running' : job.state,
       words: `from ${duration(first)} after submission, for ${duration(last - first)}`,
     });
-  const end = Math.max(0.001, ...steps.map(({ to }) => to));
+  const end = Math.max(0.001, ...steps.flatMap(({ spans }) => spans.map(({ to }) => to)));
   const phases = why.waited.filter(({ meanSeconds }) => meanSeconds > 0);
   if (steps.length === 0 && phases.length === 0) return null;
   return h(
@@ -60,15 +71,18 @@ export function waterfall(job: Job, why: Why): Node | null {
       : h(
           'ul',
           { 'aria-label': 'Waiting and running over time' },
-          steps.map(({ label, from, to, kind, words }) => {
-            const bar = h('span', { class: `part ${kind}` });
-            bar.style.marginLeft = `${(100 * from) / end}%`;
-            bar.style.width = `${Math.max(0.3, (100 * (to - from)) / end)}%`;
+          steps.map(({ label, spans, kind, words }) => {
+            const bars = spans.map(({ from, to }) => {
+              const bar = h('span', { class: `part ${kind}` });
+              bar.style.left = `${(100 * from) / end}%`;
+              bar.style.width = `${Math.max(0.3, (100 * (to - from)) / end)}%`;
+              return bar;
+            });
             return h(
               'li',
               {},
               h('span', { class: 'line' }, h('strong', {}, renderBackticks(label)), ` ${words}`),
-              h('span', { class: 'rail', 'aria-hidden': 'true' }, bar),
+              h('span', { class: 'rail', 'aria-hidden': 'true' }, bars),
             );
           }),
         ),
