@@ -123,7 +123,7 @@ function workerTable(workers: readonly Worker[]): HTMLElement {
       [
         { title: 'name', of: ({ name }) => h('a', { href: `#/workers/${encodeURIComponent(name)}` }, name) },
         { title: 'state', of: ({ state }) => stateBadge(state) },
-        { title: 'runs', of: (worker) => (worker.state === 'active' ? kindOf(worker) : '–') },
+        { title: 'runs', isExtra: true, of: (worker) => (worker.state === 'active' ? kindOf(worker) : '–') },
         // A worker that was lost before the gateway started has unknown CPUs.
         {
           title: 'CPUs',
