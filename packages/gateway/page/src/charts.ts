@@ -151,7 +151,7 @@ export class Chart {
             points: {
               size: 6,
               fill: colour(name),
-              // Where points are too close to be drawn, those without a line still are.
+              // The filter also draws points without a line where others are too close.
               show: true,
               filter: (plot: uPlot, series: number) =>
                 plot.data[0].length <= POINTS_DRAWN
