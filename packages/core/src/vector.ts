@@ -92,8 +92,18 @@ export function unitsFree(name: string, amount: number): number {
   return Math.floor(amountIn(name, amount) + ROUNDING);
 }
 
-/** The amount in whole units, rounded down, at least one: three tasks that each request a third of a GPU share it. */
-export function inWholeUnits(name: string, amount: number): number {
+/**
+ * Returns the demand that amounts requested by users mean. Omits amounts of 0, and rounds down to whole units, at least
+ * one: three tasks that each request a third of a GPU share it.
+ */
+export function demandOf(requested: Resources | undefined): Resources {
+  if (requested === undefined) return NO_RESOURCES;
+  const wanted = Object.entries(requested).filter(([, amount]) => amount > 0);
+  if (wanted.length === 0) return NO_RESOURCES;
+  return Object.fromEntries(wanted.map(([name, amount]) => [name, inWholeUnits(name, amount)]));
+}
+
+function inWholeUnits(name: string, amount: number): number {
   return Number.isInteger(amount) ? amount : Math.max(1, unitsFree(name, amount)) / unitsOf(name);
 }
 

@@ -1,6 +1,5 @@
-import { cpusOf, sumOf } from '@goshawk/core';
+import { cpusOf, demandOf, sumOf } from '@goshawk/core';
 import type { TraceJob } from './job.js';
-import { resourcesOf } from './job-spec.js';
 
 type Needs = Pick<TraceJob, 'durationsSeconds' | 'demand' | 'stages'>;
 
@@ -10,8 +9,8 @@ export function cpusOfStages({
   demand: ofJob,
   stages,
 }: Needs): { readonly tasks: number; readonly cpus: number }[] {
-  if (stages === undefined) return [{ tasks: durationsSeconds.length, cpus: cpusOf(resourcesOf(ofJob)) }];
-  return stages.map(({ tasks, demand = ofJob }) => ({ tasks, cpus: cpusOf(resourcesOf(demand)) }));
+  if (stages === undefined) return [{ tasks: durationsSeconds.length, cpus: cpusOf(demandOf(ofJob)) }];
+  return stages.map(({ tasks, demand = ofJob }) => ({ tasks, cpus: cpusOf(demandOf(demand)) }));
 }
 
 /** Returns the run times of a job's tasks, each multiplied by the CPUs of the task. */

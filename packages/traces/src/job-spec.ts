@@ -1,11 +1,9 @@
 import {
-  inWholeUnits,
+  demandOf,
   type JobInput,
   type JobSpec,
   type Millis,
-  NO_RESOURCES,
   present,
-  type Resources,
   type StageSpec,
   type TaskList,
 } from '@goshawk/core';
@@ -60,7 +58,7 @@ function stagesOf(
         name: 'tasks',
         after: [],
         tasks: { sleepsMs },
-        demand: resourcesOf(ofJob),
+        demand: demandOf(ofJob),
         ...requirements(require),
         ...(isGang ? { gang: true } : {}),
       },
@@ -74,7 +72,7 @@ function stagesOf(
       name,
       after: [...new Set(after)],
       tasks: { sleepsMs: own },
-      demand: resourcesOf(demand ?? ofJob),
+      demand: demandOf(demand ?? ofJob),
       ...requirements(ofStage ?? require),
       ...(gang ? { gang: true } : {}),
       ...(estimateSeconds === undefined ? {} : { estimateMs: estimateSeconds * 1_000 }),
@@ -84,17 +82,6 @@ function stagesOf(
 
 function requirements(require: TraceJob['require']): Pick<StageSpec, 'requires'> {
   return require === undefined || Object.keys(require).length === 0 ? {} : { requires: require };
-}
-
-/**
- * Omits amounts of 0, and rounds the others as job files do; all jobs without demands share one object, which machines
- * recognize.
- */
-export function resourcesOf(demand: Resources | undefined): Resources {
-  if (demand === undefined) return NO_RESOURCES;
-  const wanted = Object.entries(demand).filter(([, amount]) => amount > 0);
-  if (wanted.length === 0) return NO_RESOURCES;
-  return Object.fromEntries(wanted.map(([name, amount]) => [name, inWholeUnits(name, amount)]));
 }
 
 /** Converts in a loop, because simulations do this for each task and `map` takes three times as long. */

@@ -4,9 +4,8 @@ import { firstIssue, shown, unknownKeys } from '../issues.js';
 import { LIMITS } from '../limits.js';
 import { didYouMean, nearest } from '../nearest.js';
 import { present } from '../present.js';
-import { NO_RESOURCES, type Resources } from '../resources.js';
 import { sumOf } from '../sums.js';
-import { inWholeUnits } from '../vector.js';
+import { demandOf } from '../vector.js';
 import { CONTAINER, DOCKER, type Payload, payloadSchemaOf, TASK_KINDS } from './payload.js';
 import {
   fieldsOf,
@@ -208,7 +207,7 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
       throw new InputError('bad-job', `${source}: two stages are called "${stage.name}"`);
     byName.set(stage.name, i);
   });
-  const defaultDemand = toResources(job.demand);
+  const defaultDemand = demandOf(job.demand);
   const order: number[] = [];
   const placeOf = new Map<number, number>();
   const underway = new Set<number>();
@@ -262,7 +261,7 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
       ...(inputs === undefined ? {} : { inputs: [...new Set(inputs)] }),
       after: [...new Set(stage.after)].map((before) => placeOf.get(byName.get(before)!)!),
       tasks: Array.isArray(stage.tasks) ? { each: stage.tasks } : stage.tasks,
-      demand: stage.demand === undefined ? defaultDemand : toResources(stage.demand),
+      demand: stage.demand === undefined ? defaultDemand : demandOf(stage.demand),
       ...requirements(stage.require ?? job.require, stage.tasks),
       ...present({ estimateMs: stage.estimate }),
       ...((stage.gang ?? job.gang) ? { gang: true as const } : {}),
@@ -276,11 +275,4 @@ function requirements(require: ParsedJob['require'], tasks: ParsedTasks): Pick<S
   const hasImage = each.some((task) => 'exec' in task && task.image !== undefined);
   const requires = { ...(hasImage && { [CONTAINER]: DOCKER }), ...require };
   return Object.keys(requires).length === 0 ? {} : { requires: joinedValues(requires) };
-}
-
-function toResources(demand: Record<string, number> | undefined): Resources {
-  if (demand === undefined) return NO_RESOURCES;
-  const wanted = Object.entries(demand).filter(([, amount]) => amount > 0);
-  if (wanted.length === 0) return NO_RESOURCES;
-  return Object.fromEntries(wanted.map(([name, amount]) => [name, inWholeUnits(name, amount)]));
 }
