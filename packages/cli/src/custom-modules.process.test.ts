@@ -173,11 +173,11 @@ describe('live', () => {
       const log = await readFile(join(cluster.folder, 'data', 'logs', 's0.log'), 'utf8');
       const lines = log.split('\n').filter((line) => line.includes('"event":"estimator-failed"'));
       // One line whenever the number of faults doubles.
-      expect(lines.filter((line) => line.includes('in shadow'))).toHaveLength(2);
+      expect(lines.filter((line) => line.includes('a shadow estimator failed'))).toHaveLength(2);
       expect(lines.join('\n')).toMatch(
         /"error":"Error: lost my way \(estimator-throws\.mjs:.*the submitter’s estimate is used/,
       );
-      expect(lines.join('\n')).toMatch(/"error":"predict: an estimate of NaN ms".*in shadow/);
+      expect(lines.join('\n')).toMatch(/"error":"predict: an estimate of NaN ms".*a shadow estimator failed/);
     } finally {
       expect(await cluster.stop()).toMatchObject({ exitCode: 0 });
     }

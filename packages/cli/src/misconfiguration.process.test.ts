@@ -162,7 +162,7 @@ describe('a daemon exits with one line and code 2', () => {
     const missing = join(folder, 'central.key');
     expectOneLine(
       await runGoshawk(['central', ...ANY_PORT, '--keys', missing]),
-      /cannot read the key file .*central\.key: .*`goshawk keygen` makes/,
+      /cannot read the key file .*central\.key: .*`goshawk keygen` creates/,
     );
     expectOneLine(await runGoshawk(['central', ...ANY_PORT], { GOSHAWK_KEYS: file }), /file/);
   });

@@ -116,12 +116,12 @@ describe('goshawk run', () => {
 });
 
 describe('goshawk submit in a pipe', () => {
-  it('prints only the id', () => {
+  it.each(['', '-q'])('%s prints only the id', (option) => {
     const { stdout, stderr } = sh(
-      'id=$(goshawk submit -- echo hi); goshawk wait $id > /dev/null; goshawk logs $id',
+      `id=$(goshawk submit ${option} -- echo hi); goshawk wait $id > /dev/null; goshawk logs $id`,
     );
     expect(stdout).toBe('hi\n');
-    expect(stderr).toContain('submitted');
+    expect(stderr.includes('submitted')).toBe(option !== '-q');
   });
 
   it.each([
@@ -129,7 +129,6 @@ describe('goshawk submit in a pipe', () => {
     ['--logs --array 1-20 -- sh -c "echo {} a; sleep 0.0\\$((20 - {})); echo {} b"', numbered(20)],
     ['--logs --array 1-2 --prefix always --max-running 1 -- echo {}', 'task 0 | 1\ntask 1 | 2\n'],
     ['--results --module ./three.mjs', '3\n'],
-    ['-q --sleep 1ms', ''],
   ])('%s: stdout has only the output, and stderr begins with the id', (options, output) => {
     writeFileSync(join(up.folder, 'three.mjs'), 'export default () => 3;\n');
     const { status, stdout, stderr } = sh(`goshawk submit ${options}`);
