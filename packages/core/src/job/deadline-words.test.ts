@@ -35,3 +35,12 @@ test.each([
 ])('the deadline of %j with the latest start %j at %d ms: %s', (job, latest, now, words) => {
   expect(sentence(job, latest, now)).toBe(words);
 });
+
+test('the latest start is unknown while pilots run', () => {
+  const central = { needs: [{ latestStart: { inMs: 15_000, isTooLate: false } }] };
+  const job = { state: 'running', submittedAt: 0, deadlineMs: 60_000 };
+  const words = (sampling: object) =>
+    deadlineSentence({ job, central, sampling } as unknown as Parameters<typeof deadlineSentence>[0], 20_000);
+  expect(words({ pilotTasks: 1, pilots: [] })).toBe('in 40 s; the run time of its tasks is not known yet');
+  expect(words({ pilotTasks: 1, pilots: [], decidedMs: 3_000 })).toContain('it can be met');
+});

@@ -3,13 +3,15 @@ import type { Millis } from '../ids.js';
 import type { CentralLine, JobExplanation, NeedView } from './explanation.js';
 import { isFinal } from './view.js';
 
-type Explained = Pick<JobExplanation, 'job'> & { readonly central: CentralLine | undefined };
+type Explained = Pick<JobExplanation, 'job' | 'sampling'> & { readonly central: CentralLine | undefined };
 
 /**
- * Returns when a job must start to meet its deadline; undefined without waiting tasks or a deadline, and under policies
- * that do not plan for deadlines.
+ * Returns when a job must start to meet its deadline; undefined without waiting tasks or a deadline, before the pilots
+ * have measured its run time, and under policies that do not plan for deadlines.
  */
-export function latestStartOf({ central }: Pick<Explained, 'central'>): NeedView['latestStart'] {
+export function latestStartOf(explained: Omit<Explained, 'job'>): NeedView['latestStart'] {
+  if (isRunTimeUnknown(explained)) return undefined;
+  const { central } = explained;
   return central?.needs.find(({ latestStart }) => latestStart !== undefined)?.latestStart;
 }
 
@@ -34,6 +36,7 @@ export function deadlineSentence(explained: Explained, now: Millis): string | un
   const leftMs = job.submittedAt + deadlineMs - now;
   if (leftMs < 0) return `missed ${formatDuration(-leftMs)} ago`;
   const left = `in ${formatDuration(leftMs)}`;
+  if (isRunTimeUnknown(explained)) return `${left}; the run time of its tasks is not known yet`;
   const latest = latestStartOf(explained);
   if (latest === undefined) return left;
   if (latest.isTooLate)
@@ -41,4 +44,9 @@ export function deadlineSentence(explained: Explained, now: Millis): string | un
   if (latest.inMs <= 0)
     return `${left}; the latest start was ${formatDuration(-latest.inMs)} ago, so the job comes before all others, and may end late`;
   return `${left}; it can be met if the waiting tasks start within ${formatDuration(latest.inMs)}, and from then on the job comes before all others`;
+}
+
+/** Whether the pilots of the job still run. */
+function isRunTimeUnknown({ sampling }: Pick<Explained, 'sampling'>): boolean {
+  return sampling !== undefined && sampling.decidedMs === undefined;
 }
