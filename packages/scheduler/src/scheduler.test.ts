@@ -621,6 +621,18 @@ describe('clients', () => {
     expect(acknowledged(30, undefined)).toEqual([]);
   });
 
+  test('acknowledge output of attempts that do not count, whose worker then reports their end', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    const job = bench.submit({ tasks: [{ sleep: 1 }] });
+    const chunk = { stream: 'stdout', bytes: new Uint8Array(4) } as const;
+    const late = { type: 'output', job: job.number, task: 0, attempt: 7, offset: 8, chunk } as const;
+    bench.receive(W1, { ...late, keptFrom: 0 });
+    expect(bench.take('outputReceived')).toMatchObject([{ attempt: 7, bytes: 12, gap: false }]);
+    bench.receive(W1, { ...late, keptFrom: undefined });
+    expect(bench.take('outputReceived')).toEqual([]);
+  });
+
   test('get no empty output of a task that does not exist, except of an open job', () => {
     const bench = new Bench();
     bench.members(W1);

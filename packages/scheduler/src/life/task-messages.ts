@@ -101,16 +101,23 @@ export class TaskMessages {
   output(from: Address, message: MessageOf<'output'>): void {
     const { task, attempt, offset, chunk, keptFrom } = message;
     const job = this.#s.jobs.byNumber(message.job);
-    if (job === undefined || job.hasEnded || !job.tasks.isRunningAt(task, attempt, from)) return;
+    const acknowledge = (bytes: number, gap: boolean): void => {
+      // A worker of an earlier version does not wait for acknowledgments.
+      if (keptFrom !== undefined)
+        this.#s.env.send(from, { type: 'outputReceived', job: message.job, task, attempt, bytes, gap });
+    };
+    if (job === undefined || job.hasEnded || !job.tasks.isRunningAt(task, attempt, from)) {
+      // Nobody reads this output, but the worker reports the end of the attempt only after it.
+      if (!this.#reconciler.awaitsAnswer(from)) acknowledge(offset + chunk.bytes.length, false);
+      return;
+    }
     const { logs } = this.#s.jobs;
     const execution = job.tasks.executionsOf(task);
     // A worker of an earlier version cannot send output again, so a gap in its output is final.
     const isGap =
       keptFrom !== undefined && offset > Math.max(keptFrom, logs.receivedBytes(job.number, task, execution));
     if (!isGap) logs.append(job.number, job.spec.user, task, execution, chunk, offset);
-    if (keptFrom === undefined) return;
-    const bytes = logs.receivedBytes(job.number, task, execution);
-    this.#s.env.send(from, { type: 'outputReceived', job: job.number, task, attempt, bytes, gap: isGap });
+    acknowledge(logs.receivedBytes(job.number, task, execution), isGap);
   }
 
   /** A worker returns probes, or a task that it has not started. */
