@@ -15,6 +15,9 @@ export interface SoakProcess {
   isAwake: boolean;
 }
 
+/** Schedulers keep all jobs, so that the check of their journals finds each one. */
+const KEEP_ALL = ['--keep-jobs', '1000000'];
+
 interface SoakClusterOptions {
   readonly folder: string;
   readonly schedulers: number;
@@ -55,7 +58,7 @@ export class SoakCluster {
     const { centralArgs, schedulers, workerArgs } = this.#options;
     this.#add('central', 'central', () => this.#daemons.startCentral(centralArgs));
     for (let i = 0; i < schedulers; i++)
-      this.#add('scheduler', `s${i}`, () => this.#daemons.startScheduler(`s${i}`));
+      this.#add('scheduler', `s${i}`, () => this.#daemons.startScheduler(`s${i}`, KEEP_ALL));
     for (const first of firstOfEach(this.#options))
       this.#add('worker', `w${first}`, () =>
         this.#daemons.startWorkersFrom(first, this.#options, workerArgs),
