@@ -1,5 +1,5 @@
 import type { ExplainedJob } from '@goshawk/client';
-import type { JobDetail, JobSummary, PolicySettings } from '@goshawk/core';
+import type { JobDetail, JobSummary } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { Findings } from './findings.js';
 
@@ -56,30 +56,16 @@ it('forgets a slow task of a job that is no longer sampled', () => {
 
 it('finds a user with most of the waiting tasks while others wait', () => {
   const findings = new Findings();
-  findings.noteUsers([waiting('bob', 5_000)], undefined);
+  findings.noteUsers([waiting('bob', 5_000)]);
   expect(findings.list(NOW)).toEqual([]);
-  findings.noteUsers([waiting('bob', 90), waiting('ann', 1)], undefined);
+  findings.noteUsers([waiting('bob', 90), waiting('ann', 1)]);
   expect(findings.list(NOW)).toEqual([]);
-  const flood = [waiting('bob', 4_000), waiting('ann', 10), waiting('bob', 1_000)];
-  findings.noteUsers(flood, undefined);
+  findings.noteUsers([waiting('bob', 4_000), waiting('ann', 10), waiting('bob', 1_000)]);
   expect(findings.list(NOW)).toMatchObject([
     { what: 'user bob has 5,000 of 5,010 waiting tasks', link: '#/jobs?q=user%3Abob+state%3Aactive' },
   ]);
-  findings.noteUsers([waiting('bob', 500), waiting('ann', 500)], undefined);
+  findings.noteUsers([waiting('bob', 500), waiting('ann', 500)]);
   expect(findings.list(NOW)).toEqual([]);
-});
-
-it('does not warn of a user with most of the waiting tasks if users take turns', () => {
-  const found = (policy: string, options: object) => {
-    const findings = new Findings();
-    const settings = { preset: { decidedBy: { policy, options } } } as unknown as PolicySettings;
-    findings.noteUsers([waiting('bob', 5_000), waiting('ann', 10)], settings);
-    return findings.list(NOW).length;
-  };
-  expect(found('goshawk', {})).toBe(0);
-  expect(found('drf', { shareBy: 'user' })).toBe(0);
-  expect(found('goshawk', { shareBy: 'none' })).toBe(1);
-  expect(found('hawk', {})).toBe(1);
 });
 
 function explained(

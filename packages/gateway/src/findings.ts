@@ -8,7 +8,6 @@ import {
   type JobSummary,
   type Millis,
   needOf,
-  type PolicySettings,
 } from '@goshawk/core';
 import type { Attention } from './overview.js';
 import { mainWait } from './why-sentence.js';
@@ -101,15 +100,8 @@ export class Findings {
     return waiting === undefined || now - waiting.at >= STALE_MS ? undefined : waiting.why;
   }
 
-  /**
-   * @param active unfinished jobs; empty if the list is incomplete
-   * @param policy undefined: unknown
-   */
-  noteUsers(active: readonly JobSummary[], policy: PolicySettings | undefined): void {
-    if (policy !== undefined && hasUserShares(policy)) {
-      this.#flood = undefined;
-      return;
-    }
+  /** @param active unfinished jobs; empty if the list is incomplete */
+  noteUsers(active: readonly JobSummary[]): void {
     const waiting = new Map<string, number>();
     let total = 0;
     for (const { user = '', tasks } of active) {
@@ -124,7 +116,7 @@ export class Findings {
         : {
             level: 'warning',
             what: `user ${user} has ${formatCount(tasks)} of ${counted(total, 'waiting task')}`,
-            hint: '`goshawk shares` shows what each user gets; weights and --share-by user keep one user from delaying others',
+            hint: '`goshawk shares` shows what each user gets; --users FILE can limit the waiting tasks of a user',
             link: `#/jobs?${new URLSearchParams({ q: `user:${user} state:active` })}`,
           };
   }
@@ -166,12 +158,6 @@ export class Findings {
       ...(this.#flood === undefined ? [] : [this.#flood]),
     ];
   }
-}
-
-/** Whether users take turns, so that the tasks of one do not delay others. */
-function hasUserShares({ preset: { decidedBy } }: PolicySettings): boolean {
-  const { shareBy } = decidedBy.options;
-  return shareBy === undefined ? decidedBy.policy === 'goshawk' : shareBy === 'user';
 }
 
 /** Removes stale entries and the oldest of too many. Entries are in order of time. */

@@ -45,7 +45,7 @@ it('sends a few requests per sample, for any number of jobs and tasks', async ()
   for (const jobs of [1, 50, 100_000]) {
     const { client, asked } = cluster(jobs);
     const sampler = new Sampler(new TaskStream(), new WaitingLimits(), new Findings());
-    await sampler.look(client, undefined, NOW, NEVER);
+    await sampler.look(client, NOW, NEVER);
     expect(asked.length).toBeLessThanOrEqual(2 + 2 * SAMPLED_JOBS_MAX);
   }
 });
@@ -53,12 +53,7 @@ it('sends a few requests per sample, for any number of jobs and tasks', async ()
 it('asks central about fewer jobs while very many are active', async () => {
   const asks = async (jobs: number) => {
     const { client, asked } = cluster(jobs);
-    await new Sampler(new TaskStream(), new WaitingLimits(), new Findings()).look(
-      client,
-      undefined,
-      NOW,
-      NEVER,
-    );
+    await new Sampler(new TaskStream(), new WaitingLimits(), new Findings()).look(client, NOW, NEVER);
     return asked.filter((one) => one.startsWith('why ')).length;
   };
   expect([await asks(1_000), await asks(5_000), await asks(100_000)]).toEqual([SAMPLED_JOBS_MAX, 4, 1]);
@@ -69,7 +64,7 @@ it('samples every listed job in turn, and continues if one does not answer', asy
   const limits = new WaitingLimits();
   const sampler = new Sampler(new TaskStream(), limits, new Findings());
   for (let look = 0; look < Math.ceil(50 / (SAMPLED_JOBS_MAX - REFRESHED_JOBS)); look++)
-    await sampler.look(client, undefined, NOW + look, NEVER);
+    await sampler.look(client, NOW + look, NEVER);
   expect(new Set(asked.filter((one) => one.startsWith('a-'))).size).toBe(50);
   expect(limits.of('a-7')).toMatchObject([{ reason: 'matching', tasks: 5 }]);
 });
@@ -77,11 +72,11 @@ it('samples every listed job in turn, and continues if one does not answer', asy
 it('returns to running jobs while new ones keep arriving', async () => {
   const { client, asked } = cluster(100);
   const sampler = new Sampler(new TaskStream(), new WaitingLimits(), new Findings());
-  await sampler.look(client, undefined, NOW, NEVER);
+  await sampler.look(client, NOW, NEVER);
   const first = new Set(asked);
   for (let look = 1; look <= 3; look++) {
     asked.length = 0;
-    await sampler.look(client, undefined, NOW + look, NEVER);
+    await sampler.look(client, NOW + look, NEVER);
     expect(asked.filter((one) => one.startsWith('a-') && first.has(one))).toHaveLength(REFRESHED_JOBS);
   }
 });

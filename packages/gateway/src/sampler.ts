@@ -1,5 +1,5 @@
 import type { Cluster } from '@goshawk/client';
-import { GoshawkError, isFinal, type JobSummary, type Millis, type PolicySettings } from '@goshawk/core';
+import { GoshawkError, isFinal, type JobSummary, type Millis } from '@goshawk/core';
 import type { Findings } from './findings.js';
 import type { TaskStream } from './task-stream.js';
 import type { WaitingLimits } from './waiting-limits.js';
@@ -37,16 +37,8 @@ export class Sampler {
     this.#findings = findings;
   }
 
-  /**
-   * @param policy of the cluster; undefined: unknown
-   * @param now wall clock
-   */
-  async look(
-    cluster: Cluster,
-    policy: PolicySettings | undefined,
-    now: Millis,
-    signal: AbortSignal,
-  ): Promise<void> {
+  /** @param now wall clock */
+  async look(cluster: Cluster, now: Millis, signal: AbortSignal): Promise<void> {
     const since = (this.#lastAt ?? now) - SLACK_MS;
     const limit = LISTED_MAX;
     const [active, ended] = await Promise.all([
@@ -56,7 +48,7 @@ export class Sampler {
     const lastAt = this.#lastAt ?? now;
     this.#lastAt = now;
     // A truncated list does not show which user has most of the waiting tasks.
-    this.#findings.noteUsers(active.truncated ? [] : active.jobs, policy);
+    this.#findings.noteUsers(active.truncated ? [] : active.jobs);
     const { chosen, isPartial } = this.#choose([...ended.jobs, ...active.jobs]);
     if (isPartial || active.truncated || ended.truncated) this.#stream.leftOut(lastAt, now);
     const explained = Math.max(1, Math.floor(EXPLAIN_COST_MAX / Math.max(1, active.total)));

@@ -177,7 +177,7 @@ export class ClusterWatch {
    */
   #sample(cluster: Cluster): void {
     this.#sampling ??= this.#sampler
-      .look(cluster, this.#lastView?.view.settings.policy, Date.now(), this.#stop.signal)
+      .look(cluster, Date.now(), this.#stop.signal)
       // The overview reports failed polls.
       .catch(() => {})
       .finally(() => {
