@@ -631,6 +631,8 @@ describe('clients', () => {
     expect(bench.take('outputReceived')).toMatchObject([{ attempt: 7, bytes: 12, gap: false }]);
     bench.receive(W1, { ...late, keptFrom: undefined });
     expect(bench.take('outputReceived')).toEqual([]);
+    bench.receive(W1, { ...late, offset: Number.MAX_SAFE_INTEGER, keptFrom: 0 });
+    expect(bench.take('outputReceived')).toMatchObject([{ bytes: Number.MAX_SAFE_INTEGER }]);
   });
 
   test('get no empty output of a task that does not exist, except of an open job', () => {

@@ -101,10 +101,12 @@ export class TaskMessages {
   output(from: Address, message: MessageOf<'output'>): void {
     const { task, attempt, offset, chunk, keptFrom } = message;
     const job = this.#s.jobs.byNumber(message.job);
-    const acknowledge = (bytes: number, gap: boolean): void => {
+    const acknowledge = (received: number, gap: boolean): void => {
       // A worker of an earlier version does not wait for acknowledgments.
-      if (keptFrom !== undefined)
-        this.#s.env.send(from, { type: 'outputReceived', job: message.job, task, attempt, bytes, gap });
+      if (keptFrom === undefined) return;
+      // The sum of a hostile offset and the length of its chunk may be too large.
+      const bytes = Math.min(received, Number.MAX_SAFE_INTEGER);
+      this.#s.env.send(from, { type: 'outputReceived', job: message.job, task, attempt, bytes, gap });
     };
     if (job === undefined || job.hasEnded || !job.tasks.isRunningAt(task, attempt, from)) {
       // Nobody reads this output, but the worker reports the end of the attempt only after it.
