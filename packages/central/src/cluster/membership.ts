@@ -135,7 +135,8 @@ export class Membership {
     if (this.#publisher.isUpdateDue(party)) return;
     const { ownersVersion } = this.#publisher;
     const version = this.#publisher.versionFor(party);
-    const waiting = this.#dispatcher.listWaiting(party);
+    const isScheduler = this.registry.schedulers.members.has(party);
+    const waiting = isScheduler ? this.#dispatcher.listWaiting(party) : undefined;
     this.#env.send(party, { type: 'heartbeatAck', version, ownersVersion, matching, waiting });
   }
 
