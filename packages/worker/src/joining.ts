@@ -106,6 +106,7 @@ export function peersChanged(w: WorkerParts, from: Address, message: MessageOf<'
 function ownerLost(w: WorkerParts, owner: Address, now: Millis): void {
   dropWaiting(w, owner, now);
   w.reports.dropOwner(owner);
+  w.memory.acknowledging.delete(owner);
   giveBackMembers(w, (each) => each === owner);
   orphanTasksOf(w, owner);
   serveOrFind(w, now);
