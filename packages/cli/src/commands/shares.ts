@@ -5,12 +5,11 @@ import {
   counted,
   fairShareOf,
   formatResources,
-  LIMITS,
   largestShare,
   type Resources,
   sharesByUser,
 } from '@goshawk/core';
-import { type Holder, heldJobs, sharesColumns, sharesRow, withHeldJobs } from '../jobs/shares-table.js';
+import { type Holder, readShares, sharesColumns, sharesRow, withHeldJobs } from '../jobs/shares-table.js';
 
 export const sharesCommand = defineCommand({
   name: 'shares',
@@ -33,14 +32,10 @@ export const sharesCommand = defineCommand({
   async run(context, options) {
     await using cluster = await openCluster(context);
     const signal = context.interrupted;
-    const [shares, { jobs: active }] = await Promise.all([
-      cluster.shares({ signal }),
-      cluster.jobs({ states: ['waiting', 'running'], limit: LIMITS.jobsListedMax, signal }),
-    ]);
+    const { shares, held } = await readShares(cluster, signal);
     const by = options.by ?? shares.by ?? 'job';
     const known: Holder[] =
       by === 'user' ? sharesByUser(shares.jobs) : shares.jobs.map((job) => ({ ...job, jobs: 1 }));
-    const held = heldJobs(active, shares);
     const all = by === 'user' ? withHeldJobs(known, held) : [...known, ...held];
     all.sort(
       (one, other) =>

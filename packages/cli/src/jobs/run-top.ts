@@ -17,7 +17,6 @@ import {
   formatDuration,
   formatUsed,
   isFinal,
-  LIMITS,
   parseJobQuery,
   sharesByUser,
 } from '@goshawk/core';
@@ -35,7 +34,7 @@ import {
   type TopList,
   type TopState,
 } from './live-top.js';
-import { heldJobs, sharesColumns, sharesRow, withHeldJobs } from './shares-table.js';
+import { readShares, sharesColumns, sharesRow, withHeldJobs } from './shares-table.js';
 import { wholeLines } from './task-output.js';
 import { attentionLines, topPage, workerPage } from './top-page.js';
 import { whyPage } from './why-page.js';
@@ -208,11 +207,8 @@ async function bodyOf(
       return { head: `${head}${age}`, rows };
     }
     case 'users': {
-      const [shares, active] = await Promise.all([
-        cluster.shares({ signal }),
-        cluster.jobs({ states: ['waiting', 'running'], limit: LIMITS.jobsListedMax, signal }),
-      ]);
-      const users = withHeldJobs(sharesByUser(shares.jobs), heldJobs(active.jobs, shares))
+      const { shares, held } = await readShares(cluster, signal);
+      const users = withHeldJobs(sharesByUser(shares.jobs), held)
         .filter(({ user }) => user.includes(filter))
         .sort((one, other) => other.running - one.running || other.waiting - one.waiting);
       const cells = users.map((holder) => sharesRow(holder, 'user', shares));

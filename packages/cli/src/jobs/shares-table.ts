@@ -1,4 +1,4 @@
-import type { ClusterShares } from '@goshawk/client';
+import type { Cluster, ClusterShares } from '@goshawk/client';
 import { type Column, plain } from '@goshawk/command';
 import {
   fairShareOf,
@@ -6,6 +6,7 @@ import {
   formatResources,
   formatShare,
   type JobSummary,
+  LIMITS,
   largestShare,
   type ShareHolder,
 } from '@goshawk/core';
@@ -16,8 +17,20 @@ export interface Holder extends Omit<ShareHolder, 'weight'> {
   readonly weight?: number;
 }
 
-/** Returns the jobs that central does not know because they are on hold, or begin later. */
-export function heldJobs(active: readonly JobSummary[], { jobs, by }: ClusterShares): Holder[] {
+/** Reads the shares of jobs, and the jobs that have none because they are on hold or begin later. */
+export async function readShares(
+  cluster: Pick<Cluster, 'shares' | 'jobs'>,
+  signal: AbortSignal,
+): Promise<{ readonly shares: ClusterShares; readonly held: readonly Holder[] }> {
+  const [shares, { jobs }] = await Promise.all([
+    cluster.shares({ signal }),
+    cluster.jobs({ states: ['waiting', 'running'], held: true, limit: LIMITS.jobsListedMax, signal }),
+  ]);
+  return { shares, held: heldJobs(jobs, shares) };
+}
+
+/** Returns the jobs that central does not know. Earlier versions of schedulers also list jobs that are not on hold. */
+function heldJobs(active: readonly JobSummary[], { jobs, by }: ClusterShares): Holder[] {
   const known = new Set(jobs.map(({ id }) => id));
   const held = active.filter(
     ({ id, held = false, beginAt }) => (held || beginAt !== undefined) && !known.has(id),
