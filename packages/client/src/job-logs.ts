@@ -66,7 +66,7 @@ export async function* jobLogs(
   let hasEarlier = false;
   const received = new Received();
   for (;;) {
-    // While it follows, the last attempt may change before its output has been read.
+    // The last attempt may change while this follows the output, before all of it has been read.
     const isLive = options.follow === true && isCaughtUp && only === LAST_ATTEMPT;
     const page = await readPage(session, id, cursor, options, isLive ? undefined : only);
     if (page.dropped) options.onDropped?.();

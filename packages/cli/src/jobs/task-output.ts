@@ -74,8 +74,8 @@ export function withAttempts(context: Context, sink: OutputSink): OutputSink {
 }
 
 /**
- * Writes bytes unchanged, task by task, when the output ends: the last attempt of each task. Output beyond `bytesMax` is not buffered but
- * written line by line as it arrives.
+ * Writes bytes unchanged, task by task, when the output ends: the last attempt of each task. Output beyond `bytesMax`
+ * is not buffered but written line by line as it arrives.
  */
 export function sortedOutput(context: Context, bytesMax = SORTED_BYTES_MAX): OutputSink {
   const raw = rawOutput(context);

@@ -146,7 +146,7 @@ const needView = view({
     view({
       /** Time from now; negative: it has passed. */
       inMs: signed,
-      /** By the run times of its tasks, the job can no longer meet its deadline. */
+      /** Whether the job can no longer meet its deadline, given the run times of its tasks. */
       isTooLate: flag,
     }),
   ),

@@ -71,12 +71,12 @@ export function showJobs(place: Place): void {
   const bulkBody = () => (chosen.size > 0 ? { ids: [...chosen] } : { q });
   const offerBulk = (): void => {
     if (!may(place, 'submit')) return;
-    const whom = chosen.size > 0 ? `${count(chosen.size)} selected` : `all ${count(matching)} that match`;
+    const which = chosen.size > 0 ? `${count(chosen.size)} selected` : `all ${count(matching)} that match`;
     const all = (['cancel', 'retry', 'hold', 'release'] as const).map((action): Action => {
       // The action applies to the jobs that the user confirmed, even if the selection changes.
       let asked = bulkBody();
       return {
-        words: `${action[0]!.toUpperCase()}${action.slice(1)} ${whom}…`,
+        words: `${action[0]!.toUpperCase()}${action.slice(1)} ${which}…`,
         confirm: async () => {
           asked = bulkBody();
           return bulkQuestion(await post<Bulk>('/v1/jobs/bulk', { action, dryRun: true, ...asked }));

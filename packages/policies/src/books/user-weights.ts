@@ -44,7 +44,7 @@ export class UserWeights {
     else job.userWeight = other.userWeight;
   }
 
-  /** @param user the user under whom the job was added */
+  /** @param user that the job was added for */
   remove(job: BookedJob, user = job.user): void {
     const left = this.#byUser.get(user);
     if (left?.delete(job) !== true || left.size > 0) return;

@@ -29,6 +29,7 @@ const COMMANDS_WAITING_MAX = 1_000;
 
 /** Notifications to one host. A host that hangs holds up only its own. */
 interface Host {
+  readonly name: string;
   pending: number;
   requests: number;
   readonly waiting: (() => void)[];
@@ -95,7 +96,7 @@ export class Notifier {
 
   #post(job: string, url: string, body: string): void {
     const name = webHostOf(url)!;
-    const host = this.#hosts.get(name) ?? { pending: 0, requests: 0, waiting: [] };
+    const host = this.#hosts.get(name) ?? { name, pending: 0, requests: 0, waiting: [] };
     if (this.#pending >= PENDING_MAX || host.pending >= PENDING_PER_HOST_MAX) {
       this.#logger.warn(
         { job, host: name },
@@ -130,10 +131,7 @@ export class Notifier {
       if (problem === undefined || signal.aborted) return;
       const waitMs = problem.isFinal ? undefined : this.#pausesMs[attempt];
       if (waitMs === undefined) {
-        this.#logger.warn(
-          { job, host: webHostOf(url) },
-          `the notification was not delivered: ${problem.message}`,
-        );
+        this.#logger.warn({ job, host: host.name }, `the notification was not delivered: ${problem.message}`);
         return;
       }
       await pause(waitMs, undefined, { signal, ref: false }).catch(() => {});

@@ -323,7 +323,7 @@ function logJoin(machine: Scheduler, { logger }: SchedulerOptions): void {
 
 /** The schedulers of this process. */
 interface Running extends Pick<Hosted<Scheduler>, 'machine' | 'enter'> {
-  /** Those that have taken over the journals of lost schedulers; undefined: journals are not shared. */
+  /** Holds the schedulers that took over journals of lost ones; undefined: journals are not shared. */
   readonly adopted: AdoptedSchedulers | undefined;
   readonly taken: NameTaken;
   /** Resolves once no job is left, after a drain was requested. */

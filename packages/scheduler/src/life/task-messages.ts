@@ -109,7 +109,7 @@ export class TaskMessages {
       this.#s.env.send(from, { type: 'outputReceived', job: message.job, task, attempt, bytes, gap });
     };
     if (job === undefined || job.hasEnded || !job.tasks.isRunningAt(task, attempt, from)) {
-      // Nobody reads this output, but the worker reports the end of the attempt only after it.
+      // The output is not used, but the worker reports the end of the attempt only after it.
       if (!this.#reconciler.awaitsAnswer(from)) acknowledge(offset + chunk.bytes.length, false);
       return;
     }
