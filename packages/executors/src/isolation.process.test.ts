@@ -446,6 +446,14 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
       expect(later.text.trim().split('\n')).toEqual(['deep', 'mine']);
     });
 
+    it.each(['700', '750'])('runs where its account cannot enter a parent of mode %s', async (mode) => {
+      chownSync(join(project, 'run'), 0, 0);
+      chmodSync(join(project, 'run'), Number.parseInt(mode, 8));
+      const { outcome, text } = await outputIn(project, 'ls; mv run x 2>/dev/null || find . -name key');
+      expect(outcome).toMatchObject({ kind: 'completed' });
+      expect(text).toBe('run\nsrc\n');
+    });
+
     it('refuses tasks once the hidden folder has been moved', async () => {
       renameSync(join(project, 'run'), join(project, 'moved'));
       const { outcome } = await outputIn(project, 'cat moved/deep/data/key');

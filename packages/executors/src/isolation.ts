@@ -40,8 +40,8 @@ interface Account {
   readonly shell: string;
   /** Command prefix that sets the account's limits; empty: the worker's limits apply. */
   readonly limits: readonly string[];
-  /** Whether its only group is its primary group. */
-  readonly hasOneGroup: boolean;
+  /** Ids of its groups, with the primary group. */
+  readonly groups: readonly number[];
 }
 
 /** The part of a run that isolation depends on. */
@@ -84,7 +84,7 @@ const NOBODY: Account = {
   home: '/',
   shell: '/bin/sh',
   limits: [],
-  hasOneGroup: true,
+  groups: [65_534],
 };
 /** Variable of a job with folders that its tasks may read in a sandbox, separated by colons. */
 const FOLDERS = 'GOSHAWK_FOLDERS';
@@ -220,7 +220,7 @@ export class Isolation {
       );
     const view =
       this.#options.runAs === 'sandbox'
-        ? this.#view(folder, exchanged, [...needs, ...reads, ...named])
+        ? this.#view(account, folder, exchanged, [...needs, ...reads, ...named])
         : undefined;
     if (view !== undefined && 'kind' in view) return view;
     const { stdout = '', stderr = '' } = order.files ?? {};
@@ -289,7 +289,12 @@ export class Isolation {
    * Returns bwrap options that show the system (read-only), the task’s inputs and folder, and private /tmp, /dev,
    * /proc.
    */
-  #view(folder: string, exchanged?: string, reads: readonly string[] = []): View | FailedOutcome {
+  #view(
+    account: Account | undefined,
+    folder: string,
+    exchanged?: string,
+    reads: readonly string[] = [],
+  ): View | FailedOutcome {
     const found = openIdentified(folder);
     const real = found?.real ?? resolve(folder);
     const hidden = this.#hiddenPaths();
@@ -316,11 +321,11 @@ export class Isolation {
     const readable = this.#readable(reads, bound, hidden);
     const system = SYSTEM.map((path) => ({ source: path, target: path }));
     // Mounting a folder onto itself prevents tasks from renaming it, and with it the hidden folder inside.
-    const fixed = writable.flatMap((mount) => parentsOf(hidden, mount));
+    const fixed = writable.flatMap((mount) => parentsOf(coversOf(hidden, mount.source, account), mount));
     const covered = [...system, ...readable, ...writable].flatMap(({ source, target }) =>
-      hidden
-        .filter((path) => isWithin(path, source))
-        .flatMap((path) => hidingArgs(path, join(target, path.slice(source.length)))),
+      coversOf(hidden, source, account).flatMap((path) =>
+        hidingArgs(path, join(target, path.slice(source.length))),
+      ),
     );
     const options = [
       ...[
@@ -385,7 +390,7 @@ export class Isolation {
   }
 
   #trySandbox(): void {
-    const { options } = this.#view('/') as View;
+    const { options } = this.#view(this.#isRoot ? NOBODY : undefined, '/') as View;
     const [program, ...args] = [
       ...(this.#isRoot ? this.#identityArgs(NOBODY) : []),
       ...options,
@@ -414,8 +419,8 @@ function mayMount(real: string): boolean {
 }
 
 /** Returns undefined if switching to the account requires a program, for its groups or limits. */
-function idsOf({ uid, gid, limits, hasOneGroup }: Account): AccountIds | undefined {
-  return hasOneGroup && limits.length === 0 ? { uid, gid } : undefined;
+function idsOf({ uid, gid, limits, groups }: Account): AccountIds | undefined {
+  return groups.every((group) => group === gid) && limits.length === 0 ? { uid, gid } : undefined;
 }
 
 /** Whether only processes of the account may enter the folder, for example one of sshfs; the spawner may not. */
@@ -458,15 +463,16 @@ function accountNamed(user: string): Account | undefined {
       home: home || '/',
       shell: shell || '/bin/sh',
       limits: limitsOf(name),
-      hasOneGroup: groupsOf(name).every((group) => group === gid),
+      groups: groupsOf(name),
     };
   } catch {
     return undefined;
   }
 }
 
-function groupsOf(account: string): string[] {
-  return execFileSync('id', ['-G', account], { encoding: 'utf8', stdio: 'pipe' }).trim().split(/\s+/);
+function groupsOf(account: string): number[] {
+  const printed = execFileSync('id', ['-G', account], { encoding: 'utf8', stdio: 'pipe' });
+  return printed.trim().split(/\s+/).map(Number);
 }
 
 /** Makes the account the owner of the folder, which the worker created for this task alone. */
@@ -538,11 +544,33 @@ function hidingArgs(path: string, target: string): string[] {
   }
 }
 
-/** Returns the folders between a mount and the hidden files in it, outermost first. */
-function parentsOf(hidden: readonly string[], { source, target }: Mount): Mount[] {
-  const parents = new Map<string, Mount>();
+/**
+ * Returns the paths to cover so that the hidden files and folders within `source` do not show. bwrap runs under the
+ * task's account, so below a folder that this account cannot enter it cannot mount; it covers that folder.
+ */
+function coversOf(hidden: readonly string[], source: string, account: Account | undefined): string[] {
+  const covers = new Set<string>();
   for (const path of hidden) {
     if (!isWithin(path, source)) continue;
+    let cover = path;
+    for (let at = dirname(path); at !== source && isWithin(at, source); at = dirname(at))
+      if (account !== undefined && !mayEnter(account, at)) cover = at;
+    covers.add(cover);
+  }
+  return [...covers];
+}
+
+/** Whether the mode lets the account enter the folder. An access control list may allow more. */
+function mayEnter({ uid, groups }: Account, folder: string): boolean {
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  if (stats === undefined || stats.uid === uid) return true;
+  return (stats.mode & (groups.includes(stats.gid) ? 0o010 : 0o001)) !== 0;
+}
+
+/** Returns the folders between a mount and the covered paths in it, outermost first. */
+function parentsOf(covers: readonly string[], { source, target }: Mount): Mount[] {
+  const parents = new Map<string, Mount>();
+  for (const path of covers) {
     for (let at = dirname(path); at !== source && isWithin(at, source); at = dirname(at)) {
       const found = openIdentified(at);
       if (found !== undefined)
