@@ -474,6 +474,34 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
       }
     });
 
+    it('verifies a folder from inside, unless only root can replace it', () => {
+      const isVerified = (cwd: string) => {
+        const order = { command: '/bin/true', args: [], cwd, env: {}, ...PLAIN };
+        const started = isolation.isolate(order, { user: MALLORY }, {});
+        if ('kind' in started) throw new Error(started.error.message);
+        const { dev, ino } = statSync(cwd);
+        return started.args.some((each) => each.split('\n').includes(`${dev}:${ino}`));
+      };
+      const closed = mkdtempSync('/srv/goshawk-isolation-');
+      try {
+        const [inside, shared] = ['inside', 'shared'].map((name) => join(closed, name));
+        for (const path of [inside!, shared!]) mkdirSync(path);
+        chmodSync(shared!, 0o1777);
+        mkdirSync(join(shared!, 'of-root'));
+        mkdirSync(join(shared!, 'of-another'));
+        const { uid, gid } = statSync(homes[MALLORY]!);
+        chownSync(join(shared!, 'of-another'), uid, gid);
+        chownSync(inside!, uid, gid);
+        mkdirSync(join(inside!, 'below'));
+        expect([inside!, join(shared!, 'of-root')].map(isVerified)).toEqual([false, false]);
+        expect([join(shared!, 'of-another'), join(inside!, 'below')].map(isVerified)).toEqual([true, true]);
+        chmodSync(shared!, 0o777);
+        expect(isVerified(join(shared!, 'of-root'))).toBe(true);
+      } finally {
+        rmSync(closed, { recursive: true });
+      }
+    });
+
     it.each(['src', 'lib'])('does not run when %s was replaced by a link before it was mounted', (name) => {
       mkdirSync(join(project, 'lib'));
       const env = name === 'lib' ? { GOSHAWK_FOLDERS: join(project, 'lib') } : {};

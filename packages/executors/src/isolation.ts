@@ -60,7 +60,7 @@ interface Mount {
   readonly identity: string;
 }
 
-/** The options of bwrap for a sandbox, and the mounts that it verifies from inside. */
+/** The options of bwrap for a sandbox, and the mounts that it verifies from inside: those that a task could replace. */
 interface View {
   readonly options: readonly string[];
   readonly mounts: readonly Mount[];
@@ -355,7 +355,8 @@ export class Isolation {
       ...(exchanged === undefined ? [] : ['--bind', exchanged, exchanged]),
       ...['--remount-ro', '/', '--chdir', '/', '--'],
     ];
-    return { options, mounts: [...readable, ...writable, ...fixed] };
+    const mounts = [...readable, ...writable, ...fixed].filter(({ source }) => isReplaceable(source));
+    return { options, mounts };
   }
 
   /** Returns the current and last known real paths of the hidden files and folders, because links may change. */
@@ -558,6 +559,20 @@ function coversOf(hidden: readonly string[], source: string, account: Account | 
     covers.add(cover);
   }
   return [...covers];
+}
+
+/** Whether an account other than root can replace the file or folder at this real path, or a folder above it. */
+function isReplaceable(real: string): boolean {
+  try {
+    for (let at = real; at !== dirname(at); at = dirname(at)) {
+      const parent = statSync(dirname(at));
+      const isSticky = (parent.mode & 0o1000) !== 0 && lstatSync(at).uid === 0;
+      if (parent.uid !== 0 || ((parent.mode & 0o022) !== 0 && !isSticky)) return true;
+    }
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** Whether the mode lets the account enter the folder. An access control list may allow more. */
