@@ -112,6 +112,18 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.locator('.timeline rect').first().waitFor();
   });
 
+  it("shows the values under the pointer in a chart's legend, and none when the pointer leaves", async () => {
+    await open('#/', 'Overview');
+    const card = page.locator('.charts .card', { hasText: 'Run time of jobs' });
+    const legend = card.locator('.legend');
+    await card.locator('.u-over').hover();
+    await expect
+      .poll(() => legend.innerText(), { timeout: PATIENCE_MS })
+      .toMatch(/short p50 *[\d.]+ m?s[\s\S]*at \d\d:\d\d$/);
+    await page.mouse.move(0, 0);
+    await expect.poll(() => legend.innerText()).not.toMatch(/\d:\d/);
+  });
+
   it('shows why a job waits, holds it, changes its priority, and cancels it after a confirmation', async () => {
     const id = await submit({ name: 'stuck', tasks: { count: 3, run: { sleep: 600_000 } }, maxRunning: 1 });
     await open(`#/jobs/${id}`, new RegExp(`\\(${id}\\)`));

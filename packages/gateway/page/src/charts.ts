@@ -57,10 +57,11 @@ function spread<High extends string>(
   return { title, format: duration, isLog: true, lines };
 }
 
-/** A chart of the last hour, with its table behind it. */
+/** A chart of the last hour, whose legend shows the values under the pointer, with its table behind it. */
 export class Chart {
   readonly element: HTMLElement;
   readonly #spec: ChartSpec;
+  readonly #legend: Legend;
   readonly #place = h('div', { class: 'chart' });
   readonly #behind = new TableBehind(() => this.#table());
   #plot: uPlot | undefined;
@@ -68,6 +69,7 @@ export class Chart {
 
   constructor(spec: ChartSpec, signal: AbortSignal) {
     this.#spec = spec;
+    this.#legend = new Legend(spec);
     this.#place.setAttribute('role', 'img');
     this.#place.setAttribute(
       'aria-label',
@@ -77,7 +79,7 @@ export class Chart {
       'section',
       { class: 'card' },
       h('h2', {}, spec.title),
-      legend(spec),
+      this.#legend.element,
       this.#place,
       this.#behind.element,
     );
@@ -127,7 +129,8 @@ export class Chart {
         width: Math.max(120, this.#place.clientWidth),
         height: HEIGHT,
         legend: { show: false },
-        cursor: { show: false },
+        cursor: { y: false, drag: { x: false, y: false } },
+        hooks: { setCursor: [({ cursor }) => this.#legend.show(this.#points[cursor.idx ?? -1])] },
         scales: {
           // The axis spans at least ten minutes, so that the first points do not fill the chart.
           x: { time: true, range: () => this.#window() },
@@ -209,12 +212,36 @@ function secondsWord(seconds: number): string {
   return seconds < 86_400 ? `${seconds / 3_600} h` : `${seconds / 86_400} d`;
 }
 
-function legend({ lines }: ChartSpec): HTMLElement {
-  return h(
-    'ul',
-    { class: 'legend' },
-    lines.map(({ label, colour: name, dash }) =>
-      h('li', {}, h('span', { class: `line ${name}${dash === undefined ? '' : ' dashed'}` }), label),
-    ),
-  );
+/** The names of the lines, with their values at one point if there is one. */
+class Legend {
+  readonly element = h('ul', { class: 'legend' });
+  readonly #spec: ChartSpec;
+  readonly #values: readonly HTMLElement[];
+  readonly #time = h('li', { class: 'time' });
+
+  constructor(spec: ChartSpec) {
+    this.#spec = spec;
+    this.#values = spec.lines.map(() => h('span', { class: 'value' }));
+    this.element.append(
+      ...spec.lines.map(({ label, colour: name, dash }, at) =>
+        h(
+          'li',
+          {},
+          h('span', { class: `line ${name}${dash === undefined ? '' : ' dashed'}` }),
+          label,
+          this.#values[at],
+        ),
+      ),
+      this.#time,
+    );
+  }
+
+  show(point: Point | undefined): void {
+    const { lines, format } = this.#spec;
+    for (const [at, { of }] of lines.entries()) {
+      const value = point === undefined ? undefined : of(point);
+      this.#values[at]!.textContent = value === undefined ? '' : value === null ? ' –' : ` ${format(value)}`;
+    }
+    this.#time.textContent = point === undefined ? '' : `at ${TIMES.format(1_000 * point.at)}`;
+  }
 }
