@@ -129,7 +129,11 @@ export class Chart {
         width: Math.max(120, this.#place.clientWidth),
         height: HEIGHT,
         legend: { show: false },
-        cursor: { y: false, drag: { x: false, y: false } },
+        cursor: {
+          y: false,
+          drag: { x: false, y: false },
+          move: (plot, left, top) => [nearest(plot, left), top],
+        },
         hooks: { setCursor: [({ cursor }) => this.#legend.show(this.#points[cursor.idx ?? -1])] },
         scales: {
           // The axis spans at least ten minutes, so that the first points do not fill the chart.
@@ -202,6 +206,12 @@ export class Chart {
   }
 }
 
+/** Returns where the point nearest to the pointer is, so that the line stands at the time in the legend. Pixels. */
+function nearest(plot: uPlot, left: number): number {
+  const at = left < 0 ? undefined : plot.data[0][plot.posToIdx(left)];
+  return at === undefined ? left : plot.valToPos(at, 'x');
+}
+
 /** Ticks of a logarithmic time axis in seconds, which are round in the units of their labels. */
 const TIME_TICKS = [0.001, 0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 86_400, 864_000] as const;
 
@@ -240,7 +250,7 @@ class Legend {
     const { lines, format } = this.#spec;
     for (const [at, { of }] of lines.entries()) {
       const value = point === undefined ? undefined : of(point);
-      this.#values[at]!.textContent = value === undefined ? '' : value === null ? ' –' : ` ${format(value)}`;
+      this.#values[at]!.textContent = value === undefined ? '' : value === null ? '–' : format(value);
     }
     this.#time.textContent = point === undefined ? '' : `at ${TIMES.format(1_000 * point.at)}`;
   }
