@@ -156,7 +156,7 @@ export class Central implements Machine<CentralTimer> {
         if (this.#config.settings.policy.estimator === 'given')
           this.#dispatcher.shortArrived(message.arrivedMs);
         this.#shedding.arrived(message.arrivedTasks);
-        this.#learnCutoff(from, message);
+        this.#learnCutoff(message);
         return this.#members.workers.recordWork(message, now);
       case 'resync':
         if (this.#isUnregistered(from)) return;
@@ -391,13 +391,9 @@ export class Central implements Machine<CentralTimer> {
     this.#sendLimitsIfAny(from);
   }
 
-  #learnCutoff(from: Address, { completed }: MessageOf<'usage'>): void {
+  #learnCutoff({ completed }: MessageOf<'usage'>): void {
     const fromMs = this.#cutoff.settings.policy.cutoffMs;
-    if (!this.#cutoff.completed(completed)) {
-      // The welcome with the present cutoff may have been lost.
-      if (completed.length > 0) this.#members.welcome(from);
-      return;
-    }
+    if (!this.#cutoff.completed(completed)) return;
     const toMs = this.#cutoff.settings.policy.cutoffMs;
     this.#env.eventOccurred?.({ kind: 'cutoff-changed', fromMs, toMs });
     this.#members.welcomeAll();
