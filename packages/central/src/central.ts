@@ -117,9 +117,7 @@ export class Central implements Machine<CentralTimer> {
       case 'heartbeat':
         return this.#heartbeat(from, message, now);
       case 'placementStarted':
-        if (this.#dispatcher.placementStarted(from, message, now))
-          this.#env.send(from, { type: 'notRegistered' });
-        return;
+        return this.#dispatcher.placementStarted(from, message, now);
       case 'placementEnded':
         this.#dispatcher.placementEnded(from, message, now);
         return this.#members.workers.relabel(now);
@@ -382,9 +380,6 @@ export class Central implements Machine<CentralTimer> {
       // The welcome makes the worker report its free slots.
       const asksForState = this.#pulls && (this.#isMatching || this.#dispatcher.waitingTasks > 0);
       if (asksForState && this.#dispatcher.isStale(from, busy, now)) this.#members.welcome(from);
-      // Central ends the placed tasks that the registration does not list.
-      if (this.#dispatcher.isOverbooked(from, busy + queued, now))
-        return this.#env.send(from, { type: 'notRegistered' });
     }
     if (this.#isUnregistered(from)) return;
     this.#members.acknowledge(from, this.#isMatching);
