@@ -1,6 +1,7 @@
 import { type Address, type Message, PRESETS, parseJobSpec } from '@goshawk/core';
 import { expect, test } from 'vitest';
-import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
+import { DurableBench } from '../durable.fixture.js';
+import { CENTRAL, CLIENT, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
 /** A scheduler whose gangs are matched by central, and fail if they have not started by their deadline. */
 function setUp(abandons = true) {
@@ -93,4 +94,21 @@ test('other policies let it continue', () => {
   expect(timers.size).toBe(0);
   scheduler.wake('deadline', job.number, 101);
   expect(job.hasEnded).toBe(false);
+});
+
+test('tasks of a late job can be cancelled after a restart while central is away', () => {
+  const before = new DurableBench();
+  before.accept({ tasks: { count: 3, run: { sleep: 50 } }, deadline: 100 });
+  before.commit();
+  const after = new DurableBench(before.inheritance(), 10_000, false);
+  after.take();
+  after.receive(CLIENT, {
+    type: 'cancelTasks',
+    request: 9,
+    id: 's-1',
+    tasks: [{ first: 1, last: 1 }],
+    stage: undefined,
+  });
+  after.commit();
+  expect(after.take()).toContainEqual(expect.objectContaining({ type: 'tasksCancelled', request: 9 }));
 });
