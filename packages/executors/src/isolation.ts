@@ -575,11 +575,17 @@ function isReplaceable(real: string): boolean {
   }
 }
 
-/** Whether the mode lets the account enter the folder. An access control list may allow more. */
+/**
+ * Whether the mode lets the account enter the folder; also true for a folder that this process may not read, for example
+ * one of sshfs. An access control list may allow more.
+ */
 function mayEnter({ uid, groups }: Account, folder: string): boolean {
-  const stats = statSync(folder, { throwIfNoEntry: false });
-  if (stats === undefined || stats.uid === uid) return true;
-  return (stats.mode & (groups.includes(stats.gid) ? 0o010 : 0o001)) !== 0;
+  try {
+    const stats = statSync(folder);
+    return stats.uid === uid || (stats.mode & (groups.includes(stats.gid) ? 0o010 : 0o001)) !== 0;
+  } catch {
+    return true;
+  }
 }
 
 /** Returns the folders between a mount and the covered paths in it, outermost first. */
