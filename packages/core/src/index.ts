@@ -50,6 +50,7 @@ export * from './http-address.js';
 export { IdleConnections } from './idle-connections.js';
 export * from './ids.js';
 export * from './indexed-heap.js';
+export { parseWith } from './issues.js';
 export { readAmounts } from './job/amounts.js';
 export { type Begin, beginOf } from './job/begin.js';
 export { parseBytes } from './job/bytes.js';

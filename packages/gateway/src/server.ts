@@ -10,6 +10,7 @@ import {
   isLoopbackHost,
   jsonLoss,
   parseBind,
+  parseWith,
   quoted,
 } from '@goshawk/core';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -300,7 +301,7 @@ function refuseUnknown(shape: z.ZodType | undefined, given: readonly string[]): 
 
 function parse(shape: z.ZodType | undefined, value: unknown, where: string): unknown {
   if (shape === undefined) return undefined;
-  const result = shape.safeParse(value, { reportInput: true });
+  const result = parseWith(shape, value);
   if (result.success) return result.data;
   // The issue of a converted parameter has the converted value.
   const [issue] = result.error.issues;

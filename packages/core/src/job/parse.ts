@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { InputError } from '../errors.js';
-import { firstIssue, shown, unknownKeys } from '../issues.js';
+import { firstIssue, parseWith, shown, unknownKeys } from '../issues.js';
 import { LIMITS } from '../limits.js';
 import { didYouMean, nearest } from '../nearest.js';
 import { present } from '../present.js';
@@ -23,7 +23,7 @@ import {
  * @throws InputError with one line that names the field
  */
 export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
-  const result = jobSpecSchema.safeParse(input, { reportInput: true });
+  const result = parseWith(jobSpecSchema, input);
   if (!result.success) throw new InputError('bad-job', `${source}: ${describeIssue(result.error)}`);
   const job = result.data;
   const stages = orderStages(job, source);
@@ -85,7 +85,7 @@ export function parseTasks(common: unknown, each: unknown, max: number): Payload
   return each.map((own: unknown, index) => {
     const task =
       isFields(common) && isFields(own) ? { ...common, ...own } : common === undefined ? own : undefined;
-    const result = payloadSchemaOf(task).safeParse(task, { reportInput: true });
+    const result = parseWith(payloadSchemaOf(task), task);
     if (result.success) return result.data;
     throw new InputError('bad-job', `tasks[${index}]: ${describeIssue(result.error)}`);
   });

@@ -22,6 +22,7 @@ import {
   type Millis,
   NO_RESOURCES,
   type Outcome,
+  parseWith,
   payloadSchemaOf,
   type Resources,
   type Used,
@@ -377,7 +378,7 @@ function runOrder(
   traceparent: string | undefined,
   { cpu, memory }: Resources,
 ): MutableOrder | { readonly problem: string } {
-  const parsed = payloadSchemaOf(payload).safeParse(payload, { reportInput: true });
+  const parsed = parseWith(payloadSchemaOf(payload), payload);
   if (!parsed.success) {
     return {
       problem: `not a task, which is one of {sleep}, {exec}, {module}: ${describeIssue(parsed.error)}`,
