@@ -84,12 +84,17 @@ describe('a cutoff', () => {
   });
 
   test('gives old jobs little weight', () => {
-    const lengths = lengthsOf([...drawn(900, 10, 0.2), ...drawn(100, 1_000, 0.2)]);
-    expect(lengths.cutoffMs(DEFAULT_MS)).toBeLessThan(1_000);
-    for (const meanMs of [...drawn(9_000, 10_000, 0.2), ...drawn(1_000, 1e6, 0.2)])
+    const lengths = lengthsOf([...drawn(900, 300, 0.2), ...drawn(100, 30_000, 0.2)]);
+    expect(lengths.cutoffMs(DEFAULT_MS * 100)).toBeLessThan(10_000);
+    for (const meanMs of [...drawn(9_000, 300_000, 0.2), ...drawn(1_000, 3e7, 0.2)])
       lengths.completed(Float64Array.of(meanMs));
-    expect(lengths.cutoffMs(100)).toBeGreaterThan(15_000);
+    expect(lengths.cutoffMs(3_000)).toBeGreaterThan(450_000);
     expect(lengths.seen).toBe(11_000);
+  });
+
+  test('is at least a second, however many shorter jobs there are', () => {
+    const lengths = lengthsOf([...drawn(1_000, 1, 0.2), ...drawn(100, 50, 0.2)], 4);
+    expect(lengths.cutoffMs(DEFAULT_MS)).toBe(1_000);
   });
 });
 

@@ -33,6 +33,11 @@ const LONGER_MIN = 2 * STEPS_PER_DOUBLING;
 const REACHED_MAX = 0.2;
 /** A gap is an eightfold range of run times without jobs, in buckets. */
 const GAP_MIN = 3 * STEPS_PER_DOUBLING;
+/**
+ * The minimum of a learned cutoff. A CPU idles for a few ms before each long task, until central has matched it, so
+ * shorter tasks lose more as long tasks than classes gain.
+ */
+const CUTOFF_MIN_MS = 1_000;
 /** A new cutoff within this factor of the present one is ignored. */
 const CHANGE_MIN = 1.5;
 
@@ -99,8 +104,10 @@ export class JobLengths {
    */
   cutoffMs(presentMs: Millis): Millis {
     if (!this.isEnough) return presentMs;
-    const learnedMs =
-      this.#middleOfGap() ?? this.#topTenth() ?? this.#aboveManyCheap(presentMs) ?? this.#aboveAll(presentMs);
+    const learnedMs = Math.max(
+      CUTOFF_MIN_MS,
+      this.#middleOfGap() ?? this.#topTenth() ?? this.#aboveManyCheap(presentMs) ?? this.#aboveAll(presentMs),
+    );
     const isChange = Math.max(learnedMs / presentMs, presentMs / learnedMs) >= CHANGE_MIN;
     return isChange ? learnedMs : presentMs;
   }
