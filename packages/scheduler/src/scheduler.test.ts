@@ -317,7 +317,27 @@ describe('clients', () => {
     bench.now += LIVE_TIMINGS.leaseMs;
     expect(bench.request(submit)).toMatchObject({ code: 'impossible-demand', retryMs: undefined });
     const endless = { ...spec, demand: { memory: '1e400' } };
-    expect(bench.request({ ...submit, spec: endless })).toMatchObject({ type: 'refused', code: 'bad-job' });
+    expect(bench.request({ ...submit, request: 2, spec: endless })).toMatchObject({
+      type: 'refused',
+      code: 'bad-job',
+    });
+  });
+
+  test('a repeated submission is refused again, even if a worker for it has joined meanwhile', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    bench.now += LIVE_TIMINGS.leaseMs;
+    const spec = { demand: { memory: 8 }, tasks: [{ sleep: 1 }] };
+    const submit = { type: 'submit', request: 1, key: 'a', spec } as const;
+    const refusal = bench.request(submit);
+    expect(refusal).toMatchObject({ type: 'refused', code: 'impossible-demand', retryMs: undefined });
+    const both = joined(2, [W1, W2]) as MessageOf<'members'>;
+    const changed = both.changed.map((member) => ({ ...member, capacity: { memory: 16 } }));
+    bench.receive(CENTRAL, { ...both, changed });
+    // The client may have received the refusal, and then ignores an acceptance.
+    expect(bench.request(submit)).toEqual(refusal);
+    expect(bench.scheduler.activeJobs).toBe(0);
+    expect(bench.request({ ...submit, request: 2 })).toMatchObject({ type: 'accepted' });
   });
 
   test('a client with a personal key submits in its name, and sees and cancels only its jobs', () => {

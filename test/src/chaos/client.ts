@@ -131,6 +131,8 @@ export class Client implements Machine {
     if (asked === undefined) return;
     if (asked.kind === 'drain') return this.#drained(asked);
     const { order } = asked;
+    if (order.state === 'refused' && message.type === 'accepted')
+      this.#world.wrong(`refused: ${order.key} is accepted as ${message.value.job} after its refusal`);
     if (isOver(order)) return;
     if (message.type === 'refused') return this.#refused(asked.kind, order, message);
     switch (message.type) {
@@ -196,7 +198,10 @@ export class Client implements Machine {
 
   #submit(order: Order): void {
     const { key, job } = order;
-    const ask = () => this.#ask({ kind: 'submit', order });
+    const ask = () => {
+      order.request ??= this.#ask({ kind: 'submit', order });
+      return order.request;
+    };
     const old = order.retryOf ?? order.asNewOf;
     if (old !== undefined) {
       const owner = this.#world.ownerOf(old);
@@ -373,7 +378,11 @@ export class Client implements Machine {
   #refused(kind: Asked['kind'], order: Order, { code, message, retryMs }: MessageOf<'refused'>): void {
     // A scheduler accepts no new jobs for a journal that it has taken over.
     const isMoving = code === 'draining' && order.asNewOf !== undefined && this.#world.isShared;
-    if ((RETRYABLE_CODES.has(code) || retryMs !== undefined) && !isMoving) return;
+    if ((RETRYABLE_CODES.has(code) || retryMs !== undefined) && !isMoving) {
+      // Other refusals end the request, and the client submits again with a new one.
+      if (kind === 'submit' && code !== 'not-ready' && retryMs === undefined) order.request = undefined;
+      return;
+    }
     if (kind === 'cancelTasks' && code === 'has-ended') {
       order.tasksCancelled = true;
       return;

@@ -46,6 +46,8 @@ export interface Order {
   /** Lists of tasks that a scheduler has confirmed as appended. */
   appended: number;
   state: OrderState;
+  /** Number of the request that submits it; undefined if the next one is new. */
+  request: number | undefined;
   tries: number;
   jobId: string | undefined;
   acceptedAt: Millis;
@@ -62,6 +64,7 @@ export const UNSENT = {
   holdState: 'none',
   appended: 0,
   state: 'open',
+  request: undefined,
   tries: 0,
   jobId: undefined,
   acceptedAt: 0,

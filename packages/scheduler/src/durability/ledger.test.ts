@@ -93,7 +93,7 @@ describe('with a journal', () => {
     expect(journalNow()).toEqual({ full: 1, away: 0 });
     bench.scheduler.journalChanged({ kind: 'open' }, bench.now);
     expect(journalNow()).toEqual({ full: 0, away: 0 });
-    bench.submit(job, 'another');
+    bench.submit(job, 'another', 2);
     bench.commit();
     expect(types(bench)).toEqual(['accepted']);
   });

@@ -28,6 +28,7 @@ import type { Intake } from './intake.js';
 import type { Keys } from './keys.js';
 import { notifyRefusal } from './notify-hosts.js';
 import type { Overload } from './overload.js';
+import { RefusedRequests } from './refused-requests.js';
 import { missingInputs, retrySpecOf } from './retry-spec.js';
 import { isSameJob } from './same-job.js';
 
@@ -37,6 +38,7 @@ export class Submissions {
   readonly #intake: Intake;
   readonly #overload: Overload;
   readonly #keys: Keys;
+  readonly #refused = new RefusedRequests();
 
   constructor(s: SchedulerState, intake: Intake, overload: Overload, keys: Keys) {
     this.#s = s;
@@ -47,20 +49,27 @@ export class Submissions {
 
   /** @param owner the only user that the client may submit for; undefined: any user */
   submit(from: Address, message: MessageOf<'submit'>, owner: string | undefined, now: Millis): void {
-    this.#reply(from, message.request, this.#trySubmit(from, message, owner, now));
+    this.#reply(from, message, () => this.#trySubmit(from, message, owner, now));
   }
 
   /**
    * Runs tasks of an ended job again: as further attempts of the same job, or as a new job that keeps their numbers.
    */
   retry(from: Address, message: MessageOf<'retryJob'>, job: Job, now: Millis): void {
-    this.#reply(from, message.request, this.#tryRetry(message, job, now));
+    this.#reply(from, message, () => this.#tryRetry(message, job, now));
   }
 
-  #reply(to: Address, request: number, outcome: Accepted | Refusal): void {
-    if (!('code' in outcome)) return this.#s.answers.answerWhenDurable(to, request, 'accepted', outcome);
+  #reply(
+    from: Address,
+    message: MessageOf<'submit'> | MessageOf<'retryJob'>,
+    decide: () => Accepted | Refusal,
+  ): void {
+    const { request } = message;
+    const outcome = this.#refused.of(from, message) ?? decide();
+    if (!('code' in outcome)) return this.#s.answers.answerWhenDurable(from, request, 'accepted', outcome);
     if (outcome.cause !== undefined) this.#s.tallies.jobsRefused[outcome.cause]++;
-    this.#s.answers.refuse(to, request, outcome);
+    this.#refused.add(from, message, outcome);
+    this.#s.answers.refuse(from, request, outcome);
   }
 
   #trySubmit(
