@@ -68,6 +68,8 @@ export class Checker {
   /** Whether schedulers share a journal, so that only tasks of recorded jobs may start. */
   readonly #isShared: boolean;
   readonly #written = new Set<string>();
+  /** Maps a job that began on hold to its key. */
+  readonly #begunHeld = new Map<string, string>();
   /** Jobs of which tasks were cancelled, according to the journal. */
   readonly #withCancelled = new Set<string>();
 
@@ -145,6 +147,17 @@ export class Checker {
 
   centralLost(): void {
     this.#hasLostCentral = true;
+  }
+
+  /** Jobs that began on hold, where a key has two because no process knew its owner. Their clients may know only one. */
+  heldTwice(): readonly string[] {
+    const jobs = [...this.#begunHeld].filter(([jobId]) => !this.isLost(jobId));
+    return jobs
+      .filter(([jobId, key]) => {
+        const same = jobs.filter(([other, otherKey]) => otherKey === key && other !== jobId);
+        return same.some(([other]) => this.#mayNotKnowBetter(jobId) || this.#mayNotKnowBetter(other));
+      })
+      .map(([jobId]) => jobId);
   }
 
   /** Allows cancelled tasks of the job to run again. */
@@ -436,7 +449,10 @@ export class Checker {
 
   written(tag: string, record: JobRecord): void {
     const job = `${tag}-${record.job}`;
-    if (record.kind === 'accepted') this.#written.add(job);
+    if (record.kind === 'accepted') {
+      this.#written.add(job);
+      if (record.spec.hold === true && record.key !== undefined) this.#begunHeld.set(job, record.key);
+    }
     if (record.kind === 'cancelled' || record.kind === 'tasksCancelled') this.#withCancelled.add(job);
     if (record.kind === 'declined') return this.#declined(`${job}/${record.task}/${record.attempt}`);
     if (record.kind !== 'attempt') return;

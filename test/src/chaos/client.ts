@@ -113,6 +113,16 @@ export class Client implements Machine {
     this.#askDrain(worker, on);
   }
 
+  /** Releases a job that no order of this client may know. */
+  release(jobId: string): void {
+    const owner = this.#world.ownerOf(jobId);
+    if (owner === undefined) return;
+    this.#world.releaseAsked(jobId);
+    const request = this.#request++;
+    const to = this.#world.schedulerAt(owner);
+    this.#env.send(to, { type: 'updateJob', request, id: jobId, held: false, priority: undefined });
+  }
+
   /** Sent once, because a scheduler that is down is taken over after its lease anyway. */
   takeOver(scheduler: string): void {
     const request = this.#request++;

@@ -112,6 +112,7 @@ class ChaosRun {
       if (this.#calendar.now >= undrainAt) {
         undrainAt = this.#calendar.now + UNDRAIN_MS;
         this.#undrain();
+        this.#releaseHeldTwice();
       }
       await this.#runTo(this.#calendar.now + CHECK_INTERVAL_MS);
       if (this.#calendar.now >= orphansAt) {
@@ -399,6 +400,11 @@ class ChaosRun {
     for (const worker of drained) if (!this.#cluster.isTerminating(worker)) this.#drain(worker, false);
   }
 
+  #releaseHeldTwice(): void {
+    for (const jobId of this.#checker.heldTwice())
+      this.#clientProcesses[0]!.take(() => this.#clients[0]!.release(jobId));
+  }
+
   // ---- final checks
 
   /** No room stays free while a task that fits it waits. */
@@ -461,6 +467,7 @@ class ChaosRun {
   async #heal(): Promise<void> {
     const { isAnyLost } = this.#checker;
     const until = this.#calendar.now + (isAnyLost ? SETTLE_AFTER_LOSS_MS : SETTLE_MS);
+    this.#releaseHeldTwice();
     let left = this.#leaks();
     while (left.length > 0 && this.#calendar.now < until) {
       await this.#runTo(this.#calendar.now + CHECK_INTERVAL_MS);
