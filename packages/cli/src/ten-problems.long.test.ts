@@ -17,7 +17,7 @@ const HAS_FULL_DISK = canMount();
 const PROBLEMS: readonly (readonly [problem: string, says: RegExp])[] = [
   ['a lost worker', /1 worker lost: extra/],
   ['a job that no worker can run', /1 task cannot start: no worker .*rack=r9/],
-  ['a failing array', /1 job failed within the last hour: array \(\S+ 40 of 40 tasks\)/],
+  ['a failing array', /1 job failed within the last hour: array \(\S+ 40 of 40 tasks, exit code 3\)/],
   ['a user who floods the cluster', /user mallory has [\d,]+ of [\d,]+ waiting tasks/],
   ['a gang that waits', /gang training \(\S+\) has waited for .*: all 6 tasks of a gang start together/],
   ['a slow task', /slow-shard \(\S+\): task 3 has run for .* is usual/],

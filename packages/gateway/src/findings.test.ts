@@ -41,8 +41,28 @@ it('finds a task that runs ten times longer than others of its stage, or than it
     'etl (a-2): task 4 has run for 1 min 10 s on w1, where 3 s is usual, and 1 more task like it',
   ]);
   findings.noteJob(job('a-2', [[3, 1_000]]), NOW);
-  findings.noteJob(job('a-4', [[12, 201_000]], { state: 'failed' }), NOW);
+  findings.noteJob(job('a-4', [[12, 201_000]], { state: 'failed', failures: [] }), NOW);
   expect(findings.list(NOW)).toEqual([]);
+});
+
+it('knows the most frequent cause of a failed job, until the job is retried', () => {
+  const findings = new Findings();
+  const failed = (id: string, failures: object[]) =>
+    findings.noteJob(job(id, [], { state: 'failed', endedMs: 5, failures }), NOW);
+  const exits = [2, 3, 3].map((exitCode) => ({ exitCode, message: `exit code ${exitCode}`, kind: 'failed' }));
+  failed('a-1', exits);
+  failed('a-2', [{ signal: 'SIGKILL', message: 'killed', kind: 'failed' }]);
+  failed('a-3', [{ message: 'the program x does not exist', kind: 'failed' }]);
+  failed('a-4', [{ message: '', kind: 'timeout' }]);
+  failed('a-5', []);
+  const ids = ['a-1', 'a-2', 'a-3', 'a-4', 'a-5', 'a-6'];
+  expect(ids.map((id) => findings.causeOf({ id, endedMs: 5 }))).toEqual([
+    ...['exit code 3', 'signal SIGKILL', 'the program x does not exist', 'timeout'],
+    ...[undefined, undefined],
+  ]);
+  expect(findings.causeOf({ id: 'a-1', endedMs: 9 })).toBeUndefined();
+  findings.noteJob(job('a-1', []), NOW);
+  expect(findings.causeOf({ id: 'a-1', endedMs: 5 })).toBeUndefined();
 });
 
 it('forgets a slow task of a job that is no longer sampled', () => {

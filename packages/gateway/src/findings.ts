@@ -8,6 +8,7 @@ import {
   type JobSummary,
   type Millis,
   needOf,
+  type TaskFailure,
 } from '@goshawk/core';
 import type { Attention } from './overview.js';
 import { mainWait } from './why-sentence.js';
@@ -54,11 +55,13 @@ interface Slow {
 export class Findings {
   readonly #slow = new Map<string, Slow>();
   readonly #waiting = new Map<string, Waiting>();
+  readonly #causes = new Map<string, { readonly endedMs: Millis | undefined; readonly cause: string }>();
   #flood: Attention | undefined;
 
   /** @param now wall clock */
   noteJob(job: JobDetail, now: Millis): void {
     this.#slow.delete(job.id);
+    this.#noteCause(job);
     // Jobs without waiting tasks are not explained.
     if (isFinal(job.state) || job.tasks.waiting === 0) this.#waiting.delete(job.id);
     const running = isFinal(job.state) ? [] : job.running;
@@ -94,6 +97,24 @@ export class Findings {
     dropOld(this.#waiting, now);
   }
 
+  #noteCause({ id, state, endedMs, failures }: JobDetail): void {
+    this.#causes.delete(id);
+    const cause = state === 'failed' ? mostFrequent(failures.map(causeWords)) : undefined;
+    if (cause === undefined) return;
+    this.#causes.set(id, { endedMs, cause });
+    for (const old of this.#causes.keys()) {
+      if (this.#causes.size <= JOBS_MAX) return;
+      this.#causes.delete(old);
+    }
+  }
+
+  /** Returns why most tasks of a failed job failed; undefined: unknown. */
+  causeOf({ id, endedMs }: Pick<JobSummary, 'id' | 'endedMs'>): string | undefined {
+    const known = this.#causes.get(id);
+    // A retried job ends again, perhaps for another reason.
+    return known?.endedMs === endedMs ? known?.cause : undefined;
+  }
+
   /** Returns what a waiting job lacks; undefined: unknown. @param now wall clock */
   missingOf(job: string, now: Millis): string | undefined {
     const waiting = this.#waiting.get(job);
@@ -116,7 +137,7 @@ export class Findings {
         : {
             level: 'warning',
             what: `user ${user} has ${formatCount(tasks)} of ${counted(total, 'waiting task')}`,
-            hint: '`goshawk shares` shows what each user gets; --users FILE can limit the waiting tasks of a user',
+            hint: '`goshawk shares` shows what each user gets; `--users FILE` can limit the waiting tasks of a user',
             link: `#/jobs?${new URLSearchParams({ q: `user:${user} state:active` })}`,
           };
   }
@@ -158,6 +179,18 @@ export class Findings {
       ...(this.#flood === undefined ? [] : [this.#flood]),
     ];
   }
+}
+
+function causeWords({ exitCode, signal, message, kind }: TaskFailure): string {
+  if (exitCode !== undefined) return `exit code ${exitCode}`;
+  return signal === undefined ? message || kind : `signal ${signal}`;
+}
+
+/** Returns the value that occurs most often; the first one of several. */
+function mostFrequent(values: readonly string[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0];
 }
 
 /** Removes stale entries and the oldest of too many. Entries are in order of time. */

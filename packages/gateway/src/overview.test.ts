@@ -1,5 +1,5 @@
 import type { ClusterView, ClusterWaiting, Jobs } from '@goshawk/client';
-import { UnreachableError, WAITING_REASONS } from '@goshawk/core';
+import { type JobSummary, UnreachableError, WAITING_REASONS } from '@goshawk/core';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { overviewOf, type PollResult } from './overview.js';
@@ -34,11 +34,15 @@ function pollResult(seen: Partial<PollResult>): PollResult {
   };
 }
 
-function look(seen: PollResult | undefined, lastSeen?: { view: ClusterView; agoMs: number }) {
+function look(
+  seen: PollResult | undefined,
+  lastSeen?: { view: ClusterView; agoMs: number },
+  causeOf: (job: JobSummary) => string | undefined = () => undefined,
+) {
   const workers = new WorkerTable();
   const view = seen?.view ?? lastSeen?.view;
   if (view !== undefined) workers.update(view.workers, 0);
-  return overviewOf({ where: 'tcp://h:1', problem: seen?.problem, seen, lastSeen, workers });
+  return overviewOf({ where: 'tcp://h:1', problem: seen?.problem, seen, lastSeen, workers, causeOf });
 }
 
 const workers = fc.array(fc.record({ slots: fc.nat(64), busy: fc.nat(64), queued: fc.nat(9) }), {
@@ -83,16 +87,17 @@ it('lists jobs that no worker can run, and everything else that needs attention'
   expect(attention.every(({ link }) => link === '#/jobs/a-1')).toBe(true);
 });
 
-it('counts all failures and links to their list', () => {
+it('counts all failures, with causes, and links to their list', () => {
   const failed = {
     jobs: [1, 2, 3].map((n) => ({ id: `a-${n}`, name: 'etl', tasks: { total: 9, failed: n } })),
     total: 419,
   } as unknown as Jobs;
-  const { attention, failedJobs } = look(pollResult({ failed }));
+  const causeOf = ({ id }: { id: string }) => (id === 'a-2' ? 'exit code 3' : undefined);
+  const { attention, failedJobs } = look(pollResult({ failed }), undefined, causeOf);
   expect(failedJobs).toBe(419);
   expect(attention).toMatchObject([
     {
-      what: '419 jobs failed within the last hour: etl (a-1: 1 of 9 tasks), etl (a-2: 2 of 9 tasks), etl (a-3: 3 of 9 tasks), …',
+      what: '419 jobs failed within the last hour: etl (a-1: 1 of 9 tasks), etl (a-2: 2 of 9 tasks, exit code 3), etl (a-3: 3 of 9 tasks), …',
       link: '#/jobs?q=state:failed+since:1h',
     },
   ]);

@@ -3,6 +3,7 @@ import {
   counted,
   formatCount,
   type GoshawkError,
+  type JobSummary,
   type Millis,
   sumOf,
   WAITING_WORDS,
@@ -51,6 +52,7 @@ export function overviewOf({
   workers,
   found = [],
   missingOf = () => undefined,
+  causeOf = () => undefined,
 }: {
   readonly where: string;
   readonly problem: GoshawkError | undefined;
@@ -61,6 +63,8 @@ export function overviewOf({
   readonly found?: readonly Attention[];
   /** Returns what a job lacks, if a poll has explained it. */
   readonly missingOf?: (job: string) => string | undefined;
+  /** Returns why most tasks of a failed job failed, if a poll has asked for it. */
+  readonly causeOf?: (job: JobSummary) => string | undefined;
 }): Overview {
   const { view, waiting, failed } = seen ?? {};
   const groups = waiting?.waiting.map(
@@ -96,7 +100,7 @@ export function overviewOf({
       ...(groups ?? [])
         .filter(({ reason }) => STUCK.has(reason))
         .map((row) => stuck(row, missingOf(row.example))),
-      ...failures(seen),
+      ...failures(seen, causeOf),
       ...found,
     ],
   };
@@ -205,14 +209,20 @@ function stuck({ tasks, why, helps, example }: WaitingRow, missing: string | und
   return { level: 'error', what, hint: helps, link: `#/jobs/${example}` };
 }
 
-/** Returns one finding about all failed jobs, with the names of the latest ones. */
-function failures(seen: PollResult | undefined): Attention[] {
+/** Returns one finding about all failed jobs, with the names and causes of the latest ones. */
+function failures(
+  seen: PollResult | undefined,
+  causeOf: (job: JobSummary) => string | undefined,
+): Attention[] {
   const { jobs = [], total = 0 } = seen?.failed ?? {};
   if (total === 0) return [];
-  const names = jobs.map(({ id, name, tasks }) => {
-    const words =
-      tasks.total === 1 ? '' : `: ${formatCount(tasks.failed)} of ${counted(tasks.total, 'task')}`;
-    return `${name} (${id}${words})`;
+  const names = jobs.map((job) => {
+    const { id, name, tasks } = job;
+    const failed =
+      tasks.total === 1 ? [] : [`${formatCount(tasks.failed)} of ${counted(tasks.total, 'task')}`];
+    const cause = causeOf(job);
+    const words = [...failed, ...(cause === undefined ? [] : [cause])].join(', ');
+    return `${name} (${id}${words === '' ? '' : `: ${words}`})`;
   });
   const what = `${counted(total, 'job')} failed within the last hour: ${listNames(names, total)}`;
   const link = total === 1 ? `#/jobs/${jobs[0]!.id}` : '#/jobs?q=state:failed+since:1h';

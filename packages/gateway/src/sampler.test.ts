@@ -1,5 +1,5 @@
 import type { Cluster } from '@goshawk/client';
-import { UnreachableError } from '@goshawk/core';
+import { type JobSummary, UnreachableError } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { Findings } from './findings.js';
 import { REFRESHED_JOBS, SAMPLED_JOBS_MAX, Sampler } from './sampler.js';
@@ -79,4 +79,25 @@ it('returns to running jobs while new ones keep arriving', async () => {
     await sampler.look(client, NOW + look, NEVER);
     expect(asked.filter((one) => one.startsWith('a-') && first.has(one))).toHaveLength(REFRESHED_JOBS);
   }
+});
+
+it('requests a failed job once to learn its cause', async () => {
+  const failed = {
+    ...{ id: 'b-1', name: 'job', state: 'failed', endedMs: 5 },
+    tasks: { total: 1, waiting: 0, running: 0, completed: 0, failed: 1, cancelled: 0 },
+  } as unknown as JobSummary;
+  let asked = 0;
+  const client = {
+    jobs: async () => ({ jobs: [], total: 0 }),
+    job: () => ({
+      describe: async () => {
+        asked++;
+        return { ...failed, stages: [], attemptList: [], running: [], failures: [{ exitCode: 3 }] };
+      },
+    }),
+  } as unknown as Cluster;
+  const findings = new Findings();
+  const sampler = new Sampler(new TaskStream(), new WaitingLimits(), findings);
+  for (const at of [0, 1, 2]) await sampler.look(client, NOW + at, NEVER, [failed]);
+  expect([asked, findings.causeOf(failed)]).toEqual([1, 'exit code 3']);
 });

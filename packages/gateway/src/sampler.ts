@@ -37,8 +37,16 @@ export class Sampler {
     this.#findings = findings;
   }
 
-  /** @param now wall clock */
-  async look(cluster: Cluster, now: Millis, signal: AbortSignal): Promise<void> {
+  /**
+   * @param now wall clock
+   * @param failed failed jobs whose cause is shown; those of unknown cause are requested, too
+   */
+  async look(
+    cluster: Cluster,
+    now: Millis,
+    signal: AbortSignal,
+    failed: readonly JobSummary[] = [],
+  ): Promise<void> {
     const since = (this.#lastAt ?? now) - SLACK_MS;
     const limit = LISTED_MAX;
     const [active, ended] = await Promise.all([
@@ -52,9 +60,12 @@ export class Sampler {
     const { chosen, isPartial } = this.#choose([...ended.jobs, ...active.jobs]);
     if (isPartial || active.truncated || ended.truncated) this.#stream.leftOut(lastAt, now);
     const explained = Math.max(1, Math.floor(EXPLAIN_COST_MAX / Math.max(1, active.total)));
-    await Promise.all(
-      chosen.map((job, at) => this.#sampleJob(cluster, job, at >= chosen.length - explained, now, signal)),
-    );
+    const ids = new Set(chosen.map(({ id }) => id));
+    const unexplained = failed.filter((job) => !ids.has(job.id) && this.#findings.causeOf(job) === undefined);
+    await Promise.all([
+      ...chosen.map((job, at) => this.#sampleJob(cluster, job, at >= chosen.length - explained, now, signal)),
+      ...unexplained.map((job) => this.#sampleJob(cluster, job, false, now, signal)),
+    ]);
   }
 
   #choose(jobs: readonly JobSummary[]): { chosen: JobSummary[]; isPartial: boolean } {

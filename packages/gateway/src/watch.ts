@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, ClusterCounters, ClusterView } from '@goshawk/client';
-import { GoshawkError, type Millis, sumOf, UnreachableError } from '@goshawk/core';
+import { GoshawkError, type JobSummary, type Millis, sumOf, UnreachableError } from '@goshawk/core';
 import { Findings } from './findings.js';
 import { History, POINT_MS } from './history.js';
 import type { Link } from './link.js';
@@ -34,8 +34,8 @@ interface ClusterUpdate {
 
 /**
  * Polls the cluster every ten seconds for the history, and more often while a page is open. A poll is one
- * request to central, five to each scheduler, and two for each of a dozen jobs. The number of requests does
- * not depend on tasks and pages.
+ * request to central, five to each scheduler, two for each of a dozen jobs, and one for each listed failed job
+ * of unknown cause. The number of requests does not depend on tasks and pages.
  */
 export class ClusterWatch {
   readonly history = new History();
@@ -157,12 +157,14 @@ export class ClusterWatch {
         this.#lastView = { view: seen.view, at: now };
         if (this.#samples) this.stream.look(seen.view, seen.waiting?.central, Date.now());
       }
-      if (this.#samples) this.#sample(cluster);
+      if (this.#samples) this.#sample(cluster, seen.failed?.jobs);
       const { problem } = seen;
       const found = this.#findings.list(Date.now());
       const { lastSeen } = this;
       const missingOf = (job: string) => this.#findings.missingOf(job, Date.now());
-      this.#overview = overviewOf({ where, problem, seen, lastSeen, workers: this.#table, found, missingOf });
+      const causeOf = (job: JobSummary) => this.#findings.causeOf(job);
+      const workers = this.#table;
+      this.#overview = overviewOf({ where, problem, seen, lastSeen, workers, found, missingOf, causeOf });
       this.#addPoint(seen.counters);
     } catch (error) {
       const problem = error instanceof GoshawkError ? error : new GoshawkError('internal', String(error));
@@ -175,9 +177,9 @@ export class ClusterWatch {
    * Samples jobs in parallel with polls, because a scheduler that does not answer must not delay a page. Only
    * one sample is taken at a time.
    */
-  #sample(cluster: Cluster): void {
+  #sample(cluster: Cluster, failed: readonly JobSummary[] | undefined): void {
     this.#sampling ??= this.#sampler
-      .look(cluster, Date.now(), this.#stop.signal)
+      .look(cluster, Date.now(), this.#stop.signal, failed)
       // The overview reports failed polls.
       .catch(() => {})
       .finally(() => {

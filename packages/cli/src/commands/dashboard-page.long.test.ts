@@ -328,7 +328,8 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page
       .locator('.attention', { hasText: '1 task cannot start: no worker has the attributes they require' })
       .waitFor();
-    await page.getByRole('link', { name: /2 jobs failed within the last hour: graph .*, broken / }).waitFor();
+    const words = /2 jobs failed within the last hour: graph \(.*: 1 of 3 tasks, exit code 3\), broken /;
+    await page.getByRole('link', { name: words }).waitFor();
   });
 
   it('finds jobs from everywhere by Ctrl-K: by id, by name, by state', async () => {
