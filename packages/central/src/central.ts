@@ -68,15 +68,16 @@ export class Central implements Machine<CentralTimer> {
       () => env.random(),
       env.policyFailed,
     );
-    this.#dispatcher = new Dispatcher(env, centralPolicy, timings, {
-      tasksArrived: (tasks) => this.#shedding.arrived(tasks),
-      nameIfUnknown: (owner, worker) => this.#members.nameIfUnknown(owner, worker),
-      freed: (worker) => this.#members.workers.freed(worker),
-      preempts: (job, worker) => {
+    const host = {
+      tasksArrived: (tasks: number) => this.#shedding.arrived(tasks),
+      nameIfUnknown: (owner: Address, worker: Address) => this.#members.nameIfUnknown(owner, worker),
+      freed: (worker: Address) => this.#members.workers.freed(worker),
+      preempts: (job: BookedJob, worker: Address) => {
         const name = this.#members.registry.workers.get(worker)?.name ?? '';
         env.eventOccurred?.({ kind: 'task-preempted', job: job.name, worker: name });
       },
-    });
+    };
+    this.#dispatcher = new Dispatcher(env, centralPolicy, timings, host, policy.preset.declares);
     if (config.users !== undefined) this.#grant(config.users);
     this.#members = new Membership(
       env,

@@ -33,6 +33,7 @@ export class LossyCluster {
   /** All messages to and from this party are lost, and no connection breaks. */
   cutOff: Party | undefined;
   readonly #lost: Lost | undefined;
+  readonly #policy: PolicySettings;
   readonly #client: Party;
   #shares: ClusterShares | undefined;
   #workers: MessageOf<'workerPage'>['value']['workers'] = [];
@@ -44,7 +45,8 @@ export class LossyCluster {
     { workers = 2, slots = 2, users }: { workers?: number; slots?: number; users?: UserGrants } = {},
   ) {
     this.#lost = lost;
-    const settings = { policy: { ...DEFAULT_POLICY, ...policy }, timings: LIVE_TIMINGS };
+    this.#policy = { ...DEFAULT_POLICY, ...policy };
+    const settings = { policy: this.#policy, timings: LIVE_TIMINGS };
     this.cluster = new SteppedCluster({ settings, seed: 'lost-messages' });
     this.cluster.addCentral('central', users);
     for (const name of ['s1', 's2']) this.cluster.addScheduler(name);
@@ -162,18 +164,21 @@ export class LossyCluster {
     });
   }
 
-  /** Tasks by job: running and waiting according to central, its owner, and the workers. */
+  /** Tasks by job: running and waiting, with user and weight if owners declare jobs, according to central, its owner, and the workers. */
   views() {
     const central: Record<string, object> = {};
-    for (const { id, running, waiting } of this.shares().jobs)
-      if (running + waiting > 0) central[id] = { running, waiting };
+    const { declares } = this.#policy.preset;
+    for (const { id, running, waiting, user, weight } of this.shares().jobs)
+      if (running + waiting > 0) central[id] = { running, waiting, ...(declares && { user, weight }) };
     const owners: Record<string, object> = {};
     const atOwners: string[] = [];
     for (const { job } of this.jobs) {
       const states = Array.from(job.tasks.states, (state) => TASK_STATE_NAMES[state]);
       const running = states.filter((state) => state === 'running' || state === 'placed').length;
       const waiting = job.isHeld ? 0 : job.stages.reduce((sum, stage) => sum + stage.waiting, 0);
-      if (running + waiting > 0 && job.needsCentral) owners[job.id] = { running, waiting };
+      const { user = '', weight } = job.spec;
+      if (running + waiting > 0 && job.needsCentral)
+        owners[job.id] = { running, waiting, ...(declares && { user, weight: weight / job.slackFactor }) };
       for (const [task, state] of states.entries())
         if (state === 'running') atOwners.push(`${job.id}/${task}`);
     }

@@ -12,7 +12,7 @@ function play(policy: Partial<PolicySettings>, lost?: Lost): LossyCluster {
   const at = new LossyCluster(policy, lost);
   const tasks = (count: number, sleep = LONG_MS) => ({ tasks: { count, run: { sleep } }, estimate: sleep });
   at.run(1_000);
-  at.submit('s1', { ...tasks(2), user: 'ann' });
+  at.submit('s1', { ...tasks(2), user: 'ann', weight: 2 });
   const ending = at.submit('s2', { ...tasks(3, 3_000), user: 'ben' });
   at.run(100);
   // These wait.

@@ -66,7 +66,7 @@ export class Dispatcher {
   readonly #policy: CentralPolicy;
   readonly #reports: Reports;
   readonly #line: WaitingLine;
-  readonly #waitingLists = new WaitingLists(this.books);
+  readonly #waitingLists: WaitingLists;
   /** Age in ms at which an unconfirmed match counts as possibly lost; 0 if messages are never lost. */
   readonly #lostAfterMs: Millis;
   readonly #host: DispatcherHost;
@@ -81,11 +81,13 @@ export class Dispatcher {
   /** Number of the policy's starts that were refused. */
   refused = 0;
 
+  /** @param declares whether owners declare whole jobs */
   constructor(
     env: Env,
     policy: CentralPolicy,
     { retryMs, leaseMs }: Pick<Timings, 'retryMs' | 'leaseMs'>,
     host: DispatcherHost,
+    declares = false,
   ) {
     this.#env = env;
     this.#policy = policy;
@@ -93,6 +95,7 @@ export class Dispatcher {
     const inFlightMs = { started: this.#lostAfterMs, queued: leaseMs };
     this.#reports = new Reports(env, this.books, inFlightMs);
     this.#line = new WaitingLine(this.books, policy);
+    this.#waitingLists = new WaitingLists(this.books, declares);
     this.#host = host;
     this.books.onIdle = ({ address }) => this.#host.freed?.(address);
   }

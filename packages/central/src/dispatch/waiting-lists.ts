@@ -12,14 +12,17 @@ const JOBS_VISITED_MAX = 2_000;
  */
 export class WaitingLists {
   readonly #books: ClusterBooks;
+  readonly #declares: boolean;
   /** Jobs that the current round of an owner has not visited. */
   readonly #rounds = new Map<Address, Iterator<BookedJob, undefined>>();
 
-  constructor(books: ClusterBooks) {
+  /** @param declares whether owners declare whole jobs, so that running jobs are listed as well */
+  constructor(books: ClusterBooks, declares: boolean) {
     this.#books = books;
+    this.#declares = declares;
   }
 
-  /** Returns the next stages with waiting tasks, and declared jobs without any; undefined if there are none. */
+  /** Returns the next stages with waiting tasks, and other jobs that owners declare; undefined if there are none. */
   next(owner: Address): Waiting[] | undefined {
     const waiting: Waiting[] = [];
     const round = this.#rounds.get(owner) ?? this.#books.jobsOf(owner)[Symbol.iterator]();
@@ -30,7 +33,7 @@ export class WaitingLists {
         this.#rounds.delete(owner);
         break;
       }
-      waiting.push(...waitingOf(job));
+      waiting.push(...this.#waitingOf(job));
     }
     return waiting.length === 0 ? undefined : waiting;
   }
@@ -38,14 +41,14 @@ export class WaitingLists {
   removeOwner(owner: Address): void {
     this.#rounds.delete(owner);
   }
-}
 
-function waitingOf({ number, allStages, isDeclared }: BookedJob): Waiting[] {
-  const waiting: Waiting[] = [];
-  for (const stage of allStages) {
-    const tasks = stage.waiting + stage.overLimit;
-    if (tasks > 0) waiting.push({ job: number, stage: stage.index, tasks });
+  #waitingOf({ number, allStages, isDeclared: declared }: BookedJob): Waiting[] {
+    const waiting: Waiting[] = [];
+    for (const stage of allStages) {
+      const tasks = stage.waiting + stage.overLimit;
+      if (tasks > 0) waiting.push({ job: number, stage: stage.index, tasks, declared });
+    }
+    if (waiting.length === 0 && this.#declares) waiting.push({ job: number, stage: 0, tasks: 0, declared });
+    return waiting;
   }
-  if (waiting.length === 0 && isDeclared) waiting.push({ job: number, stage: 0, tasks: 0 });
-  return waiting;
 }

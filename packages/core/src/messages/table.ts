@@ -169,11 +169,14 @@ export const MESSAGES = {
        */
       matching: flag,
       /**
-       * Lists stages of the scheduler's jobs with tasks that wait at central, a part of them at a time. A job that is only
-       * declared counts as a stage with 0 tasks. The scheduler corrects what a lost message has left wrong.
+       * Lists stages of the scheduler's jobs with tasks that wait at central, a part of them at a time. If schedulers
+       * declare jobs, other jobs count as a stage with 0 tasks. The scheduler corrects what a lost message has left wrong.
        */
       waiting: optional(
-        list(record({ job, stage, tasks: countTo(LIMITS.tasksPerJobMax) }), LIMITS.waitingListedMax),
+        list(
+          record({ job, stage, tasks: countTo(LIMITS.tasksPerJobMax), declared: flag }),
+          LIMITS.waitingListedMax,
+        ),
       ),
     },
   ),
@@ -769,7 +772,7 @@ export const MESSAGES = {
   declare: message(
     'scheduler',
     'central',
-    'Repeated with the needs of the job; it carries absolute state, not a delta.',
+    'Repeated with the needs of the job, and when `heartbeatAck` lists the job as not declared; it carries absolute state, not a delta.',
     {
       job,
       user: name,

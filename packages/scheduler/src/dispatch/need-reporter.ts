@@ -4,9 +4,9 @@ import {
   type JobNumber,
   LIMITS,
   listAttributes,
+  type MessageOf,
   type Millis,
   NOBODY,
-  type StageIndex,
   slicesOf,
   type TaskAttempt,
   type TaskIndex,
@@ -24,6 +24,8 @@ import { longerPause } from './probe-watch.js';
 const NEED_PAUSE_GROWTH_MAX = 1_024;
 /** A need that exceeds the waiting tasks by this factor is corrected, because central plans by the last need. */
 const OVERSTATED = 1.1;
+
+export type WaitingAtCentral = NonNullable<MessageOf<'heartbeatAck'>['waiting']>[number];
 
 /**
  * Reports to central how many workers each batch needs. A need carries absolute state, so that the next one replaces a
@@ -187,12 +189,12 @@ export class NeedReporter {
    * may still be in flight.
    *
    * @param job undefined: the job is gone
-   * @param waiting a stage, and how many of its tasks wait at central
+   * @param waiting a stage, how many of its tasks wait at central, and whether central has its job's declaration
    */
   correct(
     number: JobNumber,
     job: Job | undefined,
-    { stage, tasks }: { readonly stage: StageIndex; readonly tasks: number },
+    { stage, tasks, declared }: Omit<WaitingAtCentral, 'job'>,
     now: Millis,
   ): void {
     const { central, timings } = this.#cluster;
@@ -203,10 +205,12 @@ export class NeedReporter {
       return;
     }
     const batch = job.batches[stage];
-    const isWrong = tasks !== (batch?.needSent ?? 0);
+    const isWrong = tasks !== (batch?.needSent ?? 0) || declared !== job.isSentToCentral;
     if (!isWrong || mayBeInFlight(batch?.needSentAt ?? Number.NEGATIVE_INFINITY)) return;
     this.withdraw(job);
-    if (!job.isHeld && !job.cancelling && job.needsCentral) this.sendAll(job, now);
+    if (job.cancelling || !job.needsCentral) return;
+    if (!job.isHeld) this.sendAll(job, now);
+    else if (job.runningCount > 0) this.declare(job, now);
   }
 
   /** Sends the new class or estimate of the job to central, even if none of its tasks waits. */

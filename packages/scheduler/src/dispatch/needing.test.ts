@@ -1,5 +1,6 @@
 import { COMPLETED, type JobInput, LIVE_TIMINGS, type Message, PRESETS, parseJobSpec } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
+import { Hold } from '../job/hold.js';
 import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
 test('central gets an update if far fewer tasks wait because workers sought them', () => {
@@ -154,7 +155,7 @@ describe('a list of what waits at central', () => {
   const { leaseMs } = LIVE_TIMINGS;
 
   /** A scheduler with one job of two waiting tasks that has just been reported. */
-  function waiting() {
+  function waiting(options: Partial<JobInput> = {}) {
     const sent: Message[] = [];
     const send = (to: unknown, message: Message): void => {
       if (to === CENTRAL) sent.push(message);
@@ -163,10 +164,11 @@ describe('a list of what waits at central', () => {
     scheduler.start(0);
     scheduler.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }), 0);
     scheduler.receive(CENTRAL, joined(1, [W1], 4), 0);
-    const job = scheduler.submit(parseJobSpec({ tasks: { count: 2, run: { sleep: 1 } } }), undefined, 0);
+    const tasks = { count: 2, run: { sleep: 1 } };
+    const job = scheduler.submit(parseJobSpec({ tasks, ...options } as JobInput), undefined, 0);
     sent.splice(0);
-    const list = (of: number, tasks: number, now: number): Message[] => {
-      const list = [{ job: of, stage: 0, tasks }];
+    const list = (of: number, tasks: number, now: number, declared = false): Message[] => {
+      const list = [{ job: of, stage: 0, tasks, declared }];
       const ack = {
         type: 'heartbeatAck',
         version: 1,
@@ -190,6 +192,20 @@ describe('a list of what waits at central', () => {
     expect(list(job.number, 5, leaseMs - 1)).toEqual([]);
     expect(list(job.number, 5, leaseMs)).toMatchObject([{ type: 'withdraw' }, { type: 'need', tasks: 2 }]);
     expect(list(job.number, 5, leaseMs + 1)).toEqual([]);
+  });
+
+  test('without the declaration of a job is corrected by declaring the job', () => {
+    const { scheduler, job, list } = waiting({ weight: 2, user: 'ann' });
+    expect(list(job.number, 2, leaseMs, true)).toEqual([]);
+    const workers = [1, 2].map((match) => ({ worker: W1, match }));
+    const matched = { job: job.number, stage: 0, workers, noneWaiting: undefined, newcomers: undefined };
+    scheduler.receive(CENTRAL, { type: 'matched', ...matched }, leaseMs);
+    expect(job.runningCount).toBe(2);
+    expect(list(job.number, 0, 3 * leaseMs, true)).toEqual([]);
+    const declared = [{ type: 'withdraw' }, { type: 'declare', user: 'ann', weight: 2 }];
+    expect(list(job.number, 0, 3 * leaseMs)).toMatchObject(declared);
+    job.hold = new Hold(true, undefined, 3 * leaseMs);
+    expect(list(job.number, 0, 3 * leaseMs)).toMatchObject(declared);
   });
 
   test('with an ended or unknown job is corrected by withdrawing the job', () => {

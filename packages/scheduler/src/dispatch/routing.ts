@@ -4,7 +4,7 @@ import { type Job, TaskState } from '../job/job.js';
 import type { Sample } from '../job/sample.js';
 import type { SchedulerState } from '../state.js';
 import type { Assigner } from './assigner.js';
-import { NeedReporter } from './need-reporter.js';
+import { NeedReporter, type WaitingAtCentral } from './need-reporter.js';
 import type { Offers } from './offers.js';
 import { hasStalled, probesRepeated } from './probe-watch.js';
 import { Prober } from './probing.js';
@@ -309,12 +309,12 @@ export class Routing {
   }
 
   /** Corrects what central wrongly lists as waiting, because it has lost a message about it. */
-  correctCentral(waiting: NonNullable<MessageOf<'heartbeatAck'>['waiting']>, now: Millis): void {
-    for (const { job: number, stage, tasks } of waiting) {
+  correctCentral(waiting: readonly WaitingAtCentral[], now: Millis): void {
+    for (const { job: number, ...listed } of waiting) {
       const job = this.#s.jobs.byNumber(number);
       // Such a job sends its needs later.
       if (job !== undefined && !job.isHeld && (this.mustWait(job) || this.#isShed(job))) continue;
-      this.needs.correct(number, job, { stage, tasks }, now);
+      this.needs.correct(number, job, listed, now);
     }
   }
 
