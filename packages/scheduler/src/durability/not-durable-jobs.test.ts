@@ -96,6 +96,10 @@ describe('a job in a shared journal', () => {
       { type: 'refused', request: 1, code: 'not-ready' },
       { type: 'refused', request: 2, code: 'not-ready' },
     ]);
+    bench.submit({ tasks: [{ sleep: 2 }] }, 'k', 2);
+    bench.commit();
+    const [answer] = bench.take().filter((message) => 'request' in message);
+    expect(answer).toMatchObject({ type: 'accepted', request: 2 });
   });
 
   test('is sent to no worker if it is cancelled before it is durable', () => {

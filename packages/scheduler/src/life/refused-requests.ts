@@ -24,6 +24,8 @@ export class RefusedRequests {
   add(from: Address, request: Request, refusal: Refusal): void {
     // The client repeats these with the same number.
     if (refusal.code === 'not-ready' || refusal.retryMs !== undefined) return;
+    // The journal may replace these before they are sent.
+    if (refusal.isRevocable === true) return;
     this.#refusals.set(idOf(from, request), refusal);
     if (this.#refusals.size <= REFUSED_MAX) return;
     for (const oldest of this.#refusals.keys()) {
