@@ -37,6 +37,18 @@ it('says when a job begins', () => {
   );
 });
 
+it('counts pilots and other tasks of a job on hold together', () => {
+  const wait = { stage: 'tasks', index: 0, reason: 'held', waitedMs: 10_000 };
+  const waiting = [
+    { ...wait, tasks: 1 },
+    { ...wait, tasks: 19 },
+    { ...wait, reason: 'stage', tasks: 7 },
+  ];
+  expect(whySentence(explained({ state: 'waiting' }, { waiting, central: { needs: [] } }), 0)).toMatch(
+    /^20 tasks have waited 10 s: their job is on hold/,
+  );
+});
+
 it('uses the explanation of central for the largest group of waiting tasks', () => {
   const wait = { stage: 'tasks', index: 0, waitedMs: 10_000 };
   const waiting = [

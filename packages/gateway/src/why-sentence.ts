@@ -30,13 +30,18 @@ function waits(explained: ExplainedJob, now: Millis): string {
     if (later === 0) return `${running}, and none waits.`;
     return `${running}; ${counted(later, 'task')} ${later === 1 ? 'waits' : 'wait'} for earlier stages to complete.`;
   }
-  const { tasks, waitedMs, reason, missing } = most;
+  const { waitedMs, reason, missing } = most;
+  const need = central === undefined ? undefined : needOf(most, central.needs);
+  // Pilots and other tasks are separate groups, which matters only to central.
+  const tasks =
+    need === undefined
+      ? sumOf(waiting, (group) => (group.reason === reason && group.missing === missing ? group.tasks : 0))
+      : most.tasks;
   const head = `${counted(tasks, 'task')} ${tasks === 1 ? 'has' : 'have'} waited ${formatDuration(waitedMs)}: ${WAITING_WORDS[reason].why}`;
   if (reason === 'other-job') return `${head}: ${(explained.after ?? []).map(predecessorWords).join('; ')}.`;
   if (reason === 'begin' && job.beginAt !== undefined)
     return `${head}: in ${formatDuration(Math.max(0, job.beginAt - now))}.`;
   if (missing !== undefined) return `${head}: ${missing}.`;
-  const need = central === undefined ? undefined : needOf(most, central.needs);
   if (need === undefined || central === undefined) return `${head}.`;
   if (need.why !== undefined) return `${head}; ${need.why}.`;
   const expected = need.starts?.p50 ?? expectedWaitMs(need, central);

@@ -272,7 +272,7 @@ async function done(
       }
       const worker = watch.lastSeen?.view.workers.find(({ name }) => name === of);
       if (worker === undefined) return { message: `${of} is not in the cluster` };
-      return shown(`worker ${of}`, workerPage(worker));
+      return shown(`worker ${of}`, workerPage(worker, watch.stream.runningAt(of, Date.now()), Date.now()));
     }
     case 'why': {
       const { explained, background } = await explainJob(cluster, of, { signal });

@@ -116,18 +116,29 @@ it('keeps many alerts short on a live screen, so that the rest stays visible', (
   expect(topPage(shown, paint)).toContain('problem 4; do something');
 });
 
-it('shows the fields of a worker even if its attributes have the same names', () => {
+it('shows a worker with units, its running tasks, and attributes that have the names of fields', () => {
   const worker = {
     ...{ name: 'w1', address: 'w1/0', state: 'active', partition: 'general', slots: 4, busy: 2, queued: 0 },
-    ...{ long: 1, heardMsAgo: 5, capacity: { memory: 1_024 }, attributes: { state: 'bavaria', busy: 'no' } },
+    ...{ long: 1, heardMsAgo: 802.8606, capacity: { cpu: 4, memory: 2 ** 31 } },
+    attributes: { state: 'bavaria', runs: 'no' },
   } as unknown as WorkerView;
-  const lines = workerPage(worker).split('\n');
-  expect(lines.filter((line) => /^(state|busy) /.test(line))).toEqual([
-    'state         active',
-    'busy          2',
-    'state         bavaria',
-    'busy          no',
+  const task = { job: 'a-1', name: 'etl', task: 3, from: 7_000 };
+  expect(workerPage(worker, [task], 10_000).split('\n')).toEqual([
+    'state           active',
+    'takes           all tasks',
+    'runs            2 tasks on 4 CPUs, 1 long',
+    'queued          0',
+    'in use          unknown',
+    'resources       cpu 4, memory 2 GiB',
+    'last heartbeat  803 ms ago',
+    'address         w1/0',
+    '',
+    'running here',
+    'etl (a-1) task 3, started 3 s ago',
+    '1 task not sampled yet',
+    '',
+    'attributes',
+    'state           bavaria',
+    'runs            no',
   ]);
-  expect(lines.indexOf('attributes')).toBeGreaterThan(lines.indexOf('busy          2'));
-  expect(lines).toContain('in use        unknown');
 });

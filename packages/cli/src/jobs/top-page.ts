@@ -1,6 +1,13 @@
 import type { WorkerView } from '@goshawk/client';
 import { type Painter, page, plain, type Section, section } from '@goshawk/command';
-import { counted, formatCount, formatDuration, formatUsed } from '@goshawk/core';
+import {
+  counted,
+  formatCount,
+  formatDuration,
+  formatResources,
+  formatUsed,
+  type Millis,
+} from '@goshawk/core';
 import type { ClassPoint, Overview, Point } from '@goshawk/gateway';
 
 /** Length of a bar in characters. */
@@ -84,18 +91,43 @@ export function topPage(
   );
 }
 
-/** Renders the details of a worker; attributes come last, because one may have the name of a field. */
-export function workerPage({ capacity, attributes, used, ...facts }: WorkerView): string {
+/** A task that runs on a worker, and when it started (wall clock). */
+interface RunningTask {
+  readonly job: string;
+  readonly name: string;
+  readonly task: number;
+  readonly from: Millis;
+}
+
+/**
+ * Renders the details of a worker; attributes come last, because one may have the name of a field.
+ *
+ * @param tasks sampled tasks that run on it
+ * @param now wall clock
+ */
+export function workerPage(worker: WorkerView, tasks: readonly RunningTask[], now: Millis): string {
+  const { state, quarantine, partition, slots, busy, long, queued, used, capacity, attributes } = worker;
   const rows = (fields: object): string[] =>
     Object.entries(fields).flatMap(([name, value]) =>
-      value === undefined ? [] : [`${plain(name).padEnd(14)}${plain(String(value))}`],
+      value === undefined ? [] : [`${plain(name).padEnd(15)} ${plain(String(value))}`],
     );
-  const own = rows({ ...facts, 'in use': formatUsed(used) });
-  const resources = rows(capacity);
+  const own = rows({
+    ...{ state, why: quarantine, takes: partition === 'short' ? 'short tasks only' : 'all tasks' },
+    runs: `${counted(busy, 'task')} on ${counted(slots, 'CPU')}${long === undefined ? '' : `, ${formatCount(long)} long`}`,
+    ...{ queued: formatCount(queued), 'in use': formatUsed(used), resources: formatResources(capacity) },
+    'last heartbeat': `${formatDuration(worker.heardMsAgo)} ago`,
+    address: worker.address,
+  });
+  const running = tasks.map(
+    ({ job, name, task, from }) =>
+      `${plain(name)} (${job}) task ${task}, started ${formatDuration(Math.max(0, now - from))} ago`,
+  );
+  const unseen = Math.max(0, busy - tasks.length);
+  if (unseen > 0) running.push(`${counted(unseen, 'task')} not sampled yet`);
   const named = rows(attributes);
   return [
     ...own,
-    ...(resources.length === 0 ? [] : ['', 'resources', ...resources]),
+    ...(running.length === 0 ? [] : ['', 'running here', ...running]),
     ...(named.length === 0 ? [] : ['', 'attributes', ...named]),
   ].join('\n');
 }

@@ -164,7 +164,7 @@ it('shows missing attributes of eligible workers, where they exist, and what to 
 
 it('shows the cutoff between short and long', () => {
   const known = waits({ jobs: 0, tasks: 0, workMs: 0 });
-  expect(page(known)).toContain('a job whose tasks take 10 s or more on average is long (said)');
+  expect(page(known)).toContain('a job whose tasks take 10 s or more on average is long (set by --cutoff)');
   expect(whyJson(known, background.cutoff, 0)).toMatchObject({ cutoffSeconds: 10, cutoffFrom: 'said' });
 });
 

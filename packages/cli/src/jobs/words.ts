@@ -28,7 +28,9 @@ export function classWords(job: Pick<JobSummary, 'class' | 'classifiedBy'>): str
 
 /** Describes the cutoff: `a job whose tasks take 10 s or more on average is long (learned from 200 jobs)` */
 export function cutoffWords(cutoffMs: Millis, origin: string): string {
-  return `a job whose tasks take ${formatDuration(cutoffMs)} or more on average is long (${origin})`;
+  // `said` is a value of the JSON output, which keeps its words.
+  const from = origin === 'said' ? 'set by --cutoff' : origin;
+  return `a job whose tasks take ${formatDuration(cutoffMs)} or more on average is long (${from})`;
 }
 
 /** Returns the heading of a job: `a1-3  sweep  running` */

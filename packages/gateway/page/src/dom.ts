@@ -146,7 +146,12 @@ export class TableBehind {
 
 /** Renders text, with the parts between backticks as code. */
 export function renderBackticks(text: string): Child[] {
-  return text.split('`').map((part, index) => (index % 2 === 1 ? h('code', {}, part) : part));
+  return text.split('`').map((part, index) => {
+    const words = part
+      .split(/(?<!\S)(--[a-z][a-z-]*)/)
+      .map((word, at) => (at % 2 === 1 ? h('span', { class: 'option' }, word) : word));
+    return index % 2 === 1 ? h('code', {}, words) : words;
+  });
 }
 
 export function card(title: string, ...children: readonly Child[]): HTMLElement {

@@ -39,7 +39,7 @@ export function showPolicy({ root, live, signal }: Place): void {
 }
 
 function originOf(jobs: Policy['cutoffJobs']): string {
-  if (jobs === null) return 'given';
+  if (jobs === null) return 'set by --cutoff';
   return jobs === 0 ? 'the default' : `learned from ${count(jobs)} jobs`;
 }
 
