@@ -458,6 +458,9 @@ export class Job {
     invariant(this.hasEnded, () => `${this.id} was retried before it had ended`);
     this.isLearned = this.tasks.countOf(TaskState.completed) > 0;
     this.tasks.reopen(marks);
+    // Central may have placed the next attempts just before the job ended, and workers will return them.
+    if (this.route.by === 'central')
+      for (let task = 0; task < this.taskCount; task++) if (marks[task] !== 0) this.tasks.nextAttempt(task);
     this.history.reports.dropFailures(marks);
     this.history.resetFailures();
     this.#dag = this.#dag.reopened(this.tasks, now);

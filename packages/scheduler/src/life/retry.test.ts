@@ -5,14 +5,16 @@ import {
   type JobInput,
   type JobRecord,
   type MessageOf,
+  PRESETS,
   type RetryChoice,
 } from '@goshawk/core';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { DurableBench, FAILED } from '../durable.fixture.js';
-import { CENTRAL, CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
+import { CENTRAL, CLIENT, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
 const FORMER = 3 as Address;
+const ALL = { failedOnly: undefined, tasks: undefined, asNew: undefined } as const;
 const TEN: JobInput = { tasks: Array.from({ length: 10 }, (_, task) => ({ sleep: task + 1 })) };
 const STAGED: JobInput = {
   stages: [
@@ -105,6 +107,32 @@ function restart(): void {
 }
 
 describe('a retry', () => {
+  test('uses no attempt that central may have placed before the job was cancelled', () => {
+    bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.central } }));
+    bench.commit();
+    const placing = () => bench.take().flatMap((message) => (message.type === 'place' ? message.tasks : []));
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    bench.commit();
+    expect(placing()).toEqual([{ task: 0, attempt: 1 }]);
+    cancel();
+    bench.receive(CENTRAL, { type: 'placed', job: 1, at: [{ task: 0, attempt: 1, worker: W1 }] });
+    bench.receive(CLIENT, { type: 'retryJob', request: 90, key: 'r', id: 's-1', ...ALL });
+    bench.commit();
+    expect(placing()).toEqual([{ task: 0, attempt: 2 }]);
+    bench.receive(CENTRAL, { type: 'placed', job: 1, at: [{ task: 0, attempt: 2, worker: W1 }] });
+    // The worker drops the attempt that was cancelled.
+    const declined = {
+      type: 'declined',
+      job: 1,
+      stage: 0,
+      probes: 0,
+      placed: { task: 0, attempt: 1 },
+    } as const;
+    bench.receive(W1, declined);
+    bench.commit();
+    expect(placing()).toEqual([]);
+  });
+
   test('with the key of another retry of the job is refused, also after a restart', () => {
     submit(TEN);
     runAll(({ task }) => task === 3 || task === 7);
