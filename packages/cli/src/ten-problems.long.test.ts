@@ -98,12 +98,17 @@ describe.runIf(PROGRAM !== undefined)('a cluster with ten problems', () => {
     await cluster?.stop();
   });
 
-  it('asks for the right token instead of a wrong one', async () => {
+  it('asks for a token without an error, and for the right one instead of a wrong one', async () => {
+    await page.goto(url);
+    await page.getByText('The operator of the dashboard gives out tokens.').waitFor();
+    expect(await page.getByText(/a bearer token is required/).count()).toBe(0);
+    await page.goto('about:blank');
     await page.goto(`${url}#token=wrong`);
     await page
       .getByText(/access token/i)
       .first()
       .waitFor();
+    await page.getByText(/this token is not valid/).waitFor();
     const answer = await fetch(`${url}v1/overview`, { headers: { authorization: 'Bearer wrong' } });
     expect(answer.status).toBe(401);
     expect(await answer.json()).toMatchObject({ message: expect.stringContaining('token') });

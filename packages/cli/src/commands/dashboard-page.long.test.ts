@@ -80,6 +80,8 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
   it('shows the cluster at an unknown or badly encoded address', async () => {
     await open('#/constructor', 'Overview');
     await open('#/policy/100%', 'Policy');
+    await open('#/jobs', 'Jobs');
+    await page.getByText('There are no jobs.').waitFor();
     await open('#/', 'Overview');
     expect(complaints).toEqual([]);
   });

@@ -87,7 +87,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'CPUs', align: 'right' },
   { title: 'tasks', align: 'right' },
   { title: 'queued', align: 'right' },
-  { title: 'in use', dropFirst: 0, shrinkTo: 9, wraps: true },
+  { title: 'in use', dropFirst: 0 },
 ];
 const RESOURCES: Column = { title: 'resources', shrinkTo: 12, wraps: true };
 const ATTRIBUTES: Column = { title: 'attributes', shrinkTo: 12, wraps: true };
@@ -150,8 +150,6 @@ function summary({ workers, pendingTasks }: ClusterView): string {
   const busy = sum(({ busy }) => busy);
   const cpus = sum(({ capacity, slots }) => capacity.cpu ?? slots);
   const pending =
-    pendingTasks > 0
-      ? `; ${counted(pendingTasks, 'task')} ${pendingTasks === 1 ? 'waits' : 'wait'} without a worker (goshawk why)`
-      : '';
+    pendingTasks > 0 ? `; no worker can take ${counted(pendingTasks, 'task')} at present (goshawk why)` : '';
   return `${counted(workers.length, 'worker')}, ${counted(busy, 'task')} on ${counted(cpus, 'CPU')}, ${sum(({ queued }) => queued)} queued${pending}`;
 }

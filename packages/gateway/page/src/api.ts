@@ -36,6 +36,10 @@ export function setToken(token: string): void {
   sessionStorage.setItem(TOKEN, token);
 }
 
+export function hasToken(): boolean {
+  return sessionStorage.getItem(TOKEN) !== null;
+}
+
 function headers(more: Record<string, string> = {}): Record<string, string> {
   const token = sessionStorage.getItem(TOKEN);
   return token === null ? more : { ...more, authorization: `Bearer ${token}` };

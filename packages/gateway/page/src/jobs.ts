@@ -139,7 +139,7 @@ export function showJobs(place: Place): void {
         h(
           'nav',
           { class: 'pages', 'aria-label': 'Pages of jobs' },
-          h('span', {}, jobs.length === 0 ? 'No jobs match.' : listed),
+          h('span', {}, jobs.length > 0 ? listed : q === '' ? 'There are no jobs.' : 'No jobs match.'),
           after === '' ? null : h('a', { href: address({}) }, 'Back to the first page'),
           cursor === null ? null : h('a', { href: address({ after: cursor }) }, 'Next page'),
         ),

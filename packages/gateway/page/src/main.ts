@@ -1,5 +1,5 @@
 import { errorText } from './actions.js';
-import { type ApiError, decoded, get, setToken, takeToken } from './api.js';
+import { type ApiError, decoded, get, hasToken, setToken, takeToken } from './api.js';
 import { duration, fill, h } from './dom.js';
 import { showJob } from './job.js';
 import { showJobs } from './jobs.js';
@@ -88,7 +88,8 @@ async function begin(): Promise<void> {
       session.role === 'operate' ? session.cluster : `${session.cluster} · ${ROLE_WORDS[session.role]}`;
   } catch (error) {
     const { status } = error as ApiError;
-    showProblem(error as ApiError);
+    // A visitor without a token has made no mistake.
+    showProblem(status === 401 && !hasToken() ? null : (error as ApiError));
     if (status === 401) promptForToken();
     else setTimeout(() => void begin(), 1_000);
     return;
@@ -183,6 +184,7 @@ function promptForToken(): void {
       field,
       h('button', { type: 'submit' }, 'Sign in'),
     ),
+    hasToken() ? '' : h('p', { class: 'hint' }, 'The operator of the dashboard gives out tokens.'),
   );
   field.focus();
 }

@@ -70,12 +70,14 @@ function messageTable({ messagesPerTask, messages }: Policy): HTMLElement {
   return h(
     'div',
     {},
-    h(
-      'p',
-      {},
-      h('strong', {}, messagesPerTask === null ? '–' : messagesPerTask.toFixed(1)),
-      ' messages per task since the cluster started, without heartbeats and messages between workers',
-    ),
+    messagesPerTask === null
+      ? null
+      : h(
+          'p',
+          {},
+          h('strong', {}, messagesPerTask.toFixed(1)),
+          ' messages per task since the cluster started, without heartbeats and messages between workers',
+        ),
     rows.length === 0
       ? null
       : table<[string, number]>(
