@@ -82,6 +82,16 @@ describe('goshawk up', () => {
     expect(exitCode).toBe(3);
   });
 
+  it('ends without tasks that cannot start, and says so', async () => {
+    await up.says(/the cluster is up at/);
+    const job = ['submit', '--require', 'rack=r9', '--sleep', '1ms'];
+    expect((await runGoshawk(job, environment)).exitCode).toBe(0);
+    expect((await runGoshawk(['submit', '--hold', '--sleep', '1ms'], environment)).exitCode).toBe(0);
+    up.kill('SIGINT');
+    await up.says(/no tasks are running or waiting, 2 tasks that cannot start are kept \(/);
+    expect((await up.finished).exitCode).toBe(0);
+  });
+
   it('outlives the terminal that started it, unless it uses this terminal', async () => {
     await up.says(/the cluster is up at/);
     for (const pid of [up.pid, ...familyOf(up.pid)]) process.kill(pid, 'SIGHUP');

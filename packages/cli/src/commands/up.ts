@@ -36,6 +36,7 @@ import {
   type PolicySettings,
   parseBind,
   sumOf,
+  type WaitingReason,
 } from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
 import type { RunAs } from '@goshawk/runtime';
@@ -259,6 +260,9 @@ async function serve(context: Context, started: Started): Promise<void> {
 /** Timeout (ms) of the requests in `unfinished`; short, because the user is waiting for the cluster to stop. */
 const POLL_MS = 1_000;
 
+/** Reasons for waiting that do not delay the end of a draining scheduler. */
+const CANNOT_START: ReadonlySet<WaitingReason> = new Set(['required', 'held', 'begin']);
+
 /** Describes the work that is finished before the cluster stops, including waiting tasks. */
 async function unfinished(url: string, keys: string | undefined): Promise<string> {
   try {
@@ -269,9 +273,12 @@ async function unfinished(url: string, keys: string | undefined): Promise<string
       cluster.waiting({ signal }),
     ]);
     const runs = sumOf(jobs, ({ tasks }) => tasks.running);
-    const waits = sumOf(waiting, ({ tasks }) => tasks);
-    if (runs + waits === 0) return 'no tasks are running or waiting';
-    return `${counted(runs, 'running task')} and ${counted(waits, 'waiting task')} finish first`;
+    const waits = sumOf(waiting, ({ tasks, reason }) => (CANNOT_START.has(reason) ? 0 : tasks));
+    const kept = sumOf(waiting, ({ tasks }) => tasks) - waits;
+    const later =
+      kept === 0 ? '' : `, ${counted(kept, 'task')} that cannot start ${kept === 1 ? 'is' : 'are'} kept`;
+    if (runs + waits === 0) return `no tasks are running or waiting${later}`;
+    return `${counted(runs, 'running task')} and ${counted(waits, 'waiting task')} finish first${later}`;
   } catch {
     return 'running and waiting tasks finish first';
   }
