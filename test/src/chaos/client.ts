@@ -135,16 +135,21 @@ export class Client implements Machine {
 
   checkInvariants(): void {}
 
-  receive(_from: Address, message: Message, now: Millis): void {
+  receive(from: Address, message: Message, now: Millis): void {
     if (!isReply(message)) return;
     const asked = this.#asked.get(message.request);
     if (asked === undefined) return;
     if (asked.kind === 'drain') return this.#drained(asked);
     const { order } = asked;
-    if (order.state === 'refused' && message.type === 'accepted')
+    // Other schedulers do not know of the refusal.
+    if (order.refusedBy === from && message.type === 'accepted')
       this.#world.wrong(`refused: ${order.key} is accepted as ${message.value.job} after its refusal`);
     if (isOver(order)) return;
-    if (message.type === 'refused') return this.#refused(asked.kind, order, message);
+    if (message.type === 'refused') {
+      this.#refused(asked.kind, order, message);
+      if (order.state === 'refused') order.refusedBy = from;
+      return;
+    }
     switch (message.type) {
       case 'accepted':
         return this.#accepted(order, message.value.job, now);

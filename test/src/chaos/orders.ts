@@ -1,4 +1,4 @@
-import type { JobDetail, JobInput, Millis, TaskRange } from '@goshawk/core';
+import type { Address, JobDetail, JobInput, Millis, TaskRange } from '@goshawk/core';
 import type { AppendedTask, CancelTasksPlan, HoldPlan, RetryPlan } from './plan.js';
 
 type OrderState =
@@ -46,6 +46,8 @@ export interface Order {
   /** Lists of tasks that a scheduler has confirmed as appended. */
   appended: number;
   state: OrderState;
+  /** The scheduler that refused it permanently. */
+  refusedBy: Address | undefined;
   /** Number of the request that submits it; undefined if the next one is new. */
   request: number | undefined;
   tries: number;
@@ -64,6 +66,7 @@ export const UNSENT = {
   holdState: 'none',
   appended: 0,
   state: 'open',
+  refusedBy: undefined,
   request: undefined,
   tries: 0,
   jobId: undefined,
