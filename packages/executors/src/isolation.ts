@@ -321,12 +321,12 @@ export class Isolation {
     const readable = this.#readable(reads, bound, hidden);
     const system = SYSTEM.map((path) => ({ source: path, target: path }));
     // Mounting a folder onto itself prevents tasks from renaming it, and with it the hidden folder inside.
-    const fixed = writable.flatMap((mount) => parentsOf(coversOf(hidden, mount.source, account), mount));
-    const covered = [...system, ...readable, ...writable].flatMap(({ source, target }) =>
-      coversOf(hidden, source, account).flatMap((path) =>
-        hidingArgs(path, join(target, path.slice(source.length))),
-      ),
-    );
+    const inFolder = coversOf(hidden, real, account);
+    const fixed = writable.flatMap((mount) => parentsOf(inFolder, mount));
+    const covered = [...system, ...readable, ...writable].flatMap(({ source, target }) => {
+      const covers = source === real ? inFolder : coversOf(hidden, source, account);
+      return covers.flatMap((path) => hidingArgs(path, join(target, path.slice(source.length))));
+    });
     const options = [
       ...[
         this.#bwrap!,

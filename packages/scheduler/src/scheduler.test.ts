@@ -233,7 +233,7 @@ test('jobs that wait for a partition without workers start once the last other w
 test('an update of another central is accepted even if its version is lower', () => {
   const bench = new Bench();
   const other = 9 as Address;
-  const settings = { policy: bench.scheduler.policy, timings: LIVE_TIMINGS };
+  const settings = { policy: bench.scheduler.policy!, timings: LIVE_TIMINGS };
   for (let i = 0; i < 5; i++) bench.members(W1);
   bench.receive(other, { type: 'welcome', settings });
   const joined: Member = {

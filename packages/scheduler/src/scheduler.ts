@@ -211,7 +211,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** Explains why no worker could ever run some stage of this job; undefined if each stage has one. */
   whyImpossible(spec: JobSpec): Impossible | undefined {
-    return whyImpossible(spec, this.policy, this.#parts.cluster.members);
+    return whyImpossible(spec, this.#parts.cluster.joinedPolicy, this.#parts.cluster.members);
   }
 
   /** Cancels all unfinished tasks. Waiting tasks end at once, running tasks when their workers have killed them. */
@@ -259,8 +259,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#parts.cluster.isReady;
   }
 
-  /** The policy of the cluster; throws before central's first welcome. */
-  get policy(): PolicySettings {
+  /** The policy of the cluster; undefined before central's first welcome. */
+  get policy(): PolicySettings | undefined {
     return this.#parts.cluster.policy;
   }
 

@@ -312,9 +312,8 @@ function followJournals(
 /** Logs that the scheduler has joined, and warns if it does not have the estimator of the cluster. */
 function logJoin(machine: Scheduler, { logger }: SchedulerOptions): void {
   logger.info({}, 'scheduler has joined the cluster');
-  if (!machine.isReady) return;
-  const { estimator } = machine.policy;
-  if (isKnownEstimator(estimator)) return;
+  const estimator = machine.policy?.estimator;
+  if (estimator === undefined || isKnownEstimator(estimator)) return;
   logger.warn(
     { estimator },
     'this scheduler does not have that estimator and uses the submitters’ estimates',
@@ -337,7 +336,8 @@ function run(parts: Parts, options: SchedulerOptions): Running {
   const { logger, name } = options;
   const taken = new NameTaken(name, logger);
   const host = hostWith(parts, options, {
-    shadow: shadowOf(options, () => machine.policy),
+    // Jobs are accepted only after central's first welcome.
+    shadow: shadowOf(options, () => machine.policy!),
     taken,
     takeOver: (gone, tag, epoch) => adopted?.takeOver(gone, tag, epoch),
   });

@@ -39,7 +39,7 @@ export interface WaitContext {
 
 export function waitContextOf(cluster: Cluster, now: Millis): WaitContext {
   const { members } = cluster;
-  const allowsGangs = !cluster.isReady || cluster.policy.preset.gangs;
+  const allowsGangs = cluster.policy?.preset.gangs ?? true;
   // Most tasks have no needs, and a query may be about a hundred thousand of them, so these answers are cached.
   const plainDrained = new AnswersByScope<boolean>();
   const plainMissing = byClass(() => new AnswersByScope<string | undefined>());

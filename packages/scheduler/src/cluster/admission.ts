@@ -25,14 +25,14 @@ export function unmetNeedOf(
   over: Scope,
   cluster: Cluster,
 ): string | undefined {
-  const { members } = cluster;
-  if (!cluster.isReady || members.size === 0) return undefined;
+  const { members, policy } = cluster;
+  if (policy === undefined || members.size === 0) return undefined;
   const { prefer } = job.spec;
   return (
     missingRequirement(members, over, stage) ??
     whyTooLarge(members, stage.demand) ??
     whyOutside(members, over, job.class, stage.demand) ??
-    whyNoGang({ stages: [stage], ...present({ prefer }) }, cluster.policy, members)?.message
+    whyNoGang({ stages: [stage], ...present({ prefer }) }, policy, members)?.message
   );
 }
 

@@ -57,10 +57,16 @@ export class Cluster {
     return this.#settings !== undefined;
   }
 
-  /** The policy of the cluster; throws before central's first welcome. */
-  get policy(): PolicySettings {
-    invariant(this.#settings !== undefined, 'a job arrived before the scheduler joined a cluster');
-    return this.#settings.policy;
+  /** The policy of the cluster; undefined before central's first welcome. */
+  get policy(): PolicySettings | undefined {
+    return this.#settings?.policy;
+  }
+
+  /** The policy of the cluster, for code that runs only after central's first welcome. */
+  get joinedPolicy(): PolicySettings {
+    const { policy } = this;
+    invariant(policy !== undefined, 'the policy is used before the scheduler has joined a cluster');
+    return policy;
   }
 
   get timings(): Timings {

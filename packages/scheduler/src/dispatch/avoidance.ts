@@ -61,7 +61,7 @@ export class Avoidance {
     const { blame } = job.history;
     // Without the retry timer, a skipped task would never be considered again.
     if (blame === undefined || this.#cluster.timings.retryMs === 0) return undefined;
-    const scope = effectiveScope(this.#cluster.policy.preset, probeScope ?? job.route.over);
+    const scope = effectiveScope(this.#cluster.joinedPolicy.preset, probeScope ?? job.route.over);
     const hasOthers = (besides: readonly Address[]) =>
       hasBesides(this.#cluster.members, besides, scope, spec);
     const isFailing = this.#unfit.failingFor(job.spec.user).has(worker);
@@ -74,7 +74,7 @@ export class Avoidance {
   /** Number of workers for the batch at which no task of its user currently fails, up to a limit. */
   healthyWorkers(job: Job, { spec, scope: probeScope }: Pick<Batch, 'spec' | 'scope'>): number {
     const failing = this.#unfit.failingFor(job.spec.user);
-    const scope = effectiveScope(this.#cluster.policy.preset, probeScope ?? job.route.over);
+    const scope = effectiveScope(this.#cluster.joinedPolicy.preset, probeScope ?? job.route.over);
     return countBesides(this.#cluster.members, failing, scope, spec, HEALTHY_MAX);
   }
 }

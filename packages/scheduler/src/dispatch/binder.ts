@@ -159,7 +159,7 @@ export class Binder {
     now: Millis,
   ): Offer | undefined {
     const { offers } = this.#assigner;
-    const { shareBy } = this.#s.cluster.policy.preset.decidedBy.options;
+    const { shareBy } = this.#s.cluster.joinedPolicy.preset.decidedBy.options;
     const isCharged = shareBy !== 'none' || this.#s.quotas.hasLimits;
     if (isCharged && offers.hasOtherUsersThan(user)) return undefined;
     return offers.firstIfTiny(spare, now, this.#isSuitableFor(worker, now));
@@ -171,7 +171,7 @@ export class Binder {
    */
   #addToChunk(first: Job, worker: Address, assignment: Assignment, spare: Resources, now: Millis): void {
     const { offers } = this.#assigner;
-    const { members, policy } = this.#s.cluster;
+    const { members, joinedPolicy: policy } = this.#s.cluster;
     let leftMs = CHUNK_SHARE * policy.seriesMs - first.meanRunMs!;
     let left = Math.min(CHUNK_TASKS_MAX - 1, Math.floor(offers.waiting / (2 * members.slotCount)));
     for (; left > 0 && leftMs > 0; left--) {

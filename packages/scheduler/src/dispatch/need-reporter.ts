@@ -48,7 +48,7 @@ export class NeedReporter {
 
   /** Whether central plans whole jobs, which must be declared before their tasks wait. */
   get #declares(): boolean {
-    return this.#cluster.policy.preset.declares;
+    return this.#cluster.policy?.preset.declares === true;
   }
 
   /** Ensures that central knows of all startable tasks of the stage. */

@@ -27,7 +27,7 @@ function tasks(count: number, estimate: number, fields: Partial<JobInput> = {}):
 const POLICY = { ...DEFAULT_POLICY, cutoffMs: 250 };
 
 function offersOf(...jobs: Job[]): Offers {
-  const offers = new Offers({ policy: POLICY });
+  const offers = new Offers({ joinedPolicy: POLICY });
   for (const job of jobs) for (const stage of job.stages) offers.update(job, stage, 0);
   return offers;
 }

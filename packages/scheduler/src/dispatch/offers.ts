@@ -12,7 +12,7 @@ export interface Offer {
 
 /** Batches whose tasks may go to any worker that asks, in order of priority. */
 export class Offers {
-  readonly #cluster: Pick<Cluster, 'policy'>;
+  readonly #cluster: Pick<Cluster, 'joinedPolicy'>;
   /** Sequence numbers by id, to break ties in order of arrival. */
   readonly #arrivals: number[] = [];
   readonly #heap = new IndexedHeap(this.#arrivals);
@@ -27,7 +27,7 @@ export class Offers {
   #lastArrival = 0;
   #waiting = 0;
 
-  constructor(cluster: Pick<Cluster, 'policy'>) {
+  constructor(cluster: Pick<Cluster, 'joinedPolicy'>) {
     this.#cluster = cluster;
   }
 
@@ -81,7 +81,7 @@ export class Offers {
   first(spare: Resources, now: Millis, isAllowed: (offer: Offer) => boolean = () => true): Offer | undefined {
     if (this.size === 0) return undefined;
     const suits = (offer: Offer): boolean => isSuitable(offer, spare, isAllowed);
-    const before = now - patienceMsOf(this.#cluster.policy);
+    const before = now - patienceMsOf(this.#cluster.joinedPolicy);
     if (this.#byWait.topKey() <= before) {
       const offer = this.#firstSuitable(this.#byWait, suits, before);
       if (offer !== undefined) return offer;
@@ -101,7 +101,7 @@ export class Offers {
   /** The first offer in this order, if two of its tasks fit into a series. */
   firstIfTiny(spare: Resources, now: Millis, isAllowed: (offer: Offer) => boolean): Offer | undefined {
     const offer = this.first(spare, now, isAllowed);
-    return offer !== undefined && isTiny(offer.job, this.#cluster.policy.seriesMs) ? offer : undefined;
+    return offer !== undefined && isTiny(offer.job, this.#cluster.joinedPolicy.seriesMs) ? offer : undefined;
   }
 
   #firstSuitable(

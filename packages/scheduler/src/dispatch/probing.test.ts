@@ -32,7 +32,8 @@ function proberOf(
     ownersVersion: 0,
     silentMs: undefined,
   });
-  const cluster = { members, policy: { ...DEFAULT_POLICY, ...policy } };
+  const settings = { ...DEFAULT_POLICY, ...policy };
+  const cluster = { members, policy: settings, joinedPolicy: settings };
   const counters = { probesSent: 0, probesRecalled: 0 };
   return new Prober({ env: { random: () => 0.5, send }, cluster, counters } as unknown as SchedulerState);
 }

@@ -59,7 +59,7 @@ export class Prober {
   #send(job: Job, batch: Batch, missing: number): void {
     if (missing <= 0) return;
     const { env, counters } = this.#s;
-    const { members, policy } = this.#s.cluster;
+    const { members, joinedPolicy: policy } = this.#s.cluster;
     const most = Math.min(PROBES_OUT_MAX, Math.max(PROBES_OUT_MIN, PROBES_PER_WORKER * members.size));
     const room = most - batch.probes.outstanding;
     const probes = Math.min(
@@ -119,7 +119,10 @@ export class Prober {
    * them when workers serve them. Repeated probes are always cancelled, because a refusal costs a round trip.
    */
   batchAssigned(job: Job, batch: Batch): void {
-    if (batch.probes.outstanding === 0 || (this.#s.cluster.policy.cancel === 'lazy' && !batch.hasExtraProbes))
+    if (
+      batch.probes.outstanding === 0 ||
+      (this.#s.cluster.policy?.cancel === 'lazy' && !batch.hasExtraProbes)
+    )
       return;
     this.cancelProbes(job, batch);
   }

@@ -269,7 +269,7 @@ export class Routing {
 
   /** Whether seeking workers may take single tasks of the job; a gang starts as a whole. */
   #maySeek(job: Job): boolean {
-    return job.maySeek && !this.#s.cluster.policy.preset.gangs;
+    return job.maySeek && this.#s.cluster.policy?.preset.gangs === false;
   }
 
   #returnToCentral(job: Job, now: Millis): void {
@@ -304,7 +304,7 @@ export class Routing {
 
   /** Reports all waiting tasks to a new central, which does not know them. */
   centralReplaced(now: Millis): void {
-    this.prober.hints.reset(maySeek(this.#s.cluster.policy.preset));
+    this.prober.hints.reset(maySeek(this.#s.cluster.joinedPolicy.preset));
     this.#returnJobsToCentral(() => true, now);
   }
 

@@ -6,7 +6,7 @@ const slot = (ask: number): WaitingSlot => ({ worker: 1 as Address, ask, spare: 
 
 function held(): WaitingSlots {
   return new WaitingSlots({
-    policy: { ...DEFAULT_POLICY, preset: PRESETS.goshawk, seriesMs: 100 },
+    joinedPolicy: { ...DEFAULT_POLICY, preset: PRESETS.goshawk, seriesMs: 100 },
     isCentralIdle: true,
   });
 }

@@ -17,11 +17,11 @@ const WAIT_SHARE = 1 / 5;
  * considers such a slot still in its series.
  */
 export class WaitingSlots {
-  readonly #cluster: Pick<Cluster, 'policy' | 'isCentralIdle'>;
+  readonly #cluster: Pick<Cluster, 'joinedPolicy' | 'isCentralIdle'>;
   /** In order of arrival, which is also the order of release. */
   readonly #slots: (WaitingSlot & { readonly until: Millis })[] = [];
 
-  constructor(cluster: Pick<Cluster, 'policy' | 'isCentralIdle'>) {
+  constructor(cluster: Pick<Cluster, 'joinedPolicy' | 'isCentralIdle'>) {
     this.#cluster = cluster;
   }
 
@@ -40,7 +40,7 @@ export class WaitingSlots {
   }
 
   add(slot: WaitingSlot, now: Millis): void {
-    this.#slots.push({ ...slot, until: now + WAIT_SHARE * this.#cluster.policy.seriesMs });
+    this.#slots.push({ ...slot, until: now + WAIT_SHARE * this.#cluster.joinedPolicy.seriesMs });
   }
 
   /** Removes and returns the newest matching slot. */

@@ -39,7 +39,7 @@ export class ClusterMessages {
     const { cluster, usage } = this.#s;
     const { isDisconnected: isCutOff } = cluster;
     const isNew = cluster.welcomed(from, message, now);
-    const { policy } = cluster;
+    const { joinedPolicy: policy } = cluster;
     this.#sampler.setPolicy(policy);
     if (!isNew) {
       usage.setPolicy(policy, now);

@@ -278,8 +278,8 @@ export class Endings {
 
   /** Fails a job that missed its deadline before its start, if the policy abandons such jobs. */
   abandonIfLate(job: Job, now: Millis): void {
-    // The policy is unknown until central welcomes a restarted scheduler, which then sets the timer of the deadline.
-    if (now < job.deadlineAt || !this.#s.cluster.isReady || !this.#s.cluster.policy.preset.abandons) return;
+    // Before a restarted scheduler is welcomed, its policy is unknown; the welcome sets the timer of the deadline.
+    if (now < job.deadlineAt || this.#s.cluster.policy?.preset.abandons !== true) return;
     if (job.hasEnded || job.cancelling || !job.isUntouched || this.#routing.mustWait(job)) return;
     this.#failRest(job, MISSED_DEADLINE, now);
   }

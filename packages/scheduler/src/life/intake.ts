@@ -42,7 +42,7 @@ export class Intake {
     const arriving = arrivingJobOf(spec, now + wallOffsetMs, hasPrivateNames);
     const prediction = this.#sampler.predict(arriving, spec);
     const { number, id } = jobs.allocateId();
-    const decision = decide(prediction, cluster.policy);
+    const decision = decide(prediction, cluster.joinedPolicy);
     const hold = holdOf(spec, now, now + this.#s.config.wallOffsetMs);
     const project = this.#s.quotas.projectOf(spec.user);
     const about = { number, id, key, spec, project, arriving, prediction, decision };
@@ -68,7 +68,7 @@ export class Intake {
         }
         this.#becameDurable(job, then);
       }, now);
-    else setDeadlineTimer(job, cluster.policy, this.#s.env);
+    else setDeadlineTimer(job, cluster.joinedPolicy, this.#s.env);
     setOpenTimer(job, this.#s.env);
     if (job.hasPendingPredecessors) this.#predecessors.track(job, now);
     this.#holds.add(job, now);
@@ -110,6 +110,6 @@ export class Intake {
     for (const ask of questions) ask(now);
     if (!isAdopted || job.cancelling || job.hasEnded) return;
     this.#routing.findWorkersForAll(job, now);
-    setDeadlineTimer(job, this.#s.cluster.policy, this.#s.env);
+    setDeadlineTimer(job, this.#s.cluster.joinedPolicy, this.#s.env);
   }
 }

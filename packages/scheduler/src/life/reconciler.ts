@@ -249,7 +249,7 @@ export class Reconciler {
       this.#endings.breakPartialGangs(job, now);
       if (job.hasEnded) continue;
       this.#routing.jobRecovered(job, now);
-      setDeadlineTimer(job, this.#s.cluster.policy, this.#s.env);
+      setDeadlineTimer(job, this.#s.cluster.joinedPolicy, this.#s.env);
       setTimeLimitTimer(job, this.#s.env);
       setRetryTimer(job, this.#s.env);
       yield START_COST;

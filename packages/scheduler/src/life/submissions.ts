@@ -92,7 +92,7 @@ export class Submissions {
     if (known !== undefined) return this.#answerRepeated(key, known, spec);
     const refusal = notifyRefusal(spec, this.#s.config.notifyHosts) ?? this.#limitRefusal(spec);
     if (refusal !== undefined) return refusal;
-    const impossible = whyImpossible(spec, this.#s.cluster.policy, this.#s.cluster.members);
+    const impossible = whyImpossible(spec, this.#s.cluster.joinedPolicy, this.#s.cluster.members);
     if (impossible !== undefined) {
       // The client should retry while workers are still joining. Later, the refusal is permanent.
       const retryMs = this.#s.cluster.mayMissWorkers(now) ? ROSTER_RETRY_MS : undefined;
@@ -277,7 +277,7 @@ function userInRequest(spec: unknown): string | undefined {
 }
 
 function accepted({ cluster }: SchedulerState, job: Job): Accepted {
-  const warning = unmetRequirements(job.spec, cluster.policy, cluster.members);
+  const warning = unmetRequirements(job.spec, cluster.joinedPolicy, cluster.members);
   return { job: job.id, state: job.state, ...(warning === undefined ? {} : { warning }) };
 }
 
