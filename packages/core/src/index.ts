@@ -91,10 +91,12 @@ export { scopedKey } from './job/scoped-key.js';
 export {
   type ClusterShares,
   fairShareOf,
+  HELD_JOBS,
   type JobShare,
   largestShare,
   SHARES_MAX,
   type ShareHolder,
+  shareHolders,
   sharesByUser,
 } from './job/shares.js';
 export { exitCodeOfSignal, nameOfRealTimeSignal, SIGNALS } from './job/signals.js';

@@ -13,6 +13,7 @@ import {
   type Counters,
   GoshawkError,
   givenSpan,
+  HELD_JOBS,
   InputError,
   JOB_STATES,
   type JobInput,
@@ -524,7 +525,7 @@ export const ROUTES: readonly Route[] = [
       const there = await cluster();
       const [shares, { jobs: held }] = await Promise.all([
         there.shares({ signal }),
-        there.jobs({ states: ['waiting', 'running'], held: true, signal }),
+        there.jobs({ ...HELD_JOBS, signal }),
       ]);
       return usersJson(shares, held);
     },

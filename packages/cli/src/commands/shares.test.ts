@@ -30,6 +30,40 @@ it('adds up the resources of the jobs of a user, with exact decimals', async () 
   ]);
 });
 
+it('counts the waiting tasks of a job on hold that central lists because tasks of it run', async () => {
+  const job = (id: string, user: string): JobShare => ({
+    ...{ id, user, weight: 1, running: 2, waiting: 0, has: { cpu: 2 } },
+  });
+  const held = (id: string, user: string, waiting: number, running: number) => ({
+    ...{ id, user, state: 'running', held: true, tasks: taskCounts({ waiting, running, completed: 2 }) },
+  });
+  vi.spyOn(opening, 'openCluster').mockResolvedValue({
+    shares: async () => ({ capacity: { cpu: 8 }, jobs: [job('a-1', 'ann'), job('b-1', 'ben')], total: 2 }),
+    jobs: async () => ({ jobs: [held('a-1', 'ann', 5, 2), held('a-2', 'ann', 4, 0)] }),
+    [Symbol.asyncDispose]: async () => {},
+  } as unknown as Cluster);
+  const none = { words: [], afterDashes: undefined };
+  const shown = async (by: 'job' | 'user') => {
+    const { context, written } = recordingContext({ global: { json: true } });
+    await sharesCommand.run(context, { by, limit: 100, from: 0 }, none, {});
+    return JSON.parse(written.stdout);
+  };
+  expect(await shown('user')).toMatchObject({
+    shares: [
+      { user: 'ann', jobs: 2, running: 2, waiting: 9, weight: 1 },
+      { user: 'ben', jobs: 1, running: 2, waiting: 0 },
+    ],
+  });
+  expect(await shown('job')).toMatchObject({
+    shares: [
+      { job: 'a-1', waiting: 5 },
+      { job: 'b-1', waiting: 0 },
+      { job: 'a-2', waiting: 4, weight: null },
+    ],
+    total: 3,
+  });
+});
+
 it('lists page by page, with the start of the next one', async () => {
   const job = (number: number): JobShare => ({
     ...{ id: `a-${number}`, user: 'ann', weight: 1, running: 1, waiting: 0 },

@@ -7,9 +7,10 @@ import {
   formatResources,
   largestShare,
   type Resources,
+  type ShareHolder,
   sharesByUser,
 } from '@goshawk/core';
-import { type Holder, readShares, sharesColumns, sharesRow, withHeldJobs } from '../jobs/shares-table.js';
+import { readShares, sharesColumns, sharesRow } from '../jobs/shares-table.js';
 
 export const sharesCommand = defineCommand({
   name: 'shares',
@@ -32,11 +33,9 @@ export const sharesCommand = defineCommand({
   async run(context, options) {
     await using cluster = await openCluster(context);
     const signal = context.interrupted;
-    const { shares, held } = await readShares(cluster, signal);
+    const { shares, holders } = await readShares(cluster, signal);
     const by = options.by ?? shares.by ?? 'job';
-    const known: Holder[] =
-      by === 'user' ? sharesByUser(shares.jobs) : shares.jobs.map((job) => ({ ...job, jobs: 1 }));
-    const all = by === 'user' ? withHeldJobs(known, held) : [...known, ...held];
+    const all = by === 'user' ? sharesByUser(holders) : [...holders];
     all.sort(
       (one, other) =>
         largestShare(other.has, shares.capacity).share - largestShare(one.has, shares.capacity).share,
@@ -44,7 +43,8 @@ export const sharesCommand = defineCommand({
     const { shown, left, next, ...part } = partOf(all, options);
     // Central lists only the jobs with the largest shares.
     const unlisted = shares.total - shares.jobs.length;
-    const total = shares.total + held.length;
+    const unweighted = holders.length - shares.jobs.length;
+    const total = shares.total + unweighted;
     if (context.global.json) {
       context.json({
         schema: 'goshawk.shares/1',
@@ -64,13 +64,13 @@ export const sharesCommand = defineCommand({
     }
     if (next !== null) context.note(`${counted(left, `more ${by}`)}; continue with --from ${next}`);
     if (unlisted > 0) context.note(`${counted(unlisted, 'more job')} with smaller shares`);
-    if (held.length > 0)
-      context.note(`${counted(held.length, 'job')} on hold or not begun: central does not know the weight`);
+    if (unweighted > 0)
+      context.note(`${counted(unweighted, 'job')} on hold or not begun: central does not know the weight`);
     context.note(summary({ ...shares, total }));
   },
 });
 
-function holderJson(holder: Holder, by: 'job' | 'user', capacity: Resources): Record<string, unknown> {
+function holderJson(holder: ShareHolder, by: 'job' | 'user', capacity: Resources): Record<string, unknown> {
   const { id, user, jobs, weight, running, waiting, has, due } = holder;
   const { share, of } = largestShare(has, capacity);
   return {

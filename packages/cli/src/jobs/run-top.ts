@@ -34,7 +34,7 @@ import {
   type TopList,
   type TopState,
 } from './live-top.js';
-import { readShares, sharesColumns, sharesRow, withHeldJobs } from './shares-table.js';
+import { readShares, sharesColumns, sharesRow } from './shares-table.js';
 import { wholeLines } from './task-output.js';
 import { attentionLines, topPage, workerPage } from './top-page.js';
 import { whyPage } from './why-page.js';
@@ -207,8 +207,8 @@ async function bodyOf(
       return { head: `${head}${age}`, rows };
     }
     case 'users': {
-      const { shares, held } = await readShares(cluster, signal);
-      const users = withHeldJobs(sharesByUser(shares.jobs), held)
+      const { shares, holders } = await readShares(cluster, signal);
+      const users = sharesByUser(holders)
         .filter(({ user }) => user.includes(filter))
         .sort((one, other) => other.running - one.running || other.waiting - one.waiting);
       const cells = users.map((holder) => sharesRow(holder, 'user', shares));

@@ -5,60 +5,22 @@ import {
   formatCount,
   formatResources,
   formatShare,
-  type JobSummary,
-  LIMITS,
+  HELD_JOBS,
   largestShare,
   type ShareHolder,
+  shareHolders,
 } from '@goshawk/core';
 
-/** A job, or all jobs of one user. */
-export interface Holder extends Omit<ShareHolder, 'weight'> {
-  /** Undefined if central does not know it, because all of the jobs are on hold. */
-  readonly weight?: number;
-}
-
-/** Reads the shares of jobs, and the jobs that have none because they are on hold or begin later. */
+/** Reads the shares of jobs, with the jobs that central does not list because they are on hold or begin later. */
 export async function readShares(
   cluster: Pick<Cluster, 'shares' | 'jobs'>,
   signal: AbortSignal,
-): Promise<{ readonly shares: ClusterShares; readonly held: readonly Holder[] }> {
+): Promise<{ readonly shares: ClusterShares; readonly holders: readonly ShareHolder[] }> {
   const [shares, { jobs }] = await Promise.all([
     cluster.shares({ signal }),
-    cluster.jobs({ states: ['waiting', 'running'], held: true, limit: LIMITS.jobsListedMax, signal }),
+    cluster.jobs({ ...HELD_JOBS, signal }),
   ]);
-  return { shares, held: heldJobs(jobs, shares) };
-}
-
-/** Returns the jobs that central does not know. Earlier versions of schedulers also list jobs that are not on hold. */
-function heldJobs(active: readonly JobSummary[], { jobs, by }: ClusterShares): Holder[] {
-  const known = new Set(jobs.map(({ id }) => id));
-  const held = active.filter(
-    ({ id, held = false, beginAt }) => (held || beginAt !== undefined) && !known.has(id),
-  );
-  return held.map(({ id, user = '', tasks: { running, waiting } }) => ({
-    ...{ id, user, jobs: 1, running, waiting, has: {} },
-    ...(by === undefined ? {} : { due: {} }),
-  }));
-}
-
-/** Adds jobs on hold to their users. */
-export function withHeldJobs(users: readonly Holder[], held: readonly Holder[]): Holder[] {
-  const all = new Map(users.map((holder) => [holder.user, holder]));
-  for (const { id: _, ...job } of held) {
-    const known = all.get(job.user);
-    all.set(
-      job.user,
-      known === undefined
-        ? job
-        : {
-            ...known,
-            jobs: known.jobs + 1,
-            running: known.running + job.running,
-            waiting: known.waiting + job.waiting,
-          },
-    );
-  }
-  return [...all.values()];
+  return { shares, holders: shareHolders(shares, jobs) };
 }
 
 export function sharesColumns(by: 'job' | 'user', { by: sharedBy }: ClusterShares): Column[] {
@@ -76,7 +38,7 @@ export function sharesColumns(by: 'job' | 'user', { by: sharedBy }: ClusterShare
 }
 
 export function sharesRow(
-  holder: Holder,
+  holder: ShareHolder,
   by: 'job' | 'user',
   { capacity, by: sharedBy }: ClusterShares,
 ): string[] {

@@ -1,7 +1,9 @@
 import { choice, count, list, number, optional, view } from '../fields/fields.js';
 import { line, name } from '../fields/records.js';
+import { LIMITS } from '../limits.js';
 import { addTo, type Resources } from '../resources.js';
 import { amounts } from './amounts.js';
+import type { JobSummary } from './view.js';
 
 /** Jobs in one answer, at most. */
 export const SHARES_MAX = 1_000;
@@ -54,26 +56,63 @@ export function fairShareOf({ has, due = {} }: Pick<JobShare, 'has' | 'due'>, ca
 }
 
 /** A job, or all jobs of one user. */
-export interface ShareHolder extends Omit<JobShare, 'id'> {
+export interface ShareHolder extends Omit<JobShare, 'id' | 'weight'> {
   /** Id of the job; absent for a user. */
   readonly id?: string;
   readonly jobs: number;
+  /** undefined: unknown, because central lists none of the jobs. */
+  readonly weight?: number | undefined;
+  /** Waiting tasks of jobs that are on hold or begin later; `waiting` includes them. */
+  readonly held: number;
 }
 
-export function sharesByUser(jobs: readonly JobShare[]): ShareHolder[] {
+/** Query for the jobs on hold of `shareHolders`. */
+export const HELD_JOBS = {
+  states: ['waiting', 'running'],
+  held: true,
+  limit: LIMITS.jobsListedMax,
+} as const;
+
+/**
+ * Adds jobs on hold, or that begin later, to the jobs that central lists: central does not count their waiting tasks, and
+ * lists such a job only while tasks of it run.
+ *
+ * @param active answer to the query `HELD_JOBS`; older schedulers also list other jobs
+ */
+export function shareHolders({ jobs, by }: ClusterShares, active: readonly JobSummary[]): ShareHolder[] {
+  const held = new Map(
+    active.filter(({ held, beginAt }) => held === true || beginAt !== undefined).map((job) => [job.id, job]),
+  );
+  const listed = jobs.map((job) => {
+    const onHold = held.get(job.id)?.tasks.waiting ?? 0;
+    held.delete(job.id);
+    return { ...job, jobs: 1, waiting: Math.max(job.waiting, onHold), held: onHold };
+  });
+  const others = Array.from(held.values(), ({ id, user = '', tasks: { running, waiting } }) => ({
+    ...{ id, user, jobs: 1, running, waiting, held: waiting, has: {} },
+    ...(by === undefined ? {} : { due: {} }),
+  }));
+  return [...listed, ...others];
+}
+
+/** @param jobs from `shareHolders` */
+export function sharesByUser(jobs: readonly ShareHolder[]): ShareHolder[] {
   const users = new Map<string, ShareHolder>();
-  for (const { id: _, ...job } of jobs) {
+  for (const { id: _, weight, ...job } of jobs) {
     const known = users.get(job.user);
+    const userWeight = weight === undefined ? {} : { weight: job.userWeight ?? 1 };
     if (known === undefined) {
-      users.set(job.user, { ...job, weight: job.userWeight ?? 1, jobs: 1 });
+      users.set(job.user, { ...job, ...userWeight });
       continue;
     }
     const { due, ...rest } = known;
     users.set(job.user, {
       ...rest,
-      jobs: rest.jobs + 1,
+      ...userWeight,
+      jobs: rest.jobs + job.jobs,
       running: rest.running + job.running,
       waiting: rest.waiting + job.waiting,
+      held: rest.held + job.held,
       has: sumOf(rest.has, job.has),
       ...(due === undefined || job.due === undefined ? {} : { due: sumOf(due, job.due) }),
     });
