@@ -37,7 +37,7 @@ it('finds a task that runs ten times longer than others of its stage, or than it
   // No run times of its stage are known.
   findings.noteJob(job('a-5', [[25, 9_000_000]]), NOW);
   expect(findings.list(NOW).map(({ what }) => what)).toEqual([
-    'etl (a-4): task 12 has run for 3 min 21 s on w1, where 20 s is usual',
+    'etl (a-4): task 12 has run for 3 min 21 s on w1, where 20 s is estimated',
     'etl (a-2): task 4 has run for 1 min 10 s on w1, where 3 s is usual, and 1 more task like it',
   ]);
   findings.noteJob(job('a-2', [[3, 1_000]]), NOW);

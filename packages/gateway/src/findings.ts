@@ -41,13 +41,20 @@ interface Waiting {
   readonly isGang: boolean;
 }
 
+/** Run time to expect of a task. */
+interface Typical {
+  readonly ms: Millis;
+  /** `usual`: the mean of its stage. */
+  readonly how: 'usual' | 'estimated';
+}
+
 interface Slow {
   readonly at: Millis;
   readonly name: string;
   readonly task: number;
   readonly worker: string;
   readonly elapsedMs: Millis;
-  readonly typicalMs: Millis;
+  readonly typical: Typical;
   readonly others: number;
 }
 
@@ -66,18 +73,18 @@ export class Findings {
     if (isFinal(job.state) || job.tasks.waiting === 0) this.#waiting.delete(job.id);
     const running = isFinal(job.state) ? [] : job.running;
     const slow = running
-      .map((run) => ({ ...run, typicalMs: typicalOf(job, run.task) }))
+      .map((run) => ({ ...run, typical: typicalOf(job, run.task) }))
       .filter(
-        ({ elapsedMs, typicalMs = Number.POSITIVE_INFINITY }) =>
-          elapsedMs > Math.max(SLOW_MIN_MS, SLOW_FACTOR * typicalMs),
+        ({ elapsedMs, typical }) =>
+          elapsedMs > Math.max(SLOW_MIN_MS, SLOW_FACTOR * (typical?.ms ?? Number.POSITIVE_INFINITY)),
       )
       .sort((one, other) => other.elapsedMs - one.elapsedMs);
     const worst = slow[0];
     if (worst !== undefined) {
-      const { task, worker, elapsedMs, typicalMs } = worst;
+      const { task, worker, elapsedMs, typical } = worst;
       this.#slow.set(job.id, {
         ...{ at: now, name: job.name, task, worker, elapsedMs },
-        ...{ typicalMs: typicalMs!, others: slow.length - 1 },
+        ...{ typical: typical!, others: slow.length - 1 },
       });
     }
     dropOld(this.#slow, now);
@@ -164,13 +171,13 @@ export class Findings {
     return [
       ...slow
         .slice(0, SHOWN)
-        .map(([id, { name, task, worker, elapsedMs, typicalMs, others }], index): Attention => {
+        .map(([id, { name, task, worker, elapsedMs, typical, others }], index): Attention => {
           const also = others > 0 ? `, and ${counted(others, 'more task')} like it` : '';
           const rest =
             index === SHOWN - 1 && more > 0 ? `; ${counted(more, 'more job')} with slow tasks` : '';
           return {
             level: 'warning',
-            what: `${name} (${id}): task ${task} has run for ${formatDuration(elapsedMs)} on ${worker}, where ${formatDuration(typicalMs)} is usual${also}${rest}`,
+            what: `${name} (${id}): task ${task} has run for ${formatDuration(elapsedMs)} on ${worker}, where ${formatDuration(typical.ms)} is ${typical.how}${also}${rest}`,
             hint: `\`goshawk logs ${id}/${task}\` shows its output; \`goshawk cancel ${id}/${task}\` ends it`,
             link: `#/jobs/${encodeURIComponent(id)}`,
           };
@@ -205,11 +212,13 @@ function dropOld(entries: Map<string, { readonly at: Millis }>, now: Millis): vo
  * Returns the average run time of completed tasks of the same stage, else the estimate of the stage;
  * undefined: unknown.
  */
-function typicalOf({ stages }: JobDetail, task: number): Millis | undefined {
+function typicalOf({ stages }: JobDetail, task: number): Typical | undefined {
   let first = 0;
   for (const { tasks, meanRunMs, estimateMs } of stages) {
     first += tasks;
-    if (task < first) return meanRunMs ?? estimateMs;
+    if (task >= first) continue;
+    if (meanRunMs !== undefined) return { ms: meanRunMs, how: 'usual' };
+    return estimateMs === undefined ? undefined : { ms: estimateMs, how: 'estimated' };
   }
   return undefined;
 }

@@ -138,7 +138,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByRole('button', { name: 'Priority normal' }).waitFor();
     await page.getByRole('button', { name: 'Cancel…' }).click();
     await page
-      .getByText(/^Cancel the job\? 2 waiting tasks will not start, and 1 running task killed\./)
+      .getByText(/^Cancel the job\? 2 waiting tasks will not start, and 1 running task will be killed\./)
       .waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Cancel…' }).click();

@@ -79,11 +79,17 @@ describe('goshawk top', () => {
   it('asks for confirmation before it cancels or drains, and accepts only y', () => {
     const asked = pressed(['2', 'j', 'c']);
     expect(asked.action).toBeUndefined();
-    expect(asked.state.confirm?.question).toBe('cancel a-1? 3 waiting (y/n)');
+    expect(asked.state.confirm?.question).toBe('cancel a-1? 3 waiting');
     expect(press(asked.state, 'y', LIST).action).toEqual({ kind: 'cancel', of: 'a-1' });
     for (const key of KEYS.filter((each) => each !== 'y'))
       expect(press(asked.state, key, LIST).action).toBeUndefined();
     expect(pressed(['3', 'd', 'y']).action).toEqual({ kind: 'drain', of: 'a-0' });
+  });
+
+  it('does not ask to drain a lost worker', () => {
+    const lost = { head: '', rows: [{ name: 'w1', line: 'w1', hasEnded: true }] };
+    const { state, action } = press({ ...TOP_START, view: 'workers' }, 'd', lost);
+    expect({ action, message: state.message, confirm: state.confirm }).toEqual({ message: 'w1 is lost' });
   });
 
   it('does not ask to cancel a job that has ended', () => {

@@ -38,7 +38,7 @@ interface TopRow {
   readonly line: string;
   /** Consequences of the action that ends the job or drains the worker. */
   readonly note?: string;
-  /** Set for a job that has ended. */
+  /** Set for a job that has ended, and for a lost worker: there is nothing left to cancel or drain. */
   readonly hasEnded?: boolean;
 }
 
@@ -174,11 +174,12 @@ function onRow(state: TopState, key: string, row: TopRow | undefined): ReturnTyp
     state: { ...state, confirm: { question, action: { kind, of } } },
   });
   if (isJobs && key === 'c' && row.hasEnded) return { state: { ...state, message: `${of} has ended` } };
-  if (isJobs && key === 'c') return ask(`cancel ${of}? ${row.note ?? ''} (y/n)`, 'cancel');
+  if (isJobs && key === 'c') return ask(`cancel ${of}? ${row.note ?? ''}`, 'cancel');
+  if (isWorkers && key === 'd' && row.hasEnded) return { state: { ...state, message: `${of} is lost` } };
   if (isWorkers && key === 'd') {
     return row.note === undefined
-      ? ask(`let ${of} take tasks again? (y/n)`, 'undrain')
-      : ask(`drain ${of}? ${row.note} (y/n)`, 'drain');
+      ? ask(`let ${of} take tasks again?`, 'undrain')
+      : ask(`drain ${of}? ${row.note}`, 'drain');
   }
   return { state };
 }

@@ -36,7 +36,7 @@ import {
 } from './live-top.js';
 import { readShares, sharesColumns, sharesRow } from './shares-table.js';
 import { wholeLines } from './task-output.js';
-import { attentionLines, topPage, workerPage } from './top-page.js';
+import { attentionLines, lostWorkerPage, topPage, workerPage } from './top-page.js';
 import { whyPage } from './why-page.js';
 
 /** Maximum number of lines of a list. */
@@ -177,7 +177,10 @@ async function bodyOf(
         name: id,
         line: lines[index] ?? '',
         hasEnded: isFinal(state),
-        note: `${counted(tasks.waiting, 'waiting task')} will not start, ${formatCount(tasks.running)} running will be killed`,
+        note: [
+          ...(tasks.waiting > 0 ? [`${counted(tasks.waiting, 'waiting task')} will not start`] : []),
+          ...(tasks.running > 0 ? [`${counted(tasks.running, 'running task')} will be killed`] : []),
+        ].join(', '),
       }));
       return { head, rows, hidden: total - jobs.length };
     }
@@ -195,7 +198,12 @@ async function bodyOf(
         formatCount(queued),
         formatUsed(used),
       ]);
-      const { head, lines } = tableLines(WORKER_COLUMNS, cells, paint);
+      const lost = last.view.lostWorkers.filter(({ name }) => name.includes(filter));
+      const lostCells = lost.map(({ name }) => [plain(name), 'lost', '', '', '', '']);
+      const { head, lines } = tableLines(WORKER_COLUMNS, [...cells, ...lostCells], paint);
+      const lostRows = lost.map(({ name }, index) => ({
+        ...{ name, line: lines[fitting.length + index] ?? '', hasEnded: true },
+      }));
       const rows = fitting.map(({ name, state, busy, queued }, index) => ({
         name,
         line: lines[index] ?? '',
@@ -204,7 +212,7 @@ async function bodyOf(
           : {}),
       }));
       const age = last.agoMs > STALE_MS ? `  (as of ${formatDuration(last.agoMs)} ago)` : '';
-      return { head: `${head}${age}`, rows };
+      return { head: `${head}${age}`, rows: [...rows, ...lostRows] };
     }
     case 'users': {
       const { shares, holders } = await readShares(cluster, signal);
@@ -245,7 +253,7 @@ function reasons({ overview }: ClusterWatch, paint: Painter): string {
               `${counted(tasks, 'task')} of ${of} jobs (${reason}): ${plain(why)}; longest: ${example}; helps: ${plain(helps)}`,
           );
   const attention = section('attention', attentionLines(overview, paint, true));
-  return page('', [...attention, ...section('waiting', rows)], paint).trimStart();
+  return page('', [...attention, ...section('waiting', rows)], paint).replace(/^\n/, '');
 }
 
 /**
@@ -271,6 +279,8 @@ async function done(
         return shown(`job ${of}`, jobPage(detail, Date.now(), paint));
       }
       const worker = watch.lastSeen?.view.workers.find(({ name }) => name === of);
+      const lost = watch.lastSeen?.view.lostWorkers.find(({ name }) => name === of);
+      if (lost !== undefined) return shown(`worker ${of}`, lostWorkerPage(lost, paint));
       if (worker === undefined) return { message: `${of} is not in the cluster` };
       return shown(`worker ${of}`, workerPage(worker, watch.stream.runningAt(of, Date.now()), Date.now()));
     }

@@ -1,8 +1,8 @@
-import type { WorkerView } from '@goshawk/client';
+import type { LostWorker, WorkerView } from '@goshawk/client';
 import { painter } from '@goshawk/command';
 import type { Overview, Point } from '@goshawk/gateway';
 import { expect, it } from 'vitest';
-import { topPage, workerPage } from './top-page.js';
+import { lostWorkerPage, topPage, workerPage } from './top-page.js';
 
 const OVERVIEW: Overview = {
   schema: 'goshawk.overview/1',
@@ -141,4 +141,12 @@ it('shows a worker with units, its running tasks, and attributes that have the n
     'state           bavaria',
     'runs            no',
   ]);
+});
+
+it('shows when and why a worker was lost', () => {
+  const lost = { name: 'w1', address: 'w1/0', cause: 'silent for 5 s', lostMsAgo: 60_000, running: 1 };
+  const text = lostWorkerPage(lost as unknown as LostWorker, painter({ color: false, columns: 80 }));
+  expect(text).toMatch(
+    /^ +state +lost 1 min 0 s ago\n +cause +silent for 5 s\n +tasks +1 task ran on it, and restarts/,
+  );
 });

@@ -1,4 +1,4 @@
-import type { WorkerView } from '@goshawk/client';
+import type { LostWorker, WorkerView } from '@goshawk/client';
 import { type Painter, page, plain, type Section, section } from '@goshawk/command';
 import {
   counted,
@@ -130,6 +130,16 @@ export function workerPage(worker: WorkerView, tasks: readonly RunningTask[], no
     ...(running.length === 0 ? [] : ['', 'running here', ...running]),
     ...(named.length === 0 ? [] : ['', 'attributes', ...named]),
   ].join('\n');
+}
+
+export function lostWorkerPage({ cause, lostMsAgo, running }: LostWorker, paint: Painter): string {
+  const restart = `, and ${running === 1 ? 'restarts' : 'restart'} on other workers`;
+  const rows: Section[] = [
+    ['state', `lost ${formatDuration(lostMsAgo)} ago`],
+    ['cause', plain(cause)],
+    ['tasks', `${counted(running, 'task')} ran on it${running === 0 ? '' : restart}`],
+  ];
+  return page('', rows, paint).replace(/^\n/, '');
 }
 
 function bar(share: number, paint: Painter): string {

@@ -279,14 +279,17 @@ function demandWords({ demand }: Job['stages'][number]): string {
 }
 
 function actionsOf({ id, state, held, tasks, priority, beginAt }: Job): Action[] {
-  const runs = tasks.running > 0 ? `, and ${counted(tasks.running, 'running task')} killed` : '';
+  const effects = [
+    ...(tasks.waiting > 0 ? [`${counted(tasks.waiting, 'waiting task')} will not start`] : []),
+    ...(tasks.running > 0 ? [`${counted(tasks.running, 'running task')} will be killed`] : []),
+  ].map((words, index, all) => (index < all.length - 1 ? `${words}, and ` : `${words}. `));
   const to = (path: string, body?: object) => () => post(`/v1/jobs/${encodeURIComponent(id)}/${path}`, body);
   if (state === 'waiting' || state === 'running')
     return [
       {
         words: 'Cancel…',
         run: to('cancel'),
-        confirm: `Cancel the job? ${counted(tasks.waiting, 'waiting task')} will not start${runs}. Completed tasks stay completed.`,
+        confirm: `Cancel the job? ${effects.join('')}Completed tasks stay completed.`,
       },
       held || beginAt !== null
         ? { words: beginAt === null ? 'Release' : 'Start now', run: to('release') }
