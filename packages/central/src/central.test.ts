@@ -160,13 +160,16 @@ test('reports about a placed task count only from its worker', () => {
   expect(bench.central.placedTasks).toBe(0);
 });
 
-test('a start without a free slot implies that the report of an end was lost', () => {
+test('a worker that starts a task without a free slot registers again, because the report of an end was lost', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);
   bench.place(2);
-  for (const task of [0, 1]) {
-    bench.receive(W1, { type: 'placementStarted', owner: OWNER, job: 1, task, attempt: 1 });
-  }
+  const of = { owner: OWNER, job: 1, attempt: 1 };
+  bench.receive(W1, { type: 'placementStarted', ...of, task: 0 });
+  bench.sent = [];
+  bench.receive(W1, { type: 'placementStarted', ...of, task: 1 });
+  expect(bench.sent).toEqual([{ to: W1, message: { type: 'notRegistered' } }]);
+  bench.register(W1, [{ ...held, ...of, task: 1 }]);
   expect(bench.central.placedTasks).toBe(1);
 });
 

@@ -118,7 +118,9 @@ export class Central implements Machine<CentralTimer> {
       case 'heartbeat':
         return this.#heartbeat(from, message, now);
       case 'placementStarted':
-        return this.#dispatcher.placementStarted(from, message, now);
+        if (this.#dispatcher.placementStarted(from, message, now))
+          this.#env.send(from, { type: 'notRegistered' });
+        return;
       case 'placementEnded':
         this.#dispatcher.placementEnded(from, message, now);
         return this.#members.workers.relabel(now);
@@ -381,6 +383,9 @@ export class Central implements Machine<CentralTimer> {
       // The welcome makes the worker report its free slots.
       const asksForState = this.#pulls && (this.#isMatching || this.#dispatcher.waitingTasks > 0);
       if (asksForState && this.#dispatcher.isStale(from, busy, now)) this.#members.welcome(from);
+      // Central ends the placed tasks that the registration does not list.
+      if (this.#dispatcher.isOverbooked(from, busy + queued, now))
+        return this.#env.send(from, { type: 'notRegistered' });
     }
     if (this.#isUnregistered(from)) return;
     this.#members.acknowledge(from, this.#isMatching);

@@ -43,6 +43,8 @@ function play(policy: Partial<PolicySettings>, lost?: Lost): LossyCluster {
 
 const BY_CLASS = { cutoffMs: 1_000, reserve: 0, shortPartition: 0 };
 const GOSHAWK = { policy: 'goshawk', preset: PRESETS.goshawk, ...BY_CLASS } as const;
+const CENTRAL = { policy: 'central', preset: PRESETS.central, ...BY_CLASS } as const;
+const SPLIT = { policy: 'split', preset: PRESETS.split, ...BY_CLASS, shortPartition: 0.5 } as const;
 const HAWK = { policy: 'hawk', preset: PRESETS.hawk, ...BY_CLASS } as const;
 /** Maximum number of messages of one type that are lost, one at a time. */
 const PER_TYPE = 5;
@@ -64,7 +66,15 @@ describe('two leases after a message is lost, all parties agree', () => {
   const { counts } = play(GOSHAWK);
   test.each([...counts])('goshawk: %s', (type, count) => expectRepair(GOSHAWK, type, count), 60_000);
 
-  // A lost message about a queued task misleads central until the worker is idle.
+  describe.each([CENTRAL, SPLIT])('$policy', (policy) => {
+    const { counts } = play(policy);
+    // After these, the worker keeps a cancelled task in its queue until its turn, and so does central.
+    counts.delete('placed');
+    counts.delete('cancelTask');
+    test.each([...counts])('%s', (type, count) => expectRepair(policy, type, count), 60_000);
+  });
+
+  // Probes in the queue of a worker can hide a lost message about a placed task until they are served.
   const inHawk = play(HAWK).counts;
   const ofOwners = ['place', 'withdraw'] as const;
   test.each(ofOwners)('hawk: %s', (type) => expectRepair(HAWK, type, inHawk.get(type)!), 60_000);

@@ -208,6 +208,12 @@ export class Dispatcher {
     return worker !== undefined && this.#reports.isStale(worker, busy, now);
   }
 
+  /** Returns whether the books show more placed tasks than the worker holds, so that it should register again. */
+  isOverbooked(address: Address, held: number, now: Millis): boolean {
+    const worker = this.books.worker(address);
+    return worker !== undefined && this.#reports.isOverbooked(worker, held, now);
+  }
+
   /**
    * Handles a worker's report that it runs nothing. The books may still contain runs of the worker, because a
    * draining worker does not report free slots, or because a report was lost.
@@ -231,10 +237,11 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  placementStarted(from: Address, message: MessageOf<'placementStarted'>, now: Millis): void {
+  /** @returns whether the worker should register again, because a report of it was lost */
+  placementStarted(from: Address, message: MessageOf<'placementStarted'>, now: Millis): boolean {
     const worker = this.books.worker(from);
-    if (worker !== undefined) this.#reports.started(worker, message, now);
     this.#isDue = true;
+    return worker !== undefined && this.#reports.started(worker, message, now);
   }
 
   placementEnded(from: Address, message: MessageOf<'placementEnded'>, now: Millis): void {

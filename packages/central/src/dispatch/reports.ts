@@ -95,17 +95,17 @@ export class Reports {
     this.#books.shortWork(message.shortMs);
   }
 
-  /** Records that a placed task has started. */
-  started(worker: BookedWorker, message: MessageOf<'placementStarted'>, now: Millis): void {
+  /**
+   * Records that a placed task has started.
+   *
+   * @returns whether the books show no free slot for it, so that the worker should register again: a report was lost
+   */
+  started(worker: BookedWorker, message: MessageOf<'placementStarted'>, now: Millis): boolean {
     const run = this.namedRun(message);
-    if (run === undefined || run.worker !== worker) return;
-    if (!run.isQueued) return this.#books.confirm(run);
-    this.#books.begin(run, now);
-    if (!run.isQueued) return;
-    // All slots are in use, so the report of an end was lost.
-    const over = worker.runs.find((each) => each.named !== undefined && !each.isQueued);
-    if (over !== undefined) this.#books.end(over, 'done', now);
-    this.#books.begin(run, now);
+    if (run === undefined || run.worker !== worker) return false;
+    if (run.isQueued) this.#books.begin(run, now);
+    else this.#books.confirm(run);
+    return run.isQueued;
   }
 
   /** Returns the run of exactly this attempt. */
@@ -126,6 +126,14 @@ export class Reports {
       worker.capacity[SLOT]! - busy > worker.free[SLOT]! &&
       worker.runs.every((run) => run.isConfirmed || now - run.queriedAt >= this.#inFlightMs.started)
     );
+  }
+
+  /** Returns whether the books show more placed tasks than the worker holds, so that it should register again. */
+  isOverbooked({ runs }: BookedWorker, held: number, now: Millis): boolean {
+    if (runs.length <= held) return false;
+    let placed = 0;
+    for (const run of runs) if (run.named !== undefined && !this.#isInFlight(run, now)) placed++;
+    return placed > held;
   }
 
   /** Ends a run that its worker no longer reports: it has ended, or its slot was announced as free too early. */

@@ -304,7 +304,7 @@ export const MESSAGES = {
   placementEnded: message(
     'worker',
     'central',
-    'Lost: the worker’s estimated waiting time is too high until it is idle or registers again.',
+    'Lost: the worker registers again once its heartbeat reports fewer tasks than central counts there.',
     {
       owner: address,
       job,
