@@ -157,7 +157,7 @@ export class Central implements Machine<CentralTimer> {
         if (this.#config.settings.policy.estimator === 'given')
           this.#dispatcher.shortArrived(message.arrivedMs);
         this.#shedding.arrived(message.arrivedTasks);
-        this.#learnCutoff(message);
+        this.#learnCutoff(from, message);
         return this.#members.workers.recordWork(message, now);
       case 'resync':
         if (this.#isUnregistered(from)) return;
@@ -392,9 +392,11 @@ export class Central implements Machine<CentralTimer> {
     this.#sendLimitsIfAny(from);
   }
 
-  #learnCutoff({ completed }: MessageOf<'usage'>): void {
+  #learnCutoff(from: Address, { completed }: MessageOf<'usage'>): void {
+    if (!this.#cutoff.isLearned || completed.length === 0) return;
     const fromMs = this.#cutoff.settings.policy.cutoffMs;
-    if (!this.#cutoff.completed(completed)) return;
+    // The welcome with the present cutoff may have been lost.
+    if (!this.#cutoff.completed(completed)) return this.#members.welcome(from);
     const toMs = this.#cutoff.settings.policy.cutoffMs;
     this.#env.eventOccurred?.({ kind: 'cutoff-changed', fromMs, toMs });
     this.#members.welcomeAll();

@@ -112,3 +112,36 @@ describe('two leases after a message is lost, central knows which workers drain'
     60_000,
   );
 });
+
+/** Interval in ms at which schedulers report completed jobs. */
+const USAGE_REPORT_MS = 10_000;
+
+/** Jobs from whose run times central learns a cutoff. */
+function playLearning(lost?: Lost): LossyCluster {
+  const at = new LossyCluster({ ...GOSHAWK, cutoffMs: 600_000, cutoffJobs: 0 }, lost, { slots: 20 });
+  at.run(1_000);
+  for (let job = 0; job < 120; job++) {
+    const sleep = job % 10 === 0 ? 5_000 : 50;
+    at.submit(job % 2 === 0 ? 's1' : 's2', { tasks: { count: 1, run: { sleep } }, estimate: sleep });
+    at.run(50);
+  }
+  at.run(20_000);
+  return at;
+}
+
+test('a lost welcome with a learned cutoff is repeated once more jobs have completed', () => {
+  const parties = 4;
+  const count = playLearning().counts.get('welcome')!;
+  expect(count).toBeGreaterThan(parties);
+  for (let nth = parties; nth < count; nth++) {
+    const at = playLearning({ type: 'welcome', nth });
+    expect(at.isLost).toBe(true);
+    for (const name of ['s1', 's2'])
+      at.submit(name, { tasks: { count: 1, run: { sleep: 50 } }, estimate: 50 });
+    at.run(USAGE_REPORT_MS + REPAIR_MS);
+    const cutoffs = ['s1', 's2'].map((name) => at.cluster.schedulerOf(at.named(name)).policy!.cutoffMs);
+    at.cluster.close();
+    expect(cutoffs[0]).toBeLessThan(600_000);
+    expect(cutoffs[1]).toBe(cutoffs[0]);
+  }
+});

@@ -15,10 +15,14 @@ export class LearnedCutoff {
     return this.#settings;
   }
 
+  /** Whether the cutoff is not configured. */
+  get isLearned(): boolean {
+    return this.#configured.policy.cutoffJobs !== null;
+  }
+
   /** Records completed jobs. @returns whether the cutoff has changed */
   completed(counts: readonly LengthCount[]): boolean {
     const { policy, timings } = this.#configured;
-    if (typeof policy.cutoffJobs !== 'number' || counts.length === 0) return false;
     this.#lengths.add(counts);
     const before = this.#settings.policy.cutoffMs;
     const cutoffMs = this.#lengths.cutoffMs(before);

@@ -143,9 +143,14 @@ export const MESSAGES = {
     /** Previous incarnations recorded in its journal, latest last. */
     previousIncarnations: list(address, 16),
   }),
-  welcome: message('central', ['worker', 'scheduler'], 'Lost: the request is retried. Duplicate: harmless.', {
-    settings,
-  }),
+  welcome: message(
+    'central',
+    ['worker', 'scheduler'],
+    'Lost: the request is retried. With a learned cutoff: repeated to schedulers when they report completed jobs. Duplicate: harmless.',
+    {
+      settings,
+    },
+  ),
   heartbeat: message(['worker', 'scheduler'], 'central', 'If several in a row are lost, the lease expires.', {
     /** Slots in use (workers), unfinished jobs (schedulers). */
     busy: count,
