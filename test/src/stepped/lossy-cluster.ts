@@ -93,6 +93,20 @@ export class LossyCluster {
     });
   }
 
+  retry(job: Job): void {
+    const request = ++this.#requests;
+    const key = `retry of ${job.id}`;
+    this.#request(job, {
+      type: 'retryJob',
+      request,
+      key,
+      id: job.id,
+      failedOnly: undefined,
+      tasks: undefined,
+      asNew: undefined,
+    });
+  }
+
   #request(job: Job, message: Message): void {
     const { owner } = this.jobs.find((each) => each.job === job)!;
     this.cluster.sendAs(this.#client, owner, message);

@@ -1,4 +1,4 @@
-import { LIVE_TIMINGS, type MessageType, type PolicySettings, PRESETS } from '@goshawk/core';
+import { COMPLETED, LIVE_TIMINGS, type MessageType, type PolicySettings, PRESETS } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { LossyCluster, type Lost } from './lossy-cluster.js';
 
@@ -52,14 +52,16 @@ const PER_TYPE = 5;
 /** Loses messages of this type, one in each run, and compares the views of all parties after each. */
 function expectRepair(policy: Partial<PolicySettings>, type: MessageType, count: number): void {
   const step = Math.max(1, count / PER_TYPE);
-  for (let nth = 0; nth < count; nth = Math.ceil(nth + step)) {
-    const at = play(policy, { type, nth });
-    expect(at.isLost).toBe(true);
-    at.run(REPAIR_MS);
-    const { central, owners, atOwners, atWorkers } = at.views();
-    at.cluster.close();
-    expect({ nth, central, atWorkers }).toEqual({ nth, central: owners, atWorkers: atOwners });
-  }
+  for (let nth = 0; nth < count; nth = Math.ceil(nth + step))
+    expectAgreement({ type, nth }, play(policy, { type, nth }));
+}
+
+function expectAgreement(lost: Lost, at: LossyCluster): void {
+  expect(at.isLost).toBe(true);
+  at.run(REPAIR_MS);
+  const { central, owners, atOwners, atWorkers } = at.views();
+  at.cluster.close();
+  expect({ ...lost, central, atWorkers }).toEqual({ ...lost, central: owners, atWorkers: atOwners });
 }
 
 describe('two leases after a message is lost, all parties agree', () => {
@@ -79,6 +81,74 @@ describe('two leases after a message is lost, all parties agree', () => {
   const ofOwners = ['place', 'withdraw'] as const;
   test.each(ofOwners)('hawk: %s', (type) => expectRepair(HAWK, type, inHawk.get(type)!), 60_000);
 });
+
+const tasksOf = (count: number, sleep: number) => ({ tasks: { count, run: { sleep } }, estimate: sleep });
+const ANN = { user: 'ann', weight: 2 };
+const BEN = { user: 'ben', weight: 3 };
+
+/** Situations under the default policy, each on two workers with two slots. */
+const SITUATIONS: Record<string, (at: LossyCluster) => void> = {
+  'gangs start': (at) => {
+    at.submit('s2', tasksOf(2, 1_000));
+    at.submit('s1', { stages: [{ name: 'gang', gang: true, ...tasksOf(3, 2_000) }], ...ANN });
+    at.submit('s2', { stages: [{ name: 'gang', gang: true, ...tasksOf(4, LONG_MS) }], ...BEN });
+    at.run(10_000);
+  },
+  'a job with a deadline preempts another': (at) => {
+    at.submit('s1', { ...tasksOf(4, 60_000), ...ANN, preemptible: true });
+    at.run(1_000);
+    at.submit('s2', { ...tasksOf(2, 2_000), ...BEN, deadline: 4_000 });
+    at.run(8_000);
+  },
+  'a job fails and is retried': (at) => {
+    const failing = at.submit('s1', { ...tasksOf(2, LONG_MS), ...ANN, retries: 0 });
+    at.submit('s2', { ...tasksOf(2, LONG_MS), ...BEN, retries: 3 });
+    at.run(1_000);
+    for (const worker of ['w1', 'w2'])
+      for (const slot of [0, 1]) at.cluster.endTask(at.named(worker), slot, { ...COMPLETED, kind: 'failed' });
+    at.run(3_000);
+    at.retry(failing);
+    at.run(2_000);
+  },
+  'jobs wait for jobs of another scheduler': (at) => {
+    const first = at.submit('s1', { ...tasksOf(3, 2_000), ...ANN });
+    const second = at.submit('s2', { ...tasksOf(2, 1_000), ...BEN, after: [first.id] });
+    at.submit('s1', { ...tasksOf(2, LONG_MS), ...BEN, after: [second.id] });
+    at.run(10_000);
+  },
+  'central restarts': (at) => {
+    at.submit('s1', { ...tasksOf(2, LONG_MS), ...ANN });
+    const held = at.submit('s2', { ...tasksOf(1, LONG_MS), ...BEN });
+    at.submit('s2', { ...tasksOf(3, LONG_MS), ...ANN });
+    // A lost run is repeated meanwhile: only the central that matched the task counts it when it starts.
+    at.run(12_000);
+    at.update(held, { held: true });
+    at.run(1_000);
+    at.cluster.kill(at.cluster.centralParty);
+    at.run(2_000);
+    at.cluster.addCentral('central/2');
+    at.run(5_000);
+  },
+};
+
+function playSituation(name: string, lost?: Lost): LossyCluster {
+  const at = new LossyCluster(GOSHAWK, lost);
+  at.run(1_000);
+  SITUATIONS[name]!(at);
+  return at;
+}
+
+test.each(Object.keys(SITUATIONS))(
+  'two leases after a message is lost while %s, all parties agree',
+  (name) => {
+    for (const [type, count] of playSituation(name).counts) {
+      const step = Math.max(1, count / PER_TYPE);
+      for (let nth = 0; nth < count; nth = Math.ceil(nth + step))
+        expectAgreement({ type, nth }, playSituation(name, { type, nth }));
+    }
+  },
+  120_000,
+);
 
 /** Workers that an operator drains, and that stop although they run a task. */
 function playDrains(lost?: Lost): LossyCluster {
