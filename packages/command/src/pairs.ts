@@ -11,7 +11,7 @@ interface PairOption {
 }
 
 /** Splits `NAME=VALUE` at the first `=`. @throws InputError if the text is not a name with a valid value */
-export function pairIn(text: string, of: PairOption): [name: string, value: string] {
+function pairIn(text: string, of: PairOption): [name: string, value: string] {
   const { option, form = 'NAME=VALUE', hint, isGood = () => true } = of;
   const equals = text.indexOf('=');
   const [name, value] = [text.slice(0, equals).trim(), text.slice(equals + 1)];

@@ -23,7 +23,7 @@ export function parseExactJson(
 }
 
 /** A part of JSON text that the parsed value lacks. */
-export interface JsonLoss {
+interface JsonLoss {
   /** One line with the path of the field, the problem and the remedy. */
   readonly message: string;
   readonly hint: string;

@@ -17,7 +17,7 @@ const EVICTION_TARGET = 0.9;
 const EVICTION_STEP = 1 / 8;
 
 /** Output at a position in the output of its attempt: `offset` counts the bytes before it, of both streams. */
-export interface PlacedChunk {
+interface PlacedChunk {
   readonly offset: number;
   readonly chunk: OutputChunk;
 }

@@ -14,6 +14,13 @@ import { JOURNAL_OPTION, journalIn } from '@goshawk/command/cluster';
 import { counted, formatBytes, formatCount, InputError, makeFolder } from '@goshawk/core';
 import type { Damaged, JournalReader, JournalSummary } from '@goshawk/journal';
 
+/** @throws InputError if the URL is missing */
+function urlFor(command: string, url: string | undefined): string {
+  if (url !== undefined) return url;
+  const hint = 'pass postgres://…, or set GOSHAWK_JOURNAL';
+  throw new InputError('usage', `${command}: the URL is missing`, hint);
+}
+
 const TAG_OPTION = {
   tag: {
     type: 'text',
@@ -39,13 +46,7 @@ export const journalInitCommand = defineCommand({
   needsNoCluster: true,
   options: { journal: JOURNAL_OPTION },
   async run(context, options, { words }) {
-    const url = words[0] ?? options.journal;
-    if (url === undefined)
-      throw new InputError(
-        'usage',
-        'journal init: the URL is missing',
-        'pass postgres://…, or set GOSHAWK_JOURNAL',
-      );
+    const url = urlFor('journal init', words[0] ?? options.journal);
     const { inPostgres } = await import('@goshawk/journal');
     const { initStore, parseJournalUrl, SCHEMA_VERSION: version } = await inPostgres();
     const { shown } = parseJournalUrl(url);
@@ -68,13 +69,7 @@ export const journalOwnersCommand = defineCommand({
   needsNoCluster: true,
   options: { journal: JOURNAL_OPTION },
   async run(context, options, { words }) {
-    const url = words[0] ?? options.journal;
-    if (url === undefined)
-      throw new InputError(
-        'usage',
-        'journal owners: the URL is missing',
-        'pass postgres://…, or set GOSHAWK_JOURNAL',
-      );
+    const url = urlFor('journal owners', words[0] ?? options.journal);
     const { inPostgres, summaryOf } = await import('@goshawk/journal');
     const { journalOwners, storedJournals } = await inPostgres();
     const stored = new Map((await storedJournals(url)).map((each) => [each.identity.tag, summaryOf(each)]));

@@ -4,7 +4,7 @@ import { GoshawkError } from '@goshawk/core';
 /** Time (ms) without data after which a socket counts as unused. */
 const IDLE_MS = 1_000;
 
-export interface CommandInput {
+interface CommandInput {
   /** Bytes of stdin; undefined if there is nothing to read. */
   readonly bytes: Uint8Array | undefined;
   /** Rejects when bytes arrive too late for the command; never resolves. */

@@ -2,14 +2,14 @@ import { cut, type Painter } from '@goshawk/command';
 import { formatCount } from '@goshawk/core';
 
 /** Views of `goshawk top`, by the key that shows them. */
-export const TOP_VIEWS = [
+const TOP_VIEWS = [
   ['1', 'overview'],
   ['2', 'jobs'],
   ['3', 'workers'],
   ['4', 'users'],
   ['5', 'reasons'],
 ] as const;
-export type TopView = (typeof TOP_VIEWS)[number][1];
+type TopView = (typeof TOP_VIEWS)[number][1];
 
 /** State of the user interface. */
 export interface TopState {

@@ -7,7 +7,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Variables that an export of the whole environment omits, because they describe this shell, terminal or
  * session, or the worker sets them. A `*` at the end of a name matches any suffix.
  */
-export const NOT_EXPORTED: readonly string[] = [
+const NOT_EXPORTED: readonly string[] = [
   '_',
   'PWD',
   'OLDPWD',

@@ -56,10 +56,10 @@ export const DAEMON_OPTIONS = {
   },
 } as const satisfies OptionSpecs;
 
-export const CENTRAL_PORT = 7070;
+const CENTRAL_PORT = 7070;
 
 /** Options of schedulers and workers, which join a cluster. */
-export const MEMBER_OPTIONS = {
+const MEMBER_OPTIONS = {
   bind: {
     type: 'text',
     value: 'URL',

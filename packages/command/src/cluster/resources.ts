@@ -42,7 +42,7 @@ interface StatedSize {
   readonly resources?: string | undefined;
 }
 
-export interface WorkerSize {
+interface WorkerSize {
   /** Number of tasks that can run at once without sharing a CPU. */
   readonly slots: number;
   readonly capacity: Resources;

@@ -5,7 +5,7 @@ import type { JournalEntry } from '@goshawk/traces';
  * An event of Chrome's trace format (Trace Event Format), which Perfetto reads: a complete event, the begin
  * or end of an asynchronous event, or metadata. Times are µs.
  */
-export interface ChromeEvent {
+interface ChromeEvent {
   readonly ph: 'X' | 'b' | 'e' | 'M';
   readonly name: string;
   readonly cat?: string;

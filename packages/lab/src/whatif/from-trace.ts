@@ -3,7 +3,7 @@ import type { PackedJobs, RecordedJob, TraceJob } from '@goshawk/traces';
 import { unpackedJobs } from '@goshawk/traces';
 
 /** The cluster that a trace shows, as far as it records it. */
-export interface TracedCluster {
+interface TracedCluster {
   /** CPUs per worker: the most that one task used, or one if tasks have no demands. */
   readonly slots: number;
   /** The fewest workers of that size with room for all concurrent tasks. */

@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<FieldKind, string>> = {
 };
 
 /** @throws TypeError at the first field that is missing, unknown or of the wrong type */
-export function checkFields(value: unknown, fields: Fields, where: string): void {
+function checkFields(value: unknown, fields: Fields, where: string): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new TypeError(`${where} is not an object`);
   const known = Object.keys(fields).map((name) => name.replace('?', ''));

@@ -20,7 +20,7 @@ type Field = keyof typeof OVER_SEEDS;
 type RunOf<F extends Field> = Parameters<(typeof OVER_SEEDS)[F]>[0][number];
 
 /** Runs of a figure that has no cluster, only policies or estimators. */
-export interface TrialRuns<F extends Field> extends FigureRequest {
+interface TrialRuns<F extends Field> extends FigureRequest {
   readonly places: readonly RunsAt<RunOf<F>>[];
   readonly workers: number | null;
 }

@@ -34,7 +34,7 @@ interface GangExperiment {
 /** The paper's policies, and the default policy, for which best-effort jobs are preemptible. */
 export type GangPolicy = keyof typeof THREE_SIGMA_POLICIES | 'goshawk';
 
-export interface GangRun {
+interface GangRun {
   readonly deadlines: DeadlineResults;
   readonly planning?: PlanningResults;
   /** Wall time of the prediction for one job. */

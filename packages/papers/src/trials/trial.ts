@@ -37,7 +37,7 @@ import { isPreferred } from '../policies/three-sigma/cluster.js';
  * for comparisons as in papers. The simulator of the whole system is a separate package.
  */
 
-export interface TrialStage {
+interface TrialStage {
   readonly tasks: number;
   /** Demand of each task: slots first, then in the order of the workers' resources. */
   readonly demand: Vector;

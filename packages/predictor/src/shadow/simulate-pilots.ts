@@ -2,7 +2,7 @@ import type { Millis } from '@goshawk/core';
 import type { ArrivingJob, Estimate, Estimator, SamplePlan } from '../estimator.js';
 
 /** Result of hypothetical pilots. */
-export interface SimulatedPilots {
+interface SimulatedPilots {
   readonly estimate: Estimate;
   /** Time from the start of the pilots to the decision. */
   readonly delayMs: Millis;

@@ -3,7 +3,7 @@ import { LIMITS } from '@goshawk/core';
 /** Maximum number of tasks of one job. */
 export const TASKS_MAX = LIMITS.tasksPerJobMax;
 /** Maximum of a time or a duration. */
-export const SECONDS_MAX = LIMITS.durationMaxMs / 1_000;
+const SECONDS_MAX = LIMITS.durationMaxMs / 1_000;
 
 const DECIMAL = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
 

@@ -137,7 +137,7 @@ function* linesOf(bytes: Buffer): Generator<string> {
 }
 
 /** The part of a file that identifies its format: the first non-blank line and the text after it. */
-export interface Beginning {
+interface Beginning {
   readonly text: string;
   /** 1-based line number of `text`. */
   readonly line: number;

@@ -41,7 +41,7 @@ const ROUNDS_MAX = 3;
 const NO_MORE_UNIONS: readonly PartitionSet[] = new Array<PartitionSet>(ROUNDS_MAX).fill(0n);
 
 /** Statistics of planning. */
-export interface ThreeSigmaCounters extends Record<string, number> {
+interface ThreeSigmaCounters extends Record<string, number> {
   cycles: number;
   /** Plans made without a solution from the solver. */
   greedy: number;
