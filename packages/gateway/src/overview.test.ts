@@ -114,7 +114,7 @@ it('gives the reason of each quarantined worker', () => {
   };
   expect(hintOf('its disk is full', 'its disk is full')).toBe('its disk is full');
   expect(hintOf('its disk is full', 'tasks fail to start')).toBe(
-    'w0: its disk is full, w1: tasks fail to start',
+    'w0: its disk is full; w1: tasks fail to start',
   );
 });
 

@@ -164,8 +164,8 @@ const JOURNALS = {
   },
 } as const;
 
-function listNames(names: readonly string[], total = names.length): string {
-  return `${names.slice(0, NAMES_SHOWN).join(', ')}${total > NAMES_SHOWN ? ', …' : ''}`;
+function listNames(names: readonly string[], total = names.length, separator = ', '): string {
+  return [...names.slice(0, NAMES_SHOWN), ...(total > NAMES_SHOWN ? ['…'] : [])].join(separator);
 }
 
 function workerProblems(seen: PollResult | undefined, workers: WorkerTable): Attention[] {
@@ -200,7 +200,8 @@ function quarantineWords(
 ): string {
   const [first = '', ...others] = new Set(workers.map(({ quarantine = '' }) => quarantine));
   if (others.length === 0) return first;
-  return listNames(workers.map(({ name, quarantine = 'reason unknown' }) => `${name}: ${quarantine}`));
+  const reasons = workers.map(({ name, quarantine = 'reason unknown' }) => `${name}: ${quarantine}`);
+  return listNames(reasons, reasons.length, '; ');
 }
 
 function stuck({ tasks, why, helps, example }: WaitingRow, missing: string | undefined): Attention {

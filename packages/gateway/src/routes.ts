@@ -631,7 +631,9 @@ function changedJson(schema: string, job: JobSummary) {
 
 function submissionSchema(): Record<string, unknown> {
   const { $schema: _, properties, ...schema } = jobJsonSchema() as { properties: object; $schema?: string };
-  return { ...schema, properties: { ...properties, key: { type: 'string', minLength: 1, maxLength: 256 } } };
+  const description = 'submissions with the same key create one job';
+  const key = { type: 'string', minLength: 1, maxLength: 256, description };
+  return { ...schema, properties: { ...properties, key } };
 }
 
 function ignoreUnreachable(error: unknown): undefined {
