@@ -38,7 +38,7 @@ export async function buildJob(
   const tasks = await buildTasks(work, options, sources);
   const job = { name: nameOf(work), tasks, ...wholeJob(options, {}) };
   const { key: _, ...spec } = job;
-  parseJobSpec(spec, 'submit');
+  parseJobSpec(spec, 'submit', Date.now());
   return job;
 }
 
@@ -52,7 +52,7 @@ async function readJobFile(path: string, sources: Sources): Promise<JobInput> {
   const name = path === '-' ? 'stdin' : path;
   const bytes = await sources.read(path, 'submit');
   const job = withTime(parseJson(bytes, name), name);
-  parseJobSpec(job, name);
+  parseJobSpec(job, name, Date.now());
   return job as JobInput;
 }
 

@@ -196,7 +196,8 @@ const JOB = {
     type: 'duration',
     flagOnly: true,
     rare: true,
-    describe: 'deadline from now: 30m; used by the policy `goshawk` and those of docs/3SIGMA.md',
+    describe:
+      'deadline from now, also with --begin: 30m; used by the policy `goshawk` and those of docs/3SIGMA.md',
   },
   value: { type: 'number', flagOnly: true, rare: true, describe: 'value of meeting the deadline [10]' },
   require: {

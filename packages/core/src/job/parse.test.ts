@@ -25,6 +25,19 @@ describe('parsing a job', () => {
     expect(stage!.demand).toEqual({ cpu: 0.666, gpu: 0.333, memory: 107_374_182, disk: 0.57, port: 0.001 });
   });
 
+  test('a job must begin before its deadline, which counts from submission', () => {
+    const now = Date.parse('2026-11-25T12:00:00Z');
+    const parse = (begin: string | number) => () =>
+      parseJobSpec({ tasks: [sleep], begin, deadline: '10m' }, 'job', now);
+    const problem =
+      'job: the job begins 1 h 0 min after its submission, and its deadline is 10 min 0 s after it';
+    expect(parse('1h')).toThrow(problem);
+    expect(parse('2026-11-25T14:00:00+01:00')).toThrow(problem);
+    expect(parse(600_000)).toThrow('the job begins 10 min 0 s after');
+    for (const begin of [599_999, '9m', '2026-11-25T12:09:59Z', '2020-01-01T00:00:00Z'])
+      expect(parse(begin)).not.toThrow();
+  });
+
   test('stages are sorted into a runnable order', () => {
     const job = parseJobSpec({
       stages: [

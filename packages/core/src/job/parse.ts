@@ -1,5 +1,7 @@
 import type { z } from 'zod';
+import { formatDuration } from '../durations.js';
 import { InputError } from '../errors.js';
+import type { Millis } from '../ids.js';
 import { firstIssue, parseWith, shown, unknownKeys } from '../issues.js';
 import { LIMITS } from '../limits.js';
 import { didYouMean, nearest } from '../nearest.js';
@@ -20,9 +22,10 @@ import {
  * Validates a job and sorts its stages topologically.
  *
  * @param source origin for errors: a file name, or `job`
+ * @param wallNow time of submission, ms since 1970; undefined: a begin time is not compared with the deadline, a delay is
  * @throws InputError with one line that names the field
  */
-export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
+export function parseJobSpec(input: unknown, source = 'job', wallNow?: Millis): JobSpec {
   const result = parseWith(jobSpecSchema, input);
   if (!result.success) throw new InputError('bad-job', `${source}: ${describeIssue(result.error)}`);
   const job = result.data;
@@ -36,6 +39,7 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
     );
   }
   checkOutputFiles(stages, source);
+  checkBegin(job, source, wallNow);
   for (const stage of stages) checkGang(stage, job.maxRunning, source);
   if (job.open !== undefined && stages.some(({ gang }) => gang))
     throw new InputError('bad-job', `${source}: an open job, to which tasks are appended, cannot be a gang`);
@@ -101,6 +105,18 @@ export function countTasks(tasks: TaskList): number {
 }
 
 type ParsedTasks = NonNullable<ParsedJob['tasks']>;
+
+/** Rejects a job that begins when its deadline, which counts from submission, has passed. */
+function checkBegin({ begin, deadline }: ParsedJob, source: string, wallNow: Millis | undefined): void {
+  if (begin === undefined || deadline === undefined) return;
+  const delayMs = 'afterMs' in begin ? begin.afterMs : wallNow === undefined ? 0 : begin.at - wallNow;
+  if (delayMs < deadline) return;
+  throw new InputError(
+    'bad-job',
+    `${source}: the job begins ${formatDuration(delayMs)} after its submission, and its deadline is ${formatDuration(deadline)} after it`,
+    'begin earlier or set a later deadline',
+  );
+}
 
 /** Rejects gangs that could never start. */
 function checkGang(

@@ -230,7 +230,7 @@ const jobSpecSchema = z.lazy(() =>
         .refine((ms) => ms > 0, 'a deadline of 0 has already passed')
         .optional()
         .describe(
-          'time from submission by which the job should end: `goshawk` and policies that plan by deadlines use it, and `wait` exits with 4 if it is missed',
+          'time from submission, also of a job with `begin`, by which the job should end: `goshawk` and policies that plan by deadlines use it, and `wait` exits with 4 if it is missed',
         ),
       value: z
         .number()

@@ -85,7 +85,7 @@ export class Submissions {
     // Recognizes a repeated request without parsing the job, which is slow for large jobs.
     if (known?.submitter === from && known.submission === message.request) return accepted(this.#s, known);
     const spec = refusedIfInvalid((): JobSpec => {
-      const given = parseJobSpec(message.spec);
+      const given = parseJobSpec(message.spec, 'job', now + this.#s.config.wallOffsetMs);
       return owner === undefined ? given : { ...given, user: owner };
     });
     if ('code' in spec) return spec;
