@@ -123,7 +123,14 @@ export class Binder {
   seek(from: Address, { ask, spare }: MessageOf<'seek'>, now: Millis): void {
     const assignment: Assignment = { by: AssignedBy.ask, number: ask };
     if (!this.#needsAnswer(from, assignment)) return;
-    const offer = this.#assigner.offers.first(spare, now, this.#isSuitableFor(from, now));
+    const isSuitable = this.#isSuitableFor(from, now);
+    // Only central knows how many tasks of such a user run, even if the worker misses it.
+    const isUpToCentral = this.#s.quotas.hasLimits && !this.#routing.isWithoutCentral(now);
+    const offer = this.#assigner.offers.first(
+      spare,
+      now,
+      (each) => isSuitable(each) && !(isUpToCentral && this.#s.quotas.limitsRunningTasks(each.job.spec.user)),
+    );
     if (offer === undefined) this.#routing.prober.hints.add(from);
     else this.#routing.prober.hints.delete(from);
     this.#serveOffer(from, assignment, offer, now);
@@ -316,7 +323,10 @@ export class Binder {
   }
 
   #isSuitableFor(worker: Address, now: Millis): (offer: Offer) => boolean {
-    return ({ job, batch }) => this.#assigner.hasTaskFor(job, batch, worker, now);
+    return ({ job, batch }) =>
+      // Most jobs suit any worker.
+      (job.history.blame === undefined && batch.spec.requires === undefined) ||
+      this.#assigner.hasTaskFor(job, batch, worker, now);
   }
 }
 

@@ -75,8 +75,7 @@ export class Offers {
    * Returns the first offer with a task that fits into the free resources, or undefined. Offers that have waited too
    * long for a worker go first, the longest wait first.
    *
-   * @param isAllowed whether the asking worker may get a task of the offer; called for jobs with unsuccessful attempts,
-   * and for tasks with requirements
+   * @param isAllowed whether the asking worker may get a task of the offer
    */
   first(spare: Resources, now: Millis, isAllowed: (offer: Offer) => boolean = () => true): Offer | undefined {
     if (this.size === 0) return undefined;
@@ -157,8 +156,7 @@ function isOpen(job: Job, batch: Batch): boolean {
 
 function isSuitable(offer: Offer, spare: Resources, isAllowed: (offer: Offer) => boolean): boolean {
   const { job, batch } = offer;
-  if (job.assignableCount === 0 || !fits(batch.spec.demand, spare)) return false;
-  return (job.history.blame === undefined && batch.spec.requires === undefined) || isAllowed(offer);
+  return job.assignableCount > 0 && fits(batch.spec.demand, spare) && isAllowed(offer);
 }
 
 function isTiny(job: Job, seriesMs: Millis): boolean {

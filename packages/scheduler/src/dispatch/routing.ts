@@ -117,7 +117,7 @@ export class Routing {
   #tasksBecameEligible(job: Job, stage: Stage, tasks: number, now: Millis): void {
     // Jobs on hold do not count as work yet.
     if (this.#maySeek(job) && !job.isUndecided && !job.isHeld) {
-      const isReported = job.needsCentral && !this.#isWithoutCentral(now);
+      const isReported = job.needsCentral && !this.isWithoutCentral(now);
       this.#s.usage.shortArrived(job.expectedRunMs * tasks, tasks, isReported, now);
     }
     if (job.isUndecided) this.findWorkers(job, job.sample!.pilots, now);
@@ -140,7 +140,7 @@ export class Routing {
     if (!job.needsCentral) return this.prober.ensureProbes(job, batch);
     if (!this.#isShed(job)) this.needs.sendIfGrown(job, batch, now);
     const isBacklog = this.offers.size > this.#probingMax && this.prober.hints.size === 0;
-    if (this.#isWithoutCentral(now) && !isBacklog) this.#probeInsteadOfMatching(job, batch);
+    if (this.isWithoutCentral(now) && !isBacklog) this.#probeInsteadOfMatching(job, batch);
   }
 
   /** Records that a worker has stolen probes from another one. */
@@ -199,7 +199,7 @@ export class Routing {
 
   /** Probes for short jobs, the oldest first, while central is absent or overloaded. */
   probeWithoutCentral(now: Millis): void {
-    if (!this.#isWithoutCentral(now)) return;
+    if (!this.isWithoutCentral(now)) return;
     let probing = 0;
     for (const job of this.#s.jobs.active()) {
       for (const batch of job.batches) {
@@ -255,7 +255,7 @@ export class Routing {
   }
 
   /** Whether short jobs must find workers without central. */
-  #isWithoutCentral(now: Millis): boolean {
+  isWithoutCentral(now: Millis): boolean {
     return this.#s.cluster.isShedding || this.#s.cluster.isSilent(now);
   }
 
