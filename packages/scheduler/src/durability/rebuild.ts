@@ -294,7 +294,7 @@ class JobRebuilder {
   #reserveAttempts(): void {
     const { tasks } = this.job;
     for (let task = 0; task < tasks.count; task++)
-      if (!tasks.isFinal(task)) tasks.setLastUsedAttempt(task, tasks.lastUsedAttemptOf(task) + 1);
+      if (!tasks.isFinal(task)) tasks.setLastUsedAttempt(task, tasks.nextAttemptOf(task));
   }
 
   /** Converts a recorded time to the clock of this machine. The clock that recorded it may have been ahead. */

@@ -133,6 +133,28 @@ describe('a retry', () => {
     expect(placing()).toEqual([]);
   });
 
+  test('of placed tasks uses no attempt again after a restart', () => {
+    bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.central } }));
+    bench.commit();
+    const placing = () => bench.take().flatMap((message) => (message.type === 'place' ? message.tasks : []));
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    bench.commit();
+    const placed = { task: 0, attempt: 1 };
+    bench.receive(CENTRAL, { type: 'placed', job: 1, at: [{ ...placed, worker: W1 }] });
+    bench.receive(W1, { type: 'ask', ask: 1, again: false, job: 1, stage: 0, placed });
+    bench.end(W1, { job: 1, ...placed }, FAILED);
+    bench.commit();
+    bench.take();
+    bench.receive(CLIENT, { type: 'retryJob', request: 90, key: 'r', id: 's-1', ...ALL });
+    bench.commit();
+    const [again] = placing();
+    // This attempt may run when the scheduler restarts.
+    restart();
+    bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.central } }));
+    bench.commit();
+    expect(placing()).toEqual([{ task: 0, attempt: again!.attempt + 1 }]);
+  });
+
   test('with the key of another retry of the job is refused, also after a restart', () => {
     submit(TEN);
     runAll(({ task }) => task === 3 || task === 7);
