@@ -47,6 +47,7 @@ const FILE_PROBLEMS: ReadonlyMap<string, string> = new Map([
   ['EDQUOT', 'the disk quota is exhausted'],
   ['EEXIST', 'it already exists'],
   ['EISDIR', 'it is a folder'],
+  ['ELOOP', 'it is a symbolic link that leads to itself'],
   ['ENAMETOOLONG', 'the name is too long'],
   ['ENOENT', 'there is no such file or folder'],
   ['ENOSPC', 'the disk is full'],

@@ -190,7 +190,7 @@ function drawJob(random: Random, slots: number, extra: (part: number) => boolean
     ...(chance(0.2) ? { gpu: 1 } : {}),
     ...(extra(0.25) ? { license: 1 } : {}),
   };
-  const more = {
+  const { deadline, ...others } = {
     estimate: sleep,
     ...(chance(0.2) ? { gang: true } : {}),
     ...(chance(0.2) ? { deadline: int(2_000, 20_000) } : {}),
@@ -200,6 +200,8 @@ function drawJob(random: Random, slots: number, extra: (part: number) => boolean
     ...(chance(0.15) ? { require: { rack: chance(0.3) ? 'r9' : 'r1' } } : {}),
     ...(extra(0.3) ? { prefer: { rack: 'r1' } } : {}),
   };
+  // A job that begins after its deadline is refused.
+  const more = deadline === undefined || 'begin' in others ? others : { deadline, ...others };
   if (chance(0.15) && !('gang' in more)) {
     const stages = [
       { name: 'one', tasks, demand },

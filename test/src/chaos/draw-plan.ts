@@ -173,7 +173,9 @@ function withHolds(plan: Plan): Plan {
   const orders = plan.orders.map((order) => {
     if (!draw.chance(0.4)) return order;
     const job = order.job;
-    if (mayBegin && draw.chance(0.3)) return { ...order, job: { ...job, begin: draw.int(1, 3_000) } };
+    // A job that begins at or after its deadline is refused.
+    if (mayBegin && draw.chance(0.3) && job.deadline === undefined)
+      return { ...order, job: { ...job, begin: draw.int(1, 3_000) } };
     const forMs = draw.int(10, draw.pick([500, 15_000]));
     // Only the client that submits it releases it.
     const isFromStart = draw.chance(0.3) && order.doubledAfterMs === undefined;
