@@ -51,6 +51,23 @@ export function giveBackMembers(w: WorkerState, isMatch: (owner: Address) => boo
   return slots.length > 0;
 }
 
+/** A gang waits at most about a lease for a lost member. */
+const WAIT_LEASES = 3;
+
+/**
+ * Returns members that have waited too long. Their owner may have been lost together with central, so that nobody
+ * reports the loss.
+ *
+ * @returns whether there were any
+ */
+export function giveBackOverdueMembers(w: WorkerState, now: Millis): boolean {
+  const mostMs = WAIT_LEASES * w.timings.leaseMs;
+  if (mostMs === 0) return false;
+  const slots = heldSlots(w).filter((slot) => now - w.memory.slots.changedAt[w.slots.rowOf(slot)]! > mostMs);
+  for (const slot of slots) giveBackMember(w, slot);
+  return slots.length > 0;
+}
+
 /**
  * Repeats the ready message to owners that have not replied.
  *

@@ -20,7 +20,7 @@ import { Worker } from './worker.js';
 const CENTRAL = 1 as Address;
 const OWNER = 2 as Address;
 const [SELF, OTHER] = [11, 12] as [Address, Address];
-const { heartbeatMs, retryMs, retriesMax } = LIVE_TIMINGS;
+const { heartbeatMs, leaseMs, retryMs, retriesMax } = LIVE_TIMINGS;
 
 function bytesOf(text: string): Uint8Array {
   return Uint8Array.from(text, (letter) => letter.charCodeAt(0));
@@ -905,6 +905,18 @@ describe('a member of a gang', () => {
     expect([bench.kills, bench.worker.standing.busy]).toEqual([[], { long: 0, short: 0 }]);
     bench.receive(OWNER, { type: 'startGang', ...ref, hosts, port: 9 });
     expect(bench.orders).toEqual([]);
+  });
+
+  test('whose gang does not start within three leases is given back, because its owner may be gone', () => {
+    const bench = holding();
+    bench.pass(2 * leaseMs);
+    expect(bench.take('declined')).toEqual([]);
+    bench.pass(2 * leaseMs);
+    expect(bench.take('declined')).toMatchObject([{ placed: { task: 0, attempt: 1 } }]);
+    expect(bench.worker.standing.busy).toEqual({ long: 0, short: 0 });
+    bench.take('gangReady');
+    bench.pass(2 * retryMs);
+    expect(bench.take('gangReady')).toEqual([]);
   });
 
   test('that has not started is returned when its worker drains or its owner restarts', () => {

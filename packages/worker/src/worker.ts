@@ -12,7 +12,7 @@ import {
 } from '@goshawk/core';
 import type { WorkerCounters, WorkerStanding, WorkerTimer } from './contract.js';
 import { predictedEndDue } from './foreseeing.js';
-import { memberReady, sweepMembers } from './gang-members.js';
+import { giveBackOverdueMembers, memberReady, sweepMembers } from './gang-members.js';
 import { giveBack } from './giving-back.js';
 import { checkWorker } from './invariants.js';
 import {
@@ -257,7 +257,8 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     const { retryMs, retriesMax } = this.timings;
     this.isSweepArmed = false;
     if (retryMs === 0) return;
-    const hasFreed = sweepAsks(this, now);
+    const isMemberGone = giveBackOverdueMembers(this, now);
+    const hasFreed = sweepAsks(this, now) || isMemberGone;
     const holdsMembers = sweepMembers(this, now);
     this.reports.resend(retryMs, now, (report) => sendUnconfirmed(this, report));
     this.stealing?.sweep(retryMs, now);
