@@ -41,13 +41,13 @@ export class DrivenCentral extends Driven {
       policy: { ...DEFAULT_POLICY, policy, preset: presetNamed(policy) },
       timings: LIVE_TIMINGS,
     };
-    const happened = (event: ClusterEvent) => {
+    const eventOccurred = (event: ClusterEvent) => {
       if (event.kind === 'worker-lost') this.lost.push(event.worker);
     };
     const config = { name: 'c', self: this.party('central'), settings };
     this.central = new Central(
       users ? { ...config, users: parseUsers(USERS, 'users.json') } : config,
-      Object.assign(this.environment, { happened }),
+      Object.assign(this.environment, { eventOccurred }),
     );
     this.onSend((_, message) => this.#noteMatches(message));
     this.start(this.central);
