@@ -132,6 +132,24 @@ describe('with keys', () => {
     hung.close();
   });
 
+  test('a client without a key needs one if a live process closes each of its handshakes', async () => {
+    // A process with keys behaves so if it is faster than the client.
+    const strict = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.end(Buffer.from([0xff]));
+    });
+    await new Promise<void>((resolve) => strict.listen(0, '127.0.0.1', resolve));
+    const endpoint = `tcp://127.0.0.1:${(strict.address() as AddressInfo).port}`;
+    const authFailure = vi.fn();
+    const client = await mailboxes.openClient({ onAuthFailure: authFailure });
+    send(client, `${endpoint}!*/0`, ['let me in']);
+    await expect
+      .poll(() => authFailure.mock.calls.at(0), { timeout: 5_000 })
+      .toEqual([endpoint, 'keyNeeded']);
+    await client.close(0);
+    strict.close();
+  });
+
   test('a peer without a key, with the key of another cluster or for another process gets nothing, and is counted', async () => {
     const central = await open('central');
     const friend = await open('worker');

@@ -42,6 +42,8 @@ function isMismatch(error: Error): boolean {
   return (error as NodeJS.ErrnoException).code === 'ERR_ZMTP_MECHANISM_MISMATCH';
 }
 
+/** So many closed handshakes in a row mean that a live peer requires a key. */
+const CLOSINGS = 3;
 /** Maximum number of doublings of the retry delay, which `reconnectIntervalMaxMs` also limits. */
 const PAUSE_DOUBLINGS_MAX = 16;
 
@@ -209,9 +211,10 @@ export class OutboundConnection implements Connection {
         this.#refused('keyRefused');
         break;
       case 'handshake:error:other':
-        // A peer that disconnects may not know our keys. A peer without keys disconnected because it is
-        // exiting.
+        // A peer that disconnects may not know our keys.
         if (this.#isKeyed) this.#refused(this.#hasTimedOut() ? 'slow' : 'closed');
+        // Without keys, once may mean that it is exiting. ZeroMQ connects again.
+        else if (!this.#hasTimedOut() && ++this.#refusals % CLOSINGS === 0) void this.#reportClosed();
         break;
       default:
         break;
@@ -252,11 +255,13 @@ export class OutboundConnection implements Connection {
     onAuthFailure(why);
   }
 
-  /** Finds out why connections are closed: a live process sends its greeting before it rejects a key. */
+  /** Finds out why connections are closed: a live process sends its greeting before it rejects the client. */
   async #reportClosed(): Promise<void> {
     const { endpoint, limits } = this.#options;
     const isAlive = (await probeEndpoint(endpoint, limits.handshakeTimeoutMs)) === 'greeting';
-    if (this.#refusals > 0 && !this.#isClosed) this.#reportRejection(isAlive ? 'keyRefused' : 'closed');
+    if (this.#refusals === 0 || this.#isClosed) return;
+    if (this.#isKeyed) this.#reportRejection(isAlive ? 'keyRefused' : 'closed');
+    else if (isAlive) this.#reportRejection('keyNeeded');
   }
 
   #reopenIn(pauseMs: number): void {
