@@ -43,7 +43,7 @@ function isMismatch(error: Error): boolean {
 }
 
 /** So many closed handshakes in a row mean that a live peer requires a key. */
-const CLOSINGS = 3;
+const CLOSINGS = 5;
 /** Maximum number of doublings of the retry delay, which `reconnectIntervalMaxMs` also limits. */
 const PAUSE_DOUBLINGS_MAX = 16;
 
