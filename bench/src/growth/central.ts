@@ -47,7 +47,9 @@ export class DrivenCentral extends Driven {
     const config = { name: 'c', self: this.party('central'), settings };
     this.central = new Central(
       users ? { ...config, users: parseUsers(USERS, 'users.json') } : config,
-      Object.assign(this.environment, { eventOccurred }),
+      Object.assign(this.environment, { eventOccurred } satisfies Partial<
+        ConstructorParameters<typeof Central>[1]
+      >),
     );
     this.onSend((_, message) => this.#noteMatches(message));
     this.start(this.central);

@@ -44,9 +44,12 @@ export function giveBackMember(w: WorkerState, slot: number): boolean {
   return true;
 }
 
-/** Returns the waiting members of matching owners. @returns whether there were any */
-export function giveBackMembers(w: WorkerState, isMatch: (owner: Address) => boolean = () => true): boolean {
-  const slots = heldSlots(w).filter((slot) => isMatch(w.slots.taskAt(slot).owner));
+/** Returns the waiting members of matching owners or slots. @returns whether there were any */
+export function giveBackMembers(
+  w: WorkerState,
+  isMatch: (owner: Address, slot: number) => boolean = () => true,
+): boolean {
+  const slots = heldSlots(w).filter((slot) => isMatch(w.slots.taskAt(slot).owner, slot));
   for (const slot of slots) giveBackMember(w, slot);
   return slots.length > 0;
 }
@@ -63,9 +66,8 @@ const WAIT_LEASES = 3;
 export function giveBackOverdueMembers(w: WorkerState, now: Millis): boolean {
   const mostMs = WAIT_LEASES * w.timings.leaseMs;
   if (mostMs === 0) return false;
-  const slots = heldSlots(w).filter((slot) => now - w.memory.slots.changedAt[w.slots.rowOf(slot)]! > mostMs);
-  for (const slot of slots) giveBackMember(w, slot);
-  return slots.length > 0;
+  const { changedAt } = w.memory.slots;
+  return giveBackMembers(w, (_, slot) => now - changedAt[w.slots.rowOf(slot)]! > mostMs);
 }
 
 /**

@@ -125,7 +125,7 @@ export class Binder {
     if (!this.#needsAnswer(from, assignment)) return;
     const isSuitable = this.#isSuitableFor(from, now);
     // Only central knows how many tasks of such a user run, even if the worker misses it.
-    const isUpToCentral = this.#s.quotas.hasLimits && !this.#routing.isWithoutCentral(now);
+    const isUpToCentral = !this.#routing.isWithoutCentral(now);
     const offer = this.#assigner.offers.first(
       spare,
       now,
@@ -323,10 +323,7 @@ export class Binder {
   }
 
   #isSuitableFor(worker: Address, now: Millis): (offer: Offer) => boolean {
-    return ({ job, batch }) =>
-      // Most jobs suit any worker.
-      (job.history.blame === undefined && batch.spec.requires === undefined) ||
-      this.#assigner.hasTaskFor(job, batch, worker, now);
+    return ({ job, batch }) => this.#assigner.hasTaskFor(job, batch, worker, now);
   }
 }
 

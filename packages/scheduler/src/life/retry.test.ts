@@ -106,11 +106,20 @@ function restart(): void {
   bench.commit();
 }
 
+/** Joins a cluster whose central places tasks. */
+function joinPlacing(): void {
+  bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.central } }));
+  bench.commit();
+}
+
+/** Returns the tasks that central should place, since the last call. */
+function placing(): MessageOf<'place'>['tasks'] {
+  return bench.take().flatMap((message) => (message.type === 'place' ? message.tasks : []));
+}
+
 describe('a retry', () => {
   test('uses no attempt that central may have placed before the job was cancelled', () => {
-    bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.central } }));
-    bench.commit();
-    const placing = () => bench.take().flatMap((message) => (message.type === 'place' ? message.tasks : []));
+    joinPlacing();
     bench.submit({ tasks: [{ sleep: 1 }] });
     bench.commit();
     expect(placing()).toEqual([{ task: 0, attempt: 1 }]);
@@ -134,9 +143,7 @@ describe('a retry', () => {
   });
 
   test('of placed tasks uses no attempt again after a restart', () => {
-    bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.central } }));
-    bench.commit();
-    const placing = () => bench.take().flatMap((message) => (message.type === 'place' ? message.tasks : []));
+    joinPlacing();
     bench.submit({ tasks: [{ sleep: 1 }] });
     bench.commit();
     const placed = { task: 0, attempt: 1 };
@@ -150,8 +157,7 @@ describe('a retry', () => {
     const [again] = placing();
     // This attempt may run when the scheduler restarts.
     restart();
-    bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.central } }));
-    bench.commit();
+    joinPlacing();
     expect(placing()).toEqual([{ task: 0, attempt: again!.attempt + 1 }]);
   });
 
