@@ -6,7 +6,8 @@ import { isSound, type SoakReport, slowdownWithoutCentral, soak } from './soak/r
 /**
  * Checks that a cluster keeps its guarantees while its processes die. Under a steady load of jobs that use all features,
  * with open pages, every few seconds one process, including central and schedulers, is killed and restarted, or stopped
- * for up to two leases; `--every 0` leaves them alone. In the end each accepted job must have exactly one result, for
+ * for up to two leases; `--every 0` leaves them alone. With `--image NAME` some programs run in a container of a local
+ * image, which needs Docker or Podman. In the end each accepted job must have exactly one result, for
  * the client and in the journals, and memory must be flat.
  */
 const options = readOptions({
@@ -17,6 +18,7 @@ const options = readOptions({
   schedulers: 4,
   rate: 8,
   every: 2_500,
+  image: undefined,
   folder: undefined,
   quiet: false,
 });
@@ -32,6 +34,7 @@ const soaked = await soak({
   schedulers: options.schedulers,
   jobsPerSecond: options.rate,
   faultEveryMs: options.every,
+  image: options.image,
   note: (line) => {
     if (options.quiet) return;
     note(`${((performance.now() - beganAt) / 1_000).toFixed(1).padStart(7)} s  ${line}`);

@@ -23,8 +23,8 @@ const LONG_JOB_INTERVAL = 10;
 const CHECKED_JOB_INTERVAL = 6;
 const FEATURE_JOB_INTERVAL = 3;
 
-/** Plans the next job of the load. `module` returns its input. */
-export function planJob(random: Random, module: string): PlannedJob {
+/** Plans the next job of the load. `module` returns its input; with `image`, some programs run in a container of it. */
+export function planJob(random: Random, module: string, image?: string): PlannedJob {
   const user = USERS[Math.floor(random.next() * USERS.length)]!;
   const isOneIn = (interval: number): boolean => random.next() * interval < 1;
   const sleeps = (count: number, from: Millis, to: Millis) =>
@@ -40,6 +40,7 @@ export function planJob(random: Random, module: string): PlannedJob {
   }
   if (isOneIn(FEATURE_JOB_INTERVAL)) {
     const features = [staged, gang, retried, held, cancelled, programs, preemptible];
+    if (image !== undefined) features.push(inImage(image));
     return features[Math.floor(random.next() * features.length)]!(user, sleeps);
   }
   const job = { name: 'short', user, estimate: 110, tasks: sleeps(4, 20, 200) };
@@ -125,3 +126,12 @@ const preemptible: Feature = (user, sleeps) => ({
   tasks: 2,
   ends: COMPLETED,
 });
+
+/** A program in a container. `image` contains /bin/sh. */
+const inImage =
+  (image: string): Feature =>
+  (user) => ({
+    job: { name: 'image', user, tasks: [{ exec: ['/bin/sh', '-c', 'echo $GOSHAWK_TASK'], image }] },
+    tasks: 1,
+    ends: COMPLETED,
+  });

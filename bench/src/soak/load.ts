@@ -9,6 +9,8 @@ interface LoadOptions {
   readonly jobsPerSecond: number;
   /** A module that returns its input. */
   readonly module: string;
+  /** A container image for some of the programs. */
+  readonly image?: string | undefined;
   readonly isCentralAway: () => boolean;
   readonly note: (line: string) => void;
 }
@@ -70,8 +72,8 @@ export class Load {
   }
 
   async #one(): Promise<void> {
-    const { client, random, module, isCentralAway, note } = this.#options;
-    const { job, tasks, isShort = false, results, act, ends } = planJob(random, module);
+    const { client, random, module, image, isCentralAway, note } = this.#options;
+    const { job, tasks, isShort = false, results, act, ends } = planJob(random, module, image);
     const submittedAtMs = performance.now();
     const isWithoutCentral = isCentralAway();
     let handle: JobHandle;

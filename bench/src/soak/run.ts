@@ -23,6 +23,8 @@ interface SoakOptions {
   readonly jobsPerSecond: number;
   /** Mean time between two faults; 0: no faults. */
   readonly faultEveryMs: Millis;
+  /** A container image with /bin/sh, in which some programs run; undefined: none. */
+  readonly image?: string | undefined;
   readonly note: (line: string) => void;
 }
 
