@@ -10,6 +10,7 @@ import runpy
 import sys
 import traceback
 import types
+from typing import Optional
 
 #: Prefix of the line of stderr with the pickled exception of a call.
 EXCEPTION_MARK = "goshawk-exception:"
@@ -30,12 +31,19 @@ def check_not_loading() -> None:
         )
 
 
-def load_main(path: str) -> None:
-    """Loads the submitter's script as a module, like `multiprocessing`, so that functions of `__main__` are found."""
+def load_main(path: Optional[str], module: Optional[str] = None) -> None:
+    """
+    Loads the submitter's script, or the module of `python -m`, as a module, like `multiprocessing`, so that functions of
+    `__main__` are found.
+    """
     main = types.ModuleType("__mp_main__")
-    os.environ[LOADING_VARIABLE] = path
+    os.environ[LOADING_VARIABLE] = module or str(path)
     try:
-        main.__dict__.update(runpy.run_path(path, run_name="__mp_main__"))
+        if module is not None:
+            loaded = runpy.run_module(module, run_name="__mp_main__", alter_sys=True)
+        else:
+            loaded = runpy.run_path(str(path), run_name="__mp_main__")
+        main.__dict__.update(loaded)
     finally:
         del os.environ[LOADING_VARIABLE]
     sys.modules["__main__"] = sys.modules["__mp_main__"] = main
@@ -60,8 +68,8 @@ def main() -> int:
     result = os.environ["GOSHAWK_RESULT"]
     try:
         sys.path[:0] = [entry for entry in order["path"] if entry not in sys.path]
-        if order.get("main"):
-            load_main(order["main"])
+        if order.get("main") or order.get("mainModule"):
+            load_main(order.get("main"), order.get("mainModule"))
         function, args, kwargs = pickle.loads(base64.b64decode(order["call"]))
         value = pickle.dumps(function(*args, **kwargs))
         if len(value) > PICKLE_BYTES_MAX:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
 import builtins
 import json
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 import uuid
+import weakref
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import Executor as BaseExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -28,6 +30,8 @@ BATCH_TASKS_MAX = 5_000
 #: Maximum size of a batch; requests are limited to 16 MiB.
 BATCH_BYTES_MAX = 8 * 1024 * 1024
 _CLOSE = object()
+#: Executors whose calls a program waits for when it ends.
+_executors: "weakref.WeakSet[Executor]" = weakref.WeakSet()
 
 
 class RemoteTraceback(Exception):
@@ -84,6 +88,7 @@ class Executor(BaseExecutor):
             "env": {"PYTHONPATH": package, "GOSHAWK_FOLDERS": _folders(package), **(env or {})},
             "returns": True,
         }
+        self._task_bytes = len(json.dumps(self._task))
         self._calls: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
         self._followers: List[threading.Thread] = []
         self._jobs: List[Job] = []
@@ -91,11 +96,17 @@ class Executor(BaseExecutor):
         self._is_closed = False
         self._submitter = threading.Thread(target=self._submit_batches, name="goshawk-submit", daemon=True)
         self._submitter.start()
+        _executors.add(self)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         check_not_loading()
         future = TaskFuture()
         stdin = _order(fn, args, kwargs)
+        if self._bytes(stdin) > BATCH_BYTES_MAX:
+            raise ValueError(
+                f"the pickled call takes {self._bytes(stdin)} bytes, more than {BATCH_BYTES_MAX}: "
+                "write its arguments to a file and pass the path"
+            )
         with self._lock:
             if self._is_closed:
                 raise RuntimeError("cannot schedule new futures after shutdown")
@@ -154,15 +165,16 @@ class Executor(BaseExecutor):
             self._submitter.join()
             for follower in self._followers:
                 follower.join()
+            _executors.discard(self)
 
     def _submit_batches(self) -> None:
         first = self._calls.get()
         while first is not _CLOSE:
             batch = [first]
-            size = len(first[1])
+            size = self._bytes(first[1])
             end = time.monotonic() + BATCH_SECONDS
             following: Any = None
-            while len(batch) < BATCH_TASKS_MAX and size < BATCH_BYTES_MAX:
+            while len(batch) < BATCH_TASKS_MAX:
                 try:
                     following = self._calls.get(timeout=max(0.0, end - time.monotonic()))
                 except queue.Empty:
@@ -170,11 +182,17 @@ class Executor(BaseExecutor):
                     break
                 if following is _CLOSE:
                     break
+                size += self._bytes(following[1])
+                if size > BATCH_BYTES_MAX:
+                    break
                 batch.append(following)
-                size += len(following[1])
                 following = None
             self._submit_batch(batch)
             first = following if following is not None else self._calls.get()
+
+    def _bytes(self, stdin: str) -> int:
+        """Returns the size of a call in a request."""
+        return len(stdin) + self._task_bytes
 
     def _submit_batch(self, batch: List[Tuple[TaskFuture, str]]) -> None:
         for future, _ in batch:
@@ -202,6 +220,15 @@ class Executor(BaseExecutor):
         follower.start()
 
 
+def _shutdown_all() -> None:
+    for executor in list(_executors):
+        executor.shutdown()
+
+
+# Other executors register here, too: functions of `atexit` run when Python starts no more threads.
+getattr(threading, "_register_atexit", atexit.register)(_shutdown_all)
+
+
 def _folders(package: str) -> str:
     """Lists what a sandboxed worker must show for the task: this package, the interpreter, and the modules of this process."""
     folders = [package, sys.prefix, sys.base_prefix, *(os.path.abspath(entry) for entry in sys.path)]
@@ -216,13 +243,19 @@ def _order(fn: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]
         raise TypeError(f"the call cannot be pickled: {error}; functions have to be importable from a module") from error
     # Pickles contain the module names of classes and functions.
     if b"__main__" in call:
-        path = getattr(sys.modules["__main__"], "__file__", None)
-        if path is None:
+        main = sys.modules["__main__"]
+        path = getattr(main, "__file__", None)
+        spec = getattr(main, "__spec__", None)
+        # `python -m NAME`: the module has a package for relative imports. A folder or archive that is run has no name.
+        if spec is not None and spec.name != "__main__":
+            order["mainModule"] = spec.name
+        elif path is None:
             raise ValueError(
                 f"{getattr(fn, '__qualname__', fn)!s} is defined in a notebook or at a prompt, where workers cannot "
                 "import it: put it into a module"
             )
-        order["main"] = os.path.abspath(path)
+        else:
+            order["main"] = os.path.abspath(path)
     order["call"] = base64.b64encode(call).decode()
     return json.dumps(order)
 

@@ -67,6 +67,12 @@ class ExecutorTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "write it to a file"):
             large.result(60)
 
+    def test_arguments_have_a_limit_and_large_ones_do_not_fail_other_calls(self):
+        with self.assertRaisesRegex(ValueError, "write its arguments to a file"):
+            self.executor.submit(len, os.urandom(7_000_000))
+        futures = [self.executor.submit(len, os.urandom(size)) for size in (5_900_000, 1, 5_900_000)]
+        self.assertEqual([future.result(60) for future in futures], [5_900_000, 1, 5_900_000])
+
     def test_map_raises_the_first_exception_or_returns_it(self):
         with self.assertRaises(calls.Diverged):
             list(self.executor.map(calls.score, [1, 3], [1, 1]))
@@ -105,6 +111,16 @@ class ExecutorTest(unittest.TestCase):
         script = os.path.join(HERE, "script.py")
         printed = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
         self.assertEqual(printed.stdout, "[2, 4, 6]\n")
+
+    def test_functions_of_a_module_that_python_m_runs_work_on_workers(self):
+        printed = subprocess.run([sys.executable, "-m", "tool"], cwd=HERE, capture_output=True, text=True, check=True)
+        self.assertEqual(printed.stdout, "[3, 6, 9]\n")
+
+    def test_a_program_that_ends_waits_for_its_calls(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "made")
+            subprocess.run([sys.executable, os.path.join(HERE, "unclosed.py"), path], check=True)
+            self.assertTrue(os.path.exists(path))
 
     def test_a_script_that_submits_when_it_is_loaded_is_refused(self):
         script = os.path.join(HERE, "unguarded.py")
