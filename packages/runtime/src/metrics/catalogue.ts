@@ -165,7 +165,9 @@ export const METRICS = {
     goshawk_scheduler_tasks_bound_total: counter('Bindings of tasks to workers.'),
     goshawk_scheduler_tasks_ended_total: counter('Ended tasks, by class and outcome.', BY_CLASS_AND_END),
     goshawk_scheduler_retries_total: counter('Failed attempts that were retried.'),
-    goshawk_scheduler_attempts_lost_total: counter('Attempts lost with their worker.'),
+    goshawk_scheduler_attempts_lost_total: counter(
+      'Attempts that were lost or stopped with their worker, or preempted; they use no retry.',
+    ),
     goshawk_scheduler_stale_reports_total: counter('Refused reports of stale attempts.'),
     goshawk_scheduler_probes_sent_total: counter('Probes sent to workers.'),
     goshawk_scheduler_probes_recalled_total: counter('Probes cancelled before a worker served them.'),

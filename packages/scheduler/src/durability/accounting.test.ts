@@ -171,6 +171,17 @@ test('a job counts for the project that its user had when it was accepted', () =
   expect(usage(restarted(there), ['project'])).toMatchObject([{ project: 'lab' }]);
 });
 
+test('a start that failed on one worker and succeeded on another is one attempt', () => {
+  const there = bench();
+  there.submit({ user: 'ann', tasks: [{ sleep: 1 }] });
+  there.commit();
+  run(there, 1, 0, { ...COMPLETED, kind: 'lost', errorCode: 'no-such-folder' });
+  run(there, 1, 1_000, COMPLETED, W2);
+  expect(usage(there)).toMatchObject([{ attempts: 1, completed: 1, lost: 0, runMs: 1_000, waits: 1 }]);
+  expect(usage(restarted(there))).toMatchObject([{ attempts: 1, completed: 1, lost: 0 }]);
+  expect(there.scheduler.counters.lost).toBe(0);
+});
+
 describe('an attempt on a lost worker', () => {
   function lost(silentMs?: number[]) {
     const there = bench();

@@ -4,6 +4,7 @@ import {
   cpusOf,
   DAY_MS,
   dayOf,
+  GANG_ENDED,
   GPU,
   isEndedByOwner,
   type JobSpec,
@@ -123,8 +124,8 @@ export function countAttempt(
   wallOffsetMs: Millis,
   total?: UsageTable,
 ): void {
-  // The owner ended the task before it started.
-  if (isEndedByOwner(outcome) && runMs === 0) return;
+  // The owner ended the task before it started, or its worker could not start it, and it moves to another one.
+  if ((isEndedByOwner(outcome) && runMs === 0) || startFault(outcome) !== undefined) return;
   const stage = job.dag.stageOf(task);
   const ranMs = Math.min(runMs, Math.max(0, now - job.acceptedAt));
   const endedAt = now + wallOffsetMs;
@@ -136,7 +137,7 @@ export function countAttempt(
     if (sum !== undefined) addTime(sum, stage.spec.demand, ms);
     if (day < lastDay) continue;
     // The waiting time of an open job's task is unknown, because the time of its append is not recorded.
-    const isFirst = job.tasks.executionsOf(task) === 1 && startFault(outcome) === undefined;
+    const isFirst = job.tasks.executionsOf(task) === 1;
     const waitMs = isFirst && job.spec.openMs === undefined ? waitOf(job, stage, now - runMs) : undefined;
     for (const sums of sum === undefined ? [row] : [row, sum]) {
       sums.attempts++;
@@ -166,6 +167,8 @@ export function endKindOf({
   errorCode,
 }: Outcome): 'completed' | 'failed' | 'cancelled' | 'preempted' | 'lost' {
   if (kind === 'timeout') return 'failed';
+  // Members are killed when another one fails or is lost.
+  if (errorCode === GANG_ENDED) return 'cancelled';
   return kind === 'lost' && errorCode === 'preempted' ? 'preempted' : kind;
 }
 

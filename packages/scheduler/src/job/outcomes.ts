@@ -2,11 +2,13 @@ import {
   COMPLETED,
   DEADLINE_MISSED,
   formatDuration,
+  GANG_ENDED,
   isExcused,
   JOB_GIVEN_UP,
   LOST_BESIDE_ANOTHER,
   type Millis,
   type Outcome,
+  startFault,
   TIME_LIMIT,
 } from '@goshawk/core';
 
@@ -26,6 +28,11 @@ export function classifyEnd(outcome: Outcome, isCancelling: boolean): EndClass {
   if (kind === 'cancelled' && isCancelling) return 'killed';
   if (isExcused(outcome)) return 'excused';
   return kind === 'lost' ? kind : 'failed';
+}
+
+/** Whether an excused attempt counts as lost: it had started, and was not ended with its gang. */
+export function isExcusedLoss(outcome: Outcome): boolean {
+  return startFault(outcome) === undefined && outcome.errorCode !== GANG_ENDED;
 }
 
 /** Outcome of an attempt that was lost with its worker. */

@@ -17,7 +17,13 @@ import type { Stage } from '../job/batch.js';
 import { breakReason } from '../job/gang.js';
 import { type Job, TaskState } from '../job/job.js';
 import { clearTimers, closesAt, setOpenTimer, setRetryTimer } from '../job/job-timers.js';
-import { classifyEnd, exceededTimeLimit, LOST_TOO_MANY_WORKERS, MISSED_DEADLINE } from '../job/outcomes.js';
+import {
+  classifyEnd,
+  exceededTimeLimit,
+  isExcusedLoss,
+  LOST_TOO_MANY_WORKERS,
+  MISSED_DEADLINE,
+} from '../job/outcomes.js';
 import type { SchedulerState } from '../state.js';
 import type { Killing } from './killing.js';
 
@@ -130,7 +136,7 @@ export class Endings {
       this.#s.unfit.completed(job, tasks.workerOf(task), failedAt);
       if (history.blame === undefined) this.#s.crashes.completed(() => history.program);
       this.#s.usage.taskCompleted(job.class === 'long', runMs);
-    } else if (how === 'excused' || how === 'lost') this.#s.counters.lost++;
+    } else if (how === 'lost' || (how === 'excused' && isExcusedLoss(outcome))) this.#s.counters.lost++;
     if (how === 'excused' || how === 'failed') this.#s.unfit.failed(job, task);
     if (state === TaskState.waiting) {
       if (how === 'failed') this.#s.counters.retries++;
