@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { ExitCode, START_FOLDER } from '@goshawk/command';
-import { codeOfInterruption, run, tellFailure } from '@goshawk/command/program';
+import { codeOfInterruption, errorFormat, run, tellFailure } from '@goshawk/command/program';
 import { GoshawkError, InputError } from '@goshawk/core';
 import { readerHasGone } from './broken-pipe.js';
 import { GOSHAWK } from './commands/index.js';
@@ -23,7 +23,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return readerHasGone();
   const failure = new GoshawkError('stdout-failed', `cannot write to stdout: ${error.message}`);
-  process.exit(tellFailure(failure, argv, process.stderr));
+  process.exit(tellFailure(failure, errorFormat(argv, process.env), process.stderr));
 });
 
 // Errors of stderr (a full disk, a closed pipe) lose notes but do not end the command.
@@ -47,7 +47,7 @@ function currentFolder(): string {
         cause,
       },
     );
-    process.exit(tellFailure(failure, argv, process.stderr));
+    process.exit(tellFailure(failure, errorFormat(argv, process.env), process.stderr));
   }
 }
 

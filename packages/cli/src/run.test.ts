@@ -107,6 +107,21 @@ describe('a usage error is one line and exit code 2', () => {
     const { stderr } = await goshawk(['submit', '--tasks', 'x', '--', 'echo', '--json']);
     expect(stderr).toMatch(/^goshawk: --tasks: "x"/);
   });
+
+  it('is JSON if a variable or the file of settings requests JSON', async () => {
+    const config = join(folder, 'json.json');
+    writeFileSync(config, '{"json": true}');
+    const code = async (argv: string[], environment: Record<string, string>): Promise<string> =>
+      JSON.parse((await goshawk(argv, environment)).stderr).code;
+    expect(await code(['jobs', '--limit', 'x'], { GOSHAWK_JSON: '1' })).toBe('bad-option');
+    expect(await code(['frobnicate'], { GOSHAWK_JSON: 'true' })).toBe('usage');
+    expect(await code(['jobs', '--json=true', '--limit', 'x'], {})).toBe('bad-option');
+    expect(await code(['jobs', '--limit', 'x', '--config', config], {})).toBe('bad-option');
+    for (const flag of ['--json=false', '--no-json']) {
+      const { stderr } = await goshawk(['jobs', flag, '--limit', 'x'], { GOSHAWK_JSON: '1' });
+      expect(stderr).toMatch(/^goshawk: --limit/);
+    }
+  });
 });
 
 it('the address of the cluster may be a setting also for commands that reject --cluster', async () => {

@@ -8,6 +8,7 @@ import {
   type Millis,
   type MissingScheduler,
   PROTOCOL_VERSION,
+  shellWord,
   type TaskFailure,
   UnreachableError,
 } from '@goshawk/core';
@@ -215,7 +216,7 @@ export function clusterEnded({ url, pid, dataFolder }: LocalCluster): Unreachabl
     `the cluster at ${url} is down: its \`goshawk up\` process ${pid} has exited`,
     dataFolder === undefined
       ? 'start it again with `goshawk up`'
-      : `\`goshawk up --data-folder ${dataFolder}\` resumes its jobs`,
+      : `\`goshawk up --data-folder ${shellWord(dataFolder)}\` resumes its jobs`,
   );
 }
 

@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InputError, UnreachableError } from '@goshawk/core';
@@ -18,7 +26,7 @@ let folder = '';
 let environment = {};
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'goshawk-word-'));
+  folder = mkdtempSync(join(tmpdir(), 'goshawk word-'));
   environment = { XDG_STATE_HOME: join(folder, 'state') };
   for (const name of ['a', 'b', 'c']) mkdirSync(join(folder, name, '.goshawk'), { recursive: true });
 });
@@ -70,6 +78,18 @@ test('a cluster is found by its folder, with its keys, for any XDG_STATE_HOME', 
   }
   unregisterLocalCluster(a, other);
   expect(() => findLocalCluster(other, join(folder, 'a'))).toThrow('no cluster is running on this machine');
+});
+
+test('a cluster whose data folder was renamed while it runs is found there, with its keys', () => {
+  const a = { ...runs('a', 7070), keys: join(folder, 'a/.goshawk/keys') };
+  registerLocalCluster(a, environment);
+  runs('b', 7071);
+  renameSync(join(folder, 'a'), join(folder, 'moved'));
+  const dataFolder = join(folder, 'moved/.goshawk');
+  const moved = { ...a, dataFolder, keys: join(dataFolder, 'keys') };
+  expect(from('moved')).toEqual(moved);
+  expect(localClusterAt(a.url, environment, join(folder, 'moved'))).toEqual(moved);
+  expect(localClusterAt(a.url, environment, join(folder, 'b'))).toEqual(a);
 });
 
 test('a cluster without its process does not exist', () => {
@@ -163,7 +183,7 @@ describe('a local cluster that', () => {
     const gone = {
       code: 'unreachable',
       message: `the cluster at ${local.url} is down: its \`goshawk up\` process ${process.pid} has exited`,
-      hint: `\`goshawk up --data-folder ${local.dataFolder}\` resumes its jobs`,
+      hint: `\`goshawk up --data-folder '${local.dataFolder}'\` resumes its jobs`,
     };
     await Promise.all([
       expect(waits).rejects.toMatchObject(gone),

@@ -1,4 +1,12 @@
-import fs, { readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import fs, {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { InputError, makeFolder, parseProcessStat, UnreachableError } from '@goshawk/core';
@@ -58,9 +66,12 @@ export function unregisterLocalCluster(
 /** Returns running clusters that are registered in the state home, or have their data in `here`; oldest first. */
 export function localClusters(environment: Environment, here?: string): LocalCluster[] {
   const folder = folderOf(environment);
-  const clusters = filesIn(folder).flatMap((name) => running(read(join(folder, name))) ?? []);
-  for (const cluster of here === undefined ? [] : clustersIn(here))
+  const clusters = here === undefined ? [] : clustersIn(here);
+  for (const name of filesIn(folder)) {
+    const cluster = running(read(join(folder, name)));
+    if (cluster === undefined) continue;
     if (!clusters.some(({ pid, url }) => pid === cluster.pid && url === cluster.url)) clusters.push(cluster);
+  }
   return clusters.sort((a, b) => (a.startedAt ?? 0) - (b.startedAt ?? 0) || (a.url < b.url ? -1 : 1));
 }
 
@@ -113,11 +124,10 @@ export function localClusterAt(
   folder: string,
 ): LocalCluster | undefined {
   const given = urls.split(',').map((url) => url.trim());
-  for (const url of given) {
-    const cluster = running(read(fileOf(url, environment)));
-    if (cluster !== undefined) return cluster;
-  }
-  return clustersIn(folder).find((cluster) => given.some((url) => nameOf(url) === nameOf(cluster.url)));
+  const registered = given.flatMap((url) => running(read(fileOf(url, environment))) ?? [])[0];
+  if (registered !== undefined && !hasMoved(registered)) return registered;
+  const here = clustersIn(folder).find((cluster) => given.some((url) => nameOf(url) === nameOf(cluster.url)));
+  return here ?? registered;
 }
 
 /** Returns running clusters with their data in this folder, or in a folder inside it. */
@@ -125,8 +135,21 @@ function clustersIn(folder: string): LocalCluster[] {
   const folders = [folder, ...foldersIn(folder)];
   return folders.flatMap((each) => {
     const file = join(each, IN_DATA_FOLDER);
-    return (isOwnFile(file) && running(read(file))) || [];
+    const cluster = isOwnFile(file) ? running(read(file)) : undefined;
+    return cluster === undefined ? [] : [whereItIs(cluster, each)];
   });
+}
+
+/** Returns a cluster with its present paths, if its data folder was renamed while it runs. */
+function whereItIs(cluster: LocalCluster, folder: string): LocalCluster {
+  if (!hasMoved(cluster)) return cluster;
+  const { dataFolder = '', keys } = cluster;
+  const isInside = keys?.startsWith(`${dataFolder}/`) === true;
+  return { ...cluster, dataFolder: folder, keys: isInside ? folder + keys.slice(dataFolder.length) : keys };
+}
+
+function hasMoved({ dataFolder }: LocalCluster): boolean {
+  return dataFolder !== undefined && !existsSync(dataFolder);
 }
 
 /** Other users must not redirect a user to their cluster. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JobRecord } from '@goshawk/core';
+import { type JobRecord, shellWord } from '@goshawk/core';
 import { Packr } from 'msgpackr/index-no-eval';
 import { JournalError } from './errors.js';
 import { checkIdentity, type Identity } from './identity.js';
@@ -74,7 +74,7 @@ export function damagedJournal(folder: string, problem: string, cause?: unknown)
   return new JournalError(
     'journal-damaged',
     `the journal in ${folder} is damaged: ${problem}`,
-    `\`goshawk journal repair ${folder}\` rebuilds it from its readable records, and keeps the damaged one`,
+    `\`goshawk journal repair ${shellWord(folder)}\` rebuilds it from its readable records, and keeps the damaged one`,
     { cause },
   );
 }

@@ -13,10 +13,8 @@ import { type JournalEntry, readJournalExport } from '@goshawk/traces';
 export async function journalPlaces(context: Context, words: readonly string[]): Promise<string[]> {
   if (words.length > 0)
     return words.map((word) => (word.includes('://') ? word : resolve(context.cwd, word)));
-  const { localClusterAt } = await import('@goshawk/client');
-  const { url } = await findCluster(context);
-  const own = localClusterAt(url, context.environment, context.cwd)?.dataFolder;
-  if (own !== undefined) return [own];
+  const { url, dataFolder } = await findCluster(context);
+  if (dataFolder !== undefined) return [dataFolder];
   throw new InputError(
     'no-journal',
     `the location of the journals of ${url} is unknown`,

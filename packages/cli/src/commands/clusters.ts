@@ -16,11 +16,17 @@ export const clustersCommand = defineCommand({
   needsNoCluster: true,
   options: {},
   async run(context) {
-    const { findLocalCluster, isHere, localClusters } = await import('@goshawk/client');
+    const { findLocalCluster, isHere, localClusterAt, localClusters } = await import('@goshawk/client');
     const clusters = localClusters(context.environment, context.cwd);
+    // A setting such as GOSHAWK_CLUSTER takes precedence over the folder.
+    const { cluster: set } = context.global;
     const isMeant = (cluster: LocalCluster): boolean => {
       try {
-        return findLocalCluster(context.environment, context.cwd).url === cluster.url;
+        const meant =
+          set === undefined
+            ? findLocalCluster(context.environment, context.cwd)
+            : localClusterAt(set, context.environment, context.cwd);
+        return meant?.url === cluster.url;
       } catch {
         // Several clusters run, so none is the default.
         return false;

@@ -11,6 +11,7 @@ import {
   type Right,
   ROLES,
   type Role,
+  shellWord,
 } from '@goshawk/core';
 import type { ClusterKeys, KeyFile, RotationStep } from '@goshawk/transport';
 import { expandNames } from '../expand-names.js';
@@ -345,7 +346,7 @@ function announce(context: Context, folder: string, { step, name, file }: KeyCha
     return context.note(`${folder}: ${AFTER_STEP[step]}`);
   context.note(`the keys of a cluster are in ${folder}: copy to each process only its own key`);
   context.note(
-    `goshawk central --bind tcp://0.0.0.0:7070 --advertise tcp://HOST:7070 --keys ${folder}/central.key`,
+    `goshawk central --bind tcp://0.0.0.0:7070 --advertise tcp://HOST:7070 --keys ${shellWord(`${folder}/central.key`)}`,
   );
-  context.note(`goshawk keygen worker w0 ${folder} creates the key of one worker`);
+  context.note(`goshawk keygen worker w0 ${shellWord(folder)} creates the key of one worker`);
 }

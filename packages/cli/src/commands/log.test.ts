@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { registerLocalCluster } from '@goshawk/client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runHere } from '../terminal.fixture.js';
 
@@ -36,6 +37,17 @@ test('lines about a job are merged from all processes, in order of time', async 
     ['central', 'worker w1 is lost'],
     ['s0', 'job completed'],
   ]);
+});
+
+test('the logs of a local cluster are also found by its address', async () => {
+  const dataFolder = join(folder, 'data');
+  mkdirSync(join(dataFolder, 'logs'), { recursive: true });
+  renameSync(join(folder, 's0.log'), join(dataFolder, 'logs/s0.log'));
+  const environment = { XDG_STATE_HOME: join(folder, 'state') };
+  const url = 'tcp://127.0.0.1:7070';
+  registerLocalCluster({ url, pid: process.pid, dataFolder }, environment);
+  const { stdout } = await runHere(['log', '--cluster', url], { environment });
+  expect(stdout).toContain('job accepted');
 });
 
 test('lines are filtered by event, as JSON', async () => {

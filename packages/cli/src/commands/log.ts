@@ -47,12 +47,11 @@ interface LogLine {
 }
 
 async function logsOfLocalCluster(context: Parameters<typeof findCluster>[0]): Promise<string> {
-  const found = await findCluster(context);
-  const folder = 'dataFolder' in found ? join(String(found.dataFolder), 'logs') : undefined;
-  if (folder !== undefined && existsSync(folder)) return folder;
+  const { dataFolder } = await findCluster(context);
+  if (dataFolder !== undefined) return join(dataFolder, 'logs');
   throw new InputError(
     'no-logs',
-    'the logs of this cluster are on other machines',
+    'no `goshawk up` of this user runs this cluster, so its logs are elsewhere',
     'pass their folder with --logs, or filter the JSON lines there: jq \'select(.job == "ID" or (.jobs // [] | index("ID")))\'',
   );
 }

@@ -309,7 +309,7 @@ async function claimedFolder(dataFolder: string, url: () => string | undefined):
       new InputError(
         'already-up',
         `a cluster is already running from ${folder}${owner === '' ? '' : `: ${owner}`}`,
-        'use that cluster (`goshawk submit` finds it), stop it with Ctrl-C, or choose another --data-folder for this one',
+        'use that cluster (--cluster), stop it with Ctrl-C, or choose another --data-folder for this one',
       ),
   });
 }

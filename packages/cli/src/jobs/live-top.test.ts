@@ -55,6 +55,12 @@ describe('goshawk top', () => {
     );
   });
 
+  it('draws 24 lines of 80 columns in a terminal of unknown size, which reports 0', () => {
+    const lines = screen(TOP_START, 'x'.repeat(100), { columns: 0, rows: 0 }, PLAIN);
+    expect(lines).toHaveLength(24);
+    expect(cellWidth(lines[1]!)).toBe(80);
+  });
+
   it('scrolls the overview, and returns from its end with one key', () => {
     const text = Array.from({ length: 60 }, (_, line) => `line ${line}`).join('\n');
     const size = { columns: 80, rows: 24 };

@@ -193,9 +193,11 @@ function onRow(state: TopState, key: string, row: TopRow | undefined): ReturnTyp
 export function screen(
   state: TopState,
   body: TopList | string,
-  { columns, rows }: { readonly columns: number; readonly rows: number },
+  size: { readonly columns: number; readonly rows: number },
   paint: Painter,
 ): string[] {
+  // A terminal of unknown size reports 0.
+  const [columns, rows] = [size.columns || 80, size.rows || 24];
   const tabs = TOP_VIEWS.map(([key, view]) =>
     view === state.view ? paint.bold(`[${key} ${view}]`) : ` ${key} ${view} `,
   ).join('');

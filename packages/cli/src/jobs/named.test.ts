@@ -1,5 +1,5 @@
 import type { Cluster, JobsOptions } from '@goshawk/client';
-import type { JobSummary } from '@goshawk/core';
+import { type JobSummary, UnreachableError } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { jobSummary, recordingContext } from './jobs.fixture.js';
 import { checkTasksExist, jobNamed, jobsNamed, oneTaskOf, parseAddress, parseRetried } from './named.js';
@@ -89,5 +89,12 @@ it.each([
 });
 
 it('names schedulers whose jobs are missing', async () => {
-  await expect(named('q', clusterOf(JOBS, ['s3']))).rejects.toMatchObject({ hint: 'no answer from s3' });
+  const cluster = clusterOf(JOBS, ['s3']);
+  for (const [word, message] of [
+    ['q', 'no known job id begins with "q"; no answer from s3'],
+    ['last', 'cannot find the last job: no answer from s3'],
+  ] as const) {
+    await expect(named(word, cluster)).rejects.toThrow(message);
+    await expect(named(word, cluster)).rejects.toBeInstanceOf(UnreachableError);
+  }
 });

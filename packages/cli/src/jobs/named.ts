@@ -10,6 +10,7 @@ import {
   parseTaskRanges,
   type TaskRange,
   tasksInRanges,
+  UnreachableError,
 } from '@goshawk/core';
 import { outcomesOf } from './outcomes.js';
 
@@ -19,7 +20,8 @@ const EXAMPLES_SHOWN = 3;
  * Returns the id of the job that a word refers to: an id, a prefix of one, or `last` for the job that this
  * user submitted last.
  *
- * @throws InputError `unknown-job`, or `ambiguous-job` with the matching ids
+ * @throws InputError `unknown-job`, or `ambiguous-job` with the matching ids; UnreachableError if a scheduler that
+ * does not answer may own the job
  */
 export async function jobNamed(context: Context, cluster: Cluster, word: string): Promise<string> {
   if (word.includes('/'))
@@ -38,9 +40,12 @@ export async function jobNamed(context: Context, cluster: Cluster, word: string)
     user,
     signal,
   });
-  const hint =
-    silent.length > 0 ? `no answer from ${silent.join(', ')}` : '`goshawk jobs --all` lists all jobs';
+  const hint = '`goshawk jobs --all` lists all jobs';
+  const missing = silent.length === 0 ? undefined : `no answer from ${silent.join(', ')}`;
   if (word === 'last') {
+    // A scheduler that does not answer may own the last job, and another job must not be cancelled in its place.
+    if (missing !== undefined)
+      throw new UnreachableError('unreachable', `cannot find the last job: ${missing}`, 'use its id');
     if (jobs.length === 0)
       throw new InputError('unknown-job', `no job${user ? ` of ${user}` : ''} is known`, hint);
     // Active jobs are listed first, from the oldest, so a truncated list may lack the last job.
@@ -53,6 +58,8 @@ export async function jobNamed(context: Context, cluster: Cluster, word: string)
     return jobs.reduce(later).id;
   }
   const found = word === '' ? [] : jobs.filter(({ id }) => id.startsWith(word));
+  if (found.length === 0 && missing !== undefined)
+    throw new UnreachableError('unreachable', `no known job id begins with "${word}"; ${missing}`);
   if (found.length === 0) throw new InputError('unknown-job', `no job id begins with "${word}"`, hint);
   if (found.length > 1) {
     const ids = found.slice(0, EXAMPLES_SHOWN).map(({ id }) => id);

@@ -39,6 +39,13 @@ it('shows how many long tasks run, and their limit', () => {
   );
 });
 
+it('says that its numbers are those of the schedulers that answer', () => {
+  const [waiting, silent] = [[], ['scheduler s0']];
+  const text = waitingPage({ waiting, central: undefined, silent }, painter({ color: false }));
+  expect(text).toContain('no task waits at the schedulers that answer');
+  expect(text).toMatch(/no answer +scheduler s0/);
+});
+
 it('names the limit of a user that holds tasks, and that more workers do not help', () => {
   const why = '--users allows user ann 2 running tasks at a time; tasks that run or start first take 2';
   const age = { example: 'a-1', exampleAgeMs: 1_000 };

@@ -36,7 +36,8 @@ const STAGES_SHOWN = 10;
 /** Renders the waiting tasks of the cluster and remedies. */
 export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint: Painter): string {
   const total = sumOf(waiting, ({ tasks }) => tasks);
-  const title = total === 0 ? 'no task waits' : `${counted(total, 'task')} ${total === 1 ? 'waits' : 'wait'}`;
+  const waits = total === 0 ? 'no task waits' : `${counted(total, 'task')} ${total === 1 ? 'waits' : 'wait'}`;
+  const title = silent.length === 0 ? waits : `${waits} at the schedulers that answer`;
   const groups = waiting.map(({ class: of, reason, tasks, example, exampleAgeMs, why }): Section => {
     const { why: words, helps } = WAITING_WORDS[reason];
     return [

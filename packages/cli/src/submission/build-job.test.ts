@@ -145,9 +145,10 @@ describe('a time to begin at', () => {
   });
 
   it('is rejected if it is invalid', async () => {
-    await expect(job({ command: ['true'], begin: 'soon' })).rejects.toThrow(
-      '--begin: "soon" is neither a delay nor a time',
-    );
+    await expect(job({ command: ['true'], begin: 'soon' })).rejects.toMatchObject({
+      message: '--begin: "soon" is neither a delay nor a time',
+      hint: 'write a delay, such as 2h, or a time, such as 22:00 or 2026-11-25T22:00',
+    });
   });
 });
 

@@ -7,6 +7,8 @@ import { keySource } from './keys.js';
 export interface FoundCluster {
   readonly url: string;
   readonly keys?: string | undefined;
+  /** Data folder of a local cluster. */
+  readonly dataFolder?: string | undefined;
   /** Data folder of a cluster that runs from another folder, if no option named the cluster. */
   readonly elsewhere?: string | undefined;
 }
@@ -30,7 +32,8 @@ export async function findCluster(
         throw new InputError('bad-cluster', `${option}: "${url}" is not a URL`, 'write tcp://HOST:PORT');
       }
     }
-    return { url: cluster, keys: localClusterAt(cluster, context.environment, context.cwd)?.keys };
+    const { keys, dataFolder } = localClusterAt(cluster, context.environment, context.cwd) ?? {};
+    return { url: cluster, keys, dataFolder };
   }
   const found = findLocalCluster(context.environment, context.cwd);
   return isHere(found, context.cwd) ? found : { ...found, elsewhere: found.dataFolder };

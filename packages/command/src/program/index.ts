@@ -3,4 +3,4 @@ export { helpOn, optionRows, optionsByUse } from './help.js';
 export { parse } from './parser.js';
 export type { Program } from './program.js';
 export { unreadableVariables } from './raw-arguments.js';
-export { codeOfInterruption, run, tellFailure } from './run.js';
+export { codeOfInterruption, errorFormat, run, tellFailure } from './run.js';

@@ -43,9 +43,7 @@ export async function run(program: Program, argv: readonly string[], terminal: T
       checkArguments(argv);
       return await dispatch(program, argv, terminal);
     } catch (error) {
-      // A user who pressed Ctrl-C needs no explanation.
-      if (interrupted.aborted && error === interrupted.reason) return ExitCode.interrupted;
-      return tellFailure(error, argv, terminal.stderr);
+      return tellUnlessInterrupted(error, errorFormat(argv, terminal.environment), terminal);
     }
   })();
   // Commands report an interruption; which signal caused it is known only here.
@@ -57,22 +55,44 @@ export function codeOfInterruption(signal: unknown): number {
   return exitCodeOfSignal(String(signal)) ?? ExitCode.interrupted;
 }
 
+type ErrorFormat = Pick<GlobalOptions, 'json' | 'verbose'>;
+
+/** Returns how to print errors of a command line that could not be parsed, or has not been yet. */
+export function errorFormat(argv: readonly string[], environment: Terminal['environment']): ErrorFormat {
+  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
+  const isOn = (name: string, variable: string, ...aliases: string[]): boolean => {
+    const on = [`--${name}`, `--${name}=true`, ...aliases];
+    const word = own.findLast((each) => [...on, `--no-${name}`, `--${name}=false`].includes(each));
+    return word === undefined ? ['1', 'true'].includes(environment[variable] ?? '') : on.includes(word);
+  };
+  return { json: isOn('json', 'GOSHAWK_JSON'), verbose: isOn('verbose', 'GOSHAWK_VERBOSE', '-v') };
+}
+
 /**
- * Prints an error on stderr in the format that the command line requests, even if it could not be parsed.
+ * Prints an error on stderr.
  *
  * @returns the exit code
  */
-export function tellFailure(error: unknown, argv: readonly string[], stderr: OutputStream): number {
-  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
+export function tellFailure(error: unknown, { json, verbose }: ErrorFormat, stderr: OutputStream): number {
   const failure = describeFailure(error);
   const { exitCode } = failure;
-  if (own.includes('--json')) {
+  if (json) {
     stderr.write(`${failureText(failure, true)}\n`);
   } else {
     stderr.write(`${forTerminal(failureText(failure, false), stderr)}\n`);
-    if (own.includes('--verbose') || own.includes('-v')) stderr.write(`${causesOf(error)}\n`);
+    if (verbose) stderr.write(`${causesOf(error)}\n`);
   }
   return exitCode;
+}
+
+/** A user who pressed Ctrl-C needs no explanation. */
+function tellUnlessInterrupted(
+  error: unknown,
+  format: ErrorFormat,
+  { interrupted, stderr }: Pick<Terminal, 'interrupted' | 'stderr'>,
+): number {
+  if (interrupted.aborted && error === interrupted.reason) return ExitCode.interrupted;
+  return tellFailure(error, format, stderr);
 }
 
 /** Wraps a text at spaces, because a terminal breaks lines within words. */
@@ -111,11 +131,15 @@ async function runCommand(
   const sources = { flags, environment, file, fileName: fileName ?? '' };
   const warnings = await checkSettings(program, command, sources);
   const global = resolveOptions(GLOBAL_OPTIONS, sources).values;
-  const { values, origins } = resolveOptions(command.options, sources);
-  const options = await program.loadModules(values, terminal.cwd);
   const context = contextOf(global, terminal);
-  for (const warning of warnings) context.note(plain(warning));
-  return (await command.run(context, options, positionals, origins)) ?? ExitCode.done;
+  try {
+    const { values, origins } = resolveOptions(command.options, sources);
+    const options = await program.loadModules(values, terminal.cwd);
+    for (const warning of warnings) context.note(plain(warning));
+    return (await command.run(context, options, positionals, origins)) ?? ExitCode.done;
+  } catch (error) {
+    return tellUnlessInterrupted(error, global, terminal);
+  }
 }
 
 /**

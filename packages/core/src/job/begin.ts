@@ -7,6 +7,7 @@ import { LIMITS } from '../limits.js';
 export type Begin = { readonly afterMs: Millis } | { readonly at: Millis };
 
 const HINT = 'write a delay, such as 2h, or a time with its zone, such as 2026-11-25T22:00:00+01:00';
+const LOCAL_HINT = 'write a delay, such as 2h, or a time, such as 22:00 or 2026-11-25T22:00';
 const DATE = String.raw`(\d{4})-(\d\d)-(\d\d)`;
 const TIME = String.raw`(\d\d):(\d\d)(?::(\d\d)(\.\d{1,9})?)?`;
 const WITH_ZONE = new RegExp(`^${DATE}T${TIME}(?:Z|[+-]\\d\\d:?\\d\\d)$`, 'i');
@@ -20,7 +21,7 @@ const OF_DAY = new RegExp(`^${TIME.replace(String.raw`(\d\d):`, String.raw`(\d\d
  * @param what names the setting in the error
  * @throws InputError
  */
-export function parseBegin(text: string, what: string): Begin {
+export function parseBegin(text: string, what: string, hint = HINT): Begin {
   const written = text.trim();
   if (written.length <= LIMITS.quantityLengthMax && WITH_ZONE.test(written)) {
     const at = Date.parse(written.toUpperCase());
@@ -30,7 +31,7 @@ export function parseBegin(text: string, what: string): Begin {
     return { afterMs: parseDuration(written.replace(/^\+\s*/, ''), what) };
   else if (OF_DAY.test(written) || WITHOUT_ZONE.test(written))
     throw new InputError('bad-time', `${what}: ${quoted(text)} does not say its time zone`, HINT);
-  throw new InputError('bad-time', `${what}: ${quoted(text)} is neither a delay nor a time`, HINT);
+  throw new InputError('bad-time', `${what}: ${quoted(text)} is neither a delay nor a time`, hint);
 }
 
 /**
@@ -74,14 +75,13 @@ export function beginOf(text: string, what: string, now: Millis, zone?: string):
     }
     throw noSuchTime(text, what);
   }
-  parseBegin(written, what);
+  parseBegin(written, what, LOCAL_HINT);
   return written;
 }
 
 /** The error for text that has the form of a local time, but names an hour or a day that does not exist. */
 function noSuchTime(text: string, what: string): InputError {
-  const hint = 'write a delay, such as 2h, or a time, such as 22:00 or 2026-11-25T22:00';
-  return new InputError('bad-time', `${what}: ${quoted(text)} is not a valid time`, hint);
+  return new InputError('bad-time', `${what}: ${quoted(text)} is not a valid time`, LOCAL_HINT);
 }
 
 /** Whether the date exists, unlike 31 April. @param text starts with a date */

@@ -9,7 +9,7 @@ import fs, {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { InputError, makeFolder, ROLES, type Role, whyUnread } from '@goshawk/core';
+import { InputError, makeFolder, ROLES, type Role, shellWord, whyUnread } from '@goshawk/core';
 import type { ClusterKeys } from './generate.js';
 import { type KeyFile, keyFileName, MEMBER_ROLES, parseKeyFile } from './key-file.js';
 import { type KeyRing, keyRing } from './key-ring.js';
@@ -107,7 +107,7 @@ export function checkOwner(path: string, stats: Pick<Stats, 'mode' | 'uid'>): vo
     throw new InputError(
       'open-keys',
       `other users can read or write ${path} (mode ${modeOf(stats)})`,
-      `chmod 600 ${path}`,
+      `chmod 600 ${shellWord(path)}`,
     );
   }
   if (uid !== undefined && uid !== 0 && stats.uid !== uid && stats.uid !== 0) {
@@ -199,7 +199,7 @@ function checkKeyFolder(folder: string): void {
     isOthers
       ? `${folder} belongs to another user, who could take the keys`
       : `other users can write to ${folder} (mode ${modeOf(stats)}), and could read the keys`,
-    isOthers ? 'give a folder that only you can write to' : `chmod go-w ${folder}`,
+    isOthers ? 'give a folder that only you can write to' : `chmod go-w ${shellWord(folder)}`,
   );
 }
 
