@@ -2,7 +2,7 @@ import { type Address, type ClusterSettings, NO_RESOURCES, NOBODY, Random } from
 import type { WorkerEnvironment } from './contract.js';
 import { WorkerState } from './state.js';
 
-/** Returns the state of an idle worker with one slot. @param env callbacks that replace the default no-ops */
+/** Returns the state of an idle member with one slot. @param env callbacks that replace the default no-ops */
 export function idleWorker(
   self: Address,
   seed: string,
@@ -24,5 +24,6 @@ export function idleWorker(
     ...env,
   });
   w.timings = timings;
+  w.membership.central = 1_000 as Address;
   return w;
 }

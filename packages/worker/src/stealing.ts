@@ -34,6 +34,8 @@ export class Stealing {
   #tried: Address[] = [];
   /** The last pause between rounds in ms; 0 if work has arrived since. */
   #pauseMs: Millis = 0;
+  /** The earliest end of the last pause. */
+  #pausedUntil: Millis = 0;
   /** Counters since the start. */
   attempts = 0;
   successes = 0;
@@ -64,7 +66,7 @@ export class Stealing {
    * checking it here for each idle worker made simulations 2 to 7% slower.
    */
   begin(now: Millis): void {
-    if (!this.#policy().preset.stealing || this.inRound || !this.#isIdle()) return;
+    if (!this.#policy().preset.stealing || this.inRound || !this.#isIdle() || this.#mustWait(now)) return;
     this.#round++;
     this.#tried = [];
     this.#askNext(now);
@@ -83,7 +85,8 @@ export class Stealing {
     const { steals } = this.#w.memory;
     steals.successes++;
     steals.probesMoved += probes.length;
-    this.foundWork();
+    if (this.#isMember) this.foundWork();
+    else this.#pause(now);
   }
 
   /** Resets the pause between rounds to the shortest. */
@@ -117,6 +120,15 @@ export class Stealing {
 
   #policy(): PolicySettings {
     return this.settings.policy;
+  }
+
+  get #isMember(): boolean {
+    return this.#w.membership.central !== NOBODY;
+  }
+
+  /** Owners refuse a worker that central has removed: without pauses it would steal and be refused in a loop. */
+  #mustWait(now: Millis): boolean {
+    return now < this.#pausedUntil && !this.#isMember;
   }
 
   /**
@@ -181,9 +193,10 @@ export class Stealing {
   /** Schedules the next round. The pause doubles each time, with jitter to spread idle workers. */
   #pause(now: Millis): void {
     const { stealRetry, stealBackoffMs, stealBackoffMaxMs } = this.#policy();
-    if (stealRetry === 'never') return;
     const { env } = this.#w;
     this.#pauseMs = Math.min(stealBackoffMaxMs, Math.max(stealBackoffMs, this.#pauseMs * 2));
+    this.#pausedUntil = now + this.#pauseMs / 2;
+    if (stealRetry === 'never') return;
     env.setTimer('steal', 0, now + this.#pauseMs * (0.5 + env.random()));
   }
 

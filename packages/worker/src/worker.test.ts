@@ -876,6 +876,41 @@ describe('a slot that is idle because the first entry does not fit', () => {
   });
 });
 
+describe('a worker that central has removed, and whose questions owners refuse,', () => {
+  /** Steals and is refused as often as possible. @returns number of requests to victims within a second */
+  function steal(bench: Bench): number {
+    const until = bench.now + 1_000;
+    let requests = 0;
+    for (; bench.now < until && requests < 1_000; bench.pass(1)) {
+      for (let [request] = bench.take('steal'); request !== undefined; [request] = bench.take('steal')) {
+        if (++requests === 1_000) break;
+        const probe = { owner: OWNER, job: 1, stage: 0, long: false, lane: 'normal', demand: {}, sizeMs: 0 };
+        const probes = [{ ...probe, requires: undefined }] as const;
+        bench.receive(OTHER, { type: 'stolen', round: request.round, probes } as MessageOf<'stolen'>);
+        bench.receive(OWNER, { type: 'none', ask: bench.worker.asks });
+      }
+    }
+    return requests;
+  }
+
+  test.each(['backoff', 'never'] as const)(
+    'pauses between steals (%s) until it is a member',
+    (stealRetry) => {
+      const bench = new Bench().welcome({ stealRetry });
+      bench.receive(CENTRAL, { ...PEERS, joined: [OTHER] });
+      bench.pass(1_000);
+      bench.receive(CENTRAL, { type: 'notRegistered' });
+      bench.probe(1);
+      bench.receive(OWNER, { type: 'none', ask: 1 });
+      expect(steal(bench)).toBeLessThan(10);
+      bench.welcome({ stealRetry });
+      bench.probe(1);
+      bench.receive(OWNER, { type: 'none', ask: bench.worker.asks });
+      expect(steal(bench)).toBe(1_000);
+    },
+  );
+});
+
 describe('a member of a gang', () => {
   const member = { ...run, gang: { rank: 1, ranks: 2 } };
   const [ref, hosts] = [{ job: 1, task: 0, attempt: 1 }, ['a', 'b']];
