@@ -173,6 +173,23 @@ test('a worker that starts a task without a free slot registers again, because t
   expect(bench.central.placedTasks).toBe(1);
 });
 
+test('a worker that reports an unknown run registers again at its next heartbeat, once', () => {
+  const bench = new Bench({ preset: PRESETS.goshawk });
+  bench.enlist(OWNER, 'first');
+  bench.register(W1);
+  bench.receive(W1, pull({ free: 0, runs: [5] }));
+  bench.sent = [];
+  const heartbeat = () => bench.receive(W1, { type: 'heartbeat', busy: 1, queued: 0, used: undefined });
+  heartbeat();
+  expect(bench.take('notRegistered')).toHaveLength(1);
+  bench.register(W1, [{ ...held, match: 5 }]);
+  bench.receive(W1, pull({ free: 0, runs: [5] }));
+  bench.receive(CLIENT, { type: 'describeShares', request: 1 });
+  expect(bench.take('shares')[0]!.value.jobs).toMatchObject([{ id: 'first-7', running: 1 }]);
+  heartbeat();
+  expect(bench.take('notRegistered')).toEqual([]);
+});
+
 test('repeated placements are answered again, with the same worker', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);

@@ -317,8 +317,11 @@ describe('a new central', () => {
     // Only confirmed runs end when a worker reports that it runs nothing.
     bench.dispatcher.idle(0 as Address, 0, bench.now);
     expect(bench.running(1)).toBe(1);
+    bench.now += LOST_AFTER_MS;
+    bench.sent.length = 0;
     bench.dispatcher.drained(0 as Address, bench.now);
-    bench.settle();
+    expect(bench.sent.map(({ to, message }) => [to, message.type])).toEqual([[OWNER, 'checkMatch']]);
+    bench.unused(0, 1);
     expect([bench.running(1), bench.dispatcher.books.runCount]).toEqual([0, 0]);
   });
 

@@ -208,10 +208,10 @@ export class Dispatcher {
     return worker !== undefined && this.#reports.isStale(worker, busy, now);
   }
 
-  /** Returns whether the books show more placed tasks than the worker holds, so that it should register again. */
-  isOverbooked(address: Address, held: number, now: Millis): boolean {
+  /** Returns whether the books differ from the tasks that the worker holds, so that it should register again. */
+  areBooksOutdated(address: Address, held: number, now: Millis): boolean {
     const worker = this.books.worker(address);
-    return worker !== undefined && this.#reports.isOverbooked(worker, held, now);
+    return worker !== undefined && this.#reports.areOutdated(worker, held, now);
   }
 
   /**
@@ -228,12 +228,15 @@ export class Dispatcher {
   }
 
   /**
-   * Handles a worker's report that it drains and runs nothing. Runs that it has never confirmed have ended too, or
-   * it refuses them when they arrive.
+   * Handles a worker's report that it drains and runs nothing. Only the owner knows of a run that the worker has never
+   * confirmed: it has ended, or its start was lost.
    */
   drained(address: Address, now: Millis): void {
-    for (const run of [...(this.books.worker(address)?.runs ?? [])])
-      if (run.named === undefined) this.#end(run, 'done', now);
+    for (const run of [...(this.books.worker(address)?.runs ?? [])]) {
+      if (run.named !== undefined) continue;
+      if (run.isConfirmed || this.#lostAfterMs === 0) this.#end(run, 'done', now);
+      else this.#reports.checkMatch(run, now);
+    }
     this.#isDue = true;
   }
 

@@ -36,6 +36,7 @@ export class Reports {
 
   /** Adds the runs and queued tasks that a registering worker reports. A previous central may have sent them. */
   addReported(worker: BookedWorker, held: readonly HeldRun[], now: Millis): void {
+    worker.hasUnknownRuns = false;
     this.updateQueue(worker, held, now);
     for (const each of held) {
       const startedAt = now - each.elapsedMs;
@@ -81,10 +82,11 @@ export class Reports {
       } else if (run.isConfirmed || heard.includes(run.match)) this.#endUnreported(run, now);
       else {
         noteInFlight(run);
-        this.#checkMatch(run, now);
+        this.checkMatch(run, now);
       }
     }
     if (unknown > 0) for (const match of runs) this.#restore(worker, match);
+    worker.hasUnknownRuns = unknown > 0 && runs.some((match) => worker.runOf(match) === undefined);
     const parts = message.gpuParts?.map((part) => unitsFree(GPU, part));
     const gpus = message.gpus?.map(({ match, gpu, amount }) => ({
       holder: match === 0 ? undefined : worker.runOf(match),
@@ -128,12 +130,30 @@ export class Reports {
     );
   }
 
-  /** Returns whether the books show more placed tasks than the worker holds, so that it should register again. */
-  isOverbooked({ runs }: BookedWorker, held: number, now: Millis): boolean {
+  /**
+   * Returns whether the books lack a run of the worker, or show more placed tasks than it holds, so that it should
+   * register again.
+   */
+  areOutdated({ runs, hasUnknownRuns }: BookedWorker, held: number, now: Millis): boolean {
+    if (hasUnknownRuns) return true;
     if (runs.length <= held) return false;
     let placed = 0;
     for (const run of runs) if (run.named !== undefined && !this.#isInFlight(run, now)) placed++;
     return placed > held;
+  }
+
+  /** Asks the job's owner about a match that the worker has not confirmed for some time. */
+  checkMatch(run: BookedRun, now: Millis): void {
+    const { started } = this.#inFlightMs;
+    if (started === 0 || now - run.queriedAt < started) return;
+    run.queriedAt = now;
+    const { job } = run.stage;
+    this.#env.send(job.owner.address, {
+      type: 'checkMatch',
+      job: job.number,
+      worker: run.worker.address,
+      match: run.match,
+    });
   }
 
   /** Ends a run that its worker no longer reports: it has ended, or its slot was announced as free too early. */
@@ -188,19 +208,5 @@ export class Reports {
   #isInFlight({ isQueued, isConfirmed, queriedAt }: BookedRun, now: Millis): boolean {
     const { queued } = this.#inFlightMs;
     return isQueued && !isConfirmed && (queued === 0 || now - queriedAt < queued);
-  }
-
-  /** Asks the job's owner about a match that the worker has not confirmed for some time. */
-  #checkMatch(run: BookedRun, now: Millis): void {
-    const { started } = this.#inFlightMs;
-    if (started === 0 || now - run.queriedAt < started) return;
-    run.queriedAt = now;
-    const { job } = run.stage;
-    this.#env.send(job.owner.address, {
-      type: 'checkMatch',
-      job: job.number,
-      worker: run.worker.address,
-      match: run.match,
-    });
   }
 }

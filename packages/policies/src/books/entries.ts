@@ -350,6 +350,8 @@ export class BookedWorker implements WorkerView {
   match = 0;
   /** Index of its bit in the message `occupied`. */
   place = 0;
+  /** Whether its last report lists a run that is not in the books. */
+  hasUnknownRuns = false;
 
   /** @param gpuAt index of GPUs in vectors; 0: no worker has GPUs */
   constructor(id: number, address: Address, capacity: Vector, attributes: Attributes, gpuAt: number) {
