@@ -20,7 +20,7 @@ export interface WorkerView extends Omit<ListedWorker, 'attributes'> {
 export interface ClusterView {
   readonly name: string;
   readonly settings: ClusterSettings;
-  /** Tasks that no worker can take at present. */
+  /** Tasks that wait at central: for a worker, or for a limit to admit them. */
   readonly pendingTasks: number;
   /** False shortly after a restart of central, until all earlier members have registered. */
   readonly complete: boolean;

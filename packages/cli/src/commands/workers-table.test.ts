@@ -1,7 +1,7 @@
 import type { WorkerView } from '@goshawk/client';
 import { cellWidth, painter } from '@goshawk/command';
 import { expect, it } from 'vitest';
-import { workersTable } from './workers.js';
+import { summary, workersTable } from './workers.js';
 
 it('the table of workers fits 80 columns, without cutting amounts', () => {
   const worker = {
@@ -32,4 +32,12 @@ it('each of several alike workers takes one line of 80 columns; a line below has
   expect(lines.at(-1)).toBe('all have memory 16 GiB, gpu 2, container=docker engine=docker');
   const wide = workersTable(workers, painter({ color: false, columns: 200 }));
   expect(wide).toMatch(/^w1 .* memory 16 GiB, gpu 2 +rack=r1 container=docker engine=docker$/m);
+});
+
+it('the summary does not say that workers are full, because a limit may keep tasks from idle ones', () => {
+  const workers = [{ slots: 4, busy: 0, queued: 0, capacity: { cpu: 4 } }] as unknown as WorkerView[];
+  const waits = (pendingTasks: number) => summary({ workers, pendingTasks });
+  expect(waits(0)).toBe('1 worker, 0 tasks on 4 CPUs, 0 queued');
+  expect(waits(1)).toBe('1 worker, 0 tasks on 4 CPUs, 0 queued; 1 task waits at central (goshawk why)');
+  expect(waits(20)).toMatch(/; 20 tasks wait at central/);
 });

@@ -145,11 +145,14 @@ function tableOf(workers: readonly WorkerView[], paint: Painter): string {
   return renderTable([...COLUMNS, ...more], rows, paint);
 }
 
-function summary({ workers, pendingTasks }: ClusterView): string {
+export function summary({ workers, pendingTasks }: Pick<ClusterView, 'workers' | 'pendingTasks'>): string {
   const sum = (of: (worker: WorkerView) => number) => sumOf(workers, of);
   const busy = sum(({ busy }) => busy);
   const cpus = sum(({ capacity, slots }) => capacity.cpu ?? slots);
+  // Workers may be idle, and a limit may keep the tasks from them.
   const pending =
-    pendingTasks > 0 ? `; no worker can take ${counted(pendingTasks, 'task')} at present (goshawk why)` : '';
+    pendingTasks > 0
+      ? `; ${counted(pendingTasks, 'task')} ${pendingTasks === 1 ? 'waits' : 'wait'} at central (goshawk why)`
+      : '';
   return `${counted(workers.length, 'worker')}, ${counted(busy, 'task')} on ${counted(cpus, 'CPU')}, ${sum(({ queued }) => queued)} queued${pending}`;
 }

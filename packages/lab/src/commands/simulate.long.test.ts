@@ -152,7 +152,7 @@ describe('Ctrl-C ends a simulation with one line about its progress and leaves n
 
   it('while the workload is surveyed', async () => {
     expect(await interrupted(['google-like:jobs=9000000'], /^surveying jobs: /m)).toMatch(
-      /^interrupted: interrupted while reading the workload \([\d,]+ jobs so far\); nothing was simulated$/,
+      /^interrupted: the workload was still being read \([\d,]+ jobs so far\); nothing was simulated$/,
     );
   });
 

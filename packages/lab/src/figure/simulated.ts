@@ -94,7 +94,7 @@ async function drawnParts({ context, store, chosen, options, lost }: FigureConte
   const extracted = await untilInterrupted(
     context,
     () => store.once(['extract', from], () => readExtracted(context, from)),
-    () => `interrupted while reading the workload; ${lost}`,
+    () => `the workload was still being read; ${lost}`,
   );
   const partOf = async (seed: number): Promise<Part> => {
     const key = ['draw', from, jobs, seed];

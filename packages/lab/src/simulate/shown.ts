@@ -36,7 +36,7 @@ export function surveyWithProgress(
         context.interrupted,
       );
     },
-    () => `interrupted while reading the workload (${counted(jobs, 'job')} so far); nothing was simulated`,
+    () => `the workload was still being read (${counted(jobs, 'job')} so far); nothing was simulated`,
   );
 }
 
