@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Builds the release into dist/: npm packages of the command and of the SDK, a Python
-// wheel and a Debian package, with checksums and a bill of materials. They bundle Goshawk's packages; others come
-// from npm, at the versions of the lock file, except in the Debian package, which contains them all.
+// Builds the release into dist/: npm packages of the command and of the SDK, a Python wheel and a Debian package, with
+// checksums and a bill of materials. They bundle Goshawk's packages and those that these need, at the versions of the lock
+// file and without files that no process loads. npm packages leave native ones to npm, which has them for each platform.
 //
 //     node scripts/release.mjs [--out FOLDER] [--only command,client,wheel,deb]
 import { execFileSync } from 'node:child_process';
@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readOptions } from './options.mjs';
 
@@ -88,7 +88,8 @@ function commandNames() {
 /** Builds the package of the `goshawk` command. */
 function commandPackage() {
   const names = commandNames();
-  const folder = packageFolder('goshawk', names, { types: false });
+  const folder = packageFolder('goshawk', names);
+  // `dist` stays beside the bundle: threads and processes of tasks start from it.
   cpSync(join(ROOT, 'packages/cli/bundle'), join(folder, 'node_modules/@goshawk/cli/bundle'), {
     recursive: true,
   });
@@ -105,13 +106,13 @@ function commandPackage() {
 /** Builds the package `@goshawk/client`, which bundles the packages of this repository that it depends on. */
 function clientPackage() {
   const names = withNeeded('client');
-  const folder = packageFolder('client', names, { types: true });
+  const folder = packageFolder('client', names, '--types');
   const own = join(folder, 'node_modules/@goshawk/client');
   cpSync(join(own, 'dist'), join(folder, 'dist'), { recursive: true });
   rmSync(own, { recursive: true });
-  names.delete('client');
   const { exports, type, description } = manifestOf('client');
-  writeManifest(folder, names, { name: '@goshawk/client', description, type, exports }, 'client');
+  const fields = { name: '@goshawk/client', description, type, exports };
+  writeManifest(folder, names, fields, 'packages/client/README.md');
   return folder;
 }
 
@@ -131,8 +132,8 @@ function packOnce() {
   return folder;
 }
 
-/** Copies packages of this repository into the node_modules of a new package. */
-function packageFolder(product, names, { types }) {
+/** Copies packages of this repository, and the third-party packages that they need, into the node_modules of a new package. */
+function packageFolder(product, names, ...pruneOptions) {
   const packed = packOnce();
   const folder = join(stage, product, 'package');
   mkdirSync(join(folder, 'node_modules/@goshawk'), { recursive: true });
@@ -151,34 +152,94 @@ function packageFolder(product, names, { types }) {
     const { type, engines, exports } = readJson(join(target, 'package.json'));
     const manifest = { name: `@goshawk/${name}`, version, license, type, engines, exports };
     writeFileSync(join(target, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
-    if (!types) run('find', [target, '-name', '*.d.ts', '-delete']);
   }
+  const bundled = [...thirdParty(names)].filter((path) => !isNative(path));
+  copyInstalled(bundled, folder);
+  for (const path of bundled) {
+    // As above: the optional dependency of msgpackr is native, so it is not bundled.
+    const { optionalDependencies, ...manifest } = readJson(join(folder, path, 'package.json'));
+    writeFileSync(join(folder, path, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
+  }
+  prune(join(folder, 'node_modules'), ...pruneOptions);
   cpSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
   return folder;
 }
 
-function writeManifest(folder, names, fields, readme = undefined) {
-  const own = [...names].map((name) => `@goshawk/${name}`).sort();
-  const dependencies = Object.fromEntries(own.map((name) => [name, version]));
-  for (const name of [...names, ...(readme === undefined ? [] : [readme])])
-    for (const each of Object.keys(manifestOf(name).dependencies ?? {}))
-      if (!each.startsWith('@goshawk/')) dependencies[each] = lockedVersion(name, each);
+function writeManifest(folder, names, fields, readme = 'README.md') {
+  const modules = join(folder, 'node_modules');
+  const bundled = readdirSync(modules).flatMap((name) =>
+    name.startsWith('@') ? readdirSync(join(modules, name)).map((each) => `${name}/${each}`) : [name],
+  );
+  const dependencies = bundled.map((name) => [name, readJson(join(modules, name, 'package.json')).version]);
+  const optionalDependencies = [];
+  for (const path of [...thirdParty(names)].filter(isNative)) {
+    const found = lock[path].optional ? optionalDependencies : dependencies;
+    found.push([path.slice('node_modules/'.length), lock[path].version]);
+  }
   const manifest = {
     ...fields,
     version,
     license,
     engines,
-    dependencies: Object.fromEntries(Object.entries(dependencies).sort()),
-    bundleDependencies: own,
+    dependencies: Object.fromEntries(dependencies.sort()),
+    optionalDependencies: Object.fromEntries(optionalDependencies),
+    bundleDependencies: bundled.sort(),
   };
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
-  const text = readFileSync(join(ROOT, readme === undefined ? 'README.md' : `packages/${readme}/README.md`));
-  writeFileSync(join(folder, 'README.md'), text);
+  cpSync(join(ROOT, readme), join(folder, 'README.md'));
 }
 
-function lockedVersion(name, dependency) {
-  const found = lock[`packages/${name}/node_modules/${dependency}`] ?? lock[`node_modules/${dependency}`];
-  return found.version;
+/** Reports whether npm has to install a package, because it contains or builds binaries of a platform. */
+function isNative(path) {
+  return lock[path].hasInstallScript === true;
+}
+
+/**
+ * Returns the third-party packages that packages of this repository need, as paths of the lock file.
+ *
+ * @param ofNative whether to include what native packages need
+ */
+function thirdParty(names, { ofNative = false } = {}) {
+  const paths = new Set();
+  const addNeeded = (from) => {
+    const { dependencies, optionalDependencies } = lock[from];
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+      if (name.startsWith('@goshawk/')) continue;
+      const path = locate(from, name);
+      // Optional packages are not installed if they are for another platform.
+      if (paths.has(path) || (lock[path].optional && !existsSync(join(ROOT, path)))) continue;
+      paths.add(path);
+      if (ofNative || !isNative(path)) addNeeded(path);
+    }
+  };
+  for (const name of names) addNeeded(`packages/${name}`);
+  return paths;
+}
+
+/** Returns the path of the package that Node.js loads as `name` in the package at `from`. */
+function locate(from, name) {
+  const path = join(from, 'node_modules', name);
+  if (lock[path] !== undefined) return path;
+  if (from === '') throw new Error(`package-lock.json does not contain ${name}`);
+  return locate(from.slice(0, Math.max(0, from.lastIndexOf('/node_modules/'))), name);
+}
+
+/** Copies installed packages without those inside of them. */
+function copyInstalled(paths, folder) {
+  for (const path of paths) {
+    const source = join(ROOT, path);
+    if (readJson(join(source, 'package.json')).version !== lock[path].version)
+      throw new Error(`${path} is not the version of package-lock.json: run npm ci`);
+    cpSync(source, join(folder, path), {
+      recursive: true,
+      dereference: true,
+      filter: (file) => basename(file) !== 'node_modules',
+    });
+  }
+}
+
+function prune(modules, ...options) {
+  run('sh', [join(ROOT, 'scripts/image/prune-modules.sh'), modules, ...options]);
 }
 
 /**
@@ -200,16 +261,8 @@ function makeDebianPackage() {
     ? join(stage, 'goshawk/package')
     : commandPackage();
   cpSync(join(command, 'node_modules/@goshawk'), join(home, 'node_modules/@goshawk'), { recursive: true });
-  const workspaces = ['cli', 'lab', 'tracing'].flatMap((name) => ['--workspace', `@goshawk/${name}`]);
-  const listed = run('npm', ['ls', '--omit=dev', '--all', '--parseable', ...workspaces], { cwd: ROOT });
-  const modules = join(ROOT, 'node_modules/');
-  for (const path of listed.trim().split('\n')) {
-    const inside = path.startsWith(modules) ? path.slice(modules.length) : '';
-    // Nested packages are copied with their parent.
-    if (inside === '' || inside.startsWith('@goshawk/') || inside.includes('/node_modules/')) continue;
-    cpSync(path, join(home, 'node_modules', inside), { recursive: true, dereference: true });
-  }
-  run('sh', [join(ROOT, 'scripts/image/prune-modules.sh'), join(home, 'node_modules')]);
+  copyInstalled(thirdParty(commandNames(), { ofNative: true }), home);
+  prune(join(home, 'node_modules'));
 
   const debian = join(ROOT, 'deploy/debian');
   mkdirSync(join(root, 'usr/bin'), { recursive: true });

@@ -1,12 +1,13 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startCollector } from '../operations/collector.fixture.js';
 
 /** Installs the output of `npm run release` as users do, and runs a first job with it. */
 
@@ -14,6 +15,9 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   version: string;
 };
+/** Limits of the packages with their dependencies, as `npm install` leaves them. */
+const COMMAND_BYTES_MAX = 100e6;
+const SDK_BYTES_MAX = 32e6;
 const QUIET = ['--prefer-offline', '--no-audit', '--no-fund'];
 
 let folder: string;
@@ -32,6 +36,12 @@ function environment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), XDG_STATE_HOME: join(folder, 'state') };
 }
 
+/** The bytes of all files in a folder. */
+function bytesIn(path: string): number {
+  const files = readdirSync(path, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
+  return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+}
+
 async function emptyFolder(name: string): Promise<string> {
   const path = join(folder, name);
   await mkdir(path, { recursive: true });
@@ -42,10 +52,12 @@ async function emptyFolder(name: string): Promise<string> {
 async function up(
   cwd: string,
   program: readonly string[],
+  variables: NodeJS.ProcessEnv = {},
 ): Promise<{ cluster: string; child: ChildProcess }> {
   const [file, ...before] = program as [string, ...string[]];
   const args = [...before, 'up', '--json', '--no-secure', '--workers', '2', '--schedulers', '1'];
-  const child = spawn(file, args, { cwd, env: environment(), stdio: ['ignore', 'pipe', 'inherit'] });
+  const env = { ...environment(), ...variables };
+  const child = spawn(file, args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await Promise.race([
     once(createInterface({ input: child.stdout }), 'line'),
     once(child, 'exit').then(([code]) => Promise.reject(new Error(`goshawk up ended: ${code}`))),
@@ -100,20 +112,49 @@ test.each(['20.19.0', '22', '24'])(
   },
 );
 
-test('the installed command simulates', async () => {
-  const args = ['simulate', 'google-like:jobs=20,seed=1', '--workers', '50', '--json', '--quiet'];
-  expect(JSON.parse(await run(folder, command, ...args))).toHaveProperty('schema');
+test('the command is small, and npm finds all its dependencies', async () => {
+  const prefix = join(folder, 'prefix');
+  expect(bytesIn(prefix)).toBeLessThan(COMMAND_BYTES_MAX);
+  await run(folder, 'npm', 'ls', '--global', '--prefix', prefix, '--all');
 });
 
-test('the SDK, installed from its tarball, submits from an empty project', async () => {
+test('the installed command simulates, solves integer programs and draws charts', async () => {
+  const workload = ['google-like:jobs=20,seed=1', '--workers', '200'];
+  const policies = ['--policy', 'goshawk,3sigma-sched'];
+  const args = ['simulate', ...workload, ...policies, '--report', 'report.html', '--json', '--quiet'];
+  expect(JSON.parse(await run(folder, command, ...args))).toHaveProperty('schema');
+  expect(readFileSync(join(folder, 'report.html'), 'utf8')).toContain('<path d=');
+});
+
+test('the installed command exports traces', async () => {
+  const collector = await startCollector();
+  const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '50' };
+  const { cluster, child } = await up(await emptyFolder('traced'), [command], variables);
+  try {
+    await run(folder, command, 'submit', '--cluster', cluster, '--sleep', '1ms', '--wait', '--quiet');
+    const services = () => collector.spans.map(({ service }) => service);
+    await expect.poll(services).toEqual(expect.arrayContaining(['goshawk-scheduler', 'goshawk-worker']));
+  } finally {
+    await stop(child);
+    collector.close();
+  }
+});
+
+test('the SDK is small, compiles in a strict TypeScript project, and submits', async () => {
   const project = await emptyFolder('project');
   await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }');
   await run(project, 'npm', 'install', ...QUIET, join(release, `goshawk-client-${VERSION}.tgz`));
-  for (const file of ['squares.mjs', 'submits-squares.mjs'])
-    await cp(join(import.meta.dirname, file), join(project, file));
+  expect(bytesIn(join(project, 'node_modules'))).toBeLessThan(SDK_BYTES_MAX);
+  await run(project, 'npm', 'ls', '--all');
+
+  await cp(join(import.meta.dirname, 'squares.mjs'), join(project, 'squares.mjs'));
+  await cp(join(import.meta.dirname, 'submits-squares.mjs'), join(project, 'submits.mts'));
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const nodeTypes = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')];
+  await run(project, compiler, '--strict', '--module', 'nodenext', ...nodeTypes, 'submits.mts');
   const { cluster, child } = await up(await emptyFolder('cluster'), [command]);
   try {
-    const submitted = await run(project, process.execPath, 'submits-squares.mjs', cluster);
+    const submitted = await run(project, process.execPath, 'submits.mjs', cluster);
     expect(JSON.parse(submitted)).toEqual([1, 4, 9]);
   } finally {
     await stop(child);
