@@ -1,4 +1,4 @@
-import { parseDuration } from './durations.js';
+import { parseDuration } from './text/durations.js';
 import { InputError } from './errors.js';
 import type { Millis } from './ids.js';
 import { parseBytes } from './job/bytes.js';

@@ -3,7 +3,7 @@
  * and a validating decoder from it, and TypeScript infers the message type, so all three always agree.
  */
 import type { Address } from '../ids.js';
-import type { Resources } from '../resources.js';
+import type { Resources } from '../resources/resources.js';
 
 export type FieldKind =
   | { readonly kind: 'count'; readonly min?: number; readonly max?: number }

@@ -2,7 +2,7 @@
 import type { AttemptNumber, JobNumber, Millis, StageIndex, TaskIndex } from '../ids.js';
 import { LIMITS } from '../limits.js';
 import { parseClusterSettings } from '../policy/settings.js';
-import type { Used } from '../resources.js';
+import type { Used } from '../resources/resources.js';
 import type { TaskRange } from '../task-ranges.js';
 import {
   address,

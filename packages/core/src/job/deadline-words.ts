@@ -1,4 +1,4 @@
-import { formatDuration } from '../durations.js';
+import { formatDuration } from '../text/durations.js';
 import type { Millis } from '../ids.js';
 import type { CentralLine, JobExplanation, NeedView } from './explanation.js';
 import { isFinal } from './view.js';

@@ -3,7 +3,7 @@ import { couldFit, type KnownWorkers, mayMeet, roomFor, whyTooLarge } from '../n
 import { formatAttributes } from '../needs/attributes.js';
 import { type JobClass, type Scope, startsGangs } from '../policy/presets.js';
 import { effectiveScope, type PolicySettings } from '../policy/settings.js';
-import type { Resources } from '../resources.js';
+import type { Resources } from '../resources/resources.js';
 import { countTasks, hasGangs } from './parse.js';
 import type { JobSpec } from './spec.js';
 

@@ -1,7 +1,7 @@
 import { choice, count, list, number, optional, view } from '../fields/fields.js';
 import { line, name } from '../fields/records.js';
 import { LIMITS } from '../limits.js';
-import { addTo, type Resources } from '../resources.js';
+import { addTo, type Resources } from '../resources/resources.js';
 import { amounts } from './amounts.js';
 import type { JobSummary } from './view.js';
 

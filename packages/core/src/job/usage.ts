@@ -1,4 +1,4 @@
-import { parseDuration } from '../durations.js';
+import { parseDuration } from '../text/durations.js';
 import { InputError, quoted } from '../errors.js';
 import { choice, count, list, number, optional, text, view } from '../fields/fields.js';
 import { name } from '../fields/records.js';

@@ -1,5 +1,5 @@
 import type { Member } from '../fields/records.js';
-import { GPU_PARTS, Gpus } from '../gpus.js';
+import { GPU_PARTS, Gpus } from '../resources/gpus.js';
 import type { Address } from '../ids.js';
 import type { Scope } from '../policy/presets.js';
 import {
@@ -12,7 +12,7 @@ import {
   type Resources,
   slotsOf,
   taken,
-} from '../resources.js';
+} from '../resources/resources.js';
 import {
   type Attributes,
   attributesByName,

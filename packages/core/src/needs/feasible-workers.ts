@@ -1,4 +1,4 @@
-import { fitsIn, type Vector } from '../vector.js';
+import { fitsIn, type Vector } from '../resources/vector.js';
 import type { Attributes } from './attributes.js';
 import type { Needs } from './needs.js';
 

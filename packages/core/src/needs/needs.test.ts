@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ONE_CPU } from '../vector.js';
+import { ONE_CPU } from '../resources/vector.js';
 import { meetsWishes } from './attributes.js';
 import { FeasibleWorkers } from './feasible-workers.js';
 import { NeedsTable } from './needs.js';

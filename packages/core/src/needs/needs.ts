@@ -1,4 +1,4 @@
-import { ONE_CPU, type Vector } from '../vector.js';
+import { ONE_CPU, type Vector } from '../resources/vector.js';
 import { type Attributes, mayRun } from './attributes.js';
 
 /** The requirements of a task on its worker. Interned: equal needs are one object, so they compare by identity. */

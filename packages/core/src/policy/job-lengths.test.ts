@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Random } from '../random.js';
+import { Random } from '../numbers/random.js';
 import { JobLengths } from './job-lengths.js';
 
 const DEFAULT_MS = 10_000;

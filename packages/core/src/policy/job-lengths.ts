@@ -1,5 +1,5 @@
 import type { Millis } from '../ids.js';
-import { sumOf } from '../sums.js';
+import { sumOf } from '../numbers/sums.js';
 
 /** Jobs with a similar mean task run time. */
 export interface LengthCount {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { formatCount } from '../counts.js';
+import { formatCount } from '../text/counts.js';
 import { InputError } from '../errors.js';
 import type { Millis } from '../ids.js';
 import { firstIssue } from '../issues.js';

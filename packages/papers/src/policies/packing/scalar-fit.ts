@@ -1,4 +1,5 @@
-import { MaxTree, OrderedNumbers } from '@goshawk/core';
+import { OrderedNumbers } from '@goshawk/core';
+import { MaxTree } from './max-tree.js';
 import type { Fit } from './fit.js';
 import type { Group } from './group.js';
 

@@ -1,4 +1,4 @@
-import { MaxTree } from '@goshawk/core';
+import { MaxTree } from './max-tree.js';
 import { ArrivalOrder } from './arrival-order.js';
 import { ActiveConfigurations, type Configuration, type ServerClass } from './configurations.js';
 import type { Group } from './group.js';

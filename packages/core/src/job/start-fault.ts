@@ -1,4 +1,4 @@
-import type { Outcome } from './fields/records.js';
+import type { Outcome } from '../fields/records.js';
 import { KILL_OUTCOMES } from './kill-outcomes.js';
 
 /**

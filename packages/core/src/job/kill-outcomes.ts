@@ -1,4 +1,4 @@
-import { COMPLETED, type Outcome } from './fields/records.js';
+import { COMPLETED, type Outcome } from '../fields/records.js';
 
 /** Why a worker ends a run before it completes. */
 export type KillReason = 'cancelled' | 'timeout' | 'shutdown' | 'preempted' | 'drained';

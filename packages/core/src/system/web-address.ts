@@ -1,4 +1,4 @@
-import { matchesGlob } from './glob.js';
+import { matchesGlob } from '../text/glob.js';
 
 const WEB_ADDRESS = /^https?:\/\/(\[[\da-f:.]+\]|[\da-z._-]+)(?::\d{1,5})?(?:[/?#]\S*)?$/i;
 

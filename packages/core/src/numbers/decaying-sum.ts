@@ -1,4 +1,4 @@
-import type { Millis } from './ids.js';
+import type { Millis } from '../ids.js';
 
 /** Σ amount · e^(−age ÷ window): a sum in which recent amounts count most. */
 export class DecayingSum {

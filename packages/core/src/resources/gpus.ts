@@ -1,4 +1,4 @@
-import { LIMITS } from './limits.js';
+import { LIMITS } from '../limits.js';
 
 /** Integer units per GPU, so that sums of decimal fractions are exact. */
 export const GPU_PARTS = 1e6;

@@ -1,4 +1,4 @@
-import { InputError } from './errors.js';
+import { InputError } from '../errors.js';
 
 /** An HTTP listen address. */
 interface HttpAddress {

@@ -1,4 +1,4 @@
-import { sumOf } from './sums.js';
+import { sumOf } from '../numbers/sums.js';
 
 type Column = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
 

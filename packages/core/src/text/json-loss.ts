@@ -1,4 +1,4 @@
-import { InputError } from './errors.js';
+import { InputError } from '../errors.js';
 import { endOfString } from './json-excess.js';
 
 /**

@@ -1,4 +1,4 @@
-import { LIMITS } from './limits.js';
+import { LIMITS } from '../limits.js';
 
 /**
  * Resources that a task needs or a worker has, apart from slots: amounts by name. `cpu` is in cores, `memory`

@@ -1,6 +1,6 @@
+import { Random } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import { MaxTree } from './max-tree.js';
-import { Random } from './random.js';
 
 test.each([1, 2, 3])('finds the same index as a linear scan: seed %i', (seed) => {
   const random = Random.seeded(seed);

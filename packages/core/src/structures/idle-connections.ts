@@ -1,4 +1,4 @@
-import type { Millis } from './ids.js';
+import type { Millis } from '../ids.js';
 
 /** A connection of an HTTP server. */
 interface Closable {

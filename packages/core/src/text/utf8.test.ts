@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { textProblem } from './text.js';
+import { textProblem } from './utf8.js';
 
 it('text with a NUL byte or a lone surrogate cannot be passed on', () => {
   expect(['a\0', '\ud800', 'x\udc00', '🦅', 'é', ''].map(textProblem)).toEqual([

@@ -1,7 +1,7 @@
-import { InputError, quoted } from './errors.js';
-import type { Millis } from './ids.js';
-import { LIMITS } from './limits.js';
-import { sumOf } from './sums.js';
+import { InputError, quoted } from '../errors.js';
+import type { Millis } from '../ids.js';
+import { LIMITS } from '../limits.js';
+import { sumOf } from '../numbers/sums.js';
 
 /** The longest delay of a Node timer; a longer one fires immediately. */
 export const TIMER_MAX_MS: Millis = 2 ** 31 - 1;

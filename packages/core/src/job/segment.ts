@@ -1,4 +1,4 @@
-import type { Millis } from './ids.js';
+import type { Millis } from '../ids.js';
 
 /**
  * Probability `p`, uniform between `from` and `to` (ms), or an atom if they are equal. Segments are in
