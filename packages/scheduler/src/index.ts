@@ -1,6 +1,7 @@
 export type { SchedulerSnapshot, UserLoad } from './api/snapshot.js';
 export * from './contract.js';
-export { Job, TASK_STATE_NAMES, TaskState } from './job/job.js';
+export { Job } from './job/job.js';
 export type { JobObserver, SchedulerCounters } from './job/job-events.js';
 export type { Tallies } from './job/tallies.js';
+export { TASK_STATE_NAMES, TaskState } from './job/task-state.js';
 export { Scheduler } from './scheduler.js';

@@ -14,7 +14,8 @@ import {
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import type { LoadLimits } from './contract.js';
-import { type Job, TaskState } from './job/job.js';
+import type { Job } from './job/job.js';
+import { TaskState } from './job/task-state.js';
 import {
   CENTRAL,
   CLIENT,

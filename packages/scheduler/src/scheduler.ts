@@ -28,6 +28,7 @@ import {
   type SchedulerEnvironment,
   type SchedulerTimer,
 } from './contract.js';
+import { checkJob } from './job/invariants.js';
 import type { Job } from './job/job.js';
 import type { SchedulerCounters } from './job/job-events.js';
 import type { Tallies } from './job/tallies.js';
@@ -335,6 +336,6 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (this.#isLoading) return;
     const { dispatch, jobs } = this.#parts;
     dispatch.assigner.offers.checkInvariants();
-    for (const job of jobs.active()) job.checkInvariants();
+    for (const job of jobs.active()) checkJob(job);
   }
 }

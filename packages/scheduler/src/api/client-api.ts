@@ -14,7 +14,8 @@ import {
 import type { Refusal } from '../durability/ledger.js';
 import type { IsOwner } from '../durability/tombstones.js';
 import { type HeapSize, isAnswerable, measureHeap } from '../job/heap-bytes.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 import { NOT_LOADED } from '../life/submissions.js';
 import type { SchedulerParts } from '../parts.js';
 import { BulkCancelling, firstNotCancellable } from './bulk-cancelling.js';

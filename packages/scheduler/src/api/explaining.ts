@@ -11,7 +11,8 @@ import {
   type WaitingReason,
 } from '@goshawk/core';
 import type { Stage } from '../job/batch.js';
-import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TASK_STATE_NAMES, TaskState } from '../job/task-state.js';
 import { ATTEMPTS_LISTED_MAX } from '../job/task-reports.js';
 import type { SchedulerParts } from '../parts.js';
 import { type JobViews, samplingOf } from './job-views.js';

@@ -2,7 +2,8 @@ import type { WaitingReason } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { jobOf } from '../job/job.fixture.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 import { snapshotOf, userLoadsOf, type WaitContext } from './snapshot.js';
 
 const DEFAULT_CONTEXT: WaitContext = {

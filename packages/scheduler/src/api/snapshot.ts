@@ -14,7 +14,8 @@ import {
 import { unmetNeedOf } from '../cluster/admission.js';
 import type { Cluster } from '../cluster/cluster.js';
 import type { Batch } from '../job/batch.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 
 /** Summary of a scheduler's current state, computed on request. */
 export interface SchedulerSnapshot {

@@ -12,7 +12,8 @@ import {
 import type { Refusal } from '../durability/ledger.js';
 import type { Stage } from '../job/batch.js';
 import { Page } from '../job/heap-bytes.js';
-import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TASK_STATE_NAMES, TaskState } from '../job/task-state.js';
 import { noSuchStage } from '../life/cancelling.js';
 import type { SchedulerState } from '../state.js';
 import { whyCancelled } from './why-cancelled.js';

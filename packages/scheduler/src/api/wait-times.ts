@@ -7,7 +7,8 @@ import {
   type WaitSum,
 } from '@goshawk/core';
 import type { Stage } from '../job/batch.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 import { spreadOf } from './job-views.js';
 
 /** When a waiting task became eligible: earlier stages had ended, and except for pilots, its job had a class. */

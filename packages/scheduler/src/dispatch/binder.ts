@@ -11,7 +11,8 @@ import {
 } from '@goshawk/core';
 import { AssignedBy, type Assignment } from '../job/assignment.js';
 import type { Batch, Stage } from '../job/batch.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 import type { SchedulerState } from '../state.js';
 import type { Assigner } from './assigner.js';
 import type { Delivery } from './delivery.js';

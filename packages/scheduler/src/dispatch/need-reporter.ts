@@ -12,7 +12,8 @@ import {
   type TaskIndex,
 } from '@goshawk/core';
 import type { Batch, Stage } from '../job/batch.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 import type { SchedulerState } from '../state.js';
 import { Avoidance } from './avoidance.js';
 import { longerPause } from './probe-watch.js';

@@ -9,7 +9,8 @@ import {
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jobOf } from '../job/job.fixture.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 import { Offers } from './offers.js';
 
 let numbers = 0;

@@ -1,6 +1,7 @@
 import { type Address, type MessageOf, type Millis, maySeek } from '@goshawk/core';
 import type { Batch, Stage } from '../job/batch.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 import type { Sample } from '../job/sample.js';
 import type { SchedulerState } from '../state.js';
 import type { Assigner } from './assigner.js';

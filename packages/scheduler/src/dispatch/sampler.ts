@@ -21,7 +21,8 @@ import {
 import type { EstimatorStates } from '../contract.js';
 import type { Stage } from '../job/batch.js';
 import { decide, decideBy, UNDECIDED } from '../job/classify.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 import { Sample } from '../job/sample.js';
 import type { SchedulerState } from '../state.js';
 import type { Routing } from './routing.js';

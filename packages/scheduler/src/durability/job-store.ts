@@ -9,7 +9,8 @@ import {
   type TaskIndex,
 } from '@goshawk/core';
 import type { SchedulerConfig } from '../contract.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 import { estimateJobBytes } from '../job/job-bytes.js';
 import { TasksByWorker } from '../job/tasks-by-worker.js';
 import type { Accounting } from './accounting.js';

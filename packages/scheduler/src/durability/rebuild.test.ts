@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { startMsOf } from '../api/job-views.js';
 import { DurableBench, entriesOf, FAILED } from '../durable.fixture.js';
-import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TASK_STATE_NAMES, TaskState } from '../job/task-state.js';
 import { CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
 import { rebuildJobs } from './rebuild.js';
 

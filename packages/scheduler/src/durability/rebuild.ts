@@ -12,7 +12,8 @@ import {
 import type { JournalEntry } from '../contract.js';
 import { arrivingJobOf } from '../job/arriving.js';
 import { Hold, holdOf } from '../job/hold.js';
-import { Job, TaskState } from '../job/job.js';
+import { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 import { countAttempt } from '../job/job-usage.js';
 import { classifyEnd } from '../job/outcomes.js';
 import { findReopening } from '../job/reopening.js';

@@ -1,8 +1,10 @@
 import type { Address } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { checkJob } from './invariants.js';
 import { jobOf } from './job.fixture.js';
-import { type Job, TASK_STATE_NAMES, TaskState } from './job.js';
+import type { Job } from './job.js';
+import { TASK_STATE_NAMES, TaskState } from './task-state.js';
 
 function stagesOf(...counts: number[]): Job {
   return jobOf({ stages: counts.map((count, i) => ({ name: `${i}`, tasks: { count, run: { sleep: i } } })) });
@@ -51,7 +53,7 @@ describe('the counts of a job', () => {
             expect(stage.unfinished).toBe(own.filter((other) => other < TaskState.completed).length);
           }
           if (job.unfinishedCount === 0) job.endedAt = 1;
-          job.checkInvariants();
+          checkJob(job);
         },
       ),
     );

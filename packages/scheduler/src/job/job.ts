@@ -1,7 +1,6 @@
 import {
   type Address,
   hasGangs,
-  hashText,
   invariant,
   isEndedByOwner,
   type JobClass,
@@ -24,6 +23,7 @@ import {
 } from '@goshawk/core';
 import type { ArrivingJob, Estimate, Prediction } from '@goshawk/predictor';
 import type { Assignment } from './assignment.js';
+import { resized } from './attempt-columns.js';
 import { type AttemptEnd, AttemptHistory } from './attempt-history.js';
 import { BackoffTasks } from './backoff-tasks.js';
 import type { Batch, Stage } from './batch.js';
@@ -33,20 +33,12 @@ import type { Hold } from './hold.js';
 import type { JobUsage } from './job-usage.js';
 import type { EndClass } from './outcomes.js';
 import type { Reopening } from './reopening.js';
+import { RetryKeys } from './retry-keys.js';
 import { backoffMs } from './retrying.js';
 import type { Sample } from './sample.js';
-import { TASK_STATE_NAMES, TaskState } from './task-state.js';
+import { TaskState } from './task-state.js';
 import { TaskTable } from './task-table.js';
 import { WaitingTasks } from './waiting-tasks.js';
-
-export { TASK_STATE_NAMES, TaskState };
-
-/** Maximum number of retry keys that are stored. A client repeats only its latest retry request. */
-const RETRY_KEYS_MAX = 16;
-function hashOfChoice({ failedOnly, tasks }: RetryChoice): number {
-  const ranges = tasks?.map(({ first, last }) => `${first}-${last}`).join(',') ?? 'all';
-  return hashText(`${failedOnly === true} ${ranges}`);
-}
 
 /** Shared by all jobs without predecessors. Nothing is ever added to it. */
 const NONE = new Set<string>();
@@ -127,8 +119,8 @@ export class Job {
   reopenedAt: Millis | undefined;
   /** When its first task started since its acceptance or last retry. */
   #runStartedAt: Millis | undefined;
-  /** The latest retries, to recognize repeated requests: key, and hash of the selection. */
-  readonly #retries: { readonly key: string; readonly choice: number }[] = [];
+  /** Created at the first retry. */
+  #retryKeys: RetryKeys | undefined;
   /** Whether the estimator has learned from it. */
   isLearned = false;
   /** Number of its probes that were stolen by another worker. */
@@ -479,14 +471,13 @@ export class Job {
     this.reopenedAt = now;
     this.eligibleAt = now;
     this.#runStartedAt = undefined;
-    this.#retries.push({ key, choice: hashOfChoice(choice) });
-    if (this.#retries.length > RETRY_KEYS_MAX) this.#retries.shift();
+    this.#retryKeys ??= new RetryKeys();
+    this.#retryKeys.add(key, choice);
   }
 
   /** Whether a recent retry of the job had this key: the same request, or one that selected other tasks. */
   retryWithKey(key: string, choice: RetryChoice): 'same' | 'other' | undefined {
-    const known = this.#retries.find((each) => each.key === key);
-    return known && (known.choice === hashOfChoice(choice) ? 'same' : 'other');
+    return this.#retryKeys?.find(key, choice);
   }
 
   /** All predecessors have ended. */
@@ -517,21 +508,18 @@ export class Job {
     for (const { first, last } of ranges) {
       for (let task = first; task <= Math.min(last, this.taskCount - 1); task++) {
         if (this.tasks.isFinal(task) || this.isCancelling(task)) continue;
-        this.#cancelledMarks()[task] = 1;
+        this.#markCancelled(task);
         isNew = true;
       }
     }
     return isNew;
   }
 
-  /** The marks of cancelled tasks. Grows with the job, because clients may append tasks. */
-  #cancelledMarks(): Uint8Array {
-    const marks = this.#cancelledTasks;
-    if (marks !== undefined && marks.length >= this.taskCount) return marks;
-    const longer = new Uint8Array(this.taskCount);
-    if (marks !== undefined) longer.set(marks);
-    this.#cancelledTasks = longer;
-    return longer;
+  #markCancelled(task: TaskIndex): void {
+    // Grows with the job, because clients may append tasks.
+    if ((this.#cancelledTasks?.length ?? 0) < this.taskCount)
+      this.#cancelledTasks = resized(this.#cancelledTasks ?? new Uint8Array(0), this.taskCount);
+    this.#cancelledTasks![task] = 1;
   }
 
   /** Whether the job is on hold, at the user's request or until its begin time. */
@@ -670,59 +658,6 @@ export class Job {
       case 'failed':
         if (!isEndedByOwner(end.outcome)) this.#sample?.attemptFailed(end.task, end.runMs);
         return history.failed(end, worker, now, this.gangStageOf(end.task)) && !cancelling ? waiting : failed;
-    }
-  }
-
-  /** Checks the invariants that hold between steps. */
-  checkInvariants(): void {
-    const counts = new Array<number>(TASK_STATE_NAMES.length).fill(0);
-    for (const state of this.tasks.states) counts[state]!++;
-    counts.forEach((count, state) => {
-      invariant(
-        count === this.tasks.countOf(state as TaskState),
-        () =>
-          `${this.id}: ${count} tasks are ${TASK_STATE_NAMES[state]}, counted ${this.tasks.countOf(state as TaskState)}`,
-      );
-    });
-    for (const stage of this.stages) {
-      let waiting = 0;
-      let unfinished = 0;
-      for (let task = stage.first; task < stage.first + stage.count; task++) {
-        if (this.tasks.states[task] === TaskState.waiting && !this.sample?.isUndecidedPilot(task)) waiting++;
-        if (!this.tasks.isFinal(task)) unfinished++;
-      }
-      invariant(
-        waiting === stage.waiting,
-        () => `${this.id}: ${waiting} tasks wait, counted ${stage.waiting}`,
-      );
-      invariant(
-        unfinished === stage.unfinished,
-        () => `${this.id}: ${unfinished} unfinished, counted ${stage.unfinished}`,
-      );
-    }
-    const pilots = this.sample?.pilots;
-    const waiting = this.sample?.tasks.filter(
-      (task) => this.sample?.isUndecidedPilot(task) && this.tasks.states[task] === TaskState.waiting,
-    );
-    invariant(
-      waiting?.length === pilots?.waiting,
-      () => `${this.id}: ${waiting?.length} pilots wait, counted ${pilots?.waiting}`,
-    );
-    invariant(
-      this.hasEnded === (this.unfinishedCount === 0 && (!this.isOpen || this.cancelling)),
-      () => `${this.id}: ended ${this.hasEnded}, ${this.unfinishedCount} left, open ${this.isOpen}`,
-    );
-    for (let task = 0; task < this.taskCount; task++) {
-      const state = this.tasks.stateOf(task);
-      const isAtWorker = state === TaskState.running || state === TaskState.placed;
-      invariant(
-        !isAtWorker || this.tasks.workerOf(task) !== NOBODY,
-        () => `task ${task} of ${this.id} runs at no worker`,
-      );
-      invariant(
-        this.tasks.isIndexedCorrectly(task, isAtWorker),
-        () => `task ${task} of ${this.id} is indexed at another worker than ${this.tasks.workerOf(task)}`,
-      );
     }
   }
 }

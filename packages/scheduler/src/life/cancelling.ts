@@ -1,7 +1,8 @@
 import { counted, type MessageOf, type Millis, mergedRanges, quoted, type TaskRange } from '@goshawk/core';
 import type { Routing } from '../dispatch/routing.js';
 import type { Refusal } from '../durability/ledger.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 import type { SchedulerState } from '../state.js';
 import type { Endings } from './endings.js';
 import type { Killing } from './killing.js';

@@ -15,7 +15,8 @@ import type { Sampler } from '../dispatch/sampler.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
 import type { Stage } from '../job/batch.js';
 import { breakReason } from '../job/gang.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 import { clearTimers, closesAt, setOpenTimer, setRetryTimer } from '../job/job-timers.js';
 import {
   classifyEnd,

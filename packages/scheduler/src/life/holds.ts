@@ -2,7 +2,8 @@ import { type Address, type MessageOf, type Millis, type Priority, setLatest } f
 import type { Routing } from '../dispatch/routing.js';
 import { NOT_READY, type Refusal } from '../durability/ledger.js';
 import { Hold } from '../job/hold.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 import type { SchedulerState } from '../state.js';
 import type { Endings } from './endings.js';
 import type { Killing } from './killing.js';

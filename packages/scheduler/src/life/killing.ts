@@ -8,7 +8,8 @@ import {
 } from '@goshawk/core';
 import type { ReportedEnd, UnreportedAttempt } from '../durability/accounting.js';
 import { type AttemptRef, attemptKey } from '../job/assignment.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 import type { SchedulerState } from '../state.js';
 
 /** Maximum number of workers whose abandoned attempts are tracked. */

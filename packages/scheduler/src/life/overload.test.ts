@@ -4,7 +4,8 @@ import type { LoadLimits } from '../contract.js';
 import { JobStore } from '../durability/job-store.js';
 import { sharesOf } from '../durability/memory-shares.js';
 import { jobOf } from '../job/job.fixture.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 import { estimateJobBytes } from '../job/job-bytes.js';
 import { DEFAULT_LOAD_LIMITS, Overload } from './overload.js';
 
