@@ -1,4 +1,4 @@
-import { IndexedHeap, type Millis, TIMER_MAX_MS } from '@goshawk/core';
+import { DenseIds, IndexedHeap, type Millis, TIMER_MAX_MS } from '@goshawk/core';
 
 /** A one-shot timer that can be set again. */
 export interface Alarm {
@@ -15,14 +15,14 @@ export interface Alarm {
 export class Alarms {
   readonly #heap = new IndexedHeap();
   readonly #rings: (((now: Millis) => void) | undefined)[] = [];
-  readonly #free: number[] = [];
+  readonly #places = new DenseIds();
   #timer: NodeJS.Timeout | undefined;
   #armedFor: Millis = Number.POSITIVE_INFINITY;
   #isClosed = false;
 
   /** @param ring called at the set time; it may set the alarm again */
   add(ring: (now: Millis) => void): Alarm {
-    const place = this.#free.pop() ?? this.#rings.length;
+    const place = this.#places.take();
     this.#rings[place] = ring;
     return {
       set: (at) => {
@@ -34,7 +34,7 @@ export class Alarms {
         if (this.#rings[place] !== ring) return;
         this.#heap.delete(place);
         this.#rings[place] = undefined;
-        this.#free.push(place);
+        this.#places.release(place);
       },
     };
   }

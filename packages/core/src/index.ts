@@ -20,6 +20,7 @@ export * from './structures/columns.js';
 export * from './text/counts.js';
 export * from './text/csv.js';
 export * from './numbers/decaying-sum.js';
+export * from './structures/dense-ids.js';
 export * from './structures/deque.js';
 export * from './text/durations.js';
 export * from './environment.js';

@@ -1,3 +1,4 @@
+import { DenseIds } from '@goshawk/core';
 import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { bootId, type ProcessIdentity, processIdentity } from './process-identity.js';
@@ -76,8 +77,7 @@ export class GroupRecord {
   readonly #onFirstError: (error: Error) => void;
   #descriptor: number | undefined;
   #failed = false;
-  readonly #freeSlots: number[] = [];
-  #slots = 0;
+  readonly #slots = new DenseIds();
 
   constructor(file: string, onFirstError: (error: Error) => void) {
     this.#file = file;
@@ -87,14 +87,14 @@ export class GroupRecord {
   /** Records a group by its leader. @returns the slot to free when the group has ended */
   add(pid: number): number {
     const start = processIdentity(pid)?.start ?? 0;
-    const slot = this.#freeSlots.pop() ?? this.#slots++;
+    const slot = this.#slots.take();
     this.#write(slot, `${`${pid} ${start}`.padEnd(ENTRY_BYTES - 1)}\n`);
     return slot;
   }
 
   remove(slot: number): void {
     this.#write(slot, BLANK_ENTRY);
-    this.#freeSlots.push(slot);
+    this.#slots.release(slot);
   }
 
   /** Deletes the file once nothing is left to clean up. */

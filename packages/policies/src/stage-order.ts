@@ -1,11 +1,11 @@
-import { IndexedHeap } from '@goshawk/core';
+import { DenseIds, IndexedHeap } from '@goshawk/core';
 import type { StageView } from './contract.js';
 
 /** Waiting stages in ascending order of a key; ties in order of arrival. */
 export class StageOrder {
   /** Dense local ids, so that many small orders use little memory; stage ids are global. */
-  readonly #slots = new Map<StageView, number>();
-  readonly #freeSlots: number[] = [];
+  readonly #slotOf = new Map<StageView, number>();
+  readonly #slots = new DenseIds();
   readonly #stages: (StageView | undefined)[] = [];
   /** Order of arrival, by slot. */
   readonly #arrivals: number[] = [];
@@ -21,14 +21,14 @@ export class StageOrder {
 
   /** Number of stages, including skipped ones. */
   get total(): number {
-    return this.#slots.size;
+    return this.#slotOf.size;
   }
 
   set(stage: StageView, key: number): void {
-    let slot = this.#slots.get(stage);
+    let slot = this.#slotOf.get(stage);
     if (slot === undefined) {
-      slot = this.#freeSlots.pop() ?? this.#slots.size;
-      this.#slots.set(stage, slot);
+      slot = this.#slots.take();
+      this.#slotOf.set(stage, slot);
       this.#stages[slot] = stage;
       this.#arrivals[slot] = this.#arrived++;
     }
@@ -36,17 +36,17 @@ export class StageOrder {
   }
 
   delete(stage: StageView): void {
-    const slot = this.#slots.get(stage);
+    const slot = this.#slotOf.get(stage);
     if (slot === undefined) return;
     this.#heap.delete(slot);
-    this.#slots.delete(stage);
+    this.#slotOf.delete(stage);
     this.#stages[slot] = undefined;
-    this.#freeSlots.push(slot);
+    this.#slots.release(slot);
   }
 
   /** Infinity if the stage does not wait. */
   keyOf(stage: StageView): number {
-    const slot = this.#slots.get(stage);
+    const slot = this.#slotOf.get(stage);
     return (slot === undefined ? undefined : this.#heap.keyOf(slot)) ?? Number.POSITIVE_INFINITY;
   }
 
@@ -73,7 +73,7 @@ export class StageOrder {
 
   restoreSkipped(): void {
     for (const { stage, key } of this.#skipped) {
-      const slot = this.#slots.get(stage);
+      const slot = this.#slotOf.get(stage);
       if (slot !== undefined && !this.#heap.has(slot)) this.#heap.set(slot, key);
     }
     this.#skipped.length = 0;

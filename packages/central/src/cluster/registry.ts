@@ -1,14 +1,4 @@
-import {
-  type Address,
-  type Attribute,
-  LIMITS,
-  type Member,
-  type MessageOf,
-  type Millis,
-  type Resources,
-  slotsOf,
-  type Used,
-} from '@goshawk/core';
+import { type Address, type Attribute, DenseIds, LIMITS, type Member, type MessageOf, type Millis, type Resources, slotsOf, type Used } from '@goshawk/core';
 import { Schedulers } from './schedulers.js';
 
 /** Group in which a worker is counted: its partition, or `inactive` if it accepts no work. */
@@ -57,7 +47,7 @@ export class Registry {
   /** Index by name; a scan would be too slow when thousands of workers register at once. */
   readonly #workerNames = new Map<string, WorkerRecord>();
   readonly #byPlace: (WorkerRecord | undefined)[] = [];
-  readonly #freePlaces: number[] = [];
+  readonly #rows = new DenseIds();
 
   get workers(): ReadonlyMap<Address, WorkerRecord> {
     return this.#workers;
@@ -65,7 +55,7 @@ export class Registry {
 
   /** Upper bound of the row numbers. */
   get places(): number {
-    return this.#workers.size + this.#freePlaces.length;
+    return this.#rows.end;
   }
 
   /** Workers with row numbers in this range, in their order. */
@@ -84,7 +74,7 @@ export class Registry {
     const queued = message.runs.filter((run) => run.queued).length;
     return this.addWorker({
       address: from,
-      place: this.#freePlaces.pop() ?? this.#workers.size,
+      place: this.#rows.take(),
       name,
       slots,
       places: packs ? (message.places ?? (message.slots === 0 ? LIMITS.placesMax : slots)) : slots,
@@ -118,7 +108,7 @@ export class Registry {
   removeWorker({ address, name, place }: WorkerRecord): void {
     if (this.#workers.delete(address)) {
       this.#byPlace[place] = undefined;
-      this.#freePlaces.push(place);
+      this.#rows.release(place);
     }
     if (this.#workerNames.get(name)?.address === address) this.#workerNames.delete(name);
   }

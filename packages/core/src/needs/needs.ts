@@ -1,3 +1,4 @@
+import { DenseIds } from '../structures/dense-ids.js';
 import { ONE_CPU, type Vector } from '../resources/vector.js';
 import { type Attributes, mayRun } from './attributes.js';
 
@@ -29,7 +30,7 @@ export class Needs {
 /** All needs in use. */
 export class NeedsTable {
   readonly #byKey = new Map<string, { readonly needs: Needs; users: number }>();
-  readonly #freeIds: number[] = [];
+  readonly #ids = new DenseIds();
 
   /** Number of different needs in use. */
   get size(): number {
@@ -41,8 +42,7 @@ export class NeedsTable {
     const key = keyOf(demand, requires);
     let entry = this.#byKey.get(key);
     if (entry === undefined) {
-      const id = this.#freeIds.pop() ?? this.#byKey.size;
-      entry = { needs: new Needs(id, demand, requires), users: 0 };
+      entry = { needs: new Needs(this.#ids.take(), demand, requires), users: 0 };
       this.#byKey.set(key, entry);
     }
     entry.users++;
@@ -54,7 +54,7 @@ export class NeedsTable {
     const entry = this.#byKey.get(key)!;
     if (--entry.users > 0) return;
     this.#byKey.delete(key);
-    this.#freeIds.push(id);
+    this.#ids.release(id);
   }
 }
 

@@ -1,21 +1,4 @@
-import {
-  type Address,
-  addVector,
-  FeasibleWorkers,
-  GPU,
-  invariant,
-  type JobNumber,
-  type Millis,
-  NeedsTable,
-  ResourceNames,
-  SLOT,
-  type StageIndex,
-  sumOf,
-  type TaskAttempt,
-  type TaskIndex,
-  type UserGrants,
-  type Vector,
-} from '@goshawk/core';
+import { type Address, addVector, DenseIds, FeasibleWorkers, GPU, invariant, type JobNumber, type Millis, NeedsTable, ResourceNames, SLOT, type StageIndex, sumOf, type TaskAttempt, type TaskIndex, type UserGrants, type Vector } from '@goshawk/core';
 import type { Attributes, ClusterChange, ClusterView, RunEnd } from '../contract.js';
 import { fitsEver, hasRoom } from '../fitting.js';
 import { PendingChanges } from './changes.js';
@@ -57,7 +40,7 @@ export class ClusterBooks implements ClusterView {
   readonly #weights = new UserWeights((job) => this.#jobChanged({ kind: 'changed', job }));
   readonly #limits = new RunningLimits(this.names);
   readonly #kinds = new WaitingKinds();
-  readonly #ids = { worker: new Ids(), job: new Ids(), stage: new Ids(), run: new Ids() };
+  readonly #ids = { worker: new DenseIds(), job: new DenseIds(), stage: new DenseIds(), run: new DenseIds() };
   #waitingTasks = 0;
   #runs = 0;
 
@@ -137,7 +120,7 @@ export class ClusterBooks implements ClusterView {
     this.#workers.delete(worker.address);
     this.#byId[worker.id] = undefined;
     this.feasible.delete(worker);
-    this.#changes.whenTaken(() => this.#ids.worker.free(worker.id));
+    this.#changes.whenTaken(() => this.#ids.worker.release(worker.id));
     this.#workerChanged({ kind: 'left', worker });
   }
 
@@ -361,9 +344,9 @@ export class ClusterBooks implements ClusterView {
     this.#limits.gone(job);
     this.#weights.remove(job);
     this.#changes.whenTaken(() => {
-      this.#ids.job.free(job.id);
+      this.#ids.job.release(job.id);
       for (const { id, needs } of job.allStages) {
-        this.#ids.stage.free(id);
+        this.#ids.stage.release(id);
         this.#needs.release(needs);
       }
     });
@@ -402,7 +385,7 @@ export class ClusterBooks implements ClusterView {
     this.#addWaiting(stage, 1);
     if (run.named !== undefined) stage.name(run.named);
     this.#runs--;
-    this.#ids.run.free(run.id);
+    this.#ids.run.release(run.id);
     worker.vacate(run);
   }
 
@@ -512,7 +495,7 @@ export class ClusterBooks implements ClusterView {
   takeChanges(): readonly ClusterChange[] {
     this.#applyLimits();
     const changes = this.#changes.take();
-    for (const change of changes) if (change.kind === 'ended') this.#ids.run.free(change.run.id);
+    for (const change of changes) if (change.kind === 'ended') this.#ids.run.release(change.run.id);
     return changes;
   }
 
@@ -656,18 +639,4 @@ const NO_WORKERS: readonly BookedWorker[] = [];
 /** Slots of the worker not used by confirmed runs. */
 function slotsLeft(worker: BookedWorker): number {
   return worker.capacity[SLOT]! - worker.confirmedSlots;
-}
-
-/** Allocates small ids; the most recently freed id is reused first. */
-class Ids {
-  readonly #free: number[] = [];
-  #next = 0;
-
-  take(): number {
-    return this.#free.pop() ?? this.#next++;
-  }
-
-  free(id: number): void {
-    this.#free.push(id);
-  }
 }

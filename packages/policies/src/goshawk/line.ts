@@ -1,4 +1,4 @@
-import { fitsIn, IndexedHeap, type Millis, type Needs, type Vector } from '@goshawk/core';
+import { DenseIds, fitsIn, IndexedHeap, type Millis, type Needs, type Vector } from '@goshawk/core';
 import type { StageView } from '../contract.js';
 import { isDemanding } from '../free-workers.js';
 import { StageOrder } from '../stage-order.js';
@@ -131,7 +131,7 @@ export class Line {
   readonly #queues: (NeedsQueue | undefined)[] = [];
   /** Ids of the needs, by slot. */
   readonly #ranks: number[] = [];
-  readonly #freeSlots: number[] = [];
+  readonly #slots = new DenseIds();
   /** Queues that are not blocked. */
   readonly #open = new Heads(this.#queues, this.#ranks);
   /** Blocked queues by size class. */
@@ -184,7 +184,7 @@ export class Line {
   set(stage: StageView, needs: WaitingNeeds, key: number): void {
     let queue = this.#queueOf.get(needs);
     if (queue === undefined) {
-      const slot = this.#freeSlots.pop() ?? this.#queues.length;
+      const slot = this.#slots.take();
       queue = { needs, order: new StageOrder(), slot, isBlocked: needs.isBlocked };
       this.#queues[slot] = queue;
       this.#ranks[slot] = needs.id;
@@ -205,7 +205,7 @@ export class Line {
     if (queue.order.total > 0) return;
     if (this.#blocked.size > 0 && !this.hasBlocked(needs.size)) this.#blocked.delete(needs.size.key);
     this.#queues[queue.slot] = undefined;
-    this.#freeSlots.push(queue.slot);
+    this.#slots.release(queue.slot);
     this.#queueOf.delete(needs);
     this.#touched.delete(queue);
     needs.lines--;

@@ -1,4 +1,4 @@
-import { fitsIn, invariant, LIMITS, type Vector } from '@goshawk/core';
+import { DenseIds, fitsIn, invariant, LIMITS, type Vector } from '@goshawk/core';
 import type { JobView, StageView } from '../contract.js';
 import { gangSize } from '../fitting.js';
 import { KINDS, type Kind } from './kinds.js';
@@ -30,11 +30,10 @@ export class Waiting {
   readonly #byUser: boolean;
   readonly #entries = new Map<StageView, Entry>();
   readonly #needs = new Map<number, WaitingNeeds>();
-  /** Ids of needs that are free. */
-  readonly #freeIds: number[] = [];
+  readonly #needsIds = new DenseIds();
   readonly #usersById: (UserLines | undefined)[] = [];
   readonly #ranks: number[] = [];
-  readonly #freeUserIds: number[] = [];
+  readonly #userIds = new DenseIds();
   #arrived = 0;
   /** Users with stages that may fit, by kind. */
   readonly #open = this.#byKind();
@@ -98,7 +97,7 @@ export class Waiting {
     const name = this.userNameOf(job);
     let user = this.users.get(name);
     if (user === undefined) {
-      const id = this.#freeUserIds.pop() ?? this.#usersById.length;
+      const id = this.#userIds.take();
       user = new UserLines(name, id, this.#arrived++);
       this.#usersById[id] = user;
       this.#ranks[id] = user.rank;
@@ -116,7 +115,7 @@ export class Waiting {
     if (user.waiting > 0 || user.runs > 0 || this.#usersById[user.id] !== user) return;
     this.users.delete(user.name);
     this.#usersById[user.id] = undefined;
-    this.#freeUserIds.push(user.id);
+    this.#userIds.release(user.id);
   }
 
   /** Moves the user to the position of its share. */
@@ -191,7 +190,7 @@ export class Waiting {
     this.deleteIfIdle(line.user);
     if (needs.lines === 0) {
       this.#needs.delete(keyOf(needs));
-      this.#freeIds.push(needs.id);
+      this.#needsIds.release(needs.id);
     }
     return true;
   }
@@ -301,7 +300,7 @@ export class Waiting {
     const key = keyOf({ of, together });
     let needs = this.#needs.get(key);
     if (needs === undefined) {
-      needs = new WaitingNeeds(this.#freeIds.pop() ?? this.#needs.size, of, together);
+      needs = new WaitingNeeds(this.#needsIds.take(), of, together);
       this.#needs.set(key, needs);
     }
     return needs;

@@ -1,13 +1,4 @@
-import {
-  addVector,
-  fitsIn,
-  IndexedHeap,
-  invariant,
-  type Millis,
-  SLOT,
-  sumOf,
-  type Vector,
-} from '@goshawk/core';
+import { addVector, DenseIds, fitsIn, IndexedHeap, invariant, type Millis, SLOT, sumOf, type Vector } from '@goshawk/core';
 import type { RunView, StageView, WorkerView } from '../contract.js';
 import { fitsEver } from '../fitting.js';
 
@@ -49,8 +40,7 @@ interface Server {
  */
 export class WaitingTimeQueue {
   readonly #servers: (Server | undefined)[] = [];
-  /** Ids of removed servers. */
-  readonly #freeIds: number[] = [];
+  readonly #ids = new DenseIds();
   /** Indexed by worker id. */
   readonly #serversOf: (readonly Server[] | undefined)[] = [];
   /** Indexed by run id. */
@@ -69,7 +59,7 @@ export class WaitingTimeQueue {
     for (const server of this.#serversOf[worker.id] ?? []) {
       for (const { run } of placementsOf(server)) this.#placements[run.id] = undefined;
       this.#servers[server.id] = undefined;
-      this.#freeIds.push(server.id);
+      this.#ids.release(server.id);
     }
     this.#serversOf[worker.id] = undefined;
   }
@@ -215,7 +205,7 @@ export class WaitingTimeQueue {
     const servers: Server[] = [];
     for (let slot = 0; slot < worker.capacity[SLOT]!; slot++) {
       const server: Server = {
-        id: this.#freeIds.pop() ?? this.#servers.length,
+        id: this.#ids.take(),
         worker,
         siblings: servers,
         queued: [],

@@ -1,4 +1,4 @@
-import { Histogram, IndexedHeap, invariant, type Millis } from '@goshawk/core';
+import { DenseIds, Histogram, IndexedHeap, invariant, type Millis } from '@goshawk/core';
 import { timerFired } from '../diagnostics/channels.js';
 import { type Alarm, NodeAlarm } from './alarm.js';
 
@@ -37,7 +37,7 @@ export class TimerQueue {
   /** Heap by time; ids are indices of `#entries`. */
   readonly #heap = new IndexedHeap();
   readonly #entries: (Entry | undefined)[] = [];
-  readonly #freeIds: number[] = [];
+  readonly #ids = new DenseIds();
   readonly #alarm: Alarm;
   /**
    * Delays of the first timer of each alarm. They measure the event loop delay without a separate timer,
@@ -74,7 +74,7 @@ export class TimerQueue {
         }
         let id = ids.get(key);
         if (id === undefined) {
-          id = this.#freeIds.pop() ?? this.#entries.length;
+          id = this.#ids.take();
           this.#entries[id] = { timer, key, ids, wake, sequence: 0 };
           ids.set(key, id);
         }
@@ -105,7 +105,7 @@ export class TimerQueue {
     ids.delete(key);
     this.#entries[id] = undefined;
     this.#heap.delete(id);
-    this.#freeIds.push(id);
+    this.#ids.release(id);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { fits, IndexedHeap, invariant, type Millis, patienceMsOf, type Resources } from '@goshawk/core';
+import { DenseIds, fits, IndexedHeap, invariant, type Millis, patienceMsOf, type Resources } from '@goshawk/core';
 import type { Cluster } from '../cluster/cluster.js';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
@@ -20,8 +20,8 @@ export class Offers {
   readonly #byWait = new IndexedHeap(this.#arrivals);
   /** Offers by heap id; ids are reused to keep the heap small. */
   readonly #offers: (Offer | undefined)[] = [];
-  readonly #ids = new Map<Batch, number>();
-  readonly #freeIds: number[] = [];
+  readonly #idOf = new Map<Batch, number>();
+  readonly #ids = new DenseIds();
   /** Number of batches of each user. */
   readonly #batchesOfUser = new Map<string | undefined, number>();
   #lastArrival = 0;
@@ -47,7 +47,7 @@ export class Offers {
 
   /** Updates the offer after the number of waiting or startable tasks has changed. */
   update(job: Job, batch: Batch, now: Millis): void {
-    const id = this.#ids.get(batch);
+    const id = this.#idOf.get(batch);
     if (!isOpen(job, batch)) return id === undefined ? undefined : this.#remove(batch, id);
     if (id === undefined) return this.#add(job, batch, now);
     const offer = this.#offers[id]!;
@@ -59,7 +59,7 @@ export class Offers {
 
   /** Withdraws the batch. */
   withdraw(batch: Batch): void {
-    const id = this.#ids.get(batch);
+    const id = this.#idOf.get(batch);
     if (id !== undefined) this.#remove(batch, id);
   }
 
@@ -118,9 +118,9 @@ export class Offers {
   }
 
   #add(job: Job, batch: Batch, now: Millis): void {
-    const id = this.#freeIds.pop() ?? this.#offers.length;
+    const id = this.#ids.take();
     const offer: Offer = { job, batch, waiting: batch.waiting };
-    this.#ids.set(batch, id);
+    this.#idOf.set(batch, id);
     this.#offers[id] = offer;
     this.#arrivals[id] = this.#lastArrival++;
     const { user } = job.spec;
@@ -133,7 +133,7 @@ export class Offers {
   #remove(batch: Batch, id: number): void {
     this.#heap.delete(id);
     this.#byWait.delete(id);
-    this.#ids.delete(batch);
+    this.#idOf.delete(batch);
     const { job, waiting } = this.#offers[id]!;
     this.#waiting -= waiting;
     const { user } = job.spec;
@@ -141,7 +141,7 @@ export class Offers {
     if (left > 0) this.#batchesOfUser.set(user, left);
     else this.#batchesOfUser.delete(user);
     this.#offers[id] = undefined;
-    this.#freeIds.push(id);
+    this.#ids.release(id);
   }
 }
 

@@ -1,4 +1,4 @@
-import { IndexedHeap } from '@goshawk/core';
+import { DenseIds, IndexedHeap } from '@goshawk/core';
 import { type Amounts, addAmounts, alignment, countWithin, fitsWithin } from '@goshawk/policies';
 
 /** A stage in a plan, identified by its position in a list. */
@@ -65,8 +65,7 @@ class ForwardSchedule {
   readonly #ends = new IndexedHeap();
   /** Stage and size of each batch, by batch number. */
   readonly #ending: { readonly stage: number; readonly count: number }[] = [];
-  /** Batch numbers to reuse. */
-  readonly #freeNumbers: number[] = [];
+  readonly #numbers = new DenseIds();
   readonly #unstarted: Int32Array;
   /** Number of unfinished tasks of each stage. */
   readonly #unended: Int32Array;
@@ -151,7 +150,7 @@ class ForwardSchedule {
   }
 
   #endsAt(atMs: number, stage: number, count: number): void {
-    const number = this.#freeNumbers.pop() ?? this.#ending.length;
+    const number = this.#numbers.take();
     this.#ending[number] = { stage, count };
     this.#ends.set(number, atMs);
   }
@@ -160,7 +159,7 @@ class ForwardSchedule {
     const number = this.#ends.top();
     const { stage, count } = this.#ending[number]!;
     this.#ends.delete(number);
-    this.#freeNumbers.push(number);
+    this.#numbers.release(number);
     addAmounts(this.#free, this.#problem.stages[stage]!.demand, count);
     this.#unended[stage]! -= count;
     if (this.#unended[stage]! > 0) return;

@@ -1,4 +1,4 @@
-import { IndexedHeap, Needs, Random, slopeOf, sumOf } from '@goshawk/core';
+import { DenseIds, IndexedHeap, Needs, Random, slopeOf, sumOf } from '@goshawk/core';
 import type { Group } from './group.js';
 import type { Packer } from './packer.js';
 import { makePacker, type PackerOptions, type PackingName } from './packers.js';
@@ -58,7 +58,7 @@ class ModelRun {
   readonly #from: number;
   readonly #windows: number;
   readonly #ends = new IndexedHeap();
-  readonly #free: number[] = [];
+  readonly #numbers = new DenseIds();
   /** Running tasks by number. */
   readonly #running: Task[] = [];
   readonly #queues: number[] = [];
@@ -116,7 +116,7 @@ class ModelRun {
   }
 
   #start(task: Task, server: number): void {
-    const number = this.#free.pop() ?? this.#running.length;
+    const number = this.#numbers.take();
     task.server = server;
     this.#running[number] = task;
     this.#ends.set(number, this.#now + task.duration);
@@ -127,7 +127,7 @@ class ModelRun {
     const { server, size } = this.#running[number]!;
     this.#ends.delete(number);
     this.#packer.depart(server, size);
-    this.#free.push(number);
+    this.#numbers.release(number);
     this.#departed++;
   }
 

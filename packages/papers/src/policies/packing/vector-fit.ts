@@ -1,4 +1,4 @@
-import { type Attributes, fitsIn, type Needs, type PointSearch, Points, type Vector } from '@goshawk/core';
+import { type Attributes, DenseIds, fitsIn, type Needs, Points, type PointSearch, type Vector } from '@goshawk/core';
 import { ArrivalOrder } from './arrival-order.js';
 import type { Fit } from './fit.js';
 import type { Group } from './group.js';
@@ -36,7 +36,7 @@ export class VectorFit implements Fit {
   readonly #shapeByNeeds = new Map<Needs, Shape>();
   /** Shape by id. */
   readonly #shapeAt: (Shape | undefined)[] = [];
-  readonly #freeIds: number[] = [];
+  readonly #ids = new DenseIds();
   readonly #shapeOf = new Map<Group, Shape>();
 
   /** @param largest maximum of each resource over all servers */
@@ -68,7 +68,7 @@ export class VectorFit implements Fit {
     const { needs, size } = group;
     let shape = this.#shapeByNeeds.get(needs);
     if (shape === undefined) {
-      const id = this.#freeIds.pop() ?? this.#shapeAt.length;
+      const id = this.#ids.take();
       shape = { id, needs, size, order: new ArrivalOrder() };
       this.#shapeByNeeds.set(needs, shape);
       this.#shapeAt[id] = shape;
@@ -86,7 +86,7 @@ export class VectorFit implements Fit {
     if (order.head() !== undefined) return;
     this.#shapeByNeeds.delete(needs);
     this.#shapeAt[id] = undefined;
-    this.#freeIds.push(id);
+    this.#ids.release(id);
     this.#shapes.delete(id);
   }
 
