@@ -2,6 +2,7 @@ export * from './amounts.js';
 export * from './books/books.js';
 export * from './books/draft.js';
 export * from './books/entries.js';
+export * from './books/invariants.js';
 export * from './contract.js';
 export * from './fitting.js';
 export * from './format-amounts.js';

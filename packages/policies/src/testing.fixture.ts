@@ -12,6 +12,7 @@ import {
 import { ClusterBooks } from './books/books.js';
 import { BookedDraft } from './books/draft.js';
 import type { BookedRun, BookedStage, BookedWorker } from './books/entries.js';
+import { checkBooks } from './books/invariants.js';
 import type { CentralPolicy, PolicyContext, PolicyOptions, RunEnd } from './contract.js';
 import { answerOf, type Program, type SolveProgram } from './program.js';
 import { makePolicy } from './table.js';
@@ -152,7 +153,7 @@ export class PolicyBench {
     this.againAt = draft.againAt;
     this.refused += draft.refused;
     this.#started.push(...draft.started);
-    this.books.checkInvariants();
+    checkBooks(this.books);
     this.policy.checkInvariants?.(this.books);
     if (draft.problem === undefined || this.#solve === undefined) return;
     const { id, problem } = draft.problem;

@@ -17,20 +17,7 @@ import {
   type UnmatchedKind,
   type UserGrants,
 } from '@goshawk/core';
-import {
-  BookedDraft,
-  type BookedJob,
-  type BookedRun,
-  type BookedStage,
-  type BookedWorker,
-  type CentralPolicy,
-  ClusterBooks,
-  type RunEnd,
-  type SolverAnswer,
-  type SolverProblem,
-  type StageView,
-  startable,
-} from '@goshawk/policies';
+import { BookedDraft, type BookedJob, type BookedRun, type BookedStage, type BookedWorker, type CentralPolicy, checkBooks, ClusterBooks, type RunEnd, type SolverAnswer, type SolverProblem, type StageView, startable } from '@goshawk/policies';
 import type { BookedLoad } from '../cluster/describing.js';
 import type { WorkerRecord } from '../cluster/registry.js';
 import { WaitingLine, waitingStages } from './line.js';
@@ -457,7 +444,7 @@ export class Dispatcher {
   }
 
   checkInvariants(): void {
-    this.books.checkInvariants();
+    checkBooks(this.books);
     // Unless the policy has received all changes, its state may differ from the books.
     if (!this.books.hasChanges) this.#policy.checkInvariants?.(this.books);
   }

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ClusterBooks } from './books.js';
 import { BookedDraft } from './draft.js';
+import { checkBooks } from './invariants.js';
 
 const OWNER = 1 as Address;
 
@@ -53,7 +54,7 @@ describe('a draft', () => {
     expect(draft.gang(starts)).toBeUndefined();
     expect([stage.waiting, stage.running, books.runCount]).toEqual([3, 0, 0]);
     expect(draft.gang(starts.slice(0, 2))).toHaveLength(2);
-    books.checkInvariants();
+    checkBooks(books);
   });
 });
 
@@ -164,7 +165,7 @@ test('a policy that tracks the changes agrees with the books after any sequence 
         } else if (what === 3 && worker !== undefined) books.setOpen(worker, count > 0);
         else if (what === 4 && worker !== undefined) books.removeWorker(worker, now);
         else if (what === 5 && stage !== undefined) books.withdraw(stage.job, now);
-        books.checkInvariants();
+        checkBooks(books);
         for (const change of books.takeChanges()) {
           if (change.kind === 'ended')
             running.set(change.run.stage.id, running.get(change.run.stage.id)! - 1);

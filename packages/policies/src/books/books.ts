@@ -1,4 +1,4 @@
-import { type Address, addVector, DenseIds, FeasibleWorkers, GPU, invariant, type JobNumber, type Millis, NeedsTable, ResourceNames, SLOT, type StageIndex, sumOf, type TaskAttempt, type TaskIndex, type UserGrants, type Vector } from '@goshawk/core';
+import { type Address, addVector, DenseIds, FeasibleWorkers, GPU, type JobNumber, type Millis, NeedsTable, ResourceNames, SLOT, type StageIndex, type TaskAttempt, type TaskIndex, type UserGrants, type Vector } from '@goshawk/core';
 import type { Attributes, ClusterChange, ClusterView, RunEnd } from '../contract.js';
 import { fitsEver, hasRoom } from '../fitting.js';
 import { PendingChanges } from './changes.js';
@@ -142,7 +142,7 @@ export class ClusterBooks implements ClusterView {
     worker.setFree(free, gpuParts);
     if (gpus.length > 0) worker.setGpus(gpus);
     for (const run of inFlight) worker.occupy(run);
-    worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
+    worker.limitFreeSlots();
     const more = worker.free.some((amount, index) => amount > (before[index] ?? 0));
     const less = worker.free.some((amount, index) => amount < (before[index] ?? 0));
     if (more) this.#freed(worker);
@@ -400,7 +400,7 @@ export class ClusterBooks implements ClusterView {
     startedAt: Millis,
     { named, match = 0 }: { readonly named?: TaskAttempt | undefined; readonly match?: number } = {},
   ): BookedRun | undefined {
-    if (slotsLeft(worker) <= 0) return undefined;
+    if (worker.slotsLeft <= 0) return undefined;
     const run = this.#enter(this.#newRun(stage, worker, startedAt, named));
     run.match = match;
     this.#occupy(run);
@@ -430,7 +430,7 @@ export class ClusterBooks implements ClusterView {
 
   /** Marks a queued run as started, unless confirmed runs take all slots of its worker. */
   begin(run: BookedRun, startedAt: Millis): void {
-    if (!run.isQueued || slotsLeft(run.worker) <= 0) return;
+    if (!run.isQueued || run.worker.slotsLeft <= 0) return;
     run.isQueued = false;
     run.startedAt = startedAt;
     this.#occupy(run);
@@ -461,15 +461,12 @@ export class ClusterBooks implements ClusterView {
     if (stage.job.long) this.longChanges++;
     this.version++;
     this.#changes.runEnded(run, how);
-    if (how === 'declined') {
-      stage.declinedBy ??= new Map();
-      stage.declinedBy.set(worker, now);
-    }
+    if (how === 'declined') stage.declined(worker, now);
     if (!run.isQueued) {
       if (how !== 'declined') stage.job.attained += Math.max(0, now - run.startedAt);
       if (run.isConfirmed) worker.confirmedSlots -= stage.demand[SLOT]!;
       worker.vacate(run);
-      worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
+      worker.limitFreeSlots();
       if (how !== 'lost') this.#freed(worker);
     }
     this.deleteIfOver(stage.job);
@@ -508,10 +505,7 @@ export class ClusterBooks implements ClusterView {
     stage.avoided = avoided;
     const { declinedBy } = stage;
     const hasChanged = avoided.some((worker) => declinedBy?.has(worker) !== true);
-    for (const worker of avoided) {
-      stage.declinedBy ??= new Map();
-      stage.declinedBy.set(worker, now);
-    }
+    for (const worker of avoided) stage.declined(worker, now);
     if (hasChanged && stage.waiting > 0) this.#waitingChanged(stage);
     if (declinedBy === undefined) return;
     for (const [worker, at] of declinedBy) {
@@ -519,43 +513,6 @@ export class ClusterBooks implements ClusterView {
       declinedBy.delete(worker);
       this.#freed(worker as BookedWorker);
     }
-  }
-
-  /** Checks that every object is in exactly one place and that all counts agree. */
-  checkInvariants(): void {
-    let runs = 0;
-    for (const worker of this.workers) {
-      runs += worker.runs.length;
-      const confirmed = worker.runs.filter((run) => run.isConfirmed && !run.isQueued);
-      const used = sumOf(confirmed, (run) => run.stage.demand[SLOT]!);
-      const free = worker.free[SLOT]!;
-      invariant(
-        used === worker.confirmedSlots && free >= 0 && used + free <= Math.max(used, worker.capacity[SLOT]!),
-        () =>
-          `${used} slots are used (counted ${worker.confirmedSlots}), ${free} free of ${worker.capacity[SLOT]}`,
-      );
-    }
-    let waiting = 0;
-    let ofJobs = 0;
-    const ofKinds = sumOf([...this.waitingKinds], ({ tasks }) => tasks);
-    for (const job of this.jobs) {
-      let ofStages = 0;
-      for (const stage of job.allStages) {
-        waiting += stage.waiting;
-        ofStages += stage.running;
-        invariant(stage.waiting >= 0 && stage.running >= 0, () => `stage ${stage.index} counts below 0`);
-        invariant(
-          stage.named === 0 || stage.named === stage.waiting,
-          () => `${stage.named} of ${stage.waiting} are named`,
-        );
-      }
-      invariant(ofStages === job.runs.size, () => `${ofStages} runs by stage, ${job.runs.size} by job`);
-      ofJobs += ofStages;
-    }
-    invariant(waiting === this.#waitingTasks, () => `${waiting} tasks wait, counted ${this.#waitingTasks}`);
-    invariant(waiting === ofKinds, () => `${waiting} tasks wait, ${ofKinds} by kind`);
-    invariant(runs === this.#runs, () => `${runs} runs at workers, counted ${this.#runs}`);
-    invariant(ofJobs === runs, () => `${ofJobs} runs of jobs, ${runs} at workers`);
   }
 
   /** The run takes a slot that these books had counted as free. */
@@ -571,7 +528,7 @@ export class ClusterBooks implements ClusterView {
   /** @param before free slots at the worker before this run */
   #confirmSlot({ worker, stage }: BookedRun, before: number): void {
     worker.confirmedSlots += stage.demand[SLOT]!;
-    worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
+    worker.limitFreeSlots();
     if (worker.free[SLOT] < before) this.#recordShrink(worker);
   }
 
@@ -635,8 +592,3 @@ function factsOf(job: BookedJob): JobFacts {
 const DECLINED_MS = 100;
 
 const NO_WORKERS: readonly BookedWorker[] = [];
-
-/** Slots of the worker not used by confirmed runs. */
-function slotsLeft(worker: BookedWorker): number {
-  return worker.capacity[SLOT]! - worker.confirmedSlots;
-}

@@ -1,22 +1,4 @@
-import {
-  type Address,
-  addVector,
-  type BatchPart,
-  Deque,
-  GPU,
-  Gpus,
-  type JobNumber,
-  type Millis,
-  type Needs,
-  type Priority,
-  type Segment,
-  type StageIndex,
-  sumOf,
-  type TaskAttempt,
-  type TaskIndex,
-  unitsOf,
-  type Vector,
-} from '@goshawk/core';
+import { type Address, addVector, type BatchPart, Deque, GPU, Gpus, type JobNumber, type Millis, type Needs, type Priority, type Segment, SLOT, type StageIndex, sumOf, type TaskAttempt, type TaskIndex, unitsOf, type Vector } from '@goshawk/core';
 import type { Attributes, JobView, RunView, StageView, WorkerView } from '../contract.js';
 import type { LimitGroup } from './limit-group.js';
 import type { WaitingKind } from './waiting-kind.js';
@@ -268,6 +250,12 @@ export class BookedStage implements StageView {
     return this.#attempts?.size ?? 0;
   }
 
+  /** The owner has declined the worker for a task of the stage. */
+  declined(worker: WorkerView, now: Millis): void {
+    this.declinedBy ??= new Map();
+    this.declinedBy.set(worker, now);
+  }
+
   /**
    * Adds a named task, or updates the attempt of a known one, which keeps its position. @returns whether the task is
    * new
@@ -428,6 +416,16 @@ export class BookedWorker implements WorkerView {
   /** Continues the numbers of matches after one that the worker reported, which is untrusted. */
   numberFrom(match: number): void {
     this.match = Math.max(this.match, Math.min(match, MATCH_MAX));
+  }
+
+  /** Slots not used by confirmed runs. */
+  get slotsLeft(): number {
+    return this.capacity[SLOT]! - this.confirmedSlots;
+  }
+
+  /** Counts at most as many slots as free as confirmed runs leave. */
+  limitFreeSlots(): void {
+    this.free[SLOT] = Math.max(0, Math.min(this.free[SLOT]!, this.slotsLeft));
   }
 
   runOf(match: number): BookedRun | undefined {

@@ -2,6 +2,7 @@ import { amountOf, GPU, parseUsers, Random } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { OWNER, PolicyBench } from '../testing.fixture.js';
 import type { BookedStage } from './entries.js';
+import { checkBooks } from './invariants.js';
 
 function benchOf(workers: number, users: object, slots = 1): PolicyBench {
   const capacity = { cpu: slots, memory: 100 * slots, gpu: 1 };
@@ -217,7 +218,7 @@ describe('limits of users', () => {
         expect(used.gpu <= limits.gpus, seen).toBe(true);
         expect(running(bench, 'ben') <= 2, seen).toBe(true);
         expect(admissible(bench, 'ann', limits), seen).toEqual([]);
-        bench.books.checkInvariants();
+        checkBooks(bench.books);
       }
       bench.books.grant(parseUsers('{"ben": {"running": 1}}', 'users.json'));
       for (let left = 1_000; left > 0; left--) {

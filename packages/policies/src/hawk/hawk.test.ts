@@ -2,6 +2,7 @@ import type { Address } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import { ClusterBooks } from '../books/books.js';
 import { BookedDraft } from '../books/draft.js';
+import { checkBooks } from '../books/invariants.js';
 import { WaitingTimes } from './hawk.js';
 
 const OWNER = 1 as Address;
@@ -35,7 +36,7 @@ class Started {
     const draft = new BookedDraft(this.books, 1, now);
     this.policy.plan(this.books, draft, now);
     this.againAt = draft.againAt;
-    this.books.checkInvariants();
+    checkBooks(this.books);
     this.policy.checkInvariants();
   }
 

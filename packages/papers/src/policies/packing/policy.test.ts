@@ -1,6 +1,6 @@
 import { type Address, Random, type Vector } from '@goshawk/core';
 import type { BookedStage } from '@goshawk/policies';
-import { BookedDraft, ClusterBooks } from '@goshawk/policies';
+import { BookedDraft, ClusterBooks, checkBooks } from '@goshawk/policies';
 import { describe, expect, test } from 'vitest';
 import { PACKING_NAMES, type PackingName } from './packers.js';
 import { PACKING_MODULES, type PackingPolicy } from './policy.js';
@@ -42,7 +42,7 @@ class Cluster {
     this.policy.plan(this.books, draft, this.now);
     this.againAt = draft.againAt;
     expect(draft.refused).toBe(0);
-    this.books.checkInvariants();
+    checkBooks(this.books);
     this.policy.checkInvariants();
     return draft.started.map(({ worker, stage }) => [worker.address, stage.job.number] as const);
   }

@@ -1,6 +1,6 @@
 import { type Address, InputError, type Millis, ONE_CPU } from '@goshawk/core';
 import type { BookedStage, CentralPolicy, JobFacts, Program, ProgramSolution } from '@goshawk/policies';
-import { BookedDraft, ClusterBooks } from '@goshawk/policies';
+import { BookedDraft, ClusterBooks, checkBooks } from '@goshawk/policies';
 import { describe, expect, test } from 'vitest';
 import { THREE_SIGMA_POLICIES } from './policies.js';
 import { gridOf, type ThreeSigma } from './policy.js';
@@ -99,7 +99,7 @@ class Bench {
       if (this.#hasSolver)
         this.books.solved({ kind: 'solved', id, answer: { kind: 'solution', version: 0, solution } });
     } while (this.books.hasChanges);
-    this.books.checkInvariants();
+    checkBooks(this.books);
     return drafts;
   }
 }
