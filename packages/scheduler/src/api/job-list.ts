@@ -42,70 +42,154 @@ export interface JobListing {
 export function listJobs(
   { jobs, config: { wallOffsetMs } }: Pick<SchedulerState, 'jobs' | 'config'>,
   views: JobViews,
-  { states, where = {}, endedMax, jobsMax }: MessageOf<'listJobs'>,
+  message: MessageOf<'listJobs'>,
   isOwner: IsOwner | undefined,
 ): JobListing {
-  const { name, since, after, held = false } = where;
-  const wanted = JOB_STATES.filter((state) => states.length === 0 || states.includes(state));
-  const isFiltered = isOwner !== undefined || name !== undefined || since !== undefined || held;
-  const isMatch = ({ spec, isHeld }: Job) =>
-    isOwner?.(spec.user) !== false &&
-    (name === undefined || matchesGlob(name, spec.name)) &&
-    (!held || isHeld);
-  // No ended job is on hold.
-  const endedStates = (states: readonly JobState[]) => (held ? [] : states);
-  const follows = (job: JobSummary) => after === undefined || comparePlaces(placeOfJob(job), after) > 0;
-  const byPlace = (one: JobSummary, other: JobSummary) => comparePlaces(placeOfJob(one), placeOfJob(other));
-  const counts = { total: 0, waiting: 0, running: 0, completed: 0, failed: 0, cancelled: 0 };
-  const count = (state: JobState, many = 1): void => {
-    counts[state] += many;
-    counts.total += many;
+  const { endedMax, jobsMax } = message;
+  const query = new Query(message, isOwner, wallOffsetMs);
+  const active = listActive(jobs, views, query, jobsMax);
+  const room = Math.max(0, Math.min(endedMax, jobsMax - active.jobs.length));
+  const ended = listEnded(jobs, views, query, room);
+  const page = new Page<JobSummary>();
+  const fitsInPage = [...active.jobs, ...ended.jobs.slice(0, room)].every((job) => page.take(job));
+  const last = page.items.at(-1);
+  const isTruncated = active.isTruncated || !fitsInPage || ended.jobs.length > room || room === 0;
+  const { counts, wanted } = query;
+  return {
+    jobs: page.items,
+    total: sumOf(wanted, (state) => counts[state]),
+    counts,
+    reached: isTruncated ? last && placeOfJob(last) : ended.completeAt,
+    archivedReads: ended.archivedReads,
   };
+}
 
-  const activeJobs: Job[] = [];
-  for (const job of jobs.active()) {
-    if (!isMatch(job)) continue;
-    count(job.state);
-    if (wanted.includes(job.state) && after?.ended !== true) activeJobs.push(job);
+/** The filters and the start position of one request, with the numbers of matching jobs. */
+class Query {
+  readonly counts = { total: 0, waiting: 0, running: 0, completed: 0, failed: 0, cancelled: 0 };
+  /** States of the jobs to list; counts include all states. */
+  readonly wanted: readonly JobState[];
+  readonly name: string | undefined;
+  readonly isOwner: IsOwner | undefined;
+  readonly wallOffsetMs: Millis;
+  /** Jobs that ended earlier are left out. By the owner's clock, like all times below. */
+  readonly endedSince: Millis;
+  /** Active jobs that were accepted at this time may precede the start position; earlier ones do. */
+  readonly acceptedFrom: Millis;
+  /** Jobs that ended later precede the start position. */
+  readonly endedBy: Millis;
+  readonly includesActive: boolean;
+  readonly #after: JobPlace | undefined;
+  readonly #held: boolean;
+
+  constructor({ states, where = {} }: MessageOf<'listJobs'>, isOwner: IsOwner | undefined, wallOffsetMs: Millis) {
+    const { name, since, after, held = false } = where;
+    this.wanted = JOB_STATES.filter((state) => states.length === 0 || states.includes(state));
+    this.name = name;
+    this.isOwner = isOwner;
+    this.wallOffsetMs = wallOffsetMs;
+    this.endedSince = since === undefined ? Number.NEGATIVE_INFINITY : since - wallOffsetMs;
+    this.acceptedFrom = after === undefined ? Number.NEGATIVE_INFINITY : after.at - wallOffsetMs + TIE_MS;
+    this.endedBy = after?.ended === true ? after.at - wallOffsetMs + TIE_MS : Number.POSITIVE_INFINITY;
+    this.includesActive = after?.ended !== true;
+    this.#after = after;
+    this.#held = held;
   }
-  activeJobs.sort((one, other) => one.acceptedAt - other.acceptedAt);
-  // Jobs that tie with the start position may precede it, so they do not count toward the limit.
-  const tieAt = after === undefined ? Number.NEGATIVE_INFINITY : after.at - wallOffsetMs + TIE_MS;
-  const ties = activeJobs.filter(({ acceptedAt }) => Math.abs(acceptedAt - tieAt) <= 2 * TIE_MS);
-  const later = activeJobs.filter(({ acceptedAt }) => acceptedAt > tieAt + 2 * TIE_MS);
-  const candidates = [...ties, ...firstWithTies(later, jobsMax + 1, ({ acceptedAt }) => acceptedAt)];
-  const active = candidates
-    .map((job) => views.summary(job))
-    .filter(follows)
-    .sort(byPlace);
-  const isActiveTruncated = active.length > jobsMax;
-  active.length = Math.min(active.length, jobsMax);
 
-  const room = Math.max(0, Math.min(endedMax, jobsMax - active.length));
-  const endedSince = since === undefined ? Number.NEGATIVE_INFINITY : since - wallOffsetMs;
-  const endedBy = after?.ended === true ? after.at - wallOffsetMs + TIE_MS : Number.POSITIVE_INFINITY;
-  if (!isFiltered) for (const state of JOB_STATES) count(state, jobs.endedCount(state));
+  /** Whether jobs are selected by more than their state, so that they must be counted one by one. */
+  get isFiltered(): boolean {
+    return (
+      this.isOwner !== undefined ||
+      this.name !== undefined ||
+      this.endedSince !== Number.NEGATIVE_INFINITY ||
+      this.#held
+    );
+  }
+
+  /** States in which to look for ended jobs, none of which is on hold. */
+  endedStates(isCounting: boolean): readonly JobState[] {
+    if (this.#held) return [];
+    return isCounting ? JOB_STATES : this.wanted;
+  }
+
+  isMatch({ spec, isHeld }: Job): boolean {
+    return (
+      this.isOwner?.(spec.user) !== false &&
+      (this.name === undefined || matchesGlob(this.name, spec.name)) &&
+      (!this.#held || isHeld)
+    );
+  }
+
+  count(state: JobState, many = 1): void {
+    this.counts[state] += many;
+    this.counts.total += many;
+  }
+
+  /** Returns the summaries after the start position, in order. */
+  inOrder(summaries: readonly JobSummary[]): JobSummary[] {
+    const after = this.#after;
+    return summaries
+      .filter((job) => after === undefined || comparePlaces(placeOfJob(job), after) > 0)
+      .sort((one, other) => comparePlaces(placeOfJob(one), placeOfJob(other)));
+  }
+}
+
+function listActive(
+  jobs: SchedulerState['jobs'],
+  views: JobViews,
+  query: Query,
+  jobsMax: number,
+): { readonly jobs: JobSummary[]; readonly isTruncated: boolean } {
+  const matching: Job[] = [];
+  for (const job of jobs.active()) {
+    if (!query.isMatch(job)) continue;
+    query.count(job.state);
+    if (query.wanted.includes(job.state) && query.includesActive) matching.push(job);
+  }
+  matching.sort((one, other) => one.acceptedAt - other.acceptedAt);
+  // Jobs that tie with the start position may precede it, so they do not count toward the limit.
+  const tieAt = query.acceptedFrom;
+  const ties = matching.filter(({ acceptedAt }) => Math.abs(acceptedAt - tieAt) <= 2 * TIE_MS);
+  const later = matching.filter(({ acceptedAt }) => acceptedAt > tieAt + 2 * TIE_MS);
+  const candidates = [...ties, ...firstWithTies(later, jobsMax + 1, ({ acceptedAt }) => acceptedAt)];
+  const listed = query.inOrder(candidates.map((job) => views.summary(job)));
+  return { jobs: listed.slice(0, jobsMax), isTruncated: listed.length > jobsMax };
+}
+
+/** Lists ended jobs, those in memory and those in the journal, of which it reads a limited number. */
+function listEnded(
+  jobs: SchedulerState['jobs'],
+  views: JobViews,
+  query: Query,
+  room: number,
+): {
+  readonly jobs: readonly JobSummary[];
+  /** The list contains every matching job up to this position; undefined: all. */
+  readonly completeAt: JobPlace | undefined;
+  readonly archivedReads: number;
+} {
+  const { name, wanted, isFiltered, endedSince, endedBy, wallOffsetMs } = query;
+  if (!isFiltered) for (const state of JOB_STATES) query.count(state, jobs.endedCount(state));
   const inMemory = new Newest<Job>(room, endedBy - 2 * TIE_MS);
-  for (const job of jobs.endedNewestFirst(endedStates(isFiltered ? JOB_STATES : wanted))) {
+  for (const job of jobs.endedNewestFirst(query.endedStates(isFiltered))) {
     if (job.endedAt! < endedSince || (!isFiltered && inMemory.isTruncated)) break;
-    if (!isMatch(job)) continue;
-    if (isFiltered) count(job.state);
+    if (!query.isMatch(job)) continue;
+    if (isFiltered) query.count(job.state);
     if (wanted.includes(job.state) && job.endedAt! <= endedBy) inMemory.add(job, job.endedAt!);
   }
+  // Tombstones have no names, so these jobs can be counted by name only once they are read.
+  const countsTombstones = isFiltered && name === undefined;
   const archived = new Newest<Tombstone>(Math.min(room, ARCHIVED_READS_MAX), endedBy - 2 * TIE_MS);
-  for (const tombstone of jobs.archivedNewestFirst(
-    endedStates(isFiltered && name === undefined ? JOB_STATES : wanted),
-  )) {
-    if (tombstone.endedAt < endedSince || (archived.isTruncated && (!isFiltered || name !== undefined)))
-      break;
-    if (isOwner?.(tombstone.user) === false) continue;
-    if (isFiltered && name === undefined) count(tombstone.state);
+  for (const tombstone of jobs.archivedNewestFirst(query.endedStates(countsTombstones))) {
+    if (tombstone.endedAt < endedSince || (archived.isTruncated && !countsTombstones)) break;
+    if (query.isOwner?.(tombstone.user) === false) continue;
+    if (countsTombstones) query.count(tombstone.state);
     if (wanted.includes(tombstone.state) && tombstone.endedAt <= endedBy)
       archived.add(tombstone, tombstone.endedAt);
   }
   const read = archived.items.flatMap((tombstone) => jobs.readArchived(tombstone) ?? []);
-  const found = read.filter(isMatch);
-  if (name !== undefined) for (const job of found) count(job.state);
+  const found = read.filter((job) => query.isMatch(job));
+  if (name !== undefined) for (const job of found) query.count(job.state);
   const completeTo = Math.max(inMemory.completeTo, archived.completeTo);
   const completeAt: JobPlace | undefined =
     completeTo === Number.NEGATIVE_INFINITY
@@ -113,25 +197,10 @@ export function listJobs(
       : // Listed times may be rounded down, and unlisted jobs ended at least `TIE_MS` earlier.
         { ended: true, at: Math.max(0, completeTo + wallOffsetMs - TIE_MS / 2), id: LAST_ID };
   // Compares rounded times, because the request for the next page contains rounded times.
-  const isComplete = (job: JobSummary) =>
-    completeAt === undefined || comparePlaces(placeOfJob(job), completeAt) <= 0;
-  const ended = [...inMemory.items, ...found]
+  const summaries = [...inMemory.items, ...found]
     .map((job) => views.summary(job))
-    .filter((job) => isComplete(job) && follows(job))
-    .sort(byPlace);
-
-  const page = new Page<JobSummary>();
-  const fitsInPage = [...active, ...ended.slice(0, room)].every((job) => page.take(job));
-  const last = page.items.at(-1);
-  const isTruncated = isActiveTruncated || !fitsInPage || ended.length > room || room === 0;
-  const reached = isTruncated ? last && placeOfJob(last) : completeAt;
-  return {
-    jobs: page.items,
-    total: sumOf(wanted, (state) => counts[state]),
-    counts,
-    reached,
-    archivedReads: read.length,
-  };
+    .filter((job) => completeAt === undefined || comparePlaces(placeOfJob(job), completeAt) <= 0);
+  return { jobs: query.inOrder(summaries), completeAt, archivedReads: read.length };
 }
 
 /** Returns the first `max` items of a sorted list, and further ones that tie with the last of them. */
