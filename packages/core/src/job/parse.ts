@@ -7,8 +7,7 @@ import { LIMITS } from '../limits.js';
 import { didYouMean, nearest } from '../text/nearest.js';
 import { present } from '../present.js';
 import { sumOf } from '../numbers/sums.js';
-import { demandOf } from '../resources/vector.js';
-import { CONTAINER, DOCKER, type Payload, payloadSchemaOf, TASK_KINDS } from './payload.js';
+import { type Payload, payloadSchemaOf, TASK_KINDS } from './payload.js';
 import {
   fieldsOf,
   type JobSpec,
@@ -17,6 +16,7 @@ import {
   type StageSpec,
   type TaskList,
 } from './spec.js';
+import { joinedValues, orderStages } from './stages.js';
 
 /**
  * Validates a job and sorts its stages topologically.
@@ -70,10 +70,6 @@ export function hasGangs({ stages }: Pick<JobSpec, 'stages'>): boolean {
   return stages.some(({ gang }) => gang === true);
 }
 
-function joinedValues(named: Readonly<Record<string, string | string[]>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(named).map(([attribute, of]) => [attribute, String(of)]));
-}
-
 /**
  * Validates tasks that are appended to a job.
  *
@@ -103,8 +99,6 @@ export function countTasks(tasks: TaskList): number {
   if ('count' in tasks) return tasks.count;
   return 'each' in tasks ? tasks.each.length : tasks.sleepsMs.length;
 }
-
-type ParsedTasks = NonNullable<ParsedJob['tasks']>;
 
 /** Rejects a job that begins when its deadline, which counts from submission, has passed. */
 function checkBegin({ begin, deadline }: ParsedJob, source: string, wallNow: Millis | undefined): void {
@@ -203,92 +197,3 @@ function unknownFields(keys: readonly string[], path: readonly PropertyKey[]): s
 
 /** Number of leading letters that identify a field, as in `retry` and `retries`. */
 const STEM = 4;
-
-function orderStages(job: ParsedJob, source: string): StageSpec[] {
-  const written = job.stages ?? [
-    {
-      name: 'tasks',
-      after: [],
-      tasks: job.tasks ?? [],
-      inputs: undefined,
-      demand: undefined,
-      require: undefined,
-      gang: undefined,
-      estimate: undefined,
-    },
-  ];
-  const byName = new Map<string, number>();
-  written.forEach((stage, i) => {
-    if (byName.has(stage.name))
-      throw new InputError('bad-job', `${source}: two stages are called "${stage.name}"`);
-    byName.set(stage.name, i);
-  });
-  const defaultDemand = demandOf(job.demand);
-  const order: number[] = [];
-  const placeOf = new Map<number, number>();
-  const underway = new Set<number>();
-  const visit = (index: number, trail: readonly string[]): void => {
-    if (placeOf.has(index)) return;
-    const stage = written[index]!;
-    if (underway.has(index)) {
-      throw new InputError(
-        'bad-job',
-        `${source}: stages depend on each other in a cycle: ${[...trail, stage.name].join(' → ')}`,
-      );
-    }
-    underway.add(index);
-    for (const before of stage.after) {
-      const beforeIndex = byName.get(before);
-      if (beforeIndex === undefined) {
-        throw new InputError(
-          'bad-job',
-          `${source}: stage "${stage.name}" depends on "${before}", which is not a stage of the job`,
-        );
-      }
-      visit(beforeIndex, [...trail, stage.name]);
-    }
-    placeOf.set(index, order.length);
-    order.push(index);
-  };
-  written.forEach((_, i) => {
-    visit(i, []);
-  });
-  const before = new Map<number, Set<number>>();
-  return order.map((index, place) => {
-    const stage = written[index]!;
-    const earlier = new Set(
-      stage.after.flatMap((of) => {
-        const at = placeOf.get(byName.get(of)!)!;
-        return [at, ...before.get(at)!];
-      }),
-    );
-    before.set(place, earlier);
-    const inputs = stage.inputs?.map((of) => {
-      const at = placeOf.get(byName.get(of) ?? -1);
-      if (at !== undefined && earlier.has(at)) return at;
-      throw new InputError(
-        'bad-job',
-        `${source}: stage "${stage.name}" has inputs of "${of}", a stage that it does not depend on`,
-        'name it in "after"',
-      );
-    });
-    return {
-      name: stage.name,
-      ...(inputs === undefined ? {} : { inputs: [...new Set(inputs)] }),
-      after: [...new Set(stage.after)].map((before) => placeOf.get(byName.get(before)!)!),
-      tasks: Array.isArray(stage.tasks) ? { each: stage.tasks } : stage.tasks,
-      demand: stage.demand === undefined ? defaultDemand : demandOf(stage.demand),
-      ...requirements(stage.require ?? job.require, stage.tasks),
-      ...present({ estimateMs: stage.estimate }),
-      ...((stage.gang ?? job.gang) ? { gang: true as const } : {}),
-    };
-  });
-}
-
-/** Tasks in images require a container engine, unless the job says which. */
-function requirements(require: ParsedJob['require'], tasks: ParsedTasks): Pick<StageSpec, 'requires'> {
-  const each = Array.isArray(tasks) ? tasks : [tasks.run];
-  const hasImage = each.some((task) => 'exec' in task && task.image !== undefined);
-  const requires = { ...(hasImage && { [CONTAINER]: DOCKER }), ...require };
-  return Object.keys(requires).length === 0 ? {} : { requires: joinedValues(requires) };
-}
