@@ -58,7 +58,7 @@ function startKept(w: WorkerParts, now: Millis): void {
     const kept = ahead.takeFirst();
     if (kept === undefined) return;
     const { owner, message, entry } = kept;
-    if (w.canRun(message.demand)) run(w, w.slots.ask(entry, 0, now), entry, owner, message, now);
+    if (w.canRun(message.demand)) run(w, w.slots.ask(entry, 0, now), owner, message, now);
     else giveBackTask(w, owner, message, message.stage);
   }
 }
@@ -87,7 +87,7 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
   const slot = message.ask === 0 ? -1 : slots.indexOfAsk(message.ask);
   const asked = slot < 0 ? undefined : slots.entryAt(slot)!;
   if (asked?.owner === from) {
-    if (w.takesWork) return run(w, slot, asked, from, message, now);
+    if (w.takesWork) return run(w, slot, from, message, now);
     giveBackTask(w, from, message, message.stage);
     placementOver(w, asked);
     slots.release(slot);
@@ -100,7 +100,7 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
   const entry = w.finder?.accept(from, message);
   if (entry === undefined) giveBackTask(w, from, message, message.stage);
   else if (!w.canRun(message.demand)) w.ahead.keep({ owner: from, message, entry });
-  else run(w, slots.ask(entry, 0, now), entry, from, message, now);
+  else run(w, slots.ask(entry, 0, now), from, message, now);
   w.finder?.answered(message, now);
 }
 
@@ -138,14 +138,9 @@ export function refused(w: WorkerParts, from: Address, ask: number, now: Millis)
   serveOrFind(w, now);
 }
 
-function run(
-  w: WorkerParts,
-  slot: number,
-  entry: Entry,
-  owner: Address,
-  message: MessageOf<'run'>,
-  now: Millis,
-): void {
+/** Runs the task in the slot, which has asked for it. */
+function run(w: WorkerParts, slot: number, owner: Address, message: MessageOf<'run'>, now: Millis): void {
+  const entry = w.slots.entryAt(slot)!;
   w.slots.run(slot, owner, message, now);
   w.stealing?.foundWork();
   w.finder?.started();
@@ -240,7 +235,7 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   const { long, since, match } = w.memory.slots;
   const entry = slots.entryAt(slot)!;
   const task = slots.taskAt(slot);
-  const report = createReport(w, slot, task, outcome, runMs, ask, now);
+  const report = createReport(w, slot, { outcome, runMs }, ask, now);
   if (follower === undefined) sendEnd(w, task.owner, report);
   else delayReport(w, task.owner, report, now);
   // Only completed tasks count: the class of a killed one may be unknown.
@@ -273,7 +268,7 @@ function runFollower(
   series: Series,
   now: Millis,
 ): void {
-  if (w.canRun(entry.demand)) return run(w, w.slots.ask(entry, ask, now, series), entry, owner, message, now);
+  if (w.canRun(entry.demand)) return run(w, w.slots.ask(entry, ask, now, series), owner, message, now);
   giveBackTask(w, owner, message, message.stage);
   giveBackChunk(w, ask);
   serveOrFind(w, now);
@@ -305,12 +300,11 @@ function continuesSeries(
 function createReport(
   w: WorkerParts,
   slot: number,
-  { owner, job, task, attempt }: TaskRef & { readonly owner: Address },
-  outcome: Outcome,
-  runMs: Millis,
+  { outcome, runMs }: Pick<MessageOf<'ended'>, 'outcome' | 'runMs'>,
   ask: number,
   now: Millis,
 ): MessageOf<'ended'> {
+  const { owner, job, task, attempt } = w.slots.taskAt(slot);
   const printed = w.slots.printedBy(slot);
   const acknowledges = w.memory.acknowledging.has(owner);
   const report: MessageOf<'ended'> = {

@@ -16,18 +16,7 @@ import {
   type UsageRow,
 } from '@goshawk/core';
 import type { Job } from '../job/job.js';
-import {
-  addTime,
-  countAttempt,
-  daysOfRun,
-  endKindOf,
-  isTooOld,
-  type JobUsage,
-  msOnDay,
-  type UsageKey,
-  UsageTable,
-  usageKeyOf,
-} from '../job/job-usage.js';
+import { addAttempt, addTime, daysOfRun, endKindOf, isTooOld, type JobUsage, msOnDay, type UsageKey, usageKeyOf, UsageTable } from '../job/job-usage.js';
 import type { Ledger } from './ledger.js';
 
 /** An attempt that the scheduler ended without a report of its worker. */
@@ -86,7 +75,7 @@ export class Accounting {
   /** The current attempt of the task has ended. */
   attemptEnded(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
     if (this.#isDisabled) return;
-    countAttempt(job, task, outcome, runMs, now, this.#wallOffset.wallOffsetMs, this.#total);
+    addAttempt(job, { task, outcome, runMs }, now, this.#wallOffset.wallOffsetMs, this.#total);
   }
 
   /** The job has ended. @returns the period to record with its end */

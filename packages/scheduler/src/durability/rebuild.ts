@@ -14,7 +14,7 @@ import { arrivingJobOf } from '../job/arriving.js';
 import { Hold, holdOf } from '../job/hold.js';
 import { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
-import { countAttempt } from '../job/job-usage.js';
+import { addAttempt } from '../job/job-usage.js';
 import { classifyEnd } from '../job/outcomes.js';
 import { findReopening } from '../job/reopening.js';
 import type { Accounting } from './accounting.js';
@@ -228,7 +228,7 @@ class JobRebuilder {
       job.startedAt(startedAt);
     }
     if (this.#context.accounting !== undefined)
-      countAttempt(job, task, outcome, runMs, now, this.#context.wallOffsetMs);
+      addAttempt(job, { task, outcome, runMs }, now, this.#context.wallOffsetMs);
     const how = classifyEnd(outcome, job.isCancelling(task));
     if (runMs > 0 && how !== 'excused') job.ran(startedAt);
     const state = job.attemptEnded({ task, outcome, runMs, position }, how, worker, now);

@@ -13,9 +13,9 @@ import {
   type Outcome,
   type StageSpec,
   startFault,
-  type TaskIndex,
   type UsageRow,
 } from '@goshawk/core';
+import type { AttemptEnd } from './attempt-history.js';
 import type { Stage } from './batch.js';
 import type { Dag } from './dag.js';
 import type { Hold } from './hold.js';
@@ -115,11 +115,9 @@ export function usageKeyOf({ spec: { user, name }, project }: UsedJob): UsageKey
  * @param wallOffsetMs wall clock minus the clock of `now`
  * @param total the scheduler's totals, which also count the attempt; undefined: they are updated later
  */
-export function countAttempt(
+export function addAttempt(
   job: UsedJob,
-  task: TaskIndex,
-  outcome: Outcome,
-  runMs: Millis,
+  { task, outcome, runMs }: Omit<AttemptEnd, 'position'>,
   now: Millis,
   wallOffsetMs: Millis,
   total?: UsageTable,
