@@ -92,7 +92,8 @@ export class WorkerQueue {
   takeStealable(executingLong: boolean, limit: number, attributes?: readonly Attribute[]): Entry[] {
     // A probe can wait behind a long task only if there is one.
     if (!executingLong && this.longEntries === 0) return [];
-    const isFit = (entry: Entry): boolean => mayRunWith(entry, attributes);
+    const thief = { attributes: requiresOf(attributes) };
+    const isFit = ({ requires }: Entry): boolean => mayRun(thief, { requires: requiresOf(requires) });
     if (executingLong && !this.#lists.isEmpty(this.#express))
       return this.#lists.removeWhere(this.#express, isFit, limit);
     let isBehindLong = executingLong;
@@ -193,12 +194,4 @@ const EXPRESS_RUN_MAX = 8;
 
 function isStealable(entry: Entry): boolean {
   return !entry.long && entry.placed === undefined;
-}
-
-/** Returns whether a thief with these attributes may run the entry. */
-function mayRunWith({ requires }: Entry, attributes: readonly Attribute[] | undefined): boolean {
-  return (
-    requires === undefined ||
-    mayRun({ attributes: requiresOf(attributes) }, { requires: requiresOf(requires) })
-  );
 }

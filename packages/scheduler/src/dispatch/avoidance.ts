@@ -48,7 +48,7 @@ export class Avoidance {
    */
   #permits({ spec }: Batch, worker: Address): boolean {
     const { members } = this.#cluster;
-    return spec.requires === undefined || !members.has(worker) || members.meetsRequirements(worker, spec);
+    return !members.has(worker) || members.meetsRequirements(worker, spec);
   }
 
   /** Filter for the tasks of the batch that may run at the worker; undefined: all may. */
