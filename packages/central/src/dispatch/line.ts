@@ -77,13 +77,23 @@ export class WaitingLine {
   describe(job: BookedJob | undefined, now: Millis): CentralLine {
     const line = this.#policy.line?.(now);
     const limits = this.#limits(line);
-    const stages =
-      job === undefined ? [] : [...job.allStages].filter(({ waiting, overLimit }) => waiting + overLimit > 0);
     let freeSlots = 0;
     for (const worker of this.#books.workers) if (worker.open) freeSlots += Math.floor(slotsIn(worker.free));
-    const latest = job === undefined ? undefined : line?.latestStartOf?.(job);
-    const latestStart =
-      latest === undefined ? undefined : { inMs: latest.startAt - now, isTooLate: now > latest.hopelessAt };
+    return {
+      needs: job === undefined ? [] : this.#needsOf(job, { line, limits, freeSlots }, now),
+      ...limits,
+      freeSlots,
+      longRunning: line?.longRunning ?? 0,
+      unmatched: this.#books.waitingTasks,
+      ...present({ limited: job === undefined ? this.#limitedGroups(now) : undefined }),
+    };
+  }
+
+  /** Returns a need for each waiting stage of the job, or two if a limit of its user admits only some tasks. */
+  #needsOf(job: BookedJob, { line, limits, freeSlots }: Situation, now: Millis): NeedView[] {
+    const stages = [...job.allStages].filter(({ waiting, overLimit }) => waiting + overLimit > 0);
+    const latest = line?.latestStartOf?.(job);
+    const latestStart = latest && { inMs: latest.startAt - now, isTooLate: now > latest.hopelessAt };
     const ends = stages.length > 0 && freeSlots === 0 ? runningEnds(this.#books, now) : [];
     const needs = stages.slice(0, LIMITS.stagesPerJobMax).flatMap((stage): NeedView[] => {
       const { waiting, overLimit, limitReason } = stage;
@@ -102,32 +112,19 @@ export class WaitingLine {
         ...(start === undefined ? {} : { starts: start }),
         ...present({ latestStart }),
       });
-      if (limitReason === undefined)
-        return [need(waiting + overLimit, this.#policy.explain?.(stage, this.#books, now))];
+      const explained = (tasks: number) => need(tasks, this.#policy.explain?.(stage, this.#books, now));
+      if (limitReason === undefined) return [explained(waiting + overLimit)];
       const limited = need(overLimit, { reason: 'user-limit', sentence: limitReason });
       // The limit admits some tasks, which wait for another reason.
-      return waiting === 0
-        ? [limited]
-        : [need(waiting, this.#policy.explain?.(stage, this.#books, now)), limited];
+      return waiting === 0 ? [limited] : [explained(waiting), limited];
     });
-    needs.splice(LIMITS.stagesPerJobMax);
-    const longRunning = line?.longRunning ?? 0;
-    const groups =
-      job === undefined
-        ? mergedGroups([...limitedTasks(this.#books, now), ...this.#explainedTasks(now)])
-        : [];
-    const limited =
-      groups.length > 0 || (job === undefined && this.#books.hasLimits)
-        ? groups.slice(0, LIMITS_LISTED_MAX)
-        : undefined;
-    return {
-      needs,
-      ...limits,
-      freeSlots,
-      longRunning,
-      unmatched: this.#books.waitingTasks,
-      ...present({ limited }),
-    };
+    return needs.slice(0, LIMITS.stagesPerJobMax);
+  }
+
+  /** Returns the waiting tasks of all jobs by limit; undefined if nothing limits them. */
+  #limitedGroups(now: Millis): WaitingGroup[] | undefined {
+    const groups = mergedGroups([...limitedTasks(this.#books, now), ...this.#explainedTasks(now)]);
+    return groups.length > 0 || this.#books.hasLimits ? groups.slice(0, LIMITS_LISTED_MAX) : undefined;
   }
 
   /** Yields the waiting tasks by kind, with the limit that the policy names, or as `matching` without one. */
@@ -229,6 +226,13 @@ type Place = Pick<NeedView, 'kind' | 'ahead' | 'expected'>;
 
 /** All slots, and the limit for long tasks. */
 type Limits = Pick<CentralLine, 'slots' | 'longLimit'>;
+
+/** What the needs of all stages of a job have in common. */
+interface Situation {
+  readonly line: QueueLine | undefined;
+  readonly limits: Limits;
+  readonly freeSlots: number;
+}
 
 /** Returns the work ahead per slot, by which waits are compared. */
 function basisOf(stage: BookedStage, place: Place, limits: Limits): WaitBasis {
