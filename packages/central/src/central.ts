@@ -29,6 +29,18 @@ import { lineOfQueues } from './dispatch/line.js';
 import { CHECK_INTERVAL_MS, LoadShedding } from './dispatch/load-shedding.js';
 import { OccupiedPublisher } from './dispatch/occupied-publisher.js';
 
+/** Messages accepted only from members, because no message would report the departure of another sender. */
+const MEMBERS_ONLY: ReadonlySet<Message['type']> = new Set([
+  'need',
+  'unused',
+  'place',
+  'withdraw',
+  'declare',
+  'holdings',
+  'usage',
+  'resync',
+]);
+
 /**
  * The central scheduler: keeps the membership, and assigns tasks to workers by its policy. It owns no jobs, and can
  * rebuild its state from messages.
@@ -104,34 +116,29 @@ export class Central implements Machine<CentralTimer> {
   }
 
   receive(from: Address, message: Message, now: Millis): void {
+    if (MEMBERS_ONLY.has(message.type) && this.#isUnregistered(from)) return;
     switch (message.type) {
       case 'pull':
         this.#dispatcher.pulled(from, message, now);
         return this.#occupied.publishSoon(now);
       case 'need':
-        if (this.#isUnregistered(from)) return;
         this.#dispatcher.needed(from, message, now);
         return this.#occupied.publishSoon(now);
       case 'unused':
-        if (this.#isUnregistered(from)) return;
         return this.#dispatcher.unused(from, message, now);
       case 'heartbeat':
         return this.#heartbeat(from, message, now);
       case 'placementStarted':
-        if (this.#dispatcher.placementStarted(from, message, now))
-          this.#env.send(from, { type: 'notRegistered' });
+        if (this.#dispatcher.placementStarted(from, message, now)) this.#askToRegister(from);
         return;
       case 'placementEnded':
         this.#dispatcher.placementEnded(from, message, now);
         return this.#members.workers.relabel(now);
       case 'place':
-        if (this.#isUnregistered(from)) return;
         return this.#dispatcher.place(from, message, now);
       case 'withdraw':
-        if (this.#isUnregistered(from)) return;
         return this.#dispatcher.withdraw(from, message.job, now);
       case 'declare':
-        if (this.#isUnregistered(from)) return;
         return this.#dispatcher.declared(from, message, now);
       case 'register':
         return this.#register(from, message, now);
@@ -141,26 +148,16 @@ export class Central implements Machine<CentralTimer> {
         return this.#occupied.schedulerJoined(now);
       case 'leave':
         return this.#members.left(from, now);
-      case 'holdings': {
-        if (this.#isUnregistered(from)) return;
-        const tag = this.#members.registry.schedulers.members.get(from)?.tag;
-        return tag === undefined ? undefined : this.#holdings.update(tag, message.users);
-      }
+      case 'holdings':
+        return this.#recordHoldings(from, message);
       case 'drained':
         this.#dispatcher.drained(from, now);
         return this.#members.workers.drained(from);
       case 'quarantine':
         return this.#members.workers.quarantine(from, message.reason, now);
       case 'usage':
-        if (this.#isUnregistered(from)) return;
-        // If run times are unknown at arrival, the run times that workers report size the reserve instead.
-        if (this.#config.settings.policy.estimator === 'given')
-          this.#dispatcher.shortArrived(message.arrivedMs);
-        this.#shedding.arrived(message.arrivedTasks);
-        this.#learnCutoff(from, message);
-        return this.#members.workers.recordWork(message, now);
+        return this.#recordUsage(from, message, now);
       case 'resync':
-        if (this.#isUnregistered(from)) return;
         return this.#members.resync(from, now);
       case 'seekOwner':
         return this.#env.send(from, {
@@ -172,23 +169,9 @@ export class Central implements Machine<CentralTimer> {
       case 'findSchedulers':
         return this.#answer(from, message.request, 'schedulers', this.#members.schedulers.list(now));
       case 'describeCluster':
-        return this.#answer(from, message.request, 'cluster', {
-          name: this.#config.name,
-          settings: this.#cutoff.settings,
-          pendingTasks: this.pendingTasks,
-          workers: this.#members.registry.workers.size,
-        });
+        return this.#describeCluster(from, message.request);
       case 'listWorkers':
-        return this.#answer(
-          from,
-          message.request,
-          'workerPage',
-          this.#members.workers.page(
-            message.from,
-            (worker) => (this.#pulls ? this.#dispatcher.loadAt(worker) : undefined),
-            now,
-          ),
-        );
+        return this.#listWorkers(from, message, now);
       case 'drainWorker':
         return this.#members.workers.drain(from, message, now);
       case 'journals':
@@ -201,13 +184,8 @@ export class Central implements Machine<CentralTimer> {
         return this.#answer(from, message.request, 'counters', this.#counterValues());
       case 'explainLine':
         return this.#explain(from, message.request, undefined, now);
-      case 'explainNeed': {
-        const owner = this.#members.schedulers.addressOf(message.owner);
-        const job = owner === undefined ? undefined : this.#dispatcher.books.job(owner, message.job);
-        const only = ownerFor(this.#env.clientKeyOf?.(from), message.type);
-        const isForeign = only !== undefined && job !== undefined && job.user !== '' && job.user !== only;
-        return this.#explain(from, message.request, isForeign ? undefined : job, now);
-      }
+      case 'explainNeed':
+        return this.#explainNeed(from, message, now);
       case 'describeShares':
         return this.#answer(from, message.request, 'shares', this.#dispatcher.shares());
       default:
@@ -231,6 +209,10 @@ export class Central implements Machine<CentralTimer> {
     }
   }
 
+  disconnected(from: Address, now: Millis): void {
+    this.#members.disconnected(from, now);
+  }
+
   /** Handles the solver's answer. */
   solved(id: number, answer: SolverAnswer, _now: Millis): void {
     this.#dispatcher.solved(id, answer);
@@ -247,32 +229,6 @@ export class Central implements Machine<CentralTimer> {
     this.#grant(grants);
     if (this.#wereLimited || this.#holdings.isLimited)
       for (const scheduler of this.#members.registry.schedulers.members.keys()) this.#sendLimits(scheduler);
-  }
-
-  #grant(grants: UserGrants): void {
-    this.#dispatcher.grant(grants);
-    this.#holdings.grant(grants);
-  }
-
-  #sendLimitsIfAny(to: Address): void {
-    if (this.#holdings.isLimited || this.#wereLimited) this.#sendLimits(to);
-  }
-
-  #sendLimits(to: Address): void {
-    const { schedulers } = this.#members.registry;
-    const tag = schedulers.members.get(to)?.tag;
-    if (tag === undefined) return;
-    const hasJobs = (each: string): boolean => schedulers.byTag(each) !== undefined;
-    this.#env.send(to, this.#holdings.limitsFor(tag, hasJobs));
-  }
-
-  /** Central matches short jobs if it is not overloaded, or if limits on running tasks require it. */
-  get #isMatching(): boolean {
-    return this.#shedding.isMatching || this.#dispatcher.hasLimits;
-  }
-
-  disconnected(from: Address, now: Millis): void {
-    this.#members.disconnected(from, now);
   }
 
   /** Stages that could start but that the policy has left waiting; for checks. */
@@ -357,7 +313,29 @@ export class Central implements Machine<CentralTimer> {
     return this.#dispatcher.planning;
   }
 
-  // ---- members
+  // ---- answers to clients
+
+  #describeCluster(from: Address, request: number): void {
+    this.#answer(from, request, 'cluster', {
+      name: this.#config.name,
+      settings: this.#cutoff.settings,
+      pendingTasks: this.pendingTasks,
+      workers: this.#members.registry.workers.size,
+    });
+  }
+
+  #listWorkers(from: Address, message: MessageOf<'listWorkers'>, now: Millis): void {
+    const loadOf = (worker: Address) => (this.#pulls ? this.#dispatcher.loadAt(worker) : undefined);
+    this.#answer(from, message.request, 'workerPage', this.#members.workers.page(message.from, loadOf, now));
+  }
+
+  #explainNeed(from: Address, message: MessageOf<'explainNeed'>, now: Millis): void {
+    const owner = this.#members.schedulers.addressOf(message.owner);
+    const job = owner === undefined ? undefined : this.#dispatcher.books.job(owner, message.job);
+    const only = ownerFor(this.#env.clientKeyOf?.(from), message.type);
+    const isForeign = only !== undefined && job !== undefined && job.user !== '' && job.user !== only;
+    this.#explain(from, message.request, isForeign ? undefined : job, now);
+  }
 
   /** @param job the requested job; undefined if none was, or if it belongs to another user */
   #explain(from: Address, request: number, job: BookedJob | undefined, now: Millis): void {
@@ -366,6 +344,8 @@ export class Central implements Machine<CentralTimer> {
       : lineOfQueues(this.#members.registry.workers.values(), this.pendingTasks);
     this.#answer(from, request, 'centralLine', line);
   }
+
+  // ---- members
 
   #register(from: Address, message: MessageOf<'register'>, now: Millis): void {
     if (!this.#members.workers.register(from, message, now)) return;
@@ -384,12 +364,24 @@ export class Central implements Machine<CentralTimer> {
       const asksForState = this.#pulls && (this.#isMatching || this.#dispatcher.waitingTasks > 0);
       if (asksForState && this.#dispatcher.isStale(from, busy, now)) this.#members.welcome(from);
       // Central adds the runs that the registration lists, and ends the placed tasks that it does not list.
-      if (this.#dispatcher.areBooksOutdated(from, busy + queued, now))
-        return this.#env.send(from, { type: 'notRegistered' });
+      if (this.#dispatcher.areBooksOutdated(from, busy + queued, now)) return this.#askToRegister(from);
     }
     if (this.#isUnregistered(from)) return;
     this.#members.acknowledge(from, this.#isMatching);
     this.#sendLimitsIfAny(from);
+  }
+
+  #recordUsage(from: Address, message: MessageOf<'usage'>, now: Millis): void {
+    // If run times are unknown at arrival, the run times that workers report size the reserve instead.
+    if (this.#config.settings.policy.estimator === 'given') this.#dispatcher.shortArrived(message.arrivedMs);
+    this.#shedding.arrived(message.arrivedTasks);
+    this.#learnCutoff(from, message);
+    this.#members.workers.recordWork(message, now);
+  }
+
+  #recordHoldings(from: Address, { users }: MessageOf<'holdings'>): void {
+    const tag = this.#members.registry.schedulers.members.get(from)?.tag;
+    if (tag !== undefined) this.#holdings.update(tag, users);
   }
 
   #learnCutoff(from: Address, { completed }: MessageOf<'usage'>): void {
@@ -412,11 +404,37 @@ export class Central implements Machine<CentralTimer> {
     this.#env.setTimer('relief', 0, now + CHECK_INTERVAL_MS);
   }
 
-  /** Asks an unregistered sender to join. Its needs are not stored, because no message would report its departure. */
+  #grant(grants: UserGrants): void {
+    this.#dispatcher.grant(grants);
+    this.#holdings.grant(grants);
+  }
+
+  #sendLimitsIfAny(to: Address): void {
+    if (this.#holdings.isLimited || this.#wereLimited) this.#sendLimits(to);
+  }
+
+  #sendLimits(to: Address): void {
+    const { schedulers } = this.#members.registry;
+    const tag = schedulers.members.get(to)?.tag;
+    if (tag === undefined) return;
+    const hasJobs = (each: string): boolean => schedulers.byTag(each) !== undefined;
+    this.#env.send(to, this.#holdings.limitsFor(tag, hasJobs));
+  }
+
+  /** Central matches short jobs if it is not overloaded, or if limits on running tasks require it. */
+  get #isMatching(): boolean {
+    return this.#shedding.isMatching || this.#dispatcher.hasLimits;
+  }
+
+  /** Whether the sender is no member. If so, asks it to register. */
   #isUnregistered(from: Address): boolean {
     if (this.#members.has(from)) return false;
-    this.#env.send(from, { type: 'notRegistered' });
+    this.#askToRegister(from);
     return true;
+  }
+
+  #askToRegister(party: Address): void {
+    this.#env.send(party, { type: 'notRegistered' });
   }
 
   #answer<A extends AnswerType>(to: Address, request: number, type: A, value: MessageOf<A>['value']): void {
