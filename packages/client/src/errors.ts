@@ -107,6 +107,7 @@ const UNAVAILABLE_CODES: ReadonlySet<string> = new Set([
   'journal-unavailable',
 ]);
 
+/** The error for a request that a scheduler or central has refused. */
 export function refusal({ code, message, hint }: MessageOf<'refused'>): GoshawkError {
   if (INPUT_CODES.has(code)) return new InputError(code, message, hint);
   if (UNAVAILABLE_CODES.has(code)) return new UnreachableError(code, message, hint);

@@ -61,6 +61,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Adds the defaults. @throws RangeError for a time that is not above 0 */
 export function completeTimings(given: Partial<ClientTimings>): ClientTimings {
   const timings: Record<string, number> = { ...DEFAULT_TIMINGS };
   for (const name of Object.keys(DEFAULT_TIMINGS) as (keyof ClientTimings)[]) {

@@ -168,6 +168,7 @@ export interface Counters {
 /** Omits fields other than numbers and groups: names and labels cannot be summed. */
 export const counters = parsed(onlyCounts);
 
+/** Keeps the numbers of an untrusted value, at any depth, and drops everything else. */
 export function onlyCounts(value: unknown): Counters {
   const counts: Record<string, number | Counters> = {};
   if (typeof value !== 'object' || value === null) return counts;

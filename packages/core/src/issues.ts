@@ -88,10 +88,12 @@ function inWords(message: string): string {
 const KEYS_SHOWN = 5;
 const KEY_SHOWN = 80;
 
+/** Shortens a name in an error message. */
 export function shown(key: string): string {
   return key.length > KEY_SHOWN ? `${key.slice(0, KEY_SHOWN)}…` : key;
 }
 
+/** Names the unknown fields, up to a limit. */
 export function unknownKeys(keys: readonly string[]): string {
   const some = keys.slice(0, KEYS_SHOWN).map(shown);
   const more = keys.length > some.length ? ` and ${keys.length - some.length} more` : '';

@@ -38,6 +38,7 @@ const OTHERS = '*';
 const DEFAULT_GRANT: UserGrant = { weight: 1 };
 const WEIGHT_MAX = 1e6;
 
+/** The grant of a user: its own, the one for all others, or the default. */
 export function grantOf(grants: UserGrants, user: string): UserGrant {
   return (user.startsWith(PROJECT) ? undefined : grants.get(user)) ?? grants.get(OTHERS) ?? DEFAULT_GRANT;
 }

@@ -26,6 +26,7 @@ export function countWithin(demand: Amounts, free: Amounts, whole: Amounts, want
   return Math.max(0, count);
 }
 
+/** Adds a multiple of the amounts, in place. */
 export function addAmounts(to: Float64Array, amounts: Amounts, times: number): void {
   for (let r = 0; r < to.length; r++) to[r]! += times * (amounts[r] ?? 0);
 }
@@ -58,6 +59,7 @@ export function alignment(demand: Amounts, free: Amounts, whole: Amounts): numbe
   return sum;
 }
 
+/** Whether a resource with this capacity counts in shares. */
 export function isCounted(capacity: number): boolean {
   return capacity > 0 && capacity < Number.POSITIVE_INFINITY;
 }

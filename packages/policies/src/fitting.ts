@@ -1,4 +1,4 @@
-import { fitsIn, type Needs, type Vector } from '@goshawk/core';
+import { fitsIn, meetsWishes, type Needs, type Vector } from '@goshawk/core';
 import type { JobView, StageView, WorkerView } from './contract.js';
 
 /** Whether a task of the stage may run at the worker, regardless of room. Every start and every plan asks this. */
@@ -31,9 +31,18 @@ export function mayFit(needs: Needs, worker: WorkerView): boolean {
   return fitsIn(needs.demand, worker.free) && needs.permits(worker);
 }
 
+/** Whether the job prefers some workers. */
 export function hasPreference({ prefers }: JobView): boolean {
   for (const _ in prefers) return true;
   return false;
+}
+
+/** Whether the worker has all attributes that the job prefers. */
+export function isPreferredAt(
+  { prefers }: Pick<JobView, 'prefers'>,
+  { attributes }: Pick<WorkerView, 'attributes'>,
+): boolean {
+  return meetsWishes(prefers, attributes);
 }
 
 /** Number of tasks that must start together: all tasks of a gang, else 1. */

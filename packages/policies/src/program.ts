@@ -89,6 +89,7 @@ export interface ByColumn {
   readonly values: Float64Array;
 }
 
+/** Transposes the matrix, to visit it by column. */
 export function byColumn({ columns, rows, starts, indices, values }: Program): ByColumn {
   const ends = new Int32Array(columns + 1);
   for (let at = 0; at < indices.length; at++) ends[indices[at]! + 1]! += 1;
@@ -109,6 +110,7 @@ export function byColumn({ columns, rows, starts, indices, values }: Program): B
   return turned;
 }
 
+/** The value of the objective for a solution. */
 export function objectiveOf({ cost }: Program, values: Float64Array): number {
   let total = 0;
   for (let column = 0; column < cost.length; column++) total += cost[column]! * values[column]!;

@@ -96,6 +96,7 @@ export function newCounters(): MailboxCounters {
   };
 }
 
+/** Counts one frame. */
 export function count(traffic: Traffic, frame: { messages: number; bytes: number }): void {
   traffic.messages += frame.messages;
   traffic.frames++;

@@ -42,6 +42,7 @@ export function placementOver(w: WorkerState, { owner, job, placed }: Entry): vo
   if (placed !== undefined) notifyCentral(w, 'placementEnded', owner, { job, ...placed });
 }
 
+/** Tells central that a placed task has started or ended. */
 export function notifyCentral(
   w: WorkerState,
   type: 'placementStarted' | 'placementEnded',

@@ -16,6 +16,7 @@ import { WorkFinder } from './work-finder.js';
 
 // Membership of a worker in a cluster: registration, heartbeats, and updates about schedulers and other workers.
 
+/** Handles a welcome: settings of the cluster, and possibly a new central. */
 export function welcomed(
   w: WorkerParts,
   from: Address,
@@ -90,6 +91,7 @@ export function acknowledged(
   w.finder?.freed(now);
 }
 
+/** Handles an update about schedulers and other workers. */
 export function peersChanged(w: WorkerParts, from: Address, message: MessageOf<'peers'>, now: Millis): void {
   if (from !== w.membership.central) return;
   w.membership.seen(now);

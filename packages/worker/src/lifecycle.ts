@@ -45,6 +45,7 @@ function setDraining(w: WorkerParts, on: boolean, now: Millis): void {
   if (!on) lookForWork(w, now);
 }
 
+/** Reports once that the worker drains and has nothing left to run. */
 export function reportIfDrained(w: WorkerParts): void {
   if (!w.isDraining || w.hasReportedDrained || !w.isIdle) return;
   w.hasReportedDrained = true;

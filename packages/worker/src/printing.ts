@@ -22,6 +22,7 @@ export function print(
   if (output.isFull && !output.isBlocked) flush(w, slot);
 }
 
+/** Sends the output that a running task has printed since the last message. */
 export function flush(w: WorkerState, slot: number): void {
   const output = w.slots.isRunning(slot) ? w.slots.printedBy(slot) : undefined;
   if (output === undefined || !output.hasUnsent) return;

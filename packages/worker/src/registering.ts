@@ -34,6 +34,7 @@ export function scheduleBeat(w: WorkerParts, now: Millis): void {
   if (everyMs > 0) scheduleHeartbeat(w, nextBeat(now, everyMs));
 }
 
+/** Sets the time of the next heartbeat. */
 export function scheduleHeartbeat(w: WorkerParts, at: Millis): void {
   w.membership.heartbeatDueAt = at;
   w.env.setTimer('heartbeat', 0, at);

@@ -20,6 +20,7 @@ const CHUNK_SHARE = 1 / 10;
 
 // ---- queueing and asking
 
+/** Queues an entry, and serves it if a slot is free. */
 export function enqueue(w: WorkerParts, entry: Entry, now: Millis): void {
   if (!w.takesWork) return giveBack(w, [entry]);
   w.queue.push(entry);
@@ -336,6 +337,7 @@ function sendEnd(w: WorkerParts, owner: Address, report: MessageOf<'ended'>): vo
   sendReport(w, owner, report);
 }
 
+/** Sends the reports that were delayed to send several together. */
 export function sendDelayedReports(w: WorkerParts): void {
   for (const { owner, report } of w.knownChunks?.takeEnds() ?? []) sendReport(w, owner, report);
 }

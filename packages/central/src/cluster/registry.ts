@@ -118,6 +118,7 @@ export class Registry {
   }
 }
 
+/** Describes the worker for schedulers. */
 export function memberOf(worker: WorkerRecord): Member {
   const { address, name, slots, capacity, partition, place, attributes } = worker;
   return { address, name, slots, capacity, partition, draining: !isActive(worker), place, attributes };

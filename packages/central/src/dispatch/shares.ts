@@ -11,6 +11,7 @@ import {
 } from '@goshawk/core';
 import type { CentralPolicy, ClusterBooks } from '@goshawk/policies';
 
+/** Returns what each job uses, and its fair share if the policy defines one. */
 export function sharesOf(books: ClusterBooks, policy: CentralPolicy): ClusterShares {
   const shares = policy.shares?.(books);
   // If tasks share CPUs, CPUs limit them rather than slots.

@@ -62,6 +62,7 @@ export function bytes(lengthMax: number): Field<Uint8Array> {
   return { kind: 'bytes', lengthMax };
 }
 
+/** One of these words. */
 export function choice<const T extends readonly string[]>(...of: T): Field<T[number]> {
   return { kind: 'choice', of };
 }
@@ -83,6 +84,7 @@ export function view<const F extends Record<string, Field<unknown>>>(fields: F):
   return { kind: 'record', fields };
 }
 
+/** A value that `parse` checks and converts; it throws for an invalid one. */
 export function parsed<T>(parse: (value: unknown) => T): Field<T> {
   return { kind: 'parsed', parse };
 }

@@ -160,6 +160,7 @@ export interface TaskResult<Value = unknown> {
   readonly output: { readonly stdout: string | null; readonly stderr: string | null; readonly logs: string };
 }
 
+/** The JSON form of a task’s result or error. */
 export function resultJson(job: string, result: ResultRow): TaskResult {
   const { task: index, stage, state, attempt, value, code, message = '', exitCode, signal } = result;
   const { stdout = null, stderr = null } = result;
@@ -179,6 +180,7 @@ function at(job: Pick<JobSummary, 'submittedAt'>, ms: Millis | undefined): strin
   return ms === undefined ? null : new Date(job.submittedAt + ms).toISOString();
 }
 
+/** Seconds with microsecond precision; null if unknown. */
 export function seconds(ms: Millis | undefined): number | null {
   return ms === undefined ? null : Math.round(ms * 1_000) / 1_000_000;
 }

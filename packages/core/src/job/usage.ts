@@ -83,6 +83,7 @@ export interface UsageFilter {
   readonly name?: string | undefined;
 }
 
+/** Whether the filter selects the row. */
 export function isInUsage(row: UsageRow, filter: UsageFilter): boolean {
   const { since = 0, until = Number.POSITIVE_INFINITY } = filter;
   const { day = since } = row;

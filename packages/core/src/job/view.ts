@@ -288,6 +288,7 @@ export const jobFilter = view({
   held: optional(flag),
 });
 
+/** Returns the position of a job in lists: active jobs by submission, ended ones by end. */
 export function placeOfJob({
   id,
   state,

@@ -12,6 +12,7 @@ export interface Declaration<F> {
   readonly fields: F;
 }
 
+/** Declares a message. @param faults what happens if it is lost, repeated or late */
 export function message<const F extends Record<string, Field<unknown>>>(
   from: Role | readonly Role[],
   to: Role | readonly Role[],

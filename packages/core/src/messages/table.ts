@@ -1158,6 +1158,7 @@ const REPLIES: ReadonlySet<MessageType> = new Set<MessageType>([
 export type Reply = { [T in ReplyType]: MessageOf<T> }[ReplyType];
 type ReplyType = AnswerType | 'refused' | 'jobProgress' | 'jobEnded';
 
+/** Whether the message answers a request of a client. */
 export function isReply(message: Message): message is Reply {
   return isReplyType(message.type);
 }

@@ -51,10 +51,12 @@ export function couldRun(member: Member, needs: TaskNeeds): boolean {
   return fits(needs.demand, member.capacity) && hasRequired(member, needs);
 }
 
+/** Whether the worker has the required attributes. */
 export function hasRequired({ attributes }: Member, requiring: Requiring): boolean {
   return requiring.requires === undefined || mayRun({ attributes: requiresOf(attributes) }, requiring);
 }
 
+/** Whether the worker belongs to the scope. */
 export function isIn({ partition }: Member, scope: Scope): boolean {
   return scope === 'all' || partition === scope;
 }

@@ -22,6 +22,7 @@ export function slotsOf(capacity: Resources): number {
   return Math.min(LIMITS.slotsMax, Math.max(1, Math.floor(amountOf(capacity, 'cpu'))));
 }
 
+/** Whether the demand fits into the free resources. */
 export function fits(demand: Resources, free: Resources): boolean {
   const needed = taken(demand, free);
   for (const name in needed) {

@@ -111,6 +111,7 @@ function amountIn(name: string, amount: number): number {
   return amount * unitsOf(name);
 }
 
+/** Whether the demand fits into the free amounts. */
 export function fitsIn(demand: Vector, free: Vector): boolean {
   for (let index = 0; index < demand.length; index++) if (demand[index]! > (free[index] ?? 0)) return false;
   return true;

@@ -29,6 +29,7 @@ export function httpUrl({ host, port }: HttpAddress): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
+/** The error for an address that is in use or not available. */
 export function cannotListen(bind: string, cause: unknown): InputError {
   const message = `cannot listen at ${bind}: ${(cause as Error).message}`;
   return new InputError('address-unavailable', message, '', { cause });

@@ -25,6 +25,7 @@ export function parseProcessStat(text: string): ProcessStat {
   };
 }
 
+/** Whether the process has ended, although its parent has not read its exit code. */
 export function hasExited({ state }: Pick<ProcessStat, 'state'>): boolean {
   return state === 'Z' || state === 'X';
 }

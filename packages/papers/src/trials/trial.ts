@@ -11,16 +11,7 @@ import {
   sumOf,
   type Vector,
 } from '@goshawk/core';
-import type {
-  Attributes,
-  BookedJob,
-  BookedRun,
-  BookedStage,
-  CentralPolicy,
-  PlanningTimes,
-  PolicyOptions,
-  RunView,
-} from '@goshawk/policies';
+import { type Attributes, type BookedJob, type BookedRun, type BookedStage, type CentralPolicy, isPreferredAt, type PlanningTimes, type PolicyOptions, type RunView } from '@goshawk/policies';
 import {
   answerOf,
   BookedDraft,
@@ -30,7 +21,6 @@ import {
   type SolveProgram,
 } from '@goshawk/policies';
 import { addPapers } from '../index.js';
-import { isPreferred } from '../policies/three-sigma/cluster.js';
 
 /**
  * Tests a policy alone: jobs with stages on one set of books, without messages and delays. Used for cases and
@@ -219,7 +209,7 @@ class TrialRun {
 
   #start(runs: readonly BookedRun[]): void {
     const slow = new Set<BookedStage>();
-    for (const { stage, worker } of runs) if (!isPreferred(stage.job.prefers, worker)) slow.add(stage);
+    for (const { stage, worker } of runs) if (!isPreferredAt(stage.job, worker)) slow.add(stage);
     for (const run of runs) {
       const { job, index } = run.stage;
       const { stages, slowdown = 1 } = this.#trial.jobs[job.number]!;

@@ -66,6 +66,7 @@ const NO_NUMBERS: readonly number[] = [];
 const NO_WORKERS: readonly WorkerView[] = [];
 const NO_RUNS: ReadonlySet<BookedRun> = new Set();
 
+/** A job with its stages and runs. It exists while tasks wait or run, or until its owner withdraws it. */
 export class BookedJob implements JobView {
   readonly id: number;
   owner: BookedOwner;
@@ -193,6 +194,7 @@ export class BookedJob implements JobView {
   }
 }
 
+/** A stage of a job, or its pilots: the tasks that wait there, and what its owner has reported. */
 export class BookedStage implements StageView {
   readonly id: number;
   readonly job: BookedJob;
@@ -317,6 +319,7 @@ export interface GpuShare {
 /** Largest match number accepted from a worker, so that all later ones are safe integers. */
 const MATCH_MAX = 2 ** 52;
 
+/** A worker: its free resources, and the runs in progress or in flight. */
 export class BookedWorker implements WorkerView {
   readonly id: number;
   readonly address: Address;
@@ -440,6 +443,7 @@ export class BookedWorker implements WorkerView {
   }
 }
 
+/** A task at a worker, from its start in a plan to its reported end. */
 export class BookedRun implements RunView {
   readonly id: number;
   readonly stage: BookedStage;

@@ -14,6 +14,7 @@ export interface Account {
   readonly running: number[];
 }
 
+/** Whether any of the limits is set. */
 export function isLimited(limits: UserLimits | undefined): limits is UserLimits {
   return limits !== undefined && LIMITED.some((name) => limits[name] !== undefined);
 }
@@ -33,6 +34,7 @@ export function roomIn(accounts: readonly Account[], amounts: readonly number[])
   return room;
 }
 
+/** Adds the amounts of tasks to all accounts; subtracts them for a negative number. */
 export function charge(accounts: readonly Account[], amounts: readonly number[], tasks: number): void {
   for (const { used } of accounts) for (const [at, amount] of amounts.entries()) used[at]! += tasks * amount;
 }

@@ -1,10 +1,9 @@
 import type { Millis } from '@goshawk/core';
 import type { ClusterView, Draft, StageView } from '../contract.js';
-import { fitsNow, gangSize } from '../fitting.js';
+import { fitsNow, gangSize, isPreferredAt } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
 import type { Placement } from './placement.js';
 import { Preemption } from './preemption.js';
-import { isPreferredAt } from './preferences.js';
 import type { JobState, Queue } from './queue.js';
 import type { Starting } from './starting.js';
 

@@ -1,9 +1,8 @@
 import type { Millis } from '@goshawk/core';
 import type { StageView, WorkerView } from '../contract.js';
-import { countIn, fitsNow, gangSize } from '../fitting.js';
+import { countIn, fitsNow, gangSize, isPreferredAt } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
 import type { Reservations } from '../reservations.js';
-import { isPreferredAt } from './preferences.js';
 
 /** Placement of gangs, whose tasks start together or not at all. */
 export class Gangs {

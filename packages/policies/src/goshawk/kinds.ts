@@ -13,6 +13,7 @@ export function isDecided(kind: Kind): boolean {
   return kind === 'short' || kind === 'long';
 }
 
+/** The class of the job; a job of unknown class counts as short. */
 export function classOf({ job }: StageView): JobClass {
   return job.long ? 'long' : 'short';
 }

@@ -30,6 +30,7 @@ function tasksLeft({ tasks, ended, running, waiting }: StageView): number {
   return Math.max(waiting, tasks - ended - running);
 }
 
+/** Estimates the remaining work of a job, and its longest path through the stages. */
 export function workLeft(job: JobView, estimates: RunTimeEstimates, capacity: Vector, now: Millis): JobWork {
   const { stages } = job;
   const pathsMs = new Array<number>(stages.length).fill(0);

@@ -1,11 +1,10 @@
 import { type Millis, slotsIn, type Vector } from '@goshawk/core';
 import { isCounted } from '../amounts.js';
 import type { PolicyContext, RunView, StageView, WorkerView } from '../contract.js';
-import { fitsNow, hasPreference } from '../fitting.js';
+import { fitsNow, hasPreference, isPreferredAt } from '../fitting.js';
 import { FreeWorkers } from '../free-workers.js';
 import { type Ends, Reservations, sampleOf } from '../reservations.js';
 import { Gangs } from './gangs.js';
-import { isPreferredAt } from './preferences.js';
 
 /** Weight of the fit against the order: a complete fit counts three times as much as the whole order. */
 const ALIGNMENT_WEIGHT = 3;

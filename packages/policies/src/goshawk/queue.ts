@@ -1,7 +1,7 @@
 import type { Millis, Vector } from '@goshawk/core';
 import { dominantShare } from '../amounts.js';
 import type { JobView, LatestStart, PolicyContext, StageView, WorkerView } from '../contract.js';
-import { hasPreference } from '../fitting.js';
+import { hasPreference, isPreferredAt } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
 import type { RunTimeEstimates } from '../run-time-estimates.js';
 import { classOf, isDecided, type Kind } from './kinds.js';
@@ -10,7 +10,6 @@ import type { UserLines } from './line.js';
 import { LongTimes } from './long-times.js';
 import { dueAt, type JobWork, keyOf, latestOf, placeOf, UNPREFERRED_SLOWDOWN, workLeft } from './order.js';
 import type { Placement } from './placement.js';
-import { isPreferredAt } from './preferences.js';
 import { isServedBefore } from './users-in-order.js';
 import type { Waiting } from './waiting.js';
 

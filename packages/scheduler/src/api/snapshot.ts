@@ -38,6 +38,7 @@ export interface WaitContext {
   unmetNeed(scope: Scope, stage: StageSpec, job: Job): string | undefined;
 }
 
+/** Collects what determines why tasks wait, apart from their jobs. */
 export function waitContextOf(cluster: Cluster, now: Millis): WaitContext {
   const { members } = cluster;
   const allowsGangs = cluster.policy?.preset.gangs ?? true;

@@ -60,6 +60,7 @@ export function decide(prediction: Prediction, policy: PolicySettings): Decision
   }
 }
 
+/** Classifies a job by the estimate of its mean run time. */
 export function decideBy({ meanMs, by, distribution, stagesMs }: Estimate, policy: PolicySettings): Decision {
   const jobClass = meanMs >= policy.cutoffMs ? 'long' : 'short';
   return {

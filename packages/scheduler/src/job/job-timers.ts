@@ -38,6 +38,7 @@ export function closesAt({ isOpen, lastClientActivityAt, spec }: Job): Millis {
   return isOpen ? lastClientActivityAt + spec.openMs! : Number.POSITIVE_INFINITY;
 }
 
+/** Sets the timer that closes an open job without active clients. */
 export function setOpenTimer(job: Job, env: Environment<JobTimer>): void {
   if (job.isOpen) env.setTimer('open', job.number, closesAt(job));
 }

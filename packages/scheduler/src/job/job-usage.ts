@@ -75,6 +75,7 @@ export class UsageTable {
   }
 }
 
+/** Whether usage of this day is no longer kept. */
 export function isTooOld(day: number, today: number): boolean {
   return day <= today - DAYS_MAX;
 }
@@ -160,6 +161,7 @@ function usageOn(job: UsedJob, day: number, total: UsageTable | undefined): JobU
   return usage;
 }
 
+/** The column of a usage row that counts this outcome. */
 export function endKindOf({
   kind,
   errorCode,

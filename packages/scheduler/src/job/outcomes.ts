@@ -22,6 +22,7 @@ export type EndClass =
   | 'lost'
   | 'failed';
 
+/** Determines how the end of an attempt counts, before retries are considered. */
 export function classifyEnd(outcome: Outcome, isCancelling: boolean): EndClass {
   const { kind } = outcome;
   if (kind === 'completed') return kind;

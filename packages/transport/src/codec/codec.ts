@@ -25,6 +25,7 @@ interface MessageCodec {
   readonly layout: Layout;
 }
 
+/** Encodes and decodes messages. */
 export class Codec {
   readonly #byCode: readonly MessageCodec[];
   readonly #byType: ReadonlyMap<string, MessageCodec>;

@@ -166,6 +166,7 @@ export interface Layout {
   readonly codecs: readonly FieldCodec[];
 }
 
+/** Compiles the codecs of a message’s fields, in order. */
 export function compileLayout(fields: Fields, names: AddressNames): Layout {
   return {
     names: Object.keys(fields),

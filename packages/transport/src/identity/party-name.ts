@@ -37,10 +37,12 @@ export interface PartyName {
   readonly index: number;
 }
 
+/** Joins endpoint and incarnation: `tcp://host:7070!a1`. */
 export function processName(endpoint: string, incarnation: string): string {
   return `${endpoint}!${incarnation}`;
 }
 
+/** Name of a party in a process: `tcp://host:7070!a1/0`. */
 export function partyName(process: string, index: number): string {
   return `${process}/${index}`;
 }

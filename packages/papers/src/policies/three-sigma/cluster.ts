@@ -1,5 +1,5 @@
-import { formatAttributes, type Millis, meetsWishes, SLOT } from '@goshawk/core';
-import type { Attributes, ClusterView, JobView, RunView, StageView, WorkerView } from '@goshawk/policies';
+import { formatAttributes, type Millis, SLOT } from '@goshawk/core';
+import { type Attributes, type ClusterView, isPreferredAt, type JobView, type RunView, type StageView, type WorkerView } from '@goshawk/policies';
 
 /**
  * Open workers that are equivalent for all jobs: the same jobs prefer them and may use them (3Sigma §4.3.3).
@@ -11,16 +11,6 @@ export interface WorkerGroup {
   readonly workers: readonly WorkerView[];
   /** Number of slots. */
   readonly nodes: number;
-}
-
-/** Whether the worker has every preferred attribute. */
-export function isPreferred(prefers: Attributes, { attributes }: WorkerView): boolean {
-  return meetsWishes(prefers, attributes);
-}
-
-export function hasPreference({ prefers }: JobView): boolean {
-  for (const _ in prefers) return true;
-  return false;
 }
 
 /**
@@ -45,7 +35,7 @@ export function groupWorkers(cluster: ClusterView, stages: Iterable<StageView>):
     const values = names.map((name) => worker.attributes[name] ?? '').join(' ');
     let key = keys.get(values);
     if (key === undefined) {
-      key = all.map((wish) => (isPreferred(wish, worker) ? '1' : '0')).join('');
+      key = all.map((wish) => (isPreferredAt({ prefers: wish }, worker) ? '1' : '0')).join('');
       keys.set(values, key);
     }
     let group = groups.get(key);
@@ -85,8 +75,7 @@ export function runningStages(jobs: Iterable<JobView>): RunningStage[] {
 
 /** Slowdown of the running gang. One task on a worker that is not preferred slows the whole gang. */
 export function slowdownOf({ stage, runs }: RunningStage, slowdown: number): number {
-  const { prefers } = stage.job;
-  return runs.every(({ worker }) => isPreferred(prefers, worker)) ? 1 : slowdown;
+  return runs.every(({ worker }) => isPreferredAt(stage.job, worker)) ? 1 : slowdown;
 }
 
 /** Whether part of a gang runs or has run; its missing tasks must start immediately. */

@@ -1,14 +1,6 @@
 import { invariant, type Millis } from '@goshawk/core';
-import type { JobView, StageView } from '@goshawk/policies';
-import {
-  hasPreference,
-  isInTime,
-  isPreferred,
-  isRemnant,
-  type RunningStage,
-  slowdownOf,
-  type WorkerGroup,
-} from './cluster.js';
+import { hasPreference, isPreferredAt, type JobView, type StageView } from '@goshawk/policies';
+import { isInTime, isRemnant, type RunningStage, slowdownOf, type WorkerGroup } from './cluster.js';
 import { type Distribution, longest, mean, pointDistribution, scale } from './distribution.js';
 import type { PendingGang, RunningGang, Space } from './problem.js';
 import type { PolicyVariant, ThreeSigmaOptions } from './settings.js';
@@ -112,7 +104,7 @@ export class Gangs {
     const { job } = stage;
     const anywhere = allowed(stage, groups);
     if (!hasPreference(job)) return [{ partitions: anywhere, slowdown: 1 }];
-    const preferred = anywhere.filter((index) => isPreferred(job.prefers, groups[index]!.workers[0]!));
+    const preferred = anywhere.filter((index) => isPreferredAt(job, groups[index]!.workers[0]!));
     const { slowdown } = this.#options;
     if (preferred.length === anywhere.length) return [{ partitions: anywhere, slowdown: 1 }];
     if (preferred.length === 0) return [{ partitions: anywhere, slowdown }];

@@ -1,24 +1,6 @@
 import type { Millis } from '@goshawk/core';
-import type {
-  CentralPolicy,
-  ClusterChange,
-  ClusterView,
-  Draft,
-  RunView,
-  StageView,
-  WorkerView,
-} from '@goshawk/policies';
-import {
-  freeWorkers,
-  groupWorkers,
-  hasPreference,
-  isInTime,
-  isPreferred,
-  pendingStages,
-  preemptedRuns,
-  runningStages,
-  type WorkerGroup,
-} from './cluster.js';
+import { type CentralPolicy, type ClusterChange, type ClusterView, type Draft, hasPreference, isPreferredAt, type RunView, type StageView, type WorkerView } from '@goshawk/policies';
+import { freeWorkers, groupWorkers, isInTime, pendingStages, preemptedRuns, runningStages, type WorkerGroup } from './cluster.js';
 import type { ThreeSigmaOptions } from './settings.js';
 
 /**
@@ -128,7 +110,7 @@ function roomWith(ending: Iterable<RunView>, stage: StageView, groups: readonly 
  */
 function startIn(stage: StageView, groups: readonly WorkerGroup[], draft: Draft): boolean {
   const { job, waiting } = stage;
-  const preferred = groups.filter(({ workers }) => isPreferred(job.prefers, workers[0]!));
+  const preferred = groups.filter(({ workers }) => isPreferredAt(job, workers[0]!));
   return (hasPreference(job) ? [preferred, groups] : [groups]).some((within) => {
     const workers = within.flatMap((group) => freeWorkers(group, stage, waiting)).slice(0, waiting);
     return (
