@@ -50,60 +50,90 @@ export async function submit(
   // JavaScript callers may pass anything; the scheduler validates the rest.
   if (typeof submission !== 'object' || submission === null)
     throw new InputError('bad-job', 'a job is an object', 'for example { tasks: [{ exec: ["hostname"] }] }');
-  const { key: given, ...job } = submission;
-  if (given !== undefined) checkKey(given);
+  const { key, ...job } = submission;
+  if (key !== undefined) checkKey(key);
   const spec = prepareJob(job, process.cwd(), session.user);
+  return new Submission(session, spec, key, options).run();
+}
+
+/** The attempts to submit one job, until a scheduler accepts it. */
+class Submission {
+  readonly #session: Session;
+  readonly #spec: JobInput;
+  /** undefined: each attempt uses a random key. */
+  readonly #givenKey: string | undefined;
+  readonly #options: SubmitOptions;
+  readonly #giveUpAt: Millis;
   /** Schedulers that accept no jobs at present. */
-  const unwilling = new Set<string>();
-  const giveUpAt = performance.now() + session.timings.requestTimeoutMs;
-  let sentAtMs: Millis | undefined;
-  const note = (): void => {
-    sentAtMs ??= performance.now();
-  };
-  let wasRefused = false;
-  /** Whether an earlier attempt with this key may have created the job. */
-  let mayHaveIt = false;
-  for (;;) {
-    await someSchedulers(session, options);
-    const key = given ?? drawKey(session, unwilling);
-    const choice = new Choice(session, key, unwilling);
-    try {
-      const answer = await session.requests.ask({
-        what: 'to accept a job',
-        build: (request) => {
-          note();
-          mayHaveIt = true;
-          return { type: 'submit', request, key, spec };
-        },
-        to: () => choice.current(),
-        onSilence: () => session.roster.refreshSoon(),
-        onRefused: (why) => {
-          if (!wasRefused) options.onRefused?.(why);
-          wasRefused = true;
-        },
-        signal: options.signal,
-      });
-      const { job: id, state, warning } = answer.value;
-      return { id, state, warning, sentAtMs: sentAtMs ?? performance.now() };
-    } catch (error) {
-      if (!(error instanceof GoshawkError)) throw error;
-      const wasAsked = mayHaveIt;
-      if (!choice.isAway) mayHaveIt = false;
-      // A given key stays with its scheduler; otherwise it could create a second job there once the disk has room.
-      if (error.code === 'draining' || (error.code === 'journal-full' && given === undefined)) {
-        unwilling.add(choice.name);
-        session.roster.refreshSoon();
-        const { schedulers } = session.roster;
-        if (schedulers.every(({ name }) => unwilling.has(name)))
-          throw error.code === 'draining' ? allDraining(error) : error;
-      } else if (OTHER_SCHEDULER_CODES.has(error.code) && performance.now() < giveUpAt) {
-        // The lists of schedulers of client and scheduler differ.
-        await pause(Math.min(session.timings.retryMs, OTHER_SCHEDULER_PAUSE_MS), options.signal);
-        await session.roster.refresh(options.signal).catch(() => options.signal?.throwIfAborted());
-      } else {
-        if (wasAsked && error.code === 'unreachable') throw mayBeAccepted(error, given);
-        throw mayHaveIt && choice.isAway ? ownerAwayError(choice.title) : error;
+  readonly #unwilling = new Set<string>();
+  /** Time of the first attempt. */
+  #sentAtMs: Millis | undefined;
+  #wasRefused = false;
+  /** Whether an earlier attempt may have created the job. */
+  #mayExist = false;
+
+  constructor(session: Session, spec: JobInput, key: string | undefined, options: SubmitOptions) {
+    this.#session = session;
+    this.#spec = spec;
+    this.#givenKey = key;
+    this.#options = options;
+    this.#giveUpAt = performance.now() + session.timings.requestTimeoutMs;
+  }
+
+  async run(): Promise<Accepted> {
+    for (;;) {
+      await someSchedulers(this.#session, this.#options);
+      const key = this.#givenKey ?? drawKey(this.#session, this.#unwilling);
+      const choice = new Choice(this.#session, key, this.#unwilling);
+      try {
+        const { job: id, state, warning } = await this.#ask(key, choice);
+        return { id, state, warning, sentAtMs: this.#sentAtMs ?? performance.now() };
+      } catch (error) {
+        if (!(error instanceof GoshawkError)) throw error;
+        await this.#prepareRetry(error, choice);
       }
+    }
+  }
+
+  async #ask(key: string, choice: Choice) {
+    const { requests, roster } = this.#session;
+    const answer = await requests.ask({
+      what: 'to accept a job',
+      build: (request) => {
+        this.#sentAtMs ??= performance.now();
+        this.#mayExist = true;
+        return { type: 'submit', request, key, spec: this.#spec };
+      },
+      to: () => choice.current(),
+      onSilence: () => roster.refreshSoon(),
+      onRefused: (why) => {
+        if (!this.#wasRefused) this.#options.onRefused?.(why);
+        this.#wasRefused = true;
+      },
+      signal: this.#options.signal,
+    });
+    return answer.value;
+  }
+
+  /** Returns once another attempt makes sense. @throws the error, or a better one, if none does */
+  async #prepareRetry(error: GoshawkError, choice: Choice): Promise<void> {
+    const { roster, timings } = this.#session;
+    const { signal } = this.#options;
+    const wasAsked = this.#mayExist;
+    if (!choice.isAway) this.#mayExist = false;
+    // A given key stays with its scheduler; otherwise it could create a second job there once the disk has room.
+    if (error.code === 'draining' || (error.code === 'journal-full' && this.#givenKey === undefined)) {
+      this.#unwilling.add(choice.name);
+      roster.refreshSoon();
+      if (roster.schedulers.every(({ name }) => this.#unwilling.has(name)))
+        throw error.code === 'draining' ? allDraining(error) : error;
+    } else if (OTHER_SCHEDULER_CODES.has(error.code) && performance.now() < this.#giveUpAt) {
+      // The lists of schedulers of client and scheduler differ.
+      await pause(Math.min(timings.retryMs, OTHER_SCHEDULER_PAUSE_MS), signal);
+      await roster.refresh(signal).catch(() => signal?.throwIfAborted());
+    } else {
+      if (wasAsked && error.code === 'unreachable') throw mayBeAccepted(error, this.#givenKey);
+      throw this.#mayExist && choice.isAway ? ownerAwayError(choice.title) : error;
     }
   }
 }

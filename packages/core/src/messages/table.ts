@@ -141,7 +141,7 @@ export const MESSAGES = {
     /** The scheduler has taken over the journal of a lost scheduler and accepts no other jobs. */
     adopted: flag,
     /** Previous incarnations recorded in its journal, latest last. */
-    previousIncarnations: list(address, 16),
+    previousIncarnations: list(address, LIMITS.previousIncarnationsMax),
   }),
   welcome: message(
     'central',
