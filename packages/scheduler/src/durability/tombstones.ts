@@ -7,6 +7,7 @@ import {
   scramble,
   sumOf,
 } from '@goshawk/core';
+import { RowIndex } from './row-index.js';
 
 /**
  * Remainder of an evicted or archived job in memory: it recognizes the key and reports the final state. An archived
@@ -238,47 +239,5 @@ export class Tombstones {
   #hashOf(key: string): number {
     this.#seed ??= Math.floor(this.#random() * 2 ** 32);
     return hashText(key, this.#seed) || 1;
-  }
-}
-
-/** Hash index of rows: open addressing with linear probing and backward-shift deletion. */
-class RowIndex {
-  /** Row plus one; 0: free. */
-  readonly #slots: Uint32Array;
-  readonly #mask: number;
-  readonly #hashOf: (row: number) => number;
-
-  /** @param size a power of two above the maximum number of rows */
-  constructor(size: number, hashOf: (row: number) => number) {
-    this.#slots = new Uint32Array(size);
-    this.#mask = size - 1;
-    this.#hashOf = hashOf;
-  }
-
-  add(row: number): void {
-    let place = this.#hashOf(row) & this.#mask;
-    while (this.#slots[place] !== 0) place = (place + 1) & this.#mask;
-    this.#slots[place] = row + 1;
-  }
-
-  *rowsOf(hash: number): Iterable<number> {
-    if (this.#slots.length === 0) return;
-    for (let place = hash & this.#mask; this.#slots[place] !== 0; place = (place + 1) & this.#mask) {
-      const row = this.#slots[place]! - 1;
-      if (this.#hashOf(row) === hash) yield row;
-    }
-  }
-
-  remove(row: number): void {
-    let gap = this.#hashOf(row) & this.#mask;
-    while (this.#slots[gap] !== row + 1) gap = (gap + 1) & this.#mask;
-    for (let next = (gap + 1) & this.#mask; this.#slots[next] !== 0; next = (next + 1) & this.#mask) {
-      const home = this.#hashOf(this.#slots[next]! - 1) & this.#mask;
-      // The row may move into the gap if the gap is not before its home.
-      if (((next - home) & this.#mask) < ((next - gap) & this.#mask)) continue;
-      this.#slots[gap] = this.#slots[next]!;
-      gap = next;
-    }
-    this.#slots[gap] = 0;
   }
 }
