@@ -1,6 +1,4 @@
-export * from './structures/address-numbers.js';
 export * from './assert.js';
-export * from './system/cgroup-limits.js';
 export {
   type Counters,
   type DrainAnswer,
@@ -16,13 +14,6 @@ export {
   type TakeoverAnswer,
   WORKERS_PER_PAGE,
 } from './cluster-view.js';
-export * from './structures/columns.js';
-export * from './text/counts.js';
-export * from './text/csv.js';
-export * from './numbers/decaying-sum.js';
-export * from './structures/dense-ids.js';
-export * from './structures/deque.js';
-export * from './text/durations.js';
 export * from './environment.js';
 export * from './errors.js';
 export * from './fields/fields.js';
@@ -42,15 +33,7 @@ export {
   type Probe,
   type TaskAttempt,
 } from './fields/records.js';
-export { makeFolder } from './system/folders.js';
-export { matchesGlob } from './text/glob.js';
-export * from './resources/gpus.js';
-export * from './numbers/hash.js';
-export * from './numbers/histogram.js';
-export * from './system/http-address.js';
-export { IdleConnections } from './structures/idle-connections.js';
 export * from './ids.js';
-export * from './structures/indexed-heap.js';
 export { parseWith } from './issues.js';
 export { readAmounts } from './job/amounts.js';
 export { type Begin, beginOf } from './job/begin.js';
@@ -82,6 +65,7 @@ export {
 } from './job/impossible.js';
 export { jobJson, resultJson, seconds, summaryJson, type TaskResult, taskJson } from './job/json.js';
 export { jobJsonSchema } from './job/json-schema.js';
+export * from './job/kill-outcomes.js';
 export { countTasks, describeIssue, hasGangs, parseJobSpec, parseTasks } from './job/parse.js';
 export * from './job/payload.js';
 export * from './job/priority.js';
@@ -89,6 +73,7 @@ export { JOB_QUERY_HINT, type JobQuery, parseJobQuery } from './job/query.js';
 export * from './job/record.js';
 export type { RetryChoice } from './job/retry-choice.js';
 export { scopedKey } from './job/scoped-key.js';
+export * from './job/segment.js';
 export {
   type ClusterShares,
   fairShareOf,
@@ -102,6 +87,7 @@ export {
 } from './job/shares.js';
 export { exitCodeOfSignal, nameOfRealTimeSignal, SIGNALS } from './job/signals.js';
 export { givenSpan, type JobInput, type JobSpec, type StageSpec, type TaskList } from './job/spec.js';
+export * from './job/start-fault.js';
 export type { TaskContext } from './job/task-context.js';
 export * from './job/usage.js';
 export {
@@ -140,44 +126,58 @@ export {
 export * from './job/waiting.js';
 export { predecessorWords, WAIT_PHASE_WORDS, WAITING_WORDS } from './job/waiting-words.js';
 export { cutoffJson, waitingJson, whyJson } from './job/why-json.js';
-export { jsonExcess } from './text/json-excess.js';
-export { jsonLoss, parseExactJson } from './text/json-loss.js';
-export * from './job/kill-outcomes.js';
-export * from './structures/latest.js';
 export * from './limits.js';
-export * from './structures/linked-lists.js';
 export { ROLES, type Role } from './messages/declaration.js';
 export { sharedByNumber } from './messages/shared.js';
 export * from './messages/table.js';
-export * from './text/nearest.js';
 export * from './needs/able-workers.js';
 export * from './needs/attributes.js';
 export { FeasibleWorkers } from './needs/feasible-workers.js';
 export { Needs, NeedsTable } from './needs/needs.js';
-export * from './system/optional-package.js';
-export * from './structures/ordered-numbers.js';
-export * from './text/paint.js';
+export * from './numbers/decaying-sum.js';
+export * from './numbers/hash.js';
+export * from './numbers/histogram.js';
 export * from './numbers/percentiles.js';
-export * from './structures/points.js';
+export * from './numbers/random.js';
+export { rendezvous } from './numbers/rendezvous.js';
+export * from './numbers/sums.js';
 export * from './policy/job-lengths.js';
 export * from './policy/presets.js';
 export * from './policy/settings.js';
 export * from './present.js';
-export * from './system/proc.js';
 export * from './published.js';
-export * from './numbers/random.js';
-export { rendezvous } from './numbers/rendezvous.js';
+export * from './resources/gpus.js';
 export * from './resources/resources.js';
+export * from './resources/vector.js';
 export * from './rights.js';
-export * from './job/segment.js';
-export { shellWord } from './text/shell-word.js';
-export * from './structures/slices.js';
-export * from './job/start-fault.js';
 export * from './states.js';
-export * from './numbers/sums.js';
+export * from './structures/address-numbers.js';
+export * from './structures/columns.js';
+export * from './structures/dense-ids.js';
+export * from './structures/deque.js';
+export { IdleConnections } from './structures/idle-connections.js';
+export * from './structures/indexed-heap.js';
+export * from './structures/latest.js';
+export * from './structures/linked-lists.js';
+export * from './structures/ordered-numbers.js';
+export * from './structures/points.js';
+export * from './structures/slices.js';
 export * from './structures/table.js';
+export * from './system/cgroup-limits.js';
+export { makeFolder } from './system/folders.js';
+export * from './system/http-address.js';
+export * from './system/optional-package.js';
+export * from './system/proc.js';
+export { isHostAllowed, webHostOf } from './system/web-address.js';
 export * from './task-ranges.js';
+export * from './text/counts.js';
+export * from './text/csv.js';
+export * from './text/durations.js';
+export { matchesGlob } from './text/glob.js';
+export { jsonExcess } from './text/json-excess.js';
+export { jsonLoss, parseExactJson } from './text/json-loss.js';
+export * from './text/nearest.js';
+export * from './text/paint.js';
+export { shellWord } from './text/shell-word.js';
 export * from './text/terminal-text.js';
 export * from './users.js';
-export * from './resources/vector.js';
-export { isHostAllowed, webHostOf } from './system/web-address.js';

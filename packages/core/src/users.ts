@@ -1,8 +1,8 @@
-import { parseDuration } from './text/durations.js';
 import { InputError } from './errors.js';
 import type { Millis } from './ids.js';
 import { parseBytes } from './job/bytes.js';
 import { LIMITS } from './limits.js';
+import { parseDuration } from './text/durations.js';
 
 /** An operator's settings for a user, or for a project (all of its users together). */
 export interface UserGrant {

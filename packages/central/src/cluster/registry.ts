@@ -1,4 +1,15 @@
-import { type Address, type Attribute, DenseIds, LIMITS, type Member, type MessageOf, type Millis, type Resources, slotsOf, type Used } from '@goshawk/core';
+import {
+  type Address,
+  type Attribute,
+  DenseIds,
+  LIMITS,
+  type Member,
+  type MessageOf,
+  type Millis,
+  type Resources,
+  slotsOf,
+  type Used,
+} from '@goshawk/core';
 import { Schedulers } from './schedulers.js';
 
 /** Group in which a worker is counted: its partition, or `inactive` if it accepts no work. */

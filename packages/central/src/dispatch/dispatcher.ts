@@ -17,7 +17,21 @@ import {
   type UnmatchedKind,
   type UserGrants,
 } from '@goshawk/core';
-import { BookedDraft, type BookedJob, type BookedRun, type BookedStage, type BookedWorker, type CentralPolicy, checkBooks, ClusterBooks, type RunEnd, type SolverAnswer, type SolverProblem, type StageView, startable } from '@goshawk/policies';
+import {
+  BookedDraft,
+  type BookedJob,
+  type BookedRun,
+  type BookedStage,
+  type BookedWorker,
+  type CentralPolicy,
+  ClusterBooks,
+  checkBooks,
+  type RunEnd,
+  type SolverAnswer,
+  type SolverProblem,
+  type StageView,
+  startable,
+} from '@goshawk/policies';
 import type { BookedLoad } from '../cluster/describing.js';
 import type { WorkerRecord } from '../cluster/registry.js';
 import { WaitingLine, waitingStages } from './line.js';

@@ -1,7 +1,7 @@
-import { parseDuration } from '../text/durations.js';
 import { InputError, quoted } from '../errors.js';
 import type { Millis } from '../ids.js';
 import { LIMITS } from '../limits.js';
+import { parseDuration } from '../text/durations.js';
 
 /** Earliest start of a job: a delay after its acceptance, or a time (ms since 1970). */
 export type Begin = { readonly afterMs: Millis } | { readonly at: Millis };

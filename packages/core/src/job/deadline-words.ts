@@ -1,5 +1,5 @@
-import { formatDuration } from '../text/durations.js';
 import type { Millis } from '../ids.js';
+import { formatDuration } from '../text/durations.js';
 import type { CentralLine, JobExplanation, NeedView } from './explanation.js';
 import { isFinal } from './view.js';
 

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
-import { formatDuration } from '../text/durations.js';
 import { InputError } from '../errors.js';
 import type { Millis } from '../ids.js';
 import { firstIssue, parseWith, shown, unknownKeys } from '../issues.js';
 import { LIMITS } from '../limits.js';
-import { didYouMean, nearest } from '../text/nearest.js';
-import { present } from '../present.js';
 import { sumOf } from '../numbers/sums.js';
+import { present } from '../present.js';
+import { formatDuration } from '../text/durations.js';
+import { didYouMean, nearest } from '../text/nearest.js';
 import { type Payload, payloadSchemaOf, TASK_KINDS } from './payload.js';
 import {
   fieldsOf,

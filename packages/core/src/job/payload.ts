@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { parseDuration } from '../text/durations.js';
 import type { InputError } from '../errors.js';
 import { LIMITS } from '../limits.js';
+import { parseDuration } from '../text/durations.js';
 import { textProblem, utf8Bytes, wellFormedProblem } from '../text/utf8.js';
 
 /** Text that can be passed on unchanged. @param problemOf explains why a text cannot */

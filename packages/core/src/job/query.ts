@@ -1,6 +1,6 @@
-import { parseDuration } from '../text/durations.js';
 import { InputError } from '../errors.js';
 import type { Millis } from '../ids.js';
+import { parseDuration } from '../text/durations.js';
 import { JOB_STATES, type JobState } from './view.js';
 
 /** A query for jobs. Texts are patterns with `*` and `?`. */

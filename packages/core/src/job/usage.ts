@@ -1,8 +1,8 @@
-import { parseDuration } from '../text/durations.js';
 import { InputError, quoted } from '../errors.js';
 import { choice, count, list, number, optional, text, view } from '../fields/fields.js';
 import { name } from '../fields/records.js';
 import type { Millis } from '../ids.js';
+import { parseDuration } from '../text/durations.js';
 
 /** Groups by which usage can be reported. */
 export const USAGE_GROUPS = ['user', 'project', 'name', 'day'] as const;

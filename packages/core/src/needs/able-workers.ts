@@ -1,7 +1,7 @@
 import type { Member } from '../fields/records.js';
-import { GPU_PARTS, Gpus } from '../resources/gpus.js';
 import type { Address } from '../ids.js';
 import type { Scope } from '../policy/presets.js';
+import { GPU_PARTS, Gpus } from '../resources/gpus.js';
 import {
   amountOf,
   fits,

@@ -1,5 +1,5 @@
-import { DenseIds } from '../structures/dense-ids.js';
 import { ONE_CPU, type Vector } from '../resources/vector.js';
+import { DenseIds } from '../structures/dense-ids.js';
 import { type Attributes, mayRun } from './attributes.js';
 
 /** The requirements of a task on its worker. Interned: equal needs are one object, so they compare by identity. */

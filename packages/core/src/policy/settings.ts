@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { formatCount } from '../text/counts.js';
 import { InputError } from '../errors.js';
 import type { Millis } from '../ids.js';
 import { firstIssue } from '../issues.js';
 import { LIMITS } from '../limits.js';
+import { formatCount } from '../text/counts.js';
 import { CUTOFF_JOBS_MIN } from './job-lengths.js';
 import { PRESETS, type Preset, ROUTES, SCOPES } from './presets.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { GPU_PARTS, Gpus } from './gpus.js';
 import { LIMITS } from '../limits.js';
 import { Random } from '../numbers/random.js';
+import { GPU_PARTS, Gpus } from './gpus.js';
 
 function gpusOf(count: number): Gpus<number> {
   return Gpus.of<number>(count * GPU_PARTS, GPU_PARTS)!;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { AddressNumbers } from './address-numbers.js';
 import type { Address } from '../ids.js';
+import { AddressNumbers } from './address-numbers.js';
 
 test('a column of addresses returns the last value set, and 0 by default', () => {
   fc.assert(

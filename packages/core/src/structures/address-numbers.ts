@@ -1,5 +1,5 @@
-import { grown } from './columns.js';
 import type { Address } from '../ids.js';
+import { grown } from './columns.js';
 
 /**
  * Maps addresses to numbers, 0 by default. Drivers assign addresses in ascending order, so an array holds the

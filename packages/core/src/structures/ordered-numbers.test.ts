@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { OrderedNumbers } from './ordered-numbers.js';
 import { Random } from '../numbers/random.js';
+import { OrderedNumbers } from './ordered-numbers.js';
 
 /** @param range of the numbers: a small one gives many duplicates */
 function compareWithArray(seed: number, steps: number, range: number): void {

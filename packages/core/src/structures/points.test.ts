@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type PointSearch, Points } from './points.js';
 import { Random } from '../numbers/random.js';
+import { type PointSearch, Points } from './points.js';
 
 /**
  * Finds the point with the largest Σ weight · value whose values are within the limits; ties go to the lowest

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { formatDuration, parseDuration, untilNextPeriod } from './durations.js';
 import { InputError } from '../errors.js';
+import { formatDuration, parseDuration, untilNextPeriod } from './durations.js';
 
 test.each([
   ['100ms', 100],

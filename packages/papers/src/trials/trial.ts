@@ -11,13 +11,21 @@ import {
   sumOf,
   type Vector,
 } from '@goshawk/core';
-import { type Attributes, type BookedJob, type BookedRun, type BookedStage, type CentralPolicy, isPreferredAt, type PlanningTimes, type PolicyOptions, type RunView } from '@goshawk/policies';
 import {
+  type Attributes,
   answerOf,
   BookedDraft,
+  type BookedJob,
+  type BookedRun,
+  type BookedStage,
+  type CentralPolicy,
   ClusterBooks,
+  isPreferredAt,
   makePolicy,
+  type PlanningTimes,
+  type PolicyOptions,
   type Program,
+  type RunView,
   type SolveProgram,
 } from '@goshawk/policies';
 import { addPapers } from '../index.js';

@@ -1,4 +1,20 @@
-import { type Address, addVector, DenseIds, FeasibleWorkers, GPU, type JobNumber, type Millis, NeedsTable, ResourceNames, SLOT, type StageIndex, type TaskAttempt, type TaskIndex, type UserGrants, type Vector } from '@goshawk/core';
+import {
+  type Address,
+  addVector,
+  DenseIds,
+  FeasibleWorkers,
+  GPU,
+  type JobNumber,
+  type Millis,
+  NeedsTable,
+  ResourceNames,
+  SLOT,
+  type StageIndex,
+  type TaskAttempt,
+  type TaskIndex,
+  type UserGrants,
+  type Vector,
+} from '@goshawk/core';
 import type { Attributes, ClusterChange, ClusterView, RunEnd } from '../contract.js';
 import { fitsEver, hasRoom } from '../fitting.js';
 import { PendingChanges } from './changes.js';
@@ -529,7 +545,7 @@ export class ClusterBooks implements ClusterView {
   #confirmSlot({ worker, stage }: BookedRun, before: number): void {
     worker.confirmedSlots += stage.demand[SLOT]!;
     worker.limitFreeSlots();
-    if (worker.free[SLOT] < before) this.#recordShrink(worker);
+    if (worker.free[SLOT]! < before) this.#recordShrink(worker);
   }
 
   #take(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun {

@@ -1,4 +1,23 @@
-import { type Address, addVector, type BatchPart, Deque, GPU, Gpus, type JobNumber, type Millis, type Needs, type Priority, type Segment, SLOT, type StageIndex, sumOf, type TaskAttempt, type TaskIndex, unitsOf, type Vector } from '@goshawk/core';
+import {
+  type Address,
+  addVector,
+  type BatchPart,
+  Deque,
+  GPU,
+  Gpus,
+  type JobNumber,
+  type Millis,
+  type Needs,
+  type Priority,
+  type Segment,
+  SLOT,
+  type StageIndex,
+  sumOf,
+  type TaskAttempt,
+  type TaskIndex,
+  unitsOf,
+  type Vector,
+} from '@goshawk/core';
 import type { Attributes, JobView, RunView, StageView, WorkerView } from '../contract.js';
 import type { LimitGroup } from './limit-group.js';
 import type { WaitingKind } from './waiting-kind.js';

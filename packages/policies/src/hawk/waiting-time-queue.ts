@@ -1,4 +1,14 @@
-import { addVector, DenseIds, fitsIn, IndexedHeap, invariant, type Millis, SLOT, sumOf, type Vector } from '@goshawk/core';
+import {
+  addVector,
+  DenseIds,
+  fitsIn,
+  IndexedHeap,
+  invariant,
+  type Millis,
+  SLOT,
+  sumOf,
+  type Vector,
+} from '@goshawk/core';
 import type { RunView, StageView, WorkerView } from '../contract.js';
 import { fitsEver } from '../fitting.js';
 

@@ -12,8 +12,8 @@ import {
 } from '@goshawk/core';
 import type { Stage } from '../job/batch.js';
 import type { Job } from '../job/job.js';
-import { TASK_STATE_NAMES, TaskState } from '../job/task-state.js';
 import { ATTEMPTS_LISTED_MAX } from '../job/task-reports.js';
+import { TASK_STATE_NAMES, TaskState } from '../job/task-state.js';
 import type { SchedulerParts } from '../parts.js';
 import { type JobViews, samplingOf } from './job-views.js';
 import { type WaitContext, type WaitGroup, waitContextOf, waitGroupsOf } from './snapshot.js';

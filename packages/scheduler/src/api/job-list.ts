@@ -82,7 +82,11 @@ class Query {
   readonly #after: JobPlace | undefined;
   readonly #held: boolean;
 
-  constructor({ states, where = {} }: MessageOf<'listJobs'>, isOwner: IsOwner | undefined, wallOffsetMs: Millis) {
+  constructor(
+    { states, where = {} }: MessageOf<'listJobs'>,
+    isOwner: IsOwner | undefined,
+    wallOffsetMs: Millis,
+  ) {
     const { name, since, after, held = false } = where;
     this.wanted = JOB_STATES.filter((state) => states.length === 0 || states.includes(state));
     this.name = name;

@@ -24,8 +24,8 @@ import {
 import type { Stage } from '../job/batch.js';
 import { Page } from '../job/heap-bytes.js';
 import type { Job } from '../job/job.js';
-import { TASK_STATE_NAMES, TaskState } from '../job/task-state.js';
 import { ATTEMPTS_LISTED_MAX, type ReadRecord } from '../job/task-reports.js';
+import { TASK_STATE_NAMES, TaskState } from '../job/task-state.js';
 import type { Predecessors } from '../life/predecessors.js';
 import type { SchedulerState } from '../state.js';
 import { SHOWN_STATES } from './task-list.js';

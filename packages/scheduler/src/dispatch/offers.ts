@@ -1,4 +1,12 @@
-import { DenseIds, fits, IndexedHeap, invariant, type Millis, patienceMsOf, type Resources } from '@goshawk/core';
+import {
+  DenseIds,
+  fits,
+  IndexedHeap,
+  invariant,
+  type Millis,
+  patienceMsOf,
+  type Resources,
+} from '@goshawk/core';
 import type { Cluster } from '../cluster/cluster.js';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';

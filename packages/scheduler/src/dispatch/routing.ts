@@ -1,8 +1,8 @@
 import { type Address, type MessageOf, type Millis, maySeek } from '@goshawk/core';
 import type { Batch, Stage } from '../job/batch.js';
 import type { Job } from '../job/job.js';
-import { TaskState } from '../job/task-state.js';
 import type { Sample } from '../job/sample.js';
+import { TaskState } from '../job/task-state.js';
 import type { SchedulerState } from '../state.js';
 import type { Assigner } from './assigner.js';
 import { NeedReporter, type WaitingAtCentral } from './need-reporter.js';

@@ -16,7 +16,18 @@ import {
   type UsageRow,
 } from '@goshawk/core';
 import type { Job } from '../job/job.js';
-import { addAttempt, addTime, daysOfRun, endKindOf, isTooOld, type JobUsage, msOnDay, type UsageKey, usageKeyOf, UsageTable } from '../job/job-usage.js';
+import {
+  addAttempt,
+  addTime,
+  daysOfRun,
+  endKindOf,
+  isTooOld,
+  type JobUsage,
+  msOnDay,
+  type UsageKey,
+  UsageTable,
+  usageKeyOf,
+} from '../job/job-usage.js';
 import type { Ledger } from './ledger.js';
 
 /** An attempt that the scheduler ended without a report of its worker. */

@@ -10,8 +10,8 @@ import {
 } from '@goshawk/core';
 import type { SchedulerConfig } from '../contract.js';
 import type { Job } from '../job/job.js';
-import { TaskState } from '../job/task-state.js';
 import { estimateJobBytes } from '../job/job-bytes.js';
+import { TaskState } from '../job/task-state.js';
 import { TasksByWorker } from '../job/tasks-by-worker.js';
 import type { Accounting } from './accounting.js';
 import { ActiveUsers } from './active-users.js';

@@ -13,10 +13,10 @@ import type { JournalEntry } from '../contract.js';
 import { arrivingJobOf } from '../job/arriving.js';
 import { Hold, holdOf } from '../job/hold.js';
 import { Job } from '../job/job.js';
-import { TaskState } from '../job/task-state.js';
 import { addAttempt } from '../job/job-usage.js';
 import { classifyEnd } from '../job/outcomes.js';
 import { findReopening } from '../job/reopening.js';
+import { TaskState } from '../job/task-state.js';
 import type { Accounting } from './accounting.js';
 
 /** Called with each rebuilt job. */

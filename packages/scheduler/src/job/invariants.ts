@@ -21,10 +21,7 @@ export function checkJob(job: Job): void {
       if (tasks.states[task] === TaskState.waiting && !job.sample?.isUndecidedPilot(task)) waiting++;
       if (!tasks.isFinal(task)) unfinished++;
     }
-    invariant(
-      waiting === stage.waiting,
-      () => `${job.id}: ${waiting} tasks wait, counted ${stage.waiting}`,
-    );
+    invariant(waiting === stage.waiting, () => `${job.id}: ${waiting} tasks wait, counted ${stage.waiting}`);
     invariant(
       unfinished === stage.unfinished,
       () => `${job.id}: ${unfinished} unfinished, counted ${stage.unfinished}`,

@@ -16,7 +16,6 @@ import type { AttemptEnd } from '../job/attempt-history.js';
 import type { Stage } from '../job/batch.js';
 import { breakReason } from '../job/gang.js';
 import type { Job } from '../job/job.js';
-import { TaskState } from '../job/task-state.js';
 import { clearTimers, closesAt, setOpenTimer, setRetryTimer } from '../job/job-timers.js';
 import {
   classifyEnd,
@@ -25,6 +24,7 @@ import {
   LOST_TOO_MANY_WORKERS,
   MISSED_DEADLINE,
 } from '../job/outcomes.js';
+import { TaskState } from '../job/task-state.js';
 import type { SchedulerState } from '../state.js';
 import type { Killing } from './killing.js';
 

@@ -5,8 +5,8 @@ import { JobStore } from '../durability/job-store.js';
 import { sharesOf } from '../durability/memory-shares.js';
 import { jobOf } from '../job/job.fixture.js';
 import type { Job } from '../job/job.js';
-import { TaskState } from '../job/task-state.js';
 import { estimateJobBytes } from '../job/job-bytes.js';
+import { TaskState } from '../job/task-state.js';
 import { DEFAULT_LOAD_LIMITS, Overload } from './overload.js';
 
 /** About 10 kB in memory. */

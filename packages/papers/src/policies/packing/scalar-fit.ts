@@ -1,7 +1,7 @@
 import { OrderedNumbers } from '@goshawk/core';
-import { MaxTree } from './max-tree.js';
 import type { Fit } from './fit.js';
 import type { Group } from './group.js';
+import { MaxTree } from './max-tree.js';
 
 /** Upper bound of server numbers and sequences, which share 52 bits with a room or a size. */
 const NUMBERS = 2 ** 27;

@@ -1,4 +1,12 @@
-import { type Attributes, DenseIds, fitsIn, type Needs, Points, type PointSearch, type Vector } from '@goshawk/core';
+import {
+  type Attributes,
+  DenseIds,
+  fitsIn,
+  type Needs,
+  type PointSearch,
+  Points,
+  type Vector,
+} from '@goshawk/core';
 import { ArrivalOrder } from './arrival-order.js';
 import type { Fit } from './fit.js';
 import type { Group } from './group.js';

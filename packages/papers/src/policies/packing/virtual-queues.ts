@@ -1,7 +1,7 @@
-import { MaxTree } from './max-tree.js';
 import { ArrivalOrder } from './arrival-order.js';
 import { ActiveConfigurations, type Configuration, type ServerClass } from './configurations.js';
 import type { Group } from './group.js';
+import { MaxTree } from './max-tree.js';
 import { Packer } from './packer.js';
 import { reservedSize } from './partition.js';
 

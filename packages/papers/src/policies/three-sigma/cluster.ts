@@ -1,5 +1,13 @@
 import { formatAttributes, type Millis, SLOT } from '@goshawk/core';
-import { type Attributes, type ClusterView, isPreferredAt, type JobView, type RunView, type StageView, type WorkerView } from '@goshawk/policies';
+import {
+  type Attributes,
+  type ClusterView,
+  isPreferredAt,
+  type JobView,
+  type RunView,
+  type StageView,
+  type WorkerView,
+} from '@goshawk/policies';
 
 /**
  * Open workers that are equivalent for all jobs: the same jobs prefer them and may use them (3Sigma §4.3.3).

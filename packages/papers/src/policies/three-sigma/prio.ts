@@ -1,6 +1,24 @@
 import type { Millis } from '@goshawk/core';
-import { type CentralPolicy, type ClusterChange, type ClusterView, type Draft, hasPreference, isPreferredAt, type RunView, type StageView, type WorkerView } from '@goshawk/policies';
-import { freeWorkers, groupWorkers, isInTime, pendingStages, preemptedRuns, runningStages, type WorkerGroup } from './cluster.js';
+import {
+  type CentralPolicy,
+  type ClusterChange,
+  type ClusterView,
+  type Draft,
+  hasPreference,
+  isPreferredAt,
+  type RunView,
+  type StageView,
+  type WorkerView,
+} from '@goshawk/policies';
+import {
+  freeWorkers,
+  groupWorkers,
+  isInTime,
+  pendingStages,
+  preemptedRuns,
+  runningStages,
+  type WorkerGroup,
+} from './cluster.js';
 import type { ThreeSigmaOptions } from './settings.js';
 
 /**
