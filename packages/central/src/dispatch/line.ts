@@ -227,7 +227,7 @@ type Place = Pick<NeedView, 'kind' | 'ahead' | 'expected'>;
 /** All slots, and the limit for long tasks. */
 type Limits = Pick<CentralLine, 'slots' | 'longLimit'>;
 
-/** What the needs of all stages of a job have in common. */
+/** Facts that the needs of all stages of a job share. */
 interface Situation {
   readonly line: QueueLine | undefined;
   readonly limits: Limits;
