@@ -25,6 +25,7 @@ const ACCEPTED: JobRecord = {
   classifiedBy: 'given',
   route: { by: 'probing', over: 'all' },
 };
+const SCHEDULERS: JobRecord = { kind: 'schedulers', job: 0, at: AT, names: ['s0'] };
 const ENDED: JobRecord = { kind: 'ended', job: 1, at: AT + 9, state: 'completed' };
 
 /** Writes the journal of a scheduler whose data folder is `s0`. */
@@ -106,12 +107,13 @@ describe('journal', () => {
   });
 
   it('import restores the journal from the output of export', async () => {
-    await written(ACCEPTED, ENDED, { ...ACCEPTED, job: 2 });
+    // The last record belongs to no job.
+    await written(ACCEPTED, ENDED, { ...ACCEPTED, job: 2 }, SCHEDULERS);
     const { stdout } = await journal('export', 's0');
     const imported = await runHere(['journal', 'import', 's1'], { cwd, input: stdout });
     expect(imported).toMatchObject({
       exitCode: 0,
-      stdout: `${join(cwd, 's1', 'journal')} has 3 records of 2 jobs\n`,
+      stdout: `${join(cwd, 's1', 'journal')} has 4 records of 2 jobs\n`,
     });
     expect((await journal('export', 's1')).stdout).toBe(stdout);
     const again = await runHere(['journal', 'import', 's1'], { cwd, input: stdout });

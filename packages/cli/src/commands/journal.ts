@@ -11,7 +11,15 @@ import {
   writeAll,
 } from '@goshawk/command';
 import { JOURNAL_OPTION, journalIn } from '@goshawk/command/cluster';
-import { counted, formatBytes, formatCount, InputError, makeFolder } from '@goshawk/core';
+import {
+  counted,
+  formatBytes,
+  formatCount,
+  InputError,
+  type JobRecord,
+  makeFolder,
+  sumOf,
+} from '@goshawk/core';
 import type { Damaged, JournalReader, JournalSummary } from '@goshawk/journal';
 
 /** @throws InputError if the URL is missing */
@@ -233,7 +241,7 @@ export const journalRepairCommand = defineCommand({
       newTag,
       version: VERSION,
     });
-    const jobs = new Set(records.map(({ job }) => job)).size;
+    const jobs = acceptedIn(records);
     const counts = { tag, records: records.length, jobs, damaged, problems };
     context.show({ schema: 'goshawk.journal-repair/1', ...counts, kept: kept ?? null }, () =>
       kept === undefined
@@ -283,7 +291,7 @@ export const journalImportCommand = defineCommand({
       folder = journalIn(resolve(context.cwd, place));
       await importJournal(folder, identity, records);
     }
-    const jobs = new Set(records.map(({ job }) => job)).size;
+    const jobs = acceptedIn(records);
     context.show(
       { schema: 'goshawk.journal-import/1', tag, records: records.length, jobs },
       () => `${folder} has ${counted(records.length, 'record')} of ${counted(jobs, 'job')}`,
@@ -335,4 +343,9 @@ function inspected(summary: JournalSummary & { holder?: string; epoch?: number }
     `last owned by ${formers.at(-1)?.split('!')[0] ?? 'nobody'}`,
     ...(holder === undefined ? [] : [`owned by scheduler ${holder}, epoch ${epoch}`]),
   ].join('\n');
+}
+
+/** Counts jobs as `verify` does: some records, such as those of usage, belong to no job. */
+function acceptedIn(records: readonly Pick<JobRecord, 'kind'>[]): number {
+  return sumOf(records, ({ kind }) => (kind === 'accepted' ? 1 : 0));
 }
