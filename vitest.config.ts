@@ -16,6 +16,15 @@ const alias = [
   },
 ];
 
+/** A bug in one file, which `npm run chaos:mutants` plants to check that a test finds it. */
+const bug = process.env.PLANTED_BUG === undefined ? undefined : JSON.parse(process.env.PLANTED_BUG);
+const planting = {
+  name: 'planted-bug',
+  enforce: 'pre' as const,
+  transform: (code: string, id: string) =>
+    id === bug.path ? code.replace(bug.find, () => bug.replace) : code,
+};
+
 // `.ci/run` sums up the written results.
 const outputFile = process.env.TEST_RESULTS;
 const written: [string, object][] = outputFile === undefined ? [] : [['json', { outputFile }]];
@@ -48,6 +57,7 @@ export default defineConfig({
     projects: [
       {
         resolve: { alias },
+        plugins: bug === undefined ? [] : [planting],
         test: {
           name: 'unit',
           include: [

@@ -35,6 +35,10 @@ describe('an export', () => {
     expect(encodeRecord(imported!)).toStrictEqual(stored);
   });
 
+  test('restores a Uint8Array as a Buffer with the same bytes', () => {
+    expect(parseExported(exportedJson(new Uint8Array([0, 255])))).toStrictEqual(Buffer.from([0, 255]));
+  });
+
   test('restores bytes in the stdin of tasks, in a small and in a large record', () => {
     for (const size of [10, 2_000_000]) {
       const stdin = Buffer.alloc(size, 0xff);

@@ -186,6 +186,13 @@ describe('everything that the codec accepts fits into a frame', () => {
   });
 });
 
+test('decoded bytes are a copy, so that they do not keep the memory of their frame', () => {
+  const chunk = { stream: 'stdout', bytes: new Uint8Array(10) } as const;
+  const output = { type: 'output', job: 1, task: 0, attempt: 1, offset: 0, chunk, keptFrom: 0 } as const;
+  const { bytes } = (codec.decode(bodyOf(output)) as MessageOf<'output'>).chunk;
+  expect([bytes, bytes.buffer.byteLength]).toEqual([chunk.bytes, 10]);
+});
+
 describe('a peer of another version', () => {
   test('that knows fewer optional fields at the end is understood', () => {
     expect(codec.decode(bodyOf(run).slice(0, -1))).toEqual(run);

@@ -5,9 +5,9 @@ import { play } from '../run.js';
 
 /** The output of a hunt, one line of JSON. */
 export interface Finding {
-  readonly seed: string;
+  /** The seed, or the file of the test, that finds the bug. */
+  readonly by: string;
   readonly complaint: string;
-  readonly seeds: number;
   readonly seconds: number;
 }
 
@@ -18,9 +18,8 @@ for (let seed = from; seed < from + seeds; seed++) {
   const complaints = process.env.CHAOS_HOSTILE ? hostile(seed) : await chaos(seed);
   if (complaints.length === 0) continue;
   const finding: Finding = {
-    seed: String(seed),
+    by: `seed ${seed}`,
     complaint: complaints[0]!.split('\n')[0]!,
-    seeds: seed - from + 1,
     seconds: (performance.now() - startedAt) / 1_000,
   };
   process.stdout.write(`${JSON.stringify(finding)}\n`);

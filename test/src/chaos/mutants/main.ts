@@ -6,9 +6,9 @@ import type { Mutant } from './mutant.js';
 import { MUTANTS } from './mutants.js';
 
 const NAMES = MUTANTS.map(({ name }) => name);
-const USAGE = `npm run chaos:mutants -- [--only NAME] [--seeds 2000] [--threads 2]
+const USAGE = `npm run chaos:mutants -- [--only NAMES] [--seeds 2000] [--threads 2]
 
-prints which seeds find which planted bug: ${NAMES.join(', ')}
+prints which seeds or tests find which planted bug: ${NAMES.join(', ')}
 `;
 
 const given = readFlags(USAGE, {
@@ -16,8 +16,10 @@ const given = readFlags(USAGE, {
   seeds: { type: 'string', default: '2000' },
   threads: { type: 'string', default: String(availableParallelism()) },
 });
-if (given.only !== undefined && !NAMES.includes(given.only)) {
-  process.stderr.write(`--only: there is no mutant "${given.only}"; there are ${NAMES.join(', ')}\n`);
+const only = given.only?.split(',');
+const unknown = only?.find((name) => !NAMES.includes(name));
+if (unknown !== undefined) {
+  process.stderr.write(`--only: there is no mutant "${unknown}"; there are ${NAMES.join(', ')}\n`);
   process.exit(2);
 }
 
@@ -34,15 +36,15 @@ async function huntAll(mutants: Mutant[]): Promise<number> {
   return survivors;
 }
 
-function row({ name, what }: Mutant, finding: Finding | undefined): string {
-  if (finding === undefined) return `| ${name} | ${what} | NOT FOUND in ${given.seeds} seeds | |`;
-  const { seed, complaint, seconds } = finding;
-  const kind = complaint.slice(0, Math.max(complaint.indexOf(':'), 0)) || complaint;
-  return `| ${name} | ${what} | seed ${seed}, ${seconds.toFixed(0)} s | ${kind} |`;
+function row({ name, what, test }: Mutant, finding: Finding | undefined): string {
+  if (finding === undefined)
+    return `| ${name} | ${what} | NOT FOUND by ${test ?? `${given.seeds} seeds`} | |`;
+  const { by, complaint, seconds } = finding;
+  const colon = test === undefined ? complaint.indexOf(':') : -1;
+  const kind = colon > 0 ? complaint.slice(0, colon) : complaint;
+  return `| ${name} | ${what} | ${by}, ${seconds.toFixed(0)} s | ${kind} |`;
 }
 
-const survivors = await huntAll(
-  MUTANTS.filter(({ name }) => given.only === undefined || name === given.only),
-);
+const survivors = await huntAll(MUTANTS.filter(({ name }) => only === undefined || only.includes(name)));
 process.stdout.write(survivors === 0 ? 'every planted bug was found\n' : `${survivors} were not found\n`);
 process.exitCode = survivors === 0 ? 0 : 1;

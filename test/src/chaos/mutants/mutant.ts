@@ -11,10 +11,12 @@ export interface Mutant {
   readonly hostile?: true;
   /** The first seed that found it; a test plays it and some later ones. */
   readonly seed?: number;
+  /** The unit test file that should find it. `file` is then that of the source, and `find` a text of TypeScript. */
+  readonly test?: string;
   readonly name: string;
   /** The bug that it introduces. */
   readonly what: string;
-  /** `scheduler/ledger`: the file `packages/scheduler/dist/ledger.js`. */
+  /** `scheduler/ledger`: the file `packages/scheduler/dist/ledger.js`, or `packages/scheduler/src/ledger.ts`. */
   readonly file: string;
   /** Text that occurs exactly once in the file. */
   readonly find: string;
@@ -23,9 +25,11 @@ export interface Mutant {
 
 const PACKAGES = resolve(import.meta.dirname, '../../../../packages');
 
-export function pathOf({ file }: Mutant): string {
+export function pathOf({ file, test }: Mutant): string {
   const slash = file.indexOf('/');
-  return join(PACKAGES, file.slice(0, slash), 'dist', `${file.slice(slash + 1)}.js`);
+  const name = file.slice(slash + 1);
+  const path = test === undefined ? join('dist', `${name}.js`) : join('src', `${name}.ts`);
+  return join(PACKAGES, file.slice(0, slash), path);
 }
 
 /** @throws Error if the bug cannot be planted, because the file has changed or is not built */

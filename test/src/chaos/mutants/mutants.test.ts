@@ -8,6 +8,7 @@ test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
   (_, mutant) => {
     const input = planted(mutant);
     expect(input).toContain(mutant.replace);
+    if (mutant.test !== undefined) return;
     // A name that the file no longer declares is seen only when it is parsed.
     const argv = ['--check', '--input-type=module', '-'];
     const { status, stderr } = spawnSync(process.execPath, argv, { input, encoding: 'utf8' });
