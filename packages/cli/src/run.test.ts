@@ -70,6 +70,7 @@ describe('a usage error is one line and exit code 2', () => {
       ['submit', 'no.json'],
       'submit: cannot read no.json: there is no such file; write the command after --: goshawk submit -- CMD ARG…',
     ],
+    [['submit', ''], 'submit: the name of the file is empty'],
     [
       ['submit', '--tasks', '2'],
       'submit: there is nothing to run; pass a command after --, a job file, --sleep or --module',

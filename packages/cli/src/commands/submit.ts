@@ -140,6 +140,8 @@ export function sourcesOf(context: Context): Sources {
     exists: (path) => existsSync(path),
     async read(path, what) {
       if (path === '-') return context.readInput();
+      // A shell passes an empty word for an unset variable; resolved, it would be this folder.
+      if (path === '') throw new InputError('no-file', `${what}: the name of the file is empty`);
       try {
         return await readFile(resolve(context.cwd, path));
       } catch (error) {
