@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import fs from 'node:fs';
+import { decodeText, readRegularFile, whyUnread } from '@goshawk/core';
 import { checkFile } from '@goshawk/papers/cases';
 import { fail, readOptions } from './script.js';
 
@@ -11,11 +12,21 @@ const { positionals: files } = readOptions({}, true);
 if (files.length === 0) fail('no file given: npm run cases -- FILE…');
 try {
   for (const file of files) {
-    for (const line of checkFile(file, readFileSync(file, 'utf8'))) {
+    for (const line of checkFile(file, read(file))) {
       process.stdout.write(`${JSON.stringify(line)}\n`);
       if (!line.ok) process.exitCode = 1;
     }
   }
 } catch (error) {
   fail((error as Error).message);
+}
+
+function read(file: string): string {
+  let bytes: Uint8Array;
+  try {
+    bytes = readRegularFile(fs, file);
+  } catch (error) {
+    throw new Error(`cannot read ${file}: ${whyUnread(error)}`, { cause: error });
+  }
+  return decodeText(bytes, file);
 }

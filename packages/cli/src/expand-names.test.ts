@@ -8,6 +8,9 @@ test('expands each range to its numbers, and keeps other names', () => {
   expect(expandNames('')).toEqual([]);
 });
 
-test.each(['s[2-0]', 's[a-b]', 's*', 's[0-99999]', 'x'.repeat(300)])('%s is refused', (text) => {
-  expect(() => expandNames(text)).toThrow('--expect-schedulers');
-});
+test.each(['s[2-0]', 's[a-b]', 's*', 's[0-99999]', 'x'.repeat(300), 's0\n1', '\u200b'])(
+  '%s is refused',
+  (text) => {
+    expect(() => expandNames(text)).toThrow('--expect-schedulers');
+  },
+);

@@ -1,4 +1,4 @@
-import { InputError, LIMITS } from '@goshawk/core';
+import { InputError, nameProblem, quoted } from '@goshawk/core';
 
 /**
  * Parses a comma-separated list of names, in which `[0-2]` stands for each number of the range.
@@ -22,8 +22,10 @@ export function expandNames(text: string, option = '--expect-schedulers'): reado
     }
     if (names.length > NAMES_MAX) throw badNames(option, `more than ${NAMES_MAX} names`);
   }
-  const long = names.find((name) => name.length > LIMITS.nameLengthMax);
-  if (long !== undefined) throw badNames(option, `a name has more than ${LIMITS.nameLengthMax} characters`);
+  for (const name of names) {
+    const problem = nameProblem(name);
+    if (problem !== undefined) throw badNames(option, `${quoted(name)}: ${problem}`);
+  }
   return [...new Set(names)];
 }
 

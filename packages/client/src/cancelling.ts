@@ -58,7 +58,9 @@ export interface CancelledJobs {
 /** @throws InputError `bad-tasks` */
 export function rangesOf(tasks: TaskChoice): TaskRange[] {
   if (typeof tasks === 'string') return parseTaskRanges(tasks);
-  const ranges = tasks.map((each) => (typeof each === 'number' ? { first: each, last: each } : each));
+  if (!Array.isArray(tasks))
+    throw new InputError('bad-tasks', 'tasks: expected a text such as "3,7-9", or a list of numbers');
+  const ranges = tasks.map((each) => (typeof each === 'number' ? { first: each, last: each } : Object(each)));
   if (ranges.length === 0)
     throw new InputError('bad-tasks', 'tasks: the list is empty', 'omit it to select all tasks');
   for (const { first, last } of ranges)

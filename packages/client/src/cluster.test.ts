@@ -40,6 +40,18 @@ describe('the jobs of a cluster', () => {
       { states: ['running'], user: 'ada', jobsMax: 4, endedMax: 10 },
     ]);
     await expect(cluster.jobs({ limit: 0 })).rejects.toMatchObject({ name: 'InputError', code: 'bad-limit' });
+    for (const states of [['bogus'], 'running'])
+      await expect(cluster.jobs({ states: states as never })).rejects.toMatchObject({ code: 'bad-state' });
+    for (const deadlineMs of [-1, Number.NaN])
+      await expect(cluster.drain('w0', true, { deadlineMs })).rejects.toMatchObject({ code: 'bad-deadline' });
+    for (const [work, inputs, code] of [
+      [undefined, [1], 'bad-module'],
+      [{ module: '/m.mjs', exprt: 'run' }, [1], 'bad-module'],
+      [{ module: '/m.mjs' }, 5, 'bad-inputs'],
+    ])
+      await expect(
+        (async () => await cluster.map(work as never, inputs as never).next())(),
+      ).rejects.toMatchObject({ code });
   });
 
   test('include only the last ten ended ones, unless all are requested', async () => {

@@ -6,6 +6,7 @@ import {
   InputError,
   LIMITS,
   type Millis,
+  quoted,
   type TakeoverAnswer,
   type TaskResult,
 } from '@goshawk/core';
@@ -78,7 +79,14 @@ export class Cluster implements AsyncDisposable {
         cancel: () => handle.cancel(),
       };
     };
-    const { module, ...rest } = work;
+    const { module, ...rest } = work ?? {};
+    const other = Object.keys(rest).find((field) => field !== 'export');
+    if (other !== undefined)
+      throw new InputError(
+        'bad-module',
+        `map: the work has the unknown field ${quoted(other)}`,
+        'pass { module, export }',
+      );
     if (typeof module !== 'string')
       throw new InputError(
         'bad-module',
@@ -94,8 +102,14 @@ export class Cluster implements AsyncDisposable {
     return this.#session.user;
   }
 
-  /** Returns a handle of a job by its id, without a request: the first call of the handle detects a missing job. */
+  /**
+   * Returns a handle of a job by its id, without a request: the first call of the handle detects a missing job.
+   *
+   * @throws InputError `bad-id` if it is not a text
+   */
   job<Value = unknown>(id: string): JobHandle<Value> {
+    if (typeof id !== 'string')
+      throw new InputError('bad-id', `a value of type ${typeof id} is not the id of a job`, 'pass a text');
     return new JobHandle<Value>(this.#session, id);
   }
 
@@ -155,16 +169,19 @@ export class Cluster implements AsyncDisposable {
    * @param options `deadlineMs`: running tasks are stopped after this time and restart elsewhere, as attempts that do not
    *   count against them. Default: they may finish
    *
-   * @throws InputError `unknown-worker`; UnreachableError if central is unavailable
+   * @throws InputError `unknown-worker`, `bad-deadline`; UnreachableError if central is unavailable
    */
   async drain(
     worker: string,
     on = true,
     options: CallOptions & { readonly deadlineMs?: Millis | undefined } = {},
   ): Promise<DrainAnswer> {
+    const { deadlineMs } = options;
+    if (deadlineMs !== undefined && !(deadlineMs >= 0))
+      throw new InputError('bad-deadline', `deadlineMs: expected a number of at least 0, got ${deadlineMs}`);
     const answer = await this.#session.requests.ask({
       what: `to drain ${worker}`,
-      build: (request) => ({ type: 'drainWorker', request, worker, on, deadlineMs: options.deadlineMs }),
+      build: (request) => ({ type: 'drainWorker', request, worker, on, deadlineMs }),
       ...this.#toPresentCentral(),
       signal: options.signal,
     });

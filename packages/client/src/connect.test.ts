@@ -165,7 +165,9 @@ describe('connect', () => {
   });
 
   test('refuses an invalid timing', async () => {
-    await expect(connect('tcp://127.0.0.1:1', { requestTimeoutMs: 0 })).rejects.toThrow(RangeError);
+    for (const requestTimeoutMs of [0, Number.NaN, '5' as never])
+      await expect(connect('tcp://127.0.0.1:1', { requestTimeoutMs })).rejects.toThrow(RangeError);
+    await expect(connect(42 as never)).rejects.toMatchObject({ code: 'bad-url' });
   });
 });
 

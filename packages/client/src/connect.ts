@@ -63,7 +63,8 @@ function failWhenGone(local: LocalCluster, { connection, alarms, timings }: Aski
   alarm.set(seenAt + timings.retryMs);
 }
 
-async function checkUrl(url: string): Promise<string[]> {
+async function checkUrl(url: unknown): Promise<string[]> {
+  if (typeof url !== 'string') throw badUrl(`a value of type ${typeof url} is not an endpoint`);
   const seeds = url
     .split(',')
     .map((part) => part.trim())

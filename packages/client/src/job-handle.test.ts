@@ -23,6 +23,30 @@ const ending =
     if (message.type === 'readResults') answer({ values: [{ task: 0, value: 'first' }], next: undefined });
   };
 
+test('a wait with an invalid timeout is refused, and stops no other timer', async () => {
+  await using fake = await FakeCluster.start(1);
+  await using cluster = await fake.connect();
+  const job = cluster.job('t0-1');
+  for (const timeoutMs of [Number.NaN, -1, '5' as never])
+    await expect(job.wait({ timeoutMs })).rejects.toMatchObject({ code: 'bad-timeout' });
+  await expect(job.wait({ timeoutMs: 0 })).rejects.toThrow('did not end within 0 ms');
+});
+
+test.each([undefined, null, 5, {}])('%s is not the id of a job', async (id) => {
+  await using fake = await FakeCluster.start(1);
+  await using cluster = await fake.connect();
+  expect(() => cluster.job(id as never)).toThrow(expect.objectContaining({ code: 'bad-id' }));
+});
+
+test('another value than tasks is refused', async () => {
+  await using fake = await FakeCluster.start(1);
+  await using cluster = await fake.connect();
+  for (const tasks of [5, null, [null], {}])
+    await expect(cluster.job('t0-1').cancelTasks(tasks as never)).rejects.toMatchObject({
+      code: 'bad-tasks',
+    });
+});
+
 describe('the tasks of a job', () => {
   const row = (index: number) => ({ index, stage: 'tasks', state: 'waiting', attempt: 0 });
 

@@ -126,6 +126,9 @@ export class JobHandle<Value = unknown> {
   async wait(options: WaitOptions & { readonly detail?: boolean } = {}): Promise<EndedJob> {
     const { detail = false, timeoutMs, signal } = options;
     if (timeoutMs === undefined) return this.#untilEnd(detail, signal);
+    // The alarms of a client share one timer, which NaN would stop.
+    if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0))
+      throw new InputError('bad-timeout', `timeoutMs: expected a number of at least 0, got ${timeoutMs}`);
     signal?.throwIfAborted();
     const enough = new AbortController();
     const ignoreSignal = onAbort(signal, (reason) => enough.abort(reason));

@@ -13,6 +13,7 @@ import {
   type TaskCounts,
   type UserQuota,
 } from '@goshawk/core';
+import { checkStates } from './job-tasks.js';
 import type { CallOptions } from './options.js';
 import { askSchedulers, type Session } from './session.js';
 
@@ -76,6 +77,7 @@ export async function listJobs(session: Session, options: JobsOptions): Promise<
     all = false,
     limit = LIMIT_DEFAULT,
   } = options;
+  checkStates(states);
   checkCount('limit', limit, 1, LIMIT_MAX);
   checkCount('from', from, 0, Number.MAX_SAFE_INTEGER);
   let after = options.after === undefined ? undefined : placeIn(options.after);

@@ -32,6 +32,14 @@ export interface Tasks {
   readonly submittedAt: Millis;
 }
 
+/** @throws InputError `bad-state` */
+export function checkStates(states: readonly JobState[]): void {
+  if (!Array.isArray(states)) throw new InputError('bad-state', 'states: expected a list of states');
+  const wrong = states.find((state) => !JOB_STATES.includes(state));
+  if (wrong !== undefined)
+    throw new InputError('bad-state', `states: "${wrong}" is not one of ${JOB_STATES.join(', ')}`);
+}
+
 /** One page of tasks, of at most 2,000. */
 export async function readTasks(
   session: Session,
@@ -39,9 +47,7 @@ export async function readTasks(
   options: TasksOptions & { readonly limit?: number | undefined },
 ): Promise<Tasks> {
   const { states = [], stage, from = 0, limit = TASKS_LISTED_MAX } = options;
-  const wrong = states.find((state) => !JOB_STATES.includes(state));
-  if (wrong !== undefined)
-    throw new InputError('bad-state', `states: "${wrong}" is not one of ${JOB_STATES.join(', ')}`);
+  checkStates(states);
   for (const [name, value, min] of [
     ['from', from, 0],
     ['limit', limit, 1],

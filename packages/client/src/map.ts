@@ -97,6 +97,8 @@ export async function* mapInputs<Input>(
   if (onError !== 'stop' && onError !== 'collect')
     throw new InputError('bad-on-error', `onError: ${JSON.stringify(onError)} is not one of stop, collect`);
   checkOrder(order);
+  if (Object(inputs)[Symbol.iterator] === undefined && Object(inputs)[Symbol.asyncIterator] === undefined)
+    throw new InputError('bad-inputs', 'map: the inputs are not iterable', 'pass a list or a generator');
   const run = new MapRun<Input>(cluster, work, inputs, options);
   try {
     run.start();

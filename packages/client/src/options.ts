@@ -67,7 +67,7 @@ export function completeTimings(given: Partial<ClientTimings>): ClientTimings {
   for (const name of Object.keys(DEFAULT_TIMINGS) as (keyof ClientTimings)[]) {
     const ms = given[name];
     if (ms === undefined) continue;
-    if (!(ms > 0)) throw new RangeError(`${name} must be above 0, not ${ms}`);
+    if (typeof ms !== 'number' || !(ms > 0)) throw new RangeError(`${name} must be above 0, not ${ms}`);
     timings[name] = ms;
   }
   return timings as unknown as ClientTimings;

@@ -29,6 +29,12 @@ describe('a prepared job', () => {
     ]);
   });
 
+  test('has a valid time to begin at', () => {
+    const begin = (date: Date) => prepare({ tasks: [], begin: date as never }).begin;
+    expect(begin(new Date(0))).toBe('1970-01-01T00:00:00.000Z');
+    expect(() => begin(new Date('soon'))).toThrow('begin: the date is invalid');
+  });
+
   test('has absolute paths in counted tasks and in stages', () => {
     expect(prepare({ tasks: { count: 2, run: { module: 'm.js' } } }).tasks).toEqual({
       count: 2,

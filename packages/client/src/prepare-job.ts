@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { JobInput } from '@goshawk/core';
+import { InputError, type JobInput } from '@goshawk/core';
 
 /**
  * Adds the owner and makes paths absolute: only the submitter knows the folder of relative paths. The scheduler validates the
@@ -13,12 +13,19 @@ export function prepareJob(job: Written, folder: string, user: string | undefine
   return {
     ...(user === undefined ? {} : { user }),
     ...rest,
-    ...(begin === undefined ? {} : { begin: begin instanceof Date ? begin.toISOString() : begin }),
+    ...(begin === undefined ? {} : { begin: begin instanceof Date ? isoTime(begin) : begin }),
     ...(after === undefined ? {} : { after: each(after, idOf) }),
     ...(afterOk === undefined ? {} : { afterOk: each(afterOk, idOf) }),
     ...(tasks === undefined ? {} : { tasks: absoluteTasks(tasks, folder) }),
     ...(stages === undefined ? {} : { stages: each(stages, (stage) => absoluteStage(stage, folder)) }),
   };
+}
+
+/** @throws InputError for an invalid date */
+function isoTime(date: Date): string {
+  if (Number.isNaN(date.getTime()))
+    throw new InputError('bad-job', 'job: begin: the date is invalid', 'check how it was created');
+  return date.toISOString();
 }
 
 function idOf(job: JobRef): string {

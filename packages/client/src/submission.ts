@@ -3,8 +3,8 @@ import {
   InputError,
   type JobInput,
   type JobState,
-  LIMITS,
   type Millis,
+  nameProblem,
   quoted,
   UnreachableError,
 } from '@goshawk/core';
@@ -138,24 +138,13 @@ class Submission {
   }
 }
 
-/**
- * A lone surrogate cannot be encoded: the scheduler would read another key.
- * @throws InputError
- */
+/** @throws InputError for a key that is not a valid name */
 export function checkKey(key: string): void {
-  if (
-    typeof key === 'string' &&
-    key !== '' &&
-    key.length <= LIMITS.nameLengthMax &&
-    !/\p{Surrogate}/u.test(key)
-  )
-    return;
-  const what = typeof key === 'string' ? quoted(key) : `a ${typeof key}`;
-  throw new InputError(
-    'bad-key',
-    `${what} is not a valid key`,
-    `a key is a string of 1 to ${LIMITS.nameLengthMax} characters`,
-  );
+  const problem = typeof key === 'string' ? nameProblem(key) : 'it is not a string';
+  if (problem === undefined) return;
+  const what =
+    typeof key === 'string' ? quoted(key) : key === null ? 'null' : `a value of type ${typeof key}`;
+  throw new InputError('bad-key', `${what} is not a valid key`, problem.replace('a name', 'a key'));
 }
 
 /** The key belongs to another scheduler, or this one cannot take it now. */

@@ -52,7 +52,10 @@ export function defineCommand<const S extends Record<string, OptionSpec>>(
     examples: [],
     ...command,
     words,
-    wordsMin: takesNone || words.startsWith('[') ? 0 : 1,
+    wordsMin:
+      takesNone || words.startsWith('[')
+        ? 0
+        : words.split(' ').filter((word) => !word.startsWith('[')).length,
     wordsMax: takesNone ? 0 : takesMany ? Number.POSITIVE_INFINITY : words.split(' ').length,
   };
 }

@@ -83,8 +83,13 @@ export interface Context {
   readonly errorColor: boolean;
   /** Asks the user a question; undefined without a terminal. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
-  /** Reads all of stdin. */
-  readInput(): Promise<Uint8Array>;
+  /**
+   * Reads all of stdin.
+   *
+   * @param bytesMax maximum size; default: 64 MiB
+   * @throws InputError; the reason of `interrupted`
+   */
+  readInput(bytesMax?: number): Promise<Uint8Array>;
   /** Aborted by the first Ctrl-C, or SIGTERM. */
   readonly interrupted: AbortSignal;
   readonly environment: Readonly<Record<string, string | undefined>>;

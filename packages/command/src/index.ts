@@ -18,6 +18,7 @@ export {
   throwAll,
   WaitTimeoutError,
 } from './failure.js';
+export { readGivenFile } from './given-file.js';
 export { untilInterrupted, whenAborted, whenOrphaned } from './interruption.js';
 export { isCustom, isLoaded } from './module-names.js';
 export {
@@ -43,6 +44,5 @@ export { redrawing } from './terminal/redrawing.js';
 export { page, type Section, section } from './terminal/sections.js';
 export { type Column, renderTable } from './terminal/table.js';
 export { cellWidth, cut } from './terminal/width.js';
-export { decodeText } from './text.js';
 export { VERSION } from './version.js';
 export { withoutPasswords } from './without-passwords.js';

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { InputError, parseDuration, parseExactJson, whyUnread } from '@goshawk/core';
-import { decodeText } from './text.js';
+import { decodeText, InputError, parseDuration, parseExactJson } from '@goshawk/core';
+import { readGivenFile } from './given-file.js';
 
 /**
  * An option, declared once as data. Help, parsing, `GOSHAWK_*` variables, configuration files and completion
@@ -143,18 +142,17 @@ export function optionsGiven<S extends OptionSpecs>(specs: S, flags: Sources['fl
   return resolveOptions(specs, { flags, environment: {}, file: {}, fileName: '' }).values;
 }
 
-/** @throws InputError if the file cannot be read or is not an object of settings */
-export function readConfigFile(path: string): Record<string, unknown> {
-  let text: string;
-  try {
-    text = decodeText(readFileSync(path), path);
-  } catch (error) {
-    if (error instanceof InputError) throw error;
-    throw new InputError('bad-config', `--config: cannot read ${path}: ${whyUnread(error)}`, '', {
-      cause: error,
-    });
-  }
-  const value = parseExactJson(text, { code: 'bad-config', name: path, hint: '' });
+/**
+ * @param signal stops the read
+ * @throws the signal's reason; InputError if the file cannot be read or is not an object of settings
+ */
+export async function readConfigFile(path: string, signal: AbortSignal): Promise<Record<string, unknown>> {
+  const bytes = await readGivenFile(
+    path,
+    signal,
+    (why, cause) => new InputError('bad-config', `--config: cannot read ${path}: ${why}`, '', { cause }),
+  );
+  const value = parseExactJson(decodeText(bytes, path), { code: 'bad-config', name: path, hint: '' });
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InputError(
       'bad-config',
@@ -242,20 +240,23 @@ function toNumber(spec: OptionSpec & { type: 'count' | 'number' }, value: unknow
   if (text === 'none' && none !== undefined) return none;
   if (text === 'none' && spec.type === 'count' && spec.noneHint !== undefined)
     throw new InputError('bad-option', `${what}: "none" is no longer accepted`, spec.noneHint);
-  const number = text === '' ? Number.NaN : Number(text);
+  // Number() also accepts other notations, such as 0x10.
+  const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
   const min = spec.min ?? 0;
   const max = spec.max ?? Number.MAX_SAFE_INTEGER;
   const kind = spec.type === 'count' ? 'a whole number' : 'a number';
   // A number such as 1e999 is out of range.
-  const isNumber = !Number.isNaN(number) && !/infinity/i.test(text);
-  if (!isNumber || (spec.type === 'count' && Number.isFinite(number) && !Number.isInteger(number))) {
+  if (
+    Number.isNaN(number) ||
+    (spec.type === 'count' && Number.isFinite(number) && !Number.isInteger(number))
+  ) {
     throw new InputError(
       'bad-option',
       `${what}: "${text}" is not ${kind}${none === undefined ? '' : ', or none'}`,
     );
   }
   if (number < min || number > max) {
-    const range = spec.max === undefined ? `at least ${min}` : `from ${min} to ${max}`;
+    const range = spec.max === undefined && number < min ? `at least ${min}` : `from ${min} to ${max}`;
     throw new InputError('bad-option', `${what}: ${text} is out of range; it must be ${range}`);
   }
   return number;

@@ -38,10 +38,8 @@ export function pairsIn(texts: readonly string[], of: PairOption): Map<string, s
 export function valueListsIn(
   texts: readonly string[],
   of: Omit<PairOption, 'isGood'>,
-  lengthMax = Number.POSITIVE_INFINITY,
 ): Map<string, string[]> {
-  const isGood = (values: string): boolean =>
-    values.split(',').every((value) => value !== '' && value.length <= lengthMax);
+  const isGood = (values: string): boolean => values.split(',').every((value) => value !== '');
   const pairs = pairsIn(texts, { ...of, isGood });
   return new Map([...pairs].map(([name, values]) => [name, values.split(',')]));
 }

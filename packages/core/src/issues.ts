@@ -29,6 +29,8 @@ export function firstIssue(
     issue = deepest[0]!;
     path.push(...issue.path);
   }
+  // The key is part of the path.
+  if (issue.code === 'invalid_key' && issue.issues[0] !== undefined) issue = issue.issues[0];
   const where = path.reduce<string>(
     (text, part) =>
       typeof part === 'number'

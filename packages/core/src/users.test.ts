@@ -58,7 +58,17 @@ it.each([
   ['{"ann": {},\n "ann": {}}', 'line 2, column 2: user "ann" is listed twice'],
   ['{"ann": {},}', 'line 1, column 12: expected a name in double quotes or a number, not }'],
   ['{"ann": {}', 'line 1, column 11: expected a comma or a closing brace, not the end of the file'],
-  ['{"": {}}', 'line 1, column 2: the name of a user has 1 to'],
+  ['{"": {}}', 'line 1, column 2: "" is not the name of a user: a name needs a visible character'],
+  ['{" ann": {}}', 'line 1, column 2: " ann" is not the name of a user: a name does not begin or end with'],
+  [
+    '{"a\\nb": {}}',
+    'line 1, column 2: "a\\nb" is not the name of a user: a name has no line breaks, tabs or',
+  ],
+  [
+    '{"@ ": {}}',
+    'line 1, column 2: "@ " is not the name of a user: a name does not begin or end with a space',
+  ],
+  ['{"ann": {"project": "\\t"}}', 'line 1, column 21: the project of "ann" is not the name of a project'],
   ['{"ann: {}}', 'line 1, column 2: expected a name in double quotes or a number, not "'],
   ['{"ann": {}} x', 'line 1, column 13: nothing may follow the last brace, but x does'],
   ['{ann: {}}', 'line 1, column 2: expected a name in double quotes or a number, not ann'],

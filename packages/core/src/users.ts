@@ -1,8 +1,9 @@
-import { InputError } from './errors.js';
+import { InputError, quoted } from './errors.js';
 import type { Millis } from './ids.js';
 import { parseBytes } from './job/bytes.js';
 import { LIMITS } from './limits.js';
 import { parseDuration } from './text/durations.js';
+import { nameProblem } from './text/utf8.js';
 
 /** An operator's settings for a user, or for a project (all of its users together). */
 export interface UserGrant {
@@ -60,9 +61,9 @@ export function parseUsers(text: string, source: string): UserGrants {
   const reader = new JsonReader(text, source);
   const grants = new Map<string, UserGrant>();
   reader.object('an object of users', (user, at) => {
-    const who = JSON.stringify(user);
-    if (user === '' || user.length > LIMITS.nameLengthMax)
-      reader.fail(at, `the name of a user has 1 to ${LIMITS.nameLengthMax} characters`);
+    const who = quoted(user);
+    const problem = nameProblem(user) ?? (user.startsWith(PROJECT) ? nameProblem(user.slice(1)) : undefined);
+    if (problem !== undefined) reader.fail(at, `${who} is not the name of a user: ${problem}`);
     if (grants.has(user)) reader.fail(at, `user ${who} is listed twice`, 'remove one of them');
     if (grants.size === LIMITS.usersListedMax)
       reader.fail(
@@ -90,7 +91,7 @@ const SETTINGS = [
 type Setting = (typeof SETTINGS)[number];
 
 function readGrant(reader: JsonReader, holder: string): UserGrant {
-  const who = JSON.stringify(holder);
+  const who = quoted(holder);
   const given = new Map<Setting, unknown>();
   reader.object(`an object of settings for ${who}`, (name, at) => {
     const setting = SETTINGS.find((each) => each === name);
@@ -136,7 +137,9 @@ function settingOf(setting: Setting, value: unknown): number | string | undefine
     case 'weight':
       return typeof value === 'number' && value > 0 && value <= WEIGHT_MAX ? value : undefined;
     case 'project':
-      return typeof value === 'string' && value !== '' && value.length < LIMITS.nameLengthMax
+      return typeof value === 'string' &&
+        nameProblem(value) === undefined &&
+        value.length < LIMITS.nameLengthMax
         ? value
         : undefined;
     case 'running':

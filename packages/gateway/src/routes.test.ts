@@ -210,6 +210,35 @@ it('invalid names and numbers are refused', async () => {
   expect(await read(`${url}/v1/workers/${'x'.repeat(200)}`)).toMatchObject({ status: 503 });
 });
 
+it.each([
+  ['jobs?limit=', 'limit: expected number, not ""'],
+  ['jobs?limit=0x10', 'limit: expected number, not "0x10"'],
+  ['jobs?from=1e1', 'from: expected number, not "1e1"'],
+  ['jobs?from=%205', 'from: expected number, not " 5"'],
+  ['jobs?limit=1&limit=2', 'limit: expected number, not a list'],
+  ['jobs?user=', 'user: expected string of at least 1'],
+  ['usage?project=', 'project: expected string of at least 1'],
+  ['jobs/a-1?wait=', 'wait: expected number, not ""'],
+  ['stream?until=1e300', 'until: expected number, not "1e300"'],
+])('GET /v1/%s is refused', async (path, message) => {
+  const url = await gatewayTo({});
+  expect(await read(`${url}/v1/${path}`)).toMatchObject({
+    status: 400,
+    body: { code: 'bad-request', message: expect.stringContaining(message) },
+  });
+});
+
+it('a body with the key __proto__ is refused with the reason', async () => {
+  const url = await gatewayTo({});
+  const headers = { 'content-type': 'application/json' };
+  const body = '{"tasks": [{"sleep": 1}], "require": {"__proto__": "x"}}';
+  const answer = await fetch(`${url}/v1/jobs`, { method: 'POST', headers, body });
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toMatchObject({
+    message: 'body: the keys __proto__ and constructor.prototype are not allowed',
+  });
+});
+
 it('output is that of the last attempts, and says if earlier ones are left out', async () => {
   const asked: unknown[] = [];
   const url = await gatewayTo({

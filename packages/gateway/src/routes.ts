@@ -52,11 +52,15 @@ import { whySentence } from './why-sentence.js';
 
 const id = z.object({ id: z.string().min(1).max(512) });
 const name = z.object({ name: z.string().min(1).max(256) });
-// `coerce` would read an empty string as 0.
-const task = z.preprocess(
-  (text) => (text === '' ? Number.NaN : text),
-  z.coerce.number().int().min(0).max(999_999_999),
-);
+/** A number as text. `coerce` would read an empty string as 0 and `0x10` as 16. */
+const written = (shape: z.ZodNumber) =>
+  z.preprocess(
+    (text) => (typeof text === 'string' && /^[+-]?\d+(\.\d+)?$/.test(text) ? Number(text) : text),
+    shape,
+  );
+const task = written(z.number().int().min(0).max(999_999_999));
+/** Filters of lists: an empty one, from an unset variable, would match nothing. */
+const filter = z.string().min(1).max(256);
 const flag = z.enum(['true', 'false']).transform((word) => word === 'true');
 /** Comma-separated list of job states. */
 const states = z
@@ -101,16 +105,16 @@ export const ROUTES: readonly Route[] = [
     does: 'List jobs: active ones, oldest first, then ended ones, latest first',
     query: z.object({
       state: states.optional(),
-      user: z.string().max(256).optional(),
+      user: filter.optional(),
       q: z
         .string()
         .max(1_000)
         .optional()
         .describe('a query: `name:etl* user:ann state:failed since:1h`; a word alone is part of a name'),
       all: flag.optional().describe('list all ended jobs, not only the last ten'),
-      from: z.coerce.number().int().min(0).max(999_999_999).default(0),
+      from: written(z.number().int().min(0).max(999_999_999)).default(0),
       after: z.string().max(600).optional().describe('`cursor` of the page before'),
-      limit: z.coerce.number().int().min(1).max(1_000).default(50),
+      limit: written(z.number().int().min(1).max(1_000)).default(50),
     }),
     answer: shapes.jobs,
     handle: async ({ cluster }, { query, signal }) => {
@@ -134,7 +138,7 @@ export const ROUTES: readonly Route[] = [
     role: 'read',
     does: 'Show a job; `wait` delays the answer until the job ends, for at most this many seconds',
     path: id,
-    query: z.object({ wait: z.coerce.number().min(0).max(LIMITS.waitSecondsMax).default(0) }),
+    query: z.object({ wait: written(z.number().min(0).max(LIMITS.waitSecondsMax)).default(0) }),
     answer: shapes.job,
     errors: NO_JOB,
     handle: async ({ cluster }, { path, query, signal }) => {
@@ -156,8 +160,8 @@ export const ROUTES: readonly Route[] = [
     query: z.object({
       state: states.optional(),
       stage: z.string().min(1).max(256).optional(),
-      from: z.coerce.number().int().min(0).max(999_999_999).default(0),
-      limit: z.coerce.number().int().min(1).max(TASKS_LISTED_MAX).default(1_000),
+      from: written(z.number().int().min(0).max(999_999_999)).default(0),
+      limit: written(z.number().int().min(1).max(TASKS_LISTED_MAX)).default(1_000),
       used: flag
         .optional()
         .describe(
@@ -197,7 +201,7 @@ export const ROUTES: readonly Route[] = [
       task: task.optional(),
       failed: flag.optional(),
       attempt: z
-        .union([z.enum(['last', 'all']), z.coerce.number().int().min(1).max(999_999_999)])
+        .union([z.enum(['last', 'all']), written(z.number().int().min(1).max(999_999_999))])
         .default('last')
         .describe('the output of this attempt of each task; `last`, or `all`'),
     }),
@@ -212,8 +216,8 @@ export const ROUTES: readonly Route[] = [
     does: 'A value or an error per task so far, by index, with any outcome of the job. As a stream (Accept: text/event-stream or application/x-ndjson), results arrive as tasks end',
     path: id,
     query: z.object({
-      from: z.coerce.number().int().min(0).max(999_999_999).default(0),
-      limit: z.coerce.number().int().min(1).max(LIMITS.resultsMax).default(LIMITS.resultsMax),
+      from: written(z.number().int().min(0).max(999_999_999)).default(0),
+      limit: written(z.number().int().min(1).max(LIMITS.resultsMax)).default(LIMITS.resultsMax),
       order: z.enum(['index', 'completed']).default('completed').describe('order of the results in a stream'),
     }),
     answer: shapes.results,
@@ -253,11 +257,7 @@ export const ROUTES: readonly Route[] = [
     does: 'Simulate when a waiting job would start and end with no change, and with more workers, another priority or another policy',
     path: id,
     query: z.object({
-      workers: z.coerce
-        .number()
-        .int()
-        .min(-LIMITS.addedWorkersMax)
-        .max(LIMITS.addedWorkersMax)
+      workers: written(z.number().int().min(-LIMITS.addedWorkersMax).max(LIMITS.addedWorkersMax))
         .optional()
         .describe('additional workers, like those present; negative: fewer'),
       priority: z.enum(PRIORITIES).optional(),
@@ -544,11 +544,11 @@ export const ROUTES: readonly Route[] = [
         .describe('user, project, name, day; comma-separated'),
       since: z.string().max(64).optional().describe('first day, UTC: 2026-11-26, or 7d ago'),
       until: z.string().max(64).optional().describe('last day'),
-      user: z.string().max(256).optional(),
-      project: z.string().max(256).optional(),
-      name: z.string().max(256).optional().describe('name of the jobs'),
-      from: z.coerce.number().int().min(0).max(999_999_999).default(0),
-      limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
+      user: filter.optional(),
+      project: filter.optional(),
+      name: filter.optional().describe('name of the jobs'),
+      from: written(z.number().int().min(0).max(999_999_999)).default(0),
+      limit: written(z.number().int().min(1).max(10_000)).default(1_000),
     }),
     answer: shapes.usage,
     handle: async ({ cluster }, { query, signal }) => {
@@ -602,11 +602,11 @@ export const ROUTES: readonly Route[] = [
     role: 'read',
     does: 'What ran where within the last hour: the load of workers, and a sample of the attempts there',
     query: z.object({
-      seconds: z.coerce.number().min(5).max(3_600).default(300).describe('length of the window'),
-      until: z.coerce.number().min(0).optional().describe('end of the window, ms since 1970; default: now'),
+      seconds: written(z.number().min(5).max(3_600)).default(300).describe('length of the window'),
+      until: written(z.number().min(0)).optional().describe('end of the window, ms since 1970; default: now'),
       worker: z.string().max(256).default('').describe('only workers with this text in their names'),
-      from: z.coerce.number().int().min(0).max(999_999).default(0).describe('workers to skip'),
-      limit: z.coerce.number().int().min(1).max(LIMITS.streamWorkersMax).default(40),
+      from: written(z.number().int().min(0).max(999_999)).default(0).describe('workers to skip'),
+      limit: written(z.number().int().min(1).max(LIMITS.streamWorkersMax)).default(40),
     }),
     answer: shapes.stream,
     handle: async ({ watch }, { query }) => streamJson(watch, query, Date.now()),

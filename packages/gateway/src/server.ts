@@ -193,7 +193,7 @@ function parseBodies(app: FastifyInstance): void {
     bodies.read(request.raw, payload).then((text) => {
       void parse(request, text || '{}', (error, value) => {
         const loss = error ? undefined : jsonLoss(text, value);
-        if (error) done(notJson(text) ?? error);
+        if (error) done(notJson(text) ?? badKey());
         else if (loss === undefined) done(null, value);
         else done(new InputError('bad-request', `body: ${loss.message}`, loss.hint));
       });
@@ -274,6 +274,12 @@ function check(
     traceparent: typeof traceparent === 'string' ? traceparent : undefined,
     signal: gone.signal,
   };
+}
+
+/** Returns the error for JSON that could change the prototype of objects. */
+function badKey(): InputError {
+  const what = 'body: the keys __proto__ and constructor.prototype are not allowed';
+  return new InputError('bad-request', what, 'use another name');
 }
 
 /** Returns an error that says where a text is not JSON; undefined if it is JSON. */

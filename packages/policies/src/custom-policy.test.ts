@@ -25,7 +25,24 @@ describe('a custom policy', () => {
   it.each<[string, unknown, string]>([
     ['no default export', undefined, 'its default export is not an object'],
     ['a function as default export', () => {}, 'its default export is not an object'],
-    ['no title', { ...whole, title: 7 }, '"title" is not text'],
+    ['no title', { ...whole, title: 7 }, '"title" is not one line of text'],
+    ['two lines as title', { ...whole, title: 'a\nb' }, '"title" is not one line of text'],
+    ['a typo', { ...whole, gang: true }, 'there is no field "gang"; did you mean "gangs"?'],
+    [
+      'a typo in an option',
+      { ...whole, options: { pace: { default: 2, help: '', mix: 1 } } },
+      'option "pace": there is no field "mix"; did you mean "min"?',
+    ],
+    [
+      'NaN as a bound',
+      { ...whole, options: { pace: { default: 2, help: '', max: Number.NaN } } },
+      '"max" of option "pace" is not a number',
+    ],
+    [
+      'a text as choices',
+      { ...whole, options: { pace: { default: 'a', help: '', choices: 'ab' } } },
+      '"choices" of option "pace" is not a list',
+    ],
     ['no declares', { ...whole, declares: undefined }, '"declares" is neither true'],
     ['no options', { ...whole, options: undefined }, '"options" is not an object'],
     ['an option without help', { ...whole, options: { pace: { default: 2 } } }, 'option "pace"'],

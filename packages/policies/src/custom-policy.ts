@@ -1,7 +1,7 @@
-import { describeThrownIn, InputError, LIMITS } from '@goshawk/core';
+import { describeThrownIn, InputError, misnamedField, nameProblem } from '@goshawk/core';
 import { ClusterBooks } from './books/books.js';
 import { BookedDraft } from './books/draft.js';
-import type { CentralPolicy, PolicyModule, PolicyOptions } from './contract.js';
+import type { CentralPolicy, PolicyModule, PolicyOption, PolicyOptions } from './contract.js';
 
 /**
  * Validates the default export of a file as a custom policy. It is created once here, and plans for an empty
@@ -23,15 +23,24 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
   if (typeof exported !== 'object' || exported === null)
     return broken('its default export is not an object { title, declares, options, make }');
   const module = exported as PolicyModule;
+  const misnamed = misnamedField(module, POLICY_FIELDS);
+  if (misnamed !== undefined) broken(misnamed);
   const { title, declares, options, make } = module;
-  if (typeof title !== 'string' || title === '' || title.length > LIMITS.nameLengthMax)
-    broken(`"title" is not text of 1 to ${LIMITS.nameLengthMax} characters`);
+  if (typeof title !== 'string' || nameProblem(title) !== undefined)
+    broken('"title" is not one line of text, of 1 to 256 characters');
   if (typeof declares !== 'boolean')
     broken('"declares" is neither true (owners declare whole jobs) nor false');
   if (typeof options !== 'object' || options === null) broken('"options" is not an object; use {} for none');
   for (const [name, option] of Object.entries(options)) {
     if (!['number', 'string', 'boolean'].includes(typeof option?.default) || typeof option.help !== 'string')
       broken(`option "${name}" is not a { default, help } with a number, text, true or false as default`);
+    const wrong = misnamedField(option, OPTION_FIELDS);
+    if (wrong !== undefined) broken(`option "${name}": ${wrong}`);
+    for (const bound of ['min', 'max'] as const)
+      if (option[bound] !== undefined && !(Math.abs(option[bound]) >= 0))
+        broken(`"${bound}" of option "${name}" is not a number`);
+    if (option.choices !== undefined && !Array.isArray(option.choices))
+      broken(`"choices" of option "${name}" is not a list`);
   }
   for (const name of ['gangs', 'packs', 'solves'] as const)
     if (!['boolean', 'undefined'].includes(typeof module[name]))
@@ -67,6 +76,26 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
 }
 
 const ignore = (): void => {};
+
+const POLICY_FIELDS: readonly (keyof PolicyModule)[] = [
+  'title',
+  'declares',
+  'options',
+  'make',
+  'gangs',
+  'packs',
+  'solves',
+  'abandons',
+];
+const OPTION_FIELDS: readonly (keyof PolicyOption<unknown>)[] = [
+  'default',
+  'help',
+  'min',
+  'max',
+  'flag',
+  'scales',
+  'choices',
+];
 
 const HINT = 'the contract is PolicyModule of @goshawk/policies; docs/USE.md, “Custom policies”, explains it';
 

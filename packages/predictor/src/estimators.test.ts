@@ -67,6 +67,7 @@ describe('a custom estimator', () => {
   test.each<[string, unknown, string]>([
     ['no default export', undefined, '"title" is not text'],
     ['no make', { title: 'x' }, 'no function "make"'],
+    ['a typo', { ...whole, needTruth: true }, 'there is no field "needTruth"; did you mean "needsTruth"?'],
     ['a text as needsTruth', { ...whole, needsTruth: 'yes' }, '"needsTruth"'],
     [
       'judge instead of predict',

@@ -1,4 +1,4 @@
-import { InputError, LIMITS } from '@goshawk/core';
+import { InputError, LIMITS, misnamedField } from '@goshawk/core';
 import type { Estimator } from './estimator.js';
 import { HistoryEstimator } from './history/history-estimator.js';
 import { inverseSquareEstimate, medianOf } from './history/points.js';
@@ -115,6 +115,8 @@ export function addCustomEstimator(path: string, exported: unknown): void {
   };
   if (path.length > LIMITS.nameLengthMax) broken(`its path has more than ${LIMITS.nameLengthMax} characters`);
   const { title, needsTruth = false, make } = (exported ?? {}) as Partial<EstimatorKind>;
+  const misnamed = misnamedField(Object(exported), ['title', 'needsTruth', 'make', 'argument', 'orders']);
+  if (misnamed !== undefined) broken(misnamed);
   if (typeof title !== 'string' || title === '') broken('"title" is not text');
   if (typeof needsTruth !== 'boolean') broken('"needsTruth" is neither true nor false');
   if (typeof make !== 'function') return broken('its default export has no function "make"');

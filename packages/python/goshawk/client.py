@@ -224,6 +224,8 @@ class Job:
     """A job of the cluster."""
 
     def __init__(self, client: Client, id: str):
+        if not isinstance(id, str) or id == "":
+            raise InvalidRequest(f"{id!r} is not the id of a job", "bad-id", "`submit` returns a job")
         self.client = client
         self.id = id
 
@@ -254,7 +256,7 @@ class Job:
                     bar.update(done, counts["failed"], counts["total"])
                 if job["state"] in ENDED:
                     return job
-                if end is not None and time.monotonic() >= end:
+                if end is not None and not time.monotonic() < end:  # also for NaN
                     raise WaitTimeout(f"job {self.id} is {job['state']} after {timeout} s", "wait-timeout")
         finally:
             if bar is not None:

@@ -1,14 +1,20 @@
-import { LIMITS, meanOf, present } from '@goshawk/core';
+import { LIMITS, meanOf, nameProblem, present } from '@goshawk/core';
 import fc from 'fast-check';
 import type { TraceJob } from './job.js';
 
 const seconds = fc.double({ min: 0, max: 1e9, noNaN: true }).map((value) => value + 0);
-/** A name without NUL, which clusters reject. */
 const name = fc
   .string({ minLength: 1, maxLength: 20, unit: 'binary' })
-  .filter((text) => !text.includes('\u0000'));
+  .filter((text) => nameProblem(text) === undefined);
+/** Alternative values are separated by commas. */
+const value = name.filter((text) =>
+  text
+    .replace(/^!/, '')
+    .split(',')
+    .every((each) => nameProblem(each) === undefined),
+);
 const resource = fc.stringMatching(/^[a-z]{1,8}$/);
-const attributes = fc.dictionary(resource, name, { maxKeys: 2, noNullPrototype: true });
+const attributes = fc.dictionary(resource, value, { maxKeys: 2, noNullPrototype: true });
 const demand = fc.dictionary(resource, seconds, { maxKeys: 4, noNullPrototype: true });
 const durations = fc.array(seconds, { minLength: 1, maxLength: 8 });
 

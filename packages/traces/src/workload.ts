@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { present, type Resources } from '@goshawk/core';
+import { asName, nameProblem, present, type Resources } from '@goshawk/core';
 import { WorkloadError } from './errors.js';
 import { readSideFile } from './features.js';
 import { emptyTrace } from './formats/files.js';
@@ -12,7 +12,7 @@ import { tr, trWith } from './formats/tr.js';
 import type { TraceFormat } from './formats/trace-format.js';
 import type { ConfiguredGenerator } from './generators/generator.js';
 import { configureGenerator, findGenerator, GENERATORS } from './generators/index.js';
-import type { Jobs } from './job.js';
+import type { Jobs, TraceStage } from './job.js';
 import {
   bySubmission,
   flattened,
@@ -96,7 +96,7 @@ function carriesItsOwn(spec: string, kind: string): WorkloadError {
 async function fileWorkload(path: string, format: TraceFormat, options: OpenOptions): Promise<Workload> {
   const tally = new Tally();
   const read = (tally?: Tally, signal?: AbortSignal): AsyncIterable<PackedJobs> => {
-    const batches = format.read(path, tally, signal);
+    const batches = withNames(format.read(path, tally, signal), tally);
     if (options.resources === undefined || format.isForeign === undefined) return batches;
     return withoutDemands(batches, new Set(options.resources), tally ?? new Tally());
   };
@@ -159,6 +159,43 @@ async function readOnce(
   const all = joined(held);
   return { held: disorder === undefined ? all : bySubmission(all), jobCount };
 }
+
+/** Corrects names that a cluster would refuse; the format `jsonl` has refused them already. */
+async function* withNames(
+  batches: AsyncIterable<PackedJobs>,
+  tally: Tally | undefined,
+): AsyncGenerator<PackedJobs> {
+  for await (const batch of batches) {
+    const more = new Map(batch.more);
+    for (const [place, job] of batch.more) {
+      const { name, user, logicalName, stages, ...rest } = job;
+      const names = [name, user, logicalName, ...(stages ?? []).map((stage) => stage.name)];
+      if (names.every((each) => each === undefined || nameProblem(each) === undefined)) continue;
+      more.set(place, {
+        ...rest,
+        ...present({
+          name: name === undefined ? undefined : asName(name),
+          user: user === undefined ? undefined : asName(user),
+          logicalName: logicalName === undefined ? undefined : asName(logicalName),
+          stages: stages?.map(withStageName),
+        }),
+      });
+      tally?.add({
+        code: 'names-corrected',
+        what: 'jobs with names that have control characters, surrounding spaces or too many characters: without them',
+      });
+    }
+    yield { ...batch, more };
+  }
+}
+
+/** The place keeps corrected names of stages different. */
+function withStageName(stage: TraceStage, place: number): TraceStage {
+  if (nameProblem(stage.name) === undefined) return stage;
+  return { ...stage, name: `${asName(stage.name.slice(0, STAGE_NAME_KEPT)) ?? 'stage'}#${place}` };
+}
+
+const STAGE_NAME_KEPT = 240;
 
 /** Removes demands for resources that machines do not have. */
 async function* withoutDemands(

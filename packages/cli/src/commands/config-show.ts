@@ -49,7 +49,9 @@ export function configShowCommand(commands: () => Promise<readonly Command[]>) {
       },
     },
     async run(context, options) {
-      const settings = settingsOf(context, await commands());
+      const { config } = context.global;
+      const file = config === undefined ? {} : await readConfigFile(config, context.interrupted);
+      const settings = settingsOf(context, file, await commands());
       context.show({ schema: 'goshawk.config/1', settings, ...wholeList(settings) }, () =>
         table(context, settings, options.origin),
       );
@@ -57,9 +59,12 @@ export function configShowCommand(commands: () => Promise<readonly Command[]>) {
   });
 }
 
-function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
+function settingsOf(
+  context: Context,
+  file: Readonly<Record<string, unknown>>,
+  commands: readonly Command[],
+): Setting[] {
   const { config } = context.global;
-  const file = config === undefined ? {} : readConfigFile(config);
   const groups: [commands: string[], specs: OptionSpecs][] = [
     [[], GLOBAL_OPTIONS],
     ...commands.map(({ name, options }): [string[], OptionSpecs] => [[name], options]),

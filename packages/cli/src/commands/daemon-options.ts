@@ -1,8 +1,8 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Context, decodeText, ExitCode, whenAborted, whenOrphaned } from '@goshawk/command';
+import { type Context, ExitCode, readGivenFile, whenAborted, whenOrphaned } from '@goshawk/command';
 import type { DaemonIsUp, NOTIFY_OPTIONS } from '@goshawk/command/cluster';
-import { InputError, type Millis, TIMER_MAX_MS, whyUnread } from '@goshawk/core';
+import { decodeText, InputError, type Millis, TIMER_MAX_MS, whyUnread } from '@goshawk/core';
 import type { Daemon, HttpOptions, NotifyOptions } from '@goshawk/runtime';
 import { outliveTerminal } from './outlive-terminal.js';
 
@@ -13,13 +13,14 @@ import { outliveTerminal } from './outlive-terminal.js';
  * @throws InputError for a file that is missing, empty or readable by others
  */
 export async function notifyOptions(
-  { cwd }: Context,
+  context: Context,
   { notifyHosts, notifySecretFile, notifyCommand: command }: NotifyFlags,
   hasKeys: boolean,
 ): Promise<NotifyOptions> {
   const hosts = notifyHosts ?? (hasKeys ? '' : '*');
-  const path = notifySecretFile === undefined ? undefined : resolve(cwd, notifySecretFile);
-  const secret = path === undefined ? undefined : (await readSecret(path, '--notify-secret-file')).trim();
+  const path = notifySecretFile === undefined ? undefined : resolve(context.cwd, notifySecretFile);
+  const secret =
+    path === undefined ? undefined : (await readSecret(context, path, '--notify-secret-file')).trim();
   if (secret === '')
     throw new InputError(
       'bad-token',
@@ -40,16 +41,17 @@ type NotifyFlags = Readonly<Record<keyof typeof NOTIFY_OPTIONS, string | undefin
 
 /** @throws InputError for a token file that is missing, readable by others, or without a token */
 export async function httpOptions(
-  { environment, cwd }: Context,
+  context: Context,
   options: Readonly<Record<'http' | 'httpTokenFile' | 'httpPortFile', string | undefined>>,
 ): Promise<HttpOptions | undefined> {
+  const { environment, cwd } = context;
   const { http: bind, httpTokenFile: file, httpPortFile } = options;
   if (bind === undefined) return undefined;
   const given = environment.GOSHAWK_HTTP_TOKEN || undefined;
   const portFile = httpPortFile && resolve(cwd, httpPortFile);
   if (file === undefined) return { bind, token: given && checkToken(given, 'GOSHAWK_HTTP_TOKEN'), portFile };
   const path = resolve(cwd, file);
-  const token = (await readSecret(path, '--http-token-file')).trim();
+  const token = (await readSecret(context, path, '--http-token-file')).trim();
   return { bind, token: checkToken(token, `--http-token-file: ${path}`), portFile };
 }
 
@@ -65,19 +67,23 @@ export function auditLogOf(
  * Reads a file that only its owner can read.
  *
  * @param option name of the option, for errors
- * @throws InputError if the file is missing or readable by others
+ * @throws InputError if the file is missing or readable by others; the reason of `interrupted`
  */
-export async function readSecret(path: string, option: string): Promise<string> {
+export async function readSecret(
+  { interrupted }: Pick<Context, 'interrupted'>,
+  path: string,
+  option: string,
+): Promise<string> {
   const { checkOwner } = await import('@goshawk/transport');
+  const failed = (why: string, cause: unknown) =>
+    new InputError('bad-token', `${option}: cannot read ${path}: ${why}`, '', { cause });
   try {
     checkOwner(path, statSync(path));
-    return decodeText(readFileSync(path), `${option}: ${path}`);
   } catch (error) {
     if (error instanceof InputError) throw error;
-    throw new InputError('bad-token', `${option}: cannot read ${path}: ${whyUnread(error)}`, '', {
-      cause: error,
-    });
+    throw failed(whyUnread(error), error);
   }
+  return decodeText(await readGivenFile(path, interrupted, failed), `${option}: ${path}`);
 }
 
 function checkToken(token: string, source: string): string {

@@ -84,11 +84,11 @@ function ownToken(): Token {
 }
 
 /** Reads the tokens from the file, else from the environment. @throws InputError if they are missing or invalid */
-async function readTokens({ cwd, environment }: Context, file: string | undefined): Promise<Token[]> {
+async function readTokens(context: Context, file: string | undefined): Promise<Token[]> {
   const { parseTokens } = await import('@goshawk/gateway');
-  const text = environment.GOSHAWK_DASHBOARD_TOKENS;
+  const text = context.environment.GOSHAWK_DASHBOARD_TOKENS;
   if (file === undefined)
     return text === undefined || text === '' ? [] : parseTokens(text, 'GOSHAWK_DASHBOARD_TOKENS');
-  const path = resolve(cwd, file);
-  return parseTokens(await readSecret(path, '--token-file'), path);
+  const path = resolve(context.cwd, file);
+  return parseTokens(await readSecret(context, path, '--token-file'), path);
 }

@@ -274,7 +274,7 @@ export const journalImportCommand = defineCommand({
     const { importJournal, inPostgres, isJournalUrl, parseExport, parseJournalUrl } = await import(
       '@goshawk/journal'
     );
-    const { tag, records } = parseExport(await context.readInput());
+    const { tag, records } = parseExport(await context.readInput(Number.POSITIVE_INFINITY));
     const place = words[0]!;
     const identity = { tag, version: VERSION };
     let folder: string;

@@ -4,9 +4,10 @@ import { join, resolve } from 'node:path';
 import { type Context, defineCommand, refuseSurplusWords } from '@goshawk/command';
 import {
   InputError,
-  LIMITS,
+  nameProblem,
   parseDuration,
   present,
+  quoted,
   RIGHTS,
   type Right,
   ROLES,
@@ -234,8 +235,7 @@ async function newKey(
       'choose another name',
     );
   const { names, rights } = options;
-  const expires =
-    options.expires && new Date(Date.now() + parseDuration(options.expires, '--expires')).toISOString();
+  const expires = options.expires === undefined ? undefined : expiryIn(options.expires);
   let files: ClusterKeys;
   let own: KeyFile;
   if (role === 'client') {
@@ -249,16 +249,25 @@ async function newKey(
   return { keys: files, step: role, name, file: join(folder, keyFileName(role, name)) };
 }
 
+/** Returns the time as an ISO date, whose year has four digits in key files. */
+function expiryIn(text: string): string {
+  const ms = parseDuration(text, '--expires');
+  const at = new Date(Date.now() + ms);
+  if (ms > 0 && at.getUTCFullYear() <= 9_999) return at.toISOString();
+  throw new InputError(
+    'bad-option',
+    `--expires: a key cannot expire in ${quoted(text)}`,
+    'write a time between now and the year 9999, such as 90d',
+  );
+}
+
 function namesIn(text: string): readonly string[] {
   const parts = text.split(',').map((part) => part.trim());
   const names = parts.flatMap((part) => (/[*?]/.test(part) ? [part] : expandNames(part, '--names')));
-  if (names.length > 0 && names.every(({ length }) => length > 0 && length <= LIMITS.nameLengthMax))
-    return names;
-  throw new InputError(
-    'bad-option',
-    `--names: each name must have 1 to ${LIMITS.nameLengthMax} characters`,
-    'pass names such as w[0-9] or gpu-*',
-  );
+  const bad = names.find((name) => nameProblem(name) !== undefined);
+  if (names.length > 0 && bad === undefined) return names;
+  const problem = bad === undefined ? 'there are no names' : `${quoted(bad)}: ${nameProblem(bad)}`;
+  throw new InputError('bad-option', `--names: ${problem}`, 'pass names such as w[0-9] or gpu-*');
 }
 
 async function revoked(folder: string, name: string): Promise<KeyChange> {

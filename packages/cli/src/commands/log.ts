@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import fs, { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineCommand, plain } from '@goshawk/command';
 import { findCluster } from '@goshawk/command/cluster';
-import { InputError } from '@goshawk/core';
+import { InputError, readRegularFile } from '@goshawk/core';
 
 export const logCommand = defineCommand({
   name: 'log',
@@ -63,7 +63,9 @@ function readLogs(folder: string): LogLine[] {
   for (const file of readdirSync(folder)) {
     const name = /^(.+)\.log(\.1)?$/.exec(file)?.[1];
     if (name === undefined) continue;
-    for (const text of readFileSync(join(folder, file), 'utf8').split('\n')) {
+    for (const text of Buffer.from(readRegularFile(fs, join(folder, file)))
+      .toString()
+      .split('\n')) {
       const fields = parsed(text);
       if (fields !== undefined) lines.push({ time: String(fields.time ?? ''), by: name, fields });
     }

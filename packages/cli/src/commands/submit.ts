@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Cluster, JobHandle, JobSubmission } from '@goshawk/client';
 import {
@@ -8,6 +7,7 @@ import {
   defineCommand,
   ExitCode,
   plain,
+  readGivenFile,
   WaitTimeoutError,
 } from '@goshawk/command';
 import { findCluster, openCluster } from '@goshawk/command/cluster';
@@ -19,7 +19,6 @@ import {
   isFinal,
   type JobState,
   present,
-  whyUnread,
 } from '@goshawk/core';
 import { jobsNamed } from '../jobs/named.js';
 import { showLogs } from '../jobs/show-logs.js';
@@ -140,16 +139,12 @@ export function sourcesOf(context: Context): Sources {
     exists: (path) => existsSync(path),
     async read(path, what) {
       if (path === '-') return context.readInput();
-      // A shell passes an empty word for an unset variable; resolved, it would be this folder.
-      if (path === '') throw new InputError('no-file', `${what}: the name of the file is empty`);
-      try {
-        return await readFile(resolve(context.cwd, path));
-      } catch (error) {
-        const hint = what === 'submit' ? 'write the command after --: goshawk submit -- CMD ARG…' : '';
-        throw new InputError('no-file', `${what}: cannot read ${path}: ${whyUnread(error)}`, hint, {
-          cause: error,
-        });
-      }
+      const hint = what === 'submit' ? 'write the command after --: goshawk submit -- CMD ARG…' : '';
+      return readGivenFile(
+        resolve(context.cwd, path),
+        context.interrupted,
+        (why, cause) => new InputError('no-file', `${what}: cannot read ${path}: ${why}`, hint, { cause }),
+      );
     },
   };
 }

@@ -1,7 +1,14 @@
-import { readFileSync } from 'node:fs';
+import fs from 'node:fs';
 import { resolve } from 'node:path';
 import type { Context, OptionSpecs, Resolved } from '@goshawk/command';
-import { InputError, type Millis, UnreachableError, whyUnread } from '@goshawk/core';
+import {
+  decodeText,
+  InputError,
+  type Millis,
+  readRegularFile,
+  UnreachableError,
+  whyUnread,
+} from '@goshawk/core';
 
 export interface ApiOptions {
   /** `https://HOST:PORT` of the API server, with a path if it is below one. */
@@ -135,7 +142,7 @@ export function readAnswer<T>(
 
 function readOrFail(path: string): string {
   try {
-    return readFileSync(path, 'utf8').trim();
+    return decodeText(readRegularFile(fs, path), path).trim();
   } catch (error) {
     throw new InputError(
       'bad-service-account',

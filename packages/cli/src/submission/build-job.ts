@@ -1,8 +1,9 @@
 import type { JobSubmission } from '@goshawk/client';
-import { decodeText, type Positionals, valueListsIn } from '@goshawk/command';
+import { type Positionals, valueListsIn } from '@goshawk/command';
 import { amountsIn } from '@goshawk/command/cluster';
 import {
   beginOf,
+  decodeText,
   exitCodeOfSignal,
   GPU,
   InputError,

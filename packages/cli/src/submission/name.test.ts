@@ -13,6 +13,9 @@ it.each<[Work, string]>([
   [{ kind: 'sleep', ms: 50 }, 'sleep 50 ms'],
   [{ kind: 'file', path: 'jobs/words.json' }, 'words'],
   [{ kind: 'file', path: '-' }, 'job'],
+  [{ kind: 'file', path: '\u200b.json' }, 'job'],
+  [{ kind: 'command', argv: ['printf', '\u001b[1mx\u0000'] }, 'printf [1mx'],
+  [{ kind: 'command', argv: ['echo', `${'a'.repeat(33)}🦅🦅`] }, `echo ${'a'.repeat(33)}…`],
 ])('a job is named after its work: %j is %j', (work, name) => {
   expect(nameOf(work)).toBe(name);
   expect(name.length).toBeLessThanOrEqual(40);

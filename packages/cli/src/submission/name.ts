@@ -1,5 +1,5 @@
 import { basename, extname } from 'node:path';
-import { formatDuration } from '@goshawk/core';
+import { asName, formatDuration } from '@goshawk/core';
 import type { Work } from './work.js';
 
 /** Maximum length of a default name, which fits lists of jobs. */
@@ -29,7 +29,6 @@ function wordsOf(work: Work): string {
 }
 
 function shortened(words: string): string {
-  const line = words.replaceAll(/\s+/g, ' ').trim();
-  if (line === '') return 'job';
-  return line.length <= LENGTH_MAX ? line : `${line.slice(0, LENGTH_MAX - 1).trimEnd()}…`;
+  const line = asName(words) ?? 'job';
+  return line.length <= LENGTH_MAX ? line : `${asName(line.slice(0, LENGTH_MAX - 1)) ?? 'job'}…`;
 }

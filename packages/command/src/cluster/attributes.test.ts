@@ -16,6 +16,15 @@ it.each([['rack'], ['=r1'], ['rack='], ['rack=r1,,r2']])('%s is rejected', (text
   expect(() => parseAttributes([text])).toThrow(/is not NAME=VALUE/);
 });
 
+it.each([
+  ['rack=r1, r2', '" r2" is not valid: it does not begin or end with a space'],
+  ['rack=\u00a0', '"\u00a0" is not valid: it needs a visible character'],
+  ['ra\tck=r1', '"ra\\tck" is not valid: it has no line breaks, tabs'],
+  [`rack=${'r'.repeat(257)}`, 'is not valid: it has at most 256 characters'],
+])('%j is rejected', (text, problem) => {
+  expect(() => parseAttributes([text])).toThrow(problem);
+});
+
 it('a repeated attribute is rejected', () => {
   expect(() => parseAttributes(['rack=r1', 'rack=r2'])).toThrow(/names rack twice/);
 });

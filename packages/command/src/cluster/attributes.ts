@@ -1,4 +1,12 @@
-import { type Attribute, type Attributes, attributesByName, InputError, LIMITS, quoted } from '@goshawk/core';
+import {
+  type Attribute,
+  type Attributes,
+  attributesByName,
+  InputError,
+  LIMITS,
+  nameProblem,
+  quoted,
+} from '@goshawk/core';
 import type { OptionSpec } from '../options.js';
 import { valueListsIn } from '../pairs.js';
 
@@ -15,13 +23,15 @@ type AttributesOf = (worker: number) => readonly Attribute[];
 /** @throws InputError if a text is not NAME=VALUE,… */
 export function parseAttributes(texts: readonly string[]): AttributesOf {
   const option = { option: '--attribute', hint: 'for example rack=r1' } as const;
-  const dealt = [...valueListsIn(texts, option, LIMITS.nameLengthMax)];
-  const long = dealt.find(([name]) => name.length > LIMITS.nameLengthMax);
-  if (long !== undefined)
-    throw new InputError(
-      'bad-option',
-      `--attribute: the name ${quoted(long[0])} exceeds ${LIMITS.nameLengthMax} characters`,
-    );
+  const dealt = [...valueListsIn(texts, option)];
+  for (const each of dealt.flat(2)) {
+    const problem = nameProblem(each);
+    if (problem !== undefined)
+      throw new InputError(
+        'bad-option',
+        `--attribute: ${quoted(each)} is not valid: ${problem.replace('a name', 'it')}`,
+      );
+  }
   if (dealt.length > LIMITS.attributesMax)
     throw new InputError(
       'bad-option',

@@ -1,4 +1,13 @@
-import { GPU, InputError, LIMITS, parseBytes, quoted, type Resources, slotsOf } from '@goshawk/core';
+import {
+  GPU,
+  InputError,
+  LIMITS,
+  nameProblem,
+  parseBytes,
+  quoted,
+  type Resources,
+  slotsOf,
+} from '@goshawk/core';
 import type { OptionSpec } from '../options.js';
 import { pairsIn } from '../pairs.js';
 
@@ -113,7 +122,7 @@ export function amountsIn(
   const pairs = pairsIn(texts, { ...of, form: 'NAME=AMOUNT' });
   return Object.fromEntries(
     Array.from(pairs, ([name, amount]) => {
-      if (name.length > LIMITS.nameLengthMax || name === '__proto__')
+      if (nameProblem(name) !== undefined || name === '__proto__')
         throw new InputError('bad-option', `${of.option}: ${quoted(name)} is not a valid name of a resource`);
       return [name, parseBytes(amount, of.option)];
     }),

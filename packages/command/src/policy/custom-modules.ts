@@ -52,8 +52,11 @@ export async function loadCustomEstimator(path: string): Promise<void> {
 }
 
 async function defaultExport(where: string, path: string): Promise<unknown> {
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new InputError('no-such-module', `${where}: the file ${path} does not exist`);
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isFile() !== true) {
+    const problem = stats === undefined ? 'does not exist' : 'is a folder, a pipe or a device';
+    throw new InputError('no-such-module', `${where}: the file ${path} ${problem}`);
+  }
   let loaded: { readonly default?: unknown };
   try {
     loaded = (await import(pathToFileURL(path).href)) as { default?: unknown };

@@ -1,5 +1,5 @@
 import { isatty } from 'node:tty';
-import { exitCodeOfSignal, InputError } from '@goshawk/core';
+import { exitCodeOfSignal, InputError, whyUnread } from '@goshawk/core';
 import type { Command, Positionals } from '../command.js';
 import { ExitCode, refuseSurplusWords } from '../command.js';
 import {
@@ -10,6 +10,7 @@ import {
   type OutputStream,
 } from '../context.js';
 import { describeFailure, failureText } from '../failure.js';
+import { bytesOf } from '../given-file.js';
 import { flagOf, type OptionSpecs, readConfigFile, resolveOptions, type Sources } from '../options.js';
 import { plain } from '../terminal/paint.js';
 import { wrapProse } from '../terminal/width.js';
@@ -126,8 +127,9 @@ async function runCommand(
   terminal: Terminal,
 ): Promise<number> {
   const { environment } = terminal;
-  const fileName = (flags.config as string | undefined) ?? environment.GOSHAWK_CONFIG;
-  const file = fileName === undefined ? {} : readConfigFile(fileName);
+  const { config } = GLOBAL_OPTIONS;
+  const fileName = resolveOptions({ config }, { flags, environment, file: {}, fileName: '' }).values.config;
+  const file = fileName === undefined ? {} : await readConfigFile(fileName, terminal.interrupted);
   const sources = { flags, environment, file, fileName: fileName ?? '' };
   const warnings = await checkSettings(program, command, sources);
   const global = resolveOptions(GLOBAL_OPTIONS, sources).values;
@@ -188,7 +190,7 @@ function contextOf(global: GlobalOptions, terminal: Terminal): Context {
       stderr.isTTY === true && isatty(0) && !global.json
         ? (question) => answerOf(terminal, question)
         : undefined,
-    readInput: () => readAll(terminal.stdin),
+    readInput: (bytesMax) => readInput(terminal, bytesMax),
     interrupted: terminal.interrupted,
     environment,
     cwd: terminal.cwd,
@@ -220,10 +222,13 @@ async function answerOf({ stdin, stderr, interrupted }: Terminal, question: stri
   ]);
 }
 
-async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  for await (const part of stream) parts.push(part);
-  return Buffer.concat(parts);
+async function readInput({ stdin, interrupted }: Terminal, bytesMax?: number): Promise<Uint8Array> {
+  try {
+    return await bytesOf(stdin, interrupted, bytesMax);
+  } catch (error) {
+    interrupted.throwIfAborted();
+    throw new InputError('bad-input', `cannot read stdin: ${whyUnread(error)}`, '', { cause: error });
+  }
 }
 
 /** A setting of the same name is accepted, because all commands share settings. */
@@ -234,6 +239,9 @@ function clusterUnused({ name, options }: Command): InputError {
 }
 
 function checkWords(command: Command, words: readonly string[]): void {
+  // An unset variable, as in `goshawk wait "$id"`, must not mean this folder or every job.
+  if (words.includes(''))
+    throw new InputError('usage', `${command.name}: an argument is empty`, 'check its variable');
   const { name, wordsMin, wordsMax } = command;
   if (words.length < wordsMin) {
     throw new InputError('usage', `${name} needs ${command.words}`, `see \`goshawk ${name} --help\``);

@@ -226,14 +226,30 @@ describe('parsing a job', () => {
   });
 
   test.each([
-    [{ name: 'a\0b' }, 'name: a NUL byte cannot be passed'],
+    [{ name: 'a\0b' }, 'name: a name has no line breaks'],
+    [{ user: ' ' }, 'user: a name needs a visible character'],
+    [{ logicalName: 'a\n' }, 'logicalName: a name has no line breaks'],
+    [{ demand: { ' gpu': 1 } }, 'demand. gpu: a name does not begin or end with a space'],
+    [{ tasks: { count: 2e9, run: { sleep: 1 } } }, 'tasks.count: a job has at most 1000000 tasks'],
+    [{ tasks: Array.from({ length: 1_000_001 }) }, 'tasks: a job has at most 1000000 tasks, not 1000001'],
+    [{ require: { 'zo\tne': 'eu' } }, 'require'],
     [{ name: '\ud800' }, 'name: half of a character'],
     [{ tasks: [{ exec: ['a', '\udfff'] }] }, 'tasks[0].exec[1]: half of a character'],
     [{ tasks: [{ exec: ['a'], env: { 'A\ud800': '' } }] }, 'a variable has a name'],
     [{ tasks: [{ exec: ['a'], stdin: 'x\ud800' }] }, 'stdin: half of a character'],
     [{ tasks: [{ module: '/a\0.js' }] }, 'tasks[0].module: a NUL byte'],
     [{ tasks: [{ module: '/a.js', input: { deep: ['\ud800'] } }] }, 'tasks[0].input: half of a character'],
-    [{ require: { zone: 'e\0' } }, 'require.zone: '],
+    [{ require: { zone: 'e\0' } }, 'require.zone: the value "e\\u0000" is not valid: it has no line breaks'],
+    [{ require: { zone: 'eu, us' } }, 'require.zone: the value " us" is not valid: it does not begin or end'],
+    [
+      { prefer: { zone: ['eu', 'us '] } },
+      'prefer.zone: the value "us " is not valid: it does not begin or end',
+    ],
+    [{ require: { zone: '!' } }, 'require.zone: the value "" is not valid: it needs a visible'],
+    [
+      { stages: [{ name: '\u200b', tasks: [{ sleep: 1 }] }], tasks: undefined },
+      'stages[0].name: a name needs',
+    ],
   ])('text that would not arrive as it is: %j is refused', (job, line) => {
     expect(() => parseJobSpec({ tasks: [{ sleep: 1 }], ...job })).toThrow(line);
   });

@@ -5,14 +5,14 @@ import { parseDuration } from '../text/durations.js';
 import { textProblem, utf8Bytes, wellFormedProblem } from '../text/utf8.js';
 
 /** Text that can be passed on unchanged. @param problemOf explains why a text cannot */
-const passable = (problemOf: (text: string) => string | undefined) =>
+export const passable = (problemOf: (text: string) => string | undefined) =>
   z.string().superRefine((text, context) => {
     const message = problemOf(text);
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   });
 
-/** A name, an argument or a path: any text without NUL bytes and lone surrogates. */
-export const passableText = () => passable(textProblem);
+/** An argument or a path: any text without NUL bytes and lone surrogates. */
+const passableText = () => passable(textProblem);
 
 /** The system limits the bytes, not the characters, of a text passed to a process. */
 const fits = (text: string) =>

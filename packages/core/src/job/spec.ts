@@ -1,13 +1,14 @@
 import { z } from 'zod';
-import type { InputError } from '../errors.js';
+import { type InputError, quoted } from '../errors.js';
 import { JOB_ID } from '../ids.js';
 import { LIMITS } from '../limits.js';
 import type { Resources } from '../resources/resources.js';
 import { webHostOf } from '../system/web-address.js';
 import type { TaskRange } from '../task-ranges.js';
+import { nameProblem } from '../text/utf8.js';
 import { type Begin, parseBegin } from './begin.js';
 import { parseBytes } from './bytes.js';
-import { DURATION, type Payload, passableText, payloadFields, payloadSchema, withUnit } from './payload.js';
+import { DURATION, type Payload, passable, payloadFields, payloadSchema, withUnit } from './payload.js';
 import { PRIORITIES, type Priority } from './priority.js';
 import { exitCodeOfSignal } from './signals.js';
 
@@ -16,7 +17,7 @@ import { exitCodeOfSignal } from './signals.js';
  * bytes or text with a unit; `parseJobSpec` converts both to numbers.
  */
 
-const name = () => passableText().min(1).max(LIMITS.nameLengthMax);
+const name = () => passable(nameProblem).min(1).max(LIMITS.nameLengthMax);
 
 const otherJobs = () =>
   z
@@ -55,26 +56,53 @@ const demand = () =>
       `at most ${LIMITS.resourcesMax} resources`,
     );
 
+const value = () => z.string().min(1).max(LIMITS.nameLengthMax);
+
 const attributes = () =>
   z
     .record(
       name(),
-      z.union([name(), z.array(name()).min(1).max(LIMITS.attributeValuesMax)], {
-        error: () => `expected a text, or a list of 1 to ${LIMITS.attributeValuesMax} texts`,
-      }),
+      z
+        .union([value(), z.array(value()).min(1).max(LIMITS.attributeValuesMax)], {
+          error: () => `expected a text, or a list of 1 to ${LIMITS.attributeValuesMax} texts`,
+        })
+        .superRefine((values, context) => {
+          const problem = valuesProblem(String(values));
+          if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+        }),
     )
     .refine(
       (named) => Object.keys(named).length <= LIMITS.attributesMax,
       `at most ${LIMITS.attributesMax} attributes`,
     );
 
+/** Checks alternative values separated by commas, with a ! in front of values to avoid. */
+function valuesProblem(values: string): string | undefined {
+  for (const each of values.replace(/^!/, '').split(',')) {
+    const problem = nameProblem(each);
+    if (problem !== undefined)
+      return `the value ${quoted(each)} is not valid: ${problem.replace('a name', 'it')}`;
+  }
+  return undefined;
+}
+
+const TASKS_MAX = `a job has at most ${LIMITS.tasksPerJobMax} tasks`;
+
 const tasks = () =>
   z.union(
     [
       z.array(payloadSchema).min(1, 'a job needs at least one task').max(LIMITS.tasksPerJobMax),
-      z.strictObject({ count: wholeNumber().min(1).max(LIMITS.tasksPerJobMax), run: payloadSchema }),
+      z.strictObject({
+        count: wholeNumber().min(1).max(LIMITS.tasksPerJobMax, TASKS_MAX),
+        run: payloadSchema,
+      }),
     ],
-    { error: () => 'expected a list of tasks, or {count, run}, each task one of {sleep}, {exec}, {module}' },
+    {
+      error: ({ input }) =>
+        Array.isArray(input) && input.length > LIMITS.tasksPerJobMax
+          ? `${TASKS_MAX}, not ${input.length}`
+          : 'expected a list of tasks, or {count, run}, each task one of {sleep}, {exec}, {module}',
+    },
   );
 
 const stage = () =>

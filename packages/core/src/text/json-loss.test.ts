@@ -22,6 +22,14 @@ test.each([
 });
 
 test.each([
+  ['', 'a.json: it is empty'],
+  [' \r\n', 'a.json: it is empty'],
+  [`${'['.repeat(200_000)}${']'.repeat(200_000)}`, 'a.json: it is nested deeper than 1,000 levels'],
+])('other text is refused', (text, message) => {
+  expect(() => parseExactJson(text, { code: 'bad-job', name: 'a.json', hint: '' })).toThrow(message);
+});
+
+test.each([
   '[9007199254740992, 1e22, 10000000000000000000000, 0.1, 3.14159265358979323846, 1e-400, -0]',
   '{"9007199254740993": "9007199254740993 \\" 9007199254740993"}',
   '{"a:b": "c:\\"d\\":", "__proto__": {"a:b": [{"x": 1}, {"x": 1}, ":"]}, "": {"": ":"}}',

@@ -1,5 +1,5 @@
 import { InputError } from '../errors.js';
-import { endOfString } from './json-excess.js';
+import { endOfString, jsonExcess } from './json-excess.js';
 
 /**
  * Parses JSON whose fields and numbers keep their values.
@@ -11,6 +11,9 @@ export function parseExactJson(
   text: string,
   { code, name, hint }: { readonly code: string; readonly name: string; readonly hint: string },
 ): unknown {
+  if (/^\s*$/.test(text)) throw new InputError(code, `${name}: it is empty`, hint);
+  const excess = jsonExcess(text);
+  if (excess !== undefined) throw new InputError(code, `${name}: ${excess}`, hint);
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -20,6 +20,16 @@ export function didYouMean(suggestion: string | undefined): string {
   return suggestion === undefined ? '' : `; did you mean ${suggestion}?`;
 }
 
+/** Describes a field that is likely a typo of a known one, because unknown fields are ignored; undefined: there is none. */
+export function misnamedField(fields: object, known: readonly string[]): string | undefined {
+  for (const field of Object.keys(fields)) {
+    const meant = known.includes(field) ? undefined : nearest(field, known);
+    if (meant !== undefined && !Object.hasOwn(fields, meant))
+      return `there is no field "${field}"${didYouMean(`"${meant}"`)}`;
+  }
+  return undefined;
+}
+
 /** Damerau–Levenshtein distance: insertions, deletions, replacements, and swaps of adjacent letters. */
 function distance(from: string, to: string): number {
   let above = Array.from({ length: to.length + 1 }, (_, i) => i);

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { present } from '@goshawk/core';
+import fs from 'node:fs';
+import { decodeText, present, readRegularFile, whyUnread } from '@goshawk/core';
 import { parse } from 'pg-connection-string';
 import { JournalError } from '../errors.js';
 
@@ -126,9 +126,9 @@ function tlsOf(settings: URLSearchParams): Tls {
   const file = (name: string): string | undefined => {
     const path = settings.get(name);
     try {
-      return path === null ? undefined : readFileSync(path, 'utf8');
+      return path === null ? undefined : decodeText(readRegularFile(fs, path), name);
     } catch (error) {
-      throw bad(`${name} cannot be read: ${(error as Error).message}`);
+      throw bad(`${name} cannot be read: ${whyUnread(error)}`);
     }
   };
   const [ca, cert, key] = [file('sslrootcert'), file('sslcert'), file('sslkey')];

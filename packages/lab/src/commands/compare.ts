@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { type Context, commandLine, decodeText, defineCommand, type OptionSpecs } from '@goshawk/command';
-import { InputError, whyUnread } from '@goshawk/core';
+import { type Context, commandLine, defineCommand, type OptionSpecs, readGivenFile } from '@goshawk/command';
+import { decodeText, InputError } from '@goshawk/core';
 import type { Comparison } from '@goshawk/report';
 import {
   CHARTS_OPTION,
@@ -49,17 +48,13 @@ export const compareCommand = defineCommand({
 });
 
 /** @throws InputError if the file cannot be read or is not a comparison */
-async function readComparison({ cwd }: Context, file: string): Promise<Comparison> {
-  let text: string;
-  try {
-    text = decodeText(await readFile(resolve(cwd, file)), `compare: ${file}`);
-  } catch (error) {
-    if (error instanceof InputError) throw error;
-    throw new InputError('no-file', `compare: cannot read ${file}: ${whyUnread(error)}`, '', {
-      cause: error,
-    });
-  }
-  const value = parsed(text);
+async function readComparison({ cwd, interrupted }: Context, file: string): Promise<Comparison> {
+  const bytes = await readGivenFile(
+    resolve(cwd, file),
+    interrupted,
+    (why, cause) => new InputError('no-file', `compare: cannot read ${file}: ${why}`, '', { cause }),
+  );
+  const value = parsed(decodeText(bytes, `compare: ${file}`));
   if (!isComparison(value)) {
     throw new InputError(
       'bad-comparison',

@@ -1,7 +1,14 @@
-import { readFileSync } from 'node:fs';
+import fs from 'node:fs';
 import { resolve } from 'node:path';
-import { decodeText } from '@goshawk/command';
-import { InputError, type MessageType, type Millis, meanOf } from '@goshawk/core';
+import {
+  decodeText,
+  InputError,
+  type MessageType,
+  type Millis,
+  meanOf,
+  readRegularFile,
+  whyUnread,
+} from '@goshawk/core';
 import type { MessageTimes } from '@goshawk/report';
 import { type NetworkModel, parseNetwork } from '@goshawk/simulator';
 import type { SimulateOptions } from './options.js';
@@ -17,15 +24,12 @@ export function networkOf(
 ): NetworkModel {
   return parseNetwork(networkDelay, '--network-delay', (path) => {
     try {
-      return decodeText(readFileSync(resolve(cwd, path)), path);
+      return decodeText(readRegularFile(fs, resolve(cwd, path)), path);
     } catch (error) {
       if (error instanceof InputError) throw error;
-      throw new InputError(
-        'bad-delays',
-        `--network-delay: cannot read ${path}: ${(error as Error).message}`,
-        '',
-        { cause: error },
-      );
+      throw new InputError('bad-delays', `--network-delay: cannot read ${path}: ${whyUnread(error)}`, '', {
+        cause: error,
+      });
     }
   });
 }

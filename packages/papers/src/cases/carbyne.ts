@@ -1,8 +1,8 @@
-import { meanOf, present, sumOf } from '@goshawk/core';
+import { LIMITS, meanOf, present, sumOf } from '@goshawk/core';
 import { alignment, type PolicyOptions } from '@goshawk/policies';
 import { closedForm, type PlanProblem, planJob } from '../policies/carbyne/index.js';
 import { runTrial, type TrialJob, trialPolicy } from '../trials/trial.js';
-import { checkEach, type Fields } from './fields.js';
+import { checkEach, checkKnown, checkValue, FieldError, type Fields } from './fields.js';
 import type { CaseKind } from './kind.js';
 
 interface StageEntry {
@@ -18,13 +18,51 @@ interface JobEntry {
   readonly stages: readonly StageEntry[];
 }
 
-const STAGE: Fields = { n: 'amount', demand: 'numbers', duration: 'amount', parents: 'numbers' };
+const STAGE: Fields = { n: 'count', demand: 'amounts', duration: 'amount', parents: 'counts' };
 const JOB: Fields = { 'id?': 'any', 'arrive?': 'amount', 'weight?': 'amount', stages: 'list' };
-const USER: Fields = { demand: 'numbers', weight: 'amount', maxTasks: 'any' };
+const USER: Fields = { demand: 'amounts', weight: 'positive', maxTasks: 'any' };
 
-function checkJobs(jobs: readonly { readonly stages: readonly unknown[] }[], fields: Fields): void {
+function checkJobs(
+  jobs: readonly { readonly stages: readonly StageEntry[] }[],
+  fields: Fields,
+  capacity: readonly number[],
+): void {
   checkEach(jobs, fields, 'jobs');
-  for (const [place, { stages }] of jobs.entries()) checkEach(stages, STAGE, `jobs[${place}].stages`);
+  checkValue(capacity, 'amounts', 'the capacity or share');
+  for (const [place, { stages }] of jobs.entries()) checkStages(stages, `jobs[${place}].stages`, capacity);
+}
+
+function checkStages(stages: readonly StageEntry[], where: string, capacity: readonly number[]): void {
+  checkEach(stages, STAGE, where);
+  if (stages.length > LIMITS.stagesPerJobMax)
+    throw new FieldError(`${where} has ${stages.length} stages; a job has at most ${LIMITS.stagesPerJobMax}`);
+  for (const [place, { demand, parents }] of stages.entries()) {
+    checkLength(demand, `${where}[${place}].demand`, capacity);
+    const missing = parents.find((parent) => parent >= stages.length);
+    if (missing !== undefined)
+      throw new FieldError(
+        `${where}[${place}].parents has ${missing}, and there are ${stages.length} stages`,
+      );
+  }
+  checkAcyclic(stages, where);
+}
+
+function checkLength(amounts: readonly number[], where: string, capacity: readonly number[]): void {
+  if (amounts.length !== capacity.length)
+    throw new FieldError(
+      `${where} has ${amounts.length} amounts, and the capacity or share has ${capacity.length}`,
+    );
+}
+
+/** Removes stages whose parents are removed, until none is left. */
+function checkAcyclic(stages: readonly StageEntry[], where: string): void {
+  const left = new Set(stages.keys());
+  for (let before = Number.POSITIVE_INFINITY; left.size < before; ) {
+    before = left.size;
+    for (const place of left)
+      if (!stages[place]!.parents.some((parent) => left.has(parent))) left.delete(place);
+  }
+  if (left.size > 0) throw new FieldError(`${where} depend on each other in a cycle`);
 }
 
 /** Books count in integer units, plans in integer ms. */
@@ -45,7 +83,8 @@ const SCHEDULES: CaseKind = {
   accepts: ({ capacity, jobs, expect }) =>
     Array.isArray(capacity) && Array.isArray(jobs) && expect !== undefined,
   *check({ capacity, jobs, expect }) {
-    checkJobs(jobs, { ...JOB, arrive: 'amount' });
+    checkJobs(jobs, { ...JOB, arrive: 'amount' }, capacity);
+    checkValue(expect, 'object', 'expect');
     for (const [name, expected] of Object.entries<Record<string, unknown>>(expect)) {
       const jct = completionTimes(name, capacity, jobs);
       const got: Record<string, unknown> = {
@@ -63,7 +102,8 @@ const PLANS: CaseKind = {
   policy: 'carbyne',
   accepts: ({ share, jobs }) => Array.isArray(share) && Array.isArray(jobs),
   *check({ share, jobs, expect }) {
-    checkJobs(jobs, JOB);
+    checkJobs(jobs, JOB, share);
+    checkValue(expect, 'object', 'expect');
     for (const { id, stages } of jobs) {
       const { T, greedyNow, mustNow } = planOf(share, stages);
       const used = sumOf(mustNow, (count, i) => count * stages[i].demand[0]);
@@ -80,7 +120,10 @@ const LATEST_STARTS: CaseKind = {
   policy: 'carbyne',
   accepts: ({ share, stages }) => Array.isArray(share) && Array.isArray(stages),
   *check({ share, stages, running, expect }) {
-    checkEach(stages, STAGE, 'stages');
+    checkValue(share, 'amounts', 'share');
+    checkStages(stages, 'stages', share);
+    checkEach(running ?? [], { stage: 'count', left: 'amount' }, 'running', checkKnown);
+    checkValue(expect, 'object', 'expect');
     const got = planOf(share, stages, running);
     yield {
       expected: expect,
@@ -93,7 +136,13 @@ const DOMINANT_SHARES: CaseKind = {
   policy: 'drf',
   accepts: ({ capacity, users }) => Array.isArray(capacity) && Array.isArray(users),
   *check({ capacity, users, expect }) {
+    checkValue(capacity, 'amounts', 'capacity');
+    checkValue(expect, 'object', 'expect');
     checkEach(users, USER, 'users');
+    for (const [place, { demand, maxTasks }] of users.entries()) {
+      checkLength(demand, `users[${place}].demand`, capacity);
+      if (maxTasks !== null) checkValue(maxTasks, 'count', `users[${place}].maxTasks`);
+    }
     const order = startOrder(capacity, users);
     const tasks = users.map((_: unknown, user: number) => order.filter((each) => each === user).length);
     const used = capacity.map((_: number, r: number) =>
@@ -115,8 +164,14 @@ const DOMINANT_SHARES: CaseKind = {
 
 const SCORES: CaseKind = {
   policy: 'tetris',
-  accepts: ({ free, tasks }) => Array.isArray(free) && typeof tasks === 'object',
+  accepts: ({ free, tasks }) => Array.isArray(free) && typeof tasks === 'object' && tasks !== null,
   *check({ capacity, free, tasks, expect }) {
+    checkValue(capacity, 'amounts', 'capacity');
+    checkValue(free, 'amounts', 'free');
+    for (const [name, amounts] of Object.entries(tasks)) {
+      checkValue(amounts, 'amounts', `tasks.${name}`);
+      checkLength(amounts as number[], `tasks.${name}`, capacity);
+    }
     const names = Object.keys(tasks);
     const scores = Object.fromEntries(names.map((name) => [name, alignment(tasks[name], free, capacity)]));
     const first = names.reduce((best, name) => (scores[name]! > scores[best]! ? name : best));

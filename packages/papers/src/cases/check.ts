@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { parseExactJson } from '@goshawk/core';
 import { CARBYNE_CASES } from './carbyne.js';
+import { FieldError } from './fields.js';
 import type { CaseContent, CaseKind, CheckedCase } from './kind.js';
 import { PACKING_CASES } from './packing.js';
 import { THREE_SIGMA_CASES } from './three-sigma.js';
@@ -16,7 +18,7 @@ interface CaseLine {
   readonly got: unknown;
 }
 
-/** @throws TypeError if the text is not a JSON object, or no kind accepts it */
+/** @throws TypeError or InputError if the text is not a JSON object, or no kind accepts it */
 export function checkFile(file: string, text: string): CaseLine[] {
   const content = parsed(file, text);
   const kind = CASE_KINDS.find((one) => one.accepts(content));
@@ -25,7 +27,10 @@ export function checkFile(file: string, text: string): CaseLine[] {
   try {
     checked = [...kind.check(content)];
   } catch (error) {
-    throw new TypeError(`${file}: ${(error as Error).message}`, { cause: error });
+    const { message } = error as Error;
+    const problem =
+      error instanceof FieldError ? message : `a field is missing or has another type (${message})`;
+    throw new TypeError(`${file}: ${problem}`, { cause: error });
   }
   return checked.map(({ policy, name, expected, got, ok }) => ({
     file,
@@ -38,12 +43,7 @@ export function checkFile(file: string, text: string): CaseLine[] {
 }
 
 function parsed(file: string, text: string): CaseContent {
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch (error) {
-    throw new TypeError(`${file}: ${(error as Error).message}`);
-  }
+  const content = parseExactJson(text, { code: 'bad-case', name: file, hint: '' });
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
     throw new TypeError(`${file}: not a JSON object`);
   }

@@ -12,13 +12,16 @@ import {
   VirtualQueuesBestFit,
   weightOf,
 } from '../policies/packing/index.js';
+import { checkEach, checkKnown, checkValue, FieldError } from './fields.js';
 import type { CaseKind } from './kind.js';
 
 const PARTITION: CaseKind = {
   policy: 'packing',
-  accepts: ({ sizes, types }) => Array.isArray(sizes) && typeof types === 'object',
+  accepts: ({ sizes, types }) => Array.isArray(sizes) && isObject(types),
   *check({ sizes, types }) {
+    for (const [place, size] of sizes.entries()) checkValue(size, 'share', `sizes[${place}]`);
     for (const [j, expected] of Object.entries(types)) {
+      checkJ(Number(j), `types.${j}`);
       yield {
         name: `types of J = ${j}`,
         expected,
@@ -30,9 +33,10 @@ const PARTITION: CaseKind = {
 
 const K_RED: CaseKind = {
   policy: 'packing',
-  accepts: ({ sets }) => typeof sets === 'object',
+  accepts: ({ sets }) => isObject(sets),
   *check({ sets }) {
     for (const [j, expected] of Object.entries(sets)) {
+      checkJ(Number(j), `sets.${j}`);
       yield { name: `J = ${j}`, expected, got: kRed(Number(j)).map((one) => countsOf(one, Number(j))) };
     }
   },
@@ -42,7 +46,11 @@ const MAX_WEIGHT: CaseKind = {
   policy: 'packing',
   accepts: ({ cases }) => cases?.[0]?.J >= 2 && Array.isArray(cases[0].Q),
   *check({ cases }) {
-    for (const { J, Q, ...expected } of cases) {
+    checkEach(cases, { J: 'count', Q: 'numbers' }, 'cases', checkKnown);
+    for (const [place, { J, Q, ...expected }] of cases.entries()) {
+      checkJ(J, `cases[${place}].J`);
+      if (Q.length !== 2 * J)
+        throw new FieldError(`cases[${place}].Q has ${Q.length} numbers; J = ${J} has ${2 * J}`);
       const list = kRed(J);
       const best = bestConfiguration(list, Q);
       yield {
@@ -71,7 +79,15 @@ const PLACEMENT: CaseKind = {
   policy: 'packing',
   accepts: ({ cases }) => Array.isArray(cases?.[0]?.script) && Array.isArray(cases[0].runs),
   *check({ cases }) {
-    for (const { name, servers, J, script, runs, arrivals } of cases) {
+    checkEach(cases, { servers: 'count', J: 'count', script: 'list', runs: 'list' }, 'cases', checkKnown);
+    for (const [place, { name, servers, J, script, runs, arrivals }] of cases.entries()) {
+      const at = `cases[${place}]`;
+      checkJ(J, `${at}.J`);
+      checkEach(script, { 'depart?': 'list', 'arrive?': 'list' }, `${at}.script`, checkKnown);
+      checkEach(runs, { policy: 'text', steps: 'list' }, `${at}.runs`, checkKnown);
+      for (const [batch, { arrive = [] }] of (script as Batch[]).entries())
+        for (const [which, arrival] of arrive.entries())
+          checkValue(arrival?.[1], 'share', `${at}.script[${batch}].arrive[${which}][1]`);
       for (const run of runs as ScriptRun[]) {
         const isLiteral = (run.arrivals ?? arrivals) === 'literal';
         yield {
@@ -106,8 +122,9 @@ function play(
   run: ScriptRun,
   isLiteral: boolean,
 ): unknown[] {
-  const policy = POLICIES[run.policy];
-  if (policy === undefined) throw new TypeError(`unknown policy ${run.policy}`);
+  const policy = Object.hasOwn(POLICIES, run.policy) ? POLICIES[run.policy] : undefined;
+  if (policy === undefined)
+    throw new FieldError(`there is no policy "${run.policy}"; known: ${Object.keys(POLICIES).join(', ')}`);
   const packer = makePacker(policy, { j, arrivals: isLiteral ? 'serverOrder' : 'bestFit' });
   for (let server = 0; server < servers; server++) packer.open(server);
   packer.run(() => {});
@@ -151,6 +168,18 @@ function configurationsOf(packer: unknown, servers: number, j: number): (number[
     const configuration = packer.configurations.of(server);
     return configuration === undefined ? null : countsOf(configuration, j);
   });
+}
+
+/** Larger numbers of sizes are equal in practice, and take long. */
+const J_MAX = 1_000;
+
+function checkJ(j: number, where: string): void {
+  if (!(Number.isInteger(j) && j >= 2 && j <= J_MAX))
+    throw new FieldError(`${where} is not a J; it is a whole number from 2 to ${J_MAX}`);
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
 }
 
 /** @param share a fraction of a server as text, `2/3` or `0.4` */

@@ -16,6 +16,7 @@ import {
   type Utility,
 } from '../policies/three-sigma/index.js';
 import { loadSolver } from '../solver/highs.js';
+import { checkEach, checkKnown, FieldError } from './fields.js';
 import type { CaseContent, CaseKind, CheckedCase } from './kind.js';
 
 const solver = await loadSolver();
@@ -27,6 +28,8 @@ const PLAN: CaseKind = {
   policy: '3sigma-sched',
   accepts: ({ problem, answer }) => Array.isArray(problem?.pending) && typeof answer?.objective === 'number',
   *check({ name, problem, answer }) {
+    checkPlan(problem);
+    checkKnown(answer, { starts: 'object' }, 'answer');
     // The size of a program depends on its formulation. The files contain the size of the paper's program.
     const { cols: _, rows: __, ...rest } = answer;
     for (const [form, expected, formulation] of [
@@ -38,6 +41,21 @@ const PLAN: CaseKind = {
     }
   },
 };
+
+function checkPlan(problem: CaseContent): void {
+  const numbers = { now: 'number', cycle: 'positive', tieBreak: 'number', starts: 'numbers' } as const;
+  checkKnown(problem, { ...numbers, partitions: 'list', running: 'list', pending: 'list' }, 'problem');
+  const { partitions, running, pending } = problem;
+  checkEach(partitions, { id: 'text', nodes: 'count' }, 'problem.partitions', checkKnown);
+  checkEach(running, { alloc: 'object', dist: 'list', elapsed: 'amount' }, 'problem.running', checkKnown);
+  const job = { id: 'text', k: 'count', spaces: 'list', utility: 'object', dist: 'list' } as const;
+  checkEach(pending, job, 'problem.pending', checkKnown);
+  for (const [place, { spaces, dist }] of pending.entries()) {
+    const where = `problem.pending[${place}]`;
+    checkEach(spaces, { parts: 'list', slowdown: 'positive' }, `${where}.spaces`, checkKnown);
+    checkEach(dist, { from: 'number', to: 'number', p: 'amount' }, `${where}.dist`, checkKnown);
+  }
+}
 
 /**
  * Reduces the result to the fields of the file. Files have several notations for tasks that start after the window.
@@ -143,13 +161,13 @@ function utilityOf({ kind, deadline, zero, submit, length, floor, tail, v }: Cas
   if (kind === 'step') return stepUtility(deadline, v);
   if (kind === 'stepDecay') return extendedUtility(deadline, zero, v, tail ?? 1);
   if (kind === 'linear') return decreasingUtility(submit, length, v, floor ?? 0);
-  throw new TypeError(`there is no utility "${kind}"; known: step, stepDecay, linear`);
+  throw new FieldError(`there is no utility "${kind}"; known: step, stepDecay, linear`);
 }
 
 const FUNCTIONS: CaseKind = {
   policy: '3sigma-sched',
   accepts: ({ conditional, histogram, experts }) =>
-    [conditional, histogram, experts].every((table) => typeof table === 'object'),
+    [conditional, histogram, experts].every((table) => typeof table === 'object' && table !== null),
   *check(tables) {
     yield* distributionTables(tables);
     yield* predictorTables(tables);

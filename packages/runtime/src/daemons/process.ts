@@ -1,4 +1,4 @@
-import { type Address, InputError, LIMITS, ownerFor, present, quoted, type Role } from '@goshawk/core';
+import { type Address, InputError, nameProblem, ownerFor, present, quoted, type Role } from '@goshawk/core';
 import {
   anyIncarnationOf,
   Directory,
@@ -269,12 +269,9 @@ function requireKeys({ bind, keys, insecure }: ProcessOptions): void {
 
 /** @throws InputError if the name does not fit in a message, or belongs to another key */
 export function checkName(name: string, keys: KeyRing | undefined): void {
-  if (name === '' || name.length > LIMITS.nameLengthMax) {
-    throw new InputError(
-      'bad-name',
-      `the name ${quoted(name)} must have 1 to ${LIMITS.nameLengthMax} characters`,
-    );
-  }
+  const problem = nameProblem(name);
+  if (problem !== undefined)
+    throw new InputError('bad-name', `the name ${quoted(name)} is not valid: ${problem}`);
   const role = MEMBER_ROLES.find((each) => each === keys?.role);
   if (role === undefined || permitsName(keys!, role, keys!.name, name)) return;
   const own = keys!.members.get(keys!.name ?? '')?.names.join(', ');

@@ -1,5 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { InputError, parseUsers, type UserGrants, whyUnread } from '@goshawk/core';
+import fs from 'node:fs';
+import {
+  decodeText,
+  InputError,
+  parseUsers,
+  readRegularFile,
+  type UserGrants,
+  whyUnread,
+} from '@goshawk/core';
 import { fileVersion, type Logger, watchFile } from '@goshawk/transport';
 
 export interface UsersFile {
@@ -12,9 +19,9 @@ export interface UsersFile {
 /** @throws InputError with line and column of the fault */
 export function readUsersFile(path: string): UsersFile {
   const version = fileVersion(path);
-  let text: string;
+  let bytes: Uint8Array;
   try {
-    text = readFileSync(path, 'utf8');
+    bytes = readRegularFile(fs, path);
   } catch (error) {
     throw new InputError(
       'bad-users',
@@ -23,7 +30,7 @@ export function readUsersFile(path: string): UsersFile {
       { cause: error },
     );
   }
-  return { path, grants: parseUsers(text, path), version };
+  return { path, grants: parseUsers(decodeText(bytes, path), path), version };
 }
 
 /** Reloads the file whenever it changes. An invalid file changes nothing and is logged. @returns a function that stops */

@@ -7,11 +7,12 @@ import {
   type JobNumber,
   type JobSpec,
   type KeyHolder,
-  LIMITS,
   type MessageOf,
   type Millis,
   mergedRanges,
+  nameProblem,
   parseJobSpec,
+  quoted,
   type RetryChoice,
   sumOf,
   tasksInRanges,
@@ -108,7 +109,8 @@ export class Submissions {
   #tryRetry(message: MessageOf<'retryJob'>, job: Job, now: Millis): Accepted | Refusal {
     const { key, tasks, failedOnly, asNew } = message;
     if (!this.#s.cluster.isReady) return NOT_READY;
-    if (key === '') return NO_KEY;
+    const badKey = keyRefusal(key);
+    if (badKey !== undefined) return badKey;
     const choice: RetryChoice = { failedOnly, tasks: tasks && mergedRanges(tasks) };
     const known = this.#retryWithKey(key, job, choice, asNew === true);
     if (known !== undefined) return known;
@@ -192,7 +194,8 @@ export class Submissions {
   #knownOrRefused(key: string, user: string | undefined): Job | Accepted | Refusal | undefined {
     // Jobs of an earlier incarnation can be queried before there is a policy for new ones.
     if (!this.#s.cluster.isReady) return NOT_READY;
-    if (key === '') return NO_KEY;
+    const badKey = keyRefusal(key);
+    if (badKey !== undefined) return badKey;
     const known = this.#s.jobs.byKey(key, user);
     if (known !== undefined) return known;
     // The job with the key was evicted, but its tombstone exists.
@@ -323,11 +326,15 @@ export const NOT_LOADED: Refusal = {
   hint: 'start the scheduler with a larger heap (NODE_OPTIONS=--max-old-space-size)',
 };
 
-const NO_KEY: Refusal = {
-  code: 'bad-key',
-  message: '"" is not a valid key',
-  hint: `a key is a string of 1 to ${LIMITS.nameLengthMax} characters`,
-};
+function keyRefusal(key: string): Refusal | undefined {
+  const problem = nameProblem(key);
+  if (problem === undefined) return undefined;
+  return {
+    code: 'bad-key',
+    message: `${quoted(key)} is not a valid key`,
+    hint: problem.replace('a name', 'a key'),
+  };
+}
 
 const DRAINING: Refusal = {
   code: 'draining',

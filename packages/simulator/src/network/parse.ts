@@ -1,4 +1,4 @@
-import { InputError, type Millis, parseDuration } from '@goshawk/core';
+import { InputError, type Millis, parseDuration, parseExactJson } from '@goshawk/core';
 import type { NetworkModel, NormalNetwork } from './contract.js';
 import { checkProfile } from './profile.js';
 
@@ -22,7 +22,7 @@ export function parseNetwork(text: string, what: string, readFile: (path: string
     case 'normal':
       return parseNormal(rest!, what);
     case 'measured':
-      return { kind: 'measured', profile: checkProfile(parseJson(readFile(rest!), rest!), rest!) };
+      return { kind: 'measured', profile: checkProfile(parsed(readFile(rest!), rest!), rest!) };
     default:
       throw new InputError('bad-network', `${what}: there is no network "${kind}"`, FORMS);
   }
@@ -53,14 +53,8 @@ function checkedMs(delayMs: Millis, what: string): Millis {
   );
 }
 
-function parseJson(text: string, file: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new InputError('bad-delays', `${file}: not JSON: ${(error as Error).message}`, '', {
-      cause: error,
-    });
-  }
+function parsed(text: string, file: string): unknown {
+  return parseExactJson(text, { code: 'bad-delays', name: file, hint: '' });
 }
 
 const DELAY_MS_MAX = 100;

@@ -26,6 +26,19 @@ function plain({ durationsSeconds, ...rest }: TraceJob) {
 }
 
 describe('a CSV file with named columns', () => {
+  it('has names that a cluster accepts', async () => {
+    const { jobs, tally } = await read(
+      'submit,duration,name,user',
+      '0,1,etl,ann',
+      '1,1,"\u00a0etl\u0007 2","\u200b"',
+    );
+    expect(jobs.map(({ name, user }) => ({ name, user }))).toEqual([
+      { name: 'etl', user: 'ann' },
+      { name: 'etl 2', user: undefined },
+    ]);
+    expect(tally.join()).toContain('1  jobs with names that have control characters');
+  });
+
   it('has one job per row, in any order of columns, with and without units in their names', async () => {
     const expected = [
       { submitSeconds: 0, durationsSeconds: [30, 30], meanSeconds: 30, user: 'ann' },

@@ -348,7 +348,7 @@ describe('invalid data from a peer', () => {
     [
       'a prototype',
       [codeOf('submit'), 1, 'key', [JSON.parse('{"a": {"__proto__": {"admin": true}}}')]],
-      'submit.spec.a.__proto__: this key is not allowed',
+      'submit.spec.a.__proto__: the key __proto__ is not allowed',
     ],
     [
       'settings that make no sense',

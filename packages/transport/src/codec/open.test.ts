@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openProblem } from './open.js';
+import { checkOpen, openProblem } from './open.js';
 
 describe('undeclared values in messages', () => {
   test('JSON values, undefined and bytes are permitted', () => {
@@ -25,6 +25,14 @@ describe('undeclared values in messages', () => {
     expect(openProblem({ '\udc00': 1 })).toContain(half);
     expect(openProblem({ n: Number.POSITIVE_INFINITY })).toBe('n: Infinity, which JSON cannot represent');
     expect(openProblem('\ud83d\ude00')).toBeUndefined();
+  });
+
+  test('text that would arrive as other text is not sent, but NaN is', () => {
+    expect(() => checkOpen({ name: 'a\ud800' })).toThrow(
+      expect.objectContaining({ path: '.name', problem: expect.stringContaining('half of a character') }),
+    );
+    expect(() => checkOpen({ '\ud800': 1 })).toThrow();
+    expect(checkOpen([Number.NaN])).toEqual([Number.NaN]);
   });
 
   test('a check does not modify the value', () => {

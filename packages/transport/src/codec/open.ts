@@ -20,7 +20,7 @@ export const OPEN_NODES_MAX = 900_000;
  */
 export function openProblem(value: unknown): string | undefined {
   try {
-    walk(value, 0, { nodes: 0, ownBytes: false, isExact: true });
+    walk(value, 0, { nodes: 0, ownBytes: false, checksText: true, checksNumbers: true });
     return undefined;
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error;
@@ -29,9 +29,9 @@ export function openProblem(value: unknown): string | undefined {
   }
 }
 
-/** @throws Mismatch */
+/** Validates a value to send. @throws Mismatch, also for text that would arrive changed */
 export function checkOpen(value: unknown): unknown {
-  walk(value, 0, { nodes: 0, ownBytes: false, isExact: false });
+  walk(value, 0, { nodes: 0, ownBytes: false, checksText: true, checksNumbers: false });
   return value;
 }
 
@@ -41,24 +41,26 @@ export function checkOpen(value: unknown): unknown {
  * @throws Mismatch
  */
 export function takeOpen(value: unknown): unknown {
-  return walk(value, 0, { nodes: 0, ownBytes: true, isExact: false });
+  return walk(value, 0, { nodes: 0, ownBytes: true, checksText: false, checksNumbers: false });
 }
 
 interface Walk {
   nodes: number;
   readonly ownBytes: boolean;
-  /** Whether values that JSON or UTF-8 cannot represent are refused. */
-  readonly isExact: boolean;
+  /** Whether text that UTF-8 cannot represent is refused. */
+  readonly checksText: boolean;
+  /** Whether numbers that JSON cannot represent are refused. */
+  readonly checksNumbers: boolean;
 }
 
 function walk(value: unknown, depth: number, state: Walk): unknown {
   countNode(state);
   switch (typeof value) {
     case 'string':
-      if (state.isExact && !value.isWellFormed()) throw new Mismatch(LONE_SURROGATE);
+      if (state.checksText && !value.isWellFormed()) throw new Mismatch(LONE_SURROGATE);
       return value;
     case 'number':
-      if (state.isExact && !Number.isFinite(value))
+      if (state.checksNumbers && !Number.isFinite(value))
         throw new Mismatch(`${value}, which JSON cannot represent`);
       return value;
     case 'boolean':
@@ -97,8 +99,8 @@ function walkObject(object: Record<string, unknown>, depth: number, state: Walk)
   try {
     for (key of Object.keys(object)) {
       countNode(state);
-      if (key === '__proto__') throw new Mismatch('this key is not allowed');
-      if (state.isExact && !key.isWellFormed()) throw new Mismatch(LONE_SURROGATE);
+      if (key === '__proto__') throw new Mismatch('the key __proto__ is not allowed');
+      if (state.checksText && !key.isWellFormed()) throw new Mismatch(LONE_SURROGATE);
       const before = object[key];
       const after = walk(before, depth + 1, state);
       if (after !== before) object[key] = after;

@@ -115,7 +115,7 @@ describe('readJsonl', () => {
     ],
     [
       '{"submitSeconds":1,"durationsSeconds":[1],"name":""}',
-      /name is '""'; it must be a string of 1 to 256 characters/,
+      /name is '""'; it must be a string of 1 to 256 characters, without/,
     ],
     ['{"submitSeconds":1,"durationsSeconds":[1],"demand":{"cpu":"2"}}', /demand.cpu is '"2"'/],
     ['{"submitSeconds":1,"durationsSeconds":[1],"demand":[]}', /demand is '\[\]'; it must be an object/],

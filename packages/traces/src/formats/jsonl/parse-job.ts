@@ -1,4 +1,12 @@
-import { LIMITS, meanOf, PRIORITIES, type Priority, present, type Resources } from '@goshawk/core';
+import {
+  LIMITS,
+  meanOf,
+  nameProblem,
+  PRIORITIES,
+  type Priority,
+  present,
+  type Resources,
+} from '@goshawk/core';
 import { quote, quoteJson } from '../../errors.js';
 import type { MachineShare, TraceJob, TraceStage } from '../../job.js';
 import { isSeconds, TASKS_MAX } from '../fields.js';
@@ -58,9 +66,8 @@ function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): Kind<n
 }
 
 const NAME: Kind<string> = {
-  accepts: `a string of 1 to ${LIMITS.nameLengthMax} characters`,
-  is: (value): value is string =>
-    typeof value === 'string' && value.length >= 1 && value.length <= LIMITS.nameLengthMax,
+  accepts: `a string of 1 to ${LIMITS.nameLengthMax} characters, without control characters and surrounding spaces`,
+  is: (value): value is string => typeof value === 'string' && nameProblem(value) === undefined,
 };
 
 const FLAG: Kind<boolean> = {
