@@ -73,7 +73,7 @@ describe('a usage error is one line and exit code 2', () => {
       ['submit', 'no.json'],
       'submit: cannot read no.json: there is no such file; write the command after --: goshawk submit -- CMD ARG…',
     ],
-    [['submit', ''], 'submit: an argument is empty'],
+    [['submit', ''], 'submit: an argument is empty; check its variable'],
     [
       ['submit', '--tasks', '2'],
       'submit: there is nothing to run; pass a command after --, a job file, --sleep or --module',
