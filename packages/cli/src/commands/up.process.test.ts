@@ -153,9 +153,7 @@ describe('goshawk up', () => {
     expect(second.stderr).toContain(
       `goshawk: a cluster is already running from ${join(folder, 'data')}: process ${up.pid} on `,
     );
-    expect(second.stderr).toContain(
-      `, ${url}; use that cluster (\`goshawk submit\` finds it), stop it with Ctrl-C, `,
-    );
+    expect(second.stderr).toContain(`, ${url}; use that cluster (--cluster), stop it with Ctrl-C, `);
     expect(second.stderr.trim().split('\n')).toHaveLength(1);
     expect(second.exitCode).toBe(2);
     const submitted = await runGoshawk(['submit', '--sleep', '1ms', '--wait'], environment);
