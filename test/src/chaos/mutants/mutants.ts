@@ -175,7 +175,7 @@ export const MUTANTS: readonly Mutant[] = [
     hostile: true,
     name: 'durations-without-end',
     what: 'a duration as text may exceed the range of numbers',
-    file: 'core/durations',
+    file: 'core/text/durations',
     find: 'if (ms <= LIMITS.durationMaxMs)\n        return ms;',
     replace: 'return ms;',
   },
