@@ -20,6 +20,7 @@ export const BENCHES = [
   'retry',
   'scaling',
   'scrape',
+  'shards',
   'soak',
   'staged',
   'takeover',

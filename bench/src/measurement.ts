@@ -55,3 +55,23 @@ function commit(): string | null {
     return null;
   }
 }
+
+/**
+ * Adds rows to those of the file's first table. The first cell of a row is its workload; earlier rows of a workload that
+ * is measured again go away, and all if the columns differ.
+ *
+ * @param order all workloads
+ */
+export function mergedTable(
+  file: string,
+  { columns, rows }: MeasuredTable,
+  order: readonly string[],
+): MeasuredTable {
+  const before: MeasuredTable | undefined = existsSync(file)
+    ? JSON.parse(readFileSync(file, 'utf8')).tables[0]
+    : undefined;
+  const kept = before?.columns.join() === columns.join() ? before.rows : [];
+  const again = new Set(rows.map(([workload]) => workload));
+  const all = [...kept.filter(([workload]) => !again.has(workload!)), ...rows];
+  return { columns, rows: order.flatMap((name) => all.filter(([workload]) => workload === name)) };
+}

@@ -8,9 +8,8 @@
  * `--only` takes prefixes of workload names, without commas. `--write` replaces the rows of the same workloads in
  * `measurements/worlds.json`. The exit code is 0 even if a bound is exceeded.
  */
-import { existsSync, readFileSync } from 'node:fs';
 import { table } from './bench-report.js';
-import { type MeasuredTable, measurementFile, writeMeasurement } from './measurement.js';
+import { measurementFile, mergedTable, writeMeasurement } from './measurement.js';
 import { Folder, fail, readOptions } from './script.js';
 import { ALONE, WORLDS } from './worlds/rows.js';
 import { type Measured, measureWorld } from './worlds/run.js';
@@ -56,24 +55,11 @@ if (options.write) {
       'with known run times. An empty cell means that the policy was not run. `goshawk` must not exceed the bound; in the last ' +
       'rows the bound is on processor time.',
     commands: ['npm run bench -- worlds --write'],
-    tables: [{ columns, rows: merged(rows) }],
+    tables: [mergedTable(FILE, { columns, rows }, [...WORLDS.map(({ name }) => name), ...BACKLOG_NAMES])],
   });
 }
 
 function boundOf({ bound, limit }: Measured): string {
   const most = Number(limit.toPrecision(4));
   return 'atMost' in bound ? `${most}` : `${most} = ${bound.times} × ${bound.of}`;
-}
-
-/** Merges new rows into the earlier ones, in the order of the worlds. */
-function merged(now: MeasuredTable['rows']): MeasuredTable['rows'] {
-  const before: MeasuredTable | undefined = existsSync(FILE)
-    ? JSON.parse(readFileSync(FILE, 'utf8')).tables[0]
-    : undefined;
-  const kept = before?.columns.join() === columns.join() ? before.rows : [];
-  const again = new Set(now.map(([world]) => world));
-  const all = [...kept.filter(([world]) => !again.has(world!)), ...now];
-  return [...WORLDS.map(({ name }) => name), ...BACKLOG_NAMES].flatMap((name) =>
-    all.filter(([world]) => world === name),
-  );
 }

@@ -81,7 +81,8 @@ interface SavedJob {
   readonly runtimeSeconds: number;
 }
 
-async function ran(
+/** Simulates a workload under each policy. @param cluster options of `goshawk simulate`; @returns the ends by policy */
+export async function ran(
   workload: string | readonly TraceJob[],
   policies: readonly string[],
   cluster: readonly string[],
