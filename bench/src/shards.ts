@@ -45,7 +45,7 @@ const WORLDS: readonly World[] = [
   {
     name: 'google-like, 15,000 workers',
     workers: 15_000,
-    jobs: () => generated('google-like:jobs=30000,workers=15000,load=0.9'),
+    jobs: () => generated('google-like:jobs=10000,workers=15000,load=0.9'),
     rows: [
       { name: 'short jobs', of: (end) => end.class === 'short' },
       { name: 'long jobs', of: (end) => end.class === 'long' },
@@ -54,7 +54,7 @@ const WORLDS: readonly World[] = [
   {
     name: '200,000 tasks/s, 100,000 workers',
     workers: 100_000,
-    jobs: () => generated('poisson:jobs=40000,tasks=10,mean=0.45,load=0.9,workers=100000'),
+    jobs: () => generated('poisson:jobs=20000,tasks=10,mean=0.45,load=0.9,workers=100000'),
     rows: [{ name: 'all jobs', of: () => true }],
   },
   {

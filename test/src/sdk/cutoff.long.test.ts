@@ -48,8 +48,8 @@ test('a cluster learns its cutoff from completed jobs, and knows it after a rest
   const settings = async () => (await cluster.describe()).settings.policy;
   await expect.poll(settings, { timeout: 30_000 }).toMatchObject({ cutoffJobs: 120 });
   const { cutoffMs } = await settings();
-  expect(cutoffMs).toBeGreaterThan(20);
-  expect(cutoffMs).toBeLessThan(1_000);
+  // The boundary between the classes is lower than the minimum of a learned cutoff.
+  expect(cutoffMs).toBe(1_000);
   const long = await submit(1_100);
   expect((await long.describe()).class).toBe('long');
 
