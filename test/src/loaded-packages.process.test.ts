@@ -1,12 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 /** Daemons start from the compiled files, not from the bundle, whose chunks do not say which package they hold. */
 const MAIN = resolve(import.meta.dirname, '../../packages/cli/dist/main.js');
+const SPAWNER = resolve(import.meta.dirname, '../../packages/executors/dist/spawner.js');
 /** Research packages, and packages that only some clusters use. */
 const ON_DEMAND =
   /^(@goshawk\/(papers|simulator|report|traces|tracing|lab)|highs|echarts|@opentelemetry\/.*)$/;
@@ -65,6 +67,20 @@ function packagesIn(coverage: string): string[] {
   });
   return [...new Set(names)].sort();
 }
+
+test('the spawner, whose forks take longer the larger it is, loads no third-party package', async () => {
+  const coverage = join(folder, 'coverage');
+  const settings = { recordFile: join(folder, 'record'), recordId: '1', graceMs: 1, folder };
+  const spawner = spawn(process.execPath, [SPAWNER, JSON.stringify(settings)], {
+    env: { ...process.env, NODE_V8_COVERAGE: coverage },
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+  });
+  const link = spawner.stdio[3] as Socket;
+  await once(link, 'data');
+  link.end();
+  expect(await once(spawner, 'exit')).toEqual([0, null]);
+  expect(packagesIn(coverage)).toEqual(['@goshawk/core', '@goshawk/executors']);
+});
 
 const CENTRAL = ['central', '--bind', 'tcp://127.0.0.1:0', '--policy'] as const;
 

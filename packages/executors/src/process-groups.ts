@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { DenseIds } from '@goshawk/core';
+import { DenseIds } from '@goshawk/core/system';
 import { bootId, type ProcessIdentity, processIdentity } from './process-identity.js';
 
 /**

@@ -1,5 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { hasExited, type ProcessStat, parseProcessStat, processNumbers, statusBytes } from '@goshawk/core';
+import {
+  hasExited,
+  type ProcessStat,
+  parseProcessStat,
+  processNumbers,
+  statusBytes,
+} from '@goshawk/core/system';
 
 /**
  * Identifies a process permanently. Pids are reused (within a minute if the maximum is 32,768 and tasks are tiny); a

@@ -1,7 +1,7 @@
 /**
  * The spawner: a small process that starts the commands of one worker. A fork blocks for 1 ms in a process of
- * 50 MB, and for 10 ms at 200 MB. The spawner imports only files beside it. When its link closes, it kills
- * its process groups and exits.
+ * 50 MB, and for 10 ms at 200 MB, so the spawner imports only files beside it and `@goshawk/core/system`. When
+ * its link closes, it kills its process groups and exits.
  */
 import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
