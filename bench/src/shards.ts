@@ -13,7 +13,7 @@ import { percentile, table } from './bench-report.js';
 import { measurementFile, mergedTable, writeMeasurement } from './measurement.js';
 import { Folder, fail, note, readOptions } from './script.js';
 import { deal, type Rule } from './shards/deal.js';
-import type { End } from './worlds/rows.js';
+import { type End, equalTasks } from './worlds/rows.js';
 import { ran } from './worlds/run.js';
 
 interface World {
@@ -31,12 +31,7 @@ const generated = (workload: string): readonly TraceJob[] => [...configureGenera
 
 /** A user submits 50 times the cluster's work of a minute at once; another has a fifth of the load in small jobs. */
 function twoUsers(): TraceJob[] {
-  const many = Array.from({ length: 500 }, () => ({
-    submitSeconds: 0,
-    durationsSeconds: new Float64Array(200).fill(60),
-    meanSeconds: 60,
-    user: 'many',
-  }));
+  const many = Array.from({ length: 500 }, () => equalTasks('many', 0, 200, 60));
   const small = generated('poisson:jobs=4000,tasks=10,mean=10,load=0.2,workers=2000');
   return [...many, ...small.map((job) => ({ ...job, submitSeconds: job.submitSeconds + 61, user: 'small' }))];
 }
@@ -86,6 +81,7 @@ const rows: (string | number)[][] = [];
 for (const world of worlds) {
   const jobs = world.jobs();
   const whole = await simulate(jobs, world.workers);
+  const wholeSeconds = whole.map(({ runtimeSeconds }) => runtimeSeconds);
   for (const rule of RULES) {
     const divided: Float64Array[] = [];
     for (const shards of options.shards) divided.push(await runtimes(world, jobs, shards, rule));
@@ -97,7 +93,7 @@ for (const world of worlds) {
             chosen.map((index) => from[index]!),
             percent / 100,
           );
-        const alone = quantile(whole.map(({ runtimeSeconds }) => runtimeSeconds));
+        const alone = quantile(wholeSeconds);
         const times = divided.map((each) => Number((quantile(each) / alone).toPrecision(3)));
         rows.push([world.name, name, rule, `p${percent}`, Number(alone.toPrecision(4)), ...times]);
       }

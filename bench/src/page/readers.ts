@@ -32,7 +32,7 @@ async function openReader(url: string, { asks, everyMs }: (typeof PARTS)[number]
         // The last event of each update.
         if (!event.startsWith('event: workers') || performance.now() - askedAt < everyMs) continue;
         askedAt = performance.now();
-        await Promise.all(asks.map(async (path) => (await fetch(new URL(path, url), { signal })).json()));
+        await Promise.all(asks.map((path) => ask(new URL(path, url), signal)));
       }
     }
   };
@@ -42,4 +42,10 @@ async function openReader(url: string, { asks, everyMs }: (typeof PARTS)[number]
   // The error is reported when the reader is closed.
   ended.catch(() => {});
   return { ended };
+}
+
+/** A gateway may close an idle connection while a request is sent; browsers then send it again. */
+async function ask(url: URL, signal: AbortSignal): Promise<void> {
+  const answer = await fetch(url, { signal }).catch(() => fetch(url, { signal }));
+  await answer.json();
 }

@@ -109,7 +109,12 @@ function gangs(seed: number): TraceJob[] {
 }
 
 /** Returns a job whose tasks all take the same time. */
-const job = (user: string, submitSeconds: number, tasks: number, seconds: number): TraceJob => ({
+export const equalTasks = (
+  user: string,
+  submitSeconds: number,
+  tasks: number,
+  seconds: number,
+): TraceJob => ({
   submitSeconds,
   durationsSeconds: new Float64Array(tasks).fill(seconds),
   meanSeconds: seconds,
@@ -123,8 +128,8 @@ const LARGE_SECONDS = 30;
 /** `ana` submits all jobs at once, `ben` a small one per second. */
 function twoUsers(jobs: number, tasks: number, seconds: number): TraceJob[] {
   return [
-    ...Array.from({ length: jobs }, () => job('ana', 0, tasks, seconds)),
-    ...Array.from({ length: 100 }, (_, at) => job('ben', 1 + at, 2, 10)),
+    ...Array.from({ length: jobs }, () => equalTasks('ana', 0, tasks, seconds)),
+    ...Array.from({ length: 100 }, (_, at) => equalTasks('ben', 1 + at, 2, 10)),
   ];
 }
 
@@ -152,10 +157,10 @@ function stream(seed: number): TraceJob[] {
   const jobs: TraceJob[] = [];
   for (let at = 0; at < 420; at += -0.6 * Math.log(1 - random.next())) {
     const seconds = Math.max(0.1, -10 * Math.log(1 - random.next()));
-    jobs.push({ ...job('small', at, 1, seconds), demand: { cpu: 1 } });
+    jobs.push({ ...equalTasks('small', at, 1, seconds), demand: { cpu: 1 } });
   }
   const place = jobs.findIndex(({ submitSeconds }) => submitSeconds >= 20);
-  jobs.splice(place, 0, { ...job('whole', jobs[place]!.submitSeconds, 1, 30), demand: { cpu: 4 } });
+  jobs.splice(place, 0, { ...equalTasks('whole', jobs[place]!.submitSeconds, 1, 30), demand: { cpu: 4 } });
   return jobs;
 }
 
