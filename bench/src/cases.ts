@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { decodeText, readRegularFile, whyUnread } from '@goshawk/core';
+import { decodeText, readRegularFile } from '@goshawk/core';
 import { checkFile } from '@goshawk/papers/cases';
 import { fail, readOptions } from './script.js';
 
@@ -22,11 +22,10 @@ try {
 }
 
 function read(file: string): string {
-  let bytes: Uint8Array;
-  try {
-    bytes = readRegularFile(fs, file);
-  } catch (error) {
-    throw new Error(`cannot read ${file}: ${whyUnread(error)}`, { cause: error });
-  }
+  const bytes = readRegularFile(
+    fs,
+    file,
+    (why, cause) => new Error(`cannot read ${file}: ${why}`, { cause }),
+  );
   return decodeText(bytes, file);
 }

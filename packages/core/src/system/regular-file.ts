@@ -1,3 +1,5 @@
+import { whyUnread } from '../errors.js';
+
 /** The subset of `node:fs` used here; this package may not import it. */
 interface FileSystem {
   statSync(path: string): { isFile(): boolean; isDirectory(): boolean };
@@ -7,12 +9,21 @@ interface FileSystem {
 /**
  * Reads a regular file. A pipe or a device is rejected, because reading it would block the process.
  *
- * @throws the system's error, or Error, which `whyUnread` describes
+ * @param failed returns the error for a file that cannot be read; default: the system's error
+ * @throws that error
  */
-export function readRegularFile(system: FileSystem, path: string): Uint8Array {
-  const stats = system.statSync(path);
-  // The system's error about a folder is clear.
-  if (!stats.isFile() && !stats.isDirectory())
-    throw new Error('it is a pipe, a socket or a device, not a regular file');
-  return system.readFileSync(path);
+export function readRegularFile(
+  system: FileSystem,
+  path: string,
+  failed?: (why: string, cause: unknown) => Error,
+): Uint8Array {
+  try {
+    const stats = system.statSync(path);
+    // The system's error about a folder is clear.
+    if (!stats.isFile() && !stats.isDirectory())
+      throw new Error('it is a pipe, a socket or a device, not a regular file');
+    return system.readFileSync(path);
+  } catch (error) {
+    throw failed?.(whyUnread(error), error) ?? error;
+  }
 }

@@ -7,7 +7,6 @@ import {
   type Millis,
   meanOf,
   readRegularFile,
-  whyUnread,
 } from '@goshawk/core';
 import type { MessageTimes } from '@goshawk/report';
 import { type NetworkModel, parseNetwork } from '@goshawk/simulator';
@@ -23,14 +22,13 @@ export function networkOf(
   cwd: string,
 ): NetworkModel {
   return parseNetwork(networkDelay, '--network-delay', (path) => {
-    try {
-      return decodeText(readRegularFile(fs, resolve(cwd, path)), path);
-    } catch (error) {
-      if (error instanceof InputError) throw error;
-      throw new InputError('bad-delays', `--network-delay: cannot read ${path}: ${whyUnread(error)}`, '', {
-        cause: error,
-      });
-    }
+    const bytes = readRegularFile(
+      fs,
+      resolve(cwd, path),
+      (why, cause) =>
+        new InputError('bad-delays', `--network-delay: cannot read ${path}: ${why}`, '', { cause }),
+    );
+    return decodeText(bytes, path);
   });
 }
 

@@ -1,12 +1,5 @@
 import fs from 'node:fs';
-import {
-  decodeText,
-  InputError,
-  parseUsers,
-  readRegularFile,
-  type UserGrants,
-  whyUnread,
-} from '@goshawk/core';
+import { decodeText, InputError, parseUsers, readRegularFile, type UserGrants } from '@goshawk/core';
 import { fileVersion, type Logger, watchFile } from '@goshawk/transport';
 
 export interface UsersFile {
@@ -19,17 +12,12 @@ export interface UsersFile {
 /** @throws InputError with line and column of the fault */
 export function readUsersFile(path: string): UsersFile {
   const version = fileVersion(path);
-  let bytes: Uint8Array;
-  try {
-    bytes = readRegularFile(fs, path);
-  } catch (error) {
-    throw new InputError(
-      'bad-users',
-      `--users: cannot read ${path}: ${whyUnread(error)}`,
-      'pass a file of users',
-      { cause: error },
-    );
-  }
+  const bytes = readRegularFile(
+    fs,
+    path,
+    (why, cause) =>
+      new InputError('bad-users', `--users: cannot read ${path}: ${why}`, 'pass a file of users', { cause }),
+  );
   return { path, grants: parseUsers(decodeText(bytes, path), path), version };
 }
 
