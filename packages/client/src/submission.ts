@@ -140,11 +140,11 @@ class Submission {
 
 /** @throws InputError for a key that is not a valid name */
 export function checkKey(key: string): void {
-  const problem = typeof key === 'string' ? nameProblem(key) : 'it is not a string';
+  const problem = typeof key === 'string' ? nameProblem(key, 'a key') : 'it is not a string';
   if (problem === undefined) return;
   const what =
     typeof key === 'string' ? quoted(key) : key === null ? 'null' : `a value of type ${typeof key}`;
-  throw new InputError('bad-key', `${what} is not a valid key`, problem.replace('a name', 'a key'));
+  throw new InputError('bad-key', `${what} is not a valid key`, problem);
 }
 
 /** The key belongs to another scheduler, or this one cannot take it now. */

@@ -85,7 +85,6 @@ export {
   shareHolders,
   sharesByUser,
 } from './job/shares.js';
-export { exitCodeOfSignal, nameOfRealTimeSignal, SIGNALS } from './job/signals.js';
 export { givenSpan, type JobInput, type JobSpec, type StageSpec, type TaskList } from './job/spec.js';
 export * from './job/start-fault.js';
 export type { TaskContext } from './job/task-context.js';
@@ -169,6 +168,7 @@ export * from './system/http-address.js';
 export * from './system/optional-package.js';
 export * from './system/proc.js';
 export { readRegularFile } from './system/regular-file.js';
+export { exitCodeOfSignal, nameOfRealTimeSignal, SIGNALS } from './system/signals.js';
 export { isHostAllowed, webHostOf } from './system/web-address.js';
 export * from './task-ranges.js';
 export * from './text/counts.js';

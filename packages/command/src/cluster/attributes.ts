@@ -25,12 +25,9 @@ export function parseAttributes(texts: readonly string[]): AttributesOf {
   const option = { option: '--attribute', hint: 'for example rack=r1' } as const;
   const dealt = [...valueListsIn(texts, option)];
   for (const each of dealt.flat(2)) {
-    const problem = nameProblem(each);
+    const problem = nameProblem(each, 'it');
     if (problem !== undefined)
-      throw new InputError(
-        'bad-option',
-        `--attribute: ${quoted(each)} is not valid: ${problem.replace('a name', 'it')}`,
-      );
+      throw new InputError('bad-option', `--attribute: ${quoted(each)} is not valid: ${problem}`);
   }
   if (dealt.length > LIMITS.attributesMax)
     throw new InputError(

@@ -3,6 +3,7 @@ import { type InputError, quoted } from '../errors.js';
 import { JOB_ID } from '../ids.js';
 import { LIMITS } from '../limits.js';
 import type { Resources } from '../resources/resources.js';
+import { exitCodeOfSignal } from '../system/signals.js';
 import { webHostOf } from '../system/web-address.js';
 import type { TaskRange } from '../task-ranges.js';
 import { nameProblem } from '../text/utf8.js';
@@ -10,7 +11,6 @@ import { type Begin, parseBegin } from './begin.js';
 import { parseBytes } from './bytes.js';
 import { DURATION, type Payload, passable, payloadFields, payloadSchema, withUnit } from './payload.js';
 import { PRIORITIES, type Priority } from './priority.js';
-import { exitCodeOfSignal } from './signals.js';
 
 /**
  * The job model of job files, the SDK and the wire. Durations are milliseconds or text with a unit, memory is
@@ -79,9 +79,8 @@ const attributes = () =>
 /** Checks alternative values separated by commas, with a ! in front of values to avoid. */
 function valuesProblem(values: string): string | undefined {
   for (const each of values.replace(/^!/, '').split(',')) {
-    const problem = nameProblem(each);
-    if (problem !== undefined)
-      return `the value ${quoted(each)} is not valid: ${problem.replace('a name', 'it')}`;
+    const problem = nameProblem(each, 'it');
+    if (problem !== undefined) return `the value ${quoted(each)} is not valid: ${problem}`;
   }
   return undefined;
 }

@@ -35,13 +35,15 @@ export function utf8Bytes(text: string): number {
 /**
  * Explains why a text cannot name a job, user, worker, attribute or resource; undefined if it can. Two names that look
  * the same would be two users, or a requirement that no worker meets.
+ *
+ * @param what subject of the sentence
  */
-export function nameProblem(name: string): string | undefined {
-  if (name.length > LIMITS.nameLengthMax) return `a name has at most ${LIMITS.nameLengthMax} characters`;
-  if (!/[^\p{Z}\p{Cc}\p{Cf}]/u.test(name)) return 'a name needs a visible character';
+export function nameProblem(name: string, what = 'a name'): string | undefined {
+  if (name.length > LIMITS.nameLengthMax) return `${what} has at most ${LIMITS.nameLengthMax} characters`;
+  if (!/[^\p{Z}\p{Cc}\p{Cf}]/u.test(name)) return `${what} needs a visible character`;
   if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name))
-    return 'a name has no line breaks, tabs or other control characters';
-  if (/^\p{Z}|\p{Z}$/u.test(name)) return 'a name does not begin or end with a space';
+    return `${what} has no line breaks, tabs or other control characters`;
+  if (/^\p{Z}|\p{Z}$/u.test(name)) return `${what} does not begin or end with a space`;
   return wellFormedProblem(name);
 }
 

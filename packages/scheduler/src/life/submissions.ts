@@ -327,12 +327,12 @@ export const NOT_LOADED: Refusal = {
 };
 
 function keyRefusal(key: string): Refusal | undefined {
-  const problem = nameProblem(key);
+  const problem = nameProblem(key, 'a key');
   if (problem === undefined) return undefined;
   return {
     code: 'bad-key',
     message: `${quoted(key)} is not a valid key`,
-    hint: problem.replace('a name', 'a key'),
+    hint: problem,
   };
 }
 
