@@ -73,9 +73,15 @@ function resultsOf(soaked: SoakReport) {
     result('short jobs without central', 'jobs', [shortWithoutCentralMs.length]),
     ...percentilesOf('short jobs without central: ', 'ms', shortWithoutCentralMs),
     result('p50 without central against with it', 'ratio', [slowdownWithoutCentral(soaked)]),
-    ...Object.entries(soaked.memory).flatMap(([role, { meanMebibytes, mebibytesPerMinute }]) => [
+    ...soaked.shortByQuarterMs.flatMap((tookMs, quarter) =>
+      percentilesOf(`short jobs, quarter ${quarter + 1}: `, 'ms', tookMs),
+    ),
+    ...Object.entries(soaked.memory).flatMap(([role, { meanMebibytes, mebibytesPerMinute, quarters }]) => [
       result(`memory of a process: ${role}`, 'MiB', [meanMebibytes]),
       result(`growth: ${role}`, 'MiB/min', [mebibytesPerMinute]),
+      ...quarters.map((mebibytes, quarter) =>
+        result(`memory, quarter ${quarter + 1}: ${role}`, 'MiB', [mebibytes]),
+      ),
     ]),
   ];
 }

@@ -1,10 +1,21 @@
 import { expect, test } from 'vitest';
-import { MemoryWatch } from './memory.js';
+import { byQuarter, MemoryWatch } from './memory.js';
 
 test('an ended process is omitted', () => {
   const watch = new MemoryWatch();
   const self = { group: 'self', pid: process.pid };
   for (const atMs of [0, 1_000]) watch.sample(atMs, [self, { group: 'gone', pid: 2 ** 30 }]);
-  expect(Object.keys(watch.slopes(0))).toEqual(['self']);
-  expect(watch.slopes(0).self!.meanMebibytes).toBeGreaterThan(1);
+  const { self: trend, ...others } = watch.trends(2_000);
+  expect(others).toEqual({});
+  expect(trend!.meanMebibytes).toBeGreaterThan(1);
+  expect(trend!.quarters[0]).toBeGreaterThan(1);
+});
+
+test('items after the end count for the last quarter', () => {
+  expect(byQuarter([0, 24, 25, 99, 100, 130], 100, (atMs) => atMs)).toEqual([
+    [0, 24],
+    [25],
+    [],
+    [99, 100, 130],
+  ]);
 });

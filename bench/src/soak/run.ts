@@ -10,7 +10,7 @@ import type { Written } from '../written.js';
 import { type FaultCounts, Faults } from './faults.js';
 import { readJournals } from './journals.js';
 import { Load, type Submitted } from './load.js';
-import { MemoryWatch } from './memory.js';
+import { byQuarter, type MemoryTrend, MemoryWatch } from './memory.js';
 import { SoakCluster } from './processes.js';
 
 interface SoakOptions {
@@ -47,8 +47,10 @@ export interface SoakReport extends FaultCounts {
   /** Runtimes of short jobs submitted while central was up, and while it was down, in ms. */
   readonly shortMs: readonly Millis[];
   readonly shortWithoutCentralMs: readonly Millis[];
-  /** Mean resident memory of a process by role, after the first quarter of the run. MiB, MiB a minute */
-  readonly memory: Readonly<Record<string, { meanMebibytes: number; mebibytesPerMinute: number }>>;
+  /** Runtimes of short jobs submitted in each quarter of the run, in ms. */
+  readonly shortByQuarterMs: readonly (readonly Millis[])[];
+  /** Resident memory of a process by role. */
+  readonly memory: Readonly<Record<string, MemoryTrend>>;
 }
 
 const SAMPLE_MS = 2_000;
@@ -105,9 +107,10 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     return {
       ...faults.counts,
       ...checked(load.submitted, await readJournals(folders)),
+      shortByQuarterMs: shortByQuarter(load.submitted, beganAt, minutes * 60_000),
       unanswered: load.unanswered,
       unexpectedExits,
-      memory: memory.slopes((minutes * 60_000) / 4),
+      memory: memory.trends(minutes * 60_000),
     };
   } finally {
     await cluster.close();
@@ -175,6 +178,11 @@ function longestStall(ended: readonly Submitted[]): Millis {
   let longest = 0;
   for (let i = 1; i < ends.length; i++) longest = Math.max(longest, ends[i]! - ends[i - 1]!);
   return longest;
+}
+
+function shortByQuarter(submitted: readonly Submitted[], beganAt: Millis, ms: Millis): Millis[][] {
+  const short = submitted.filter(({ isShort, endedAtMs }) => isShort && endedAtMs !== undefined);
+  return byQuarter(short, ms, ({ submittedAtMs }) => submittedAtMs - beganAt).map((jobs) => jobs.map(tookMs));
 }
 
 function tookMs({ submittedAtMs, endedAtMs }: Submitted): Millis {
