@@ -4,6 +4,7 @@ import { allowedBytes, moduleHeapMiB } from './allowed-memory.js';
 import type { Containers } from './containers.js';
 import { type Executor, failed, type Run, type RunOrder, type RunSink, refused } from './contract.js';
 import { INHERITED_NAMES, inheritedEnvironment } from './environment.js';
+import { ExecExecutor } from './exec.js';
 import type { Isolation } from './isolation.js';
 import { endLeftovers } from './leftovers.js';
 import { CLOSE_MARGIN_MS, GRACE_MS, VALUE_BYTES_MAX } from './limits.js';
@@ -12,7 +13,6 @@ import { ModuleExecutor } from './module.js';
 import { BadPayload } from './payload.js';
 import { Gate, type Permissions } from './permission.js';
 import { SleepExecutor } from './sleep.js';
-import { ExecExecutor } from './spawner-link.js';
 
 export interface ExecutorOptions {
   /** Folder that persists after the process ends; it contains the records of process groups. */

@@ -47,6 +47,12 @@ export const ERROR_MESSAGE_LENGTH_MAX = 2_000;
  */
 export const UNANSWERED_STARTS_MAX = 32;
 
+/** Maximum number of spawners of a worker process. Each takes about 40 MB and forks about 500 programs a second. */
+export const SPAWNERS_MAX = 4;
+/** Another spawner starts once all have had this many unanswered starts for this time. */
+export const BUSY_STARTS_MIN = 4;
+export const BUSY_MS = 200;
+
 /** Maximum number of bytes queued for the worker. Above it, the spawner stops reading the output of tasks. */
 export const LINK_QUEUED_BYTES_MAX = 4 * 1024 * 1024;
 

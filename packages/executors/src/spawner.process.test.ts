@@ -6,12 +6,13 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compiledFile } from './compiled.js';
+import type { Executor } from './contract.js';
+import { ExecExecutor } from './exec.js';
 import { Executors } from './executors.js';
-import { UNANSWERED_STARTS_MAX } from './limits.js';
+import { BUSY_MS, UNANSWERED_STARTS_MAX } from './limits.js';
 import { createRecord, parseRecord, recordFile, recordFolder } from './process-groups.js';
 import { isAlive, type ProcessIdentity, processIdentity } from './process-identity.js';
 import { outcomeOf, record, UNTIL_ESCAPED } from './recording.fixture.js';
-import { ExecExecutor } from './spawner-link.js';
 
 let folder: string;
 let executors: Executors;
@@ -72,7 +73,7 @@ describe('a spawner that a command suspends', () => {
     expect(outcome).toMatchObject({ kind: 'completed', exitCode: 0 });
     expect(sink.text()).toBe('on\n');
     expect((await outcomeOf(executors, { exec: ['true'] })).outcome).toMatchObject({ kind: 'completed' });
-    expect(warnings).toEqual(['a command suspended the spawner process, which continues']);
+    expect(warnings).toEqual(['a command suspended a spawner process, which continues']);
   });
 });
 
@@ -165,7 +166,7 @@ describe('when the spawner dies', () => {
     const { outcome } = await sink.end;
     expect(commands.filter(isAlive)).toEqual([]);
     expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'spawner-lost' } });
-    expect(warnings).toEqual(['the spawner process died with 1 running commands']);
+    expect(warnings).toEqual(['a spawner process died with 1 running commands']);
 
     expect((await outcomeOf(executors, { exec: ['true'] })).outcome).toEqual({
       kind: 'completed',
@@ -190,6 +191,21 @@ describe('when the spawner dies', () => {
 });
 
 describe('the spawner', () => {
+  it('that dies while its record cannot be removed fails its runs', async () => {
+    const { sink } = record(executors, { exec: ['sleep', '1000'] });
+    await sink.isStarted;
+    const [{ spawner, groups }] = records() as [NonNullable<ReturnType<typeof parseRecord>>];
+    const [name] = readdirSync(recordFolder(folder)).filter((each) => each.endsWith('.txt'));
+    const file = join(recordFolder(folder), name!);
+    rmSync(file);
+    mkdirSync(file);
+    process.kill(spawner.pid, 'SIGKILL');
+    expect((await sink.end).outcome).toMatchObject({ error: { code: 'spawner-lost' } });
+    expect(warnings.at(-1)).toContain('cannot remove the record of a dead spawner process: ');
+    process.kill(groups[0]!.pid, 'SIGKILL');
+    rmSync(file, { recursive: true });
+  });
+
   it('ignores the signals with which a service manager or a terminal stops its worker', async () => {
     const { sink } = record(executors, { exec: ['cat; sleep 0.1'], shell: true });
     await sink.isStarted;
@@ -300,5 +316,69 @@ describe('a spawner that exits before it is ready', () => {
     expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'spawner-failed' } });
     expect((await later!).outcome).toMatchObject({ kind: 'completed' });
     await own.close();
+  });
+});
+
+describe('several spawners', () => {
+  function own(environment = process.env as Record<string, string>): ExecExecutor {
+    const warn = (message: string) => warnings.push(message);
+    return new ExecExecutor({ dataFolder: folder, graceMs: 1_000, environment, warn, spawnersMax: 2 });
+  }
+
+  /** Runs commands, ten at a time, until `isEnough`. Returns the pids of the spawners that ran them. */
+  async function keepBusy(
+    executor: Executor,
+    isEnough: (spawners: ReadonlySet<number>) => boolean,
+  ): Promise<Set<number>> {
+    const spawners = new Set<number>();
+    const one = async (): Promise<void> => {
+      while (!isEnough(spawners)) {
+        const { outcome, sink } = await outcomeOf(executor, { exec: ['echo $PPID'], shell: true });
+        expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
+        spawners.add(Number(sink.text()));
+      }
+    };
+    await Promise.all(Array.from({ length: 10 }, one));
+    return spawners;
+  }
+
+  it('start while all are busy, share the commands, and exit with the executors', async () => {
+    const executor = own();
+    const used = await keepBusy(executor, ({ size }) => size === 2);
+    const spawners = records().map(({ spawner }) => spawner);
+    expect(new Set(spawners.map(({ pid }) => pid))).toEqual(used);
+    await executor.close();
+    expect(spawners.filter(isAlive)).toEqual([]);
+    expect(readdirSync(recordFolder(folder))).toEqual([]);
+  });
+
+  it('lose only the commands of the one that dies', async () => {
+    const executor = own();
+    const [dying] = await keepBusy(executor, ({ size }) => size === 2);
+    const runs = Array.from({ length: 8 }, () =>
+      record(executor, { exec: ['echo $PPID; exec sleep 1000'], shell: true }),
+    );
+    await expect.poll(() => runs.every(({ sink }) => sink.text().endsWith('\n'))).toBe(true);
+    process.kill(dying!, 'SIGKILL');
+    const lost = runs.filter(({ sink }) => Number(sink.text()) === dying);
+    const kept = runs.filter((run) => !lost.includes(run));
+    expect([lost.length > 0, kept.length > 0]).toEqual([true, true]);
+    for (const { sink } of lost)
+      expect((await sink.end).outcome).toMatchObject({ error: { code: 'spawner-lost' } });
+    for (const { run } of kept) run.kill('cancelled');
+    for (const { sink } of kept) expect((await sink.end).outcome).toMatchObject({ kind: 'killed' });
+    await executor.close();
+  });
+
+  it('one that cannot start is reported once, and the others run the commands', async () => {
+    const environment = { ...process.env } as Record<string, string>;
+    const executor = own(environment);
+    await outcomeOf(executor, { exec: ['true'] });
+    environment.NODE_OPTIONS = '--no-such-option';
+    await keepBusy(executor, () => warnings.length > 0);
+    const until = performance.now() + 2 * BUSY_MS;
+    expect((await keepBusy(executor, () => performance.now() > until)).size).toBe(1);
+    expect(warnings).toEqual(['a spawner process exited before it was ready']);
+    await executor.close();
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { spawnOrder } from './exec.js';
+import { spawnOrder } from './exec-order.js';
 
 const order = { env: { GOSHAWK_TASK: '3' }, outputBytesMax: 10 };
 
