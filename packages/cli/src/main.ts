@@ -18,9 +18,13 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     interrupt.abort(signal);
   });
 }
+// A terminal and its shell may both send SIGHUP, so the second one does nothing.
+process.on('SIGHUP', () => interrupt.abort('SIGHUP'));
 
 // A closed pipe is not an error; a full disk is.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // A closed terminal must not end the command before it has cleaned up.
+  if (interrupt.signal.reason === 'SIGHUP') return;
   if (error.code === 'EPIPE') return readerHasGone();
   const failure = new GoshawkError('stdout-failed', `cannot write to stdout: ${error.message}`);
   process.exit(tellFailure(failure, errorFormat(argv, process.env), process.stderr));

@@ -1,8 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startGoshawk } from './goshawk-process.fixture.js';
 
 /** A package whose programs print which of them runs. */
 let home: string;
@@ -96,4 +97,19 @@ describe.runIf(process.platform === 'linux')('a failed write', () => {
     const { stdout, stderr } = shell('"$1" "$2" policies | head -n 1');
     expect([stdout, stderr]).toEqual(['policy\n', '']);
   });
+});
+
+it('leaves no partial file, also if the terminal is closed', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-hang-up-'));
+  try {
+    const trace = ['trace', 'generate', 'google-like:jobs=2000000', '--out', 'big.tr'];
+    const command = startGoshawk([...trace, '--progress', 'plain'], {}, { cwd: folder });
+    await command.says(/writing jobs: [1-9]/);
+    // A terminal and its shell may both send the signal.
+    for (let time = 0; time < 2; time++) command.kill('SIGHUP');
+    expect((await command.finished).exitCode).toBe(129);
+    expect(readdirSync(folder)).toEqual([]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -48,6 +48,12 @@ describe('a pipe without a writer', () => {
       /not a regular file/,
     ],
     ['a policy', () => ['policies', `${pipe}.js`], /does not exist/],
+    // Schedulers read it again whenever they start.
+    [
+      'the secret of `up`',
+      () => ['up', '--data-folder', join(folder, 'up'), '--no-secure', '--notify-secret-file', pipe],
+      /--notify-secret-file: cannot read .*not a regular file/,
+    ],
   ] as const)('as %s is refused at once', async (_, args, line) => {
     const { exitCode, stderr } = await runGoshawk(args(), {}, { cwd: folder });
     expect(stderr).toMatch(line);
@@ -72,5 +78,17 @@ describe('a pipe with a writer', () => {
     });
     expect(stderr).toContain('unknown setting "workerz"; did you mean workers?');
     expect(status).toBe(2);
+  });
+
+  it('is read once by the command that shows settings', () => {
+    const line = `"$1" "$2" config show --json --config <(echo '{"workers": 17}')`;
+    const { status, stdout, stderr } = spawnSync('bash', ['-c', line, 'bash', process.execPath, real], {
+      encoding: 'utf8',
+      cwd: folder,
+      env: { PATH: process.env.PATH },
+    });
+    expect(status, stderr).toBe(0);
+    const { settings } = JSON.parse(stdout) as { settings: { name: string; value: unknown }[] };
+    expect(settings).toContainEqual(expect.objectContaining({ name: 'workers', value: 17 }));
   });
 });

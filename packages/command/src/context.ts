@@ -63,6 +63,8 @@ export function isReadByProgram(
 /** The environment of a command. Tests replace it. */
 export interface Context {
   readonly global: GlobalOptions;
+  /** Content of the --config file; empty without one. */
+  readonly configFile: Readonly<Record<string, unknown>>;
   /** Whether to use colors on stdout. */
   readonly color: boolean;
   /** Width of the terminal on stdout; infinite without a terminal, so that nothing is cut. */
@@ -90,7 +92,7 @@ export interface Context {
    * @throws InputError; the reason of `interrupted`
    */
   readInput(bytesMax?: number): Promise<Uint8Array>;
-  /** Aborted by the first Ctrl-C, or SIGTERM. */
+  /** Aborted by the first Ctrl-C, SIGTERM or SIGHUP. */
   readonly interrupted: AbortSignal;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;

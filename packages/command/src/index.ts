@@ -29,7 +29,6 @@ export {
   type Origin,
   optionsGiven,
   type Resolved,
-  readConfigFile,
   resolveOptions,
   settingNames,
   variableOf,

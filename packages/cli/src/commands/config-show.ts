@@ -8,7 +8,6 @@ import {
   type OptionSpecs,
   type Origin,
   painter,
-  readConfigFile,
   renderTable,
   resolveOptions,
   settingNames,
@@ -49,9 +48,7 @@ export function configShowCommand(commands: () => Promise<readonly Command[]>) {
       },
     },
     async run(context, options) {
-      const { config } = context.global;
-      const file = config === undefined ? {} : await readConfigFile(config, context.interrupted);
-      const settings = settingsOf(context, file, await commands());
+      const settings = settingsOf(context, await commands());
       context.show({ schema: 'goshawk.config/1', settings, ...wholeList(settings) }, () =>
         table(context, settings, options.origin),
       );
@@ -59,11 +56,8 @@ export function configShowCommand(commands: () => Promise<readonly Command[]>) {
   });
 }
 
-function settingsOf(
-  context: Context,
-  file: Readonly<Record<string, unknown>>,
-  commands: readonly Command[],
-): Setting[] {
+function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
+  const { configFile: file } = context;
   const { config } = context.global;
   const groups: [commands: string[], specs: OptionSpecs][] = [
     [[], GLOBAL_OPTIONS],

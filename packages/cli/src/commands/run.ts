@@ -78,9 +78,7 @@ async function forwardUntilEnd(context: Context, handle: JobHandle, late?: Promi
     setTimeout(() => stop.abort(), CANCELLING_MS).unref();
   };
   const onSignal = (): void => cancel({ exitCode: codeOfSignal(String(context.interrupted.reason)) });
-  const onHangUp = (): void => cancel({ exitCode: codeOfSignal('SIGHUP') });
   context.interrupted.addEventListener('abort', onSignal, { once: true });
-  process.once('SIGHUP', onHangUp);
   onClosedStdout(() => cancel({ exitCode: codeOfSignal('SIGPIPE') }));
   late?.catch((error: Error) => cancel({ error }));
   if (context.interrupted.aborted) onSignal();
@@ -93,7 +91,6 @@ async function forwardUntilEnd(context: Context, handle: JobHandle, late?: Promi
     if (reason !== undefined) return conclude(reason);
     throw error;
   } finally {
-    process.off('SIGHUP', onHangUp);
     stop.abort();
   }
 }

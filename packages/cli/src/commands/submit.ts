@@ -12,7 +12,6 @@ import {
 } from '@goshawk/command';
 import { findCluster, openCluster } from '@goshawk/command/cluster';
 import {
-  exitCodeOfSignal,
   GoshawkError,
   givenSpan,
   InputError,
@@ -64,7 +63,6 @@ export const submitCommand = defineCommand({
           context.note(plain(`waiting for the cluster to accept the job: ${message}`)),
       },
     );
-    const stopListening = options.cancelOnExit ? onHangUp(() => cluster.job(handle.id).cancel()) : undefined;
     const willFollow =
       options.wait ||
       options.logs ||
@@ -78,7 +76,7 @@ export const submitCommand = defineCommand({
     if (handle.warning !== undefined) context.note(plain(handle.warning));
     if (found.elsewhere !== undefined)
       context.note(`submitted to the only running cluster, ${found.url} (${found.elsewhere})`);
-    if (willFollow) return await follow(context, cluster, handle, options).finally(stopListening);
+    if (willFollow) return await follow(context, cluster, handle, options);
     const said = isFinal(handle.acceptedState!)
       ? `the job with this key has already ended: ${handle.acceptedState}; \`goshawk job ${handle.id}\` shows it`
       : `submitted; \`goshawk wait ${handle.id}\` waits for it to end`;
@@ -186,17 +184,6 @@ async function follow(
     if (context.global.json && !isPrinted) context.json(submitJson(handle, handle.acceptedState!));
     return leave(context, options.cancelOnExit ? await cancelled(cluster, handle.id, error, options) : error);
   }
-}
-
-/** Calls a function before this process exits because its terminal was closed. @returns stops listening */
-function onHangUp(act: () => Promise<unknown>): () => void {
-  const listener = (): void => {
-    // The process exits even if no scheduler answers, because nobody sees an error.
-    const exit = (): never => process.exit(exitCodeOfSignal('SIGHUP'));
-    act().then(exit, exit);
-  };
-  process.once('SIGHUP', listener);
-  return () => process.off('SIGHUP', listener);
 }
 
 /**

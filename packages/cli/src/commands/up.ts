@@ -35,6 +35,7 @@ import {
   makeFolder,
   type PolicySettings,
   parseBind,
+  readRegularFile,
   sumOf,
   type WaitingReason,
 } from '@goshawk/core';
@@ -115,8 +116,15 @@ export const upCommand = defineCommand({
     const others = options.secure === undefined && !isExposed ? otherPeople() : [];
     const secure = options.secure ?? (isExposed || others.length > 0);
     const runAs = options.runAs ?? (secure && isExposed && (await canSandbox()) ? 'sandbox' : 'self');
+    const { notifySecretFile } = options;
+    const secretFile = notifySecretFile && resolve(context.cwd, notifySecretFile);
+    // Each scheduler reads it again when it starts, and a pipe can be read only once.
+    if (secretFile !== undefined)
+      readRegularFile(fs, secretFile, (why, cause) => {
+        const problem = `--notify-secret-file: cannot read ${secretFile}: ${why}`;
+        return new InputError('bad-token', problem, 'write the secret to a file', { cause });
+      });
     await notifyOptions(context, options, secure);
-    const { notifySecretFile: secretFile } = options;
     const http = await httpOptions(context, { ...options, httpPortFile: undefined });
     const httpAt = http && httpAddress(http.bind);
     const dataFolder = resolve(context.cwd, options.dataFolder);
@@ -137,7 +145,7 @@ export const upCommand = defineCommand({
           journal: true,
           journalUrl: options.journal,
           auditLog: auditLogOf(context, options),
-          notifySecretFile: secretFile && resolve(context.cwd, secretFile),
+          notifySecretFile: secretFile,
           policy,
           users,
           keys,

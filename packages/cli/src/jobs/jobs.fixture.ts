@@ -55,6 +55,7 @@ export function recordingContext(
   const stdout = streamOf('stdout');
   const stderr = streamOf('stderr');
   const context: Context = {
+    configFile: {},
     color: false,
     errorColor: false,
     columns: 80,

@@ -133,7 +133,7 @@ async function runCommand(
   const sources = { flags, environment, file, fileName: fileName ?? '' };
   const warnings = await checkSettings(program, command, sources);
   const global = resolveOptions(GLOBAL_OPTIONS, sources).values;
-  const context = contextOf(global, terminal);
+  const context = contextOf(global, file, terminal);
   try {
     const { values, origins } = resolveOptions(command.options, sources);
     const options = await program.loadModules(values, terminal.cwd);
@@ -167,13 +167,14 @@ async function checkSettings(program: Program, command: Command, sources: Source
   return strayVariables(all, sources);
 }
 
-function contextOf(global: GlobalOptions, terminal: Terminal): Context {
+function contextOf(global: GlobalOptions, configFile: Context['configFile'], terminal: Terminal): Context {
   const { stdout, stderr, environment } = terminal;
   const usesColor = global.color && !environment.NO_COLOR;
   const out = (text: string): void => void stdout.write(`${text}\n`);
   const json = (value: unknown): void => out(JSON.stringify(value));
   return {
     global,
+    configFile,
     color: usesColor && stdout.isTTY === true && !global.json,
     errorColor: usesColor && stderr.isTTY === true,
     // A terminal of unknown width reports 0.
