@@ -11,14 +11,7 @@ import {
   WaitTimeoutError,
 } from '@goshawk/command';
 import { findCluster, openCluster } from '@goshawk/command/cluster';
-import {
-  GoshawkError,
-  givenSpan,
-  InputError,
-  isFinal,
-  type JobState,
-  present,
-} from '@goshawk/core';
+import { GoshawkError, givenSpan, InputError, isFinal, type JobState, present } from '@goshawk/core';
 import { jobsNamed } from '../jobs/named.js';
 import { showLogs } from '../jobs/show-logs.js';
 import { endedJson, showResults } from '../jobs/show-results.js';
