@@ -60,6 +60,8 @@ describe('a command line', () => {
     ['submit --wait=yes', '--wait: "yes" is neither true nor false'],
     ['submit --no-wait=', '--wait: "" is neither true nor false'],
     ['jobs --one -z', 'unknown options: --one, -z'],
+    ['submit -dash.json', 'unknown option: -dash.json'],
+    ['submit -report.json', 'unknown option: -report.json'],
     ['submti --help', 'unknown command: submti; did you mean submit?'],
     ['trace stat help', 'unknown command: trace stat; did you mean trace stats?'],
   ])('%s: %s', async (line, message) => {

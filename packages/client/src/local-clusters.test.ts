@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -91,6 +91,26 @@ test('a cluster whose data folder was renamed while it runs is found there, with
   expect(localClusterAt(a.url, environment, join(folder, 'moved'))).toEqual(moved);
   expect(localClusterAt(a.url, environment, join(folder, 'b'))).toEqual(a);
 });
+
+test.runIf(process.platform === 'linux')(
+  'a cluster whose folder was renamed while it runs is found from every folder',
+  () => {
+    const up = spawn('sleep', ['60'], { cwd: join(folder, 'a') });
+    try {
+      const a = { ...runs('a', 7070, up.pid), keys: join(folder, 'a/.goshawk/keys') };
+      registerLocalCluster(a, environment);
+      renameSync(join(folder, 'a'), join(folder, 'moved'));
+      const dataFolder = join(folder, 'moved/.goshawk');
+      const moved = { ...a, dataFolder, keys: join(dataFolder, 'keys') };
+      expect(from('b')).toEqual(moved);
+      expect(localClusterAt(a.url, environment, join(folder, 'b'))).toEqual(moved);
+      renameSync(dataFolder, join(folder, 'moved/other'));
+      expect(from('b')).toMatchObject({ keys: join(folder, 'moved/other/keys') });
+    } finally {
+      up.kill();
+    }
+  },
+);
 
 test('a cluster without its process does not exist', () => {
   const gone = runs('a', 7073, 2 ** 30);

@@ -68,7 +68,7 @@ export function localClusters(environment: Environment, here?: string): LocalClu
   const folder = folderOf(environment);
   const clusters = here === undefined ? [] : clustersIn(here);
   for (const name of filesIn(folder)) {
-    const cluster = running(read(join(folder, name)));
+    const cluster = found(read(join(folder, name)));
     if (cluster === undefined) continue;
     if (!clusters.some(({ pid, url }) => pid === cluster.pid && url === cluster.url)) clusters.push(cluster);
   }
@@ -124,7 +124,7 @@ export function localClusterAt(
   folder: string,
 ): LocalCluster | undefined {
   const given = urls.split(',').map((url) => url.trim());
-  const registered = given.flatMap((url) => running(read(fileOf(url, environment))) ?? [])[0];
+  const registered = given.flatMap((url) => found(read(fileOf(url, environment))) ?? [])[0];
   if (registered !== undefined && !hasMoved(registered)) return registered;
   const here = clustersIn(folder).find((cluster) => given.some((url) => nameOf(url) === nameOf(cluster.url)));
   return here ?? registered;
@@ -146,6 +146,14 @@ function whereItIs(cluster: LocalCluster, folder: string): LocalCluster {
   const { dataFolder = '', keys } = cluster;
   const isInside = keys?.startsWith(`${dataFolder}/`) === true;
   return { ...cluster, dataFolder: folder, keys: isInside ? folder + keys.slice(dataFolder.length) : keys };
+}
+
+/** Returns a running cluster, with its present paths if its data folder is still in the folder of its process. */
+function found(registered: Registered | undefined): LocalCluster | undefined {
+  const cluster = running(registered);
+  if (cluster === undefined || !hasMoved(cluster)) return cluster;
+  const processFolder = realPath(`/proc/${cluster.pid}/cwd`);
+  return clustersIn(processFolder).find(({ pid }) => pid === cluster.pid) ?? cluster;
 }
 
 function hasMoved({ dataFolder }: LocalCluster): boolean {

@@ -77,6 +77,14 @@ describe('goshawk run', () => {
     silent.stdin.end();
   });
 
+  it('refuses endless stdin', () => {
+    expect(sh('yes | goshawk run -- head -n 1; echo ${PIPESTATUS[1]}')).toEqual({
+      status: 0,
+      stdout: '2\n',
+      stderr: 'goshawk: cannot read stdin: it has more than 64 MiB\n',
+    });
+  });
+
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],

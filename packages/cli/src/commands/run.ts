@@ -36,7 +36,7 @@ export const runCommand = defineCommand({
       );
     if (context.global.json)
       throw new InputError('usage', 'run: --json is not supported: stdout belongs to the command');
-    const input = options.stdin === undefined ? await readCommandInput(context.interrupted) : undefined;
+    const input = options.stdin === undefined ? await readCommandInput(context) : undefined;
     try {
       const bytes = input?.bytes;
       const sources = sourcesOf(context);

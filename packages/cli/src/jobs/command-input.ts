@@ -1,4 +1,7 @@
-import { fstatSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { fstatSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context } from '@goshawk/command';
 import { GoshawkError } from '@goshawk/core';
 
 /** Time (ms) without data after which a socket counts as unused. */
@@ -18,45 +21,46 @@ interface CommandInput {
  * terminal. Programs pass sockets to their children without always writing to them, so a silent socket counts
  * as empty.
  *
- * @param signal stops reading
+ * @throws InputError if stdin cannot be read or is too long; the reason of the context's signal
  */
-export async function readCommandInput(signal: AbortSignal): Promise<CommandInput> {
-  const never = new Promise<never>(() => {});
+export async function readCommandInput(context: Context): Promise<CommandInput> {
   const kind = kindOfStdin();
-  if (kind === 'nothing') return { bytes: undefined, late: never, close: () => {} };
-  if (kind === 'file') return { bytes: readFileSync(0), late: never, close: () => {} };
+  if (kind === 'socket' && !(await hasInputSoon())) return unusedSocket();
+  const bytes = kind === 'nothing' ? new Uint8Array() : await context.readInput();
+  return {
+    bytes: bytes.length === 0 ? undefined : bytes,
+    late: new Promise<never>(() => {}),
+    close: () => {},
+  };
+}
+
+/** Returns whether the socket on stdin sends data, or ends, before it counts as unused. */
+async function hasInputSoon(): Promise<boolean> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  try {
+    return await Promise.race([
+      once(process.stdin, 'readable', { signal }).then(() => true),
+      sleep(IDLE_MS, false, { signal }),
+    ]);
+  } finally {
+    stop.abort();
+  }
+}
+
+function unusedSocket(): CommandInput {
   const { stdin } = process;
-  const chunks: Uint8Array[] = [];
-  let isLate = false;
-  let tooLate = (_: Error): void => {};
   const late = new Promise<never>((_, reject) => {
-    tooLate = reject;
+    const error = new GoshawkError(
+      'late-input',
+      `run: stdin sent nothing for ${IDLE_MS / 1_000} s, so the command was submitted without it; then it sent data`,
+      '`--stdin -` reads stdin to its end first',
+    );
+    stdin.once('data', () => reject(error)).resume();
   });
   // This avoids an unhandled rejection; callers that await `late` still see the error.
   late.catch(() => {});
-  await new Promise<void>((resolve, reject) => {
-    const timer = kind === 'socket' ? setTimeout(giveUp, IDLE_MS) : undefined;
-    function giveUp(): void {
-      isLate = true;
-      resolve();
-    }
-    stdin.on('data', (chunk: Uint8Array) => {
-      clearTimeout(timer);
-      if (isLate) {
-        tooLate(
-          new GoshawkError(
-            'late-input',
-            `run: stdin sent nothing for ${IDLE_MS / 1_000} s, so the command was submitted without it; then it sent data`,
-            '`--stdin -` reads stdin to its end first',
-          ),
-        );
-      } else chunks.push(chunk);
-    });
-    stdin.on('end', resolve).on('error', reject);
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  const bytes = Buffer.concat(chunks);
-  return { bytes: bytes.length === 0 ? undefined : bytes, late, close: () => stdin.destroy() };
+  return { bytes: undefined, late, close: () => stdin.destroy() };
 }
 
 function kindOfStdin(): 'nothing' | 'file' | 'pipe' | 'socket' {

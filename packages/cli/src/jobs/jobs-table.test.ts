@@ -1,4 +1,4 @@
-import { painter } from '@goshawk/command';
+import { cellWidth, painter } from '@goshawk/command';
 import { expect, it } from 'vitest';
 import { jobSummary, taskCounts } from './jobs.fixture.js';
 import { jobsTable } from './jobs-table.js';
@@ -44,6 +44,23 @@ it.each([44, 50])('fits %d columns without columns that `goshawk job` shows', (c
   const lines = jobsTable(jobs, submittedAt, screen(columns)).split('\n');
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
   expect(lines[0]).toMatch(/^id +name +state +done +tasks/);
+});
+
+it('fits 40 columns, with jobs on hold and deadlines', () => {
+  const held = { state: 'waiting' as const, held: true, tasks: taskCounts({ waiting: 1_000_000 }) };
+  const more = [
+    jobSummary({ ...held, id: '4dw2w-383405809' }),
+    jobSummary({ deadlineMs: 50_000, submittedAt }),
+  ];
+  const lines = jobsTable([...jobs, ...more], submittedAt, screen(40)).split('\n');
+  for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(40);
+  expect(lines[0]).toMatch(/^id +name +state/);
+  const later = jobsTable(
+    [jobSummary({ ...held, held: false, beginAt: submittedAt + 1, id: '4dw2w-383405809' })],
+    0,
+    screen(40),
+  );
+  for (const line of later.split('\n')) expect(cellWidth(line)).toBeLessThanOrEqual(40);
 });
 
 it('has a column for deadlines if a job has one', () => {

@@ -4,18 +4,18 @@ import { deadlineWords } from './words.js';
 
 const COLUMNS: readonly Column[] = [
   { title: 'id' },
-  { title: 'name', shrinkTo: 8 },
-  { title: 'user', dropFirst: 5 },
-  { title: 'class', dropFirst: 4 },
+  { title: 'name', shrinkTo: 7, dropFirst: 0 },
+  { title: 'user', dropFirst: 8 },
+  { title: 'class', dropFirst: 7 },
   { title: 'state' },
-  { title: 'done', align: 'right', dropFirst: 0 },
-  { title: 'tasks', align: 'right' },
-  { title: 'failed', align: 'right', dropFirst: 1 },
-  { title: 'submitted', align: 'right', dropFirst: 3 },
-  { title: 'took', align: 'right', dropFirst: 2 },
+  { title: 'done', align: 'right', dropFirst: 2 },
+  { title: 'tasks', align: 'right', dropFirst: 1 },
+  { title: 'failed', align: 'right', dropFirst: 4 },
+  { title: 'submitted', align: 'right', dropFirst: 6 },
+  { title: 'took', align: 'right', dropFirst: 5 },
 ];
 /** Column for lists in which a job has a deadline. */
-const DEADLINE: Column = { title: 'deadline', align: 'right' };
+const DEADLINE: Column = { title: 'deadline', align: 'right', dropFirst: 3 };
 
 /** @param now wall clock, ms since 1970 */
 export function jobsTable(jobs: readonly JobSummary[], now: Millis, paint: Painter): string {

@@ -166,6 +166,10 @@ function checkOptions({ command, flags }: GivenLine, argv: readonly string[]): v
   };
   const unknown = Object.keys(flags).filter((name) => !isKnown(name));
   if (unknown.length > 0) {
+    const isFile = (word: string): boolean => /^-[^-].*\./s.test(word) && !isKnown(word[1]!);
+    const file = argv.find((word) => isFile(word) && unknown.includes(word[1]!));
+    if (file !== undefined)
+      throw new InputError('usage', `unknown option: ${file}`, `write ./${file} if it is a file`);
     const options = unknown.map((name) => asTyped(kebab(name), argv));
     const line = `unknown option${options.length > 1 ? 's' : ''}: ${options.join(', ')}`;
     throw new InputError('usage', line + didYouMean(nearestOption(options[0]!, specs)), hint);
