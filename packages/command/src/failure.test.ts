@@ -22,6 +22,12 @@ it('reports other errors as bugs', () => {
   });
 });
 
+it('omits the middle of long input that a message repeats', () => {
+  const { message } = describeFailure(new Error(`"${'x'.repeat(100_000)}" is not a number`));
+  expect(message).toMatch(/^unexpected: "x+ … x+" is not a number$/);
+  expect(message.length).toBeLessThan(5_000);
+});
+
 function thrownBy(act: () => unknown): unknown {
   try {
     return act();

@@ -62,8 +62,21 @@ export interface Failure {
   readonly hint: string;
 }
 
+/** Maximum number of characters of a message; input that it repeats may be long. */
+const MESSAGE_MAX = 4_000;
+
 /** Describes an error that ended a command, for people and programs. */
 export function describeFailure(error: unknown): Failure {
+  const failure = wholeFailure(error);
+  const { message } = failure;
+  if (message.length <= MESSAGE_MAX) return failure;
+  return {
+    ...failure,
+    message: `${message.slice(0, MESSAGE_MAX / 2)} … ${message.slice(-MESSAGE_MAX / 2)}`,
+  };
+}
+
+function wholeFailure(error: unknown): Failure {
   if (error instanceof GoshawkError) {
     return { exitCode: exitCodeOf(error), code: error.code, message: error.message, hint: error.hint };
   }

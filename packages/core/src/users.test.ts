@@ -43,15 +43,19 @@ it.each([
   ['{"ann": 3}', 'line 1, column 9: expected an object of settings for "ann", not 3'],
   [
     '{\n  "ann": {"weight": 0}\n}',
-    'line 2, column 21: the weight of "ann" is not a number above 0 and up to 1000000',
+    'line 2, column 21: the weight of "ann" is not a number from 0.000001 to 1000000',
   ],
   [
     '{"ann": {"weight": "3"}}',
-    'line 1, column 20: the weight of "ann" is not a number above 0 and up to 1000000',
+    'line 1, column 20: the weight of "ann" is not a number from 0.000001 to 1000000',
   ],
   [
     '{"ann": {"weight": -1}}',
-    'line 1, column 20: the weight of "ann" is not a number above 0 and up to 1000000',
+    'line 1, column 20: the weight of "ann" is not a number from 0.000001 to 1000000',
+  ],
+  [
+    '{"ann": {"weight": 1e-300}}',
+    'line 1, column 20: the weight of "ann" is not a number from 0.000001 to 1000000',
   ],
   ['{"ann": {"wieght": 3}}', 'line 1, column 10: user "ann" has an unknown setting "wieght"'],
   ['{"ann": {"weight": 1, "weight": 2}}', 'line 1, column 23: the weight of "ann" is given twice'],

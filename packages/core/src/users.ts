@@ -38,6 +38,8 @@ export type UserGrants = ReadonlyMap<string, UserGrant>;
 const OTHERS = '*';
 const DEFAULT_GRANT: UserGrant = { weight: 1 };
 const WEIGHT_MAX = 1e6;
+/** Usage divided by a smaller weight could be infinite. */
+const WEIGHT_MIN = 1 / WEIGHT_MAX;
 
 /** The grant of a user: its own, the one for all others, or the default. */
 export function grantOf(grants: UserGrants, user: string): UserGrant {
@@ -120,7 +122,7 @@ function readGrant(reader: JsonReader, holder: string): UserGrant {
 }
 
 const EXPECTED: Readonly<Record<Setting, string>> = {
-  weight: `a number above 0 and up to ${WEIGHT_MAX}`,
+  weight: `a number from ${WEIGHT_MIN} to ${WEIGHT_MAX}`,
   project: 'the name of a project',
   running: 'a whole number of tasks',
   waiting: 'a whole number of tasks',
@@ -135,7 +137,7 @@ const EXPECTED: Readonly<Record<Setting, string>> = {
 function settingOf(setting: Setting, value: unknown): number | string | undefined {
   switch (setting) {
     case 'weight':
-      return typeof value === 'number' && value > 0 && value <= WEIGHT_MAX ? value : undefined;
+      return typeof value === 'number' && value >= WEIGHT_MIN && value <= WEIGHT_MAX ? value : undefined;
     case 'project':
       return typeof value === 'string' &&
         nameProblem(value) === undefined &&

@@ -9,6 +9,9 @@ export interface UsersFile {
   readonly version: string | undefined;
 }
 
+/** Users are few; central stands still while it reads a file. */
+const BYTES_MAX = 4 * 1024 * 1024;
+
 /** @throws InputError with line and column of the fault */
 export function readUsersFile(path: string): UsersFile {
   const version = fileVersion(path);
@@ -17,11 +20,12 @@ export function readUsersFile(path: string): UsersFile {
     path,
     (why, cause) =>
       new InputError('bad-users', `--users: cannot read ${path}: ${why}`, 'pass a file of users', { cause }),
+    BYTES_MAX,
   );
   return { path, grants: parseUsers(decodeText(bytes, path), path), version };
 }
 
-/** Reloads the file whenever it changes. An invalid file changes nothing and is logged. @returns a function that stops */
+/** Reloads the file whenever it changes. A missing or invalid file changes nothing and is logged. @returns a function that stops */
 export function followUsersFile(
   { path, version }: UsersFile,
   logger: Logger,
@@ -34,7 +38,7 @@ export function followUsersFile(
       logger.info({ path, users: grants.size }, 'users were reloaded');
     } catch (error) {
       const { message, hint } = error as InputError;
-      logger.error({ problem: message, hint }, 'the users are unchanged: the file is invalid');
+      logger.error({ problem: message, hint }, 'the users are unchanged: the file is missing or invalid');
     }
   });
 }

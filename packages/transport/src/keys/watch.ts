@@ -4,16 +4,19 @@ import { type KeyRing, nextExpiry, withoutExpired } from './key-ring.js';
 const CHECK_INTERVAL_MS = 2_000;
 
 /**
- * Calls `onChange` after a file was replaced or changed, which it checks every two seconds.
+ * Calls `onChange` after a file was replaced, changed or removed, which it checks every two seconds.
  *
  * @param seen its version at the time of reading; see `fileVersion`
  * @returns a function that stops watching
  */
 export function watchFile(path: string, seen: string | undefined, onChange: () => void): () => void {
+  let isMissing = false;
   const timer = setInterval(() => {
     const present = fileVersion(path);
+    const wasMissing = isMissing;
+    isMissing = present === undefined;
     // The file may be absent for a moment during replacement.
-    if (present === undefined || present === seen) return;
+    if (present === seen || (isMissing && !wasMissing)) return;
     seen = present;
     onChange();
   }, CHECK_INTERVAL_MS).unref();
