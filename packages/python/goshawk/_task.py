@@ -52,15 +52,21 @@ def load_main(path: Optional[str], module: Optional[str] = None) -> None:
 def dumps_exception(error: BaseException) -> str:
     """Serializes an exception with its traceback; the pickle is omitted if it cannot be loaded again or is too long."""
     trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    described = {"kind": type(error).__name__, "message": str(error)[:2_000], "traceback": trace[-20_000:]}
+    described = {"kind": type(error).__name__, "message": _message(error)[:2_000], "traceback": trace[-20_000:]}
     try:
         pickled = pickle.dumps(error)
-        pickle.loads(pickled)
-        if len(pickled) < 50_000:
+        if isinstance(pickle.loads(pickled), BaseException) and len(pickled) < 50_000:
             described["pickle"] = base64.b64encode(pickled).decode()
     except Exception:
         pass
     return base64.b64encode(json.dumps(described).encode()).decode()
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def main() -> int:
@@ -86,7 +92,7 @@ def main() -> int:
         print(EXCEPTION_MARK + dumps_exception(error), file=sys.stderr)
         # The traceback comes last: `goshawk job` shows the last lines of failed tasks.
         traceback.print_exception(type(error), error, error.__traceback__)
-        answer = {"error": f"{type(error).__name__}: {error}"[:2_000]}
+        answer = {"error": f"{type(error).__name__}: {_message(error)}"[:2_000]}
         code = EXIT_FAILED
     with open(result, "w", encoding="utf-8") as file:
         json.dump(answer, file)

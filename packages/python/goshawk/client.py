@@ -6,6 +6,7 @@ import json
 import os
 import random
 import socket
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -14,6 +15,7 @@ import uuid
 import warnings
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
+from numbers import Real
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._task import check_not_loading
@@ -74,13 +76,20 @@ class Client:
         self,
         url: Optional[str] = None,
         token: Optional[str] = None,
-        timeout: float = 60.0,
+        timeout: Optional[float] = 60.0,
         retry_for: float = 120.0,
     ):
-        self.url = (url or os.environ.get("GOSHAWK_API") or DEFAULT_URL).rstrip("/")
+        self.url = _checked_url(url or os.environ.get("GOSHAWK_API") or DEFAULT_URL)
+        if timeout is not None and not (_is_seconds(timeout) and 0 < timeout <= threading.TIMEOUT_MAX):
+            raise _not_seconds("timeout", timeout, "use a number above 0, or None")
+        if not (_is_seconds(retry_for) and retry_for >= 0):
+            raise _not_seconds("retry_for", retry_for, "use a number of at least 0")
         self.timeout = timeout
         self.retry_for = retry_for
         self._token = token if token is not None else os.environ.get("GOSHAWK_TOKEN", "")
+        if not _is_word(self._token):
+            hint = "check GOSHAWK_TOKEN" if token is None else "a token is printable ASCII without spaces"
+            raise InvalidRequest("the token has characters that no request can contain", "bad-token", hint)
         is_local = urllib.parse.urlsplit(self.url).hostname in _LOOPBACK
         handlers = [urllib.request.ProxyHandler({})] if is_local else []
         self._opener = urllib.request.build_opener(_NoRedirect, *handlers)
@@ -139,6 +148,9 @@ class Client:
                 lost = error
             except GoshawkError:
                 raise
+            except ValueError as error:
+                hint = "check GOSHAWK_API: `goshawk dashboard` prints the address"
+                raise GoshawkError(f"{self.url} is not a gateway: its answer is not JSON", "no-gateway", hint) from error
             except (OSError, HTTPException) as error:
                 lost = Unreachable(f"{self.url}: {error}", "unreachable")
             left = end - time.monotonic()
@@ -187,10 +199,10 @@ class Client:
         body: Optional[Mapping[str, Any]],
         query: Optional[Mapping[str, Any]],
         headers: Mapping[str, str],
-        timeout: float,
+        timeout: Optional[float],
     ) -> HTTPResponse:
         url = self.url + path + _query(query)
-        data = None if method == "GET" else json.dumps(body or {}, allow_nan=False).encode()
+        data = None if method == "GET" else _encoded(body or {})
         request = urllib.request.Request(url, data, {"accept": "application/json", **headers}, method=method)
         if data is not None:
             request.add_header("content-type", "application/json")
@@ -224,7 +236,7 @@ class Job:
     """A job of the cluster."""
 
     def __init__(self, client: Client, id: str):
-        if not isinstance(id, str) or id == "":
+        if not isinstance(id, str) or id == "" or not _is_utf8(id):
             raise InvalidRequest(f"{id!r} is not the id of a job", "bad-id", "`submit` returns a job")
         self.client = client
         self.id = id
@@ -242,6 +254,8 @@ class Job:
 
     def wait(self, timeout: Optional[float] = None, progress: bool = False) -> Dict[str, Any]:
         """Waits until the job has ended in any state. Raises `WaitTimeout`; the job then continues."""
+        if timeout is not None and not _is_seconds(timeout):
+            raise _not_seconds("timeout", timeout, "use a number, or None")
         end = None if timeout is None else time.monotonic() + timeout
         bar: Optional[Progress] = None
         try:
@@ -256,7 +270,7 @@ class Job:
                     bar.update(done, counts["failed"], counts["total"])
                 if job["state"] in ENDED:
                     return job
-                if end is not None and not time.monotonic() < end:  # also for NaN
+                if end is not None and time.monotonic() >= end:
                     raise WaitTimeout(f"job {self.id} is {job['state']} after {timeout} s", "wait-timeout")
         finally:
             if bar is not None:
@@ -359,7 +373,61 @@ def _query(query: Optional[Mapping[str, Any]]) -> str:
         for name, value in (query or {}).items()
         if value is not None
     }
+    for name, value in given.items():
+        if not _is_utf8(str(value)):
+            raise InvalidRequest(f"{name}: {value!r} is not text: it has half of a character", "bad-request")
     return "?" + urllib.parse.urlencode(given) if given else ""
+
+
+def _checked_url(url: str) -> str:
+    address, hash, _ = url.partition("#")
+    try:
+        parts = urllib.parse.urlsplit(address)
+        is_http = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_http = False
+    if not is_http or not _is_word(address):
+        raise InvalidRequest(f"{address!r} is not the address of a gateway", "bad-url", "use http://HOST:PORT")
+    if hash:
+        raise InvalidRequest(f"{address} has a part after #", "bad-url", "omit it, and pass the token as GOSHAWK_TOKEN")
+    return address.rstrip("/")
+
+
+def _is_word(text: Any) -> bool:
+    return isinstance(text, str) and text.isascii() and text.isprintable() and " " not in text
+
+
+def _is_utf8(text: str) -> bool:
+    return text.encode("utf-8", "replace").decode() == text
+
+
+def _is_seconds(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and value == value  # NaN differs from itself
+
+
+def _not_seconds(name: str, value: Any, hint: str) -> InvalidRequest:
+    return InvalidRequest(f"{name}: {value!r} is not a valid number of seconds", "bad-time", hint)
+
+
+def _encoded(body: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest(f"{_place_of_fault(body)}: {error}", "bad-request", "use JSON values") from error
+
+
+def _place_of_fault(value: Any, place: str = "") -> str:
+    """Returns the path of the first value that is not JSON."""
+    fields: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else ()
+    for name, each in fields:
+        try:
+            json.dumps(each, allow_nan=False)
+        except (TypeError, ValueError):
+            inner = f"[{name}]" if not isinstance(value, dict) else f".{name}" if place else str(name)
+            return _place_of_fault(each, place + inner)
+        except RecursionError:
+            break
+    return place or "the request"
 
 
 def _result(row: Mapping[str, Any]) -> TaskResult:

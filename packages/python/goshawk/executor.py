@@ -79,6 +79,9 @@ class Executor(BaseExecutor):
         env: Optional[Mapping[str, str]] = None,
         **job: Any,
     ):
+        for field in ("tasks", "stages", "key"):
+            if field in job:
+                raise TypeError(f"the executor sets {field} itself: omit it")
         self.client = client or Client()
         self._job = {"name": name or os.path.basename(sys.argv[0]) or "python", **job}
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -334,6 +337,9 @@ def _follow(job: Job, futures: List[TaskFuture]) -> None:
 def _finish(job: Job, future: TaskFuture, result: TaskResult) -> None:
     try:
         if result.error is None:
+            if not isinstance(result.value, Mapping) or "pickle" not in result.value:
+                why = "its process ended without a result, for example in os._exit()"
+                raise TaskFailed(result.index, why, "no-result")
             _settle(future, value=pickle.loads(base64.b64decode(result.value["pickle"])))
         elif isinstance(result.error, TaskCancelled):
             Future.cancel(future)

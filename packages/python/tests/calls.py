@@ -70,3 +70,21 @@ def fail_first(folder):
 
 def touch(path):
     open(path, "w").close()
+
+
+class Speechless(Exception):
+    def __str__(self):
+        raise RuntimeError("no message")
+
+
+class Number(Exception):
+    def __reduce__(self):
+        return int, (7,)
+
+
+def raise_speechless():
+    raise Speechless()
+
+
+def raise_number():
+    raise Number("seven")

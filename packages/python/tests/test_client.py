@@ -107,6 +107,42 @@ class ClientTest(unittest.TestCase):
             Client("http://127.0.0.1:1", retry_for=0.3).jobs()
 
 
+class InputTest(unittest.TestCase):
+    """Tests of input that is refused before anything is sent."""
+
+    def refuses(self, pattern, act):
+        with self.assertRaisesRegex(goshawk.InvalidRequest, pattern):
+            act()
+
+    def test_addresses_that_are_not_of_a_gateway(self):
+        for url in ("127.0.0.1:7080", "file:///etc/hosts", "http://", "http://h:99999", "http://h/ ", "http://h/\ud800"):
+            self.refuses("is not the address of a gateway; use http://HOST:PORT", lambda url=url: Client(url))
+        self.refuses("pass the token as GOSHAWK_TOKEN", lambda: Client("http://127.0.0.1:1/#token=abc"))
+
+    def test_tokens_that_no_header_can_contain(self):
+        for token in ("a\nb", "a b", "\ud800"):
+            self.refuses("^the token has characters", lambda token=token: Client(token=token))
+
+    def test_times_that_are_not_numbers_of_seconds(self):
+        for value in (float("nan"), float("inf"), 0, -1, "5", True):
+            self.refuses("^timeout: ", lambda value=value: Client(timeout=value))
+        for value in (float("nan"), -1, "5"):
+            self.refuses("^retry_for: ", lambda value=value: Client(retry_for=value))
+        for value in (float("nan"), "5", True):
+            self.refuses("^timeout: ", lambda value=value: Client("http://127.0.0.1:1").job("a-1").wait(value))
+
+    def test_values_that_are_not_json_are_named(self):
+        client = Client("http://127.0.0.1:1", retry_for=0)
+        self.refuses(r"tasks\[1\]\.sleep: ", lambda: client.submit(tasks=[{"sleep": 1}, {"sleep": float("nan")}]))
+        self.refuses("^name: ", lambda: client.submit(tasks=[{"sleep": 1}], name=b"bytes"))
+        self.refuses("^tasks: ", lambda: client.submit(tasks=({"sleep": 1} for _ in range(2))))
+
+    def test_text_that_no_address_can_contain(self):
+        client = Client("http://127.0.0.1:1", retry_for=0)
+        self.refuses("is not the id of a job", lambda: client.job("\ud800"))
+        self.refuses("^user: ", lambda: client.jobs(user="\ud800"))
+
+
 class RetryTest(unittest.TestCase):
     """Tests that use a server that fails on request."""
 
@@ -155,6 +191,12 @@ class RetryTest(unittest.TestCase):
         client, asked = self.serve([(200, b'{"jobs": ['), (200, {"jobs": []})])
         self.assertEqual(client.jobs(), [])
         self.assertEqual(len(asked), 2)
+
+    def test_another_server_is_reported_at_once(self):
+        client, asked = self.serve([(200, b"<!doctype html>" + b" " * 985)])
+        with self.assertRaisesRegex(goshawk.GoshawkError, "is not a gateway"):
+            client.jobs()
+        self.assertEqual(len(asked), 1)
 
     def test_a_stream_that_the_token_does_not_allow_ends_at_once(self):
         client, asked = self.serve([(403, {"code": "not-allowed", "message": "no", "hint": ""})])

@@ -61,6 +61,22 @@ class ExecutorTest(unittest.TestCase):
         self.assertEqual(killed.exception().signal, "SIGKILL")
         self.assertIsInstance(left.exception(60), SystemExit)
 
+    def test_a_process_that_leaves_no_result_is_a_failed_call(self):
+        with self.assertRaisesRegex(TaskFailed, "ended without a result"):
+            self.executor.submit(os._exit, 0).result(60)
+
+    def test_exceptions_without_a_message_or_that_become_another_value_keep_their_names(self):
+        speechless = self.executor.submit(calls.raise_speechless).exception(60)
+        self.assertEqual(speechless.kind if isinstance(speechless, RemoteError) else type(speechless).__name__, "Speechless")
+        other = self.executor.submit(calls.raise_number).exception(60)
+        self.assertIsInstance(other, RemoteError)
+        self.assertEqual(other.kind, "Number")
+
+    def test_fields_that_the_executor_sets_are_refused(self):
+        for field in ("tasks", "key", "stages"):
+            with self.assertRaisesRegex(TypeError, f"sets {field} itself"):
+                Executor(**{field: "x"})
+
     def test_values_have_a_limit_that_says_what_to_do(self):
         small, large = self.executor.submit(calls.large, 150_000), self.executor.submit(calls.large, 400_000)
         self.assertEqual(len(small.result(60)), 150_000)
