@@ -47,7 +47,7 @@ export const ERROR_MESSAGE_LENGTH_MAX = 2_000;
  */
 export const UNANSWERED_STARTS_MAX = 32;
 
-/** Maximum number of spawners of a worker process. Each takes about 40 MB and forks about 500 programs a second. */
+/** Maximum number of spawners of a worker process. Each takes 9 MB and forks about 500 programs a second. */
 export const SPAWNERS_MAX = 4;
 /** Another spawner starts once all have had this many unanswered starts for this time. */
 export const BUSY_STARTS_MIN = 4;
