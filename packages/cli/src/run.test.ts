@@ -73,6 +73,7 @@ describe('a usage error is one line and exit code 2', () => {
       ['submit', 'no.json'],
       'submit: cannot read no.json: there is no such file; write the command after --: goshawk submit -- CMD ARG…',
     ],
+    [['submit', '/dev/zero'], 'submit: cannot read /dev/zero: it has more than 64 MiB'],
     [['submit', ''], 'submit: an argument is empty; check its variable'],
     [
       ['submit', '--tasks', '2'],

@@ -130,12 +130,13 @@ export function sourcesOf(context: Context): Sources {
     exists: (path) => existsSync(path),
     async read(path, what) {
       if (path === '-') return context.readInput();
-      const hint = what === 'submit' ? 'write the command after --: goshawk submit -- CMD ARG…' : '';
-      return readGivenFile(
-        resolve(context.cwd, path),
-        context.interrupted,
-        (why, cause) => new InputError('no-file', `${what}: cannot read ${path}: ${why}`, hint, { cause }),
-      );
+      return readGivenFile(resolve(context.cwd, path), context.interrupted, (why, cause) => {
+        // A word that names no file may be the start of a command.
+        const mayBeCommand =
+          what === 'submit' && ['ENOENT', 'EISDIR'].includes((cause as { code?: string }).code ?? '');
+        const hint = mayBeCommand ? 'write the command after --: goshawk submit -- CMD ARG…' : '';
+        return new InputError('no-file', `${what}: cannot read ${path}: ${why}`, hint, { cause });
+      });
     },
   };
 }
