@@ -26,6 +26,9 @@ export const MEMORY_SHARE_MAX = 0.85;
 /** Idle timeout of module threads; starting one takes about 40 ms. */
 export const MODULE_THREAD_IDLE_MS = 30_000;
 
+/** Time for a module thread to exit before it is terminated. */
+export const THREAD_EXIT_MS = 500;
+
 /**
  * Maximum number of modules, and versions of them, that a thread may load: Node never unloads a module, and each
  * occupies the heap.

@@ -39,6 +39,7 @@ port.on('message', (message: ToThread) => {
   else if (message.kind === 'measure') post({ kind: 'usage', externalBytes: process.memoryUsage().external });
   else context?.kill(message.reason);
 });
+port.on('close', () => process.exit());
 post({ kind: 'ready' });
 
 function post(message: FromThread): void {

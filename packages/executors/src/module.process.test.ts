@@ -586,6 +586,26 @@ it('handles 10,000 tasks at once', async () => {
   );
 });
 
+it('lets a thread exit by itself on close, so that it closes its connections', async () => {
+  const file = join(folder, 'exits.mjs');
+  const mark = join(folder, 'exited');
+  writeFileSync(
+    file,
+    `import { writeFileSync } from 'node:fs';
+    process.on('exit', () => writeFileSync(${JSON.stringify(mark)}, ''));
+    export default () => {
+      console.log('up');
+      return new Promise(() => setInterval(() => {}, 1_000));
+    };`,
+  );
+  const other = new Executors({ dataFolder: folder, moduleThreads: 1 });
+  const { sink } = record(other, { module: file });
+  await expect.poll(() => sink.text('stdout'), { timeout: 10_000 }).toBe('up\n');
+  await other.close();
+  expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'shutdown' });
+  expect(statSync(mark).size).toBe(0);
+});
+
 it('terminates its threads and their tasks on close', async () => {
   const other = new Executors({ dataFolder: folder, moduleThreads: 1 });
   const { sink } = record(other, call('hangs'));

@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from '
 import type { KillReason } from '@goshawk/core';
 import { compiledFile } from './compiled.js';
 import { type FailedOutcome, failed } from './contract.js';
-import { MODULE_THREAD_IDLE_MS } from './limits.js';
+import { MODULE_THREAD_IDLE_MS, THREAD_EXIT_MS } from './limits.js';
 import type { FromRun, FromThread, ThreadData, ThreadOrder, ToThread } from './module-protocol.js';
 import { describeThrown } from './thrown.js';
 
@@ -36,6 +36,7 @@ export class ThreadLink {
   readonly #options: ThreadLinkOptions;
   readonly #worker: Worker;
   readonly #port: MessagePort;
+  readonly #gone: Promise<void>;
   #run: LinkedRun | undefined;
   #isReady = false;
   #idleTimer: NodeJS.Timeout | undefined;
@@ -66,9 +67,12 @@ export class ThreadLink {
     this.#worker.on('error', (thrown) => {
       this.#thrown = thrown;
     });
-    this.#worker.on('exit', (code) => {
-      this.#exited(code);
-      options.onGone(this);
+    this.#gone = new Promise((resolve) => {
+      this.#worker.on('exit', (code) => {
+        this.#exited(code);
+        options.onGone(this);
+        resolve();
+      });
     });
     port1.on('message', this.#onMessage);
     port1.unref();
@@ -101,7 +105,7 @@ export class ThreadLink {
   /** Ends the thread because its run takes too much memory. */
   outOfMemory(message: string): void {
     const run = this.#run;
-    void this.end();
+    void this.end(0);
     run?.broke(failed('out-of-memory', message));
   }
 
@@ -121,16 +125,23 @@ export class ThreadLink {
     this.#post({ kind: 'kill', reason });
   }
 
-  /** Ends the thread, even in an endless loop. A blocking native call delays the end until it returns. */
-  async end(): Promise<void> {
+  /**
+   * Ends the thread, even in an endless loop. A blocking native call delays the end until it returns. The thread
+   * exits when its port closes: unlike `terminate`, that closes connections of modules, with which zeromq.js
+   * would abort the process.
+   */
+  async end(exitMs = THREAD_EXIT_MS): Promise<void> {
     clearTimeout(this.#idleTimer);
     this.#run = undefined;
     this.#port.close();
     this.#options.onSpent(this);
-    const gone = this.#worker.terminate();
-    // `terminate` makes the thread keep the process alive, so it is released again.
-    this.#worker.unref();
-    await gone;
+    const timer = setTimeout(() => {
+      void this.#worker.terminate();
+      // `terminate` makes the thread keep the process alive, so it is released again.
+      this.#worker.unref();
+    }, exitMs).unref();
+    await this.#gone;
+    clearTimeout(timer);
   }
 
   #post(message: ToThread): void {

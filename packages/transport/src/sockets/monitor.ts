@@ -2,6 +2,7 @@ import type { Dealer, Event, Router } from 'zeromq';
 import type { MailboxCounters, RejectionReason } from '../counters.js';
 import type { MailboxLimits } from '../limits.js';
 import type { RejectedConnections } from './rejected-connections.js';
+import { whileRead } from './thread-end.js';
 
 /**
  * Calls `onEvent` for each event of a socket, until ZeroMQ ends the stream some time after the socket was closed.
@@ -10,7 +11,7 @@ import type { RejectedConnections } from './rejected-connections.js';
  * @throws ZeroMQ's error, synchronously, if no more sockets are available: monitoring uses one
  */
 export function forEachEvent({ events }: Router | Dealer, onEvent: (event: Event) => void): Promise<void> {
-  return readAll(events, onEvent);
+  return whileRead(events, readAll(events, onEvent));
 }
 
 async function readAll(events: AsyncIterable<Event>, onEvent: (event: Event) => void): Promise<void> {

@@ -2,6 +2,7 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import type { Dealer, Router } from 'zeromq';
 import type { MailboxLimits } from '../limits.js';
 import type { ThrottledLog } from '../log.js';
+import { whileRead } from './thread-end.js';
 
 /** Whether a socket has delivered everything that has arrived. */
 export interface Reading {
@@ -21,12 +22,22 @@ const REFUSED_WEIGHT = 10;
  * ZeroMQ delivers arrived messages without a pause, so reading yields to the event loop after a bounded number of them:
  * for timers, other sockets and replies.
  */
-export async function receive(
+export function receive(
   socket: Router | Dealer,
   receiver: Receiver,
   limits: MailboxLimits,
   log: ThrottledLog,
   reading: Reading = { isIdle: false },
+): Promise<void> {
+  return whileRead(socket, receiveAll(socket, receiver, limits, log, reading));
+}
+
+async function receiveAll(
+  socket: Router | Dealer,
+  receiver: Receiver,
+  limits: MailboxLimits,
+  log: ThrottledLog,
+  reading: Reading,
 ): Promise<void> {
   let handled = 0;
   while (!socket.closed) {
