@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { ExitCode, START_FOLDER } from '@goshawk/command';
+import { START_FOLDER } from '@goshawk/command';
 import { codeOfInterruption, errorFormat, run, tellFailure } from '@goshawk/command/program';
 import { GoshawkError, InputError } from '@goshawk/core';
 import { readerHasGone } from './broken-pipe.js';
@@ -35,7 +35,10 @@ process.stderr.on('error', () => {});
 
 // If the event loop is empty before the command returns, the command did not finish its work.
 process.on('exit', () => {
-  process.exitCode ??= ExitCode.failed;
+  if (process.exitCode !== undefined) return;
+  const hint = 'a custom policy, estimator or module may wait for something that never happens';
+  const failure = new GoshawkError('unfinished', 'the command ended before its work was done', hint);
+  process.exitCode = tellFailure(failure, errorFormat(argv, process.env), process.stderr);
 });
 
 /** Returns the current folder, which may have been removed since the shell entered it. */

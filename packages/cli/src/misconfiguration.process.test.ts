@@ -80,7 +80,31 @@ describe('a daemon exits with one line and code 2', () => {
       'a wrong port for HTTP',
       ['central', ...ANY_PORT, '--http', '127.0.0.1:http'],
       {},
-      /"127.0.0.1:http" is not HOST:PORT/,
+      /--http: "127.0.0.1:http" is not HOST:PORT/,
+    ],
+    [
+      'an address of central that is none',
+      ['worker', '--central-url', 'NaN', ...ANY_PORT],
+      {},
+      /--central-url: "NaN" is not an endpoint: expected tcp:\/\/HOST:PORT/,
+    ],
+    [
+      'an advertised address that is none',
+      ['worker', ...UNREACHABLE_CENTRAL, '--advertise', 'NaN'],
+      {},
+      /--advertise: "NaN" is not an endpoint: expected tcp:\/\/HOST:PORT/,
+    ],
+    [
+      'a shadow estimator that there is not',
+      ['up', '--shadow', 'NaN'],
+      {},
+      /--shadow: there is no estimator "NaN"/,
+    ],
+    [
+      'keys of a page that are not there',
+      ['dashboard', '--listen', '127.0.0.1:0', '--cluster', 'tcp://127.0.0.1:1', '--keys', '/tmp/nobody.key'],
+      {},
+      /\/tmp\/nobody\.key/,
     ],
     [
       'no number of CPUs for a worker',

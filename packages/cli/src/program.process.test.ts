@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startGoshawk } from './goshawk-process.fixture.js';
+import { runGoshawk, startGoshawk } from './goshawk-process.fixture.js';
 
 /** A package whose programs print which of them runs. */
 let home: string;
@@ -109,6 +109,18 @@ it('leaves no partial file, also if the terminal is closed', async () => {
     for (let time = 0; time < 2; time++) command.kill('SIGHUP');
     expect((await command.finished).exitCode).toBe(129);
     expect(readdirSync(folder)).toEqual([]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+it('says so if a module waits for something that never happens', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-endless-'));
+  try {
+    writeFileSync(join(folder, 'endless.mjs'), 'await new Promise(() => {}); export default {};');
+    const { exitCode, stderr } = await runGoshawk(['policies', './endless.mjs'], {}, { cwd: folder });
+    expect(stderr).toMatch(/^goshawk: the command ended before its work was done; a custom policy.*\n$/);
+    expect(exitCode).toBe(1);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -88,7 +88,7 @@ const POLICY = [
  * @throws InputError if the address is unavailable, or if the gateway would be open to the network
  */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, port } = parseBind(options.bind, '127.0.0.1:7080');
+  const { host, port } = parseBind(options.bind, '--listen', '127.0.0.1:7080');
   const isLoopback = isLoopbackHost(host);
   const { tokens, hosts = [], most = isLoopback ? 'operate' : 'read' } = options;
   const access = new Access({ isLoopback, tokens, most, hosts });

@@ -9,6 +9,7 @@ import { decodeRecord, encodeRecord, RECORD_KINDS } from './record-codec.js';
  */
 export function parseExport(bytes: Uint8Array): { readonly tag: string; readonly records: JobRecord[] } {
   const records: JobRecord[] = [];
+  const accepted = new Set<number>();
   /** Number of stages of the current job. */
   let stages = 0;
   let tag: string | undefined;
@@ -21,7 +22,12 @@ export function parseExport(bytes: Uint8Array): { readonly tag: string; readonly
     tag ??= itsTag;
     if (itsTag !== tag)
       throw bad(index + 1, `belongs to journal ${itsTag}, but the lines before it belong to ${tag}`);
-    if (record.kind === 'accepted') stages = record.spec.stages.length;
+    if (record.kind === 'accepted') {
+      if (accepted.has(record.job))
+        throw bad(index + 1, `accepts job ${id} again: import one export at a time`);
+      accepted.add(record.job);
+      stages = record.spec.stages.length;
+    }
     const time = badTime(record, stages);
     if (time !== undefined) throw bad(index + 1, `has a bad ${time}: times are milliseconds and at least 0`);
     records.push(record);

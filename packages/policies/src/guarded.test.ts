@@ -71,6 +71,33 @@ describe('a policy that throws', () => {
     expect(draft.started).toHaveLength(1);
   });
 
+  it('in `update` once has missed changes, so all tasks that it leaves waiting start from then on', () => {
+    const books = booksWith(1, 1);
+    let updates = 0;
+    const inner: CentralPolicy = {
+      update: () => {
+        if (updates++ === 0) throw new Error('deaf');
+      },
+      plan() {},
+    };
+    const policy = new GuardedPolicy(inner, false, () => {});
+    policy.update(books.takeChanges(), 5);
+    policy.update(books.takeChanges(), 6);
+    for (const now of [6, 7]) {
+      const draft = new BookedDraft(books, 1, now);
+      policy.plan(books, draft, now);
+      expect(draft.started).toHaveLength(now === 6 ? 2 : 0);
+    }
+    const job = books.declare(1 as Address, 9, { arrivedAt: 9, tasks: 1 });
+    books.setWaiting(books.stage(job, 0, { demand: [1], tasks: 1, estimateMs: 1_000 }), 1, 9);
+    const [worker] = [...books.workers];
+    books.setFree(worker!, [1, 1_000]);
+    policy.update(books.takeChanges(), 9);
+    const draft = new BookedDraft(books, 1, 9);
+    policy.plan(books, draft, 9);
+    expect(draft.started).toHaveLength(1);
+  });
+
   it('with gangs gets no substitute starts', () => {
     const { started, draft } = turn(
       () => {

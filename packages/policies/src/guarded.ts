@@ -27,6 +27,8 @@ export class GuardedPolicy implements CentralPolicy {
   /** Whether the policy starts gangs together; a fallback must then not start their tasks individually. */
   readonly #gangs: boolean;
   #failures = 0;
+  /** Whether an exception in `update` hid changes from the policy, so that it may know only some stages and workers. */
+  #isStale = false;
   /** Absent if the policy has no order. */
   readonly line?: (now: Millis) => QueueLine;
   readonly shares?: (cluster: ClusterView) => PolicyShares;
@@ -53,15 +55,17 @@ export class GuardedPolicy implements CentralPolicy {
       if (each.kind === 'waiting') this.#trackWaiting(each.stage);
       else if (each.kind === 'gone') this.#waiting.delete(each.job);
     }
+    const failures = this.#failures;
     this.#try(() => this.#inner.update(changes, now));
+    if (this.#failures > failures) this.#isStale = true;
   }
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
     const failures = this.#failures;
     this.#try(() => this.#inner.plan(cluster, draft, now));
-    if (this.#failures === failures) return;
-    if (!this.#gangs) this.#planByArrival(cluster, draft);
-    draft.again(now + AGAIN_MS);
+    const hasFailed = this.#failures > failures;
+    if ((hasFailed || this.#isStale) && !this.#gangs) this.#planByArrival(cluster, draft);
+    if (hasFailed) draft.again(now + AGAIN_MS);
   }
 
   explain(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined {

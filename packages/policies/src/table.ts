@@ -196,7 +196,10 @@ function check(
   value: unknown,
 ): void {
   const fail = (wanted: string): never => {
-    throw new InputError('bad-option', `${what}: expected ${wanted}, got ${JSON.stringify(value)}`);
+    throw new InputError(
+      'bad-option',
+      `${what}: expected ${wanted}, got ${typeof value === 'number' ? value : JSON.stringify(value)}`,
+    );
   };
   if (typeof value !== typeof normal) fail(`a ${typeof normal}`);
   if (choices !== undefined && !choices.includes(value)) fail(`one of ${choices.join(', ')}`);

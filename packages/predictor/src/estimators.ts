@@ -1,4 +1,4 @@
-import { InputError, LIMITS, misnamedField } from '@goshawk/core';
+import { InputError, LIMITS, misnamedField, quoted } from '@goshawk/core';
 import type { Estimator } from './estimator.js';
 import { HistoryEstimator } from './history/history-estimator.js';
 import { inverseSquareEstimate, medianOf } from './history/points.js';
@@ -139,7 +139,10 @@ export function addCustomEstimator(path: string, exported: unknown): void {
  * @param text `pilot`, `noisy:0.1-1.9`, or the path of a registered file
  * @throws InputError that lists the estimators
  */
-export function estimatorKind(text: string): { readonly kind: EstimatorKind; readonly argument: string } {
+export function estimatorKind(
+  text: string,
+  option = '--estimator',
+): { readonly kind: EstimatorKind; readonly argument: string } {
   const own = CUSTOM_ESTIMATORS.get(text);
   if (own !== undefined) return { kind: own, argument: '' };
   const colon = text.indexOf(':');
@@ -151,7 +154,7 @@ export function estimatorKind(text: string): { readonly kind: EstimatorKind; rea
   if (kind === undefined || (argument !== '') !== (kind.argument !== undefined)) {
     throw new InputError(
       'bad-option',
-      `--estimator: there is no estimator "${text}"`,
+      `${option}: there is no estimator ${quoted(text)}`,
       `known: ${ESTIMATOR_FORMS}`,
     );
   }

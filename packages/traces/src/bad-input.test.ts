@@ -54,6 +54,14 @@ function withColumn(row: string, column: number, text: string): string {
 /** The defect, a workload that has it, and the expected error after the path of the workload. */
 const CASES: readonly (readonly [what: string, make: () => Promise<string>, line: RegExp])[] = [
   [
+    'a sample of Google events in which time goes backwards',
+    async () => {
+      const text = await readFile(join(import.meta.dirname, '../samples/task-events-sample.csv'), 'utf8');
+      return fileOf(text.replace('21000000', '0'));
+    },
+    /^:9: column 1, the time, is '0'; rows must be in order of time: sort the file by its first column$/,
+  ],
+  [
     'a line with an absurd number of keys',
     () => fileOf(`{"schema":"goshawk.trace/1"}\n{${'"k":1,'.repeat(100_001)}"z":1}\n`),
     /^:2: the line is not a job: it has more than 100,000 keys; write one job per line$/,

@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { type Context, defineCommand, VERSION, whenAborted, whenOrphaned } from '@goshawk/command';
-import { connect, DAEMON_OPTIONS, type DaemonIsUp, findCluster, keySource } from '@goshawk/command/cluster';
+import {
+  connect,
+  DAEMON_OPTIONS,
+  type DaemonIsUp,
+  findCluster,
+  keySource,
+  keysFor,
+} from '@goshawk/command/cluster';
 import type { Role, Token } from '@goshawk/gateway';
 import { findLaboratory } from '../laboratory.js';
 import { readSecret } from './daemon-options.js';
@@ -50,6 +57,8 @@ export const dashboardCommand = defineCommand({
     outliveTerminal();
     const { openGateway } = await import('@goshawk/gateway');
     const { url: where, keys } = await findCluster(context);
+    // Reports wrong keys here, rather than on the page.
+    await keysFor('client', context);
     const source = keySource(context) ?? keys;
     const given = await readTokens(context, options.tokenFile);
     const own = given.length === 0 && source !== undefined ? [ownToken()] : [];

@@ -216,7 +216,7 @@ function httpToken(file: string): string {
 
 /** @throws InputError for an invalid address, or one without a fixed port */
 function httpAddress(bind: string): string {
-  const place = parseBind(bind, '127.0.0.1:9090');
+  const place = parseBind(bind, '--http', '127.0.0.1:9090');
   if (place.port !== 0) return httpUrl(place);
   throw new InputError('bad-http', `--http ${bind} has no port`, 'for example 127.0.0.1:9090');
 }

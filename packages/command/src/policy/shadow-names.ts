@@ -10,7 +10,7 @@ export function shadowNames(text: string | undefined): readonly string[] {
   if (text === undefined) return [];
   const names = text.split(',').map((name) => name.trim());
   for (const [place, name] of names.entries()) {
-    estimatorKind(name);
+    estimatorKind(name, '--shadow');
     if (names.indexOf(name) === place) continue;
     throw new InputError('bad-option', `--shadow: ${name} appears twice`, 'list it once');
   }

@@ -6,12 +6,12 @@ test.each([
   ['[::1]:0', { host: '::1', port: 0 }],
   ['localhost:65535', { host: 'localhost', port: 65_535 }],
 ])('%s is a listening address', (bind, address) => {
-  expect(parseBind(bind, '')).toStrictEqual(address);
-  expect(httpUrl(parseBind(bind, ''))).toBe(`http://${bind}`);
+  expect(parseBind(bind, '--http', '')).toStrictEqual(address);
+  expect(httpUrl(parseBind(bind, '--http', ''))).toBe(`http://${bind}`);
 });
 
 test.each(['7080', '127.0.0.1', '127.0.0.1:65536', '::1:80', '[::1]', ':80'])('%s is not', (bind) => {
-  expect(() => parseBind(bind, '127.0.0.1:7080')).toThrow(`"${bind}" is not HOST:PORT`);
+  expect(() => parseBind(bind, '--listen', '127.0.0.1:7080')).toThrow(`--listen: "${bind}" is not HOST:PORT`);
 });
 
 test.each(['localhost', '::1', '127.0.0.1', '127.1.2.3', '127.255.0.10'])('%s is loopback', (host) => {

@@ -1,4 +1,4 @@
-import { InputError } from '../errors.js';
+import { InputError, quoted } from '../errors.js';
 
 /** An HTTP listen address. */
 interface HttpAddress {
@@ -14,14 +14,19 @@ const LOOPBACK_IPV4 = /^127(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}$/;
 /**
  * Parses `HOST:PORT`; an IPv6 address is in brackets.
  *
- * @param such an example for the error message
+ * @param option name of the option, for errors
+ * @param such an example for errors
  * @throws InputError
  */
-export function parseBind(bind: string, such: string): HttpAddress {
+export function parseBind(bind: string, option: string, such: string): HttpAddress {
   const parts = BIND.exec(bind);
   const port = Number(parts?.[3]);
   if (parts === null || port > 65_535)
-    throw new InputError('bad-endpoint', `${JSON.stringify(bind)} is not HOST:PORT`, `for example ${such}`);
+    throw new InputError(
+      'bad-endpoint',
+      `${option}: ${quoted(bind)} is not HOST:PORT`,
+      `for example ${such}`,
+    );
   return { host: (parts[1] ?? parts[2])!, port };
 }
 

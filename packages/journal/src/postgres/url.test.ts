@@ -54,6 +54,12 @@ describe('a URL of PostgreSQL', () => {
     expect(refused.message).not.toMatch(/u:|ss@|100|\n/);
   });
 
+  it('without its scheme is refused', () => {
+    expect(errorOf('NaN')).toMatchObject({
+      message: expect.stringContaining('it does not begin with postgres://'),
+    });
+  });
+
   it('with any password: parses it, and never shows it', () => {
     const password = fc
       .string({ unit: 'binary', minLength: 4, maxLength: 16 })

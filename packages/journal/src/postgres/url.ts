@@ -55,6 +55,7 @@ export function isJournalUrl(text: string): boolean {
 export function parseJournalUrl(text: string): JournalUrl {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: URLs drop them, and a password would lose them
   if (/[\u0000-\u001f\u007f]/.test(text)) throw bad('it has a control character');
+  if (!/^postgres(?:ql)?:\/\//i.test(text)) throw bad('it does not begin with postgres://');
   const parts = /^postgres(?:ql)?:\/\/([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i.exec(text);
   if (parts === null) throw bad('it has a #; write it as %23');
   const [, authority = '', path = '', query = ''] = parts;

@@ -31,6 +31,23 @@ async function whatif(...args: string[]) {
 }
 
 describe('whatif --trace', () => {
+  it.each(['1000000000', '1,,3', 'NaN', '0x10', '2.0'])(
+    'refuses %s as numbers of workers',
+    async (numbers) => {
+      const { exitCode, stderr } = await whatif('--workers', numbers);
+      expect(stderr.trimEnd()).toMatch(
+        /^goshawk: --workers: "[^,"]*" is not a number of workers from 1 to 200000; for example 80,100,120$/m,
+      );
+      expect(exitCode).toBe(2);
+    },
+  );
+
+  it('refuses --ran-on for another record of jobs', async () => {
+    const { exitCode, stderr } = await runHere(['whatif', folder, '--ran-on', '2']);
+    expect(stderr).toBe('goshawk: --ran-on is only for --trace; list the original cluster in --workers\n');
+    expect(exitCode).toBe(2);
+  });
+
   it('simulates the cluster of the trace and other sizes', async () => {
     const { exitCode, stdout } = await whatif('--workers', '1,4', '--json');
     expect(exitCode).toBe(0);

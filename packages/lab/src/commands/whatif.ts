@@ -24,10 +24,12 @@ import {
   counted,
   formatDuration,
   InputError,
+  LIMITS,
   type Millis,
   meanOf,
   type PolicySettings,
   present,
+  quoted,
   startsGangs,
   UnreachableError,
 } from '@goshawk/core';
@@ -79,6 +81,7 @@ const OPTIONS = {
   ranOn: {
     type: 'count',
     min: 1,
+    max: LIMITS.membersMax,
     flagOnly: true,
     describe:
       'with --trace: number of workers of the traced cluster (default: the smallest cluster with room for all tasks that ran concurrently)',
@@ -139,6 +142,8 @@ export const whatifCommand = defineCommand({
   options: OPTIONS,
   async run(context, options, { words }) {
     (await import('@goshawk/papers')).addPapers();
+    if (options.ranOn !== undefined && options.trace === undefined)
+      throw new InputError('usage', '--ran-on is only for --trace', 'list the original cluster in --workers');
     const past =
       options.trace === undefined
         ? await pastOfCluster(context, options, words)
@@ -423,13 +428,12 @@ function defaultsOf(options: Options, settings: PolicySettings | undefined) {
 
 /** Parses a list of worker counts. @throws InputError if one is not a positive integer */
 function workersOf(text: string | undefined): number[] {
-  return (text ?? '').split(',').flatMap((part) => {
-    if (part.trim() === '') return [];
-    const workers = Number(part);
-    if (Number.isInteger(workers) && workers > 0) return [workers];
+  return (text?.split(',') ?? []).flatMap((part) => {
+    const workers = /^\s*\d+\s*$/.test(part) ? Number(part) : 0;
+    if (workers > 0 && workers <= LIMITS.membersMax) return [workers];
     throw new InputError(
       'bad-option',
-      `--workers: "${part}" is not a number of workers`,
+      `--workers: ${quoted(part)} is not a number of workers from 1 to ${LIMITS.membersMax}`,
       'for example 80,100,120',
     );
   });

@@ -85,7 +85,8 @@ export interface DaemonProcess {
  * @throws InputError if it cannot listen on the endpoint, or must not without keys
  */
 export async function openProcess(role: Role, options: ProcessOptions): Promise<DaemonProcess> {
-  checkEndpoint(options.bind);
+  checkEndpoint(options.bind, '--bind');
+  if (options.advertise !== undefined) checkEndpoint(options.advertise, '--advertise');
   requireKeys(options);
   const incarnation = incarnationOf(role, randomName(), options.keys?.name);
   const tracing = await openTracing(role, incarnation, options.logger);
@@ -174,7 +175,9 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     nameOf: (index) => directory.nameOf(mailbox.addressOf(index))!,
     addressNamed: (name) => directory.intern(name),
     centralAt: (endpoint) =>
-      directory.intern(`${checkEndpoint(endpoint)}!${anyIncarnationOf('central')}/${FIRST_PARTY}`),
+      directory.intern(
+        `${checkEndpoint(endpoint, '--central-url')}!${anyIncarnationOf('central')}/${FIRST_PARTY}`,
+      ),
     close: () => close({ kind: 'closed' }),
     fail,
   };
@@ -282,20 +285,21 @@ export function checkName(name: string, keys: KeyRing | undefined): void {
   );
 }
 
-/** @throws InputError */
-export function checkEndpoint(endpoint: string): string {
+/** @throws InputError that names the option */
+export function checkEndpoint(endpoint: string, option: string): string {
   try {
     parseEndpoint(endpoint);
   } catch (error) {
-    throw refusal(error);
+    throw refusal(error, `${option}: `);
   }
   return endpoint;
 }
 
 /** Converts errors of the mailbox to input errors, because command options cause them. */
-function refusal(error: unknown): unknown {
+function refusal(error: unknown, option = ''): unknown {
   if (!(error instanceof MailboxError)) return error;
-  return new InputError(error.code.toLowerCase().replaceAll('_', '-'), error.message, '', { cause: error });
+  const code = error.code.toLowerCase().replaceAll('_', '-');
+  return new InputError(code, `${option}${error.message}`, '', { cause: error });
 }
 
 const STARTING: RoleView = { notReady: ['it is starting'], readings: () => ({}) };

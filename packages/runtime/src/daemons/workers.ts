@@ -114,7 +114,7 @@ export function warnOfMemory(
  */
 async function checkOptions(options: WorkersOptions): Promise<void> {
   for (const name of options.names) checkName(name, options.keys);
-  checkEndpoint(options.central);
+  checkEndpoint(options.central, '--central-url');
   warnOfMemory(options, allowedBytes());
   checkCgroup(options.executors?.cgroup);
   const folder = options.dataFolder;

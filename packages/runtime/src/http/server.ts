@@ -63,7 +63,7 @@ export async function openHttpServer(
   pages: (counters: HttpCounters) => Pages,
   logger: MailLogger,
 ): Promise<HttpServer> {
-  const { host, port } = parseBind(options.bind, '127.0.0.1:9090');
+  const { host, port } = parseBind(options.bind, '--http', '127.0.0.1:9090');
   const isLoopback = isLoopbackHost(host);
   requireToken(options, isLoopback);
   const counters: HttpCounters = { requests: 0, refused: { token: 0, host: 0 } };

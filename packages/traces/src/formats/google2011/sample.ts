@@ -32,6 +32,7 @@ async function* readSample(
 ): AsyncGenerator<PackedJobs> {
   const join = new Join(tally);
   let isHeader = true;
+  let latestUs = 0;
   for await (const row of readRecords(file, { delimiter: ',', hasQuotes: true }, signal)) {
     if (isHeader) {
       isHeader = false;
@@ -39,6 +40,9 @@ async function* readSample(
     }
     checkLength(row, TASK_EVENTS.columns);
     const timeUs = numberAt(row, 0, 'time') + SHIFT_US;
+    if (timeUs < latestUs)
+      throw wrongCell(row, 0, 'time', 'rows must be in order of time: sort the file by its first column');
+    latestUs = timeUs;
     const [job, task] = [numberAt(row, 2, 'job id'), numberAt(row, 3, 'task index')];
     const type = numberAt(row, 5, 'event type');
     if (type > EventType.updateRunning)
