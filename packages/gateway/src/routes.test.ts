@@ -1,3 +1,4 @@
+import { InputError, UnreachableError } from '@goshawk/core';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { gatewayTo } from './gateway.fixture.js';
 import { openGateway } from './server.js';
@@ -321,6 +322,28 @@ it('closes at once while the cluster does not answer', async () => {
   });
   await gateway.close();
   expect(aborted).toHaveLength(1);
+});
+
+it('a job is refused if a job that it waits for never existed', async () => {
+  const codes: Record<string, string> = { 'a-1': 'unknown-job', 'a-2': 'forgotten-job' };
+  const job = (id: string) => ({
+    describe: async () => {
+      throw codes[id] === undefined ? new UnreachableError('unreachable', '') : new InputError(codes[id], id);
+    },
+  });
+  const url = await gatewayTo({ job, submit: async () => ({ id: 'b-1', acceptedState: 'waiting' }) });
+  const submit = async (after: object) => {
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ tasks: [{ sleep: 1 }], ...after });
+    const answer = await fetch(`${url}/v1/jobs`, { method: 'POST', headers, body });
+    return { status: answer.status, body: await answer.json() };
+  };
+  for (const field of ['after', 'afterOk'])
+    expect(await submit({ [field]: ['a-2', 'a-1'] })).toMatchObject({
+      status: 404,
+      body: { code: 'unknown-job' },
+    });
+  expect(await submit({ after: ['a-2'], afterOk: ['a-3'] })).toMatchObject({ status: 200 });
 });
 
 it('invalid cursors for a job are refused', async () => {

@@ -90,12 +90,13 @@ export const ROUTES: readonly Route[] = [
     body: z.custom<object>((value) => isFields(value), 'expected the fields of a job'),
     bodySchema: submissionSchema,
     answer: shapes.submitted,
-    errors: { 409: 'another job has this key' },
+    errors: { 404: 'a job in `after` or `afterOk` does not exist', 409: 'another job has this key' },
     handle: async ({ cluster }, { body, traceparent, signal }) => {
       checkPaths(body);
       const input = { ...givenSpan(traceparent), ...body } as unknown as JobInput;
-      const job = await (await cluster()).submit(input, { signal });
-      return submitted(job);
+      const to = await cluster();
+      await checkPredecessors(to, input, signal);
+      return submitted(await to.submit(input, { signal }));
     },
   }),
   route({
@@ -623,6 +624,27 @@ export const ROUTES: readonly Route[] = [
 
 function submitted({ id: job, acceptedState: state, warning }: JobHandle): z.input<typeof shapes.submitted> {
   return { schema: 'goshawk.submit/1', job, state: state!, ...(warning === undefined ? {} : { warning }) };
+}
+
+/**
+ * Refuses ids of predecessors that never existed, such as misspelled ones. Those of forgotten jobs, and of schedulers
+ * that do not answer, are accepted, as are malformed values, which the schema of jobs refuses.
+ */
+async function checkPredecessors(
+  cluster: Cluster,
+  { after, afterOk }: JobInput,
+  signal: AbortSignal,
+): Promise<void> {
+  const ids = new Set([after, afterOk].flatMap((list) => (Array.isArray(list) ? list : [])));
+  for (const id of ids) {
+    if (typeof id !== 'string') continue;
+    await cluster
+      .job(id)
+      .describe({ signal })
+      .catch((error: unknown) => {
+        if (signal.aborted || (error instanceof GoshawkError && error.code === 'unknown-job')) throw error;
+      });
+  }
 }
 
 function changedJson(schema: string, job: JobSummary) {

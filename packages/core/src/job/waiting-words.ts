@@ -56,7 +56,7 @@ export const WAITING_WORDS: Readonly<
     helps: 'more workers, or CPUs',
   },
   'back-off': {
-    why: 'they failed and are backing off before the next attempt (--retry-backoff)',
+    why: 'they failed (--retry-backoff) or lost several workers, and are backing off before the next attempt',
     helps: 'nothing: they are retried after the delay',
   },
   'other-job': {

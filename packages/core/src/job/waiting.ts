@@ -26,7 +26,7 @@ export const WAITING_REASONS = [
   'resources',
   /** The next idle worker that asks this scheduler takes it. */
   'seeking',
-  /** It failed and is backing off before a retry. */
+  /** It failed or lost several workers, and is backing off before the next attempt. */
   'back-off',
   /** The job depends on another job that has not ended. */
   'other-job',

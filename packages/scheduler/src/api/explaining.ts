@@ -81,7 +81,9 @@ function stageWaits(
 ): StageWait[] {
   const scope = batch?.scope ?? job.route.over;
   const waitOf = (stage: Stage, waiting: number): StageWait => {
-    const eligibleAt = stage.blockers > 0 ? now : readyAt(job, stage, batch === job.sample?.pilots);
+    const isPilots = batch === job.sample?.pilots;
+    const eligibleAt =
+      stage.blockers > 0 ? now : Math.max(readyAt(job, stage, isPilots), (batch ?? stage).requeuedAt);
     const { name, requires } = stage.spec;
     const missing = context.unmetNeed(scope, stage.spec, job);
     return {
@@ -121,7 +123,10 @@ function taskStory(
   const last = lastAttempt(s, job, task);
   const startedAt = last?.startedAt ?? job.acceptedAt;
   const hasStarted = hasRun && job.tasks.executionsOf(task) > 0;
-  const eligibleAt = hasStarted ? readyAtOfStarted(job, task) : readyAt(job, stage, isPilot);
+  const { requeuedAt } = job.waiting.batchOf(task);
+  const eligibleAt = hasStarted
+    ? readyAtOfStarted(job, task)
+    : Math.max(readyAt(job, stage, isPilot), hasRun ? 0 : requeuedAt);
   const from = stage.blockers > 0 && !hasRun ? now : eligibleAt;
   const ranMs = state === TaskState.running ? now - startedAt : (last?.runMs ?? 0);
   return {

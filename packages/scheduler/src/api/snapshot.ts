@@ -123,7 +123,7 @@ export function snapshotOf(jobs: Iterable<Job>, context: WaitContext, now: Milli
     for (const { batch, reason, tasks } of waitGroupsOf(job, context)) {
       snapshot.waiting[job.class][reason] += tasks;
       if (NOT_STARTABLE.has(reason)) continue;
-      const since = batch?.stage.releasedAt ?? job.eligibleAt;
+      const since = batch === undefined ? job.eligibleAt : Math.max(batch.stage.releasedAt, batch.requeuedAt);
       const { oldestWaitMs } = snapshot;
       oldestWaitMs[job.class] = Math.max(oldestWaitMs[job.class], now - since);
     }
@@ -161,7 +161,7 @@ export function waitGroupsOf(job: Job, context: WaitContext): WaitGroup[] {
   for (const stage of job.stages) if (stage.blockers > 0) add(stage, 'stage', stage.unfinished);
   if (job.hasPendingPredecessors)
     for (const stage of job.stages) if (stage.blockers === 0) add(stage, 'other-job', stage.unfinished);
-  if (job.spec.retryBackoffMs !== undefined) {
+  if (job.inBackoff.isAny) {
     for (const stage of job.stages)
       add(stage, 'back-off', job.inBackoff.all.filter((task) => job.dag.stageOf(task) === stage).length);
   }

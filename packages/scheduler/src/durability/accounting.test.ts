@@ -1,6 +1,7 @@
 import {
   COMPLETED,
   groupedUsage,
+  KILL_OUTCOMES,
   LIMITS,
   latestBooks,
   type MessageOf,
@@ -93,6 +94,15 @@ test('usage and durations stay the same after a restart at which the wall clock 
   after.receive(CLIENT, { type: 'describeJob', request: 3, id: 's-1', spec: false });
   const { value } = after.take().find((message) => message.type === 'jobDetail')!;
   expect(value).toMatchObject({ firstStartMs: 1_000, endedMs: 11_000 });
+});
+
+test('attempts that a draining or stopping worker kills count as killed, not as lost', () => {
+  const there = bench();
+  there.submit({ user: 'ann', tasks: [{ sleep: 1 }] });
+  there.commit();
+  run(there, 1, 10_000, KILL_OUTCOMES.drained);
+  run(there, 1, 10_000, KILL_OUTCOMES.shutdown, W2);
+  expect(usage(there)).toMatchObject([{ attempts: 2, cancelled: 2, lost: 0 }]);
 });
 
 test('a task that requests nothing counts one CPU, and its memory is unknown', () => {

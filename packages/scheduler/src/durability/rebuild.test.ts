@@ -129,9 +129,8 @@ describe('jobs rebuilt from records', () => {
     const [job] = rebuildAt(1_000, [{ ...bench.records[0]!, at: hour }, lost(1), lost(2)]);
     expect(job!.acceptedAt).toBe(998);
     // It pauses for as long as under any other clock.
-    const mayGo = (now: number) =>
-      job!.history.blame!.mayRunAt(0, W1, { isFailing: false, sound: 1 }, () => true, now);
-    expect([mayGo(1_000), mayGo(60_000)]).toEqual([false, true]);
+    expect(job!.inBackoff.has(0)).toBe(true);
+    expect(job!.inBackoff.nextEndAt).toBe(2_000);
   });
 
   test('that were forgotten no longer exist', () => {

@@ -233,7 +233,7 @@ class JobRebuilder {
     if (runMs > 0 && how !== 'excused') job.ran(startedAt);
     const state = job.attemptEnded({ task, outcome, runMs, position }, how, worker, now);
     if (state === TaskState.waiting) {
-      const restMs = how === 'failed' ? job.backoffMsOf(task) : 0;
+      const restMs = job.backoffMsOf(task, how);
       if (restMs > 0) job.backOff(task, now + restMs);
       return;
     }

@@ -2,7 +2,7 @@ import type { Millis, TaskIndex } from '@goshawk/core';
 import { TaskState } from './task-state.js';
 import type { TaskTable } from './task-table.js';
 
-/** Failed tasks that are in back-off before a retry. Their state is `blocked`. */
+/** Tasks that failed or were lost repeatedly and are in back-off before the next attempt. Their state is `blocked`. */
 export class BackoffTasks {
   /** No back-off ends before this time. Infinity: no task is in back-off. */
   nextEndAt: Millis = Number.POSITIVE_INFINITY;
@@ -18,6 +18,10 @@ export class BackoffTasks {
     this.#endsAt ??= new Map();
     this.#endsAt.set(task, endsAt);
     this.nextEndAt = Math.min(this.nextEndAt, endsAt);
+  }
+
+  get isAny(): boolean {
+    return this.nextEndAt < Number.POSITIVE_INFINITY;
   }
 
   has(task: TaskIndex): boolean {

@@ -48,6 +48,8 @@ export abstract class Batch {
   needSentAt: Millis = 0;
   /** Interval at which an unchanged need is repeated, in milliseconds. It grows. 0: not repeated yet. */
   needRepeatMs: Millis = 0;
+  /** When tasks that had run began to wait again, after a time in which none waited. 0: never. */
+  requeuedAt: Millis = 0;
   /** Number of workers that central has matched with the batch so far. */
   matches = 0;
 

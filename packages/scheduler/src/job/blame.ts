@@ -29,8 +29,6 @@ interface TaskFailures {
   /** Workers on which it failed or could not be started. */
   readonly failedWorkers: Address[];
   lastFailedAt: Millis;
-  /** The task does not start before this time. */
-  backoffUntil: Millis;
   /** The attempt that last ran alone, and how long no other task may start on its worker. */
   isolation: { readonly attempt: AttemptNumber; readonly durationMs: Millis } | undefined;
 }
@@ -161,14 +159,17 @@ export class Blame {
   /** The attempt was lost with its worker, and the task is blamed. */
   lost(task: TaskIndex, attempt: AttemptNumber, runMs: Millis, now: Millis): void {
     const failures = this.#failuresOrNew(task);
-    const losses = ++failures.losses;
+    failures.losses++;
     const ranApart = failures.isolation?.attempt === attempt;
     this.crashes.lost(ranApart, now);
     this.#lastLossRanAlone = ranApart;
     this.#longestLostMs = Math.max(this.#longestLostMs, runMs);
-    if (losses < ISOLATED_AFTER_LOSSES) return;
-    failures.backoffUntil =
-      now + Math.min(BACKOFF_MAX_MS, BACKOFF_MIN_MS * 2 ** (losses - ISOLATED_AFTER_LOSSES));
+  }
+
+  /** Duration of the back-off of a task whose worker was lost; 0: none, as after its first loss. */
+  lossBackoffMsOf(task: TaskIndex): Millis {
+    const further = this.lossesOf(task) - ISOLATED_AFTER_LOSSES;
+    return further < 0 ? 0 : Math.min(BACKOFF_MAX_MS, BACKOFF_MIN_MS * 2 ** further);
   }
 
   /**
@@ -221,7 +222,6 @@ export class Blame {
   ): boolean {
     const failures = this.#failuresByTask.get(task);
     if (failures === undefined) return true;
-    if (now < failures.backoffUntil) return false;
     const { failedWorkers, lastFailedAt } = failures;
     if (now - lastFailedAt >= AVOID_WORKER_MS || failedWorkers.length === 0) return true;
     if (failedWorkers.includes(worker)) return !hasOther(failedWorkers);
@@ -244,7 +244,6 @@ export class Blame {
         losses: 0,
         failedWorkers: [],
         lastFailedAt: 0,
-        backoffUntil: 0,
         isolation: undefined,
       };
       this.#failuresByTask.set(task, failures);

@@ -10,7 +10,7 @@ export type JobTimer =
   | 'timeLimit'
   /** The clients of the open job may have disappeared. */
   | 'open'
-  /** The back-off of a failed task has ended. */
+  /** The back-off of a task has ended. */
   | 'retry'
   /** The pilots may have run long enough to classify the job. */
   | 'weigh';
@@ -29,8 +29,7 @@ export function setTimeLimitTimer(job: Job, env: Environment<JobTimer>): void {
 
 /** Sets the timer for the next end of a back-off. */
 export function setRetryTimer(job: Job, env: Environment<JobTimer>): void {
-  const { nextEndAt } = job.inBackoff;
-  if (nextEndAt < Number.POSITIVE_INFINITY) env.setTimer('retry', job.number, nextEndAt);
+  if (job.inBackoff.isAny) env.setTimer('retry', job.number, job.inBackoff.nextEndAt);
 }
 
 /** When an open job is closed unless a client is active before; Infinity: the job is not open. */
@@ -44,9 +43,9 @@ export function setOpenTimer(job: Job, env: Environment<JobTimer>): void {
 }
 
 /** Clears the timers of an ended job. */
-export function clearTimers({ spec, number, isUndecided }: Job, env: Environment<JobTimer>): void {
+export function clearTimers({ spec, number, isUndecided, inBackoff }: Job, env: Environment<JobTimer>): void {
   if (spec.deadlineMs !== undefined) env.clearTimer('deadline', number);
-  if (spec.retryBackoffMs !== undefined) env.clearTimer('retry', number);
+  if (spec.retryBackoffMs !== undefined || inBackoff.isAny) env.clearTimer('retry', number);
   if (spec.timeLimitMs !== undefined) env.clearTimer('timeLimit', number);
   if (spec.openMs !== undefined) env.clearTimer('open', number);
   if (isUndecided) env.clearTimer('weigh', number);

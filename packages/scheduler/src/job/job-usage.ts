@@ -8,6 +8,7 @@ import {
   GPU,
   isEndedByOwner,
   type JobSpec,
+  KILL_OUTCOMES,
   type Millis,
   NO_USAGE,
   type Outcome,
@@ -169,8 +170,15 @@ export function endKindOf({
   if (kind === 'timeout') return 'failed';
   // Members are killed when another one fails or is lost.
   if (errorCode === GANG_ENDED) return 'cancelled';
-  return kind === 'lost' && errorCode === 'preempted' ? 'preempted' : kind;
+  if (kind !== 'lost') return kind;
+  if (errorCode === KILL_OUTCOMES.preempted.errorCode) return 'preempted';
+  // Workers that drain or stop kill what still runs; these attempts are not lost.
+  return STOPPED_CODES.has(errorCode) ? 'cancelled' : kind;
 }
+
+const STOPPED_CODES: ReadonlySet<string> = new Set(
+  [KILL_OUTCOMES.drained, KILL_OUTCOMES.shutdown].map(({ errorCode }) => errorCode),
+);
 
 /** Adds the requested resources multiplied by the run time. */
 export function addTime(sums: MutableRow, demand: StageSpec['demand'], ms: Millis): void {

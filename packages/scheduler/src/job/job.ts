@@ -556,12 +556,20 @@ export class Job {
     this.waiting.release(stage);
   }
 
-  /** Duration of the back-off of a failed task. 0: none */
-  backoffMsOf(task: TaskIndex): Millis {
+  /** Duration of the back-off of a task after a failed or lost attempt. 0: none */
+  backoffMsOf(task: TaskIndex, how: EndClass): Millis {
+    if (how === 'lost') return this.history.blame?.lossBackoffMsOf(task) ?? 0;
+    if (how !== 'failed') return 0;
     return backoffMs(this.spec, this.id, task, this.history.blame?.failuresOf(task) ?? 1);
   }
 
-  /** Puts a failed task in back-off until this time. */
+  /** An attempt of the task has run, and the task waits again. */
+  waitsAgain(task: TaskIndex, now: Millis): void {
+    const batch = this.waiting.batchOf(task);
+    if (batch.waiting === 0 && !this.inBackoff.isAny) batch.requeuedAt = now;
+  }
+
+  /** Puts a task in back-off until this time. */
   backOff(task: TaskIndex, until: Millis): void {
     this.setState(task, TaskState.blocked);
     this.tasks.setWorker(task, NOBODY);

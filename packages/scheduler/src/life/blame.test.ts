@@ -16,9 +16,20 @@ function detail(bench: DurableBench, job = 1): Detail {
   return bench.take().find((message) => message.type === 'jobDetail')!.value as Detail;
 }
 
-/** The ends of earlier attempts are durable, so that the next one may start. */
+function waits(bench: DurableBench): MessageOf<'jobExplanation'>['value']['waiting'] {
+  bench.commit();
+  bench.take();
+  bench.receive(CLIENT, { type: 'explainJob', request: 78, id: 's-1', task: undefined });
+  return bench.take().find((message) => message.type === 'jobExplanation')!.value.waiting;
+}
+
+/** The ends of earlier attempts are durable, and back-offs that are over have ended, so that the next one may start. */
 function ask(bench: DurableBench, worker: Address, job: number): MessageOf<'run'> | undefined {
   bench.commit();
+  if ((bench.timers.get(`retry ${job}`) ?? Number.POSITIVE_INFINITY) <= bench.now) {
+    bench.timers.delete(`retry ${job}`);
+    bench.scheduler.wake('retry', job, bench.now);
+  }
   return bench.ask(worker, job);
 }
 
@@ -213,6 +224,25 @@ describe('a task that kills its workers', () => {
       tasks: { completed: 3, failed: 1 },
       failures: [{ task: 0, message: expect.stringMatching(/lost its worker 8 times.*memory/) }],
     });
+  });
+
+  test('waits for its back-off, not for a worker, after the second one, and only since its last attempt', () => {
+    const bench = submitted(1, 0, W1, W2);
+    const killed = (): void => {
+      const task = ask(bench, W1, 1)!;
+      bench.now += 5_000;
+      bench.end(W1, task, { ...COMPLETED, kind: 'lost', errorCode: 'worker-lost' }, 5_000);
+    };
+    bench.now += 60_000;
+    killed();
+    bench.now += 10;
+    expect(waits(bench)).toMatchObject([{ reason: 'probing', tasks: 1, waitedMs: 10 }]);
+    killed();
+    expect(waits(bench)).toMatchObject([{ reason: 'back-off', tasks: 1, waitedMs: 0 }]);
+    bench.now += 999;
+    expect(ask(bench, W2, 1)).toBeUndefined();
+    bench.now += 1;
+    expect(ask(bench, W2, 1)).toMatchObject({ task: 0 });
   });
 
   test('a job of a thousand of them is given up after sixteen workers', () => {

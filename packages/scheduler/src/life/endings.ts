@@ -141,7 +141,8 @@ export class Endings {
     if (how === 'excused' || how === 'failed') this.#s.unfit.failed(job, task);
     if (state === TaskState.waiting) {
       if (how === 'failed') this.#s.counters.retries++;
-      this.#requeue(job, task, how === 'failed' ? job.backoffMsOf(task) : 0, now);
+      if (runMs > 0) job.waitsAgain(task, now);
+      this.#requeue(job, task, job.backoffMsOf(task, how), now);
     } else {
       tasks.setTimes(task, endedAt - runMs, runMs);
       this.#finishTask(job, task, state, now);
@@ -334,7 +335,7 @@ export class Endings {
     this.endIfDone(job, now);
   }
 
-  /** Retries failed tasks whose back-off has ended. */
+  /** Retries tasks whose back-off has ended. */
   retryAfterBackoff(job: Job, now: Millis): void {
     if (job.hasEnded || job.cancelling) return;
     for (const task of job.inBackoff.takeExpired(now)) this.#requeue(job, task, 0, now);
