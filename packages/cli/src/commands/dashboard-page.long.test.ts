@@ -379,6 +379,31 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     complaints.length = before;
   });
 
+  it('loads in more tabs than a browser opens connections, because hidden ones close theirs', async () => {
+    const context = await browser.newContext();
+    const tabs: Page[] = [];
+    const hide = (tab: Page, isHidden: boolean) =>
+      tab.evaluate(
+        `Object.defineProperty(document, 'hidden', { get: () => ${isHidden}, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));`,
+      );
+    for (let n = 0; n < 8; n++) {
+      const tab = await context.newPage();
+      tab.setDefaultTimeout(PATIENCE_MS);
+      await tab.goto(url);
+      await tab.getByText('Task stream').waitFor();
+      const closed = tab.waitForEvent('requestfailed', (request) => request.url().endsWith('/v1/events'));
+      await hide(tab, true);
+      await closed;
+      tabs.push(tab);
+    }
+    const [first] = tabs as [Page];
+    const reopened = first.waitForResponse((response) => response.url().endsWith('/v1/events'));
+    await hide(first, false);
+    expect((await reopened).status()).toBe(200);
+    await context.close();
+  });
+
   it('recovers after a restart of the server', async () => {
     await open('#/jobs', 'Jobs');
     dashboard.kill('SIGKILL');

@@ -2,6 +2,8 @@ const TOKEN = 'goshawk.token';
 /** First and maximum delay (ms) between attempts to reach the gateway. */
 const RETRY_MS = 500;
 const RETRY_MAX_MS = 5_000;
+/** Time (ms) for which a hidden tab keeps its connections. */
+const HIDDEN_MS = 3_000;
 
 /** An error of the API, or of the connection to it. */
 export class ApiError extends Error {
@@ -87,15 +89,19 @@ interface Reader {
 }
 
 /**
- * Reads events until the signal is aborted or the server ends the stream. A broken connection is resumed. The
- * browser's EventSource is not used, because it cannot send a token.
+ * Reads events until the signal is aborted or the server ends the stream. A broken connection is resumed, and one of
+ * a hidden tab is closed until the tab is shown: browsers open only six connections to a server, so further
+ * tabs could not load. The browser's EventSource is not used, because it cannot send a token.
  */
 export async function follow(path: string, reader: Reader, signal: AbortSignal): Promise<void> {
   let lastEventId: string | undefined;
   for (let pauseMs = RETRY_MS; !signal.aborted; pauseMs = Math.min(RETRY_MAX_MS, 2 * pauseMs)) {
+    const hidden = hiddenSignal();
     try {
+      await shown();
       const more: Record<string, string> = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
-      const response = await checkedResponse(fetch(below(path), { headers: headers(more), signal }));
+      const ends = AbortSignal.any([signal, hidden.signal]);
+      const response = await checkedResponse(fetch(below(path), { headers: headers(more), signal: ends }));
       if (response.status === 204) return;
       reader.state(null);
       pauseMs = RETRY_MS;
@@ -113,9 +119,39 @@ export async function follow(path: string, reader: Reader, signal: AbortSignal):
       if (error instanceof ApiError) reader.state(error);
       // 401 and 404 are permanent: do not retry.
       if (error instanceof ApiError && (error.status === 404 || error.status === 401)) return;
+      if (hidden.signal.aborted) continue;
+    } finally {
+      hidden.stop();
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
+}
+
+/** Returns a signal that is aborted once the tab has been hidden for a while. `stop` ends the observation. */
+function hiddenSignal(): { readonly signal: AbortSignal; stop(): void } {
+  const hidden = new AbortController();
+  const stop = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const changed = (): void => {
+    clearTimeout(timer);
+    if (document.hidden) timer = setTimeout(() => hidden.abort(), HIDDEN_MS);
+  };
+  document.addEventListener('visibilitychange', changed, { signal: stop.signal });
+  stop.signal.addEventListener('abort', () => clearTimeout(timer));
+  return { signal: hidden.signal, stop: () => stop.abort() };
+}
+
+/** Resolves when the tab is shown. */
+function shown(): Promise<void> {
+  return new Promise((resolve) => {
+    const check = (): void => {
+      if (document.hidden) return;
+      document.removeEventListener('visibilitychange', check);
+      resolve();
+    };
+    document.addEventListener('visibilitychange', check);
+    check();
+  });
 }
 
 async function* eventsIn(body: ReadableStream<Uint8Array>) {
