@@ -225,8 +225,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'suspect-waits-for-ever',
     what: 'a task that was lost twice never runs again',
     file: 'scheduler/job/blame',
-    find: 'now + Math.min(BACKOFF_MAX_MS, BACKOFF_MIN_MS * 2 ** (losses - ISOLATED_AFTER_LOSSES))',
-    replace: 'Infinity * Math.min(BACKOFF_MAX_MS, BACKOFF_MIN_MS * 2 ** (losses - ISOLATED_AFTER_LOSSES))',
+    find: 'return further < 0 ? 0 : Math.min(BACKOFF_MAX_MS, BACKOFF_MIN_MS * 2 ** further);',
+    replace: 'return further < 0 ? 0 : Infinity;',
   },
   {
     name: 'started-after-any-end',
