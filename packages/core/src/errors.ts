@@ -62,7 +62,15 @@ const FILE_PROBLEMS: ReadonlyMap<string, string> = new Map([
  * @param path of that file
  */
 export function describeThrownIn(thrown: unknown, path: string): string {
-  if (!(thrown instanceof Error)) return String(thrown);
+  try {
+    return thrown instanceof Error ? describeErrorIn(thrown, path) : String(thrown);
+  } catch {
+    // A custom module may throw any object, also one without text.
+    return 'a value without text';
+  }
+}
+
+function describeErrorIn(thrown: Error, path: string): string {
   const frames = [...(thrown.stack ?? '').matchAll(/^\s+at (.*?)([^/\\(]+:\d+:\d+)\)?$/gm)];
   const places = frames.filter(([, before]) => !before!.includes('node:')).map(([, , place]) => place!);
   const file = `${path.slice(path.lastIndexOf('/') + 1)}:`;

@@ -8,6 +8,13 @@ function access(rules: Partial<AccessRules> = {}): Access {
   return new Access({ isLoopback: true, tokens: [], most: 'operate', hosts: [], ...rules });
 }
 
+it.each(['', ' ', '\n\n', '# read reader-reader-1234\n'])(
+  'a token file without a token, %j, does not mean a page for everyone',
+  (text) => {
+    expect(() => parseTokens(text, 'tokens')).toThrow('tokens contains no token');
+  },
+);
+
 describe('on loopback, without tokens', () => {
   it.each(['localhost:7080', '127.0.0.1', '[::1]:7080', 'LOCALHOST'])(
     'requests with %s may do everything',

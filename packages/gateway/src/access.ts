@@ -140,11 +140,11 @@ export function checkRole(has: Role, needed: Role): void {
 /**
  * Parses a token file: a role and a token per line; `#` starts a comment at the beginning of a line or after a space.
  *
- * @throws InputError
+ * @throws InputError if there is none, or one is invalid
  */
 export function parseTokens(text: string, source: string): Token[] {
   const lines = text.split('\n').map((line) => line.replace(/(^|\s)#.*/, '').trim());
-  return lines.flatMap((line, index) => {
+  const tokens = lines.flatMap((line, index) => {
     if (line === '') return [];
     const [role, token, ...more] = line.split(/\s+/);
     const known = ROLES.find((one) => one === role);
@@ -157,4 +157,6 @@ export function parseTokens(text: string, source: string): Token[] {
     }
     return [{ role: known, token: token! }];
   });
+  if (tokens.length > 0) return tokens;
+  throw new InputError('bad-token', `${source} contains no token`, 'write a role and a token on a line');
 }
