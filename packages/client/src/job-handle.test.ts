@@ -8,6 +8,7 @@ import type { EndedJob, EndedJobWithTasks, JobHandle } from './job-handle.js';
 import type { LogGap } from './job-logs.js';
 import type { Results } from './job-results.js';
 import type { Script } from './scripted-peer.fixture.js';
+import type { JobSubmission } from './submission.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const text = (of: Uint8Array) => new TextDecoder().decode(of);
@@ -636,6 +637,12 @@ describe('a handle', () => {
     expect(retried.id).toBe('t0-2');
     expect(retried.sentAtMs).toBeGreaterThan(0);
     expect(fake.schedulers[0]!.of('retryJob')).toMatchObject([{ id: 't0-1', key: 'again' }]);
+  });
+
+  test('accepts read-only lists', () => {
+    const tasks = [{ exec: ['ls', '-l'] }, { sleep: '1s' }] as const;
+    const require: Readonly<Record<string, readonly string[]>> = { zone: ['a'] };
+    expectTypeOf({ tasks, require }).toExtend<JobSubmission>();
   });
 
   test('has the types of the request', () => {

@@ -51,7 +51,7 @@ function absoluteStage(stage: Stage, folder: string): Stage {
 
 function absoluteTasks(tasks: Tasks, folder: string): Tasks {
   if (Array.isArray(tasks)) return each(tasks, (task) => absoluteTask(task, folder));
-  return isObject(tasks) ? { ...tasks, run: absoluteTask(tasks.run, folder) } : tasks;
+  return isObject(tasks) && 'run' in tasks ? { ...tasks, run: absoluteTask(tasks.run, folder) } : tasks;
 }
 
 function absoluteTask(task: Task, folder: string): Task {

@@ -100,13 +100,13 @@ export const jobsCommand = defineCommand({
       context.note(
         plain(`${user ?? '(no user)'} has ${waiting} of at most ${max} waiting tasks at ${scheduler}`),
       );
-    if (truncated) {
+    // A page that the last job fills may be followed by an empty one.
+    const more = total - from - jobs.length;
+    if (truncated && more > 0) {
       // Without --all, only ended jobs beyond the last ten are omitted, unless the limit cuts the list.
       const isCut = all || from > 0 || jobs.length === limit;
       const goesOn = next === null ? '' : `; continue with --from ${next}`;
-      context.note(
-        `${counted(total - from - jobs.length, 'more job')}${isCut ? goesOn : '; --all lists them'}`,
-      );
+      context.note(`${counted(more, 'more job')}${isCut ? goesOn : '; --all lists them'}`);
     }
     return strictly(options.strict, silent);
   },

@@ -144,6 +144,14 @@ describe('submit', () => {
     expect(stderr).toContain('stdout cannot go to "/proc/none/x" on this worker: ');
   });
 
+  it('lists a full page that ends with the last job', async () => {
+    const id = (await stdoutOf(['submit', '--hold', '--name', 'only-one', '--sleep', '1ms'])).trim();
+    const { stdout, stderr } = await up.goshawk(['jobs', 'name:only-one', '--limit', '1']);
+    expect(stdout).toContain('only-one');
+    expect(stderr).not.toContain('more job');
+    await stdoutOf(['cancel', id]);
+  });
+
   it('ends a job that exceeds its time limit', async () => {
     const job = ['--tasks', '3', '--time-limit', '300ms', '--wait', '--', 'sleep', '1000'];
     const { exitCode, stdout, stderr } = await up.goshawk(['submit', ...job]);

@@ -33,7 +33,7 @@ async function job({ words = [], command, files = {}, ...flags }: Line) {
 /** Returns the tasks as an array. */
 async function tasks(line: Line): Promise<Record<string, unknown>[]> {
   const { tasks } = await job(line);
-  return Array.isArray(tasks) ? tasks : Array.from({ length: tasks!.count }, () => tasks!.run);
+  return 'run' in tasks! ? Array.from({ length: tasks.count }, () => tasks.run) : [...tasks!];
 }
 
 afterEach(() => {

@@ -30,9 +30,9 @@ type Tasks = NonNullable<JobInput['tasks']>;
 type TaskInput = Extract<Tasks, readonly unknown[]>[number];
 
 function absoluteTasks(tasks: Tasks, folder: string): Tasks {
-  return Array.isArray(tasks)
-    ? tasks.map((task) => absoluteTask(task, folder))
-    : { ...tasks, run: absoluteTask(tasks.run, folder) };
+  return 'run' in tasks
+    ? { ...tasks, run: absoluteTask(tasks.run, folder) }
+    : tasks.map((task) => absoluteTask(task, folder));
 }
 
 function absoluteTask(task: TaskInput, folder: string): TaskInput {

@@ -400,7 +400,10 @@ export interface JobSpec {
   readonly retryOf?: { readonly job: string; readonly tasks: readonly TaskRange[] };
 }
 
-export type JobInput = z.input<typeof jobSpecSchema>;
+/** A job as users write it. It accepts read-only lists, such as those of `as const`. */
+export type JobInput = Unchanged<z.input<typeof jobSpecSchema>>;
+type Unchanged<T> = T extends object ? { readonly [Field in keyof T]: Unchanged<T[Field]> } : T;
+
 export type ParsedJob = z.output<typeof jobSpecSchema>;
 
 /** Names of the fields of a job, stage or task, for error messages. */
