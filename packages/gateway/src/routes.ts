@@ -10,6 +10,7 @@ import {
   workersJson,
 } from '@goshawk/client';
 import {
+  LIMITS as CLUSTER_LIMITS,
   type Counters,
   GoshawkError,
   givenSpan,
@@ -636,15 +637,15 @@ async function checkPredecessors(
   signal: AbortSignal,
 ): Promise<void> {
   const ids = new Set([after, afterOk].flatMap((list) => (Array.isArray(list) ? list : [])));
-  for (const id of ids) {
-    if (typeof id !== 'string') continue;
-    await cluster
+  if (ids.size > 2 * CLUSTER_LIMITS.predecessorsMax) return;
+  const check = (id: string) =>
+    cluster
       .job(id)
       .describe({ signal })
       .catch((error: unknown) => {
         if (signal.aborted || (error instanceof GoshawkError && error.code === 'unknown-job')) throw error;
       });
-  }
+  await Promise.all(Array.from(ids, (id) => typeof id === 'string' && check(id)));
 }
 
 function changedJson(schema: string, job: JobSummary) {
