@@ -216,6 +216,17 @@ describe('an attempt on a lost worker', () => {
     expect(usage(restarted(there))).toMatchObject(expected);
   });
 
+  test('starts and waits as it did, not later by the silence of its worker, also after a restart', () => {
+    const { there } = lost([4_200]);
+    for (const each of [there, restarted(there)]) {
+      each.take();
+      each.receive(CLIENT, { type: 'describeJob', request: 9, id: 's-1', spec: false });
+      const { value } = each.take().find((message) => message.type === 'jobDetail')!;
+      expect(value.startedMs).toBe(0);
+      expect(value.attemptList).toMatchObject([{ startedMs: 0, runMs: 800 }]);
+    }
+  });
+
   test.each([3_000, 9_000])('counts with its real run time of %d ms once the worker reports it', (runMs) => {
     const { there, task } = lost();
     there.now = 20_000;

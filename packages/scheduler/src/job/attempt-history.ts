@@ -26,6 +26,8 @@ export interface AttemptEnd {
   readonly runMs: Millis;
   /** Position of its record in the journal; undefined if it cannot be read back. */
   position: number | undefined;
+  /** When it ended; undefined: when the end is reported. */
+  readonly endedAt?: Millis;
 }
 
 /** Counts the attempts of a job, and keeps the results and the causes of failures. */

@@ -100,7 +100,7 @@ export class Endings {
   /** Records the end of a current attempt before it is processed. Sets the journal position of `end`. */
   recordEnd(job: Job, end: AttemptEnd, now: Millis): void {
     const { task, outcome, runMs } = end;
-    const endedAt = job.endTimeOf(task, runMs, now);
+    const endedAt = end.endedAt ?? job.endTimeOf(task, runMs, now);
     this.#s.events.attemptEnded(job, task, outcome, runMs, endedAt);
     this.#s.accounting.attemptEnded(job, task, outcome, runMs, endedAt);
     if (this.#s.ledger.hasJournal)
@@ -116,7 +116,7 @@ export class Endings {
     const failedAt = history.blame?.failedWorkersOf(task);
     // Only failures need the worker's name, and looking it up misses the CPU cache.
     const worker = how === 'completed' ? '' : this.#workerOf(job, task);
-    const endedAt = job.endTimeOf(task, runMs, now);
+    const endedAt = end.endedAt ?? job.endTimeOf(task, runMs, now);
     const program = how === 'lost' ? history.program : undefined;
     if (program !== undefined) history.shareCrashes(this.#s.crashes.getOrCreate(program));
     const state = job.attemptEnded(end, how, worker, endedAt);

@@ -285,9 +285,11 @@ export class Reconciler {
       const isBeside = others !== undefined && !others.has(attemptKey(job.tasks.ref(task)));
       const outcome = job.gangStageOf(task)?.gang?.breakOutcome ?? (isBeside ? LOST_WITH_SUSPECT : LOST);
       // A killed worker reports no end, so the run counts up to its last heartbeat.
-      const runMs = Math.max(0, now - job.tasks.startedAtOf(task) - (silentMs.get(worker) ?? 0));
+      const startedAt = job.tasks.startedAtOf(task);
+      const endedAt = Math.max(startedAt, now - (silentMs.get(worker) ?? 0));
+      const runMs = Math.max(0, endedAt - startedAt);
       this.#killing.abandon(job, task, runMs, now);
-      const end = { task, outcome, runMs, position: undefined };
+      const end = { task, outcome, runMs, endedAt, position: undefined };
       this.#endings.recordEnd(job, end, now);
       this.#endings.attemptEnded(job, end, now);
     }
