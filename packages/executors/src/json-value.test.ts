@@ -58,7 +58,7 @@ describe('a value', () => {
           throw Object.create(null);
         },
       },
-      'the value cannot be read: a value was thrown that cannot be printed',
+      'the value cannot be read: [Object: null prototype] {} was thrown, which is not an Error',
     ],
   ])('that JSON would lose or refuse is reported with its path (%#)', (value, message) => {
     const encoded = encodeValue(value, BYTES_MAX);

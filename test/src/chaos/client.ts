@@ -390,12 +390,17 @@ export class Client implements Machine {
     if (order.retries && order.end!.state !== 'completed' && !isRetry(order)) this.#world.tryAgain(order);
   }
 
+  /** Ends the request, so that later answers to it are ignored, as the SDK does. The next one has another number. */
+  #submitAgain(order: Order): void {
+    if (order.request !== undefined) this.#asked.delete(order.request);
+    order.request = undefined;
+  }
+
   #refused(kind: Asked['kind'], order: Order, { code, message, retryMs }: MessageOf<'refused'>): void {
     // A scheduler accepts no new jobs for a journal that it has taken over.
     const isMoving = code === 'draining' && order.asNewOf !== undefined && this.#world.isShared;
     if ((RETRYABLE_CODES.has(code) || retryMs !== undefined) && !isMoving) {
-      // Other refusals end the request, and the client submits again with a new one.
-      if (kind === 'submit' && code !== 'not-ready' && retryMs === undefined) order.request = undefined;
+      if (kind === 'submit' && code !== 'not-ready' && retryMs === undefined) this.#submitAgain(order);
       return;
     }
     if (kind === 'cancelTasks' && code === 'has-ended') {
