@@ -96,7 +96,7 @@ export class JobHandle<Value = unknown> {
   readonly sentAtMs: Millis | undefined;
   /** Its state when it was accepted: a resubmitted job may already have ended. Undefined if it was not submitted here. */
   readonly acceptedState: JobState | undefined;
-  /** A likely mistake at acceptance, in one line: no worker met the job's requirements. */
+  /** One line: at acceptance no worker met the job's requirements, or a lost scheduler may run the job as well. */
   readonly warning: string | undefined;
   readonly #session: Session;
 

@@ -153,7 +153,10 @@ describe('submitting', () => {
     fake.schedulers[other]!.script = acceptingScheduler(`t${other}`);
     fake.listed = [other];
     fake.away = [first];
-    expect((await submitted).id).toBe(`t${other}-1`);
+    const { id, warning } = await submitted;
+    expect(id).toBe(`t${other}-1`);
+    expect(warning).toContain(`scheduler s${first} at `);
+    expect(warning).toContain('was lost before it answered, and may run this job as well');
   });
 
   test('stays with its scheduler if a new scheduler joins that would own the key', async () => {

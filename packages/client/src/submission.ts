@@ -71,6 +71,8 @@ class Submission {
   #wasRefused = false;
   /** Whether an earlier attempt may have created the job. */
   #mayExist = false;
+  /** A lost scheduler that may have accepted the job under another key than the last one. */
+  #mayExistAt: string | undefined;
 
   constructor(session: Session, spec: JobInput, key: string | undefined, options: SubmitOptions) {
     this.#session = session;
@@ -87,7 +89,8 @@ class Submission {
       const choice = new Choice(this.#session, key, this.#unwilling);
       try {
         const { job: id, state, warning } = await this.#ask(key, choice);
-        return { id, state, warning, sentAtMs: this.#sentAtMs ?? performance.now() };
+        const sentAtMs = this.#sentAtMs ?? performance.now();
+        return { id, state, warning: warnings(warning, this.#mayExistAt), sentAtMs };
       } catch (error) {
         if (!(error instanceof GoshawkError)) throw error;
         await this.#prepareRetry(error, choice);
@@ -120,6 +123,8 @@ class Submission {
     const { roster, timings } = this.#session;
     const { signal } = this.#options;
     const wasAsked = this.#mayExist;
+    if (wasAsked && this.#givenKey === undefined)
+      this.#mayExistAt ??= choice.left ?? (choice.isAway ? choice.title : undefined);
     if (!choice.isAway) this.#mayExist = false;
     // A given key stays with its scheduler; otherwise it could create a second job there once the disk has room.
     if (error.code === 'draining' || (error.code === 'journal-full' && this.#givenKey === undefined)) {
@@ -173,6 +178,8 @@ class Choice {
   #chosen: KnownScheduler | undefined;
   /** Whether no request was sent, because the scheduler is unavailable. */
   isAway = false;
+  /** The scheduler that was chosen before, until central no longer listed it. */
+  left: string | undefined;
 
   constructor(session: Session, key: string, excluded: ReadonlySet<string>) {
     this.#session = session;
@@ -192,11 +199,21 @@ class Choice {
   current(): KnownScheduler | undefined {
     const { roster } = this.#session;
     const isListed = roster.schedulers.some(({ party }) => party === this.#chosen?.party);
-    if (!isListed) this.#chosen = roster.forKey(this.#key, this.#excluded) ?? this.#chosen;
+    if (!isListed) {
+      const next = roster.forKey(this.#key, this.#excluded) ?? this.#chosen;
+      if (next?.name !== this.#chosen?.name) this.left ??= this.#chosen?.title;
+      this.#chosen = next;
+    }
     this.isAway = this.#chosen !== undefined && roster.isAway(this.#chosen);
     if (this.isAway) throw ownerAway(this.#key, this.#chosen!);
     return this.#chosen;
   }
+}
+
+function warnings(warning: string | undefined, mayExistAt: string | undefined): string | undefined {
+  if (mayExistAt === undefined) return warning;
+  const other = `${mayExistAt} was lost before it answered, and may run this job as well; --key prevents that`;
+  return warning === undefined ? other : `${warning}; ${other}`;
 }
 
 /** Error if no answer arrived, although the scheduler may have accepted the job. */
