@@ -122,11 +122,14 @@ export class Pulling {
   }
 
   /**
-   * Accepts a task after a match. Rejects a repeated match, because its task may have run here already.
+   * Accepts a task after a match. Rejects a repeated match, because its task may have run here already, and a forged one.
    * @returns the task as an entry; undefined if it was rejected or cannot run here now
    */
   accept(owner: Address, message: MessageOf<'run'>): Entry | undefined {
     const { match, long } = message;
+    // Central counts on from the matches that this worker reports, so a far higher one is not from central.
+    const last = Math.max(this.#lastNumber, this.#floor ?? 0, this.#received.at(-1) ?? 0);
+    if (match > last + MATCHES_LOST_MAX) return undefined;
     if (match > (this.#floor ?? 0) && !this.#received.includes(match)) {
       const { slots } = this.#w;
       const isFraction = cpusOf(message.demand) < 1;

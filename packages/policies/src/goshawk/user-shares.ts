@@ -54,7 +54,7 @@ export class UserShares {
 
   charge(run: RunView, now: Millis): void {
     const user = this.#waiting.userOf(run.stage.job);
-    const share = dominantShare(run.stage.demand, this.#capacity);
+    const share = this.#shareOf(run);
     if (user.task === undefined) user.served = this.#served;
     else this.#serve(user, now);
     user.servedAt = now;
@@ -111,15 +111,20 @@ export class UserShares {
   resize({ workers, capacity }: Pick<ClusterView, 'workers' | 'capacity'>): void {
     this.#capacity = capacity;
     for (const { runs } of workers) {
-      for (const { id, stage } of runs) {
-        const charged = this.#charges[id];
+      for (const run of runs) {
+        const charged = this.#charges[run.id];
         if (charged === undefined) continue;
-        const share = dominantShare(stage.demand, capacity);
+        const share = this.#shareOf(run);
         charged.user.used += share - charged.share;
-        this.#charges[id] = { user: charged.user, share };
+        this.#charges[run.id] = { user: charged.user, share };
       }
     }
     for (const user of this.#waiting.users.values()) this.#waiting.shareChanged(user);
+  }
+
+  /** At most the whole cluster: a worker may report any demand, and the rounding error of a huge one would remain in the sum. */
+  #shareOf({ stage }: RunView): number {
+    return Math.min(1, dominantShare(stage.demand, this.#capacity));
   }
 
   /** Checks that every run is charged once, to the right user. */

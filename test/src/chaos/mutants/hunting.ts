@@ -42,7 +42,9 @@ interface TestReport {
 
 async function runTest(mutant: Mutant, test: string): Promise<Finding | undefined> {
   const { find, replace } = mutant;
-  const env = { ...process.env, PLANTED_BUG: JSON.stringify({ path: pathOf(mutant), find, replace }) };
+  const planted = JSON.stringify({ path: pathOf(mutant), find, replace });
+  // TEST_RESULTS is the file for the report of a run that this may be part of; this one goes to stdout.
+  const env = { ...process.env, TEST_RESULTS: undefined, PLANTED_BUG: planted };
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
   const argv = [vitest, 'run', '--project', 'unit', '--reporter=json', test];
   const startedAt = performance.now();
