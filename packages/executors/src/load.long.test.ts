@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Executors } from './executors.js';
+import { SPAWNERS_MAX, UNANSWERED_STARTS_MAX } from './limits.js';
 import { outcomeOf, record } from './recording.fixture.js';
 
 let folder: string;
@@ -18,7 +19,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-it('handles 2,000 starts at once, in order', async () => {
+it('handles 2,000 starts at once, in order except for those in flight', async () => {
   const started: number[] = [];
   const ends = Array.from({ length: 2_000 }, (_, index) => {
     const { sink } = record(executors, { exec: ['true'] });
@@ -27,7 +28,8 @@ it('handles 2,000 starts at once, in order', async () => {
   });
   const outcomes = await Promise.all(ends);
   expect(outcomes.filter(({ outcome }) => outcome.kind !== 'completed')).toEqual([]);
-  expect(started).toEqual([...started.keys()]);
+  const early = started.map((index, position) => index - position);
+  expect(Math.max(...early)).toBeLessThan(SPAWNERS_MAX * UNANSWERED_STARTS_MAX);
 });
 
 it('uses a new thread for the next run if one has loaded many modules, and running tasks continue', async () => {
