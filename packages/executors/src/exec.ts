@@ -45,7 +45,7 @@ export class ExecExecutor implements Executor {
   /** All spawners, and dead ones until they are cleaned up. */
   readonly #spawners = new Set<SpawnerLink>();
   #spawnersMax: number;
-  /** Since when all spawners have been busy; undefined: they are not. */
+  /** All spawners have been busy since this time; undefined: at least one is not. */
   #busySince: number | undefined;
 
   constructor(options: ExecExecutorOptions) {

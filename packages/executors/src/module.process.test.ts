@@ -586,7 +586,7 @@ it('handles 10,000 tasks at once', async () => {
   );
 });
 
-it('lets a thread exit by itself on close, so that it closes its connections', async () => {
+it('lets a thread exit on close instead of terminating it, so that it closes its connections', async () => {
   const file = join(folder, 'exits.mjs');
   const mark = join(folder, 'exited');
   writeFileSync(
