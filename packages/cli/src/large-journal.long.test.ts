@@ -12,8 +12,7 @@ import { GOSHAWK } from './daemons.fixture.js';
 import { runGoshawk } from './goshawk-process.fixture.js';
 import { TestDaemons } from './test-daemons.fixture.js';
 
-// The journals have the format of older versions, with a copy of the payload for each task; a heap is smaller
-// than one record.
+// The journals have a copy of the payload for each task; a heap is smaller than one record.
 
 const HEAP_MIB = 80;
 const TASKS = 80_000;

@@ -1,7 +1,6 @@
 /**
  * JSON for journal exports. Values that JSON cannot hold become objects with this key: bytes, NaN, infinities, −0 and dates.
- * A key of a real object that could be mistaken for it gets another `$` in front. Version 0.1.0 and earlier wrote bytes like
- * JSON.stringify, as `{"type":"Buffer","data":[…]}`; a real object of this form is marked.
+ * A key of a real object that could be mistaken for it gets another `$` in front.
  */
 const MARK = '$goshawk';
 const MARK_OR_ESCAPED = /^\$+goshawk$/;
@@ -25,7 +24,7 @@ export class BadMarkError extends Error {
 export function parseExported(text: string): unknown {
   const value: unknown = JSON.parse(text);
   // JSON may write any character of the key as an escape.
-  const mayNeedIt = text.includes(MARK) || text.includes('"Buffer"') || text.includes('\\u');
+  const mayNeedIt = text.includes(MARK) || text.includes('\\u');
   return mayNeedIt ? restored(value) : value;
 }
 
@@ -33,7 +32,7 @@ function needsMarks(value: unknown): boolean {
   if (typeof value === 'number') return markOfNumber(value) !== undefined;
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return value.some(needsMarks);
-  if (value instanceof Uint8Array || value instanceof Date || isBufferJson(value)) return true;
+  if (value instanceof Uint8Array || value instanceof Date) return true;
   return Object.entries(value).some(([key, each]) => MARK_OR_ESCAPED.test(key) || needsMarks(each));
 }
 
@@ -49,7 +48,6 @@ function marked(this: Record<string, unknown>, key: string, json: unknown): unkn
   if (value instanceof Date) return new Marked({ [MARK]: 'date', ms: value.getTime() });
   if (typeof value !== 'object' || value === null || value instanceof Marked || Array.isArray(value))
     return json;
-  if (isBufferJson(value) && !(this instanceof Marked)) return new Marked({ [MARK]: 'object', value });
   if (!Object.keys(value).some((each) => MARK_OR_ESCAPED.test(each))) return json;
   return withKeys(value, (each) => (MARK_OR_ESCAPED.test(each) ? `$${each}` : each));
 }
@@ -77,7 +75,6 @@ function restored(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(restored);
   if (Object.hasOwn(value, MARK)) return markedValue(value as Record<string, unknown>);
-  if (isBufferJson(value)) return Buffer.from(value.data);
   const fields = withKeys(value, (key) => (MARK_OR_ESCAPED.test(key) ? key.slice(1) : key));
   for (const [key, each] of Object.entries(fields)) set(fields, key, restored(each));
   return fields;
@@ -89,19 +86,7 @@ function markedValue(object: Readonly<Record<string, unknown>>): unknown {
     return Buffer.from(base64, 'base64');
   if (kind === 'number' && typeof value === 'string' && Object.hasOwn(NUMBERS, value)) return NUMBERS[value];
   if (kind === 'date' && (ms === null || typeof ms === 'number')) return new Date(ms ?? Number.NaN);
-  if (kind === 'object' && typeof value === 'object' && value !== null && isBufferJson(value)) return value;
   throw new BadMarkError(`has an unknown "${MARK}" value`);
-}
-
-/** Whether a value has the form into which JSON.stringify converts bytes. */
-function isBufferJson(value: object): value is { readonly type: 'Buffer'; readonly data: readonly number[] } {
-  const { type, data } = value as { readonly type?: unknown; readonly data?: unknown };
-  return (
-    type === 'Buffer' &&
-    Array.isArray(data) &&
-    Object.keys(value).length === 2 &&
-    data.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255)
-  );
 }
 
 function isBase64(text: string): boolean {

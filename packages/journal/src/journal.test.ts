@@ -5,7 +5,7 @@ import type { JobRecord, JournalState } from '@goshawk/core';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Journal } from './contract.js';
 import { openLmdbJournal } from './lmdb-journal.js';
-import { Link, migrate, PostgresJournals, parseJournalUrl } from './postgres/index.js';
+import { createSchema, Link, PostgresJournals, parseJournalUrl } from './postgres/index.js';
 import { databases } from './postgres/server.fixture.js';
 import {
   accepted,
@@ -46,7 +46,7 @@ const PLACES: Record<string, () => Place> = {
   postgres: () => {
     const url = newDatabase().then(async (made) => {
       const link = new Link(parseJournalUrl(made), 'test');
-      await migrate(link);
+      await createSchema(link);
       await link.close();
       return made;
     });

@@ -18,8 +18,8 @@ export interface PackedList {
 }
 
 /**
- * Decodes a record part by part. Older versions wrote one copy of the payload per task of a job, up to a gigabyte: identical
- * payloads become one shared object here, and a record that is still too large is not decoded at all.
+ * Decodes a record part by part. A job may list a payload per task, up to a gigabyte in total: identical payloads that
+ * follow each other become one shared object, and a record that is still too large is not decoded at all.
  */
 export class LargeRecord {
   readonly #bytes: Buffer;

@@ -67,9 +67,9 @@ describe('versions', () => {
     });
   });
 
-  test('a journal from an older version is read and upgraded', async () => {
+  test('a journal from an older version is read, and records the version that opened it', async () => {
     await written(accepted(1));
-    const identity = { format: 1, tag: 'abcde', version: '0.0.9' };
+    const identity = { format: FORMAT, tag: 'abcde', version: '0.0.9' };
     await tamper((database) => database('identity').putSync('identity', new Packr().pack(identity)));
     const journal = await openHere();
     expect(recordsOf(journal)).toEqual([accepted(1)]);

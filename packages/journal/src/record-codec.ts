@@ -10,10 +10,8 @@ import { impossibleField } from './record-shape.js';
 
 /**
  * The binary format of a record: CRC-32 of the rest (4 bytes), then a MessagePack array of kind, job, time and the
- * kind's own fields by position, up to the last one with a value. The order of kinds and fields is the format: add at
- * the end. Older versions skip an added field, and `decodeRecord` sets its default for older records. For any other
- * change, including a new kind, raise `FORMAT`, so that older versions refuse the journal rather than treat it as
- * damaged, and keep reading older formats.
+ * kind's own fields by position, up to the last one with a value. The order of kinds and fields is the format: a
+ * change after a release needs a new `FORMAT`, so that older versions refuse the journal instead of reporting damage.
  */
 const FIELDS = {
   accepted: ['key', 'spec', 'class', 'classifiedBy', 'route', 'stagesMs', 'project'],
@@ -36,11 +34,8 @@ const FIELDS = {
 const KINDS = Object.keys(FIELDS) as JobRecord['kind'][];
 export const RECORD_KINDS: readonly JobRecord['kind'][] = KINDS;
 
-/**
- * Format of journals that this version writes; it reads all formats up to this one. Kinds that a format added: 2:
- * `schedulers`; 3: `passed`; 4: `updated`, `retried`, `appended`, `tasksCancelled`; 5: `usage`.
- */
-export const FORMAT = 5;
+/** Format of journals that this version writes; it reads all formats up to this one. */
+export const FORMAT = 1;
 
 const CRC_BYTES = 4;
 

@@ -3,7 +3,7 @@ import type { JobRecord } from '@goshawk/core';
 import { Packr } from 'msgpackr/index-no-eval';
 import { describe, expect, test } from 'vitest';
 import { decodeHead, decodeRecord, encodeRecord } from './record-codec.js';
-import { accepted, attempt, BY_FORMAT } from './records.fixture.js';
+import { accepted, attempt, EVERY_RECORD } from './records.fixture.js';
 
 /** Returns the record with other values for the fields at these paths. */
 function tampered(record: JobRecord, changes: Readonly<Record<string, unknown>>): JobRecord {
@@ -17,7 +17,7 @@ function tampered(record: JobRecord, changes: Readonly<Record<string, unknown>>)
   return copy as unknown as JobRecord;
 }
 
-const of = (kind: JobRecord['kind']): JobRecord => BY_FORMAT.find((record) => record.kind === kind)!;
+const of = (kind: JobRecord['kind']): JobRecord => EVERY_RECORD.find((record) => record.kind === kind)!;
 
 describe('a record with a valid checksum', () => {
   test.each<[JobRecord['kind'], Readonly<Record<string, unknown>>, string]>([

@@ -78,8 +78,8 @@ export function forgotten(job: number): JobRecordOf<'forgotten'> {
   return { kind: 'forgotten', job, at: AT + job + 300 };
 }
 
-/** One of each kind that is stored, in the order in which kinds were added to the format. */
-export const BY_FORMAT: readonly JobRecord[] = [
+/** One of each kind. */
+export const EVERY_RECORD: readonly JobRecord[] = [
   accepted(1),
   {
     kind: 'classified',
@@ -118,8 +118,8 @@ export const BY_FORMAT: readonly JobRecord[] = [
 
 /** The same records in a valid order: no record follows the end of its job. */
 export const EVERY_KIND: readonly JobRecord[] = [
-  ...BY_FORMAT.filter(({ kind }) => kind !== 'ended'),
-  ...BY_FORMAT.filter(({ kind }) => kind === 'ended'),
+  ...EVERY_RECORD.filter(({ kind }) => kind !== 'ended'),
+  ...EVERY_RECORD.filter(({ kind }) => kind === 'ended'),
 ];
 
 /** The same records in the order in which a journal returns them. */

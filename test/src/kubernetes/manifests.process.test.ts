@@ -252,7 +252,6 @@ describe.skipIf(whyNot !== undefined)(`what belongs together ${whyNot === undefi
     const uri = { secretKeyRef: { name: 'goshawk-journal', key: 'uri' } };
     const scheduler = workloads.find(({ spec }) => nameOfRole(spec) === 'scheduler')!.spec;
     const { initContainers = [] } = scheduler.template.spec;
-    // Each upgrade upgrades the tables with its image.
     expect(initContainers).toMatchObject([
       { image: mainOf(scheduler.template.spec).image, args: ['journal', 'init'] },
     ]);

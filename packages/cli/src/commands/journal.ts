@@ -44,7 +44,7 @@ const TAG_OPTION = {
 export const journalInitCommand = defineCommand({
   words: '[URL]',
   name: 'journal init',
-  describe: 'create or upgrade the journal tables in PostgreSQL',
+  describe: 'create the journal tables in PostgreSQL',
   examples: [
     [
       'goshawk journal init postgres://goshawk:…@db1/goshawk',

@@ -9,13 +9,13 @@ import { type Damaged, type Filed, readAgain, soundWithBytes } from '../reading.
 import { FORMAT } from '../record-codec.js';
 import { type SentGroup, SentGroups } from '../sent-groups.js';
 import { byteaArray, int8Array } from './arrays.js';
+import { type CommitPromise, checkSchema, commitPromise } from './create-schema.js';
 import { Link } from './link.js';
-import { type CommitPromise, checkSchema, commitPromise } from './migrate.js';
 import { FENCED } from './schema.js';
 import { parseJournalUrl } from './url.js';
 
 interface PostgresOptions {
-  /** `postgres://…`; its schema was made by `migrate`. */
+  /** `postgres://…`; its schema was made by `createSchema`. */
   readonly url: string;
   /** Name of the scheduler; one process at a time owns it. */
   readonly name: string;

@@ -6,9 +6,9 @@ import { checkIdentity, newIdentity } from '../identity.js';
 import type { JournalReader } from '../offline.js';
 import { soundHeads, soundRecords } from '../reading.js';
 import { succeeding } from '../repair.js';
+import { checkSchema, createSchema } from './create-schema.js';
 import { filedUnder, identityOf, type Row, writeGroup } from './journals.js';
 import { Link } from './link.js';
-import { checkSchema, migrate } from './migrate.js';
 import { parseJournalUrl } from './url.js';
 
 /** Number of records per insert. */
@@ -151,12 +151,12 @@ export async function importStored(
   }
 }
 
-/** Creates the schema, or upgrades it to this version. @returns the previous version; 0: there was none */
+/** Creates the schema. @returns the previous version; 0: there was none */
 export async function initStore(url: string): Promise<number> {
   const link = new Link(parseJournalUrl(url), 'goshawk journal');
   try {
     await link.open();
-    return await migrate(link);
+    return await createSchema(link);
   } finally {
     await link.close();
   }

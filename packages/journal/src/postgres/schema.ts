@@ -1,17 +1,15 @@
-/** Version of the tables below. A scheduler needs exactly this version; `goshawk journal init` upgrades older ones. */
-export const SCHEMA_VERSION = 2;
+/** Version of the tables below. A scheduler needs exactly this version. */
+export const SCHEMA_VERSION = 1;
 
 /** SQLSTATE of a write with a stale epoch. */
 export const FENCED = 'GH001';
 
 /**
- * Each step upgrades the schema by one version. Records are bytes as in other journals; the unique index
- * makes keys cluster-wide. `journals.epoch` is the fence: a takeover raises it, and `goshawk.write` rejects
- * writes with another one. `journals.written` counts groups, so that a group that is sent again after a lost
- * reply is written once.
+ * Records are bytes as in other journals; the unique index makes keys cluster-wide. `journals.epoch` is the fence: a
+ * takeover raises it, and `goshawk.write` rejects writes with another one. `journals.written` counts groups, so that a
+ * group that is sent again after a lost reply is written once.
  */
-export const MIGRATIONS: readonly string[] = [
-  `
+export const TABLES = `
 create table goshawk.journals (
   tag text primary key,
   home text not null,
@@ -45,10 +43,8 @@ create table goshawk.learnt (
   at timestamptz not null default now(),
   body text not null
 );
-`,
-  `
--- Writes one group completely, or nothing if the epoch differs. Omits jobs whose key belongs to another job. After an upgrade
--- from version 1, the function of that version stays for schedulers that still use it.
+
+-- Writes one group completely, or nothing if the epoch differs. Omits jobs whose key belongs to another job.
 create function goshawk.write(
   p_tag text, p_epoch bigint, p_group bigint, p_jobs bigint[], p_places bigint[], p_keys bytea[], p_bodies bytea[],
   p_forgotten bigint[], out taken bigint[]
@@ -105,5 +101,4 @@ begin
   end loop;
   delete from goshawk.records where tag = p_tag and job = any(taken);
 end $$;
-`,
-];
+`;

@@ -1,6 +1,6 @@
 import { JournalError } from '../errors.js';
 import type { Link } from './link.js';
-import { MIGRATIONS, SCHEMA_VERSION } from './schema.js';
+import { SCHEMA_VERSION, TABLES } from './schema.js';
 
 /** The durability of PostgreSQL commits, as configured by its operator. */
 export interface CommitPromise {
@@ -32,14 +32,11 @@ export async function commitPromise(link: Link): Promise<CommitPromise> {
 /** @throws JournalError `no-journal`, `journal-newer` */
 export async function checkSchema(link: Link): Promise<void> {
   const version = await schemaVersion(link);
-  const init = 'run `goshawk journal init URL`';
   if (version === 0)
-    throw new JournalError('no-journal', `there are no journal tables at ${link.shown}`, init);
-  if (version < SCHEMA_VERSION)
     throw new JournalError(
       'no-journal',
-      `the journals at ${link.shown} have an older version (${version}; this program needs ${SCHEMA_VERSION})`,
-      init,
+      `there are no journal tables at ${link.shown}`,
+      'run `goshawk journal init URL`',
     );
   if (version > SCHEMA_VERSION)
     throw new JournalError(
@@ -50,26 +47,25 @@ export async function checkSchema(link: Link): Promise<void> {
 }
 
 /**
- * Creates the schema, or upgrades it to this version, in one transaction; concurrent calls wait and find it
- * done.
+ * Creates the schema in one transaction; concurrent calls wait and find it done.
  * @returns the previous version; 0: there was none
  * @throws JournalError `journal-newer`
  */
-export async function migrate(link: Link): Promise<number> {
+export async function createSchema(link: Link): Promise<number> {
   const before = await schemaVersion(link);
-  if (before === SCHEMA_VERSION) return before;
-  if (before > SCHEMA_VERSION) await checkSchema(link);
-  const steps = MIGRATIONS.slice(before, SCHEMA_VERSION).join('\n');
+  if (before > 0) {
+    await checkSchema(link);
+    return before;
+  }
   // One message of several statements is one transaction.
   await link.ask(`
     select pg_advisory_xact_lock(hashtextextended('goshawk.schema', 0));
     create schema if not exists goshawk;
     create table if not exists goshawk.meta (one boolean primary key default true check (one), version integer not null);
     do $do$ begin
-      if coalesce((select version from goshawk.meta), 0) = ${before} then
-        ${steps}
-        insert into goshawk.meta (version) values (${SCHEMA_VERSION})
-          on conflict (one) do update set version = excluded.version;
+      if not exists (select from goshawk.meta) then
+        ${TABLES}
+        insert into goshawk.meta (version) values (${SCHEMA_VERSION});
       end if;
     end $do$;`);
   return before;
