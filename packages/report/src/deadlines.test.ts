@@ -46,5 +46,5 @@ test('a terminal shows a table of deadlines and planning', () => {
   const comparison = buildComparison({ workload, cluster, runs: [run] });
   const [head, row] = renderDeadlines(comparison.runs).split('\n');
   expect(head).toMatch(/^policy +missed +of jobs +goodput, h/);
-  expect(row).toMatch(/^hawk +50\.0% +2 .* 3 +7 +10\.0 ms \/ 20\.0 ms \/ 500 ms +1$/);
+  expect(row).toMatch(/^hawk +50\.0% +2 .* 3 +7 +10 ms \/ 20 ms \/ 500 ms +1$/);
 });

@@ -8,7 +8,6 @@ import {
   factorRange,
   inUnit,
   percent,
-  span,
   threeDigits,
   tickDuration,
   unitFor,
@@ -29,7 +28,9 @@ describe('formatted numbers', () => {
     [0.0123, '12.3 ms'],
     [0.42, '420 ms'],
     [1.234, '1.23 s'],
-    [20713, '20,700 s'],
+    [0.9996, '1 s'],
+    [20713, '5 h 45 min'],
+    [176_400, '2 d 1 h'],
     [null, '–'],
   ])('a duration of %s s: %s', (value, text) => expect(duration(value)).toBe(text));
 
@@ -51,11 +52,10 @@ describe('formatted numbers', () => {
     [null, '–'],
   ])('a factor of %s: %s', (value, text) => expect(factor(value)).toBe(text));
 
-  test('ranges, shares, sizes and durations are formatted', () => {
+  test('ranges, shares and sizes are formatted', () => {
     expect(factorRange(0.19, 0.231)).toBe('0.19–0.23×');
     expect([0, 0.8734, 1, 0.9999].map(percent)).toEqual(['0%', '87.3%', '100%', '100%']);
     expect([210 * 2 ** 20, 1.5 * 2 ** 30].map(bytes)).toEqual(['210 MiB', '1.5 GiB']);
-    expect([57.3, 5040, 90_000, 29 * 86_400].map(span)).toEqual(['57.3 s', '84 min', '25 h', '29 days']);
     expect([950, 61_234].map(compact)).toEqual(['950', '61.2K']);
   });
 

@@ -1,4 +1,4 @@
-import { formatBytes, formatCount } from '@goshawk/core';
+import { formatBytes, formatCount, formatDuration } from '@goshawk/core';
 
 const threeDigitsFormat = numberFormat({ minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 const twoDigitsFormat = numberFormat({ minimumSignificantDigits: 2, maximumSignificantDigits: 2 });
@@ -92,11 +92,9 @@ export function inUnit(seconds: number | null, unit: DurationUnit): string {
   return seconds === null ? ABSENT : threeDigits(seconds * unit.perSecond);
 }
 
-/** Formats a single duration with its unit: 4.20 ms, 420 ms, 4.20 s, 20,700 s. */
+/** Formats a single duration as every output does: 4.2 ms, 420 ms, 4.2 s, 5 h 45 min. */
 export function duration(seconds: number | null): string {
-  if (seconds === null) return ABSENT;
-  const unit = seconds < 1 ? MILLISECONDS : SECONDS;
-  return `${inUnit(seconds, unit)} ${unit.symbol}`;
+  return seconds === null ? ABSENT : formatDuration(1_000 * seconds);
 }
 
 /** Formats a duration as an axis tick with its significant digits only: 1 ms, 0.5 s, 2,000 s. */
@@ -110,14 +108,6 @@ export function tickDuration(seconds: number): string {
 export function durationTicks(greatest: number): (seconds: number) => string {
   const unit = greatest < 1 ? MILLISECONDS : SECONDS;
   return (seconds) => `${shortestFormat.format(seconds * unit.perSecond)} ${unit.symbol}`;
-}
-
-/** Formats seconds as a length of time: 42 s, 12.5 min, 3.2 h, 29 days. */
-export function span(seconds: number): string {
-  if (seconds < 120) return tickDuration(seconds);
-  if (seconds < 7200) return `${shortestFormat.format(seconds / 60)} min`;
-  if (seconds < 172_800) return `${shortestFormat.format(seconds / 3600)} h`;
-  return `${shortestFormat.format(seconds / 86_400)} days`;
 }
 
 /** Keeps a number and its unit on one line. */

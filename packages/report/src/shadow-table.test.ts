@@ -37,7 +37,7 @@ function comparisonWith(shadow?: readonly EstimatorScore[]): Comparison {
 test('the table has one line per estimator and one column per group of jobs', () => {
   const text = renderShadow(comparisonWith([score('pilot', 4), score('history', 40)]));
   expect(text).toContain('estimators in shadow of hawk, seed 1: 120 jobs');
-  expect(text).toMatch(/^pilot +4\.0% +12\.0% +4\.0% +5\.0% +7\.5% +0\.500 +12\.0 s +30\.0 s$/m);
+  expect(text).toMatch(/^pilot +4\.0% +12\.0% +4\.0% +5\.0% +7\.5% +0\.500 +12 s +30 s$/m);
   expect(text).toMatch(/^error p50 \/ p90 +3–9 tasks$/m);
   expect(text).toMatch(/^history +40\.0% \/ 120%$/m);
 });

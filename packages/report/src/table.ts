@@ -4,11 +4,11 @@ import { type Comparison, JOB_CLASSES, type JobClass, type Ratio } from './compa
 import { renderDeadlines } from './deadlines.js';
 import {
   compact,
+  duration,
   factor,
   factorRange,
   inUnit,
   percent,
-  span,
   threeDigits,
   unitFor,
   whole,
@@ -55,7 +55,7 @@ function headline(comparison: Comparison, paint: Painter): string {
   const seeds = new Set(runs.map((run) => run.seed)).size;
   return [
     `${paint.bold(plain(workload.name))}: ${counted(workload.jobs, 'job')}, ${counted(workload.tasks, 'task')},`,
-    `${span(workload.taskSeconds)} of work submitted over ${span(workload.spanSeconds)};`,
+    `${duration(workload.taskSeconds)} of work submitted over ${duration(workload.spanSeconds)};`,
     `${workersInWords(comparison)} of ${counted(cluster.slots, 'CPU')},`,
     `${counted(cluster.schedulers, 'scheduler')}, ${cluster.mode}${seeds > 1 ? `; means of ${seeds} seeds` : ''}`,
   ].join(' ');

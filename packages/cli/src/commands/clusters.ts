@@ -1,5 +1,6 @@
 import type { LocalCluster } from '@goshawk/client';
-import { ago, type Column, defineCommand, painter, renderTable, wholeList } from '@goshawk/command';
+import { type Column, defineCommand, painter, renderTable, wholeList } from '@goshawk/command';
+import { ago } from '@goshawk/core';
 
 const COLUMNS: readonly Column[] = [
   { title: 'cluster' },

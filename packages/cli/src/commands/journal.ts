@@ -1,7 +1,6 @@
 import * as fs from 'node:fs';
 import { resolve } from 'node:path';
 import {
-  ago,
   type Context,
   defineCommand,
   ExitCode,
@@ -12,6 +11,7 @@ import {
 } from '@goshawk/command';
 import { JOURNAL_OPTION, journalIn } from '@goshawk/command/cluster';
 import {
+  ago,
   counted,
   formatBytes,
   formatCount,

@@ -1,5 +1,6 @@
-import { ago, type Painter, page, plain, type Section, section } from '@goshawk/command';
+import { type Painter, page, plain, type Section, section } from '@goshawk/command';
 import {
+  ago,
   counted,
   formatCount,
   formatDuration,

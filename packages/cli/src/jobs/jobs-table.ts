@@ -1,5 +1,5 @@
-import { ago, type Column, type Painter, paintStanding, plain, renderTable } from '@goshawk/command';
-import { formatCount, formatDuration, isFinal, type JobSummary, type Millis } from '@goshawk/core';
+import { type Column, type Painter, paintStanding, plain, renderTable } from '@goshawk/command';
+import { ago, formatCount, formatDuration, isFinal, type JobSummary, type Millis } from '@goshawk/core';
 import { deadlineWords } from './words.js';
 
 const COLUMNS: readonly Column[] = [

@@ -20,9 +20,14 @@ test.each(['', '5', '5x', 's', '-1s', '1s 2', '1e3s'])('%j is refused with what 
 
 test.each([
   [0.4321, '0.432 ms'],
+  [0, '0 ms'],
+  [999.6, '1 s'],
   [12_340, '12.3 s'],
+  [59_960, '1 min 0 s'],
   [83_000, '1 min 23 s'],
   [7_500_000, '2 h 5 min'],
+  [172_770_000, '2 d 0 h'],
+  [176_400_000, '2 d 1 h'],
 ])('%d ms reads %s', (ms, text) => {
   expect(formatDuration(ms)).toBe(text);
 });

@@ -43,7 +43,8 @@ export function parseDuration(text: string, what: string): Millis {
 }
 
 /**
- * Formats a duration with three significant digits and a suitable unit: `0.43 ms`, `12.3 s`, `1 h 20 min`.
+ * Formats a duration with three significant digits and a suitable unit: `0.43 ms`, `12.3 s`, `1 h 20 min`, `2 d 1 h`.
+ * Every output uses this format, so that one value reads the same in the command, on the page and in reports.
  */
 export function formatDuration(ms: Millis): string {
   const sign = ms < 0 ? '-' : '';
@@ -53,7 +54,21 @@ export function formatDuration(ms: Millis): string {
   const seconds = Math.round(abs / 1_000);
   if (seconds < 3_600) return `${sign}${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   const minutes = Math.round(abs / 60_000);
-  return `${sign}${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  if (minutes < DAYS_FROM_MINUTES) return `${sign}${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const hours = Math.round(minutes / 60);
+  return `${sign}${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** Durations from two days are in days and hours. */
+const DAYS_FROM_MINUTES = 2 * 24 * 60;
+
+/** Formats an age, such as `3 min ago`, in one unit, rounded down. Clock skew never yields a future time. */
+export function ago(ms: Millis): string {
+  if (ms < 1_000) return 'just now';
+  if (ms < 60_000) return `${Math.floor(ms / 1_000)} s ago`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ago`;
+  if (ms < 60_000 * DAYS_FROM_MINUTES) return `${Math.floor(ms / 3_600_000)} h ago`;
+  return `${Math.floor(ms / 86_400_000)} d ago`;
 }
 
 /**

@@ -138,7 +138,7 @@ describe('contents of a page', () => {
     const timeParts = { short: { queueing: 1, binding: 0.25, running: 2 }, long: null };
     const runs = comparison.runs.map((run) => ({ ...run, timeParts }));
     expect(renderPage({ ...comparison, runs }, series, META)).toContain(
-      'queueing 1.00 s, binding 250 ms, running 2.00 s',
+      'queueing 1 s, binding 250 ms, running 2 s',
     );
   });
 

@@ -1,7 +1,7 @@
 import { counted } from '@goshawk/core';
 import type { Comparison } from '../comparison.js';
 import { html, type Markup, type SavedChart } from '../markup.js';
-import { span, unbroken, whole } from '../numbers.js';
+import { duration, unbroken, whole } from '../numbers.js';
 import type { RunSeries } from '../run.js';
 import { workersInWords } from '../summary.js';
 import { renderDocument } from './document.js';
@@ -62,7 +62,7 @@ function introduction(comparison: Comparison): Markup {
   const slots = slotsInWords(cluster.slots);
   const schedulers = cluster.schedulers === 1 ? 'one scheduler' : `${whole(cluster.schedulers)} schedulers`;
   return html`<p>${workload.name}: ${counted(workload.jobs, 'job')} with ${counted(workload.tasks, 'task')},
-${unbroken(span(workload.taskSeconds))} of work submitted over ${unbroken(span(workload.spanSeconds))}, on
+${unbroken(duration(workload.taskSeconds))} of work submitted over ${unbroken(duration(workload.spanSeconds))}, on
 ${workersInWords(comparison)} ${slots} with ${schedulers}, ${cluster.mode === 'live' ? 'run live' : 'simulated'}${
     seeds > 1 ? `; numbers are means over ${seeds} seeds` : ''
   }.</p>`;

@@ -2,7 +2,7 @@ import { lineChart } from '../charts/line-chart.js';
 import { type Point, thinned } from '../charts/lines.js';
 import type { Comparison, CountedSeries, Series } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
-import { compact, percent, shortest, span, unbroken } from '../numbers.js';
+import { compact, duration, percent, shortest, unbroken } from '../numbers.js';
 import { figure, pair, policyLegend, section, table } from './elements.js';
 import type { PolicyView } from './policy.js';
 
@@ -123,7 +123,7 @@ export function timelineSection(policies: readonly PolicyView[], { cluster }: Co
 
 function explanation(policies: readonly PolicyView[], until: number, showsQueues: boolean): string {
   const seeds = Math.max(...policies.map(({ runs }) => runs.length));
-  const interval = span(policies[0]!.runs[0]!.utilisation.intervalSeconds);
+  const interval = duration(policies[0]!.runs[0]!.utilisation.intervalSeconds);
   const end = Math.max(...policies.map(({ runs }) => endOf(runs[0]!.series)));
   return [
     `Since the first submission${seeds > 1 ? ', under the first seed' : ''}.`,
@@ -136,7 +136,7 @@ function explanation(policies: readonly PolicyView[], until: number, showsQueues
       : []),
     ...(until < end
       ? [
-          `The charts end when all jobs have been submitted and hardly any task still waits; the last task ended after ${unbroken(span(end))}.`,
+          `The charts end when all jobs have been submitted and hardly any task still waits; the last task ended after ${unbroken(duration(end))}.`,
         ]
       : []),
   ].join(' ');
@@ -208,7 +208,7 @@ function timelineTable(
   const times = Array.from({ length: TABLE_TIMES }, (_, index) => ((index + 0.5) * end) / TABLE_TIMES);
   return table(
     'at',
-    times.map((seconds) => ({ title: span(seconds) })),
+    times.map((seconds) => ({ title: duration(seconds) })),
     lines.map(({ policy, points }) => ({
       head: policy.policy,
       cells: times.map((seconds) => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ago } from './ago.js';
+import { ago } from './durations.js';
 
 it.each([
   [-5_000, 'just now'],
