@@ -108,7 +108,6 @@ export function peersChanged(w: WorkerParts, from: Address, message: MessageOf<'
 function ownerLost(w: WorkerParts, owner: Address, now: Millis): void {
   dropWaiting(w, owner, now);
   w.reports.dropOwner(owner);
-  w.memory.acknowledging.delete(owner);
   giveBackMembers(w, (each) => each === owner);
   orphanTasksOf(w, owner);
   serveOrFind(w, now);
@@ -127,10 +126,9 @@ function dropWaiting(w: WorkerParts, owner: Address, now: Millis): void {
 export function resumed(
   w: WorkerParts,
   owner: Address,
-  { previousIncarnations, audit, acknowledgesOutput }: MessageOf<'resume'>,
+  { previousIncarnations, audit }: MessageOf<'resume'>,
   now: Millis,
 ): void {
-  if (acknowledgesOutput === true) w.memory.acknowledging.add(owner);
   if (w.superseded === NONE_SUPERSEDED && previousIncarnations.length > 0) w.superseded = new Set();
   for (const former of previousIncarnations) {
     if (former === owner) continue;

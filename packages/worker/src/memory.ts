@@ -1,5 +1,4 @@
 import {
-  type Address,
   amountOf,
   GPU,
   GPU_PARTS,
@@ -86,8 +85,6 @@ export class WorkerMemory {
   readonly outputs = new Map<number, OutputBuffer>();
   /** Limit of all outputs, also of ended tasks. */
   readonly keptOutput = new OutputBudget(LIMITS.keptOutputBytesMax);
-  /** Owners that acknowledge output. Those of earlier versions do not. */
-  readonly acknowledging = new Set<Address>();
   readonly series = new Map<number, Series>();
   /** Gang members that wait for the others, by slot. */
   readonly members = new Map<number, HeldMember>();

@@ -7,7 +7,7 @@ const UNSENT_BYTES_MAX = 32 * 1024;
 const BLOCK_BYTES_MAX = 32 * 1024;
 /** Memory of a block besides its bytes. */
 const BLOCK_OVERHEAD = 200;
-/** Bytes of an attempt that may be in flight to an owner that acknowledges output. */
+/** Bytes of an attempt that may be in flight. */
 const WINDOW_BYTES = 64 * 1024;
 /** Maximum number of chunks in the report of an end. */
 const REPORT_CHUNKS_MAX = 64;
@@ -124,13 +124,9 @@ export class OutputBuffer {
     this.#budget.add(this, added);
   }
 
-  /**
-   * Yields unsent output, which then counts as sent.
-   *
-   * @param acknowledges whether the owner acknowledges output, which limits the bytes in flight
-   */
-  *take(acknowledges: boolean): Generator<PlacedChunk> {
-    const end = acknowledges ? this.receivedBytes + WINDOW_BYTES : Number.POSITIVE_INFINITY;
+  /** Yields unsent output, as much as may be in flight. It then counts as sent. */
+  *take(): Generator<PlacedChunk> {
+    const end = this.receivedBytes + WINDOW_BYTES;
     this.isBlocked = false;
     for (const placed of this.chunksFrom(this.sentBytes)) {
       this.isBlocked = placed.offset >= Math.max(end, this.keptFrom + 1);
@@ -142,18 +138,17 @@ export class OutputBuffer {
   }
 
   /**
-   * Returns the output for the report of the end, at most what fits into a message. It then counts as sent.
-   *
-   * @param acknowledges whether the owner acknowledges output: then all that was not acknowledged, up to a small size
+   * Returns the output for the report of the end: all that was not acknowledged, or its last part if it is large. If it is
+   * all of it, it then counts as sent.
    */
-  takeRest(acknowledges: boolean): OutputChunk[] {
-    const rest = this.chunksFrom(acknowledges ? this.receivedBytes : this.sentBytes);
+  takeRest(): OutputChunk[] {
+    const rest = this.chunksFrom(this.receivedBytes);
     let first = rest.length;
     for (let bytes = 0; first > 0 && rest.length - first < REPORT_CHUNKS_MAX; first--) {
       bytes += rest[first - 1]!.chunk.bytes.length;
-      if (acknowledges && bytes > WINDOW_BYTES) break;
+      if (bytes > WINDOW_BYTES) break;
     }
-    if (first === 0 || !acknowledges) this.sentBytes = this.printedBytes;
+    if (first === 0) this.sentBytes = this.printedBytes;
     return rest.slice(first).map(({ chunk }) => chunk);
   }
 

@@ -32,7 +32,7 @@ export function flush(w: WorkerState, slot: number): void {
 }
 
 function sendOutput(w: WorkerState, owner: Address, task: TaskRef, output: OutputBuffer): void {
-  for (const placed of output.take(w.memory.acknowledging.has(owner)))
+  for (const placed of output.take())
     w.env.send(owner, { type: 'output', ...task, ...placed, keptFrom: output.keptFrom });
 }
 
@@ -41,14 +41,12 @@ export function outputReceived(w: WorkerState, from: Address, message: MessageOf
   const { bytes, gap } = message;
   const slot = w.slots.indexOfTask(from, message);
   if (slot >= 0) {
-    w.memory.acknowledging.add(from);
     if (w.slots.printedBy(slot)?.received(bytes, gap)) flush(w, slot);
     return;
   }
   const report = w.reports.of(from, message);
   const output = report?.output;
   if (report === undefined || output === undefined) return;
-  w.memory.acknowledging.add(from);
   if (output.received(bytes, gap)) sendOutput(w, from, refOf(report.message), output);
   if (report.isDeferred) sendUnconfirmed(w, report);
 }
@@ -63,7 +61,7 @@ export function sendReport(w: WorkerState, owner: Address, message: MessageOf<'e
 /** Sends a report, or first the output before that of the report, which the owner acknowledges. */
 export function sendUnconfirmed(w: WorkerState, report: Unconfirmed): void {
   const { owner, message, output } = report;
-  if (output !== undefined && w.memory.acknowledging.has(owner)) {
+  if (output !== undefined) {
     report.isDeferred = output.isMissingBefore(message);
     if (report.isDeferred) return sendOutput(w, owner, refOf(message), output);
   }
@@ -72,7 +70,6 @@ export function sendUnconfirmed(w: WorkerState, report: Unconfirmed): void {
 
 /** Sends output again, because its owner has restarted or may have missed some. */
 export function repeatOutput(w: WorkerState, owner: Address, isRestarted: boolean): void {
-  if (!w.memory.acknowledging.has(owner)) return;
   for (const slot of w.slots.running()) {
     const output = w.slots.printedBy(slot);
     if (output === undefined || w.slots.taskAt(slot).owner !== owner) continue;

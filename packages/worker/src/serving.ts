@@ -307,7 +307,6 @@ function createReport(
 ): MessageOf<'ended'> {
   const { owner, job, task, attempt } = w.slots.taskAt(slot);
   const printed = w.slots.printedBy(slot);
-  const acknowledges = w.memory.acknowledging.has(owner);
   const report: MessageOf<'ended'> = {
     type: 'ended',
     report: ++w.tasksEnded,
@@ -316,7 +315,7 @@ function createReport(
     attempt,
     outcome,
     runMs,
-    output: printed?.takeRest(acknowledges) ?? NO_OUTPUT,
+    output: printed?.takeRest() ?? NO_OUTPUT,
     outputBytes: printed?.printedBytes ?? 0,
     ask,
   };

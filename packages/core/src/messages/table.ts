@@ -3,8 +3,8 @@
  * losing, duplicating or delaying it. Messages between two parties arrive in order while their connection
  * lasts; machines assume nothing else about the network.
  *
- * The order of the table and of the fields defines the wire format. Append at the end; raise PROTOCOL_VERSION
- * for any other change.
+ * The order of the table and of the fields defines the wire format. After a release, append messages and optional
+ * fields at the end, and raise PROTOCOL_VERSION for any other change.
  */
 import {
   clusterView,
@@ -97,7 +97,7 @@ const quotaUsage = record({
   journal: number,
 });
 
-export const PROTOCOL_VERSION = 10;
+export const PROTOCOL_VERSION = 1;
 
 export const MESSAGES = {
   // ---- membership: workers and schedulers ↔ central
@@ -430,10 +430,10 @@ export const MESSAGES = {
       offset: count,
       chunk: outputChunk,
       /**
-       * Position of the oldest output that the worker still has. The owner then acknowledges the output, and refuses it if
-       * earlier output is missing that the worker still has.
+       * Position of the oldest output that the worker still has. The owner refuses the output if earlier output is missing
+       * that the worker still has.
        */
-      keptFrom: optional(count),
+      keptFrom: count,
     },
   ),
   cancelTask: message('scheduler', 'worker', 'Retried until the task has ended.', { job, task, attempt }),
@@ -697,10 +697,8 @@ export const MESSAGES = {
     {
       /** Previous incarnations of the sender, whose tasks it takes over. */
       previousIncarnations: list(address, LIMITS.previousIncarnationsMax),
-      /** Number of the audit; 0: after a restart. */
+      /** Number of the audit; 0: after a restart, when the sender needs again the output that earlier incarnations received. */
       audit: count,
-      /** After a restart: the sender acknowledges output, and takes again what earlier incarnations received. */
-      acknowledgesOutput: optional(flag),
     },
   ),
   holding: message('worker', 'scheduler', 'Lost: `resume` is retried. Duplicate: harmless.', {

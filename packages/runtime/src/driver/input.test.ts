@@ -63,7 +63,7 @@ test('the line contains no user data and no task output', () => {
   expect(
     described({
       type: 'output',
-      keptFrom: undefined,
+      keptFrom: 0,
       job: 1,
       task: 0,
       attempt: 0,
@@ -71,7 +71,7 @@ test('the line contains no user data and no task output', () => {
       chunk: { stream: 'stdout', bytes },
     }),
   ).toBe(
-    'output{job: 1, task: 0, attempt: 0, offset: 0, chunk: {stream: stdout, bytes: 6 bytes}, keptFrom: none} from party-3',
+    'output{job: 1, task: 0, attempt: 0, offset: 0, chunk: {stream: stdout, bytes: 6 bytes}, keptFrom: 0} from party-3',
   );
 });
 

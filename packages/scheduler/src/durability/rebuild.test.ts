@@ -174,7 +174,7 @@ describe('output of tasks after a restart', () => {
     bench.receive(W2, { type: 'holding', audit: 0, tasks: [{ job, task, attempt, elapsedMs: 1 }] } as never);
     bench.commit();
     const chunk = { stream: 'stdout', bytes: new Uint8Array(4) } as const;
-    bench.receive(W2, { type: 'output', job, task, attempt, offset: 10, chunk, keptFrom: undefined });
+    bench.receive(W2, { type: 'output', job, task, attempt, offset: 10, chunk, keptFrom: 10 });
     bench.take();
     const from = { id: 's-1', task: undefined, failedOnly: false, cursor: 3, attempt: undefined };
     bench.receive(CLIENT, { type: 'readLogs', request: 5, ...from });

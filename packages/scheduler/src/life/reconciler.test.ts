@@ -41,8 +41,8 @@ describe('a restarted owner', () => {
     const bench = again(crashed());
     bench.members(W1, W2);
     expect(bench.take()).toEqual([
-      { type: 'resume', previousIncarnations: [FORMER], audit: 0, acknowledgesOutput: true },
-      { type: 'resume', previousIncarnations: [FORMER], audit: 0, acknowledgesOutput: true },
+      { type: 'resume', previousIncarnations: [FORMER], audit: 0 },
+      { type: 'resume', previousIncarnations: [FORMER], audit: 0 },
     ]);
     bench.receive(W1, { type: 'holding', tasks: [held(1, 1)], audit: 0 });
     expect(bench.take()).toEqual([]);
@@ -127,9 +127,7 @@ describe('a restarted owner', () => {
     bench.take();
     bench.now = retryMs;
     bench.scheduler.wake('sweep', 0, bench.now);
-    expect(bench.take()).toEqual([
-      { type: 'resume', previousIncarnations: [FORMER], audit: 0, acknowledgesOutput: true },
-    ]);
+    expect(bench.take()).toEqual([{ type: 'resume', previousIncarnations: [FORMER], audit: 0 }]);
     sweepUntil(bench, leaseMs + retryMs);
     expect(bench.take().filter(({ type }) => type === 'probe')).toHaveLength(4);
     // Both tasks run elsewhere when it answers.
@@ -148,9 +146,7 @@ describe('a restarted owner', () => {
     bench.take();
     bench.now = 3 * leaseMs;
     bench.scheduler.wake('sweep', 0, bench.now);
-    expect(bench.take()).toEqual([
-      { type: 'resume', previousIncarnations: [FORMER], audit: 0, acknowledgesOutput: true },
-    ]);
+    expect(bench.take()).toEqual([{ type: 'resume', previousIncarnations: [FORMER], audit: 0 }]);
     bench.receive(W1, { type: 'holding', tasks: [held(1, 1)], audit: 0 });
     expect(summary(bench).tasks).toMatchObject({ completed: 1, running: 1 });
   });
@@ -242,7 +238,6 @@ describe('a restarted owner', () => {
       type: 'resume',
       previousIncarnations: [FORMER],
       audit: 0,
-      acknowledgesOutput: true,
     });
   });
 });

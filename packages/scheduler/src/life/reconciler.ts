@@ -119,12 +119,7 @@ export class Reconciler {
 
   #ask(worker: Address): void {
     const previousIncarnations = this.#previousIncarnations;
-    this.#s.env.send(worker, {
-      type: 'resume',
-      previousIncarnations,
-      audit: 0,
-      acknowledgesOutput: true,
-    });
+    this.#s.env.send(worker, { type: 'resume', previousIncarnations, audit: 0 });
   }
 
   /** Asks the workers of tasks that started before this time. @returns whether any task counts as running */
@@ -148,7 +143,6 @@ export class Reconciler {
         type: 'resume',
         previousIncarnations,
         audit: this.#round,
-        acknowledgesOutput: undefined,
       });
     return true;
   }

@@ -102,8 +102,6 @@ export class TaskMessages {
     const { task, attempt, offset, chunk, keptFrom } = message;
     const job = this.#s.jobs.byNumber(message.job);
     const acknowledge = (received: number, gap: boolean): void => {
-      // A worker of an earlier version does not wait for acknowledgments.
-      if (keptFrom === undefined) return;
       // The sum of a hostile offset and the length of its chunk may be too large.
       const bytes = Math.min(received, Number.MAX_SAFE_INTEGER);
       this.#s.env.send(from, { type: 'outputReceived', job: message.job, task, attempt, bytes, gap });
@@ -115,9 +113,7 @@ export class TaskMessages {
     }
     const { logs } = this.#s.jobs;
     const execution = job.tasks.executionsOf(task);
-    // A worker of an earlier version cannot send output again, so a gap in its output is final.
-    const isGap =
-      keptFrom !== undefined && offset > Math.max(keptFrom, logs.receivedBytes(job.number, task, execution));
+    const isGap = offset > Math.max(keptFrom, logs.receivedBytes(job.number, task, execution));
     if (!isGap) logs.append(job.number, job.spec.user, task, execution, chunk, offset);
     acknowledge(logs.receivedBytes(job.number, task, execution), isGap);
   }

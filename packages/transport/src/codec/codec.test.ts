@@ -144,7 +144,7 @@ describe('encoded messages survive the round trip', () => {
       attempt: 0,
       offset: 0,
       chunk: { stream: 'stdout', bytes: new Uint8Array([1, 2, 3]) },
-      keptFrom: undefined,
+      keptFrom: 0,
     };
     const body = bodyOf(output);
     const received = (body[5] as unknown[])[1] as Uint8Array;
