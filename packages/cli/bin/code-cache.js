@@ -1,9 +1,17 @@
 // Caches the code of the bundle as compiled by V8. The compile cache of Node.js 22 and 24 costs 25 ms more per call,
 // and Node.js 20 has none.
 const { createHash } = require('node:crypto');
-const { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } = require('node:fs');
+const {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} = require('node:fs');
 const Module = require('node:module');
-const { join } = require('node:path');
+const { dirname, join } = require('node:path');
 const { Script } = require('node:vm');
 
 /** Smaller files compile faster than their cached code is read. */
@@ -34,24 +42,45 @@ exports.cacheCode = (bundle, folder) => {
   });
 };
 
-/** Reads a file unless another user, who could have planted code, owns it. */
+/**
+ * Returns whether only this user can write to a folder in `caches`, or nobody has created it and `caches` is this user's. Root
+ * may have the HOME of another user (sudo), in which it must not create folders.
+ */
+exports.isOwn = (caches, name) => {
+  try {
+    const stats = lstatSync(join(caches, name), { throwIfNoEntry: false });
+    if (stats !== undefined) return stats.isDirectory() && isPrivate(stats);
+    let parent = caches;
+    while (!existsSync(parent) && parent !== dirname(parent)) parent = dirname(parent);
+    return isPrivate(statSync(parent));
+  } catch {
+    return false;
+  }
+};
+
+/** Code of a file that another user can write would run as this one. */
+function isPrivate({ uid, gid, mode }) {
+  if (process.geteuid === undefined) return true;
+  // A group with the id of its user has no other members.
+  return uid === process.geteuid() && (mode & (gid === uid ? 0o002 : 0o022)) === 0;
+}
+
 function readIfOwn(file) {
   try {
-    return isOwn(file) ? readFileSync(file) : undefined;
+    return isPrivate(lstatSync(join(file, '..'))) && isPrivate(lstatSync(file))
+      ? readFileSync(file)
+      : undefined;
   } catch {
     return undefined;
   }
-}
-
-function isOwn(path) {
-  return process.geteuid === undefined || statSync(path).uid === process.geteuid();
 }
 
 /** A failure to write the cache is not an error. */
 function store(file, data) {
   try {
     mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 });
-    writeFileSync(`${file}.${process.pid}`, data);
+    if (!isPrivate(lstatSync(join(file, '..')))) return;
+    writeFileSync(`${file}.${process.pid}`, data, { mode: 0o600, flag: 'wx' });
     renameSync(`${file}.${process.pid}`, file);
   } catch {}
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // This file is separate from the compiled code so that npm can link it before the first build.
-const { existsSync, statSync } = require('node:fs');
-const { dirname, join } = require('node:path');
+const { existsSync } = require('node:fs');
+const { join } = require('node:path');
 
 const bundle = join(__dirname, '../bundle');
 
@@ -9,14 +9,8 @@ const bundle = join(__dirname, '../bundle');
 // The cache is in a folder of the user, because others could write to one in /tmp.
 const { HOME, XDG_CACHE_HOME, NODE_COMPILE_CACHE } = process.env;
 const caches = XDG_CACHE_HOME || (HOME && join(HOME, '.cache'));
-const isCaching = caches && NODE_COMPILE_CACHE === undefined && isOwn(caches);
-
-/** Root may have the HOME of another user (sudo), in which it must not create folders. */
-function isOwn(folder) {
-  if (process.geteuid === undefined) return true;
-  while (!existsSync(folder) && folder !== dirname(folder)) folder = dirname(folder);
-  return statSync(folder).uid === process.geteuid();
-}
+const isCaching =
+  caches && NODE_COMPILE_CACHE === undefined && require('./code-cache.js').isOwn(caches, 'goshawk');
 
 // `npm run build` creates the bundle, the same program in fewer files; npm packages contain the separate modules.
 if (existsSync(join(bundle, 'main.cjs'))) {

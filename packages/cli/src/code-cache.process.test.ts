@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   chownSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -9,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { GOSHAWK } from './daemons.fixture.js';
 
@@ -64,3 +66,30 @@ it.runIf(process.getuid?.() === 0)(
     expect(readdirSync(home)).toEqual([]);
   },
 );
+
+// Reason: only root can give a folder to another user.
+it.runIf(process.getuid?.() === 0).each(['folder', 'version', 'file'] as const)(
+  'a call ignores and keeps code of another user: its %s',
+  (what) => {
+    const caches = join(home, '.cache/goshawk');
+    version({});
+    const [[file]] = [...cached()] as [[string, Buffer]];
+    const path = { folder: caches, version: dirname(file), file }[what];
+    const planted = Buffer.from('planted');
+    writeFileSync(file, planted);
+    chownSync(path, 65_534, 65_534);
+    expect(version({})).toMatch(/\d/);
+    if (what !== 'file') expect(readFileSync(file)).toEqual(planted);
+    expect(readdirSync(join(home, '.cache'))).toEqual(['goshawk']);
+  },
+);
+
+it.each([0o777, 0o1777, 0o775])('a call uses no cache in a folder of mode %o', (mode) => {
+  const caches = join(home, '.cache/goshawk');
+  mkdirSync(caches, { recursive: true });
+  // A group of others.
+  if (mode === 0o775 && process.getuid?.() === 0) chownSync(caches, 0, 65_534);
+  chmodSync(caches, mode);
+  version({});
+  expect(readdirSync(caches)).toEqual([]);
+});

@@ -1,7 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import {
+  chmodSync,
+  chownSync,
+  lchownSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -236,4 +240,66 @@ test.runIf(process.getuid?.() === 0)('a user without an account and HOME finds n
     encoding: 'utf8',
   });
   expect({ stdout, stderr }).toEqual({ stdout: '0\n', stderr: '' });
+});
+
+const STRANGER = 54_322;
+
+// Reason: only root can create files and processes of several users.
+describe.runIf(process.getuid?.() === 0)('root in a folder that all users can write to', () => {
+  beforeEach(() => {
+    for (const name of ['a', 'b']) chmodSync(join(folder, name), 0o1777);
+  });
+
+  const inData = (name: string) => join(folder, name, '.goshawk/cluster.json');
+
+  test.each([
+    ['the record', (name: string) => chownSync(inData(name), STRANGER, STRANGER)],
+    ['the data folder', (name: string) => chownSync(join(folder, name, '.goshawk'), STRANGER, STRANGER)],
+    ['a record that all can write to', (name: string) => chmodSync(inData(name), 0o666)],
+    [
+      'a data folder that all can write to',
+      (name: string) => chmodSync(join(folder, name, '.goshawk'), 0o777),
+    ],
+    ['a folder above that is not sticky', (name: string) => chmodSync(join(folder, name), 0o777)],
+    [
+      'a link to the data folder',
+      (name: string) => {
+        renameSync(join(folder, name, '.goshawk'), join(folder, name, 'moved'));
+        symlinkSync('moved', join(folder, name, '.goshawk'));
+        lchownSync(join(folder, name, '.goshawk'), STRANGER, STRANGER);
+        lchownSync(join(folder, name, 'moved'), STRANGER, STRANGER);
+      },
+    ],
+  ])('uses no cluster if another user has %s', (_, taken) => {
+    const a = runs('a', 7070);
+    const other = { XDG_STATE_HOME: join(folder, 'other') };
+    expect(findLocalCluster(other, join(folder, 'a'))).toEqual(a);
+    taken('a');
+    expect(localClusters(other, join(folder, 'a'))).toEqual([]);
+    expect(localClusterAt(a.url, other, join(folder, 'a'))).toBeUndefined();
+    expect(() => findLocalCluster(other, join(folder, 'a'))).toThrow(
+      /no cluster is running on this machine; .*cluster.json is ignored because (.* belongs to another user|other users can write to )/,
+    );
+  });
+
+  test('uses no cluster whose process is of another user', () => {
+    const theirs = spawn('sleep', ['60'], { uid: STRANGER, gid: STRANGER });
+    try {
+      runs('a', 7070, theirs.pid);
+      expect(localClusters(environment, join(folder, 'a'))).toEqual([]);
+    } finally {
+      theirs.kill();
+    }
+  });
+
+  test('neither reads nor writes records in the state home of another user', () => {
+    const a = runs('a', 7070);
+    expect(localClusters(environment)).toEqual([a]);
+    chownSync(join(folder, 'state'), STRANGER, STRANGER);
+    expect(localClusters(environment)).toEqual([]);
+    const records = join(folder, 'state/goshawk/clusters');
+    symlinkSync(join(folder, 'stolen'), join(records, 'tcp_127.0.0.1_7071.json'));
+    expect(() => runs('b', 7071)).toThrow(/state belongs to another user/);
+    expect(readdirSync(folder)).not.toContain('stolen');
+  });
 });

@@ -8,8 +8,8 @@ import fs, {
   writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { InputError, makeFolder, parseProcessStat, UnreachableError } from '@goshawk/core';
+import { dirname, join, resolve } from 'node:path';
+import { InputError, makeFolder, parseProcessStat, strangerAt, UnreachableError } from '@goshawk/core';
 
 /** A cluster that `goshawk up` runs on this machine, for this user. */
 export interface LocalCluster {
@@ -42,15 +42,20 @@ export function registerLocalCluster(cluster: LocalCluster, environment: Environ
   if (cluster.dataFolder !== undefined) {
     const file = join(cluster.dataFolder, IN_DATA_FOLDER);
     rmSync(file, { force: true });
-    writeFileSync(file, text, { mode: 0o600 });
+    writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
   }
   const folder = folderOf(environment);
+  // Root may have the HOME of another user, who could have put links there.
+  const stranger = strangerAt(fs, resolve(folder), uid());
+  if (stranger !== undefined) throw new Error(stranger);
   makeFolder(fs, folder, 0o700);
   for (const name of cluster.dataFolder === undefined ? [] : filesIn(folder)) {
     const file = join(folder, name);
     if (read(file)?.dataFolder === cluster.dataFolder) rmSync(file, { force: true });
   }
-  writeFileSync(fileOf(cluster.url, environment), text, { mode: 0o600 });
+  const file = fileOf(cluster.url, environment);
+  rmSync(file, { force: true });
+  writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
 }
 
 /** Removes only the entry of this cluster: another one may have been started at the same place. */
@@ -94,9 +99,10 @@ export function findLocalCluster(environment: Environment, folder: string): Loca
   const candidates = here.length > 0 ? here : all;
   const [found, other] = candidates;
   if (found === undefined) {
+    const ignored = ignoredIn(folder);
     throw new UnreachableError(
       'no-cluster',
-      'no cluster is running on this machine',
+      `no cluster is running on this machine${ignored === undefined ? '' : `; ${ignored}`}`,
       'start one with `goshawk up`, or pass an address with --cluster or GOSHAWK_CLUSTER',
     );
   }
@@ -135,9 +141,19 @@ function clustersIn(folder: string): LocalCluster[] {
   const folders = [folder, ...foldersIn(folder)];
   return folders.flatMap((each) => {
     const file = join(each, IN_DATA_FOLDER);
-    const cluster = isOwnFile(file) ? running(read(file)) : undefined;
+    const cluster = running(read(file));
     return cluster === undefined ? [] : [whereItIs(cluster, each)];
   });
+}
+
+/** Says which record in this folder, or in a folder inside it, is ignored and why. */
+function ignoredIn(folder: string): string | undefined {
+  for (const each of [folder, ...foldersIn(folder)]) {
+    const file = join(each, IN_DATA_FOLDER);
+    const stranger = existsSync(file) ? strangerOf(file) : undefined;
+    if (stranger !== undefined) return `${file} is ignored because ${stranger}`;
+  }
+  return undefined;
 }
 
 /** Returns a cluster with its present paths, if its data folder was renamed while it runs. */
@@ -160,15 +176,13 @@ function hasMoved({ dataFolder }: LocalCluster): boolean {
   return dataFolder !== undefined && !existsSync(dataFolder);
 }
 
-/** Other users must not redirect a user to their cluster. */
-function isOwnFile(file: string): boolean {
-  const user = process.getuid?.() ?? 0;
-  try {
-    return user === 0 || statSync(file).uid === user;
-  } catch {
-    // There is no cluster, or this user may not enter the folder, or its link leads to itself.
-    return false;
-  }
+/** Says how another user could have written a record, and so could redirect the caller to a cluster of theirs. */
+function strangerOf(file: string): string | undefined {
+  return strangerAt(fs, resolve(file), uid(), 'caller');
+}
+
+function uid(): number | undefined {
+  return process.geteuid?.();
 }
 
 function foldersIn(folder: string): string[] {
@@ -213,8 +227,10 @@ function filesIn(folder: string): string[] {
   }
 }
 
+/** @returns undefined if there is none, or another user may have written it */
 function read(file: string): Registered | undefined {
   try {
+    if (!statSync(file).isFile() || strangerOf(file) !== undefined) return undefined;
     return JSON.parse(readFileSync(file, 'utf8')) as Registered;
   } catch {
     return undefined;
@@ -234,7 +250,7 @@ function running(registered: Registered | undefined): LocalCluster | undefined {
   if (registered === undefined) return undefined;
   const { birth, ...cluster } = registered;
   const isSame = birth === undefined || birth === processStart(cluster.pid);
-  return isSame && isAlive(cluster.pid) ? cluster : undefined;
+  return isSame && isOwnProcess(cluster.pid) ? cluster : undefined;
 }
 
 /** Returns a value that together with the pid identifies a process; undefined if the system does not tell. */
@@ -247,11 +263,13 @@ function processStart(pid: number): string | undefined {
   }
 }
 
-function isAlive(pid: number): boolean {
+/** Returns whether a process of the caller has this id. A record of one that has ended may name a process of another user. */
+function isOwnProcess(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    // Root may signal every process.
+    return process.platform !== 'linux' || statSync(`/proc/${pid}`).uid === uid();
+  } catch {
+    return false;
   }
 }

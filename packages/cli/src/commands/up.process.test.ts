@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -140,10 +140,26 @@ describe('goshawk up', () => {
       const refused = await runGoshawk(['up', '--data-folder', place], environment);
       expect(refused.exitCode).toBe(2);
       expect(refused.stderr).toMatch(
-        /^goshawk: cannot create the data folder .*; choose another with --data-folder\n$/,
+        /^goshawk: cannot use the data folder .*; choose another with --data-folder\n$/,
       );
     }
   });
+
+  // Reason: only root can create files of another user.
+  it.runIf(process.getuid?.() === 0)(
+    'refuses a data folder that another user has created, with its keys and jobs',
+    async () => {
+      const planted = join(folder, 'planted');
+      await mkdir(join(planted, 'keys'), { recursive: true });
+      await chown(planted, 54_322, 54_322);
+      const refused = await runGoshawk(['up', '--data-folder', planted], environment);
+      expect(refused.exitCode).toBe(2);
+      expect(refused.stderr).toBe(
+        `goshawk: cannot use the data folder ${planted}: ${planted} belongs to another user (uid 54322); choose another with --data-folder\n`,
+      );
+      expect(await readdir(planted)).toEqual(['keys']);
+    },
+  );
 
   it('fails if a cluster already runs from the folder, and prints its address', async () => {
     await up.says(/the cluster is up at/);

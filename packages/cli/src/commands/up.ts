@@ -36,6 +36,7 @@ import {
   type PolicySettings,
   parseBind,
   readRegularFile,
+  strangerAt,
   sumOf,
   type WaitingReason,
 } from '@goshawk/core';
@@ -301,12 +302,14 @@ async function unfinished(url: string, keys: string | undefined): Promise<string
 async function claimedFolder(dataFolder: string, url: () => string | undefined): Promise<FolderClaim> {
   const { claimFolder } = await import('@goshawk/journal');
   try {
+    checkOwnFolder(dataFolder);
     // The folder is private because logs and journals contain data of jobs.
     makeFolder(fs, dataFolder, 0o700);
+    checkOwnFolder(dataFolder);
   } catch (error) {
     throw new InputError(
       'bad-data-folder',
-      `cannot create the data folder ${dataFolder}: ${fileProblem(error) ?? (error as Error).message}`,
+      `cannot use the data folder ${dataFolder}: ${fileProblem(error) ?? (error as Error).message}`,
       'choose another with --data-folder',
       { cause: error },
     );
@@ -320,6 +323,12 @@ async function claimedFolder(dataFolder: string, url: () => string | undefined):
         'use that cluster (--cluster), stop it with Ctrl-C, or choose another --data-folder for this one',
       ),
   });
+}
+
+/** @throws Error if another user may have put keys or jobs there, or could put links in the place of its files */
+function checkOwnFolder(folder: string): void {
+  const stranger = strangerAt(fs, folder, process.geteuid?.(), 'caller');
+  if (stranger !== undefined) throw new Error(stranger);
 }
 
 /**

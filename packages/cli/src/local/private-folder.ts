@@ -1,10 +1,7 @@
 import fs, { lstatSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { InputError, makeFolder } from '@goshawk/core';
-
-/** Mode bits that let other users write to the folder. */
-const WRITABLE_BY_OTHERS = 0o022;
+import { InputError, makeFolder, strangerAt } from '@goshawk/core';
 
 /**
  * Returns a private folder of this user in the temporary folder. If another user created it first, that user
@@ -13,12 +10,11 @@ const WRITABLE_BY_OTHERS = 0o022;
  * @throws InputError if it belongs to another user
  */
 export function privateTemporaryFolder(parent: string = tmpdir()): string {
-  const uid = process.getuid?.() ?? 0;
-  const folder = join(parent, `goshawk-${uid}`);
+  const uid = process.geteuid?.();
+  const folder = join(parent, `goshawk-${uid ?? 0}`);
   makeFolder(fs, folder, 0o700);
-  const stats = lstatSync(folder);
-  const isOurs = stats.isDirectory() && (process.getuid === undefined || stats.uid === uid);
-  if (isOurs && (stats.mode & WRITABLE_BY_OTHERS) === 0) return folder;
+  // A link could lead to any folder of this user.
+  if (lstatSync(folder).isDirectory() && strangerAt(fs, folder, uid, 'caller') === undefined) return folder;
   throw new InputError(
     'unsafe-folder',
     `${folder} is not a folder that only this user can write to`,

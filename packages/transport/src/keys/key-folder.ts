@@ -8,8 +8,8 @@ import fs, {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
-import { InputError, makeFolder, ROLES, type Role, shellWord, whyUnread } from '@goshawk/core';
+import { join, resolve } from 'node:path';
+import { InputError, makeFolder, ROLES, type Role, shellWord, strangerAt, whyUnread } from '@goshawk/core';
 import type { ClusterKeys } from './generate.js';
 import { type KeyFile, keyFileName, MEMBER_ROLES, parseKeyFile } from './key-file.js';
 import { type KeyRing, keyRing } from './key-ring.js';
@@ -18,7 +18,6 @@ import { type KeyRing, keyRing } from './key-ring.js';
 const FORBIDDEN_MODE = 0o077;
 /** Kubernetes mounts secrets as files of root that the pod's group may read. */
 const FORBIDDEN_MODE_OF_ROOT = 0o037;
-const WRITABLE_BY_OTHERS = 0o022;
 /** A key file has about 2 KB, and 200 bytes for each individual key. */
 const BYTES_MAX = 4 * 1024 * 1024;
 
@@ -165,13 +164,14 @@ export function keysIn(folder: string): string[] {
 /**
  * Writes all files, each atomically and readable only by the owner.
  * @param individuals the individual key files
- * @throws InputError if other users can write to the folder, because they could replace a file with a link
+ * @throws InputError if other users can write to the folder or a parent: they could replace a file, or all of them
  */
 export function writeKeyFolder(
   folder: string,
   keys: ClusterKeys,
   individuals: readonly KeyFile[] = [],
 ): void {
+  checkKeyFolder(folder);
   makeFolder(fs, folder, 0o700);
   checkKeyFolder(folder);
   const files = [...ROLES.map((role) => keys[role]), ...individuals];
@@ -189,17 +189,15 @@ export function writeKeyFolder(
   for (const [, path] of paths) renameSync(draftOf(path), path);
 }
 
+/** Also checks the parents: who can rename the folder can put another one with the same keys in its place. */
 function checkKeyFolder(folder: string): void {
-  const stats = statSync(folder);
-  const uid = process.getuid?.();
-  const isOthers = uid !== undefined && stats.uid !== uid && stats.uid !== 0;
-  if (!isOthers && (stats.mode & WRITABLE_BY_OTHERS) === 0) return;
+  const stranger = strangerAt(fs, resolve(folder), process.geteuid?.());
+  if (stranger === undefined) return;
+  const problem = `${stranger}, who could take or replace the keys in ${folder}`;
   throw new InputError(
     'open-keys',
-    isOthers
-      ? `${folder} belongs to another user, who could take the keys`
-      : `other users can write to ${folder} (mode ${modeOf(stats)}), and could read the keys`,
-    isOthers ? 'give a folder that only you can write to' : `chmod go-w ${shellWord(folder)}`,
+    problem,
+    'give a folder that only you can write to, in folders of this kind',
   );
 }
 

@@ -1,5 +1,7 @@
 import {
   chmodSync,
+  chownSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -272,6 +274,24 @@ describe('key files', () => {
     writeKeyFolder(shared, generateKeys());
     expect(readFileSync(join(folder, 'stolen'), 'utf8')).toBe('');
     expect(lstatSync(join(shared, 'client.key')).isFile()).toBe(true);
+  });
+
+  test.each([
+    ['', 0o755],
+    ['', 0o777],
+    ['a', 0o777],
+    ['a', 0o775],
+  ])('are not created below a folder %s that other users can replace', (parent, mode) => {
+    const shared = join(folder, 'shared', parent);
+    mkdirSync(shared, { recursive: true });
+    chmodSync(shared, mode);
+    const gid = process.getgid?.() ?? 0;
+    if (mode === 0o775 && process.getuid?.() === 0) chownSync(shared, 0, gid + 1);
+    const keys = join(shared, 'keys');
+    const write = () => writeKeyFolder(keys, generateKeys());
+    if (mode === 0o755) expect(write).not.toThrow();
+    else expect(write).toThrow(/other users can write to .*shared.*, who could take or replace the keys/);
+    expect(existsSync(keys)).toBe(mode === 0o755);
   });
 
   test('of another role are refused', () => {
