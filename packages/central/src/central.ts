@@ -1,6 +1,7 @@
 import {
   type Address,
   type AnswerType,
+  type AnswerValue,
   type Counters,
   type Machine,
   type Message,
@@ -437,7 +438,7 @@ export class Central implements Machine<CentralTimer> {
     this.#env.send(party, { type: 'notRegistered' });
   }
 
-  #answer<A extends AnswerType>(to: Address, request: number, type: A, value: MessageOf<A>['value']): void {
+  #answer<A extends AnswerType>(to: Address, request: number, type: A, value: AnswerValue<A>): void {
     this.#env.send(to, { type, request, value } as Message);
   }
 }

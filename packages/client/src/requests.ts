@@ -1,6 +1,7 @@
 import {
   ANSWERS,
   type AnswerType,
+  type AnswerValue,
   type GoshawkError,
   type Message,
   type MessageOf,
@@ -31,7 +32,7 @@ export interface Order<Q extends Question = Question> {
 
 /** One of the replies that the message table declares for the request. */
 export type Answer<Q extends Question = Question> = {
-  [A in AnswerType<Q>]: Answered & { readonly type: A; readonly value: MessageOf<A>['value'] };
+  [A in AnswerType<Q>]: Answered & { readonly type: A; readonly value: AnswerValue<A> };
 }[AnswerType<Q>];
 
 interface Answered {

@@ -21,6 +21,7 @@ export {
   type Attribute,
   BATCH_PARTS,
   type BatchPart,
+  type Borrowing,
   COMPLETED,
   type HeldRun,
   LANES,
@@ -32,6 +33,7 @@ export {
   type OutputChunk,
   type Probe,
   type TaskAttempt,
+  type TaskOfJob,
 } from './fields/records.js';
 export * from './ids.js';
 export { parseWith } from './issues.js';

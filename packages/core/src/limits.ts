@@ -77,6 +77,8 @@ export const LIMITS = {
   segmentsMax: 128,
   /** GPUs of one worker, which are assigned by index. */
   gpusMax: 1_024,
+  /** Running tasks whose CPUs one task borrows. */
+  lendersMax: 64,
   /** Workers that one need excludes. A task that failed at more workers declines the others when it is matched. */
   avoidedWorkersMax: 64,
   /** Tasks of one gang; their hosts must fit into an environment variable. */

@@ -84,6 +84,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'ended':
         s.taskMessages.ended(from, message, now);
         return s.dispatch.binder.continueSeries(from, message, now);
+      case 'lent':
+        return s.taskMessages.lent(from, message, now);
       case 'gangReady':
         return s.taskMessages.gangReady(from, message);
       case 'output':

@@ -71,6 +71,11 @@ export function optional<T>(of: Field<T>): OptionalField<T> {
   return { kind: 'optional', of };
 }
 
+/** Like `optional`, for messages that rarely contain the field: they may omit it. */
+export function rare<T>(of: Field<T>): OptionalField<T> & { readonly rare: true } {
+  return { kind: 'optional', of, rare: true };
+}
+
 export function list<T>(of: Field<T>, lengthMax: number): Field<readonly T[]> {
   return { kind: 'list', of, lengthMax };
 }
@@ -92,6 +97,12 @@ export function parsed<T>(parse: (value: unknown) => T): Field<T> {
 export type Infer<F extends Record<string, Field<unknown>>> = {
   readonly [N in keyof F]: F[N] extends Field<infer T> ? T : never;
 };
+
+type RareNames<F> = { [N in keyof F]: F[N] extends { readonly rare: true } ? N : never }[keyof F];
+
+/** The fields of a message. */
+export type InferMessage<F extends Record<string, Field<unknown>>> = Infer<Omit<F, RareNames<F>>> &
+  Partial<Infer<Pick<F, RareNames<F>>>>;
 
 type OptionalNames<F> = { [N in keyof F]: F[N] extends { readonly kind: 'optional' } ? N : never }[keyof F];
 

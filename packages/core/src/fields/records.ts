@@ -131,7 +131,7 @@ export const member = record({
 /** A worker, as described by central to schedulers. */
 export type Member = NonNullable<(typeof member)['infer']>;
 
-export const heldRun = record({
+export const heldRun = view({
   /** 0: central placed this particular task here, without a match. */
   match: count,
   owner: address,
@@ -146,9 +146,26 @@ export const heldRun = record({
   /** The task waits in the worker’s queue. */
   queued: flag,
   elapsedMs: ms,
+  /** For how much of that time it was paused; absent: never. */
+  pausedMs: optional(ms),
+  /** Matches of tasks that are paused for it; absent: none. */
+  lenders: optional(list(count, LIMITS.lendersMax)),
 });
 /** A run or queued task at a worker that central assigned to it. */
 export type HeldRun = NonNullable<(typeof heldRun)['infer']>;
+
+/** CPUs of running tasks that another task borrows. */
+export const borrowing = record({
+  /** Matches of the lenders at the worker. */
+  lenders: list(count, LIMITS.lendersMax),
+  /** After this time the lenders continue beside the borrower, and the worker starts nothing until it has made up for it. */
+  atMostMs: ms,
+});
+export type Borrowing = NonNullable<(typeof borrowing)['infer']>;
+
+/** A task, as people refer to it. */
+export const taskOfJob = record({ job: name, task });
+export type TaskOfJob = NonNullable<(typeof taskOfJob)['infer']>;
 
 export const taskAttempt = record({ task, attempt });
 export type TaskAttempt = NonNullable<(typeof taskAttempt)['infer']>;

@@ -14,7 +14,7 @@ import {
   text,
   view,
 } from '../fields/fields.js';
-import { attempt, line, ms, name, OUTCOMES, task } from '../fields/records.js';
+import { attempt, line, ms, name, OUTCOMES, task, taskOfJob } from '../fields/records.js';
 import { LIMITS } from '../limits.js';
 import { CLASSES } from '../policy/presets.js';
 import { PRIORITIES } from './priority.js';
@@ -78,6 +78,18 @@ const taskFailure = view({
 });
 export type TaskFailure = NonNullable<(typeof taskFailure)['infer']>;
 
+/** What an attempt has lent and borrowed. `runMs` and `elapsedMs` of a task exclude its pauses. */
+const lendingFields = {
+  /** For how long it was paused, until now; absent: never. */
+  pausedMs: optional(ms),
+  /** The task that uses its CPUs at present, so that it is paused; absent: it is not paused. */
+  lentTo: optional(taskOfJob),
+  /** Tasks that were paused for it; known once it has ended. */
+  borrowedFrom: optional(list(taskOfJob, LIMITS.lendersMax)),
+  /** It uses, or used, CPUs of tasks that were paused for it. */
+  borrows: optional(flag),
+};
+
 const attemptView = view({
   task,
   /** Starts at 1. */
@@ -94,6 +106,7 @@ const attemptView = view({
   signal: optional(text(32)),
   /** Names of the GPUs that it used, after it has ended; absent if there were none. */
   gpus: optional(list(name, LIMITS.gpusMax)),
+  ...lendingFields,
 });
 /** One run of a task. */
 export type AttemptView = NonNullable<(typeof attemptView)['infer']>;
@@ -195,7 +208,7 @@ export const jobDetail = view({
   /** Run time of attempts that failed or were lost. */
   wastedMs: ms,
   firstStartMs: optional(ms),
-  running: list(record({ task, attempt, worker: party, elapsedMs: ms }), LISTED_MAX),
+  running: list(view({ task, attempt, worker: party, elapsedMs: ms, ...lendingFields }), LISTED_MAX),
   /** The submitted spec; present only if requested. */
   spec: optional(open),
   /** Limit from the first start; undefined: no limit. */
@@ -211,6 +224,8 @@ export const jobDetail = view({
   /** Clients may append tasks to it. */
   open: optional(flag),
   retryOf,
+  /** Number of its running tasks that are paused; absent: none. */
+  pausedTasks: optional(count),
 });
 export type JobDetail = NonNullable<(typeof jobDetail)['infer']>;
 
@@ -337,6 +352,7 @@ const taskRow = view({
   maxRssBytes: optional(count),
   /** Message of the last failure, or why the task is cancelled; absent for completed tasks. */
   error: optional(line),
+  ...lendingFields,
 });
 /** One task of a job. Times count from when the job was accepted. */
 export type TaskRow = NonNullable<(typeof taskRow)['infer']>;

@@ -24,10 +24,12 @@ import {
   type Field,
   flag,
   type Infer,
+  type InferMessage,
   list,
   number,
   open,
   optional,
+  rare,
   record,
   resources,
   text,
@@ -37,6 +39,7 @@ import {
   attempt,
   attribute,
   BATCH_PARTS,
+  borrowing,
   heldRun,
   job,
   lane,
@@ -54,6 +57,7 @@ import {
   stage,
   task,
   taskAttempt,
+  taskOfJob,
   taskRange,
   used,
   wish,
@@ -394,6 +398,8 @@ export const MESSAGES = {
       gang: optional(record({ rank: count, ranks: count })),
       /** User of the job. */
       user: optional(name),
+      /** CPUs that it borrows: the lenders pause until it ends. Declined if they are not enough any more. */
+      borrows: rare(borrowing),
     },
   ),
   none: message('scheduler', 'worker', 'Lost: retried.', { ask: count }),
@@ -415,6 +421,10 @@ export const MESSAGES = {
       outputBytes: count,
       /** The question for the slot's next task, answered like an `ask`; 0: none. */
       ask: count,
+      /** For how long it was paused, which `runMs` excludes; absent: never. */
+      pausedMs: rare(ms),
+      /** Tasks that were paused for it; absent: none. */
+      borrowedFrom: rare(list(taskOfJob, LIMITS.lendersMax)),
     },
   ),
   confirm: message('scheduler', 'worker', 'Lost: the report is repeated.', { report: count }),
@@ -639,6 +649,8 @@ export const MESSAGES = {
           LIMITS.slotsMax + LIMITS.gpusMax,
         ),
       ),
+      /** Those of `runs` whose tasks are paused, so that their CPUs serve others; absent: none. */
+      paused: rare(list(count, LIMITS.slotsMax)),
     },
   ),
   matched: message(
@@ -649,7 +661,7 @@ export const MESSAGES = {
       job,
       stage,
       /** One slot of each of these workers is assigned to the job. Each worker numbers its matches. */
-      workers: list(record({ worker: address, match: count }), LIMITS.membersMax),
+      workers: list(view({ worker: address, match: count, borrows: optional(borrowing) }), LIMITS.membersMax),
       /** No more tasks of any job were waiting at central at that moment. */
       noneWaiting: optional(flag),
       /** Workers that the scheduler does not know yet. */
@@ -706,7 +718,7 @@ export const MESSAGES = {
      * The owner's tasks that are running here, or that ended without confirmation; reports of these follow.
      */
     tasks: list(
-      record({
+      view({
         job,
         task,
         attempt,
@@ -714,6 +726,10 @@ export const MESSAGES = {
         elapsedMs: ms,
         /** The match of the task, so that central can preempt it. Absent: none. */
         match: optional(count),
+        /** For how much of that time it was paused; absent: never. */
+        pausedMs: optional(ms),
+        /** The task that uses its CPUs at present; absent: it is not paused. */
+        lentTo: optional(taskOfJob),
       }),
       LIMITS.heldTasksMax,
     ),
@@ -1102,6 +1118,20 @@ export const MESSAGES = {
     /** Later output was refused: the worker sends it again from here. */
     gap: flag,
   }),
+  lent: message(
+    'worker',
+    'scheduler',
+    'Lost: the state of the task is shown late, until `holding` or its end corrects it.',
+    {
+      job,
+      task,
+      attempt,
+      /** The task that uses its CPUs now, so that it is paused; absent: it continues. */
+      to: optional(taskOfJob),
+      /** For how long it was paused so far. */
+      pausedMs: ms,
+    },
+  ),
 } as const;
 
 /** The successful reply to each request. */
@@ -1139,7 +1169,12 @@ export type AnswerType<Q extends Question = Question> = (typeof ANSWERS)[Q][numb
 export type MessageType = keyof typeof MESSAGES;
 
 /** One message, with its fields as declared above. */
-export type MessageOf<T extends MessageType> = { readonly type: T } & Infer<(typeof MESSAGES)[T]['fields']>;
+export type MessageOf<T extends MessageType> = { readonly type: T } & InferMessage<
+  (typeof MESSAGES)[T]['fields']
+>;
+
+/** The value of a successful reply. */
+export type AnswerValue<A extends AnswerType> = Infer<(typeof MESSAGES)[A]['fields']>['value'];
 
 export type Message = { [T in MessageType]: MessageOf<T> }[MessageType];
 

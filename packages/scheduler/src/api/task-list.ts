@@ -85,9 +85,16 @@ function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: 
   const attempt = tasks.executionsOf(task);
   const row = { index: task, stage: stage.spec.name, state: SHOWN_STATES[state]!, attempt };
   const last = lastAttempt(s, job, task);
+  const loans = job.knownLoans?.viewOf(task, tasks.attemptOf(task), now);
   if (state === TaskState.running) {
     const { worker, startedAt } = last!;
-    return { ...row, worker, startedMs: startedAt - job.acceptedAt, runMs: now - startedAt };
+    return {
+      ...row,
+      worker,
+      startedMs: startedAt - job.acceptedAt,
+      runMs: job.elapsedMs(task, now),
+      ...loans,
+    };
   }
   const { worker, ...end } = problemOf(s, job, task);
   if (!hasRun(job, task)) return { ...row, ...end };
@@ -102,6 +109,7 @@ function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: 
       runMs: last.runMs,
     }),
     ...maxRssOf(job, task),
+    ...loans,
     ...(isCommand ? { exitCode: 0 } : end),
   };
 }

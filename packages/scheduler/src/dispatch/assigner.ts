@@ -52,7 +52,8 @@ export class Assigner {
     if (job.spec.timeLimitMs !== undefined) setTimeLimitTimer(job, this.#s.env);
     this.#s.events.bound(job, task, now);
     if (job.maySeek) this.offers.update(job, batch, now);
-    this.#delivery.deliver(job, task, now);
+    if (assignment.borrows !== undefined) job.loans.borrows(task, job.tasks.attemptOf(task));
+    this.#delivery.deliver(job, task, now, assignment.borrows);
     this.#s.events.changed(job, now);
   }
 

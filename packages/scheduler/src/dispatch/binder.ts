@@ -203,11 +203,12 @@ export class Binder {
       return this.#useGangMatches(central, message, job, batch.stage, now);
     let gotNoTask = false;
     let isAnyUnused = false;
-    for (const { worker, match } of message.workers) {
+    for (const { worker, match, borrows } of message.workers) {
       if (batch !== undefined) batch.matchArrived(now);
       if (job !== undefined && batch !== undefined && job.mayAssign) {
         this.#s.cluster.members.matched(worker, now);
-        if (this.#assignNext(job, batch, worker, { by: AssignedBy.match, number: match }, now)) continue;
+        if (this.#assignNext(job, batch, worker, { by: AssignedBy.match, number: match, borrows }, now))
+          continue;
         gotNoTask = true;
       }
       this.#s.env.send(central, { type: 'unused', worker, match });

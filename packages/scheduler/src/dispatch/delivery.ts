@@ -1,4 +1,4 @@
-import type { Address, MessageOf, Millis, TaskIndex } from '@goshawk/core';
+import type { Address, Borrowing, MessageOf, Millis, TaskIndex } from '@goshawk/core';
 import type { Assignment } from '../job/assignment.js';
 import type { Job } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
@@ -18,8 +18,9 @@ export class Delivery {
     this.#s = s;
   }
 
-  deliver(job: Job, task: TaskIndex, now: Millis): void {
-    this.send(job, task);
+  /** @param borrows CPUs that the task borrows at its worker; a repetition omits them, so the worker may decline it */
+  deliver(job: Job, task: TaskIndex, now: Millis, borrows?: Borrowing): void {
+    this.send(job, task, borrows);
     this.#s.sweepTimer.arm(now);
   }
 
@@ -35,7 +36,7 @@ export class Delivery {
    * Sends the task to its worker, which runs or returns it once even if it arrives twice. Does nothing if the attempt
    * must end; `Killing` then notifies the worker.
    */
-  send(job: Job, task: TaskIndex): void {
+  send(job: Job, task: TaskIndex, borrows?: Borrowing): void {
     const gang = job.gangStageOf(task);
     if (job.mustEnd(task)) return;
     const worker = job.tasks.workerOf(task);
@@ -68,6 +69,7 @@ export class Delivery {
       inputs: inputsOf(job, job.dag.stageOf(task), this.#s.env.readRecord),
       gang: gang === undefined ? undefined : { rank: task - gang.first, ranks: gang.count },
       user: job.spec.user,
+      borrows,
     };
     // The end of the previous attempt must be durable before the next one is sent. Otherwise a restart could reuse an
     // attempt number.

@@ -134,7 +134,7 @@ export class Sampler {
     const evidence = sample.evidence((task) => {
       const state = job.tasks.stateOf(task);
       if (state === TaskState.completed) return { ran: job.tasks.runMsOf(task) };
-      if (state === TaskState.running) return { runs: Math.max(0, now - job.tasks.startedAtOf(task)) };
+      if (state === TaskState.running) return { runs: Math.max(0, job.elapsedMs(task, now)) };
       return job.tasks.isFinal(task) ? 'failed' : 'waiting';
     });
     const verdict = this.#estimator!.weigh(job.arriving, sample.plan, evidence, this.#longThresholdMs());

@@ -1,4 +1,4 @@
-import type { Address, AnswerType, Message, MessageOf } from '@goshawk/core';
+import type { Address, AnswerType, AnswerValue, Message, MessageOf } from '@goshawk/core';
 import type { Ledger, Refusal } from './ledger.js';
 
 /** Sends answers to clients. A client may repeat any request, and gets an equivalent answer. */
@@ -10,7 +10,7 @@ export class Answers {
   }
 
   /** Answers immediately. For answers that only describe the current state. */
-  answerNow<A extends AnswerType>(to: Address, request: number, type: A, value: MessageOf<A>['value']): void {
+  answerNow<A extends AnswerType>(to: Address, request: number, type: A, value: AnswerValue<A>): void {
     this.#ledger.sendNow(to, { type, request, value } as Message);
   }
 
@@ -19,7 +19,7 @@ export class Answers {
     to: Address,
     request: number,
     type: A,
-    value: MessageOf<A>['value'],
+    value: AnswerValue<A>,
   ): void {
     const { stoppedRefusal } = this.#ledger;
     if (stoppedRefusal === undefined) this.#ledger.sendWhenDurable(to, { type, request, value } as Message);

@@ -1,4 +1,4 @@
-import type { AttemptNumber, JobNumber, TaskIndex } from '@goshawk/core';
+import type { AttemptNumber, Borrowing, JobNumber, TaskIndex } from '@goshawk/core';
 
 /** How a task was assigned to its worker. */
 export const AssignedBy = {
@@ -16,6 +16,8 @@ export interface Assignment {
   readonly by: AssignedBy;
   /** Number of the worker's request or of central's match; 0 for resumed tasks. */
   readonly number: number;
+  /** CPUs that the task borrows at its worker; undefined: none. */
+  readonly borrows?: Borrowing | undefined;
 }
 
 /** Returns the assignment as one number: positive for a match, negative for a request of a worker, 0 for a resumed task. */

@@ -24,6 +24,8 @@ export interface AttemptEnd {
   readonly task: TaskIndex;
   readonly outcome: Outcome;
   readonly runMs: Millis;
+  /** For how long it was paused, which `runMs` excludes. Default: never. */
+  readonly pausedMs?: Millis | undefined;
   /** Position of its record in the journal; undefined if it cannot be read back. */
   position: number | undefined;
   /** When it ended; undefined: when the end is reported. */

@@ -36,6 +36,7 @@ import type { Reopening } from './reopening.js';
 import { RetryKeys } from './retry-keys.js';
 import { backoffMs } from './retrying.js';
 import type { Sample } from './sample.js';
+import { TaskLoans } from './task-loans.js';
 import { TaskState } from './task-state.js';
 import { TaskTable } from './task-table.js';
 import { WaitingTasks } from './waiting-tasks.js';
@@ -119,6 +120,8 @@ export class Job {
   reopenedAt: Millis | undefined;
   /** When its first task started since its acceptance or last retry. */
   #runStartedAt: Millis | undefined;
+  /** Created with the first loan of CPUs. */
+  #loans: TaskLoans | undefined;
   /** Created at the first retry. */
   #retryKeys: RetryKeys | undefined;
   /** Whether the estimator has learned from it. */
@@ -181,6 +184,22 @@ export class Job {
 
   get inBackoff(): BackoffTasks {
     return this.#inBackoff;
+  }
+
+  /** undefined: no task has lent or borrowed CPUs. */
+  get knownLoans(): TaskLoans | undefined {
+    return this.#loans;
+  }
+
+  get loans(): TaskLoans {
+    this.#loans ??= new TaskLoans();
+    return this.#loans;
+  }
+
+  /** How long the running attempt of the task has run, without pauses. May be negative: clocks of journals differ. */
+  elapsedMs(task: TaskIndex, now: Millis): Millis {
+    const pausedMs = this.#loans?.pausedMsOf(task, this.tasks.attemptOf(task), now) ?? 0;
+    return now - this.tasks.startedAtOf(task) - pausedMs;
   }
 
   get taskCount(): number {

@@ -120,7 +120,8 @@ export class Endings {
     const program = how === 'lost' ? history.program : undefined;
     if (program !== undefined) history.shareCrashes(this.#s.crashes.getOrCreate(program));
     const state = job.attemptEnded(end, how, worker, endedAt);
-    if (runMs > 0 && how !== 'excused') job.ran(endedAt - runMs);
+    const startedAt = endedAt - runMs - (end.pausedMs ?? 0);
+    if (runMs > 0 && how !== 'excused') job.ran(startedAt);
     const gang = how === 'completed' ? undefined : job.gangStageOf(task);
     if (gang !== undefined)
       this.#breakGang(
@@ -144,7 +145,7 @@ export class Endings {
       if (runMs > 0) job.waitsAgain(task, now);
       this.#requeue(job, task, job.backoffMsOf(task, how), now);
     } else {
-      tasks.setTimes(task, endedAt - runMs, runMs);
+      tasks.setTimes(task, startedAt, runMs);
       this.#finishTask(job, task, state, now);
       const isNowhere = how === 'failed' && startFaultOf(outcome.errorCode) === 'unclear';
       if (isNowhere) this.#failIdentical(job, task, outcome, now);
@@ -309,7 +310,7 @@ export class Endings {
       const isRun = state !== TaskState.blocked || job.inBackoff.has(task) || isUnwritten;
       if (job.tasks.isFinal(task) || !isRun) continue;
       const isOut = state === TaskState.running || state === TaskState.placed;
-      const runMs = state === TaskState.running ? now - job.tasks.startedAtOf(task) : 0;
+      const runMs = state === TaskState.running ? job.elapsedMs(task, now) : 0;
       if (isOut) this.#killing.abandon(job, task, runMs, now);
       else job.tasks.setWorker(task, NOBODY);
       this.#fail(job, task, outcome, runMs, now);

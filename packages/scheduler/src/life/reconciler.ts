@@ -191,13 +191,14 @@ export class Reconciler {
   /** @returns false if the attempt must end: it has ended here, runs elsewhere, was cancelled, or was never recorded */
   #confirmOrAdopt(
     job: Job,
-    { task, attempt, elapsedMs, match = 0 }: HeldTask,
+    { task, attempt, elapsedMs, match = 0, pausedMs, lentTo: to }: HeldTask,
     from: Address,
     now: Millis,
   ): boolean {
     const { tasks } = job;
     if (task >= job.taskCount || job.hasEnded || tasks.isFinal(task) || job.mustEnd(task)) return false;
     if (tasks.isRunningAt(task, attempt, from)) {
+      if (pausedMs !== undefined) job.loans.reported({ task, attempt, to, pausedMs }, now);
       if (match > 0 && tasks.matchOf(task) === 0) {
         tasks.assign(task, from, { by: AssignedBy.match, number: match }, tasks.startedAtOf(task));
         this.#routing.taskCounted(job, now);
@@ -220,6 +221,7 @@ export class Reconciler {
     const by = match > 0 ? AssignedBy.match : AssignedBy.resumed;
     tasks.assign(task, from, { by, number: match }, now - elapsedMs);
     job.startedAt(now - elapsedMs);
+    if (pausedMs !== undefined) job.loans.reported({ task, attempt, to, pausedMs }, now);
     setTimeLimitTimer(job, this.#s.env);
     return true;
   }
@@ -281,7 +283,7 @@ export class Reconciler {
       // A killed worker reports no end, so the run counts up to its last heartbeat.
       const startedAt = job.tasks.startedAtOf(task);
       const endedAt = Math.max(startedAt, now - (silentMs.get(worker) ?? 0));
-      const runMs = Math.max(0, endedAt - startedAt);
+      const runMs = Math.max(0, job.elapsedMs(task, endedAt));
       this.#killing.abandon(job, task, runMs, now);
       const end = { task, outcome, runMs, endedAt, position: undefined };
       this.#endings.recordEnd(job, end, now);
@@ -320,7 +322,7 @@ function attemptsThatRanAlone(
 ): Map<Address, Set<string>> {
   const suspects = new Map<Address, Set<string>>();
   for (const { job, task, worker } of lost) {
-    const runMs = now - job.tasks.startedAtOf(task);
+    const runMs = job.elapsedMs(task, now);
     if (job.tasks.stateOf(task) !== TaskState.running) continue;
     if (job.history.blame?.ranAlone(task, job.tasks.attemptOf(task), runMs, leaseMs) !== true) continue;
     const there = suspects.get(worker) ?? new Set();

@@ -47,11 +47,11 @@ export class TaskMessages {
   }
 
   #processEnd(from: Address, message: MessageOf<'ended'>, now: Millis): void {
-    const { task, attempt, runMs } = message;
+    const { task, attempt, runMs, pausedMs } = message;
     const job = this.#s.jobs.byNumber(message.job);
     const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
     const outcome = counts ? this.#endings.adjustOutcome(job, task, message.outcome) : message.outcome;
-    const end: AttemptEnd = { task, outcome, runMs, position: undefined };
+    const end: AttemptEnd = { task, outcome, runMs, pausedMs, position: undefined };
     if (counts) this.#endings.recordEnd(job, end, now);
     else this.#killing.endReported(from, { job: message.job, task, attempt }, { outcome, runMs }, now);
     // The worker deletes its report after the confirmation.
@@ -61,6 +61,7 @@ export class TaskMessages {
       this.#s.counters.staleReports++;
       return;
     }
+    if (job.knownLoans !== undefined || pausedMs !== undefined) job.loans.ended(message);
     const execution = job.tasks.executionsOf(task);
     const { logs } = this.#s.jobs;
     const { user } = job.spec;
@@ -73,6 +74,15 @@ export class TaskMessages {
     job.history.reports.dropsOptional = this.#s.jobs.isMemoryScarce;
     this.#endings.attemptEnded(job, end, now);
     if (!job.hasEnded) this.#s.jobs.updateBytes(job);
+  }
+
+  /** A worker has paused an attempt, whose CPUs another task uses, or continued it. */
+  lent(from: Address, message: MessageOf<'lent'>, now: Millis): void {
+    const job = this.#s.jobs.byNumber(message.job);
+    if (job === undefined || job.hasEnded || !job.tasks.isRunningAt(message.task, message.attempt, from))
+      return;
+    job.loans.reported(message, now);
+    this.#s.events.changed(job, now);
   }
 
   /** A gang member has a slot. The gang starts once all members have slots. */
