@@ -11,7 +11,7 @@ const defaults = {
   '--policy': 'goshawk,hawk,sparrow',
   '--workers': '100',
   '--schedulers': '10',
-  '--slots': '1',
+  '--cpus': '1',
   '--load': '0.9',
   '--for': process.env.GOSHAWK_DEMO_FOR || '30s',
   '--report': report,

@@ -87,7 +87,7 @@ const JOBS = [
 const cluster = await TestCluster.start([
   '--workers',
   '11',
-  '--slots',
+  '--cpus',
   '4',
   '--schedulers',
   '2',
@@ -95,16 +95,7 @@ const cluster = await TestCluster.start([
   '10',
   '--dashboard',
 ]);
-const extra = cluster.run([
-  'worker',
-  '--name',
-  'w11',
-  '--slots',
-  '4',
-  '--central-url',
-  cluster.url,
-  '--json',
-]);
+const extra = cluster.run(['worker', '--name', 'w11', '--cpus', '4', '--central-url', cluster.url, '--json']);
 const url = cluster.dashboard;
 let isOver = false;
 let browser;

@@ -18,7 +18,7 @@ function taskOf({ sleepMs = 0, exec, module }) {
 
 /** Starts Goshawk as `goshawk up` does: jobs are on disk before they are accepted, and so are their results. */
 export async function start(folder, environment = {}) {
-  const shape = ['--workers', WORKERS, '--slots', SLOTS, '--schedulers', 1].map(String);
+  const shape = ['--workers', WORKERS, '--cpus', SLOTS, '--schedulers', 1].map(String);
   const up = await startUp(folder, shape, environment);
   const cluster = await connect(up.url);
   return {

@@ -56,7 +56,7 @@ async function record(place: string): Promise<readonly Event[]> {
   const recorder = new URL(RECORDER);
   recorder.searchParams.set('folder', recordings);
   const recorded = { NODE_OPTIONS: `--import=${recorder.href}` };
-  const shape = ['--policy', options.policy, '--workers', '2', '--slots', '4', '--schedulers', '1'];
+  const shape = ['--policy', options.policy, '--workers', '2', '--cpus', '4', '--schedulers', '1'];
   {
     await using up = await startUp(folder.path, shape, recorded);
     const self = fileURLToPath(import.meta.url);

@@ -36,7 +36,7 @@ import { killRepeatedly } from './staged/live.js';
 const options = readOptions({ seconds: 120, load: 0.9, seed: 1, killed: true });
 
 const WORKERS = 20;
-const CAPACITY = ['--slots', '4', '--resources', 'memory=8GiB,gpu=1'];
+const CAPACITY = ['--cpus', '4', '--resources', 'memory=8GiB,gpu=1'];
 /** Number of jobs with which the workload offers about a load of 0.9 to these workers over ten minutes. */
 const JOBS = 260;
 const SECONDS = 600;

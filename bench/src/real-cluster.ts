@@ -49,7 +49,7 @@ export class RealCluster {
       'scheduler',
       await daemons.startScheduler('scheduler', [...args, ...schedulerArgs], ...how),
     );
-    const size = ['--workers', '2', '--slots', '2'];
+    const size = ['--workers', '2', '--cpus', '2'];
     await this.#add('worker', await daemons.startWorker('worker', [...args, ...size], ...how));
   }
 

@@ -90,7 +90,7 @@ async function simulate(
   const trace = `${journal}.jsonl`;
   writeFileSync(trace, await printed(['journal', 'export', journal]));
   const amounts = Object.entries(WORKER_RESOURCES).map(([name, amount]) => `${name}=${amount}`);
-  const has = ['--workers', `${workers}`, '--slots', `${WORKER_SLOTS}`, '--resources', amounts.join(',')];
+  const has = ['--workers', `${workers}`, '--cpus', `${WORKER_SLOTS}`, '--resources', amounts.join(',')];
   const one = ['--schedulers', '1', '--estimator', 'given', '--durations', 'task', '--quiet', '--json'];
   const drawn = ['--network-delay', 'normal:0.5ms,0.2ms', '--seeds', '9'];
   const made = JSON.parse(await printed(['simulate', trace, '--policy', policy, ...has, ...one, ...drawn]));

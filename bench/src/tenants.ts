@@ -97,7 +97,7 @@ try {
   const environment = { HOME: folder.path };
   await daemons.startCentral([...WITH_HTTP, '--users', users], environment, []);
   await daemons.startScheduler('scheduler', [...WITH_HTTP], environment, []);
-  const size = ['--workers', `${workers}`, '--slots', '4'];
+  const size = ['--workers', `${workers}`, '--cpus', '4'];
   await daemons.startWorker('worker', [...WITH_HTTP, ...size], environment, []);
   await using cluster = await connect(daemons.url);
   printReport('tenants', await measure(cluster, seconds, workers * 4), json);

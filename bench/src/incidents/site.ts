@@ -84,7 +84,7 @@ export class IncidentCluster {
   }
 
   async worker(name: string, how: How = {}): Promise<void> {
-    const options = ['--slots', '2', '--data-folder', join(this.folder, name)];
+    const options = ['--cpus', '2', '--data-folder', join(this.folder, name)];
     await this.#member('worker', name, [...options, ...this.#options('worker', how)], how);
   }
 

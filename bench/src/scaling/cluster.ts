@@ -43,7 +43,7 @@ export class ScaledCluster implements AsyncDisposable {
     const { endpoint: url } = await daemons.startCentral();
     const schedulers = fork(SCHEDULERS, ['scheduler', `${count}`, url, folder]);
     await once(schedulers, 'message');
-    await daemons.startWorkers({ workers, workersPerProcess: WORKERS_A_PROCESS }, ['--slots', `${slots}`]);
+    await daemons.startWorkers({ workers, workersPerProcess: WORKERS_A_PROCESS }, ['--cpus', `${slots}`]);
     const client = await connect(url, { requestTimeoutMs: 120_000 });
     await allJoined(client, workers);
     return new ScaledCluster(daemons, schedulers, client);

@@ -50,7 +50,7 @@ export async function runLive(options: LiveOptions): Promise<LiveRun> {
     ...options,
     schedulers: 1,
     centralArgs: ['--policy', policy],
-    workerArgs: ['--slots', `${WORKER_SLOTS}`, '--resources', amounts.join(',')],
+    workerArgs: ['--cpus', `${WORKER_SLOTS}`, '--resources', amounts.join(',')],
     onUnexpectedExit: ({ name }, how) => note(`${name} exited unexpectedly: ${how}`),
   });
   try {

@@ -38,7 +38,7 @@ export class SharedCluster {
     await (await inPostgres()).initStore(journal);
     const daemons = new Daemons(folder);
     await daemons.startCentral(['--cutoff', '60']);
-    await daemons.startWorkers(shape, ['--slots', `${slots}`]);
+    await daemons.startWorkers(shape, ['--cpus', `${slots}`]);
     const cluster = new SharedCluster(daemons, journal);
     for (let i = 0; i < schedulers; i++) await cluster.startScheduler(`s${i}`);
     await using client = await connect(cluster.url);

@@ -90,7 +90,7 @@ const TWICE_IO = IO.replaceAll('100', '200');
 const shapes: readonly World[] = ['tpc-ds', 'tpc-h', 'bigbench', 'microsoft'].map((shape) => ({
   name: `stages, ${shape}`,
   workload: (seed) => `dag-like:jobs=100,shape=${shape},seed=${seed}`,
-  cluster: ['--workers', '28', '--slots', '64', '--resources', `cpu=24,memory=56GiB,${TWICE_IO}`],
+  cluster: ['--workers', '28', '--cpus', '64', '--resources', `cpu=24,memory=56GiB,${TWICE_IO}`],
   ...STAGED,
 }));
 
@@ -137,9 +137,9 @@ function twoUsers(jobs: number, tasks: number, seconds: number): TraceJob[] {
 const users = (name: string, jobs: readonly TraceJob[], fromSeconds = 0): World => ({
   name: `users, ${name}`,
   workload: () => jobs,
-  cluster: ['--workers', '20', '--slots', '4'],
+  cluster: ['--workers', '20', '--cpus', '4'],
   specialists: ['drf:share-by=user'],
-  alone: { user: 'ben', cluster: ['--workers', '10', '--slots', '4'] },
+  alone: { user: 'ben', cluster: ['--workers', '10', '--cpus', '4'] },
   rows: [
     {
       ...quantile('the other user', 50, (end) => ofUser('ben')(end) && end.submitSeconds >= fromSeconds),
@@ -182,7 +182,7 @@ export const WORLDS: readonly World[] = [
   {
     name: 'stages, facebook-like',
     workload: (seed) => `facebook-like:jobs=200,seed=${seed}`,
-    cluster: ['--workers', '20', '--slots', '32', '--resources', `cpu=16,memory=32GiB,${IO}`],
+    cluster: ['--workers', '20', '--cpus', '32', '--resources', `cpu=16,memory=32GiB,${IO}`],
     ...STAGED,
   },
   ...sizes,
@@ -201,7 +201,7 @@ export const WORLDS: readonly World[] = [
   {
     name: 'a whole worker',
     workload: stream,
-    cluster: ['--workers', '4', '--slots', '4'],
+    cluster: ['--workers', '4', '--cpus', '4'],
     specialists: ['drf', 'tetris', 'bfjs'],
     rows: [{ ...meanOf('the large task', ofPart('whole')), bound: { atMost: 120 } }],
   },

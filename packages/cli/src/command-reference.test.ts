@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Command, GLOBAL_OPTIONS, type OptionSpecs, settingNames, variableOf } from '@goshawk/command';
+import { type Command, GLOBAL_OPTIONS, type OptionSpecs, settingName, variableOf } from '@goshawk/command';
 import { optionRows, optionsByUse } from '@goshawk/command/program';
 import { expect, test } from 'vitest';
 import { allCommands } from './commands/index.js';
@@ -40,7 +40,7 @@ function section({ name, words, describe, examples, options }: Command): string 
 function table(specs: OptionSpecs): string[] {
   const rows = optionRows(specs).map(([flag, text], index) => {
     const [name, spec] = Object.entries(specs)[index]!;
-    const [setting] = settingNames(name, spec);
+    const setting = settingName(name, spec);
     const variable = setting === undefined ? '' : `\`${variableOf(setting)}\``;
     return `| \`${flag.replaceAll('|', '\\|')}\` | ${variable} | ${escaped(text)} |`;
   });

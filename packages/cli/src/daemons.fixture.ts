@@ -123,7 +123,7 @@ export class Daemons {
   /** Starts a small cluster except for its schedulers. */
   async startCentralAndWorkers(workers = 4): Promise<void> {
     await this.startCentral();
-    await this.startWorkers({ workers, workersPerProcess: workers }, ['--slots', '4']);
+    await this.startWorkers({ workers, workersPerProcess: workers }, ['--cpus', '4']);
   }
 
   logOf(name: string): string {
@@ -161,7 +161,7 @@ export const WITH_HTTP = ['--http', '127.0.0.1:0'] as const;
 
 /** Adds one CPU per worker unless stated, so that tests do not depend on the machine. */
 function withCpus(args: readonly string[]): readonly string[] {
-  return args.some((arg) => arg === '--cpus' || arg === '--slots') ? args : [...args, '--cpus', '1'];
+  return args.some((arg) => arg === '--cpus' || arg === '--cpus') ? args : [...args, '--cpus', '1'];
 }
 
 /** Returns the number of the first worker of each process. */

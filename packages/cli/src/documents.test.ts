@@ -6,7 +6,7 @@ import {
   kebab,
   type OptionSpec,
   resolveOptions,
-  settingNames,
+  settingName,
   variableOf,
 } from '@goshawk/command';
 import { parse } from '@goshawk/command/program';
@@ -225,7 +225,8 @@ const settings = new Set<string>();
 const flags = new Set<string>();
 for (const { options } of [...(await allCommands()), { options: GLOBAL_OPTIONS }]) {
   for (const [name, spec] of Object.entries<OptionSpec>(options)) {
-    for (const setting of settingNames(name, spec)) settings.add(variableOf(setting));
+    const setting = settingName(name, spec);
+    if (setting !== undefined) settings.add(variableOf(setting));
     flags.add(`--${kebab(name)}`).add(`--no-${kebab(name)}`);
   }
 }

@@ -44,7 +44,7 @@ describe.runIf(process.platform === 'linux')('daemons whose log cannot be writte
     const central = daemon('central', '--bind', 'tcp://127.0.0.1:0');
     const url = await endpointOf(central);
     const scheduler = daemon('scheduler', '--central-url', url, '--name', 's0', '--data-folder', folder);
-    const worker = daemon('worker', '--central-url', url, '--slots', '2', '--data-folder', join(folder, 'w'));
+    const worker = daemon('worker', '--central-url', url, '--cpus', '2', '--data-folder', join(folder, 'w'));
     await stranger(await endpointOf(scheduler));
     await stranger(await endpointOf(worker));
     const submit = ['submit', '--cluster', url, '--key', 'k', '--tasks', '20', '--sleep', '50ms'];

@@ -21,7 +21,7 @@ let environment: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
   cluster = await TestCluster.start([
-    ...['--workers', '2', '--slots', '4', '--schedulers', '1', '--cutoff', '10', '--dashboard'],
+    ...['--workers', '2', '--cpus', '4', '--schedulers', '1', '--cutoff', '10', '--dashboard'],
   ]);
   const bin = join(cluster.folder, 'bin');
   await mkdir(bin);

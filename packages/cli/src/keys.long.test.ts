@@ -55,7 +55,7 @@ async function cluster(
   const { endpoint: scheduler } = await daemon(
     ...['scheduler', '--central-url', url, '--keys', keys.scheduler],
   );
-  const worker = ['worker', '--name', WORKER, '--slots', '2', '--data-folder', 'w'];
+  const worker = ['worker', '--name', WORKER, '--cpus', '2', '--data-folder', 'w'];
   await daemon(...worker, '--central-url', url, '--keys', keys.worker);
   await vi.waitFor(
     async () => {

@@ -42,8 +42,8 @@ describe('a daemon exits with one line and code 2', () => {
     [
       'a variable of a wrong value',
       ['worker', ...UNREACHABLE_CENTRAL],
-      { GOSHAWK_SLOTS: 'four' },
-      /GOSHAWK_SLOTS: "four" is not a whole number/,
+      { GOSHAWK_WORKER_CPUS: 'four' },
+      /GOSHAWK_WORKER_CPUS: "four" is not a whole number/,
     ],
     ['a policy that there is not', ['central', ...ANY_PORT], { GOSHAWK_POLICY: 'hauk' }, /hauk/],
     [
@@ -108,15 +108,15 @@ describe('a daemon exits with one line and code 2', () => {
     ],
     [
       'no number of CPUs for a worker',
-      ['worker', '--slots', 'none', ...UNREACHABLE_CENTRAL],
+      ['worker', '--cpus', 'none', ...UNREACHABLE_CENTRAL],
       {},
-      /--slots: "none" is no longer accepted; give the number of CPUs, such as --cpus 4/,
+      /--cpus: "none" is not a whole number/,
     ],
     [
       'no number of CPUs for a cluster, in a variable',
       ['up'],
-      { GOSHAWK_SLOTS: 'none' },
-      /GOSHAWK_SLOTS: "none" is no longer accepted; give the number of CPUs/,
+      { GOSHAWK_WORKER_CPUS: 'none' },
+      /GOSHAWK_WORKER_CPUS: "none" is not a whole number/,
     ],
     [
       'fewer visible GPUs than the worker has',

@@ -209,7 +209,7 @@ describe('an unknown setting', () => {
 
   it.each([
     ['GOSHAWK_STEALKAP', 'unknown setting; did you mean GOSHAWK_STEAL_CAP?'],
-    ['GOSHAWK_SLOT', 'unknown setting; did you mean GOSHAWK_SLOTS?'],
+    ['GOSHAWK_WORKER_CPU', 'unknown setting; did you mean GOSHAWK_WORKER_CPUS?'],
     ['GOSHAWK_HTTP_PORT', 'unknown setting'],
     ['GOSHAWK_UNHEARD_OF', 'unknown setting\n'],
     ['GOSHAWK_IF_MISSING', '--if-missing is a command-line option and cannot be a setting\n'],

@@ -36,7 +36,7 @@ describe.runIf(PROGRAM !== undefined)('a cluster with ten problems', () => {
   let url = '';
 
   beforeAll(async () => {
-    cluster = await TestCluster.start(['--workers', '3', '--slots', '2', '--schedulers', '2']);
+    cluster = await TestCluster.start(['--workers', '3', '--cpus', '2', '--schedulers', '2']);
     const tokens = join(cluster.folder, 'tokens');
     writeFileSync(tokens, `operate ${TOKEN}\n`, { mode: 0o600 });
     const extra = cluster.run(['worker', '--name', 'extra', '--central-url', cluster.url, '--json']);

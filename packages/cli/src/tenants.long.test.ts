@@ -250,7 +250,7 @@ describe.runIf(isPossible).each(['user', 'sandbox'] as const)(
       auditFolder = mkdtempSync(join(tmpdir(), 'goshawk-audit-'));
       const auditFile = join(auditFolder, 'audit.jsonl');
       cluster = await TestCluster.start([
-        ...['--secure', '--run-as', runAs, '--workers', '2', '--slots', '2'],
+        ...['--secure', '--run-as', runAs, '--workers', '2', '--cpus', '2'],
         ...['--http', `127.0.0.1:${httpPort}`, '--dashboard', '--audit-log', auditFile],
       ]);
       const keys = join(cluster.folder, 'data', 'keys');

@@ -88,8 +88,8 @@ describe.runIf(database.isThere && process.platform === 'linux')('usage', () => 
       ['s1', await startScheduler('s1', journal)],
     ]);
     const workers = new Map([
-      ['w0', await daemons.startWorker('w0', ['--slots', '1'])],
-      ['w1', await daemons.startWorker('w1', ['--slots', '1'])],
+      ['w0', await daemons.startWorker('w0', ['--cpus', '1'])],
+      ['w1', await daemons.startWorker('w1', ['--cpus', '1'])],
     ]);
     await using cluster = await connect(daemons.url);
     const submit = (name: string, task: ReturnType<typeof clock>, fields: object = {}) =>

@@ -1,6 +1,5 @@
 import {
   type CentralLine,
-  GoshawkError,
   InputError,
   isFinal,
   type JobDetail,
@@ -343,12 +342,6 @@ export class JobHandle<Value = unknown> {
       options,
     );
     const { job, state, warning, again = 0, completed = 0 } = answer.value;
-    if (asNew === true && job === this.id)
-      throw new GoshawkError(
-        'other-version',
-        `the scheduler of ${job} runs an older version, which can retry tasks only within the same job`,
-        'upgrade the schedulers',
-      );
     const handle = new JobHandle<Value>(this.#session, job, { sentAtMs, state, warning });
     return Object.assign(handle, { tasksAgain: again, tasksCompleted: completed });
   }

@@ -32,7 +32,7 @@ export interface JobsOptions extends CallOptions {
   readonly name?: string | undefined;
   /** Excludes jobs that ended earlier. Wall clock, ms since 1970. */
   readonly since?: Millis | undefined;
-  /** Only jobs that are on hold or begin later. Older schedulers ignore it. */
+  /** Only jobs that are on hold or begin later. */
   readonly held?: true | undefined;
   /** All retained ended jobs, rather than the last ten. Default: true with `from` or `after`. */
   readonly all?: boolean | undefined;

@@ -30,7 +30,7 @@ export {
   optionsGiven,
   type Resolved,
   resolveOptions,
-  settingNames,
+  settingName,
   variableOf,
 } from './options.js';
 export { pairsIn, valueListsIn } from './pairs.js';

@@ -20,8 +20,6 @@ interface SpecBase {
   readonly rare?: boolean;
   /** Setting of a policy: `goshawk policies NAME` and `--help --all` show it, `--help` does not. */
   readonly ofPolicy?: boolean;
-  /** An earlier name, which is still accepted. */
-  readonly formerly?: string;
   /** Name in files and variables, if another command has a different setting of the same name. */
   readonly setting?: string;
 }
@@ -44,8 +42,6 @@ export type OptionSpec =
       readonly default?: number;
       /** Value of the word `none`, if it is accepted. */
       readonly none?: number;
-      /** The remedy for the word `none`, if it was accepted earlier. */
-      readonly noneHint?: string;
       readonly min?: number;
       readonly max?: number;
     })
@@ -105,24 +101,15 @@ export function resolveOptions<S extends OptionSpecs>(specs: S, sources: Sources
   const origins: Record<string, Origin> = {};
   for (const [name, spec] of Object.entries(specs)) {
     const candidates: [Origin, unknown, string][] = [];
-    for (const flag of flagNames(name, spec)) candidates.push(['flag', sources.flags[flag], flagOf(flag)]);
-    const settings = settingNames(name, spec);
-    for (const setting of settings) {
+    candidates.push(['flag', sources.flags[name], flagOf(name)]);
+    const setting = settingName(name, spec);
+    if (setting !== undefined) {
       const variable = variableOf(setting);
       candidates.push(['environment', sources.environment[variable] || undefined, variable]);
-    }
-    for (const setting of settings) {
       const value = sources.file[setting] ?? sources.file[kebab(setting)];
       candidates.push(['file', value, `${sources.fileName}: ${kebab(setting)}`]);
     }
-    const given = candidates.filter(([, value]) => value !== undefined);
-    const [found, other] = given;
-    if (other !== undefined && other[0] === found![0])
-      throw new InputError(
-        'bad-option',
-        `${found![2]} and ${other[2]} are the same option`,
-        'give one of them',
-      );
+    const found = candidates.find(([, value]) => value !== undefined);
     if (found !== undefined) {
       values[name] = convert(spec, found[1], found[2]);
       origins[name] = found[0];
@@ -163,15 +150,9 @@ export async function readConfigFile(path: string, signal: AbortSignal): Promise
   return value as Record<string, unknown>;
 }
 
-/** Names of an option on the command line. */
-export function flagNames(name: string, { formerly }: OptionSpec): string[] {
-  return formerly === undefined ? [name] : [name, formerly];
-}
-
-/** Names of an option in files and, in capitals, of its variable; none if it is only a flag. */
-export function settingNames(name: string, { flagOnly, formerly, setting = name }: OptionSpec): string[] {
-  if (flagOnly) return [];
-  return formerly === undefined ? [setting] : [setting, formerly];
+/** Name of an option in files and, in capitals, of its variable; undefined if it is only a flag. */
+export function settingName(name: string, { flagOnly, setting = name }: OptionSpec): string | undefined {
+  return flagOnly ? undefined : setting;
 }
 
 /** `stealCap` → `--steal-cap`. */
@@ -238,8 +219,6 @@ function toNumber(spec: OptionSpec & { type: 'count' | 'number' }, value: unknow
   const text = String(value).trim();
   const none = spec.type === 'count' ? spec.none : undefined;
   if (text === 'none' && none !== undefined) return none;
-  if (text === 'none' && spec.type === 'count' && spec.noneHint !== undefined)
-    throw new InputError('bad-option', `${what}: "none" is no longer accepted`, spec.noneHint);
   // Number() also accepts other notations, such as 0x10.
   const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
   const min = spec.min ?? 0;

@@ -159,11 +159,11 @@ export const job = z.object({
       state: z.enum(STAGE_STATES),
       tasks: count,
       unfinished: count,
-      /** Counts of tasks; null from an older scheduler. */
-      counts: taskCounts.nullable(),
+      /** Counts of tasks. */
+      counts: taskCounts,
       after: z.array(z.string()),
       estimateSeconds: seconds.nullable(),
-      /** Command of the first task, truncated if long; null from an older scheduler. */
+      /** Command of the first task, truncated if long; null without tasks. */
       command: z.string().nullable(),
       /** Whether another of the first 100 tasks has another command. */
       commandsDiffer: z.boolean(),

@@ -124,10 +124,7 @@ function pairOf(text: string): [name: string, value: string | undefined] {
 
 /** @param said the option that names the setting */
 function changeOf(name: string, value: string, specs: OptionSpecs, said = '--vary'): Change {
-  const isCalled = (known: string): boolean => kebab(known) === name || known === name;
-  const option = Object.keys(specs).find(
-    (known) => isCalled(known) || (specs[known]!.formerly !== undefined && isCalled(specs[known]!.formerly)),
-  );
+  const option = Object.keys(specs).find((known) => kebab(known) === name || known === name);
   if (option === undefined) {
     const names = Object.keys(specs).map(kebab);
     const suggestion = nearest(name, names);

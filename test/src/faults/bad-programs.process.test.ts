@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { keepUp } from './keep-up.fixture.js';
 
 const WORKERS = 6;
-const SLOTS = ['--slots', '2'];
+const SLOTS = ['--cpus', '2'];
 const OTHERS_RUN_MS = 500;
 
 const daemons = new TestDaemons('bad-programs', { beforeEach, afterEach });

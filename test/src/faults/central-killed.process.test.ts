@@ -24,7 +24,7 @@ test('a central that is killed under load recovers the books of its predecessor 
   const central = await daemons.startCentral(POLICY);
   await daemons.startScheduler('s');
   const workers = { workers: WORKERS, workersPerProcess: WORKERS / PROCESSES };
-  await daemons.startWorkers(workers, ['--slots', `${SLOTS / WORKERS}`]);
+  await daemons.startWorkers(workers, ['--cpus', `${SLOTS / WORKERS}`]);
   await using client = await daemons.connect();
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(WORKERS);
 

@@ -33,7 +33,7 @@ test.skipIf(LIBRARY === undefined)(
     await daemons.startCentral([], environment());
     const startScheduler = () => daemons.startScheduler('s', ['--keep-jobs', '1'], environment());
     let scheduler = await startScheduler();
-    await daemons.startWorker('w', ['--slots', '4'], environment());
+    await daemons.startWorker('w', ['--cpus', '4'], environment());
     await using client = await daemons.connect();
     const held = await client.submit({ timeout: '1h', tasks: { count: 2, run: daemons.held } });
     await expect.poll(() => daemons.linesOf('lines')).toEqual(['0', '1']);

@@ -10,8 +10,8 @@ test.each(['killed and restarted', 'stopped and continued'] as const)(
   async (how) => {
     await daemons.startCentral();
     await daemons.startScheduler('s');
-    await daemons.startWorker('steady', ['--slots', '2']);
-    const start = () => daemons.startWorker('flapping', ['--slots', '2']);
+    await daemons.startWorker('steady', ['--cpus', '2']);
+    const start = () => daemons.startWorker('flapping', ['--cpus', '2']);
     let flapping = await start();
     await using client = await daemons.connect();
     const workers = async () => (await client.describe()).workers;

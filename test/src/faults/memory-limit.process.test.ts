@@ -51,7 +51,7 @@ test.skipIf(group === undefined)(
     await daemons.startCentral();
     await daemons.startScheduler('s');
     const environment = { NODE_OPTIONS: `--require ${joining}` };
-    const worker = await daemons.startWorker('w', ['--slots', '4'], environment);
+    const worker = await daemons.startWorker('w', ['--cpus', '4'], environment);
     await using client = await daemons.connect();
     await expect.poll(async () => (await client.describe()).workers).toHaveLength(1);
     expect(readFileSync(join(group!, 'cgroup.procs'), 'utf8').split('\n')).toContain(`${worker.pid}`);

@@ -53,7 +53,7 @@ test('members find central when its name resolves again, also to another address
   const port = new URL(first.endpoint).port;
   daemons.url = `tcp://${HOST}:${port}`;
   await daemons.startScheduler('s', [], ...named());
-  await daemons.startWorker('w', ['--slots', '2'], ...named());
+  await daemons.startWorker('w', ['--cpus', '2'], ...named());
   for (const name of ['s', 'w']) await expect.poll(() => daemons.logOf(name), WAIT_OPTIONS).toContain(HOST);
 
   setAddress('127.0.0.2');

@@ -37,7 +37,7 @@ test.skipIf(!mayMountImages())(
     const worker = await daemons.start('w', [
       'worker',
       ...['--name', 'w', '--central-url', daemons.url, '--data-folder', join(disk.folder, 'w')],
-      ...['--slots', '4'],
+      ...['--cpus', '4'],
     ]);
     const client = await daemons.connect();
     const ended = await client.submit({ key: 'ended', tasks: [{ exec: ['true'] }] });

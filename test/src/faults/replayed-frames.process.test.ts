@@ -33,7 +33,7 @@ test('frames of a worker that another process with a worker key sends again chan
   const scheduler = await daemons.startScheduler('s', withKeys);
   const file = join(daemons.folder, 'frames');
   const recording = [{ RECORD_FRAMES: file }, ['--require', RECORDER]] as const;
-  await daemons.startWorker('w', ['--slots', '2', ...withKeys], ...recording);
+  await daemons.startWorker('w', ['--cpus', '2', ...withKeys], ...recording);
   await using client = await connect(daemons.url, { keys: join(folder, 'client.key'), renewMs: 500 });
   const append = { exec: ['sh', '-c', 'echo $GOSHAWK_JOB/$GOSHAWK_TASK >> lines'], cwd: daemons.folder };
   const completed = await client.submit({ tasks: { count: 6, run: append } });

@@ -12,7 +12,7 @@ const daemons = new TestDaemons('stalls', { beforeEach, afterEach });
 async function cluster() {
   const central = await daemons.startCentral();
   const scheduler = await daemons.startScheduler('s');
-  const worker = (name: string) => daemons.startWorker(name, ['--slots', '2']);
+  const worker = (name: string) => daemons.startWorker(name, ['--cpus', '2']);
   await worker('one');
   await worker('two');
   const client = await daemons.connect();

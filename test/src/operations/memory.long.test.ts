@@ -17,7 +17,7 @@ it('a scheduler accepts results of three times its heap, returns them, and resta
   await writeFile(module, `export default (task) => String(task).padEnd(${BYTES}, 'x');`);
   await daemons.startCentral();
   const scheduler = await daemons.startScheduler('s0', [], SMALL);
-  await daemons.startWorker('w', ['--slots', '2']);
+  await daemons.startWorker('w', ['--cpus', '2']);
   await using cluster = await connect(daemons.url);
   const tasks = Array.from({ length: TASKS }, (_, input) => ({ module, input }));
   const job = await cluster.submit({ tasks });
@@ -37,7 +37,7 @@ it('a job is still available after sixteen thousand others, which exceed the hea
   await writeFile(module, 'export default (input) => input;');
   await daemons.startCentral();
   await daemons.startScheduler('s0', [], SMALL);
-  await daemons.startWorker('w', ['--slots', '2']);
+  await daemons.startWorker('w', ['--cpus', '2']);
   await using cluster = await connect(daemons.url);
   const first = await cluster.submit({ tasks: [{ module, input: 'first' }] });
   expect(await first.result()).toStrictEqual(['first']);

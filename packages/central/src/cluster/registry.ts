@@ -2,12 +2,10 @@ import {
   type Address,
   type Attribute,
   DenseIds,
-  LIMITS,
   type Member,
   type MessageOf,
   type Millis,
   type Resources,
-  slotsOf,
   type Used,
 } from '@goshawk/core';
 import { Schedulers } from './schedulers.js';
@@ -79,16 +77,14 @@ export class Registry {
 
   /** Adds a worker. @param packs whether the policy lets tasks share a CPU */
   admit(from: Address, message: MessageOf<'register'>, packs: boolean, now: Millis): WorkerRecord {
-    const { name, capacity, draining, drainDeadlineMs, http, attributes } = message;
-    // A worker of an earlier version may send 0 slots.
-    const slots = message.slots || slotsOf(capacity);
+    const { name, slots, capacity, draining, drainDeadlineMs, http, attributes } = message;
     const queued = message.runs.filter((run) => run.queued).length;
     return this.addWorker({
       address: from,
       place: this.#rows.take(),
       name,
       slots,
-      places: packs ? (message.places ?? (message.slots === 0 ? LIMITS.placesMax : slots)) : slots,
+      places: packs ? (message.places ?? slots) : slots,
       capacity,
       attributes,
       partition: 'general',

@@ -6,23 +6,11 @@ import { isSlurmThere, SlurmCluster } from './slurm.fixture.js';
 describe.runIf(isSlurmThere())('on Slurm', () => {
   it('allocations scale with the load, and each task runs once', async () => {
     const slurm = await SlurmCluster.start(8);
-    const up = await TestCluster.start(['--workers', '1', '--slots', '1']);
+    const up = await TestCluster.start(['--workers', '1', '--cpus', '1']);
     try {
       await using cluster = await connect(up.url);
       const scaling = up.run(
-        [
-          'autoscale',
-          'slurm',
-          '--json',
-          '--max',
-          '3',
-          '--slots',
-          '2',
-          '--cooldown',
-          '4s',
-          '--every',
-          '500ms',
-        ],
+        ['autoscale', 'slurm', '--json', '--max', '3', '--cpus', '2', '--cooldown', '4s', '--every', '500ms'],
         { environment: slurm.environment },
       );
       const job = await cluster.submit({ tasks: { count: 40, run: { sleep: 1_500 } }, estimate: 2_000 });

@@ -10,7 +10,7 @@ import {
   painter,
   renderTable,
   resolveOptions,
-  settingNames,
+  settingName,
   variableOf,
   wholeList,
   withoutPasswords,
@@ -69,8 +69,8 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
     const sources = { flags: {}, environment: context.environment, file, fileName: config ?? '' };
     const { values, origins } = resolveOptions(shown as OptionSpecs, sources);
     for (const option of Object.keys(shown)) {
-      const settings = settingNames(option, shown[option]!);
-      const name = kebab(settings[0] ?? option);
+      const setting = settingName(option, shown[option]!) ?? option;
+      const name = kebab(setting);
       const here = names.length === 0 ? (context.global as Record<string, unknown>)[option] : undefined;
       const resolved = (values as Record<string, unknown>)[option];
       const isFlag = here !== undefined && here !== resolved;
@@ -86,8 +86,7 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
         continue;
       }
       const origin = isFlag ? 'flag' : origins[option]!;
-      const variable = settings.map(variableOf).find((each) => context.environment[each]) ?? '';
-      const source = origin === 'environment' ? variable : origin === 'file' ? (config ?? '') : '';
+      const source = origin === 'environment' ? variableOf(setting) : origin === 'file' ? (config ?? '') : '';
       found.set(key, { commands: [...names], name, value, ...unit, ...fallback, origin, source });
     }
   }

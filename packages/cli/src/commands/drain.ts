@@ -49,8 +49,6 @@ export const drainCommand = defineCommand({
         problems.push(error);
       }
     }
-    if (deadlineMs !== undefined && answers.some((answer) => answer.deadlineMs === undefined))
-      context.note('central is an older version and ignores --deadline: running tasks may finish');
     // All workers have received the request before the first one is awaited.
     for (const answer of answers) {
       if (options.undo) show(await untilActive(context, cluster, answer));

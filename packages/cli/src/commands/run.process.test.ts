@@ -10,7 +10,7 @@ let up: TestCluster;
 let environment: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
-  up = await TestCluster.start(['--workers', '2', '--slots', '4', '--schedulers', '1']);
+  up = await TestCluster.start(['--workers', '2', '--cpus', '4', '--schedulers', '1']);
   mkdirSync(join(up.folder, 'bin'));
   const program = join(up.folder, 'bin', 'goshawk');
   writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`);

@@ -7,7 +7,7 @@ const daemons = new TestDaemons('worker-test', { beforeEach, afterEach });
 test('a terminated worker is listed as draining while its task runs, and then disappears', async () => {
   await daemons.startCentral();
   await daemons.startScheduler('s0');
-  const worker = await daemons.startWorker('w0', ['--slots', '2']);
+  const worker = await daemons.startWorker('w0', ['--cpus', '2']);
   await using cluster = await daemons.connect();
   const job = await cluster.submit({ tasks: [daemons.held] });
   await expect.poll(() => daemons.linesOf('lines')).toEqual(['0']);

@@ -13,7 +13,7 @@ beforeAll(async () => {
   up = await TestCluster.start([
     '--workers',
     '1',
-    '--slots',
+    '--cpus',
     '6',
     '--schedulers',
     '1',

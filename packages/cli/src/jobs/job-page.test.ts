@@ -1,7 +1,7 @@
 import { painter } from '@goshawk/command';
 import { describe, expect, it } from 'vitest';
 import { jobPage } from './job-page.js';
-import { jobDetail, taskCounts } from './jobs.fixture.js';
+import { jobDetail, stageDetail, taskCounts } from './jobs.fixture.js';
 
 const paint = painter({ color: false });
 const submittedAt = new Date(2026, 0, 2, 3, 4, 5).getTime();
@@ -69,43 +69,31 @@ describe('the page of a job', () => {
 
   it('shows the remaining work of dependent stages with estimates', () => {
     const stages = [
-      {
-        name: 'load',
-        state: 'completed',
-        tasks: 2,
-        unfinished: 0,
-        demand: {},
-        after: [],
-        estimateMs: 9_000,
-        meanRunMs: 3_000,
-      },
-      {
+      stageDetail({ name: 'load', state: 'completed', tasks: 2, estimateMs: 9_000, meanRunMs: 3_000 }),
+      stageDetail({
         name: 'map',
         state: 'running',
         tasks: 4,
         unfinished: 3,
-        demand: {},
         after: ['load'],
         estimateMs: 2_000,
-      },
-      {
+      }),
+      stageDetail({
         name: 'clean',
         state: 'waiting',
         tasks: 1,
         unfinished: 1,
-        demand: {},
         after: ['load'],
         estimateMs: 1_000,
-      },
-      {
+      }),
+      stageDetail({
         name: 'reduce',
         state: 'blocked',
         tasks: 2,
         unfinished: 2,
-        demand: {},
         after: ['map', 'clean'],
         estimateMs: 5_000,
-      },
+      }),
     ];
     const page = jobPage(jobDetail({ state: 'running', stages }), now, paint);
     expect(page).toContain('load: 2 tasks of 3 s on average, completed\n');
@@ -126,16 +114,8 @@ describe('the page of a job', () => {
       submittedAt,
       tasks: taskCounts({ completed: 1, failed: 1 }),
       stages: [
-        { name: 'map', state: 'completed', tasks: 1, unfinished: 0, demand: {}, after: [] },
-        {
-          name: 'reduce',
-          state: 'failed',
-          tasks: 1,
-          unfinished: 0,
-          demand: {},
-          after: ['map'],
-          counts: taskCounts({ failed: 1 }),
-        },
+        stageDetail({ name: 'map', state: 'completed', tasks: 1 }),
+        stageDetail({ name: 'reduce', state: 'failed', tasks: 1, after: ['map'] }),
       ],
       attempts: { total: 3, failed: 2, lost: 0 },
       wastedMs: 40,

@@ -72,10 +72,10 @@ function stageLines({ stages }: JobDetail): string[] {
     const length =
       meanRunMs !== undefined ? ` of ${formatDuration(meanRunMs)} on average` : estimated(estimateMs);
     const bad = (['failed', 'cancelled'] as const)
-      .filter((end) => (counts?.[end] ?? 0) > 0 && (end !== state || counts![end] < tasks))
+      .filter((end) => counts[end] > 0 && (end !== state || counts[end] < tasks))
       .map((end) => `, ${formatCount(counts![end])} ${end}`)
       .join('');
-    const done = bad === '' || counts?.completed === 0 ? '' : `, ${formatCount(counts!.completed)} completed`;
+    const done = bad === '' || counts.completed === 0 ? '' : `, ${formatCount(counts.completed)} completed`;
     return `${plain(name)}: ${counted(tasks, 'task')}${length}, ${state}${left}${done}${bad}${before}`;
   });
 }

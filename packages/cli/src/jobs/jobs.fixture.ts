@@ -22,7 +22,7 @@ export function jobSummary(more: Partial<JobSummary> = {}): JobSummary {
 export function jobDetail(more: Partial<JobDetail> = {}): JobDetail {
   return {
     ...jobSummary(more),
-    stages: [{ name: 'tasks', state: 'completed', tasks: 200, unfinished: 0, demand: {}, after: [] }],
+    stages: [stageDetail({ name: 'tasks', state: 'completed', tasks: 200 })],
     attempts: { total: 200, failed: 0, lost: 0 },
     attemptList: [],
     failures: [],
@@ -35,6 +35,17 @@ export function jobDetail(more: Partial<JobDetail> = {}): JobDetail {
     ...more,
   };
 }
+
+/** Returns a stage without predecessors, all of whose tasks have its state. */
+export function stageDetail(
+  stage: Pick<StageDetail, 'name' | 'tasks' | 'state'> & Partial<StageDetail>,
+): StageDetail {
+  const { state, tasks } = stage;
+  const counts = taskCounts({ [state === 'blocked' ? 'waiting' : state]: tasks });
+  return { unfinished: 0, demand: {}, after: [], counts, ...stage };
+}
+
+type StageDetail = JobDetail['stages'][number];
 
 /** Returns task counts with their total. */
 export function taskCounts(states: Partial<Omit<JobSummary['tasks'], 'total'>>): JobSummary['tasks'] {

@@ -37,7 +37,7 @@ async function logsOverHttp(id: string) {
 test('output arrives exactly once and in order although the scheduler is killed meanwhile', async () => {
   await daemons.startCentral();
   const scheduler = await daemons.startScheduler('s0');
-  await daemons.startWorker('w0', ['--slots', '4']);
+  await daemons.startWorker('w0', ['--cpus', '4']);
   await using cluster = await daemons.connect();
   const counting = await cluster.submit({ tasks: [script(COUNT)] });
   // Ends while the scheduler is away.
@@ -73,7 +73,7 @@ test.runIf(database.isThere)('output arrives exactly once and in order across a 
     ['s0', await daemons.startScheduler('s0', journal)],
     ['s1', await daemons.startScheduler('s1', journal)],
   ]);
-  await daemons.startWorker('w0', ['--slots', '4']);
+  await daemons.startWorker('w0', ['--cpus', '4']);
   await using cluster = await daemons.connect();
   const job = await cluster.submit({ tasks: [script(`${COUNT}; sleep 5; echo end`)] });
   const at = ['--cluster', daemons.url];

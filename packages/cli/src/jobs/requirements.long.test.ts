@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { TestCluster } from '../test-cluster.fixture.js';
 
 const ATTRIBUTES = ['--attribute', 'zone=eu,us', '--attribute', 'model=a100,a100,h100,h100'];
-const SIZE = ['--workers', '4', '--slots', '1', '--schedulers', '2', ...ATTRIBUTES];
+const SIZE = ['--workers', '4', '--cpus', '1', '--schedulers', '2', ...ATTRIBUTES];
 
 describe.each([
   ['goshawk', []],
@@ -103,7 +103,7 @@ describe.each([
 
 it('a long job learns at once that only workers of the short partition match, and waits', async () => {
   const partition = ['--policy', 'hawk', '--short-partition', '0.25', '--attribute', 'rack=a,b,c,d'];
-  const up = await TestCluster.start([...partition, '--workers', '4', '--slots', '1', '--cutoff', '60']);
+  const up = await TestCluster.start([...partition, '--workers', '4', '--cpus', '1', '--cutoff', '60']);
   try {
     await using cluster = await connect(up.url);
     const shorts = async () =>

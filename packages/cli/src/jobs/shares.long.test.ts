@@ -8,7 +8,7 @@ import { TestCluster } from '../test-cluster.fixture.js';
 let up: TestCluster;
 
 beforeAll(async () => {
-  const size = ['--workers', '2', '--slots', '4', '--schedulers', '1', '--resources', 'cpu=4,license=2'];
+  const size = ['--workers', '2', '--cpus', '4', '--schedulers', '1', '--resources', 'cpu=4,license=2'];
   up = await TestCluster.start(['--policy', 'drf', '--share-by', 'user', ...size]);
 });
 
@@ -65,7 +65,7 @@ it('--users assigns shares, reloads the file, and ignores an invalid one', async
   const folder = mkdtempSync(join(tmpdir(), 'goshawk-users-'));
   const file = join(folder, 'users.json');
   writeFileSync(file, '{"ann": {"weight": 1}, "ben": {"weight": 3}}');
-  const size = ['--workers', '1', '--slots', '8', '--schedulers', '1'];
+  const size = ['--workers', '1', '--cpus', '8', '--schedulers', '1'];
   const other = await TestCluster.start([...size, '--users', file]);
   try {
     await using cluster = await connect(other.url);
@@ -118,7 +118,7 @@ it('--users limits running and waiting tasks of users in the cluster, and why na
   const file = join(folder, 'users.json');
   writeFileSync(file, '{"*": {"running": 2, "waiting": 20, "cpus": 3}}');
   const other = await TestCluster.start([
-    ...['--workers', '2', '--slots', '4', '--schedulers', '2', '--users', file],
+    ...['--workers', '2', '--cpus', '4', '--schedulers', '2', '--users', file],
   ]);
   try {
     await using cluster = await connect(other.url);

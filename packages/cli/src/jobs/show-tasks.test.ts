@@ -1,7 +1,7 @@
 import type { Tasks } from '@goshawk/client';
 import type { TaskRow } from '@goshawk/core';
 import { describe, expect, it } from 'vitest';
-import { jobDetail, recordingContext, taskCounts } from './jobs.fixture.js';
+import { jobDetail, recordingContext, stageDetail, taskCounts } from './jobs.fixture.js';
 import { showTasks } from './show-tasks.js';
 
 const submittedAt = new Date(2026, 0, 2, 3, 4, 5).getTime();
@@ -19,14 +19,7 @@ function jobOf(rows: readonly TaskRow[], stages: number) {
     describe: async () =>
       jobDetail({
         tasks: taskCounts({ completed: rows.length }),
-        stages: names.map((name) => ({
-          name,
-          state: 'completed',
-          tasks: 1,
-          unfinished: 0,
-          demand: {},
-          after: [],
-        })),
+        stages: names.map((name) => stageDetail({ name, state: 'completed', tasks: 1 })),
       }),
     tasksPage: async ({ from = 0, limit = 2 }: { from?: number | undefined; limit?: number | undefined }) => {
       const matching = rows.filter(({ index }) => index >= from);

@@ -8,7 +8,7 @@ import { TestCluster } from '../test-cluster.fixture.js';
 let up: TestCluster;
 
 beforeAll(async () => {
-  const size = ['--workers', '2', '--slots', '2', '--schedulers', '1', '--resources', 'cpu=2,license=1'];
+  const size = ['--workers', '2', '--cpus', '2', '--schedulers', '1', '--resources', 'cpu=2,license=1'];
   up = await TestCluster.start(['--policy', 'carbyne', ...size]);
 });
 
@@ -92,7 +92,7 @@ it.each(TRACES)('%s in a trace is an error of one line, simulated and replayed',
   const file = join(up.folder, 'jobs.jsonl');
   const lines = [{ schema: 'goshawk.trace/1' }, { submitSeconds: 0, stages }];
   await writeFile(file, lines.map((each) => `${JSON.stringify(each)}\n`).join(''));
-  const cluster = ['--policy', 'carbyne', '--workers', '2', '--slots', '2', '--resources', 'cpu=2,license=1'];
+  const cluster = ['--policy', 'carbyne', '--workers', '2', '--cpus', '2', '--resources', 'cpu=2,license=1'];
   for (const command of ['simulate', 'replay'])
     expectRefusal(await up.goshawk([command, file, ...cluster, '--quiet']), line);
 });

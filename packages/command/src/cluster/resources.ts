@@ -14,11 +14,9 @@ import { pairsIn } from '../pairs.js';
 /** Option of workers and local clusters. `cpus` as a setting is the request of submitted tasks. */
 export const CPUS_OPTION = {
   type: 'count',
-  formerly: 'slots',
   setting: 'workerCpus',
   min: 1,
   max: LIMITS.slotsMax,
-  noneHint: 'give the number of CPUs, such as --cpus 4; tasks that request less than a CPU share one',
   whenUnset: '1',
   describe: 'CPUs of each worker; a task uses one unless it requests another number',
 } as const satisfies OptionSpec;

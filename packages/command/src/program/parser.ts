@@ -2,7 +2,7 @@ import { didYouMean, InputError, nearest } from '@goshawk/core';
 import { Parser } from 'yargs/helpers';
 import type { Command } from '../command.js';
 import { GLOBAL_OPTIONS } from '../context.js';
-import { flagNames, flagOf, kebab, type OptionSpec, type OptionSpecs } from '../options.js';
+import { flagOf, kebab, type OptionSpec, type OptionSpecs } from '../options.js';
 import { VERSION } from '../version.js';
 import { helpOn, unknownCommand } from './help.js';
 import type { Program } from './program.js';
@@ -116,9 +116,7 @@ function optionsOf({ options }: Command): OptionSpecs {
 function split(argv: readonly string[], own: OptionSpecs): ReturnType<typeof Parser.detailed> {
   const specs: OptionSpecs = { ...own, ...ABOUT_OPTIONS };
   const named = (is: (spec: OptionSpec) => boolean): string[] =>
-    Object.entries(specs).flatMap(([name, spec]) =>
-      is(spec) ? flagNames(name, spec).flatMap((each) => [each, kebab(each)]) : [],
-    );
+    Object.entries(specs).flatMap(([name, spec]) => (is(spec) ? [name, kebab(name)] : []));
   const valued = named(({ type }) => type !== 'flag');
   const optional = new Set(named((spec) => spec.type === 'text' && spec.valueOptional === true));
   const withValue = new Set(argv.map((word) => /^--([^=]+)=/.exec(word)?.[1]));
@@ -161,7 +159,7 @@ function checkOptions({ command, flags }: GivenLine, argv: readonly string[]): v
       );
   }
   const isKnown = (name: string): boolean => {
-    const [, spec] = Object.entries(specs).find(([each, of]) => flagNames(each, of).includes(name)) ?? [];
+    const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
     return spec !== undefined && (spec.type === 'flag' || ![flags[name]].flat().includes(false));
   };
   const unknown = Object.keys(flags).filter((name) => !isKnown(name));

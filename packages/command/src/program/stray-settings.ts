@@ -1,5 +1,5 @@
 import { didYouMean, InputError, nearest } from '@goshawk/core';
-import { flagOf, kebab, type OptionSpecs, type Sources, settingNames, variableOf } from '../options.js';
+import { flagOf, kebab, type OptionSpecs, type Sources, settingName, variableOf } from '../options.js';
 
 const PREFIX = 'GOSHAWK_';
 
@@ -59,7 +59,7 @@ const OTHER_VARIABLES = [
 /** Returns the names that commands define: settings, and options that are only flags. */
 function namesIn(specs: readonly OptionSpecs[]): { settings: ReadonlySet<string>; flags: readonly string[] } {
   const all = specs.flatMap((each) => Object.entries(each));
-  const settings = new Set(all.flatMap(([name, spec]) => settingNames(name, spec)));
+  const settings = new Set(all.flatMap(([name, spec]) => settingName(name, spec) ?? []));
   const flags = all.flatMap(([name, { flagOnly }]) => (flagOnly && !settings.has(name) ? [name] : []));
   return { settings, flags };
 }

@@ -31,8 +31,8 @@ export const stage: Field<StageIndex> = countTo(LIMITS.stagesPerJobMax);
 export const task: Field<TaskIndex> = countTo(LIMITS.tasksPerJobMax);
 
 export const taskRange: Field<TaskRange> = record({ first: task, last: task });
-/** Slots of a worker: its whole CPUs. 0 only from a worker of an earlier version. */
-export const slots = countTo(LIMITS.slotsMax);
+/** Slots of a worker: its whole CPUs. */
+export const slots = countTo(LIMITS.slotsMax, 1);
 export const attempt: Field<AttemptNumber> = count;
 export const request = count;
 export const ms: Field<Millis> = number;
@@ -125,8 +125,8 @@ export const member = record({
   draining: flag,
   /** Index of its bit in `occupied`. */
   place: count,
-  /** Attributes such as rack, zone and model. Absent from an older central. */
-  attributes: optional(list(attribute, LIMITS.attributesMax)),
+  /** Attributes such as rack, zone and model. */
+  attributes: list(attribute, LIMITS.attributesMax),
 });
 /** A worker, as described by central to schedulers. */
 export type Member = NonNullable<(typeof member)['infer']>;

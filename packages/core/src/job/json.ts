@@ -50,7 +50,7 @@ export function jobJson(job: JobDetail, now: Millis): Record<string, unknown> {
         command: command ?? null,
         commandsDiffer: commandsDiffer ?? false,
         demand,
-        counts: counts ?? null,
+        counts,
         estimateSeconds: seconds(estimateMs),
         meanRunSeconds: seconds(meanRunMs),
       }),

@@ -38,9 +38,3 @@ test('the waiting tasks of a job on hold count while other tasks of it run', () 
     { ...listed, user: 'ann', weight: 3, jobs: 1, running: 2, waiting: 7, held: 7 },
   ]);
 });
-
-test('a job that older schedulers list although it is not on hold counts as central says', () => {
-  const shares = sharesOf({ id: 'a-1', user: 'ann', running: 2, ...listed, waiting: 3 });
-  const users = usersOf(shares, [job('a-1', 'ann', 7, 2, {}), job('a-2', 'ann', 7, 2, {})]);
-  expect(users).toMatchObject([{ jobs: 1, running: 2, waiting: 3, held: 0 }]);
-});

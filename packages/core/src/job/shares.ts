@@ -77,12 +77,10 @@ export const HELD_JOBS = {
  * Adds jobs on hold, or that begin later, to the jobs that central lists: central does not count their waiting tasks, and
  * lists such a job only while tasks of it run.
  *
- * @param active answer to the query `HELD_JOBS`; older schedulers also list other jobs
+ * @param active answer to the query `HELD_JOBS`
  */
 export function shareHolders({ jobs, by }: ClusterShares, active: readonly JobSummary[]): ShareHolder[] {
-  const held = new Map(
-    active.filter(({ held, beginAt }) => held === true || beginAt !== undefined).map((job) => [job.id, job]),
-  );
+  const held = new Map(active.map((job) => [job.id, job]));
   const listed = jobs.map((job) => {
     const onHold = held.get(job.id)?.tasks.waiting ?? 0;
     held.delete(job.id);

@@ -167,8 +167,7 @@ export type StageState = (typeof STAGE_STATES)[number];
 
 const stageView = view({
   name,
-  /** One of `STAGE_STATES`; `started` and `ended` from an older scheduler. */
-  state: text(32),
+  state: choice(...STAGE_STATES),
   tasks: count,
   /** Number of preceding stages that have not completed. */
   unfinished: count,
@@ -176,11 +175,10 @@ const stageView = view({
   after: list(name, LIMITS.stagesPerJobMax),
   /** Estimated mean run time of its tasks; undefined: unknown. */
   estimateMs: optional(ms),
-  /** Absent from an older scheduler. */
-  counts: optional(taskCounts),
+  counts: taskCounts,
   /** Mean run time of its completed tasks; undefined: none has completed. */
   meanRunMs: optional(ms),
-  /** The command of its first task, truncated if long. */
+  /** The command of its first task, truncated if long; absent without tasks. */
   command: optional(text(COMMAND_LENGTH_MAX)),
   /** The demand of each task. */
   demand: resources,

@@ -10,7 +10,6 @@ import {
   NO_RESOURCES,
   placesOf,
   type Resources,
-  slotsOf,
   taken,
 } from '../resources/resources.js';
 import {
@@ -123,8 +122,7 @@ function* ableIn(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): Iterabl
 }
 
 function hasAttribute(workers: KnownWorkers, name: string): boolean {
-  for (const { attributes = [] } of workers.all())
-    if (attributes.some((each) => each.name === name)) return true;
+  for (const { attributes } of workers.all()) if (attributes.some((each) => each.name === name)) return true;
   return false;
 }
 
@@ -144,9 +142,7 @@ function countRoom(workers: KnownWorkers, needs: TaskNeeds, most: number, shares
   let room = 0;
   for (const member of workers.all()) {
     if (!hasRequired(member, needs)) continue;
-    const { capacity } = member;
-    // A worker of an earlier version may not report its slots.
-    const slots = member.slots || slotsOf(capacity);
+    const { capacity, slots } = member;
     const amounts = { cpu: slots, ...capacity };
     const demand = taken(needs.demand, amounts);
     let here = sharesCpus ? placesOf(slots) : slots;
@@ -165,11 +161,10 @@ function timesIn(demand: number, capacity: number, name: string): number {
   return gpus?.countOf(Math.round(demand * GPU_PARTS)) ?? Math.floor(capacity / demand);
 }
 
-/** Returns whether a worker may meet all wishes: one meets them, one has unknown attributes, or none is known. */
+/** Returns whether a worker may meet all wishes: one meets them, or none is known. */
 export function mayMeet(workers: KnownWorkers, wishes: Attributes): boolean {
   return workers.memoized(JSON.stringify(['meets', wishes]), () => {
     for (const { attributes } of workers.all()) {
-      if (attributes === undefined) return true;
       if (meetsWishes(wishes, attributesByName(attributes))) return true;
     }
     return workers.size === 0;

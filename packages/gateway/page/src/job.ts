@@ -415,14 +415,14 @@ function stageTable({ stages }: Job): HTMLElement {
       {
         title: 'completed',
         isNumber: true,
-        of: ({ tasks, counts }) => `${count(counts?.completed ?? 0)} / ${count(tasks)}`,
+        of: ({ tasks, counts }) => `${count(counts.completed)} / ${count(tasks)}`,
       },
-      ...(stages.some(({ counts }) => (counts?.failed ?? 0) > 0)
+      ...(stages.some(({ counts }) => counts.failed > 0)
         ? [
             {
               title: 'failed',
               isNumber: true,
-              of: ({ counts }: Job['stages'][number]) => count(counts?.failed ?? 0),
+              of: ({ counts }: Job['stages'][number]) => count(counts.failed),
             },
           ]
         : []),

@@ -54,9 +54,9 @@ export function stageGraph({ stages }: Pick<Job, 'stages'>): SVGElement {
 
 function box(stage: Stage, x: number, y: number, isBroken: boolean): SVGElement {
   const { name, state, tasks, counts, meanRunSeconds, command } = stage;
-  const done = counts?.completed ?? 0;
-  const failed = counts?.failed ?? 0;
-  const running = counts?.running ?? 0;
+  const done = counts.completed;
+  const failed = counts.failed;
+  const running = counts.running;
   const inner = WIDTH - 16;
   const part = (from: number, many: number, kind: string) =>
     svg('rect', {
@@ -118,9 +118,7 @@ export function failedStages(
   stages: readonly (Pick<Stage, 'name' | 'after' | 'state'> & { readonly counts: Stage['counts'] })[],
 ): Set<string> {
   const broken = new Set(
-    stages
-      .filter(({ state, counts }) => state === 'failed' || (counts?.failed ?? 0) > 0)
-      .map(({ name }) => name),
+    stages.filter(({ state, counts }) => state === 'failed' || counts.failed > 0).map(({ name }) => name),
   );
   for (let before = -1; before !== broken.size; ) {
     before = broken.size;

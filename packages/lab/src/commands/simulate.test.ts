@@ -162,16 +162,10 @@ describe('simulate rejects with one line and without a report', () => {
       '--resources: "gpu" is not NAME=AMOUNT; write them as',
     ],
     ['no number of CPUs', ['--cpus', 'some'], '--cpus: "some" is not a whole number'],
-    ['no number of CPUs, by the earlier name', ['--slots', 'some'], '--slots: "some" is not a whole number'],
     [
       'workers without a number of CPUs',
-      ['--policy', 'bfjs', '--slots', 'none', '--resources', 'cpu=1'],
-      '--slots: "none" is no longer accepted; give the number of CPUs, such as --cpus 4',
-    ],
-    [
-      'CPUs by both names',
-      ['--cpus', '4', '--slots', '4'],
-      '--cpus and --slots are the same option; give one of them',
+      ['--policy', 'bfjs', '--cpus', 'none', '--resources', 'cpu=1'],
+      '--cpus: "none" is not a whole number',
     ],
     [
       'one worker for a policy that divides them',
@@ -233,7 +227,7 @@ describe('simulate rejects with one line and without a report', () => {
     );
     const staged = { submitSeconds: 0, stages: [{ name: 'a', durationsSeconds: [1], demand: { cpu: 3 } }] };
     await expectRefusal(
-      [await traceOf({ submitSeconds: 0, durationsSeconds: [1] }, staged), '--slots', '2'],
+      [await traceOf({ submitSeconds: 0, durationsSeconds: [1] }, staged), '--cpus', '2'],
       'goshawk: a task of job 2 needs 3 of cpu, and a worker has 2; describe the workers with --resources cpu=3',
     );
   });
@@ -262,16 +256,14 @@ describe('simulate accepts', () => {
     },
   );
 
-  it('--slots as an earlier name of --cpus, also in files and variables and with --vary', async () => {
+  it('the number of CPUs of a worker, also with --vary', async () => {
     const file = await traceOf({ submitSeconds: 0, durationsSeconds: [10, 10, 10, 10] });
     const longest = async (...args: string[]): Promise<(number | null)[]> =>
       (await simulate(file, '--workers', '1', ...args)).runs.map(({ runtimeSeconds }) =>
         Math.floor(runtimeSeconds.all.max!),
       );
     expect(await longest('--cpus', '4')).toEqual([10]);
-    expect(await longest('--slots', '4')).toEqual([10]);
     expect(await longest('--vary', 'cpus=2,4')).toEqual([20, 10]);
-    expect(await longest('--vary', 'slots=2,4')).toEqual([20, 10]);
   });
 
   it('jobs in any order, from the first submission on', async () => {
@@ -413,10 +405,10 @@ describe('a simulated job', () => {
       const { runs } = await simulate(await traceOf({ ...job, ...changes }), '--workers', '1', ...args);
       return Math.round(runs[0]!.runtimeSeconds.all.max!);
     };
-    expect(await runtime({}, '--slots', '8')).toBe(10);
-    expect(await runtime({ maxRunning: 4 }, '--slots', '8')).toBe(20);
-    expect(await runtime({ demand: { cpu: 2 } }, '--slots', '8')).toBe(20);
-    expect(await runtime({ demand: { gpu: 1 } }, '--slots', '8', '--resources', 'gpu=2')).toBe(40);
+    expect(await runtime({}, '--cpus', '8')).toBe(10);
+    expect(await runtime({ maxRunning: 4 }, '--cpus', '8')).toBe(20);
+    expect(await runtime({ demand: { cpu: 2 } }, '--cpus', '8')).toBe(20);
+    expect(await runtime({ demand: { gpu: 1 } }, '--cpus', '8', '--resources', 'gpu=2')).toBe(40);
   });
 
   it('fails with the command if a task exceeds its time limit', async () => {
@@ -575,7 +567,7 @@ it('a task that requests nothing takes one CPU under every policy', async () => 
     { submitSeconds: 0, durationsSeconds: [15], demand: { cpu: 3 } },
     { submitSeconds: 0.1, durationsSeconds: [10, 10] },
   );
-  const cluster = ['--workers', '1', '--slots', '4'];
+  const cluster = ['--workers', '1', '--cpus', '4'];
   const { runs } = await simulate(file, ...cluster, '--policy', 'goshawk,hawk,drf,bfjs');
   for (const { policy, runtimeSeconds } of runs)
     expect([policy, Math.round(runtimeSeconds.all.max!)]).toEqual([policy, 20]);
@@ -661,11 +653,11 @@ describe('demands of a trace of another system', () => {
   });
 
   it('count if options define the resource', async () => {
-    const { stderr, longest } = await simulated('--slots', '4', '--resources', 'memory=6GiB');
+    const { stderr, longest } = await simulated('--cpus', '4', '--resources', 'memory=6GiB');
     expect(stderr).not.toContain('left out');
     expect(longest).toBe(20);
-    expect((await simulated('--slots', '4', '--resources', 'memory=8GiB')).longest).toBe(10);
-    expect((await simulated('--slots', '1', '--resources', 'memory=1GiB')).exitCode).toBe(2);
+    expect((await simulated('--cpus', '4', '--resources', 'memory=8GiB')).longest).toBe(10);
+    expect((await simulated('--cpus', '1', '--resources', 'memory=1GiB')).exitCode).toBe(2);
   });
 });
 
@@ -691,7 +683,7 @@ describe('a workload that names its cluster', () => {
   it('is simulated on another cluster if options define it', async () => {
     const { cluster } = await simulate(
       mixed,
-      '--slots',
+      '--cpus',
       '8',
       '--resources',
       'memory=16GiB,gpu=2',

@@ -77,7 +77,7 @@ describe('whatif --trace', () => {
   });
 
   it('counts memory if an option defines it', async () => {
-    const { stdout } = await whatif('--workers', '4', '--slots', '8', '--resources', 'memory=6GiB', '--json');
+    const { stdout } = await whatif('--workers', '4', '--cpus', '8', '--resources', 'memory=6GiB', '--json');
     expect(JSON.parse(stdout).others[0].runtimeSeconds.all.max).toBeCloseTo(100, 1);
     expect((await whatif('--resources', 'memory=1GiB')).stderr).toMatch(/needs 4294967296 of memory/);
   });

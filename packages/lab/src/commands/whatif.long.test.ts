@@ -105,7 +105,7 @@ describe('goshawk whatif', () => {
 });
 
 describe('goshawk whatif with mixed jobs', () => {
-  const WORKER = ['--slots', '4', '--resources', 'memory=8GiB,gpu=1'];
+  const WORKER = ['--cpus', '4', '--resources', 'memory=8GiB,gpu=1'];
   const POLICIES = ['hawk', 'drf', 'tetris'];
   let mixed: TestCluster;
   beforeAll(async () => {
@@ -172,7 +172,7 @@ describe('goshawk whatif with mixed jobs', () => {
     expect(recorded).toMatchObject({ jobs: 61, ...complete, ...served });
     expect(simulated).toMatchObject({ policy: 'goshawk', ...complete, ...served });
     expect(others).toMatchObject([{ policy: 'drf', ...complete, ...served }]);
-    const without = await mixed.goshawk(['whatif', '../data', ...setup, '--slots', '4', '--quiet'], away);
+    const without = await mixed.goshawk(['whatif', '../data', ...setup, '--cpus', '4', '--quiet'], away);
     expect(without).toMatchObject({ exitCode: 2, stdout: '' });
     expect(without.stderr).toMatch(/needs .* of (memory|gpu), and a worker has 0; describe the workers/);
   });

@@ -163,7 +163,7 @@ function unfinishedOf(detail: JobDetail, isAsked: boolean): UnfinishedJob {
       demand: stage.demand,
       ...present({ requires: sent?.requires ?? undefined, gang: sent?.gang ?? undefined }),
     };
-    const { running, waiting } = stage.counts ?? detail.tasks;
+    const { running, waiting } = stage.counts;
     const listed = detail.running.filter(({ task }) => task >= from && task < to);
     const typical = listed.length === 0 ? 0 : meanOf(listed, ({ elapsedMs }) => elapsedMs);
     const elapsedMs = Array.from({ length: running }, (_, task) => listed[task]?.elapsedMs ?? typical);

@@ -74,12 +74,6 @@ describe('a preference', () => {
       'no worker has its preferred attributes: rack=r1 gpu=a',
     );
   });
-
-  test('is not checked if central does not send capacities', () => {
-    expect(
-      why({ tasks: tasks(1), prefer: { rack: 'r3' } }, [worker(1, { attributes: undefined })]),
-    ).toBeUndefined();
-  });
 });
 
 describe('the demand of a task', () => {
