@@ -135,7 +135,7 @@ function individualFile(
     schema: KEY_SCHEMA,
     role,
     name,
-    // Older versions check the secret key against the role's public key, so a client's file lists its own key there.
+    // Readers check the secret key against the role's public key, so a client's file lists its own key there.
     generations: files[role].generations.map((generation) => ({
       number: generation.number,
       secret,
