@@ -306,7 +306,7 @@ const audit = z.union([
     ...audited,
     /** `submit`, `cancel` and other changes; the type of the message for a refused request that only reads. */
     action: z.string(),
-    outcome: z.enum(['done', 'refused']),
+    outcome: z.enum(['done', 'pending', 'refused']),
     code: z.string().optional(),
     key: z.string().nullable(),
     client: z.string(),

@@ -7,6 +7,8 @@ import {
   type MessageOf,
   type Millis,
   type MissingScheduler,
+  OutcomeUnknownError,
+  PENDING_CODE,
   PROTOCOL_VERSION,
   shellWord,
   type TaskFailure,
@@ -110,8 +112,15 @@ const UNAVAILABLE_CODES: ReadonlySet<string> = new Set([
 /** The error for a request that a scheduler or central has refused. */
 export function refusal({ code, message, hint }: MessageOf<'refused'>): GoshawkError {
   if (INPUT_CODES.has(code)) return new InputError(code, message, hint);
+  if (code === PENDING_CODE) return new OutcomeUnknownError(code, message, hint);
   if (UNAVAILABLE_CODES.has(code)) return new UnreachableError(code, message, hint);
   return new GoshawkError(code, message, hint);
+}
+
+/** The error for a request of which a copy was sent and not answered. */
+export function mayHaveEffect(cause: GoshawkError): OutcomeUnknownError {
+  const message = `${cause.message}; the request may have taken effect`;
+  return new OutcomeUnknownError(cause.code, message, cause.hint, { cause });
 }
 
 /** @param what description of the request, as in "when asked to submit a job" */

@@ -12,6 +12,7 @@ export {
   type JobSummary,
   type LostWorker,
   type MissingScheduler,
+  OutcomeUnknownError,
   rendezvous,
   type SchedulerView,
   type TakeoverAnswer,

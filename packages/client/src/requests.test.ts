@@ -84,10 +84,46 @@ describe('a request', () => {
     await expect(asked).rejects.toThrow(UnreachableError);
     await expect(asked).rejects.toThrow(
       new RegExp(
-        `^no answer from scheduler s at ${peer.endpoint} for [\\d.]+ ms when asked to cancel a job$`,
+        `^no answer from scheduler s at ${peer.endpoint} for [\\d.]+ ms when asked to cancel a job; the request may have taken effect$`,
       ),
     );
     expect(peer.received.length).toBeGreaterThan(1);
+  });
+
+  test.each([
+    ['not-ready', undefined],
+    ['overloaded', 20],
+  ])(
+    'whose last copy was not answered may have an effect, although earlier ones were refused (%s)',
+    async (code, retryMs) => {
+      peer.script = (_message, { refuse }, times) => {
+        if (times === 1) refuse(code, 'later', '', retryMs);
+      };
+      await expect(impatient.ask(order())).rejects.toMatchObject({ name: 'OutcomeUnknownError' });
+      expect(peer.received.length).toBeGreaterThan(1);
+    },
+  );
+
+  test.each(['not-ready', 'overloaded', 'has-ended'])(
+    'of which each copy was refused (%s) has none',
+    async (code) => {
+      peer.script = (_message, { refuse }) => refuse(code, 'no', '', code === 'overloaded' ? 20 : undefined);
+      const error = await impatient.ask(order()).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code });
+      expect(error).not.toMatchObject({ name: 'OutcomeUnknownError' });
+    },
+  );
+
+  test('that only reads is never reported as perhaps effective', async () => {
+    const asked = impatient.ask<'listJobs'>({
+      what: 'to list jobs',
+      build: (request) => ({
+        ...{ type: 'listJobs', request, states: [], user: undefined, where: undefined },
+        ...{ endedMax: 1, jobsMax: 1 },
+      }),
+      to: () => ({ party: peer.party, title: 'a scheduler' }),
+    });
+    await expect(asked).rejects.toMatchObject({ name: 'UnreachableError' });
   });
 
   test('waits for a peer that starts later', async () => {

@@ -2,10 +2,12 @@ import {
   ANSWERS,
   type AnswerType,
   type AnswerValue,
-  type GoshawkError,
+  GoshawkError,
+  isChange,
   type Message,
   type MessageOf,
   type Millis,
+  PENDING_CODE,
   type Question,
   type Reply,
   UnreachableError,
@@ -13,7 +15,15 @@ import {
 import { onAbort } from './abort.js';
 import { type Asking, Attempts, type Destination } from './attempts.js';
 import type { Connection, Listener } from './connection.js';
-import { authFailure, badAnswer, connectionClosed, noAnswer, otherVersion, refusal } from './errors.js';
+import {
+  authFailure,
+  badAnswer,
+  connectionClosed,
+  mayHaveEffect,
+  noAnswer,
+  otherVersion,
+  refusal,
+} from './errors.js';
 
 /** @typeParam Q the request's type */
 export interface Order<Q extends Question = Question> {
@@ -55,8 +65,9 @@ export class Requests {
   }
 
   /**
-   * @throws UnreachableError if there was no answer in time, or only refusals because the party was not ready; the error of a
-   * refusal as InputError, UnreachableError or GoshawkError by its code; the signal's reason
+   * @throws UnreachableError if there was no answer in time, or only refusals because the party was not ready, and
+   * OutcomeUnknownError if a copy of a request for a change was not answered; the error of a refusal by its code; the
+   * signal's reason
    */
   ask<Q extends Question>(order: Order<Q>): Promise<Answer<Q>> {
     return new Promise((resolve, reject) => {
@@ -108,6 +119,8 @@ class Request implements Listener {
   #question: Question | undefined;
   /** The last refusal that said to retry later. */
   #notReady: MessageOf<'refused'> | undefined;
+  /** Number of copies that were sent and not answered, by party. */
+  readonly #unanswered = new Map<string, number>();
 
   constructor(order: Order, asking: Asking, settle: Settle) {
     this.#order = order;
@@ -128,7 +141,7 @@ class Request implements Listener {
       const to = this.#order.to();
       if (to === undefined || to.party === this.#attempts.party) return;
     } catch (error) {
-      return this.#fail(error);
+      return this.#giveUp(error);
     }
     this.#attempt(now);
   }
@@ -136,6 +149,7 @@ class Request implements Listener {
   reply(reply: Reply, from: string, at: Millis): void {
     switch (reply.type) {
       case 'refused':
+        if (reply.code !== PENDING_CODE) this.#wasRefused(from);
         if (reply.code === 'not-ready') this.#retrySoon(reply);
         else if (reply.retryMs !== undefined) this.#scheduleRetry(reply, reply.retryMs);
         else this.#fail(refusal(reply));
@@ -158,7 +172,15 @@ class Request implements Listener {
   }
 
   cut(why: GoshawkError): void {
-    this.#fail(why);
+    this.#giveUp(why);
+  }
+
+  /** Notes that a party has refused one copy. The current incarnation of a party answers under its full name. */
+  #wasRefused(from: string): void {
+    const party = this.#unanswered.has(from) ? from : (this.#attempts.party ?? from);
+    const count = (this.#unanswered.get(party) ?? 0) - 1;
+    if (count > 0) this.#unanswered.set(party, count);
+    else this.#unanswered.delete(party);
   }
 
   /** Retries soon at first: a scheduler that has just started joins its cluster within a fraction of a second. */
@@ -172,7 +194,7 @@ class Request implements Listener {
   /** Retries at the time that the reply names, if the deadline allows it; an earlier retry would only add load. */
   #scheduleRetry(reply: MessageOf<'refused'>, retryMs: Millis): void {
     const at = performance.now() + retryMs;
-    if (at >= this.#deadline) return this.#fail(refusal(reply));
+    if (at >= this.#deadline) return this.#giveUp(refusal(reply));
     this.#notReady = reply;
     this.#attempts.continueAt(at);
     try {
@@ -183,7 +205,7 @@ class Request implements Listener {
   }
 
   #ring(now: Millis): void {
-    if (now >= this.#deadline) return this.#fail(this.#timeout(now));
+    if (now >= this.#deadline) return this.#giveUp(this.#timeout(now));
     const question = this.#notReady === undefined ? this.#question : undefined;
     if (question !== undefined && this.#attempts.extendsWait(question, now, this.#deadline)) return;
     this.#order.onSilence?.();
@@ -198,9 +220,10 @@ class Request implements Listener {
         const message = this.#order.build(this.#attempts.request);
         this.#question = message.type;
         this.#attempts.send(to, message);
+        this.#unanswered.set(to.party, (this.#unanswered.get(to.party) ?? 0) + 1);
       }
     } catch (error) {
-      return this.#fail(error);
+      return this.#giveUp(error);
     }
     this.#attempts.made(now, this.#deadline);
   }
@@ -213,6 +236,7 @@ class Request implements Listener {
   #timeout(now: Millis): UnreachableError {
     if (this.#notReady !== undefined) {
       const { code, message, hint } = this.#notReady;
+      if (code === PENDING_CODE) return refusal(this.#notReady) as UnreachableError;
       return new UnreachableError(code, `${this.#peer}: ${message}`, hint);
     }
     const { party } = this.#attempts;
@@ -221,6 +245,16 @@ class Request implements Listener {
     const version = party && this.#connection.otherVersionOf(party, this.#beganAt);
     if (version) return otherVersion(this.#peer, version);
     return noAnswer(this.#peer, this.#order.what, Math.round(now - this.#beganAt));
+  }
+
+  /** Fails without an answer to each copy that was sent: some party may apply one. */
+  #giveUp(error: unknown): void {
+    const isUnknown =
+      error instanceof GoshawkError &&
+      this.#unanswered.size > 0 &&
+      this.#question !== undefined &&
+      isChange(this.#question);
+    this.#fail(isUnknown ? mayHaveEffect(error) : error);
   }
 
   #fail(error: unknown): void {

@@ -1,7 +1,7 @@
-import { type Millis, type Question, UnreachableError } from '@goshawk/core';
+import { type Millis, OutcomeUnknownError, type Question, UnreachableError } from '@goshawk/core';
 import { pause } from './abort.js';
 import type { Asking, Destination } from './attempts.js';
-import { jobsOwnerAway, noSchedulers } from './errors.js';
+import { jobsOwnerAway, mayHaveEffect, noSchedulers } from './errors.js';
 import type { CallOptions } from './options.js';
 import type { Answer, Order, Requests } from './requests.js';
 import type { KnownScheduler, Roster } from './roster.js';
@@ -102,7 +102,9 @@ export async function askOwner<Q extends Question>(
     return await requests.ask<Q>({ ...order, to: owner, onSilence: () => roster.refreshSoon(), signal });
   } catch (error) {
     const isSilent = error instanceof UnreachableError && error.code === 'unreachable';
-    throw isSilent && roster.isAway(owner()) ? jobsOwnerAway(id, owner().title, error) : error;
+    if (!isSilent || !roster.isAway(owner())) throw error;
+    const away = jobsOwnerAway(id, owner().title, error);
+    throw error instanceof OutcomeUnknownError ? mayHaveEffect(away) : away;
   }
 }
 

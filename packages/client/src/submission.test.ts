@@ -159,6 +159,44 @@ describe('submitting', () => {
     expect(warning).toContain('was lost before it answered, and may run this job as well');
   });
 
+  test.each([
+    'over-limit',
+    'bad-job',
+    'journal-full',
+    'journal-unavailable',
+    'draining',
+    'overloaded',
+    'unexpected',
+  ])('refused (%s) by another scheduler reports that the lost one may have accepted it', async (code) => {
+    await using fake = await FakeCluster.start(2, () => () => {});
+    await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 2_000 });
+    const submitted = cluster.submit(job);
+    const first = await Promise.race([0, 1].map((i) => fake.schedulers[i]!.waitFor('submit').then(() => i)));
+    fake.schedulers[1 - first]!.script = (message, { refuse }) => {
+      if (message.type === 'submit') refuse(code, 'no', '', code === 'overloaded' ? 10_000 : undefined);
+    };
+    fake.listed = [1 - first];
+    fake.away = [first];
+    await expect(submitted).rejects.toMatchObject({
+      name: 'OutcomeUnknownError',
+      message: expect.stringMatching(new RegExp(`; scheduler s${first} at .* may have accepted the job$`)),
+    });
+  });
+
+  test('that its scheduler has applied but not written goes to no other one', async () => {
+    const pending: Script = (message, { refuse }, times) => {
+      if (message.type === 'submit') refuse('journal-pending', 'pending', '', times < 3 ? 1 : undefined);
+    };
+    await using fake = await FakeCluster.start(3, () => pending);
+    await using cluster = await fake.connect();
+    await expect(cluster.submit(job)).rejects.toMatchObject({
+      name: 'OutcomeUnknownError',
+      code: 'journal-pending',
+      message: 'pending',
+    });
+    expect(fake.schedulers.filter(({ received }) => received.length > 0)).toHaveLength(1);
+  });
+
   test('stays with its scheduler if a new scheduler joins that would own the key', async () => {
     await using fake = await FakeCluster.start(3);
     const last = ownerOf(fake, 'k');

@@ -5,6 +5,8 @@ import {
   type JobState,
   type Millis,
   nameProblem,
+  OutcomeUnknownError,
+  PENDING_CODE,
   quoted,
   UnreachableError,
 } from '@goshawk/core';
@@ -69,9 +71,7 @@ class Submission {
   /** Time of the first attempt. */
   #sentAtMs: Millis | undefined;
   #wasRefused = false;
-  /** Whether an earlier attempt may have created the job. */
-  #mayExist = false;
-  /** A lost scheduler that may have accepted the job under another key than the last one. */
+  /** A scheduler that may have accepted the job in an earlier attempt, and not under the key of the last one. */
   #mayExistAt: string | undefined;
 
   constructor(session: Session, spec: JobInput, key: string | undefined, options: SubmitOptions) {
@@ -90,7 +90,8 @@ class Submission {
       try {
         const { job: id, state, warning } = await this.#ask(key, choice);
         const sentAtMs = this.#sentAtMs ?? performance.now();
-        return { id, state, warning: warnings(warning, this.#mayExistAt), sentAtMs };
+        const other = this.#givenKey === undefined ? this.#mayExistAt : undefined;
+        return { id, state, warning: warnings(warning, other), sentAtMs };
       } catch (error) {
         if (!(error instanceof GoshawkError)) throw error;
         await this.#prepareRetry(error, choice);
@@ -104,7 +105,6 @@ class Submission {
       what: 'to accept a job',
       build: (request) => {
         this.#sentAtMs ??= performance.now();
-        this.#mayExist = true;
         return { type: 'submit', request, key, spec: this.#spec };
       },
       to: () => choice.current(),
@@ -122,24 +122,30 @@ class Submission {
   async #prepareRetry(error: GoshawkError, choice: Choice): Promise<void> {
     const { roster, timings } = this.#session;
     const { signal } = this.#options;
-    const wasAsked = this.#mayExist;
-    if (wasAsked && this.#givenKey === undefined)
-      this.#mayExistAt ??= choice.left ?? (choice.isAway ? choice.title : undefined);
-    if (!choice.isAway) this.#mayExist = false;
+    if (error instanceof OutcomeUnknownError || choice.left !== undefined)
+      this.#mayExistAt ??= choice.left ?? choice.title;
+    // A scheduler that refuses the given key has not accepted the job before.
+    else if (this.#givenKey !== undefined && choice.title === this.#mayExistAt) this.#mayExistAt = undefined;
     // A given key stays with its scheduler; otherwise it could create a second job there once the disk has room.
     if (error.code === 'draining' || (error.code === 'journal-full' && this.#givenKey === undefined)) {
       this.#unwilling.add(choice.name);
       roster.refreshSoon();
       if (roster.schedulers.every(({ name }) => this.#unwilling.has(name)))
-        throw error.code === 'draining' ? allDraining(error) : error;
+        throw this.#final(error.code === 'draining' ? allDraining(error) : error, choice);
     } else if (OTHER_SCHEDULER_CODES.has(error.code) && performance.now() < this.#giveUpAt) {
       // The lists of schedulers of client and scheduler differ.
       await pause(Math.min(timings.retryMs, OTHER_SCHEDULER_PAUSE_MS), signal);
       await roster.refresh(signal).catch(() => signal?.throwIfAborted());
     } else {
-      if (wasAsked && error.code === 'unreachable') throw mayBeAccepted(error, this.#givenKey);
-      throw this.#mayExist && choice.isAway ? ownerAwayError(choice.title) : error;
+      throw this.#final(error, choice);
     }
+  }
+
+  /** The error for the caller: no refusal hides that an earlier attempt may have created the job. */
+  #final(error: GoshawkError, { title }: Choice): GoshawkError {
+    return this.#mayExistAt === undefined
+      ? error
+      : mayBeAccepted(error, this.#givenKey, this.#mayExistAt === title ? undefined : this.#mayExistAt);
   }
 }
 
@@ -216,23 +222,26 @@ function warnings(warning: string | undefined, mayExistAt: string | undefined): 
   return warning === undefined ? other : `${warning}; ${other}`;
 }
 
-/** Error if no answer arrived, although the scheduler may have accepted the job. */
-function mayBeAccepted(cause: GoshawkError, key: string | undefined): UnreachableError {
-  return new UnreachableError(
-    cause.code,
-    `${cause.message}; it may have accepted the job`,
+/**
+ * Error if a scheduler may have accepted the job.
+ * @param elsewhere that scheduler, if another one refused the last attempt
+ */
+function mayBeAccepted(
+  error: GoshawkError,
+  key: string | undefined,
+  elsewhere: string | undefined,
+): OutcomeUnknownError {
+  const { code } = error;
+  const cause =
+    error instanceof OutcomeUnknownError && error.cause instanceof GoshawkError ? error.cause : error;
+  const what = code === PENDING_CODE ? '' : `; ${elsewhere ?? 'it'} may have accepted the job`;
+  return new OutcomeUnknownError(
+    code,
+    `${cause.message}${what}`,
     key === undefined
       ? 'once it is back, `goshawk jobs` shows whether it did; with --key, submitting again does not create a second job'
       : 'submit it again with the same key once it is back: this does not create a second job',
     { cause },
-  );
-}
-
-function ownerAwayError(peer: string): UnreachableError {
-  return new UnreachableError(
-    'owner-away',
-    `${peer} stopped responding; it may have accepted the job`,
-    'once it is back, `goshawk jobs` shows whether it did; with --key, submitting again does not create a second job',
   );
 }
 

@@ -24,6 +24,17 @@ export class UnreachableError extends GoshawkError {
   override name = 'UnreachableError';
 }
 
+/**
+ * A request to change something may have taken effect, or may still do so: there is no answer, or it is not yet written.
+ * Exit code 3, HTTP status 504.
+ */
+export class OutcomeUnknownError extends UnreachableError {
+  override name = 'OutcomeUnknownError';
+}
+
+/** Code of answers to changes that were applied and are not yet written. */
+export const PENDING_CODE = 'journal-pending';
+
 /** Quotes user input for an error message, truncated if it is long. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length <= QUOTED_MAX ? text : `${text.slice(0, QUOTED_MAX - 1)}…`);

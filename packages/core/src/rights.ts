@@ -56,6 +56,12 @@ export function scopeOf({ rights }: ClientKey, type: MessageType): 'all' | 'own'
   return required.own !== undefined && rights.includes(required.own) ? 'own' : undefined;
 }
 
+/** Whether the request changes jobs or the cluster, and so may take effect although its answer is lost. */
+export function isChange(type: MessageType): boolean {
+  const required = REQUIRED[type];
+  return required === CHANGING || required?.all === 'operate';
+}
+
 /** The only user that the client may act for in this request; undefined: any user. */
 export function ownerFor(key: ClientKey | undefined, type: MessageType): string | undefined {
   return key !== undefined && scopeOf(key, type) === 'own' ? key.name : undefined;

@@ -1,4 +1,4 @@
-import { GoshawkError, InputError, UnreachableError } from '@goshawk/core';
+import { GoshawkError, InputError, OutcomeUnknownError, UnreachableError } from '@goshawk/core';
 
 /** A request that the gateway refuses without a request to the cluster. */
 export class Refused extends GoshawkError {
@@ -58,6 +58,7 @@ export function answerTo(error: unknown): { readonly status: number; readonly bo
 function statusOf(error: GoshawkError): number {
   if (error instanceof Refused) return error.status;
   if (error instanceof InputError) return STATUS[error.code] ?? 400;
+  if (error instanceof OutcomeUnknownError) return 504;
   if (error instanceof UnreachableError) return 503;
   return 500;
 }

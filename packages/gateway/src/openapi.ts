@@ -9,7 +9,8 @@ const COMMON: Readonly<Record<number, string>> = {
   403: 'your token does not allow this, or the request comes from another site',
   421: 'the Host header names another server; --allow-host permits it',
   500: 'internal error of the gateway',
-  503: 'the cluster, or the part of it that is needed, does not answer, or is overloaded',
+  503: 'the cluster, or the part of it that is needed, does not answer, or is overloaded; nothing was changed',
+  504: 'there is no answer, or the change is not written yet: it may take effect',
 };
 
 /** Error statuses of requests with a body. */

@@ -25,6 +25,7 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set([
   'other-scheduler',
   'overloaded',
   'journal-full',
+  'journal-pending',
   'journal-unavailable',
   'draining',
 ]);

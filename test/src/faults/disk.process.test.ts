@@ -55,7 +55,7 @@ test.skipIf(!mayMount())(
       // Read requests are still answered; requests that need a record fail with the reason.
       expect((await client.jobs()).total).toBeGreaterThanOrEqual(2);
       expect((await old.describe()).tasks.total).toBe(2);
-      await expect(held.cancel()).rejects.toMatchObject({ code: 'journal-full' });
+      await expect(held.cancel()).rejects.toMatchObject({ code: 'journal-pending' });
       const ready = await fetch(`${await daemons.httpAddressOf('s')}/readyz`);
       expect([ready.status, await ready.text()]).toEqual([
         503,

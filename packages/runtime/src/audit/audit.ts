@@ -1,12 +1,12 @@
-import type { Address, Message } from '@goshawk/core';
+import { type Address, type Message, PENDING_CODE } from '@goshawk/core';
 
 /** One audited request: the requester, the action and the outcome. */
 export interface AuditEntry {
   readonly schema: 'goshawk.audit/1';
   readonly at: string;
   readonly action: string;
-  readonly outcome: 'done' | 'refused';
-  /** Error code of a refused request. */
+  readonly outcome: 'done' | 'pending' | 'refused';
+  /** Error code of a refused or pending request. */
   readonly code?: string | undefined;
   /** Name of the client's key; `client` for the shared `client.key`; null without keys. */
   readonly key: string | null;
@@ -50,6 +50,8 @@ interface AuditSources {
 export class Audit {
   readonly #sources: AuditSources;
   readonly #pending = new Map<string, Message>();
+  /** Requests that were recorded as pending, oldest first; a client repeats them until they are written. */
+  readonly #unwritten = new Set<string>();
 
   constructor(sources: AuditSources) {
     this.#sources = sources;
@@ -76,11 +78,21 @@ export class Audit {
     if (message === undefined) return;
     this.#pending.delete(id);
     if (answer.type === 'refused') {
+      if (answer.code === PENDING_CODE) return this.#recordUnwritten(id, to, message, by);
       // The client will retry, and the retry is recorded.
       if (answer.retryMs !== undefined) return;
       return this.#write(to, message, { outcome: 'refused', code: answer.code }, by);
     }
+    this.#unwritten.delete(id);
     this.#write(to, message, { outcome: 'done', ...resultOf(answer) }, by);
+  }
+
+  /** Records once that a request is pending: its client may give up before it is written. */
+  #recordUnwritten(id: string, to: Address, message: Message, by: string): void {
+    if (this.#unwritten.has(id)) return;
+    this.#unwritten.add(id);
+    if (this.#unwritten.size > PENDING_MAX) this.#unwritten.delete(this.#unwritten.values().next().value!);
+    this.#write(to, message, { outcome: 'pending', code: PENDING_CODE }, by);
   }
 
   #write(client: Address, message: Message, end: Pick<AuditEntry, 'outcome' | 'code'>, by: string): void {

@@ -186,7 +186,7 @@ export class ClientApi {
     const { answers, ledger } = this.#parts;
     const page = this.#views.results(job, first, order);
     if (ledger.isEndDurable(job)) answers.answerNow(from, request, 'resultPage', page);
-    else answers.answerWhenDurable(from, request, 'resultPage', page);
+    else answers.readWhenDurable(from, request, 'resultPage', page);
   }
 
   #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {

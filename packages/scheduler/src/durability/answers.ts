@@ -1,4 +1,4 @@
-import type { Address, AnswerType, AnswerValue, Message, MessageOf } from '@goshawk/core';
+import type { Address, AnswerType, AnswerValue, Message, MessageOf, Reply } from '@goshawk/core';
 import type { Ledger, Refusal } from './ledger.js';
 
 /** Sends answers to clients. A client may repeat any request, and gets an equivalent answer. */
@@ -14,19 +14,34 @@ export class Answers {
     this.#ledger.sendNow(to, { type, request, value } as Message);
   }
 
-  /** Answers once all records so far are durable. Refuses if the journal accepts no records. */
+  /**
+   * Answers a request that has changed something, once all records so far are durable. While no record can be written,
+   * reports that the change is pending: it must not be called refused, because it takes effect once it is written.
+   */
   answerWhenDurable<A extends AnswerType>(
     to: Address,
     request: number,
     type: A,
     value: AnswerValue<A>,
   ): void {
-    const { stoppedRefusal } = this.#ledger;
-    if (stoppedRefusal === undefined) this.#ledger.sendWhenDurable(to, { type, request, value } as Message);
-    else this.refuse(to, request, stoppedRefusal);
+    this.#sendWhenDurable(to, { type, request, value } as Reply, this.#ledger.pendingRefusal);
   }
 
-  /** Refuses a request. A client gives up after some refusals, so a restart must not revoke their reasons. */
+  /** Answers a question once all records so far are durable. Refuses it while no record can be written. */
+  readWhenDurable<A extends AnswerType>(to: Address, request: number, type: A, value: AnswerValue<A>): void {
+    this.#sendWhenDurable(to, { type, request, value } as Reply, this.#ledger.stoppedRefusal);
+  }
+
+  #sendWhenDurable(to: Address, answer: Reply, stopped: Refusal | undefined): void {
+    const ledger = this.#ledger;
+    if (stopped === undefined || ledger.isDurable) ledger.sendWhenDurable(to, answer);
+    else ledger.sendNow(to, refusalMessage(answer.request, stopped));
+  }
+
+  /**
+   * Refuses a request, which must have changed nothing. A client gives up after some refusals, so a restart must not
+   * revoke their reasons.
+   */
   refuse(to: Address, request: number, refusal: Refusal): void {
     const ledger = this.#ledger;
     if (refusal.isRevocable !== true || ledger.isDurable)

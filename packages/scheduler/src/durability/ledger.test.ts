@@ -189,8 +189,8 @@ describe('with a journal', () => {
     bench.receive(CLIENT, { type: 'cancelJob', request: 5, id: 's-1' });
     expect(bench.take().at(-1)).toMatchObject({
       type: 'refused',
-      code: 'journal-full',
-      message,
+      code: 'journal-pending',
+      message: `${message}; the request is pending, and takes effect once it is written`,
     });
     bench.receive(CLIENT, { type: 'describeJob', request: 6, id: 's-1', spec: false });
     expect(bench.take()).toMatchObject([{ value: { state: 'cancelled' } }]);

@@ -9,6 +9,7 @@ import {
   type Message,
   type Millis,
   type OverloadReason,
+  PENDING_CODE,
   type RetryChoice,
   type TaskIndex,
   type TaskRange,
@@ -141,12 +142,23 @@ export class Ledger {
       : undefined;
   }
 
-  /** Reason for which no record is written; undefined if records are written. */
+  /** Refuses a request that changed nothing because no record is written; undefined if records are written. */
   get stoppedRefusal(): Refusal | undefined {
-    const journal = this.#journal;
-    if (journal.kind === 'away') return { ...UNREACHABLE, message: journal.message };
-    if (journal.kind !== 'stopped') return undefined;
-    return { code: 'journal-full', message: journal.message, hint: STOPPED_HINT };
+    const { kind } = this.#journal;
+    return kind === 'away' || kind === 'stopped' ? this.refusal : undefined;
+  }
+
+  /** Tells that a change is not yet written because no record is; undefined if records are written. */
+  get pendingRefusal(): Refusal | undefined {
+    const refusal = this.stoppedRefusal;
+    return (
+      refusal && {
+        code: PENDING_CODE,
+        message: `${refusal.message}; the request is pending, and takes effect once it is written`,
+        hint: PENDING_HINT,
+        retryMs: refusal.retryMs,
+      }
+    );
   }
 
   /** Metrics that are 1 for conditions that prevent new jobs until an operator acts. */
@@ -364,7 +376,8 @@ export class Ledger {
 }
 
 const FULL_HINT = 'free space on that disk; accepted jobs continue meanwhile';
-const STOPPED_HINT = 'free space on that disk: the request is pending and takes effect once it is written';
+const PENDING_HINT =
+  'do not repeat it with another key; `goshawk job` shows its effect, which is lost only if the scheduler ends before it is written';
 const UNREACHABLE = {
   code: 'journal-unavailable',
   hint: 'try again when the journal is back; accepted jobs continue meanwhile',

@@ -17,6 +17,7 @@ import { setOpenTimer } from '../job/job-timers.js';
 import type { SchedulerState } from '../state.js';
 import type { Endings } from './endings.js';
 import type { Overload } from './overload.js';
+import { RefusedRequests } from './refused-requests.js';
 
 /** Appends tasks to open jobs, and closes them. */
 export class Appending {
@@ -24,6 +25,7 @@ export class Appending {
   readonly #routing: Routing;
   readonly #endings: Endings;
   readonly #overload: Overload;
+  readonly #refused = new RefusedRequests();
 
   constructor(s: SchedulerState, routing: Routing, endings: Endings, overload: Overload) {
     this.#s = s;
@@ -34,11 +36,13 @@ export class Appending {
 
   /** Appends tasks to an open job, or closes it. A repeated request has no further effect. */
   append(from: Address, message: MessageOf<'appendTasks'>, job: Job, now: Millis): void {
-    const refusal = this.#tryAppend(message, job, now);
-    const { request } = message;
+    const { request, first } = message;
+    const copy = { request, key: `${job.id} ${first}` };
+    const refusal = this.#refused.of(from, copy) ?? this.#tryAppend(message, job, now);
     if (refusal === undefined)
       return this.#s.answers.answerWhenDurable(from, request, 'appended', appendedAnswer(job));
     if (refusal.cause !== undefined) this.#s.tallies.jobsRefused[refusal.cause]++;
+    this.#refused.add(from, copy, refusal);
     this.#s.answers.refuse(from, request, refusal);
   }
 

@@ -53,6 +53,9 @@ export class Holds {
     job: Job,
     now: Millis,
   ): Refusal | undefined {
+    // A repeated request may arrive after a later one was answered, or after the job has ended because of it.
+    const last = this.#lastRequest.get(from);
+    if (last !== undefined && request <= last) return undefined;
     if (job.hasEnded || job.cancelling) {
       const how = job.hasEnded ? `has ended (${job.state})` : 'is being cancelled';
       const message = `${job.id} ${how}`;
@@ -60,9 +63,6 @@ export class Holds {
     }
     // Released or reordered tasks may start immediately, which requires a policy.
     if (held !== true && !this.#s.cluster.isReady) return NOT_READY;
-    // A repeated request may arrive after a later request was answered.
-    const isLate = request < (this.#lastRequest.get(from) ?? 0);
-    if (isLate) return undefined;
     setLatest(this.#lastRequest, from, request, CLIENTS_MAX);
     if (held === true) this.#hold(job, now);
     if (priority !== undefined) this.#setPriority(job, priority, now);

@@ -10,7 +10,7 @@ interface Request {
 }
 
 /**
- * Recent submissions and retries that were refused for good. A client repeats a request until it gets an answer, so a
+ * Recent submissions, retries and appends that were refused for good. A client repeats a request until it gets an answer, so a
  * copy may arrive after the refusal. It gets the same answer, because the client has given up.
  */
 export class RefusedRequests {
