@@ -18,6 +18,11 @@ const PREFIX = 'goshawk-';
 const PERIOD_US = 100_000;
 /** Minimum that the kernel accepts. */
 const QUOTA_MIN_US = 1_000;
+/** Share of CPUs of a paused and of a running command, among those of its parent: `cpu.weight`, or `cpu.shares` of version 1. */
+const SHARES = [
+  { file: 'cpu.weight', paused: 1, running: 100 },
+  { file: 'cpu.shares', paused: 2, running: 1_024 },
+] as const;
 /** A cgroup can be removed once its last process has been reaped. */
 const [REMOVE_PAUSE_MS, REMOVE_TRIES] = [50, 40];
 
@@ -149,6 +154,22 @@ export class TaskCgroup {
     // A kernel may have no swap accounting.
     if (readdirSync(this.#folder).includes('memory.swap.max')) this.#write('memory.swap.max', '0');
     this.#write('memory.max', `${Math.floor(memory)}`);
+  }
+
+  /**
+   * Gives its processes a hundredth of the usual share of CPUs, or the usual share again.
+   *
+   * @returns false if the kernel cannot
+   */
+  setPaused(isPaused: boolean): boolean {
+    return SHARES.some(({ file, paused, running }) => {
+      try {
+        this.#write(file, `${isPaused ? paused : running}`);
+        return true;
+      } catch {
+        return false;
+      }
+    });
   }
 
   /** Peak memory of all its processes together. Bytes; undefined before Linux 5.19. */

@@ -103,7 +103,7 @@ export interface RunSink {
   /** Called about once a second while the run's usage is known. */
   used?(usage: Usage): void;
   /**
-   * `runMs`: duration of the run, 0 if it never began. `maxRssBytes`: peak memory of a command and its children, if it ran long
+   * `runMs`: duration of the run without pauses, 0 if it never began. `maxRssBytes`: peak memory of a command and its children, if it ran long
    * enough to be measured.
    */
   ended(outcome: Outcome, runMs: number, maxRssBytes?: number): void;
@@ -115,6 +115,14 @@ export interface Run {
    * it observes its signal. The first reason counts; `ended` reports the end.
    */
   kill(reason: KillReason): void;
+  /**
+   * Takes the CPUs from the run, which keeps everything else: a command stops, or gets a hundredth of the share of others if it has
+   * a cgroup; a thread runs only when nothing else does, where the kernel allows that. A run that has not begun begins paused.
+   * Without effect on a run that is paused, was killed or has ended.
+   */
+  pause(): void;
+  /** Ends the pause. `kill` does so, too. */
+  resume(): void;
 }
 
 export interface Executor {
@@ -132,5 +140,5 @@ export function failed(code: FailureCode, message: string): FailedOutcome {
 /** Reports a run that failed before it began. */
 export function refused(outcome: FailedOutcome, sink: RunSink): Run {
   queueMicrotask(() => sink.ended(outcome, 0));
-  return { kill: () => {} };
+  return { kill: () => {}, pause: () => {}, resume: () => {} };
 }

@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -44,6 +45,43 @@ export async function endContainer({
     exitCode: Number(words.at(-2)),
     ranOutOfMemory: words.at(-1) === 'true',
   };
+}
+
+/** Time (ms) after which the engine is asked again to pause a container that it does not know yet. */
+const PAUSE_RETRY_MS = 100;
+const PAUSE_TRIES = 100;
+
+/** Pauses and unpauses a container, one call of the engine at a time. A container that is being created is paused once it runs. */
+export class ContainerPause {
+  readonly #container: NamedContainer;
+  #isPaused = false;
+  #isWanted = false;
+  #isCalling = false;
+
+  constructor(container: NamedContainer) {
+    this.#container = container;
+  }
+
+  set(isPaused: boolean): void {
+    this.#isWanted = isPaused;
+    if (!this.#isCalling) void this.#call();
+  }
+
+  async #call(): Promise<void> {
+    const { program, settings, name } = this.#container;
+    const options = { timeout: ENGINE_MS, env: { ...process.env, ...settings } };
+    this.#isCalling = true;
+    for (let tries = 0; this.#isPaused !== this.#isWanted && tries < PAUSE_TRIES; tries++) {
+      const wanted = this.#isWanted;
+      try {
+        await run(program, [wanted ? 'pause' : 'unpause', name], options);
+        this.#isPaused = wanted;
+      } catch {
+        await delay(PAUSE_RETRY_MS);
+      }
+    }
+    this.#isCalling = false;
+  }
 }
 
 /** Kills a container after this process has exited. */

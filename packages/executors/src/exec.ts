@@ -79,10 +79,14 @@ export class ExecExecutor implements Executor {
   #queue(order: SpawnOrder, stdin: Uint8Array | undefined, sink: RunSink, settle = UNCHANGED_OUTCOME): Run {
     const run = this.#nextRun;
     this.#nextRun = run === 0xffff_ffff ? 1 : run + 1;
-    this.#waiting.set(run, { order, stdin, sink, settle });
+    this.#waiting.set(run, { order, stdin, sink, settle, isPaused: false });
     // The sink is called only after this call has returned.
     queueMicrotask(() => this.#advance());
-    return { kill: (reason) => this.#kill(run, reason) };
+    return {
+      kill: (reason) => this.#kill(run, reason),
+      pause: () => this.#setPaused(run, true),
+      resume: () => this.#setPaused(run, false),
+    };
   }
 
   /** Queues a run in a container, and pulls the image first if this machine lacks it. */
@@ -100,16 +104,23 @@ export class ExecExecutor implements Executor {
     if ('kind' in contained) return refused(contained, sink);
     let queued: Run | undefined;
     let killed = false;
+    let isPaused = false;
     void containers.prepare(image).then((problem) => {
       if (killed) return;
-      if (problem === undefined)
+      if (problem === undefined) {
         queued = this.#queue(
           contained,
           stdin,
           withoutImage(sink, () => containers.invalidate(image)),
         );
-      else sink.ended(problem, 0);
+        if (isPaused) queued.pause();
+      } else sink.ended(problem, 0);
     });
+    const setPaused = (paused: boolean): void => {
+      isPaused = paused;
+      if (paused) queued?.pause();
+      else queued?.resume();
+    };
     return {
       kill: (reason) => {
         if (queued !== undefined) return queued.kill(reason);
@@ -117,7 +128,15 @@ export class ExecExecutor implements Executor {
         killed = true;
         queueMicrotask(() => sink.ended({ kind: 'killed', reason }, 0));
       },
+      pause: () => setPaused(true),
+      resume: () => setPaused(false),
     };
+  }
+
+  #setPaused(run: number, isPaused: boolean): void {
+    const waiting = this.#waiting.get(run);
+    if (waiting !== undefined) waiting.isPaused = isPaused;
+    else for (const spawner of this.#spawners) spawner.setPaused(run, isPaused);
   }
 
   #kill(run: number, reason: KillReason): void {

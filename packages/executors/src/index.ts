@@ -1,4 +1,4 @@
-export { allowedBytes, moduleHeapMiB } from './allowed-memory.js';
+export { allowedBytes, hasMemoryToLend, moduleHeapMiB } from './allowed-memory.js';
 export { prepareCgroup } from './cgroup.js';
 export type { SleepEnded } from './channels.js';
 export { compiledFile } from './compiled.js';

@@ -23,6 +23,9 @@ export const MEMORY_GRACE_MS = 1_000;
 /** Fraction of the process's memory above which a running module is ended, before the system kills the process. */
 export const MEMORY_SHARE_MAX = 0.85;
 
+/** Minimum fraction of memory that is available while a task starts beside a paused one. */
+export const LENDING_MEMORY_SHARE_MIN = 0.2;
+
 /** Idle timeout of module threads; starting one takes about 40 ms. */
 export const MODULE_THREAD_IDLE_MS = 30_000;
 

@@ -27,7 +27,8 @@ export type ToThread =
 
 /** Messages from a thread. It sends `ready` once and then accepts runs; a run that arrived earlier starts then. */
 export type FromThread =
-  | { readonly kind: 'ready' }
+  /** `thread`: number of the thread in the kernel; undefined if unknown. */
+  | { readonly kind: 'ready'; readonly thread: number | undefined }
   /** Memory outside of the heap, such as Buffers. */
   | { readonly kind: 'usage'; readonly externalBytes: number }
   | FromRun;

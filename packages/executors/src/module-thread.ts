@@ -1,5 +1,5 @@
 /** Main file of a thread that runs modules, one run at a time. */
-import { statSync } from 'node:fs';
+import { readlinkSync, statSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { workerData } from 'node:worker_threads';
@@ -40,10 +40,18 @@ port.on('message', (message: ToThread) => {
   else context?.kill(message.reason);
 });
 port.on('close', () => process.exit());
-post({ kind: 'ready' });
+post({ kind: 'ready', thread: threadNumber() });
 
 function post(message: FromThread): void {
   port.postMessage(message);
+}
+
+function threadNumber(): number | undefined {
+  try {
+    return Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+  } catch {
+    return undefined; // not Linux
+  }
 }
 
 async function run(order: ThreadOrder): Promise<void> {

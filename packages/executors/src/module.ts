@@ -15,6 +15,7 @@ import type { FromRun, ThreadOrder, ThreadResult } from './module-protocol.js';
 import { tailChunks } from './output-limit.js';
 import { OutputTail } from './output-tail.js';
 import { modulePath } from './payload.js';
+import { RunClock } from './run-clock.js';
 import { ThreadLink } from './thread-link.js';
 
 interface ModuleExecutorOptions {
@@ -146,7 +147,7 @@ class ModuleRun implements Run {
   readonly #stopWaiting: () => void;
   readonly #waitAgain: () => void;
   #thread: ThreadLink | undefined;
-  #startedAt: number | undefined;
+  readonly #clock = new RunClock();
   /** Whether its function observes the abort signal. */
   #listens = false;
   #killedFor: KillReason | undefined;
@@ -172,10 +173,12 @@ class ModuleRun implements Run {
   begin(thread: ThreadLink): void {
     thread.start(this);
     this.#thread = thread;
+    if (this.#clock.isPaused) thread.setPaused(true);
   }
 
   kill(reason: KillReason): void {
     if (this.#ended || this.#killedFor !== undefined) return;
+    this.resume();
     this.#killedFor = reason;
     if (this.#listens) {
       this.#thread!.kill(reason);
@@ -186,9 +189,18 @@ class ModuleRun implements Run {
     }
   }
 
+  pause(): void {
+    if (this.#ended || this.#killedFor !== undefined) return;
+    if (this.#clock.pause()) this.#thread?.setPaused(true);
+  }
+
+  resume(): void {
+    if (this.#clock.resume()) this.#thread?.setPaused(false);
+  }
+
   started(): void {
-    if (this.#startedAt !== undefined) return;
-    this.#startedAt = performance.now();
+    if (this.#clock.hasStarted) return;
+    this.#clock.start();
     this.#sink.started?.();
   }
 
@@ -210,7 +222,7 @@ class ModuleRun implements Run {
         this.#tails.set(message.stream, new OutputTail(message.memory));
         return;
       case 'ended':
-        return this.#end(outcomeOf(message), message.runMs);
+        return this.#end(outcomeOf(message), Math.max(0, message.runMs - this.#clock.pausedMs));
     }
   }
 
@@ -224,18 +236,15 @@ class ModuleRun implements Run {
     queueMicrotask(() => this.#end({ kind: 'killed', reason }));
   }
 
-  #end(outcome: Outcome, runMs = this.#sinceStartMs()): void {
+  #end(outcome: Outcome, runMs = this.#clock.runMs): void {
     if (this.#ended) return;
+    this.resume();
     this.#ended = true;
     clearTimeout(this.#grace);
     for (const [stream, tail] of this.#tails)
       for (const chunk of tailChunks(stream, tail)) this.#sink.output(chunk);
     const reason = this.#killedFor;
     this.#sink.ended(reason === undefined ? outcome : { kind: 'killed', reason }, runMs);
-  }
-
-  #sinceStartMs(): number {
-    return this.#startedAt === undefined ? 0 : performance.now() - this.#startedAt;
   }
 }
 

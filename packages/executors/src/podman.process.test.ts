@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -93,6 +93,32 @@ describe.skipIf(missing !== undefined)(
       expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
       const left = execFileSync('podman', ['ps', '--all', '--quiet'], { encoding: 'utf8' });
       expect(left).toBe('');
+    });
+
+    it('writes nothing while it is paused, even if it is paused before it runs, and continues afterwards', async () => {
+      const file = join(folder, 'work', 'ticks');
+      const size = () => (existsSync(file) ? statSync(file).size : 0);
+      const { run, sink } = record(
+        executors!,
+        inImage(['sh', '-c', 'while :; do echo >>ticks; sleep 0.01; done']),
+      );
+      for (let pauses = 0; pauses < 2; pauses++) {
+        run.pause();
+        // Equal sizes half a second apart: the engine has paused it.
+        const sizes = [-1, 0];
+        const isConstant = (): boolean => {
+          sizes.push(size());
+          return sizes.at(-1) !== 0 && sizes.at(-1) === sizes.at(-2);
+        };
+        await expect.poll(isConstant, { ...WAIT, interval: 500 }).toBe(true);
+        run.resume();
+        const paused = size();
+        await expect.poll(size, WAIT).toBeGreaterThan(paused);
+      }
+      run.pause();
+      run.kill('cancelled');
+      expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
+      expect(execFileSync('podman', ['ps', '--all', '--quiet'], { encoding: 'utf8' })).toBe('');
     });
 
     it('in an image that cannot be pulled does not start', async () => {

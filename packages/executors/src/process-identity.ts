@@ -52,6 +52,34 @@ export function liveGroups(): Set<number> | undefined {
   return groups;
 }
 
+/**
+ * Returns the processes of a command outside of its process group: descendants of its leader, and members of its session.
+ * A descendant whose parent has ended and that has a session of its own is not found.
+ *
+ * @returns empty without /proc
+ */
+export function processesOutsideGroup(leader: number): ProcessIdentity[] {
+  const all = new Map<number, ProcessStat>();
+  for (const pid of allProcesses() ?? []) {
+    const stat = statOf(pid);
+    if (stat !== undefined && !hasExited(stat)) all.set(pid, stat);
+  }
+  const belongs = new Map<number, boolean>([[leader, true]]);
+  const isOfCommand = (pid: number): boolean => {
+    const known = belongs.get(pid);
+    if (known !== undefined) return known;
+    belongs.set(pid, false); // a pid that is reused during the scan could close a circle
+    const stat = all.get(pid);
+    const result =
+      stat !== undefined && (stat.group === leader || stat.session === leader || isOfCommand(stat.parent));
+    belongs.set(pid, result);
+    return result;
+  };
+  return Array.from(all)
+    .filter(([pid, { group }]) => group !== leader && isOfCommand(pid))
+    .map(([pid, { start }]) => ({ pid, start }));
+}
+
 /** Sums over the current processes of a group, and its children that have ended. */
 interface GroupSums {
   /** Peak and current resident memory, in bytes. */

@@ -1,7 +1,8 @@
-import { type KillReason, type Millis, type SleepPayload, TIMER_MAX_MS } from '@goshawk/core';
+import { type KillReason, type SleepPayload, TIMER_MAX_MS } from '@goshawk/core';
 import { sleepEnded } from './channels.js';
 import type { Executor, Run, RunOrder, RunSink } from './contract.js';
 import { LiveRuns } from './live-runs.js';
+import { RunClock } from './run-clock.js';
 
 /**
  * A sleep with less time left polls each turn of the event loop: timers have a resolution of 1 ms and may fire 1 ms early, and a
@@ -15,37 +16,53 @@ export class SleepExecutor implements Executor {
 
   start({ payload }: RunOrder, sink: RunSink): Run {
     const { sleep: sleepMs } = payload as SleepPayload;
-    let startedAt: Millis | undefined;
+    const clock = new RunClock();
     let timer: NodeJS.Timeout | undefined;
+    let immediate: NodeJS.Immediate | undefined;
     let killed: KillReason | undefined;
     let isOver = false;
     const end = (): void => {
       isOver = true;
       this.#runs.delete(live);
-      const runMs = startedAt === undefined ? 0 : performance.now() - startedAt;
+      const { runMs } = clock;
       if (killed !== undefined) return sink.ended({ kind: 'killed', reason: killed }, runMs);
       if (sleepEnded.hasSubscribers) sleepEnded.publish({ sleepMs, lateMs: runMs - sleepMs });
       sink.ended({ kind: 'completed' }, runMs);
     };
-    const wait = (): void => {
-      if (killed !== undefined) return;
-      const remainingMs = startedAt! + sleepMs - performance.now();
-      if (remainingMs <= 0) end();
-      else if (remainingMs < POLL_BELOW_MS) setImmediate(wait);
+    const schedule = (remainingMs: number): void => {
+      if (remainingMs < POLL_BELOW_MS) immediate = setImmediate(wait);
       else timer = setTimeout(wait, Math.min(Math.max(1, Math.floor(remainingMs)), TIMER_MAX_MS));
+    };
+    const wait = (): void => {
+      if (killed !== undefined || clock.isPaused) return;
+      const remainingMs = sleepMs - clock.runMs;
+      if (remainingMs <= 0) end();
+      else schedule(remainingMs);
+    };
+    const unschedule = (): void => {
+      clearTimeout(timer);
+      clearImmediate(immediate);
     };
     const run: Run = {
       kill: (reason) => {
         if (killed !== undefined || isOver) return;
         killed = reason;
-        clearTimeout(timer);
+        clock.resume();
+        unschedule();
         queueMicrotask(end);
+      },
+      pause: () => {
+        if (killed === undefined && !isOver && clock.pause()) unschedule();
+      },
+      resume: () => {
+        if (!clock.resume() || killed !== undefined || isOver || !clock.hasStarted) return;
+        schedule(sleepMs - clock.runMs);
       },
     };
     const live = this.#runs.add(run);
     queueMicrotask(() => {
       if (killed !== undefined) return;
-      startedAt = performance.now();
+      clock.start();
       sink.started?.();
       sink.used?.({ cpu: 0, memory: 0 });
       wait();

@@ -8,7 +8,7 @@ import { nameOfRealTimeSignal } from '@goshawk/core/system';
 import { CgroupError, type TaskCgroup, type TaskLimits } from './cgroup.js';
 import type { CommandStreams, Pipe } from './command-streams.js';
 import { failed, type Outcome, type OutputStream } from './contract.js';
-import { abandonContainer, endContainer } from './end-container.js';
+import { abandonContainer, ContainerPause, endContainer } from './end-container.js';
 import { fatalSignalOf } from './fatal-signal.js';
 import type { GroupUsage } from './group-usage.js';
 import type { GroupWatch } from './group-watch.js';
@@ -16,8 +16,10 @@ import { BYTES_AFTER_EXIT_MAX, GROUP_POLL_MS } from './limits.js';
 import { type OutputFiles, type OutputPaths, openOutputFiles, withFullDisk } from './output-files.js';
 import { OutputLimit } from './output-limit.js';
 import { signal } from './process-identity.js';
+import { RunClock } from './run-clock.js';
 import { spawnFailure } from './spawn-failure.js';
 import type { AccountIds, SpawnOrder } from './spawner-protocol.js';
+import { StoppedCommand } from './stopped-command.js';
 
 /** Cgroup and limits of a command. */
 interface LimitedPlace {
@@ -76,7 +78,10 @@ export class SpawnedRun {
   readonly #streams: CommandStreams;
   readonly #place: LimitedPlace | undefined;
   readonly #container: Container | undefined;
-  #startedAt = 0;
+  readonly #clock = new RunClock();
+  /** The stopped processes of a paused command. */
+  #stopped: StoppedCommand | undefined;
+  readonly #containerPause: ContainerPause | undefined;
   #files: OutputFiles | undefined;
   #stdin: Writable | undefined;
   #stdout: Readable | undefined;
@@ -107,6 +112,7 @@ export class SpawnedRun {
   ) {
     this.#place = place;
     this.#container = engine;
+    this.#containerPause = engine && new ContainerPause(engine);
     this.#sink = sink;
     this.#limit = new OutputLimit(order.outputBytesMax);
     this.#reportBytesMax = order.reportBytesMax ?? 0;
@@ -160,7 +166,7 @@ export class SpawnedRun {
         spawnFailure(error, { ...order, env: environment, ownPath: order.env.PATH !== undefined }),
       );
     };
-    this.#startedAt = performance.now();
+    this.#clock.start();
     const { account, cwd } = order;
     const hasExtraPipe =
       this.#reportBytesMax > 0 || (descriptors.stdout !== undefined && descriptors.stderr !== undefined);
@@ -203,6 +209,7 @@ export class SpawnedRun {
     this.#stderr = reading(stderr) ?? child.stderr ?? undefined;
     this.#extra = (child.stdio[3] as Readable | null | undefined) ?? undefined;
     this.#pid = child.pid;
+    if (this.#clock.isPaused) this.#stop();
     this.#sink.started(child.pid);
     // Leaves out containers, whose process is only the client. The kernel measures a cgroup, which avoids a
     // scan.
@@ -217,6 +224,7 @@ export class SpawnedRun {
 
   kill(reason: KillReason): void {
     if (this.#exit !== undefined || this.#killReason !== undefined || this.#ended) return;
+    this.resume();
     this.#killReason = reason;
     if (this.#pid === 0) return; // its files are being opened
     this.#killedAt = performance.now();
@@ -226,6 +234,27 @@ export class SpawnedRun {
       this.#graceOver = true;
       this.#endGroup();
     }, this.#graceMs);
+  }
+
+  pause(): void {
+    if (this.#exit !== undefined || this.#killReason !== undefined || this.#ended) return;
+    if (this.#clock.pause() && this.#pid !== 0) this.#stop();
+  }
+
+  resume(): void {
+    if (this.#clock.resume()) this.#continue();
+  }
+
+  #stop(): void {
+    if (this.#containerPause !== undefined) this.#containerPause.set(true);
+    else if (this.#place?.cgroup.setPaused(true) !== true) this.#stopped = new StoppedCommand(this.#pid);
+  }
+
+  #continue(): void {
+    this.#containerPause?.set(false);
+    this.#place?.cgroup.setPaused(false);
+    this.#stopped?.resume();
+    this.#stopped = undefined;
   }
 
   /** Kills the group immediately, without a report, because the worker is gone. */
@@ -262,7 +291,7 @@ export class SpawnedRun {
     this.#extra?.on('data', (bytes: Buffer) => this.#keepReport(bytes)).on('error', () => {});
     child.on('error', () => {}); // only by child.kill(), which is not used
     child.once('exit', (code, signalName) => {
-      this.#exit = { code, signal: signalName, runMs: performance.now() - this.#startedAt };
+      this.#exit = { code, signal: signalName, runMs: this.#clock.runMs };
       this.#afterExit();
     });
   }
@@ -360,6 +389,7 @@ export class SpawnedRun {
 
   #endGroup(): void {
     signal(-this.#pid, 'SIGKILL');
+    this.resume(); // of processes outside the group
     this.#place?.cgroup.kill();
   }
 }

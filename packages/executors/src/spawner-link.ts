@@ -10,6 +10,7 @@ import { endRecorded } from './leftovers.js';
 import { CLOSE_MARGIN_MS } from './limits.js';
 import { createRecord, RECORD_VARIABLE, recordFile } from './process-groups.js';
 import { isSuspended, processIdentity } from './process-identity.js';
+import { RunClock } from './run-clock.js';
 import {
   FrameKind,
   killBody,
@@ -62,13 +63,14 @@ export interface WaitingRun {
   readonly stdin: Uint8Array | undefined;
   readonly sink: RunSink;
   readonly settle: Settle;
+  isPaused: boolean;
 }
 
 interface SentRun {
   readonly sink: RunSink;
   readonly settle: Settle;
-  /** Time of the start; undefined until the spawner reports the start. */
-  readonly startedAt: number | undefined;
+  /** Starts when the spawner reports the start. */
+  readonly clock: RunClock;
 }
 
 interface SpawnerEvents {
@@ -138,15 +140,23 @@ export class SpawnerLink {
     return this.#cleaned;
   }
 
-  send(run: number, { order, stdin, sink, settle }: WaitingRun): void {
-    this.#unanswered.set(run, { sink, settle, startedAt: undefined });
+  send(run: number, { order, stdin, sink, settle, isPaused }: WaitingRun): void {
+    this.#unanswered.set(run, { sink, settle, clock: new RunClock() });
     this.#writer!.send(FrameKind.Start, run, ...startBody(order, stdin));
+    if (isPaused) this.setPaused(run, true);
   }
 
   /** Does nothing for a run of another spawner. */
   kill(run: number, reason: KillReason): void {
     if (this.#unanswered.has(run) || this.#started.has(run))
       this.#writer!.send(FrameKind.Kill, run, killBody(reason));
+  }
+
+  /** Does nothing for a run of another spawner. */
+  setPaused(run: number, isPaused: boolean): void {
+    const clock = (this.#unanswered.get(run) ?? this.#started.get(run))?.clock;
+    if (clock === undefined || !(isPaused ? clock.pause() : clock.resume())) return;
+    this.#writer!.send(isPaused ? FrameKind.Pause : FrameKind.Resume, run);
   }
 
   /** Ends the spawner. Killed runs that have not ended are then abandoned. */
@@ -198,7 +208,8 @@ export class SpawnerLink {
     switch (kind) {
       case FrameKind.Started:
         this.#unanswered.delete(run);
-        this.#started.set(run, { ...sent, startedAt: performance.now() });
+        this.#started.set(run, sent);
+        sent.clock.start();
         sink.started?.();
         break;
       case FrameKind.Output:
@@ -297,8 +308,7 @@ function spawnProcess(options: SpawnerOptions, recordId: string, file: string): 
 }
 
 function endRuns(runs: readonly SentRun[], outcome: Outcome): void {
-  for (const { sink, startedAt } of runs)
-    sink.ended(outcome, startedAt === undefined ? 0 : performance.now() - startedAt);
+  for (const { sink, clock } of runs) sink.ended(outcome, clock.runMs);
 }
 
 function ownIdentity(pid: number): { pid: number; start: number } {

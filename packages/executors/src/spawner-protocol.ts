@@ -12,6 +12,8 @@ import type { OutputPaths } from './output-files.js';
  * | Ready   | spawner |                                                   | once, when it can take starts         |
  * | Start   | worker  | u32 length of JSON, JSON of SpawnOrder, stdin     | a run is to begin                     |
  * | Kill    | worker  | reason                                            | at any time, also before Started      |
+ * | Pause   | worker  |                                                   | as Kill; no effect on a paused run    |
+ * | Resume  | worker  |                                                   | as Kill; no effect unless it is paused |
  * | Started | spawner |                                                   | the process exists and is recorded    |
  * | Output  | spawner | u8 stream (1 stdout, 2 stderr), bytes             | between Started and Ended             |
  * | Ended   | spawner | JSON of EndReport                                 | once for each Start                   |
@@ -20,7 +22,17 @@ import type { OutputPaths } from './output-files.js';
  * No frame is acknowledged. If the stream breaks, one of the two processes is dead, and the other process ends
  * the commands.
  */
-export const FrameKind = { Ready: 1, Start: 2, Kill: 3, Started: 4, Output: 5, Ended: 6, Used: 7 } as const;
+export const FrameKind = {
+  Ready: 1,
+  Start: 2,
+  Kill: 3,
+  Started: 4,
+  Output: 5,
+  Ended: 6,
+  Used: 7,
+  Pause: 8,
+  Resume: 9,
+} as const;
 
 export interface SpawnOrder {
   readonly command: string;

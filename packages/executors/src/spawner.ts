@@ -58,6 +58,8 @@ const home = settings.cgroup === undefined ? undefined : enterOwnCgroup(settings
 /** Bodies of queued starts, in order, by run number. */
 const waiting = new Map<number, Buffer>();
 const live = new Map<number, SpawnedRun>();
+/** Those of the queued starts that begin paused. */
+const pausedEarly = new Set<number>();
 let pumping = false;
 let hasContainers = false;
 
@@ -125,6 +127,7 @@ function begin(run: number, body: Buffer): void {
   );
   openFiles.makeRoom(live.size);
   live.set(run, spawned);
+  if (pausedEarly.delete(run)) spawned.pause();
   spawned.start(container === undefined ? order : named(order, run), stdin, environmentOf(order));
 }
 
@@ -152,6 +155,7 @@ function resumeOutput(): void {
 function kill(run: number, body: Buffer): void {
   const reason = readKillBody(body);
   if (waiting.delete(run)) {
+    pausedEarly.delete(run);
     writer.send(FrameKind.Ended, run, endedBody({ outcome: { kind: 'killed', reason }, runMs: 0 }));
   }
   live.get(run)?.kill(reason);
@@ -166,6 +170,12 @@ const reader = new FrameReader(({ kind, run, body }) => {
     }
   } else if (kind === FrameKind.Kill) {
     kill(run, body);
+  } else if (kind === FrameKind.Pause) {
+    if (waiting.has(run)) pausedEarly.add(run);
+    live.get(run)?.pause();
+  } else if (kind === FrameKind.Resume) {
+    pausedEarly.delete(run);
+    live.get(run)?.resume();
   }
 });
 

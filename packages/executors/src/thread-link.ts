@@ -4,6 +4,7 @@ import { compiledFile } from './compiled.js';
 import { type FailedOutcome, failed } from './contract.js';
 import { MODULE_THREAD_IDLE_MS, THREAD_EXIT_MS } from './limits.js';
 import type { FromRun, FromThread, ThreadData, ThreadOrder, ToThread } from './module-protocol.js';
+import { ThreadPriority } from './thread-priority.js';
 import { describeThrown } from './thrown.js';
 
 interface ThreadLinkOptions {
@@ -39,6 +40,7 @@ export class ThreadLink {
   readonly #gone: Promise<void>;
   #run: LinkedRun | undefined;
   #isReady = false;
+  readonly #priority = new ThreadPriority();
   #idleTimer: NodeJS.Timeout | undefined;
   #startedAt = 0;
   #unanswered = 0;
@@ -120,6 +122,11 @@ export class ThreadLink {
     if (this.#isReady) run.started();
   }
 
+  /** Lets the thread run only when nothing else does, or as usual again. */
+  setPaused(isPaused: boolean): void {
+    this.#priority.setLow(isPaused);
+  }
+
   /** Aborts the run. */
   kill(reason: KillReason): void {
     this.#post({ kind: 'kill', reason });
@@ -151,6 +158,7 @@ export class ThreadLink {
   readonly #onMessage = (message: FromThread): void => {
     if (message.kind === 'ready') {
       this.#isReady = true;
+      this.#priority.of(message.thread);
       return this.#run?.started();
     }
     if (message.kind === 'usage') {
@@ -189,6 +197,7 @@ export class ThreadLink {
     }
     this.#port.close();
     clearTimeout(this.#idleTimer);
+    this.#priority.of(undefined);
     this.#run?.broke(this.#failure(code));
     this.#options.onSpent(this);
   }

@@ -76,6 +76,12 @@ export interface WorkerEnvironment extends Environment<WorkerTimer> {
   execute(slot: number, order: TaskOrder, gpus?: readonly number[], demand?: Resources): void;
   /** Ends the task in a slot; `taskEnded` follows. */
   kill(slot: number, reason: KillReason): void;
+  /** Takes the CPUs from the task in a slot until `resume`. Its run time then excludes the pause. */
+  pause?(slot: number): void;
+  /** Ends the pause of the task in a slot; `kill` does so, too. */
+  resume?(slot: number): void;
+  /** Whether another task may start beside a paused one, which keeps its memory. */
+  hasMemoryToLend?(): boolean;
   /** Finds a free port and calls `portFound`. If absent, the worker sends port 0. */
   findPort?(slot: number): void;
   /** Returns the CPU and memory that running tasks use at present; undefined if unknown. */

@@ -44,6 +44,8 @@ class ClockedRun implements Run {
   readonly #sleepMs: Millis;
   #startedAt: Millis | undefined;
   #isEnding = false;
+  #pausedAt: Millis | undefined;
+  #pausedMs: Millis = 0;
   /** Cancels its scheduled end. */
   #callOff = () => {};
 
@@ -56,8 +58,27 @@ class ClockedRun implements Run {
   begin(): void {
     if (this.#isEnding) return;
     this.#startedAt = this.#time.now;
+    if (this.#pausedAt !== undefined) this.#pausedAt = this.#startedAt;
     this.#sink.started?.();
-    this.#endAt(this.#startedAt + this.#sleepMs, { kind: 'completed' });
+    this.#continue();
+  }
+
+  pause(): void {
+    if (this.#isEnding || this.#pausedAt !== undefined) return;
+    this.#pausedAt = this.#time.now;
+    this.#callOff();
+  }
+
+  resume(): void {
+    if (this.#isEnding || this.#pausedAt === undefined) return;
+    if (this.#startedAt !== undefined) this.#pausedMs += this.#time.now - this.#pausedAt;
+    this.#pausedAt = undefined;
+    this.#continue();
+  }
+
+  #continue(): void {
+    if (this.#startedAt === undefined || this.#pausedAt !== undefined) return;
+    this.#endAt(this.#startedAt + this.#sleepMs + this.#pausedMs, { kind: 'completed' });
   }
 
   kill(reason: Parameters<Run['kill']>[0]): void {
@@ -67,6 +88,7 @@ class ClockedRun implements Run {
   /** @returns false if it has ended, or is about to */
   endNow(outcome: RunOutcome): boolean {
     if (this.#isEnding) return false;
+    this.resume();
     this.#isEnding = true;
     this.#endAt(this.#time.now, outcome);
     return true;
@@ -76,7 +98,8 @@ class ClockedRun implements Run {
     this.#callOff();
     this.#callOff = this.#time.at(at, () => {
       this.#isEnding = true;
-      this.#sink.ended(outcome, this.#time.now - (this.#startedAt ?? this.#time.now));
+      const runMs = this.#startedAt === undefined ? 0 : this.#time.now - this.#startedAt - this.#pausedMs;
+      this.#sink.ended(outcome, runMs);
     });
   }
 }

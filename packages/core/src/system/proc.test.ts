@@ -9,6 +9,7 @@ test('the fields of a process are found, whatever its name contains', () => {
     state: 'S',
     parent: 42,
     group: 4700,
+    session: 4700,
     childTicks: 0,
     processorTicks: 22,
     start: 9182736,

@@ -4,6 +4,7 @@ export interface ProcessStat {
   readonly state: string;
   readonly parent: number;
   readonly group: number;
+  readonly session: number;
   /** Processor time, user and system, in clock ticks. */
   readonly processorTicks: number;
   /** Processor time of children that have ended and were waited for, in clock ticks. */
@@ -19,6 +20,7 @@ export function parseProcessStat(text: string): ProcessStat {
     state: fields[0]!,
     parent: Number(fields[1]),
     group: Number(fields[2]),
+    session: Number(fields[3]),
     processorTicks: Number(fields[11]) + Number(fields[12]),
     childTicks: Number(fields[13]) + Number(fields[14]),
     start: Number(fields[19]),
@@ -31,8 +33,8 @@ export function hasExited({ state }: Pick<ProcessStat, 'state'>): boolean {
 }
 
 /**
- * Returns an amount of memory in `/proc/PID/status`, such as `VmHWM`. Bytes; undefined for an ended process, which has
- * none.
+ * Returns an amount of memory in `/proc/PID/status` or `/proc/meminfo`, such as `VmHWM`. Bytes; undefined for an ended process,
+ * which has none.
  */
 export function statusBytes(text: string, name: string): number | undefined {
   const [, kibibytes] = new RegExp(`^${name}:\\s*(\\d+) kB$`, 'm').exec(text) ?? [];

@@ -39,6 +39,10 @@ class TestRun implements Run {
   kill(reason: KillReason): void {
     this.kills.push(reason);
   }
+
+  pause(): void {}
+
+  resume(): void {}
 }
 
 /** An executor whose runs the test controls. */

@@ -30,6 +30,7 @@ import {
 import {
   type Executor,
   failed,
+  hasMemoryToLend,
   type Run,
   type RunOrder,
   type Outcome as RunOutcome,
@@ -77,6 +78,9 @@ export function addWorker<M extends WorkerEntries>(
       ...environment,
       execute: (slot, order, gpus, demand) => port.execute(slot, order, gpus, demand),
       kill: (slot, reason) => port.kill(slot, reason),
+      pause: (slot) => port.pause(slot),
+      resume: (slot) => port.resume(slot),
+      hasMemoryToLend: () => port.hasMemoryToLend(),
       findPort: (slot) => port.findPort(slot),
       used: () => port.used(),
       counted: () => ({ ...environment.counted?.(), used: port.usedByTask() }),
@@ -200,6 +204,18 @@ class WorkerPort {
 
   kill(slot: number, reason: KillReason): void {
     this.#bySlot[slot]?.run?.kill(reason);
+  }
+
+  pause(slot: number): void {
+    this.#bySlot[slot]?.run?.pause();
+  }
+
+  resume(slot: number): void {
+    this.#bySlot[slot]?.run?.resume();
+  }
+
+  hasMemoryToLend(): boolean {
+    return hasMemoryToLend(Math.max(0, ...this.#current().map(({ usage }) => usage?.memory ?? 0)));
   }
 
   #ended(slot: number, order: TaskOrder, current: CurrentRun, outcome: Outcome, runMs: number): void {
