@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { InputError, isLoopbackName } from '@goshawk/core';
-import { BearerTokens, bearerToken, tokenHash } from '@goshawk/transport';
+import { BearerTokens, bearerToken } from '@goshawk/transport';
 import { Refused } from './errors.js';
 
 /** Roles in ascending order of permissions. */
@@ -67,9 +67,10 @@ export class Access {
     return this.#tokens.count;
   }
 
-  /** Identifies the token of an admitted request. */
-  tokenOf({ authorization }: IncomingHttpHeaders): string {
-    return this.tokens === 0 ? '' : tokenHash(bearerToken(authorization) ?? '').toString('hex');
+  /** Identifies the sender of a request by its token; the empty text: it has no valid one. */
+  clientOf({ authorization }: IncomingHttpHeaders): string {
+    const index = this.tokens === 0 ? -1 : this.#tokens.indexOf(authorization);
+    return index < 0 ? '' : `${index}`;
   }
 
   #checkHost(host: string): void {

@@ -12,16 +12,21 @@ export const LIMITS = {
   requestTimeoutMs: 30_000,
   /** Timeout of idle connections. */
   keepAliveMs: 72_000,
+  /** Interval (ms) at which the timeouts of headers and requests are checked. */
+  timeoutsCheckMs: 1_000,
   /** Maximum number of pipelined requests on one connection. */
-  pipelinedMax: 16,
+  pipelinedMax: 4,
   /** Maximum number of streams and long polls in total, and per token if several tokens exist. */
   openMax: 256,
   openPerTokenMax: 64,
-  /**
-   * Maximum number of connections without a request in flight. The connection that has been idle longest is
-   * closed first.
-   */
-  quietConnectionsMax: 100,
+  /** See `HttpConnectionLimits`. A client is a token, or all connections that have sent none. */
+  connections: {
+    quietMax: 100,
+    requestsPerClientMax: 384,
+    requestsMax: 512,
+    unreadBytesPerClientMax: 32 * 1024 * 1024,
+    unreadBytesMax: 64 * 1024 * 1024,
+  },
   /** Time limit (ms) until the headers of a request are complete. */
   headersTimeoutMs: 10_000,
   /**

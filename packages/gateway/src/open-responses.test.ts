@@ -79,7 +79,7 @@ it('counts long polls together with streams, and frees their places when the cli
 
 it('answers health probes while more silent connections than it keeps are open', async () => {
   const url = await gatewayTo({});
-  const silent = Array.from({ length: 2 * LIMITS.quietConnectionsMax }, () =>
+  const silent = Array.from({ length: 2 * LIMITS.connections.quietMax }, () =>
     connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {}),
   );
   await Promise.all(silent.map((socket) => once(socket, 'connect')));
@@ -92,7 +92,7 @@ it('answers health probes while more silent connections than it keeps are open',
   await expect
     .poll(async () => {
       const { status } = await fetch(`${url}/livez`);
-      return status === 200 && open.filter(Boolean).length <= LIMITS.quietConnectionsMax;
+      return status === 200 && open.filter(Boolean).length <= LIMITS.connections.quietMax;
     })
     .toBe(true);
   for (const socket of silent) socket.destroy();

@@ -7,6 +7,7 @@ const COMMON: Readonly<Record<number, string>> = {
   400: 'the request is invalid',
   401: 'a token is needed',
   403: 'your token does not allow this, or the request comes from another site',
+  429: 'this token has too many requests, streams or waiting requests in progress',
   421: 'the Host header names another server; --allow-host permits it',
   500: 'internal error of the gateway',
   503: 'the cluster, or the part of it that is needed, does not answer, or is overloaded; nothing was changed',
@@ -17,11 +18,6 @@ const COMMON: Readonly<Record<number, string>> = {
 const BODY_ERRORS: Readonly<Record<number, string>> = {
   413: 'the body is too large',
   415: 'the request lacks content-type: application/json',
-};
-
-/** Error statuses of requests that may stay open: streams and long polls. */
-const STREAM_ERRORS: Readonly<Record<number, string>> = {
-  429: 'this token has too many streams and waiting requests open',
 };
 
 /** Generates the OpenAPI 3.1 document of a table of routes. */
@@ -56,7 +52,6 @@ const STREAMED = {
 function operation({ method, url, role, does, path, query, body, bodySchema, ...route }: Route) {
   const { answer, stream, errors = {} } = route;
   const asked = parameters(query, 'query');
-  const isHeld = answer === 'events' || stream !== undefined || asked.some(({ name }) => name === 'wait');
   return {
     operationId: nameOf(method, url),
     summary: does,
@@ -82,7 +77,6 @@ function operation({ method, url, role, does, path, query, body, bodySchema, ...
         Object.entries({
           ...COMMON,
           ...(body === undefined ? {} : BODY_ERRORS),
-          ...(isHeld ? STREAM_ERRORS : {}),
           ...errors,
         }).map(([status, description]) => [
           status,

@@ -29,16 +29,17 @@ export function addPage(app: FastifyInstance): void {
     ['/script/uplot.js', join(uplot, 'uPlot.esm.js')],
     ...scripts.map((name) => [`/script/${name}`, join(SCRIPTS, name)] as const),
   ];
-  for (const [path, file] of files) {
-    const plain = readFileSync(file);
-    const packed = gzipSync(plain);
-    const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
-    const type = TYPES[extname(file)]!;
-    app.get(path, { exposeHeadRoute: true }, async ({ headers }, reply) => {
-      reply.headers({ 'cache-control': 'no-cache', etag, vary: 'accept-encoding' }).type(type);
-      if (headers['if-none-match'] === etag) return reply.status(304).send();
-      if (!/\bgzip\b/.test(headers['accept-encoding'] ?? '')) return reply.send(plain);
-      return reply.header('content-encoding', 'gzip').send(packed);
-    });
-  }
+  for (const [path, file] of files) addFile(app, path, TYPES[extname(file)]!, readFileSync(file));
+}
+
+/** Serves a file from memory, compressed. */
+export function addFile(app: FastifyInstance, path: string, type: string, plain: Buffer): void {
+  const packed = gzipSync(plain);
+  const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
+  app.get(path, { exposeHeadRoute: true }, async ({ headers }, reply) => {
+    reply.headers({ 'cache-control': 'no-cache', etag, vary: 'accept-encoding' }).type(type);
+    if (headers['if-none-match'] === etag) return reply.status(304).send();
+    if (!/\bgzip\b/.test(headers['accept-encoding'] ?? '')) return reply.send(plain);
+    return reply.header('content-encoding', 'gzip').send(packed);
+  });
 }

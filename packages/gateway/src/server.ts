@@ -1,11 +1,10 @@
-import type { Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Cluster } from '@goshawk/client';
 import {
   cannotListen,
   describeIssue,
   httpUrl,
-  IdleConnections,
   InputError,
   isLoopbackHost,
   jsonLoss,
@@ -13,6 +12,7 @@ import {
   parseWith,
   quoted,
 } from '@goshawk/core';
+import { HttpConnections } from '@goshawk/transport';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Access, checkRole, type Role, type Token } from './access.js';
@@ -22,7 +22,7 @@ import { LIMITS } from './limits.js';
 import { Link } from './link.js';
 import { OpenResponses } from './open-responses.js';
 import { openApi } from './openapi.js';
-import { addPage } from './page-files.js';
+import { addFile, addPage } from './page-files.js';
 import type { HandlerContext, Route, StreamEvent, ValidRequest } from './route.js';
 import { ROUTES } from './routes.js';
 import { type StreamFormat, stream } from './stream.js';
@@ -68,6 +68,7 @@ const TIMES = {
   requestTimeout: LIMITS.requestTimeoutMs,
   headersTimeout: LIMITS.headersTimeoutMs,
   keepAliveTimeout: LIMITS.keepAliveMs,
+  connectionsCheckingInterval: LIMITS.timeoutsCheckMs,
 };
 
 /** Content security policy: only resources of this gateway, and no inline scripts or styles. */
@@ -101,13 +102,15 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     predictions,
     where: options.where,
   };
-  const app = createApp(options.failed);
-  addRoutes(app, access, context);
-  const document = openApi(ROUTES, options.version);
-  app.get('/v1/openapi.json', async () => document);
+  const connections = new HttpConnections(LIMITS.connections);
+  const app = createApp(connections, options.failed);
+  addRoutes(app, access, connections, context);
+  const document = JSON.stringify(openApi(ROUTES, options.version));
+  addFile(app, '/v1/openapi.json', 'application/json; charset=utf-8', Buffer.from(document));
   // Load balancers probe with HEAD.
   app.get('/livez', { exposeHeadRoute: true }, async () => 'alive\n');
-  app.get('/readyz', { exposeHeadRoute: true }, async () => {
+  app.get('/readyz', { exposeHeadRoute: true }, async ({ raw, headers }, reply) => {
+    admit(connections, raw, reply, access.clientOf(headers));
     await link.cluster();
     return 'ready\n';
   });
@@ -127,10 +130,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** Creates the server without routes. @param failed called with each internal error */
-function createApp(failed: GatewayOptions['failed']): FastifyInstance {
+function createApp(connections: HttpConnections, failed: GatewayOptions['failed']): FastifyInstance {
   const app = fastify({
     bodyLimit: LIMITS.bodyBytesMax,
-    serverFactory: (handle) => limitIdleConnections(createServer(TIMES, serializeRequests(handle))),
+    serverFactory: (handle) => connections.watch(createServer(TIMES, serializeRequests(handle))),
     forceCloseConnections: true,
     // An invalid path matches no route.
     frameworkErrors: (error, _, reply: FastifyReply) => {
@@ -205,41 +208,45 @@ function parseBodies(app: FastifyInstance): void {
   });
 }
 
-/** Closes idle connections, so that they cannot block new ones. */
-function limitIdleConnections(server: Server): Server {
-  const quiet = new IdleConnections<Socket>(LIMITS.quietConnectionsMax);
-  server.on('connection', (socket: Socket) => {
-    quiet.add(socket, performance.now());
-    socket.once('close', () => quiet.delete(socket));
-  });
-  const requests = new WeakMap<Socket, number>();
-  server.on('request', ({ socket }, response) => {
-    quiet.delete(socket);
-    requests.set(socket, (requests.get(socket) ?? 0) + 1);
-    response.once('close', () => {
-      const left = requests.get(socket)! - 1;
-      requests.set(socket, left);
-      if (left === 0 && !socket.destroyed) quiet.add(socket, performance.now());
-    });
-  });
-  return server;
+/** @throws Refused if the client has too many requests in progress */
+function admit(
+  connections: HttpConnections,
+  request: IncomingMessage,
+  reply: FastifyReply,
+  client: string,
+): void {
+  if (connections.admit(request, reply.raw, client)) return;
+  throw new Refused(
+    429,
+    'too-many-requests',
+    'too many requests are in progress',
+    'wait for their answers, or close their connections',
+  );
 }
 
-function addRoutes(app: FastifyInstance, access: Access, context: HandlerContext): void {
+function addRoutes(
+  app: FastifyInstance,
+  access: Access,
+  connections: HttpConnections,
+  context: HandlerContext,
+): void {
   const answers = new OpenResponses(access.tokens);
   for (const route of ROUTES) {
     app.route({
       method: route.method,
       url: route.url.replaceAll(/\{(\w+)\}/g, ':$1'),
       // Runs before the body is read, so that a refused request uses few resources.
-      onRequest: async ({ method, headers }) => checkRole(access.admit(method, headers), route.role),
+      onRequest: async ({ raw, method, headers }, reply) => {
+        checkRole(access.admit(method, headers), route.role);
+        admit(connections, raw, reply, access.clientOf(headers));
+      },
       handler: async (request, reply) => {
         const asked = check(route, request, reply, access.admit(request.method, request.headers));
         const format = route.stream === undefined ? 'events' : streamFormat(request.headers.accept);
         const isStream = route.answer === 'events' || (route.stream !== undefined && format !== undefined);
         const waits = ((asked.query as { wait?: number } | undefined)?.wait ?? 0) > 0;
         if (!isStream && !waits) return route.handle(context, asked) as Promise<unknown>;
-        const release = answers.hold(access.tokenOf(request.headers));
+        const release = answers.hold(access.clientOf(request.headers));
         if (!isStream) return (route.handle(context, asked) as Promise<unknown>).finally(release);
         const events = (route.stream ?? route.handle)(context, asked) as AsyncIterable<StreamEvent>;
         return stream(reply, events, release, format);

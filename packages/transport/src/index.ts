@@ -15,6 +15,7 @@ export {
   type RejectionReason,
   type Traffic,
 } from './counters.js';
+export { type HttpConnectionLimits, HttpConnections } from './defense/http-connections.js';
 export * from './errors.js';
 export { FrameWriter, openFrame } from './frames/frame.js';
 export { movedTo } from './identity/advertised-address.js';

@@ -33,6 +33,11 @@ export class IdleConnections<C extends Closable> {
   add(connection: C, now: Millis): void {
     this.#since.delete(connection);
     this.#since.set(connection, now);
+    this.trim(now);
+  }
+
+  /** Closes what is above the limit, because its time as a new connection has passed. */
+  trim(now: Millis): void {
     for (const [oldest, since] of this.#since) {
       const { size } = this.#since;
       const isKept = size <= this.#max || (now - since < GRACE_MS && size <= 10 * this.#max);

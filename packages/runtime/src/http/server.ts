@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { cannotListen, httpUrl, IdleConnections, InputError, isLoopbackHost, parseBind } from '@goshawk/core';
-import type { MailLogger } from '@goshawk/transport';
+import { cannotListen, httpUrl, InputError, isLoopbackHost, parseBind } from '@goshawk/core';
+import { HttpConnections, type MailLogger } from '@goshawk/transport';
 import { Access, type HttpRefusal } from './access.js';
 
 /** Resource limits for HTTP clients. */
@@ -12,8 +12,14 @@ const HTTP_LIMITS = {
   headersTimeoutMs: 5_000,
   requestTimeoutMs: 10_000,
   keepAliveMs: 5_000,
-  /** Maximum number of connections without a request in flight; the one that has been idle longest is closed first. */
-  quietConnectionsMax: 128,
+  /** See `HttpConnectionLimits`. Without a token and with one are different clients. */
+  connections: {
+    quietMax: 128,
+    requestsPerClientMax: 128,
+    requestsMax: 256,
+    unreadBytesPerClientMax: 16 * 1024 * 1024,
+    unreadBytesMax: 32 * 1024 * 1024,
+  },
   requestsPerConnectionMax: 1_000,
   /** Maximum length of a path; real ones are shorter than half of this. */
   pathLengthMax: 256,
@@ -68,8 +74,8 @@ export async function openHttpServer(
   requireToken(options, isLoopback);
   const counters: HttpCounters = { requests: 0, refused: { token: 0, host: 0 } };
   const access = new Access(options.token, isLoopback, options.isSealed ?? false);
-  const quiet = new IdleConnections<Socket>(HTTP_LIMITS.quietConnectionsMax);
-  const shown = pages(counters);
+  const connections = new HttpConnections(HTTP_LIMITS.connections);
+  const shown = sparing(pages(counters));
   // `getBuiltinModule` avoids an import, which reads every export; the browser-compatible ones make Node load undici: 13 MB and
   // 60 ms per process (Node 24).
   const { createServer } = process.getBuiltinModule('node:http');
@@ -81,12 +87,9 @@ export async function openHttpServer(
       keepAliveTimeout: HTTP_LIMITS.keepAliveMs,
       connectionsCheckingInterval: 1_000,
     },
-    (request, response) => answer(request, response, { access, counters, pages: shown, quiet }),
+    (request, response) => answer(request, response, { access, counters, pages: shown, connections }),
   );
-  server.on('connection', (socket: Socket) => {
-    quiet.add(socket, performance.now());
-    socket.once('close', () => quiet.delete(socket));
-  });
+  connections.watch(server);
   server.maxRequestsPerSocket = HTTP_LIMITS.requestsPerConnectionMax;
   // Invalid HTTP gets no response, because the client would not understand one.
   server.on('clientError', (_, socket) => socket.destroy());
@@ -119,7 +122,7 @@ interface HandlerContext {
   readonly access: Access;
   readonly counters: HttpCounters;
   readonly pages: Pages;
-  readonly quiet: IdleConnections<Socket>;
+  readonly connections: HttpConnections;
 }
 
 /** Connections with a response in progress. */
@@ -128,20 +131,18 @@ const busy = new WeakSet<Socket>();
 function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { access, counters, pages, quiet }: HandlerContext,
+  { access, counters, pages, connections }: HandlerContext,
 ): void {
   const { socket } = request;
   // Pages are rendered synchronously, so a thousand pipelined requests would block the process.
   if (socket.destroyed || busy.has(socket)) return void socket.destroy();
   busy.add(socket);
-  quiet.delete(socket);
-  response.once('close', () => {
-    busy.delete(socket);
-    if (!socket.destroyed) quiet.add(socket, performance.now());
-  });
+  response.once('close', () => busy.delete(socket));
   counters.requests++;
   const path = pathOf(request.url ?? '');
   const refusal = access.refusal(request, path);
+  const client = refusal === undefined && access.mayReadReasons(request) ? 'token' : '';
+  if (!connections.admit(request, response, client)) return void socket.destroy();
   if (refusal !== undefined) {
     counters.refused[refusal]++;
     const status = refusal === 'token' ? 401 : 421;
@@ -154,6 +155,25 @@ function answer(
   const page = pageAt(pages, path);
   const isBare = page.status === 503 && !access.mayReadReasons(request);
   send(request, response, isBare ? { ...page, body: 'not ready\n' } : page);
+}
+
+/** The fraction of its time that a process spends on rendering a page, at most. */
+const RENDER_SHARE = 0.1;
+
+/** Repeats a page for ten times as long as it took to render, so that frequent requests do not delay other work. */
+function sparing(pages: Pages): Pages {
+  const kept = new Map<string, { readonly page: Page; readonly until: number }>();
+  const render = (path: string, page: () => Page): Page => {
+    const begun = performance.now();
+    const known = kept.get(path);
+    if (known !== undefined && begun < known.until) return known.page;
+    const rendered = page();
+    const ended = performance.now();
+    kept.set(path, { page: rendered, until: ended + (ended - begun) / RENDER_SHARE });
+    return rendered;
+  };
+  const spared = Object.entries(pages).map(([path, page]) => [path, () => render(path, page)] as const);
+  return Object.fromEntries(spared);
 }
 
 /** A page that fails, for example because a disk is gone, must not end the process. */
