@@ -172,6 +172,13 @@ const shares = z.object({
   next: count.nullable(),
 });
 
+/** Output of `submit --resume` and `--skip-existing` if no task is left. */
+const submitSkipped = z.object({
+  schema: z.literal('goshawk.submit-skipped/1'),
+  job: z.null(),
+  skipped: z.object({ completed: count, active: count, existing: count }),
+});
+
 const takeover = z.object({
   schema: z.literal('goshawk.takeover/1'),
   scheduler: z.string(),
@@ -370,6 +377,7 @@ export function commandSchemas(): PublishedSchemas {
       schemas,
       shares,
       status,
+      submitSkipped,
       takeover,
       up,
     ],

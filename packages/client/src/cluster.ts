@@ -102,6 +102,11 @@ export class Cluster implements AsyncDisposable {
     return this.#session.user;
   }
 
+  /** Whether a known scheduler may own a job with this id. Without a request. */
+  hasOwner(id: string): boolean {
+    return this.#session.roster.ownerOf(id) !== undefined;
+  }
+
   /**
    * Returns a handle of a job by its id, without a request: the first call of the handle detects a missing job.
    *

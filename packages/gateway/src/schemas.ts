@@ -72,6 +72,8 @@ function jobStateAfter<const S extends string>(schema: S) {
 export const submitted = jobStateAfter('goshawk.submit/1').extend({
   /** Warning about a likely mistake: no worker meets the requirements of the job. */
   warning: z.string().optional(),
+  /** Numbers of tasks that `submit --resume` and `--skip-existing` left out. */
+  skipped: z.object({ completed: count, active: count, existing: count }).optional(),
   /** The ended job, in the output of `submit --wait --json` only. */
   get ended() {
     return job.optional();

@@ -24,6 +24,7 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   jobs: async () => (await import('./jobs.js')).jobsCommand,
   job: async () => (await import('./job.js')).jobCommand,
   tasks: async () => (await import('./tasks.js')).tasksCommand,
+  results: async () => (await import('./results.js')).resultsCommand,
   why: async () => (await import('./why.js')).whyCommand,
   shares: async () => (await import('./shares.js')).sharesCommand,
   usage: async () => (await import('./usage.js')).usageCommand,

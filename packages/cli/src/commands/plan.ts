@@ -5,6 +5,7 @@ import { counted, formatAttributes, formatCount, formatDuration, parseJobSpec } 
 import { cutoffWords } from '../jobs/words.js';
 import { buildJob } from '../submission/build-job.js';
 import { PLAN_OPTIONS } from '../submission/options.js';
+import { lengthOf, withoutFinished } from '../submission/resume.js';
 import { sourcesOf } from './submit.js';
 
 export const planCommand = defineCommand({
@@ -18,9 +19,16 @@ export const planCommand = defineCommand({
   ],
   options: PLAN_OPTIONS,
   async run(context, options, positionals) {
-    const { key: _, ...job } = await buildJob(options, positionals, sourcesOf(context));
-    const spec = parseJobSpec(job, 'plan');
+    const { key: _, ...whole } = await buildJob(options, positionals, sourcesOf(context));
     await using cluster = await openCluster(context);
+    const { job } = options.resume
+      ? await withoutFinished(cluster, whole, context.interrupted)
+      : { job: whole };
+    if (lengthOf(job) === 0) {
+      context.note('`submit` would skip all tasks');
+      return ExitCode.done;
+    }
+    const spec = parseJobSpec(job, 'plan');
     const forecast = await planJob(cluster, spec, context.interrupted);
     const plan = planJson(forecast);
     context.show(plan, () => planPage(spec.name, forecast, plan.refusal, painter(context)));

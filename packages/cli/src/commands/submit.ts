@@ -19,6 +19,7 @@ import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
 import { outcomeText } from '../jobs/words.js';
 import { buildJob } from '../submission/build-job.js';
 import { SUBMIT_OPTIONS, type SubmitOptions } from '../submission/options.js';
+import { lengthOf, type Skipped, skippedText, withoutFinished } from '../submission/resume.js';
 import type { Sources } from '../submission/tasks.js';
 
 export const submitCommand = defineCommand({
@@ -37,6 +38,10 @@ export const submitCommand = defineCommand({
       'run one task per line and wait for the job to end',
     ],
     [
+      'goshawk submit --param rate=0.1:1:0.1 --param seed=1,2 --resume -- ./sim {rate} {seed}',
+      'run one task per combination, except those that an earlier job completed',
+    ],
+    [
       `goshawk submit --module ./work.js#run --input '{"n": 5}' --results`,
       'call a function and print the result',
     ],
@@ -44,9 +49,21 @@ export const submitCommand = defineCommand({
   ],
   options: SUBMIT_OPTIONS,
   async run(context, options, positionals) {
-    const job = await buildJob(options, positionals, sourcesOf(context));
+    const skipped: Skipped = { completed: 0, active: 0, existing: 0 };
+    const sources = {
+      ...sourcesOf(context),
+      skipped: (existing: number) => void Object.assign(skipped, { existing }),
+    };
+    let job = await buildJob(options, positionals, sources);
+    if (lengthOf(job) === 0) return nothingToRun(context, job, skipped);
     const found = await findCluster(context);
     await using cluster = await openCluster(context, { found });
+    if (options.resume) {
+      const rest = await withoutFinished(cluster, job, context.interrupted);
+      job = rest.job;
+      Object.assign(skipped, { completed: rest.completed, active: rest.active });
+      if (lengthOf(job) === 0) return nothingToRun(context, job, skipped);
+    }
     const after = await predecessorsNamed(context, cluster, options, job);
     const handle = await cluster.submit(
       { ...givenSpan(context.environment.TRACEPARENT), ...job, ...after },
@@ -65,7 +82,10 @@ export const submitCommand = defineCommand({
     // The job exists now, so its id is printed before further requests, which may fail.
     const isOutputOnly = options.logs || options.results;
     if (!context.global.json) (isOutputOnly ? context.stderr : context.stdout).write(`${handle.id}\n`);
-    else if (!willFollow) context.json(submitJson(handle, handle.acceptedState!));
+    else if (!willFollow)
+      context.json({ ...submitJson(handle, handle.acceptedState!), ...skippedJson(skipped) });
+    const left = skippedText(skipped, lengthOf(job), job.name ?? '');
+    if (left !== '') context.note(left);
     if (handle.warning !== undefined) context.note(plain(handle.warning));
     if (found.elsewhere !== undefined)
       context.note(`submitted to the only running cluster, ${found.url} (${found.elsewhere})`);
@@ -77,6 +97,17 @@ export const submitCommand = defineCommand({
     return ExitCode.done;
   },
 });
+
+/** Reports that all tasks of a submission are left out. */
+function nothingToRun(context: Context, { name = '' }: JobSubmission, skipped: Skipped): number {
+  if (context.global.json) context.json({ schema: 'goshawk.submit-skipped/1', job: null, skipped });
+  context.note(skippedText(skipped, 0, name));
+  return ExitCode.done;
+}
+
+function skippedJson(skipped: Skipped): { skipped?: Skipped } {
+  return skipped.completed + skipped.active + skipped.existing === 0 ? {} : { skipped };
+}
 
 /**
  * Returns the ids of the jobs that this one waits for.

@@ -128,7 +128,7 @@ describe('submit', () => {
     expect(stderr.match(/^task \d \| oops$/gm)).toHaveLength(4);
   });
 
-  it('writes output to files instead of the log', async () => {
+  it('writes output to files, which `logs` prints', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'goshawk-files-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const files = ['--stdout', 'out/{index}.txt', '--stderr', 'out/{index}.txt', '--cwd', folder];
@@ -137,7 +137,8 @@ describe('submit', () => {
     for (const task of [0, 1, 2]) {
       expect(await readFile(join(folder, 'out', `${task}.txt`), 'utf8')).toBe(`${task}\ne\n`);
     }
-    expect(await stdoutOf(['logs', id])).toBe('');
+    expect(await stdoutOf(['logs', id])).toBe('0\ne\n1\ne\n2\ne\n');
+    expect(await stdoutOf(['logs', `${id}/1`, '--tail', '1'])).toBe('e\n');
     const bad = ['submit', '--wait', '--stdout', '/proc/none/x', '--', 'true'];
     const { exitCode, stderr } = await up.goshawk(bad);
     expect(exitCode).toBe(1);

@@ -17,7 +17,7 @@ function clusterOf(jobs: readonly JobSummary[], silent: string[] = [], truncated
     silent,
     truncated,
   });
-  return { user: 'ann', jobs: list } as unknown as Cluster;
+  return { user: 'ann', jobs: list, hasOwner: (id: string) => id.startsWith('4ckks-') } as unknown as Cluster;
 }
 
 const { context } = recordingContext();
@@ -38,10 +38,29 @@ it('tasks beyond the last one are refused', () => {
   expect(() => checkTasksExist('a1-3', tasks, 6)).toThrow('a1-3 has no task 6');
 });
 
+it('a name is the job of that name that this user submitted last, even if it looks like an id', async () => {
+  const jobs = [
+    ...JOBS,
+    jobSummary({ id: 'p1-1', name: 'etl-2024', user: 'ann', submittedAt: 10 }),
+    jobSummary({ id: 'p1-2', name: 'etl-2024', user: 'ann', submittedAt: 20 }),
+    jobSummary({ id: 'p1-3', name: 'etl-2024', user: 'bob', submittedAt: 30 }),
+    jobSummary({ id: 'p1-4', name: 'x2', user: 'ann', submittedAt: 30 }),
+  ];
+  const { context, written } = recordingContext();
+  expect(await jobNamed(context, clusterOf(jobs), 'etl-2024')).toBe('p1-2');
+  expect(written.stderr).toBe('p1-2 is the last of 2 jobs named "etl-2024"\n');
+  await expect(named('x2', clusterOf(jobs))).rejects.toThrow(
+    '2 jobs have ids that begin with "x2" or that name: x2pqr-1, p1-4',
+  );
+  expect(await named('gone-7', clusterOf(jobs))).toBe('gone-7');
+});
+
 it('all unknown jobs are named', async () => {
   const { context, written } = recordingContext();
-  await expect(jobsNamed(context, clusterOf(JOBS), ['a', 'x2', 'b'])).rejects.toThrow('begins with "a"');
-  expect(written.stderr).toContain('begins with "b"');
+  await expect(jobsNamed(context, clusterOf(JOBS), ['a', 'x2', 'b'])).rejects.toThrow(
+    'no job has the name "a"',
+  );
+  expect(written.stderr).toContain('no job has the name "b"');
 });
 
 it('last is the job that this user submitted last', async () => {
@@ -81,8 +100,8 @@ it.each([
   ['4ck', JOBS, '2 jobs have ids that begin with "4ck": 4ckks-9, 4ckks-10'],
   ['last/0', JOBS, '"last/0" names tasks, not a job'],
   ['4ckks-9/7-20', JOBS, '"4ckks-9/7-20" names tasks, not a job'],
-  ['q', JOBS, 'no job id begins with "q"'],
-  ['', JOBS, 'no job id begins with ""'],
+  ['q', JOBS, 'no job has the name "q"'],
+  ['', JOBS, 'no job has the name ""'],
   ['last', [], 'no job of ann is known'],
 ])('%j is refused', async (word, jobs, message) => {
   await expect(named(word, clusterOf(jobs))).rejects.toThrow(message);
@@ -91,7 +110,7 @@ it.each([
 it('names schedulers whose jobs are missing', async () => {
   const cluster = clusterOf(JOBS, ['s3']);
   for (const [word, message] of [
-    ['q', 'no known job id begins with "q"; no answer from s3'],
+    ['q', 'no known job is "q"; no answer from s3'],
     ['last', 'cannot find the last job: no answer from s3'],
   ] as const) {
     await expect(named(word, cluster)).rejects.toThrow(message);

@@ -1,5 +1,5 @@
 import type { Cluster } from '@goshawk/client';
-import { type Context, throwAll } from '@goshawk/command';
+import { type Context, plain, throwAll } from '@goshawk/command';
 import {
   counted,
   formatCount,
@@ -17,8 +17,8 @@ import { outcomesOf } from './outcomes.js';
 const EXAMPLES_SHOWN = 3;
 
 /**
- * Returns the id of the job that a word refers to: an id, a prefix of one, or `last` for the job that this
- * user submitted last.
+ * Returns the id of the job that a word refers to: an id, a prefix of one, `last` for the job that this user submitted last, or
+ * a name for the job of that name that this user submitted last.
  *
  * @throws InputError `unknown-job`, or `ambiguous-job` with the matching ids; UnreachableError if a scheduler that
  * does not answer may own the job
@@ -28,49 +28,74 @@ export async function jobNamed(context: Context, cluster: Cluster, word: string)
     throw new InputError(
       'usage',
       `"${word}" names tasks, not a job`,
-      'write ID; `goshawk tasks`, `logs`, `why`, `cancel` and `retry` accept tasks',
+      'write ID; `goshawk tasks`, `results`, `logs`, `why`, `cancel` and `retry` accept tasks',
     );
-  // The word looks like a complete id; the job's scheduler verifies that it exists.
-  if (/-\d+$/.test(word)) return word;
+  // The word looks like a complete id; the job's scheduler verifies that it exists. Names may look like ids, too.
+  const isId = /-\d+$/.test(word);
+  if (isId && cluster.hasOwner(word)) return word;
   const signal = context.interrupted;
-  const user = word === 'last' ? context.environment.GOSHAWK_USER || cluster.user : undefined;
-  const { jobs, silent, truncated } = await cluster.jobs({
-    all: true,
-    limit: LIMITS.jobsListedMax,
-    user,
-    signal,
-  });
-  const hint = '`goshawk jobs --all` lists all jobs';
+  const own = context.environment.GOSHAWK_USER || cluster.user;
+  const user = word === 'last' ? own : undefined;
+  const list = await cluster.jobs({ all: true, limit: LIMITS.jobsListedMax, user, signal });
+  const { jobs, silent, truncated } = list;
+  // Active jobs are listed first, from the oldest, so a truncated list may lack the last job.
+  const isIncomplete = truncated && !isFinal(jobs.at(-1)!.state);
   const missing = silent.length === 0 ? undefined : `no answer from ${silent.join(', ')}`;
   if (word === 'last') {
-    // A scheduler that does not answer may own the last job, and another job must not be cancelled in its place.
-    if (missing !== undefined)
-      throw new UnreachableError('unreachable', `cannot find the last job: ${missing}`, 'use its id');
-    if (jobs.length === 0)
-      throw new InputError('unknown-job', `no job${user ? ` of ${user}` : ''} is known`, hint);
-    // Active jobs are listed first, from the oldest, so a truncated list may lack the last job.
-    if (truncated && !isFinal(jobs.at(-1)!.state))
-      throw new InputError(
-        'ambiguous-job',
-        `cannot find the last job: more than ${formatCount(LIMITS.jobsListedMax)} are active`,
-        'use its id',
-      );
-    return jobs.reduce(later).id;
+    if (jobs.length === 0 && missing === undefined)
+      throw new InputError('unknown-job', `no job${user ? ` of ${user}` : ''} is known`, LIST_HINT);
+    return lastOf(jobs, 'the last job', missing, isIncomplete);
   }
-  const found = word === '' ? [] : jobs.filter(({ id }) => id.startsWith(word));
-  if (found.length === 0 && missing !== undefined)
-    throw new UnreachableError('unreachable', `no known job id begins with "${word}"; ${missing}`);
-  if (found.length === 0) throw new InputError('unknown-job', `no job id begins with "${word}"`, hint);
-  if (found.length > 1) {
-    const ids = found.slice(0, EXAMPLES_SHOWN).map(({ id }) => id);
-    const more = found.length > ids.length ? ', …' : '';
+  const begun = word === '' ? [] : jobs.filter(({ id }) => id.startsWith(word));
+  const called = jobs.filter(({ name, user }) => name === word && (own === undefined || user === own));
+  if (called.length > 0 && begun.length === 0) {
+    const id = lastOf(called, `the last job named "${word}"`, missing, isIncomplete);
+    if (called.length > 1)
+      context.note(`${id} is the last of ${counted(called.length, 'job')} named "${plain(word)}"`);
+    return id;
+  }
+  // Its scheduler may be missing: the request to it says so.
+  if (isId) return word;
+  if (begun.length === 0 && missing !== undefined)
+    throw new UnreachableError('unreachable', `no known job is "${word}"; ${missing}`);
+  if (begun.length === 0)
+    throw new InputError('unknown-job', `no job has the name "${word}" or an id that begins so`, LIST_HINT);
+  const found = new Set([...begun, ...called].map(({ id }) => id));
+  if (found.size > 1) {
+    const ids = [...found].slice(0, EXAMPLES_SHOWN);
+    const more = found.size > ids.length ? ', …' : '';
     throw new InputError(
       'ambiguous-job',
-      `${counted(found.length, 'job')} have ids that begin with "${word}": ${ids.join(', ')}${more}`,
+      `${counted(found.size, 'job')} have ids that begin with "${word}"${called.length > 0 ? ' or that name' : ''}: ${ids.join(', ')}${more}`,
       'use a longer prefix',
     );
   }
-  return found[0]!.id;
+  return begun[0]!.id;
+}
+
+const LIST_HINT = '`goshawk jobs --all` lists all jobs';
+
+/**
+ * Returns the job that was submitted last.
+ *
+ * @param missing schedulers that did not answer
+ */
+function lastOf(
+  jobs: readonly JobSummary[],
+  what: string,
+  missing: string | undefined,
+  isIncomplete: boolean,
+): string {
+  // A scheduler that does not answer may own the last job, and another job must not be cancelled in its place.
+  if (missing !== undefined)
+    throw new UnreachableError('unreachable', `cannot find ${what}: ${missing}`, 'use its id');
+  if (isIncomplete)
+    throw new InputError(
+      'ambiguous-job',
+      `cannot find ${what}: more than ${formatCount(LIMITS.jobsListedMax)} are active`,
+      'use its id',
+    );
+  return jobs.reduce(later).id;
 }
 
 /** A job, or tasks of it. */

@@ -1,6 +1,7 @@
 import type { JobHandle, LogChunk, LogGap } from '@goshawk/client';
 import { type Context, plain } from '@goshawk/command';
-import { counted, type JobDetail, type JobSpec, sumOf, type TaskRange } from '@goshawk/core';
+import { counted, sumOf, type TaskRange } from '@goshawk/core';
+import { outputFileLines, outputFiles } from './output-files.js';
 import {
   inTaskOrder,
   jsonOutput,
@@ -30,7 +31,7 @@ interface LogsRequest {
   readonly isSorted?: boolean;
 }
 
-/** Prints the output of tasks, in task order without `follow`, or the paths if it goes to files. */
+/** Prints the output of tasks, in task order without `follow`, and that in files after it. */
 export async function showLogs(
   context: Context,
   job: JobHandle,
@@ -73,13 +74,14 @@ export async function showLogs(
     else held.push(chunk);
   }
   if (held !== undefined) release();
+  const files = await outputFiles(job, { tasks, failed, attempt }, signal);
+  for (const chunk of tail === undefined ? files.chunks : lastLines(files.chunks, tail)) sink.write(chunk);
   sink.end();
   missing.end();
   if (hasEarlier) context.note('earlier attempts of tasks also printed output: --attempt all shows it');
-  if (!isEmpty || hasEarlier) return;
-  if (typeof attempt === 'number') context.note(`there is no output of attempt ${attempt}`);
-  const { spec } = await job.describe({ spec: true, signal }).catch(() => ({ spec: undefined }));
-  for (const line of outputFileLines(spec)) context.note(line);
+  for (const line of outputFileLines(files)) context.note(plain(line));
+  if (isEmpty && !hasEarlier && typeof attempt === 'number')
+    context.note(`there is no output of attempt ${attempt}`);
 }
 
 /** Says on stderr what output is missing. */
@@ -120,24 +122,6 @@ const TASKS_NAMED_MAX = 5;
 
 const WHY_MISSING =
   'schedulers keep a limited amount in memory, and lose that of ended tasks when they restart';
-
-/** Returns lines about tasks that write output to files instead of the log. */
-export function outputFileLines(spec: JobDetail['spec']): string[] {
-  const paths = { stdout: new Set<string>(), stderr: new Set<string>() };
-  for (const { tasks } of (spec as JobSpec | undefined)?.stages ?? []) {
-    for (const payload of 'count' in tasks ? [tasks.run] : 'each' in tasks ? tasks.each : []) {
-      if (!('exec' in payload)) continue;
-      for (const stream of ['stdout', 'stderr'] as const)
-        if (payload[stream] !== undefined) paths[stream].add(payload[stream]);
-    }
-  }
-  return (['stdout', 'stderr'] as const).flatMap((stream) => {
-    const [first, ...others] = paths[stream];
-    if (first === undefined) return [];
-    const more = others.length === 0 ? '' : ` and ${counted(others.length, 'other file')}`;
-    return [`${stream} of the tasks is in files on their workers: ${plain(first)}${more}`];
-  });
-}
 
 function sinkFor(
   context: Context,

@@ -8,10 +8,11 @@ import { type JobDetail, jobJson } from '@goshawk/core';
  */
 export async function showResults(context: Context, handle: JobHandle): Promise<void> {
   const signal = context.interrupted;
-  for await (const result of handle.eachResult({ signal })) context.out(JSON.stringify(lineOf(result)));
+  for await (const result of handle.eachResult({ signal })) context.out(JSON.stringify(resultLine(result)));
 }
 
-function lineOf(result: TaskResult): unknown {
+/** Returns the value of a completed module task, otherwise the whole result. */
+export function resultLine(result: TaskResult): unknown {
   return result.state === 'completed' && result.exitCode === null ? result.value : result;
 }
 

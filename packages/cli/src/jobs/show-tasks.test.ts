@@ -1,5 +1,5 @@
-import type { Tasks } from '@goshawk/client';
-import type { TaskRow } from '@goshawk/core';
+import type { TaskResult, Tasks } from '@goshawk/client';
+import { type Payload, parseCsv, type TaskRow } from '@goshawk/core';
 import { describe, expect, it } from 'vitest';
 import { jobDetail, recordingContext, stageDetail, taskCounts } from './jobs.fixture.js';
 import { showTasks } from './show-tasks.js';
@@ -11,16 +11,27 @@ function row(index: number, more: Partial<TaskRow> = {}): TaskRow {
   return { index, stage: 'tasks', state: 'completed', attempt: 1, ...ran, ...more };
 }
 
+interface Given {
+  readonly payloads?: readonly Payload[];
+  readonly values?: readonly unknown[];
+}
+
 /** Returns a job whose scheduler lists two tasks per page. */
-function jobOf(rows: readonly TaskRow[], stages: number) {
+function jobOf(rows: readonly TaskRow[], stages: number, given: Given = {}) {
   const names = Array.from({ length: stages }, (_, index) => `s${index}`);
   return {
     id: 'a1-3',
     describe: async () =>
       jobDetail({
+        ...(given.payloads && { spec: { stages: [{ tasks: { each: given.payloads } }] } }),
         tasks: taskCounts({ completed: rows.length }),
         stages: names.map((name) => stageDetail({ name, state: 'completed', tasks: 1 })),
       }),
+    resultsPage: async ({ from = 0 }: { from?: number }) => {
+      const values = given.values ?? [];
+      const results = values.map((value, index) => ({ index, value }) as TaskResult).slice(from, from + 2);
+      return { results, next: from + 2 < values.length ? from + 2 : undefined };
+    },
     tasksPage: async ({ from = 0, limit = 2 }: { from?: number | undefined; limit?: number | undefined }) => {
       const matching = rows.filter(({ index }) => index >= from);
       const tasks = matching.slice(0, Math.min(limit, 2));
@@ -35,10 +46,10 @@ const ALL = { from: 0, limit: Number.POSITIVE_INFINITY };
 async function shown(
   rows: readonly TaskRow[],
   format: 'text' | 'json' | 'csv',
-  { listing = ALL, stages = 1 } = {},
+  { listing = ALL, stages = 1, ...given }: Given & { listing?: typeof ALL; stages?: number } = {},
 ) {
   const { context, written } = recordingContext();
-  await showTasks(context, jobOf(rows, stages), listing, format);
+  await showTasks(context, jobOf(rows, stages, given), listing, format);
   return written;
 }
 
@@ -113,8 +124,37 @@ it('tasks as CSV have one heading, and no formulas', async () => {
   const { stdout } = await shown(rows, 'csv');
   const lines = stdout.trimEnd().split('\n');
   expect(lines[0]).toBe(
-    'index,stage,state,attempt,worker,exitCode,startedAt,endedAt,runSeconds,maxRssBytes,error',
+    'index,stage,state,attempt,worker,exitCode,startedAt,endedAt,runSeconds,maxRssBytes,error,command',
   );
   expect(lines).toHaveLength(4);
-  expect(lines[3]).toMatch(/^2,tasks,failed,1,w1,1,2026-\S+Z,2026-\S+Z,0\.25,,"'=HYPERLINK\(""x""\)"$/);
+  expect(lines[3]).toMatch(/^2,tasks,failed,1,w1,1,2026-\S+Z,2026-\S+Z,0\.25,,"'=HYPERLINK\(""x""\)",$/);
+});
+
+it('the CSV has a column per parameter and field of the values, whatever their names', async () => {
+  const payloads: Payload[] = [
+    { exec: ['./sim', '-0.5'], params: { rate: '-0.5', state: 'x' }, returns: true },
+    { exec: ['echo $A', 'a b'], shell: true, params: { rate: '0.5', state: 'y' }, returns: true },
+    { module: '/w.mjs', export: 'run', input: { rate: 2, list: [1] } },
+    { exec: ['x'], env: { GOSHAWK_ARRAY_VALUE: '007' }, returns: true },
+    { module: '/w.mjs', input: 5 },
+  ];
+  const values = [{ loss: 1.5, rate: 'r' }, null, 'text', { loss: { a: 1 } }, 3];
+  const { stdout } = await shown(
+    values.map((_, index) => row(index)),
+    'csv',
+    { payloads, values },
+  );
+  const [titles, ...rows] = parseCsv(stdout).map(({ cells }) => cells);
+  const after = titles!.slice(2 + 4, -4);
+  expect(titles!.slice(0, 6)).toEqual(['index', 'stage', 'rate', 'param.state', 'array', 'input']);
+  expect(after[0]).toBe('state');
+  expect(titles!.slice(-4)).toEqual(['command', 'value', 'loss', 'value.rate']);
+  expect(rows.map((cells) => [...cells.slice(2, 6), ...cells.slice(-4)])).toEqual([
+    ['-0.5', 'x', '', '', './sim -0.5', '', '1.5', 'r'],
+    ['0.5', 'y', '', '', "echo $A 'a b'", '', '', ''],
+    ['2', '', '', '', '/w.mjs#run', 'text', '', ''],
+    ['', '', '007', '', 'x', '', '{"a":1}', ''],
+    ['', '', '', '5', '/w.mjs', '3', '', ''],
+  ]);
+  for (const cells of rows) expect(cells).toHaveLength(titles!.length);
 });

@@ -1,6 +1,7 @@
 import type { JobHandle, Tasks, TasksOptions } from '@goshawk/client';
 import { type Context, painter } from '@goshawk/command';
-import { csvRow, type TaskRange, type TaskRow, taskJson } from '@goshawk/core';
+import { type TaskRange, type TaskRow, taskJson } from '@goshawk/core';
+import { writeTasksCsv } from './results-csv.js';
 import { TasksTable } from './tasks-table.js';
 
 type Listing = Omit<TasksOptions, 'signal'> & {
@@ -13,14 +14,14 @@ type Listing = Omit<TasksOptions, 'signal'> & {
 /** Prints tasks page by page, so that a job of a million tasks takes no more memory than a small one. */
 export async function showTasks(
   context: Context,
-  job: Pick<JobHandle, 'id' | 'describe' | 'tasksPage'>,
+  job: Pick<JobHandle, 'id' | 'describe' | 'tasksPage' | 'resultsPage'>,
   { limit, ranges, ...options }: Listing,
   format: 'text' | 'json' | 'csv',
 ): Promise<void> {
   const asked = { ...options, signal: context.interrupted };
   const pages = ranges === undefined ? pagesOf(job, asked, limit) : pageOfRanges(job, asked, ranges, limit);
   if (format === 'json') await writeJson(context, job.id, pages, options.from);
-  else if (format === 'csv') await writeCsv(context, pages);
+  else if (format === 'csv') noteRest(context, await writeTasksCsv(context, job, pages));
   else await writeTable(context, job, pages, options.from);
 }
 
@@ -68,20 +69,6 @@ async function* pageOfRanges(
   yield { tasks, total, next, submittedAt };
 }
 
-const COLUMNS = [
-  'index',
-  'stage',
-  'state',
-  'attempt',
-  'worker',
-  'exitCode',
-  'startedAt',
-  'endedAt',
-  'runSeconds',
-  'maxRssBytes',
-  'error',
-] as const satisfies readonly (keyof ReturnType<typeof taskJson>)[];
-
 /** Writes `goshawk.tasks/1` on one line, page by page, because a million tasks would need too much memory. */
 async function writeJson(
   context: Context,
@@ -104,20 +91,6 @@ async function writeJson(
   // Task states may change between pages, so the total of a complete list is the number of listed tasks.
   if (next === null && from === 0) total = listed;
   context.stdout.write(`],"total":${total},"truncated":${next !== null},"next":${next}}\n`);
-}
-
-async function writeCsv(context: Context, pages: AsyncIterable<Tasks>): Promise<void> {
-  let next: number | undefined;
-  context.out(csvRow(COLUMNS));
-  for await (const page of pages) {
-    const rows = page.tasks.map((task) => {
-      const cells = taskJson(task, page.submittedAt);
-      return csvRow(COLUMNS.map((column) => cells[column]));
-    });
-    if (rows.length > 0) context.out(rows.join('\n'));
-    next = page.next;
-  }
-  noteRest(context, next);
 }
 
 async function writeTable(

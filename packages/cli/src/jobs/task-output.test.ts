@@ -2,7 +2,7 @@ import type { LogChunk } from '@goshawk/client';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { recordingContext } from './jobs.fixture.js';
-import { lastLines, outputFileLines } from './show-logs.js';
+import { lastLines } from './show-logs.js';
 import {
   inTaskOrder,
   jsonOutput,
@@ -197,20 +197,6 @@ describe('output that is collected', () => {
     const late = [chunk(0, 'cause\n', { stream: 'stderr' }), chunk(0, '1\n2\n3\n')];
     const texts = (count: number) => lastLines(late, count).map(({ bytes }) => Buffer.from(bytes).toString());
     expect(texts(2)).toEqual(['cause\n', '2\n', '3\n']);
-  });
-
-  it('has a line with the names of files of output', () => {
-    const exec = ['true'];
-    const tasks = {
-      each: [{ exec, stdout: 'a' }, { exec, stdout: 'b', stderr: 'err/{index}' }, { sleep: 1 }],
-    };
-    expect(
-      outputFileLines({ stages: [{ tasks }, { tasks: { count: 2, run: { exec, stdout: 'a' } } }] }),
-    ).toEqual([
-      'stdout of the tasks is in files on their workers: a and 1 other file',
-      'stderr of the tasks is in files on their workers: err/{index}',
-    ]);
-    expect(outputFileLines(undefined)).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { resolveOptions } from '@goshawk/command';
 import { InputError } from '@goshawk/core';
+import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { buildJob } from './build-job.js';
 import { SUBMIT_OPTIONS } from './options.js';
@@ -317,10 +318,10 @@ describe('columns and parameters', () => {
 
   it('fill in {}, {1} and {name}; doubled braces are literal', async () => {
     const files = { f: '\ufeffname,size\r\nred,1\r\nblue,22\r\n' };
-    const command = ['{}', '{2}{1}', '{size}', '{{}} {{1}} {{size}}', '{other} {{x}} {"a":{{}}} {9a}'];
+    const command = ['{}', '{2}{1}', '{size}', '{{}} {{1}} {{size}}', '\u0024{other} {{x}} {"a":{{}}} {9a}'];
     expect(await execOf({ eachLine: 'f', colsep: ',', header: true, command, files })).toEqual([
-      'red,1 1red 1 {} {1} {size} {other} {{x}} {"a":{}} {9a}',
-      'blue,22 22blue 22 {} {1} {size} {other} {{x}} {"a":{}} {9a}',
+      'red,1 1red 1 {} {1} {size} \u0024{other} {x} {"a":{}} {9a}',
+      'blue,22 22blue 22 {} {1} {size} \u0024{other} {x} {"a":{}} {9a}',
     ]);
     expect(await execOf({ array: '7', command: ['{"a":{{}},"b":{}}', '{1}'] })).toEqual([
       '{"a":{},"b":7} {1}',
@@ -349,11 +350,74 @@ describe('columns and parameters', () => {
     ]);
   });
 
+  it.each([
+    ['0.1:1:0.1', '0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1.0'],
+    ['1:10:4,x', '1 5 9 x'],
+    ['2:-1:-1.5', '2.0 0.5 -1.0'],
+    ['-0.05:0.05:0.05', '-0.05 0.00 0.05'],
+    ['10:00', '10:00'],
+    ['a:b:c', 'a:b:c'],
+  ])('have ranges: %s is %s', async (values, expected) => {
+    const found = await execOf({ param: [`a=${values}`], command: ['{a}'] });
+    expect(found.join(' ')).toBe(expected);
+  });
+
+  it('have ranges of exactly the values that fit, without rounding errors', async () => {
+    const number = fc.integer({ min: -500, max: 500 });
+    await fc.assert(
+      fc.asyncProperty(
+        number,
+        number,
+        fc.integer({ min: 1, max: 99 }),
+        fc.nat(3),
+        async (one, other, step, places) => {
+          const [first, last] = [Math.min(one, other), Math.max(one, other)];
+          const text = [first, last, step].map((value) => (value / 10 ** places).toFixed(places)).join(':');
+          const expected: string[] = [];
+          for (let value = first; value <= last; value += step)
+            expected.push((value / 10 ** places).toFixed(places).replace(/^-(0\.?0*)$/, '$1'));
+          expect(await execOf({ param: [`a=${text}`], command: ['{a}'] })).toEqual(expected);
+        },
+      ),
+    );
+  });
+
+  it('are the rows of a CSV file, also in variables and folders', async () => {
+    const files = { 'sweep.csv': 'rate,name\n0.1,"a, b"\n0.2,c\n' };
+    const line = {
+      param: ['@sweep.csv', 'x=1,2'],
+      command: ['{name}'],
+      env: ['R={rate}'],
+      cwd: 'run-{x}',
+      files,
+    };
+    expect(await tasks(line)).toMatchObject([
+      {
+        exec: ['a, b'],
+        env: { R: '0.1' },
+        cwd: '/here/run-1',
+        params: { rate: '0.1', name: 'a, b', x: '1' },
+      },
+      { exec: ['a, b'], env: { R: '0.1' }, cwd: '/here/run-2' },
+      { exec: ['c'], env: { R: '0.2' }, cwd: '/here/run-1' },
+      { exec: ['c'], env: { R: '0.2' }, cwd: '/here/run-2' },
+    ]);
+  });
+
+  it('skip tasks whose file exists', async () => {
+    const files = { 'out/1-y.txt': '', 'sub/out/2-x.txt': '' };
+    const line = { param: ['a=1,2', 'b=x,y'], command: ['{a}{b}'], skipExisting: 'out/{a}-{b}.txt', files };
+    expect(await execOf(line)).toEqual(['1x', '2x', '2y']);
+    expect(await execOf({ ...line, cwd: 'sub' })).toEqual(['1x', '1y', '2y']);
+    expect((await job({ ...line, param: ['a=1', 'b=y'] })).tasks).toEqual([]);
+  });
+
   it('name files of output', async () => {
     expect(
       await execOf({ param: ['constructor=1', 'toString=2'], command: ['{constructor}{toString}'] }),
     ).toEqual(['12']);
     const found = await tasks({ param: ['a=1,2'], stdout: 'out/{a}-{index}.txt', command: ['x'] });
+    expect(found.map(({ params }) => params)).toEqual([{ a: '1' }, { a: '2' }]);
     expect(found.map(({ stdout }) => stdout)).toEqual(['out/1-{index}.txt', 'out/2-{index}.txt']);
   });
 
@@ -394,7 +458,42 @@ describe('columns and parameters', () => {
       '"{index}", a value of the job, cannot be part of a path, because workers would fill in its braces',
     ],
     [{ param: ['a=1', 'a=2'], command: ['x'] }, '--param names a twice'],
-    [{ param: ['a'], command: ['x'] }, '--param: "a" is not NAME=VALUE'],
+    [{ param: ['a'], command: ['x'] }, '--param: "a" is neither NAME=VALUES nor @FILE'],
+    [
+      { param: ['rate=1'], command: ['{rte}'] },
+      '{rte} in the command is not a parameter; did you mean {rate}?',
+    ],
+    [
+      { param: ['rate=1'], command: ['{rate}'], env: ['R={rat}'] },
+      '{rat} in --env is not a parameter; did you',
+    ],
+    [{ param: ['rate=1'], command: ['{rate}'], stdout: '{rte}' }, '{rte} in --stdout is not a parameter'],
+    [{ param: ['rate=1', 'b=2'], command: ['{rate}'] }, '--param b: the command does not contain {b}'],
+    [{ param: ['@i'], command: ['x'] }, 'the command contains no column of i'],
+    [{ param: ['@g'], command: ['x'] }, 'g: line 2 has 3 cells, and the header 2'],
+    [{ param: ['@h'], command: ['x'] }, 'h has no rows after its header'],
+    [{ param: ['@d'], command: ['x'] }, '"a" cannot be the name of column 2'],
+    [{ param: ['@f', 'a=1'], command: ['{a}'] }, '--param names a twice'],
+    [{ param: ['a=1:0:1'], command: ['{a}'] }, '1:0:1 never reaches its end'],
+    [{ param: ['a=1:2:0'], command: ['{a}'] }, '1:2:0 has the step 0'],
+    [{ param: ['a=0:1:0.0000001'], command: ['{a}'] }, 'has 10000001 values'],
+    [{ resume: true, command: ['x'] }, '--resume needs --param, --array or --each-line'],
+    [
+      { param: ['a=1'], resume: true, key: 'k', command: ['{a}'] },
+      '--resume and --key cannot be used together',
+    ],
+    [
+      { param: ['a=1'], resume: true, stdout: 'o/{index}', command: ['{a}'] },
+      '--resume numbers the remaining tasks from 0',
+    ],
+    [
+      { param: ['a=1'], skipExisting: 'o/{b}', command: ['{a}'] },
+      '{b} in --skip-existing is not a parameter',
+    ],
+    [
+      { array: '1-2', skipExisting: 'o', command: ['x'] },
+      '--skip-existing: o is the same file for all tasks',
+    ],
     [{ array: '1-1000000', param: ['a=1,2'], command: ['x'] }, 'there are 2000000 combinations'],
     [{ param: ['a=1'], tasks: '2', command: ['x'] }, '--tasks and --param cannot be used together'],
     [{ eachLine: 'f', colsep: ',', shell: true, command: ['echo {1}'] }, 'would be interpreted as code'],

@@ -22,7 +22,7 @@ import { chooseWork } from './work.js';
 
 /**
  * Builds the job that a command line of `submit` requests, and finds all errors that can be detected without
- * the cluster.
+ * the cluster. It has no tasks if `--skip-existing` skips all of them.
  *
  * @throws InputError with one line that names the option, or the file and the field
  */
@@ -37,6 +37,8 @@ export async function buildJob(
     return { name: nameOf(work), ...job, ...wholeJob(options, job) };
   }
   const tasks = await buildTasks(work, options, sources);
+  // `--skip-existing` may leave nothing to validate.
+  if ('length' in tasks && tasks.length === 0) return { name: nameOf(work), tasks, ...wholeJob(options, {}) };
   const job = { name: nameOf(work), tasks, ...wholeJob(options, {}) };
   const { key: _, ...spec } = job;
   parseJobSpec(spec, 'submit', Date.now());

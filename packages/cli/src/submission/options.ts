@@ -38,7 +38,27 @@ const WORK = {
     value: 'NAME=VALUES',
     flagOnly: true,
     describe:
-      'run one task per value, substituted for {NAME}: rate=0.1,0.01; repeat it, or add --array or --each-line, for all combinations',
+      'run one task per value, substituted for {NAME}: rate=0.1,0.01, rate=0.1:1:0.1 (from, to, step), or @FILE (one task per row of a CSV file with a header); repeat it, or add --array or --each-line, for all combinations',
+  },
+  resume: {
+    type: 'flag',
+    flagOnly: true,
+    describe:
+      'skip tasks whose values completed or are in progress in earlier jobs of the same name and user',
+  },
+  skipExisting: {
+    type: 'text',
+    value: 'FILE',
+    flagOnly: true,
+    rare: true,
+    describe: 'skip tasks whose file exists here: out/{rate}.txt',
+  },
+  returns: {
+    type: 'flag',
+    flagOnly: true,
+    rare: true,
+    describe:
+      'the result of a task is the JSON that its command writes to the file $GOSHAWK_RESULT; `goshawk results` shows it',
   },
   sleep: { type: 'duration', flagOnly: true, describe: 'run tasks that only sleep: 100ms' },
   module: {
@@ -70,6 +90,7 @@ const WORK = {
     value: '[NAMES]',
     valueOptional: true,
     flagOnly: true,
+    rare: true,
     describe:
       'pass these variables of this shell to the command: CC,LC_*; without NAMES, all except session variables',
   },

@@ -1,5 +1,5 @@
-import { InputError, LIMITS } from '@goshawk/core';
-import type { Share } from './shares.js';
+import { didYouMean, InputError, LIMITS, nearest, outputPlaceholders } from '@goshawk/core';
+import type { ParamAxis, Share } from './shares.js';
 
 /** Use of a text as the path of an output file, in which workers fill in other placeholders. */
 export const IN_PATH = 'be part of a path';
@@ -7,6 +7,58 @@ const OTHERS_PLACEHOLDER = /\{[^{}/]*\}/;
 
 /** Matches `{{name}}`, which stands for a literal `{name}`, and `{name}`. */
 const PLACEHOLDER = /\{\{([^{}]*)\}\}|\{([^{}]*)\}/g;
+
+/** A name in braces that looks like a parameter. `${NAME}` is a variable of a shell. */
+const IDENTIFIER = /^[A-Za-z_][\w.-]*$/;
+
+/** A text of a command in which placeholders are filled in. */
+export interface Template {
+  readonly text: string;
+  /** Where it stands, for errors: `the command`, `--stdout`. */
+  readonly place: string;
+  /** Whether the worker fills in `{job}`, `{index}` and `{attempt}`. */
+  readonly isPath?: boolean;
+}
+
+/**
+ * Checks that texts use every parameter and only known names, because a mistyped one would run silently.
+ *
+ * @throws InputError with the nearest name
+ */
+export function checkPlaceholders(
+  templates: readonly Template[],
+  share: Share,
+  axes: readonly ParamAxis[],
+): void {
+  const names = Object.keys(share.named);
+  if (names.length === 0) return;
+  const used = new Set<string>();
+  for (const { text, place, isPath = false } of templates) {
+    for (const { 2: name, index } of text.matchAll(PLACEHOLDER)) {
+      if (name === undefined) continue;
+      if (name === '' && share.text === undefined) valueFor(name, share, 'be filled in');
+      used.add(name);
+      if (isName(name, share) || !IDENTIFIER.test(name) || text[index - 1] === '$') continue;
+      if (isPath && outputPlaceholders.includes(`{${name}}`)) continue;
+      const meant = nearest(name, names);
+      throw new InputError(
+        'bad-placeholder',
+        `submit: {${name}} in ${place} is not a parameter${didYouMean(meant && `{${meant}}`)}`,
+        `the parameters are ${names.join(', ')}; write {{${name}}} for a literal {${name}}`,
+      );
+    }
+  }
+  for (const { names: own, file } of axes) {
+    if (own.some((name) => used.has(name))) continue;
+    throw new InputError(
+      'unused-param',
+      file === undefined
+        ? `--param ${own[0]}: the command does not contain {${own[0]}}`
+        : `--param: the command contains no column of ${file}`,
+      `write ${own.map((name) => `{${name}}`).join(' or ')} where the value belongs`,
+    );
+  }
+}
 
 /**
  * Reports whether a name has a value for each task: empty for `{}`, column numbers, and names. Other braces
@@ -37,7 +89,7 @@ export function hasForeignPlaceholder(text: string, share: Share, params: readon
 export function filledIn(text: string, share: Share, use = 'be part of an argument'): string {
   if (!text.includes('{')) return text;
   const filled = text.replaceAll(PLACEHOLDER, (whole, escaped: string | undefined, name: string) => {
-    if (escaped !== undefined) return isName(escaped, share) ? `{${escaped}}` : whole;
+    if (escaped !== undefined) return isEscaped(escaped, share) ? `{${escaped}}` : whole;
     if (!isName(name, share)) return whole;
     const value = valueFor(name, share, use);
     if (use === IN_PATH && OTHERS_PLACEHOLDER.test(value)) throw noPath(share, value);
@@ -45,6 +97,11 @@ export function filledIn(text: string, share: Share, use = 'be part of an argume
   });
   if (filled !== text && filled.length > LIMITS.argumentLengthMax) throw noText(share, 'is too long', use);
   return filled;
+}
+
+/** Whether `{name}` would be filled in or refused, so that `{{name}}` stands for it. */
+function isEscaped(name: string, share: Share): boolean {
+  return isName(name, share) || (Object.keys(share.named).length > 0 && IDENTIFIER.test(name));
 }
 
 function valueFor(name: string, share: Share, use: string): string {

@@ -1,4 +1,3 @@
-import { valueListsIn } from '@goshawk/command';
 import { counted, InputError, LIMITS } from '@goshawk/core';
 import { parseArray } from './array.js';
 
@@ -18,6 +17,14 @@ export interface Share {
   readonly input: unknown;
   readonly variable?: 'GOSHAWK_ARRAY_VALUE' | 'GOSHAWK_LINE';
   readonly stdin?: Uint8Array;
+}
+
+/** Values of one `--param`: of one name, or of all columns of a file. */
+export interface ParamAxis {
+  readonly names: readonly string[];
+  readonly rows: readonly Readonly<Record<string, string>>[];
+  /** The file; undefined for values of the command line. */
+  readonly file?: string;
 }
 
 type TextOrProblem = { readonly text: string } | { readonly problem: string };
@@ -89,30 +96,23 @@ export function lineShares(
 }
 
 /**
- * Returns each share with each combination of the values of `--param NAME=A,B`; the values of the last one
- * change fastest.
+ * Returns each share with each combination of rows of the axes; the rows of the last one change fastest.
  *
- * @throws InputError for an invalid list of values, a name that a column has, or more tasks than a job may
- * have
+ * @throws InputError for a name that a column has, or more tasks than a job may have
  */
 export function combined(
   shares: readonly Share[] | undefined,
-  params: readonly string[],
+  axes: readonly ParamAxis[],
 ): Share[] | undefined {
-  if (params.length === 0) return shares && [...shares];
-  const lists = valueListsIn(params, { option: '--param', hint: 'for example rate=0.1,0.01' });
-  checkNames([...lists.keys()], '--param', '--param');
+  if (axes.length === 0) return shares && [...shares];
+  const taken = new Set(Object.keys(shares?.[0]?.named ?? {}));
   let found: Share[] = [...(shares ?? [NOTHING])];
-  for (const [name, values] of lists) {
-    if (Object.hasOwn(found[0]!.named, name))
-      throw bad(`--param ${name}: a column has this name`, '', '--param');
-    checkCount(
-      found.length * values.length,
-      `--param: there are ${found.length * values.length} combinations`,
-    );
-    found = found.flatMap((share) =>
-      values.map((value) => ({ ...share, named: { ...share.named, [name]: value } })),
-    );
+  for (const { names, rows } of axes) {
+    const double = names.find((name) => taken.has(name));
+    if (double !== undefined) throw bad(`--param ${double}: a column has this name`, '', '--param');
+    for (const name of names) taken.add(name);
+    checkCount(found.length * rows.length, `--param: there are ${found.length * rows.length} combinations`);
+    found = found.flatMap((share) => rows.map((row) => ({ ...share, named: { ...share.named, ...row } })));
   }
   return found.map((share) => ({ ...share, input: inputOf(share) }));
 }
@@ -127,7 +127,11 @@ function inputOf({ columns, named, input }: Share): unknown {
 }
 
 /** @throws InputError for an invalid name of a placeholder */
-function checkNames(names: readonly string[], source: string, option = '--each-line'): readonly string[] {
+export function checkNames(
+  names: readonly string[],
+  source: string,
+  option = '--each-line',
+): readonly string[] {
   const isBad = (name: string, index: number): boolean =>
     name === '' || /^\d+$|[{}]/.test(name) || names.indexOf(name) !== index;
   const place = names.findIndex(isBad);

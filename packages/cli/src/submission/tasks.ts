@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { pairsIn } from '@goshawk/command';
 import {
   type ExecPayload,
@@ -13,8 +14,16 @@ import { exportedEnvironment } from './export-env.js';
 import { absoluteModule, folderOf } from './folders.js';
 import { splitModule } from './module-path.js';
 import type { SubmitOptions } from './options.js';
-import { filledIn, hasForeignPlaceholder, IN_PATH, noText } from './placeholders.js';
-import { arrayShares, combined, lineShares, type Share } from './shares.js';
+import { paramAxes } from './params.js';
+import {
+  checkPlaceholders,
+  filledIn,
+  hasForeignPlaceholder,
+  IN_PATH,
+  noText,
+  type Template,
+} from './placeholders.js';
+import { arrayShares, combined, lineShares, type ParamAxis, type Share } from './shares.js';
 import type { Work } from './work.js';
 
 /** Base folder of relative paths, and file contents. */
@@ -28,6 +37,8 @@ export interface Sources {
   read(path: string, what: string): Promise<Uint8Array>;
   /** Reports whether a file exists here; workers may have other files. */
   exists(path: string): boolean;
+  /** Receives the number of tasks that `--skip-existing` skips. */
+  skipped?(tasks: number): void;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -41,37 +52,90 @@ type TaskWork = Exclude<Work, { kind: 'file' }>;
 const VARIABLE_BYTES_MAX = 128 * 1024;
 
 /**
- * Builds the tasks that the options request.
+ * Builds the tasks that the options request; none if `--skip-existing` skips all of them.
  *
  * @throws InputError if a file or value that they need is missing
  */
 export async function buildTasks(work: TaskWork, options: SubmitOptions, sources: Sources): Promise<Tasks> {
   const count = options.tasks ?? 1;
   if (work.kind === 'sleep') return { count, run: { sleep: work.ms } };
-  const shares = await sharesOf(options, sources);
+  const axes = await paramAxes(options.param, (path, what) => sources.read(path, what));
+  const all = await sharesOf(options, sources, axes);
+  if (all === undefined && (options.resume || options.skipExisting !== undefined))
+    throw new InputError(
+      'usage',
+      `submit: ${options.resume ? '--resume' : '--skip-existing'} needs --param, --array or --each-line`,
+      'tasks are recognized by their values',
+    );
   if (work.kind === 'module') {
     const call = moduleCall(work, options, sources);
-    if (shares === undefined) return { count, run: call };
-    checkSize(shares.length, callWith(call, shares[0]!), options);
-    return shares.map((share) => callWith(call, share));
+    if (all === undefined) return { count, run: call };
+    checkPlaceholders(skipTemplates(options), all[0]!, []);
+    checkSize(all.length, callWith(call, all[0]!), options);
+    return withoutExisting(all, options, sources).map((share) => callWith(call, share));
   }
   const command = await commandLine(work, options, sources);
-  if (shares === undefined) return { count, run: command };
-  checkShellLine(command, options, shares[0]!);
-  checkSize(shares.length, commandWith(command, shares[0]!), options);
-  return shares.map((share) => commandWith(command, share));
+  if (all === undefined) return { count, run: command };
+  checkPlaceholders([...templatesOf(command, options), ...skipTemplates(options)], all[0]!, axes);
+  checkShellLine(command, options, all[0]!);
+  checkSize(all.length, commandWith(command, all[0]!, options), options);
+  return withoutExisting(all, options, sources).map((share) => commandWith(command, share, options));
 }
 
-async function sharesOf(options: SubmitOptions, sources: Sources): Promise<Share[] | undefined> {
-  const { array, eachLine, param, colsep, header } = options;
+async function sharesOf(
+  options: SubmitOptions,
+  sources: Sources,
+  axes: readonly ParamAxis[],
+): Promise<Share[] | undefined> {
+  const { array, eachLine, colsep, header } = options;
   if (eachLine === undefined && (colsep !== undefined || header)) {
     throw new InputError('usage', `submit: ${header ? '--header' : '--colsep'} needs --each-line`);
   }
-  if (array !== undefined) return combined(arrayShares(array), param);
-  if (eachLine === undefined) return combined(undefined, param);
+  if (array !== undefined) return combined(arrayShares(array), axes);
+  if (eachLine === undefined) return combined(undefined, axes);
   const bytes = await sources.read(eachLine, '--each-line');
   const columns = { colsep: colsep?.replaceAll('\\t', '\t'), header };
-  return combined(lineShares(bytes, eachLine === '-' ? 'stdin' : eachLine, columns), param);
+  return combined(lineShares(bytes, eachLine === '-' ? 'stdin' : eachLine, columns), axes);
+}
+
+/** Leaves out tasks whose file of `--skip-existing` exists. */
+function withoutExisting(
+  shares: readonly Share[],
+  options: SubmitOptions,
+  sources: Sources,
+): readonly Share[] {
+  const { skipExisting: template } = options;
+  if (template === undefined) return shares;
+  checkNumbered(options);
+  const folder = folderOf(options, sources);
+  if (filledIn(template, shares[0]!, IN_PATH) === template)
+    throw new InputError(
+      'usage',
+      `--skip-existing: ${template} is the same file for all tasks`,
+      'write {} or {NAME} where the value of a task belongs: out/{}.txt',
+    );
+  const left = shares.filter((share) => !sources.exists(resolve(folder, filledIn(template, share, IN_PATH))));
+  sources.skipped?.(shares.length - left.length);
+  return left;
+}
+
+/** @throws InputError if files of output are named by numbers that tasks of another submission have, too */
+function checkNumbered({ stdout, stderr, resume, skipExisting }: SubmitOptions): void {
+  const option = (['stdout', 'stderr'] as const).find((name) =>
+    /^(?=.*\{index\})(?!.*\{(?!index\}|attempt\}))/.test({ stdout, stderr }[name] ?? ''),
+  );
+  if (option === undefined) return;
+  const cause = resume ? '--resume' : skipExisting === undefined ? '' : '--skip-existing';
+  if (cause === '') return;
+  throw new InputError(
+    'usage',
+    `submit: --${option} names files by {index} only, and ${cause} numbers the remaining tasks from 0, so they would overwrite earlier files`,
+    'name the files by the values of the tasks',
+  );
+}
+
+function skipTemplates({ skipExisting: text }: SubmitOptions): Template[] {
+  return text === undefined ? [] : [{ text, place: '--skip-existing' }];
 }
 
 // ---- modules
@@ -113,7 +177,8 @@ async function commandLine(
   options: SubmitOptions,
   sources: Sources,
 ): Promise<ExecPayload> {
-  const { shell, image, stdin, stdout, stderr } = options;
+  const { shell, image, stdin, stdout, stderr, returns } = options;
+  if (options.resume) checkNumbered(options);
   const env = variables(options, sources);
   return {
     exec: [...work.argv],
@@ -122,6 +187,7 @@ async function commandLine(
     cwd: folderOf(options, sources),
     ...(stdin === undefined ? {} : { stdin: await sources.read(stdin, '--stdin') }),
     ...present({ image, stdout, stderr }),
+    ...(returns ? { returns } : {}),
   };
 }
 
@@ -133,18 +199,36 @@ function variables({ env, exportEnv }: SubmitOptions, { environment }: Sources):
   };
 }
 
-function commandWith(command: ExecPayload, share: Share): ExecPayload {
+/** Texts of a command that are filled in for each task. */
+function templatesOf({ exec, image, stdout, stderr }: ExecPayload, { env, cwd }: SubmitOptions): Template[] {
+  return [
+    ...exec.map((text) => ({ text, place: 'the command' })),
+    ...env.map((text) => ({ text, place: '--env' })),
+    ...[cwd ?? []].flat().map((text) => ({ text, place: '--cwd' })),
+    ...[image ?? []].flat().map((text) => ({ text, place: '--image' })),
+    ...[stdout ?? []].flat().map((text) => ({ text, place: '--stdout', isPath: true })),
+    ...[stderr ?? []].flat().map((text) => ({ text, place: '--stderr', isPath: true })),
+  ];
+}
+
+function commandWith(command: ExecPayload, share: Share, options: SubmitOptions): ExecPayload {
   const variable = variableOf(share);
-  const { stdout, stderr } = command;
+  const { stdout, stderr, image, cwd } = command;
+  // Exported variables may contain any braces.
+  const given = [...pairsIn(options.env, ENV)].map(([name, value]) => [name, filledIn(value, share)]);
+  const env = { ...command.env, ...Object.fromEntries(given), ...variable };
   return {
     ...command,
     exec: command.exec.map((argument) => filledIn(argument, share)),
-    ...(variable === undefined ? {} : { env: { ...command.env, ...variable } }),
+    ...(Object.keys(env).length === 0 ? {} : { env }),
     ...present({
+      image: image && filledIn(image, share),
+      cwd: options.cwd === undefined ? cwd : filledIn(cwd!, share),
       stdin: share.stdin,
       stdout: stdout && filledIn(stdout, share, IN_PATH),
       stderr: stderr && filledIn(stderr, share, IN_PATH),
     }),
+    ...(Object.keys(share.named).length === 0 ? {} : { params: share.named }),
   };
 }
 

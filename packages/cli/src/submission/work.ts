@@ -25,6 +25,9 @@ const GOES_WITH = {
   colsep: ['command', 'module'],
   header: ['command', 'module'],
   param: ['command', 'module'],
+  resume: ['command', 'module'],
+  skipExisting: ['command', 'module'],
+  returns: ['command'],
   shell: ['command'],
   env: ['command'],
   exportEnv: ['command'],
@@ -44,6 +47,7 @@ const EXCLUDE_EACH_OTHER = [
   ['eachLine', 'input'],
   ['tasks', 'param'],
   ['param', 'input'],
+  ['resume', 'key'],
 ] as const satisfies readonly (readonly (keyof SubmitOptions)[])[];
 
 /**

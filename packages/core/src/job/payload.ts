@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { InputError } from '../errors.js';
 import { LIMITS } from '../limits.js';
 import { parseDuration } from '../text/durations.js';
-import { textProblem, utf8Bytes, wellFormedProblem } from '../text/utf8.js';
+import { nameProblem, textProblem, utf8Bytes, wellFormedProblem } from '../text/utf8.js';
 
 /** Text that can be passed on unchanged. @param problemOf explains why a text cannot */
 export const passable = (problemOf: (text: string) => string | undefined) =>
@@ -72,8 +72,26 @@ export function withUnit(
   });
 }
 
-/** Placeholders for the job id, the task index and the attempt number. */
-const PLACEHOLDERS = ['{job}', '{index}', '{attempt}'];
+/** Values by which tables of results name a task. They do not affect how it runs. */
+const params = () =>
+  z
+    .record(
+      passable(nameProblem).min(1).max(LIMITS.nameLengthMax),
+      z.union([passable(wellFormedProblem).max(LIMITS.argumentLengthMax), z.number(), z.boolean()], {
+        error: () => 'expected a text, a number, true or false',
+      }),
+    )
+    .refine(
+      (given) => Object.keys(given).length <= LIMITS.environmentMax,
+      `at most ${LIMITS.environmentMax} parameters`,
+    )
+    .optional()
+    .describe(
+      'parameters of the task by name, which `goshawk tasks --csv` and `goshawk results` show: {"rate": 0.1}',
+    );
+
+/** Placeholders in paths of output files for the job id, the task index and the attempt number. */
+export const outputPlaceholders: readonly string[] = ['{job}', '{index}', '{attempt}'];
 
 /** Unknown placeholders are rejected, so that a typo does not become a file name. */
 const outputFile = () =>
@@ -82,9 +100,14 @@ const outputFile = () =>
     .max(LIMITS.pathLengthMax)
     .refine((path) => !path.endsWith('/'), 'the path of a file is expected, not of a folder')
     .superRefine((path, context) => {
-      const other = path.match(/\{[^{}/]*\}/g)?.find((placeholder) => !PLACEHOLDERS.includes(placeholder));
+      const other = path
+        .match(/\{[^{}/]*\}/g)
+        ?.find((placeholder) => !outputPlaceholders.includes(placeholder));
       if (other === undefined) return;
-      context.addIssue({ code: 'custom', message: `${other} is not one of ${PLACEHOLDERS.join(', ')}` });
+      context.addIssue({
+        code: 'custom',
+        message: `${other} is not one of ${outputPlaceholders.join(', ')}`,
+      });
     });
 
 /** Fills in the placeholders of an output file's path. */
@@ -153,6 +176,7 @@ const execPayload = () =>
       .describe(
         'the value of the task is the JSON that the command writes to the file named by GOSHAWK_RESULT',
       ),
+    params: params(),
   });
 
 /** Calls an exported function of an ES module with a JSON-like input; its result is the task's value. */
@@ -175,6 +199,7 @@ const modulePayload = () =>
       .optional()
       .describe('the argument of the function'),
     cwd: argument().min(1).optional().describe('the folder that a relative module path starts from'),
+    params: params(),
   });
 
 /** Whether any string or key in a value contains a lone surrogate. */
