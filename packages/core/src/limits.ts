@@ -110,6 +110,8 @@ export const LIMITS = {
   membersMax: 200_000,
   /** Users and projects in a `--users` file, and users in a usage report. */
   usersListedMax: 1_000,
+  /** Users and projects whose usage at one scheduler central passes on, those with the most waiting tasks first. */
+  usageListedMax: 20_000,
   /** Previous incarnations of one scheduler whose tasks workers may still hold. */
   previousIncarnationsMax: 16,
   /** Tasks of one owner at a worker: running, or ended without confirmation. */

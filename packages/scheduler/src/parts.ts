@@ -60,7 +60,7 @@ export class SchedulerParts extends SchedulerState {
     this.overload = new Overload(this.jobs, limits, () => env.random());
     const { predecessors, holds, keys, overload } = this;
     this.intake = new Intake(this, dispatch, predecessors, holds);
-    this.submissions = new Submissions(this, this.intake, overload, keys);
+    this.submissions = new Submissions(this, this.intake, overload, keys, predecessors);
     this.appending = new Appending(this, routing, endings, overload);
     this.draining = new Draining(this, predecessors);
     this.restarting = new Restarting(this, keys, predecessors, holds, endings);

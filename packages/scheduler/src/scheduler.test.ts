@@ -503,6 +503,7 @@ describe('clients', () => {
         { ...NO_LIMITS, holder: '*', journal: 20_000 },
       ],
       elsewhere: [{ user: 'ada', waiting: 1, journal: 0 }],
+      projectsElsewhere: [],
     });
     expect(submit('ada', 6)).toMatchObject({
       code: 'over-limit',
@@ -529,7 +530,7 @@ describe('clients', () => {
         /^user cleo may have 19.53 KiB in journals and has .*; this request adds /,
       ),
     });
-    bench.receive(CENTRAL, { type: 'limits', holders: [], elsewhere: [] });
+    bench.receive(CENTRAL, { type: 'limits', holders: [], elsewhere: [], projectsElsewhere: [] });
     expect(submit('ada', 60)).toMatchObject({ type: 'accepted' });
   });
 

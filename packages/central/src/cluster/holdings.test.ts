@@ -1,10 +1,12 @@
 import {
   type Address,
   DEFAULT_POLICY,
+  LIMITS,
   LIVE_TIMINGS,
   type Message,
   type MessageOf,
   type Millis,
+  type UserGrant,
 } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import { Central } from '../central.js';
@@ -17,7 +19,10 @@ class Bench {
   #sent: { to: Address; message: Message }[] = [];
 
   constructor() {
-    const users = new Map([['ann', { weight: 1, limits: { waiting: 10 } }]]);
+    const users = new Map<string, UserGrant>([
+      ['ann', { weight: 1, limits: { waiting: 10 }, project: 'bio' }],
+      ['@bio', { weight: 1, limits: { waiting: 20 } }],
+    ]);
     const settings = { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS };
     this.#central = new Central(
       { name: 'central', self: 9 as Address, settings, users },
@@ -39,8 +44,9 @@ class Bench {
     this.#central.receive(from, enlist, 0);
   }
 
-  reports(from: Address, waiting: number): void {
-    this.#central.receive(from, { type: 'holdings', users: [{ user: 'ann', waiting, journal: 0 }] }, 0);
+  reports(from: Address, waiting: number, ...users: string[]): void {
+    const rows = (users.length > 0 ? users : ['ann']).map((user) => ({ user, waiting, journal: 0 }));
+    this.#central.receive(from, { type: 'holdings', users: rows }, 0);
   }
 
   leaves(from: Address): void {
@@ -49,12 +55,14 @@ class Bench {
 
   /** Waiting tasks of ann at other schedulers, as reported to one. */
   elsewhere(to: Address, now: Millis): number {
+    return this.limits(to, now).elsewhere.find(({ user }) => user === 'ann')?.waiting ?? 0;
+  }
+
+  limits(to: Address, now: Millis): MessageOf<'limits'> {
     this.#sent = [];
     this.#central.receive(to, { type: 'heartbeat', busy: 0, queued: 0, used: undefined }, now);
     const limits = this.#sent.find((sent) => sent.to === to && sent.message.type === 'limits');
-    return (
-      (limits!.message as MessageOf<'limits'>).elsewhere.find(({ user }) => user === 'ann')?.waiting ?? 0
-    );
+    return limits!.message as MessageOf<'limits'>;
   }
 }
 
@@ -76,4 +84,25 @@ test.each([
   expect([bench.elsewhere(B, 100), bench.elsewhere(RESTARTED, 100)]).toEqual([7, 0]);
   bench.reports(RESTARTED, 6);
   expect(bench.elsewhere(B, 200)).toBe(6);
+});
+
+test('users are charged to their project only, whatever their names are', () => {
+  const bench = new Bench();
+  bench.reports(A, 10, '@bio', 'bio', '*', '', 'ann');
+  const { elsewhere, projectsElsewhere } = bench.limits(B, 100);
+  expect(projectsElsewhere).toEqual([{ user: 'bio', waiting: 10, journal: 0 }]);
+  expect(elsewhere.map(({ user, waiting }) => [user, waiting])).toEqual(
+    ['@bio', 'bio', '*', '', 'ann'].map((user) => [user, 10]),
+  );
+});
+
+test('of very many users, those with the most waiting tasks count at other schedulers', () => {
+  const bench = new Bench();
+  const names = Array.from({ length: LIMITS.usageListedMax }, (_, index) => `user ${index}`);
+  bench.reports(A, 1, ...names);
+  bench.reports(B, 9, 'ann', 'zoe');
+  bench.enlist(RESTARTED, 't3');
+  const { elsewhere } = bench.limits(RESTARTED, 100);
+  expect(elsewhere).toHaveLength(LIMITS.usageListedMax);
+  expect(elsewhere.slice(0, 2).map(({ user }) => user)).toEqual(['ann', 'zoe']);
 });

@@ -36,19 +36,20 @@ export class Holdings {
 
   /** @param hasJobs returns whether the scheduler with a tag is a member, or away and expected back */
   limitsFor(tag: string, hasJobs: (tag: string) => boolean): MessageOf<'limits'> {
-    const sums = new Map<string, { waiting: number; journal: number }>();
-    for (const [other, users] of this.#byTag) {
+    const users: Sums = new Map();
+    const projects: Sums = new Map();
+    for (const [other, held] of this.#byTag) {
       if (!hasJobs(other)) this.#byTag.delete(other);
       else if (other !== tag)
-        for (const { user, waiting, journal } of users) {
-          add(sums, user, waiting, journal);
+        for (const { user, waiting, journal } of held) {
+          add(users, user, waiting, journal);
           const { project } = grantOf(this.#grants, user);
-          if (projectGrantOf(this.#grants, project)?.limits !== undefined)
-            add(sums, `@${project}`, waiting, journal);
+          if (project !== undefined && projectGrantOf(this.#grants, project)?.limits !== undefined)
+            add(projects, project, waiting, journal);
         }
     }
-    const elsewhere = Array.from(sums, ([user, held]) => ({ user, ...held }));
-    return { type: 'limits', holders: this.#holders, elsewhere: elsewhere.slice(0, LIMITS.usersListedMax) };
+    const [elsewhere, projectsElsewhere] = [largest(users), largest(projects)];
+    return { type: 'limits', holders: this.#holders, elsewhere, projectsElsewhere };
   }
 }
 
@@ -62,12 +63,17 @@ const NO_LIMITS: Readonly<Record<keyof UserLimits, undefined>> = {
   runTime: undefined,
 };
 
-function add(
-  sums: Map<string, { waiting: number; journal: number }>,
-  user: string,
-  waiting: number,
-  journal: number,
-): void {
+/** Usage by name. */
+type Sums = Map<string, { waiting: number; journal: number }>;
+
+/** Returns the sums that fit into a message, those with the most waiting tasks if there are more. */
+function largest(sums: Sums): UserHoldings[] {
+  const all = Array.from(sums, ([user, held]) => ({ user, ...held }));
+  if (all.length <= LIMITS.usageListedMax) return all;
+  return all.sort((one, other) => other.waiting - one.waiting).slice(0, LIMITS.usageListedMax);
+}
+
+function add(sums: Sums, user: string, waiting: number, journal: number): void {
   const sum = sums.get(user);
   if (sum === undefined) sums.set(user, { waiting, journal });
   else {

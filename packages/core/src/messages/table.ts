@@ -914,6 +914,8 @@ export const MESSAGES = {
     'Repeated, with growing intervals, while jobs depend on these.',
     {
       ids: list(name, LIMITS.awaitedMax),
+      /** Only asks whether this user may depend on them: jobs of others are unknown. Absent: jobs depend on them. */
+      user: optional(name),
     },
   ),
   jobFates: message(
@@ -922,6 +924,8 @@ export const MESSAGES = {
     'Lost: requested again. Sent immediately, and when a job ends.',
     {
       fates: list(jobFate, LIMITS.awaitedMax),
+      /** As asked. */
+      user: optional(name),
     },
   ),
 
@@ -1098,11 +1102,12 @@ export const MESSAGES = {
       }),
       LIMITS.usersListedMax,
     ),
-    /** Usage by jobs of all other schedulers. */
-    elsewhere: list(quotaUsage, LIMITS.usersListedMax),
+    /** Usage by jobs of all other schedulers: of users, and of projects, whose names users may have as well. */
+    elsewhere: list(quotaUsage, LIMITS.usageListedMax),
+    projectsElsewhere: list(quotaUsage, LIMITS.usageListedMax),
   }),
   holdings: message('scheduler', 'central', 'Lost: retried with the next heartbeat. Duplicate: harmless.', {
-    users: list(quotaUsage, LIMITS.usersListedMax),
+    users: list(quotaUsage, LIMITS.usageListedMax),
   }),
   // ---- accounting
   readUsage: message('client', 'scheduler', 'Retried until answered.', { request, ...usageQuery }),

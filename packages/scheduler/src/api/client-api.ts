@@ -146,12 +146,15 @@ export class ClientApi {
     const known = jobs.tombstoneOfId(id);
     const isVisible = this.#allowedUser === undefined || known?.user === this.#allowedUser;
     if (isVisible && jobs.isNotLoaded(id)) return { ...NOT_LOADED, message: `${id} ${NOT_LOADED.message}` };
-    if (!isVisible || !jobs.isDeleted(id)) {
-      const hint = '`goshawk jobs --all` lists the existing jobs';
-      return { code: 'unknown-job', message: `there is no job ${id}`, hint };
+    if (!isVisible || known === undefined) {
+      // Numbers are skipped at each start, and a journal may have lost jobs, so an unknown job need not have ended.
+      const mayBeDeleted = isVisible && jobs.isDeleted(id);
+      const why = mayBeDeleted ? ': it was deleted after its end, or never recorded here' : '';
+      const hint = mayBeDeleted ? DELETED_HINT : '`goshawk jobs --all` lists the existing jobs';
+      return { code: 'unknown-job', message: `there is no job ${id}${why}`, hint };
     }
-    const end = known === undefined ? 'has ended' : `has ended (${known.state})`;
-    if (known?.droppedAt !== undefined) {
+    const end = `has ended (${known.state})`;
+    if (known.droppedAt !== undefined) {
       const seconds = Math.round((known.droppedAt - known.endedAt) / 1_000);
       const message = `${id} ${end}; its results were dropped ${seconds} s later, because jobs take more memory than this scheduler has for them`;
       return { code: 'forgotten-job', message, hint: DROPPED_HINT };

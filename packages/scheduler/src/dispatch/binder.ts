@@ -79,7 +79,7 @@ export class Binder {
     if (message.type === 'ask') return this.#serveProbe(from, message, now);
     if (this.#s.cluster.isFormerCentral(from)) return;
     if (message.type === 'matched') this.#useMatches(from, message, now);
-    else this.#checkMatch(from, message);
+    else this.#checkMatch(from, message, now);
   }
 
   #dropKnownMatches(central: Address, message: MessageOf<'matched'>, now: Millis): MessageOf<'matched'> {
@@ -248,11 +248,12 @@ export class Binder {
   }
 
   /** Handles a match that the worker has not confirmed: sends the task again, or returns the slot. */
-  #checkMatch(central: Address, { job: number, worker, match }: MessageOf<'checkMatch'>): void {
+  #checkMatch(central: Address, { job: number, worker, match }: MessageOf<'checkMatch'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(number);
     if (job !== undefined && this.#delivery.resend(job, worker, { by: AssignedBy.match, number: match }))
       return;
     this.#s.env.send(central, { type: 'unused', worker, match });
+    if (job?.mayAssign) this.#routing.needs.matchLost(job, now);
   }
 
   /** Whether the worker is admitted and its question is new; a lost answer is sent again. */

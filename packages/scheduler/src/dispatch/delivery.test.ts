@@ -28,6 +28,21 @@ test('a task that its worker has not confirmed is resent, but not after its job 
   expect(toWorker()).toEqual(['cancelTask']);
 });
 
+test('the need of a job is repeated at once when central learns that a match was lost', () => {
+  const bench = new DurableBench(undefined, 0, false);
+  bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }));
+  bench.members(W1);
+  bench.submit({ tasks: [{ sleep: 1 }] });
+  bench.commit();
+  expect(bench.take().map(({ type }) => type)).toContain('need');
+  // Central has matched the task, and the message did not arrive.
+  bench.receive(CENTRAL, { type: 'checkMatch', job: 1, worker: W1, match: 7 });
+  expect(bench.take()).toMatchObject([
+    { type: 'unused', worker: W1, match: 7 },
+    { type: 'need', job: 1, tasks: 1 },
+  ]);
+});
+
 test('a run has the expected run time of its task, if there is an estimate or a guess from history', () => {
   const bench = new DurableBench(undefined, 0, false);
   bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }));
@@ -62,7 +77,7 @@ test('a run has no expected run time if its user has a limit: its slot counts un
     { ...NO_LIMITS, holder: 'ben', project: 'lab' },
     { ...NO_LIMITS, holder: '@lab', cpus: 2 },
   ];
-  bench.receive(CENTRAL, { type: 'limits', holders, elsewhere: [] });
+  bench.receive(CENTRAL, { type: 'limits', holders, elsewhere: [], projectsElsewhere: [] });
   const expected = (user: string, match: number) => {
     const job = bench.accept({ user, estimate: '50ms', tasks: [{ sleep: 50 }] });
     bench.take();

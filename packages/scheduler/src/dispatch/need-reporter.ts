@@ -185,6 +185,11 @@ export class NeedReporter {
     } else if (batch?.waiting === 0 && !isNews(batch.needSentAt)) this.#send(job, batch, now, 0);
   }
 
+  /** Repeats the needs of a job of which a match was lost: central counts one task fewer than waits. */
+  matchLost(job: Job, now: Millis): void {
+    for (const batch of batchesInNeed(job)) if (batch.needSent > 0) this.#send(job, batch, now);
+  }
+
   /**
    * Corrects central's record of a job if it differs from the last report, which was lost. A report younger than a lease
    * may still be in flight.

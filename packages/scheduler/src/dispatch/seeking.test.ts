@@ -11,6 +11,7 @@ test('a worker that misses central gets no task of a user with a limit while the
     type: 'limits',
     holders: [{ ...NO_LIMITS, holder: 'ann', running: 1 }],
     elsewhere: [],
+    projectsElsewhere: [],
   });
   let asks = 0;
   const seek = () => {

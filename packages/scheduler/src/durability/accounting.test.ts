@@ -171,6 +171,7 @@ test('a job counts for the project that its user had when it was accepted', () =
       type: 'limits',
       holders: [{ holder: 'ann', ...(of === undefined ? {} : { project: of }) }],
       elsewhere: [],
+      projectsElsewhere: [],
     });
   project('lab');
   there.submit({ user: 'ann', tasks: [{ sleep: 1 }] });

@@ -26,6 +26,11 @@ export class JobBytesByUser {
     return Array.from(this.#inMemory, ([user, { active }]) => [user, active] as const);
   }
 
+  /** Bytes of the user's active jobs in memory. */
+  activeOf(user: string | undefined): number {
+    return this.#inMemory.get(user)?.active ?? 0;
+  }
+
   /** Adds these bytes to those of the user's active and ended jobs; negative: subtracts them. */
   add({ spec: { user } }: Job, { active = 0, ended = 0 }: Partial<BytesOfUser>): void {
     this.active += active;

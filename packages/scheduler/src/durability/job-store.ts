@@ -140,6 +140,11 @@ export class JobStore {
     return this.#sizes.active + this.tombstoneBytes;
   }
 
+  /** Estimated memory of the user's active jobs, with their results; held and waiting jobs count as well. */
+  activeBytesOf(user: string | undefined): number {
+    return this.#sizes.activeOf(user);
+  }
+
   /** The part of `activeBytes` that tombstones of ended jobs use. */
   get tombstoneBytes(): number {
     return this.#tombstones.bytes + this.#archived.bytes;

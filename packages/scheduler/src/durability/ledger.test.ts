@@ -335,6 +335,26 @@ test('an evicted job is reported as such, and keeps its key', () => {
   expect(again.take()).toMatchObject([{ type: 'refused', code: 'unknown-job' }]);
 });
 
+test.each([0, 3_000_000, 200_000_000])(
+  'an id without a trace is not called ended, when a start skips %d numbers',
+  (skipped) => {
+    const first = new DurableBench();
+    first.accept({ tasks: [{ sleep: 1 }] });
+    first.commit();
+    const lastJob = 1 + LIMITS.unrecordedJobsMax + skipped;
+    const bench = new DurableBench({ ...first.inheritance(), lastJob }, 1_000);
+    bench.accept({ tasks: [{ sleep: 1 }] });
+    bench.commit();
+    bench.take();
+    for (const number of [2, 5, Math.floor(lastJob / 2), lastJob, lastJob + 2]) {
+      bench.receive(CLIENT, { type: 'describeJob', request: 3, id: `s-${number}`, spec: false });
+      const [answer] = bench.take();
+      expect(answer).toMatchObject({ type: 'refused', code: 'unknown-job' });
+      expect((answer as MessageOf<'refused'>).message).not.toContain('has ended');
+    }
+  },
+);
+
 test('a job that does not fit into a smaller heap stays in the journal, with its key', () => {
   const first = new DurableBench();
   first.submit({ tasks: { count: 2_000, run: { sleep: 1 } } }, 'large');

@@ -14,6 +14,8 @@ import type { Refusal } from './ledger.js';
 
 type Holder = MessageOf<'limits'>['holders'][number];
 
+type Usage = MessageOf<'limits'>['elsewhere'][number];
+
 const DEFAULT_HOLDER = '*';
 
 /** A user or project, and its limits. */
@@ -22,8 +24,8 @@ interface LimitScope {
   readonly limits: Holder;
   /** Whether the limits apply to the jobs of this user. */
   includes(user: string): boolean;
-  /** Its name in `elsewhere`. */
-  readonly name: string;
+  /** Usage by jobs of other schedulers. */
+  readonly elsewhere: Usage | undefined;
 }
 
 /**
@@ -33,21 +35,24 @@ interface LimitScope {
 export class Quotas {
   readonly #jobs: JobStore;
   #holders = new Map<string, Holder>();
-  #elsewhere = new Map<string, MessageOf<'limits'>['elsewhere'][number]>();
+  #elsewhere = new Map<string, Usage>();
+  #projectsElsewhere = new Map<string, Usage>();
 
   constructor(jobs: JobStore) {
     this.#jobs = jobs;
   }
 
-  setLimits({ holders, elsewhere }: MessageOf<'limits'>): void {
+  setLimits({ holders, elsewhere, projectsElsewhere }: MessageOf<'limits'>): void {
     this.#holders = new Map(holders.map((each) => [each.holder, each]));
     this.#elsewhere = new Map(elsewhere.map((each) => [each.user, each]));
+    this.#projectsElsewhere = new Map(projectsElsewhere.map((each) => [each.user, each]));
   }
 
   /** Removes all limits. Called when central is replaced; the new central sends its own. */
   clear(): void {
     this.#holders.clear();
     this.#elsewhere.clear();
+    this.#projectsElsewhere.clear();
   }
 
   /** Whether central has sent any limits. */
@@ -69,11 +74,13 @@ export class Quotas {
   /** The usage of each user at this scheduler, for central. */
   usageReport(): MessageOf<'holdings'>['users'] {
     const users = new Set([...this.#jobs.activeByUser.keys(), ...this.#jobs.journalByUser.keys()]);
-    return [...users].slice(0, LIMITS.usersListedMax).map((user) => ({
+    const all = [...users].map((user) => ({
       user: user ?? '',
       waiting: this.#jobs.activeOf(user).waiting,
       journal: this.#jobs.journalByUser.get(user) ?? 0,
     }));
+    if (all.length <= LIMITS.usageListedMax) return all;
+    return all.sort((one, other) => other.waiting - one.waiting).slice(0, LIMITS.usageListedMax);
   }
 
   /** Returns the refusal of a job that can never run under a limit, or that exceeds a limit now. */
@@ -127,8 +134,7 @@ export class Quotas {
     return least === Number.POSITIVE_INFINITY ? undefined : least;
   }
 
-  #usageOf({ includes, name }: LimitScope): { readonly waiting: number; readonly journal: number } {
-    const elsewhere = this.#elsewhere.get(name);
+  #usageOf({ includes, elsewhere }: LimitScope): { readonly waiting: number; readonly journal: number } {
     let waiting = elsewhere?.waiting ?? 0;
     let journal = elsewhere?.journal ?? 0;
     for (const [user, held] of this.#jobs.activeByUser) if (includes(user ?? '')) waiting += held.waiting;
@@ -148,7 +154,7 @@ export class Quotas {
         title: user === '' ? 'a user without a name' : `user ${user}`,
         limits: own,
         includes: (each) => each === user,
-        name: user,
+        elsewhere: this.#elsewhere.get(user),
       });
     const project = own?.project;
     const shared = project === undefined ? undefined : this.#holders.get(`@${project}`);
@@ -157,7 +163,7 @@ export class Quotas {
         title: `project ${project}`,
         limits: shared,
         includes: (each) => this.#holderOf(each)?.project === project,
-        name: `@${project}`,
+        elsewhere: this.#projectsElsewhere.get(project!),
       });
     return found;
   }

@@ -24,6 +24,15 @@ const RETRY_MAX_MS = 30_000;
 /** Weight of the latest interval in the moving average. */
 const NEWEST_WEIGHT = 0.1;
 
+/**
+ * One user's active jobs may take this part of what those of other users leave, so that there is always room for another
+ * user: dynamic thresholds (Choudhury and Hahne, 1998, with α = 3).
+ */
+const USER_SHARE = 0.75;
+/** Part of the limit that each user may use even while growing results of others exceed it, up to the ceiling. */
+const GUARANTEED_SHARE = 0.05;
+const CEILING = 1.2;
+
 const JOB_TOO_LARGE = {
   code: 'job-too-large',
   hint: 'submit it in parts, or ask for a larger --user-waiting-tasks-max',
@@ -58,23 +67,32 @@ export class Overload implements JobListener {
     this.#refusedSinceEnd = Math.max(0, this.#refusedSinceEnd - 1);
   }
 
-  /** Why no job is accepted at all; undefined: jobs are accepted. */
-  refusal(): Refusal | undefined {
-    const { activeJobsMax, activeBytesMax } = this.#limits;
-    const { activeCount, activeBytes } = this.#jobs;
+  /** Why no job of this user is accepted, however small; undefined: jobs are accepted. */
+  refusal(user: string | undefined): Refusal | undefined {
+    const { activeJobsMax } = this.#limits;
+    const { activeCount } = this.#jobs;
     if (activeCount >= activeJobsMax) {
       return this.#refuse(
         'jobs',
         `this scheduler holds ${activeCount} active jobs, which is its limit (--active-jobs-max)`,
       );
     }
-    if (activeBytes >= activeBytesMax) {
-      return this.#refuse(
-        'memory',
-        `active jobs and the keys of recently ended ones use ${mebibytes(activeBytes)} of this scheduler’s memory, their limit`,
-      );
-    }
-    return undefined;
+    return this.#refusalOfShare(user, 0);
+  }
+
+  /** Why active jobs of this user may not take more memory. */
+  #refusalOfShare(user: string | undefined, bytes: number): Refusal | undefined {
+    const { activeBytesMax } = this.#limits;
+    const own = this.#jobs.activeBytesOf(user);
+    const left = activeBytesMax - (this.#jobs.activeBytes - own);
+    const guaranteed = Math.min(GUARANTEED_SHARE * activeBytesMax, left + (CEILING - 1) * activeBytesMax);
+    const share = Math.max(USER_SHARE * left, guaranteed, 0);
+    if (own + bytes < share) return undefined;
+    const whose = user ?? 'users without a name';
+    return this.#refuse(
+      'memory',
+      `active jobs of ${whose} take ${mebibytes(own)} of this scheduler’s memory, and this one ${mebibytes(bytes)}; ${mebibytes(share)} is the most for one user at present`,
+    );
   }
 
   /**
@@ -83,16 +101,14 @@ export class Overload implements JobListener {
    */
   refusalOfBytes(user: string | undefined, bytes: number): Refusal | undefined {
     const { activeBytesMax } = this.#limits;
-    const { activeBytes } = this.#jobs;
     const size = `the job takes ${mebibytes(bytes)} of this scheduler’s memory`;
-    if (bytes > activeBytesMax) {
-      const message = `${size}, which has ${mebibytes(activeBytesMax)} for all jobs`;
+    const most = USER_SHARE * activeBytesMax;
+    if (bytes > most) {
+      const message = `${size}, which has ${mebibytes(most)} for the jobs of one user`;
       return { code: 'job-too-large', message, hint: TOO_MANY_BYTES_HINT };
     }
-    if (activeBytes + bytes > activeBytesMax) {
-      const room = mebibytes(Math.max(0, activeBytesMax - activeBytes));
-      return this.#refuse('memory', `${size}, and active jobs leave ${room} free`);
-    }
+    const refusal = this.#refusalOfShare(user, bytes);
+    if (refusal !== undefined) return refusal;
     if (this.#jobs.hasRoomFor(user, bytes)) return undefined;
     const whose = user ?? 'users without a name';
     const message = `${size}; jobs of ${whose} use their share, and recently ended jobs of other users are kept`;
@@ -106,13 +122,14 @@ export class Overload implements JobListener {
 
   /** Why a job of this user with this many tasks is refused. */
   refusalOf(user: string | undefined, tasks: number): Refusal | undefined {
-    const { activeJobsPerUserMax, userWaitingTasksMax } = this.#limits;
+    const { activeJobsMax, activeJobsPerUserMax, userWaitingTasksMax } = this.#limits;
     const { jobs, waiting } = this.#jobs.activeOf(user);
     const whose = user ?? 'users without a name';
-    if (jobs >= activeJobsPerUserMax)
+    const left = activeJobsMax - (this.#jobs.activeCount - jobs);
+    if (jobs >= Math.min(activeJobsPerUserMax, Math.ceil(USER_SHARE * left)))
       return this.#refuse(
         'user-jobs',
-        `${jobs} jobs of ${whose} are active at this scheduler, the most that it holds for one user`,
+        `${jobs} jobs of ${whose} are active at this scheduler, the most that it holds for one user${jobs < activeJobsPerUserMax ? ' at present' : ''}`,
       );
     if (waiting + tasks <= userWaitingTasksMax) return undefined;
     const quota = this.#waitingTasksLimit;
@@ -126,8 +143,9 @@ export class Overload implements JobListener {
 
   /** Why more tasks for an existing job of this user are refused. */
   refusalOfTasks(user: string | undefined, tasks: number): Refusal | undefined {
-    const { activeBytesMax, userWaitingTasksMax } = this.#limits;
-    if (this.#jobs.activeBytes >= activeBytesMax) return this.refusal();
+    const { userWaitingTasksMax } = this.#limits;
+    const tooMuch = this.#refusalOfShare(user, 0);
+    if (tasks > 0 && tooMuch !== undefined) return tooMuch;
     const { waiting } = this.#jobs.activeOf(user);
     if (tasks === 0 || waiting + tasks <= userWaitingTasksMax) return undefined;
     const whose = user ?? 'users without a name';

@@ -79,7 +79,7 @@ function sent<T extends 'awaitJobs' | 'seekOwner' | 'probe' | 'jobFates'>(type: 
 }
 
 function reportFate(id: string, state: MessageOf<'jobFates'>['fates'][number]['state'], from = OTHER): void {
-  bench.receive(from, { type: 'jobFates', fates: [{ id, state, tasks: 10, ended: 4 }] });
+  bench.receive(from, { type: 'jobFates', fates: [{ id, state, tasks: 10, ended: 4 }], user: undefined });
   bench.commit();
 }
 
@@ -340,7 +340,7 @@ describe('a job with a predecessor at another scheduler', () => {
 });
 
 describe('jobs with successors', () => {
-  const ask = (ids: string[]) => bench.receive(OTHER, { type: 'awaitJobs', ids });
+  const ask = (ids: string[]) => bench.receive(OTHER, { type: 'awaitJobs', ids, user: undefined });
 
   test('are reported at once, and again once their end is durable', () => {
     submit(ONE);

@@ -15,11 +15,13 @@ import {
 import type { Dispatch } from '../dispatch/dispatch.js';
 import type { Routing } from '../dispatch/routing.js';
 import type { Sampler } from '../dispatch/sampler.js';
+import type { Refusal } from '../durability/ledger.js';
 import type { Job } from '../job/job.js';
 import type { JobListener } from '../job/job-events.js';
 import type { SchedulerState } from '../state.js';
 import type { Cancelling } from './cancelling.js';
 import type { Endings } from './endings.js';
+import { PredecessorRights } from './predecessor-rights.js';
 
 /**
  * First and longest interval between queries to another scheduler, in milliseconds. Ends are also reported without a
@@ -66,6 +68,7 @@ export class Predecessors implements JobListener {
   /** Fates that are not processed yet. A queue avoids deep recursion along chains of jobs. */
   readonly #endedFates = new Deque<FateOfJob>();
   #isApplying = false;
+  readonly #rights: PredecessorRights;
 
   constructor(s: SchedulerState, { routing, sampler }: Dispatch, endings: Endings, cancelling: Cancelling) {
     this.#s = s;
@@ -73,6 +76,12 @@ export class Predecessors implements JobListener {
     this.#sampler = sampler;
     this.#endings = endings;
     this.#cancelling = cancelling;
+    this.#rights = new PredecessorRights(s);
+  }
+
+  /** Why a user who may see only own jobs may not submit a job that depends on these. */
+  refusalOf(ids: readonly string[], user: string, now: Millis): Refusal | undefined {
+    return this.#rights.refusalOf(ids, user, now);
   }
 
   /** The job must not start before its predecessors have ended. */
@@ -91,22 +100,32 @@ export class Predecessors implements JobListener {
     this.untrack(job);
     const fate = fateOf(job);
     for (const asker of this.#subscribers.get(job.number) ?? [])
-      this.#s.ledger.sendWhenDurable(asker, { type: 'jobFates', fates: [fate] });
+      this.#s.ledger.sendWhenDurable(asker, { type: 'jobFates', fates: [fate], user: undefined });
     this.#subscribers.delete(job.number);
     if (this.#dependents.has(job.id)) this.#applyFate(fate, now);
   }
 
   /** Answers another scheduler whose jobs depend on local ones. The end of a job is reported once it is durable. */
-  onAwaitJobs(from: Address, { ids }: MessageOf<'awaitJobs'>): void {
+  onAwaitJobs(from: Address, { ids, user }: MessageOf<'awaitJobs'>): void {
+    if (user !== undefined) {
+      const fates = ids.map((id) =>
+        this.#rights.isOwn(id, user) ? this.#localFate(id) : { ...UNKNOWN_FATE, id },
+      );
+      return this.#s.ledger.sendNow(from, { type: 'jobFates', fates, user });
+    }
     const fates = ids.map((id) => this.#localFate(id));
     for (const { id, state } of fates) {
       const job = state === 'waiting' || state === 'running' ? this.#s.jobs.byId(id) : undefined;
       if (job !== undefined) addTo(this.#subscribers, job.number, from);
     }
-    this.#s.ledger.sendWhenDurable(from, { type: 'jobFates', fates });
+    this.#s.ledger.sendWhenDurable(from, { type: 'jobFates', fates, user: undefined });
   }
 
-  onFates(from: Address, { fates }: MessageOf<'jobFates'>, now: Millis): void {
+  onFates(from: Address, { fates, user }: MessageOf<'jobFates'>, now: Millis): void {
+    if (user !== undefined) {
+      this.#rights.onFates(fates, user);
+      return;
+    }
     for (const fate of fates) {
       const owner = this.#owners.get(tagOf(fate.id));
       if (owner?.address === from) {
@@ -121,6 +140,7 @@ export class Predecessors implements JobListener {
 
   /** Central names the owner of a tag's jobs. */
   onOwnerIs({ tag, owner: address, gone }: MessageOf<'ownerIs'>, now: Millis): void {
+    this.#rights.onOwnerIs(tag, address, gone);
     const owner = this.#owners.get(tag);
     if (owner === undefined) return;
     owner.goneSince = gone && address === undefined ? (owner.goneSince ?? now) : undefined;
@@ -225,7 +245,7 @@ export class Predecessors implements JobListener {
   #sendQuery({ address }: Owner, ids: readonly string[]): void {
     if (address === NOBODY) return;
     for (const some of slicesOf(ids, LIMITS.awaitedMax))
-      this.#s.env.send(address, { type: 'awaitJobs', ids: some });
+      this.#s.env.send(address, { type: 'awaitJobs', ids: some, user: undefined });
   }
 
   #pendingIdsOf(tag: string): string[] {

@@ -14,6 +14,7 @@ import {
   parseJobSpec,
   quoted,
   type RetryChoice,
+  scopeOf,
   sumOf,
   tasksInRanges,
   whyImpossible,
@@ -29,6 +30,7 @@ import type { Intake } from './intake.js';
 import type { Keys } from './keys.js';
 import { notifyRefusal } from './notify-hosts.js';
 import type { Overload } from './overload.js';
+import type { Predecessors } from './predecessors.js';
 import { RefusedRequests } from './refused-requests.js';
 import { missingInputs, retrySpecOf } from './retry-spec.js';
 import { isSameJob } from './same-job.js';
@@ -39,13 +41,21 @@ export class Submissions {
   readonly #intake: Intake;
   readonly #overload: Overload;
   readonly #keys: Keys;
+  readonly #predecessors: Pick<Predecessors, 'refusalOf'>;
   readonly #refused = new RefusedRequests();
 
-  constructor(s: SchedulerState, intake: Intake, overload: Overload, keys: Keys) {
+  constructor(
+    s: SchedulerState,
+    intake: Intake,
+    overload: Overload,
+    keys: Keys,
+    predecessors: Pick<Predecessors, 'refusalOf'>,
+  ) {
     this.#s = s;
     this.#intake = intake;
     this.#overload = overload;
     this.#keys = keys;
+    this.#predecessors = predecessors;
   }
 
   /** @param owner the only user that the client may submit for; undefined: any user */
@@ -91,6 +101,8 @@ export class Submissions {
     });
     if ('code' in spec) return spec;
     if (known !== undefined) return this.#answerRepeated(key, known, spec);
+    const hidden = this.#predecessorRefusal(from, spec, now);
+    if (hidden !== undefined) return hidden;
     const refusal = notifyRefusal(spec, this.#s.config.notifyHosts) ?? this.#limitRefusal(spec);
     if (refusal !== undefined) return refusal;
     const impossible = whyImpossible(spec, this.#s.cluster.joinedPolicy, this.#s.cluster.members);
@@ -104,6 +116,18 @@ export class Submissions {
     job.submitter = from;
     job.submission = message.request;
     return accepted(this.#s, job);
+  }
+
+  /** Refuses a job that depends on jobs that the client may not see. */
+  #predecessorRefusal(
+    from: Address,
+    { after = [], afterOk = [] }: JobSpec,
+    now: Millis,
+  ): Refusal | undefined {
+    if (after.length + afterOk.length === 0) return undefined;
+    const key = this.#s.env.clientKeyOf?.(from);
+    if (key === undefined || scopeOf(key, 'describeJob') === 'all') return undefined;
+    return this.#predecessors.refusalOf([...after, ...afterOk], key.name, now);
   }
 
   #tryRetry(message: MessageOf<'retryJob'>, job: Job, now: Millis): Accepted | Refusal {
@@ -146,7 +170,7 @@ export class Submissions {
     if (asNew === true) return this.#retryAsNew(key, job, reopening, now);
     const refusal =
       this.#s.ledger.refusal ??
-      this.#overload.refusal() ??
+      this.#overload.refusal(job.spec.user) ??
       this.#s.quotas.refusalOfTasks(job.spec.user, count, 0) ??
       this.#overload.refusalOf(job.spec.user, count) ??
       this.#overload.refusalOfBytes(job.spec.user, job.bytes);
@@ -177,7 +201,7 @@ export class Submissions {
       return { code: 'missing-inputs', message, hint: 'retry it in place, as the same job' };
     }
     const spec = retrySpecOf(job, reopening);
-    const refusal = this.#s.ledger.refusal ?? this.#overload.refusal() ?? this.#limitRefusal(spec);
+    const refusal = this.#s.ledger.refusal ?? this.#overload.refusal(spec.user) ?? this.#limitRefusal(spec);
     if (refusal !== undefined) return refusal;
     const made = refusedIfInvalid(() => this.#intake.accept(spec, key, now));
     if ('code' in made) return made;
@@ -205,7 +229,7 @@ export class Submissions {
       return { ...NOT_LOADED, message: `the job with this key ${NOT_LOADED.message}` };
     if (this.#s.cluster.isDraining || this.#s.config.adopted === true) return DRAINING;
     if (this.#s.ledger.refusal !== undefined) return this.#s.ledger.refusal;
-    return (this.#s.ledger.isShared ? undefined : this.#keys.refusal(key)) ?? this.#overload.refusal();
+    return (this.#s.ledger.isShared ? undefined : this.#keys.refusal(key)) ?? this.#overload.refusal(user);
   }
 
   /** Checks the limits of the user and of memory. */
