@@ -1,8 +1,8 @@
 export type { AxisSpec } from './charts/axes.js';
-export type { Size } from './charts/draw.js';
-export { type ChartDrawing, type LineSpec, lineChart } from './charts/line-chart.js';
+export { type BarSpec, barChart } from './charts/bar-chart.js';
+export type { ChartDrawing, Size } from './charts/drawing.js';
+export { type LineSpec, lineChart } from './charts/line-chart.js';
 export { type LineLook, lineLook } from './charts/palette.js';
-export { ratioChart } from './charts/ratio-chart.js';
 export { renderSvg } from './charts/svg.js';
 export { buildComparison, mergeComparisons, slowdownsOf } from './compare.js';
 export * from './comparison.js';

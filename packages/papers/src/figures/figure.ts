@@ -22,7 +22,7 @@ export interface Series {
   /** Returns undefined if the point lacks the run, or the run has no job of the class. */
   readonly value: (point: Point, all: readonly Point[]) => number | undefined;
   /** Unit for display. */
-  readonly unit: 'ratio' | 'share' | 'seconds' | 'hours' | 'tasks';
+  readonly unit: 'ratio' | 'index' | 'share' | 'seconds' | 'hours' | 'tasks';
   /** Values that the paper's text states at some points of the axis. */
   readonly paper?: readonly (readonly [x: number, value: number])[];
   /** Whether this project added the line to those of the paper; charts draw it differently. */

@@ -5,6 +5,7 @@ export function format(value: number | undefined, unit: Series['unit']): string 
   if (value === undefined) return '–';
   switch (unit) {
     case 'ratio':
+    case 'index':
       return ratioText(value);
     case 'share':
       return `${(100 * value).toFixed(needsTenth(Math.abs(value)) ? 1 : 0).replace(/\.0$/, '')}%`;

@@ -1,14 +1,18 @@
-import { visible } from '../markup.js';
+import { html, type Markup, visible } from '../markup.js';
 import { shortest } from '../numbers.js';
+import { px, type Size } from './drawing.js';
 import { color } from './palette.js';
 import { linearScale, logScale, ratioScale, type Scale } from './ticks.js';
 
 export const FONT_SIZE = 13;
-/** Approximate width of a letter at that size, in pixels; only the margins depend on it. */
+/** Approximate width of a letter at that size, in pixels; margins and the room of labels depend on it. */
 export const LETTER_WIDTH = 7.4;
 
-const TICK_LENGTH = 10;
+const TICK_LENGTH = 5;
 const NAME_HEIGHT = 24;
+const LABEL_GAP = 6;
+/** Distance from the middle of a line of text to its baseline. */
+const TO_BASELINE = 0.35 * FONT_SIZE;
 
 /** Contents of one axis. */
 export interface AxisSpec {
@@ -28,7 +32,7 @@ export interface AxisSpec {
 }
 
 /** An axis fitted to its values. */
-interface FittedAxis {
+export interface FittedAxis {
   readonly spec: AxisSpec;
   /** Scale in chart coordinates, which are log10 on logarithmic axes. */
   readonly scale: Scale;
@@ -63,80 +67,134 @@ function scaleOf({ kind, ticks, tight }: AxisSpec, reached: readonly number[]): 
   const greatest = reached.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
   if (kind === 'ratio') return ratioScale(reached);
   if (kind === 'log') return reached.length === 0 ? logScale(1, 10) : logScale(least, greatest);
-  if (reached.length === 0 || greatest <= 0) return linearScale(1);
-  if (ticks !== undefined && least > 0 && least < greatest) {
+  if (reached.length === 0 || (greatest <= 0 && least === greatest)) return linearScale(1);
+  if (ticks !== undefined && least < greatest && (least > 0 || greatest < 0)) {
     // An axis with given ticks, such as cluster sizes, does not start at 0.
     const pad = (greatest - least) * 0.04;
     return { min: least - pad, max: greatest + pad, ticks };
   }
-  const scale = linearScale(greatest, Math.min(0, least));
+  const scale = linearScale(Math.max(0, greatest), Math.min(0, least));
   return tight ? { ...scale, max: greatest, ticks: scale.ticks.filter((tick) => tick <= greatest) } : scale;
 }
 
-/** Returns the space beside a chart for the labels and names of its axes. */
-export function marginsFor(y: FittedAxis): { left: number; right: number; top: number; bottom: number } {
-  return { left: nameGapBeside(y) + NAME_HEIGHT, right: 22, top: 14, bottom: 50 };
+/** The area of a chart in which values are drawn, in pixels. */
+export interface Plot {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** Space around the plot for the labels and the names of its axes. */
+export function plotOf(y: FittedAxis, { width, height }: Size, hasNameBelow = true): Plot {
+  return {
+    left: nameGapBeside(y) + NAME_HEIGHT,
+    right: width - 22,
+    top: 14,
+    bottom: height - (hasNameBelow ? 50 : 34),
+  };
 }
 
 function nameGapBeside({ scale, format }: FittedAxis): number {
   const longest = Math.max(...scale.ticks.map((tick) => format(tick).length));
-  return Math.ceil(longest * LETTER_WIDTH) + TICK_LENGTH;
+  return Math.ceil(longest * LETTER_WIDTH) + 2 * TICK_LENGTH;
 }
 
-const AXIS_COMMON = {
-  nameLocation: 'middle',
-  nameTextStyle: { color: color('muted'), fontSize: FONT_SIZE },
-  // The axis is at the edge even if 0 lies inside, as the logarithm of 1 often does.
-  axisLine: { show: true, onZero: false, lineStyle: { color: color('rule') } },
-} as const;
-
-/** Returns a numeric axis along the bottom with exactly the ticks of its scale. */
-export function xAxis(axis: FittedAxis, splitLines = true) {
-  return valueAxis(axis, 30, splitLines);
+/** Returns a function that maps a placed value to pixels. */
+export function across(
+  { scale: { min, max } }: FittedAxis,
+  { left, right }: Plot,
+): (placed: number) => number {
+  return (placed) => px(left + ((placed - min) / (max - min)) * (right - left));
 }
 
-/** Returns a numeric axis at the side with exactly the ticks of its scale. */
-export function yAxis(axis: FittedAxis) {
-  return valueAxis(axis, nameGapBeside(axis), true);
+export function upwards(
+  { scale: { min, max } }: FittedAxis,
+  { top, bottom }: Plot,
+): (placed: number) => number {
+  return (placed) => px(bottom - ((placed - min) / (max - min)) * (bottom - top));
 }
 
-function valueAxis({ spec, scale, format }: FittedAxis, nameGap: number, splitLines: boolean) {
-  const { min, max, ticks } = scale;
-  return {
-    ...AXIS_COMMON,
-    type: 'value',
-    name: visible(spec.name),
-    nameGap,
-    min,
-    max,
-    axisTick: { show: true, customValues: [...ticks], lineStyle: { color: color('rule') } },
-    axisLabel: {
-      customValues: [...ticks],
-      formatter: format,
-      color: color('muted'),
-      fontSize: FONT_SIZE,
-      hideOverlap: true,
-    },
-    splitLine: { show: splitLines, lineStyle: { color: color('grid') } },
-  } as const;
+/** Draws straight lines, each from one point to another. */
+export function segments(
+  all: readonly (readonly [x1: number, y1: number, x2: number, y2: number])[],
+  stroke: string,
+): Markup | null {
+  if (all.length === 0) return null;
+  const d = all.map(([x1, y1, x2, y2]) =>
+    y1 === y2
+      ? `M${px(x1)} ${px(y1)}H${px(x2)}`
+      : x1 === x2
+        ? `M${px(x1)} ${px(y1)}V${px(y2)}`
+        : `M${px(x1)} ${px(y1)}L${px(x2)} ${px(y2)}`,
+  );
+  return html`<path d="${d.join('')}" stroke="${stroke}" fill="none"/>`;
 }
 
-/** Returns an axis of names; names wider than `labelWidthMax` are truncated. */
-export function categoryAxis(names: readonly string[], labelWidthMax: number, name = '') {
-  return {
-    ...AXIS_COMMON,
-    type: 'category',
-    name: visible(name),
-    nameGap: 30,
-    data: names.map(visible),
-    axisTick: { show: false },
-    axisLabel: {
-      color: color('text'),
-      fontSize: FONT_SIZE,
-      interval: 0,
-      width: labelWidthMax,
-      overflow: 'truncate',
-    },
-    splitLine: { show: false },
-  } as const;
+/** Draws text in the given place. Its anchor is horizontal, and `y` its vertical middle. */
+export function label(
+  text: string,
+  x: number,
+  y: number,
+  anchor: 'start' | 'middle' | 'end',
+  ink: string,
+  size = FONT_SIZE,
+): Markup {
+  const fontSize = size === FONT_SIZE ? null : html` font-size="${size}"`;
+  return html`<text x="${px(x)}" y="${px(y + TO_BASELINE)}" text-anchor="${anchor}" fill="${ink}"${fontSize}>${visible(text)}</text>`;
+}
+
+/** Draws a numeric axis along the bottom, with a tick for each value and as many labels as fit. */
+export function axisBelow(axis: FittedAxis, plot: Plot, hasGrid = false): Markup {
+  const { spec, scale, format } = axis;
+  const at = across(axis, plot);
+  const { bottom, top, left, right } = plot;
+  const xs = scale.ticks.map(at);
+  let end = Number.NEGATIVE_INFINITY;
+  const labels = scale.ticks.map((tick, index) => {
+    const text = format(tick);
+    const half = (text.length * LETTER_WIDTH) / 2;
+    if (xs[index]! - half <= end + LABEL_GAP) return null;
+    end = xs[index]! + half;
+    return label(text, xs[index]!, bottom + TICK_LENGTH + 10, 'middle', color('muted'));
+  });
+  const grid = hasGrid ? xs.map((x) => [x, top, x, bottom] as const) : [];
+  const ticks = xs.map((x) => [x, bottom, x, bottom + TICK_LENGTH] as const);
+  return html`${segments(grid, color('grid'))}${segments([...ticks, [left, bottom, right, bottom]], color('rule'))}${labels}${nameBelow(spec.name, plot)}
+`;
+}
+
+/** Draws the name of the horizontal axis. */
+export function nameBelow(name: string, plot: Plot): Markup | null {
+  if (name === '') return null;
+  return label(name, (plot.left + plot.right) / 2, plot.bottom + 36, 'middle', color('muted'));
+}
+
+/** Draws a numeric axis at the left, with a grid line at each tick. */
+export function axisBeside(axis: FittedAxis, plot: Plot): Markup {
+  const { spec, scale, format } = axis;
+  const at = upwards(axis, plot);
+  const { left, right, top, bottom } = plot;
+  const ys = scale.ticks.map(at);
+  const grid = segments(
+    ys.map((y) => [left, y, right, y]),
+    color('grid'),
+  );
+  const ticks = ys.map((y) => [left - TICK_LENGTH, y, left, y] as const);
+  const labels = scale.ticks.map((tick, index) =>
+    label(format(tick), left - TICK_LENGTH - 4, ys[index]!, 'end', color('muted')),
+  );
+  const [x, y] = [plot.left - nameGapBeside(axis) - 4, px((plot.top + plot.bottom) / 2)];
+  const name =
+    spec.name === ''
+      ? null
+      : html`<text transform="translate(${px(x)} ${y}) rotate(-90)" text-anchor="middle" fill="${color('muted')}">${visible(spec.name)}</text>`;
+  return html`${grid}${segments([...ticks, [left, top, left, bottom]], color('rule'))}${labels}${name}
+`;
+}
+
+/** Shortens text to the width in pixels, with an ellipsis if something is missing. */
+export function shortened(text: string, width: number, size = FONT_SIZE): string {
+  const letters = Math.max(1, Math.floor(width / (LETTER_WIDTH * (size / FONT_SIZE))));
+  return text.length <= letters ? text : `${text.slice(0, Math.max(1, letters - 1))}…`;
 }

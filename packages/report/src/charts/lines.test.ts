@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { lineSeries, type Point, thinned } from './lines.js';
-import { lineLook } from './palette.js';
+import { lineChart } from './line-chart.js';
+import { type Point, thinned } from './lines.js';
 
 const points = fc
   .array(fc.double({ min: 0, max: 1e6, noNaN: true }), { maxLength: 500 })
@@ -54,9 +54,17 @@ describe('reducing a series over time', () => {
 });
 
 test('lines that coincide have their markers at different points', () => {
-  const line = Array.from({ length: 100 }, (_, index): Point => [index, index]);
-  const marked = (index: number) =>
-    lineSeries(line, lineLook(index), index).data.flatMap((point, at) => (Array.isArray(point) ? [] : [at]));
-  expect(marked(0)).toHaveLength(5);
-  expect(marked(1).filter((at) => marked(0).includes(at))).toEqual([]);
+  const points = Array.from({ length: 100 }, (_, index): Point => [index, index]);
+  const { draw } = lineChart({
+    x: { name: 'x' },
+    y: { name: 'y' },
+    lines: [
+      { name: 'one', points },
+      { name: 'other', points },
+    ],
+  });
+  const svg = draw({ width: 500, height: 300 });
+  const marked = [...svg.matchAll(/transform="translate\(([\d.]+) [\d.]+\)"/g)].map((match) => match[1]);
+  expect(marked).toHaveLength(10);
+  expect(new Set(marked).size).toBe(10);
 });

@@ -17,7 +17,7 @@ const SERIES: readonly Shade[] = [
   { light: '#00875f', dark: '#2fc79a' },
   { light: '#b65f92', dark: '#dd9dc0' },
   { light: '#a87400', dark: '#f0c24b' },
-  { light: '#2a2f36', dark: '#dfe3e8' },
+  { light: '#6b4fa3', dark: '#b9a3ec' },
   { light: '#3d8fc4', dark: '#8ecbf0' },
   { light: '#8c7a00', dark: '#f0e442' },
 ];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { barChart } from './bar-chart.js';
 import { lineChart } from './line-chart.js';
-import { ratioChart } from './ratio-chart.js';
 import { renderSvg } from './svg.js';
 
 const SIZE = { width: 720, height: 420 };
@@ -16,11 +16,12 @@ const lines = lineChart({
   ],
   references: [1],
 });
-const bars = ratioChart({
+const bars = barChart({
   groups: ['short, p50', 'long, p50'],
+  y: { name: 'ratio', kind: 'ratio' },
   bars: [
-    { name: 'no stealing', ratios: [3, 0.9] },
-    { name: 'no central', ratios: [1, null] },
+    { name: 'no stealing', values: [3, 0.9] },
+    { name: 'no central', values: [1, null] },
   ],
 });
 

@@ -1,7 +1,6 @@
 import { html, trusted } from '../markup.js';
 import { FONT_SIZE, LETTER_WIDTH } from './axes.js';
-import { draw, type Size } from './draw.js';
-import type { ChartDrawing, LegendEntry } from './line-chart.js';
+import type { ChartDrawing, LegendEntry, Size } from './drawing.js';
 import { color, toLiterals } from './palette.js';
 import { swatchBody, swatchWidth } from './swatch.js';
 
@@ -27,14 +26,11 @@ interface SvgChart extends ChartDrawing {
  * Renders a chart as a standalone SVG file with title and legend: literal colors on an explicit background,
  * common fonts, no scripts and no references. The same input gives the same bytes.
  */
-export function renderSvg(
-  { title, description, option, series, legend, id = 'chart' }: SvgChart,
-  size: Size,
-): string {
+export function renderSvg({ title, description, draw, legend, id = 'chart' }: SvgChart, size: Size): string {
   const { width, height } = size;
   const rows = legendRows(legend.length > 1 ? legend : [], width - 2 * MARGIN);
   const top = MARGIN + TITLE_HEIGHT + rows.length * LEGEND_ROW;
-  const chart = draw({ option, series }, { width, height: height - top }, id);
+  const chart = draw({ width, height: height - top });
   const described =
     description === undefined ? null : html`<desc id="${id}-description">${description}</desc>`;
   const svg = html`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="${id}-title${

@@ -1,6 +1,5 @@
 import { csvRow, sumOf } from '@goshawk/core';
-import { type ChartSeries, draw } from '../charts/draw.js';
-import type { ChartDrawing, LegendEntry } from '../charts/line-chart.js';
+import type { ChartDrawing, ChartSeries, LegendEntry } from '../charts/drawing.js';
 import type { LineLook } from '../charts/palette.js';
 import { renderSvg } from '../charts/svg.js';
 import { SWATCH_HEIGHT, type SwatchKind, swatchBody, swatchWidth } from '../charts/swatch.js';
@@ -116,7 +115,7 @@ interface Figure {
 /** Renders a chart with its title and numbers, in the colors and the font of the page. */
 export function figure(of: Figure): Markup {
   const { id, title, label, drawing, height = CHART_HEIGHT, legend: entries = [], numbers } = of;
-  const chart = draw(drawing, { width: CHART_WIDTH, height }, id);
+  const chart = drawing.draw({ width: CHART_WIDTH, height });
   const saved: SavedChart = {
     id,
     svg: () =>

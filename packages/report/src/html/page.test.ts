@@ -209,7 +209,7 @@ test('names from outside are escaped everywhere', () => {
     { command: hostile, generator: hostile, note: hostile },
   );
   expect(page).not.toMatch(/<script|<img/);
-  const withoutTooltips = page.replaceAll(/<(?:circle|path) [^>]*><title>[^<]*<\/title>/g, '');
+  const withoutTooltips = page.replaceAll(/<(?:circle|rect) [^>]*><title>[^<]*<\/title>/g, '');
   expect(all(withoutTooltips, /<\/title>/g)).toHaveLength(1);
   expect(page).toContain('<h1>&lt;/title&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;');
   // Quotes in names do not end their attributes.
@@ -221,7 +221,7 @@ test('values of charts are tooltips, and each chart is also a picture and CSV', 
   const { comparison, series } = sample({ goshawk: 1, hawk: 3 });
   const { page, charts } = renderReport(comparison, series, META);
   expect(page).toMatch(/<circle [^>]*><title>goshawk: \d+% at [^<]+<\/title><\/circle>/);
-  expect(page).toMatch(/<path [^>]*><title>hawk, p50: [\d.]+×<\/title><\/path>/);
+  expect(page).toMatch(/<rect [^>]*><title>hawk, p50: [\d.]+×<\/title><\/rect>/);
   expect(charts.map(({ id }) => id)).toEqual(
     expect.arrayContaining(['cdf-short', 'ratio-short', 'parts-long', 'busy']),
   );

@@ -1,4 +1,4 @@
-import { ratioChart } from '../charts/ratio-chart.js';
+import { barChart } from '../charts/bar-chart.js';
 import { JOB_CLASSES, type JobClass, type Ratio } from '../comparison.js';
 import { percentileOfSorted } from '../distribution.js';
 import { html, type Markup } from '../markup.js';
@@ -47,9 +47,15 @@ function ratioFigure(first: PolicyView, others: readonly PolicyView[], of: JobCl
           `Against ${baseline.policy}: ${names.map((name, at) => `${name} ${factor(ratios[at]!)}`).join(', ')}`,
       )
       .join('. ')}.`,
-    drawing: ratioChart({
+    drawing: barChart({
       groups: names,
-      bars: bars.map(({ baseline, ratios }) => ({ name: baseline.policy, ratios, look: baseline.look })),
+      bars: bars.map(({ baseline, ratios }) => ({
+        name: baseline.policy,
+        values: ratios,
+        look: baseline.look,
+      })),
+      y: { name: 'ratio', kind: 'ratio' },
+      format: factor,
     }),
     numbers: table(
       'against',

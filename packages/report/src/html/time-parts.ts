@@ -1,5 +1,6 @@
 import { sumOf } from '@goshawk/core';
-import { categoryAxis, FONT_SIZE, fitAxis, LETTER_WIDTH, xAxis } from '../charts/axes.js';
+import { across, axisBelow, FONT_SIZE, fitAxis, LETTER_WIDTH, label, shortened } from '../charts/axes.js';
+import { type ChartDrawing, px, tooltip } from '../charts/drawing.js';
 import { color, lineLook } from '../charts/palette.js';
 import { JOB_CLASSES, type JobClass, type TimeParts } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
@@ -9,6 +10,7 @@ import type { PolicyView } from './policy.js';
 
 const PARTS = ['queueing', 'binding', 'running', 'reporting'] as const;
 const ROW_HEIGHT = 38;
+const BAR_HEIGHT = 22;
 const LABEL_WIDTH_MAX = 170;
 /** A bar narrower than this share has no number. */
 const LABELLED_SHARE = 0.18;
@@ -60,9 +62,6 @@ function timePartsFigure(policies: readonly PolicyView[], of: JobClass): Markup 
   });
   const present = presentParts(bars.map(({ parts }) => parts));
   if (present.length === 0) return null;
-  const longest = Math.max(...bars.map(({ parts }) => total(parts)));
-  const names = bars.map(({ policy }) => policy.policy);
-  const labelWidth = Math.min(LABEL_WIDTH_MAX, Math.max(...names.map((name) => name.length)) * LETTER_WIDTH);
   return figure({
     title: `${of === 'short' ? 'Short' : 'Long'} jobs`,
     id: `parts-${of}`,
@@ -73,26 +72,7 @@ function timePartsFigure(policies: readonly PolicyView[], of: JobClass): Markup 
           `${policy.policy}: ${present.map((part) => `${part} ${duration(parts[part] ?? 0)}`).join(', ')}`,
       )
       .join('; ')}.`,
-    drawing: {
-      legend: present.map((part) => ({ name: part, look: { ...lineLook(0), color: part }, kind: 'box' })),
-      series: present.map((part) => ({
-        name: part,
-        points: bars.map(({ policy, parts }) => {
-          const seconds = parts[part] ?? 0;
-          return { x: policy.policy, y: seconds, text: `${policy.policy}, ${part}: ${duration(seconds)}` };
-        }),
-      })),
-      option: {
-        grid: { left: labelWidth + 16, right: 24, top: 4, bottom: 50 },
-        yAxis: { ...categoryAxis(names, LABEL_WIDTH_MAX), inverse: true },
-        xAxis: xAxis(
-          fitAxis({ name: 'mean time per job', format: durationTicks(longest * ROOM_FOR_TOTAL) }, [
-            longest * ROOM_FOR_TOTAL,
-          ]),
-        ),
-        series: [...present.map((part) => partSeries(bars, part, longest)), totalSeries(bars)],
-      },
-    },
+    drawing: stackedBars(bars, present),
     numbers: table(
       'policy',
       [...present.map((title) => ({ title })), { title: 'in all' }],
@@ -104,32 +84,42 @@ function timePartsFigure(policies: readonly PolicyView[], of: JobClass): Markup 
   });
 }
 
-function partSeries(bars: readonly Bar[], part: keyof TimeParts, longest: number) {
+/** One bar per policy, divided into the parts, with the total at its end. */
+function stackedBars(bars: readonly Bar[], present: readonly (keyof TimeParts)[]): ChartDrawing {
+  const longest = Math.max(...bars.map(({ parts }) => total(parts)));
+  const reach = longest * ROOM_FOR_TOTAL;
+  const x = fitAxis({ name: 'mean time per job', format: durationTicks(reach) }, [reach]);
+  const names = bars.map(({ policy }) => policy.policy);
+  const labelWidth = Math.min(LABEL_WIDTH_MAX, Math.max(...names.map((name) => name.length)) * LETTER_WIDTH);
   return {
-    type: 'bar',
-    stack: 'parts',
-    barWidth: 22,
-    itemStyle: { color: color(part) },
-    label: { color: color('ink'), fontSize: FONT_SIZE - 1, position: 'inside' },
-    data: bars.map(({ parts }) => {
-      const seconds = parts[part] ?? 0;
-      return {
-        value: seconds,
-        label: { show: seconds > LABELLED_SHARE * longest, formatter: () => duration(seconds) },
-      };
-    }),
-  } as const;
-}
-
-/** An empty bar at the end of each stack, which carries the total as its label. */
-function totalSeries(bars: readonly Bar[]) {
-  return {
-    type: 'bar',
-    stack: 'parts',
-    itemStyle: { color: 'none' },
-    label: { show: true, color: color('text'), fontSize: FONT_SIZE - 1, position: 'right' },
-    data: bars.map(({ parts }) => ({ value: 0, label: { formatter: () => duration(total(parts)) } })),
-  } as const;
+    legend: present.map((part) => ({ name: part, look: { ...lineLook(0), color: part }, kind: 'box' })),
+    series: present.map((part) => ({
+      name: part,
+      points: bars.map(({ policy, parts }) => ({ x: policy.policy, y: parts[part] ?? 0 })),
+    })),
+    draw: ({ width, height }) => {
+      const plot = { left: labelWidth + 16, right: width - 24, top: 4, bottom: height - 50 };
+      const at = across(x, plot);
+      const row = (plot.bottom - plot.top) / bars.length;
+      const drawn = bars.map(({ policy, parts }, index) => {
+        const middle = plot.top + row * (index + 0.5);
+        let start = 0;
+        const pieces = present.map((part) => {
+          const seconds = parts[part] ?? 0;
+          const [left, right] = [at(start), at(start + seconds)];
+          start += seconds;
+          return html`<rect x="${left}" y="${px(middle - BAR_HEIGHT / 2)}" width="${px(right - left)}" height="${BAR_HEIGHT}" fill="${color(part)}">${tooltip(`${policy.policy}, ${part}: ${duration(seconds)}`)}</rect>${
+            seconds > LABELLED_SHARE * longest
+              ? label(duration(seconds), (left + right) / 2, middle, 'middle', color('ink'), FONT_SIZE - 1)
+              : null
+          }`;
+        });
+        return html`${label(shortened(policy.policy, labelWidth), plot.left - 8, middle, 'end', color('text'))}${pieces}${label(duration(total(parts)), at(start) + 5, middle, 'start', color('text'), FONT_SIZE - 1)}
+`;
+      });
+      return html`${axisBelow(x, plot, true)}${drawn}`.text;
+    },
+  };
 }
 
 /** Returns the parts with measured time; a simulation without message costs has no reporting time. */

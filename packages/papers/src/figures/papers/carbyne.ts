@@ -38,8 +38,8 @@ function series(of: string, unit: Series['unit'], value: (staged: Staged) => num
 
 const mean = (of: string) => series(of, 'seconds', ({ meanSeconds }) => meanSeconds);
 const makespan = (of: string) => series(of, 'seconds', ({ makespanSeconds }) => makespanSeconds);
-const unfairness = (of: string) => series(of, 'ratio', ({ fairness }) => 1 - fairness);
-const fairness = (of: string) => series(of, 'ratio', (staged) => staged.fairness);
+const unfairness = (of: string) => series(of, 'index', ({ fairness }) => 1 - fairness);
+const fairness = (of: string) => series(of, 'index', (staged) => staged.fairness);
 const slower = (of: string) => series(of, 'share', (staged) => staged.slower);
 const muchSlower = (of: string) => series(of, 'share', (staged) => staged.muchSlower);
 

@@ -1,11 +1,11 @@
 import {
   type AxisSpec,
+  barChart,
   type ChartDrawing,
   type LineLook,
   type LineSpec,
   lineChart,
   lineLook,
-  ratioChart,
 } from '@goshawk/report';
 import { format } from '../format.js';
 import type { FigureResult, MeasuredPanel, MeasuredSeries } from '../result.js';
@@ -17,15 +17,11 @@ export function drawingOf(result: FigureResult, panel: MeasuredPanel): ChartDraw
     case 'table':
       return undefined;
     case 'distribution':
-      return distributionDrawing(panel);
+      return distributionDrawing(result, panel);
     case 'course':
       return courseDrawing(panel);
     case 'bars':
-      return ratioChart({
-        groups: result.axis.places.map(({ label }) => label),
-        bars: looksOf(panel.series).map(([{ name, values }, look]) => ({ name, ratios: values, look })),
-        y: { name: panel.axisName },
-      });
+      return barDrawing(result, panel);
     case 'lines':
       return lineDrawing(result, panel);
   }
@@ -79,42 +75,88 @@ function courseDrawing({ courses = {} }: MeasuredPanel): ChartDrawing | undefine
 
 function lineDrawing(result: FigureResult, panel: MeasuredPanel): ChartDrawing {
   const xs = placesAlong(result);
-  const isRatio = panel.series[0]?.unit === 'ratio';
+  const looks = looksOf(result, panel.series);
   return lineChart({
     x: xAxisOf(result, xs),
     y: yAxisOf(panel),
-    lines: looksOf(panel.series).flatMap(([series, look]) => linesOf(series, look, xs)),
-    references: isRatio ? [1] : [],
+    lines: panel.series.flatMap((series, index) => linesOf(series, looks[index]!, xs)),
+    references: panel.series[0]?.unit === 'ratio' ? [1] : [],
+  });
+}
+
+function barDrawing(result: FigureResult, panel: MeasuredPanel): ChartDrawing {
+  const looks = looksOf(result, panel.series);
+  const unit = panel.series[0]?.unit ?? 'ratio';
+  return barChart({
+    groups: result.axis.places.map(({ label }) => label),
+    groupName: result.axis.name,
+    bars: panel.series.map(({ name, values, paper, spread }, index) => ({
+      name,
+      values,
+      look: looks[index]!,
+      ...(paper === undefined ? {} : { stated: paper }),
+      ...(spread === undefined ? {} : { spread }),
+    })),
+    y: yAxisOf(panel),
+    format: (value) => format(value, unit).replace(/ [sh]$/, ''),
   });
 }
 
 /**
- * Chooses the looks of lines. Lines of the paper get those of policies; additions have the color of text, to
- * stand out.
+ * Chooses the looks of series. The subject of a series, which is the policy that begins its name, has one color in all
+ * panels of a figure. Additions have the color of text, because the paper does not have them.
  */
-function looksOf<T extends { readonly isAddition?: boolean }>(series: readonly T[]): [T, LineLook][] {
-  const counts = { paper: 0, added: 0 };
-  return series.map((each) =>
-    each.isAddition === true
-      ? [each, { ...lineLook(counts.added++), color: 'text' }]
-      : [each, lineLook(counts.paper++)],
-  );
+function looksOf(
+  { panels }: FigureResult,
+  series: readonly { readonly name: string; readonly isAddition?: boolean }[],
+): LineLook[] {
+  const all = panels.flatMap(({ series: ofPanel, percentiles = {} }) => [
+    ...ofPanel.filter(({ isAddition }) => isAddition !== true).map(({ name }) => name),
+    ...Object.keys(percentiles).filter((name) => name !== DEFAULT_POLICY),
+  ]);
+  const subjects = [...new Set(all.map(subjectOf))];
+  const used = new Map<string, number>();
+  return series.map(({ name, isAddition }) => {
+    const subject = subjectOf(name);
+    const before = used.get(subject) ?? 0;
+    used.set(subject, before + 1);
+    const index = Math.max(0, subjects.indexOf(subject));
+    // Several series of one subject share its color, and differ in dash and marker.
+    const look = { ...lineLook(index + before), color: lineLook(index).color };
+    return isAddition === true ? { ...look, color: 'text' } : look;
+  });
+}
+
+function subjectOf(name: string): string {
+  return name.split(', ')[0]!;
 }
 
 function yAxisOf({ axisName, series }: MeasuredPanel): AxisSpec {
   switch (series[0]?.unit) {
     case 'ratio':
       return { name: axisName, kind: 'ratio' };
-    case 'tasks':
-      return { name: axisName, format: (value) => format(value, 'tasks') };
+    case 'share':
+      return shareAxis(
+        axisName,
+        Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0))),
+      );
     default:
-      return shareAxis(axisName);
+      return { name: axisName, format: (value) => format(value, 'tasks') };
   }
 }
 
 /** Returns our line, and the paper's numbers as points of the same color. */
-function linesOf({ name, values, paper }: MeasuredSeries, look: LineLook, xs: readonly number[]): LineSpec[] {
-  const ours: LineSpec = { name, look, points: values.map((value, at) => [xs[at]!, value]) };
+function linesOf(
+  { name, values, paper, spread }: MeasuredSeries,
+  look: LineLook,
+  xs: readonly number[],
+): LineSpec[] {
+  const ours: LineSpec = {
+    name,
+    look,
+    points: values.map((value, at) => [xs[at]!, value]),
+    ...(spread === undefined ? {} : { spread }),
+  };
   if (paper === undefined) return [ours];
   const stated = paper.flatMap((value, at) => (value === null ? [] : [[xs[at]!, value] as const]));
   return [ours, { name: `${name}, paper`, look, points: stated, drawn: 'points' }];
@@ -145,8 +187,15 @@ function nearestIndex(xs: readonly number[], value: number): number {
   return xs.reduce((best, x, at) => (Math.abs(x - value) < Math.abs(xs[best]! - value) ? at : best), 0);
 }
 
-function shareAxis(name: string): AxisSpec {
-  return { name, reach: [0, 1], format: (share) => `${Math.round(100 * share)}%` };
+/** Shares below this reach their own maximum instead of 100%, so that small ones can be told apart. */
+const SMALL_SHARE = 0.5;
+
+function shareAxis(name: string, greatest = 1): AxisSpec {
+  return {
+    name,
+    reach: greatest < SMALL_SHARE ? [0] : [0, 1],
+    format: (share) => `${Number((100 * share).toPrecision(3))}%`,
+  };
 }
 
 /** Smallest error drawn, because a logarithmic axis has no 0. */
@@ -157,12 +206,16 @@ export function unitOf({ percentilesOf }: MeasuredPanel): 'share' | 'seconds' {
   return percentilesOf === 'errors' ? 'share' : 'seconds';
 }
 
-function distributionDrawing(panel: MeasuredPanel): ChartDrawing | undefined {
+function distributionDrawing(result: FigureResult, panel: MeasuredPanel): ChartDrawing | undefined {
   const { percentiles = {}, percentilesOf } = panel;
   const unit = unitOf(panel);
   const least = percentilesOf === 'errors' ? LEAST_ERROR : 0;
   const curves = Object.entries(percentiles).filter(([, values]) => values.length > 0);
   if (curves.length === 0) return undefined;
+  const looks = looksOf(
+    result,
+    curves.map(([name]) => ({ name, isAddition: name === DEFAULT_POLICY })),
+  );
   return lineChart({
     x: {
       name: percentilesOf === 'errors' ? 'error of the prediction' : 'run time',
@@ -170,11 +223,9 @@ function distributionDrawing(panel: MeasuredPanel): ChartDrawing | undefined {
       format: (value) => format(value, unit),
     },
     y: shareAxis('jobs'),
-    lines: looksOf(
-      curves.map(([name, values]) => ({ name, values, isAddition: name === DEFAULT_POLICY })),
-    ).map(([{ name, values }, look]) => ({
+    lines: curves.map(([name, values], index) => ({
       name,
-      look,
+      look: looks[index]!,
       points: values.map((value, percent) => [Math.max(least, value), percent / 100]),
     })),
   });
