@@ -159,14 +159,17 @@ const named = z.record(z.string(), z.array(z.number()));
 const paper = z.object({ name: z.string(), reference: z.string(), section: z.string() });
 const modes = z.enum(['simulated', 'live', 'predicted', 'planned', 'modelled', 'staged']);
 
-const verdict = z.enum(['holds', 'in direction', 'does not hold', 'too few jobs', 'not judged']);
+/** Whether a claim states an effect of one policy over another, that they are alike, or a value. */
+const claimKind = z.enum(['effect', 'alike', 'value']);
+
+const verdict = z.enum(['holds', 'in direction', 'does not hold', 'not confirmed', 'not judged']);
 
 const figure = z.object({
   schema: z.literal('goshawk.figure/1'),
   id: z.string(),
   title: z.string(),
   about: z.string(),
-  paper,
+  paper: paper.extend({ jobs: count.nullable() }),
   mode: modes,
   workload,
   seeds: z.array(z.number()),
@@ -196,11 +199,11 @@ const figure = z.object({
       series: z.array(
         z.object({
           name: z.string(),
-          unit: z.enum(['ratio', 'share', 'seconds', 'hours', 'tasks']),
+          unit: z.enum(['ratio', 'index', 'share', 'seconds', 'hours', 'tasks']),
           values,
           paper: values.exactOptional(),
           isAddition: z.literal(true).exactOptional(),
-          spread: z.array(bounds).exactOptional(),
+          bySeed: z.array(values).exactOptional(),
         }),
       ),
       percentiles: named.exactOptional(),
@@ -208,7 +211,9 @@ const figure = z.object({
       courses: named.exactOptional(),
     }),
   ),
-  claims: z.array(z.object({ section: z.string(), text: z.string(), verdict, ours: z.string() })),
+  claims: z.array(
+    z.object({ section: z.string(), text: z.string(), kind: claimKind, verdict, ours: z.string() }),
+  ),
   verdicts: z.record(verdict, count),
   runs: z.array(z.object({ x: z.number(), variant: z.string(), busyWhileSubmitting: levels, run })),
   command: z.string(),

@@ -3,7 +3,7 @@ export { type BarSpec, barChart } from './charts/bar-chart.js';
 export type { ChartDrawing, Size } from './charts/drawing.js';
 export { type LineSpec, lineChart } from './charts/line-chart.js';
 export { type LineLook, lineLook } from './charts/palette.js';
-export { renderSvg } from './charts/svg.js';
+export { FONTS, renderSvg } from './charts/svg.js';
 export { buildComparison, mergeComparisons, slowdownsOf } from './compare.js';
 export * from './comparison.js';
 export { comparisonCsv, csvOf } from './csv.js';

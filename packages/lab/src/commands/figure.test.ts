@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type RunHere, runHere } from '@goshawk/cli/testing';
-import type { FigureResult } from '@goshawk/papers/figures';
+import { type FigureResult, spreadOf } from '@goshawk/papers/figures';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 // The first test loads the simulator and the charts.
@@ -29,10 +29,11 @@ function resultsOf({ exitCode, stdout, stderr }: RunHere): FigureResult[] {
 const TINY = ['--jobs', '300', '--workers', '300,600'];
 
 describe('a simulated figure', () => {
-  it('writes three files and prints its numbers and verdicts', async () => {
+  it('writes four files and prints its numbers and verdicts', async () => {
     const { exitCode, stdout, stderr } = await figure('hawk-5', ...TINY, '--out', 'drawn/here');
     expect(exitCode).toBe(0);
     expect((await readdir(join(cwd, 'drawn/here'))).sort()).toEqual([
+      'hawk-5.csv',
       'hawk-5.html',
       'hawk-5.json',
       'hawk-5.svg',
@@ -42,7 +43,7 @@ describe('a simulated figure', () => {
     expect(stdout).toMatch(/^hawk-5: \d+ of 17 claims holds?, /m);
     expect(stdout).not.toContain('of the slots busy');
     expect(stderr).toContain('hawk-5: 6 runs of google-like:jobs=300,');
-    expect(stderr).toContain('hawk-5.json, hawk-5.svg, hawk-5.html are in drawn/here');
+    expect(stderr).toContain('hawk-5.json, hawk-5.csv, hawk-5.svg, hawk-5.html are in drawn/here');
     const page = await readFile(join(cwd, 'drawn/here/hawk-5.html'), 'utf8');
     expect(page).toContain('goshawk figure hawk-5 --jobs 300 --workers 300,600');
   });
@@ -101,8 +102,9 @@ describe('a simulated figure', () => {
     const [result] = resultsOf(await figure('hawk-5', ...TINY, '--seeds', '2', '--json'));
     expect(result!.seeds).toEqual([1, 2]);
     expect(result!.runs).toHaveLength(12);
-    const { values, spread } = result!.panels[1]!.series[3]!;
-    const [least, greatest] = spread![0]!;
+    const series = result!.panels[1]!.series[3]!;
+    const { values } = series;
+    const [least, greatest] = spreadOf(series)![0]!;
     expect(least).toBeLessThan(greatest);
     expect(values[0]).toBeGreaterThanOrEqual(least);
     expect(values[0]).toBeLessThanOrEqual(greatest);
@@ -161,7 +163,7 @@ describe('a figure about learning', () => {
     return { trace: trace!, features: features!, history: history! };
   }
 
-  it('learns from earlier jobs and writes three files', async () => {
+  it('learns from earlier jobs and writes four files', async () => {
     const { trace, features, history } = await writeTrace();
     const args = ['--trace', trace, '--features', features, '--history', history];
     const [result] = resultsOf(await figure('slearn-error', ...args, '--seeds', '2', '--json'));
@@ -175,6 +177,7 @@ describe('a figure about learning', () => {
     const table = result!.panels.find(({ kind }) => kind === 'table')!;
     for (const { values } of table.series) for (const error of values) expect(error).toBeCloseTo(0, 6);
     expect((await readdir(join(cwd, 'figures'))).sort()).toEqual([
+      'slearn-error.csv',
       'slearn-error.html',
       'slearn-error.json',
       'slearn-error.svg',
@@ -206,7 +209,7 @@ describe('several figures', () => {
     expect(stderr).toContain('hawk-8: 6 runs of');
     expect(stderr).not.toContain('hawk-9: 6 runs of');
     expect(stdout).toMatch(/^2 figures: \d of 4 claims holds?/m);
-    expect(await readdir(join(cwd, 'figures'))).toHaveLength(6);
+    expect(await readdir(join(cwd, 'figures'))).toHaveLength(8);
   });
 
   it('print one line of JSON each', async () => {

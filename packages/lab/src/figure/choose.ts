@@ -22,7 +22,7 @@ export interface ChosenFigure {
 export function chooseFigures(words: readonly string[], options: FigureOptions): ChosenFigure[] {
   if (words.length === 0)
     throw new InputError('usage', 'figure needs ID…', '`goshawk figure --list` lists them');
-  const figures = [...new Set(words.flatMap(named))];
+  const figures = [...new Set(words.flatMap(named))].map((figure) => reduced(figure, options.without));
   checkTrace(figures, options);
   checkPast(figures, options);
   const sizes = sizesOf(options.workers);
@@ -33,6 +33,25 @@ export function chooseFigures(words: readonly string[], options: FigureOptions):
     workload: workloadOf(figure, options),
     jobsDrawn: options.jobs ?? figure.workload.jobs,
   }));
+}
+
+/** Leaves variants out. Series and claims about them have no values then. */
+function reduced(figure: Figure, without: string | undefined): Figure {
+  if (without === undefined) return figure;
+  const names = without.split(',').map((name) => name.trim());
+  const variants = figure.variants.filter(({ name }) => !names.includes(name));
+  const unknown = names.find((name) => figure.variants.every((variant) => variant.name !== name));
+  if (unknown !== undefined || variants.length === 0) {
+    const known = figure.variants.map(({ name }) => name).join(', ');
+    const message =
+      unknown === undefined
+        ? `--without: it leaves no policy of ${figure.id}`
+        : `--without: ${figure.id} does not have "${unknown}"`;
+    throw new InputError('bad-option', message, `it has ${known}`);
+  }
+  const kept = (name: string) => !names.includes(name);
+  const pairs = figure.pairs?.filter(({ of, over }) => kept(of) && kept(over));
+  return { ...figure, variants, ...(pairs === undefined ? {} : { pairs }) };
 }
 
 /** Shortens the time axis of a modelled figure in proportion to a smaller number of jobs. */

@@ -5,6 +5,7 @@ import {
   assessTrials,
   DEFAULT_POLICY,
   type FigureResult,
+  renderFigureCsv,
   renderFigurePage,
   renderFigureSvg,
   renderFigureText,
@@ -51,14 +52,15 @@ function shaping(options: FigureOptions): FigureOptions {
   return { ...options, parallel: undefined, on: undefined, out: FIGURE_OPTIONS.out.default };
 }
 
-export function filesOf(id: string): [json: string, svg: string, page: string] {
-  return [`${id}.json`, `${id}.svg`, `${id}.html`];
+export function filesOf(id: string): [json: string, csv: string, svg: string, page: string] {
+  return [`${id}.json`, `${id}.csv`, `${id}.svg`, `${id}.html`];
 }
 
 export async function write(context: Context, result: FigureResult, folder: string): Promise<void> {
-  const [json, svg, page] = filesOf(result.id);
+  const [json, csv, svg, page] = filesOf(result.id);
   const texts = {
     [json]: `${JSON.stringify(result, null, 2)}\n`,
+    [csv]: renderFigureCsv(result),
     [svg]: renderFigureSvg(result),
     [page]: renderFigurePage(result),
   };

@@ -33,6 +33,12 @@ export const FIGURE_OPTIONS = {
     flagOnly: true,
     describe: 'cluster sizes: 10000,15000; only one if the figure varies another setting',
   },
+  without: {
+    type: 'text',
+    value: 'POLICIES',
+    flagOnly: true,
+    describe: 'leave these out of the figure: goshawk, or several separated by commas',
+  },
   seeds: { type: 'count', default: 1, min: 1, max: 1_000, describe: 'number of seeds to average over' },
   parallel: PARALLEL_OPTION,
   on: ON_OPTION,
@@ -45,7 +51,7 @@ export const FIGURE_OPTIONS = {
     type: 'text',
     value: 'FOLDER',
     default: 'figures',
-    describe: 'folder for ID.json, ID.svg and ID.html',
+    describe: 'folder for ID.json, ID.csv, ID.svg and ID.html',
   },
 } as const satisfies OptionSpecs;
 

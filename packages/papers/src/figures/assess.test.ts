@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { assess, type FigureSweep } from './assess.js';
 import { workersAxis } from './axis.js';
 import type { Figure } from './figure.js';
-import { bestImprovement, shareReaches } from './judging/index.js';
+import { bestImprovement, isMuchBetter, shareReaches } from './judging/index.js';
 import { runsAt } from './runs.fixture.js';
 import { busy, ratio, shareOfJobs, stated } from './series.js';
 
@@ -81,7 +81,7 @@ describe('a figure computed from its runs', () => {
     const workload = { ...small.workload, name: `${figure.workload.generator}:jobs=3` };
     const few = { ...figure, workload: { ...figure.workload, jobs: 1_000 } };
     const verdicts = (of: FigureSweep) => assess(of).claims.map(({ verdict }) => verdict);
-    expect(verdicts({ ...small, figure: few, workload })).toEqual(['holds', 'too few jobs']);
+    expect(verdicts({ ...small, figure: few, workload })).toEqual(['not confirmed', 'not confirmed']);
     expect(
       verdicts({ ...small, figure: { ...few, workload: { ...few.workload, jobs: 3 } }, workload }),
     ).toEqual(['holds', 'does not hold']);
@@ -93,7 +93,7 @@ describe('a figure computed from its runs', () => {
       holds: 1,
       'in direction': 0,
       'does not hold': 1,
-      'too few jobs': 0,
+      'not confirmed': 0,
       'not judged': 0,
     });
   });
@@ -132,8 +132,23 @@ test('over several seeds has the means, with the minimum and maximum of the seed
     name: 'short p50',
     unit: 'ratio',
     values: [0.5],
-    spread: [[0.25, 0.75]],
+    bySeed: [[0.25], [0.75]],
   });
+});
+
+test.each([
+  ['holds in each seed', [0.5, 0.5, 0.5], 'holds'],
+  ['holds on average, and fails in a seed', [0.2, 0.3, 1.4], 'not confirmed'],
+  ['fails in each seed', [2, 2, 2], 'does not hold'],
+])('a claim that %s is confirmed only if the seeds agree', (_, ratios, verdict) => {
+  const runs = runsAt(10, {
+    hawk: ratios.map((ratio, index) => ({ short: [10 * ratio], seed: index + 1 })),
+    sparrow: ratios.map((__, index) => ({ short: [10], seed: index + 1, policy: 'sparrow' })),
+  });
+  const short = ratio('hawk', 'sparrow', 'short', 'p50');
+  const claims = [{ section: '§1', text: 'better', judge: isMuchBetter([short], 0.2) }];
+  const result = assess({ ...swept([runs]), figure: { ...figure, claims } });
+  expect(result.claims.map((claim) => claim.verdict)).toEqual([verdict]);
 });
 
 test('a job that ended in neither run, or is not counted, is not compared', () => {

@@ -1,3 +1,4 @@
+import { Random } from '@goshawk/core';
 import type { Workload } from '@goshawk/report';
 import type { Axis, Tick } from './axis.js';
 import { type Claim, type Figure, type Panel, type Series, VERDICTS, type Verdict } from './figure.js';
@@ -56,16 +57,18 @@ export function assessSeeds<Run>(
 ): FigureResult {
   const { figure, axis, workload, seeds, workers, runs, command, generator } = asked;
   const points = places.map(pointOf);
-  const bySeed =
-    seeds.length < 2 ? [] : seeds.map((_, index) => places.map((at) => pointOf(ofSeed(at, index))));
+  const drawn = (indices: readonly number[]) => places.map((at) => pointOf(ofSeeds(at, indices)));
+  const bySeed = seeds.length < 2 ? [] : seeds.map((_, index) => drawn([index]));
+  const resamples = seeds.length < 2 ? [] : resampledSeeds(seeds.length).map(drawn);
   const isSmall = hasFewJobs(asked);
-  const claims = figure.claims.map((claim) => judged(claim, points, isSmall));
+  const claims = figure.claims.map((claim) => judged(claim, points, resamples, isSmall));
+  const { paperJobs = null } = figure.workload;
   return {
     schema: FIGURE_SCHEMA,
     id: figure.id,
     title: figure.title,
     about: figure.about,
-    paper: { ...figure.paper, section: figure.section },
+    paper: { ...figure.paper, section: figure.section, jobs: paperJobs },
     mode: figure.mode,
     workload,
     seeds,
@@ -80,10 +83,28 @@ export function assessSeeds<Run>(
   };
 }
 
-/** Restricts the runs to one seed. */
-function ofSeed<Run>({ tick, byVariant }: RunsAt<Run>, index: number): RunsAt<Run> {
-  const one = Object.entries(byVariant).map(([name, runs]) => [name, [runs[index]!]] as const);
-  return { tick, byVariant: Object.fromEntries(one) };
+/** Number of resamples: the share of those that agree is known within about five points. */
+const RESAMPLES = 100;
+/** Share of the resamples that must agree with a verdict. */
+const CONFIDENCE = 0.95;
+
+/**
+ * Draws seeds with replacement for a paired bootstrap: all variants of a resample have the same seeds. Equal draws count
+ * once for each time.
+ */
+function resampledSeeds(seeds: number): number[][] {
+  const random = Random.seeded(seeds);
+  return Array.from({ length: RESAMPLES }, () =>
+    Array.from({ length: seeds }, () => Math.floor(random.next() * seeds)),
+  );
+}
+
+/** Restricts the runs to these seeds. */
+function ofSeeds<Run>({ tick, byVariant }: RunsAt<Run>, indices: readonly number[]): RunsAt<Run> {
+  const drawn = Object.entries(byVariant).map(
+    ([name, runs]) => [name, indices.map((index) => runs[index]!)] as const,
+  );
+  return { tick, byVariant: Object.fromEntries(drawn) };
 }
 
 function workersOf(finished: readonly FinishedRun[]): number | null {
@@ -95,7 +116,7 @@ function workersOf(finished: readonly FinishedRun[]): number | null {
 /** Fraction of a figure's default number of jobs below which its percentiles are unreliable. */
 const FEW_JOBS = 0.5;
 
-/** Whether so few jobs were requested (`--jobs 300`) that a failed claim says nothing about the policy. */
+/** Whether so few jobs were requested (`--jobs 300`) that a verdict says nothing about the policy. */
 function hasFewJobs({
   figure: { workload: of },
   workload,
@@ -106,10 +127,34 @@ function hasFewJobs({
   return jobs < FEW_JOBS * (of.draw?.jobs ?? of.jobs);
 }
 
-function judged({ section, text, judge }: Claim, points: readonly Point[], isSmall: boolean): JudgedClaim {
-  const judgement = judge(points);
-  const verdict = isSmall && judgement.verdict === 'does not hold' ? 'too few jobs' : judgement.verdict;
-  return { section, text, ...judgement, verdict };
+function judged(
+  { section, text, judge }: Claim,
+  points: readonly Point[],
+  resamples: readonly (readonly Point[])[],
+  isSmall: boolean,
+): JudgedClaim {
+  const { verdict, ours } = judge(points);
+  const judgement = { section, text, kind: judge.kind, ours };
+  if (verdict === 'not judged') return { ...judgement, verdict };
+  if (isSmall) return { ...judgement, verdict: 'not confirmed', ours: `${ours}; too few jobs` };
+  return {
+    ...judgement,
+    verdict: confirmed(
+      verdict,
+      resamples.map((each) => judge(each).verdict),
+    ),
+  };
+}
+
+/** Returns the strongest verdict that all seeds support and with which nearly all resamples agree. */
+function confirmed(verdict: Verdict, resampled: readonly Verdict[]): Verdict {
+  const agrees = (...verdicts: readonly Verdict[]) =>
+    resampled.filter((each) => verdicts.includes(each)).length >= CONFIDENCE * resampled.length;
+  if (verdict === 'holds' && agrees('holds')) return 'holds';
+  if ((verdict === 'holds' || verdict === 'in direction') && agrees('holds', 'in direction')) {
+    return 'in direction';
+  }
+  return verdict === 'does not hold' && agrees('does not hold') ? 'does not hold' : 'not confirmed';
 }
 
 function countVerdicts(claims: readonly JudgedClaim[]): Record<Verdict, number> {
@@ -162,7 +207,12 @@ function measuredPanel(
     kind: panel.kind,
     title: panel.title,
     axisName: panel.kind === 'table' ? '' : panel.axisName,
-    series: panel.series.map((series) => measuredSeries(series, points, bySeed)),
+    // The paper's policies come first.
+    series: [...panel.series]
+      .sort((one, other) => Number(one.isAddition === true) - Number(other.isAddition === true))
+      .map((series) => measuredSeries(series, points, bySeed))
+      // A series without values belongs to a variant that was left out.
+      .filter(({ values }) => values.some((value) => value !== null)),
   };
 }
 
@@ -178,15 +228,8 @@ function measuredSeries(
     values: points.map((point) => value(point, points) ?? null),
     ...(stated.some((each) => each !== null) ? { paper: stated } : {}),
     ...(isAddition === true ? { isAddition } : {}),
-    ...(bySeed.length === 0 ? {} : { spread: points.map((_, at) => spreadAt(at, value, bySeed)) }),
+    ...(bySeed.length === 0
+      ? {}
+      : { bySeed: bySeed.map((ofSeed) => ofSeed.map((point) => value(point, ofSeed) ?? null)) }),
   };
-}
-
-function spreadAt(
-  at: number,
-  value: Series['value'],
-  bySeed: readonly (readonly Point[])[],
-): readonly [least: number, greatest: number] | null {
-  const each = bySeed.flatMap((points) => value(points[at]!, points) ?? []);
-  return each.length === 0 ? null : [Math.min(...each), Math.max(...each)];
 }

@@ -58,7 +58,11 @@ export type Panel =
 
 export type FigureMode = 'simulated' | 'live' | 'predicted' | 'planned' | 'modelled' | 'staged';
 
-export const VERDICTS = ['holds', 'in direction', 'does not hold', 'too few jobs', 'not judged'] as const;
+/**
+ * `not confirmed`: a tie, an effect no larger than its spread over the seeds, or too few jobs. `not judged`: the run does
+ * not cover the claim.
+ */
+export const VERDICTS = ['holds', 'in direction', 'does not hold', 'not confirmed', 'not judged'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 export interface Judgement {
@@ -67,7 +71,16 @@ export interface Judgement {
   readonly ours: string;
 }
 
-export type Judge = (points: readonly Point[], where?: (x: number) => boolean) => Judgement;
+/**
+ * What a claim states: an effect of one variant over another, so that a tie confirms nothing; that variants are alike; or a
+ * value of one variant.
+ */
+export type ClaimKind = 'effect' | 'alike' | 'value';
+
+export interface Judge {
+  (points: readonly Point[], where?: (x: number) => boolean): Judgement;
+  readonly kind: ClaimKind;
+}
 
 /** A statement of the paper about a figure, with a function that judges whether the statement holds here. */
 export interface Claim {

@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { Figure } from './figure.js';
 import { FIGURES, figuresNamed, GROUPS } from './figures.js';
 import { type Point, pairName } from './point.js';
 import { pointsAlong } from './runs.fixture.js';
@@ -44,6 +46,64 @@ test.each(FIGURES.map((figure) => [figure.id, figure] as const))('%s is valid', 
   // Without runs no claim is judged, so none fails.
   expect(new Set(figure.claims.map(({ judge }) => judge([]).verdict))).toEqual(new Set(['not judged']));
 });
+
+test.each(FIGURES.map((figure) => [figure.id, figure] as const))(
+  '%s: no effect holds if all policies are the same',
+  (_, figure) => {
+    const positive = fc.double({ min: 0.05, max: 0.95, noNaN: true });
+    fc.assert(
+      fc.property(positive, (value) => {
+        const points = figure.axis.ticks.map((tick): Point => samePolicies(figure, tick, value));
+        for (const { text, judge } of figure.claims) {
+          const { verdict, ours } = judge(points);
+          if (judge.kind === 'effect') expect([text, ours, verdict]).not.toContain('holds');
+        }
+      }),
+      { numRuns: 10 },
+    );
+  },
+);
+
+/** A point at which all variants have the same numbers. */
+function samePolicies({ variants, pairs = [] }: Figure, tick: Point['tick'], value: number): Point {
+  const each = <T>(made: T) => Object.fromEntries(variants.map(({ name }) => [name, made]));
+  const ofPairs = <T>(made: T) => Object.fromEntries(pairs.map(({ of, over }) => [pairName(of, over), made]));
+  const seconds = 1_000 * value;
+  const distribution = { count: 9, mean: seconds, p50: seconds, p90: seconds, p99: seconds, max: seconds };
+  const percentiles = Array.from({ length: 101 }, () => seconds);
+  const paired = { improved: 0, improvedByHalf: 0, betterOrEqual: 1 };
+  const wait = { own: value / 3, common: value / 3, lower: 0 };
+  return {
+    tick,
+    measured: each({
+      runtimeSeconds: { short: distribution, long: distribution, all: distribution },
+      busy: { mean: value, p50: value, max: value, intervalSeconds: 1 },
+      percentiles: { short: percentiles, long: percentiles },
+    }) as unknown as Point['measured'],
+    paired: ofPairs({ short: paired, long: paired }),
+    errors: each(percentiles.map(() => value)),
+    queues: each(100 * value),
+    speedups: ofPairs({ average: 1, p50: 1 }),
+    waits: ofPairs({ none: wait, moderate: wait, long: wait }),
+    accuracy: each({ errorP50: value, rightQueueShare: value }),
+    planned: each({
+      missed: value,
+      goodputHours: { deadline: seconds, bestEffort: seconds },
+      bestEffortSeconds: seconds,
+      preemptions: 3,
+      cycleSeconds: { p50: value, p99: value, max: value },
+      predictionSeconds: { p50: value, p99: value, max: value },
+    }),
+    staged: each({
+      meanSeconds: seconds,
+      p95Seconds: seconds,
+      makespanSeconds: seconds,
+      fairness: value,
+      slower: 0,
+      muchSlower: 0,
+    }),
+  };
+}
 
 test('a share of SLearn holds if ours is less than five points below it, as in other figures', () => {
   const claims = FIGURES.find(({ id }) => id === 'slearn-wait')!.claims;

@@ -108,11 +108,29 @@ function measure(finished: readonly FinishedRun[]): Measured {
     // A run ends with its last task, days after the last submission. The median over the whole run would
     // describe that end.
     busy: summary!.utilisation.whileSubmitting,
-    percentiles: {
-      short: percentilesOf(pooled(finished.map(({ series }) => series.shortRuntimes))),
-      long: percentilesOf(pooled(finished.map(({ series }) => series.longRuntimes))),
-    },
+    percentiles: new LazyPercentiles(finished.map(({ series }) => series)),
   };
+}
+
+/** Pools run times only when they are read, because resamples rarely need them. */
+class LazyPercentiles implements ByClass<readonly number[]> {
+  readonly #series: readonly RunSeries[];
+  #short: readonly number[] | undefined;
+  #long: readonly number[] | undefined;
+
+  constructor(series: readonly RunSeries[]) {
+    this.#series = series;
+  }
+
+  get short(): readonly number[] {
+    this.#short ??= percentilesOf(pooled(this.#series.map(({ shortRuntimes }) => shortRuntimes)));
+    return this.#short;
+  }
+
+  get long(): readonly number[] {
+    this.#long ??= percentilesOf(pooled(this.#series.map(({ longRuntimes }) => longRuntimes)));
+    return this.#long;
+  }
 }
 
 /** All integer percentiles, 0 to 100; empty without values. */

@@ -36,13 +36,13 @@ test('a planned figure is judged by the means over its seeds', () => {
     generator: '',
   });
   expect(result.seeds).toEqual([1, 2]);
-  expect(result.panels[0]!.series[1]).toMatchObject({ values: [0.05], spread: [[0.04, 0.06]] });
+  expect(result.panels[0]!.series[0]).toMatchObject({ values: [0.05], bySeed: [[0.04], [0.06]] });
   expect(result.claims.map(({ verdict }) => verdict)).toEqual([
     'holds',
     'in direction',
-    'holds',
-    'does not hold',
-    'does not hold',
+    'in direction',
+    'not confirmed',
+    'not confirmed',
   ]);
   expect(renderFigureText(result, { color: false, columns: 100 })).toContain('4.0 times');
 });
@@ -61,7 +61,7 @@ test('without missed deadlines, or completed best-effort jobs, those are omitted
     generator: '',
   });
   expect(result.claims[0]).toMatchObject({ verdict: 'not judged', ours: 'neither has any' });
-  expect(result.panels.at(-1)!.series[0]).toMatchObject({ values: [300], spread: [[300, 300]] });
+  expect(result.panels.at(-1)!.series[0]).toMatchObject({ values: [300], bySeed: [[null], [300]] });
 });
 
 test('a live figure with deadlines is judged by the difference of its two halves', () => {

@@ -3,6 +3,7 @@ import { slearnError } from './papers/slearn.js';
 import { renderFigurePage } from './render/page.js';
 import { renderFigureSvg } from './render/svg.js';
 import { renderFigureText } from './render/text.js';
+import { spreadOf } from './result.js';
 import { assessTrials } from './trials.js';
 
 const workload = { name: 'w', sha256: 'x', jobs: 4, tasks: 12, taskSeconds: 1, spanSeconds: 1 };
@@ -37,7 +38,7 @@ test('errors of all draws are pooled, and each draw is a seed', () => {
   const [p50, p90] = table.series[0]!.values;
   expect(p50).toBeCloseTo(0.02, 9);
   expect(p90).toBeCloseTo(0.6, 9);
-  expect(table.series[0]!.spread).toEqual([
+  expect(spreadOf(table.series[0]!)).toEqual([
     [0.01, 0.02],
     [0.3, 0.6],
   ]);

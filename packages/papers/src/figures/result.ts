@@ -1,6 +1,6 @@
 import type { ByClass, Run, UtilisationLevels, Workload } from '@goshawk/report';
 import type { Axis } from './axis.js';
-import type { FigureMode, Series, Verdict } from './figure.js';
+import type { ClaimKind, FigureMode, Series, Verdict } from './figure.js';
 import type { Paired } from './point.js';
 
 export const FIGURE_SCHEMA = 'goshawk.figure/1';
@@ -15,13 +15,27 @@ export interface MeasuredSeries {
   readonly paper?: readonly (number | null)[];
   /** Whether this project added the line to those of the paper. */
   readonly isAddition?: boolean;
-  /** Minimum and maximum over the seeds, if there are several. */
-  readonly spread?: readonly (readonly [least: number, greatest: number] | null)[];
+  /** The values of each seed, one per point of the axis, if there are several seeds. */
+  readonly bySeed?: readonly (readonly (number | null)[])[];
+}
+
+/** Least and greatest value over the seeds, one range per point of the axis; undefined with one seed. */
+export function spreadOf({
+  values,
+  bySeed,
+}: MeasuredSeries): (readonly [least: number, greatest: number] | null)[] | undefined {
+  return bySeed === undefined
+    ? undefined
+    : values.map((_, at) => {
+        const each = bySeed.flatMap((ofSeed) => ofSeed[at] ?? []);
+        return each.length === 0 ? null : [Math.min(...each), Math.max(...each)];
+      });
 }
 
 export interface JudgedClaim {
   readonly section: string;
   readonly text: string;
+  readonly kind: ClaimKind;
   readonly verdict: Verdict;
   readonly ours: string;
 }
@@ -45,7 +59,13 @@ export interface FigureResult {
   readonly id: string;
   readonly title: string;
   readonly about: string;
-  readonly paper: { readonly name: string; readonly reference: string; readonly section: string };
+  readonly paper: {
+    readonly name: string;
+    readonly reference: string;
+    readonly section: string;
+    /** Number of jobs in the paper's workload, if the paper states it. */
+    readonly jobs: number | null;
+  };
   readonly mode: FigureMode;
   readonly workload: Workload;
   readonly seeds: readonly number[];

@@ -9,6 +9,8 @@ export const FONT_SIZE = 13;
 export const LETTER_WIDTH = 7.4;
 
 const TICK_LENGTH = 5;
+/** Room for letters that are wider than the average, such as the percent sign. */
+const SLACK = 6;
 const NAME_HEIGHT = 24;
 const LABEL_GAP = 6;
 /** Distance from the middle of a line of text to its baseline. */
@@ -97,7 +99,7 @@ export function plotOf(y: FittedAxis, { width, height }: Size, hasNameBelow = tr
 
 function nameGapBeside({ scale, format }: FittedAxis): number {
   const longest = Math.max(...scale.ticks.map((tick) => format(tick).length));
-  return Math.ceil(longest * LETTER_WIDTH) + 2 * TICK_LENGTH;
+  return Math.ceil(longest * LETTER_WIDTH) + 2 * TICK_LENGTH + SLACK;
 }
 
 /** Returns a function that maps a placed value to pixels. */

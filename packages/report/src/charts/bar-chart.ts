@@ -136,7 +136,7 @@ function barOf(
     end,
     ...(spread[at] ?? []).map((each) => height(y.place(each) ?? placed)),
   );
-  return html`<rect x="${px(x)}" y="${Math.min(end, base)}" width="${px(width * BAR_SHARE)}" height="${px(Math.abs(end - base))}" fill="${color(look.color)}">${tooltip(text)}</rect>${whisker(spread[at], px(x + (width * BAR_SHARE) / 2), y, height, color('text'))}${rule}${
+  return html`<rect x="${px(x)}" y="${Math.min(end, base)}" width="${px(width * BAR_SHARE)}" height="${px(Math.abs(end - base))}" fill="${color(look.color)}">${tooltip(text)}</rect>${whisker(spread[at], px(x + (width * BAR_SHARE) / 2), y, height, color('muted'))}${rule}${
     isLabelled
       ? label(
           format(value).replace('×', ''),

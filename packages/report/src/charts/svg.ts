@@ -11,7 +11,7 @@ const LEGEND_ROW = 22;
 const LEGEND_GAP = 24;
 const SWATCH_GAP = 8;
 /** Document readers have at least one of these fonts or an equivalent. */
-const FONTS = 'Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif';
+export const FONTS = 'Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif';
 
 interface SvgChart extends ChartDrawing {
   /** The title above the chart, which is also its accessible name. */

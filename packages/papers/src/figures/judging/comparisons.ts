@@ -1,6 +1,17 @@
 import { meanOf, sumOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
-import { judgeMeasured, judgement, listPairs, notJudged, placeOf, ranges, SAME, SLIGHT } from './places.js';
+import {
+  effect,
+  judgeMeasured,
+  judgement,
+  listPairs,
+  notJudged,
+  placeOf,
+  ranges,
+  SAME,
+  SLIGHT,
+  TIE,
+} from './places.js';
 
 /**
  * "Consistently better": worse at no point, and better at some; in direction if not worse at more than half
@@ -48,13 +59,17 @@ export function staysWithin(
   series: readonly Series[],
   within: { readonly least: number; readonly most: number },
 ): Judge {
-  return byRatios(series, (_, least, most) => [
-    least >= within.least && most <= within.most,
-    least >= 1 - 2 * (1 - within.least) && most <= 1 + 2 * (within.most - 1),
-  ]);
+  return byRatios(
+    series,
+    (_, least, most) => [
+      least >= within.least && most <= within.most,
+      least >= 1 - 2 * (1 - within.least) && most <= 1 + 2 * (within.most - 1),
+    ],
+    'alike',
+  );
 }
 
-/** Judges a claim about several series by all of their ratios together. */
+/** Judges an effect, or a likeness, of several series by all of their ratios together. */
 function byRatios(
   series: readonly Series[],
   judge: (
@@ -62,21 +77,30 @@ function byRatios(
     least: number,
     most: number,
   ) => readonly [holds: boolean, inDirection: boolean],
+  kind: 'effect' | 'alike' = 'effect',
 ): Judge {
-  return judgeMeasured(series, (places) => {
+  return judgeMeasured(kind, series, (places) => {
     const ratios = places.flatMap(({ values }) => values);
-    return judgement(ranges(series, places), ...judge(ratios, Math.min(...ratios), Math.max(...ratios)));
+    const verdict = judge(ratios, Math.min(...ratios), Math.max(...ratios));
+    const ours = ranges(series, places);
+    return kind === 'effect' ? effect(ours, ratios, ...verdict) : judgement(ours, ...verdict);
   });
 }
 
 /**
- * "More at p90 than at p50": the first series is at most the second at each point; in direction at most
- * points.
+ * "More at p90 than at p50": the first series is below the second at each point by more than `TIE`; in direction at
+ * most points.
  */
 export function isBelow(lower: Series, upper: Series): Judge {
-  return judgeMeasured([lower, upper], (places) => {
-    const below = places.filter(({ values: [low, high] }) => low! <= high!).length;
-    return judgement(listPairs([lower, upper], places), below === places.length, below * 2 > places.length);
+  return judgeMeasured('effect', [lower, upper], (places) => {
+    const ratios = places.map(({ values: [low, high] }) => low! / high!);
+    const below = ratios.filter((ratio) => ratio < 1 - TIE).length;
+    return effect(
+      listPairs([lower, upper], places),
+      ratios,
+      below === places.length,
+      below * 2 > places.length,
+    );
   });
 }
 
@@ -85,7 +109,7 @@ export function isBelow(lower: Series, upper: Series): Judge {
  * each point both are on the same side of 1, or about 1.
  */
 export function agree(pairs: readonly (readonly [Series, Series])[], by: number): Judge {
-  return judgeMeasured(pairs.flat(), (places) => {
+  return judgeMeasured('alike', pairs.flat(), (places) => {
     const measured = places.flatMap(({ values }) =>
       pairs.map((_, i) => [values[2 * i]!, values[2 * i + 1]!] as const),
     );
@@ -105,11 +129,11 @@ export function agree(pairs: readonly (readonly [Series, Series])[], by: number)
 
 /** The first sum over the points is at least this many times the second; in direction if it is larger. */
 export function isTimes(first: Series, second: Series, times: number): Judge {
-  return judgeMeasured([first, second], (places) => {
+  return judgeMeasured('effect', [first, second], (places) => {
     const [above, below] = [0, 1].map((at) => sumOf(places, ({ values }) => values[at]!));
     if (above === 0 && below === 0) return notJudged('neither has any');
     const ratio = above! / below!;
-    return judgement(inTimes(ratio), ratio >= times, ratio > 1);
+    return effect(inTimes(ratio), [ratio], ratio >= times, ratio > 1);
   });
 }
 
@@ -118,13 +142,14 @@ export function isTimes(first: Series, second: Series, times: number): Judge {
  * larger at each.
  */
 export function isEveryTimes(first: Series, second: Series, times: number): Judge {
-  return judgeMeasured([first, second], (places) => {
+  return judgeMeasured('effect', [first, second], (places) => {
     const some = places.filter(({ values }) => values.some((value) => value > 0));
     if (some.length === 0) return notJudged('neither has any');
     const ratios = some.map(({ values: [above, below] }) => above! / below!);
     const shown = some.map((place, i) => `${inTimes(ratios[i]!)}${placeOf(place)}`);
-    return judgement(
+    return effect(
       shown.join(', '),
+      ratios,
       ratios.every((ratio) => ratio >= times),
       ratios.every((ratio) => ratio > 1),
     );
@@ -137,7 +162,7 @@ function inTimes(ratio: number): string {
 
 /** The first series is at most `by` above the second at all points; in direction up to twice that. */
 export function isNear(upper: Series, lower: Series, by: number): Judge {
-  return judgeMeasured([upper, lower], (places) => {
+  return judgeMeasured('alike', [upper, lower], (places) => {
     const most = Math.max(...places.map(({ values: [above, below] }) => above! - below!));
     return judgement(listPairs([upper, lower], places), most <= by, most <= 2 * by);
   });

@@ -1,7 +1,7 @@
 /**
- * The kinds of claims in papers, each a function from measurements to a verdict. A number *holds* if ours
- * reaches the paper's or is below it by at most `SHORTFALL`. A smaller effect in the same direction holds *in
- * direction*. Each claim sets the bounds of words such as "slightly". A claim without runs is not judged.
+ * The kinds of claims in papers, each a function from measurements to a verdict. A number *holds* if it is near the
+ * paper's, on either side; an effect of another size in the same direction holds *in direction*. A tie is *not confirmed*.
+ * Each claim states the bounds of words such as "slightly". A claim without runs is not judged.
  */
 export * from './amounts.js';
 export * from './comparisons.js';

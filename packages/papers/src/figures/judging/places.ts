@@ -1,4 +1,4 @@
-import type { Judge, Judgement, Series, Verdict } from '../figure.js';
+import type { ClaimKind, Judge, Judgement, Series, Verdict } from '../figure.js';
 import { format } from '../format.js';
 import type { Point } from '../point.js';
 
@@ -10,6 +10,9 @@ export const SAME = 0.05;
 
 /** Ratios this close to 1 count as "slightly", "similar", or "competitive". */
 export const SLIGHT = 0.2;
+
+/** Ratios this close to 1 are a tie, which confirms no effect. */
+export const TIE = 0.01;
 
 /** Selects the points of the axis that a claim concerns; default: all. */
 export type Where = (x: number) => boolean;
@@ -27,10 +30,8 @@ export const from =
   (x) =>
     x >= least;
 /** Restricts a judge to these points. */
-export const only =
-  (where: Where, judge: Judge): Judge =>
-  (points) =>
-    judge(points, where);
+export const only = (where: Where, judge: Judge): Judge =>
+  judgeOf(judge.kind, (points) => judge(points, where));
 
 /** Values at one point, in the order of the series. */
 export interface Place {
@@ -38,12 +39,20 @@ export interface Place {
   readonly values: readonly number[];
 }
 
+export function judgeOf(
+  kind: ClaimKind,
+  judge: (points: readonly Point[], where?: Where) => Judgement,
+): Judge {
+  return Object.assign(judge, { kind });
+}
+
 /** Looks up the values for a judge, which is called only with measurements. */
 export function judgeMeasured(
+  kind: ClaimKind,
   series: readonly Series[],
   judge: (places: readonly Place[]) => Judgement,
 ): Judge {
-  return (points, where = () => true) => {
+  return judgeOf(kind, (points, where = () => true) => {
     const named = points.filter(({ tick }) => where(tick.x));
     if (named.length === 0) return notJudged('not covered by this run');
     const places = named.flatMap((point): Place[] => {
@@ -51,7 +60,23 @@ export function judgeMeasured(
       return values.every((value) => value !== undefined) ? [{ point, values: values as number[] }] : [];
     });
     return places.length === 0 ? notJudged('no jobs to judge by') : judge(places);
-  };
+  });
+}
+
+/** Judges an effect by ratios: a tie at all of them confirms nothing. */
+export function effect(
+  ours: string,
+  ratios: readonly number[],
+  holds: boolean,
+  inDirection: boolean,
+): Judgement {
+  if (ratios.every(isTie)) return { verdict: 'not confirmed', ours: `${ours}: a tie` };
+  return judgement(ours, holds, inDirection);
+}
+
+/** Whether a ratio is so close to 1, or to 0 ÷ 0, that it is no difference. */
+export function isTie(ratio: number): boolean {
+  return Number.isNaN(ratio) || Math.abs(ratio - 1) <= TIE;
 }
 
 export function judgement(ours: string, holds: boolean, inDirection: boolean): Judgement {

@@ -1,6 +1,6 @@
 import { slopeOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
-import { judgeMeasured, judgement } from './places.js';
+import { effect, judgeMeasured, judgement, TIE } from './places.js';
 
 /**
  * Significance level of the sign test: the accepted probability that as many windows rise without a trend.
@@ -15,7 +15,7 @@ const SIGN_TEST = 0.05;
  * @param within maximum difference of the slope
  */
 export function growsBy(series: Series, perSlot: number, within: number): Judge {
-  return judgeMeasured([series], (places) => {
+  return judgeMeasured('value', [series], (places) => {
     const points = places.map(({ point, values }) => [point.tick.x, values[0]!] as const);
     const slope = slopeOf(points);
     const windows = points.slice(1).filter(([, queue], at) => queue !== points[at]![1]);
@@ -31,7 +31,7 @@ export function growsBy(series: Series, perSlot: number, within: number): Judge 
 
 /** "Is stable": at most this many tasks wait at any time; in direction up to ten times as many. */
 export function waitsAtMost(series: Series, tasks: number): Judge {
-  return judgeMeasured([series], (places) => {
+  return judgeMeasured('value', [series], (places) => {
     const most = Math.max(...places.map(({ values }) => values[0]!));
     return judgement(`${Math.round(most)} tasks wait at most`, most <= tasks, most <= 10 * tasks);
   });
@@ -39,16 +39,21 @@ export function waitsAtMost(series: Series, tasks: number): Judge {
 
 /** "Worst of them": the queue is the largest at each point, by a factor; in direction without the factor. */
 export function waitsMost(worst: Series, others: readonly Series[], by: number): Judge {
-  return judgeMeasured([worst, ...others], (places) => {
+  return judgeMeasured('effect', [worst, ...others], (places) => {
     const factors = places.map(({ values: [most, ...rest] }) => most! / Math.max(1e-9, ...rest));
     const least = Math.min(...factors);
-    return judgement(`${least.toPrecision(2)} times the next largest, or more`, least >= by, least >= 1);
+    return effect(
+      `${least.toPrecision(2)} times the next largest, or more`,
+      factors,
+      least >= by && least > 1 + TIE,
+      least > 1,
+    );
   });
 }
 
 /** "Alike": queues that differ by at most this factor; in direction up to its square. */
 export function waitAlike(one: Series, other: Series, factor: number): Judge {
-  return judgeMeasured([one, other], (places) => {
+  return judgeMeasured('alike', [one, other], (places) => {
     const deviation = Math.max(
       ...places.map(({ values: [a, b] }) => Math.max((a! + 1) / (b! + 1), (b! + 1) / (a! + 1))),
     );
@@ -65,12 +70,13 @@ export function waitAlike(one: Series, other: Series, factor: number): Judge {
  * than half of the points.
  */
 export function waitsLess(better: Series, others: readonly Series[], by: number): Judge {
-  return judgeMeasured([better, ...others], (places) => {
+  return judgeMeasured('effect', [better, ...others], (places) => {
     const factors = places.map(({ values: [least, ...rest] }) => Math.min(...rest) / Math.max(1e-9, least!));
     const smaller = factors.filter((factor) => factor > 1).length;
-    return judgement(
+    return effect(
       `smaller by a factor of ${Math.min(...factors).toPrecision(2)} to ${Math.max(...factors).toPrecision(2)}`,
-      Math.min(...factors) >= by,
+      factors,
+      Math.min(...factors) >= by && Math.min(...factors) > 1 + TIE,
       2 * smaller > factors.length,
     );
   });

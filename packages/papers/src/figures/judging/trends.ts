@@ -2,8 +2,10 @@ import type { Judge, Judgement, Series } from '../figure.js';
 import { format } from '../format.js';
 import type { Point } from '../point.js';
 import {
+  effect,
   judgeMeasured,
   judgement,
+  judgeOf,
   notJudged,
   type Place,
   SAME,
@@ -17,16 +19,18 @@ import {
  * at most the maximum of the others.
  */
 export function isLowestAt(series: Series, where: Where): Judge {
-  return judgeMeasured([series], (places) => {
+  return judgeMeasured('effect', [series], (places) => {
     const named = places.filter(({ point }) => where(point.tick.x)).map(({ values }) => values[0]!);
     const others = places.filter(({ point }) => !where(point.tick.x)).map(({ values }) => values[0]!);
     if (named.length === 0 || others.length === 0) return notJudged('it compares places of the axis');
     const least = Math.min(...named);
-    const elsewhere = `${format(Math.min(...others), series.unit)} at least elsewhere`;
-    return judgement(
+    const next = Math.min(...others);
+    const elsewhere = `${format(next, series.unit)} at least elsewhere`;
+    return effect(
       `${series.name} ${format(least, series.unit)} there, ${elsewhere}`,
-      least <= Math.min(...others),
-      least <= Math.max(...others),
+      [least / next],
+      least < next,
+      least < Math.max(...others),
     );
   });
 }
@@ -35,10 +39,10 @@ export function isLowestAt(series: Series, where: Where): Judge {
 export function isHighestAt(series: Series, where: Where): Judge {
   const upsideDown: Series = { ...series, value: (point, all) => negated(series.value(point, all)) };
   const judge = isLowestAt(upsideDown, where);
-  return (points) => {
+  return judgeOf('effect', (points) => {
     const judgement = judge(points);
     return judgement.verdict === 'not judged' ? judgement : { ...judgement, ours: valuesOf(series, points) };
-  };
+  });
 }
 
 /**
@@ -50,11 +54,12 @@ export function tendsToOne(series: readonly Series[]): Judge {
     const first = places[0]!.values;
     const last = places.at(-1)!.values;
     const distance = (ratio: number) => Math.abs(Math.log(ratio));
+    const ends = [...first, ...last];
     const nearer = last.every(
       (ratio, i) => distance(ratio) <= distance(first[i]!) || Math.abs(ratio - 1) <= SAME,
     );
     const there = last.every((ratio) => Math.abs(ratio - 1) <= SLIGHT);
-    return judgement(trend(series, places), nearer && there, nearer);
+    return effect(trend(series, places), ends, nearer && there, nearer);
   });
 }
 
@@ -75,8 +80,9 @@ function changes(series: readonly Series[], change: (first: number, last: number
   return judgeTrend(series, (places) => {
     const first = places[0]!.values;
     const changed = places.at(-1)!.values.map((last, i) => change(first[i]!, last));
-    return judgement(
+    return effect(
       trend(series, places),
+      changed.map((each) => 1 + each),
       changed.every((each) => each > SAME),
       changed.some((each) => each > SAME) || changed.every((each) => each > 0),
     );
@@ -88,23 +94,31 @@ function changes(series: readonly Series[], change: (first: number, last: number
  * three times that.
  */
 export function isNearlyConstant(series: readonly Series[], by: number): Judge {
-  return judgeTrend(series, (places) => {
-    const varied = series.map((_, i) => {
-      const values = places.map(({ values }) => values[i]!);
-      return Math.max(...values) / Math.min(...values) - 1;
-    });
-    const most = Math.max(...varied);
-    return judgement(
-      series.map(({ name }, i) => `${name} varies by ${format(varied[i], 'share')}`).join(', '),
-      most <= by,
-      most <= 3 * by,
-    );
-  });
+  return judgeTrend(
+    series,
+    (places) => {
+      const varied = series.map((_, i) => {
+        const values = places.map(({ values }) => values[i]!);
+        return Math.max(...values) / Math.min(...values) - 1;
+      });
+      const most = Math.max(...varied);
+      return judgement(
+        series.map(({ name }, i) => `${name} varies by ${format(varied[i], 'share')}`).join(', '),
+        most <= by,
+        most <= 3 * by,
+      );
+    },
+    'alike',
+  );
 }
 
 /** Judges a claim about the change between two points. */
-function judgeTrend(series: readonly Series[], judge: (places: readonly Place[]) => Judgement): Judge {
-  return judgeMeasured(series, (places) =>
+function judgeTrend(
+  series: readonly Series[],
+  judge: (places: readonly Place[]) => Judgement,
+  kind: 'effect' | 'alike' = 'effect',
+): Judge {
+  return judgeMeasured(kind, series, (places) =>
     places.length < 2 ? notJudged('it takes two places of the axis') : judge(places),
   );
 }

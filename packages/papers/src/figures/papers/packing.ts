@@ -108,7 +108,7 @@ const FIVE_SERVERS = {
   until: 1_000_000,
   from: 200_000,
 } as const;
-const LOADS = settingAxis('load', 'even', [0.7, 0.8, 0.85, 0.9, 0.95, 0.99], () => ({}));
+const LOADS = settingAxis('load', 'linear', [0.7, 0.8, 0.85, 0.9, 0.95, 0.99], () => ({}));
 /** "Clearly", "much": queues differ by at least half. */
 const CLEARLY = 1.5;
 
@@ -179,7 +179,7 @@ const packing5 = packingFigure('Mean number of waiting tasks', {
     },
   },
   model: { servers: 300, j: 7, places: 'speed' },
-  axis: settingAxis('arrival times divided by', 'even', SPEEDS, () => ({})),
+  axis: settingAxis('arrival times divided by', 'linear', SPEEDS, () => ({})),
   claims: claims('§VII-B', {
     'As load grows BF-J/S is clearly better than VQS and FIFO-FF': only(
       from(1),

@@ -8,7 +8,7 @@ import {
   lineLook,
 } from '@goshawk/report';
 import { format } from '../format.js';
-import type { FigureResult, MeasuredPanel, MeasuredSeries } from '../result.js';
+import { type FigureResult, type MeasuredPanel, type MeasuredSeries, spreadOf } from '../result.js';
 import { DEFAULT_POLICY } from '../series.js';
 
 /** The chart of a panel; undefined for tables, and without data. */
@@ -90,12 +90,12 @@ function barDrawing(result: FigureResult, panel: MeasuredPanel): ChartDrawing {
   return barChart({
     groups: result.axis.places.map(({ label }) => label),
     groupName: result.axis.name,
-    bars: panel.series.map(({ name, values, paper, spread }, index) => ({
-      name,
-      values,
+    bars: panel.series.map((series, index) => ({
+      name: series.name,
+      values: series.values,
       look: looks[index]!,
-      ...(paper === undefined ? {} : { stated: paper }),
-      ...(spread === undefined ? {} : { spread }),
+      stated: series.paper ?? [],
+      spread: spreadOf(series) ?? [],
     })),
     y: yAxisOf(panel),
     format: (value) => format(value, unit).replace(/ [sh]$/, ''),
@@ -146,16 +146,13 @@ function yAxisOf({ axisName, series }: MeasuredPanel): AxisSpec {
 }
 
 /** Returns our line, and the paper's numbers as points of the same color. */
-function linesOf(
-  { name, values, paper, spread }: MeasuredSeries,
-  look: LineLook,
-  xs: readonly number[],
-): LineSpec[] {
+function linesOf(series: MeasuredSeries, look: LineLook, xs: readonly number[]): LineSpec[] {
+  const { name, values, paper } = series;
   const ours: LineSpec = {
     name,
     look,
     points: values.map((value, at) => [xs[at]!, value]),
-    ...(spread === undefined ? {} : { spread }),
+    spread: spreadOf(series) ?? [],
   };
   if (paper === undefined) return [ours];
   const stated = paper.flatMap((value, at) => (value === null ? [] : [[xs[at]!, value] as const]));

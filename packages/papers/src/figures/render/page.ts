@@ -1,7 +1,7 @@
 import { formatCount } from '@goshawk/core';
 import { figure, html, type Markup, percentileTable, renderDocument, section, table } from '@goshawk/report';
 import { format } from '../format.js';
-import type { FigureResult, JudgedClaim, MeasuredPanel } from '../result.js';
+import { type FigureResult, type JudgedClaim, type MeasuredPanel, spreadOf } from '../result.js';
 import { describe, drawingOf, unitOf } from './drawings.js';
 import { VERDICT_MARKS, verdictLine } from './verdicts.js';
 
@@ -47,7 +47,9 @@ function numbersOf({ axis }: FigureResult, panel: MeasuredPanel): Markup {
     }));
     return percentileTable('', rows);
   }
-  const rows = panel.series.flatMap(({ name, unit, values, paper, spread }) => {
+  const rows = panel.series.flatMap((series) => {
+    const { name, unit, values, paper } = series;
+    const spread = spreadOf(series);
     const show = (value: number | null) => format(value ?? undefined, unit);
     return [
       { head: name, cells: values.map(show) },

@@ -104,8 +104,8 @@ test('the same input gives the same bytes', () => {
 });
 
 test('the verdicts are summarized in a line, for one figure and for several', () => {
-  const one = { holds: 2, 'in direction': 1, 'does not hold': 1, 'too few jobs': 0, 'not judged': 0 };
-  const other = { holds: 1, 'in direction': 0, 'does not hold': 0, 'too few jobs': 0, 'not judged': 0 };
+  const one = { holds: 2, 'in direction': 1, 'does not hold': 1, 'not confirmed': 0, 'not judged': 0 };
+  const other = { holds: 1, 'in direction': 0, 'does not hold': 0, 'not confirmed': 0, 'not judged': 0 };
   expect(verdictLine(one)).toBe('2 of 4 claims hold, 1 in direction, 1 does not');
   expect(verdictLine(other)).toBe('1 of 1 claim holds');
   expect(verdictLine(addVerdicts([one, other, one]))).toBe('5 of 9 claims hold, 2 in direction, 2 do not');

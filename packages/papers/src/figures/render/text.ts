@@ -1,7 +1,13 @@
 import { aligned, counted, type Painter, painter, type Style, wrapWords } from '@goshawk/core';
 import type { Verdict } from '../figure.js';
 import { format } from '../format.js';
-import type { FigureResult, JudgedClaim, MeasuredPanel, MeasuredSeries } from '../result.js';
+import {
+  type FigureResult,
+  type JudgedClaim,
+  type MeasuredPanel,
+  type MeasuredSeries,
+  spreadOf,
+} from '../result.js';
 import { VERDICT_MARKS, verdictLine } from './verdicts.js';
 
 interface TextStyle {
@@ -19,7 +25,7 @@ const VERDICT_INKS: Readonly<Record<Verdict, Style>> = {
   holds: 'green',
   'in direction': 'yellow',
   'does not hold': 'red',
-  'too few jobs': 'yellow',
+  'not confirmed': 'yellow',
   'not judged': 'dim',
 };
 
@@ -70,10 +76,13 @@ interface TextRow {
   readonly isReference: boolean;
 }
 
-function rowsOf({ name, unit, values, paper, spread }: MeasuredSeries): TextRow[] {
+function rowsOf(series: MeasuredSeries): TextRow[] {
+  const { name, unit, values, paper } = series;
   const show = (value: number | null) => format(value ?? undefined, unit);
   const own = { head: name, cells: values.map(show), isReference: false };
-  const seeds = spread?.map((range) => (range === null ? '' : `${show(range[0])}…${show(range[1])}`));
+  const seeds = spreadOf(series)?.map((range) =>
+    range === null ? '' : `${show(range[0])}…${show(range[1])}`,
+  );
   const stated = paper?.map((value) => (value === null ? '' : show(value)));
   return [
     own,

@@ -6,7 +6,7 @@ export const VERDICT_MARKS: Readonly<Record<Verdict, string>> = {
   holds: '✓',
   'in direction': '~',
   'does not hold': '✗',
-  'too few jobs': '?',
+  'not confirmed': '?',
   'not judged': '–',
 };
 
@@ -16,7 +16,7 @@ export function verdictLine(verdicts: Readonly<Record<Verdict, number>>): string
   const rest = [
     [verdicts['in direction'], 'in direction'],
     [verdicts['does not hold'], verdicts['does not hold'] === 1 ? 'does not' : 'do not'],
-    [verdicts['too few jobs'], 'of too few jobs'],
+    [verdicts['not confirmed'], 'not confirmed'],
     [verdicts['not judged'], 'not judged'],
   ] as const;
   const held = `${verdicts.holds} of ${total} ${total === 1 ? 'claim' : 'claims'} ${verdicts.holds === 1 ? 'holds' : 'hold'}`;
