@@ -21,9 +21,6 @@ find . -type f -name '*.node' ! -path "*/linux/$arch/*/$libc-*" ! -name "*.$libc
 rm -rf lmdb/dependencies lmdb/src zeromq/src cmake-ts/src
 find . -type f -path './cmake-ts/build/*' ! -name 'loader.*' -delete
 
-# The single-file build of echarts contains zrender and tslib.
-find . -type f \( -path './echarts/*' -o -path './zrender/*' \) ! -path ./echarts/dist/echarts.js \
-  ! -name package.json ! -iname '*license*' ! -name NOTICE -delete
 # Goshawk imports zod as ES modules, and loads OpenTelemetry as CommonJS.
 find . -type f -path './zod/*.cjs' -delete
 rm -rf @opentelemetry/*/build/esm @opentelemetry/*/build/esnext

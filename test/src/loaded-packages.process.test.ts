@@ -11,7 +11,7 @@ const MAIN = resolve(import.meta.dirname, '../../packages/cli/dist/main.js');
 const SPAWNER = resolve(import.meta.dirname, '../../packages/executors/dist/spawner.js');
 /** Research packages, and packages that only some clusters use. */
 const ON_DEMAND =
-  /^(@goshawk\/(papers|simulator|report|traces|tracing|lab)|highs|echarts|@opentelemetry\/.*)$/;
+  /^(@goshawk\/(papers|simulator|report|traces|tracing|lab)|highs|@opentelemetry\/.*)$/;
 
 let folder: string;
 beforeEach(() => {

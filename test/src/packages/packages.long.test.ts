@@ -106,7 +106,7 @@ describe('published packages', () => {
     expect(names.filter((name) => name.startsWith('@goshawk/')).sort()).toEqual(
       CLIENT.map((name) => `@goshawk/${name}`),
     );
-    const heavy = /^(lmdb|@lmdb|@opentelemetry|pg|pino|highs|echarts|yargs)/;
+    const heavy = /^(lmdb|@lmdb|@opentelemetry|pg|pino|highs|yargs)/;
     expect(names.filter((name) => heavy.test(name))).toEqual([]);
 
     const home = await install('command', PRODUCT);
@@ -143,7 +143,7 @@ describe('published packages', () => {
     const laboratory = ['lab', 'simulator', 'traces', 'report', 'papers', 'tracing'];
     expect(PRODUCT.filter((name) => laboratory.includes(name))).toEqual([]);
     expect(
-      installed(home).filter((name) => /^(echarts|zrender|highs|@opentelemetry\/.*)$/.test(name)),
+      installed(home).filter((name) => /^(highs|@opentelemetry\/.*)$/.test(name)),
     ).toEqual([]);
     expect(await goshawk(home, '--help')).toContain('simulate');
     await expect(goshawk(home, ...SIMULATION)).rejects.toMatchObject({

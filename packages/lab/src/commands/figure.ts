@@ -22,7 +22,6 @@ export const figureCommand = defineCommand({
   needsNoCluster: true,
   options: FIGURE_OPTIONS,
   async run(context, options, { words }) {
-    // This import loads the chart library, which is slow.
     const { chooseFigures } = await import('../figure/choose.js');
     if (options.list) {
       const { listFigures } = await import('../figure/list.js');

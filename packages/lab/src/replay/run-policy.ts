@@ -83,7 +83,6 @@ async function assess(
   { settings, label = settings.policy, shape, totalSlots, pids, isShared }: ReplayTarget,
   { jobs, traffic: { messages, steals, incomplete }, readings, planning }: Finished,
 ): Promise<PolicyRun> {
-  // The chart library loads slowly, so it is loaded only when there is something to show.
   const { RunMeter } = await import('@goshawk/report');
   const meter = new RunMeter({
     policy: label,
