@@ -10,8 +10,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 const MAIN = resolve(import.meta.dirname, '../../packages/cli/dist/main.js');
 const SPAWNER = resolve(import.meta.dirname, '../../packages/executors/dist/spawner.js');
 /** Research packages, and packages that only some clusters use. */
-const ON_DEMAND =
-  /^(@goshawk\/(papers|simulator|report|traces|tracing|lab)|highs|@opentelemetry\/.*)$/;
+const ON_DEMAND = /^(@goshawk\/(papers|simulator|report|traces|tracing|lab)|highs|@opentelemetry\/.*)$/;
 
 let folder: string;
 beforeEach(() => {

@@ -142,9 +142,7 @@ describe('published packages', () => {
     const home = join(folder, 'command');
     const laboratory = ['lab', 'simulator', 'traces', 'report', 'papers', 'tracing'];
     expect(PRODUCT.filter((name) => laboratory.includes(name))).toEqual([]);
-    expect(
-      installed(home).filter((name) => /^(highs|@opentelemetry\/.*)$/.test(name)),
-    ).toEqual([]);
+    expect(installed(home).filter((name) => /^(highs|@opentelemetry\/.*)$/.test(name))).toEqual([]);
     expect(await goshawk(home, '--help')).toContain('simulate');
     await expect(goshawk(home, ...SIMULATION)).rejects.toMatchObject({
       code: 2,
