@@ -14,7 +14,7 @@ export interface JournalListener {
 
 /** Sizes in bytes, durations in ms; counts cover this process only. */
 export interface JournalMetrics {
-  readonly state: JournalState['kind'];
+  readonly state: JournalState['kind'] | 'lost';
   /** Size of the file, and bytes in use. */
   readonly fileBytes: number;
   readonly usedBytes: number;

@@ -163,9 +163,11 @@ export abstract class GroupCommit {
   /**
    * Sets the problem: no room for new jobs (`full`), or storage that does not answer (`away`).
    * @param message undefined: solved
+   * @param isLost whether the folder of a `full` journal is gone
    */
-  setState(kind: 'full' | 'away', message: string | undefined): void {
-    this.#stateBelow = message === undefined ? OPEN : { kind, message };
+  setState(kind: 'full' | 'away', message: string | undefined, isLost = false): void {
+    const problem = isLost && kind === 'full' ? { kind, isLost } : { kind };
+    this.#stateBelow = message === undefined ? OPEN : { ...problem, message };
     if (this.state !== STOPPED) this.#change(this.#stateBelow);
   }
 
@@ -211,7 +213,7 @@ export abstract class GroupCommit {
     sizes: Pick<JournalMetrics, 'fileBytes' | 'usedBytes' | 'freeBytes' | 'backupAgeMs'>,
   ): JournalMetrics {
     return {
-      state: this.state.kind,
+      state: this.state.kind === 'full' && this.state.isLost === true ? 'lost' : this.state.kind,
       ...sizes,
       recordsAppended: this.appended,
       recordsWritten: this.written,

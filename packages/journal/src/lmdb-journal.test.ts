@@ -198,8 +198,13 @@ describe('disk space', () => {
     expect(recordsOf(journal)).toEqual([]);
     const file = join(folder, 'jobs.mdb');
     renameSync(file, `${file}.aside`);
-    const gone = { kind: 'full', message: expect.stringContaining(`${file} was removed or replaced`) };
+    const gone = {
+      kind: 'full',
+      isLost: true,
+      message: expect.stringContaining(`${file} was removed or replaced`),
+    };
     await expect.poll(() => journal.state).toEqual(gone);
+    expect(journal.metrics().state).toBe('lost');
     writeFileSync(file, 'a backup');
     journal.append(accepted(1));
     await expect.poll(() => journal.metrics().recordsWritten).toBe(1);

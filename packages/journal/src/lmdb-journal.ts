@@ -93,10 +93,10 @@ class LmdbJournal extends GroupCommit implements Journal {
       spareBytes: () => store.spareBytes,
       problem: () => store.problem,
     };
-    this.#room = new Room(options.folder, options.room ?? ROOM_LIMITS, space, (problem) => {
+    this.#room = new Room(options.folder, options.room ?? ROOM_LIMITS, space, (problem, isLost) => {
       // A killed reader prevents pages from being reused, so the file would grow. Checked as often as the disk.
       if (!this.isEnding) store.clearDeadReaders();
-      this.setState('full', problem);
+      this.setState('full', problem, isLost);
     });
   }
 

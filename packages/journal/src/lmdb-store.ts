@@ -182,7 +182,7 @@ export class LmdbStore {
   get problem(): string | undefined {
     const path = join(this.#folder, FILE);
     if (statSync(path, { throwIfNoEntry: false })?.ino === this.#inode) return undefined;
-    return `${path} was removed or replaced while in use: restore it, or restart this process`;
+    return `${path} was removed or replaced while in use: restore it, or let its jobs end before a restart`;
   }
 
   /** Releases slots of killed readers, which could otherwise never be reused. */

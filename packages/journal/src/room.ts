@@ -35,7 +35,7 @@ interface Space {
   readonly freeBytes: FreeBytes;
   /** Unused space inside the file, which is reused before it grows. */
   readonly spareBytes: () => number;
-  /** Reason to refuse new jobs regardless of free space. */
+  /** Says that the file was removed or replaced, so that its records are lost with this process. */
   readonly problem: () => string | undefined;
 }
 
@@ -47,7 +47,7 @@ export class Room {
   readonly #folder: string;
   readonly #limits: RoomLimits;
   readonly #space: Space;
-  readonly #changed: (problem: string | undefined) => void;
+  readonly #changed: (problem: string | undefined, isLost: boolean) => void;
   #timer: NodeJS.Timeout | undefined;
   /** Free space of the disk; undefined: unknown. */
   #free: number | undefined;
@@ -58,7 +58,7 @@ export class Room {
     folder: string,
     limits: RoomLimits,
     space: Space,
-    changed: (problem: string | undefined) => void,
+    changed: (problem: string | undefined, isLost: boolean) => void,
   ) {
     this.#folder = folder;
     this.#limits = limits;
@@ -91,7 +91,7 @@ export class Room {
     } catch (error) {
       // Unknown until it can be measured again: accepted work is written anyway, and may fail.
       this.#free = undefined;
-      this.#changed(`cannot check the disk of ${this.#folder}: ${(error as Error).message}`);
+      this.#changed(`cannot check the disk of ${this.#folder}: ${(error as Error).message}`, isGone(error));
     }
   }
 
@@ -129,8 +129,10 @@ export class Room {
     const room = free + this.#space.spareBytes();
     // The released reserve must not admit new jobs.
     const isFull = room < fullBelow + (this.#reserved() > 0 ? 0 : reserve);
+    const gone = this.#space.problem();
     this.#changed(
-      this.#reserveProblem ?? this.#space.problem() ?? (isFull ? this.#fullWith(room) : undefined),
+      gone ?? this.#reserveProblem ?? (isFull ? this.#fullWith(room) : undefined),
+      gone !== undefined,
     );
   }
 
@@ -167,4 +169,9 @@ export class Room {
       this.#reserveProblem = `cannot create the reserve file in ${this.#folder}: ${(error as Error).message}`;
     }
   }
+}
+
+function isGone(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' || code === 'ENOTDIR';
 }

@@ -29,7 +29,9 @@ describe('docs/MONITORING.md', () => {
     const entries = [...readFileSync(PATH, 'utf8').matchAll(/^### (Goshawk\w+)$/gm)].map(([, name]) => name);
     expect(entries).toEqual(rules.map(({ alert }) => alert));
     for (const { alert, annotations } of rules)
-      expect(annotations.runbook_url).toBe(`docs/MONITORING.md#${alert.toLowerCase()}`);
+      expect(annotations.runbook_url).toBe(
+        `{{ $externalLabels.goshawk_docs }}/MONITORING.md#${alert.toLowerCase()}`,
+      );
   });
 
   it('has each reason for which tasks wait', () => {

@@ -7,6 +7,7 @@ import {
   makePolicy,
   type StageFacts,
 } from '@goshawk/policies';
+import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { WaitingLine } from './line.js';
 
@@ -268,4 +269,36 @@ test('a job with a deadline has a latest start, after which it can no longer mee
   expect(latestStart(1_000)!.inMs).toBeLessThan(7_000);
   expect(latestStart(8_000)!.inMs).toBeLessThan(0);
   expect(latestStart(9_900)!.isTooLate).toBe(true);
+});
+
+test('free slots are never negative, whatever workers report about their runs', () => {
+  const context = { cutoffMs: 1_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
+  const reports = fc.array(
+    fc.record({
+      slots: fc.integer({ min: 1, max: 8 }),
+      runs: fc.nat(8),
+      reported: fc.double({ min: 0, max: 8, noNaN: true }),
+    }),
+    { minLength: 1, maxLength: 6 },
+  );
+  fc.assert(
+    fc.property(reports, (workers) => {
+      const books = new ClusterBooks();
+      const tasks = workers.reduce((sum, { runs }) => sum + runs, 0);
+      const job = books.declare(900 as Address, 0, { arrivedAt: 0, tasks: tasks + 1 });
+      const stage = books.stage(job, 0, { demand: books.names.demandOf({}), estimateMs: 1_000 });
+      books.setWaiting(stage, tasks + 1, 0);
+      const draft = new BookedDraft(books, 1, 0);
+      for (const [index, { slots, runs, reported }] of workers.entries()) {
+        const worker = books.addWorker(index as Address, books.names.capacityOf(slots, {}));
+        books.setOpen(worker, true);
+        for (let i = 0; i < Math.min(runs, slots); i++) draft.start(stage, worker);
+        // A report from before the starts, or of tasks that these books do not know.
+        worker.setFree([reported - Math.min(runs, slots)]);
+      }
+      const line = new WaitingLine(books, makePolicy('gs', {}, context)).describe(job, 1);
+      // The schema of the answer refuses everything else.
+      expect(Number.isInteger(line.freeSlots) && line.freeSlots >= 0).toBe(true);
+    }),
+  );
 });

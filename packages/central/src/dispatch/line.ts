@@ -78,7 +78,9 @@ export class WaitingLine {
     const line = this.#policy.line?.(now);
     const limits = this.#limits(line);
     let freeSlots = 0;
-    for (const worker of this.#books.workers) if (worker.open) freeSlots += Math.floor(slotsIn(worker.free));
+    // A worker may report less than its runs take: then it has no free slot, and takes none from others.
+    for (const worker of this.#books.workers)
+      if (worker.open) freeSlots += Math.max(0, Math.floor(slotsIn(worker.free)));
     return {
       needs: job === undefined ? [] : this.#needsOf(job, { line, limits, freeSlots }, now),
       ...limits,

@@ -168,8 +168,11 @@ export type JobRecordOf<K extends JobRecord['kind']> = Extract<JobRecord, { kind
 /** Whether a scheduler's journal accepts records. */
 export type JournalState =
   | { readonly kind: 'open' }
-  /** Too full for new jobs; records of existing jobs are still written, using the reserve. */
-  | { readonly kind: 'full'; readonly message: string }
+  /**
+   * Too full for new jobs; records of existing jobs are still written, using the reserve. `isLost`: the folder or its disk is
+   * gone, so that all records may be lost with the process.
+   */
+  | { readonly kind: 'full'; readonly message: string; readonly isLost?: boolean }
   /** No space left: records are queued and written when there is space. */
   | { readonly kind: 'stopped'; readonly message: string }
   /** Temporarily unreachable: records are queued and written when it is back. */

@@ -9,6 +9,8 @@ const CONNECT_MS = 2_000;
 const SLOW_MS = 2_000;
 /** Time in ms without an answer after which the connection is replaced. */
 const ANSWER_MS = 10_000;
+/** Minimum interval in ms between reports of different problems. */
+const REPORT_MS = 5_000;
 /** First and longest delay in ms between two attempts to connect. */
 const PAUSE_MS = { first: 20, last: 200 };
 
@@ -17,7 +19,7 @@ const KEEPALIVES =
   '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c idle_in_transaction_session_timeout=10000';
 
 interface LinkEvents {
-  /** The server is unavailable; undefined: available again. */
+  /** The server is unavailable, or now for another reason; undefined: available again. */
   away(problem: string | undefined): void;
   /** The connection was replaced: session state is lost. */
   connected?(): void;
@@ -40,6 +42,7 @@ export class Link {
   #connecting: Promise<pg.Client> | undefined;
   #host = 0;
   #problem: string | undefined;
+  #reported: { readonly problem: string | undefined; readonly at: number } = { problem: undefined, at: 0 };
   /** At most one query is in flight. */
   #turn: Promise<unknown> = Promise.resolve();
   readonly #closing = new AbortController();
@@ -211,9 +214,14 @@ export class Link {
 
   #reportProblem(problem: string | undefined): void {
     if (this.#isClosed) return;
-    const hasChanged = (problem === undefined) !== (this.#problem === undefined);
     this.#problem = problem;
-    if (hasChanged) this.#events.away(problem);
+    const { problem: reported, at } = this.#reported;
+    if (problem === reported) return;
+    const now = performance.now();
+    // Two problems may alternate with each attempt.
+    if (problem !== undefined && reported !== undefined && now - at < REPORT_MS) return;
+    this.#reported = { problem, at: now };
+    this.#events.away(problem);
   }
 }
 

@@ -58,3 +58,25 @@ test('a worker that was replaced is known to have ended', async () => {
   log({ ...lostWorker('w1', 1), cause: 'replaced' } as ClusterEvent);
   expect(lines).toEqual(['worker w1 is lost with 2 tasks: another process replaced it']);
 });
+
+test('a scheduler that returns with another journal is reported with the jobs that it lacks', () => {
+  const { lines, log } = bench(() => Promise.reject(new Error('must not be asked')));
+  const joined = (scheduler: string, tag: string, adopted = false): ClusterEvent => ({
+    kind: 'scheduler-joined',
+    scheduler,
+    tag,
+    epoch: 1,
+    address: 'tcp://10.0.0.1:1!s.x/0',
+    adopted,
+  });
+  for (const event of [
+    joined('s0', 'aaaaa'),
+    joined('s1', 'bbbbb'),
+    joined('s0', 'ccccc', true),
+    joined('s0', 'aaaaa'),
+  ])
+    log(event);
+  expect(lines.filter((line) => line.includes('another journal'))).toEqual([]);
+  log(joined('s0', 'ddddd'));
+  expect(lines.at(-1)).toMatch(/scheduler s0 joined with another journal: jobs aaaaa-\* are not in it/);
+});

@@ -20,6 +20,8 @@ export function clusterLog(
 ): (event: ClusterEvent) => void {
   const log = new StoryLog(logger);
   const checks = new Map<string, Promise<string>>();
+  /** Tag of the journal with which a scheduler joined last, by its name. */
+  const tags = new Map<string, string>();
   const tell = (event: ClusterEvent): void => {
     const { kind, ...fields } = event;
     const rounded = 'silentMs' in fields ? { ...fields, silentMs: Math.round(fields.silentMs) } : fields;
@@ -34,8 +36,16 @@ export function clusterLog(
     checks.set(endpoint, made);
     return made;
   };
+  const checkJournal = (name: string, tag: string): void => {
+    const before = tags.get(name);
+    tags.set(name, tag);
+    if (before === undefined || before === tag) return;
+    const lost = `scheduler ${name} joined with another journal: jobs ${before}-* are not in it; if they had not ended, restore a backup of its data folder`;
+    log.report('journal-replaced', { scheduler: name, tag, before }, lost, 'warn');
+  };
   return (event) => {
     tell(event);
+    if (event.kind === 'scheduler-joined' && !event.adopted) checkJournal(event.scheduler, event.tag);
     if ((event.kind !== 'worker-lost' && event.kind !== 'scheduler-lost') || event.cause !== 'lease') return;
     void check(event.address)?.then((finding) => {
       const { kind, cause: _, silentMs: __, ...fields } = event;

@@ -120,7 +120,7 @@ export class JournalPort<J extends Journal = Journal> {
   /** Messages for `/readyz` while writing is impossible. */
   get notReady(): readonly string[] {
     const { state, unwrittenMs } = this.journal;
-    if (state.kind === 'away' || state.kind === 'stopped')
+    if (state.kind === 'away' || state.kind === 'stopped' || (state.kind === 'full' && state.isLost === true))
       return [`${state.message}: no new jobs are accepted`];
     if (unwrittenMs < STALLED_MS) return [];
     const seconds = Math.floor(unwrittenMs / 1_000);

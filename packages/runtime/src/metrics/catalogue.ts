@@ -11,7 +11,7 @@ import {
 import { DROP_REASONS, REFUSAL_REASONS, REJECTION_REASONS } from '@goshawk/transport';
 
 const ROLES = ['central', 'scheduler', 'worker'] as const;
-export const JOURNAL_STATES = ['open', 'full', 'away', 'failed'] as const;
+export const JOURNAL_STATES = ['open', 'full', 'lost', 'away', 'failed'] as const;
 const PARTITIONS = ['general', 'short'] as const;
 
 /** Values of a label: a closed list, or a description of the one value that each process has. */
@@ -80,6 +80,8 @@ export const METRICS = {
     goshawk_process_start_time_seconds: gauge('When the process started, in seconds since 1970.'),
     goshawk_process_cpu_seconds_total: counter('Processor time of the process with its threads.'),
     goshawk_process_resident_memory_bytes: gauge('Memory of the process.'),
+    goshawk_process_open_fds: gauge('Open file descriptors; Linux only.'),
+    goshawk_process_max_fds: gauge('Limit of open file descriptors (ulimit -n); Linux only.'),
     goshawk_process_heap_used_bytes: gauge('JavaScript heap in use.'),
     goshawk_process_heap_limit_bytes: gauge(
       'Maximum size of the JavaScript heap; the process crashes beyond it.',
@@ -187,7 +189,7 @@ export const METRICS = {
   }),
   ...of('scheduler with a journal', {
     goshawk_journal_state: alike(
-      '1 for the current state of the journal: full and away accept no new jobs, failed accepts no records.',
+      '1 for the current state of the journal: full, lost (the data folder is gone) and away accept no new jobs, failed accepts no records.',
       { state: JOURNAL_STATES },
     ),
     goshawk_journal_file_bytes: alike('Size of the journal’s file.'),

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { type Histogram, sumOf } from '@goshawk/core';
 import type { MailboxCounters, Traffic } from '@goshawk/transport';
@@ -58,10 +59,25 @@ function processReadings(): Readings {
     goshawk_process_start_time_seconds: performance.timeOrigin / 1_000,
     goshawk_process_cpu_seconds_total: (user + system) / 1e6,
     goshawk_process_resident_memory_bytes: process.memoryUsage.rss(),
+    ...descriptorReadings(),
     goshawk_process_heap_used_bytes: heapUsed,
     goshawk_process_heap_limit_bytes: heapLimit,
     goshawk_event_loop_busy_seconds_total: performance.eventLoopUtilization().active / 1_000,
   };
+}
+
+/** Empty if the system does not tell, or has no descriptor left for reading it. */
+function descriptorReadings(): Readings {
+  try {
+    const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+    return {
+      // One of them reads the folder.
+      goshawk_process_open_fds: readdirSync('/proc/self/fd').length - 1,
+      ...(limit === undefined ? {} : { goshawk_process_max_fds: Number(limit) }),
+    };
+  } catch {
+    return {};
+  }
 }
 
 function byType(machines: readonly MachineCounters[], way: 'received' | 'sent'): Record<string, number> {
