@@ -38,6 +38,7 @@ export function need(job: number, more: Partial<MessageOf<'need'>> = {}): Messag
     avoid: undefined,
     user: undefined,
     gang: undefined,
+    lend: undefined,
     ...more,
   };
 }

@@ -95,11 +95,11 @@ const PROGRAMS: Readonly<Record<string, () => { executors: Executors; payload: P
     executors: executorsFor(),
     payload: shell(`sh -c '${BURN}' & sh -c '${BURN}' & wait`),
   }),
-  'a shell whose jobs have groups of their own': () => ({
+  'a shell whose jobs have separate groups': () => ({
     executors: executorsFor(),
     payload: { exec: ['bash', '-mc', `(${BURN}) & (${BURN}) & wait`] },
   }),
-  'a program whose child has a session of its own': () => ({
+  'a program whose child has a separate session': () => ({
     executors: executorsFor(),
     payload: shell(`setsid sh -c '${BURN}' & ${UNTIL_ESCAPED}; wait`),
   }),
@@ -117,7 +117,7 @@ describe.each(Object.keys(PROGRAMS))('%s', (kind) => {
   it('uses no CPU while it is paused, continues afterwards, and ends when it is killed in a pause', async () => {
     const { executors, payload, ...more } = PROGRAMS[kind]!();
     const mark = `uses-${count++}`;
-    onTestFinished(() => endAllOf(mark)); // also those with a session of their own
+    onTestFinished(() => endAllOf(mark)); // also those in separate sessions
     const { run, sink } = record(executors, payload, { env: { [MARK]: mark }, ...more });
     await expect.poll(() => ticksOf(mark)).toBeGreaterThan(5);
     run.pause();

@@ -54,7 +54,7 @@ export function liveGroups(): Set<number> | undefined {
 
 /**
  * Returns the processes of a command outside of its process group: descendants of its leader, and members of its session.
- * A descendant whose parent has ended and that has a session of its own is not found.
+ * A descendant in a separate session whose parent has ended is not found.
  *
  * @returns empty without /proc
  */

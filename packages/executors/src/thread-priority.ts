@@ -50,6 +50,6 @@ function highestNiceness(): number {
     const soft = limitIn(readFileSync('/proc/self/limits', 'latin1'), 'Max nice priority')?.soft;
     return soft === 'unlimited' ? PRIORITY_HIGHEST : 20 - Number(soft ?? 0);
   } catch {
-    return PRIORITY_LOW + 1; // not Linux, where a thread has no priority of its own
+    return PRIORITY_LOW + 1; // not Linux, where threads have no separate priorities
   }
 }

@@ -142,6 +142,7 @@ const stage = object({
   requires: optional(map(text)),
   estimateMs: optional(amount),
   gang: optional(flag),
+  lend: optional(flag),
 });
 
 const spec = object({

@@ -435,6 +435,7 @@ const traceJob = {
   waitSeconds: seconds.optional(),
   slowdown: z.number().min(1).max(LIMITS.slowdownMax).optional(),
   gang: z.boolean().optional(),
+  lend: z.boolean().optional(),
   preemptible: z.boolean().optional(),
 };
 
@@ -445,6 +446,7 @@ const traceStage = z.object({
   demand: demand.optional(),
   require: attributes.optional(),
   gang: z.boolean().optional(),
+  lend: z.boolean().optional(),
   estimateSeconds: positive.optional(),
 });
 

@@ -2,6 +2,7 @@ import type {
   Address,
   Attributes,
   BatchPart,
+  Lending,
   Millis,
   Needs,
   Priority,
@@ -157,6 +158,8 @@ export interface StageView {
   readonly needs: Needs;
   /** Whether the tasks start together or not at all. */
   readonly gang: boolean;
+  /** Whether running tasks may pause while others use their CPUs, as far as their submitter is concerned. */
+  readonly mayLend: boolean;
   /** Workers that its owner declined recently, usually because a retry must avoid them; undefined: none. */
   readonly declinedBy: ReadonlyMap<WorkerView, Millis> | undefined;
 }
@@ -360,6 +363,8 @@ export interface PolicyContext {
   readonly sizesAreGiven: boolean;
   /** Fraction of slots reserved for short tasks, or `auto`. */
   readonly reserve: number | 'auto';
+  /** Which waiting tasks may start on CPUs that running tasks lend; absent: all. */
+  readonly lend?: Lending;
   /** Time (ms) within which workers register with a new central; absent: immediately. */
   readonly joinMs?: Millis;
   /** The next number of a seeded stream, uniform in [0, 1). */

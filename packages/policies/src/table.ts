@@ -218,7 +218,7 @@ function check(
  * @throws InputError later, if the policy plans something invalid and no handler is given
  */
 export function policyOf(
-  { policy: name, reserve, estimator, preset }: PolicySettings,
+  { policy: name, reserve, lend, estimator, preset }: PolicySettings,
   cutoffMs: () => Millis,
   joinMs: Millis,
   random: () => number,
@@ -232,7 +232,7 @@ export function policyOf(
     get cutoffMs() {
       return cutoffMs();
     },
-    ...{ reserve, sizesAreGiven, joinMs, random },
+    ...{ reserve, lend, sizesAreGiven, joinMs, random },
   };
   const made = makePolicy(policy, options, context);
   return isFile(policy) ? new GuardedPolicy(made, preset.gangs, failed) : made;

@@ -33,6 +33,7 @@ export interface Need {
   readonly priority?: Priority;
   readonly user?: string;
   readonly gang?: boolean;
+  readonly mayLend?: boolean;
 }
 
 export interface BenchSettings {
@@ -103,6 +104,7 @@ export class PolicyBench {
       priority,
       user,
       gang = false,
+      mayLend = true,
     } = need;
     const { books } = this;
     const booked = books.declare(OWNER, job, {
@@ -111,7 +113,7 @@ export class PolicyBench {
       tasks: jobTasks,
       ...present({ priority, user }),
     });
-    const facts = { part, estimateMs, estimateFollows, demand: books.names.demandOf(demand), gang };
+    const facts = { part, estimateMs, estimateFollows, demand: books.names.demandOf(demand), gang, mayLend };
     books.setWaiting(books.stage(booked, index, facts), tasks, this.now);
     books.deleteIfOver(booked);
   }

@@ -66,7 +66,7 @@ class Executor(BaseExecutor):
     Runs functions on a cluster. Functions, arguments and return values are pickled, so functions must be importable by
     the workers under the same paths, from a module or from the script that runs as `__main__`.
 
-    `job` contains further fields of a job file for all calls: `retries`, `timeout`, `demand`, `priority`, `maxRunning`.
+    `job` contains further fields of a job file for all calls: `retries`, `timeout`, `demand`, `priority`, `maxRunning`, `lend`.
     """
 
     def __init__(

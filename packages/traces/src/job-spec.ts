@@ -48,7 +48,7 @@ export function jobSpecOf(
 }
 
 function stagesOf(
-  { durationsSeconds, stages, demand: ofJob, require, gang: isGang = false }: TraceJob,
+  { durationsSeconds, stages, demand: ofJob, require, gang: isGang = false, lend: lends = true }: TraceJob,
   columns: Columns,
 ): JobSpec['stages'] {
   const sleepsMs = inMilliseconds(durationsSeconds, columns(durationsSeconds.length));
@@ -61,23 +61,27 @@ function stagesOf(
         demand: demandOf(ofJob),
         ...requirements(require),
         ...(isGang ? { gang: true } : {}),
+        ...(lends ? {} : { lend: false }),
       },
     ];
   }
   let first = 0;
-  return stages.map(({ name, after, tasks, demand, estimateSeconds, require: ofStage, gang = isGang }) => {
-    const own = sleepsMs.subarray(first, first + tasks);
-    first += tasks;
-    return {
-      name,
-      after: [...new Set(after)],
-      tasks: { sleepsMs: own },
-      demand: demandOf(demand ?? ofJob),
-      ...requirements(ofStage ?? require),
-      ...(gang ? { gang: true } : {}),
-      ...(estimateSeconds === undefined ? {} : { estimateMs: estimateSeconds * 1_000 }),
-    };
-  });
+  return stages.map(
+    ({ name, after, tasks, demand, estimateSeconds, require: ofStage, gang = isGang, lend = lends }) => {
+      const own = sleepsMs.subarray(first, first + tasks);
+      first += tasks;
+      return {
+        name,
+        after: [...new Set(after)],
+        tasks: { sleepsMs: own },
+        demand: demandOf(demand ?? ofJob),
+        ...requirements(ofStage ?? require),
+        ...(gang ? { gang: true } : {}),
+        ...(lend ? {} : { lend: false }),
+        ...(estimateSeconds === undefined ? {} : { estimateMs: estimateSeconds * 1_000 }),
+      };
+    },
+  );
 }
 
 function requirements(require: TraceJob['require']): Pick<StageSpec, 'requires'> {
@@ -113,12 +117,12 @@ export function jobInputOf(spec: JobSpec): JobInput {
   } = spec;
   return {
     ...rest,
-    stages: stages.map(({ name, after, tasks, demand, requires, estimateMs: ofStage, gang }) => ({
+    stages: stages.map(({ name, after, tasks, demand, requires, estimateMs: ofStage, gang, lend }) => ({
       name,
       after: after.map((place) => stages[place]!.name),
       tasks: tasksInputOf(tasks),
       demand,
-      ...present({ require: requires, estimate: ofStage, gang }),
+      ...present({ require: requires, estimate: ofStage, gang, lend }),
     })),
     ...present({ user, maxRunning, estimate: estimateMs, timeout: timeoutMs, retryBackoff: retryBackoffMs }),
     ...(retryOn === undefined ? {} : { retryOn: [...retryOn] }),

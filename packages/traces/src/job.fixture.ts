@@ -57,6 +57,7 @@ export const arbitraryJob: fc.Arbitrary<TraceJob> = fc
       prefer: attributes,
       require: attributes,
       gang: fc.boolean(),
+      lend: fc.boolean(),
       preemptible: fc.boolean(),
       slowdown: fc.double({ min: 1, max: 100, noNaN: true }),
       retries: fc.nat({ max: LIMITS.retriesMax }),

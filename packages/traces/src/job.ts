@@ -37,6 +37,8 @@ export interface TraceJob {
   readonly slowdown?: number;
   /** Whether the tasks of each stage start together or not at all, under policies that start gangs. */
   readonly gang?: boolean;
+  /** Whether its running tasks may pause while others use their CPUs. Default: true. */
+  readonly lend?: boolean;
   /** Whether its running tasks may be killed for a job that would miss its deadline. */
   readonly preemptible?: boolean;
   /** Share relative to other jobs. */
@@ -65,8 +67,9 @@ export interface TraceStage {
   /** Demand that overrides the job's. */
   readonly demand?: Resources;
   readonly require?: Readonly<Record<string, string>>;
-  /** Gang setting that overrides the job's. */
+  /** Settings that override the job's. */
   readonly gang?: boolean;
+  readonly lend?: boolean;
   /** The submitter's estimate of the mean run time of its tasks; overrides the job's. */
   readonly estimateSeconds?: number;
 }

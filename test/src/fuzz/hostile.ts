@@ -95,6 +95,7 @@ function hostileJob(draw: Draw): unknown {
     ...some('timeout', quantity),
     ...some('deadline', quantity),
     ...some('gang', () => draw.pick<unknown>([true, false, 1])),
+    ...some('lend', () => draw.pick<unknown>([true, false, 'no'])),
     ...some('preemptible', () => draw.pick<unknown>([true, false, 'yes'])),
     ...some('weight', quantity),
     ...some('notify', name),

@@ -439,6 +439,18 @@ describe('a job that its owner declares', () => {
     }
   }
 
+  test('lends CPUs unless its owner says otherwise, in a declaration or a need', () => {
+    const bench = new Bench(1);
+    const mayLend = (job: number) => bench.dispatcher.books.job(OWNER, job)!.stages[0]!.mayLend;
+    declare(bench, 1);
+    declare(bench, 2, { stages: [{ ...stage, lend: false }] });
+    bench.need(3);
+    bench.need(4, { lend: false });
+    expect([1, 2, 3, 4].map(mayLend)).toEqual([true, false, true, false]);
+    bench.need(2, { lend: false });
+    expect(mayLend(2)).toBe(false);
+  });
+
   test('has not changed when it is repeated, with any delay', () => {
     const policy = new Preempting();
     const bench = new Bench(1, 1, policy);

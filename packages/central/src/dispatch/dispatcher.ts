@@ -282,12 +282,14 @@ export class Dispatcher {
       isDeclared: true,
     });
     stages.forEach((stage, index) => {
-      const { tasks, ended, after, demand, estimateMs, distribution, requires, gang = false } = stage;
+      const { tasks, ended, after, demand, estimateMs, distribution, requires } = stage;
+      const { gang = false, lend: mayLend = true } = stage;
       this.books.stage(job, index, {
         tasks,
         ended,
         after,
         gang,
+        mayLend,
         estimateMs,
         demand: this.books.names.demandOf(demand),
         distribution: distribution.length === 0 ? undefined : distribution,
@@ -320,6 +322,7 @@ export class Dispatcher {
       demand: known?.demand ?? this.books.names.demandOf(message.demand),
       requires: requiresOf(message.requires),
       gang: message.gang ?? false,
+      mayLend: message.lend ?? true,
       ...(describesJob && { tasks: jobTasks, ended: 0 }),
     });
     // A stage arrives with its first tasks, not with its declaration.

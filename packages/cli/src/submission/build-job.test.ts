@@ -598,3 +598,11 @@ describe('a contradiction', () => {
     await expect(job(line)).rejects.toThrow(message);
   });
 });
+
+it('--no-lend keeps running tasks from pausing, also those of a job file', async () => {
+  expect(await job({ command: ['true'] })).not.toHaveProperty('lend');
+  expect(await job({ command: ['true'], noLend: true })).toMatchObject({ lend: false });
+  const files = { 'a.json': '{"tasks": [{"sleep": 5}], "lend": true}' };
+  expect(await job({ words: ['a.json'], files })).toMatchObject({ lend: true });
+  expect(await job({ words: ['a.json'], files, noLend: true })).toMatchObject({ lend: false });
+});

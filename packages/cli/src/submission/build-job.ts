@@ -96,6 +96,7 @@ function wholeJob(
     begin,
     gang,
     preemptible,
+    noLend,
     notify,
   } = options;
   const wanted = { ...file.demand, ...demandOf(options) };
@@ -110,6 +111,7 @@ function wholeJob(
     ...present({ priority, maxRunning, deadline, value, notify }),
     ...(gang ? { gang } : {}),
     ...(preemptible ? { preemptible } : {}),
+    ...(noLend ? { lend: false } : {}),
     ...(Object.keys(required).length === 0 ? {} : { require: required }),
     ...(prefer.length === 0 ? {} : { prefer: attributesIn(prefer, '--prefer', 'rack=r1,r2') }),
   };

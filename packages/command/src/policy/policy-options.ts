@@ -1,4 +1,4 @@
-import { DEFAULT_POLICY, MATCHINGS, type Preset } from '@goshawk/core';
+import { DEFAULT_POLICY, LENDINGS, MATCHINGS, type Preset } from '@goshawk/core';
 import { ALL_POLICY_NAMES, deciderOf } from '@goshawk/policies';
 import { ATTRIBUTES, ESTIMATOR_FORMS } from '@goshawk/predictor';
 import type { OptionSpec, Resolved } from '../options.js';
@@ -64,6 +64,14 @@ export const POLICY_OPTIONS = ofPolicy({
     value: 'FRACTION',
     default: 'auto',
     describe: 'matching: fraction of CPUs reserved for short tasks; auto: by the demand of short jobs; none',
+  },
+  lend: {
+    type: 'text',
+    value: 'TASKS',
+    default: DEFAULT_POLICY.lend,
+    choices: LENDINGS,
+    describe:
+      'matching: which waiting tasks may start on the CPUs of running tasks, which pause meanwhile; short: only short tasks beside long ones; all: also for shares of users and deadlines',
   },
   matching: {
     type: 'text',
@@ -167,7 +175,7 @@ const USES: readonly [names: readonly Name[], by: (preset: Preset) => boolean][]
   [['central'], ({ long }) => long.by === 'central'],
   [['probeRatio', 'probeDraw', 'cancel'], ({ short, byClass }) => byClass && short.by !== 'central'],
   [['stealing', 'stealCap', 'stealLimit', 'stealRetry'], ({ stealing }) => stealing],
-  [['reserve', 'matching', 'seek', 'bitmap'], (preset) => preset.byClass && isMatched(preset)],
+  [['reserve', 'lend', 'matching', 'seek', 'bitmap'], (preset) => preset.byClass && isMatched(preset)],
   [['series'], isMatched],
   [['decisionInterval'], (preset) => 'decisionIntervalMs' in deciderOf(preset).module.options],
   [['shareBy'], (preset) => 'shareBy' in deciderOf(preset).module.options],

@@ -81,6 +81,7 @@ export function policySettings(
     stealRetry: options.stealRetry,
     cancel: options.cancel ?? (seeks ? 'proactive' : 'lazy'),
     reserve: fractionOf('--reserve', options.reserve, 'auto' as const),
+    lend: options.lend,
     seekCap: options.seek,
     // Long tasks run for about the cutoff or longer, so a hundredth of it is frequent enough.
     bitmapMs: timeOf('--bitmap', options.bitmap, Math.min(10_000, Math.max(100, cutoffMs / 100))),
@@ -280,6 +281,7 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     stealBackoffMax: settings.stealBackoffMaxMs / 1_000,
     cancel: settings.cancel,
     reserve: settings.reserve,
+    lend: settings.lend,
     seek: settings.seekCap,
     bitmap: settings.bitmapMs === 0 ? null : settings.bitmapMs / 1_000,
     pilotRatio: settings.pilotRatio,

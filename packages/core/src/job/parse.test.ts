@@ -60,6 +60,18 @@ describe('parsing a job', () => {
     expect(stages.map(({ estimateMs }) => estimateMs)).toEqual([2_000, undefined]);
   });
 
+  test('its stages lend CPUs unless it or they say otherwise', () => {
+    const stages = [
+      { name: 'usual', tasks: [sleep] },
+      { name: 'lends', tasks: [sleep], lend: true },
+      { name: 'keeps', tasks: [sleep], lend: false },
+    ];
+    const lent = (job: object) => parseJobSpec(job).stages.map(({ lend }) => lend);
+    expect(lent({ stages })).toEqual([undefined, undefined, false]);
+    expect(lent({ stages, lend: false })).toEqual([false, undefined, false]);
+    expect(lent({ tasks: [sleep], lend: false })).toEqual([false]);
+  });
+
   test.each([
     [{ tasks: [{ slep: 1 }] }, /tasks\[0\]: unknown field "slep"; a task is one of/],
     [{ tasks: { count: 1, run: { slep: 1 } } }, /tasks\.run: unknown field "slep"/],

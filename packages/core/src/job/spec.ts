@@ -129,6 +129,7 @@ const stage = () =>
       .boolean()
       .optional()
       .describe('the tasks of this stage start together or not at all; overrides the job’s'),
+    lend: z.boolean().optional().describe('as for a job; overrides the job’s'),
     estimate: duration('estimate')
       .refine((ms) => ms > 0, 'an estimate is more than 0; omit it if nothing is known')
       .optional()
@@ -249,6 +250,12 @@ const jobSpecSchema = z.lazy(() =>
         .describe(
           'allow running tasks to be killed and restarted later for a job that would otherwise miss its deadline',
         ),
+      lend: z
+        .boolean()
+        .optional()
+        .describe(
+          'whether running tasks may pause while others use their CPUs; false for programs that must answer at any time or measure time [true]',
+        ),
       maxRunning: wholeNumber()
         .min(1)
         .optional()
@@ -338,6 +345,8 @@ export interface StageSpec {
    * for all.
    */
   readonly gang?: true;
+  /** Its running tasks must not pause for others. Absent: they may. */
+  readonly lend?: false;
 }
 
 /**

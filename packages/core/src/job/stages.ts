@@ -37,6 +37,7 @@ export function orderStages(job: ParsedJob, source: string): StageSpec[] {
       ...requirements(stage.require ?? job.require, stage.tasks),
       ...present({ estimateMs: stage.estimate }),
       ...((stage.gang ?? job.gang) ? { gang: true as const } : {}),
+      ...((stage.lend ?? job.lend) === false ? { lend: false as const } : {}),
     };
   });
 }

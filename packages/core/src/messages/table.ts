@@ -613,6 +613,8 @@ export const MESSAGES = {
        * stage, no ended tasks, and no deadline, weight or preference. Other policies get it if users have limits.
        */
       user: optional(name),
+      /** Whether its running tasks may pause for others; undefined: yes. */
+      lend: optional(flag),
     },
   ),
   pull: message(
@@ -819,6 +821,8 @@ export const MESSAGES = {
           requires,
           /** The stage is a gang: its tasks start together or not at all. */
           gang: optional(flag),
+          /** Whether its running tasks may pause for others; undefined: yes. */
+          lend: optional(flag),
         }),
         LIMITS.stagesPerJobMax,
       ),

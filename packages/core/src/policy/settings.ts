@@ -7,6 +7,10 @@ import { formatCount } from '../text/counts.js';
 import { CUTOFF_JOBS_MIN } from './job-lengths.js';
 import { PRESETS, type Preset, ROUTES, SCOPES } from './presets.js';
 
+/** Which waiting tasks may start on CPUs that running tasks lend. */
+export const LENDINGS = ['all', 'short', 'none'] as const;
+export type Lending = (typeof LENDINGS)[number];
+
 export const MATCHINGS = ['auto', 'always'] as const;
 
 // Schemas are built lazily by small functions: building all of them takes zod 10 ms, and simulations parse
@@ -66,6 +70,11 @@ const matching = () => ({
    * recently.
    */
   reserve: z.union([fraction(), z.literal('auto')]),
+  /**
+   * Matching: which waiting tasks may start on CPUs that running tasks lend. `short`: only short tasks beside long ones. `all`: also
+   * tasks of users below their share, and those that would miss a deadline.
+   */
+  lend: z.enum(LENDINGS),
   /**
    * Matching: whether an overloaded central continues to match short jobs. `auto`: workers and schedulers
    * find each other until the load falls.
@@ -192,6 +201,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   // hour. Shorter pauses would flood an idle cluster of 15,000 workers with steal requests.
   stealBackoffMaxMs: 3_600_000,
   reserve: 'auto',
+  lend: 'all',
   matching: 'auto',
   seekCap: 1,
   bitmapMs: 100,

@@ -144,6 +144,7 @@ describe('facts of a plan', async () => {
     stealRetry: 'backoff',
     cancel: 'proactive',
     reserve: 'auto',
+    lend: 'all',
     seek: 2,
     bitmap: 'auto',
     matching: 'auto',

@@ -111,6 +111,7 @@ it('records every setting that shaped a run, in seconds of the run', () => {
     stealBackoffMax: settings.stealBackoffMaxMs / 1_000,
     cancel: 'proactive',
     reserve: 'auto',
+    lend: 'all',
     seek: 1,
     bitmap: settings.bitmapMs / 1_000,
     pilotRatio: 0.03,

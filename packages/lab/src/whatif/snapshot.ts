@@ -161,7 +161,11 @@ function unfinishedOf(detail: JobDetail, isAsked: boolean): UnfinishedJob {
       tasks: sent?.tasks ?? { sleepsMs: [] },
       // Policies compare an empty demand by identity, which the spec does not keep.
       demand: stage.demand,
-      ...present({ requires: sent?.requires ?? undefined, gang: sent?.gang ?? undefined }),
+      ...present({
+        requires: sent?.requires ?? undefined,
+        gang: sent?.gang ?? undefined,
+        lend: sent?.lend ?? undefined,
+      }),
     };
     const { running, waiting } = stage.counts;
     const listed = detail.running.filter(({ task }) => task >= from && task < to);
@@ -249,7 +253,7 @@ function partsOf({ detail, spec, stages, isAsked }: UnfinishedJob, assumedMs: Mi
                   tasks: { sleepsMs: [...runsMs, ...waitsMs] },
                   demand: stage.demand,
                   estimateMs: runMs,
-                  ...present({ requires: stage.requires, gang: stage.gang }),
+                  ...present({ requires: stage.requires, gang: stage.gang, lend: stage.lend }),
                 },
               ]
             : [],

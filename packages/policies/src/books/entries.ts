@@ -54,6 +54,7 @@ export interface StageFacts {
   readonly distribution?: readonly Segment[] | undefined;
   readonly requires?: Attributes | undefined;
   readonly gang?: boolean;
+  readonly mayLend?: boolean;
 }
 
 /**
@@ -235,6 +236,7 @@ export class BookedStage implements StageView {
   estimateFollows = false;
   distribution: readonly Segment[] | undefined;
   gang = false;
+  mayLend = true;
   /** Workers that the owner declined, with the time. */
   declinedBy: Map<WorkerView, Millis> | undefined;
   /** Workers in `declinedBy` that the owner's last `need` message listed in `avoid`. */
@@ -513,7 +515,7 @@ const JOB_WATCHED_FIELDS = [
 ] as const;
 const JOB_OTHER_FIELDS = ['prefers', 'preemptible'] as const;
 const STAGE_WATCHED_FIELDS = ['part', 'estimateMs', 'estimateFollows', 'ended', 'tasks'] as const;
-const STAGE_OTHER_FIELDS = ['after', 'gang'] as const;
+const STAGE_OTHER_FIELDS = ['after', 'gang', 'mayLend'] as const;
 
 type JobFields = Pick<BookedJob, (typeof JOB_WATCHED_FIELDS | typeof JOB_OTHER_FIELDS)[number]>;
 type StageFields = Pick<BookedStage, (typeof STAGE_WATCHED_FIELDS | typeof STAGE_OTHER_FIELDS)[number]>;

@@ -127,6 +127,7 @@ export class NeedReporter {
         distribution: job.estimateOf(stage) === undefined ? (job.distribution ?? []) : [],
         requires: listAttributes(stage.spec.requires),
         gang: stage.spec.gang,
+        lend: stage.spec.lend,
       })),
       preemptible: job.spec.preemptible,
     });
@@ -268,6 +269,7 @@ export class NeedReporter {
       gang: batch.spec.gang,
       avoid: this.#avoidedBy(job, batch, now),
       user: this.#userOf(job),
+      lend: batch.spec.lend,
     });
   }
 

@@ -62,20 +62,24 @@ function matched(spec: JobInput) {
   return { scheduler, job, sent };
 }
 
-/** Types of the messages to central about a job with these options, one task of which is accepted. */
-function typesToCentral(options: Partial<JobInput>): string[] {
-  const types: string[] = [];
-  const scheduler = loneScheduler({}, { send: (to, { type }) => to === CENTRAL && types.push(type) });
+/** Messages to central about a job with these options, one task of which is accepted. */
+function messagesToCentral(options: Partial<JobInput>): Message[] {
+  const messages: Message[] = [];
+  const scheduler = loneScheduler({}, { send: (to, message) => to === CENTRAL && messages.push(message) });
   scheduler.start(0);
   scheduler.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }), 0);
   scheduler.receive(CENTRAL, joined(1, [W1]), 0);
-  types.splice(0);
+  messages.splice(0);
   scheduler.submit(
     parseJobSpec({ tasks: { count: 1, run: { sleep: 10 } }, estimate: 10, ...options }),
     undefined,
     0,
   );
-  return types;
+  return messages;
+}
+
+function typesToCentral(options: Partial<JobInput>): string[] {
+  return messagesToCentral(options).map(({ type }) => type);
 }
 
 test('the need of a plain job describes it, and a job with options is declared before', () => {
@@ -84,6 +88,15 @@ test('the need of a plain job describes it, and a job with options is declared b
   expect(typesToCentral({ priority: 'high' })).toEqual(['declare', 'need']);
   expect(typesToCentral({ prefer: { rack: 'r1' } })).toEqual(['declare', 'need']);
   expect(typesToCentral({ preemptible: true })).toEqual(['declare', 'need']);
+});
+
+test('central hears which jobs do not lend CPUs, from the need of a plain job and the declaration of another', () => {
+  expect(messagesToCentral({})).toMatchObject([{ type: 'need', lend: undefined }]);
+  expect(messagesToCentral({ lend: false })).toMatchObject([{ type: 'need', lend: false }]);
+  expect(messagesToCentral({ lend: false, deadline: '1m' })).toMatchObject([
+    { type: 'declare', stages: [{ lend: false }] },
+    { type: 'need', lend: false },
+  ]);
 });
 
 test('central finds no workers for tasks that end with their job at the time limit', () => {

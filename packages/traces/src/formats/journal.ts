@@ -278,7 +278,8 @@ function needsOf({
   demand,
   requires,
   gang,
-}: Partial<StageSpec>): Pick<TraceStage, 'demand' | 'require' | 'gang'> {
+  lend,
+}: Partial<StageSpec>): Pick<TraceStage, 'demand' | 'require' | 'gang' | 'lend'> {
   const isEmpty = demand === undefined || Object.keys(demand).length === 0;
-  return { ...(isEmpty ? {} : { demand }), ...present({ require: requires, gang }) };
+  return { ...(isEmpty ? {} : { demand }), ...present({ require: requires, gang, lend }) };
 }

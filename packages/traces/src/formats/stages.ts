@@ -10,6 +10,7 @@ export interface StageInFile {
   readonly demand?: Resources;
   readonly require?: Readonly<Record<string, string>>;
   readonly gang?: boolean;
+  readonly lend?: boolean;
   readonly estimateSeconds?: number;
 }
 
@@ -51,12 +52,12 @@ export function inRunningOrder(
   return {
     durationsSeconds: concatenated(order.map((at) => stages[at]!.durationsSeconds)),
     stages: order.map((at): TraceStage => {
-      const { name, after, durationsSeconds, demand, require, gang, estimateSeconds } = stages[at]!;
+      const { name, after, durationsSeconds, demand, require, gang, lend, estimateSeconds } = stages[at]!;
       return {
         name,
         after: [...new Set(after)].map((parent) => placeOf[parent]!),
         tasks: durationsSeconds.length,
-        ...present({ demand, require, gang, estimateSeconds }),
+        ...present({ demand, require, gang, lend, estimateSeconds }),
       };
     }),
   };

@@ -93,14 +93,14 @@ function written(job: TraceJob): unknown {
   const head = { ...rest, ...(isMean ? {} : { meanSeconds }) };
   if (stages === undefined) return { ...head, durationsSeconds: Array.from(durationsSeconds) };
   let start = 0;
-  const own = stages.map(({ name, after, tasks, demand, require, gang, estimateSeconds }) => {
+  const own = stages.map(({ name, after, tasks, demand, require, gang, lend, estimateSeconds }) => {
     const durations = Array.from(durationsSeconds.subarray(start, start + tasks));
     start += tasks;
     return {
       name,
       ...(after.length === 0 ? {} : { after: after.map((place) => stages[place]!.name) }),
       durationsSeconds: durations,
-      ...present({ demand, require, gang, estimateSeconds }),
+      ...present({ demand, require, gang, lend, estimateSeconds }),
     };
   });
   return { ...head, stages: own };

@@ -163,6 +163,7 @@ const OPTIONAL_VALUES = {
   waitSeconds: SECONDS,
   slowdown: SLOWDOWN,
   gang: FLAG,
+  lend: FLAG,
   preemptible: FLAG,
 } as const;
 
@@ -177,7 +178,16 @@ const JOB_FIELDS = [
   'machineShare',
   ...Object.keys(OPTIONAL_VALUES),
 ];
-const STAGE_FIELDS = ['name', 'after', 'durationsSeconds', 'demand', 'require', 'gang', 'estimateSeconds'];
+const STAGE_FIELDS = [
+  'name',
+  'after',
+  'durationsSeconds',
+  'demand',
+  'require',
+  'gang',
+  'lend',
+  'estimateSeconds',
+];
 const SHARE_FIELDS = ['cpu', 'memory', 'disk'];
 
 /** @throws FieldProblem at the first invalid field */
@@ -250,6 +260,7 @@ function parseStages(value: unknown): Pick<TraceJob, 'durationsSeconds' | 'stage
       demand: fields.demand === undefined ? undefined : checkDemand(fields.demand, `${where}.demand`),
       require: fields.require === undefined ? undefined : checkAttributes(fields.require, `${where}.require`),
       gang: fields.gang === undefined ? undefined : check(fields.gang, FLAG, `${where}.gang`),
+      lend: fields.lend === undefined ? undefined : check(fields.lend, FLAG, `${where}.lend`),
       estimateSeconds:
         fields.estimateSeconds === undefined
           ? undefined
