@@ -16,9 +16,8 @@ export class BusyTime {
 
   /** Marks CPUs as busy in an interval, in seconds since the run began. */
   add(fromSeconds: number, toSeconds: number, cpus = 1): void {
-    const [from, to] = [fromSeconds, toSeconds].map((seconds) =>
-      Math.max(0, Math.round(seconds * PER_SECOND) / PER_SECOND),
-    ) as [number, number];
+    const from = rounded(fromSeconds);
+    const to = rounded(toSeconds);
     if (to <= from) return;
     if (cpus !== 1 && this.#cpus === undefined) {
       this.#cpus = new Samples();
@@ -85,6 +84,10 @@ export class BusyTime {
     const [starts, ends] = [ordered(this.#starts), ordered(this.#ends)];
     return { starts: starts.times, ends: ends.times, cpusStarting: starts.cpus, cpusEnding: ends.cpus };
   }
+}
+
+function rounded(seconds: number): number {
+  return Math.max(0, Math.round(seconds * PER_SECOND) / PER_SECOND);
 }
 
 /** Returns the smallest level that is not exceeded for half of the time. */

@@ -21,18 +21,24 @@ import type { WorkerMemory } from './memory.js';
  */
 export class WorkerQueue {
   readonly #memory: WorkerMemory;
-  readonly #row: number;
   readonly #lists: LinkedLists<Entry>;
-  readonly #normal: number;
-  readonly #express: number;
+  #row = -1;
+  #normal = 0;
+  #express = 0;
 
   /** @param row of the worker */
-  constructor(memory: WorkerMemory, row: number) {
+  constructor(memory: WorkerMemory, row?: number) {
     this.#memory = memory;
-    this.#row = row;
     this.#lists = memory.waiting;
+    if (row !== undefined) this.at(row);
+  }
+
+  /** Moves this view to the queue of a worker. @param row of the worker */
+  at(row: number): this {
+    this.#row = row;
     this.#normal = LANES.length * row;
     this.#express = this.#normal + 1;
+    return this;
   }
 
   set patienceMs(patienceMs: Millis) {

@@ -50,16 +50,24 @@ const CPU_PARTS = 1_000_000;
  */
 export class Slots {
   readonly #memory: WorkerMemory;
-  readonly #row: number;
-  readonly #first: number;
-  readonly count: number;
+  #row = -1;
+  #first = 0;
+  count = 0;
 
   /** @param row of the worker */
-  constructor(memory: WorkerMemory, row: number) {
+  constructor(memory: WorkerMemory, row?: number) {
     this.#memory = memory;
+    if (row !== undefined) this.at(row);
+  }
+
+  /** Moves this view to the slots of a worker. @param row of the worker */
+  at(row: number): this {
+    if (row === this.#row) return this;
+    const { firstSlots } = this.#memory;
     this.#row = row;
-    this.#first = memory.firstSlots[row]!;
-    this.count = memory.firstSlots[row + 1]! - this.#first;
+    this.#first = firstSlots[row]!;
+    this.count = firstSlots[row + 1]! - this.#first;
+    return this;
   }
 
   // ---- transitions of a slot

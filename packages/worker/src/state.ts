@@ -18,12 +18,32 @@ import { Reports } from './reports.js';
 import { Slots } from './slots.js';
 import { StartHealth } from './start-health.js';
 
+/**
+ * Views of the rows of one worker at a time. All workers with the same memory share them: views of thousands of workers
+ * would not fit a CPU cache, and new ones would be most of the garbage of a step.
+ */
+interface Views {
+  readonly slots: Slots;
+  readonly queue: WorkerQueue;
+}
+
+const VIEWS = new WeakMap<WorkerMemory, Views>();
+
+function viewsOf(memory: WorkerMemory): Views {
+  const known = VIEWS.get(memory);
+  if (known !== undefined) return known;
+  const views = { slots: new Slots(memory), queue: new WorkerQueue(memory) };
+  VIEWS.set(memory, views);
+  return views;
+}
+
 /** State of a worker, shared by all of its flows. */
 export class WorkerState {
   // Frequently read fields come first, to use few cache lines.
   readonly memory: WorkerMemory;
   /** Row of this worker in the tables of the memory. */
   readonly row: number;
+  readonly #views: Views;
   readonly env: WorkerEnvironment;
   isDraining = false;
   /** When running tasks are killed; undefined unless the worker drains with a deadline. */
@@ -59,18 +79,18 @@ export class WorkerState {
     this.config = config;
     this.env = env;
     this.memory = memory;
+    this.#views = viewsOf(memory);
     this.row = memory.admit(config.slots, config.capacity, config.places);
   }
 
-  // Views of the worker's rows. They are created on use: keeping them for thousands of workers would not fit a CPU
-  // cache.
+  // Views of the worker's rows, valid until the next step of another worker.
 
   get queue(): WorkerQueue {
-    return new WorkerQueue(this.memory, this.row);
+    return this.#views.queue.at(this.row);
   }
 
   get slots(): Slots {
-    return new Slots(this.memory, this.row);
+    return this.#views.slots.at(this.row);
   }
 
   /** The central to tell about placed tasks, even before it has welcomed this worker. */

@@ -30,10 +30,44 @@ export class AddressNumbers {
     this.#numbers[address] = number;
   }
 
+  /** The numbers that are not 0, by address; those of sparse addresses last. */
+  *values(): Iterable<number> {
+    for (const number of this.#numbers) if (number !== 0) yield number;
+    yield* this.#sparse.values();
+  }
+
   #widen(number: number): void {
     const isLarge = number > UINT32_MAX;
     this.#numbers = isLarge ? Float64Array.from(this.#numbers) : Uint32Array.from(this.#numbers);
     this.#max = isLarge ? Number.POSITIVE_INFINITY : UINT32_MAX;
+  }
+}
+
+/** A set of addresses: a bit for each low address, so that a set of all workers stays in the CPU cache. */
+export class AddressSet {
+  #bits = new Uint32Array(INITIAL);
+  readonly #sparse = new Set<Address>();
+
+  has(address: Address): boolean {
+    if (address < 0 || address >= DENSE_MAX) return this.#sparse.has(address);
+    const word = address >> 5;
+    return word < this.#bits.length && (this.#bits[word]! & (1 << (address & 31))) !== 0;
+  }
+
+  add(address: Address): void {
+    if (address < 0 || address >= DENSE_MAX) {
+      this.#sparse.add(address);
+      return;
+    }
+    const word = address >> 5;
+    if (word >= this.#bits.length) this.#bits = grown(this.#bits, word + 1);
+    this.#bits[word]! |= 1 << (address & 31);
+  }
+
+  delete(address: Address): void {
+    const word = address >> 5;
+    if (address < 0 || address >= DENSE_MAX) this.#sparse.delete(address);
+    else if (word < this.#bits.length) this.#bits[word]! &= ~(1 << (address & 31));
   }
 }
 

@@ -1,5 +1,6 @@
 import {
   type Address,
+  AddressSet,
   couldRun,
   drawIndex,
   drawTo,
@@ -34,6 +35,8 @@ interface ProbeDraw {
  */
 export class Members {
   readonly #byAddress = new Map<Address, Member>();
+  /** The keys of `#byAddress`. Every message of a worker asks for one. */
+  readonly #addresses = new AddressSet();
   /** The workers as an array; undefined after a change. */
   #all: readonly Member[] | undefined;
   /** Cached answers to queries over all workers, until the next change. */
@@ -79,7 +82,7 @@ export class Members {
   }
 
   has(address: Address): boolean {
-    return this.#byAddress.has(address);
+    return this.#addresses.has(address);
   }
 
   /**
@@ -163,6 +166,7 @@ export class Members {
     for (const member of message.changed) {
       const { address } = member;
       this.#byAddress.set(address, member);
+      this.#addresses.add(address);
       if (this.#unconfirmed.size > 0) this.#unconfirmed.delete(address);
       if (this.#gone.size > 0) this.#gone.delete(address);
       if (this.#knownNames.size > 0) this.#knownNames.delete(address);
@@ -268,6 +272,7 @@ export class Members {
   #drop(address: Address): void {
     const name = this.nameOf(address);
     this.#byAddress.delete(address);
+    this.#addresses.delete(address);
     this.#knownNames.delete(address);
     this.#unconfirmed.delete(address);
     setLatest(this.#gone, address, name, GONE_MAX);

@@ -47,6 +47,7 @@ export class Avoidance {
    * not know yet.
    */
   #permits({ spec }: Batch, worker: Address): boolean {
+    if (spec.requires === undefined) return true;
     const { members } = this.#cluster;
     return !members.has(worker) || members.meetsRequirements(worker, spec);
   }

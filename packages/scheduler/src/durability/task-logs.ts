@@ -117,6 +117,11 @@ export class TaskLogs {
     return this.#nextNumbers.get(job) ?? former;
   }
 
+  /** Whether no job has output. */
+  get isEmpty(): boolean {
+    return this.#logs.size === 0;
+  }
+
   /**
    * An attempt has ended. If its last output did not arrive, an empty chunk tells readers so.
    *

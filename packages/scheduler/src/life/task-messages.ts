@@ -2,6 +2,7 @@ import { type Address, type MessageOf, type Millis, sumOf } from '@goshawk/core'
 import type { Routing } from '../dispatch/routing.js';
 import { AssignedBy } from '../job/assignment.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
+import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
 import type { SchedulerState } from '../state.js';
 import type { Endings } from './endings.js';
@@ -62,18 +63,24 @@ export class TaskMessages {
       return;
     }
     if (job.knownLoans !== undefined || pausedMs !== undefined) job.loans.ended(message);
-    const execution = job.tasks.executionsOf(task);
-    const { logs } = this.#s.jobs;
-    const { user } = job.spec;
-    let offset = message.outputBytes - sumOf(message.output, ({ bytes }) => bytes.length);
-    for (const chunk of message.output) {
-      logs.append(job.number, user, task, execution, chunk, offset);
-      offset += chunk.bytes.length;
-    }
-    logs.ended(job.number, user, task, execution, message.outputBytes);
+    if (message.outputBytes > 0 || !this.#s.jobs.logs.isEmpty) this.#keepOutput(job, message);
     job.history.reports.dropsOptional = this.#s.jobs.isMemoryScarce;
     this.#endings.attemptEnded(job, end, now);
     if (!job.hasEnded) this.#s.jobs.updateBytes(job);
+  }
+
+  #keepOutput(
+    { number, spec: { user }, tasks }: Job,
+    { task, output, outputBytes }: MessageOf<'ended'>,
+  ): void {
+    const { logs } = this.#s.jobs;
+    const execution = tasks.executionsOf(task);
+    let offset = outputBytes - sumOf(output, ({ bytes }) => bytes.length);
+    for (const chunk of output) {
+      logs.append(number, user, task, execution, chunk, offset);
+      offset += chunk.bytes.length;
+    }
+    logs.ended(number, user, task, execution, outputBytes);
   }
 
   /** A worker has paused an attempt, whose CPUs another task uses, or continued it. */
