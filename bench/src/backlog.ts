@@ -83,7 +83,7 @@ async function measureCluster(of: readonly Point[]): Promise<void> {
     await measurePoints(of, up, folder.path);
   } finally {
     // Otherwise the workers wait for the running tasks.
-    await runGoshawk(['cancel', '--all'], { GOSHAWK_CLUSTER: up.url, XDG_STATE_HOME: folder.path });
+    await runGoshawk(['cancel', '--all', '--yes'], { GOSHAWK_CLUSTER: up.url, XDG_STATE_HOME: folder.path });
   }
 }
 

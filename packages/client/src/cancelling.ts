@@ -6,7 +6,9 @@ import {
   type MessageOf,
   parseTaskRanges,
   requestedRanges,
+  slicesOf,
   type TaskRange,
+  tagOf,
   UnreachableError,
 } from '@goshawk/core';
 import { badAnswer } from './errors.js';
@@ -32,7 +34,7 @@ export interface CancelledTasks {
   readonly ended: number;
 }
 
-/** At least one filter is required; jobs that match all of them are cancelled. */
+/** At least one filter, or ids, are required; jobs that match all filters are cancelled. */
 export interface CancelJobsOptions extends CallOptions {
   readonly user?: string | undefined;
   /** Job name with `*` and `?`. */
@@ -41,7 +43,9 @@ export interface CancelJobsOptions extends CallOptions {
   readonly states?: readonly JobState[] | undefined;
   /** All jobs. */
   readonly all?: boolean | undefined;
-  /** Only counts the jobs. */
+  /** Exactly these jobs, such as those of a dry run: jobs that match later are not cancelled. Without other filters. */
+  readonly ids?: readonly string[] | undefined;
+  /** Only counts and names the jobs. */
   readonly dryRun?: boolean | undefined;
 }
 
@@ -53,6 +57,8 @@ export interface CancelledJobs {
   readonly running: number;
   /** Schedulers that did not answer: their jobs may continue. */
   readonly silent: readonly string[];
+  /** Ids of the jobs that a dry run found; empty if jobs were cancelled. */
+  readonly ids: readonly string[];
 }
 
 /** @throws InputError `bad-tasks` */
@@ -77,58 +83,89 @@ function isTask(number: number): boolean {
   return Number.isSafeInteger(number) && number >= 0 && number < LIMITS.tasksPerJobMax;
 }
 
-/** Cancels matching jobs at all schedulers. */
+/** Cancels matching jobs at all schedulers, or named ones at their owners. */
 export async function cancelJobs(session: Session, options: CancelJobsOptions): Promise<CancelledJobs> {
-  const { user, name, states = [], all = false } = options;
-  if (user === undefined && name === undefined && states.length === 0 && !all)
+  const { user, name, states = [], all = false, ids } = options;
+  const isFiltered = user !== undefined || name !== undefined || states.length > 0 || all;
+  if (isFiltered === (ids !== undefined))
     throw new InputError(
       'usage',
-      'the selection of jobs is empty',
-      'select by user, name or state, or set all',
+      isFiltered ? 'ids cannot be combined with other filters' : 'the selection of jobs is empty',
+      'select by user, name or state, or set all, or list ids',
     );
   const schedulers = await someSchedulers(session, options);
-  const settled = await Promise.allSettled(schedulers.map((one) => cancelAt(session, one, options)));
+  const orders =
+    ids === undefined ? schedulers.map((to) => ({ to, ids })) : await byOwner(session, ids, options);
+  const settled = await Promise.allSettled(orders.map((order) => cancelAt(session, order, options)));
   const sums = { jobs: 0, waiting: 0, running: 0 };
+  const found: string[] = [];
   const silent: string[] = [];
   settled.forEach((outcome, index) => {
     if (outcome.status === 'fulfilled') {
       for (const sum of ['jobs', 'waiting', 'running'] as const) sums[sum] += outcome.value[sum];
-    } else if (outcome.reason instanceof UnreachableError) silent.push(schedulers[index]!.title);
+      found.push(...outcome.value.ids);
+    } else if (outcome.reason instanceof UnreachableError) silent.push(orders[index]!.to.title);
     else throw outcome.reason;
   });
   const first = settled[0];
-  if (silent.length === schedulers.length && first?.status === 'rejected') throw first.reason;
-  return { ...sums, silent: [...silent, ...session.roster.missing] };
+  if (silent.length === orders.length && first?.status === 'rejected') throw first.reason;
+  return { ...sums, silent: [...silent, ...(ids === undefined ? session.roster.missing : [])], ids: found };
+}
+
+interface CancelOrder {
+  readonly to: KnownScheduler;
+  readonly ids: readonly string[] | undefined;
+}
+
+/** Groups ids by the schedulers that own them. Ids of no scheduler are ignored: their jobs are gone. */
+async function byOwner(
+  { roster }: Session,
+  ids: readonly string[],
+  { signal }: CallOptions,
+): Promise<CancelOrder[]> {
+  const byTag = new Map<string, string[]>();
+  for (const id of ids) {
+    const those = byTag.get(tagOf(id));
+    if (those === undefined) byTag.set(tagOf(id), [id]);
+    else those.push(id);
+  }
+  const orders: CancelOrder[] = [];
+  for (const those of byTag.values()) {
+    const to = await roster.findOwner(those[0]!, signal).catch((error: unknown) => {
+      if (error instanceof InputError && error.code === 'unknown-job') return undefined;
+      throw error;
+    });
+    if (to !== undefined) orders.push({ to, ids: those });
+  }
+  return orders;
 }
 
 type Count = Omit<MessageOf<'jobsCancelled'>['value'], 'next'>;
 
 async function cancelAt(
   { requests, timings }: Session,
-  scheduler: KnownScheduler,
+  { to, ids }: CancelOrder,
   { user, name, states = [], dryRun = false, signal }: CancelJobsOptions,
 ): Promise<Count> {
   const sums = { jobs: 0, waiting: 0, running: 0 };
-  for (let from: number | undefined = 0; from !== undefined; ) {
-    const first: number = from;
+  const found: string[] = [];
+  const ask = async (from: number, some: readonly string[] | undefined): Promise<number | undefined> => {
     const { value, peer } = await requests.ask<'cancelJobs'>({
       what: 'to cancel jobs',
       build: (request) => ({
-        type: 'cancelJobs',
-        request,
-        states,
-        user,
-        name,
-        from: first as MessageOf<'cancelJobs'>['from'],
-        dryRun,
+        ...{ type: 'cancelJobs', request, states, user, name, dryRun, ids: some },
+        from: from as MessageOf<'cancelJobs'>['from'],
       }),
-      to: () => scheduler,
+      to: () => to,
       timeoutMs: timings.requestTimeoutMs,
       signal,
     });
     for (const sum of ['jobs', 'waiting', 'running'] as const) sums[sum] += value[sum];
-    if (value.next !== undefined && value.next <= first) throw badAnswer(peer, 'further jobs');
-    from = value.next;
-  }
-  return sums;
+    found.push(...value.ids);
+    if (value.next !== undefined && value.next <= from) throw badAnswer(peer, 'further jobs');
+    return value.next;
+  };
+  if (ids !== undefined) for (const some of slicesOf(ids, LIMITS.cancelledMax)) await ask(0, some);
+  else for (let from: number | undefined = 0; from !== undefined; ) from = await ask(from, undefined);
+  return { ...sums, ids: found };
 }

@@ -156,7 +156,10 @@ test('single tasks of a job can be cancelled', async () => {
 test('jobs that match a query are cancelled at all schedulers, page by page', async () => {
   await using fake = await FakeCluster.start(2, () => (message, { answer }) => {
     if (message.type !== 'cancelJobs') return;
-    answer({ jobs: 2, waiting: 3, running: 1, next: message.from === 0 ? 9 : undefined });
+    const { from, ids, dryRun } = message;
+    const tag = message.request;
+    const found = dryRun ? [`t${tag}-${from}`, `t${tag}-${from + 1}`] : [];
+    answer({ jobs: 2, waiting: 3, running: 1, next: from === 0 && !ids ? 9 : undefined, ids: found });
   });
   await using cluster = await fake.connect();
   const filters = { user: 'ann', name: 'etl-*', states: ['running'] as const };
@@ -165,6 +168,7 @@ test('jobs that match a query are cancelled at all schedulers, page by page', as
     waiting: 12,
     running: 4,
     silent: [],
+    ids: expect.toSatisfy((ids: string[]) => new Set(ids).size === 8),
   });
   const asked = { ...filters, dryRun: true };
   expect(fake.schedulers[1]!.of('cancelJobs')).toMatchObject([
@@ -172,6 +176,20 @@ test('jobs that match a query are cancelled at all schedulers, page by page', as
     { ...asked, from: 9 },
   ]);
   await expect(cluster.cancelJobs({})).rejects.toMatchObject({ code: 'usage' });
+  await expect(cluster.cancelJobs({ all: true, ids: ['t0-1'] })).rejects.toMatchObject({ code: 'usage' });
+});
+
+test('jobs of a list are cancelled at their owners, and ids of nobody are ignored', async () => {
+  await using fake = await FakeCluster.start(2, () => (message, { answer }) => {
+    if (message.type === 'cancelJobs')
+      answer({ jobs: message.ids!.length, waiting: 0, running: 0, next: undefined, ids: [] });
+  });
+  await using cluster = await fake.connect();
+  const many = Array.from({ length: 1_100 }, (_, index) => `t0-${index + 1}`);
+  const ids = [...many, 't1-7', 'zz-1'];
+  expect(await cluster.cancelJobs({ ids })).toMatchObject({ jobs: 1_101, silent: [] });
+  expect(fake.schedulers[0]!.of('cancelJobs').map((asked) => asked.ids!.length)).toEqual([500, 500, 100]);
+  expect(fake.schedulers[1]!.of('cancelJobs')).toMatchObject([{ ids: ['t1-7'] }]);
 });
 
 describe('waiting for a job', () => {

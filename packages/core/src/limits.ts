@@ -112,6 +112,8 @@ export const LIMITS = {
   usersListedMax: 1_000,
   /** Users and projects whose usage at one scheduler central passes on, those with the most waiting tasks first. */
   usageListedMax: 20_000,
+  /** Jobs that one request cancels by user, name or state; a client continues with further requests. */
+  cancelledMax: 500,
   /** Previous incarnations of one scheduler whose tasks workers may still hold. */
   previousIncarnationsMax: 16,
   /** Tasks of one owner at a worker: running, or ended without confirmation. */

@@ -54,6 +54,7 @@ it('reports what it would do, and changes nothing, with dryRun', async () => {
   expect((await post({ action: 'cancel', q: 'name:etl*', dryRun: true })).body).toMatchObject({
     ...{ schema: 'goshawk.bulk/1', dryRun: true, matched: 4, jobs: 2 },
     tasks: { waiting: 13, running: 2, again: 0 },
+    ids: ['a-1', 'a-2'],
   });
   expect((await post({ action: 'retry', q: '', dryRun: true })).body).toMatchObject({
     jobs: 1,

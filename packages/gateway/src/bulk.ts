@@ -22,7 +22,8 @@ interface Request {
 }
 
 /**
- * Applies an action to several jobs: named ones, or all that match a query. `dryRun` only reports the effect.
+ * Applies an action to several jobs: named ones, or all that match a query. `dryRun` only reports
+ * the effect, with the ids of the jobs: the action on these ids changes no job that matches later.
  *
  * @throws InputError for an invalid query, or for ids together with a query
  */
@@ -55,6 +56,7 @@ export async function bulk(
   return {
     schema: 'goshawk.bulk/1' as const,
     ...{ action, dryRun, matched: all.length, jobs: applicable.length, tasks },
+    ids: dryRun ? applicable.map(({ id }) => id) : [],
     ...{
       failed: errors.length - unknown,
       errors: errors.slice(0, ERRORS_SHOWN),

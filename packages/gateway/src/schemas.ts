@@ -564,6 +564,8 @@ export const bulk = z.object({
   /** `matched`: number of selected jobs; `jobs`: number of these to which the action applies. */
   matched: count,
   jobs: count,
+  /** Ids of these jobs after a dry run, for the request that carries it out; otherwise empty. */
+  ids: z.array(z.string()),
   /** Tasks of these jobs that will not start (`waiting`), are killed (`running`) or are retried (`again`). */
   tasks: z.object({ waiting: count, running: count, again: count }),
   /**

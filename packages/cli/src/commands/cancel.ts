@@ -101,8 +101,23 @@ async function cancelMany(
   isSure: boolean,
 ): Promise<number> {
   const signal = context.interrupted;
-  if (context.ask !== undefined && !isSure) {
-    const { jobs, waiting, running } = await cluster.cancelJobs({ ...filters, dryRun: true, signal });
+  let unasked: readonly string[] = [];
+  let selection: Parameters<Cluster['cancelJobs']>[0] = filters;
+  if (!isSure) {
+    if (context.ask === undefined)
+      throw new InputError(
+        'usage',
+        'cancel: many jobs are cancelled only after a confirmation, which needs a terminal and no --json',
+        'add --yes to skip it',
+      );
+    const { jobs, waiting, running, ids, silent } = await cluster.cancelJobs({
+      ...filters,
+      dryRun: true,
+      signal,
+    });
+    // Jobs that match later were not confirmed.
+    selection = { ids };
+    unasked = silent;
     if (jobs > 0) {
       const tasks = `${formatCount(waiting)} waiting, ${formatCount(running)} running`;
       const answer = await context.ask(`cancel ${counted(jobs, 'job')} (tasks: ${tasks})? [y/N] `);
@@ -112,7 +127,9 @@ async function cancelMany(
       }
     }
   }
-  const { jobs, waiting, running, silent } = await cluster.cancelJobs({ ...filters, signal });
+  const answer = await cluster.cancelJobs({ ...selection, signal });
+  const { jobs, waiting, running } = answer;
+  const silent = [...new Set([...unasked, ...answer.silent])];
   context.show({ schema: 'goshawk.cancelled/1', jobs, tasks: { waiting, running }, silent }, () =>
     jobs === 0
       ? 'no such jobs'

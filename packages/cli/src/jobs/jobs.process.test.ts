@@ -610,18 +610,25 @@ describe('cancel of tasks, and of jobs by properties', () => {
       await submit({ ...sleeper, name: 'bulk-2' }),
     ];
     const other = await submit({ ...sleeper, name: 'other' });
-    expect(await jsonOf('cancel', '--name', 'bulk-*', '--user', 'nobody-here')).toMatchObject({ jobs: 0 });
-    expect(await jsonOf('cancel', '--name', 'bulk-*')).toMatchObject({
+    expect(await jsonOf('cancel', '--name', 'bulk-*', '--user', 'nobody-here', '--yes')).toMatchObject({
+      jobs: 0,
+    });
+    for (const filter of [['--name', 'bulk-*'], ['--all'], ['--all', '--json'], ['--state', 'running']])
+      expect(await up.goshawk(['cancel', ...filter])).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('--yes'),
+      });
+    expect(await jsonOf('cancel', '--name', 'bulk-*', '--yes')).toMatchObject({
       schema: 'goshawk.cancelled/1',
       jobs: 2,
       silent: [],
     });
     for (const id of [one, two]) expect((await cluster.job(id).wait()).state).toBe('cancelled');
     expect((await cluster.job(other).describe()).state).toMatch(/waiting|running/);
-    expect(await stdoutOf(['cancel', '--all'])).toMatch(/^1 job cancelled: /);
+    expect(await stdoutOf(['cancel', '--all', '--yes'])).toMatch(/^1 job cancelled: /);
     expect(await up.goshawk(['cancel'])).toMatchObject({ exitCode: 2 });
     expect(await up.goshawk(['cancel', other, '--all'])).toMatchObject({ exitCode: 2 });
-    const ended = await up.goshawk(['cancel', '--state', 'failed']);
+    const ended = await up.goshawk(['cancel', '--state', 'failed', '--yes']);
     expect(ended).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('cannot be cancelled') });
   });
 });

@@ -1031,8 +1031,10 @@ export const MESSAGES = {
     name: optional(name),
     /** Number of the first job to examine; the answer contains the next one. */
     from: job,
-    /** Count the jobs, but do not cancel them. */
+    /** Count and name the jobs, but do not cancel them. */
     dryRun: flag,
+    /** Only these jobs, whatever their user, name and state are now; absent: all that match. */
+    ids: optional(list(name, LIMITS.cancelledMax)),
   }),
   jobsCancelled: answer(
     'scheduler',
@@ -1042,6 +1044,8 @@ export const MESSAGES = {
       waiting: count,
       running: count,
       next: optional(job),
+      /** Ids of these jobs, if nothing was cancelled. */
+      ids: list(name, LIMITS.cancelledMax),
     }),
   ),
 

@@ -73,15 +73,18 @@ export function showJobs(place: Place): void {
     if (!may(place, 'submit')) return;
     const which = chosen.size > 0 ? `${count(chosen.size)} selected` : `all ${count(matching)} that match`;
     const all = (['cancel', 'retry', 'hold', 'release'] as const).map((action): Action => {
-      // The action applies to the jobs that the user confirmed, even if the selection changes.
-      let asked = bulkBody();
+      // The action applies to the jobs that the user confirmed, even if others match or are selected meanwhile.
+      let found: Bulk | undefined;
       return {
         words: `${action[0]!.toUpperCase()}${action.slice(1)} ${which}…`,
         confirm: async () => {
-          asked = bulkBody();
-          return bulkQuestion(await post<Bulk>('/v1/jobs/bulk', { action, dryRun: true, ...asked }));
+          found = await post<Bulk>('/v1/jobs/bulk', { action, dryRun: true, ...bulkBody() });
+          return bulkQuestion(found);
         },
-        run: () => post<Bulk>('/v1/jobs/bulk', { action, ...asked }),
+        run: async () => {
+          const { ids = [] } = found ?? {};
+          return ids.length === 0 ? found : post<Bulk>('/v1/jobs/bulk', { action, ids });
+        },
       };
     });
     // Without a query or a selection, a click could change all jobs of the cluster.

@@ -2,6 +2,7 @@ import {
   type Address,
   isFinal,
   JOB_STATES,
+  LIMITS,
   type MessageOf,
   type Millis,
   matchesGlob,
@@ -12,9 +13,6 @@ import type { Job } from '../job/job.js';
 import type { Cancelling } from '../life/cancelling.js';
 
 type Answer = MessageOf<'jobsCancelled'>['value'];
-
-/** Maximum number of jobs cancelled per request; a client continues with further requests. */
-const JOBS_MAX = 500;
 
 /** Maximum number of clients whose last answer is kept. */
 const CLIENTS_MAX = 1_000;
@@ -40,10 +38,8 @@ export class BulkCancelling {
   ): Answer {
     const known = this.#lastAnswers.get(from);
     if (known?.request === message.request) return known.answer;
-    const matching = [...this.#jobs.active()].filter(
-      (job) => job.number >= message.from && !job.cancelling && isSelected(job, message, allowedUser),
-    );
-    const chosen = matching.slice(0, JOBS_MAX);
+    const matching = this.#matching(message, allowedUser);
+    const chosen = matching.slice(0, LIMITS.cancelledMax);
     let waiting = 0;
     let running = 0;
     for (const job of chosen) {
@@ -51,15 +47,29 @@ export class BulkCancelling {
       running += job.counts.running;
       if (!message.dryRun) this.#cancelling.cancel(job, now);
     }
-    const answer = { jobs: chosen.length, waiting, running, next: matching[JOBS_MAX]?.number };
+    const next = matching[LIMITS.cancelledMax]?.number;
+    const ids = message.dryRun ? chosen.map(({ id }) => id) : [];
+    const answer = { jobs: chosen.length, waiting, running, next, ids };
     setLatest(this.#lastAnswers, from, { request: message.request, answer }, CLIENTS_MAX);
     return answer;
+  }
+
+  #matching({ ids, ...filters }: MessageOf<'cancelJobs'>, allowedUser: string | undefined): Job[] {
+    if (ids === undefined)
+      return [...this.#jobs.active()].filter(
+        (job) => job.number >= filters.from && !job.cancelling && isSelected(job, filters, allowedUser),
+      );
+    const named = ids.map((id) => this.#jobs.activeById(id));
+    return [...new Set(named)].filter(
+      (job) =>
+        job !== undefined && !job.cancelling && (allowedUser === undefined || job.spec.user === allowedUser),
+    ) as Job[];
   }
 }
 
 function isSelected(
   { spec, state }: Job,
-  { user, name, states }: MessageOf<'cancelJobs'>,
+  { user, name, states }: Pick<MessageOf<'cancelJobs'>, 'user' | 'name' | 'states'>,
   allowedUser: string | undefined,
 ): boolean {
   if (user !== undefined && spec.user !== user) return false;

@@ -339,6 +339,11 @@ export class JobStore {
     return this.#byNumberAnywhere(this.#numberOf(id));
   }
 
+  /** Returns the job if it has not ended. */
+  activeById(id: string): Job | undefined {
+    return this.#active.get(this.#numberOf(id));
+  }
+
   #byNumberAnywhere(number: JobNumber): Job | undefined {
     const job = this.byNumber(number);
     if (job !== undefined) return job;

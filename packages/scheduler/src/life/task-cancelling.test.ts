@@ -6,6 +6,7 @@ import {
   PRESETS,
   type TaskRange,
 } from '@goshawk/core';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DurableBench } from '../durable.fixture.js';
 import { CENTRAL, CLIENT, W1, W2, welcome } from '../lone-scheduler.fixture.js';
@@ -206,7 +207,15 @@ describe('jobs cancelled by a query', () => {
   const bulk = (bench: DurableBench, filters: Partial<MessageOf<'cancelJobs'>>, request = 50) => {
     bench.commit();
     bench.take();
-    const all = { states: [], user: undefined, name: undefined, from: 0, dryRun: false, ...filters };
+    const all = {
+      states: [],
+      user: undefined,
+      name: undefined,
+      from: 0,
+      dryRun: false,
+      ids: undefined,
+      ...filters,
+    };
     bench.receive(CLIENT, { type: 'cancelJobs', request, ...all } as MessageOf<'cancelJobs'>);
     bench.commit();
     return bench.take().find((message) => 'request' in message)!;
@@ -236,6 +245,39 @@ describe('jobs cancelled by a query', () => {
     expect(bulk(bench, { name: 'etl-*', user: 'ann' }, 52)).toMatchObject(done);
     expect(bulk(bench, {}, 53)).toMatchObject(counts(2, 4, 0));
     expect(bulk(bench, {}, 54)).toMatchObject(counts(0, 0, 0));
+  });
+
+  test('after a dry run are those that it found, whatever matches later', () => {
+    const change = fc.constantFrom('submit', 'start', 'end', 'cancel', 'hold', 'retry');
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 12 }), fc.constantFrom('*', 'etl-*'), (changes, name) => {
+        const bench = several();
+        const found = bulk(bench, { name, dryRun: true }, 60) as MessageOf<'jobsCancelled'>;
+        const { ids, jobs } = found.value;
+        expect(ids).toHaveLength(jobs);
+        let request = 100;
+        const started: MessageOf<'run'>[] = [];
+        for (const each of changes) {
+          request++;
+          if (each === 'submit') bench.submit({ name: 'etl-9', tasks: [run] }, `k${request}`, request);
+          if (each === 'start') started.push(...[bench.ask(W1, 3)].filter((one) => one !== undefined));
+          if (each === 'end' && started.length > 0) bench.end(W1, started.pop()!);
+          const id = `s-${1 + (request % 3)}`;
+          if (each === 'cancel') bench.receive(CLIENT, { type: 'cancelJob', request, id });
+          if (each === 'hold')
+            bench.receive(CLIENT, { type: 'updateJob', request, id, held: true, priority: undefined });
+          if (each === 'retry') bench.retry(undefined, 's-1');
+          bench.commit();
+        }
+        const active = (request: number) =>
+          (bulk(bench, { dryRun: true }, request) as MessageOf<'jobsCancelled'>).value.ids;
+        const before = new Set(active(200));
+        const done = bulk(bench, { ids }, 201) as MessageOf<'jobsCancelled'>;
+        expect(done.value.jobs).toBe(ids.filter((id) => before.has(id)).length);
+        expect(active(202)).toEqual([...before].filter((id) => !ids.includes(id)));
+      }),
+      { seed: 3 },
+    );
   });
 
   test('in an ended state are refused', () => {
