@@ -1,13 +1,21 @@
 import { createHash } from 'node:crypto';
 import { sumOf } from '@goshawk/core';
-import { drawJobs, meanSize, type PackingJob, type PackingName, runPacking, sizeOf } from '@goshawk/papers';
-import type { Figure } from '@goshawk/papers/figures';
+import {
+  drawJobs,
+  meanSize,
+  type PackingJob,
+  type PackingName,
+  type PackingResult,
+  runPacking,
+  sizeOf,
+} from '@goshawk/papers';
+import type { Figure, Queue } from '@goshawk/papers/figures';
 import { readTaskRuns } from '@goshawk/traces';
 import { type FigureContext, type FigureRuns, inSteps, placesOf } from './figure-context.js';
 
 interface ModelResult {
-  /** Queue length at each place of the axis. */
-  readonly queues: readonly number[];
+  /** Waiting tasks at each place of the axis. */
+  readonly queues: readonly Queue[];
   readonly jobs: number;
   readonly slots: number;
 }
@@ -17,7 +25,7 @@ interface ModelResult {
  * policies get the same jobs.
  * @throws InterruptedError
  */
-export async function runModelled(making: FigureContext): Promise<FigureRuns<number>> {
+export async function runModelled(making: FigureContext): Promise<FigureRuns<Queue>> {
   const { figure, axis, jobsDrawn, workload } = making.chosen;
   const { seeds } = making.options;
   const policies = figure.variants.map(({ name }) => name as PackingName);
@@ -72,15 +80,20 @@ function runPolicy(
       windows,
     });
   if (model!.places === 'slots') {
-    const { queues, arrived } = run(rate!, places.length);
+    const { queues: sampled, peaks, arrived } = run(rate!, places.length);
+    const queues = sampled.map((tasks, window) => ({ tasks, peak: peaks[window]! }));
     return { queues, jobs: arrived, slots: model!.until! * scale };
   }
   const runs = places.map((load) => run((load * servers) / slots! / meanSize(sizes!), 1));
   return {
-    queues: runs.map(({ meanQueue }) => meanQueue),
+    queues: runs.map(meanOf),
     jobs: sumOf(runs, ({ arrived }) => arrived),
     slots: places.length * model!.until! * scale,
   };
+}
+
+function meanOf({ meanQueue, peaks }: PackingResult): Queue {
+  return { tasks: meanQueue, peak: Math.max(...peaks) };
 }
 
 /** Reads a trace. A task's size is the larger of its shares of CPU and memory; times are in seconds. */
@@ -104,7 +117,7 @@ function runTrace(
   const last = trace.at(-1)?.at ?? 0;
   const queues = speeds.map((speed) => {
     const jobs = trace.map((job) => ({ ...job, at: job.at / speed }));
-    return runPacking({ policy, j, servers, jobs: jobs.values(), until: last / speed }).meanQueue;
+    return meanOf(runPacking({ policy, j, servers, jobs: jobs.values(), until: last / speed }));
   });
   return { queues, jobs: trace.length, slots: last };
 }

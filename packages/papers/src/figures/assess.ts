@@ -122,7 +122,8 @@ function hasFewJobs({
   workload,
   runs,
 }: FigureRequest & Pick<FigureResult, 'runs'>): boolean {
-  if (!workload.name.startsWith(`${of.generator}:`)) return false;
+  // Verdicts about another workload do not depend on the number of jobs of this one.
+  if (of.isReplaceable && !workload.name.startsWith(`${of.generator}:`)) return false;
   const jobs = runs.length === 0 ? workload.jobs : Math.max(...runs.map(({ run }) => run.jobs.submitted));
   return jobs < FEW_JOBS * (of.draw?.jobs ?? of.jobs);
 }

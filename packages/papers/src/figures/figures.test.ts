@@ -82,7 +82,7 @@ function samePolicies({ variants, pairs = [] }: Figure, tick: Point['tick'], val
     }) as unknown as Point['measured'],
     paired: ofPairs({ short: paired, long: paired }),
     errors: each(percentiles.map(() => value)),
-    queues: each(100 * value),
+    queues: each({ tasks: 100 * value, peak: 200 * value }),
     speedups: ofPairs({ average: 1, p50: 1 }),
     waits: ofPairs({ none: wait, moderate: wait, long: wait }),
     accuracy: each({ errorP50: value, rightQueueShare: value }),

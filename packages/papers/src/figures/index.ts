@@ -6,7 +6,7 @@ export type { Figure, Variant } from './figure.js';
 export { FIGURES, figuresNamed, GROUPS } from './figures.js';
 export type { JobDetails } from './jobwise.js';
 export type { FinishedRun, JobTimes } from './measure.js';
-export type { Planned, Staged } from './point.js';
+export type { Planned, Queue, Staged } from './point.js';
 export { renderFigureCsv } from './render/csv.js';
 export { renderFigurePage } from './render/page.js';
 export { renderFigureSvg } from './render/svg.js';

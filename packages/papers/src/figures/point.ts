@@ -28,8 +28,8 @@ export interface Point {
   readonly paired: Readonly<Record<string, ByClass<Paired | null>>>;
   /** Predicted figures, by variant: |estimate − truth| ÷ truth at each integer percentile, 0 to 100. */
   readonly errors?: Readonly<Record<string, readonly number[]>>;
-  /** Modelled figures, by variant: waiting tasks. */
-  readonly queues?: Readonly<Record<string, number>>;
+  /** Modelled figures, by variant. */
+  readonly queues?: Readonly<Record<string, Queue>>;
   /** Speed-ups by `pairName`, if jobs were compared. */
   readonly speedups?: Readonly<Record<string, Speedup>>;
   readonly waits?: Readonly<Record<string, WaitShares>>;
@@ -43,6 +43,14 @@ export interface Point {
   readonly ratios?: Readonly<Record<string, ReadonlyMap<number, number>>>;
   /** Sampling ratio of each sampled job of the first seed, in order, in percent, by variant. */
   readonly ratioCourses?: Readonly<Record<string, readonly number[]>>;
+}
+
+/** Waiting tasks of a packing policy. */
+export interface Queue {
+  /** The number at a time, or its mean over time, by figure. */
+  readonly tasks: number;
+  /** The greatest number since the previous point of the axis, or in all. */
+  readonly peak: number;
 }
 
 /** Results of a resource-sharing policy for jobs with stages. */

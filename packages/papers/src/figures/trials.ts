@@ -1,16 +1,15 @@
-import { meanOf } from '@goshawk/core';
 import { meanFields } from '@goshawk/report';
 import { assessSeeds, type FigureRequest, type RunsAt } from './assess.js';
 import { meanPlanned } from './deadlines.js';
 import { percentilesOf } from './measure.js';
-import type { Point, Staged } from './point.js';
+import type { Point, Queue, Staged } from './point.js';
 import type { FigureResult } from './result.js';
 
 /** Aggregates of a variant's runs over the seeds, by field of a point. */
 const OVER_SEEDS = {
   planned: meanPlanned,
   staged: meanFields<Staged>,
-  queues: (tasks: readonly number[]): number => meanOf(tasks),
+  queues: meanFields<Queue>,
   /** Pools the jobs of all draws. */
   errors: (draws: readonly (readonly number[])[]): number[] =>
     percentilesOf(Float64Array.from(draws.flat()).sort()),

@@ -131,6 +131,9 @@ function subjectOf(name: string): string {
   return name.split(', ')[0]!;
 }
 
+/** Queues that differ by more than this factor need a logarithmic axis, on which 0 has no place. */
+const WIDE = 100;
+
 function yAxisOf({ axisName, series }: MeasuredPanel): AxisSpec {
   switch (series[0]?.unit) {
     case 'ratio':
@@ -140,8 +143,17 @@ function yAxisOf({ axisName, series }: MeasuredPanel): AxisSpec {
         axisName,
         Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0))),
       );
-    default:
-      return { name: axisName, format: (value) => format(value, 'tasks') };
+    default: {
+      const positive = series.flatMap(({ values }) => values.filter((value) => value !== null && value > 0));
+      const isWide =
+        series[0]?.unit === 'tasks' &&
+        Math.max(...(positive as number[])) > WIDE * Math.min(...(positive as number[]));
+      return {
+        name: axisName,
+        format: (value) => format(value, 'tasks'),
+        ...(isWide ? { kind: 'log' } : {}),
+      };
+    }
   }
 }
 

@@ -31,7 +31,7 @@ function resultOf(figure: Figure, seeds: readonly number[] = [1]) {
     return assessTrials('errors', { ...asked, places, workers: null });
   }
   if (figure.mode === 'modelled') {
-    const places = placesOf((variant, place) => 1 + variant + place);
+    const places = placesOf((variant, place) => ({ tasks: 1 + variant + place, peak: 9 }));
     return assessTrials('queues', { ...asked, places, workers: 5 });
   }
   const runs = figure.axis.ticks.map((tick, place) => ({

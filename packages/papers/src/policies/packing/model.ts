@@ -40,6 +40,8 @@ export interface PackingResult {
   readonly meanQueue: number;
   /** Number of waiting tasks at the end of each window. */
   readonly queues: readonly number[];
+  /** Greatest number of waiting tasks during each window. */
+  readonly peaks: readonly number[];
   /** Least-squares growth of the queue over the windows since `from`, in tasks per unit of time. */
   readonly growth: number;
   readonly arrived: number;
@@ -62,6 +64,8 @@ class ModelRun {
   /** Running tasks by number. */
   readonly #running: Task[] = [];
   readonly #queues: number[] = [];
+  readonly #peaks: number[] = [];
+  #peak = 0;
   #now = 0;
   #area = 0;
   #arrived = 0;
@@ -94,6 +98,7 @@ class ModelRun {
     return {
       meanQueue: this.#area / (until - this.#from),
       queues: this.#queues,
+      peaks: this.#peaks,
       growth: this.#growth(),
       arrived: this.#arrived,
       events: this.#arrived + this.#departed,
@@ -104,7 +109,12 @@ class ModelRun {
   #pass(until: number): void {
     const { tasks } = this.#packer;
     // Compares products, so that the last window ends exactly at the end in spite of rounding.
-    while ((this.#queues.length + 1) * this.#model.until <= until * this.#windows) this.#queues.push(tasks);
+    this.#peak = Math.max(this.#peak, tasks);
+    while ((this.#queues.length + 1) * this.#model.until <= until * this.#windows) {
+      this.#queues.push(tasks);
+      this.#peaks.push(this.#peak);
+      this.#peak = tasks;
+    }
     const since = Math.max(this.#now, this.#from);
     if (until > since) this.#area += tasks * (until - since);
     this.#now = until;
