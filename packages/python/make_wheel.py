@@ -21,6 +21,7 @@ def main(folder: str, version: str) -> str:
         "Summary: Client and concurrent.futures executor for Goshawk clusters\n"
         "License: Apache-2.0\n"
         "Requires-Python: >=3.9\n"
+        "Requires-Dist: cloudpickle\n"
         "Description-Content-Type: text/markdown\n"
         f"\n{readme}"
     )

@@ -17,7 +17,6 @@ import { type ClusterWaiting, clusterWaiting } from './explanations.js';
 import { JobHandle } from './job-handle.js';
 import { type Jobs, type JobsOptions, listJobs } from './job-listing.js';
 import { type MapCluster, type MapOptions, type MapWork, mapInputs } from './map.js';
-import { appendTasks } from './open-jobs.js';
 import type { CallOptions, SubmitOptions } from './options.js';
 import { askCentral, type Session } from './session.js';
 import { type JobSubmission, submit } from './submission.js';
@@ -72,7 +71,7 @@ export class Cluster implements AsyncDisposable {
     const open: MapCluster['open'] = async (job, callOptions) => {
       const handle = await this.submit(job, callOptions);
       return {
-        append: (tasks, of) => appendTasks(this.#session, handle.id, tasks, of),
+        append: (tasks, of) => handle.append(tasks, of),
         results: (of) => handle.eachResult(of),
         retry: (of) => handle.retry(of),
         describe: (of) => handle.describe(of),

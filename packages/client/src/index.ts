@@ -64,6 +64,7 @@ export {
   registerLocalCluster,
   unregisterLocalCluster,
 } from './local-clusters.js';
+export { type LocalGateway, registerLocalGateway, unregisterLocalGateway } from './local-gateways.js';
 export type { MapOptions, MapWork } from './map.js';
 export {
   type CallOptions,

@@ -32,6 +32,7 @@ import {
   readValues,
 } from './job-results.js';
 import { readTasks, type Tasks, type TasksOptions, taskPages, tasksOfStage } from './job-tasks.js';
+import { type Appended, type Appending, appendTasks } from './open-jobs.js';
 import type { CallOptions } from './options.js';
 import type { Answer } from './requests.js';
 import { type Ask, askOwner, type Session } from './session.js';
@@ -214,6 +215,15 @@ export class JobHandle<Value = unknown> {
   async *events(options: CallOptions = {}): AsyncGenerator<JobEvent, void, undefined> {
     const order = await this.#watchOrder(false, options.signal);
     yield* jobEvents(this.#session, order, options.signal);
+  }
+
+  /**
+   * Appends tasks to an open job, or closes it. A repeated request has no further effect.
+   *
+   * @throws InputError `not-open` for a closed job, `append-conflict` if it has other tasks at these indices
+   */
+  append(tasks: Appending, options: CallOptions = {}): Promise<Appended> {
+    return appendTasks(this.#session, this.id, tasks, options);
   }
 
   /** @param options `spec`: includes the submitted job */

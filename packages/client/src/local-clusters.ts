@@ -20,6 +20,8 @@ export interface LocalCluster {
   readonly pid: number;
   /** Absolute path. */
   readonly dataFolder?: string | undefined;
+  /** Address of its web page with the token, if it has one. */
+  readonly page?: string | undefined;
   /** Wall clock, ms since 1970. */
   readonly startedAt?: number | undefined;
 }
@@ -132,7 +134,9 @@ export function localClusterAt(
   const given = urls.split(',').map((url) => url.trim());
   const registered = given.flatMap((url) => found(read(fileOf(url, environment))) ?? [])[0];
   if (registered !== undefined && !hasMoved(registered)) return registered;
-  const here = clustersIn(folder).find((cluster) => given.some((url) => nameOf(url) === nameOf(cluster.url)));
+  const here = clustersIn(folder).find((cluster) =>
+    given.some((url) => clusterFileName(url) === clusterFileName(cluster.url)),
+  );
   return here ?? registered;
 }
 
@@ -197,8 +201,12 @@ function foldersIn(folder: string): string[] {
 }
 
 function folderOf(environment: Environment): string {
-  const state = environment.XDG_STATE_HOME || join(homeFolder(), '.local', 'state');
-  return join(state, 'goshawk', 'clusters');
+  return join(stateFolder(environment), 'clusters');
+}
+
+/** Folder of this user for what running processes register. */
+export function stateFolder(environment: Environment): string {
+  return join(environment.XDG_STATE_HOME || join(homeFolder(), '.local', 'state'), 'goshawk');
 }
 
 /** Without HOME, a user id that has no account, as in many containers, has no home folder. */
@@ -211,10 +219,11 @@ function homeFolder(): string {
 }
 
 function fileOf(url: string, environment: Environment): string {
-  return join(folderOf(environment), `${nameOf(url)}.json`);
+  return join(folderOf(environment), `${clusterFileName(url)}.json`);
 }
 
-function nameOf(url: string): string {
+/** Returns the name under which files about a cluster are kept. */
+export function clusterFileName(url: string): string {
   return url.replace('//localhost:', '//127.0.0.1:').replaceAll(/[^\w.-]+/g, '_');
 }
 
@@ -254,7 +263,7 @@ function running(registered: Registered | undefined): LocalCluster | undefined {
 }
 
 /** Returns a value that together with the pid identifies a process; undefined if the system does not tell. */
-function processStart(pid: number): string | undefined {
+export function processStart(pid: number): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     return `${boot} ${parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8')).start}`;

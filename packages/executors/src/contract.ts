@@ -64,6 +64,8 @@ export interface Failure {
 export interface FailedOutcome {
   readonly kind: 'failed';
   readonly error: Failure;
+  /** Report of the failed task for its submitter, such as an exception. */
+  readonly value?: unknown;
   /** Exit code, if the command exited. */
   readonly exitCode?: number;
   /** Signal that ended the command, such as `SIGSEGV`. */

@@ -13,6 +13,7 @@ import { ModuleExecutor } from './module.js';
 import { BadPayload } from './payload.js';
 import { Gate, type Permissions } from './permission.js';
 import { SleepExecutor } from './sleep.js';
+import { WarmExecutor } from './warm.js';
 
 export interface ExecutorOptions {
   /** Folder that persists after the process ends; it contains the records of process groups. */
@@ -103,6 +104,7 @@ export class Executors implements Executor {
     this.#executors = {
       sleep: new SleepExecutor(),
       exec,
+      warm: new WarmExecutor(exec),
       module: options.isolation === undefined ? inThreads() : inProcesses,
     };
   }
@@ -144,6 +146,8 @@ export class Executors implements Executor {
       });
     }
     clearInterval(this.#hold);
+    // Warm processes are commands of the executor of commands.
+    await this.#executors.warm.close();
     await Promise.all(Object.values(this.#executors).map((executor) => executor.close()));
   }
 
@@ -166,7 +170,8 @@ export class Executors implements Executor {
   }
 }
 
-function kindOf(payload: Payload): 'sleep' | 'exec' | 'module' {
+function kindOf(payload: Payload): 'sleep' | 'exec' | 'warm' | 'module' {
   if ('sleep' in payload) return 'sleep';
-  return 'exec' in payload ? 'exec' : 'module';
+  if ('module' in payload) return 'module';
+  return payload.warm === true ? 'warm' : 'exec';
 }

@@ -79,3 +79,13 @@ export const CLOSE_MARGIN_MS = 1_000;
 
 /** Time to wait for the kernel to reap killed leftovers. */
 export const LEFTOVERS_WAIT_MS = 1_000;
+
+/** Idle timeout of the processes of commands with `warm`, and their number per processor. Each keeps its memory. */
+export const WARM_IDLE_MS = 60_000;
+export const WARM_IDLE_MAX_PER_CPU = 4;
+
+/** Time for a warm process to exit, for example to run its exit handlers, before it is killed. */
+export const WARM_EXIT_MS = 1_000;
+
+/** Maximum size of a message of a warm process, in bytes. */
+export const WARM_ANSWER_BYTES_MAX = 1024 * 1024;

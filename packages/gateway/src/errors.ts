@@ -19,6 +19,8 @@ const STATUS: Readonly<Record<string, number>> = {
   'unknown-stage': 404,
   'unknown-worker': 404,
   'key-conflict': 409,
+  'not-open': 409,
+  'append-conflict': 409,
   'not-ended': 409,
   'has-ended': 409,
   'nothing-failed': 409,

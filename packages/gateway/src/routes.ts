@@ -194,6 +194,45 @@ export const ROUTES: readonly Route[] = [
     },
   }),
   route({
+    method: 'POST',
+    url: '/v1/jobs/{id}/tasks',
+    role: 'submit',
+    does: 'Append tasks to an open job, or close it. A repeated request has no further effect; one without tasks only reports',
+    path: id,
+    body: z.strictObject({
+      first: z
+        .number()
+        .int()
+        .min(0)
+        .max(CLUSTER_LIMITS.tasksPerJobMax)
+        .default(0)
+        .describe('index of the first of these tasks'),
+      common: z.record(z.string(), z.unknown()).default({}).describe('fields of all of these tasks'),
+      tasks: z.array(z.unknown()).max(10_000).default([]).describe('the tasks, without the common fields'),
+      digest: z
+        .string()
+        .max(64)
+        .default('')
+        .describe('a digest of all tasks of the job, including these, to recognize them later'),
+      close: z.boolean().default(false).describe('no more tasks may be appended'),
+      taken: z
+        .number()
+        .int()
+        .min(0)
+        .max(CLUSTER_LIMITS.tasksPerJobMax)
+        .default(0)
+        .describe('the results of the tasks before this index are not needed again'),
+    }),
+    answer: shapes.appended,
+    errors: { ...NO_JOB, 409: 'the job is closed, or has other tasks at these indices' },
+    handle: async ({ cluster }, { path, body, signal }) => {
+      const { tasks, ...rest } = body;
+      checkPaths({ tasks: [body.common, ...tasks] });
+      const state = await (await cluster()).job(path.id).append({ ...rest, each: tasks }, { signal });
+      return { schema: 'goshawk.append/1' as const, job: path.id, ...state };
+    },
+  }),
+  route({
     method: 'GET',
     url: '/v1/jobs/{id}/logs',
     role: 'read',

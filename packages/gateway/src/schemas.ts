@@ -96,6 +96,16 @@ export const retried = jobStateAfter('goshawk.retry/1').extend({
   /** Number of selected tasks that had completed and are not retried. */
   completed: count,
 });
+export const appended = z.object({
+  schema: z.literal('goshawk.append/1'),
+  job: z.string(),
+  state: z.enum(JOB_STATES),
+  /** Number of tasks that the job has now. */
+  tasks: count,
+  /** Digest of the last request that appended tasks. */
+  digest: z.string(),
+  closed: z.boolean(),
+});
 export const cancelled = jobStateAfter('goshawk.cancel/1').extend({
   /** Counts of selected tasks: `killing` are running and being killed; `ended` had completed or failed before. */
   tasks: z.object({ cancelled: count, killing: count, ended: count }).optional(),

@@ -1,34 +1,41 @@
-"""Runs one pickled call, read from stdin, on a worker."""
+"""Runs one call on a worker, in an interpreter of its own or in one that runs many calls."""
 
 from __future__ import annotations
 
-import base64
+import collections
 import json
 import os
 import pickle
 import runpy
 import sys
+import time
 import traceback
 import types
-from typing import Optional
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-#: Prefix of the line of stderr with the pickled exception of a call.
-EXCEPTION_MARK = "goshawk-exception:"
-#: Maximum size of a pickle whose base64 fits into the result of a task.
-PICKLE_BYTES_MAX = 190_000
+from . import _codec
+from ._loading import LOADING_VARIABLE
+
+#: Variables that the executor sets: entries of `sys.path`, separated by NUL-free JSON, and the script or module of `__main__`.
+PATH_VARIABLE = "GOSHAWK_SYS_PATH"
+MAIN_VARIABLE = "GOSHAWK_MAIN"
+MAIN_MODULE_VARIABLE = "GOSHAWK_MAIN_MODULE"
+#: Maximum size of a pickle that is part of the result of a task; larger ones are files.
+INLINE_BYTES_MAX = 180_000
 EXIT_FAILED = 1
-#: Names the script that this process loads; also seen by processes that the script starts meanwhile.
-LOADING_VARIABLE = "GOSHAWK_LOADING_SCRIPT"
+#: Functions that an interpreter keeps, by their pickles.
+FUNCTIONS_MAX = 64
+
+_functions: "collections.OrderedDict[str, Any]" = collections.OrderedDict()
 
 
-def check_not_loading() -> None:
-    """Raises if a script submits work while a worker loads it: each call would submit further calls without end."""
-    path = os.environ.get(LOADING_VARIABLE)
-    if path is not None:
-        raise RuntimeError(
-            f"{path} submits work when a worker loads it to run its functions: "
-            'put this part of the script under `if __name__ == "__main__":`'
-        )
+def prepare() -> None:
+    """Sets `sys.path`, and loads the submitter's script where functions are pickled by reference."""
+    entries = json.loads(os.environ.pop(PATH_VARIABLE, "[]"))
+    sys.path[:0] = [entry for entry in entries if entry not in sys.path]
+    main, module = os.environ.pop(MAIN_VARIABLE, None), os.environ.pop(MAIN_MODULE_VARIABLE, None)
+    if main is not None or module is not None:
+        load_main(main, module)
 
 
 def load_main(path: Optional[str], module: Optional[str] = None) -> None:
@@ -49,51 +56,116 @@ def load_main(path: Optional[str], module: Optional[str] = None) -> None:
     sys.modules["__main__"] = sys.modules["__mp_main__"] = main
 
 
-def dumps_exception(error: BaseException) -> str:
-    """Serializes an exception with its traceback; the pickle is omitted if it cannot be loaded again or is too long."""
-    trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    described = {"kind": type(error).__name__, "message": _message(error)[:2_000], "traceback": trace[-20_000:]}
+def run_call(order: Mapping[str, Any]) -> Tuple[Any, Optional[str]]:
+    """Returns the results of the calls of a task, and the message of an exception that its only call has raised."""
+    calls = order["calls"]
+    is_warm = order["digest"] in _functions
+    begun = time.perf_counter()
+    results: List[Dict[str, Any]] = []
+    message, size = None, 0
+    for call in calls:
+        if size > INLINE_BYTES_MAX:
+            # The rest does not fit into the result of the task.
+            results[-1] = {"again": True}
+            results += [{"again": True}] * (len(calls) - len(results))
+            break
+        try:
+            _check_version(order)
+            function = _function(order["function"], order["digest"])
+            args, kwargs = pickle.loads(_codec.bytes_of(call["args"]))
+            results.append(_packed(function(*args, **kwargs), call))
+            del args, kwargs
+        except BaseException as error:
+            if len(calls) > 1 and not isinstance(error, Exception):
+                # The calls run again, each in its own task.
+                raise
+            error = _as_failure(error)
+            print_exception(error)
+            message = f"{type(error).__name__}: {_codec.message_of(error)}"[:2_000]
+            results.append(_raised(error, call))
+        size += _size_of(results[-1]) if len(calls) > 1 else 0
+    if len(calls) > 1 and size > INLINE_BYTES_MAX and "again" not in results[-1]:
+        results[-1] = {"again": True}
+    value = {"python": results, "seconds": round(time.perf_counter() - begun, 6), "warm": is_warm}
+    return value, message if len(calls) == 1 else None
+
+
+def _size_of(result: Dict[str, Any]) -> int:
+    """Returns about how many bytes a result takes in that of its task, as if it were one pickle."""
+    pickled = result.get("pickle")
+    return 200 + (len(pickled) if pickled is not None else len(json.dumps(result))) * 3 // 4
+
+
+def _packed(value: Any, call: Mapping[str, Any]) -> Dict[str, Any]:
+    data = _codec.dumps(value)
+    if len(data) > INLINE_BYTES_MAX:
+        raise ValueError(
+            f"the return value takes {len(data)} bytes, more than {INLINE_BYTES_MAX}: "
+            "write it to a file and return the path"
+        )
+    name = call["id"]
+    return {"id": name, "pickle": _codec.text_of(data), "mac": _codec.new_mac(call["key"], name, [data])}
+
+
+def _raised(error: BaseException, call: Mapping[str, Any]) -> Dict[str, Any]:
+    described = _codec.describe_exception(error)
+    name = call["id"]
+    mac = _codec.new_mac(call["key"], f"raised {name}", _codec.parts_of_exception(described))
+    return {"id": name, "raised": described, "mac": mac}
+
+
+def _as_failure(error: BaseException) -> BaseException:
+    if isinstance(error, SystemExit) and error.code in (None, 0):
+        return RuntimeError("the function called sys.exit()")
+    return error
+
+
+def print_exception(error: BaseException) -> None:
+    """Prints the traceback, whose last lines `goshawk job` shows. The function may have closed or replaced stderr."""
     try:
-        pickled = pickle.dumps(error)
-        if isinstance(pickle.loads(pickled), BaseException) and len(pickled) < 50_000:
-            described["pickle"] = base64.b64encode(pickled).decode()
+        sys.stdout.flush()
+        traceback.print_exception(type(error), error, error.__traceback__)
+        sys.stderr.flush()
     except Exception:
         pass
-    return base64.b64encode(json.dumps(described).encode()).decode()
 
 
-def _message(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:
-        return ""
+def _function(text: str, digest: str) -> Any:
+    function = _functions.get(digest)
+    if function is None:
+        function = pickle.loads(_codec.bytes_of(text))
+        _functions[digest] = function
+        if len(_functions) > FUNCTIONS_MAX:
+            _functions.popitem(last=False)
+    else:
+        _functions.move_to_end(digest)
+    return function
 
 
-def main() -> int:
+def _check_version(order: Mapping[str, Any]) -> None:
+    theirs: List[int] = order["python"]
+    if order["byValue"] and theirs != list(sys.version_info[:2]):
+        raise RuntimeError(
+            f"the function was pickled by Python {theirs[0]}.{theirs[1]}, and this worker runs "
+            f"{sys.version_info[0]}.{sys.version_info[1]}: pass python=… of the same version to the executor, or "
+            "import the function from a module"
+        )
+
+
+def run_once() -> int:
+    """Runs the call of stdin, and writes its result to the file of GOSHAWK_RESULT."""
     order = json.loads(sys.stdin.buffer.read())
-    result = os.environ["GOSHAWK_RESULT"]
-    try:
-        sys.path[:0] = [entry for entry in order["path"] if entry not in sys.path]
-        if order.get("main") or order.get("mainModule"):
-            load_main(order.get("main"), order.get("mainModule"))
-        function, args, kwargs = pickle.loads(base64.b64decode(order["call"]))
-        value = pickle.dumps(function(*args, **kwargs))
-        if len(value) > PICKLE_BYTES_MAX:
-            raise ValueError(
-                f"the return value takes {len(value)} bytes, more than {PICKLE_BYTES_MAX}: "
-                "write it to a file and return the path"
-            )
-        answer = {"pickle": base64.b64encode(value).decode()}
-        code = 0
-    except BaseException as error:
-        if isinstance(error, SystemExit) and error.code in (None, 0):
-            error = RuntimeError("the function called sys.exit()")
-        sys.stdout.flush()
-        print(EXCEPTION_MARK + dumps_exception(error), file=sys.stderr)
-        # The traceback comes last: `goshawk job` shows the last lines of failed tasks.
-        traceback.print_exception(type(error), error, error.__traceback__)
-        answer = {"error": f"{type(error).__name__}: {_message(error)}"[:2_000]}
-        code = EXIT_FAILED
-    with open(result, "w", encoding="utf-8") as file:
-        json.dump(answer, file)
-    return code
+    path = os.environ["GOSHAWK_RESULT"]
+    # Opened first, because the function may change its folder or account.
+    with open(path, "w", encoding="utf-8") as file:
+        pid = os.getpid()
+        try:
+            prepare()
+            value, error = run_call(order)
+        except BaseException as failed:
+            print_exception(failed)
+            value, error = None, f"{type(failed).__name__}: {_codec.message_of(failed)}"[:2_000]
+        if os.getpid() != pid:
+            os._exit(0)
+        json.dump(value if error is None else {"error": error, "value": value}, file)
+    return 0 if error is None else EXIT_FAILED

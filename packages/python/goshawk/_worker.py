@@ -1,7 +1,13 @@
-"""The program that a worker runs for one call: `python -m goshawk._worker`. Python warns if the package imports its program."""
+"""The program that a worker runs: `python -m goshawk._worker`. Python warns if the package imports its program."""
 
+import os
 import sys
 
-from ._task import main
+if "GOSHAWK_CALLS" in os.environ:
+    from ._serving import serve
 
-sys.exit(main())
+    serve()
+else:
+    from ._task import run_once
+
+    sys.exit(run_once())

@@ -13,12 +13,13 @@ import urllib.parse
 import urllib.request
 import uuid
 import warnings
-from dataclasses import dataclass
-from http.client import HTTPException, HTTPResponse
+from dataclasses import dataclass, replace
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from numbers import Real
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ._task import check_not_loading
+from ._loading import check_not_loading
+from .discovery import find_gateway
 from .errors import (
     Conflict,
     Denied,
@@ -29,11 +30,13 @@ from .errors import (
     TaskCancelled,
     TaskFailed,
     Unreachable,
+    UntrustedResult,
     WaitTimeout,
 )
 from .progress import Progress
 
-DEFAULT_URL = "http://127.0.0.1:7080"
+#: A gateway that has never answered is reported after this time; one that has answered may restart.
+FIRST_ANSWER_SECONDS = 2.5
 #: Streams send data every 15 s, so a longer silence means that the connection is lost.
 STREAM_TIMEOUT = 60.0
 #: Maximum time that one request waits for the end of a job.
@@ -68,8 +71,9 @@ class TaskResult:
 
 class Client:
     """
-    Connects to one gateway. Requests are retried for up to `retry_for` seconds if the gateway or the cluster does not
-    respond; submissions and retries carry a key, which makes them idempotent.
+    Connects to one gateway: that of `url`, or the one that `discovery.find_gateway` finds. Requests are retried for up to `retry_for`
+    seconds if the gateway or the cluster stops responding (default: 120 s, and 2.5 s for the first answer); submissions and
+    retries carry a key, which makes them idempotent.
     """
 
     def __init__(
@@ -77,22 +81,40 @@ class Client:
         url: Optional[str] = None,
         token: Optional[str] = None,
         timeout: Optional[float] = 60.0,
-        retry_for: float = 120.0,
+        retry_for: Optional[float] = None,
     ):
-        self.url = _checked_url(url or os.environ.get("GOSHAWK_API") or DEFAULT_URL)
+        check_not_loading()
+        found = find_gateway() if not url else None
+        self.url = _checked_url(found.url if found is not None else str(url))
         if timeout is not None and not (_is_seconds(timeout) and 0 < timeout <= threading.TIMEOUT_MAX):
             raise _not_seconds("timeout", timeout, "use a number above 0, or None")
-        if not (_is_seconds(retry_for) and retry_for >= 0):
+        if retry_for is not None and not (_is_seconds(retry_for) and retry_for >= 0):
             raise _not_seconds("retry_for", retry_for, "use a number of at least 0")
         self.timeout = timeout
-        self.retry_for = retry_for
-        self._token = token if token is not None else os.environ.get("GOSHAWK_TOKEN", "")
+        self.retry_for = 120.0 if retry_for is None else retry_for
+        self._first_for = FIRST_ANSWER_SECONDS if retry_for is None else retry_for
+        self._has_answered = False
+        #: Idle connections, with the process that has opened each: a child must not share those of its parent.
+        self._idle: List[Tuple[int, HTTPConnection]] = []
+        if token is not None:
+            self._token = token
+        else:
+            self._token = found.token if found is not None else os.environ.get("GOSHAWK_TOKEN", "")
         if not _is_word(self._token):
             hint = "check GOSHAWK_TOKEN" if token is None else "a token is printable ASCII without spaces"
             raise InvalidRequest("the token has characters that no request can contain", "bad-token", hint)
-        is_local = urllib.parse.urlsplit(self.url).hostname in _LOOPBACK
+        parts = urllib.parse.urlsplit(self.url)
+        is_local = parts.hostname in _LOOPBACK
+        #: Host and port to which requests keep a connection. Others may need a proxy.
+        self._direct = (parts.hostname or "", parts.port or 80) if is_local and parts.scheme == "http" else None
+        self._base = parts.path
         handlers = [urllib.request.ProxyHandler({})] if is_local else []
         self._opener = urllib.request.build_opener(_NoRedirect, *handlers)
+
+    def __del__(self) -> None:
+        for pid, connection in getattr(self, "_idle", ()):
+            if pid == os.getpid():
+                connection.close()
 
     def submit(
         self,
@@ -137,13 +159,18 @@ class Client:
         path: str,
         body: Optional[Mapping[str, Any]] = None,
         query: Optional[Mapping[str, Any]] = None,
+        within: Optional[float] = None,
     ) -> Any:
-        """Sends a request to the HTTP API and returns its JSON response. POST requests must be idempotent."""
-        end = time.monotonic() + self.retry_for
+        """
+        Sends a request to the HTTP API and returns its JSON response. POST requests must be idempotent. Retries for at most `within`
+        seconds.
+        """
+        end = time.monotonic() + self._patience(within)
         while True:
             try:
-                with self._open(method, path, body, query, {}, self.timeout) as answer:
-                    return json.load(answer)
+                answer = json.loads(self._ask(method, path, body, query))
+                self._has_answered = True
+                return answer
             except Unreachable as error:
                 lost = error
             except GoshawkError:
@@ -155,9 +182,62 @@ class Client:
                 lost = Unreachable(f"{self.url}: {error}", "unreachable")
             left = end - time.monotonic()
             if left <= 0:
+                if not self._has_answered and not lost.hint:
+                    hint = "start it with `goshawk dashboard`, or set GOSHAWK_API to the address that it prints"
+                    raise Unreachable(lost.message, lost.code, hint) from lost
                 raise lost
             # The jitter spreads the retries of clients that lose the same gateway at the same time.
             time.sleep(min(left, random.uniform(0.1, 1.0)))
+
+    def _patience(self, within: Optional[float] = None) -> float:
+        patience = self.retry_for if self._has_answered else min(self.retry_for, self._first_for)
+        return patience if within is None else min(patience, within)
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: Optional[Mapping[str, Any]],
+        query: Optional[Mapping[str, Any]],
+    ) -> bytes:
+        """Sends a request once. Connections to this machine are kept."""
+        if self._direct is None:
+            with self._open(method, path, body, query, {}, self.timeout) as answer:
+                return answer.read()
+        data = None if method == "GET" else _encoded(body or {})
+        headers = {"accept": "application/json"}
+        if data is not None:
+            headers["content-type"] = "application/json"
+        if self._token:
+            headers["authorization"] = f"Bearer {self._token}"
+        target = self._base + path + _query(query)
+        try:
+            pid, kept = self._idle.pop()
+        except IndexError:
+            pid, kept = 0, None
+        kept = kept if pid == os.getpid() else None
+        for connection in [kept, HTTPConnection(*self._direct, timeout=self.timeout)]:
+            if connection is None:
+                continue
+            try:
+                connection.request(method, target, data, headers)
+                answer = connection.getresponse()
+            except (HTTPException, OSError) as error:
+                connection.close()
+                if connection is kept and not isinstance(error, socket.timeout):
+                    # The gateway closes connections that are idle for long, and may have restarted.
+                    continue
+                raise Unreachable(f"{self.url} does not answer: {error}", "unreachable") from error
+            content = answer.read()
+            self._idle.append((os.getpid(), connection))
+            if answer.status < 300:
+                return content
+            to = answer.headers.get("location")
+            if answer.status < 400 and to is not None:
+                url = self.url + path
+                raise _redirected(self.url, urllib.parse.urljoin(url, to), path, answer.status)
+            raise _refusal(answer.status, content)
+        raise AssertionError("the second connection answers or raises")
 
     def stream(self, path: str, query: Optional[Mapping[str, Any]] = None) -> Iterator[Tuple[str, Any]]:
         """
@@ -170,6 +250,7 @@ class Client:
         while True:
             try:
                 with self._open("GET", path, None, query, headers, STREAM_TIMEOUT) as answer:
+                    self._has_answered = True
                     for event, data in _events(answer):
                         # Keepalives show that the gateway works, too: the first result may take hours.
                         quiet_since, pause = None, 0.1
@@ -187,7 +268,7 @@ class Client:
                 lost = Unreachable(f"{self.url}: {error}", "unreachable")
             now = time.monotonic()
             quiet_since = now if quiet_since is None else quiet_since
-            if now - quiet_since > self.retry_for:
+            if now - quiet_since > self._patience():
                 raise lost
             time.sleep(pause)
             pause = min(pause * 2, 2.0)
@@ -262,7 +343,12 @@ class Job:
             while True:
                 left = WAIT_SECONDS_MAX if end is None else max(0.0, end - time.monotonic())
                 wait = min(left, 1.0 if progress else WAIT_SECONDS_MAX)
-                job = self.client.request("GET", self._path(), query={"wait": wait})
+                try:
+                    job = self.client.request("GET", self._path(), query={"wait": wait}, within=None if end is None else left)
+                except Unreachable as error:
+                    if end is None or time.monotonic() < end:
+                        raise
+                    raise WaitTimeout(f"job {self.id}: {error.message} after {timeout} s", "wait-timeout") from error
                 if progress:
                     bar = bar or Progress(job["tasks"]["total"], self.id)
                     counts = job["tasks"]
@@ -283,6 +369,10 @@ class Job:
 
     def results_so_far(self) -> List[TaskResult]:
         """Returns the current result of each task; `state` shows which ones have not ended."""
+        return [_decoded(result) for result in self.raw_results_so_far()]
+
+    def raw_results_so_far(self) -> List[TaskResult]:
+        """Returns the same with the JSON values of Python calls, which are not unpickled."""
         found: List[TaskResult] = []
         start: Optional[int] = 0
         while start is not None:
@@ -294,12 +384,17 @@ class Job:
     def values(self, timeout: Optional[float] = None, progress: bool = False) -> List[Any]:
         """Waits, and returns the values of all tasks. Raises `JobFailed`, which has the results, if one failed."""
         results = self.results(timeout, progress)
-        if any(result.state != "completed" for result in results):
+        if any(result.state != "completed" or result.error is not None for result in results):
             raise JobFailed(self.id, self.state, results)
         return [result.value for result in results]
 
     def as_completed(self) -> Iterator[TaskResult]:
-        """Yields the result of each task when it ends."""
+        """Yields the result of each task when it ends. Values and exceptions of Python calls are unpickled."""
+        for result in self.raw_results():
+            yield _decoded(result)
+
+    def raw_results(self) -> Iterator[TaskResult]:
+        """Yields the same with the JSON values of Python calls, which are not unpickled."""
         seen = set()
         for event, data in self.client.stream(self._path("/results")):
             if event == "result" and data["index"] not in seen:
@@ -328,6 +423,23 @@ class Job:
 
     def _logs(self, **query: Any) -> Dict[str, Any]:
         return self.client.request("GET", self._path("/logs"), query=query)
+
+    def append(
+        self,
+        tasks: Sequence[Mapping[str, Any]],
+        *,
+        first: int,
+        common: Optional[Mapping[str, Any]] = None,
+        digest: str = "",
+        close: bool = False,
+        taken: int = 0,
+    ) -> Dict[str, Any]:
+        """
+        Appends tasks to a job that was submitted with `open`, from the index `first` on, or closes it. Tasks that it already has are
+        skipped. Returns its state and number of `tasks`.
+        """
+        body = {"tasks": list(tasks), "first": first, "digest": digest, "close": close, "taken": taken, "common": common or {}}
+        return self.client.request("POST", self._path("/tasks"), body)
 
     def cancel(self, tasks: Optional[str] = None, stage: Optional[str] = None) -> Dict[str, Any]:
         """Cancels the job, or some of its tasks ("7-20,31")."""
@@ -440,6 +552,37 @@ def _result(row: Mapping[str, Any]) -> TaskResult:
     return TaskResult(index, row["stage"], state, row["attempt"], row["value"], failure, row["exitCode"])
 
 
+def _decoded(result: TaskResult) -> TaskResult:
+    """Unpickles the value or exception of a Python call of this user, and of no other."""
+    from ._calls import Raised, is_result, outcome_of
+
+    if not is_result(result.value):
+        return result
+    try:
+        outcomes = [outcome_of(one) for one in result.value["python"]]
+    except (UntrustedResult, TaskFailed) as error:
+        failure = TaskFailed(result.index, error.message, error.code)
+        failure.__cause__ = error
+        return replace(result, value=None, error=failure)
+    if result.error is not None:
+        if isinstance(outcomes[0], Raised):
+            result.error.__cause__ = outcomes[0].error
+        return replace(result, value=None)
+    values = [one.error if isinstance(one, Raised) else one for one in outcomes]
+    return replace(result, value=values if len(values) > 1 else values[0])
+
+
+def task_ranges(indices: Iterable[int]) -> str:
+    """Returns indices as the API accepts them, such as 3,7-9."""
+    ranges: List[List[int]] = []
+    for index in sorted(indices):
+        if ranges and index == ranges[-1][1] + 1:
+            ranges[-1][1] = index
+        else:
+            ranges.append([index, index])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
 def _with_folder(job: Dict[str, Any], folder: str) -> Dict[str, Any]:
     """Adds this process's folder to commands and modules, since the gateway does not know its clients' folders."""
 
@@ -486,11 +629,19 @@ _KINDS = {400: InvalidRequest, 401: Denied, 403: Denied, 404: NotFound, 409: Con
 
 def _refused(error: urllib.error.HTTPError) -> GoshawkError:
     try:
-        body = json.loads(error.read())
+        content = error.read()
+    except OSError:
+        content = b""
+    return _refusal(error.code, content)
+
+
+def _refusal(status: int, content: bytes) -> GoshawkError:
+    try:
+        body = json.loads(content)
         message, code, hint = body["message"], body["code"], body["hint"]
-    except (ValueError, KeyError, TypeError, OSError):
-        message, code, hint = f"HTTP status {error.code}", "bad-answer", ""
-    if error.code in (429, 502, 503, 504):
+    except (ValueError, KeyError, TypeError):
+        message, code, hint = f"HTTP status {status}", "bad-answer", ""
+    if status in (429, 502, 503, 504):
         return Unreachable(message, code, hint)
-    kind = _KINDS.get(error.code, Denied if error.code == 421 else GoshawkError)
-    return kind(message, code, hint, error.code)
+    kind = _KINDS.get(status, Denied if status == 421 else GoshawkError)
+    return kind(message, code, hint, status)

@@ -80,3 +80,10 @@ class RemoteError(GoshawkError):
     def __init__(self, kind: str, message: str):
         super().__init__(f"{kind}: {message}" if message else kind, "remote-error")
         self.kind = kind
+
+
+class UntrustedResult(GoshawkError):
+    """A result that was not made with the key of this program. It is not unpickled."""
+
+    def __init__(self, message: str):
+        super().__init__(message, "untrusted-result")

@@ -3,70 +3,37 @@
 from __future__ import annotations
 
 import atexit
-import base64
-import builtins
 import json
 import os
-import pickle
-import queue
 import sys
 import threading
 import time
-import uuid
+import types
 import weakref
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import Executor as BaseExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
-from ._task import EXCEPTION_MARK, check_not_loading, dumps_exception
-from .client import Client, Job, TaskResult
-from .errors import RemoteError, TaskCancelled, TaskFailed
+from ._calls import Function, apply, pickled_function, variables
+from ._lane import BATCH_BYTES_MAX, Lane, TaskFuture
+from ._loading import check_not_loading
+from .client import Client
 from .progress import Progress
 
-#: Calls submitted within this time become tasks of one job.
-BATCH_SECONDS = 0.02
-BATCH_TASKS_MAX = 5_000
-#: Maximum size of a batch; requests are limited to 16 MiB.
-BATCH_BYTES_MAX = 8 * 1024 * 1024
-_CLOSE = object()
+#: Fields of a job that the executor sets.
+_OWN_FIELDS = ("tasks", "stages", "open")
 #: Executors whose calls a program waits for when it ends.
 _executors: "weakref.WeakSet[Executor]" = weakref.WeakSet()
 
 
-class RemoteTraceback(Exception):
-    """Cause of a task's exception: its traceback on the worker."""
-
-    def __init__(self, text: str):
-        super().__init__(text)
-        self.text = text
-
-    def __str__(self) -> str:
-        return f'\n"""\n{self.text}"""'
-
-
-class TaskFuture(Future):
-    """A call on the cluster. `cancel` also stops a running call."""
-
-    job: Optional[Job] = None
-    index: Optional[int] = None
-
-    def cancel(self) -> bool:
-        if self.done():
-            return self.cancelled()
-        if self.job is not None:
-            counts = self.job.cancel(tasks=str(self.index)).get("tasks", {})
-            if not (counts.get("cancelled") or counts.get("killing")):
-                return False
-        return super().cancel() or self.cancelled()
-
-
 class Executor(BaseExecutor):
     """
-    Runs functions on a cluster. Functions, arguments and return values are pickled, so functions must be importable by
-    the workers under the same paths, from a module or from the script that runs as `__main__`.
+    Runs functions on a cluster, by default the one that `Client()` finds. Functions and values that cannot be imported on the workers
+    are pickled by value, if cloudpickle is installed.
 
-    `job` contains further fields of a job file for all calls: `retries`, `timeout`, `demand`, `priority`, `maxRunning`, `lend`.
+    `job` contains further fields of a job file for all calls: `retries`, `timeout`, `demand`, `priority`, `maxRunning`, `lend`. With `key`,
+    a later executor with the same key that makes the same calls in the same order gets the results of those that have ended,
+    and runs the rest. With `fresh`, each call gets a new process.
     """
 
     def __init__(
@@ -77,43 +44,155 @@ class Executor(BaseExecutor):
         python: Optional[str] = None,
         cwd: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
+        key: Optional[str] = None,
+        fresh: bool = False,
         **job: Any,
     ):
-        for field in ("tasks", "stages", "key"):
-            if field in job:
-                raise TypeError(f"the executor sets {field} itself: omit it")
+        _check_fields(job)
         self.client = client or Client()
         self._job = {"name": name or os.path.basename(sys.argv[0]) or "python", **job}
-        package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        self._task = {
+        folder = cwd or os.getcwd()
+        self._task: Dict[str, Any] = {
             "exec": [python or sys.executable, "-m", "goshawk._worker"],
-            "cwd": cwd or os.getcwd(),
-            "env": {"PYTHONPATH": package, "GOSHAWK_FOLDERS": _folders(package), **(env or {})},
-            "returns": True,
+            "cwd": folder,
+            "env": {**variables(folder), **(env or {})},
+            **({"returns": True} if fresh else {"warm": True}),
         }
-        self._task_bytes = len(json.dumps(self._task))
-        self._calls: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
-        self._followers: List[threading.Thread] = []
-        self._jobs: List[Job] = []
+        self._key = key
+        self._lanes: Dict[str, Lane] = {}
         self._lock = threading.Lock()
         self._is_closed = False
-        self._submitter = threading.Thread(target=self._submit_batches, name="goshawk-submit", daemon=True)
-        self._submitter.start()
         _executors.add(self)
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "TaskFuture":
+        fn, args = _callable(fn, args)
+        (future,) = self._submit(self._job, (), pickled_function(fn), [(args, kwargs)])
+        return future
+
+    def options(self, *, after: Sequence[Future] = (), **job: Any) -> "Options":
+        """
+        Returns the executor with other fields for its calls: `executor.options(retries=2, demand={"gpu": 1}).submit(train)`. Calls start
+        once the calls `after` have returned; if one fails, they fail with its exception.
+        """
+        _check_fields(job)
+        return Options(self, {**self._job, **job}, tuple(after))
+
+    def map(
+        self,
+        fn: Callable[..., Any],
+        *iterables: Iterable[Any],
+        timeout: Optional[float] = None,
+        chunksize: int = 1,
+        return_exceptions: bool = False,
+        progress: bool = False,
+        key: Optional[str] = None,
+    ) -> Iterator[Any]:
+        """
+        Yields values in input order, like `map` of `concurrent.futures`. With `return_exceptions`, an exception
+        replaces its value, and the other calls continue. `chunksize` calls are one task. With `key`, see the class.
+        """
+        return self._map(self._job, (), fn, iterables, timeout, chunksize, return_exceptions, progress, key)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        with self._lock:
+            self._is_closed = True
+            lanes = list(self._lanes.values())
+        for lane in lanes:
+            lane.close(cancel=cancel_futures)
+        if wait:
+            for lane in lanes:
+                lane.join()
+            _executors.discard(self)
+
+    def _submit(
+        self,
+        job: Dict[str, Any],
+        after: Tuple[Future, ...],
+        function: Function,
+        calls: Sequence[Tuple[Tuple[Any, ...], Dict[str, Any]]],
+        key: Optional[str] = None,
+    ) -> List["TaskFuture"]:
+        """Submits calls, several as one task."""
         check_not_loading()
-        future = TaskFuture()
-        stdin = _order(fn, args, kwargs)
-        if self._bytes(stdin) > BATCH_BYTES_MAX:
+        lane = self._lane(job, key)
+        task = [lane.call(function, args, kwargs) for args, kwargs in calls]
+        size = sum(len(call.args) for call in task) + len(function.data)
+        if size > BATCH_BYTES_MAX:
             raise ValueError(
-                f"the pickled call takes {self._bytes(stdin)} bytes, more than {BATCH_BYTES_MAX}: "
+                f"the pickled call takes {size} bytes, more than {BATCH_BYTES_MAX}: "
                 "write its arguments to a file and pass the path"
             )
+        futures = [call.future for call in task]
         with self._lock:
             if self._is_closed:
                 raise RuntimeError("cannot schedule new futures after shutdown")
-            self._calls.put((future, stdin))
+            if not after:
+                lane.put(function, task)
+                return futures
+        _after(after, futures, lambda: lane.put(function, task))
+        return futures
+
+    def _lane(self, job: Dict[str, Any], key: Optional[str]) -> Lane:
+        key = key if key is not None else self._key
+        name = json.dumps([job, key], sort_keys=True, default=str)
+        with self._lock:
+            lane = self._lanes.get(name)
+            if lane is None:
+                number = len(self._lanes)
+                # Calls with other options are another job.
+                own = key if key is None or number == 0 or key != self._key else f"{key}+{number}"
+                lane = self._lanes[name] = Lane(self, self.client, job, self._task, own)
+            return lane
+
+    def _map(
+        self,
+        job: Dict[str, Any],
+        after: Tuple[Future, ...],
+        fn: Callable[..., Any],
+        iterables: Tuple[Iterable[Any], ...],
+        timeout: Optional[float],
+        chunksize: int,
+        return_exceptions: bool,
+        progress: bool,
+        key: Optional[str],
+    ) -> Iterator[Any]:
+        if chunksize < 1:
+            raise ValueError("chunksize must be >= 1.")
+        end = None if timeout is None else time.monotonic() + timeout
+        calls = [(args, {}) for args in zip(*iterables)]
+        # An empty map needs no function either, but a wrong one is reported.
+        function = pickled_function(fn)
+        futures: List[TaskFuture] = []
+        for at in range(0, len(calls), chunksize):
+            futures += self._submit(job, after, function, calls[at : at + chunksize], key)
+        bar = _watch(futures, self._job["name"]) if progress else None
+
+        def values() -> Iterator[Any]:
+            # Values that have been yielded are not kept.
+            futures.reverse()
+            try:
+                while futures:
+                    seconds = None if end is None else max(0.0, end - time.monotonic())
+                    yield _value(futures.pop(), seconds, return_exceptions)
+            finally:
+                cancel_all(futures)
+                if bar is not None:
+                    bar.close()
+
+        return values()
+
+
+class Options:
+    """An executor with other fields for its calls; see `Executor.options`."""
+
+    def __init__(self, executor: Executor, job: Dict[str, Any], after: Tuple[Future, ...]):
+        self._executor = executor
+        self._job = job
+        self._after = after
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "TaskFuture":
+        fn, args = _callable(fn, args)
+        (future,) = self._executor._submit(self._job, self._after, pickled_function(fn), [(args, kwargs)])
         return future
 
     def map(
@@ -124,103 +203,57 @@ class Executor(BaseExecutor):
         chunksize: int = 1,
         return_exceptions: bool = False,
         progress: bool = False,
+        key: Optional[str] = None,
     ) -> Iterator[Any]:
-        """
-        Yields values in input order, like `map` of `concurrent.futures`. With `return_exceptions`, an exception
-        replaces its value, and the other calls continue. `chunksize` calls share a process.
-        """
-        if chunksize < 1:
-            raise ValueError("chunksize must be >= 1.")
-        end = None if timeout is None else time.monotonic() + timeout
-        calls = list(zip(*iterables))
-        chunks = [calls[at : at + chunksize] for at in range(0, len(calls), chunksize)]
-        futures = [self.submit(_run_chunk, fn, chunk) for chunk in chunks]
-        bar = _watch(futures, chunks, self._job["name"]) if progress else None
+        return self._executor._map(
+            self._job, self._after, fn, iterables, timeout, chunksize, return_exceptions, progress, key
+        )
 
-        def values() -> Iterator[Any]:
-            try:
-                futures.reverse()
-                remaining = list(reversed(chunks))
-                while futures:
-                    left = None if end is None else max(0.0, end - time.monotonic())
-                    for value in _values(futures.pop(), len(remaining.pop()), left):
-                        if isinstance(value, _Raised) and not return_exceptions:
-                            raise value.error
-                        yield value.error if isinstance(value, _Raised) else value
-            finally:
-                for future in futures:
-                    future.cancel()
-                if bar is not None:
-                    bar.close()
 
-        return values()
+def _callable(fn: Callable[..., Any], args: Tuple[Any, ...]) -> Tuple[Callable[..., Any], Tuple[Any, ...]]:
+    """Makes an object that can be called an argument: workers keep functions, of which there are few."""
+    if isinstance(fn, (types.FunctionType, types.BuiltinFunctionType, type)):
+        return fn, args
+    return apply, (fn, *args)
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        with self._lock:
-            if not self._is_closed:
-                self._is_closed = True
-                self._calls.put(_CLOSE)
-        if cancel_futures:
-            self._submitter.join()
-            for job in self._jobs:
-                job.cancel()
-        if wait:
-            self._submitter.join()
-            for follower in self._followers:
-                follower.join()
-            _executors.discard(self)
 
-    def _submit_batches(self) -> None:
-        first = self._calls.get()
-        while first is not _CLOSE:
-            batch = [first]
-            size = self._bytes(first[1])
-            end = time.monotonic() + BATCH_SECONDS
-            following: Any = None
-            while len(batch) < BATCH_TASKS_MAX:
-                try:
-                    following = self._calls.get(timeout=max(0.0, end - time.monotonic()))
-                except queue.Empty:
-                    following = None
-                    break
-                if following is _CLOSE:
-                    break
-                size += self._bytes(following[1])
-                if size > BATCH_BYTES_MAX:
-                    break
-                batch.append(following)
-                following = None
-            self._submit_batch(batch)
-            first = following if following is not None else self._calls.get()
+def _check_fields(job: Mapping[str, Any]) -> None:
+    for field in _OWN_FIELDS:
+        if field in job:
+            raise TypeError(f"the executor sets {field} itself: omit it")
 
-    def _bytes(self, stdin: str) -> int:
-        """Returns the size of a call in a request."""
-        return len(stdin) + self._task_bytes
 
-    def _submit_batch(self, batch: List[Tuple[TaskFuture, str]]) -> None:
-        for future, _ in batch:
-            if future.cancelled():
-                _settle(future)
-        batch = [(future, stdin) for future, stdin in batch if not future.cancelled()]
-        if not batch:
-            return
-        futures = [future for future, _ in batch]
-        tasks = [{**self._task, "stdin": stdin} for _, stdin in batch]
-        try:
-            job = self.client.submit(self._job, tasks=tasks, key=str(uuid.uuid4()))
-        except BaseException as error:
-            for future in futures:
-                _settle(future, error=error)
-            return
-        self._jobs.append(job)
-        for index, future in enumerate(futures):
-            future.job, future.index = job, index
-            # The call may have been cancelled during the submission of its job.
-            if future.cancelled():
-                job.cancel(tasks=str(index))
-        follower = threading.Thread(target=_follow, args=(job, futures), name=f"goshawk-{job.id}", daemon=True)
-        self._followers.append(follower)
-        follower.start()
+def _after(futures: Tuple[Future, ...], dependents: List[TaskFuture], start: Callable[[], None]) -> None:
+    """Calls `start` once all futures have returned; fails the dependents if one has not."""
+    lock = threading.Lock()
+    left = len(futures)
+
+    def ended(one: Future) -> None:
+        nonlocal left
+        with lock:
+            left -= 1
+            is_last = left == 0
+        error: Optional[BaseException] = CancelledError() if one.cancelled() else one.exception()
+        if error is not None:
+            for future in dependents:
+                future.settle(error=error)
+        elif is_last:
+            start()
+
+    for each in futures:
+        each.add_done_callback(ended)
+
+
+def cancel_all(futures: Iterable[Future]) -> None:
+    """Cancels futures, those of one job with one request."""
+    by_lane: Dict[Lane, List[TaskFuture]] = {}
+    for future in futures:
+        if isinstance(future, TaskFuture) and future.lane is not None:
+            by_lane.setdefault(future.lane, []).append(future)
+        elif future is not None:
+            future.cancel()
+    for lane, own in by_lane.items():
+        lane.cancel(own)
 
 
 def _shutdown_all() -> None:
@@ -232,178 +265,25 @@ def _shutdown_all() -> None:
 getattr(threading, "_register_atexit", atexit.register)(_shutdown_all)
 
 
-def _folders(package: str) -> str:
-    """Lists what a sandboxed worker must show for the task: this package, the interpreter, and the modules of this process."""
-    folders = [package, sys.prefix, sys.base_prefix, *(os.path.abspath(entry) for entry in sys.path)]
-    return ":".join(folder for folder in dict.fromkeys(folders) if ":" not in folder)
-
-
-def _order(fn: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> str:
-    order: Dict[str, Any] = {"path": [os.path.abspath(entry) for entry in sys.path]}
-    try:
-        call = pickle.dumps((fn, args, kwargs))
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise TypeError(f"the call cannot be pickled: {error}; functions have to be importable from a module") from error
-    # Pickles contain the module names of classes and functions.
-    if b"__main__" in call:
-        main = sys.modules["__main__"]
-        path = getattr(main, "__file__", None)
-        spec = getattr(main, "__spec__", None)
-        # `python -m NAME`: the module has a package for relative imports. A folder or archive that is run has no name.
-        if spec is not None and spec.name != "__main__":
-            order["mainModule"] = spec.name
-        elif path is None:
-            raise ValueError(
-                f"{getattr(fn, '__qualname__', fn)!s} is defined in a notebook or at a prompt, where workers cannot "
-                "import it: put it into a module"
-            )
-        else:
-            order["main"] = os.path.abspath(path)
-    order["call"] = base64.b64encode(call).decode()
-    return json.dumps(order)
-
-
-class _Raised:
-    """An exception in place of a value."""
-
-    def __init__(self, error: BaseException):
-        self.error = error
-
-    def __reduce__(self) -> Any:
-        return (_loads_raised, (dumps_exception(self.error),))
-
-
-def _loads_raised(text: str) -> "_Raised":
-    return _Raised(_exception(json.loads(base64.b64decode(text))))
-
-
-def _run_chunk(fn: Callable[..., Any], calls: List[Tuple[Any, ...]]) -> Any:
-    """Runs on the worker. An exception of a single call fails its task; of several, it replaces the call's value."""
-    if len(calls) == 1:
-        return [fn(*calls[0])]
-    values: List[Any] = []
-    for args in calls:
-        try:
-            values.append(fn(*args))
-        except Exception as error:
-            values.append(_Raised(error))
-    return values
-
-
-def _values(future: Future, count: int, timeout: Optional[float]) -> List[Any]:
-    """Returns the values and exceptions of a chunk. If its task fails, each call gets the error of the task."""
+def _value(future: Future, timeout: Optional[float], return_exceptions: bool) -> Any:
     try:
         return future.result(timeout)
-    except FutureTimeout:
-        if not future.done():
-            raise
-        return [_Raised(future.exception() or FutureTimeout())] * count
     except (Exception, CancelledError) as error:
-        return [_Raised(error)] * count
+        # A timeout may be that of the call or of this wait.
+        if not return_exceptions or not future.done():
+            raise
+        return error
 
 
-def _watch(futures: List[Future], chunks: List[List[Any]], name: str) -> Progress:
-    bar = Progress(sum(len(chunk) for chunk in chunks), name)
+def _watch(futures: Sequence[Future], name: str) -> Progress:
+    bar = Progress(len(futures), name)
     lock = threading.Lock()
 
-    def ended(count: int) -> Callable[[Future], None]:
-        def update(future: Future) -> None:
-            with lock:
-                failed = future.cancelled() or future.exception() is not None
-                bar.update(bar.done + count, bar.failed + (count if failed else 0))
+    def update(future: Future) -> None:
+        with lock:
+            failed = future.cancelled() or future.exception() is not None
+            bar.update(bar.done + 1, bar.failed + (1 if failed else 0))
 
-        return update
-
-    for future, chunk in zip(futures, chunks):
-        future.add_done_callback(ended(len(chunk)))
+    for future in futures:
+        future.add_done_callback(update)
     return bar
-
-
-def _follow(job: Job, futures: List[TaskFuture]) -> None:
-    """Settles each future when its task ends."""
-    left = set(range(len(futures)))
-    try:
-        for result in job.as_completed():
-            left.discard(result.index)
-            _finish(job, futures[result.index], result)
-        for result in job.results_so_far() if left else []:
-            if result.index in left:
-                _finish(job, futures[result.index], result)
-    except BaseException as error:
-        for future in futures:
-            _settle(future, error=error)
-
-
-def _finish(job: Job, future: TaskFuture, result: TaskResult) -> None:
-    try:
-        if result.error is None:
-            if not isinstance(result.value, Mapping) or "pickle" not in result.value:
-                why = "its process ended without a result, for example in os._exit()"
-                raise TaskFailed(result.index, why, "no-result")
-            _settle(future, value=pickle.loads(base64.b64decode(result.value["pickle"])))
-        elif isinstance(result.error, TaskCancelled):
-            Future.cancel(future)
-            _settle(future, error=result.error)
-        else:
-            _settle(future, error=_task_exception(job, result))
-    except BaseException as error:
-        _settle(future, error=error)
-
-
-def _settle(future: Future, value: Any = None, error: Optional[BaseException] = None) -> None:
-    if future.cancelled():
-        # Notifies waiters, once.
-        if future._state == "CANCELLED":  # type: ignore[attr-defined]
-            future.set_running_or_notify_cancel()
-        return
-    if future.done():
-        return
-    if error is not None:
-        future.set_exception(error)
-    else:
-        future.set_result(value)
-
-
-def _task_exception(job: Job, result: TaskResult) -> BaseException:
-    """Returns the function's exception with its traceback, or the cluster's description if the log is gone."""
-    failure = result.error
-    assert isinstance(failure, TaskFailed)
-    if failure.code != "exit-code":
-        return failure
-    for described in reversed(_logged_exceptions(job, result)):
-        return _exception(described)
-    kind, _, message = failure.reason.partition(": ")
-    known = getattr(builtins, kind, None)
-    if isinstance(known, type) and issubclass(known, Exception):
-        try:
-            return known(message)
-        except TypeError:
-            pass
-    return RemoteError(kind, message) if kind.isidentifier() else failure
-
-
-def _logged_exceptions(job: Job, result: TaskResult) -> List[Dict[str, Any]]:
-    # Gateways of earlier versions know no `attempt`, and return all attempts.
-    chunks = job._logs(task=result.index)["chunks"]
-    printed = "".join(
-        chunk["text"] for chunk in chunks if chunk["stream"] == "stderr" and chunk["attempt"] == result.attempt
-    )
-    found = []
-    for line in printed.split("\n"):
-        if line.startswith(EXCEPTION_MARK):
-            try:
-                found.append(json.loads(base64.b64decode(line[len(EXCEPTION_MARK) :])))
-            except ValueError:
-                continue
-    return found
-
-
-def _exception(described: Mapping[str, Any]) -> BaseException:
-    error: BaseException = RemoteError(described["kind"], described["message"])
-    if "pickle" in described:
-        try:
-            error = pickle.loads(base64.b64decode(described["pickle"]))
-        except Exception:
-            pass
-    error.__cause__ = RemoteTraceback(described["traceback"])
-    return error

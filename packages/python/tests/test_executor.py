@@ -1,3 +1,4 @@
+import importlib.util
 import math
 import os
 import subprocess
@@ -10,6 +11,7 @@ import calls
 
 from goshawk import Executor, RemoteError, TaskFailed
 
+has_cloudpickle = importlib.util.find_spec("cloudpickle") is not None
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -62,7 +64,7 @@ class ExecutorTest(unittest.TestCase):
         self.assertIsInstance(left.exception(60), SystemExit)
 
     def test_a_process_that_leaves_no_result_is_a_failed_call(self):
-        with self.assertRaisesRegex(TaskFailed, "ended without a result"):
+        with self.assertRaisesRegex(TaskFailed, "ended its process with exit code 0, so it has no result"):
             self.executor.submit(os._exit, 0).result(60)
 
     def test_exceptions_without_a_message_or_that_become_another_value_keep_their_names(self):
@@ -73,7 +75,7 @@ class ExecutorTest(unittest.TestCase):
         self.assertEqual(other.kind, "Number")
 
     def test_fields_that_the_executor_sets_are_refused(self):
-        for field in ("tasks", "key", "stages"):
+        for field in ("tasks", "open", "stages"):
             with self.assertRaisesRegex(TypeError, f"sets {field} itself"):
                 Executor(**{field: "x"})
 
@@ -126,7 +128,7 @@ class ExecutorTest(unittest.TestCase):
     def test_functions_of_the_main_script_run_on_workers(self):
         script = os.path.join(HERE, "script.py")
         printed = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-        self.assertEqual(printed.stdout, "[2, 4, 6]\n")
+        self.assertEqual(printed.stdout, "[2, 4, 6]\nTrue True\n")
 
     def test_functions_of_a_module_that_python_m_runs_work_on_workers(self):
         printed = subprocess.run([sys.executable, "-m", "tool"], cwd=HERE, capture_output=True, text=True, check=True)
@@ -138,15 +140,41 @@ class ExecutorTest(unittest.TestCase):
             subprocess.run([sys.executable, os.path.join(HERE, "unclosed.py"), path], check=True)
             self.assertTrue(os.path.exists(path))
 
-    def test_a_script_that_submits_when_it_is_loaded_is_refused(self):
+    def test_a_script_without_a_guard_runs_once(self):
         script = os.path.join(HERE, "unguarded.py")
         printed = subprocess.run([sys.executable, script], capture_output=True, text=True)
+        self.assertEqual((printed.stdout, printed.returncode), ("2\n", 0), printed.stderr)
+
+    def test_a_script_that_submits_when_it_is_loaded_is_refused_without_cloudpickle(self):
+        printed = self.run_without_cloudpickle(os.path.join(HERE, "unguarded.py"))
         self.assertIn("unguarded.py submits work when a worker loads it", printed.stderr)
         self.assertEqual(printed.returncode, 1)
 
-    def test_what_cannot_be_imported_is_refused_at_once(self):
-        with self.assertRaisesRegex(TypeError, "importable from a module"):
-            self.executor.submit(lambda: 1)
+    def test_the_script_is_loaded_without_cloudpickle_and_its_classes_are_its_own(self):
+        printed = self.run_without_cloudpickle(os.path.join(HERE, "script.py"))
+        self.assertEqual(printed.stdout, "[2, 4, 6]\nTrue True\n", printed.stderr)
+
+    def test_what_cannot_be_imported_is_refused_at_once_without_cloudpickle(self):
         code = "import goshawk\ndef f(): pass\ngoshawk.Executor().submit(f)"
-        printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        self.assertIn("put it into a module", printed.stderr)
+        printed = self.run_without_cloudpickle("-c", code)
+        self.assertIn("__main__.f is defined at a prompt or in a notebook", printed.stderr)
+        code = "import goshawk\ngoshawk.Executor().submit(lambda: 1)"
+        printed = self.run_without_cloudpickle("-c", code)
+        self.assertIn("install cloudpickle", printed.stderr)
+
+    def run_without_cloudpickle(self, *args):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "cloudpickle.py"), "w") as file:
+                file.write("raise ImportError('hidden by a test')")
+            path = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
+            env = {**os.environ, "PYTHONPATH": path}
+            return subprocess.run([sys.executable, *args], env=env, cwd=HERE, capture_output=True, text=True, timeout=60)
+
+    @unittest.skipUnless(has_cloudpickle, "cloudpickle is not installed")
+    def test_functions_of_prompts_and_lambdas_run(self):
+        offset = 3
+        self.assertEqual(self.executor.submit(lambda number: number + offset, 4).result(60), 7)
+        code = "import goshawk\ndef sq(n): return n * n\nwith goshawk.Executor() as e: print(list(e.map(sq, range(3))))"
+        for given in (["-c", code], ["-"]):
+            printed = subprocess.run([sys.executable, *given], input=code, capture_output=True, text=True, timeout=60)
+            self.assertEqual(printed.stdout, "[0, 1, 4]\n", printed.stderr)

@@ -1,4 +1,4 @@
-"""A script that a test runs. It lacks `if __name__ == "__main__":`, so a worker that loads it would submit calls again."""
+"""A script that a test runs. It lacks `if __name__ == "__main__":`, so a worker that loads it, without cloudpickle, would submit calls again."""
 
 from goshawk import Executor
 

@@ -9,6 +9,7 @@ import {
   keySource,
   keysFor,
 } from '@goshawk/command/cluster';
+import { fileProblem } from '@goshawk/core';
 import type { Role, Token } from '@goshawk/gateway';
 import { findLaboratory } from '../laboratory.js';
 import { readSecret } from './daemon-options.js';
@@ -56,6 +57,7 @@ export const dashboardCommand = defineCommand({
   async run(context, options) {
     outliveTerminal();
     const { openGateway } = await import('@goshawk/gateway');
+    const { registerLocalGateway, unregisterLocalGateway } = await import('@goshawk/client');
     const { url: where, keys } = await findCluster(context);
     // Reports wrong keys here, rather than on the page.
     await keysFor('client', context);
@@ -73,7 +75,15 @@ export const dashboardCommand = defineCommand({
       predict: (await findLaboratory())?.whatIfJob,
       failed: (error) => context.note(`gateway error: ${(error as Error).stack}`),
     });
+    const token = own[0]?.token;
+    const local = { cluster: where, url: gateway.url, token, pid: process.pid };
     try {
+      if (!options.withParent) {
+        // Lets Python programs of this user find it. `goshawk up` registers the one that it starts.
+        const problem = problemOf(() => registerLocalGateway(local, context.environment));
+        if (problem !== undefined)
+          context.note(`Python programs need GOSHAWK_API=${gateway.url} to find it: ${problem}`);
+      }
       const endpoint = `${gateway.url}/${own.map(({ token }) => `#token=${token}`).join('')}`;
       const isUp: DaemonIsUp = { schema: 'goshawk.daemon/1', role: 'dashboard', endpoint };
       context.show(isUp, () => endpoint);
@@ -82,10 +92,21 @@ export const dashboardCommand = defineCommand({
     } finally {
       // Open handles must not keep a finished process alive.
       if (options.withParent) process.stdin.destroy();
+      if (!options.withParent) unregisterLocalGateway(local, context.environment);
       await gateway.close();
     }
   },
 });
+
+/** Returns why a file could not be written. */
+function problemOf(write: () => void): string | undefined {
+  try {
+    write();
+    return undefined;
+  } catch (error) {
+    return fileProblem(error) ?? (error as Error).message;
+  }
+}
 
 /** Creates a token, so that other users of this machine cannot use the page of a cluster with keys. */
 function ownToken(): Token {

@@ -226,7 +226,8 @@ function httpAddress(bind: string): string {
 async function serve(context: Context, started: Started): Promise<void> {
   const { cluster, keys, dataFolder, policy, httpAt, tokenFile } = started;
   const { registerLocalCluster, unregisterLocalCluster } = await import('@goshawk/client');
-  const here = { url: cluster.url, keys, pid: process.pid, dataFolder, startedAt: Date.now() };
+  const { url, page } = cluster;
+  const here = { url, keys, pid: process.pid, dataFolder, page, startedAt: Date.now() };
   let unregistered: string | undefined;
   try {
     registerLocalCluster(here, context.environment);

@@ -138,46 +138,57 @@ const IMAGE = /^[a-zA-Z0-9][a-zA-Z0-9._/:@-]*$/;
 
 /** Runs a command given as an argument vector, without a shell unless requested. */
 const execPayload = () =>
-  z.strictObject({
-    exec: z
-      .array(argument())
-      .min(1)
-      .max(LIMITS.argumentsMax)
-      .refine(([command]) => command !== '', 'the command, its first element, is empty')
-      .describe('the command to run: its name and arguments, without a shell'),
-    shell: z.boolean().optional().describe('the first element of `exec` is a line for `/bin/sh -c`'),
-    env: environment()
-      .optional()
-      .describe(
-        'environment variables of the command, in addition to `PATH`, `HOME`, `LANG` and a few others from the worker',
-      ),
-    cwd: argument().min(1).optional().describe('working folder; `submit` fills in its current folder'),
-    image: z
-      .string()
-      .max(LIMITS.nameLengthMax)
-      .regex(IMAGE, 'not the name of an image, such as "python:3.12-slim"')
-      .optional()
-      .describe(
-        'the container image to run the command in, with the working folder mounted; only workers with Docker or Podman run it',
-      ),
-    stdin: z
-      .union([passable(wellFormedProblem), bytes()], { error: () => 'expected text or bytes' })
-      .optional()
-      .describe('the bytes that the command reads from stdin'),
-    stdout: outputFile()
-      .optional()
-      .describe(
-        'a file on the worker that receives stdout instead of the log: relative to `cwd`, with {job}, {index} and {attempt} filled in',
-      ),
-    stderr: outputFile().optional().describe('the same for stderr; it may be the same file as `stdout`'),
-    returns: z
-      .boolean()
-      .optional()
-      .describe(
-        'the value of the task is the JSON that the command writes to the file named by GOSHAWK_RESULT',
-      ),
-    params: params(),
-  });
+  z
+    .strictObject({
+      exec: z
+        .array(argument())
+        .min(1)
+        .max(LIMITS.argumentsMax)
+        .refine(([command]) => command !== '', 'the command, its first element, is empty')
+        .describe('the command to run: its name and arguments, without a shell'),
+      shell: z.boolean().optional().describe('the first element of `exec` is a line for `/bin/sh -c`'),
+      env: environment()
+        .optional()
+        .describe(
+          'environment variables of the command, in addition to `PATH`, `HOME`, `LANG` and a few others from the worker',
+        ),
+      cwd: argument().min(1).optional().describe('working folder; `submit` fills in its current folder'),
+      image: z
+        .string()
+        .max(LIMITS.nameLengthMax)
+        .regex(IMAGE, 'not the name of an image, such as "python:3.12-slim"')
+        .optional()
+        .describe(
+          'the container image to run the command in, with the working folder mounted; only workers with Docker or Podman run it',
+        ),
+      stdin: z
+        .union([passable(wellFormedProblem), bytes()], { error: () => 'expected text or bytes' })
+        .optional()
+        .describe('the bytes that the command reads from stdin'),
+      stdout: outputFile()
+        .optional()
+        .describe(
+          'a file on the worker that receives stdout instead of the log: relative to `cwd`, with {job}, {index} and {attempt} filled in',
+        ),
+      stderr: outputFile().optional().describe('the same for stderr; it may be the same file as `stdout`'),
+      returns: z
+        .boolean()
+        .optional()
+        .describe(
+          'the value of the task is the JSON that the command writes to the file named by GOSHAWK_RESULT',
+        ),
+      warm: z
+        .boolean()
+        .optional()
+        .describe(
+          'the worker keeps the process for later tasks with the same command, folder, variables, user and demand; the command speaks the protocol of GOSHAWK_CALLS, as `python -m goshawk._worker` does',
+        ),
+      params: params(),
+    })
+    .refine(
+      ({ warm, stdout, stderr }) => warm !== true || (stdout === undefined && stderr === undefined),
+      'a warm command has no files for stdout and stderr',
+    );
 
 /** Calls an exported function of an ES module with a JSON-like input; its result is the task's value. */
 const modulePayload = () =>

@@ -23,7 +23,9 @@ export function taskOutcome(outcome: RunOutcome): Outcome {
       // The owner decides whether a failed start is the task's fault.
       const isNot = ENVIRONMENT_FAILURES.has(code) || startFaultOf(code) !== undefined;
       const kind = isNot ? 'lost' : 'failed';
-      return unsuccessful(kind, code, message, outcome.exitCode, outcome.signal);
+      const sent = unsuccessful(kind, code, message, outcome.exitCode, outcome.signal);
+      const { value } = outcome;
+      return value === undefined || openProblem(value) !== undefined ? sent : { ...sent, value };
     }
     case 'killed':
       return KILL_OUTCOMES[outcome.reason];

@@ -139,7 +139,9 @@ class WorkerPort {
       return;
     }
     const { inputs } = order;
-    const returns = 'exec' in checked.payload && checked.payload.returns === true;
+    // A warm command returns its value in a message.
+    const returns =
+      'exec' in checked.payload && checked.payload.returns === true && checked.payload.warm !== true;
     const problem = inputs?.problem ?? exchangeFiles(inputs?.lines, returns, checked, current);
     if (problem !== undefined) {
       this.#ended(slot, order, current, failedOutcome('bad-inputs', problem), 0);
@@ -310,7 +312,7 @@ function removeExchanged(folder: string): void {
   }
 }
 
-/** Completes the outcome of a command with its result file: the value, or `{"error": "why"}` for a failed command. */
+/** Completes the outcome of a command with its result file: the value, or `{"error": "why", "value": …}` for a failed command. */
 function withResult(outcome: RunOutcome, folder: string): RunOutcome {
   if (outcome.kind === 'killed') return outcome;
   if (!existsSync(resultFile(folder))) return outcome;
@@ -340,9 +342,12 @@ function withResultFile(outcome: Exclude<RunOutcome, { kind: 'killed' }>, file: 
     }
     const value = JSON.parse(utf8Of(readFileSync(descriptor))) as unknown;
     if (!isFailed) return { ...outcome, value };
-    const { error } = (value ?? {}) as { readonly error?: unknown };
+    const { error, value: reported } = (value ?? {}) as {
+      readonly error?: unknown;
+      readonly value?: unknown;
+    };
     const explains = outcome.error.code === 'exit-code' && typeof error === 'string' && error !== '';
-    return explains ? { ...outcome, error: { code: 'exit-code', message: error } } : outcome;
+    return explains ? { ...outcome, error: { code: 'exit-code', message: error }, value: reported } : outcome;
   } finally {
     closeSync(descriptor);
   }

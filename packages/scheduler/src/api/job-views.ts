@@ -205,7 +205,8 @@ export class JobViews {
     if (state === TaskState.cancelled) return { ...of, code: 'cancelled', message: whyCancelled(job, task) };
     if (state !== TaskState.failed) return of;
     const { code, kind, message, exitCode, signal } = describeFailure(job, task, readRecord);
-    return { ...of, code: code || kind, message, ...present({ exitCode, signal }) };
+    const value = history.reports.errorOf(task, readRecord)?.outcome.value;
+    return { ...of, value, code: code || kind, message, ...present({ exitCode, signal }) };
   }
 
   /** @param withTasks whether to include the times of each task, unless there are too many */

@@ -106,7 +106,7 @@ export class Stage extends Batch {
   /** Payloads of appended tasks that have not completed, by index in the stage. Created on demand. */
   #appended: Map<number, Payload> | undefined;
   /** Payload without input of a completed task. Stands for the dropped payloads of all completed tasks. */
-  #lastCompletedPayload: Extract<Payload, { module: string }> | undefined;
+  #lastCompletedPayload: Work | undefined;
   /** Number of tasks in the submission. */
   readonly #specifiedCount: number;
   /** Estimated memory of the appended tasks. */
@@ -163,15 +163,12 @@ export class Stage extends Batch {
   dropInput(task: TaskIndex): void {
     const index = task - this.first;
     const payload = this.#appended?.get(index);
-    if (payload === undefined || !('module' in payload)) return;
+    if (payload === undefined || 'sleep' in payload) return;
+    if ('exec' in payload && payload.warm !== true) return;
     this.appendedBytes -= heapBytes(payload);
     this.#appended!.delete(index);
-    const { input: _, ...done } = payload;
-    if (
-      this.#lastCompletedPayload?.module !== done.module ||
-      this.#lastCompletedPayload.export !== done.export
-    )
-      this.#lastCompletedPayload = done;
+    const last = this.#lastCompletedPayload;
+    if (last === undefined || !isSameWork(last, payload)) this.#lastCompletedPayload = withoutInput(payload);
   }
 
   /** Records that the state of this many tasks is now only in the journal. @returns bytes that this frees */
@@ -225,4 +222,21 @@ export class NonPilotBatch extends Batch {
   override get countingBatch(): Batch {
     return this.stage;
   }
+}
+
+/** A payload whose input varies from task to task of an open job. */
+type Work = Exclude<Payload, { sleep: unknown }>;
+
+function withoutInput(payload: Work): Work {
+  if ('exec' in payload) {
+    const { stdin: _, ...done } = payload;
+    return done;
+  }
+  const { input: _, ...done } = payload;
+  return done;
+}
+
+function isSameWork(one: Work, other: Work): boolean {
+  if ('exec' in one) return 'exec' in other && one.exec.join('\0') === other.exec.join('\0');
+  return 'module' in other && one.module === other.module && one.export === other.export;
 }

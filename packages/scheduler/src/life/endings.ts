@@ -32,6 +32,7 @@ const VALUE_DROPPED =
   'its return value was dropped: its scheduler is out of memory for results and has no journal (--data-folder)';
 
 function withoutTexts(outcome: Outcome): Outcome {
+  if (outcome.kind !== 'completed') return { ...outcome, value: undefined, errorMessage: '' };
   if (outcome.value === undefined) return { ...outcome, errorMessage: '' };
   return { ...COMPLETED, kind: 'failed', errorCode: 'no-room', errorMessage: VALUE_DROPPED };
 }

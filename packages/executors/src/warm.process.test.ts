@@ -1,0 +1,173 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ExecPayload } from '@goshawk/core';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Executors } from './executors.js';
+import { outcomeOf, record } from './recording.fixture.js';
+
+/** The Python package speaks the protocol; an order without cloudpickle names functions of modules. */
+const PACKAGE = fileURLToPath(new URL('../../python', import.meta.url));
+const PYTHON = process.env.PYTHON ?? 'python3';
+
+let folder: string;
+let executors: Executors;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-warm-test-'));
+  executors = new Executors({ dataFolder: folder, graceMs: 2_000 });
+});
+afterEach(async () => {
+  await executors.close();
+  rmSync(folder, { recursive: true });
+});
+
+const orders = new Map<string, string>();
+
+/** Returns a call of `eval(code)`, pickled in a separate process. */
+function call(code: string): ExecPayload {
+  const stdin = orders.get(code) ?? order(code);
+  orders.set(code, stdin);
+  return {
+    exec: [PYTHON, '-m', 'goshawk._worker'],
+    warm: true,
+    cwd: folder,
+    env: { PYTHONPATH: PACKAGE, PYTHONDONTWRITEBYTECODE: '1' },
+    stdin,
+  };
+}
+
+function order(code: string): string {
+  const text = `
+import sys; sys.path.insert(0, ${JSON.stringify(PACKAGE)})
+from goshawk._calls import pickled_function, pickled_args, order_of
+f = pickled_function(eval)
+print(order_of(f, [("name", pickled_args(f, (sys.argv[1], {}), {}))]))`;
+  const made = spawnSync(PYTHON, ['-c', text, code], {
+    encoding: 'utf8',
+    env: { ...process.env, XDG_STATE_HOME: folder },
+  });
+  expect(made.stderr).toBe('');
+  return made.stdout.trim();
+}
+
+const PID = 'print(__import__("os").getpid())';
+
+async function printed(code: string): Promise<string> {
+  const { outcome, sink } = await outcomeOf(executors, call(code));
+  expect(outcome.kind).toBe('completed');
+  expect(sink.text('stderr')).toBe('');
+  return sink.text();
+}
+
+it('runs calls one after the other in the same process, and prints for each what it has printed', async () => {
+  const first = await printed(PID);
+  expect(await printed(PID)).toBe(first);
+  expect(await printed('__import__("os").write(1, b"x" * 100000)')).toBe('x'.repeat(100_000));
+  expect(await printed(PID)).toBe(first);
+});
+
+it('runs calls at the same time in several processes', async () => {
+  const [one, other] = await Promise.all([printed(PID), printed(PID)]);
+  expect(one).not.toBe(other);
+});
+
+it('shares no process between users, variables or limits', async () => {
+  const payload = call(PID);
+  const first = await outcomeOf(executors, payload, { user: 'user a' });
+  const other = await outcomeOf(executors, payload, { user: 'user b' });
+  const changed = await outcomeOf(
+    executors,
+    { ...payload, env: { ...payload.env, MODE: '2' } },
+    { user: 'user a' },
+  );
+  expect(new Set([first, other, changed].map(({ sink }) => sink.text())).size).toBe(3);
+});
+
+it('reports an exception as a failed task with a value, and keeps the process', async () => {
+  const first = await printed(PID);
+  const { outcome, sink } = await outcomeOf(executors, call('1/0'));
+  expect(outcome).toMatchObject({
+    kind: 'failed',
+    error: { code: 'exit-code', message: 'ZeroDivisionError: division by zero' },
+    value: { python: [{ id: 'name' }] },
+  });
+  expect(sink.text('stderr')).toMatch(/ZeroDivisionError: division by zero\n$/);
+  expect(await printed(PID)).toBe(first);
+});
+
+it.each([
+  [
+    'exits',
+    '__import__("os")._exit(3)',
+    'the function ended its process with exit code 3, so it has no result',
+  ],
+  [
+    'closes its files',
+    '__import__("os").closerange(3, 1000)',
+    'the function closed files that it had not opened, and with them those of its process',
+  ],
+])('explains that a call %s, and starts another process', async (_, code, message) => {
+  const first = await printed(PID);
+  const { outcome } = await outcomeOf(executors, call(code));
+  expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'exit-code', message } });
+  expect(await printed(PID)).not.toBe(first);
+});
+
+it('ends the process of a killed call, with its children, and starts another one', async () => {
+  const first = await printed(PID);
+  const pids = 'print(__import__("subprocess").Popen(["sleep", "600"]).pid, flush=True)';
+  const { run, sink } = record(executors, call(`[${pids}, __import__("time").sleep(600)]`));
+  await expect.poll(() => sink.text(), { timeout: 10_000 }).toMatch(/^\d+\n$/);
+  run.kill('cancelled');
+  expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
+  await expect.poll(() => existsSync(`/proc/${sink.text().trim()}`)).toBe(false);
+  expect(await printed(PID)).not.toBe(first);
+});
+
+it('replaces a process in which a call has left a child or a thread', async () => {
+  for (const code of [
+    '__import__("subprocess").Popen(["sleep", "600"]) and None',
+    '__import__("threading").Thread(target=__import__("time").sleep, args=(600,), daemon=True).start()',
+  ]) {
+    const first = await printed(PID);
+    expect((await outcomeOf(executors, call(code))).outcome.kind).toBe('completed');
+    expect(await printed(PID)).not.toBe(first);
+  }
+});
+
+it('loads changed modules again, in another process', async () => {
+  const file = join(folder, 'answer.py');
+  writeFileSync(file, 'value = 1\n');
+  expect(await printed('print(__import__("answer").value)')).toBe('1\n');
+  writeFileSync(file, 'value = 22\n');
+  expect(await printed('print(__import__("answer").value)')).toBe('22\n');
+});
+
+it('pauses the process of a call', async () => {
+  const ticks = '[(print(n, flush=True), __import__("time").sleep(0.01)) for n in range(200)] and None';
+  const { run, sink } = record(executors, call(ticks));
+  await expect.poll(() => sink.text(), { timeout: 10_000 }).toContain('5\n');
+  run.pause();
+  // Output from before the pause still arrives.
+  let before = '';
+  const isQuiet = (): boolean => {
+    const [last, now] = [before, sink.text()];
+    before = now;
+    return last === now;
+  };
+  await expect.poll(isQuiet, { interval: 300 }).toBe(true);
+  run.resume();
+  expect((await sink.end).outcome.kind).toBe('completed');
+  expect(sink.text()).toMatch(/^199$/m);
+});
+
+it('leaves no folder behind', async () => {
+  await printed(PID);
+  const before = readdirSync(tmpdir()).filter((name) => name.startsWith('goshawk-warm-'));
+  await executors.close();
+  const after = readdirSync(tmpdir()).filter((name) => name.startsWith('goshawk-warm-'));
+  expect(after.length).toBeLessThan(before.length);
+});
