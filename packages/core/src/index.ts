@@ -122,6 +122,7 @@ export {
   type TaskFailure,
   type TaskPage,
   type TaskRow,
+  taskAddress,
   type UserQuota,
 } from './job/view.js';
 export * from './job/waiting.js';

@@ -141,6 +141,15 @@ export const jobs = z.object({
 });
 
 /** A predecessor for which the job still waits; `ok`: the predecessor must complete successfully. */
+/** Pauses of an attempt while other tasks used its CPUs; `runSeconds` excludes them. */
+const lending = {
+  pausedSeconds: seconds,
+  /** The task that uses its CPUs at present, as JOB/TASK; null: the attempt is not paused. */
+  lentTo: z.string().nullable(),
+  /** Tasks that were paused for it, once it has ended. */
+  borrowedFrom: z.array(z.string()),
+};
+
 const predecessor = z.object({
   id: z.string(),
   state: z.enum(JOB_FATES),
@@ -199,6 +208,7 @@ export const job = z.object({
       message: z.string().nullable(),
       exitCode: z.int().nullable(),
       signal: z.string().nullable(),
+      ...lending,
     }),
   ),
   /** Whether `attempts` is truncated; `/v1/jobs/{id}/tasks` lists all tasks. */
@@ -263,6 +273,7 @@ export const tasks = z.object({
       runSeconds: seconds.nullable(),
       maxRssBytes: count.nullable(),
       error: z.string().nullable(),
+      ...lending,
       /** CPUs and bytes of memory in use, if requested; null: unknown, or not running. */
       used: z.record(z.string(), z.number()).nullable().optional(),
     }),
@@ -613,8 +624,11 @@ export const stream = z.object({
   /** Jobs by index. */
   jobs: z.array(z.object({ id: z.string(), name: z.string(), user: z.string().nullable() })),
   states: z.array(z.enum(BAR_STATES)),
-  /** Sampled attempts: worker index, job index, task, attempt, state index, start in ms after `from`, run time in ms, CPUs. */
-  bars: z.array(z.tuple([count, count, count, count, count, z.number(), z.number(), z.number()])),
+  /**
+   * Sampled attempts: worker index, job index, task, attempt, state index, start in ms after `from`, duration in ms, CPUs, and the part
+   * of the duration in which the attempt was paused, in ms.
+   */
+  bars: z.array(z.tuple([count, count, count, count, count, z.number(), z.number(), z.number(), z.number()])),
   /** Number of sampled attempts in the window that are left out, shortest first. */
   omitted: count,
   /** Free CPUs of the cluster that are reserved for short tasks, by bucket; null: unknown. */

@@ -28,7 +28,7 @@ export function streamJson(
   const partial = stream.partial(from, to);
   const jobs = new Map<string, number>();
   const named: { id: string; name: string; user: string | null }[] = [];
-  const tuples = bars.map((bar): [number, number, number, number, number, number, number, number] => {
+  const tuples = bars.map((bar): [number, number, number, number, number, number, number, number, number] => {
     let job = jobs.get(bar.job);
     if (job === undefined) {
       job = named.length;
@@ -46,6 +46,7 @@ export function streamJson(
       began,
       Math.round(bar.to - bar.from),
       cpusOf(bar),
+      Math.round(bar.pausedMs),
     ];
   });
   return {

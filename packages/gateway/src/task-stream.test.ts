@@ -37,6 +37,27 @@ function detailOf(log: readonly Ran[], now: number, max: number): JobDetail {
   } as unknown as JobDetail;
 }
 
+it('an attempt that was paused lasts for its run time and its pauses', () => {
+  const stream = new TaskStream();
+  const job = {
+    id: 'a-1',
+    submittedAt: START,
+    stages: [{ tasks: 2, demand: {} }],
+    tasks: { running: 1 },
+    attemptList: [
+      { task: 0, attempt: 1, state: 'completed', worker: 'w0', startedMs: 100, runMs: 2_000, pausedMs: 500 },
+    ],
+    running: [{ task: 1, attempt: 1, worker: 'w0', elapsedMs: 1_000, pausedMs: 3_000 }],
+  } as unknown as JobDetail;
+  const now = START + 5_000;
+  stream.take(job, now, now);
+  const { bars } = stream.barsOf(new Set(['w0']), START, now);
+  expect(bars.map(({ from, to, pausedMs }) => [from - START, to - START, pausedMs])).toEqual([
+    [100, 2_600, 500],
+    [1_000, 5_000, 3_000],
+  ]);
+});
+
 function viewOf(workers: readonly { name: string; slots: number; busy: number; long?: number }[]) {
   const all = workers.map((worker) => ({ ...worker, state: 'active', partition: 'general', queued: 0 }));
   return { workers: all, lostWorkers: [] } as unknown as ClusterView;
@@ -166,7 +187,7 @@ it('an answer has only the requested workers, by name, with the buckets of the w
   const answer = streamJson({ stream, workers }, asked, START);
   expect(answer.workers.map(({ name }) => name)).toEqual(['w2', 'w10']);
   expect(answer).toMatchObject({ total: 2, omitted: 0, jobs: [{ id: 'a-1', name: 'job', user: null }] });
-  expect(answer.bars).toEqual([[0, 0, 0, 1, 0, 15_000, 5_000, 1]]);
+  expect(answer.bars).toEqual([[0, 0, 0, 1, 0, 15_000, 5_000, 1, 0]]);
   expect(answer.workers[0]!.busy).toHaveLength(3);
   // The past reaches back one hour.
   const past = streamJson({ stream, workers }, { ...asked, until: 0 }, START);

@@ -30,6 +30,8 @@ export interface Bar {
   readonly from: Millis;
   /** End of the run. While the attempt runs, the time of its last observation. */
   to: Millis;
+  /** Time in which the attempt was paused. ms */
+  pausedMs: Millis;
   state: BarState;
   readonly demand: Readonly<Record<string, number>>;
 }
@@ -105,6 +107,7 @@ export class TaskStream {
       worker: string,
       from: Millis,
       to: Millis,
+      pausedMs: Millis,
     ): void => {
       if (worker === '' || to < now - STREAM_MS) return;
       const key = `${job.id}/${task}/${attempt}`;
@@ -113,21 +116,22 @@ export class TaskStream {
       if (known !== undefined) {
         known.state = state;
         known.to = Math.max(known.from, to);
+        known.pausedMs = pausedMs;
         return;
       }
       const { id, name, user } = job;
       this.#bars.set(key, {
-        ...{ job: id, name, user, task, attempt, worker, from, to, state },
+        ...{ job: id, name, user, task, attempt, worker, from, to, pausedMs, state },
         demand: demandOf(stages, task),
       });
     };
-    for (const { task, attempt, state, worker, startedMs, runMs } of job.attemptList) {
+    for (const { task, attempt, state, worker, startedMs, runMs, pausedMs = 0 } of job.attemptList) {
       const from = job.submittedAt + startedMs;
-      add(task, attempt, stateOf(state), worker, from, from + runMs);
+      add(task, attempt, stateOf(state), worker, from, from + runMs + pausedMs, pausedMs);
     }
-    for (const { task, attempt, worker, elapsedMs } of job.running) {
+    for (const { task, attempt, worker, elapsedMs, pausedMs = 0 } of job.running) {
       if (!seen.has(`${job.id}/${task}/${attempt}`))
-        add(task, attempt, 'running', worker, asked - elapsedMs, asked);
+        add(task, attempt, 'running', worker, asked - elapsedMs - pausedMs, asked, pausedMs);
     }
     const { firstStartMs, endedMs } = job;
     if (job.attemptsTruncated && firstStartMs !== undefined)

@@ -34,6 +34,28 @@ describe('the page of a job', () => {
     expect(usual).not.toMatch(/priority|limit/);
   });
 
+  it('shows which tasks are paused, for how long and for whom, and which borrow', () => {
+    const run = { attempt: 1, worker: 'w0', elapsedMs: 5_000 };
+    const page = jobPage(
+      jobDetail({
+        state: 'running',
+        tasks: taskCounts({ running: 3 }),
+        pausedTasks: 1,
+        running: [
+          { ...run, task: 0, pausedMs: 2_000, lentTo: { job: 'b2-7', task: 4 } },
+          { ...run, task: 1, pausedMs: 1_500 },
+          { ...run, task: 2, borrows: true },
+        ],
+      }),
+      now,
+      paint,
+    );
+    expect(page).toContain('3: 3 running (1 paused)');
+    expect(page).toContain('task 0 on w0, for 5 s, paused for 2 s while b2-7/4 uses its CPU\n');
+    expect(page).toContain('task 1 on w0, for 5 s, after 1.5 s of pauses\n');
+    expect(page).toContain('task 2 on w0, for 5 s, on the CPU of a paused task');
+  });
+
   it('describes a running job', () => {
     const running = Array.from({ length: 7 }, (_, task) => ({
       task,

@@ -9,6 +9,7 @@ import {
   type JobDetail,
   type Millis,
   predecessorWords,
+  taskAddress,
 } from '@goshawk/core';
 import { localTime } from './local-time.js';
 import { classWords, deadlineWords, failureLines, heading, measures, remedyLines } from './words.js';
@@ -56,11 +57,12 @@ function commandLines({ stages }: JobDetail): string[] {
   });
 }
 
-function taskCounts({ tasks }: JobDetail): string {
+function taskCounts({ tasks, pausedTasks = 0 }: JobDetail): string {
   const { total, ...states } = tasks;
+  const paused = pausedTasks > 0 ? ` (${formatCount(pausedTasks)} paused)` : '';
   const parts = Object.entries(states)
     .filter(([, count]) => count > 0)
-    .map(([state, count]) => `${formatCount(count)} ${state}`);
+    .map(([state, count]) => `${formatCount(count)} ${state}${state === 'running' ? paused : ''}`);
   return `${formatCount(total)}: ${parts.join(', ')}`;
 }
 
@@ -167,9 +169,9 @@ function endings(job: JobDetail): Section[] {
 }
 
 function progress(job: JobDetail): Section[] {
-  const shown = job.running.slice(0, RUNNING_SHOWN).map(({ task, attempt, worker, elapsedMs }) => {
-    const again = attempt > 1 ? `, attempt ${attempt}` : '';
-    return `task ${task} on ${plain(worker)}${again}, for ${formatDuration(elapsedMs)}`;
+  const shown = job.running.slice(0, RUNNING_SHOWN).map((run) => {
+    const again = run.attempt > 1 ? `, attempt ${run.attempt}` : '';
+    return `task ${run.task} on ${plain(run.worker)}${again}, for ${formatDuration(run.elapsedMs)}${lendingWords(run)}`;
   });
   const hidden = job.tasks.running - shown.length;
   const more = hidden > 0 ? [`and ${formatCount(hidden)} more`] : [];
@@ -177,4 +179,12 @@ function progress(job: JobDetail): Section[] {
     ...measures(job).filter(([label]) => label !== 'estimate'),
     ...section('running', [...shown, ...more]),
   ];
+}
+
+/** Says whether a running task is paused, and for which task, or uses the CPUs of others. */
+function lendingWords({ lentTo, pausedMs = 0, borrows }: JobDetail['running'][number]): string {
+  if (lentTo !== undefined)
+    return `, paused for ${formatDuration(pausedMs)} while ${plain(taskAddress(lentTo))} uses its CPU`;
+  const before = pausedMs > 0 ? `, after ${formatDuration(pausedMs)} of pauses` : '';
+  return `${before}${borrows ? ', on the CPU of a paused task' : ''}`;
 }

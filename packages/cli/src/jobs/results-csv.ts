@@ -15,6 +15,7 @@ const AFTER = [
   'startedAt',
   'endedAt',
   'runSeconds',
+  'pausedSeconds',
   'maxRssBytes',
   'error',
 ] as const satisfies readonly TaskColumn[];

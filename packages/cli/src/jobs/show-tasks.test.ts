@@ -53,6 +53,21 @@ async function shown(
   return written;
 }
 
+it('a task that lends its CPUs is paused; its run time excludes pauses, and its end includes them', async () => {
+  const rows = [
+    row(0, { state: 'running', runMs: 3_000, pausedMs: 2_000, lentTo: { job: 'b2-7', task: 4 } }),
+    row(1, { runMs: 3_000, pausedMs: 500 }),
+    row(2, { runMs: 1_000, borrowedFrom: [{ job: 'a1-3', task: 0 }] }),
+  ];
+  expect(await shown(rows, 'text').then(({ stdout }) => stdout)).toMatch(/0 +paused .* 3 s \+ 2 s paused\n/);
+  const { tasks } = JSON.parse((await shown(rows, 'json')).stdout) as { tasks: object[] };
+  expect(tasks).toMatchObject([
+    { state: 'running', pausedSeconds: 2, lentTo: 'b2-7/4', borrowedFrom: [], endedAt: null },
+    { pausedSeconds: 0.5, lentTo: null, endedAt: new Date(submittedAt + 4_500).toISOString() },
+    { pausedSeconds: 0, borrowedFrom: ['a1-3/0'], endedAt: new Date(submittedAt + 2_000).toISOString() },
+  ]);
+});
+
 describe('tasks as text', () => {
   const rows = [
     row(0, { worker: 'a-worker-with-a-long-name' }),
@@ -108,6 +123,9 @@ describe('tasks as JSON', () => {
       runSeconds: 0.25,
       maxRssBytes: null,
       error: null,
+      pausedSeconds: 0,
+      lentTo: null,
+      borrowedFrom: [],
     });
     expect(listed.tasks[2]).toMatchObject({ endedAt: null, exitCode: null });
   });
@@ -124,10 +142,10 @@ it('tasks as CSV have one heading, and no formulas', async () => {
   const { stdout } = await shown(rows, 'csv');
   const lines = stdout.trimEnd().split('\n');
   expect(lines[0]).toBe(
-    'index,stage,state,attempt,worker,exitCode,startedAt,endedAt,runSeconds,maxRssBytes,error,command',
+    'index,stage,state,attempt,worker,exitCode,startedAt,endedAt,runSeconds,pausedSeconds,maxRssBytes,error,command',
   );
   expect(lines).toHaveLength(4);
-  expect(lines[3]).toMatch(/^2,tasks,failed,1,w1,1,2026-\S+Z,2026-\S+Z,0\.25,,"'=HYPERLINK\(""x""\)",$/);
+  expect(lines[3]).toMatch(/^2,tasks,failed,1,w1,1,2026-\S+Z,2026-\S+Z,0\.25,0,,"'=HYPERLINK\(""x""\)",$/);
 });
 
 it('the CSV has a column per parameter and field of the values, whatever their names', async () => {

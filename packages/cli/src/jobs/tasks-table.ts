@@ -37,12 +37,15 @@ export class TasksTable {
     this.#columns = [
       { title: 'task', align: 'right', of: ({ index }) => `${index}` },
       ...(isStaged ? [{ title: 'stage', shrinkTo: 8, of: ({ stage }: TaskRow) => plain(stage) }] : []),
-      { title: 'state', of: ({ state }) => paintState(state, paint) },
+      {
+        title: 'state',
+        of: ({ state, lentTo }) => (lentTo === undefined ? paintState(state, paint) : paint.yellow('paused')),
+      },
       { title: 'try', align: 'right', of: ({ attempt }) => (attempt === 0 ? '' : `${attempt}`) },
       { title: 'worker', shrinkTo: 8, of: ({ worker = '' }) => plain(worker) },
       { title: 'exit', align: 'right', of: ({ exitCode = '' }) => `${exitCode}` },
       { title: 'started', align: 'right', dropFirst: 1, of: started },
-      { title: 'ran', align: 'right', of: ({ runMs }) => (runMs === undefined ? '' : formatDuration(runMs)) },
+      { title: 'ran', align: 'right', of: ranWords },
       ...(isMeasured ? [MEMORY] : []),
       { title: 'error', shrinkTo: 8, of: ({ error = '' }) => plain(error) },
     ];
@@ -64,4 +67,10 @@ export class TasksTable {
     this.#hasBegun = true;
     return text.slice(begins);
   }
+}
+
+/** Run time of the last attempt, and how long it was paused besides. */
+function ranWords({ runMs, pausedMs = 0 }: TaskRow): string {
+  if (runMs === undefined) return '';
+  return `${formatDuration(runMs)}${pausedMs > 0 ? ` + ${formatDuration(pausedMs)} paused` : ''}`;
 }

@@ -5,9 +5,11 @@ import {
   type JobDetail,
   type JobState,
   type JobSummary,
+  type LendingView,
   metDeadline,
   type ResultRow,
   type TaskRow,
+  taskAddress,
 } from './view.js';
 
 /** Available in every supported JavaScript engine. */
@@ -104,6 +106,17 @@ function attemptJson(job: JobDetail, attempt: AttemptView): Record<string, unkno
     message: attempt.message || null,
     exitCode: attempt.exitCode ?? null,
     signal: attempt.signal ?? null,
+    ...lendingJson(attempt),
+  };
+}
+
+/** Pauses of an attempt, which its run time excludes, and the tasks (`JOB/TASK`) that it lent CPUs to and borrowed from. */
+function lendingJson({ pausedMs, lentTo, borrowedFrom }: LendingView) {
+  return {
+    pausedSeconds: seconds(pausedMs ?? 0)!,
+    /** The task that uses its CPUs at present. */
+    lentTo: lentTo === undefined ? null : taskAddress(lentTo),
+    borrowedFrom: (borrowedFrom ?? []).map(taskAddress),
   };
 }
 
@@ -123,10 +136,11 @@ export function taskJson(task: TaskRow, submittedAt: Millis) {
     worker: worker ?? null,
     exitCode: exitCode ?? null,
     startedAt: at({ submittedAt }, startedMs),
-    endedAt: hasEnded ? at({ submittedAt }, startedMs + runMs) : null,
+    endedAt: hasEnded ? at({ submittedAt }, startedMs + runMs + (task.pausedMs ?? 0)) : null,
     runSeconds: seconds(runMs),
     maxRssBytes: maxRssBytes ?? null,
     error: error ?? null,
+    ...lendingJson(task),
   };
 }
 

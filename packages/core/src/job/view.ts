@@ -12,9 +12,10 @@ import {
   resources,
   signed,
   text,
+  type View,
   view,
 } from '../fields/fields.js';
-import { attempt, line, ms, name, OUTCOMES, task, taskOfJob } from '../fields/records.js';
+import { attempt, line, ms, name, OUTCOMES, type TaskOfJob, task, taskOfJob } from '../fields/records.js';
 import { LIMITS } from '../limits.js';
 import { CLASSES } from '../policy/presets.js';
 import { PRIORITIES } from './priority.js';
@@ -89,6 +90,13 @@ const lendingFields = {
   /** It uses, or used, CPUs of tasks that were paused for it. */
   borrows: optional(flag),
 };
+
+export type LendingView = View<typeof lendingFields>;
+
+/** `JOB/TASK`, as commands accept it. */
+export function taskAddress({ job, task }: TaskOfJob): string {
+  return `${job}/${task}`;
+}
 
 const attemptView = view({
   task,
