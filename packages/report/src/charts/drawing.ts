@@ -1,6 +1,5 @@
 import { html, type Markup } from '../markup.js';
 import type { LineLook } from './palette.js';
-import type { SwatchKind } from './swatch.js';
 
 export interface Size {
   readonly width: number;
@@ -19,6 +18,12 @@ export interface ChartSeries {
   readonly name: string;
   readonly points: readonly ChartPoint[];
 }
+
+/**
+ * The symbol of a series in a legend: a segment of its line, its markers, a box in the color of its bars, or the rule that
+ * marks a stated value.
+ */
+export type SwatchKind = 'line' | 'points' | 'box' | 'rule';
 
 export interface LegendEntry {
   readonly name: string;

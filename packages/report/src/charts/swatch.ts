@@ -1,5 +1,5 @@
 import { type Markup, trusted } from '../markup.js';
-import { px } from './drawing.js';
+import { px, type SwatchKind } from './drawing.js';
 import { color, type LineLook, type MarkerShape } from './palette.js';
 
 /** Markers around the origin. */
@@ -9,12 +9,6 @@ const SHAPES: Readonly<Record<MarkerShape, string>> = {
   triangle: '<path d="M0 -4l4 7.5h-8z"/>',
   diamond: '<path d="M0 -4.5l4.5 4.5-4.5 4.5-4.5-4.5z"/>',
 };
-
-/**
- * The symbol of a series in a legend: a segment of its line, its markers, a box in the color of its bars, or the rule that
- * marks a stated value.
- */
-export type SwatchKind = 'line' | 'points' | 'box' | 'rule';
 
 export const SWATCH_HEIGHT = 12;
 

@@ -1,8 +1,8 @@
 import { csvRow, sumOf } from '@goshawk/core';
-import type { ChartDrawing, ChartSeries, LegendEntry } from '../charts/drawing.js';
+import type { ChartDrawing, ChartSeries, LegendEntry, SwatchKind } from '../charts/drawing.js';
 import type { LineLook } from '../charts/palette.js';
 import { renderSvg } from '../charts/svg.js';
-import { SWATCH_HEIGHT, type SwatchKind, swatchBody, swatchWidth } from '../charts/swatch.js';
+import { SWATCH_HEIGHT, swatchBody, swatchWidth } from '../charts/swatch.js';
 import type { Columns } from '../columns.js';
 import { type Content, html, Markup, type SavedChart, trusted } from '../markup.js';
 
