@@ -7,12 +7,16 @@ const PER_SECOND = 1e6;
 /** CPUs in use are rounded to this resolution. */
 const PER_CPU = 1e6;
 
+type Ordered = Readonly<Record<'starts' | 'ends' | 'cpusStarting' | 'cpusEnding', ArrayLike<number>>>;
+
 /** Adds up the CPUs in use over time exactly, from the starts and ends of all tasks (16 or 24 bytes per task). */
 export class BusyTime {
   readonly #starts = new Samples();
   readonly #ends = new Samples();
   /** CPUs by task; undefined while each task uses one. */
   #cpus: Samples | undefined;
+  /** Cached result of `#inOrder`, until the next task. */
+  #ordered: Ordered | undefined;
 
   /** Marks CPUs as busy in an interval, in seconds since the run began. */
   add(fromSeconds: number, toSeconds: number, cpus = 1): void {
@@ -23,6 +27,7 @@ export class BusyTime {
       this.#cpus = new Samples();
       for (let task = 0; task < this.#starts.length; task++) this.#cpus.push(1);
     }
+    this.#ordered = undefined;
     this.#starts.push(from);
     this.#ends.push(to);
     this.#cpus?.push(cpus);
@@ -34,7 +39,8 @@ export class BusyTime {
    */
   until(seconds: number, totalCpus: number): UtilisationLevels {
     if (!(seconds > 0)) return { mean: null, p50: null, max: null };
-    const { starts, ends, cpusStarting, cpusEnding } = this.#inOrder();
+    this.#ordered ??= this.#inOrder();
+    const { starts, ends, cpusStarting, cpusEnding } = this.#ordered;
     const timeAt = new Map<number, number>();
     let [area, busy, at, most] = [0, 0, 0, 0];
     let ended = 0;
@@ -69,7 +75,7 @@ export class BusyTime {
   }
 
   /** Returns starts and ends in order of time, with the CPUs of each; none if each task uses one. */
-  #inOrder(): Record<'starts' | 'ends' | 'cpusStarting' | 'cpusEnding', ArrayLike<number>> {
+  #inOrder(): Ordered {
     const cpus = this.#cpus?.values();
     if (cpus === undefined)
       return { starts: this.#starts.sorted(), ends: this.#ends.sorted(), cpusStarting: [], cpusEnding: [] };

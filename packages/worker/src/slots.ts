@@ -171,7 +171,7 @@ export class Slots {
     addTo(free, needed, -1);
     this.#count(needed, 1);
     const gpus = this.#gpus;
-    const amount = Math.round(amountOf(demand, GPU) * GPU_PARTS);
+    const amount = gpus === undefined ? 0 : Math.round(amountOf(demand, GPU) * GPU_PARTS);
     if (gpus === undefined || amount === 0) return;
     invariant(gpus.take(row, amount), () => `no GPUs for ${demand[GPU]}: ${gpus.room / GPU_PARTS} are left`);
     free[GPU] = gpus.room / GPU_PARTS;
@@ -189,7 +189,7 @@ export class Slots {
   #count(demand: Resources, sign: 1 | -1): void {
     const { workers } = this.#memory;
     workers.busy[this.#row]! += sign;
-    workers.load[this.#row]! += sign * Math.round(Math.min(1, amountOf(demand, 'cpu')) * CPU_PARTS);
+    workers.load[this.#row]! += sign * Math.round(Math.min(1, demand.cpu ?? 0) * CPU_PARTS);
     this.#recount();
   }
 

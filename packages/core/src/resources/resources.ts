@@ -25,6 +25,7 @@ export function slotsOf(capacity: Resources): number {
 /** Whether the demand fits into the free resources. */
 export function fits(demand: Resources, free: Resources): boolean {
   const needed = taken(demand, free);
+  if (needed === ONE) return free.cpu! >= 1;
   for (const name in needed) {
     if (needed[name]! > amountOf(free, name)) return false;
   }
@@ -57,6 +58,10 @@ export function cpusOf(demand: Resources): number {
  */
 export function addTo(amounts: Record<string, number>, demand: Resources, sign: 1 | -1): void {
   if (demand === NO_RESOURCES) return;
+  if (demand === ONE && Number.isInteger(amounts.cpu)) {
+    amounts.cpu! += sign;
+    return;
+  }
   for (const name in demand) {
     const [before, change] = [amountOf(amounts, name), demand[name]!];
     amounts[name] =

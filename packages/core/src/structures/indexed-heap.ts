@@ -73,21 +73,44 @@ export class IndexedHeap {
 
   /** All ids in order. The heap must not change meanwhile. */
   *inOrder(): Iterable<number> {
-    // Positions whose parents were already returned.
-    const ranks: number[] = [];
-    const next = new IndexedHeap(ranks);
-    const add = (place: number): void => {
-      const id = this.#ids[place]!;
-      ranks[place] = this.#ranks === undefined ? id : this.#ranks[id]!;
-      next.set(place, this.#keys[place]!);
-    };
-    if (this.#size > 0) add(0);
-    while (next.size > 0) {
-      const place = next.top();
-      next.delete(place);
-      for (let child = 2 * place + 1; child <= 2 * place + 2 && child < this.#size; child++) add(child);
+    // A heap of the positions whose parents were already returned. Callers usually take only a few ids.
+    const next = this.#size > 0 ? [0] : [];
+    while (next.length > 0) {
+      const place = next[0]!;
+      const last = next.pop()!;
+      if (next.length > 0) this.#siftDown(next, last);
+      const end = Math.min(2 * place + 3, this.#size);
+      for (let child = 2 * place + 1; child < end; child++) this.#siftUp(next, child);
       yield this.#ids[place]!;
     }
+  }
+
+  /** Adds a position to a heap of positions. */
+  #siftUp(heap: number[], place: number): void {
+    let at = heap.push(place) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!this.#isPlaceBefore(place, heap[parent]!)) break;
+      heap[at] = heap[parent]!;
+      at = parent;
+    }
+    heap[at] = place;
+  }
+
+  /** Replaces the first position of a heap of positions. */
+  #siftDown(heap: number[], place: number): void {
+    let at = 0;
+    for (let least = 1; least < heap.length; least = 2 * at + 1) {
+      if (least + 1 < heap.length && this.#isPlaceBefore(heap[least + 1]!, heap[least]!)) least++;
+      if (this.#isPlaceBefore(place, heap[least]!)) break;
+      heap[at] = heap[least]!;
+      at = least;
+    }
+    heap[at] = place;
+  }
+
+  #isPlaceBefore(place: number, other: number): boolean {
+    return this.#precedes(this.#ids[place]!, this.#keys[place]!, other);
   }
 
   #placeOf(id: number): number {

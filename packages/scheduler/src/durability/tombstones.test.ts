@@ -21,7 +21,9 @@ const step = fc.oneof(
       bytes: fc.integer({ min: 0, max: 1_000_000 }),
     }),
   },
-  { weight: 2, arbitrary: fc.constant('shift' as const) },
+  { weight: 1, arbitrary: fc.constant('shift' as const) },
+  // The position, in millionths.
+  { weight: 1, arbitrary: fc.nat(999_999) },
 );
 
 describe('tombstones', () => {
@@ -32,7 +34,11 @@ describe('tombstones', () => {
         let model: Tombstone[] = [];
         const seen = (of: Tombstone | undefined) => of && { ...of, key: keepsKeys ? of.key : undefined };
         for (const [index, each] of steps.entries()) {
-          if (each !== 'shift') {
+          if (typeof each === 'number') {
+            const at = Math.floor((each * model.length) / 1e6);
+            tombstones.remove(model[at]?.number ?? 7);
+            model.splice(at, 1);
+          } else if (each !== 'shift') {
             if (model.some(({ number }) => number === each.number)) continue;
             tombstones.push(each);
             model.push(each);
@@ -85,6 +91,16 @@ describe('tombstones', () => {
     expect(inOrder).toBe(count - 1);
     expect(tombstones.byNumber(count)).toBeDefined();
     expect(tombstones.byNumber(1)).toBeUndefined();
+  });
+
+  test('of retried jobs are removed without a scan of the others', () => {
+    const count = 200_000;
+    const tombstones = new Tombstones(false, () => 0.3);
+    for (let number = 1; number <= count; number++) tombstones.push(tombstone(number));
+    for (let number = 2; number <= count; number += 2) tombstones.remove(number);
+    expect([tombstones.length, tombstones.byNumber(2)]).toEqual([count / 2, undefined]);
+    const numbers = Array.from(tombstones.newestFirst(['completed']), (each) => each.number);
+    expect(numbers).toEqual(Array.from({ length: count / 2 }, (_, index) => count - 1 - 2 * index));
   });
 
   test('of very many users keep each name', () => {

@@ -34,6 +34,8 @@ const ROW_BYTES = 96;
 /** Overhead of a separate string, in bytes. */
 const TEXT_BYTES = 24;
 const ROWS_MIN = 64;
+/** The state in rows of removed tombstones. */
+const REMOVED = 255;
 /** Maximum number of user names that are stored only once. */
 const USERS_MAX = 1_000;
 
@@ -61,7 +63,9 @@ export class Tombstones {
   #byNumber = new RowIndex(0, () => 0);
   #byKey = new RowIndex(0, () => 0);
   #head = 0;
-  #length = 0;
+  /** Number of rows from the head on, with those of removed tombstones. The head is not one of these. */
+  #used = 0;
+  #removed = 0;
   #textBytes = 0;
   readonly #internedUsers = new Map<string, string>();
 
@@ -75,22 +79,23 @@ export class Tombstones {
   }
 
   get length(): number {
-    return this.#length;
+    return this.#used - this.#removed;
   }
 
   /** Estimated memory. */
   get bytes(): number {
-    return this.#length * ROW_BYTES + this.#textBytes;
+    return this.length * ROW_BYTES + this.#textBytes;
   }
 
   /** The tombstone that was added first. */
   get first(): Tombstone | undefined {
-    return this.#length === 0 ? undefined : this.#at(this.#head);
+    return this.length === 0 ? undefined : this.#at(this.#head);
   }
 
   push({ number, key, user, state, endedAt, bytes, droppedAt }: Tombstone): void {
-    if (this.#length === this.#numbers.length) this.#resize(Math.max(ROWS_MIN, 2 * this.#length));
-    const row = this.#rowAt(this.#length++);
+    const rows = this.#numbers.length;
+    if (this.#used === rows) this.#resize(this.length > rows / 2 ? 2 * rows : Math.max(ROWS_MIN, rows));
+    const row = this.#rowAt(this.#used++);
     this.#numbers[row] = number;
     this.#endedAt[row] = endedAt;
     this.#journalBytes[row] = bytes;
@@ -105,43 +110,50 @@ export class Tombstones {
   }
 
   shift(): void {
-    const row = this.#head;
+    this.#clear(this.#head);
+    this.#head = this.#rowAt(1);
+    this.#used--;
+    for (; this.#used > 0 && this.#states[this.#head] === REMOVED; this.#used--) {
+      this.#head = this.#rowAt(1);
+      this.#removed--;
+    }
+    const rows = this.#numbers.length;
+    if (rows > ROWS_MIN && this.length < rows / 8) this.#resize(rows / 4);
+  }
+
+  /** Removes a tombstone from any position. Its row stays until the rows before it are removed, or until all are in use. */
+  remove(number: JobNumber): void {
+    const row = this.#rowOf(number);
+    if (row === this.#head) return this.shift();
+    if (row < 0) return;
+    this.#clear(row);
+    this.#states[row] = REMOVED;
+    this.#removed++;
+  }
+
+  #clear(row: number): void {
     this.#counts[this.#states[row]!]!--;
     this.#textBytes -= this.#textBytesAt(row);
     this.#byNumber.remove(row);
     if (this.#hashes[row] !== 0) this.#byKey.remove(row);
     this.#users[row] = undefined;
     if (this.#keepsKeys) this.#keys[row] = undefined;
-    this.#head = this.#rowAt(1);
-    this.#length--;
-    const rows = this.#numbers.length;
-    if (rows > ROWS_MIN && this.#length < rows / 8) this.#resize(rows / 4);
-  }
-
-  /** Removes a tombstone from any position; scans all of them. */
-  remove(number: JobNumber): void {
-    const rows = this.#rows();
-    const at = rows.findIndex((row) => this.#numbers[row] === number);
-    if (at < 0) return;
-    const row = rows[at]!;
-    this.#counts[this.#states[row]!]!--;
-    this.#textBytes -= this.#textBytesAt(row);
-    this.#length--;
-    this.#resize(
-      this.#numbers.length,
-      rows.filter((each) => each !== row),
-    );
   }
 
   byNumber(number: JobNumber): Tombstone | undefined {
-    for (const row of this.#byNumber.rowsOf(scramble(number)))
-      if (this.#numbers[row] === number) return this.#at(row);
-    return undefined;
+    const row = this.#rowOf(number);
+    return row < 0 ? undefined : this.#at(row);
+  }
+
+  /** @returns −1 if there is none */
+  #rowOf(number: JobNumber): number {
+    for (const row of this.#byNumber.rowsOf(scramble(number))) if (this.#numbers[row] === number) return row;
+    return -1;
   }
 
   /** Tombstones with the key; if keys are not stored, tombstones with the same hash. */
   *withKey(key: string): Iterable<Tombstone> {
-    if (this.#length === 0) return;
+    if (this.length === 0) return;
     for (const row of this.#byKey.rowsOf(this.#hashOf(key)))
       if (!this.#keepsKeys || this.#keys[row] === key) yield this.#at(row);
   }
@@ -150,7 +162,7 @@ export class Tombstones {
   *newestFirst(states: readonly JobState[]): Iterable<Tombstone> {
     const wanted = states.map((state) => JOB_STATES.indexOf(state));
     let left = sumOf(wanted, (state) => this.#counts[state]!);
-    for (let i = this.#length - 1; i >= 0 && left > 0; i--) {
+    for (let i = this.#used - 1; i >= 0 && left > 0; i--) {
       const row = this.#rowAt(i);
       if (!wanted.includes(this.#states[row]!)) continue;
       left--;
@@ -187,8 +199,14 @@ export class Tombstones {
     return (this.#head + index) & (this.#numbers.length - 1);
   }
 
+  /** The rows of all tombstones, in order. */
   #rows(): Uint32Array {
-    return Uint32Array.from({ length: this.#length }, (_, index) => this.#rowAt(index));
+    const rows = new Uint32Array(this.length);
+    for (let index = 0, next = 0; index < this.#used; index++) {
+      const row = this.#rowAt(index);
+      if (this.#states[row] !== REMOVED) rows[next++] = row;
+    }
+    return rows;
   }
 
   #index(row: number): void {
@@ -218,6 +236,8 @@ export class Tombstones {
     this.#byNumber = new RowIndex(2 * size, (row) => scramble(numbers[row]!));
     this.#byKey = new RowIndex(2 * size, (row) => hashes[row]!);
     this.#head = 0;
+    this.#used = length;
+    this.#removed = 0;
     for (let row = 0; row < length; row++) this.#index(row);
   }
 
