@@ -61,7 +61,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            'packages/*/{src,page/src}/**/*.test.ts',
+            'packages/*/{src,page/src}/**/*.test.{ts,tsx}',
             'test/src/**/*.test.ts',
             'bench/src/**/*.test.ts',
           ],

@@ -1,11 +1,13 @@
 #!/usr/bin/env node
 // Bundles the compiled code into `packages/cli/bundle`, which `packages/cli/bin/goshawk.js` runs, because finding and
-// reading 400 modules takes a third of the time of `goshawk jobs`, and half that of a short simulation.
+// reading 400 modules takes a third of the time of `goshawk jobs`, and half that of a short simulation. The page of the
+// dashboard is bundled, too.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { writePage } from './page-bundle.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = `${root}packages/cli/bundle`;
@@ -109,3 +111,4 @@ await build.write({
   comments: false,
 });
 await build.close();
+await writePage();

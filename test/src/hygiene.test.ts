@@ -87,7 +87,7 @@ const ENTRIES = new Set([
   'packages/journal/src/dead-reader.fixture.ts',
   'packages/journal/src/folder-claim.fixture.ts',
   'packages/journal/src/open-journal.fixture.ts',
-  'packages/gateway/page/src/main.ts',
+  'packages/gateway/page/src/main.tsx',
   'packages/cli/src/main.ts',
   'packages/lab/src/simulate/thread.ts',
   'packages/lab/src/whatif/job-thread.ts',
@@ -126,10 +126,10 @@ function tracked(...patterns: string[]): string[] {
   return output.split('\0').filter((path) => path !== '' && existsSync(join(ROOT, path)));
 }
 
-const sources: Source[] = tracked('*.ts').map((path) => ({
+const sources: Source[] = tracked('*.ts', '*.tsx').map((path) => ({
   path,
   text: readFileSync(join(ROOT, path), 'utf8'),
-  isTest: /\.(test|fixture)\.ts$/.test(path) || path.startsWith('test/'),
+  isTest: /\.(test|fixture)\.tsx?$/.test(path) || path.startsWith('test/'),
 }));
 
 function packageOf(path: string): string | undefined {
@@ -189,7 +189,8 @@ function codeOf(text: string): string {
 }
 
 function target(from: string, specifier: string): string {
-  return relative(ROOT, resolve(ROOT, dirname(from), specifier)).replace(/\.js$/, '.ts');
+  const path = relative(ROOT, resolve(ROOT, dirname(from), specifier)).replace(/\.js$/, '.ts');
+  return existsSync(join(ROOT, `${path}x`)) ? `${path}x` : path;
 }
 
 /** Names that `npm run bench -- NAME` takes. */
@@ -320,7 +321,7 @@ describe('imports', () => {
     );
     const dead = sources
       .map(({ path }) => path)
-      .filter((path) => /\/src\//.test(path) && !path.endsWith('.d.ts') && !path.endsWith('.test.ts'))
+      .filter((path) => /\/src\//.test(path) && !path.endsWith('.d.ts') && !/\.test\.tsx?$/.test(path))
       .filter((path) => !path.endsWith('/index.ts') && !ENTRIES.has(path) && !used.has(path))
       .filter((path) => !STARTED.test(path));
     expect(dead.map((path) => `${path}: nobody imports it; delete it, or name it in ENTRIES`)).toEqual([]);
@@ -420,7 +421,7 @@ describe('the repository', () => {
 test('test/skips.json gives a reason for each file that may skip tests, and for no other', () => {
   const reasons = JSON.parse(readFileSync(join(ROOT, 'test/skips.json'), 'utf8')) as Record<string, string>;
   const skipping = sources.filter(
-    ({ path, text }) => path.endsWith('.test.ts') && /\.(skipIf|runIf)\(|\bskip\('/.test(text),
+    ({ path, text }) => /\.test\.tsx?$/.test(path) && /\.(skipIf|runIf)\(|\bskip\('/.test(text),
   );
   expect(Object.keys(reasons).sort()).toEqual(skipping.map(({ path }) => path).sort());
 });

@@ -96,15 +96,12 @@ export {
   COMMAND_LENGTH_MAX,
   comparePlaces,
   type FateOfJob,
-  isFinal,
   JOB_FATES,
-  JOB_STATES,
   type JobDetail,
   type JobEnd,
   type JobEvent,
   type JobFate,
   type JobPlace,
-  type JobState,
   type JobSummary,
   type LogPage,
   metDeadline,
@@ -126,7 +123,7 @@ export {
   type UserQuota,
 } from './job/view.js';
 export * from './job/waiting.js';
-export { predecessorWords, WAIT_PHASE_WORDS, WAITING_WORDS } from './job/waiting-words.js';
+export { predecessorWords, WAIT_PHASE_WORDS, WAITING_LABELS, WAITING_WORDS } from './job/waiting-words.js';
 export { cutoffJson, waitingJson, whyJson } from './job/why-json.js';
 export * from './limits.js';
 export { ROLES, type Role } from './messages/declaration.js';

@@ -19,3 +19,11 @@ export type WorkerState = (typeof WORKER_STATES)[number];
  */
 export const UNMATCHED_KINDS = ['short', 'small', 'long', 'large', 'planned'] as const;
 export type UnmatchedKind = (typeof UNMATCHED_KINDS)[number];
+
+export const JOB_STATES = ['waiting', 'running', ...ENDS] as const;
+/** `waiting`: no task has started; `running`: some task has; the others are final. */
+export type JobState = (typeof JOB_STATES)[number];
+
+export function isFinal(state: JobState): boolean {
+  return state === 'completed' || state === 'failed' || state === 'cancelled';
+}

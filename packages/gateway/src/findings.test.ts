@@ -1,7 +1,7 @@
 import type { ExplainedJob } from '@goshawk/client';
-import type { JobDetail, JobSummary } from '@goshawk/core';
+import type { ClusterShares, JobDetail, JobSummary } from '@goshawk/core';
 import { expect, it } from 'vitest';
-import { Findings } from './findings.js';
+import { Findings, lackOf, suspectOf } from './findings.js';
 
 const NOW = 1_764_000_000_000;
 
@@ -12,7 +12,12 @@ function job(
 ): JobDetail {
   return {
     ...{ id, name: 'etl', state: 'running', tasks: { waiting: 0 } },
-    stages: [{ tasks: 10, meanRunMs: 3_000 }, { tasks: 10, estimateMs: 20_000 }, { tasks: 10 }],
+    classifiedBy: 'given',
+    stages: [
+      { tasks: 10, meanRunMs: 3_000, counts: { completed: 3 } },
+      { tasks: 10, estimateMs: 20_000 },
+      { tasks: 10 },
+    ],
     running: running.map(([task, elapsedMs]) => ({ task, attempt: 1, worker: 'w1', elapsedMs })),
     ...more,
   } as unknown as JobDetail;
@@ -34,6 +39,10 @@ it('finds a task that runs ten times longer than others of its stage, or than it
   );
   findings.noteJob(job('a-3', [[12, 199_000]]), NOW);
   findings.noteJob(job('a-4', [[12, 201_000]]), NOW);
+  // An estimate from other jobs of the user, or two completed tasks, say nothing about this job.
+  findings.noteJob(job('a-6', [[12, 201_000]], { classifiedBy: 'history' }), NOW);
+  const few = [{ tasks: 10, meanRunMs: 3_000, counts: { completed: 2 } }];
+  findings.noteJob(job('a-7', [[3, 201_000]], { stages: few }), NOW);
   // No run times of its stage are known.
   findings.noteJob(job('a-5', [[25, 9_000_000]]), NOW);
   expect(findings.list(NOW).map(({ what }) => what)).toEqual([
@@ -74,18 +83,61 @@ it('forgets a slow task of a job that is no longer sampled', () => {
   expect(findings.list(NOW + 300_000)).toEqual([]);
 });
 
-it('finds a user with most of the waiting tasks while others wait', () => {
+type Share = readonly [user: string, cpu: number, due?: number];
+
+function shares(...users: readonly Share[]): ClusterShares {
+  return {
+    capacity: { cpu: 10, gpu: 8 },
+    jobs: users.map(([user, cpu, due]) => ({
+      ...{ id: `${user}-1`, user, weight: 1, running: cpu, waiting: 1, has: { cpu } },
+      ...(due === undefined ? {} : { due: { cpu: due } }),
+    })),
+    total: users.length,
+  };
+}
+
+it('suspects a user with most of the waiting tasks while others wait, without those on hold', () => {
+  expect(suspectOf([waiting('bob', 5_000)])).toBeUndefined();
+  expect(suspectOf([waiting('bob', 90), waiting('ann', 1)])).toBeUndefined();
+  expect(suspectOf([waiting('bob', 500), waiting('ann', 500)])).toBeUndefined();
+  expect(suspectOf([waiting('bob', 4_000), waiting('ann', 10), waiting('bob', 1_000)])).toEqual({
+    ...{ user: 'bob', tasks: 5_000, total: 5_010, users: 2 },
+  });
+  const held = [{ held: true }, { beginAt: NOW }].map((more) => ({ ...waiting('bob', 5_000), ...more }));
+  expect(suspectOf([...held, waiting('bob', 10), waiting('ann', 10)])).toBeUndefined();
+});
+
+it('calls a user a flood only above the fair share', () => {
   const findings = new Findings();
-  findings.noteUsers([waiting('bob', 5_000)]);
-  expect(findings.list(NOW)).toEqual([]);
-  findings.noteUsers([waiting('bob', 90), waiting('ann', 1)]);
-  expect(findings.list(NOW)).toEqual([]);
-  findings.noteUsers([waiting('bob', 4_000), waiting('ann', 10), waiting('bob', 1_000)]);
-  expect(findings.list(NOW)).toMatchObject([
-    { what: 'user bob has 5,000 of 5,010 waiting tasks', link: '#/jobs?q=user%3Abob+state%3Aactive' },
+  const suspect = suspectOf([waiting('bob', 5_000), waiting('ann', 10)]);
+  const whats = (...users: readonly Share[]) => {
+    findings.noteFlood(suspect, shares(...users));
+    return findings.list(NOW).map(({ what }) => what);
+  };
+  expect(whats(['bob', 6, 5], ['ann', 4, 5])).toEqual([
+    'user bob has 5,000 of 5,010 waiting tasks, and uses 60.0% of the cpu where 50.0% is the fair share',
   ]);
-  findings.noteUsers([waiting('bob', 500), waiting('ann', 500)]);
+  expect(whats(['bob', 5, 5], ['ann', 5, 5])).toEqual([]);
+  // Without enforced shares, equal parts are fair.
+  expect(whats(['bob', 6], ['ann', 4])).toHaveLength(1);
+  expect(whats(['bob', 4], ['ann', 6])).toEqual([]);
+  findings.noteFlood(suspect, undefined);
   expect(findings.list(NOW)).toEqual([]);
+});
+
+it('says which resource a gang lacks, and who has it', () => {
+  const stages = [{ name: 'tasks', tasks: 8, demand: { cpu: 1, gpu: 1 } }] as unknown as JobDetail['stages'];
+  const gang = {
+    waiting: [{ stage: 'tasks', reason: 'resources', tasks: 8, waitedMs: 1 }],
+  } as unknown as ExplainedJob;
+  const books = shares(['eve', 3], ['', 1]);
+  const has = [{ cpu: 1, gpu: 3 }, { cpu: 9 }];
+  const taken = { ...books, jobs: books.jobs.map((one, at) => ({ ...one, has: has[at]! })) };
+  expect(lackOf(stages, gang, taken)).toBe('it needs 8 gpu, and 5 of 8 are free; eve has 3');
+  expect(lackOf([{ ...stages[0]!, demand: { cpu: 2 } }], gang, books)).toBe(
+    'it needs 16 cpu, and 6 of 10 are free; eve has 3, -1 has 1',
+  );
+  expect(lackOf([{ ...stages[0]!, tasks: 5 }], gang, books)).toBeUndefined();
 });
 
 function explained(

@@ -1,20 +1,30 @@
 import type { ExplainedJob } from '@goshawk/client';
 import {
+  type ClusterShares,
   counted,
+  fairShareOf,
+  formatBytes,
   formatCount,
   formatDuration,
+  formatShare,
   isFinal,
   type JobDetail,
   type JobSummary,
+  largestShare,
   type Millis,
   needOf,
+  shareHolders,
+  sharesByUser,
+  sumOf,
   type TaskFailure,
 } from '@goshawk/core';
-import type { Attention } from './overview.js';
+import { actionOf, type Finding } from './attention.js';
 import { mainWait } from './why-sentence.js';
 
 /** A task is slow if it runs this many times longer than other tasks of its stage, or than the estimate. */
 const SLOW_FACTOR = 10;
+/** Number of completed tasks of a stage whose mean is the usual run time. */
+const USUAL_RUNS = 3;
 /** Found by the next poll, so that a problem is named within a minute. */
 const SLOW_MIN_MS = 45_000;
 const JOBS_MAX = 200;
@@ -32,6 +42,80 @@ const FLOOD_TASKS = 100;
 const GANG_WAITS_MS = 45_000;
 /** Matches central's explanation of a waiting gang. */
 const GANG = /\bgang\b/;
+
+/** A user with most of the waiting tasks while other users wait. */
+interface Suspect {
+  readonly user: string;
+  readonly tasks: number;
+  readonly total: number;
+  /** Number of users with active jobs. */
+  readonly users: number;
+}
+
+/**
+ * Returns the user who has most of the waiting tasks. Tasks on hold, or that begin later, do not count.
+ *
+ * @param active unfinished jobs; empty if the list is incomplete
+ */
+export function suspectOf(active: readonly JobSummary[]): Suspect | undefined {
+  const waiting = new Map<string, number>();
+  let total = 0;
+  for (const { user = '', tasks, held = false, beginAt } of active) {
+    if (tasks.waiting === 0 || held || beginAt !== undefined) continue;
+    waiting.set(user, (waiting.get(user) ?? 0) + tasks.waiting);
+    total += tasks.waiting;
+  }
+  const [user, tasks] = [...waiting].sort(([, one], [, other]) => other - one)[0] ?? ['', 0];
+  if (user === '' || waiting.size < 2 || tasks < FLOOD_TASKS || tasks < FLOOD_SHARE * total) return undefined;
+  return { user, tasks, total, users: new Set(active.map((job) => job.user ?? '')).size };
+}
+
+/** Whether most of the job waits because its tasks start together. */
+export function waitsAsGang({ waiting, central }: ExplainedJob): boolean {
+  const most = mainWait(waiting);
+  if (most === undefined || central === undefined || most.missing !== undefined) return false;
+  return most.reason !== 'user-limit' && GANG.test(needOf(most, central.needs)?.why ?? '');
+}
+
+/**
+ * Says which resource a gang lacks, and who has it: `it needs 8 gpu, 5 of 8 are free; eve has 3`.
+ *
+ * @returns undefined if the resources suffice in total, but not on the workers
+ */
+export function lackOf(
+  stages: JobDetail['stages'],
+  { waiting }: Pick<ExplainedJob, 'waiting'>,
+  { capacity, jobs }: ClusterShares,
+): string | undefined {
+  const stage = stages.find(({ name }) => name === mainWait(waiting)?.stage) ?? stages[0];
+  if (stage === undefined) return undefined;
+  const lacks = Object.entries({ cpu: 1, ...stage.demand }).flatMap(([name, each]) => {
+    const total = capacity[name] ?? (name === 'cpu' ? capacity.slots : undefined);
+    if (total === undefined) return [];
+    const used = (has: Readonly<Record<string, number>>) =>
+      has[name] ?? (name === 'cpu' ? (has.slots ?? 0) : 0);
+    const free = Math.max(0, total - sumOf(jobs, ({ has }) => used(has)));
+    const needed = each * stage.tasks;
+    if (free >= needed) return [];
+    const holders = new Map<string, number>();
+    for (const { user, id, has } of jobs)
+      if (used(has) > 0) {
+        const holder = user === '' ? id : user;
+        holders.set(holder, (holders.get(holder) ?? 0) + used(has));
+      }
+    const most = [...holders].sort(([, one], [, other]) => other - one).slice(0, HOLDERS);
+    const words = (value: number) => (name === 'memory' ? formatBytes(value) : formatCount(value));
+    const who = most.map(([holder, amount]) => `${holder} has ${words(amount)}`).join(', ');
+    // GPUs and the like are scarcer than CPUs.
+    const rank = name === 'cpu' ? 1 : 0;
+    const what = `it needs ${words(needed)} ${name}, and ${words(free)} of ${words(total)} are free`;
+    return [{ rank, what: who === '' ? what : `${what}; ${who}` }];
+  });
+  return lacks.sort((one, other) => one.rank - other.rank)[0]?.what;
+}
+
+/** Maximum number of users named as holders of a resource. */
+const HOLDERS = 3;
 
 interface Waiting {
   readonly at: Millis;
@@ -63,7 +147,7 @@ export class Findings {
   readonly #slow = new Map<string, Slow>();
   readonly #waiting = new Map<string, Waiting>();
   readonly #causes = new Map<string, { readonly endedMs: Millis | undefined; readonly cause: string }>();
-  #flood: Attention | undefined;
+  #flood: Finding | undefined;
 
   /** @param now wall clock */
   noteJob(job: JobDetail, now: Millis): void {
@@ -90,16 +174,21 @@ export class Findings {
     dropOld(this.#slow, now);
   }
 
-  /** @param now wall clock */
-  noteWaiting({ job, waiting, central }: ExplainedJob, now: Millis): void {
+  /**
+   * @param now wall clock
+   * @param lack what a gang lacks, from `lackOf`
+   */
+  noteWaiting(explained: ExplainedJob, now: Millis, lack?: string): void {
+    const { job, waiting, central } = explained;
     this.#waiting.delete(job.id);
     const most = mainWait(waiting);
     const need = most === undefined || central === undefined ? undefined : needOf(most, central.needs)?.why;
     const why = most?.missing ?? need;
     if (most !== undefined && why !== undefined && !isFinal(job.state)) {
       const { waitedMs } = most;
-      const isGang = most.missing === undefined && most.reason !== 'user-limit' && GANG.test(why);
-      this.#waiting.set(job.id, { at: now, name: job.name, waitedMs, why, isGang });
+      const isGang = waitsAsGang(explained);
+      const words = lack === undefined ? why : `${why}; ${lack}`;
+      this.#waiting.set(job.id, { at: now, name: job.name, waitedMs, why: words, isGang });
     }
     dropOld(this.#waiting, now);
   }
@@ -128,33 +217,40 @@ export class Findings {
     return waiting === undefined || now - waiting.at >= STALE_MS ? undefined : waiting.why;
   }
 
-  /** @param active unfinished jobs; empty if the list is incomplete */
-  noteUsers(active: readonly JobSummary[]): void {
-    const waiting = new Map<string, number>();
-    let total = 0;
-    for (const { user = '', tasks } of active) {
-      if (tasks.waiting === 0) continue;
-      waiting.set(user, (waiting.get(user) ?? 0) + tasks.waiting);
-      total += tasks.waiting;
-    }
-    const [user, tasks] = [...waiting].sort(([, one], [, other]) => other - one)[0] ?? ['', 0];
-    this.#flood =
-      user === '' || waiting.size < 2 || tasks < FLOOD_TASKS || tasks < FLOOD_SHARE * total
-        ? undefined
-        : {
-            level: 'warning',
-            what: `user ${user} has ${formatCount(tasks)} of ${counted(total, 'waiting task')}`,
-            hint: '`goshawk shares` shows what each user gets; `--users FILE` can limit the waiting tasks of a user',
-            link: `#/jobs?${new URLSearchParams({ q: `user:${user} state:active` })}`,
-          };
+  /**
+   * Notes that a user floods the cluster, if the user has more than the fair share of it.
+   *
+   * @param suspect the user with most of the waiting tasks
+   * @param shares undefined: unknown
+   */
+  noteFlood(suspect: Suspect | undefined, shares: ClusterShares | undefined): void {
+    this.#flood = undefined;
+    if (suspect === undefined || shares === undefined) return;
+    const { user, tasks, total, users } = suspect;
+    const holder = sharesByUser(shareHolders(shares, [])).find((one) => one.user === user);
+    if (holder === undefined) return;
+    const { share, of } = largestShare(holder.has, shares.capacity);
+    // Without enforced shares, each user with active jobs has the same share.
+    const fair = holder.due === undefined ? 1 / users : fairShareOf(holder, shares.capacity);
+    if (share <= fair) return;
+    this.#flood = {
+      key: `flood ${user}`,
+      level: 'warning',
+      what: `user ${user} has ${formatCount(tasks)} of ${counted(total, 'waiting task')}, and uses ${formatShare(share)} of the ${of} where ${formatShare(fair)} is the fair share`,
+      hint: '`goshawk shares` shows what each user gets; `--users FILE` can limit the waiting tasks of a user',
+      link: `#/jobs?${new URLSearchParams({ q: `user:${user} state:active` })}`,
+      isLasting: true,
+    };
   }
 
-  #gangs(now: Millis): Attention[] {
+  #gangs(now: Millis): Finding[] {
     return [...this.#waiting]
       .filter(([, { at, isGang, waitedMs }]) => isGang && waitedMs >= GANG_WAITS_MS && now - at < STALE_MS)
       .sort(([, one], [, other]) => other.waitedMs - one.waitedMs)
       .slice(0, SHOWN)
       .map(([id, { name, waitedMs, why }]) => ({
+        key: `gang ${id}`,
+        since: now - waitedMs,
         level: 'warning',
         what: `gang ${name} (${id}) has waited for ${formatDuration(waitedMs)}: ${why}`,
         hint: `\`goshawk why ${id}\` says what is ahead of it; more workers or CPUs, or \`goshawk update ${id} --priority high\`, start it sooner`,
@@ -163,7 +259,7 @@ export class Findings {
   }
 
   /** @param now wall clock */
-  list(now: Millis): Attention[] {
+  list(now: Millis): Finding[] {
     const slow = [...this.#slow]
       .filter(([, { at }]) => now - at < STALE_MS)
       .sort(([, one], [, other]) => other.elapsedMs - one.elapsedMs);
@@ -171,14 +267,17 @@ export class Findings {
     return [
       ...slow
         .slice(0, SHOWN)
-        .map(([id, { name, task, worker, elapsedMs, typical, others }], index): Attention => {
+        .map(([id, { name, task, worker, elapsedMs, typical, others }], index): Finding => {
           const also = others > 0 ? `, and ${counted(others, 'more task')} like it` : '';
           const rest =
             index === SHOWN - 1 && more > 0 ? `; ${counted(more, 'more job')} with slow tasks` : '';
           return {
+            key: `slow ${id}`,
+            since: now - elapsedMs,
+            actions: [actionOf('log', { job: id, task })],
             level: 'warning',
             what: `${name} (${id}): task ${task} has run for ${formatDuration(elapsedMs)} on ${worker}, where ${formatDuration(typical.ms)} is ${typical.how}${also}${rest}`,
-            hint: `\`goshawk logs ${id}/${task}\` shows its output; \`goshawk cancel ${id}/${task}\` ends it`,
+            hint: `\`goshawk logs ${id}/${task}\` shows its output`,
             link: `#/jobs/${encodeURIComponent(id)}`,
           };
         }),
@@ -209,16 +308,18 @@ function dropOld(entries: Map<string, { readonly at: Millis }>, now: Millis): vo
 }
 
 /**
- * Returns the average run time of completed tasks of the same stage, else the estimate of the stage;
- * undefined: unknown.
+ * Returns the average run time of completed tasks of the same stage, else the estimate that the user has stated;
+ * undefined: unknown. A prediction from other jobs of the user says nothing about a new job.
  */
-function typicalOf({ stages }: JobDetail, task: number): Typical | undefined {
+function typicalOf({ stages, classifiedBy }: JobDetail, task: number): Typical | undefined {
   let first = 0;
-  for (const { tasks, meanRunMs, estimateMs } of stages) {
+  for (const { tasks, meanRunMs, estimateMs, counts } of stages) {
     first += tasks;
     if (task >= first) continue;
-    if (meanRunMs !== undefined) return { ms: meanRunMs, how: 'usual' };
-    return estimateMs === undefined ? undefined : { ms: estimateMs, how: 'estimated' };
+    if (meanRunMs !== undefined && counts.completed >= USUAL_RUNS) return { ms: meanRunMs, how: 'usual' };
+    return estimateMs === undefined || classifiedBy !== 'given'
+      ? undefined
+      : { ms: estimateMs, how: 'estimated' };
   }
   return undefined;
 }

@@ -17,6 +17,7 @@ export async function gatewayTo(answers: object, options: Partial<GatewayOptions
     waiting: silent,
     counters: silent,
     jobs: silent,
+    shares: silent,
     close: async () => {},
     ...answers,
   };

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { History } from './history.js';
 
-const STANDING = { waiting: 3, busy: 2, slots: 4 };
+const STANDING = { waiting: 3, busy: 2, slots: 4, use: null, capacity: null };
 
 function counters(completed: number, buckets: Record<string, number>) {
   const none = { completed: 0, failed: 0, cancelled: 0 };

@@ -1,5 +1,5 @@
 import { type Counters, sumCounters } from '@goshawk/client';
-import type { Millis } from '@goshawk/core';
+import { type ClusterShares, type Millis, shareHolders, sharesByUser } from '@goshawk/core';
 import type { z } from 'zod';
 import type { history } from './schemas.js';
 
@@ -31,7 +31,7 @@ export class History {
   add(
     at: Millis,
     schedulers: Readonly<Record<string, Counters>>,
-    standing: Pick<Point, 'waiting' | 'busy' | 'slots'>,
+    standing: Pick<Point, 'waiting' | 'busy' | 'slots' | 'use' | 'capacity'>,
   ): Point | undefined {
     const news = Object.entries(schedulers).flatMap(([name, now]) => {
       const before = this.#last.get(name);
@@ -50,6 +50,37 @@ export class History {
     while (this.#points[0]!.at * 1_000 < at - HISTORY_MS) this.#points.shift();
     return point;
   }
+}
+
+/** Maximum number of users per resource in a point; the others are added up. */
+const USERS_MAX = 10;
+/** Name of all other users together. */
+const OTHERS = '…';
+const RESOURCES = ['cpu', 'gpu', 'memory'] as const;
+
+/** Returns what each user has of the resources, and their capacity; null: unknown. */
+export function useOf(shares: ClusterShares | undefined): Pick<Point, 'use' | 'capacity'> {
+  if (shares === undefined) return { use: null, capacity: null };
+  // Under policies without shared CPUs, a task takes a slot.
+  const amount = (all: Readonly<Record<string, number>>, name: string): number =>
+    all[name] ?? (name === 'cpu' ? (all.slots ?? 0) : 0);
+  const names = RESOURCES.filter((name) => amount(shares.capacity, name) > 0);
+  const users = sharesByUser(shareHolders(shares, []));
+  const use = names.map((name): [string, Record<string, number>] => {
+    const rows = users
+      .map(({ user, has }): [string, number] => [user, amount(has, name)])
+      .filter(([, value]) => value > 0)
+      .sort(([, one], [, other]) => other - one);
+    const rest = rows.slice(USERS_MAX).reduce((sum, [, value]) => sum + value, 0);
+    return [
+      name,
+      Object.fromEntries([...rows.slice(0, USERS_MAX), ...(rest > 0 ? [[OTHERS, rest] as const] : [])]),
+    ];
+  });
+  return {
+    use: Object.fromEntries(use),
+    capacity: Object.fromEntries(names.map((name) => [name, amount(shares.capacity, name)])),
+  };
 }
 
 /** Returns the changes of counters since the previous poll; for a restarted scheduler, all counts. */

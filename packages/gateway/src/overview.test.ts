@@ -103,19 +103,42 @@ it('counts all failures, with causes, and links to their list', () => {
   ]);
 });
 
-it('gives the reason of each quarantined worker', () => {
-  const hintOf = (...reasons: string[]): string | undefined => {
+it('lists each of a few quarantined workers with its reason and a button, and many together', () => {
+  const itemsOf = (...reasons: string[]) => {
     const view = viewOf([], 0);
     const workers = reasons.map((quarantine, index) => ({
       ...{ name: `w${index}`, state: 'quarantined', partition: 'general', slots: 1, busy: 0, queued: 0 },
       quarantine,
     }));
-    return look(pollResult({ view: { ...view, workers } as unknown as ClusterView })).attention[0]?.hint;
+    return look(pollResult({ view: { ...view, workers } as unknown as ClusterView })).attention;
   };
-  expect(hintOf('its disk is full', 'its disk is full')).toBe('its disk is full');
-  expect(hintOf('its disk is full', 'tasks fail to start')).toBe(
-    'w0: its disk is full; w1: tasks fail to start',
-  );
+  expect(itemsOf('its disk is full', 'tasks fail to start')).toMatchObject([
+    {
+      ...{ key: 'quarantined w0', what: '1 worker quarantined: w0', hint: 'its disk is full' },
+      actions: [{ verb: 'drain', worker: 'w0' }],
+    },
+    { key: 'quarantined w1', what: '1 worker quarantined: w1', hint: 'tasks fail to start' },
+  ]);
+  expect(itemsOf('its disk is full', 'tasks fail to start', 'x', 'x')).toMatchObject([
+    {
+      what: '4 workers quarantined: w0, w1, w2, …',
+      hint: 'w0: its disk is full; w1: tasks fail to start; w2: x; …',
+      actions: [],
+    },
+  ]);
+});
+
+it('knows the CPUs in use, unless the policy does not', () => {
+  const cpusOf = (...workers: object[]) => look(pollResult({ view: viewOf(workers as never, 0) })).cpusBusy;
+  expect(cpusOf({ slots: 4, busy: 3, queued: 0, cpus: 3.5 }, { slots: 4, busy: 0, queued: 0 })).toBe(3.5);
+  expect(cpusOf({ slots: 4, busy: 3, queued: 0 })).toBeNull();
+});
+
+it('says at least how many jobs failed while a scheduler does not answer', () => {
+  const failed = { jobs: [], total: 69 } as unknown as Jobs;
+  const waiting = { waiting: [], silent: ['scheduler s0'] } as unknown as ClusterWaiting;
+  const whats = look(pollResult({ failed, waiting })).attention.map(({ what }) => what);
+  expect(whats.at(-1)).toMatch(/^at least 69 jobs failed/);
 });
 
 it('names the schedulers whose jobs are missing in its numbers', () => {

@@ -10,6 +10,7 @@ import {
   type WaitingReason,
 } from '@goshawk/core';
 import type { z } from 'zod';
+import { AttentionLog, actionOf, type Finding } from './attention.js';
 import { groupOf } from './history.js';
 import type { overview } from './schemas.js';
 import type { WorkerTable } from './worker-table.js';
@@ -26,7 +27,6 @@ export interface PollResult {
 }
 
 export type Overview = z.infer<typeof overview>;
-export type Attention = Overview['attention'][number];
 type WaitingRow = NonNullable<Overview['waiting']>[number];
 
 /** Reasons for waiting that persist without intervention. */
@@ -53,6 +53,8 @@ export function overviewOf({
   found = [],
   missingOf = () => undefined,
   causeOf = () => undefined,
+  log = new AttentionLog(),
+  now = 0,
 }: {
   readonly where: string;
   readonly problem: GoshawkError | undefined;
@@ -60,11 +62,15 @@ export function overviewOf({
   readonly lastSeen?: LastSeen | undefined;
   readonly workers: WorkerTable;
   /** Problems that `Findings` has found in jobs. */
-  readonly found?: readonly Attention[];
+  readonly found?: readonly Finding[];
   /** Returns what a job lacks, if a poll has explained it. */
   readonly missingOf?: (job: string) => string | undefined;
   /** Returns why most tasks of a failed job failed, if a poll has asked for it. */
   readonly causeOf?: (job: JobSummary) => string | undefined;
+  /** Remembers the conditions of earlier polls. */
+  readonly log?: AttentionLog;
+  /** Wall clock. */
+  readonly now?: Millis;
 }): Overview {
   const { view, waiting, failed } = seen ?? {};
   const groups = waiting?.waiting.map(
@@ -81,7 +87,7 @@ export function overviewOf({
     policy: (view ?? lastSeen?.view)?.settings.policy.policy ?? null,
     reachable: view !== undefined,
     workers: workers.counts(),
-    ...(view === undefined ? UNKNOWN : totalsOf(view)),
+    ...(view === undefined ? UNKNOWN : { ...totalsOf(view), cpusBusy: cpusBusy(view) }),
     // Central learns the number of jobs from heartbeats, and does not know it after its restart.
     ...(view === undefined || failed === undefined ? {} : { jobs: activeJobs(failed) }),
     silent: silentNames(seen),
@@ -92,21 +98,24 @@ export function overviewOf({
         : { secondsAgo: Math.round(lastSeen.agoMs / 1_000), ...totalsOf(lastSeen.view) },
     waiting: groups ?? null,
     failedJobs: failed?.total ?? null,
-    attention: [
-      ...(problem === undefined ? [] : [fromError(problem)]),
-      ...silentSchedulers(seen),
-      ...journals(seen),
-      ...workerProblems(seen, workers),
-      ...(groups ?? [])
-        .filter(({ reason }) => STUCK.has(reason))
-        .map((row) => stuck(row, missingOf(row.example))),
-      ...failures(seen, causeOf),
-      ...found,
-    ],
+    attention: log.note(
+      [
+        ...(problem === undefined ? [] : [fromError(problem)]),
+        ...silentSchedulers(seen),
+        ...journals(seen),
+        ...workerProblems(seen, workers),
+        ...(groups ?? [])
+          .filter(({ reason }) => STUCK.has(reason))
+          .map((row) => stuck(row, missingOf(row.example))),
+        ...failures(seen, causeOf),
+        ...found,
+      ],
+      now,
+    ),
   };
 }
 
-const UNKNOWN = { slots: null, busy: null, queued: null, schedulers: null, jobs: null };
+const UNKNOWN = { slots: null, busy: null, cpusBusy: null, queued: null, schedulers: null, jobs: null };
 
 function totalsOf({ workers, schedulers }: ClusterView): Totals {
   const sum = (of: 'slots' | 'busy' | 'queued') => sumOf(workers, (worker) => worker[of]);
@@ -117,20 +126,29 @@ function totalsOf({ workers, schedulers }: ClusterView): Totals {
   };
 }
 
+/** CPUs that running tasks request; null: a policy does not report them. */
+function cpusBusy({ workers }: ClusterView): number | null {
+  return workers.some(({ cpus, busy }) => cpus === undefined && busy > 0)
+    ? null
+    : Number(sumOf(workers, ({ cpus = 0 }) => cpus).toFixed(2));
+}
+
 function activeJobs({ counts }: Jobs): number {
   return counts.waiting + counts.running;
 }
 
-function fromError({ message, hint }: GoshawkError): Attention {
-  return { level: 'error', what: message, hint, link: null };
+function fromError({ message, hint }: GoshawkError): Finding {
+  return { key: 'cluster', isLasting: true, level: 'error', what: message, hint, link: null };
 }
 
 function silentNames(seen: PollResult | undefined): string[] {
   return [...new Set([...(seen?.waiting?.silent ?? []), ...(seen?.counters?.silent ?? [])])];
 }
 
-function silentSchedulers(seen: PollResult | undefined): Attention[] {
+function silentSchedulers(seen: PollResult | undefined): Finding[] {
   return silentNames(seen).map((name) => ({
+    key: `silent ${name}`,
+    isLasting: true,
     level: 'error',
     what: `no answer from ${name}`,
     hint: 'its jobs are not listed here and continue when it is back; its log says why it stopped',
@@ -141,7 +159,7 @@ function silentSchedulers(seen: PollResult | undefined): Attention[] {
 /**
  * Returns a finding for each journal state in which schedulers refuse jobs, with the names of the schedulers.
  */
-function journals(seen: PollResult | undefined): Attention[] {
+function journals(seen: PollResult | undefined): Finding[] {
   const schedulers = Object.entries(seen?.counters?.schedulers ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return (['full', 'away'] as const).flatMap((state) => {
     const names = schedulers.flatMap(([name, counters]) =>
@@ -149,7 +167,13 @@ function journals(seen: PollResult | undefined): Attention[] {
     );
     if (names.length === 0) return [];
     const what = `${listNames(names)} ${names.length === 1 ? 'takes' : 'take'} no new jobs: ${JOURNALS[state].what}`;
-    return [{ level: 'error', what, hint: JOURNALS[state].hint, link: null }];
+    const places = names.flatMap((name) => hostOf(seen, name) ?? []);
+    const where =
+      places.length === 0
+        ? ''
+        : ` (on ${listNames(places)}; the log of the scheduler names the folder and its free space)`;
+    const hint = `${JOURNALS[state].hint}${state === 'full' ? where : ''}`;
+    return [{ key: `journal ${state}`, isLasting: true, level: 'error', what, hint, link: null }];
   });
 }
 
@@ -164,33 +188,50 @@ const JOURNALS = {
   },
 } as const;
 
+/** Returns the host of a scheduler, of which `tcp://host:port!…` is the address; undefined: unknown. */
+function hostOf(seen: PollResult | undefined, name: string): string | undefined {
+  const address = seen?.view?.schedulers.find((one) => one.name === name)?.address ?? '';
+  return /^tcp:\/\/(.+):\d+/.exec(address)?.[1];
+}
+
 function listNames(names: readonly string[], total = names.length, separator = ', '): string {
   return [...names.slice(0, NAMES_SHOWN), ...(total > NAMES_SHOWN ? ['…'] : [])].join(separator);
 }
 
-function workerProblems(seen: PollResult | undefined, workers: WorkerTable): Attention[] {
-  const lost = workers.lost();
-  const cause = lost.length === 1 ? lost[0]!.cause : undefined;
+function workerProblems(seen: PollResult | undefined, workers: WorkerTable): Finding[] {
   const quarantined = (seen?.view?.workers ?? []).filter(({ state }) => state === 'quarantined');
-  const out = [
-    {
-      level: 'error',
-      names: lost.map(({ name }) => name),
-      how: 'lost',
-      hint: `${cause === undefined ? '' : `${cause}; `}${lost.length === 1 ? 'its' : 'their'} tasks restart on other workers; see ${lost.length === 1 ? 'its log' : 'their logs'}`,
-    },
-    {
-      level: 'warning',
-      names: quarantined.map(({ name }) => name),
-      how: 'quarantined',
-      hint: quarantineWords(quarantined),
-    },
-  ] as const;
-  return out.flatMap(({ level, names, how, hint }) => {
-    if (names.length === 0) return [];
-    const what = `${counted(names.length, 'worker')} ${how}: ${listNames(names)}`;
-    const link = names.length === 1 ? `#/workers/${encodeURIComponent(names[0]!)}` : '#/workers';
-    return [{ level, what, hint, link }];
+  return [
+    ...separately(workers.lost(), 'lost', 'error', (lost) => {
+      const [{ cause, at }] = lost as [(typeof lost)[number]];
+      const [its, log] = lost.length === 1 ? ['its', 'its log'] : ['their', 'their logs'];
+      const why = cause === undefined || lost.length > 1 ? '' : `${cause}; `;
+      return { hint: `${why}${its} tasks restart on other workers; see ${log}`, since: at };
+    }),
+    ...separately(quarantined, 'quarantined', 'warning', (all) => ({
+      hint: quarantineWords(all),
+      actions: all.length === 1 ? [actionOf('drain', { worker: all[0]!.name })] : [],
+    })),
+  ];
+}
+
+/** Returns a finding for each of a few workers, or one for many. */
+function separately<W extends { readonly name: string }>(
+  workers: readonly W[],
+  how: string,
+  level: Finding['level'],
+  more: (workers: readonly W[]) => Pick<Finding, 'hint' | 'since' | 'actions'>,
+): Finding[] {
+  const groups = workers.length <= NAMES_SHOWN ? workers.map((worker) => [worker]) : [workers];
+  return groups.map((group): Finding => {
+    const names = group.map(({ name }) => name);
+    return {
+      key: `${how}${names.length === 1 ? ` ${names[0]}` : ''}`,
+      isLasting: true,
+      level,
+      what: `${counted(names.length, 'worker')} ${how}: ${listNames(names)}`,
+      link: names.length === 1 ? `#/workers/${encodeURIComponent(names[0]!)}` : '#/workers',
+      ...more(group),
+    };
   });
 }
 
@@ -204,17 +245,21 @@ function quarantineWords(
   return listNames(reasons, reasons.length, '; ');
 }
 
-function stuck({ tasks, why, helps, example }: WaitingRow, missing: string | undefined): Attention {
+function stuck(row: WaitingRow, missing: string | undefined): Finding {
+  const { tasks, why, helps, example } = row;
   const detail = missing === undefined ? '' : `; ${example}: ${missing}`;
   const what = `${counted(tasks, 'task')} cannot start: ${why}${detail}`;
-  return { level: 'error', what, hint: helps, link: `#/jobs/${example}` };
+  return {
+    key: `stuck ${row.class} ${row.reason}`,
+    level: 'error',
+    what,
+    hint: helps,
+    link: `#/jobs/${example}`,
+  };
 }
 
 /** Returns one finding about all failed jobs, with the names and causes of the latest ones. */
-function failures(
-  seen: PollResult | undefined,
-  causeOf: (job: JobSummary) => string | undefined,
-): Attention[] {
+function failures(seen: PollResult | undefined, causeOf: (job: JobSummary) => string | undefined): Finding[] {
   const { jobs = [], total = 0 } = seen?.failed ?? {};
   if (total === 0) return [];
   const names = jobs.map((job) => {
@@ -225,8 +270,12 @@ function failures(
     const words = [...failed, ...(cause === undefined ? [] : [cause])].join(', ');
     return `${name} (${id}${words === '' ? '' : `: ${words}`})`;
   });
-  const what = `${counted(total, 'job')} failed within the last hour: ${listNames(names, total)}`;
+  const least = silentNames(seen).length > 0 ? 'at least ' : '';
+  const what = `${least}${counted(total, 'job')} failed within the last hour: ${listNames(names, total)}`;
   const link = total === 1 ? `#/jobs/${jobs[0]!.id}` : '#/jobs?q=state:failed+since:1h';
   const hint = `\`goshawk logs ID --failed\` shows their output; \`goshawk retry ID --failed\` runs the failed tasks again`;
-  return [{ level: 'warning', what, hint, link }];
+  const actions = jobs.flatMap(({ id }) => [actionOf('log', { job: id }), actionOf('retry', { job: id })]);
+  return [
+    { key: 'failed', level: 'warning', what, hint, link, actions: total <= NAMES_SHOWN ? actions : [] },
+  ];
 }

@@ -1,40 +1,41 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, extname, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
+import { Refused } from './errors.js';
 
-const PAGE = fileURLToPath(new URL('../page/', import.meta.url));
-const SCRIPTS = fileURLToPath(new URL('../dist/page/', import.meta.url));
+/** Files of the page by path; the scripts and the styles are bundled by `scripts/page-bundle.mjs`. */
+const FILES = [
+  ['/', '../page/index.html'],
+  ['/style.css', '../dist/page/style.css'],
+  ['/main.js', '../dist/page/main.js'],
+  ['/pictures.js', '../dist/page/pictures.js'],
+  ['/views.js', '../dist/page/views.js'],
+] as const;
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml',
 };
 
 /** Serves the page from memory, compressed. Browsers cache the files and revalidate them. */
 export function addPage(app: FastifyInstance): void {
-  const uplot = dirname(createRequire(import.meta.url).resolve('uplot'));
-  const scripts = readdirSync(SCRIPTS).filter((name) => /^[^.]+\.js$/.test(name));
-  const files: readonly (readonly [path: string, file: string])[] = [
-    ['/', join(PAGE, 'index.html')],
-    ['/style.css', join(PAGE, 'style.css')],
-    ['/icon.svg', join(PAGE, 'icon.svg')],
-    ['/uplot.css', join(uplot, 'uPlot.min.css')],
-    // The scripts of the page import uPlot from this path.
-    ['/script/uplot.js', join(uplot, 'uPlot.esm.js')],
-    ...scripts.map((name) => [`/script/${name}`, join(SCRIPTS, name)] as const),
-  ];
-  for (const [path, file] of files) addFile(app, path, TYPES[extname(file)]!, readFileSync(file));
+  for (const [path, relative] of FILES) {
+    const file = fileURLToPath(new URL(relative, import.meta.url));
+    if (existsSync(file)) addFile(app, path, TYPES[extname(file)]!, readFileSync(file));
+    else
+      app.get(path, () => {
+        throw new Refused(503, 'not-built', 'the page is not built here', '`npm run build` builds it');
+      });
+  }
 }
 
 /** Serves a file from memory, compressed. */
 export function addFile(app: FastifyInstance, path: string, type: string, plain: Buffer): void {
-  const packed = gzipSync(plain);
+  const packed = gzipSync(plain, { level: 9 });
   const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
   app.get(path, { exposeHeadRoute: true }, async ({ headers }, reply) => {
     reply.headers({ 'cache-control': 'no-cache', etag, vary: 'accept-encoding' }).type(type);

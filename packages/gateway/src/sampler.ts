@@ -1,6 +1,6 @@
 import type { Cluster } from '@goshawk/client';
 import { GoshawkError, isFinal, type JobSummary, type Millis } from '@goshawk/core';
-import type { Findings } from './findings.js';
+import { type Findings, lackOf, suspectOf, waitsAsGang } from './findings.js';
 import type { TaskStream } from './task-stream.js';
 import type { WaitingLimits } from './waiting-limits.js';
 
@@ -27,8 +27,8 @@ export class Sampler {
   readonly #findings: Findings;
   /** Time of the last request for each job, oldest first. */
   readonly #askedAt = new Map<string, Millis>();
-  /** Ended jobs whose attempts are complete. */
-  readonly #done = new Set<string>();
+  /** Ended jobs whose attempts are complete, with the time of their end, which a retry changes. */
+  readonly #done = new Map<string, Millis | undefined>();
   #lastAt: Millis | undefined;
 
   constructor(stream: TaskStream, limits: WaitingLimits, findings: Findings) {
@@ -56,7 +56,7 @@ export class Sampler {
     const lastAt = this.#lastAt ?? now;
     this.#lastAt = now;
     // A truncated list does not show which user has most of the waiting tasks.
-    this.#findings.noteUsers(active.truncated ? [] : active.jobs);
+    await this.#noteUsers(cluster, active.truncated ? [] : active.jobs, signal);
     const { chosen, isPartial } = this.#choose([...ended.jobs, ...active.jobs]);
     if (isPartial || active.truncated || ended.truncated) this.#stream.leftOut(lastAt, now);
     const explained = Math.max(1, Math.floor(EXPLAIN_COST_MAX / Math.max(1, active.total)));
@@ -68,8 +68,18 @@ export class Sampler {
     ]);
   }
 
+  /** Compares the user with most waiting tasks with the user's share, which is requested only if there is one. */
+  async #noteUsers(cluster: Cluster, active: readonly JobSummary[], signal: AbortSignal): Promise<void> {
+    const suspect = suspectOf(active);
+    const shares =
+      suspect === undefined ? undefined : await cluster.shares({ signal }).catch(() => undefined);
+    this.#findings.noteFlood(suspect, shares);
+  }
+
   #choose(jobs: readonly JobSummary[]): { chosen: JobSummary[]; isPartial: boolean } {
-    const wanted = jobs.filter(({ id, state }) => !(isFinal(state) && this.#done.has(id)));
+    const wanted = jobs.filter(
+      ({ id, state, endedMs }) => !(isFinal(state) && this.#done.has(id) && this.#done.get(id) === endedMs),
+    );
     const age = ({ id }: JobSummary) => this.#askedAt.get(id) ?? Number.NEGATIVE_INFINITY;
     // The sort is stable, so ended jobs precede others of equal age. They are listed only for a short time.
     const sorted = wanted.sort((one, other) => age(one) - age(other));
@@ -99,11 +109,13 @@ export class Sampler {
       this.#findings.noteJob(detail, Date.now());
       if (explained !== undefined) {
         this.#limits.note(explained, Date.now());
-        this.#findings.noteWaiting(explained, Date.now());
+        const shares = waitsAsGang(explained) ? await cluster.shares({ signal }) : undefined;
+        const lack = shares && lackOf(detail.stages, explained, shares);
+        this.#findings.noteWaiting(explained, Date.now(), lack);
       }
       if (!isFinal(detail.state)) return;
-      this.#done.add(id);
-      for (const old of this.#done) {
+      this.#done.set(id, detail.endedMs);
+      for (const old of this.#done.keys()) {
         if (this.#done.size <= 4 * LISTED_MAX) break;
         this.#done.delete(old);
       }

@@ -754,6 +754,8 @@ export const overview = z.object({
   /** Total and busy slots; null: unknown. A worker without a limit counts as many slots as it runs tasks. */
   slots: count.nullable(),
   busy: count.nullable(),
+  /** CPUs that running tasks request; null: unknown. */
+  cpusBusy: z.number().nullable(),
   /** Free slots of workers that accept tasks. A task may use several or none, so this is not `slots` − `busy`. */
   free: count.nullable(),
   queued: count.nullable(),
@@ -793,11 +795,27 @@ export const overview = z.object({
   /** Conditions that need attention. */
   attention: z.array(
     z.object({
+      /** Identifies the condition while its texts change. */
+      key: z.string(),
       level: z.enum(['error', 'warning']),
       what: z.string(),
       hint: z.string(),
       /** Link to details on the page. */
       link: z.string().nullable(),
+      /** When the condition began, the last time, and how often it began within an hour. */
+      since: time,
+      times: count,
+      /** When the condition ended; null: it has not. */
+      over: time.nullable(),
+      /** What may help: opening a log, retrying a job, draining a worker. */
+      actions: z.array(
+        z.object({
+          verb: z.enum(['log', 'retry', 'drain']),
+          job: z.string().nullable(),
+          task: count.nullable(),
+          worker: z.string().nullable(),
+        }),
+      ),
     }),
   ),
 });
@@ -821,6 +839,10 @@ export const history = z.object({
       waiting: count.nullable(),
       busy: count.nullable(),
       slots: count.nullable(),
+      /** Amounts in use by resource and user, from central's books; `…`: all other users; null: unknown. */
+      use: z.record(z.string(), z.record(z.string(), z.number())).nullable(),
+      /** Amounts of workers that accept tasks; null: unknown. */
+      capacity: z.record(z.string(), z.number()).nullable(),
       short: classPoint,
       long: classPoint,
     }),

@@ -1,9 +1,17 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, ClusterCounters, ClusterView } from '@goshawk/client';
-import { GoshawkError, type JobSummary, type Millis, sumOf, UnreachableError } from '@goshawk/core';
+import {
+  type ClusterShares,
+  GoshawkError,
+  type JobSummary,
+  type Millis,
+  sumOf,
+  UnreachableError,
+} from '@goshawk/core';
+import { AttentionLog } from './attention.js';
 import { Findings } from './findings.js';
-import { History, POINT_MS } from './history.js';
+import { History, POINT_MS, useOf } from './history.js';
 import type { Link } from './link.js';
 import {
   FAILURES_SHOWN_MS,
@@ -34,7 +42,7 @@ interface ClusterUpdate {
 
 /**
  * Polls the cluster every ten seconds for the history, and more often while a page is open. A poll is one
- * request to central, five to each scheduler, two for each of a dozen jobs, and one for each listed failed job
+ * request to central, and one more for each point, five to each scheduler, two for each of a dozen jobs, and one for each listed failed job
  * of unknown cause. The number of requests does not depend on tasks and pages.
  */
 export class ClusterWatch {
@@ -42,6 +50,7 @@ export class ClusterWatch {
   readonly stream = new TaskStream();
   readonly limits = new WaitingLimits();
   readonly #findings = new Findings();
+  readonly #attention = new AttentionLog();
   readonly #sampler = new Sampler(this.stream, this.limits, this.#findings);
   #sampling: Promise<void> | undefined;
   readonly #link: Link;
@@ -149,7 +158,11 @@ export class ClusterWatch {
     const where = this.#where;
     try {
       const cluster = await this.#link.cluster();
-      const seen = await pollCluster(cluster);
+      const isPointDue = this.#isPointDue();
+      const [seen, shares] = await Promise.all([
+        pollCluster(cluster),
+        isPointDue ? cluster.shares().catch(() => undefined) : undefined,
+      ]);
       // While central is unavailable, workers are unknown and not lost.
       const now = performance.now();
       if (seen.view !== undefined) {
@@ -163,13 +176,23 @@ export class ClusterWatch {
       const { lastSeen } = this;
       const missingOf = (job: string) => this.#findings.missingOf(job, Date.now());
       const causeOf = (job: JobSummary) => this.#findings.causeOf(job);
+      const remembered = { log: this.#attention, now: Date.now() };
       const workers = this.#table;
-      this.#overview = overviewOf({ where, problem, seen, lastSeen, workers, found, missingOf, causeOf });
-      this.#addPoint(seen.counters);
+      const known = { where, problem, seen, lastSeen, workers, found, missingOf, causeOf };
+      this.#overview = overviewOf({ ...known, ...remembered });
+      if (isPointDue) this.#addPoint(seen.counters, shares);
     } catch (error) {
       const problem = error instanceof GoshawkError ? error : new GoshawkError('internal', String(error));
       const lastSeen = this.lastSeen;
-      this.#overview = overviewOf({ where, problem, seen: undefined, lastSeen, workers: this.#table });
+      const remembered = { log: this.#attention, now: Date.now() };
+      this.#overview = overviewOf({
+        where,
+        problem,
+        seen: undefined,
+        lastSeen,
+        workers: this.#table,
+        ...remembered,
+      });
     }
   }
 
@@ -198,15 +221,19 @@ export class ClusterWatch {
     return last && { view: last.view, agoMs: performance.now() - last.at };
   }
 
-  #addPoint(counters: ClusterCounters | undefined): void {
-    // Uses a monotonic clock for the interval between points, because the wall clock may be set back.
-    const now = performance.now();
-    if (counters === undefined || now - this.#pointAt < POINT_MS - POLL_INTERVAL_MS / 2) return;
-    this.#pointAt = now;
+  /** Uses a monotonic clock for the interval between points, because the wall clock may be set back. */
+  #isPointDue(): boolean {
+    return performance.now() - this.#pointAt >= POINT_MS - POLL_INTERVAL_MS / 2;
+  }
+
+  #addPoint(counters: ClusterCounters | undefined, shares: ClusterShares | undefined): void {
+    if (counters === undefined) return;
+    this.#pointAt = performance.now();
     const at = Date.now();
     const { busy, slots, waiting } = this.#overview;
     const tasks = waiting && sumOf(waiting, (group) => group.tasks);
-    const point = this.history.add(at, counters.schedulers, { waiting: tasks, busy, slots });
+    const standing = { waiting: tasks, busy, slots, ...useOf(shares) };
+    const point = this.history.add(at, counters.schedulers, standing);
     if (point === undefined) return;
     this.#versionOfPoint.set(point, this.#table.version);
   }

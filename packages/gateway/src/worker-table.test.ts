@@ -28,12 +28,12 @@ it('sends everything first, then changes', () => {
       [1, 'w1', 1, 1],
     ],
     now: [
-      [0, 0, 0, -1, 0],
-      [1, 0, 0, -1, 0],
+      [0, 0, 0, -1, 0, -1],
+      [1, 0, 0, -1, 0, -1],
     ],
   });
   table.update([worker('w0', { heardMsAgo: 9 }), worker('w1', { partition: 'short', busy: 1, long: 1 })], 1);
-  expect(table.since(1)).toEqual({ reset: false, born: [], now: [[1, 0, 1, 1, 0]] });
+  expect(table.since(1)).toEqual({ reset: false, born: [], now: [[1, 0, 1, 1, 0, -1]] });
   expect(table.since(2).now).toEqual([]);
 });
 
@@ -52,7 +52,7 @@ it('shows lost workers for an hour, but not drained ones', () => {
   table.update([], 1);
   expect(table.counts()).toMatchObject({ active: 0, lost: 1, drained: 0 });
   expect(table.lost()).toMatchObject([{ name: 'w0' }]);
-  expect(table.since(1)).toMatchObject({ reset: true, now: [[0, 4, 0, -1, 0]] });
+  expect(table.since(1)).toMatchObject({ reset: true, now: [[0, 4, 0, -1, 0, -1]] });
   table.update([worker('w0')], 2);
   expect(table.counts()).toMatchObject({ active: 1, lost: 0 });
   table.update([], 3);
@@ -100,14 +100,14 @@ it('shows workers that were lost before the first update, with their cause', () 
   const table = new WorkerTable();
   table.update([worker('w0')], 10_000, 50_000, [lost, { ...lost, name: 'w8', lostMsAgo: 3_600_001 }]);
   expect(table.counts()).toMatchObject({ active: 1, lost: 1 });
-  expect(table.lost()).toEqual([{ name: 'w9', cause: 'its process ended' }]);
+  expect(table.lost()).toEqual([{ name: 'w9', cause: 'its process ended', at: expect.any(Number) }]);
   expect(table.eventsOf('w9')).toEqual([{ at: 45_000, state: 'lost', cause: 'its process ended' }]);
   expect(table.rows().get('w9')!.loss).toEqual({ cause: 'its process ended', running: 2 });
   table.update([worker('w0'), worker('w9')], 11_000, 51_000, []);
   expect(table.rows().get('w9')!.loss).toBeUndefined();
   expect(table.counts()).toMatchObject({ active: 2, lost: 0 });
   table.update([worker('w0')], 12_000, 52_000, [{ ...lost, cause: 'it stopped responding', lostMsAgo: 0 }]);
-  expect(table.lost()).toEqual([{ name: 'w9', cause: 'it stopped responding' }]);
+  expect(table.lost()).toEqual([{ name: 'w9', cause: 'it stopped responding', at: expect.any(Number) }]);
 });
 
 it('dates a loss as central does, and keeps its cause in the history', () => {

@@ -45,8 +45,8 @@ export interface WorkerDelta {
   readonly reset: boolean;
   /** `[id, name, slots, partition]`; partition 1: short tasks only. */
   readonly born: readonly (readonly [number, string, number, number])[];
-  /** `[id, state, busy, long, queued]`; long −1: unknown. */
-  readonly now: readonly (readonly [number, number, number, number, number])[];
+  /** `[id, state, busy, long, queued, cpus]`; cpus: requested by running tasks; long or cpus −1: unknown. */
+  readonly now: readonly (readonly [number, number, number, number, number, number])[];
 }
 
 /** All workers as last observed, with the version of each change. */
@@ -109,10 +109,11 @@ export class WorkerTable {
     return counts;
   }
 
-  lost(): { readonly name: string; readonly cause: string | undefined }[] {
+  /** Returns the lost workers, with the times of their loss by the wall clock. */
+  lost(): { readonly name: string; readonly cause: string | undefined; readonly at: Millis | undefined }[] {
     return [...this.#rows.values()]
       .filter(({ state }) => state === 'lost')
-      .map(({ view, loss }) => ({ name: view.name, cause: loss?.cause }));
+      .map(({ view, loss, events }) => ({ name: view.name, cause: loss?.cause, at: events.at(-1)?.at }));
   }
 
   /**
@@ -127,9 +128,9 @@ export class WorkerTable {
     const now: WorkerDelta['now'][number][] = [];
     for (const { id, view, state, addedAt, changedAt } of this.#rows.values()) {
       if (changedAt <= from) continue;
-      const { name, slots, partition, busy, long = -1, queued } = view;
+      const { name, slots, partition, busy, long = -1, queued, cpus = -1 } = view;
       if (addedAt > from) born.push([id, name, slots, partition === 'short' ? 1 : 0]);
-      now.push([id, SHOWN_STATES.indexOf(state), busy, long, queued]);
+      now.push([id, SHOWN_STATES.indexOf(state), busy, long, queued, cpus]);
     }
     return { reset: reset || seen === 0, born, now };
   }
@@ -155,9 +156,14 @@ export class WorkerTable {
       });
       return;
     }
-    const { slots, partition, busy, long, queued } = row.view;
+    const { slots, partition, busy, long, queued, cpus } = row.view;
     if (slots !== view.slots || partition !== view.partition) row.addedAt = row.changedAt = version;
-    const isSame = busy === view.busy && long === view.long && queued === view.queued && row.state === state;
+    const isSame =
+      busy === view.busy &&
+      long === view.long &&
+      queued === view.queued &&
+      cpus === view.cpus &&
+      row.state === state;
     if (!isSame) row.changedAt = version;
     if (row.state !== state)
       addEvent(row, { at, state: row.state === 'lost' ? 'joined' : state, cause: view.quarantine });
@@ -197,7 +203,7 @@ export class WorkerTable {
       if (now - row.lostAt! > LOST_SHOWN_MS) this.#forget(row);
     } else if (row.state === 'draining' || row.state === 'drained') this.#forget(row);
     else {
-      const view = { ...row.view, busy: 0, queued: 0, long: undefined };
+      const view = { ...row.view, busy: 0, queued: 0, long: undefined, cpus: undefined };
       Object.assign(row, { view, state: 'lost', lostAt: now, changedAt: this.#version });
       addEvent(row, { at, state: 'lost' });
     }

@@ -2,7 +2,7 @@ import type { LostWorker, WorkerView } from '@goshawk/client';
 import { painter } from '@goshawk/command';
 import type { Overview, Point } from '@goshawk/gateway';
 import { expect, it } from 'vitest';
-import { lostWorkerPage, topPage, workerPage } from './top-page.js';
+import { attentionLines, lostWorkerPage, topPage, workerPage } from './top-page.js';
 
 const OVERVIEW: Overview = {
   schema: 'goshawk.overview/1',
@@ -12,6 +12,7 @@ const OVERVIEW: Overview = {
   workers: { active: 3, draining: 0, drained: 0, quarantined: 0, lost: 1 },
   slots: 4,
   busy: 3,
+  cpusBusy: 4,
   free: 0,
   queued: 2,
   schedulers: 1,
@@ -30,7 +31,12 @@ const OVERVIEW: Overview = {
       helps: 'more workers',
     },
   ],
-  attention: [{ level: 'error', what: '1 worker lost: w\u001b[2J9', hint: 'its log says why', link: null }],
+  attention: [
+    {
+      ...{ key: 'lost w9', level: 'error', what: '1 worker lost: w\u001b[2J9', hint: 'its log says why' },
+      ...{ link: null, since: '2026-01-01T00:00:00.000Z', times: 1, over: null, actions: [] },
+    },
+  ],
 };
 
 const POINT: Point = {
@@ -38,6 +44,8 @@ const POINT: Point = {
   waiting: 7,
   busy: 3,
   slots: 4,
+  use: null,
+  capacity: null,
   short: { tasksPerSecond: 12.345, delaySeconds: { p50: 0.01, p99: 1.5 }, runSeconds: null },
   long: { tasksPerSecond: 0, delaySeconds: null, runSeconds: null },
 };
@@ -45,7 +53,7 @@ const POINT: Point = {
 it('shows the cluster, what waits and why, and what needs attention', () => {
   const text = topPage({ overview: OVERVIEW, history: { points: [POINT] } }, painter({ color: false }));
   // One of the tasks uses two CPUs.
-  expect(text).toMatch(/tasks +█{30} 3 on 4 CPUs, 0 free, 2 queued/);
+  expect(text).toMatch(/tasks +█{30} 4 of 4 CPUs, 3 tasks running, 2 queued/);
   expect(text).toMatch(/workers +3 active, 1 lost/);
   expect(text).toMatch(/waiting +█{30} 7 tasks of long jobs: central knows of them \(matching\)/);
   expect(text).toMatch(/short +12.3 tasks\/s, delay p50 10 ms, p99 1.5 s$/m);
@@ -84,7 +92,9 @@ it('shows unknown, with the last value and its age, while central does not respo
   const last = { secondsAgo: 12, slots: 80, busy: 62, queued: 3, schedulers: 1, jobs: 9 };
   const overview = { ...OVERVIEW, ...UNKNOWN, reachable: false, lastSeen: last, failedJobs: null };
   const text = topPage({ overview, history: { points: [] } }, painter({ color: false }));
-  expect(text).toMatch(/tasks +unknown: central does not answer; 12 s ago 62 on 80 CPUs/);
+  expect(text).toMatch(
+    /tasks +unknown: central does not answer; 12 s ago 62 tasks running, 80 CPUs in total/,
+  );
   expect(text).toMatch(/jobs +unknown: central does not answer; 12 s ago 9 active/);
   expect(text).toMatch(/workers +unknown: central does not answer; 12 s ago 3 active, 1 lost/);
   expect(text).toMatch(/waiting +unknown: no scheduler answers/);
@@ -108,12 +118,30 @@ it('shows unknown before the first answer', () => {
 
 it('keeps many alerts short on a live screen, so that the rest stays visible', () => {
   const attention = Array.from({ length: 5 }, (_, n) => ({
-    ...{ level: 'warning' as const, what: `problem ${n}`, hint: 'do something', link: null },
+    ...OVERVIEW.attention[0]!,
+    ...{ key: `${n}`, level: 'warning' as const, what: `problem ${n}`, hint: 'do something' },
   }));
   const shown = { overview: { ...OVERVIEW, attention }, history: { points: [] } };
   const paint = painter({ color: false });
   expect(topPage(shown, paint, true)).not.toContain('do something');
   expect(topPage(shown, paint)).toContain('problem 4; do something');
+});
+
+it('says how often a problem occurred, and that it is over', () => {
+  const [item] = OVERVIEW.attention;
+  const lines = attentionLines(
+    {
+      attention: [
+        { ...item!, times: 3 },
+        { ...item!, over: new Date(2026, 0, 1, 2, 40).toISOString() },
+      ],
+    },
+    painter({ color: false }),
+  );
+  expect(lines).toEqual([
+    '1 worker lost: w9 (3 times within an hour); its log says why',
+    'over since 02:40: 1 worker lost: w9',
+  ]);
 });
 
 it('shows a worker with units, its running tasks, and attributes that have the names of fields', () => {

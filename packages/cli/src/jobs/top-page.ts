@@ -31,10 +31,18 @@ export function attentionLines(
   paint: Painter,
   hasHints = attention.length <= HINTED_MAX,
 ): string[] {
-  return attention.map(({ level, what, hint }) => {
-    const text = plain(hint === '' || !hasHints ? what : `${what}; ${hint}`);
+  return attention.map(({ level, what, hint, times, over }) => {
+    if (over !== null) return paint.dim(plain(`over since ${clock(over)}: ${what}`));
+    const often = times > 1 ? ` (${formatCount(times)} times within an hour)` : '';
+    const text = plain(hint === '' || !hasHints ? `${what}${often}` : `${what}${often}; ${hint}`);
     return level === 'error' ? paint.red(text) : paint.yellow(text);
   });
+}
+
+/** Formats a local time of today: `02:40`. */
+function clock(time: string): string {
+  const at = new Date(time);
+  return [at.getHours(), at.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
 }
 
 /** Renders `goshawk top`. @param isLive on a screen that has other views */
@@ -46,10 +54,10 @@ export function topPage(
   paint: Painter,
   isLive = false,
 ): string {
-  const { cluster, policy, slots, busy, free, queued, jobs, schedulers, waiting, lastSeen } = overview;
+  const { cluster, policy, slots, busy, cpusBusy, queued, jobs, schedulers, waiting, lastSeen } = overview;
   const { failedJobs } = overview;
   // A task may use several CPUs, or none.
-  const taken = free !== null && slots !== null ? slots - free : busy;
+  const taken = cpusBusy ?? busy;
   const share = slots !== null && taken !== null && slots > 0 ? Math.min(1, taken / slots) : 0;
   // The jobs of silent schedulers are missing.
   const least = overview.silent.length > 0 ? 'at least ' : '';
@@ -63,8 +71,11 @@ export function topPage(
       [
         'tasks',
         slots !== null && busy !== null
-          ? `${bar(share, paint)} ${formatCount(busy)} on ${counted(slots, 'CPU')}${free === null ? '' : `, ${formatCount(free)} free`}, ${formatCount(queued ?? 0)} queued`
-          : unknown(lastSeen, (last) => `${formatCount(last.busy)} on ${counted(last.slots, 'CPU')}`),
+          ? `${bar(share, paint)} ${cpusBusy === null ? '' : `${formatCount(cpusBusy)} of ${counted(slots, 'CPU')}, `}${counted(busy, 'task')} running, ${formatCount(queued ?? 0)} queued`
+          : unknown(
+              lastSeen,
+              (last) => `${counted(last.busy, 'task')} running, ${counted(last.slots, 'CPU')} in total`,
+            ),
       ],
       ['workers', workersLine(overview)],
       [

@@ -18,7 +18,10 @@ import {
 import { attempt, line, ms, name, OUTCOMES, type TaskOfJob, task, taskOfJob } from '../fields/records.js';
 import { LIMITS } from '../limits.js';
 import { CLASSES } from '../policy/presets.js';
+import { isFinal, JOB_STATES, type JobState } from '../states.js';
 import { PRIORITIES } from './priority.js';
+
+export { isFinal, JOB_STATES, type JobState };
 
 /**
  * The view of jobs in an owner's answers, which clients and the command print. Times are ms since acceptance
@@ -32,9 +35,6 @@ const party = text(512);
 /** Longer lists of tasks and attempts are truncated. */
 const LISTED_MAX = 200;
 
-export const JOB_STATES = ['waiting', 'running', 'completed', 'failed', 'cancelled'] as const;
-/** `waiting`: no task has started; `running`: some task has; the others are final. */
-export type JobState = (typeof JOB_STATES)[number];
 const jobState = choice(...JOB_STATES);
 
 /** Fate of a job as reported to dependent jobs. `forgotten`: it ended, but the outcome is no longer recorded. */
@@ -439,7 +439,3 @@ export const logPage = view({
 });
 /** Task output. */
 export type LogPage = NonNullable<(typeof logPage)['infer']>;
-
-export function isFinal(state: JobState): boolean {
-  return state === 'completed' || state === 'failed' || state === 'cancelled';
-}

@@ -89,6 +89,31 @@ export const WAITING_WORDS: Readonly<
   },
 };
 
+/** Names of the reasons, for charts and lists. */
+export const WAITING_LABELS: Readonly<Record<WaitingReason, string>> = {
+  stage: 'earlier stage',
+  'job-limit': 'limit of the job',
+  'no-worker': 'no worker',
+  drained: 'workers drained',
+  'central-away': 'no answer from central',
+  pilots: 'pilots running',
+  placing: 'being placed',
+  queued: 'in worker queues',
+  probing: 'probes queued',
+  matching: 'free slot',
+  resources: 'free slot with room',
+  seeking: 'free slot',
+  'back-off': 'retry back-off',
+  'other-job': 'another job',
+  required: 'no worker matches',
+  begin: 'begins later',
+  held: 'on hold',
+  resuming: 'scheduler restarts',
+  reserve: 'reserved for short tasks',
+  reserved: 'reserved for another job',
+  'user-limit': 'limit of the user',
+};
+
 /** Phases of waiting, worded to follow "waited 3 s". */
 export const WAIT_PHASE_WORDS: Readonly<Record<WaitPhase, string>> = {
   'other-job': 'for another job to end (--after, --after-ok)',

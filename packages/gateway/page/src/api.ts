@@ -1,3 +1,5 @@
+import { decoded } from './router.js';
+
 const TOKEN = 'goshawk.token';
 /** First and maximum delay (ms) between attempts to reach the gateway. */
 const RETRY_MS = 500;
@@ -14,15 +16,6 @@ export class ApiError extends Error {
     super(message);
     this.status = status;
     this.hint = hint;
-  }
-}
-
-/** Decodes text of an address. Invalid encoding is returned unchanged. */
-export function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
   }
 }
 

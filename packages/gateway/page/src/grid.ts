@@ -1,5 +1,5 @@
 import type { Worker } from './shapes.js';
-import { colour } from './view.js';
+import { colour } from './ui.js';
 
 /** Smallest and largest side of a cell in px, including the gap. */
 const CELL_MIN = 9;
@@ -26,9 +26,17 @@ export const KINDS: readonly (readonly [kind: string, words: string])[] = [
   ['lost', 'lost'],
 ];
 
+/** Returns the filled part of a cell: the requested share of the CPUs; 1 for a state without tasks. */
+export function fillOf(worker: Worker): number {
+  const { state, busy, cpus, slots } = worker;
+  if (state !== 'active' && state !== 'draining') return 1;
+  if (busy === 0) return 0;
+  return cpus < 0 || slots === 0 ? 1 : Math.min(1, Math.max(0.1, cpus / slots));
+}
+
 /**
- * Shows workers as cells. The color is the state, and the line at the bottom is the queue length. Only
- * changed cells are redrawn.
+ * Shows workers as cells. The color is the state, the filled part is the requested share of the CPUs, and the line at the
+ * bottom is the queue length. Only changed cells are redrawn.
  */
 export class Grid {
   readonly canvas = document.createElement('canvas');
@@ -99,14 +107,17 @@ export class Grid {
     this.#cells.forEach((worker, index) => {
       const kind = kindOf(worker);
       const depth = Math.min(4, worker.queued);
-      const look = `${kind} ${depth} ${index === this.#selected}`;
-      if (this.#drawn[index] === look) return;
-      this.#drawn[index] = look;
+      const fill = Math.round(side * fillOf(worker));
+      const shown = `${kind} ${depth} ${fill} ${index === this.#selected}`;
+      if (this.#drawn[index] === shown) return;
+      this.#drawn[index] = shown;
       const x = (index % this.#columns) * this.#cell;
       const y = Math.floor(index / this.#columns) * this.#cell;
       context.clearRect(x, y, this.#cell, this.#cell);
-      context.fillStyle = this.#colour(`cell-${kind}`);
+      context.fillStyle = this.#colour('cell-idle');
       context.fillRect(x + 1, y + 1, side, side);
+      context.fillStyle = this.#colour(`cell-${kind}`);
+      context.fillRect(x + 1, y + 1 + side - fill, side, fill);
       if (kind === 'lost') this.#cross(context, x + 1, y + 1, side);
       if (depth > 0) {
         context.fillStyle = this.#colour('cell-queue');

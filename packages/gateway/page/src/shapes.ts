@@ -3,6 +3,7 @@ import type { z } from 'zod';
 
 /** Types of the API's responses. */
 export type Session = z.infer<typeof answers.session>;
+export type Role = Session['role'];
 export type Overview = z.infer<typeof answers.overview>;
 export type WaitingRow = NonNullable<Overview['waiting']>[number];
 export type Point = z.infer<typeof answers.history>['points'][number];
@@ -21,6 +22,8 @@ export type Bulk = z.infer<typeof answers.bulk>;
 export type Users = z.infer<typeof answers.users>;
 export type Usage = z.infer<typeof answers.usage>;
 export type Policy = z.infer<typeof answers.policy>;
+export type Workers = z.infer<typeof answers.workers>;
+export type Attention = Overview['attention'][number];
 export type Predictor = z.infer<typeof answers.predictor>;
 
 export type { WorkerDelta };
@@ -35,4 +38,6 @@ export interface Worker {
   /** Number of running long tasks; −1: unknown. */
   readonly long: number;
   readonly queued: number;
+  /** CPUs that running tasks request; −1: unknown. */
+  readonly cpus: number;
 }

@@ -1,5 +1,6 @@
-import { count, counted, duration, svg } from './dom.js';
+import { counted, formatCount } from '@goshawk/core';
 import type { Job } from './shapes.js';
+import { duration } from './words.js';
 
 type Stage = Job['stages'][number];
 
@@ -14,7 +15,7 @@ export const DRAWN_MAX = 200;
  * Draws stages as boxes from left to right in order of dependency, with their progress. Failed stages are
  * red, as are stages that could not run because of them.
  */
-export function stageGraph({ stages }: Pick<Job, 'stages'>): SVGElement {
+export function StageGraph({ stages }: Pick<Job, 'stages'>) {
   const shown = stages.slice(0, DRAWN_MAX);
   const levels = levelsOf(shown);
   const rows: number[] = [];
@@ -36,60 +37,76 @@ export function stageGraph({ stages }: Pick<Job, 'stages'>): SVGElement {
       const [x1, y1, x2, y2] = [from.x + WIDTH, from.y + HEIGHT / 2, x, y + HEIGHT / 2];
       const isBroken = broken.has(before) && broken.has(stage.name);
       return [
-        svg('path', {
-          d: `M${x1} ${y1}C${x1 + GAP_X / 2} ${y1} ${x2 - GAP_X / 2} ${y2} ${x2} ${y2}`,
-          class: isBroken ? 'edge broken' : 'edge',
-        }),
+        <path
+          key={`${before} ${stage.name}`}
+          d={`M${x1} ${y1}C${x1 + GAP_X / 2} ${y1} ${x2 - GAP_X / 2} ${y2} ${x2} ${y2}`}
+          class={isBroken ? 'edge broken' : 'edge'}
+        />,
       ];
     }),
   );
   const words = `${counted(stages.length, 'stage')}: ${shown.map(({ name, state }) => `${name} ${state}`).join(', ')}`;
-  return svg(
-    'svg',
-    { viewBox: `0 0 ${width} ${height}`, width, height, class: 'graph', role: 'img', 'aria-label': words },
-    ...edges,
-    ...[...placed.values()].map(({ stage, x, y }) => box(stage, x, y, broken.has(stage.name))),
+  return (
+    <svg
+      viewBox={`0 0 ${width} ${height}`}
+      width={width}
+      height={height}
+      class="graph"
+      role="img"
+      aria-label={words}
+    >
+      {edges}
+      {[...placed.values()].map(({ stage, x, y }) => (
+        <Box key={stage.name} stage={stage} x={x} y={y} isBroken={broken.has(stage.name)} />
+      ))}
+    </svg>
   );
 }
 
-function box(stage: Stage, x: number, y: number, isBroken: boolean): SVGElement {
-  const { name, state, tasks, counts, meanRunSeconds, command } = stage;
+function Box({
+  stage: { name, state, tasks, counts, meanRunSeconds, command },
+  x,
+  y,
+  isBroken,
+}: {
+  readonly stage: Stage;
+  readonly x: number;
+  readonly y: number;
+  readonly isBroken: boolean;
+}) {
   const done = counts.completed;
   const failed = counts.failed;
   const running = counts.running;
   const inner = WIDTH - 16;
-  const part = (from: number, many: number, kind: string) =>
-    svg('rect', {
-      x: x + 8 + (inner * from) / Math.max(1, tasks),
-      y: y + HEIGHT - 12,
-      width: (inner * many) / Math.max(1, tasks),
-      height: 6,
-      class: `part ${kind}`,
-    });
-  const text = (words: string, dy: number, kind: string) => {
-    const element = svg('text', { x: x + 8, y: y + dy, class: kind });
-    element.textContent = words;
-    return element;
-  };
-  const title = svg('title', {});
+  const part = (from: number, many: number, kind: string) => (
+    <rect
+      x={x + 8 + (inner * from) / Math.max(1, tasks)}
+      y={y + HEIGHT - 12}
+      width={(inner * many) / Math.max(1, tasks)}
+      height={6}
+      class={`part ${kind}`}
+    />
+  );
   const mean = meanRunSeconds === null ? '' : `, ${duration(meanRunSeconds)} on average`;
-  title.textContent = `${name}: ${state}, ${count(done)} of ${counted(tasks, 'task')} completed${failed > 0 ? `, ${count(failed)} failed` : ''}${mean}${command === null ? '' : `; ${command}`}`;
-  const short = name.length > 20 ? `${name.slice(0, 19)}…` : name;
-  return svg(
-    'g',
-    { class: `stage ${state}${isBroken ? ' broken' : ''}` },
-    title,
-    svg('rect', { x, y, width: WIDTH, height: HEIGHT, rx: 8, class: 'box' }),
-    text(short, 18, 'stage-name'),
-    text(
-      `${count(done)} / ${count(tasks)}${failed > 0 ? `, ${count(failed)} failed` : running > 0 ? `, ${count(running)} running` : `, ${state}`}`,
-      34,
-      'stage-count',
-    ),
-    svg('rect', { x: x + 8, y: y + HEIGHT - 12, width: inner, height: 6, class: 'rail' }),
-    part(0, done, 'completed'),
-    part(done, running, 'running'),
-    part(done + running, failed, 'failed'),
+  const now =
+    failed > 0 ? `${formatCount(failed)} failed` : running > 0 ? `${formatCount(running)} running` : state;
+  return (
+    <g class={`stage ${state}${isBroken ? ' broken' : ''}`}>
+      <title>
+        {`${name}: ${state}, ${formatCount(done)} of ${counted(tasks, 'task')} completed${failed > 0 ? `, ${formatCount(failed)} failed` : ''}${mean}${command === null ? '' : `; ${command}`}`}
+      </title>
+      <rect x={x} y={y} width={WIDTH} height={HEIGHT} rx={8} class="box" />
+      <text x={x + 8} y={y + 18} class="stage-name">
+        {name.length > 20 ? `${name.slice(0, 19)}…` : name}
+      </text>
+      <text x={x + 8} y={y + 34} class="stage-count">
+        {`${formatCount(done)} / ${formatCount(tasks)}, ${now}`}
+      </text>
+      <rect x={x + 8} y={y + HEIGHT - 12} width={inner} height={6} class="rail" />
+      {part(0, done, 'completed')}
+      {part(done, running, 'running')}
+      {part(done + running, failed, 'failed')}
+    </g>
   );
 }
 

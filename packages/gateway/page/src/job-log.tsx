@@ -1,0 +1,214 @@
+import { isFinal } from '@goshawk/core';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { ansiSpans } from './ansi.js';
+import { type LogLine, linesOf } from './log-lines.js';
+import type { Job, Logs } from './shapes.js';
+import { useParam, useStore } from './store.js';
+import { Backticks, Problem } from './ui.js';
+import { useAnswer } from './use-answer.js';
+
+/** Refresh interval (ms) of the log of a running job, because output arrives between events of the job. */
+const REFRESH_MS = 1_000;
+/** Maximum number of log lines shown, from the end of the log. */
+const LINES = 500;
+/** Distance (px) from the end at which the log counts as scrolled to its end. */
+const END_PX = 4;
+
+/** The output of the job. The address has the task, the search and whether only failed tasks are shown. */
+export function LogCard({
+  path,
+  job,
+  tick,
+}: {
+  readonly path: string;
+  readonly job: Job;
+  readonly tick: number;
+}) {
+  const store = useStore();
+  const task = useParam('task');
+  const find = useParam('find');
+  const isFailedOnly = useParam('failed') === '1';
+  const [isFollowed, setFollowed] = useState(true);
+  const [wraps, setWraps] = useState(false);
+  const asked = new URLSearchParams();
+  if (isFailedOnly) asked.set('failed', 'true');
+  if (/^\d{1,9}$/.test(task)) asked.set('task', task);
+  const { data, error } = useAnswer<Logs>(
+    `${path}/logs?${asked}`,
+    tick,
+    isFinal(job.state) ? undefined : REFRESH_MS,
+  );
+  const lines = useMemo(() => (data === undefined ? [] : linesOf(data.chunks)), [data]);
+  const shown = useMemo(() => matching(lines, find), [lines, find]);
+  const log = useRef<HTMLPreElement>(null);
+  const card = useRef<HTMLElement>(null);
+  const toEnd = (): void => {
+    if (log.current !== null && isFollowed) log.current.scrollTop = log.current.scrollHeight;
+  };
+  useLayoutEffect(toEnd, [shown, isFollowed]);
+  // A link to a task leads to its output.
+  const mustScroll = useRef(task !== '');
+  useEffect(() => {
+    if (mustScroll.current && data !== undefined) card.current?.scrollIntoView({ block: 'nearest' });
+    if (data !== undefined) mustScroll.current = false;
+  }, [data]);
+  const download = (): void => {
+    const text = lines.map((line) => `${line.task}: ${line.text}\n`).join('');
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+    link.download = `${job.id}${task === '' ? '' : `-${task}`}.log`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+  return (
+    <section class="card" ref={card}>
+      <h2>Log</h2>
+      <div class="filters">
+        <span>
+          <input
+            type="checkbox"
+            id="failed"
+            checked={isFailedOnly}
+            onChange={(event) => store.setQuery({ failed: event.currentTarget.checked ? '1' : '' })}
+          />
+          <label for="failed">failed tasks only</label>
+        </span>
+        <span>
+          <label for="task">Task</label>
+          <input
+            id="task"
+            size={6}
+            inputMode="numeric"
+            autocomplete="off"
+            value={task}
+            onChange={(event) => store.setQuery({ task: event.currentTarget.value.trim() })}
+          />
+        </span>
+        <span>
+          <label for="find">Find</label>
+          <input
+            id="find"
+            type="search"
+            size={10}
+            autocomplete="off"
+            value={find}
+            onInput={(event) => store.setQuery({ find: event.currentTarget.value })}
+          />
+        </span>
+        <span>
+          <input
+            type="checkbox"
+            id="follow"
+            checked={isFollowed}
+            onChange={(event) => setFollowed(event.currentTarget.checked)}
+          />
+          <label for="follow">follow</label>
+        </span>
+        <span>
+          <input
+            type="checkbox"
+            id="wraps"
+            checked={wraps}
+            onChange={(event) => setWraps(event.currentTarget.checked)}
+          />
+          <label for="wraps">wrap</label>
+        </span>
+        {lines.length === 0 ? null : (
+          <button type="button" class="plain" onClick={download}>
+            Download
+          </button>
+        )}
+      </div>
+      <Problem error={error} />
+      <pre
+        ref={log}
+        class={wraps ? 'log wrapped' : 'log'}
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-label="Task output"
+        onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) =>
+          setFollowed(scrollTop + clientHeight >= scrollHeight - END_PX)
+        }
+      >
+        {data === undefined ? null : (
+          <>
+            {notesOf(data, lines.length, job, task, isFailedOnly).map((note) => (
+              <span key={note} class="note">
+                <Backticks text={note} />
+                {'\n'}
+              </span>
+            ))}
+            {find !== '' && lines.length > 0 ? (
+              <span class="note">{`${shown.length} of ${lines.length} lines match.\n`}</span>
+            ) : null}
+            <Lines lines={shown.slice(-LINES)} />
+          </>
+        )}
+      </pre>
+      {lines.some(({ stream }) => stream === 'stderr') ? (
+        <p class="hint log-key">
+          <span class="stderr">This color</span> is stderr.
+        </p>
+      ) : null}
+    </section>
+  );
+}
+
+/** Returns the lines that contain a text, ignoring case. */
+export function matching(lines: readonly LogLine[], find: string): readonly LogLine[] {
+  if (find === '') return lines;
+  const low = find.toLowerCase();
+  return lines.filter(({ text }) => text.toLowerCase().includes(low));
+}
+
+/** Says what is missing in the log. "Nothing was printed" is said only if nothing was printed. */
+export function notesOf(
+  { truncated, earlierAttempts }: Pick<Logs, 'truncated' | 'earlierAttempts'>,
+  lines: number,
+  { id, state, tasks }: Pick<Job, 'id' | 'state' | 'tasks'>,
+  task: string,
+  isFailedOnly: boolean,
+): string[] {
+  const notes: string[] = [];
+  if (earlierAttempts)
+    notes.push(`Only last attempts are shown: \`goshawk logs ${id} --attempt all\` prints all.`);
+  if (lines > 0) {
+    if (truncated || lines > LINES)
+      notes.push(`Earlier output is not shown: \`goshawk logs ${id}\` prints what the scheduler still has.`);
+    return notes;
+  }
+  if (truncated)
+    notes.push(
+      'The output is no longer kept: the scheduler has restarted, or has dropped the oldest output to save memory.',
+    );
+  else if (tasks.waiting === tasks.total && !isFinal(state)) notes.push('No task has started.');
+  else if (isFailedOnly && tasks.failed === 0) notes.push('No task has failed.');
+  else if (!isFinal(state))
+    notes.push(task === '' ? 'Nothing was printed yet.' : `Task ${task} has not printed anything yet.`);
+  else notes.push('Nothing was printed.');
+  return notes;
+}
+
+/** Renders lines with the number of the task as a prefix, as in `goshawk logs`, with the colors of escape sequences. */
+export function Lines({ lines }: { readonly lines: readonly LogLine[] }) {
+  return (
+    <>
+      {lines.map(({ task, stream, text }, index) => (
+        <span key={index} class={stream}>
+          {`${task}: `}
+          {ansiSpans(text).map(({ text: part, classes }, at) =>
+            classes === '' ? (
+              part
+            ) : (
+              <span key={at} class={classes}>
+                {part}
+              </span>
+            ),
+          )}
+          {'\n'}
+        </span>
+      ))}
+    </>
+  );
+}
