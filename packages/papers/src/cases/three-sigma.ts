@@ -130,6 +130,7 @@ function problemOf(given: CaseContent): Problem {
       distribution: dist,
       startsBefore: utility.deadline ?? Number.POSITIVE_INFINITY,
       mustStartNow: false,
+      mayStartNow: true,
       deferral: deferralOf(
         defer ?? deferral ?? given.defer ?? given.deferral,
         utility,

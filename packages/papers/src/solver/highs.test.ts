@@ -37,6 +37,7 @@ const pending = fc.record({
   distribution: runTimes,
   startsBefore: fc.constantFrom(6, Number.POSITIVE_INFINITY),
   mustStartNow: fc.boolean(),
+  mayStartNow: fc.boolean(),
   deferral: fc.constantFrom(0, 0.5),
 });
 const running = fc.record({

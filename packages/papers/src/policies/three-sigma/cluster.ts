@@ -1,7 +1,8 @@
-import { formatAttributes, type Millis, SLOT } from '@goshawk/core';
+import { formatAttributes, type Millis, SLOT, sumOf } from '@goshawk/core';
 import {
   type Attributes,
   type ClusterView,
+  fitsEver,
   isPreferredAt,
   type JobView,
   type RunView,
@@ -91,11 +92,39 @@ export function isRemnant({ running, ended }: StageView): boolean {
   return running > 0 || ended > 0;
 }
 
-/** Whether some open worker meets the requirements of the stage. */
-function canStart(stage: StageView, cluster: ClusterView): boolean {
-  if (stage.needs.requires === undefined) return true;
-  for (const worker of cluster.workers) if (worker.open && stage.needs.permits(worker)) return true;
-  return false;
+/** Answers where stages have room. Stages with equal needs share one answer, except those that workers declined. */
+export class Rooms {
+  readonly #workers: readonly WorkerView[];
+  readonly #everFits = new Map<object, boolean>();
+  readonly #free = new Map<object, number>();
+
+  constructor(cluster: ClusterView) {
+    this.#workers = [...cluster.workers].filter(({ open }) => open);
+  }
+
+  /** Whether some open worker meets the requirements of the stage and is large enough for one of its tasks. */
+  canStart(stage: StageView): boolean {
+    let fits = this.#everFits.get(stage.needs);
+    if (fits === undefined) {
+      fits = this.#workers.some((worker) => fitsEver(stage, worker));
+      this.#everFits.set(stage.needs, fits);
+    }
+    return fits;
+  }
+
+  /** Whether all waiting tasks of the stage fit now. Slots alone do not tell: other resources may be in use. */
+  hasRoomNow(stage: StageView): boolean {
+    const { needs, demand, declinedBy } = stage;
+    let free = this.#free.get(needs);
+    if (free === undefined) {
+      free = sumOf(this.#workers, (worker) => (needs.permits(worker) ? worker.roomFor(demand) : 0));
+      this.#free.set(needs, free);
+    }
+    if (declinedBy !== undefined && free >= stage.waiting)
+      for (const worker of declinedBy.keys())
+        if (worker.open && needs.permits(worker)) free -= worker.roomFor(demand);
+    return free >= stage.waiting;
+  }
 }
 
 /**
@@ -107,6 +136,7 @@ function canStart(stage: StageView, cluster: ClusterView): boolean {
  */
 export function pendingStages(
   cluster: ClusterView,
+  rooms: Rooms,
   afterDeadline: 'abandon' | 'bestEffort',
   now: Millis,
 ): StageView[] {
@@ -115,7 +145,7 @@ export function pendingStages(
     const isLate = afterDeadline === 'abandon' && now >= job.deadlineAt;
     if (isLate && !job.stages.some(isRemnant)) continue;
     for (const stage of job.stages)
-      if (stage.waiting > 0 && !isEnding(stage) && canStart(stage, cluster)) pending.push(stage);
+      if (stage.waiting > 0 && !isEnding(stage) && rooms.canStart(stage)) pending.push(stage);
   }
   return pending.sort((a, b) => a.job.arrivedAt - b.job.arrivedAt);
 }

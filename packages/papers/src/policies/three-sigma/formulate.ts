@@ -85,6 +85,7 @@ function optionsIn({ starts, now }: Problem, gang: PendingGang, job: number, spa
   for (let slot = 0; slot < starts.length; slot++) {
     const start = now + starts[slot]!;
     if (start >= gang.startsBefore || (gang.mustStartNow && slot > 0)) break;
+    if (slot === 0 && !gang.mayStartNow) continue;
     const utility = expectedUtility(gang.utility, distribution, start);
     if (utility > LEAST_UTILITY) options.push({ job, space, slot, utility });
   }

@@ -46,8 +46,17 @@ export class Gangs {
     return expectedUtility(this.#utility(job, distribution, true), distribution, now) <= 0;
   }
 
-  /** @param windowEnd end of the plan */
-  pending(stage: StageView, groups: readonly WorkerGroup[], now: Millis, windowEnd: Millis): PendingGang {
+  /**
+   * @param windowEnd end of the plan
+   * @param mayStartNow whether the stage has room now, or running tasks may be preempted for it
+   */
+  pending(
+    stage: StageView,
+    groups: readonly WorkerGroup[],
+    now: Millis,
+    windowEnd: Millis,
+    mayStartNow: boolean,
+  ): PendingGang {
     const { job } = stage;
     const distribution = this.distributionOf(stage);
     const inTime = isInTime(job, now);
@@ -59,6 +68,7 @@ export class Gangs {
       distribution,
       startsBefore: whole && inTime ? job.deadlineAt : Number.POSITIVE_INFINITY,
       mustStartNow: !whole,
+      mayStartNow,
       deferral:
         whole && inTime
           ? this.#options.deferral *
@@ -166,13 +176,21 @@ function constantUtility(value: number): Utility {
 }
 
 /**
- * Limits the best-effort stages of a plan: half have waited longest, and half have the fewest tasks among the
- * rest. Old wide stages alone would leave small gaps empty.
+ * Limits the best-effort stages of a plan: half have waited longest, and half have the fewest tasks among the rest, those
+ * with room first. Old wide stages alone would leave small gaps empty, and stages that wait for one resource would leave
+ * the others idle.
  */
-export function pruned(bestEffort: readonly StageView[], most: number): StageView[] {
+export function pruned(
+  bestEffort: readonly StageView[],
+  most: number,
+  hasRoomNow: (stage: StageView) => boolean,
+): StageView[] {
   invariant(most >= 2, 'a plan considers at least two best-effort jobs');
   if (bestEffort.length <= most) return [...bestEffort];
   const oldest = Math.ceil(most / 2);
   const narrow = bestEffort.slice(oldest).sort((a, b) => a.waiting - b.waiting);
-  return [...bestEffort.slice(0, oldest), ...narrow.slice(0, most - oldest)];
+  const ready = narrow.filter(hasRoomNow).slice(0, most - oldest);
+  const chosen = new Set(ready);
+  const others = narrow.filter((stage) => !chosen.has(stage));
+  return [...bestEffort.slice(0, oldest), ...ready, ...others.slice(0, most - oldest - ready.length)];
 }

@@ -1,5 +1,12 @@
-import { type Address, InputError, type Millis, ONE_CPU } from '@goshawk/core';
-import type { BookedStage, CentralPolicy, JobFacts, Program, ProgramSolution } from '@goshawk/policies';
+import { type Address, InputError, type Millis, ONE_CPU, PER_CPU, type Vector } from '@goshawk/core';
+import type {
+  BookedStage,
+  BookedWorker,
+  CentralPolicy,
+  JobFacts,
+  Program,
+  ProgramSolution,
+} from '@goshawk/policies';
 import { BookedDraft, ClusterBooks, checkBooks } from '@goshawk/policies';
 import { describe, expect, test } from 'vitest';
 import { THREE_SIGMA_POLICIES } from './policies.js';
@@ -36,6 +43,7 @@ class Bench {
   ignoresPreemption = false;
   #solves = 0;
   #jobs = 0;
+  #workers = 0;
 
   constructor(
     name: keyof typeof THREE_SIGMA_POLICIES,
@@ -62,20 +70,29 @@ class Bench {
       random: () => 0,
     });
     this.#hasSolver = solver;
-    for (const [index, rack] of racks.entries()) {
-      const worker = this.books.addWorker((10 + index) as Address, ONE_CPU, { rack });
-      this.books.setOpen(worker, true);
-    }
+    for (const rack of racks) this.worker(rack);
   }
 
-  job(tasks: number, estimateMs: Millis, now: Millis, facts: Partial<JobFacts> = {}): BookedStage {
+  worker(rack: string, capacity: Vector = ONE_CPU): BookedWorker {
+    const worker = this.books.addWorker((10 + this.#workers++) as Address, capacity, { rack });
+    this.books.setOpen(worker, true);
+    return worker;
+  }
+
+  job(
+    tasks: number,
+    estimateMs: Millis,
+    now: Millis,
+    facts: Partial<JobFacts> = {},
+    demand: Vector = ONE_CPU,
+  ): BookedStage {
     const job = this.books.declare(OWNER, this.#jobs++, {
       arrivedAt: now,
       tasks,
       isDeclared: true,
       ...facts,
     });
-    const stage = this.books.stage(job, 0, { demand: ONE_CPU, tasks, estimateMs });
+    const stage = this.books.stage(job, 0, { demand, tasks, estimateMs });
     this.books.setWaiting(stage, tasks, now);
     return stage;
   }
@@ -95,14 +112,42 @@ class Bench {
       if (draft.problem === undefined) continue;
       const { id, problem } = draft.problem;
       this.#solves = id + 1;
+      if (!this.#hasSolver) continue;
       const solution = solve(problem.model as Program);
-      if (this.#hasSolver)
-        this.books.solved({ kind: 'solved', id, answer: { kind: 'solution', version: 0, solution } });
+      this.books.solved({ kind: 'solved', id, answer: { kind: 'solution', version: 0, solution } });
     } while (this.books.hasChanges);
     checkBooks(this.books);
     return drafts;
   }
 }
+
+/** Demands of one slot and of a resource of which one worker has enough for one task. */
+const SCARCE: readonly (readonly [what: string, demand: Vector])[] = [
+  ['a GPU', [1, PER_CPU, 1_000]],
+  ['a resource and no CPU', [1, 0, 1_000]],
+  ['two CPUs', [1, 2 * PER_CPU]],
+];
+
+describe.each(SCARCE)('jobs that wait for %s leave no other resource idle', (_, demand) => {
+  test.each([
+    ['it is in use', true, 8],
+    ['it is in use', true, 40],
+    ['no worker has it any more', false, 40],
+    ['no worker has it any more', false, 400],
+  ])('while %s (%s) and %i wait', (_why, isThere, count) => {
+    // The plan is the greedy one, because the test's solver tries all combinations.
+    const bench = new Bench('3sigma-sched', { racks: ['r1', 'r1', 'r1'], solver: false });
+    const large = bench.worker('r2', [3, 2 * PER_CPU, 1_000]);
+    const first = bench.job(1, 40_000, 0, {}, demand);
+    for (let now = 0; first.running === 0 && now < 10_000; now += CYCLE) bench.turn(now);
+    expect(first.running).toBe(1);
+    if (!isThere) bench.books.setOpen(large, false);
+    for (let job = 0; job < count; job++) bench.job(1 + (job % 3), 1_000, 11_000 + job, {}, demand);
+    const other = bench.job(2, 1_000, 12_000);
+    for (let now = 12_000; now <= 20_000; now += CYCLE) bench.turn(now);
+    expect(other.waiting).toBe(0);
+  });
+});
 
 const RACKS = ['r1', 'r1', 'r2', 'r2'];
 

@@ -18,6 +18,7 @@ import {
   isRemnant,
   pendingStages,
   preemptedRuns,
+  Rooms,
   type RunningStage,
   runningStages,
   type WorkerGroup,
@@ -128,11 +129,12 @@ export class ThreeSigma implements CentralPolicy {
       draft.again(this.#request.askedAt + this.#options.cycleMs);
       return;
     }
-    const pending = pendingStages(cluster, this.#options.afterDeadline, now);
+    const rooms = new Rooms(cluster);
+    const pending = pendingStages(cluster, rooms, this.#options.afterDeadline, now);
     if (pending.length === 0) return;
     const due = this.#nextCycle();
     if (now < due) draft.again(due);
-    else this.#requestPlan(cluster, pending, draft, now);
+    else this.#requestPlan(cluster, pending, rooms, draft, now);
   }
 
   explain(stage: StageView, _cluster: ClusterView, now: Millis): PolicyExplanation {
@@ -172,7 +174,13 @@ export class ThreeSigma implements CentralPolicy {
 
   // ---- solving
 
-  #requestPlan(cluster: ClusterView, all: readonly StageView[], draft: Draft, now: Millis): void {
+  #requestPlan(
+    cluster: ClusterView,
+    all: readonly StageView[],
+    rooms: Rooms,
+    draft: Draft,
+    now: Millis,
+  ): void {
     this.#lastCycle = now;
     this.#hasChanged = false;
     this.#pendingStarts = [];
@@ -183,13 +191,14 @@ export class ThreeSigma implements CentralPolicy {
     const bestEffort = pruned(
       all.filter((stage) => !worthFull(stage)),
       this.#options.beMax,
+      (stage) => rooms.hasRoomNow(stage),
     );
     const pending = [...urgent, ...bestEffort];
     const groups = groupWorkers(cluster, pending);
     if (groups.length === 0) return;
     this.counters.cycles++;
     const running = runningStages(cluster.jobs);
-    const problem = this.#problemOf(pending, running, groups, now);
+    const problem = this.#problemOf(pending, running, groups, rooms, now);
     this.#solve({ askedAt: now, problem, groups, pending, running, unions: [] }, draft, cluster.version);
     draft.again(now + this.#options.cycleMs);
   }
@@ -198,6 +207,7 @@ export class ThreeSigma implements CentralPolicy {
     pending: readonly StageView[],
     running: readonly RunningStage[],
     groups: readonly WorkerGroup[],
+    rooms: Rooms,
     now: Millis,
   ): Problem {
     const { cycleMs, tieBreak, vBe } = this.#options;
@@ -213,7 +223,12 @@ export class ThreeSigma implements CentralPolicy {
       tieBreak: tieBreak * vBe,
       partitions: groups.map(({ name, nodes }) => ({ id: name, nodes })),
       running: this.#withFewCandidates(gangs),
-      pending: pending.map((stage) => this.#gangs.pending(stage, groups, now, windowEnd)),
+      pending: pending.map((stage) => {
+        const mayPreempt =
+          isInTime(stage.job, now) && gangs.some(({ preemptCost }) => preemptCost !== undefined);
+        const mayStartNow = mayPreempt || rooms.hasRoomNow(stage);
+        return this.#gangs.pending(stage, groups, now, windowEnd, mayStartNow);
+      }),
     };
   }
 

@@ -16,6 +16,7 @@ import {
   isInTime,
   pendingStages,
   preemptedRuns,
+  Rooms,
   runningStages,
   type WorkerGroup,
 } from './cluster.js';
@@ -42,7 +43,7 @@ export class Prio implements CentralPolicy {
   }
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
-    const pending = pendingStages(cluster, this.#options.afterDeadline, now);
+    const pending = pendingStages(cluster, new Rooms(cluster), this.#options.afterDeadline, now);
     if (pending.length === 0 || !this.#hasChanged) return;
     const groups = groupWorkers(cluster, pending);
     this.#awaited = this.#awaited.filter(

@@ -47,6 +47,8 @@ export interface PendingGang {
   readonly startsBefore: Millis;
   /** Whether the gang must start now, because its tasks belong to a gang that already runs. */
   readonly mustStartNow: boolean;
+  /** Whether it may start now. If resources other than slots are in use, the nodes of a plan would stay idle. */
+  readonly mayStartNow: boolean;
   /** Value of a start after the window; 0: not possible. */
   readonly deferral: number;
 }
