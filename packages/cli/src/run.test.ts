@@ -21,6 +21,10 @@ describe('a usage error is one line and exit code 2', () => {
     [['submti'], 'unknown command: submti; did you mean submit? see `goshawk --help`'],
     [['trace', 'stat'], 'unknown command: trace stat; did you mean trace stats? see `goshawk --help`'],
     [['jobs', '--bogus'], 'unknown option: --bogus; see `goshawk jobs --help`'],
+    [
+      ['submit', '--retry', '3'],
+      'unknown option: --retry; did you mean --retries or --retry-on or --retry-backoff? see `goshawk submit --help`',
+    ],
     [['submit', '--task', '3'], 'unknown option: --task; did you mean --tasks? see `goshawk submit --help`'],
     [
       ['submit', '--timeout', '3s'],
@@ -47,6 +51,7 @@ describe('a usage error is one line and exit code 2', () => {
     ],
     [['submit', '--cpus', 'Infinity', '--', 'true'], '--cpus: "Infinity" is not a number'],
     [['jobs', '--limit', '0'], '--limit: 0 is out of range; it must be from 1 to 10000'],
+    [['log', '--event', 'x'], 'logs: --event needs --daemons'],
     [['logs', 'a1-3/'], '"a1-3/" is not a job or task; write ID, ID/7-20, ID/STAGE or ID/STAGE/7-20'],
     [
       ['why', 'a1-3/x'],

@@ -40,7 +40,8 @@ export async function connect(at?: string, options: ConnectOptions = {}): Promis
   const asking = { connection, alarms: new Alarms(), timings, turns: new Turns() };
   const requests = new Requests(asking);
   const roster = new Roster(requests, timings, seeds);
-  const user = options.user ?? systemUser();
+  // Jobs of an individual key belong to the user of its name.
+  const user = options.user ?? ring?.name ?? systemUser();
   const cluster = new Cluster({ ...asking, requests, roster, user });
   try {
     await roster.join(options.signal);

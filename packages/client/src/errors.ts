@@ -136,7 +136,7 @@ export function unreachableCluster(seeds: readonly string[], cause: unknown): Un
   return new UnreachableError(
     'unreachable',
     `no answer from ${seeds.join(' or ')}; is the cluster running?`,
-    '`goshawk up` starts one on this machine; while central is down, scheduler addresses also work (comma-separated)',
+    '`goshawk up` starts one on this machine; if only central is down, tasks keep running, and --cluster with the address of a scheduler works (several: comma-separated)',
     { cause },
   );
 }

@@ -404,6 +404,7 @@ export class JobHandle<Value = unknown> {
     return {
       id,
       detail,
+      isLost: roster.isLost(owner),
       to: () => roster.ownerOf(id) ?? owner,
       onSilence: () => roster.refreshSoon(),
     };

@@ -7,6 +7,11 @@ export interface ClientTimings {
   readonly connectTimeoutMs: Millis;
   /** A request without an answer, or a watch without a message, fails after this. */
   readonly requestTimeoutMs: Millis;
+  /**
+   * Patience with absent processes: an address that refuses connections, a cluster without schedulers, a scheduler that central
+   * lists as lost. Default: `requestTimeoutMs`, in which they may have been restarted.
+   */
+  readonly absentTimeoutMs: Millis;
   /** When many parties are polled, one that does not answer in this time is skipped. */
   readonly pollTimeoutMs: Millis;
   /** First and longest delay before a retry; the delay doubles each time. */
@@ -27,6 +32,7 @@ export const DEFAULT_TIMINGS: ClientTimings = {
   connectTimeoutMs: 5_000,
   // A lost scheduler's lease expires after 5 s; another one has taken over within three times that.
   requestTimeoutMs: 15_000,
+  absentTimeoutMs: 15_000,
   pollTimeoutMs: 3_000,
   retryMs: 1_000,
   retryMaxMs: 4_000,
@@ -40,7 +46,7 @@ export const DEFAULT_TIMINGS: ClientTimings = {
 export interface ConnectOptions extends Partial<ClientTimings> {
   /** Aborts connecting. Use `close` on an open connection. */
   readonly signal?: AbortSignal | undefined;
-  /** Default owner of jobs. Default: the name of the operating system's user. */
+  /** Default owner of jobs. Default: the name of an individual key, else of the operating system's user. */
   readonly user?: string | undefined;
   /**
    * Client key of a cluster with keys: path of `client.key` or of its folder, or its content as `{ text }`. Default:
@@ -63,7 +69,8 @@ export interface CallOptions {
 
 /** Adds the defaults. @throws RangeError for a time that is not above 0 */
 export function completeTimings(given: Partial<ClientTimings>): ClientTimings {
-  const timings: Record<string, number> = { ...DEFAULT_TIMINGS };
+  const { requestTimeoutMs = DEFAULT_TIMINGS.requestTimeoutMs } = given;
+  const timings: Record<string, number> = { ...DEFAULT_TIMINGS, absentTimeoutMs: requestTimeoutMs };
   for (const name of Object.keys(DEFAULT_TIMINGS) as (keyof ClientTimings)[]) {
     const ms = given[name];
     if (ms === undefined) continue;

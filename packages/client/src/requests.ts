@@ -12,6 +12,7 @@ import {
   type Reply,
   UnreachableError,
 } from '@goshawk/core';
+import type { AuthFailure } from '@goshawk/transport';
 import { onAbort } from './abort.js';
 import { type Asking, Attempts, type Destination } from './attempts.js';
 import type { Connection, Listener } from './connection.js';
@@ -87,6 +88,11 @@ export class Requests {
   /** Returns whether a process accepts connections there. */
   isConnectedTo(party: string): boolean {
     return this.#asking.connection.isConnectedTo(party);
+  }
+
+  /** Returns why the process at a party's endpoint rejects this client; undefined: it does not, as far as is known. */
+  authFailureOf(party: string): AuthFailure | undefined {
+    return this.#asking.connection.authFailureOf(party);
   }
 
   /** Resends requests to lost schedulers to their successors, because the list of schedulers has changed. */

@@ -9,10 +9,17 @@ import {
   type SchedulerView,
   UnreachableError,
 } from '@goshawk/core';
-import { anyIncarnationOf, parsePartyName } from '@goshawk/transport';
+import { anyIncarnationOf, parsePartyName, probeEndpoint } from '@goshawk/transport';
 import { abortable, pause } from './abort.js';
 import type { Destination } from './attempts.js';
-import { badAnswer, jobsOwnerMissing, silentProcess, unknownJob, unreachableCluster } from './errors.js';
+import {
+  authFailure,
+  badAnswer,
+  jobsOwnerMissing,
+  silentProcess,
+  unknownJob,
+  unreachableCluster,
+} from './errors.js';
 import type { ClientTimings } from './options.js';
 import type { Answer, Requests } from './requests.js';
 
@@ -24,6 +31,9 @@ export interface KnownScheduler extends Destination {
   readonly epoch: number;
   readonly adopted: boolean;
 }
+
+/** Time to probe whether a process listens at an address. */
+const PROBE_MS: Millis = 500;
 
 interface AskOptions {
   readonly timeoutMs?: Millis | undefined;
@@ -94,11 +104,19 @@ export class Roster {
     const timeoutMs = this.#timings.connectTimeoutMs;
     // One endpoint may list schedulers while central is unavailable.
     const introductions = this.#seeds.map((seed) => this.#introduce(seed, { timeoutMs, signal }));
+    const joined = Promise.any(introductions);
+    const isOver = new AbortController();
     try {
-      await Promise.any(introductions);
+      await Promise.race([
+        joined,
+        this.#refusal(AbortSignal.any([isOver.signal, ...(signal ? [signal] : [])])),
+      ]);
     } catch (error) {
       signal?.throwIfAborted();
-      throw this.#noneReachable((error as AggregateError).errors);
+      throw error instanceof AggregateError ? this.#noneReachable(error.errors) : error;
+    } finally {
+      isOver.abort();
+      joined.catch(() => {});
     }
   }
 
@@ -112,8 +130,18 @@ export class Roster {
     return rendezvous(key, [...present, ...away], excluded);
   }
 
+  /** Whether central's list is complete, because it has run for a while. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
   isAway(scheduler: KnownScheduler): boolean {
     return this.#away.includes(scheduler);
+  }
+
+  /** Whether only a restart of the absent scheduler brings its jobs back: another one can take over only a shared journal. */
+  isLost(scheduler: KnownScheduler): boolean {
+    return this.isAway(scheduler) && scheduler.epoch === 0;
   }
 
   get #all(): readonly KnownScheduler[] {
@@ -202,6 +230,27 @@ export class Roster {
     }
   }
 
+  /**
+   * Rejects if after `absentTimeoutMs`, in which a process may restart, no address has a listener, or all reject the key;
+   * otherwise never settles.
+   */
+  async #refusal(signal: AbortSignal): Promise<never> {
+    const { absentTimeoutMs, connectTimeoutMs } = this.#timings;
+    await pause(Math.min(absentTimeoutMs, connectTimeoutMs), signal).catch(() => {});
+    if (signal.aborted) return new Promise<never>(() => {});
+    const rejections = this.#seeds.flatMap((seed) => {
+      const why = this.#requests.authFailureOf(anyPartyAt(seed));
+      return why === undefined || why === 'closed' || why === 'slow' ? [] : [authFailure(seed, why)];
+    });
+    if (rejections.length === this.#seeds.length) throw rejections[0];
+    const probes = await Promise.all(
+      this.#seeds.map((seed) => probeEndpoint(seed, PROBE_MS).catch(() => 'unreachable')),
+    );
+    if (probes.every((probe) => probe === 'refused') && !signal.aborted)
+      throw unreachableCluster(this.#seeds, new Error('the connection was refused'));
+    return new Promise<never>(() => {});
+  }
+
   #noneReachable(causes: readonly unknown[]): unknown {
     const other = causes.find(
       (cause) =>
@@ -225,7 +274,10 @@ export class Roster {
     const central = centralNamed(answer.value.central);
     if (central === undefined) return;
     this.#central ??= central;
-    await this.#load(central, { ...options, timeoutMs: this.#timings.pollTimeoutMs }).catch(() => {});
+    const { pollTimeoutMs, absentTimeoutMs } = this.#timings;
+    await this.#load(central, { ...options, timeoutMs: Math.min(pollTimeoutMs, absentTimeoutMs) }).catch(
+      () => {},
+    );
     options.signal?.throwIfAborted();
   }
 

@@ -19,10 +19,17 @@ export type Ask<Q extends Question> = Pick<Order<Q>, 'what' | 'build'>;
 
 /** @throws UnreachableError if central does not answer, or its address is unknown */
 export function askCentral<Q extends Question>(
-  { requests, roster }: Session,
+  { requests, roster, timings }: Session,
   order: Ask<Q> & Pick<Order<Q>, 'timeoutMs'>,
   { signal }: CallOptions,
 ): Promise<Answer<Q>> {
+  if (roster.presentCentral === undefined)
+    return requests.ask<Q>({
+      timeoutMs: timings.absentTimeoutMs,
+      ...order,
+      to: () => roster.central,
+      signal,
+    });
   return requests.ask<Q>({ ...order, to: () => roster.central, signal });
 }
 
@@ -95,11 +102,18 @@ export async function askOwner<Q extends Question>(
   order: Ask<Q>,
   { signal }: CallOptions,
 ): Promise<Answer<Q>> {
-  const { roster, requests } = session;
+  const { roster, requests, timings } = session;
   const found = await roster.findOwner(id, signal);
   const owner = (): KnownScheduler => roster.ownerOf(id) ?? found;
+  const isLost = roster.isLost(owner());
   try {
-    return await requests.ask<Q>({ ...order, to: owner, onSilence: () => roster.refreshSoon(), signal });
+    return await requests.ask<Q>({
+      ...order,
+      to: owner,
+      onSilence: () => roster.refreshSoon(),
+      signal,
+      ...(isLost && { timeoutMs: timings.absentTimeoutMs }),
+    });
   } catch (error) {
     const isSilent = error instanceof UnreachableError && error.code === 'unreachable';
     if (!isSilent || !roster.isAway(owner())) throw error;
@@ -118,14 +132,15 @@ export async function someSchedulers(
   { signal }: CallOptions,
 ): Promise<readonly KnownScheduler[]> {
   roster.keepFresh();
-  const giveUpAt: Millis = performance.now() + timings.requestTimeoutMs;
+  const startedAt: Millis = performance.now();
   while (roster.schedulers.length === 0) {
     await roster.refresh(signal);
     if (roster.schedulers.length > 0) break;
-    if (performance.now() >= giveUpAt) {
-      throw noSchedulers(roster.missing);
-    }
-    await pause(timings.retryMs, signal);
+    // Schedulers may still introduce themselves to a central that has just started.
+    const patienceMs = roster.isComplete ? timings.absentTimeoutMs : timings.requestTimeoutMs;
+    const leftMs = startedAt + patienceMs - performance.now();
+    if (leftMs <= 0) throw noSchedulers(roster.missing);
+    await pause(Math.min(timings.retryMs, leftMs), signal);
   }
   return roster.schedulers;
 }

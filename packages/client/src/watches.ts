@@ -16,6 +16,8 @@ interface Watcher {
 }
 
 export interface WatchOrder {
+  /** Whether central lists the owner as lost, and no other scheduler can take over its jobs. */
+  readonly isLost?: boolean;
   readonly id: string;
   /** Whether the end includes each task's start and run time. */
   readonly detail: boolean;
@@ -43,6 +45,7 @@ class Watch implements Listener {
   readonly #order: WatchOrder;
   readonly #watcher: Watcher;
   readonly #connection: Connection;
+  readonly #patienceMs: Millis;
   readonly #timings: ClientTimings;
   readonly #attempts: Attempts;
   /** Time of the first unanswered request; undefined if all were answered. */
@@ -54,6 +57,9 @@ class Watch implements Listener {
     this.#watcher = watcher;
     this.#connection = asking.connection;
     this.#timings = asking.timings;
+    // A scheduler that is lost later may be restarting.
+    this.#patienceMs =
+      order.isLost === true ? asking.timings.absentTimeoutMs : asking.timings.requestTimeoutMs;
     this.#attempts = new Attempts(asking, this, (now) => this.#ring(now));
   }
 
@@ -106,7 +112,7 @@ class Watch implements Listener {
 
   #ring(now: Millis): void {
     if (this.#silentSince !== undefined) {
-      const giveUpAt = this.#silentSince + this.#timings.requestTimeoutMs;
+      const giveUpAt = this.#silentSince + this.#patienceMs;
       if (now >= giveUpAt) {
         this.#end();
         return this.#watcher.failed(this.#silence(Math.round(now - this.#silentSince)));
@@ -137,7 +143,7 @@ class Watch implements Listener {
       this.#end();
       return this.#watcher.failed(error as GoshawkError);
     }
-    this.#attempts.made(now, this.#silentSince + this.#timings.requestTimeoutMs);
+    this.#attempts.made(now, this.#silentSince + this.#patienceMs);
   }
 
   get #peer(): string {

@@ -346,8 +346,10 @@ describe('clients', () => {
     bench.members(W1);
     const others = bench.submit({ user: 'ann', tasks: [{ sleep: 1 }] });
     bench.rights = ['submit', 'read-own'];
-    const spec = { user: 'ann', tasks: [{ sleep: 1 }] };
-    const answer = bench.request({ type: 'submit', request: 1, key: 'a', spec });
+    const tasks = [{ sleep: 1 }];
+    const refused = bench.request({ type: 'submit', request: 0, key: 'a', spec: { user: 'ann', tasks } });
+    expect(refused).toMatchObject({ code: 'not-allowed', message: expect.stringContaining('not of "ann"') });
+    const answer = bench.request({ type: 'submit', request: 1, key: 'a', spec: { tasks } });
     const { job: id } = (answer as MessageOf<'accepted'>).value;
     const describe = { type: 'describeJob', request: 2, spec: false } as const;
     expect(bench.request({ ...describe, id })).toMatchObject({ value: { id, user: 'ci' } });
@@ -370,7 +372,7 @@ describe('clients', () => {
     expect(bench.request(list)).toMatchObject({ value: { total: 1, jobs: [{ id }] } });
     bench.rights = ['read-all', 'operate'];
     expect(bench.request(list)).toMatchObject({ value: { total: 2 } });
-    const inHerName = { type: 'submit', request: 5, key: 'b', spec } as const;
+    const inHerName = { type: 'submit', request: 5, key: 'b', spec: { user: 'ann', tasks } } as const;
     expect(bench.request(inHerName)).toMatchObject({ type: 'accepted' });
     expect(bench.request({ ...list, user: 'ann' })).toMatchObject({ value: { total: 2 } });
     expect(bench.request({ ...cancel, id: others.id })).toMatchObject({ type: 'jobSummary' });
@@ -849,7 +851,7 @@ test("the key of another user's job is taken, even after that job was evicted", 
   expect(scheduler.tombstoneBytes).toBeGreaterThan(0);
   // Keys are separate per user: another user's key is a new job.
   isOwn = true;
-  expect(submit('k1', 'eve')).toMatchObject({ type: 'accepted', value: { state: 'waiting' } });
+  expect(submit('k1', 'ci')).toMatchObject({ type: 'accepted', value: { state: 'waiting' } });
 });
 
 test.each([

@@ -19,7 +19,7 @@ export const followNodesCommand = defineCommand({
   ],
   options: {
     ...API_OPTIONS,
-    every: { type: 'duration', default: '5s', describe: 'interval between requests' },
+    every: { type: 'duration', setting: 'nodesEvery', default: '5s', describe: 'interval between requests' },
   },
   async run(context, options) {
     const nodes = apiOptions(context, options, 'follow-nodes');

@@ -28,7 +28,6 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   why: async () => (await import('./why.js')).whyCommand,
   shares: async () => (await import('./shares.js')).sharesCommand,
   usage: async () => (await import('./usage.js')).usageCommand,
-  log: async () => (await import('./log.js')).logCommand,
   logs: async () => (await import('./logs.js')).logsCommand,
   cancel: async () => (await import('./cancel.js')).cancelCommand,
   hold: async () => (await import('./hold.js')).holdCommand,

@@ -42,6 +42,7 @@ export const jobsCommand = defineCommand({
     all: { type: 'flag', flagOnly: true, describe: 'list all ended jobs, not only the last ten' },
     limit: {
       type: 'count',
+      flagOnly: true,
       default: 1_000,
       min: 1,
       max: LISTED_MAX,

@@ -1,23 +1,46 @@
-import { defineCommand } from '@goshawk/command';
+import { type Context, defineCommand } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import { InputError, tasksInRanges } from '@goshawk/core';
+import { InputError, JOB_ID, tasksInRanges } from '@goshawk/core';
+import { showDaemonLogs } from '../jobs/daemon-logs.js';
 import { checkTasksExist, jobNamed, parseAddress } from '../jobs/named.js';
 import { showLogs } from '../jobs/show-logs.js';
 
 export const logsCommand = defineCommand({
   name: 'logs',
-  words: 'ID[/TASKS]',
+  words: '[ID[/TASKS]]',
   completes: 'ids',
   describe:
-    'print the stdout and stderr of a job, task by task: what the last attempt of each task has printed',
+    'print the stdout and stderr of a job, task by task: what the last attempt of each task has printed; or with --daemons the logs of a local cluster’s processes',
   examples: [
     ['goshawk logs $id > all.txt', 'write the stdout of all tasks, in order'],
     ['goshawk logs $id/17', 'print the output of one task; $id/7-20,31 and $id/train print that of several'],
     ['goshawk logs $id --failed --tail 20', 'print the last lines of each failed task'],
     ['goshawk logs $id/3 --attempt 1', 'print the output of the first attempt of a retried task'],
     ['goshawk logs $id --follow', 'stream the output until the job ends'],
+    ['goshawk logs --daemons $id', 'print what central, the scheduler and the workers logged about a job'],
+    ['goshawk logs --daemons --event worker-lost,loss-diagnosed', 'print which workers were lost, and why'],
   ],
   options: {
+    daemons: {
+      type: 'flag',
+      flagOnly: true,
+      describe:
+        'print what the processes of a local cluster logged, in chronological order; with ID, about that job',
+    },
+    event: {
+      type: 'text',
+      value: 'KINDS',
+      flagOnly: true,
+      rare: true,
+      describe: 'with --daemons: only lines of these kinds, comma-separated',
+    },
+    folder: {
+      type: 'text',
+      value: 'FOLDER',
+      flagOnly: true,
+      rare: true,
+      describe: 'with --daemons: folder of the logs (default: that of the local cluster)',
+    },
     follow: { type: 'flag', alias: 'f', flagOnly: true, describe: 'continue until the job ends' },
     failed: {
       type: 'flag',
@@ -53,8 +76,17 @@ export const logsCommand = defineCommand({
         'prefix each line with its task id; auto: if the job has several tasks and stdout is a terminal or --follow is set',
     },
   },
-  async run(context, options, { words }) {
-    const { id: word, tasks: named, stage } = parseAddress(words[0]!);
+  async run(context, options, { words }): Promise<undefined> {
+    const { daemons, event, folder } = options;
+    if (!daemons && (event !== undefined || folder !== undefined))
+      throw new InputError('usage', `logs: --${event === undefined ? 'folder' : 'event'} needs --daemons`);
+    if (daemons) {
+      const job = await daemonsJob(context, words[0]);
+      await showDaemonLogs(context, { job, kinds: event?.split(','), folder });
+      return;
+    }
+    if (words[0] === undefined) throw new InputError('usage', 'logs needs ID[/TASKS]', 'or --daemons');
+    const { id: word, tasks: named, stage } = parseAddress(words[0]);
     const { failed, tail, prefix, escapes } = options;
     const attempt = parseAttempt(options.attempt);
     const follow = options.follow && !failed;
@@ -72,6 +104,13 @@ export const logsCommand = defineCommand({
     await showLogs(context, job, { tasks, failed, follow, attempt, tail, isPrefixed, escapes }, signal);
   },
 });
+
+/** Returns the id of the job that log lines are about. A complete id needs no cluster. */
+async function daemonsJob(context: Context, word: string | undefined): Promise<string | undefined> {
+  if (word === undefined || JOB_ID.test(word)) return word;
+  await using cluster = await openCluster(context);
+  return await jobNamed(context, cluster, word);
+}
 
 function parseAttempt(word: string): number | 'last' | 'all' {
   if (word === 'last' || word === 'all') return word;

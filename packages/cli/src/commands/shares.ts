@@ -27,7 +27,7 @@ export const sharesCommand = defineCommand({
       choices: ['job', 'user'],
       describe: 'list shares by job or by user (default: the unit of the policy)',
     },
-    limit: { type: 'count', default: 100, min: 1, describe: 'maximum number of lines' },
+    limit: { type: 'count', flagOnly: true, default: 100, min: 1, describe: 'maximum number of lines' },
     from: FROM,
   },
   async run(context, options) {

@@ -31,6 +31,7 @@ export const API_OPTIONS = {
   },
   tokenFile: {
     type: 'text',
+    setting: 'kubernetesTokenFile',
     value: 'FILE',
     default: `${SERVICE_ACCOUNT}/token`,
     describe: 'file with the token for the API server',

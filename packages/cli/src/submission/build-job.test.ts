@@ -64,6 +64,17 @@ describe('a job file', () => {
     expect(await job({ words: ['a.json'], files })).toMatchObject({ name: 'a', tasks: [{ sleep: 5 }] });
   });
 
+  it.each([
+    ['sim.sh', '#!/bin/sh\necho hi\n', './sim.sh'],
+    ['bin/my sim', '\x7fELF\x02\x01', "'bin/my sim'"],
+  ])('that is a program gets the line to type: %s', async (path, content, word) => {
+    const files = { [path]: Buffer.from(content, 'latin1') };
+    await expect(job({ words: [path], files })).rejects.toMatchObject({
+      message: `submit: ${path} is a program, not a job file`,
+      hint: `to run it, write: goshawk submit -- ${word}`,
+    });
+  });
+
   it('that is not UTF-8 is rejected in one line', async () => {
     const files = {
       'a.json': Buffer.concat([Buffer.from('{"name":\n"'), Buffer.of(0xe9), Buffer.from('"}')]),

@@ -13,6 +13,7 @@ import {
   parseJobSpec,
   present,
   quoted,
+  shellWord,
 } from '@goshawk/core';
 import { absoluteJob, folderOf } from './folders.js';
 import { nameOf } from './name.js';
@@ -54,9 +55,21 @@ export async function buildJob(
 async function readJobFile(path: string, sources: Sources): Promise<JobInput> {
   const name = path === '-' ? 'stdin' : path;
   const bytes = await sources.read(path, 'submit');
+  if (isProgram(bytes))
+    throw new InputError(
+      'bad-job',
+      `submit: ${name} is a program, not a job file`,
+      `to run it, write: goshawk submit -- ${shellWord(path.includes('/') ? path : `./${path}`)}`,
+    );
   const job = withTime(parseJson(bytes, name), name);
   parseJobSpec(job, name, Date.now());
   return job as JobInput;
+}
+
+/** Whether a file is a script or a binary of Linux or macOS. */
+function isProgram(bytes: Uint8Array): boolean {
+  const start = Buffer.from(bytes.subarray(0, 4)).toString('latin1');
+  return start.startsWith('#!') || start === '\x7fELF' || start === '\xcf\xfa\xed\xfe';
 }
 
 /** Converts a local begin time to an absolute one, because schedulers may be in other time zones. */

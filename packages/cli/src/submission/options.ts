@@ -318,7 +318,12 @@ const AFTERWARDS = {
 const IGNORED = Object.fromEntries(
   Object.entries(AFTERWARDS).map(([name, spec]) => [
     name,
-    { ...spec, rare: true, describe: 'ignored; accepted so that `plan` takes the arguments of `submit`' },
+    {
+      ...spec,
+      rare: true,
+      flagOnly: true,
+      describe: 'ignored; accepted so that `plan` takes the arguments of `submit`',
+    },
   ]),
 ) as unknown as typeof AFTERWARDS;
 

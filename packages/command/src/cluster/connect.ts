@@ -50,8 +50,16 @@ export async function openCluster(
   { found, ...patience }: Pick<ConnectOptions, 'requestTimeoutMs'> & { found?: FoundCluster } = {},
 ): Promise<Cluster> {
   const { url, keys } = found ?? (await findCluster(context));
-  return connect(url, { ...patience, signal: context.interrupted, keys: keySource(context) ?? keys });
+  return connect(url, {
+    absentTimeoutMs: ABSENT_MS,
+    ...patience,
+    signal: context.interrupted,
+    keys: keySource(context) ?? keys,
+  });
 }
+
+/** A person gets an answer about an absent process within three seconds; a process restarts faster. */
+const ABSENT_MS = 1_500;
 
 /** Calls `connect` of the client. */
 export async function connect(...given: Parameters<typeof connectTo>): Promise<Cluster> {

@@ -90,7 +90,11 @@ async function commandOf(program: Program, argv: readonly string[]): Promise<Fou
   const specs: OptionSpecs = Object.assign({}, ...candidates.map(optionsOf), GLOBAL_OPTIONS);
   const [first, second] = isFirst ? [opening] : split(argv, specs).argv._.map(String);
   if (first === undefined) return { first, second, command: undefined };
-  const command = (await program.named(first)) ?? (await program.named(`${first} ${second}`));
+  // The singular of a command, such as `log`, is the command if no other has that name.
+  const command =
+    (await program.named(first)) ??
+    (await program.named(`${first} ${second}`)) ??
+    (Object.hasOwn(program.groups, first) ? undefined : await program.named(`${first}s`));
   return { first, second, command };
 }
 
@@ -209,10 +213,16 @@ function nearestOption(typed: string, specs: OptionSpecs): string | undefined {
   if (typed.length <= PREFIX_LENGTH_MIN) return nearestFlag(typed, flags);
   const begun = flags.filter((flag) => flag.startsWith(typed));
   if (begun.length === 1) return begun[0];
-  const endings = Object.keys(specs)
-    .map(flagOf)
-    .filter((flag) => flag.endsWith(typed.slice(1)));
-  return nearestFlag(typed, flags) ?? (endings.length > 0 ? endings.join(' or ') : undefined);
+  const endings = flags.filter((flag) => flag.endsWith(typed.slice(1)) && !flag.startsWith('--no-'));
+  const near = nearestFlag(typed, flags);
+  if (near !== undefined) return near;
+  if (endings.length > 0) return endings.join(' or ');
+  // Singular and plural, as in `--retry` and `--retries`, share all but the last letter.
+  const stem = typed.slice(0, -1);
+  const related = flags
+    .filter((flag) => stem.length > PREFIX_LENGTH_MIN && flag.startsWith(stem))
+    .sort((one, other) => one.length - other.length);
+  return related.length > 0 && related.length <= RELATED_MAX ? related.join(' or ') : undefined;
 }
 
 function nearestFlag(typed: string, flags: readonly string[]): string | undefined {
@@ -225,3 +235,6 @@ function nearestFlag(typed: string, flags: readonly string[]): string | undefine
 
 /** Minimum length of a typed beginning or end. Too many options share fewer letters. */
 const PREFIX_LENGTH_MIN = 4;
+
+/** Maximum number of options that are suggested for one beginning. */
+const RELATED_MAX = 3;

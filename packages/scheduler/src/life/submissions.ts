@@ -90,7 +90,9 @@ export class Submissions {
     now: Millis,
   ): Accepted | Refusal {
     const { key } = message;
-    const user = owner ?? userInRequest(message.spec);
+    const asked = userInRequest(message.spec);
+    if (owner !== undefined && asked !== undefined && asked !== owner) return otherUser(owner, asked);
+    const user = owner ?? asked;
     const known = this.#knownOrRefused(key, user);
     if (known !== undefined && !(known instanceof Job)) return known;
     // Recognizes a repeated request without parsing the job, which is slow for large jobs.
@@ -365,3 +367,11 @@ const DRAINING: Refusal = {
   message: 'this scheduler is shutting down',
   hint: 'submit to another one',
 };
+
+function otherUser(owner: string, asked: string): Refusal {
+  return {
+    code: 'not-allowed',
+    message: `this key submits jobs of ${quoted(owner)}, not of ${quoted(asked)}`,
+    hint: 'omit --user (`user` of the job), or use a key with the right `operate`',
+  };
+}

@@ -1,43 +1,33 @@
 import fs, { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { defineCommand, plain } from '@goshawk/command';
+import { type Context, plain } from '@goshawk/command';
 import { findCluster } from '@goshawk/command/cluster';
 import { InputError, readRegularFile } from '@goshawk/core';
 
-export const logCommand = defineCommand({
-  name: 'log',
-  describe:
-    'print the process logs of a local cluster in chronological order, optionally only lines about one job',
-  examples: [
-    ['goshawk log --job $id', 'print what central, the scheduler and the workers logged about a job'],
-    ['goshawk log --event worker-lost,loss-diagnosed', 'print which workers were lost, and why'],
-  ],
-  options: {
-    job: { type: 'text', value: 'ID', flagOnly: true, describe: 'only lines about this job' },
-    event: {
-      type: 'text',
-      value: 'KINDS',
-      flagOnly: true,
-      describe: 'only lines of these kinds, comma-separated',
-    },
-    logs: {
-      type: 'text',
-      value: 'FOLDER',
-      flagOnly: true,
-      describe: 'folder of the logs (default: that of the local cluster)',
-    },
-  },
-  async run(context, { job, event, logs }) {
-    const lines = readLogs(logs ?? (await logsOfLocalCluster(context)));
-    const kinds = event?.split(',');
-    const wanted = lines
-      .filter(({ fields }) => job === undefined || isAbout(fields, job))
-      .filter(({ fields }) => kinds === undefined || kinds.includes(String(fields.event)))
-      .sort((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0));
-    if (context.global.json) for (const { fields } of wanted) context.out(JSON.stringify(fields));
-    else for (const line of wanted) context.out(shown(line));
-  },
-});
+/** Which lines of the logs of daemons to print. */
+export interface WantedLines {
+  /** Id of a job that the lines are about. */
+  readonly job?: string | undefined;
+  /** Kinds of events. */
+  readonly kinds?: readonly string[] | undefined;
+  /** Folder of the logs; default: that of the local cluster. */
+  readonly folder?: string | undefined;
+}
+
+/**
+ * Prints what the processes of a local cluster logged, in chronological order.
+ *
+ * @throws InputError if the folder of the logs is unknown or does not exist
+ */
+export async function showDaemonLogs(context: Context, { job, kinds, folder }: WantedLines): Promise<void> {
+  const lines = readLogs(folder ?? (await logsOfLocalCluster(context)));
+  const wanted = lines
+    .filter(({ fields }) => job === undefined || isAbout(fields, job))
+    .filter(({ fields }) => kinds === undefined || kinds.includes(String(fields.event)))
+    .sort((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0));
+  if (context.global.json) for (const { fields } of wanted) context.out(JSON.stringify(fields));
+  else for (const line of wanted) context.out(shown(line));
+}
 
 interface LogLine {
   readonly time: string;
@@ -46,13 +36,13 @@ interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-async function logsOfLocalCluster(context: Parameters<typeof findCluster>[0]): Promise<string> {
+async function logsOfLocalCluster(context: Context): Promise<string> {
   const { dataFolder } = await findCluster(context);
   if (dataFolder !== undefined) return join(dataFolder, 'logs');
   throw new InputError(
     'no-logs',
     'no `goshawk up` of this user runs this cluster, so its logs are elsewhere',
-    'pass their folder with --logs, or filter the JSON lines there: jq \'select(.job == "ID" or (.jobs // [] | index("ID")))\'',
+    'pass their folder with --folder, or filter the JSON lines there: jq \'select(.job == "ID" or (.jobs // [] | index("ID")))\'',
   );
 }
 

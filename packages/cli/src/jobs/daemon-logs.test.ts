@@ -25,7 +25,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test('lines about a job are merged from all processes, in order of time', async () => {
-  const { stdout, exitCode } = await runHere(['log', '--logs', folder, '--job', 't-1']);
+  const { stdout, exitCode } = await runHere(['logs', '--daemons', '--folder', folder, 't-1']);
   expect(exitCode).toBe(0);
   expect(
     stdout
@@ -46,11 +46,19 @@ test('the logs of a local cluster are also found by its address', async () => {
   const environment = { XDG_STATE_HOME: join(folder, 'state') };
   const url = 'tcp://127.0.0.1:7070';
   registerLocalCluster({ url, pid: process.pid, dataFolder }, environment);
-  const { stdout } = await runHere(['log', '--cluster', url], { environment });
+  const { stdout } = await runHere(['logs', '--daemons', '--cluster', url], { environment });
   expect(stdout).toContain('job accepted');
 });
 
 test('lines are filtered by event, as JSON', async () => {
-  const { stdout } = await runHere(['log', '--logs', folder, '--event', 'worker-lost', '--json']);
+  const { stdout } = await runHere([
+    'logs',
+    '--daemons',
+    '--folder',
+    folder,
+    '--event',
+    'worker-lost',
+    '--json',
+  ]);
   expect(JSON.parse(stdout)).toMatchObject({ worker: 'w1', jobs: ['t-1'] });
 });

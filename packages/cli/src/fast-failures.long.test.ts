@@ -1,0 +1,171 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { GOSHAWK } from './commands/index.js';
+import { Daemons } from './daemons.fixture.js';
+import { type Finished, runGoshawk } from './goshawk-process.fixture.js';
+
+/** Commands that need no cluster for the arguments of this test, with the reason. */
+const EXEMPT: Readonly<Record<string, string>> = {
+  dashboard: 'starts before its cluster',
+  replay: 'starts its own cluster',
+  completion: 'prints a script',
+  'config show': 'prints settings',
+  'autoscale kubernetes': 'needs a Kubernetes API',
+  'autoscale slurm': 'runs until it is interrupted',
+  'follow-nodes': 'needs a Kubernetes API',
+  'trace export': 'writes a file, and reads journals',
+  whatif: 'reads journals',
+};
+
+const MORE: Readonly<Record<string, readonly string[]>> = { update: ['--priority', 'high'] };
+
+/** Every command that talks to a cluster, so that a new one is tested, too. */
+const commands = (await GOSHAWK.all()).filter(
+  ({ name, needsNoCluster }) => !needsNoCluster && !(name in EXEMPT),
+);
+
+/** Returns arguments for the words that a command takes. */
+function argsOf({ name, words }: (typeof commands)[number], names: Names): string[] {
+  const given = words.includes('-- CMD')
+    ? ['--', 'true']
+    : words.split(' ').flatMap((word) => {
+        if (word === '' || (word.startsWith('[TASKS') && name === 'retry')) return [];
+        if (/ID/.test(word)) return [names.job];
+        if (/WORKER/.test(word)) return [names.worker];
+        return /SCHEDULER/.test(word) ? [names.scheduler] : [];
+      });
+  return [...name.split(' '), ...(MORE[name] ?? []), ...given];
+}
+
+interface Names {
+  readonly job: string;
+  readonly worker: string;
+  readonly scheduler: string;
+}
+
+const NOBODY: Names = { job: 'zzzzz-1', worker: 'w9', scheduler: 's9' };
+
+const folder = mkdtempSync(join(tmpdir(), 'goshawk-failures-'));
+const daemons = new Daemons(folder);
+afterEach(() => daemons.stop());
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The promise. A command that starts slowly, because the machine is busy, has more time. */
+const ANSWER_MS = 3_000;
+const START_MS = 250;
+const STARTS_PER_ANSWER = 5;
+const AT_ONCE = 3;
+
+/** Returns how long a command now takes to start, in ms. */
+async function startMs(): Promise<number> {
+  const startedAt = performance.now();
+  await runGoshawk(['clusters'], { XDG_STATE_HOME: folder });
+  return performance.now() - startedAt;
+}
+
+/** An error is one line with the cause, and what to do next after a semicolon. */
+const WITH_REMEDY = /^goshawk: .+; .+$/m;
+
+interface State {
+  /** Address for `--cluster`; none: the command finds the cluster. */
+  readonly url?: string;
+  readonly names?: Names;
+  readonly environment?: NodeJS.ProcessEnv;
+  /** Checks the outcome of a command, and returns what is wrong with it. */
+  readonly expected: (finished: Finished, command: string) => string | undefined;
+}
+
+/** Runs every command, and returns what is wrong with the answers. */
+async function faultsIn({ url, names = NOBODY, environment, expected }: State): Promise<string[]> {
+  const faults: string[] = [];
+  const left = [...commands];
+  const one = async (): Promise<void> => {
+    for (let command = left.pop(); command !== undefined; command = left.pop()) {
+      const args = argsOf(command, names);
+      const words = command.name.split(' ').length;
+      if (url !== undefined) args.splice(words, 0, '--cluster', url);
+      const slowMs = Math.max(0, (await startMs()) - START_MS);
+      const startedAt = performance.now();
+      const finished = await runGoshawk(
+        args,
+        { XDG_STATE_HOME: folder, HOME: folder, ...environment },
+        { cwd: folder },
+      );
+      const tookMs = performance.now() - startedAt;
+      const said = `${args.join(' ')} → ${finished.exitCode}: ${finished.stderr}`;
+      if (tookMs > ANSWER_MS + STARTS_PER_ANSWER * slowMs) faults.push(`${Math.round(tookMs)} ms: ${said}`);
+      if (finished.exitCode !== 0 && !WITH_REMEDY.test(finished.stderr)) faults.push(`no remedy: ${said}`);
+      const wrong = expected(finished, command.name);
+      if (wrong !== undefined) faults.push(`${wrong}: ${said}`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, one));
+  return faults;
+}
+
+function says(text: string, code = 3): State['expected'] {
+  return ({ exitCode, stderr }) =>
+    stderr.includes(text) && exitCode === code ? undefined : `expected "${text}" and ${code}`;
+}
+
+/** Commands that need no scheduler. */
+const OF_CENTRAL = new Set(['top', 'workers', 'drain', 'takeover', 'predictor', 'shares']);
+
+describe('every command answers within three seconds, and says what to do next', () => {
+  it('without a cluster', async () => {
+    expect(await faultsIn({ expected: says('start one with `goshawk up`') })).toEqual([]);
+  });
+
+  it('without central', async () => {
+    const central = await daemons.startCentral();
+    await central.kill();
+    expect(await faultsIn({ url: daemons.url, expected: says(`no answer from ${daemons.url}`) })).toEqual([]);
+  });
+
+  it('without a scheduler', async () => {
+    await daemons.startCentral();
+    const expected: State['expected'] = (finished, command) =>
+      OF_CENTRAL.has(command)
+        ? undefined
+        : says('no scheduler of the cluster accepts jobs')(finished, command);
+    expect(await faultsIn({ url: daemons.url, expected })).toEqual([]);
+  });
+
+  it('after the loss of the only scheduler', async () => {
+    await daemons.startCentral();
+    const scheduler = await daemons.startScheduler('s0');
+    await daemons.startWorker('w0');
+    const run = (...args: string[]) => runGoshawk([...args, '--cluster', daemons.url]);
+    const job = (await run('submit', '--hold', '--sleep', '1ms')).stdout.trim();
+    await scheduler.kill();
+    // Central notices the loss when the lease expires.
+    while (!/no scheduler of the cluster is running/.test((await run('jobs')).stderr));
+    const expected: State['expected'] = ({ exitCode, stderr }, command) =>
+      OF_CENTRAL.has(command) || (exitCode === 3 && stderr.includes('s0')) ? undefined : 'expected s0 and 3';
+    const names = { job, worker: 'w0', scheduler: 's9' };
+    expect(await faultsIn({ url: daemons.url, names, expected })).toEqual([]);
+  });
+
+  it('with a key of another cluster', async () => {
+    for (const keys of ['ours', 'theirs']) await runGoshawk(['keygen', join(folder, keys)]);
+    await daemons.startCentral(['--keys', join(folder, 'ours')]);
+    const environment = { GOSHAWK_KEYS: join(folder, 'theirs') };
+    expect(await faultsIn({ url: daemons.url, environment, expected: says('key') })).toEqual([]);
+  });
+
+  it('with names that do not exist', async () => {
+    await daemons.startCentral();
+    await daemons.startScheduler('s0');
+    await daemons.startWorker('w0');
+    const named = new Set(
+      commands.filter(({ words }) => /ID|WORKER|SCHED/.test(words)).map(({ name }) => name),
+    );
+    const expected: State['expected'] = ({ exitCode, stderr }, command) =>
+      !named.has(command) || (exitCode === 2 && /zzzzz-1|w9|s9/.test(stderr))
+        ? undefined
+        : 'expected the name and 2';
+    expect(await faultsIn({ url: daemons.url, expected })).toEqual([]);
+  });
+});
