@@ -12,15 +12,17 @@ import type {
   WorkerView,
 } from './contract.js';
 import { fitsNow } from './fitting.js';
+import { ReadOnlyViews } from './read-only.js';
 
 /** Time (ms) from an exception of the policy to the next plan, even if nothing changes. */
 const AGAIN_MS: Millis = 1_000;
 
 /**
- * Isolates central from faults of a custom policy. It reports and counts an exception, keeps the starts planned before it, and starts the other waiting tasks in order of arrival if they fit.
+ * Isolates central from faults of a custom policy, which gets views that it cannot write. It reports and counts an exception, keeps the starts planned before it, and starts the other waiting tasks in order of arrival if they fit.
  */
 export class GuardedPolicy implements CentralPolicy {
   readonly #inner: CentralPolicy;
+  readonly #views = new ReadOnlyViews();
   readonly #failed: (error: unknown) => void;
   /** Waiting stages by job, in order of arrival. */
   readonly #waiting = new Map<JobView, Set<StageView>>();
@@ -56,20 +58,22 @@ export class GuardedPolicy implements CentralPolicy {
       else if (each.kind === 'gone') this.#waiting.delete(each.job);
     }
     const failures = this.#failures;
-    this.#try(() => this.#inner.update(changes, now));
+    this.#try(() => this.#inner.update(this.#views.of(changes), now));
     if (this.#failures > failures) this.#isStale = true;
   }
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
     const failures = this.#failures;
-    this.#try(() => this.#inner.plan(cluster, draft, now));
+    this.#try(() => this.#inner.plan(this.#views.of(cluster), this.#guard(draft), now));
     const hasFailed = this.#failures > failures;
     if ((hasFailed || this.#isStale) && !this.#gangs) this.#planByArrival(cluster, draft);
     if (hasFailed) draft.again(now + AGAIN_MS);
   }
 
   explain(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined {
-    const explained = this.#try(() => this.#inner.explain?.(stage, cluster, now));
+    const explained = this.#try(() =>
+      this.#inner.explain?.(this.#views.of(stage), this.#views.of(cluster), now),
+    );
     if (typeof explained?.sentence !== 'string' || typeof explained.reason !== 'string') return undefined;
     const reason = WAITING_REASONS.includes(explained.reason) ? explained.reason : 'matching';
     return { reason, sentence: explained.sentence.slice(0, LIMITS.lineLengthMax) };
@@ -84,21 +88,43 @@ export class GuardedPolicy implements CentralPolicy {
     return {
       // Central's metrics know a closed list of kinds, which custom policies do not use.
       kindOf: () => 'planned',
-      comesBefore: (one, other) => this.#try(() => line?.comesBefore(one, other)) === true,
-      keptFor: (stage) => countOf(this.#try(() => line?.keptFor(stage))),
+      comesBefore: (one, other) =>
+        this.#try(() => line?.comesBefore(this.#views.of(one), this.#views.of(other))) === true,
+      keptFor: (stage) => countOf(this.#try(() => line?.keptFor(this.#views.of(stage)))),
       longRunning: countOf(line?.longRunning),
       longLimit: countOf(line?.longLimit),
     };
   }
 
   #shares(cluster: ClusterView): PolicyShares {
-    const shares = this.#try(() => this.#inner.shares!(cluster));
+    const shares = this.#try(() => this.#inner.shares!(this.#views.of(cluster)));
     return {
       by: shares?.by === 'user' ? 'user' : 'job',
       dueTo: (job) => {
-        const due = this.#try(() => Array.from(shares?.dueTo(job) ?? [])) ?? [];
+        const due = this.#try(() => Array.from(shares?.dueTo(this.#views.of(job)) ?? [])) ?? [];
         return due.every(Number.isFinite) ? due.slice(0, cluster.resources.length) : [];
       },
+    };
+  }
+
+  /** Returns a draft that takes views, and refuses objects that are none. */
+  #guard(draft: Draft): Draft {
+    const views = this.#views;
+    const stageAt = (stage: StageView) => views.behind(stage, 'stage');
+    const workerAt = (worker: WorkerView) => views.behind(worker, 'worker');
+    return {
+      start: (stage, worker) => views.of(draft.start(stageAt(stage), workerAt(worker))),
+      place: (stage, worker) => views.of(draft.place(stageAt(stage), workerAt(worker))),
+      gang: (starts) =>
+        views.of(
+          draft.gang(
+            starts.map(({ stage, worker }) => ({ stage: stageAt(stage), worker: workerAt(worker) })),
+          ),
+        ),
+      preempt: (run) => draft.preempt(views.behind(run, 'run')),
+      expect: (job, at, where) => draft.expect(views.behind(job, 'job'), at, where),
+      again: (at) => draft.again(at),
+      solve: (problem) => draft.solve(problem),
     };
   }
 
