@@ -68,7 +68,7 @@ describe('simulated', () => {
       'a policy that makes Goshawk throw',
       '--policy',
       policy('for (const w of cluster.workers) draft.start(undefined, w);'),
-      /mine\.mjs threw: TypeError: .* \(mine\.mjs:1:\d+\)$/m,
+      /mine\.mjs threw: \w*Error: stage: it was not given by .* \(mine\.mjs:1:\d+\)$/m,
     ],
     ['a policy that is none', '--policy', 'export default 3', /its default export is not an object/],
     ['an estimator that is none', '--estimator', 'export default { title: "x" }', /no function "make"/],

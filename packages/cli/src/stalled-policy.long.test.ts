@@ -4,23 +4,76 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { removeFolder, TestCluster } from './test-cluster.fixture.js';
 
-test('a policy that never returns is named in the log, and does not prevent a shutdown', async () => {
+const LOOP = 'for (;;);';
+const HAS_JOBS = 'if ([...cluster.jobs].length > 0)';
+
+test.each([
+  ['plan', `plan(cluster) { ${HAS_JOBS} ${LOOP} }, update() {}`],
+  ['update', `plan() {}, update(changes) { if (changes.some(({ kind }) => kind === 'arrived')) ${LOOP} }`],
+  ['a timer', `plan(cluster) { ${HAS_JOBS} setTimeout(() => { ${LOOP} }, 10); }, update() {}`],
+  ['a promise', `plan(cluster) { ${HAS_JOBS} Promise.resolve().then(() => { ${LOOP} }); }, update() {}`],
+])('a policy that never returns from %s is replaced by goshawk', async (_, methods) => {
   const folder = await mkdtemp(join(tmpdir(), 'goshawk-stall-'));
   const file = join(folder, 'hangs.mjs');
-  const plan = 'plan(cluster) { if ([...cluster.jobs].length > 0) for (;;); }';
   await writeFile(
     file,
-    `export default { title: 'x', declares: false, options: {}, make: () => ({ update() {}, ${plan} }) };`,
+    `export default { title: 'x', declares: false, options: {}, make: () => ({ ${methods} }) };`,
   );
   const cluster = await TestCluster.start(['--workers', '1', '--schedulers', '1', '--policy', file]);
   try {
-    const id = (await cluster.goshawk(['submit', '--sleep', '10ms'])).stdout.trim();
-    const log = join(cluster.folder, 'data', 'logs', 'central.log');
-    await expect
-      .poll(() => readFile(log, 'utf8'), { timeout: 120_000 })
-      .toMatch(/"level":60,.*"policy":".*hangs\.mjs".*the policy does not return: central exits/);
-    expect(await readFile(log, 'utf8')).toMatch(/"stoodMs":5000,"msg":"the policy has not returned/);
-    await cluster.goshawk(['cancel', id]);
+    const done = await cluster.goshawk(['submit', '--sleep', '10ms', '--wait']);
+    expect(done.exitCode).toBe(0);
+    const log = () => readFile(join(cluster.folder, 'data', 'logs', 'central.log'), 'utf8');
+    await expect.poll(log, { timeout: 60_000 }).toMatch(/"event":"policy-replaced".*hangs\.mjs/);
+    const [fatal, after] = (await log())
+      .split('\n')
+      .filter((line) => /"level":60|policy-replaced/.test(line))
+      .map((line) => JSON.parse(line) as { msg: string; policy: string; stoodMs?: number; time: string });
+    expect(fatal).toMatchObject({ policy: file, msg: expect.stringMatching(/^the policy does not return/) });
+    expect(fatal!.stoodMs).toBeLessThanOrEqual(5_000);
+    expect(after!.policy).toBe(file);
+    expect((await cluster.goshawk(['submit', '--cpus', '1', '--sleep', '10ms', '--wait'])).exitCode).toBe(0);
+    expect((await cluster.goshawk(['why'])).stderr).toMatch(
+      /central runs the policy goshawk, because \S*hangs\.mjs did not return from a call/,
+    );
+  } finally {
+    await cluster.stop();
+    await removeFolder(folder);
+  }
+});
+
+test('exceptions of a policy in timers and promises are counted as its own, and end no central', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'goshawk-throws-'));
+  const file = join(folder, 'throws.mjs');
+  await writeFile(
+    file,
+    `
+    setTimeout(() => { throw new Error('from the module'); }, 300);
+    export default { title: 'x', declares: false, options: {}, make: () => ({
+      update() {},
+      plan(cluster, draft) {
+        if ([...cluster.jobs].length === 0) return;
+        setTimeout(() => { throw new Error('in a timer'); }, 1);
+        setTimeout(() => draft.again(1e9), 1);
+        setImmediate(() => { throw 7; });
+        Promise.resolve().then(() => { throw new Error('in a promise'); });
+        void Promise.reject('a text');
+        void Promise.reject(undefined);
+        queueMicrotask(() => JSON.parse('{'));
+        process.nextTick(() => { null.x; });
+        for (const job of cluster.jobs)
+          for (const stage of job.stages)
+            for (const worker of cluster.workers) while (draft.start(stage, worker));
+      },
+    }) };`,
+  );
+  const cluster = await TestCluster.start(['--workers', '1', '--schedulers', '1', '--policy', file]);
+  try {
+    for (let i = 0; i < 3; i++)
+      expect((await cluster.goshawk(['submit', '--sleep', '10ms', '--wait'])).exitCode).toBe(0);
+    const log = await readFile(join(cluster.folder, 'data', 'logs', 'central.log'), 'utf8');
+    expect(log).toMatch(/"event":"policy-failed".*"failures":16/);
+    expect(log.match(/"msg":"central is up"/g)).toHaveLength(1);
   } finally {
     await cluster.stop();
     await removeFolder(folder);

@@ -31,6 +31,11 @@ export class Cluster implements AsyncDisposable {
     this.#session = session;
   }
 
+  /** Problems of the whole cluster that an operator must fix, one line each, as central last reported them. */
+  get warnings(): readonly string[] {
+    return this.#session.roster.warnings;
+  }
+
   /**
    * Submits a job and resolves as soon as a scheduler has accepted it. Fails with the reason of an overloaded
    * cluster, such as the limit that was reached, once `requestTimeoutMs` has passed.

@@ -35,7 +35,7 @@ export {
 } from './options.js';
 export { pairsIn, valueListsIn } from './pairs.js';
 export { START_FOLDER } from './start-folder.js';
-export { commandLine, durationText } from './terminal/command-line.js';
+export { commandLine, durationText, flagsFor } from './terminal/command-line.js';
 export { type Painter, painter, paintStanding, paintState, plain } from './terminal/paint.js';
 export { type Progress, startProgress } from './terminal/progress.js';
 export { redrawing } from './terminal/redrawing.js';

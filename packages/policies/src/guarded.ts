@@ -1,4 +1,4 @@
-import { LIMITS, type Millis, type Needs, SLOT, WAITING_REASONS } from '@goshawk/core';
+import { InputError, LIMITS, type Millis, type Needs, SLOT, WAITING_REASONS } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterChange,
@@ -64,7 +64,10 @@ export class GuardedPolicy implements CentralPolicy {
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
     const failures = this.#failures;
-    this.#try(() => this.#inner.plan(this.#views.of(cluster), this.#guard(draft), now));
+    let isOpen = true;
+    const guarded = this.#guard(draft, () => isOpen);
+    this.#try(() => this.#inner.plan(this.#views.of(cluster), guarded, now));
+    isOpen = false;
     const hasFailed = this.#failures > failures;
     if ((hasFailed || this.#isStale) && !this.#gangs) this.#planByArrival(cluster, draft);
     if (hasFailed) draft.again(now + AGAIN_MS);
@@ -108,23 +111,27 @@ export class GuardedPolicy implements CentralPolicy {
   }
 
   /** Returns a draft that takes views, and refuses objects that are none. */
-  #guard(draft: Draft): Draft {
+  #guard(of: Draft, isOpen: () => boolean): Draft {
     const views = this.#views;
+    const draft = (): Draft => {
+      if (isOpen()) return of;
+      throw new InputError('bad-policy', 'the draft was used after `plan` had returned');
+    };
     const stageAt = (stage: StageView) => views.behind(stage, 'stage');
     const workerAt = (worker: WorkerView) => views.behind(worker, 'worker');
     return {
-      start: (stage, worker) => views.of(draft.start(stageAt(stage), workerAt(worker))),
-      place: (stage, worker) => views.of(draft.place(stageAt(stage), workerAt(worker))),
+      start: (stage, worker) => views.of(draft().start(stageAt(stage), workerAt(worker))),
+      place: (stage, worker) => views.of(draft().place(stageAt(stage), workerAt(worker))),
       gang: (starts) =>
         views.of(
-          draft.gang(
+          draft().gang(
             starts.map(({ stage, worker }) => ({ stage: stageAt(stage), worker: workerAt(worker) })),
           ),
         ),
-      preempt: (run) => draft.preempt(views.behind(run, 'run')),
-      expect: (job, at, where) => draft.expect(views.behind(job, 'job'), at, where),
-      again: (at) => draft.again(at),
-      solve: (problem) => draft.solve(problem),
+      preempt: (run) => draft().preempt(views.behind(run, 'run')),
+      expect: (job, at, where) => draft().expect(views.behind(job, 'job'), at, where),
+      again: (at) => draft().again(at),
+      solve: (problem) => draft().solve(problem),
     };
   }
 

@@ -9,8 +9,9 @@ import {
   policySettings,
 } from '@goshawk/command/policy';
 import { InputError, type PolicySettings, policySettingsSchema } from '@goshawk/core';
-import { solverTimeoutMs } from '@goshawk/policies';
+import { isCustomPolicy, solverTimeoutMs } from '@goshawk/policies';
 import { expandNames } from '../expand-names.js';
+import { watchCentral, watchedBy } from '../local/watched-central.js';
 import { auditLogOf, httpOptions, keep } from './daemon-options.js';
 
 /** Help lists options of policies in the middle. */
@@ -33,6 +34,8 @@ export const centralCommand = defineCommand({
       options.settings === undefined
         ? policySettings(options, onePolicy(options.policy))
         : await parseSettings(options.settings, context.cwd);
+    const watched = watchedBy(context.environment);
+    if (watched === undefined && isCustomPolicy(policy.preset)) return watchCentral(context, options, policy);
     const { createLogger, readUsersFile, startCentral } = await import('@goshawk/runtime');
     const logger = createLogger(options.logLevel, { role: 'central' });
     const keys = await keysFor('central', context);
@@ -48,6 +51,7 @@ export const centralCommand = defineCommand({
       settings: clusterSettings(policy),
       usersFile,
       solver,
+      replacedPolicy: watched?.replaced,
       expectedSchedulers: expandNames(options.expectSchedulers ?? ''),
       logger,
     });

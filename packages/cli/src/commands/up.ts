@@ -44,6 +44,7 @@ import type { FolderClaim } from '@goshawk/journal';
 import type { RunAs } from '@goshawk/runtime';
 import { cutoffWords, someNames } from '../jobs/words.js';
 import { otherPeople } from '../local/other-people.js';
+import { ignoreLaterFailures } from '../local/watched-central.js';
 import { onePolicy } from './central.js';
 import { auditLogOf, httpOptions, notifyOptions } from './daemon-options.js';
 import { outliveTerminal } from './outlive-terminal.js';
@@ -108,6 +109,7 @@ export const upCommand = defineCommand({
     shadowNames(options.shadow);
     parseAttributes(options.attribute);
     const policy = policySettings(options, onePolicy(options.policy));
+    await ignoreLaterFailures(policy);
     sizeOfWorker(options);
     const users = options.users === undefined ? undefined : resolve(context.cwd, options.users);
     // Reports a mistake in the file here rather than in central's log.

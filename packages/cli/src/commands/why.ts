@@ -1,4 +1,5 @@
-import { defineCommand, ExitCode, painter } from '@goshawk/command';
+import type { Cluster } from '@goshawk/client';
+import { type Context, defineCommand, ExitCode, painter, plain } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { InputError, waitingJson, whyJson } from '@goshawk/core';
 import { explainJob } from '../jobs/explain-job.js';
@@ -44,6 +45,7 @@ export const whyCommand = defineCommand({
     if (asked === undefined) {
       const waiting = await cluster.waiting({ signal });
       context.show(waitingJson(waiting), () => waitingPage(waiting, paint));
+      warn(context, cluster);
       return strictly(options.strict, waiting.silent);
     }
     const id = await jobNamed(context, cluster, asked.id);
@@ -60,6 +62,12 @@ export const whyCommand = defineCommand({
     context.show(whyJson(explained, background.cutoff, Date.now()), () =>
       whyPage(explained, background, paint),
     );
+    warn(context, cluster);
     return ExitCode.done;
   },
 });
+
+/** Prints problems of the whole cluster, such as a policy that was replaced. */
+function warn(context: Context, { warnings }: Cluster): void {
+  for (const warning of warnings) context.note(plain(warning));
+}

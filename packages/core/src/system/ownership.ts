@@ -10,7 +10,7 @@ interface Owned {
   readonly mode: number;
 }
 
-/** As many as Linux follows. */
+/** Linux follows no more links. */
 const LINKS_MAX = 40;
 const WRITABLE_BY_GROUP = 0o020;
 const WRITABLE_BY_ALL = 0o002;

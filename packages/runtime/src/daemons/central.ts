@@ -6,6 +6,7 @@ import { PlacementTracing } from '../tracing/index.js';
 import { clusterLog } from './cluster-log.js';
 import type { Daemon } from './daemon.js';
 import { failureLog } from './failure-log.js';
+import { laterFailures } from './later-failures.js';
 import { disputeLine, otherCentralEffects, ownEndpoints, watchForOtherCentrals } from './other-centrals.js';
 import { FIRST_PARTY, openProcess, type ProcessOptions } from './process.js';
 import { watchForStalls } from './stall-watch.js';
@@ -28,6 +29,8 @@ export interface CentralOptions extends ProcessOptions {
   readonly expectedSchedulers?: readonly string[] | undefined;
   /** Weights and limits of users; reloaded when the file changes. */
   readonly usersFile?: UsersFile | undefined;
+  /** Custom policy that did not return, and instead of which these settings name another one. */
+  readonly replacedPolicy?: string | undefined;
   /** Solver of planning policies; closed with the process. */
   readonly solver?: ProblemSolver | undefined;
 }
@@ -44,8 +47,10 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   const own = ownEndpoints(options.bind, endpoint);
   const tracing = process.tracing && new PlacementTracing(process.tracing);
   let central!: Central;
+  /** Exceptions in timers and promises of a custom policy. */
+  let failedLater = 0;
   const times = new PlanningTimes(() => performance.now());
-  const { solver } = options;
+  const { solver, replacedPolicy } = options;
   const policyFailed = failureLog(
     options.logger,
     'policy',
@@ -81,7 +86,10 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
       eventOccurred: clusterLog(options.logger, (worker, address, why) =>
         enter('explain loss', () => central.explainLoss(worker, address, why)),
       ),
-      warnings: () => process.mailbox.disputedAddresses().map(disputeLine),
+      warnings: () => [
+        ...(replacedPolicy === undefined ? [] : [replacementLine(replacedPolicy, options.settings)]),
+        ...process.mailbox.disputedAddresses().map(disputeLine),
+      ],
       policyFailed: (error) => policyFailed(options.settings.policy.policy, error),
       ...otherCentralEffects(process, options.logger),
     });
@@ -100,7 +108,8 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   process.show(() => ({
     notReady: [],
     readings: () => ({
-      ...centralReadings(central, process.host.now()),
+      ...centralReadings(central, process.host.now(), failedLater),
+      goshawk_central_policy_replaced: replacedPolicy === undefined ? 0 : 1,
       goshawk_central_disputed_addresses: process.mailbox.disputedAddresses().length,
     }),
     scrapeTargets: () => [
@@ -109,7 +118,19 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
     ],
   }));
   const { policy, preset } = options.settings.policy;
-  if (isCustomPolicy(preset)) watchForStalls(policy, process.ended);
+  if (isCustomPolicy(preset)) {
+    watchForStalls(policy, process.ended);
+    const later = laterFailures(preset.decidedBy.policy, (error) => {
+      failedLater++;
+      policyFailed(policy, error);
+    });
+    void process.ended.then(later);
+  }
+  if (replacedPolicy !== undefined)
+    options.logger.error(
+      { event: 'policy-replaced', policy: replacedPolicy },
+      replacementLine(replacedPolicy, options.settings),
+    );
   options.logger.info({ endpoint, policy }, 'central is up');
   const stop = async (): Promise<void> => {
     options.logger.info({}, 'central is stopping; workers and schedulers keep their state');
@@ -125,6 +146,10 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
     drain: stop,
     stop,
   };
+}
+
+function replacementLine(replaced: string, { policy: { policy } }: ClusterSettings): string {
+  return `central runs the policy ${policy}, because ${replaced} did not return from a call: correct it, and restart central`;
 }
 
 /** Replaces the machine's `settle` with a function that also measures planning times. */

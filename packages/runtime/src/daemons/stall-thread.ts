@@ -3,15 +3,15 @@ import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { BEAT_MS, type Watched } from './stall-watch.js';
 
-const REPORTED_AFTER_MS = 5_000;
-const ENDED_AFTER_MS = 30_000;
+/** The last heartbeat may be older by an interval. */
+const ENDED_AFTER_MS = 5_000 - BEAT_MS;
 
 const { beats, policy } = workerData as Watched;
 let last = -1;
 let stalledMs = 0;
 
 /** Log levels as in pino. */
-const LEVELS = { error: 50, fatal: 60 };
+const LEVELS = { fatal: 60 };
 
 function log(level: keyof typeof LEVELS, msg: string): void {
   const line = JSON.stringify({
@@ -34,9 +34,7 @@ setInterval(() => {
   const beat = Atomics.load(beats, 0);
   stalledMs = beat === last ? stalledMs + BEAT_MS : 0;
   last = beat;
-  if (stalledMs === REPORTED_AFTER_MS)
-    log('error', 'the policy has not returned; central is blocked meanwhile');
   if (stalledMs < ENDED_AFTER_MS) return;
-  log('fatal', 'the policy does not return: central exits');
-  process.kill(process.pid, 'SIGKILL');
+  log('fatal', 'the policy does not return: central exits, and restarts with the policy goshawk');
+  process.kill(process.pid, 'SIGUSR2');
 }, BEAT_MS);

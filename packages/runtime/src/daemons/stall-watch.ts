@@ -14,7 +14,7 @@ export const BEAT_MS = 500;
 
 /**
  * Watches the event loop from another thread. A custom policy that never returns blocks the process, including its signal
- * handlers; this thread logs that, and ends the process if it lasts.
+ * handlers; this thread logs that and ends the process with SIGUSR2, which tells its parent why.
  */
 export function watchForStalls(policy: string, ended: Promise<unknown>): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

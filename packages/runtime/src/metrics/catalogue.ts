@@ -236,6 +236,9 @@ export const METRICS = {
     goshawk_central_policy_failures_total: counter(
       'Exceptions of a custom policy; tasks then start in order of arrival.',
     ),
+    goshawk_central_policy_replaced: gauge(
+      '1 after central has restarted with goshawk, because a custom policy did not return.',
+    ),
   }),
   ...of(['worker'], {
     goshawk_worker_workers: gauge('Workers of this process, by membership of the cluster.', {

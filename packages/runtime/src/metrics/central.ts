@@ -2,7 +2,8 @@ import type { Central, CountedWorkers } from '@goshawk/central';
 import type { Millis } from '@goshawk/core';
 import { byLabel, type Readings, type Sample } from './exposition.js';
 
-export function centralReadings(central: Central, now: Millis): Readings {
+/** @param failedLater exceptions of the policy outside of its calls */
+export function centralReadings(central: Central, now: Millis, failedLater = 0): Readings {
   const { counters, planning } = central;
   const standing = central.status(now);
   const workersBy = (count: (workers: CountedWorkers) => number): Sample[] =>
@@ -31,6 +32,6 @@ export function centralReadings(central: Central, now: Millis): Readings {
     goshawk_central_matches_total: standing.matches,
     goshawk_central_unmatched_tasks: byLabel('kind', standing.unmatchedTasks),
     goshawk_central_matching: standing.isMatching ? 1 : 0,
-    goshawk_central_policy_failures_total: planning.policyFailures ?? 0,
+    goshawk_central_policy_failures_total: (planning.policyFailures ?? 0) + failedLater,
   };
 }

@@ -21,7 +21,7 @@ export interface HttpConnectionLimits {
 const READ_MS: Millis = 15_000;
 const READ_BYTES_PER_MS = 64;
 const CHECK_MS: Millis = 1_000;
-/** As many bytes of a connection as the kernel buffers; whether the client has read them is unknown. */
+/** The kernel buffers no more bytes of a connection; whether the client has read them is unknown. */
 const KERNEL_BYTES_MAX = 4 * 1024 * 1024;
 /** The check runs early after this fraction of a client's limit was written. */
 const EARLY_CHECK = 1 / 8;
