@@ -1,7 +1,16 @@
 import { cellWidth, painter } from '@goshawk/command';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keysIn, press, refreshed, screen, TOP_START, type TopList, type TopState } from './live-top.js';
+import {
+  following,
+  keysIn,
+  press,
+  refreshed,
+  screen,
+  TOP_START,
+  type TopList,
+  type TopState,
+} from './live-top.js';
 
 const PLAIN = painter({ color: false });
 const LIST: TopList = {
@@ -116,6 +125,18 @@ describe('goshawk top', () => {
     ] as const)
       expect(pressed(['2', 'down', 'down', key]).action).toEqual({ kind, of: 'a-2' });
     expect(pressed(['1', 'l']).action).toBeUndefined();
+  });
+
+  it('a refresh keeps the selected job, wherever its line is', () => {
+    const selected = pressed(['2', 'j', 'j']).state;
+    const [first, ...others] = LIST.rows;
+    const newer = { ...LIST, rows: [{ name: 'z-9', line: 'z-9' }, first!, ...others] };
+    const now = following(selected, LIST, newer);
+    expect(press(now, 'c', newer).state.confirm?.action).toEqual({ kind: 'cancel', of: 'a-2' });
+    // A job that is no longer listed leaves the cursor where it is.
+    const without = { ...LIST, rows: LIST.rows.filter(({ name }) => name !== 'a-2') };
+    expect(following(selected, LIST, without).selected).toBe(2);
+    expect(following(selected, LIST, 'unknown')).toBe(selected);
   });
 
   it('keeps the selected line visible', () => {

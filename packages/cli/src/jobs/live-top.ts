@@ -125,6 +125,14 @@ export function press(
   }
 }
 
+/** Returns the state with the same row selected in a new list, so that a key acts on the row that the user sees. */
+export function following(state: TopState, before: TopList | string, after: TopList | string): TopState {
+  if (typeof before === 'string' || typeof after === 'string') return state;
+  const name = before.rows[Math.min(state.selected, before.rows.length - 1)]?.name;
+  const at = after.rows.findIndex((row) => row.name === name);
+  return at < 0 ? state : { ...state, selected: at };
+}
+
 /** Returns the state after a refresh. @param error undefined: it succeeded */
 export function refreshed(state: TopState, error?: Error): TopState {
   return { ...state, problem: error?.message ?? '' };

@@ -25,6 +25,7 @@ import { explainJob } from './explain-job.js';
 import { jobPage } from './job-page.js';
 import { jobsTable } from './jobs-table.js';
 import {
+  following,
   keysIn,
   press,
   refreshed,
@@ -75,6 +76,7 @@ export async function runTop(context: Context, cluster: Cluster, watch: ClusterW
     try {
       const fresh = await bodyOf(cluster, watch, view, filter, signal);
       if (isCurrent()) {
+        state = following(state, body, fresh);
         body = fresh;
         // Jobs and users are asked for by each refresh, and the other views show the last poll.
         state = refreshed(state, view === 'jobs' || view === 'users' ? undefined : silence(watch));
@@ -89,9 +91,11 @@ export async function runTop(context: Context, cluster: Cluster, watch: ClusterW
   const act = async (action: TopAction): Promise<void> => {
     if (action.kind === 'quit') return quit.abort();
     if (action.kind !== 'refresh') state = { ...state, message: 'asking the cluster …' };
+    const { view } = state;
     try {
-      // Keys may have changed the state during the request.
-      const change = await done(cluster, watch, action, state.view, signal);
+      // Keys may have changed the state during the request: a page of one view does not cover another.
+      const answer = await done(cluster, watch, action, view, signal);
+      const change = state.view === view ? answer : { message: answer.message ?? '' };
       if (change.detail) opened = { action, title: change.detail.title };
       state = { ...state, message: '', ...change };
     } catch (error) {
