@@ -4,7 +4,7 @@ import type { JobHandle, LogChunk, Tasks } from '@goshawk/client';
 import { counted, LIMITS, outputPath, type TaskRange, type TaskRow } from '@goshawk/core';
 import { type Payloads, payloadsOf } from './task-parameters.js';
 
-/** What became of the files that tasks write instead of the log. */
+/** Reports what became of the files that tasks write instead of the log. */
 export interface OutputFiles {
   /** Contents of the files that this machine has, in task order. */
   readonly chunks: readonly LogChunk[];

@@ -72,8 +72,8 @@ export interface Judgement {
 }
 
 /**
- * What a claim states: an effect of one variant over another, so that a tie confirms nothing; that variants are alike; or a
- * value of one variant.
+ * A claim states an effect of one variant over another, which a tie does not confirm; that variants are alike; or a value of
+ * one variant.
  */
 export type ClaimKind = 'effect' | 'alike' | 'value';
 

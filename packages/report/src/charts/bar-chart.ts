@@ -99,7 +99,7 @@ ${segments([[plot.left, baseline, plot.right, baseline]], color('muted'))}${isNa
   };
 }
 
-/** Where bars start: at 1 on an axis of ratios, else at 0. */
+/** Returns where bars start: at 1 on an axis of ratios, else at 0. */
 function baseOf({ spec: { kind }, scale }: FittedAxis): number {
   return kind === 'log' ? scale.min : 0;
 }

@@ -196,7 +196,7 @@ function nearestIndex(xs: readonly number[], value: number): number {
   return xs.reduce((best, x, at) => (Math.abs(x - value) < Math.abs(xs[best]! - value) ? at : best), 0);
 }
 
-/** Shares below this reach their own maximum instead of 100%, so that small ones can be told apart. */
+/** Shares below this reach their own maximum instead of 100%, so that small ones stay distinct. */
 const SMALL_SHARE = 0.5;
 
 function shareAxis(name: string, greatest = 1): AxisSpec {
