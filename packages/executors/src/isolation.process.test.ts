@@ -16,8 +16,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Payload } from '@goshawk/core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { compiledFile } from './compiled.js';
+import type { Outcome } from './contract.js';
 import { Executors } from './executors.js';
 import { Isolation, type IsolationOptions } from './isolation.js';
 import { outcomeOf, record } from './recording.fixture.js';
@@ -483,6 +486,7 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
         return started.args.some((each) => each.split('\n').includes(`${dev}:${ino}`));
       };
       const closed = mkdtempSync('/srv/goshawk-isolation-');
+      chmodSync(closed, 0o755);
       try {
         const [inside, shared] = ['inside', 'shared'].map((name) => join(closed, name));
         for (const path of [inside!, shared!]) mkdirSync(path);
@@ -522,6 +526,95 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
       expect([status, stdout]).toEqual([126, '']);
       expect(stderr).toContain('was replaced while it was mounted');
     });
+  });
+
+  it('every file system of a sandbox that a task can write to has a size, and processes have a limit', async () => {
+    const dataFolder = join(folder, 'data');
+    const tmpBytes = 8 * 1024 * 1024;
+    const isolation = new Isolation({ runAs: 'sandbox', hasKeys: true, hidden: [dataFolder], tmpBytes });
+    const made = new Executors({ dataFolder, isolation, environment: { PATH: process.env.PATH } });
+    opened.push(made);
+    // Writes a file of 32 MiB to each mounted folder, and prints those where it fits.
+    const script = `
+      cut -d' ' -f5 /proc/self/mountinfo | sort -u | while read at; do
+        [ -d "$at" ] && head -c 33554432 /dev/zero 2>/dev/null >"$at/filled" && echo "$at"; rm -f "$at/filled"
+      done 2>/dev/null
+      sed -n 's/^Max processes *\\([0-9]*\\) .*/\\1/p' /proc/self/limits`;
+    const { sink } = await outcomeOf(made, sh(script), { user: MALLORY });
+    const home = homes[MALLORY]!;
+    const lines = sink.text().trim().split('\n');
+    expect(lines.slice(0, -1)).toEqual([home]);
+    expect(Number(lines.at(-1))).toBeLessThanOrEqual(4_096);
+  });
+
+  describe('a sandbox works in every layout of folders in which its account may enter its folder', () => {
+    /** Runs one command in a sandbox, in a process of the given account, and prints the outcome and the output. */
+    const RUNNER = `
+      import { Executors, Isolation } from ${JSON.stringify(pathToFileURL(compiledFile('./index.js', import.meta.url)).href)};
+      const { hidden, cwd, dataFolder, user, script } = JSON.parse(process.argv[2]);
+      const isolation = new Isolation({ runAs: 'sandbox', hasKeys: true, hidden });
+      const executors = new Executors({ dataFolder, isolation });
+      let output = '';
+      const order = { payload: { exec: ['sh', '-c', script], cwd }, env: {}, user, outputBytesMax: 10000 };
+      const outcome = await new Promise((ended) => {
+        executors.start(order, { output: ({ bytes }) => { output += Buffer.from(bytes).toString(); }, ended });
+      });
+      await executors.close();
+      console.log(JSON.stringify({ outcome, output }));`;
+
+    const run = (
+      account: string | undefined,
+      order: { hidden: string[]; cwd: string; dataFolder: string; user?: string | undefined; script: string },
+    ): { outcome: Outcome; output: string } => {
+      const runner = join(folder, 'runner.mjs');
+      writeFileSync(runner, RUNNER);
+      const as =
+        account === undefined
+          ? []
+          : ['setpriv', `--reuid=${account}`, `--regid=${account}`, '--clear-groups'];
+      const [program, ...args] = [...as, process.execPath, runner, JSON.stringify(order)];
+      const environment = { PATH: process.env.PATH, ...(account !== undefined && { HOME: homes[account] }) };
+      const { stdout, stderr } = spawnSync(program!, args, { env: environment, encoding: 'utf8', cwd: '/' });
+      expect(stderr).toBe('');
+      return JSON.parse(stdout);
+    };
+
+    const ROOT = undefined;
+    /** Who runs the worker and the task, where the data folder is, seen from the working folder, and the mode of the folder above. */
+    const LAYOUTS = [ROOT, MALLORY].flatMap((worker) =>
+      [MALLORY, undefined].flatMap((user) =>
+        ['.goshawk', 'deep/below/.goshawk', '../.goshawk', 'link/.goshawk'].flatMap((at) =>
+          [0o755, 0o700].map((mode) => ({ worker, user, at, mode })),
+        ),
+      ),
+    );
+
+    it.each(LAYOUTS.map((layout, index) => ({ ...layout, index })))(
+      'worker of $worker, task of $user, data at $at, mode $mode',
+      ({ worker, user, at, mode, index }) => {
+        const outer = join(worker === ROOT ? folder : homes[worker]!, `layout-${index}`);
+        const cwd = join(outer, 'work');
+        mkdirSync(join(cwd, 'real'), { recursive: true });
+        symlinkSync('real', join(cwd, 'link'));
+        const dataFolder = join(cwd, at);
+        mkdirSync(join(dataFolder, 'keys'), { recursive: true });
+        writeFileSync(join(dataFolder, 'keys', 'worker.key'), 'the key');
+        chmodSync(outer, mode);
+        if (worker !== ROOT) execFileSync('chown', ['-R', worker, outer]);
+        const hidden = [dataFolder, join(dataFolder, 'keys'), join(dataFolder, 'keys', 'worker.key')];
+        const script = `cat ${join(dataFolder, 'keys', 'worker.key')} 2>/dev/null; pwd`;
+        const { outcome, output } = run(worker, { hidden, cwd, dataFolder, user, script });
+        // A private folder of root is closed to the account of the task.
+        if (worker === ROOT && mode === 0o700) {
+          expect(outcome).toMatchObject({
+            error: { code: 'permission-denied', message: expect.stringContaining('chmod o+x') },
+          });
+        } else {
+          expect(output).toBe(`${cwd}\n`);
+          expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
+        }
+      },
+    );
   });
 
   it('a sandbox without a network reaches nothing but itself', async () => {

@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chownSync,
   closeSync,
+  existsSync,
   fstatSync,
   lstatSync,
   openSync,
@@ -28,7 +29,7 @@ export interface IsolationOptions {
   readonly hidden: readonly string[];
   /** Whether sandboxed tasks may use the network. Default: true. */
   readonly network?: boolean | undefined;
-  /** Size of the private /tmp of a sandbox, in bytes. */
+  /** Size of the private /tmp, and of /dev/shm, of a sandbox, in bytes. */
   readonly tmpBytes?: number;
 }
 
@@ -75,6 +76,8 @@ interface HiddenPath {
 /** Lower uids are system accounts (UID_MIN of login.defs). */
 const UID_MIN = 1_000;
 const TMP_BYTES = 1024 * 1024 * 1024;
+/** Processes in one sandbox, which limits fork bombs. */
+const PROCESSES_MAX = 4_096;
 /** Accounts are cached for this long (ms). */
 const ACCOUNT_AGE_MS = 30_000;
 const NOBODY: Account = {
@@ -147,6 +150,8 @@ export class Isolation {
   readonly #bwrap: string | undefined;
   readonly #stat: string | undefined;
   readonly #hidden: readonly HiddenPath[];
+  /** Shell code that limits the processes of a sandbox; empty if the limit is lower already. */
+  #limits: readonly string[] = [];
   readonly #accounts = new Map<string, { readonly at: number; readonly found: Account | undefined }>();
 
   /** @throws InputError, in one line, if this machine or process cannot isolate tasks */
@@ -177,6 +182,7 @@ export class Isolation {
     if (this.#bwrap === undefined) throw runAsError('bwrap is not installed', 'install bubblewrap');
     if (this.#stat === undefined) throw runAsError('stat is not installed', 'install coreutils');
     this.#trySandbox();
+    this.#limits = processLimit();
   }
 
   /** Command prefix of the spawner, whose commands inherit neither groups nor capabilities of the worker. */
@@ -279,7 +285,8 @@ export class Isolation {
   #verified({ options, mounts }: View): string[] {
     return [
       ...options,
-      ...['/bin/sh', '-c', `${VERIFY}\n${SCRIPT}`, '/bin/sh', this.#stat!, `${mounts.length}`],
+      ...['/bin/sh', '-c', [...this.#limits, VERIFY, SCRIPT].join('\n'), '/bin/sh'],
+      ...[this.#stat!, `${mounts.length}`],
       mounts.map(({ identity }) => identity).join('\n'),
       ...mounts.map(({ target }) => target),
     ];
@@ -300,6 +307,12 @@ export class Isolation {
     const hidden = this.#hiddenPaths();
     if (hidden.some((path) => isWithin(real, path)))
       return failed('not-allowed', `the folder "${folder}" is not accessible to tasks on this worker`);
+    for (const path of [real, ...(exchanged === undefined ? [] : [exchanged])])
+      if (account !== undefined && this.#isClosed(account, path))
+        return failed(
+          'permission-denied',
+          `the account ${account.name} of the task cannot enter the folder "${path}": open it to other accounts (chmod o+x), or choose another folder`,
+        );
     const writable =
       found === undefined || !mayMount(real)
         ? []
@@ -327,6 +340,7 @@ export class Isolation {
       const covers = source === real ? inFolder : coversOf(hidden, source, account);
       return covers.flatMap((path) => hidingArgs(path, join(target, path.slice(source.length))));
     });
+    const size = `${this.#options.tmpBytes ?? TMP_BYTES}`;
     const options = [
       ...[
         this.#bwrap!,
@@ -337,17 +351,21 @@ export class Isolation {
         '--unshare-cgroup-try',
       ],
       ...(this.#options.network === false ? ['--unshare-net'] : []),
-      ...['--cap-drop', 'ALL', '--dev', '/dev', '--proc', '/proc'],
+      // The file systems that a task can write to have a size: their files take memory.
       ...[
+        '--cap-drop',
+        'ALL',
+        '--dev',
+        '/dev',
         '--size',
-        `${this.#options.tmpBytes ?? TMP_BYTES}`,
+        size,
         '--tmpfs',
-        '/tmp',
-        '--dir',
-        '/var/tmp',
-        '--dir',
-        '/run',
+        '/dev/shm',
+        '--remount-ro',
+        '/dev',
       ],
+      ...['--proc', '/proc'],
+      ...['--size', size, '--tmpfs', '/tmp', '--dir', '/var/tmp', '--dir', '/run'],
       ...SYSTEM.flatMap(systemFolder),
       ...readable.flatMap(({ source, target }) => ['--ro-bind', source, target]),
       ...[...writable, ...fixed].flatMap(({ source, target }) => ['--bind', source, target]),
@@ -369,7 +387,8 @@ export class Isolation {
       paths.add(real);
       hidden.real = real;
     }
-    return [...paths];
+    // Hiding a folder hides what it contains.
+    return [...paths].filter((path) => ![...paths].some((other) => other !== path && isWithin(path, other)));
   }
 
   /** Returns the mounts of the files that a task may read, except those that it already sees. */
@@ -388,6 +407,22 @@ export class Isolation {
       }
     }
     return mounts;
+  }
+
+  /** Whether the account cannot enter the folder. Modes decide usually; where they deny, an access control list may allow it. */
+  #isClosed(account: Account, folder: string): boolean {
+    let mayEnterAll = true;
+    for (let at = folder; at !== dirname(at); at = dirname(at)) mayEnterAll &&= mayEnter(account, at);
+    if (mayEnterAll || !existsSync(folder)) return false;
+    const [program, ...args] = [
+      ...this.#identityArgs(account),
+      '/bin/sh',
+      '-c',
+      'cd -- "$1"',
+      '/bin/sh',
+      folder,
+    ];
+    return spawnSync(program!, args, { stdio: 'ignore', env: {} }).status !== 0;
   }
 
   #trySandbox(): void {
@@ -410,6 +445,15 @@ export class Isolation {
       );
     }
   }
+}
+
+/** Returns shell code that lowers the limit of processes; shells name it differently. */
+function processLimit(): string[] {
+  for (const flag of ['-u', '-p']) {
+    const code = `ulimit ${flag} ${PROCESSES_MAX}`;
+    if (spawnSync('/bin/sh', ['-c', code], { stdio: 'ignore' }).status === 0) return [code];
+  }
+  return [];
 }
 
 /** Whether a sandbox may show the folder, apart from what it shows of the system. */
@@ -539,7 +583,9 @@ function systemFolder(path: string): string[] {
 /** Returns bwrap options that hide the file or folder `path`, shown at `target`. */
 function hidingArgs(path: string, target: string): string[] {
   try {
-    return lstatSync(path).isDirectory() ? ['--tmpfs', target] : ['--ro-bind', '/dev/null', target];
+    return lstatSync(path).isDirectory()
+      ? ['--tmpfs', target, '--remount-ro', target]
+      : ['--ro-bind', '/dev/null', target];
   } catch {
     return [];
   }
