@@ -25,7 +25,8 @@ beforeAll(async () => {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('GOSHAWK_'));
   environment = {
     ...Object.fromEntries(kept),
-    GOSHAWK_API: cluster.dashboard!,
+    GOSHAWK_CLUSTER: cluster.url,
+    XDG_STATE_HOME: cluster.folder,
     GOSHAWK_TEST_FOLDER: cluster.folder,
     PYTHONPATH: PACKAGE,
     PYTHONDONTWRITEBYTECODE: '1',
@@ -36,7 +37,7 @@ afterAll(() => cluster.stop());
 it('the client and the executor pass their own tests', async () => {
   const args = ['-W', 'error::SyntaxWarning', '-m', 'unittest', '--verbose'];
   const { stderr } = await run(PYTHON, args, { cwd: TESTS, env: environment });
-  expect(stderr).toMatch(/^Ran \d\d tests/m);
+  expect(stderr).toMatch(/^Ran \d{3} tests/m);
 });
 
 it('a grid search of 300 points has a result or an exception by index after a restart of the scheduler', async () => {
@@ -63,7 +64,7 @@ it('a grid search of 300 points has a result or an exception by index after a re
   expect(JSON.parse(lines.at(-1)!)).toEqual(expected);
 });
 
-it('the wheel is built without network, and works in an empty environment', async () => {
+it('the wheel is built without network, and runs functions of modules in an empty environment, without cloudpickle', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'goshawk-wheel-'));
   try {
     await run(PYTHON, [join(PACKAGE, 'make_wheel.py'), folder, '0.1.0'], { env: environment });
@@ -72,7 +73,7 @@ it('the wheel is built without network, and works in an empty environment', asyn
     const environmentFolder = join(folder, 'venv');
     await run(PYTHON, ['-m', 'venv', environmentFolder]);
     const python = join(environmentFolder, 'bin/python');
-    await run(python, ['-m', 'pip', 'install', '--no-index', '--quiet', wheel]);
+    await run(python, ['-m', 'pip', 'install', '--no-index', '--no-deps', '--quiet', wheel]);
     const code = 'from goshawk import Executor\nprint(list(Executor().map(abs, [-1, 2])))';
     const { PYTHONPATH: _, ...clean } = environment;
     const { stdout } = await run(python, ['-c', code], { cwd: folder, env: clean });

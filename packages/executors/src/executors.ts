@@ -41,6 +41,8 @@ export interface ExecutorOptions {
   readonly folder?: string | undefined;
   /** Soft limit of open files for commands, if lower than this process's. Default: this process's. */
   readonly openFiles?: number | undefined;
+  /** Folder for large values of warm commands; undefined: they cannot exchange any. */
+  readonly values?: string | undefined;
   /** Names of the worker's variables that tasks see; `LC_*` matches a prefix. Default: `INHERITED_NAMES`. */
   readonly inherit?: readonly string[];
   /** The worker's environment. Default: `process.env`. */
@@ -104,7 +106,8 @@ export class Executors implements Executor {
     this.#executors = {
       sleep: new SleepExecutor(),
       exec,
-      warm: new WarmExecutor(exec),
+      // Isolated processes do not see the folder.
+      warm: new WarmExecutor(exec, options.isolation === undefined ? options.values : undefined),
       module: options.isolation === undefined ? inThreads() : inProcesses,
     };
   }

@@ -22,7 +22,8 @@ import { OutputLimit } from './output-limit.js';
  *
  * | message                                  | from    | when                                                       |
  * |------------------------------------------|---------|------------------------------------------------------------|
- * | {mark}                                   | worker  | once: bytes to write to stdout and stderr after each call  |
+ * | {mark, values?}                          | worker  | once: bytes to write to stdout and stderr after each call, |
+ * |                                          |         | and the folder for large values                            |
  * | {id, stdin, env}                         | worker  | a call                                                     |
  * | {began: id}                              | process | before the code of the call runs                           |
  * | {stale: id}                              | process | instead: the code has changed, so a new process must run it|
@@ -71,6 +72,7 @@ export class WarmProcess {
   idleSince = 0;
   readonly #events: WarmEvents;
   readonly #folder: string;
+  readonly #values: string | undefined;
   readonly #server: Server;
   readonly #run: Run;
   readonly #mark = Buffer.from(`\0goshawk ${randomBytes(12).toString('hex')}\0`);
@@ -90,8 +92,11 @@ export class WarmProcess {
   #pausedMs = 0;
 
   /** @throws Error of the system if its socket cannot be created */
-  constructor(key: string, call: WarmCall, exec: Executor, events: WarmEvents) {
+  constructor(key: string, call: WarmCall, exec: Executor, values: string | undefined, events: WarmEvents) {
     this.key = key;
+    // A container does not show the folder.
+    const isContained = (call.order.payload as ExecPayload).image !== undefined;
+    this.#values = isContained ? undefined : values;
     this.#events = events;
     this.#output = { stdout: new MarkedStream(this.#mark), stderr: new MarkedStream(this.#mark) };
     this.#folder = mkdtempSync(join(tmpdir(), 'goshawk-warm-'));
@@ -193,7 +198,7 @@ export class WarmProcess {
     // A process without its socket takes no calls; that of a running call then exits.
     socket.on('close', () => this.#spend());
     readMessages(socket, (message) => this.#heard(message));
-    socket.write(message({ mark: this.#mark.toString('latin1') }));
+    socket.write(message({ mark: this.#mark.toString('latin1'), values: this.#values }));
     this.#send();
   }
 

@@ -19,9 +19,15 @@ export class WarmExecutor implements Executor {
   #sweep: NodeJS.Timeout | undefined;
   #onGone: (() => void) | undefined;
 
-  /** @param exec runs the processes; its owner closes it */
-  constructor(exec: Executor) {
+  readonly #values: string | undefined;
+
+  /**
+   * @param exec runs the processes; its owner closes it
+   * @param values folder for large values
+   */
+  constructor(exec: Executor, values?: string) {
     this.#exec = exec;
+    this.#values = values;
   }
 
   /** @throws BadPayload, which executors.ts turns into a failed run */
@@ -83,7 +89,7 @@ export class WarmExecutor implements Executor {
     const [oldest] = this.#idle;
     if (oldest !== undefined && this.#idle.size >= this.#idleMax) oldest.retire();
     try {
-      const process = new WarmProcess(key, call, this.#exec, {
+      const process = new WarmProcess(key, call, this.#exec, this.#values, {
         idle: (idle) => this.#rest(idle),
         spent: (spent) => this.#idle.delete(spent),
         gone: (gone) => {

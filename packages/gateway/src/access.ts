@@ -108,8 +108,8 @@ function checkSource(
       'if this is the page of this dashboard behind a proxy, add the name of the proxy with --allow-host',
     );
   }
-  // Another site needs CORS permission to send this type. The gateway grants no such permission.
-  if (!/^application\/json\b/i.test(type)) {
+  // Another site needs CORS permission to send these types. The gateway grants no such permission.
+  if (!/^application\/(json|octet-stream)\b/i.test(type)) {
     throw new Refused(
       415,
       'json-needed',

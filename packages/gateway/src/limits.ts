@@ -54,5 +54,10 @@ export const LIMITS = {
   addedWorkersMax: 10_000,
   /** Maximum number of predictions that wait while another one is simulated. */
   predictionsWaitingMax: 4,
+  /** Maximum size of a part of a large value in bytes. */
+  valuePartBytesMax: 8 * 1024 * 1024,
+  /** Interval (ms) of looking for values whose jobs are gone, and the time after which values without a job are deleted. */
+  valuesSweepMs: 60_000,
+  valuesUnusedMs: 3_600_000,
   jobsListedMax: CLUSTER_LIMITS.jobsListedMax,
 } as const;

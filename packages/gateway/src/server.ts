@@ -27,6 +27,7 @@ import type { HandlerContext, Route, StreamEvent, ValidRequest } from './route.j
 import { ROUTES } from './routes.js';
 import { type StreamFormat, stream } from './stream.js';
 import { serializeRequests } from './turns.js';
+import { Values } from './values.js';
 import { ClusterWatch } from './watch.js';
 import { type Predict, Predictions } from './what-if.js';
 
@@ -49,6 +50,8 @@ export interface GatewayOptions {
    * gateway is closed meanwhile
    */
   connect(signal: AbortSignal): Promise<Cluster>;
+  /** Folder for large values of Python calls; undefined: there are none. */
+  readonly values?: string | undefined;
   /** Predicts the start of jobs under changes; undefined: not available. */
   readonly predict?: Predict | undefined;
   /** Called with each internal error of the gateway. */
@@ -105,6 +108,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const connections = new HttpConnections(LIMITS.connections);
   const app = createApp(connections, options.failed);
   addRoutes(app, access, connections, context);
+  const values = new Values(options.values, () => link.cluster(), options.failed);
+  values.addRoutes(app, access);
   const document = JSON.stringify(openApi(ROUTES, options.version));
   addFile(app, '/v1/openapi.json', 'application/json; charset=utf-8', Buffer.from(document));
   // Load balancers probe with HEAD.
@@ -124,6 +129,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     url: httpUrl({ host, port: bound }),
     close: async () => {
       // Requests to an unresponsive cluster end when the connection is closed.
+      values.close();
       await Promise.all([watch.close(), app.close(), link.close()]);
     },
   };

@@ -10,17 +10,18 @@ import os
 import pickle
 import secrets
 import sys
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from . import _codec
 from ._task import MAIN_MODULE_VARIABLE, MAIN_VARIABLE, PATH_VARIABLE
+from ._values import BUFFER_BYTES_MIN, LazyStore, pack, parts_of, unpack
 from .discovery import state_folder, stranger_at
 from .errors import TaskFailed
 
 class Function(NamedTuple):
     """A pickled function."""
 
-    data: str
+    data: bytes
     digest: str
     name: str
     by_value: bool
@@ -41,19 +42,33 @@ def pickled_function(function: Any) -> Function:
     name = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__qualname__)}"
     data = _dumps(function, name)
     by_value = _codec.cloudpickle is not None and b"cloudpickle" in data
-    return Function(_codec.text_of(data), hashlib.sha256(data).hexdigest()[:32], name, by_value)
+    return Function(data, hashlib.sha256(data).hexdigest()[:32], name, by_value)
 
 
-def pickled_args(function: Function, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> str:
-    return _codec.text_of(_dumps((args, kwargs), function.name))
+def packed_args(function: Function, args: Tuple[Any, ...], kwargs: Dict[str, Any], store: Any) -> Dict[str, Any]:
+    # Most arguments are small, and need no store.
+    value = (args, kwargs)
+    try:
+        data = _codec.dumps(value)
+    except Exception as error:
+        raise _not_pickled(function.name, error) from error
+    if len(data) < BUFFER_BYTES_MIN:
+        _check_by_reference(data, function.name)
+        return {"pickle": _codec.text_of(data)}
+    del data
+    return pack(value, store)
 
 
-def order_of(function: Function, calls: Sequence[Tuple[str, str]]) -> str:
-    """Returns the stdin of a task that runs the function with these names and pickled arguments."""
+def order_of(function: Function, calls: Sequence[Tuple[str, Mapping[str, Any]]], store: LazyStore) -> str:
+    """Returns the stdin of a task that runs the function with these names and packed arguments."""
+    packed = {"pickle": _codec.text_of(function.data)}
+    if len(function.data) >= BUFFER_BYTES_MIN and store() is not None:
+        packed = {"file": store().add(memoryview(function.data))}
     order = {
-        "function": function.data,
+        "function": packed,
         "digest": function.digest,
         "calls": [{"id": name, "key": call_key(name), "args": args} for name, args in calls],
+        "group": store.group,
         "python": list(sys.version_info[:2]),
         "byValue": function.by_value,
     }
@@ -99,14 +114,22 @@ def _dumps(value: Any, name: str) -> bytes:
     try:
         data = _codec.dumps(value)
     except Exception as error:
-        hint = "" if _codec.cloudpickle is not None else "; install cloudpickle for functions that no module has, such as lambdas"
-        raise TypeError(f"the call of {name} cannot be pickled: {error}{hint}") from error
+        raise _not_pickled(name, error) from error
+    _check_by_reference(data, name)
+    return data
+
+
+def _not_pickled(name: str, error: Exception) -> TypeError:
+    hint = "" if _codec.cloudpickle is not None else "; install cloudpickle for functions that no module has, such as lambdas"
+    return TypeError(f"the call of {name} cannot be pickled: {error}{hint}")
+
+
+def _check_by_reference(data: bytes, name: str) -> None:
     if _codec.cloudpickle is None and b"__main__" in data and not _main_variables():
         raise ValueError(
             f"{name} is defined at a prompt or in a notebook, where workers cannot import it: "
             "install cloudpickle, or put it into a module"
         )
-    return data
 
 
 @functools.lru_cache(maxsize=None)
@@ -146,7 +169,12 @@ def is_result(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("python"), list)
 
 
-def outcome_of(one: Mapping[str, Any], call: Optional[str] = None) -> Any:
+def group_of(key: str) -> str:
+    """Returns the group of the large values of an executor with a key."""
+    return call_key(f"group {key}")[:40]
+
+
+def outcome_of(one: Mapping[str, Any], get_store: Callable[[], Any], call: Optional[str] = None) -> Any:
     """
     Returns the value of a call, or `Raised` with its exception.
 
@@ -157,10 +185,9 @@ def outcome_of(one: Mapping[str, Any], call: Optional[str] = None) -> Any:
     if "raised" in one:
         _codec.check_mac(key, f"raised {name}", _codec.parts_of_exception(one["raised"]), one.get("mac"))
         return Raised(_codec.exception_of(one["raised"]))
-    data = _codec.bytes_of(one["pickle"])
-    _codec.check_mac(key, name, [data], one.get("mac"))
+    _codec.check_mac(key, name, parts_of(one), one.get("mac"))
     try:
-        return pickle.loads(data)
+        return unpack(one, get_store() if "file" in one or "buffers" in one else None)
     except Exception as error:
         why = f"the call returned a value that cannot be unpickled here: {type(error).__name__}: {error}"
         raise TaskFailed(-1, why, "bad-value") from error

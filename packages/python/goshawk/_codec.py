@@ -10,7 +10,7 @@ import io
 import pickle
 import sys
 import traceback
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .errors import RemoteError, UntrustedResult
 
@@ -23,47 +23,30 @@ PROTOCOL = 5
 #: Maximum size of a pickled exception, and of its traceback as text.
 EXCEPTION_BYTES_MAX = 50_000
 TRACEBACK_LENGTH_MAX = 20_000
+FRAMES_MAX = 1_000
 #: Exceptions that are kept of a chain of causes.
 CAUSES_MAX = 5
 
-Buffers = Optional[Callable[[pickle.PickleBuffer], Any]]
-
-
-def dumps(value: Any, buffers: Buffers = None) -> bytes:
+def dumps(value: Any) -> bytes:
     """
     Pickles by reference what can be imported, and by value what is defined in `__main__`, at a prompt, in a notebook or in a function.
     """
     if cloudpickle is None:
-        return pickle.dumps(value, PROTOCOL, buffer_callback=buffers)
-    # Buffers of a failed attempt do not count.
-    found: List[pickle.PickleBuffer] = []
-
-    def keep(buffer: pickle.PickleBuffer) -> Any:
-        if buffers is None:
-            return True
-        isin = buffers(buffer)
-        if not isin:
-            found.append(buffer)
-        return isin
-
+        return pickle.dumps(value, PROTOCOL)
     try:
-        data = pickle.dumps(value, PROTOCOL, buffer_callback=keep if buffers is not None else None)
+        data = pickle.dumps(value, PROTOCOL)
         if b"__main__" not in data and b"__mp_main__" not in data:
             return data
     except (pickle.PicklingError, AttributeError, TypeError):
         pass
-    for each in found:
-        forget = getattr(buffers, "forget", None)
-        if forget is not None:
-            forget(each)
     file = io.BytesIO()
-    _ByValue(file, PROTOCOL, buffer_callback=buffers).dump(value)
+    ByValue(file, PROTOCOL).dump(value)
     return file.getvalue()
 
 
 if cloudpickle is not None:
 
-    class _ByValue(cloudpickle.CloudPickler):
+    class ByValue(cloudpickle.CloudPickler):
         """Names classes of `__main__`, with their definition for processes that do not have them."""
 
         def reducer_override(self, obj: Any) -> Any:
@@ -120,9 +103,18 @@ class RemoteTraceback(Exception):
         return f'\n"""\n{self.text}"""'
 
 
+def format_trace(error: BaseException) -> str:
+    """Formats an exception; of a deep recursion, only the last frames: formatting a million takes minutes."""
+    depth, frame = 0, error.__traceback__
+    while frame is not None and depth <= FRAMES_MAX:
+        depth, frame = depth + 1, frame.tb_next
+    limit = None if depth <= FRAMES_MAX else -FRAMES_MAX // 10
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__, limit))
+
+
 def describe_exception(error: BaseException) -> Dict[str, Any]:
     """Serializes an exception with its causes and traceback; a pickle that cannot be loaded again or is too long is omitted."""
-    trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    trace = format_trace(error)
     chain, link = [], ""
     each: Optional[BaseException] = error
     while each is not None and len(chain) < CAUSES_MAX:

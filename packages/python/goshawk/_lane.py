@@ -12,8 +12,9 @@ import uuid
 from concurrent.futures import Future
 from typing import Any, Deque, Dict, Generator, List, Mapping, NamedTuple, Optional, Set, Tuple
 
-from ._calls import Function, Raised, identity_of, is_result, order_of, outcome_of, pickled_args
+from ._calls import Function, Raised, group_of, identity_of, is_result, order_of, outcome_of, packed_args
 from ._task import INLINE_BYTES_MAX
+from ._values import LazyStore
 from .client import ENDED, Client, Job, TaskResult, task_ranges
 from .errors import Conflict, GoshawkError, RemoteError, TaskCancelled, TaskFailed
 
@@ -69,8 +70,13 @@ class Call(NamedTuple):
     future: TaskFuture
     #: Its result carries the name.
     name: str
-    #: Pickled arguments.
-    args: str
+    #: Pickled arguments, and the names of files that are parts of them.
+    args: Dict[str, Any]
+
+
+def size_of(call: Call) -> int:
+    """Returns about how many bytes a call takes in a request."""
+    return 200 + len(call.args.get("pickle", "")) + 70 * len(call.args.get("buffers", ()))
 
 
 class _Task:
@@ -83,7 +89,7 @@ class _Task:
 
     @property
     def size(self) -> int:
-        return sum(len(call.args) for call in self.calls) + len(self.function.data)
+        return sum(map(size_of, self.calls)) + min(len(self.function.data), 64 * 1024) * 4 // 3
 
 
 class _Segment:
@@ -201,6 +207,7 @@ class Lane:
         # A later run must make the same tasks.
         self._groups = key is None and task.get("warm") is True and not any(field in job for field in _PER_CALL)
         self._own = uuid.uuid4().hex
+        self._store = LazyStore(client, self._own if key is None else group_of(key))
         self._segments: List[_Segment] = []
         self._changed = threading.Condition()
         #: Calls that may be grouped, by function, and tasks that are sent as they are.
@@ -215,7 +222,7 @@ class Lane:
 
     def call(self, function: Function, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Call:
         """Returns the next call, which `put` runs."""
-        data = pickled_args(function, args, kwargs)
+        data = packed_args(function, args, kwargs, self._store)
         identity = identity_of(function, args, kwargs) if self.key is not None else ""
         with self._changed:
             self._named += 1
@@ -308,7 +315,7 @@ class Lane:
                     if one.get("again") is True:
                         self.put(task.function, [call], alone=True)
                     else:
-                        _finish(call, one)
+                        _finish(call, one, self._store)
                 return
             if isinstance(result.error, TaskCancelled):
                 for call in task.calls:
@@ -396,7 +403,7 @@ class Lane:
                 while calls and len(task.calls) < max(1, count) and length < BATCH_BYTES_MAX // GROUPS_MIN:
                     call = calls.popleft()
                     task.calls.append(call)
-                    length += len(call.args)
+                    length += size_of(call)
                 batch.append(task)
                 made += 1
                 size += task.size
@@ -470,7 +477,7 @@ class Lane:
         orders = []
         for task in tasks:
             _add_to(digest, task)
-            orders.append({"stdin": order_of(task.function, [(call.name, call.args) for call in task.calls])})
+            orders.append({"stdin": order_of(task.function, [(call.name, call.args) for call in task.calls], self._store)})
         with segment.lock:
             segment.count += len(tasks)
             segment.made += len(tasks)
@@ -515,6 +522,7 @@ class Lane:
         state = job.append([], first=0) if self.key is not None else {"tasks": 0, "digest": "", "closed": False}
         if state["tasks"] > 0 and state["state"] in ENDED:
             _run_cancelled(job)
+        self._store.note_job(job.id)
         segment = _Segment(self, job, state["tasks"], state["digest"], state["closed"])
         self._segments.append(segment)
         segment.follower.start()
@@ -539,9 +547,9 @@ def _run_cancelled(job: Job) -> None:
         job.retry(tasks=task_ranges(cancelled))
 
 
-def _finish(call: Call, one: Mapping[str, Any]) -> None:
+def _finish(call: Call, one: Mapping[str, Any], store: LazyStore) -> None:
     try:
-        outcome = outcome_of(one, call.name)
+        outcome = outcome_of(one, store, call.name)
         if isinstance(outcome, Raised):
             call.future.settle(error=outcome.error)
         else:

@@ -166,7 +166,7 @@ except (AttributeError, OSError, TypeError):  # pragma: no cover
 def _is_installed(path: str) -> bool:
     if "site-packages" in path or "dist-packages" in path:
         return True
-    return path.startswith(os.path.dirname(os.__file__)) or path.startswith(os.path.dirname(__file__))
+    return path.startswith(os.path.dirname(os.__file__))
 
 
 def _version(path: str) -> Tuple[int, int]:
@@ -210,6 +210,7 @@ def serve() -> None:
     if hello is None:
         return
     mark = hello["mark"].encode("latin-1")
+    values = hello.get("values")
     state: Optional[_State] = None
     failure: Optional[BaseException] = None
     try:
@@ -232,7 +233,7 @@ def serve() -> None:
             text = f"{type(failure).__name__}: {_task._codec.message_of(failure)}"[:2_000]
             answer: List[Any] = [None, text]
         else:
-            answer = list(_task.run_call(json.loads(message["stdin"])))
+            answer = list(_task.run_call(json.loads(message["stdin"]), values))
         state.end_of_fork()
         try:
             last = state.restore()

@@ -5,23 +5,22 @@ from __future__ import annotations
 import collections
 import json
 import os
-import pickle
 import runpy
 import sys
 import time
-import traceback
 import types
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from . import _codec
 from ._loading import LOADING_VARIABLE
+from ._values import PICKLE_BYTES_MAX, Folder, pack, parts_of, unpack
 
 #: Variables that the executor sets: entries of `sys.path`, separated by NUL-free JSON, and the script or module of `__main__`.
 PATH_VARIABLE = "GOSHAWK_SYS_PATH"
 MAIN_VARIABLE = "GOSHAWK_MAIN"
 MAIN_MODULE_VARIABLE = "GOSHAWK_MAIN_MODULE"
-#: Maximum size of a pickle that is part of the result of a task; larger ones are files.
-INLINE_BYTES_MAX = 180_000
+#: Maximum size of the pickles that are part of the result of a task; larger ones are files.
+INLINE_BYTES_MAX = PICKLE_BYTES_MAX
 EXIT_FAILED = 1
 #: Functions that an interpreter keeps, by their pickles.
 FUNCTIONS_MAX = 64
@@ -56,7 +55,7 @@ def load_main(path: Optional[str], module: Optional[str] = None) -> None:
     sys.modules["__main__"] = sys.modules["__mp_main__"] = main
 
 
-def run_call(order: Mapping[str, Any]) -> Tuple[Any, Optional[str]]:
+def run_call(order: Mapping[str, Any], values: Optional[str] = None) -> Tuple[Any, Optional[str]]:
     """Returns the results of the calls of a task, and the message of an exception that its only call has raised."""
     calls = order["calls"]
     is_warm = order["digest"] in _functions
@@ -71,9 +70,12 @@ def run_call(order: Mapping[str, Any]) -> Tuple[Any, Optional[str]]:
             break
         try:
             _check_version(order)
-            function = _function(order["function"], order["digest"])
-            args, kwargs = pickle.loads(_codec.bytes_of(call["args"]))
-            results.append(_packed(function(*args, **kwargs), call))
+            store = Folder(values, order["group"]) if values is not None else None
+            if store is not None:
+                store.check_space()
+            function = _function(order["function"], order["digest"], store)
+            args, kwargs = unpack(call["args"], store)
+            results.append(_packed(function(*args, **kwargs), call, store))
             del args, kwargs
         except BaseException as error:
             if len(calls) > 1 and not isinstance(error, Exception):
@@ -86,7 +88,7 @@ def run_call(order: Mapping[str, Any]) -> Tuple[Any, Optional[str]]:
         size += _size_of(results[-1]) if len(calls) > 1 else 0
     if len(calls) > 1 and size > INLINE_BYTES_MAX and "again" not in results[-1]:
         results[-1] = {"again": True}
-    value = {"python": results, "seconds": round(time.perf_counter() - begun, 6), "warm": is_warm}
+    value = {"python": results, "seconds": round(time.perf_counter() - begun, 6), "warm": is_warm, "group": order["group"]}
     return value, message if len(calls) == 1 else None
 
 
@@ -96,15 +98,15 @@ def _size_of(result: Dict[str, Any]) -> int:
     return 200 + (len(pickled) if pickled is not None else len(json.dumps(result))) * 3 // 4
 
 
-def _packed(value: Any, call: Mapping[str, Any]) -> Dict[str, Any]:
-    data = _codec.dumps(value)
-    if len(data) > INLINE_BYTES_MAX:
+def _packed(value: Any, call: Mapping[str, Any], store: Optional[Folder]) -> Dict[str, Any]:
+    packed = pack(value, lambda: store)
+    if "pickle" in packed and len(packed["pickle"]) * 3 // 4 > INLINE_BYTES_MAX:
         raise ValueError(
-            f"the return value takes {len(data)} bytes, more than {INLINE_BYTES_MAX}: "
-            "write it to a file and return the path"
+            f"the return value takes {len(packed['pickle']) * 3 // 4} bytes, more than {INLINE_BYTES_MAX}, and this worker has no "
+            "folder for larger ones (--values): write it to a file and return the path"
         )
     name = call["id"]
-    return {"id": name, "pickle": _codec.text_of(data), "mac": _codec.new_mac(call["key"], name, [data])}
+    return {"id": name, **packed, "mac": _codec.new_mac(call["key"], name, parts_of(packed))}
 
 
 def _raised(error: BaseException, call: Mapping[str, Any]) -> Dict[str, Any]:
@@ -124,16 +126,16 @@ def print_exception(error: BaseException) -> None:
     """Prints the traceback, whose last lines `goshawk job` shows. The function may have closed or replaced stderr."""
     try:
         sys.stdout.flush()
-        traceback.print_exception(type(error), error, error.__traceback__)
+        sys.stderr.write(_codec.format_trace(error))
         sys.stderr.flush()
     except Exception:
         pass
 
 
-def _function(text: str, digest: str) -> Any:
+def _function(packed: Mapping[str, Any], digest: str, store: Optional[Folder]) -> Any:
     function = _functions.get(digest)
     if function is None:
-        function = pickle.loads(_codec.bytes_of(text))
+        function = unpack(packed, store)
         _functions[digest] = function
         if len(_functions) > FUNCTIONS_MAX:
             _functions.popitem(last=False)

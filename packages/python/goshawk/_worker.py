@@ -3,11 +3,13 @@
 import os
 import sys
 
-if "GOSHAWK_CALLS" in os.environ:
-    from ._serving import serve
+# A process that multiprocessing starts in a call imports this file under another name.
+if __name__ == "__main__":
+    if "GOSHAWK_CALLS" in os.environ:
+        from ._serving import serve
 
-    serve()
-else:
-    from ._task import run_once
+        serve()
+    else:
+        from ._task import run_once
 
-    sys.exit(run_once())
+        sys.exit(run_once())

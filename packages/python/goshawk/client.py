@@ -189,6 +189,28 @@ class Client:
             # The jitter spreads the retries of clients that lose the same gateway at the same time.
             time.sleep(min(left, random.uniform(0.1, 1.0)))
 
+    def send_bytes(self, path: str, content: Any, query: Mapping[str, Any]) -> Any:
+        """Sends a part of a large value, and returns the JSON response."""
+        return json.loads(self._bytes("POST", path, content, query))
+
+    def read_bytes(self, path: str, query: Mapping[str, Any]) -> bytes:
+        """Reads a part of a large value."""
+        return self._bytes("GET", path, None, query)
+
+    def _bytes(self, method: str, path: str, content: Any, query: Mapping[str, Any]) -> bytes:
+        end = time.monotonic() + self._patience()
+        while True:
+            try:
+                with self._open(method, path, content, query, {"accept": "*/*"}, self.timeout) as answer:
+                    return answer.read()
+            except Unreachable:
+                if time.monotonic() > end:
+                    raise
+            except (OSError, HTTPException) as error:
+                if time.monotonic() > end:
+                    raise Unreachable(f"{self.url}: {error}", "unreachable") from error
+            time.sleep(random.uniform(0.1, 1.0))
+
     def _patience(self, within: Optional[float] = None) -> float:
         patience = self.retry_for if self._has_answered else min(self.retry_for, self._first_for)
         return patience if within is None else min(patience, within)
@@ -277,16 +299,17 @@ class Client:
         self,
         method: str,
         path: str,
-        body: Optional[Mapping[str, Any]],
+        body: Any,
         query: Optional[Mapping[str, Any]],
         headers: Mapping[str, str],
         timeout: Optional[float],
     ) -> HTTPResponse:
         url = self.url + path + _query(query)
-        data = None if method == "GET" else _encoded(body or {})
+        is_json = body is None or isinstance(body, Mapping)
+        data = None if method == "GET" else _encoded(body or {}) if is_json else bytes(body)
         request = urllib.request.Request(url, data, {"accept": "application/json", **headers}, method=method)
         if data is not None:
-            request.add_header("content-type", "application/json")
+            request.add_header("content-type", "application/json" if is_json else "application/octet-stream")
         if self._token:
             request.add_header("authorization", f"Bearer {self._token}")
         try:
@@ -369,7 +392,7 @@ class Job:
 
     def results_so_far(self) -> List[TaskResult]:
         """Returns the current result of each task; `state` shows which ones have not ended."""
-        return [_decoded(result) for result in self.raw_results_so_far()]
+        return [_decoded(self.client, result) for result in self.raw_results_so_far()]
 
     def raw_results_so_far(self) -> List[TaskResult]:
         """Returns the same with the JSON values of Python calls, which are not unpickled."""
@@ -391,7 +414,7 @@ class Job:
     def as_completed(self) -> Iterator[TaskResult]:
         """Yields the result of each task when it ends. Values and exceptions of Python calls are unpickled."""
         for result in self.raw_results():
-            yield _decoded(result)
+            yield _decoded(self.client, result)
 
     def raw_results(self) -> Iterator[TaskResult]:
         """Yields the same with the JSON values of Python calls, which are not unpickled."""
@@ -552,14 +575,17 @@ def _result(row: Mapping[str, Any]) -> TaskResult:
     return TaskResult(index, row["stage"], state, row["attempt"], row["value"], failure, row["exitCode"])
 
 
-def _decoded(result: TaskResult) -> TaskResult:
+def _decoded(client: Client, result: TaskResult) -> TaskResult:
     """Unpickles the value or exception of a Python call of this user, and of no other."""
     from ._calls import Raised, is_result, outcome_of
+    from ._values import LazyStore
 
     if not is_result(result.value):
         return result
     try:
-        outcomes = [outcome_of(one) for one in result.value["python"]]
+        group = result.value.get("group")
+        store = LazyStore(client, group if isinstance(group, str) and group.isalnum() else "")
+        outcomes = [outcome_of(one, store) for one in result.value["python"]]
     except (UntrustedResult, TaskFailed) as error:
         failure = TaskFailed(result.index, error.message, error.code)
         failure.__cause__ = error

@@ -15,7 +15,7 @@ from concurrent.futures import Executor as BaseExecutor
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from ._calls import Function, apply, pickled_function, variables
-from ._lane import BATCH_BYTES_MAX, Lane, TaskFuture
+from ._lane import BATCH_BYTES_MAX, Lane, TaskFuture, size_of
 from ._loading import check_not_loading
 from .client import Client
 from .progress import Progress
@@ -116,11 +116,11 @@ class Executor(BaseExecutor):
         check_not_loading()
         lane = self._lane(job, key)
         task = [lane.call(function, args, kwargs) for args, kwargs in calls]
-        size = sum(len(call.args) for call in task) + len(function.data)
+        size = sum(map(size_of, task))
         if size > BATCH_BYTES_MAX:
             raise ValueError(
-                f"the pickled call takes {size} bytes, more than {BATCH_BYTES_MAX}: "
-                "write its arguments to a file and pass the path"
+                f"the pickled call takes {size} bytes, more than {BATCH_BYTES_MAX}, and the cluster has no folder for "
+                "larger ones (--values): write its arguments to a file and pass the path"
             )
         futures = [call.future for call in task]
         with self._lock:

@@ -5,10 +5,12 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from concurrent.futures import CancelledError, as_completed, wait
 
 import calls
 
+from goshawk import _values
 from goshawk import Executor, RemoteError, TaskFailed
 
 has_cloudpickle = importlib.util.find_spec("cloudpickle") is not None
@@ -79,17 +81,25 @@ class ExecutorTest(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, f"sets {field} itself"):
                 Executor(**{field: "x"})
 
-    def test_values_have_a_limit_that_says_what_to_do(self):
-        small, large = self.executor.submit(calls.large, 150_000), self.executor.submit(calls.large, 400_000)
-        self.assertEqual(len(small.result(60)), 150_000)
-        with self.assertRaisesRegex(ValueError, "write it to a file"):
-            large.result(60)
+    def test_large_values_and_arguments_are_files(self):
+        small, large = self.executor.submit(calls.large, 150_000), self.executor.submit(calls.large, 20_000_000)
+        self.assertEqual((len(small.result(60)), len(large.result(60))), (150_000, 20_000_000))
+        futures = [self.executor.submit(len, os.urandom(size)) for size in (20_000_000, 1, 5_900_000)]
+        self.assertEqual([future.result(60) for future in futures], [20_000_000, 1, 5_900_000])
 
-    def test_arguments_have_a_limit_and_large_ones_do_not_fail_other_calls(self):
-        with self.assertRaisesRegex(ValueError, "write its arguments to a file"):
-            self.executor.submit(len, os.urandom(7_000_000))
-        futures = [self.executor.submit(len, os.urandom(size)) for size in (5_900_000, 1, 5_900_000)]
-        self.assertEqual([future.result(60) for future in futures], [5_900_000, 1, 5_900_000])
+    def test_large_values_travel_over_http_where_the_folder_is_not_seen(self):
+        def remote(client, group):
+            return _values.Remote(client, group, 1 << 20)
+
+        with unittest.mock.patch.object(_values, "store_for", remote):
+            with Executor() as executor:
+                data = os.urandom(3_500_000)
+                self.assertEqual(executor.submit(calls.same, data).result(60), data)
+
+    def test_large_values_need_a_folder_and_the_error_says_so(self):
+        with unittest.mock.patch.object(_values, "store_for", lambda client, group: None), Executor() as executor:
+            with self.assertRaisesRegex(ValueError, "has no folder for larger ones"):
+                executor.submit(len, os.urandom(9_000_000))
 
     def test_map_raises_the_first_exception_or_returns_it(self):
         with self.assertRaises(calls.Diverged):

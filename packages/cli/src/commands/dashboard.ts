@@ -52,6 +52,11 @@ export const dashboardCommand = defineCommand({
       value: 'NAME',
       describe: 'additional Host header to accept, for proxies',
     },
+    values: {
+      type: 'text',
+      value: 'FOLDER',
+      describe: 'folder for large values of Python calls, which the workers share (default: no large values)',
+    },
     withParent: DAEMON_OPTIONS.withParent,
   },
   async run(context, options) {
@@ -70,6 +75,7 @@ export const dashboardCommand = defineCommand({
       most: options.allow,
       hosts: options.allowHost,
       where,
+      values: options.values && resolve(context.cwd, options.values),
       version: VERSION,
       connect: (signal) => connect(where, { keys: source, signal }),
       predict: (await findLaboratory())?.whatIfJob,

@@ -60,6 +60,7 @@ export const workerCommand = defineCommand({
         allow: allowedBy(options),
         cgroup: options.taskCgroup,
         folder: context.cwd,
+        values: options.values && resolve(context.cwd, options.values),
       },
       runAs: options.runAs,
       network: options.network,

@@ -267,6 +267,12 @@ export const WORKER_OPTIONS = {
     value: 'FOLDER',
     describe: 'folder for state that outlives the process (default: a temporary folder)',
   },
+  values: {
+    type: 'text',
+    value: 'FOLDER',
+    describe:
+      'folder for large values of Python calls, which the dashboard shares: on this machine, or on a network disk (default: no large values)',
+  },
   taskCgroup: {
     type: 'text',
     value: 'FOLDER',

@@ -172,6 +172,11 @@ export class LocalCluster {
     return this.#options.http?.bind.replace(/\d+$/, '0');
   }
 
+  /** Folder for large values of Python calls. */
+  get #values(): string {
+    return join(this.#options.dataFolder, 'values');
+  }
+
   #central(): Place {
     const { policy, users, logLevel, bind, http, schedulers, auditLog } = this.#options;
     const settings = JSON.stringify(policy);
@@ -200,6 +205,7 @@ export class LocalCluster {
         'dashboard',
         ...['--listen', new URL(at).host],
         ...['--cluster', this.url],
+        ...['--values', this.#values],
       ],
       ...(keys && { secrets: { GOSHAWK_DASHBOARD_TOKENS: `operate ${this.#pageToken}` } }),
     };
@@ -262,6 +268,7 @@ export class LocalCluster {
           attribute,
           runAs: this.#options.runAs,
           network: this.#options.network,
+          values: this.#values,
           hide: [dataFolder],
           auditLog: this.#options.auditLog,
         });

@@ -1,0 +1,290 @@
+"""Large values: files named by the SHA-256 of their content, in a folder that workers, gateway and, where possible, the client share."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import mmap
+import os
+import pickle
+import tempfile
+import threading
+import uuid
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+
+from . import _codec
+
+#: Buffers of this size, and pickles of that size, are files.
+BUFFER_BYTES_MIN = 64 * 1024
+PICKLE_BYTES_MAX = 180_000
+#: A call does not run while the disk of the folder has less space.
+FREE_BYTES_MIN = 64 * 1024 * 1024
+_BLOCK = 1 << 20
+
+
+class Folder:
+    """The files of one group of calls."""
+
+    def __init__(self, root: str, group: str):
+        self._root = root
+        self.path = os.path.join(root, group)
+
+    def check_space(self) -> None:
+        stats = os.statvfs(self._root)
+        free = stats.f_bavail * stats.f_frsize
+        if free < FREE_BYTES_MIN:
+            raise OSError(f"the disk of {self._root}, for large values, has {free} bytes left: delete files there")
+
+    def add(self, content: memoryview) -> str:
+        """Writes a file, unless it exists. Returns its name."""
+        name = hashlib.sha256(content).hexdigest()
+        if not os.path.exists(os.path.join(self.path, name)):
+            self._write(name, content)
+        return name
+
+    def new_file(self) -> Any:
+        """Returns a file for content that is not known yet; `adopt` names it."""
+        os.makedirs(self.path, mode=0o700, exist_ok=True)
+        return open(os.path.join(self.path, f"{uuid.uuid4().hex}.new"), "w+b")
+
+    def adopt(self, file: Any) -> str:
+        file.flush()
+        file.seek(0)
+        digest = hashlib.sha256()
+        for block in iter(lambda: file.read(_BLOCK), b""):
+            digest.update(block)
+        file.close()
+        os.replace(file.name, os.path.join(self.path, digest.hexdigest()))
+        return digest.hexdigest()
+
+    def load(self, name: str) -> Any:
+        """Returns the content. Changes of it in memory do not reach the file, and unused parts take no memory."""
+        with open(os.path.join(self.path, name), "rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+
+    def note_job(self, job: str) -> None:
+        os.makedirs(self.path, mode=0o700, exist_ok=True)
+        with open(os.path.join(self.path, "jobs"), "a", encoding="utf-8") as file:
+            file.write(f"{job}\n")
+
+    def _write(self, name: str, content: memoryview) -> None:
+        os.makedirs(self.path, mode=0o700, exist_ok=True)
+        stats = os.statvfs(self.path)
+        free = stats.f_bavail * stats.f_frsize
+        if content.nbytes > free:
+            raise OSError(f"a value takes {content.nbytes} bytes, and the disk of {self._root} has {free} left")
+        path = os.path.join(self.path, f"{name}.{uuid.uuid4().hex}.new")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+        os.replace(path, os.path.join(self.path, name))
+
+
+class Remote:
+    """The same over HTTP, for a client that does not see the folder."""
+
+    def __init__(self, client: Any, group: str, part_bytes: int):
+        self._client = client
+        self._path = f"/v1/values/{group}"
+        self._part_bytes = part_bytes
+        self._sent: set = set()
+
+    def add(self, content: memoryview) -> str:
+        name = hashlib.sha256(content).hexdigest()
+        if name in self._sent:
+            return name
+        size, at = content.nbytes, 0
+        while True:
+            part = content[at : at + self._part_bytes]
+            answer = self._client.send_bytes(f"{self._path}/{name}", part, {"at": at, "size": size})
+            at += part.nbytes
+            if answer["complete"]:
+                break
+        self._sent.add(name)
+        return name
+
+    def new_file(self) -> Any:
+        return tempfile.TemporaryFile()
+
+    def adopt(self, file: Any) -> str:
+        file.flush()
+        with file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            view = memoryview(content)
+            try:
+                return self.add(view)
+            finally:
+                view.release()
+
+    def load(self, name: str) -> Any:
+        with tempfile.TemporaryFile() as file:
+            at = 0
+            while True:
+                part = self._client.read_bytes(f"{self._path}/{name}", {"at": at})
+                file.write(part)
+                at += len(part)
+                if len(part) < self._part_bytes:
+                    break
+            file.flush()
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+
+    def note_job(self, job: str) -> None:
+        self._client.request("POST", self._path, {"job": job})
+
+
+def store_for(client: Any, group: str) -> Any:
+    """Returns the files of a group as the client reaches them; None if the cluster has no folder for values."""
+    from .errors import NotFound
+
+    try:
+        about = client.request("GET", "/v1/values")
+    except NotFound:
+        return None
+    root = about["folder"]
+    if root is None:
+        return None
+    try:
+        with open(os.path.join(root, "identity"), encoding="ascii") as file:
+            is_here = file.read() == about["identity"] and os.access(root, os.W_OK | os.X_OK)
+    except OSError:
+        is_here = False
+    return Folder(root, group) if is_here else Remote(client, group, about["partBytesMax"])
+
+
+class _Spool(io.RawIOBase):
+    """Keeps a pickle in memory up to a size, and then in a file."""
+
+    def __init__(self, store: Any):
+        self._store = store
+        self._parts: List[bytes] = []
+        self._bytes = 0
+        self.file: Any = None
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        length = memoryview(data).nbytes
+        self._bytes += length
+        if self.file is None and self._bytes > PICKLE_BYTES_MAX and self._store is not None:
+            self.file = self._store.new_file()
+            for part in self._parts:
+                self.file.write(part)
+            self._parts = []
+        if self.file is None:
+            self._parts.append(bytes(data))
+        else:
+            self.file.write(data)
+        return length
+
+    def discard(self) -> None:
+        if self.file is not None:
+            self.file.close()
+            if isinstance(self.file.name, str) and os.path.exists(self.file.name):
+                os.unlink(self.file.name)
+
+    def content(self) -> bytes:
+        return b"".join(self._parts)
+
+    def names_main(self) -> bool:
+        """Returns whether the pickle refers to `__main__`, which other processes do not have."""
+        if self.file is None:
+            data = self.content()
+            return b"__main__" in data or b"__mp_main__" in data
+        self.file.flush()
+        self.file.seek(0)
+        tail = b""
+        found = False
+        for block in iter(lambda: self.file.read(_BLOCK), b""):
+            data = tail + block
+            found = found or b"__main__" in data or b"__mp_main__" in data
+            tail = data[-16:]
+        return found
+
+
+def pack(value: Any, get_store: Callable[[], Any]) -> Dict[str, Any]:
+    """Pickles a value. Large buffers and pickles become files of the store, if there is one."""
+    store = get_store()
+    buffers: List[pickle.PickleBuffer] = []
+
+    def is_inline(buffer: pickle.PickleBuffer) -> bool:
+        try:
+            is_large = store is not None and buffer.raw().nbytes >= BUFFER_BYTES_MIN
+        except BufferError:
+            # Memory that is not contiguous.
+            return True
+        if is_large:
+            buffers.append(buffer)
+        return not is_large
+
+    spool = _Spool(store)
+    try:
+        try:
+            pickle.Pickler(spool, _codec.PROTOCOL, buffer_callback=is_inline).dump(value)  # type: ignore[arg-type]
+            by_value = _codec.cloudpickle is not None and spool.names_main()
+        except (pickle.PicklingError, AttributeError, TypeError):
+            if _codec.cloudpickle is None:
+                raise
+            by_value = True
+        if by_value:
+            spool.discard()
+            spool = _Spool(store)
+            buffers.clear()
+            _codec.ByValue(spool, _codec.PROTOCOL, buffer_callback=is_inline).dump(value)
+        packed: Dict[str, Any] = {}
+        if spool.file is None:
+            packed["pickle"] = _codec.text_of(spool.content())
+        else:
+            packed["file"] = store.adopt(spool.file)
+        if buffers:
+            packed["buffers"] = [store.add(buffer.raw()) for buffer in buffers]
+        return packed
+    except BaseException:
+        spool.discard()
+        raise
+    finally:
+        for buffer in buffers:
+            buffer.release()
+
+
+def parts_of(packed: Mapping[str, Any]) -> List[bytes]:
+    """Returns what the MAC of a value covers: the pickle, or the digests of files."""
+    first = _codec.bytes_of(packed["pickle"]) if "pickle" in packed else f"file {packed['file']}".encode()
+    return [first, *(name.encode() for name in packed.get("buffers", ()))]
+
+
+def unpack(packed: Mapping[str, Any], store: Any) -> Any:
+    """Unpickles a value. The content of a pickle in a file must match its name."""
+    if store is None and ("file" in packed or "buffers" in packed):
+        raise OSError("the value is a file, and this process cannot reach the folder for values")
+    buffers = [store.load(name) for name in packed.get("buffers", ())]
+    if "file" not in packed:
+        return pickle.loads(_codec.bytes_of(packed["pickle"]), buffers=buffers)
+    content = store.load(packed["file"])
+    view = memoryview(content)
+    try:
+        if hashlib.sha256(view).hexdigest() != packed["file"]:
+            raise OSError("the file of the value has another content than its name says")
+        return pickle.loads(view, buffers=buffers)
+    finally:
+        view.release()
+
+
+class LazyStore:
+    """The store of a group, which is asked for when a value needs it."""
+
+    def __init__(self, client: Any, group: str):
+        self.group = group
+        self._client = client
+        self._lock = threading.Lock()
+        self._found: Optional[Tuple[Any]] = None
+        self._jobs: List[str] = []
+
+    def __call__(self) -> Any:
+        with self._lock:
+            if self._found is None:
+                self._found = (store_for(self._client, self.group),)
+            return self._found[0]
+
+    def note_job(self, job: str) -> None:
+        store = self()
+        if store is not None:
+            store.note_job(job)
