@@ -1,37 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import { crc32 } from 'node:zlib';
-import { type JobRecord, type JobSpec, NO_RESOURCES, type Resources } from '@goshawk/core';
+import {
+  impossibleField,
+  JOB_RECORDS,
+  type JobRecord,
+  type JobSpec,
+  NO_RESOURCES,
+  type Resources,
+} from '@goshawk/core';
 import { Packr, RESERVE_START_SPACE } from 'msgpackr/index-no-eval';
 import { exportedJson } from './exported-json.js';
 import { LargeRecord, type PackedList, TooLargeError } from './large-record.js';
 import { PackedError } from './packed.js';
-import { impossibleField } from './record-shape.js';
 
 /**
  * The binary format of a record: CRC-32 of the rest (4 bytes), then a MessagePack array of kind, job, time and the
- * kind's own fields by position, up to the last one with a value. The order of kinds and fields is the format: a
- * change after a release needs a new `FORMAT`, so that older versions refuse the journal instead of reporting damage.
+ * kind's own fields by position, up to the last one with a value. The order of kinds and fields in `JOB_RECORDS` is the
+ * format: a change after a release needs a new `FORMAT`, so that older versions refuse the journal instead of reporting
+ * damage.
  */
-const FIELDS = {
-  accepted: ['key', 'spec', 'class', 'classifiedBy', 'route', 'stagesMs', 'project'],
-  classified: ['class', 'classifiedBy', 'route', 'estimateMs', 'stagesMs'],
-  attempt: ['task', 'attempt', 'outcome', 'worker', 'runMs'],
-  cancelled: ['reason'],
-  ended: ['state', 'period'],
-  forgotten: [],
-  resumed: [],
-  declined: ['task', 'attempt'],
-  schedulers: ['names'],
-  passed: ['after'],
-  updated: ['held', 'beginAt', 'priority'],
-  retried: ['key', 'choice'],
-  appended: ['first', 'tasks', 'digest', 'close'],
-  tasksCancelled: ['tasks'],
-  usage: ['period', 'rows', 'of'],
-} as const satisfies Record<JobRecord['kind'], readonly string[]>;
-
-const KINDS = Object.keys(FIELDS) as JobRecord['kind'][];
+const KINDS = Object.keys(JOB_RECORDS) as JobRecord['kind'][];
+const FIELDS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  KINDS.map((kind) => [kind, Object.keys(JOB_RECORDS[kind])]),
+);
 export const RECORD_KINDS: readonly JobRecord['kind'][] = KINDS;
 
 /** Format of journals that this version writes; it reads all formats up to this one. */
@@ -55,7 +47,7 @@ export class BadRecordError extends Error {
 
 export function encodeRecord(record: JobRecord): Buffer {
   const { kind, job, at } = record;
-  const fields = FIELDS[kind] as readonly string[];
+  const fields = FIELDS[kind]!;
   const values = fields.map((name) => {
     const value = (record as unknown as Record<string, unknown>)[name];
     return name === 'spec' ? plainSpec(value as JobSpec) : value;
@@ -174,7 +166,7 @@ function withFullSpec(record: Record<string, unknown>): JobRecord {
 function fieldsOf(values: readonly unknown[]): Record<string, unknown> {
   const head = headOf(values);
   const record: Record<string, unknown> = { ...head };
-  (FIELDS[head.kind] as readonly string[]).forEach((name, index) => {
+  FIELDS[head.kind]!.forEach((name, index) => {
     record[name] = values[index + HEAD_FIELDS] ?? undefined;
   });
   return record;
@@ -184,7 +176,7 @@ function fieldsOf(values: readonly unknown[]): Record<string, unknown> {
 function fieldAt(place: number, before: readonly unknown[]): string | undefined {
   const kind = KINDS[before[0] as number];
   if (kind !== 'accepted' && kind !== 'appended') return undefined;
-  return (FIELDS[kind] as readonly string[])[place - HEAD_FIELDS];
+  return FIELDS[kind]![place - HEAD_FIELDS];
 }
 
 function readingPacked<T>(read: () => T): T {

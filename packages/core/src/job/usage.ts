@@ -1,5 +1,16 @@
 import { InputError, quoted } from '../errors.js';
-import { choice, count, list, number, optional, text, view } from '../fields/fields.js';
+import {
+  choice,
+  count,
+  countTo,
+  type Field,
+  list,
+  number,
+  optional,
+  signed,
+  text,
+  view,
+} from '../fields/fields.js';
 import { name } from '../fields/records.js';
 import type { Millis } from '../ids.js';
 import { parseDuration } from '../text/durations.js';
@@ -17,7 +28,7 @@ export const DAY_MS = 86_400_000;
 
 const key = {
   /** Days since 1970-01-01, UTC. */
-  day: optional(count),
+  day: optional(countTo(100_000_000)),
   user: optional(name),
   project: optional(name),
   name: optional(name),
@@ -49,6 +60,12 @@ type Sum = keyof typeof sums;
 export type UsageSums = Readonly<Record<Sum, number>>;
 
 const SUMS = Object.keys(sums) as Sum[];
+/** A row in a journal. Sums of corrections may be negative. */
+export const storedUsageRow: Field<UsageRow> = view({
+  ...key,
+  ...(Object.fromEntries(SUMS.map((sum) => [sum, signed])) as Record<Sum, Field<number>>),
+});
+
 export const NO_USAGE: UsageSums = Object.freeze(
   Object.fromEntries(SUMS.map((sum) => [sum, 0])) as Record<Sum, number>,
 );
