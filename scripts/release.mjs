@@ -18,14 +18,15 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readOptions } from './options.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const EVERYTHING = 'command,client,wheel,deb';
 const options = readOptions('node scripts/release.mjs [OPTIONS]', {
   out: { type: 'string', default: join(ROOT, 'dist') },
-  only: { type: 'string', default: 'command,client,wheel,deb' },
+  only: { type: 'string', default: EVERYTHING },
 });
 const out = resolve(options.out);
 const only = new Set(options.only.split(','));
@@ -37,14 +38,17 @@ const commitTime = execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: ROO
 
 const stage = mkdtempSync(join(tmpdir(), 'goshawk-release-'));
 try {
-  rmSync(out, { recursive: true, force: true });
+  // With --only, packages of earlier runs stay.
+  if (options.only === EVERYTHING) rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   if (only.has('command')) makeTarball(commandPackage());
   if (only.has('client')) makeTarball(clientPackage());
   if (only.has('wheel')) run('python3', [join(ROOT, 'packages/python/make_wheel.py'), out, version]);
   if (only.has('deb')) makeDebianPackage();
-  const sbom = run('npm', ['run', '--silent', 'sbom'], { cwd: ROOT });
-  writeFileSync(join(out, `goshawk-${version}.cdx.json`), sbom);
+  if (options.only === EVERYTHING) {
+    const sbom = run('npm', ['run', '--silent', 'sbom'], { cwd: ROOT });
+    writeFileSync(join(out, `goshawk-${version}.cdx.json`), sbom);
+  }
   writeFileSync(join(out, 'SHA256SUMS'), checksums());
 } finally {
   rmSync(stage, { recursive: true, force: true });
@@ -116,40 +120,44 @@ function clientPackage() {
   return folder;
 }
 
-/**
- * Packs all packages of this repository as npm would publish them.
- *
- * @returns the folder of the tarballs
- */
-function packOnce() {
-  const folder = join(stage, 'packed');
-  if (existsSync(folder)) return folder;
-  mkdirSync(folder);
-  const workspaces = [...commandNames()].flatMap((name) => ['-w', `@goshawk/${name}`]);
-  run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder, ...workspaces], {
-    cwd: ROOT,
-  });
-  return folder;
+/** Copies the files of a package of this repository that its manifest lists. `npm pack` would take a second for each package. */
+function copyPublished(name, target) {
+  const folder = join(ROOT, 'packages', name);
+  const { files } = manifestOf(name);
+  const omitted = files
+    .filter((pattern) => pattern.startsWith('!'))
+    .map((pattern) => matcher(pattern.slice(1)));
+  const filter = (path) => !omitted.some((pattern) => pattern.test(relative(folder, path)));
+  for (const pattern of files.filter((each) => !each.startsWith('!'))) {
+    const isListed = matcher(pattern);
+    const found = readdirSync(join(folder, dirname(pattern)))
+      .map((entry) => join(dirname(pattern), entry))
+      .filter((path) => isListed.test(path));
+    for (const path of found) cpSync(join(folder, path), join(target, path), { recursive: true, filter });
+  }
+}
+
+/** Returns a matcher of a pattern of `files` in a manifest: a path, in which `*` stands for a name and `**` for folders. */
+function matcher(pattern) {
+  const parts = pattern.split('**/').map((part) => part.split('*').map(quoteRegExp).join('[^/]*'));
+  return new RegExp(`^${parts.join('(?:.*/)?')}$`);
+}
+
+function quoteRegExp(text) {
+  return text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&');
 }
 
 /** Copies packages of this repository, and the third-party packages that they need, into the node_modules of a new package. */
 function packageFolder(product, names, ...pruneOptions) {
-  const packed = packOnce();
   const folder = join(stage, product, 'package');
   mkdirSync(join(folder, 'node_modules/@goshawk'), { recursive: true });
   for (const name of names) {
     const target = join(folder, 'node_modules/@goshawk', name);
     mkdirSync(target);
-    run('tar', [
-      '-xzf',
-      join(packed, `goshawk-${name}-${version}.tgz`),
-      '-C',
-      target,
-      '--strip-components=1',
-    ]);
+    copyPublished(name, target);
     // Dependencies are omitted, since npm would expect those of a bundled package to be bundled too; scripts
     // of bundled packages do not run.
-    const { type, engines, exports } = readJson(join(target, 'package.json'));
+    const { type, engines, exports } = manifestOf(name);
     const manifest = { name: `@goshawk/${name}`, version, license, type, engines, exports };
     writeFileSync(join(target, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
   }
@@ -233,7 +241,8 @@ function copyInstalled(paths, folder) {
     cpSync(source, join(folder, path), {
       recursive: true,
       dereference: true,
-      filter: (file) => basename(file) !== 'node_modules',
+      // `prune` would delete the maps, a quarter of all files.
+      filter: (file) => basename(file) !== 'node_modules' && !file.endsWith('.map'),
     });
   }
 }

@@ -96,6 +96,15 @@ test('a release has correct checksums and a bill of materials', async () => {
   expect(sbom).toMatchObject({ bomFormat: 'CycloneDX' });
 });
 
+test('a release of one package keeps the others', async () => {
+  const out = await emptyFolder('one');
+  await writeFile(join(out, 'other.tgz'), 'kept');
+  await run(ROOT, process.execPath, 'scripts/release.mjs', '--only', 'wheel', '--out', out);
+  const found = readdirSync(out).toSorted();
+  expect(found).toEqual(['SHA256SUMS', expect.stringMatching(/\.whl$/), 'other.tgz']);
+  await run(out, 'sha256sum', '--check', '--strict', 'SHA256SUMS');
+});
+
 test.each(['20.19.0', '22', '24'])(
   'the command, installed from its tarball, runs a first job in an empty folder with Node %s',
   async (version) => {
