@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -101,6 +102,7 @@ describe('goshawk keygen', () => {
       ['client.node-drain.key'],
       ['client.autoscale.key'],
       ['token'],
+      ['token'],
     ]);
     for (const { kind, metadata } of secrets) {
       expect(kind).toBe('Secret');
@@ -112,7 +114,14 @@ describe('goshawk keygen', () => {
       { name: 'node-drain', rights: ['drain'] },
       { name: 'autoscale', rights: ['drain'] },
     ]);
-    expect(secrets[6]!.stringData.token).toMatch(/^[\w-]{43}$/);
+    const { token } = secrets[6]!.stringData;
+    expect(token).toMatch(/^[\w-]{43}$/);
+    // Pods need only its hash.
+    const hash = createHash('sha256').update(token!).digest('hex');
+    expect(secrets[7]).toMatchObject({
+      metadata: { name: 'goshawk-http-token-hash' },
+      stringData: { token: `sha256:${hash}` },
+    });
     expect(statSync(join(cwd, 'keys', 'http.token')).mode & 0o777).toBe(0o600);
   });
 

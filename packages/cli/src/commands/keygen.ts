@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Context, defineCommand, refuseSurplusWords } from '@goshawk/command';
@@ -299,8 +299,8 @@ function httpToken(folder: string): string {
 }
 
 /**
- * Returns one Secret for each role and component, so that a pod has only its own keys, and one for the HTTP
- * token, which scrapers need. Creates missing keys of components.
+ * Returns one Secret for each role and component, so that a pod has only its own keys, one for the HTTP token, which scrapers
+ * need, and one for its hash, which suffices for pods, whose tasks can read it. Creates missing keys of components.
  */
 async function manifests(folder: string, token: string, namespace: string | undefined): Promise<string[]> {
   const { keyFileName } = await import('@goshawk/transport');
@@ -318,7 +318,13 @@ async function manifests(folder: string, token: string, namespace: string | unde
     const key = { [keyFileName('client', name)]: JSON.stringify(file) };
     return secret(`goshawk-${name}-key`, 'client', namespace, key);
   });
-  return [...ofRoles, ...ofComponents, secret('goshawk-http-token', 'http', namespace, { token })];
+  const hash = `sha256:${createHash('sha256').update(token).digest('hex')}`;
+  return [
+    ...ofRoles,
+    ...ofComponents,
+    secret('goshawk-http-token', 'http', namespace, { token }),
+    secret('goshawk-http-token-hash', 'http', namespace, { token: hash }),
+  ];
 }
 
 /** Returns a manifest in JSON, which is valid YAML. */

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { GoshawkError, type Millis, type PolicySettings } from '@goshawk/core';
 import type { HttpOptions } from '@goshawk/runtime';
@@ -164,7 +164,11 @@ export class LocalCluster {
 
   get #httpSecrets(): Record<string, string> {
     const token = this.#options.http?.token;
-    return token === undefined ? {} : { GOSHAWK_HTTP_TOKEN: token };
+    if (token === undefined) return {};
+    // Tasks of the same user can read the environment of their worker, which only compares tokens.
+    const isHashed = token.startsWith('sha256:');
+    const hash = isHashed ? token : `sha256:${createHash('sha256').update(token).digest('hex')}`;
+    return { GOSHAWK_HTTP_TOKEN: hash };
   }
 
   /** HTTP address with a free port, for processes that central lists. */

@@ -177,6 +177,19 @@ describe('the Standard Workload Format', () => {
     expect(tally.join()).toContain('2  partial executions');
   });
 
+  it('says that the work of partial executions is missing if no line has their total', async () => {
+    const line = (number: number, status: number) =>
+      `${number} 0 -1 30 2 -1 -1 2 20 -1 ${status} 1 1 -1 -1 -1 -1 -1`;
+    const large = 2 ** 40;
+    const { jobs, tally } = await read(
+      ...[line(2, 2), line(2, 3), line(3, 4), line(3, 1), line(70_000, 2), line(large, 2), line(large, 0)],
+      ...[line(-1, 2), line(1, 1)],
+    );
+    expect(jobs).toHaveLength(3);
+    expect(tally.join()).toMatch(/4 {2}partial executions \(status 2 to 4\) of jobs without a summary line/);
+    expect(tally.join()).toMatch(/2 {2}partial executions \(status 2 to 4\), included in the summary line/);
+  });
+
   it.each([
     '2 1 -1 0 0 -1 -1 64 20 -1 5 1 1 -1 -1 -1 -1 -1',
     '2 1 -1 0 -1 -1 -1 64 20 -1 5 1 1 -1 -1 -1 -1 -1',

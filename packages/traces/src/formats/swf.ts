@@ -51,6 +51,10 @@ const COUNTS = {
     code: 'partial-executions',
     what: 'partial executions (status 2 to 4), included in the summary line of their job: omitted',
   },
+  partialAlone: {
+    code: 'partial-executions-alone',
+    what: 'partial executions (status 2 to 4) of jobs without a summary line: omitted, so their work is missing',
+  },
   unknownStatus: { code: 'states-unknown', what: 'jobs with an unknown status: read as completed' },
   negative: {
     code: 'values-negative',
@@ -111,6 +115,9 @@ class SwfReader {
   readonly #file: string;
   readonly #tally: Tally;
   readonly #unread = new Set<string>();
+  /** Numbers of partial executions, by job. */
+  readonly #pieces = new Map<number, number>();
+  readonly #summaries = new NumberSet();
   #line = 0;
 
   constructor(file: string, tally: Tally) {
@@ -129,7 +136,12 @@ class SwfReader {
       return value < 0 ? undefined : value;
     };
     const status = known('status');
-    if (PARTIAL_STATUSES.includes(status)) return this.#tally.add(COUNTS.partial);
+    const number = numbers[PLACE_OF['job number']]!;
+    if (PARTIAL_STATUSES.includes(status)) {
+      this.#pieces.set(number, (this.#pieces.get(number) ?? 0) + 1);
+      return;
+    }
+    this.#summaries.add(number);
     const [submit, runTime, allocated] = [known('submit time'), known('run time'), known('processors')];
     if (submit === undefined) return this.#tally.add(COUNTS.withoutSubmission);
     const tasks = allocated || known('requested processors');
@@ -160,6 +172,9 @@ class SwfReader {
   }
 
   finish(): void {
+    // A summary may precede or follow its pieces.
+    for (const [number, count] of this.#pieces)
+      this.#tally.add(this.#summaries.has(number) ? COUNTS.partial : COUNTS.partialAlone, count);
     tallyUnread(this.#tally, [...this.#unread]);
   }
 
@@ -188,4 +203,33 @@ class SwfReader {
       line: this.#line,
     });
   }
+}
+
+/** Largest number that takes a bit; job numbers of real traces are dense. */
+const BIT_MAX = 2 ** 27;
+
+/** A set of whole numbers in a bit each: a trace may have millions of jobs. */
+class NumberSet {
+  #bits = new Uint8Array(1_024);
+  readonly #others = new Set<number>();
+
+  add(number: number): void {
+    if (!hasBit(number)) return void this.#others.add(number);
+    const at = number >> 3;
+    if (at >= this.#bits.length) {
+      const grown = new Uint8Array(Math.max(at + 1, 2 * this.#bits.length));
+      grown.set(this.#bits);
+      this.#bits = grown;
+    }
+    this.#bits[at]! |= 1 << (number & 7);
+  }
+
+  has(number: number): boolean {
+    if (!hasBit(number)) return this.#others.has(number);
+    return ((this.#bits[number >> 3] ?? 0) & (1 << (number & 7))) !== 0;
+  }
+}
+
+function hasBit(number: number): boolean {
+  return Number.isInteger(number) && number >= 0 && number <= BIT_MAX;
 }
