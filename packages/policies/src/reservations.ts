@@ -57,7 +57,7 @@ export class Reservations {
   readonly #ends: Ends;
   #all: Reservation[] = [];
   /** Reservations of the last plan, by stage. */
-  #before = new Map<StageView, Reservation>();
+  readonly #before = new Map<StageView, Reservation>();
   readonly #at = new Map<WorkerView, Reservation>();
   /** Expected ends at each worker, until a task starts or the next plan. */
   readonly #endsAtWorkers = new Map<WorkerView, readonly End[]>();
@@ -107,8 +107,11 @@ export class Reservations {
    * Drops all reservations except forced ones. The plan makes them again, at their old places if possible.
    */
   renew(): void {
-    this.#endsAtWorkers.clear();
-    this.#before = new Map(this.#all.map((each) => [each.stage, each]));
+    // Most plans have a few reservations and few expected ends, and there is a plan for each end of a task.
+    if (this.#endsAtWorkers.size > 0) this.#endsAtWorkers.clear();
+    this.#before.clear();
+    for (const each of this.#all) this.#before.set(each.stage, each);
+    if (this.#all.length === 0) return;
     const kept = this.#all.filter(({ isForced }) => isForced);
     this.#all = [];
     this.#at.clear();

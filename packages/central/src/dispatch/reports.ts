@@ -64,15 +64,11 @@ export class Reports {
     for (const match of heard) worker.numberFrom(match);
     const free = this.#books.names.capacityOf(message.free, message.spare);
     let inFlight: BookedRun[] | undefined;
-    const noteInFlight = (run: BookedRun): void => {
-      inFlight ??= [];
-      inFlight.push(run);
-    };
     let unknown = runs.length;
     // Avoids a copy for the usual single run.
     for (const run of worker.runs.length > 1 ? [...worker.runs] : worker.runs) {
       if (run.named !== undefined) {
-        if (!run.isConfirmed && !run.isQueued) noteInFlight(run);
+        if (!run.isConfirmed && !run.isQueued) inFlight = appended(inFlight, run);
         continue;
       }
       const isReported = runs.includes(run.match);
@@ -81,7 +77,7 @@ export class Reports {
         this.#books.confirm(run);
       } else if (run.isConfirmed || heard.includes(run.match)) this.#endUnreported(run, now);
       else {
-        noteInFlight(run);
+        inFlight = appended(inFlight, run);
         this.checkMatch(run, now);
       }
     }
@@ -209,4 +205,11 @@ export class Reports {
     const { queued } = this.#inFlightMs;
     return isQueued && !isConfirmed && (queued === 0 || now - queriedAt < queued);
   }
+}
+
+/** Adds a run to a list that most reports do not need. */
+function appended(runs: BookedRun[] | undefined, run: BookedRun): BookedRun[] {
+  if (runs === undefined) return [run];
+  runs.push(run);
+  return runs;
 }

@@ -3,6 +3,7 @@ export function* mergedInOrder<T>(
   sources: readonly Iterable<T>[],
   isBefore: (one: T, other: T) => boolean,
 ): Iterable<T> {
+  if (sources.length === 1) return yield* sources[0]!;
   const cursors = sources.map((source) => source[Symbol.iterator]());
   const heads = cursors.map((cursor) => cursor.next());
   for (;;) {

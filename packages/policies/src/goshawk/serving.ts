@@ -31,6 +31,7 @@ export class Serving {
 
   /** @param before serve only users before this one; default: all */
   serve(draft: Draft, now: Millis, before?: UserLines): void {
+    if (this.#placement.free.size === 0) return this.#waiting.restoreSkipped();
     const plan: Plan = { candidates: new Map(), skipped: new Map(), closed: [] };
     for (const withLarge of [false, true]) {
       while (this.#placement.free.size > 0) {

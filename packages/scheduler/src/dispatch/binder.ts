@@ -90,7 +90,7 @@ export class Binder {
       this.#matchNumbers = new LastNumbers();
     }
     const workers = message.workers.filter(({ worker, match }) => this.#matchNumbers.isNew(worker, match));
-    return { ...message, workers };
+    return workers.length === message.workers.length ? message : { ...message, workers };
   }
 
   /** Answers a worker that serves a probe or a placed task and asks which task to run. */
