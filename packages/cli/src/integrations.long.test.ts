@@ -32,7 +32,6 @@ beforeAll(async () => {
     ...Object.fromEntries(kept),
     PATH: `${bin}:${process.env.PATH}`,
     GOSHAWK_CLUSTER: cluster.url,
-    GOSHAWK_API: cluster.dashboard,
     PYTHONPATH: `${join(ROOT, 'packages/python')}:${INTEGRATIONS}`,
     XDG_STATE_HOME: cluster.folder,
     XDG_CACHE_HOME: cluster.folder,

@@ -1,13 +1,13 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestCluster } from './test-cluster.fixture.js';
 
 /** The tests run the Python package against a cluster. `PYTHON` names an interpreter other than `python3`. */
@@ -15,7 +15,15 @@ import { TestCluster } from './test-cluster.fixture.js';
 const PACKAGE = fileURLToPath(new URL('../../python', import.meta.url));
 const TESTS = join(PACKAGE, 'tests');
 const PYTHON = process.env.PYTHON ?? 'python3';
+const GOSHAWK = fileURLToPath(new URL('../bin/goshawk.js', import.meta.url));
+const EXAMPLES = fileURLToPath(new URL('../../../examples/python', import.meta.url));
+/** Debian's packages are those of /usr/bin/python3. */
+const DEBIAN = '/usr/bin/python3';
 const run = promisify(execFile);
+
+function has(modules: string): boolean {
+  return spawnSync(DEBIAN, ['-c', `import ${modules}`]).status === 0;
+}
 
 let cluster: TestCluster;
 let environment: NodeJS.ProcessEnv;
@@ -81,4 +89,72 @@ it('the wheel is built without network, and runs functions of modules in an empt
   } finally {
     await rm(folder, { recursive: true });
   }
+});
+
+it('a client finds the cluster of its folder, and the one of the command line', async () => {
+  const code = 'from goshawk import Client; print(Client().jobs(), Client().url)';
+  const { GOSHAWK_CLUSTER: _, XDG_STATE_HOME: __, ...clean } = environment;
+  const none = { ...clean, XDG_STATE_HOME: join(cluster.folder, 'no-state') };
+  const address = cluster.dashboard!.replace(/\/(#.*)?$/, '');
+  const here = await run(PYTHON, ['-c', code], { cwd: cluster.folder, env: none });
+  expect(here.stdout).toContain(address);
+  const only = await run(PYTHON, ['-c', code], {
+    cwd: tmpdir(),
+    env: { ...clean, XDG_STATE_HOME: cluster.folder },
+  });
+  expect(only.stdout).toContain(address);
+});
+
+it.each([
+  ['no cluster runs', {}, /start one with `goshawk up --dashboard`/],
+  [
+    'a cluster has no HTTP',
+    { GOSHAWK_CLUSTER: 'tcp://127.0.0.1:9' },
+    /type `goshawk dashboard --cluster tcp:/,
+  ],
+  ['nothing answers', { GOSHAWK_API: 'http://127.0.0.1:9' }, /start it with `goshawk dashboard`/],
+])('a client says in three seconds what to type when %s', async (_, variables, expected) => {
+  const folder = await mkdtemp(join(tmpdir(), 'goshawk-none-'));
+  const { GOSHAWK_CLUSTER: __, ...clean } = environment;
+  const code = `import time, goshawk
+begun = time.monotonic()
+try: goshawk.Client().jobs()
+except goshawk.GoshawkError as error: print(time.monotonic() - begun < 4, error)`;
+  const env = { ...clean, XDG_STATE_HOME: folder, ...variables };
+  const { stdout } = await run(PYTHON, ['-c', code], { cwd: folder, env });
+  await rm(folder, { recursive: true });
+  expect(stdout).toMatch(/^True /);
+  expect(stdout).toMatch(expected);
+  expect(stdout.trim().split('\n').length).toBe(1);
+});
+
+it('the first lines of the documentation start a cluster, run calls, and leave nothing behind', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'goshawk-first-'));
+  const text = await readFile(new URL('../../../docs/PYTHON.md', import.meta.url), 'utf8');
+  await writeFile(join(folder, 'first.py'), /```python\n([\s\S]*?)```/.exec(text)![1]!);
+  const env = { ...environment, GOSHAWK_COMMAND: `${process.execPath} ${GOSHAWK}`, TMPDIR: folder };
+  const python = has('cloudpickle') ? DEBIAN : PYTHON;
+  const { stdout } = await run(python, ['first.py'], { cwd: folder, env });
+  expect(stdout).toBe('[0, 1, 4, 9, 16]\n45\n');
+  expect((await readdir(folder)).filter((name) => name.startsWith('goshawk-'))).toEqual([]);
+  await rm(folder, { recursive: true });
+});
+
+describe.runIf(has('cloudpickle, sklearn, joblib, pandas, nbconvert, ipykernel'))('an example', () => {
+  it.each([
+    ['grid_search.py', ['grid_search.py'], /^best: \{'C': 10, 'gamma': 0\.1\} 0\.973$/m],
+    ['sweep.py', ['sweep.py', 'key-of-a-test'], /^20 points; the best: \{'rate': 0\.3, 'depth': 1\.0/m],
+    ['sweep.py, resumed', ['sweep.py', 'key-of-a-test'], /^20 points/m],
+    [
+      'notebook.ipynb',
+      ['-m', 'nbconvert', '--to', 'markdown', '--execute', '--stdout', 'notebook.ipynb'],
+      /Point\(x=2, y=1\) True 42/,
+    ],
+  ])('%s runs with the packages of Debian', async (_, args, expected) => {
+    const { stdout } = await run(DEBIAN, args, {
+      cwd: EXAMPLES,
+      env: { ...environment, HOME: cluster.folder },
+    });
+    expect(stdout).toMatch(expected);
+  });
 });

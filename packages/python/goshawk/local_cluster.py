@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
-from typing import Any, List, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence
 
 from .client import Client
 from .discovery import _of_page
@@ -18,6 +20,7 @@ from .errors import GoshawkError
 
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
+_PR_SET_PDEATHSIG = 1
 
 
 class LocalCluster:
@@ -50,6 +53,7 @@ class LocalCluster:
                 stderr=subprocess.PIPE,
                 # Ctrl-C at a prompt must not end the cluster.
                 start_new_session=True,
+                preexec_fn=_end_with_parent(),
             )
         except OSError as error:
             self._remove()
@@ -129,6 +133,17 @@ class LocalCluster:
     def _remove(self) -> None:
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+def _end_with_parent() -> Optional[Callable[[], None]]:
+    """Returns what ends the cluster if the program is killed, on Linux. The kernel watches the thread that starts the cluster."""
+    if not sys.platform.startswith("linux") or threading.current_thread() is not threading.main_thread():
+        return None
+    try:
+        prctl = ctypes.CDLL(None).prctl
+    except (AttributeError, OSError):
+        return None
+    return lambda: prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _command() -> List[str]:

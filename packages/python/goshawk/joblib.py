@@ -1,6 +1,6 @@
 """A joblib backend on a Goshawk cluster:
 
-    import joblib_goshawk
+    import goshawk.joblib
     from joblib import Parallel, delayed, parallel_backend
 
     with parallel_backend("goshawk", n_jobs=-1):
@@ -12,7 +12,7 @@ from concurrent.futures import wait
 from joblib import register_parallel_backend
 from joblib._parallel_backends import ParallelBackendBase
 
-from goshawk import Executor
+from .executor import Executor, cancel_all
 
 
 class GoshawkBackend(ParallelBackendBase):
@@ -50,8 +50,7 @@ class GoshawkBackend(ParallelBackendBase):
 
     def abort_everything(self, ensure_ready=True):
         futures = list(self._futures)
-        for future in futures:
-            future.cancel()
+        cancel_all(futures)
         wait(futures)
         if not ensure_ready:
             self.terminate()
