@@ -928,7 +928,7 @@ export const MESSAGES = {
     'Lost: requested again. Sent immediately, and when a job ends.',
     {
       fates: list(jobFate, LIMITS.awaitedMax),
-      /** As asked. */
+      /** The user of the question. */
       user: optional(name),
     },
   ),

