@@ -89,3 +89,6 @@ export const WARM_EXIT_MS = 1_000;
 
 /** Maximum size of a message of a warm process, in bytes. */
 export const WARM_ANSWER_BYTES_MAX = 1024 * 1024;
+
+/** Soft limit of open files that Linux gives a login. */
+export const LOGIN_OPEN_FILES = 1_024;

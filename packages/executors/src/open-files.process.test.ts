@@ -65,6 +65,15 @@ it('the original limit of a worker is known although Node raises it', () => {
   expect(said).toBe('300\n');
 });
 
+it('commands of a process whose limit cannot be known have that of a login', () => {
+  const file = compiledFile('./open-files.js', import.meta.url);
+  const script = `import { inheritedOpenFiles } from ${JSON.stringify(file)}; console.log(inheritedOpenFiles());`;
+  // Its parent has other limits.
+  const line = 'ulimit -Sn 300; ulimit -Hn 2000; exec "$0" --input-type=module -e "$1"';
+  const said = execFileSync('bash', ['-c', line, process.execPath, script], { encoding: 'utf8' });
+  expect(said).toBe('1024\n');
+});
+
 it('a command ignores and blocks no signals, and has the umask of the worker', async () => {
   const executors = new Executors({ dataFolder: folder });
   const { sink } = await outcomeOf(executors, sh('umask; grep -E "^Sig(Blk|Ign)" /proc/self/status'));

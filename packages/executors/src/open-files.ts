@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { LOGIN_OPEN_FILES } from './limits.js';
 import { limitIn } from './process-limits.js';
 
 /** Descriptors that the spawner needs per command, and for itself. */
@@ -16,15 +17,19 @@ function openFilesLimit(pid: number | 'self'): { readonly soft: number; readonly
 }
 
 /**
- * Returns the soft limit with which the first Node process among this process and its ancestors was started;
- * undefined if that is the first process of the machine. Node raises it to the hard limit, which breaks `select`.
+ * Returns the soft limit for commands. Node raises that of its process to the hard limit, which breaks `select`, and nothing tells
+ * what it was. So it is that of the nearest ancestor that is not Node, if this process has inherited its hard limit, and
+ * otherwise that of a login: under a service manager, in a container, or after `prlimit`. undefined: not Linux.
  */
 export function inheritedOpenFiles(): number | undefined {
   try {
     const node = readlinkSync('/proc/self/exe');
     let pid = process.ppid;
     while (pid > 1 && exeOf(pid) === node) pid = parentOf(pid);
-    return pid > 1 ? openFilesLimit(pid)?.soft : undefined;
+    const theirs = pid > 1 ? openFilesLimit(pid) : undefined;
+    return theirs !== undefined && theirs.hard === openFilesLimit('self')?.hard
+      ? theirs.soft
+      : LOGIN_OPEN_FILES;
   } catch {
     return undefined;
   }

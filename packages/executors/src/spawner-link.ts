@@ -7,7 +7,7 @@ import { failed, type Outcome, type RunSink } from './contract.js';
 import { type Frame, FrameReader, FrameWriter } from './framing.js';
 import type { Isolation } from './isolation.js';
 import { endRecorded } from './leftovers.js';
-import { CLOSE_MARGIN_MS } from './limits.js';
+import { CLOSE_MARGIN_MS, LOGIN_OPEN_FILES } from './limits.js';
 import { createRecord, RECORD_VARIABLE, recordFile } from './process-groups.js';
 import { isSuspended, processIdentity } from './process-identity.js';
 import { RunClock } from './run-clock.js';
@@ -37,9 +37,6 @@ const SPAWNER_FLAGS = [
 
 /** Interval between checks that nothing has suspended the spawner. */
 const PATROL_MS = 1_000;
-
-/** Soft limit of open files that Linux gives a login. */
-const LOGIN_OPEN_FILES = 1_024;
 
 export interface SpawnerOptions {
   readonly dataFolder: string;

@@ -91,7 +91,8 @@ export const upCommand = defineCommand({
     auditLog: DAEMON_OPTIONS.auditLog,
     runAs: {
       ...RUN_AS_OPTION,
-      whenUnset: 'self; sandbox if it listens beyond loopback and bubblewrap works',
+      whenUnset:
+        'self; sandbox if individual keys of clients are in its folder, or if it listens beyond loopback and bubblewrap works',
     },
     network: NETWORK_OPTION,
     journal: JOURNAL_OPTION,
@@ -118,7 +119,8 @@ export const upCommand = defineCommand({
     const isExposed = await isBeyondLoopback(options.bind);
     const others = options.secure === undefined && !isExposed ? otherPeople() : [];
     const secure = options.secure ?? (isExposed || others.length > 0);
-    const runAs = options.runAs ?? (secure && isExposed && (await canSandbox()) ? 'sandbox' : 'self');
+    const dataFolder = resolve(context.cwd, options.dataFolder);
+    const runAs = options.runAs ?? (secure ? await isolationFor(context, dataFolder, isExposed) : 'self');
     const { notifySecretFile } = options;
     const secretFile = notifySecretFile && resolve(context.cwd, notifySecretFile);
     // Each scheduler reads it again when it starts, and a pipe can be read only once.
@@ -130,7 +132,6 @@ export const upCommand = defineCommand({
     await notifyOptions(context, options, secure);
     const http = await httpOptions(context, { ...options, httpPortFile: undefined });
     const httpAt = http && httpAddress(http.bind);
-    const dataFolder = resolve(context.cwd, options.dataFolder);
     let url: string | undefined;
     const claim = await claimedFolder(dataFolder, () => url);
     try {
@@ -194,6 +195,31 @@ async function isBeyondLoopback(bind: string): Promise<boolean> {
   } catch (error) {
     throw new InputError('bad-endpoint', `--bind: ${(error as Error).message}`, '', { cause: error });
   }
+}
+
+function keyFolderPath({ global, cwd }: Pick<Context, 'global' | 'cwd'>, dataFolder: string): string {
+  return global.keys === undefined ? join(dataFolder, 'keys') : resolve(cwd, global.keys);
+}
+
+/**
+ * Returns how tasks run unless `--run-as` says it. Tasks of several users must not run as this user: they could read all keys.
+ *
+ * @throws InputError if the folder has keys of other users and this machine has no sandbox
+ */
+async function isolationFor(context: Context, dataFolder: string, isExposed: boolean): Promise<RunAs> {
+  const { readIndividuals } = await import('@goshawk/transport');
+  const folder = keyFolderPath(context, dataFolder);
+  const users = fs.existsSync(folder)
+    ? readIndividuals(folder).flatMap(({ role, name }) => (role === 'client' ? [name!] : []))
+    : [];
+  if (!isExposed && users.length === 0) return 'self';
+  if (await canSandbox()) return 'sandbox';
+  if (users.length === 0) return 'self';
+  throw new InputError(
+    'bad-option',
+    `${folder} has keys of other users (${someNames(users, NAMED_MAX)}), whose tasks would run as you and could read all keys, and bubblewrap does not work here`,
+    'install bubblewrap, or accept that with --run-as self',
+  );
 }
 
 /** Whether bubblewrap is installed and works. */
@@ -340,7 +366,7 @@ function checkOwnFolder(folder: string): void {
  */
 async function keyFolder({ global, cwd }: Context, dataFolder: string): Promise<string> {
   const { generateKeys, keysIn, readKeyFolder, writeKeyFolder } = await import('@goshawk/transport');
-  const folder = global.keys === undefined ? join(dataFolder, 'keys') : resolve(cwd, global.keys);
+  const folder = keyFolderPath({ global, cwd }, dataFolder);
   if (global.keys === undefined && keysIn(folder).length === 0) writeKeyFolder(folder, generateKeys());
   readKeyFolder(folder);
   return folder;
