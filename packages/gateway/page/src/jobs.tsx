@@ -168,7 +168,7 @@ function QueryForm({
         aria-label="Query of jobs"
       />
       <button type="submit">Find</button>
-      <span class="hint">
+      <span class="hint extra" title="/ goes to the query; j and k move between jobs">
         <kbd>/</kbd> <kbd>j</kbd> <kbd>k</kbd>
       </span>
       {mayChange ? <a href="#/submit">Submit a job</a> : null}
@@ -400,6 +400,7 @@ export function JobsTable({
         hasEnds && { title: 'expected end', isExtra: true, of: (job) => expectedEndWords(job) ?? ABSENT },
         hasDeadlines && {
           title: head('deadline', 'deadline'),
+          isExtra: true,
           sorted: sorted('deadline'),
           of: (job) => <Deadline job={job} />,
         },
