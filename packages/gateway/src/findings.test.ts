@@ -1,7 +1,7 @@
-import type { ExplainedJob } from '@goshawk/client';
-import type { ClusterShares, JobDetail, JobSummary } from '@goshawk/core';
+import type { Cluster, ExplainedJob } from '@goshawk/client';
+import { type ClusterShares, type JobDetail, type JobSummary, UnreachableError } from '@goshawk/core';
 import { expect, it } from 'vitest';
-import { Findings, lackOf, suspectOf } from './findings.js';
+import { Findings, gangLack, lackOf, suspectOf } from './findings.js';
 
 const NOW = 1_764_000_000_000;
 
@@ -123,6 +123,15 @@ it('calls a user a flood only above the fair share', () => {
   expect(whats(['bob', 4], ['ann', 6])).toEqual([]);
   findings.noteFlood(suspect, undefined);
   expect(findings.list(NOW)).toEqual([]);
+});
+
+it('a gang is explained without its resources while central does not answer', async () => {
+  const gang = { job: { id: 'a-1' }, waiting: [] } as unknown as ExplainedJob;
+  const away = async () => {
+    throw new UnreachableError('unreachable', 'nobody answers');
+  };
+  const cluster = { job: () => ({ describe: away }), shares: away } as unknown as Cluster;
+  expect(await gangLack(cluster, gang, AbortSignal.timeout(60_000))).toBeUndefined();
 });
 
 it('says which resource a gang lacks, and who has it', () => {

@@ -1,4 +1,4 @@
-import type { ExplainedJob } from '@goshawk/client';
+import type { Cluster, ExplainedJob } from '@goshawk/client';
 import {
   type ClusterShares,
   counted,
@@ -7,6 +7,7 @@ import {
   formatCount,
   formatDuration,
   formatShare,
+  GoshawkError,
   isFinal,
   type JobDetail,
   type JobSummary,
@@ -112,6 +113,24 @@ export function lackOf(
     return [{ rank, what: who === '' ? what : `${what}; ${who}` }];
   });
   return lacks.sort((one, other) => one.rank - other.rank)[0]?.what;
+}
+
+/** Requests what a waiting gang lacks, and who has it; undefined: nothing, or central does not answer. */
+export async function gangLack(
+  cluster: Cluster,
+  explained: ExplainedJob,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const [{ stages }, shares] = await Promise.all([
+      cluster.job(explained.job.id).describe({ signal }),
+      cluster.shares({ signal }),
+    ]);
+    return lackOf(stages, explained, shares);
+  } catch (error) {
+    if (error instanceof GoshawkError) return undefined;
+    throw error;
+  }
 }
 
 /** Maximum number of users named as holders of a resource. */

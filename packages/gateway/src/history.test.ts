@@ -1,7 +1,7 @@
 import { Histogram, logBounds, nearestRank } from '@goshawk/core';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { History } from './history.js';
+import { History, useOf } from './history.js';
 
 const STANDING = { waiting: 3, busy: 2, slots: 4, use: null, capacity: null };
 
@@ -81,4 +81,20 @@ it('continues if the clock is set back', () => {
   const history = new History();
   for (const at of [0, 3_600_000, 3_610_000, 10_000, 20_000, 30_000]) history.add(at, {}, STANDING);
   expect(history.points.map(({ at }) => at)).toEqual([20, 30]);
+});
+
+it('adds up what each user has, from the books of central, with the smaller users together', () => {
+  expect(useOf(undefined)).toEqual({ use: null, capacity: null });
+  const jobs = Array.from({ length: 14 }, (_, index) => ({
+    ...{ id: `a-${index}`, user: `u${index % 13}`, weight: 1, running: 1, waiting: 0 },
+    has: { slots: 1 + (index % 13), gpu: index === 0 ? 2 : 0 },
+  }));
+  const { use, capacity } = useOf({ capacity: { slots: 100, gpu: 4, memory: 0 }, jobs, total: 14 });
+  // Under policies in which tasks take slots, these are CPUs; a resource that no worker has is left out.
+  expect(capacity).toEqual({ cpu: 100, gpu: 4 });
+  expect(use!.gpu).toEqual({ u0: 2 });
+  expect(Object.keys(use!.cpu!)).toHaveLength(11);
+  expect(use!.cpu).toMatchObject({ u12: 13, u11: 12, '…': 7 });
+  const sum = (all: Record<string, number>) => Object.values(all).reduce((total, each) => total + each, 0);
+  expect(sum(use!.cpu!)).toBe(jobs.reduce((total, { has }) => total + has.slots, 0));
 });

@@ -41,6 +41,7 @@ import { scoresOf } from '@goshawk/predictor';
 import { z } from 'zod';
 import { BULK_ACTIONS, bulk } from './bulk.js';
 import { jobStream, pageStream, resultStream } from './events.js';
+import { gangLack, waitsAsGang } from './findings.js';
 import { LIMITS } from './limits.js';
 import { LogTail } from './log-tail.js';
 import { checkPaths } from './paths.js';
@@ -288,7 +289,9 @@ export const ROUTES: readonly Route[] = [
       const limits = watch.limits
         .of(path.id)
         .map((limit) => ({ ...limit, from: isoTime(limit.from), to: isoTime(limit.to) }));
-      return { ...whyJson(explained, settings?.policy, now), sentence: whySentence(explained, now), limits };
+      const lack = waitsAsGang(explained) ? await gangLack(there, explained, signal) : undefined;
+      const sentence = `${whySentence(explained, now)}${lack === undefined ? '' : ` In total, ${lack}.`}`;
+      return { ...whyJson(explained, settings?.policy, now), sentence, limits };
     },
   }),
   route({

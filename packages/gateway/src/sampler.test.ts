@@ -101,3 +101,30 @@ it('requests a failed job once to learn its cause', async () => {
   for (const at of [0, 1, 2]) await sampler.look(client, NOW + at, NEVER, [failed]);
   expect([asked, findings.causeOf(failed)]).toEqual([1, 'exit code 3']);
 });
+
+it('samples an ended job once, and once more after each retry', async () => {
+  let endedMs = 1_000;
+  let asked = 0;
+  const summary = () => ({
+    ...{ id: 'a-1', name: 'job', state: 'failed', submittedAt: NOW, endedMs },
+    tasks: { total: 1, waiting: 0, running: 0, completed: 0, failed: 1, cancelled: 0 },
+  });
+  const client = {
+    jobs: async ({ states }: { states: string[] }) =>
+      states.includes('failed') ? { jobs: [summary()], total: 1 } : { jobs: [], total: 0 },
+    job: () => ({
+      describe: async () => {
+        asked++;
+        return { ...summary(), stages: [], attemptList: [], running: [], failures: [] };
+      },
+    }),
+  } as unknown as Cluster;
+  const sampler = new Sampler(new TaskStream(), new WaitingLimits(), new Findings());
+  const look = async (): Promise<number> => {
+    await sampler.look(client, NOW, NEVER);
+    return asked;
+  };
+  expect([await look(), await look()]).toEqual([1, 1]);
+  endedMs = 9_000;
+  expect([await look(), await look()]).toEqual([2, 2]);
+});

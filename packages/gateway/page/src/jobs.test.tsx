@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
+import { ApiError } from './api.js';
 import {
+  addressFound,
   BulkOutcome,
   bulkActions,
   bulkQuestion,
@@ -140,4 +142,15 @@ it('describes the effect of a bulk action before, and its outcome after', () => 
   expect(text(<BulkOutcome outcome={outcome} />)).toBe(
     '1 job cancelled, 1 refused: a-2: it has ended No answer from s1: its jobs are unchanged.',
   );
+});
+
+it('a word like an id leads to that job, or else to the jobs with it in their names', async () => {
+  const find = (q: string) => `#/jobs?q=${q}`;
+  const answers = (status?: number) => async () => {
+    if (status !== undefined) throw new ApiError(status, 'no', '');
+  };
+  expect(await addressFound('etl-2024', find, answers())).toBe('#/jobs/etl-2024');
+  expect(await addressFound('etl-2024', find, answers(404))).toBe('#/jobs?q=name:*etl-2024*');
+  expect(await addressFound('etl-2024', find, answers(503))).toBe('#/jobs/etl-2024');
+  expect(await addressFound('state:failed', find, answers(500))).toBe('#/jobs?q=state:failed');
 });

@@ -1,7 +1,7 @@
 import { counted, formatCount, JOB_STATES, type JobState, type Millis } from '@goshawk/core';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Action, Actions } from './actions.js';
-import { post } from './api.js';
+import { type ApiError, get, post } from './api.js';
 import { addressOf } from './router.js';
 import type { Bulk, JobList, JobSummary } from './shapes.js';
 import { useParam, useStore } from './store.js';
@@ -135,6 +135,27 @@ export function JobsView() {
   );
 }
 
+/**
+ * Returns the address of a job with this id, or of the jobs whose names contain it: `etl-2024` may be either.
+ *
+ * @param find returns the address of the jobs that match a query
+ * @param request requests a path of the API
+ */
+export async function addressFound(
+  text: string,
+  find: (q: string) => string,
+  request: (path: string) => Promise<unknown>,
+): Promise<string> {
+  if (!ID.test(text)) return find(text);
+  try {
+    await request(`/v1/jobs/${text}`);
+    return addressOf('jobs', text);
+  } catch (error) {
+    // Any other answer does not say that there is no such job.
+    return (error as ApiError).status === 404 ? find(`name:*${text}*`) : addressOf('jobs', text);
+  }
+}
+
 function QueryForm({
   q,
   mayChange,
@@ -145,6 +166,7 @@ function QueryForm({
   readonly find: (q: string) => string;
 }) {
   const field = useRef<HTMLInputElement>(null);
+  const found = (text: string): Promise<string> => addressFound(text, find, (path) => get(path));
   useEffect(() => {
     if (field.current !== null) field.current.value = q;
   }, [q]);
@@ -154,8 +176,9 @@ function QueryForm({
       role="search"
       onSubmit={(event) => {
         event.preventDefault();
-        const text = field.current!.value.trim();
-        location.hash = ID.test(text) ? addressOf('jobs', text) : find(text);
+        void found(field.current!.value.trim()).then((address) => {
+          location.hash = address;
+        });
       }}
     >
       <input
