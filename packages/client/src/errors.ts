@@ -194,6 +194,12 @@ export function authFailure(peer: string, why: AuthFailure): UnreachableError {
         `${peer} rejects this key: it has expired, was revoked or belongs to another cluster, or the cluster’s keys have changed`,
         KEYS_HINT,
       );
+    case 'keyUnlisted':
+      return new UnreachableError(
+        'keys-old',
+        `${peer} has an individual key that this key file does not list`,
+        'the file is older than that key: copy it again from the cluster’s key folder',
+      );
     case 'closed':
       return new UnreachableError(
         'no-handshake',

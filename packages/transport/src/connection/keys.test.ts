@@ -485,6 +485,15 @@ describe('the key of one process', () => {
     await atScheduler.until(2);
   });
 
+  test('that the key file of a client does not list is the reason that the client reports', async () => {
+    const scheduler = await member(s0!);
+    const failures: (string | undefined)[] = [];
+    const onAuthFailure = (endpoint: string, why: string | undefined) => failures.push(`${endpoint} ${why}`);
+    const client = await open('client', keys, { onAuthFailure });
+    expect(client.send(0, client.directory.intern(`${scheduler.process}/0`), ['submit'])).toBe('unreachable');
+    expect(failures).toEqual([`${scheduler.endpoint} keyUnlisted`]);
+  });
+
   test('revoked while processes run cuts off its process both ways, and no other; a new one is admitted', async () => {
     const central = await open('central', files);
     const scheduler = await member(s0!);

@@ -18,6 +18,8 @@ export type AuthFailure =
   | 'keyUnknown'
   /** The peer does not know our keys, or we do not know its key. */
   | 'keyRefused'
+  /** The peer has an individual key that our key file does not list: the file is older. */
+  | 'keyUnlisted'
   /** Connections are closed before the greeting: a proxy accepts them, but the process behind it is not running. */
   | 'closed'
   /** The handshake timed out, which says nothing about keys. */
@@ -27,6 +29,7 @@ const PROBLEMS: Readonly<Record<AuthFailure, string>> = {
   keyNeeded: 'requires a key',
   keyUnknown: 'has no keys, but this process has',
   keyRefused: 'rejects this process’s key, or has a different public key than expected',
+  keyUnlisted: 'has an individual key that this process’s key file does not list, so the file is old',
   closed:
     'closes connections before the handshake: it is not running, or it is behind a proxy without a backend',
   slow: 'does not complete the handshake in time: it hangs, or it or its machine is too busy',

@@ -229,7 +229,10 @@ export class PeerSenders {
     const { endpoint, place, role } = process;
     const key = claimedKey(process);
     const dialOptions = () => identification.dialOptionsFor({ endpoint, role, key });
-    if (dialOptions().length === 0) throw new Error(`this process’s key file does not admit its key ${key}`);
+    if (dialOptions().length === 0) {
+      onAuthFailure(endpoint, 'keyUnlisted');
+      throw new Error(`this process’s key file does not admit its key ${key}`);
+    }
     const dealer = {
       endpoint,
       dialOptions,
