@@ -63,6 +63,8 @@ export type ClusterChange =
   /** A run that was queued at its worker has started. */
   | { readonly kind: 'began'; readonly run: RunView }
   | { readonly kind: 'ended'; readonly run: RunView; readonly how: RunEnd }
+  /** A run that was paused uses its CPUs again: its borrower has ended, or its worker has stopped waiting for that. */
+  | { readonly kind: 'resumed'; readonly run: RunView }
   | { readonly kind: 'arrived'; readonly job: JobView }
   /** The estimate, class, weight or deadline has changed. */
   | { readonly kind: 'changed'; readonly job: JobView }
@@ -160,6 +162,8 @@ export interface StageView {
   readonly gang: boolean;
   /** Whether running tasks may pause while others use their CPUs, as far as their submitter is concerned. */
   readonly mayLend: boolean;
+  /** Whether its tasks use GPUs; they never pause, because they would keep these from others. */
+  readonly hasGpus: boolean;
   /** Workers that its owner declined recently, usually because a retry must avoid them; undefined: none. */
   readonly declinedBy: ReadonlyMap<WorkerView, Millis> | undefined;
 }
@@ -193,6 +197,14 @@ export interface RunView {
   readonly isConfirmed: boolean;
   /** The policy has requested its preemption; it occupies its resources until it ends. */
   readonly isPreempted: boolean;
+  /** Runs that are paused for this one; they resume when it ends. */
+  readonly lenders: readonly RunView[];
+  /** The run that uses its CPUs; undefined: it is not paused. */
+  readonly borrower: RunView | undefined;
+  /** Slots and CPUs that it lends at present; empty: none. */
+  readonly lent: Vector;
+  /** For how long it has been paused until now. */
+  pausedMs(now: Millis): Millis;
 }
 
 export type { Attributes };
@@ -213,10 +225,11 @@ export interface Draft {
   /**
    * Starts one waiting task of the stage at the worker.
    *
+   * @param loan runs there that pause and lend their CPUs to the task until it ends
    * @returns the run; undefined if no task waits, the worker is closed or lacks a required attribute, the demand does
-   * not fit, or the stage is a gang with several waiting tasks
+   * not fit, the stage is a gang with several waiting tasks, or a lender may not lend (see `canLend`)
    */
-  start(stage: StageView, worker: WorkerView): RunView | undefined;
+  start(stage: StageView, worker: WorkerView, loan?: Loan): RunView | undefined;
   /**
    * Queues one waiting task of the stage at the worker, regardless of free resources (Hawk §3.7). Only tasks that
    * their owner has named can be queued: those of classes with the route `central`.
@@ -246,6 +259,13 @@ export interface Draft {
   again(at: Millis): void;
   /** Hands a problem to the solver, whose answer arrives as `solved`. A new problem replaces an unanswered one. */
   solve(problem: SolverProblem): SolveId;
+}
+
+/** Runs that pause, so that another task can use their CPUs. */
+export interface Loan {
+  readonly lenders: readonly RunView[];
+  /** After this time the lenders continue beside the borrower, and the worker starts nothing until it has made up for it. */
+  readonly atMostMs: Millis;
 }
 
 export type SolveId = number;

@@ -7,6 +7,7 @@ export * from './contract.js';
 export * from './fitting.js';
 export * from './format-amounts.js';
 export * from './free-workers.js';
+export * from './loans.js';
 export * from './planning-times.js';
 export * from './program.js';
 export * from './reservations.js';

@@ -1,6 +1,7 @@
 import { addVector, drawIndex, fitsIn, type Millis, type Vector } from '@goshawk/core';
 import type { RunView, StageView, WorkerView } from './contract.js';
 import { fitsEver, gangSize } from './fitting.js';
+import { freedBy } from './loans.js';
 
 /** Maximum number of reservations: one for each of the first stages that fit nowhere. */
 export const RESERVATIONS_MAX = 8;
@@ -232,7 +233,7 @@ export class Reservations {
     for (const run of worker.runs) {
       if (run.isQueued) continue;
       const at = run.isPreempted ? now : this.#ends.endOf(run, now);
-      ends.push({ at, demand: run.stage.demand });
+      ends.push({ at, demand: freedBy(run) });
     }
     ends.sort((one, other) => one.at - other.at);
     this.#endsAtWorkers.set(worker, ends);

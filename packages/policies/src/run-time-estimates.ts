@@ -31,12 +31,18 @@ export class RunTimeEstimates {
     observed.startedMs += startedAt;
   }
 
-  ended({ stage, startedAt }: RunView, how: RunEnd, now: Millis): void {
+  /** The run was paused for this time, which does not count. */
+  resumed({ stage }: RunView, pausedMs: Millis): void {
+    this.#observedOf(stage).startedMs += pausedMs;
+  }
+
+  ended(run: RunView, how: RunEnd, now: Millis): void {
+    const { stage, startedAt } = run;
     const observed = this.#observedOf(stage);
     observed.running--;
-    observed.startedMs -= startedAt;
+    observed.startedMs -= startedAt + run.pausedMs(now);
     if (how !== 'done') return;
-    const ranMs = Math.max(0, now - startedAt);
+    const ranMs = Math.max(0, now - startedAt - run.pausedMs(now));
     observed.ended++;
     observed.endedMs += ranMs;
     this.#recentMs += (ranMs - this.#recentMs) * (this.#recentMs === 0 ? 1 : RECENT_WEIGHT);
@@ -57,7 +63,16 @@ export class RunTimeEstimates {
   }
 
   /** When the run is expected to end. A run that is overdue by some time is expected to take as much longer. */
-  endOf({ stage, startedAt }: RunView, now: Millis): Millis {
+  endOf(run: RunView, now: Millis): Millis {
+    const { borrower } = run;
+    // A paused run continues when its borrower ends, and pauses move its end.
+    if (borrower !== undefined) return this.endOf(borrower, now) - now + this.#endIfRunning(run, now);
+    return this.#endIfRunning(run, now);
+  }
+
+  #endIfRunning(run: RunView, now: Millis): Millis {
+    const { stage } = run;
+    const startedAt = run.startedAt + run.pausedMs(now);
     const ranMs = now - startedAt;
     const expectedMs = stage.estimateMs > 0 ? stage.estimateMs : this.taskMs(stage, now);
     const known = ranMs < expectedMs ? undefined : meanBeyond(stage, ranMs);

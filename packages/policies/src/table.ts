@@ -232,7 +232,9 @@ export function policyOf(
     get cutoffMs() {
       return cutoffMs();
     },
-    ...{ reserve, lend, sizesAreGiven, joinMs, random },
+    // Short tasks that central does not match cannot borrow.
+    lend: preset.short.by === 'matching' ? lend : 'none',
+    ...{ reserve, sizesAreGiven, joinMs, random },
   };
   const made = makePolicy(policy, options, context);
   return isFile(policy) ? new GuardedPolicy(made, preset.gangs, failed) : made;

@@ -33,6 +33,7 @@ export interface Need {
   readonly priority?: Priority;
   readonly user?: string;
   readonly gang?: boolean;
+  /** Whether its tasks may pause. Default: false. */
   readonly mayLend?: boolean;
 }
 
@@ -104,7 +105,7 @@ export class PolicyBench {
       priority,
       user,
       gang = false,
-      mayLend = true,
+      mayLend = false,
     } = need;
     const { books } = this;
     const booked = books.declare(OWNER, job, {

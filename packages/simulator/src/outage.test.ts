@@ -113,7 +113,8 @@ function submitTo(cluster: VirtualCluster): Job[] {
       { length: 1 + Math.floor(random.next() * 20) },
       () => mean * (0.5 + random.next()),
     );
-    const spec = parseJobSpec({ tasks: sleeps.map((sleep) => ({ sleep })), estimate: mean });
+    // Without central nobody borrows, so only CPUs that cannot be lent are kept for short tasks.
+    const spec = parseJobSpec({ tasks: sleeps.map((sleep) => ({ sleep })), estimate: mean, lend: false });
     cluster.at(at, (now) => jobs.push(cluster.schedulers[i % SCHEDULERS]!.submit(spec, undefined, now)));
   }
   return jobs;

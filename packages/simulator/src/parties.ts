@@ -20,6 +20,8 @@ interface PartyCluster {
   pushTimer(self: Address, at: Millis, timer: string, key: number): number;
   execute(worker: Address, slot: number, order: TaskOrder): void;
   killTask(worker: Address, slot: number, reason: KillReason): void;
+  pauseTask(worker: Address, slot: number): void;
+  resumeTask(worker: Address, slot: number): void;
   jobEnded(job: Job): void;
 }
 
@@ -128,6 +130,14 @@ export class WorkerParty extends PartyEnvironment implements WorkerEnvironment {
 
   kill(slot: number, reason: KillReason): void {
     this.cluster.killTask(this.self, slot, reason);
+  }
+
+  pause(slot: number): void {
+    this.cluster.pauseTask(this.self, slot);
+  }
+
+  resume(slot: number): void {
+    this.cluster.resumeTask(this.self, slot);
   }
 
   drained(): void {}

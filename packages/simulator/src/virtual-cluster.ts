@@ -120,6 +120,8 @@ export class VirtualCluster {
   readonly #firstWorker: number;
   readonly #workersEnd: number;
   readonly #slotsEach: number;
+  /** Number of tasks that may be paused at each worker. */
+  readonly #lendsEach: number;
   /** Runs that began in this step, as (worker, slot, run); their workers are notified at its end. */
   readonly #begun: number[] = [];
   /** Machines with input in this instant. */
@@ -148,7 +150,8 @@ export class VirtualCluster {
     const firstWorker = 1 + options.schedulers;
     this.#firstWorker = firstWorker;
     this.#workersEnd = firstWorker + options.workers;
-    this.#slotsEach = options.places ?? options.slots ?? 1;
+    this.#lendsEach = options.settings.policy.preset.packs ? (options.slots ?? 1) : 0;
+    this.#slotsEach = Math.max(options.places ?? 1, options.slots ?? 1) + this.#lendsEach;
     const outline = { firstWorker, workers: options.workers, beginsAt: options.networkBeginsAt ?? 0 };
     this.#delays = delaysOf(network, outline, random.fork('network'));
 
@@ -239,7 +242,8 @@ export class VirtualCluster {
     const self = this.#nextAddress();
     const environment = new WorkerParty(this, self, this.#random.fork(name));
     const machine = build(self, this.#observed(environment, self));
-    this.#admit(name, machine, environment, slots);
+    // Borrowers of paused tasks have separate slots.
+    this.#admit(name, machine, environment, 2 * slots);
     this.#actAs(self);
     machine.start(this.#now);
     this.#notifyBegun();
@@ -444,19 +448,31 @@ export class VirtualCluster {
   /** @internal */
   execute(worker: Address, slot: number, order: TaskOrder): void {
     const now = this.#now;
-    const run = this.#slots.begin(this.#place(worker, slot), now);
+    const until = now + sleepOf(order);
+    const endsAt = until + (this.#delays?.sleepLateMs(until) ?? 0);
+    const run = this.#slots.begin(this.#place(worker, slot), now, endsAt);
     const begun = this.#begun;
     begun[this.#begunCount++] = worker;
     begun[this.#begunCount++] = slot;
     begun[this.#begunCount++] = run;
-    const until = now + sleepOf(order);
-    this.#pushEnd(worker, until + (this.#delays?.sleepLateMs(until) ?? 0), slot, run);
+    this.#pushEnd(worker, endsAt, slot, run);
   }
 
   /** @internal */
   killTask(worker: Address, slot: number, reason: KillReason): void {
-    const run = this.#slots.kill(this.#place(worker, slot), reason);
+    const run = this.#slots.kill(this.#place(worker, slot), reason, this.#now);
     if (run !== NO_RUN) this.#pushEnd(worker, this.#now, slot, run);
+  }
+
+  /** @internal */
+  pauseTask(worker: Address, slot: number): void {
+    this.#slots.pause(this.#place(worker, slot), this.#now);
+  }
+
+  /** @internal */
+  resumeTask(worker: Address, slot: number): void {
+    const resumed = this.#slots.resume(this.#place(worker, slot), this.#now);
+    if (resumed !== undefined) this.#pushEnd(worker, resumed.at, slot, resumed.run);
   }
 
   /** @internal */
@@ -542,6 +558,7 @@ export class VirtualCluster {
         self,
         slots: this.#options.slots ?? 1,
         places: this.#options.places,
+        lends: this.#lendsEach,
         capacity: this.#options.capacity ?? NO_RESOURCES,
         attributes: this.#options.attributesOf?.(index),
         central: this.centralAddress,

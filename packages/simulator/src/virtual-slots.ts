@@ -8,9 +8,13 @@ export class VirtualSlots {
   #runs = new Int32Array(INITIAL);
   /** Start of the run in each slot; NaN if there is none. */
   #startedAt = new Float64Array(INITIAL);
+  /** When the run in each slot ends unless it pauses. */
+  #endsAt = new Float64Array(INITIAL);
   #size = 0;
   /** Killed runs by row; there are few. */
   readonly #killed = new Map<number, KillReason>();
+  /** When each paused run was paused, by row. */
+  readonly #pausedAt = new Map<number, Millis>();
 
   get size(): number {
     return this.#size;
@@ -25,9 +29,10 @@ export class VirtualSlots {
     return first;
   }
 
-  /** @returns the number of the new run */
-  begin(place: number, now: Millis): number {
+  /** @param endsAt when it ends unless it pauses @returns the number of the new run */
+  begin(place: number, now: Millis, endsAt: Millis): number {
     this.#startedAt[place] = now;
+    this.#endsAt[place] = endsAt;
     if (this.#killed.size > 0) this.#killed.delete(place);
     return ++this.#runs[place]!;
   }
@@ -36,10 +41,35 @@ export class VirtualSlots {
    * @returns the new number under which the killed run ends; NO_RUN if there is none, or if it was killed before,
    * because the first reason counts
    */
-  kill(place: number, reason: KillReason): number {
+  kill(place: number, reason: KillReason, now: Millis): number {
     if (Number.isNaN(this.#startedAt[place]) || this.#killed.has(place)) return NO_RUN;
+    this.#endPause(place, now);
     this.#killed.set(place, reason);
     return ++this.#runs[place]!;
+  }
+
+  /** Pauses the run, which keeps its remaining time. A killed run ends all the same. */
+  pause(place: number, now: Millis): void {
+    if (Number.isNaN(this.#startedAt[place]) || this.#killed.has(place) || this.#pausedAt.has(place)) return;
+    this.#pausedAt.set(place, now);
+    this.#runs[place]!++;
+  }
+
+  /** @returns the number under which the run ends, and when; undefined if it was not paused */
+  resume(place: number, now: Millis): { readonly run: number; readonly at: Millis } | undefined {
+    if (!this.#endPause(place, now)) return undefined;
+    return { run: this.#runs[place]!, at: this.#endsAt[place]! };
+  }
+
+  /** Moves the run by its pause. */
+  #endPause(place: number, now: Millis): boolean {
+    if (this.#pausedAt.size === 0) return false;
+    const pausedAt = this.#pausedAt.get(place);
+    if (pausedAt === undefined) return false;
+    this.#pausedAt.delete(place);
+    this.#startedAt[place]! += now - pausedAt;
+    this.#endsAt[place]! += now - pausedAt;
+    return true;
   }
 
   /** Removes a run without an end. */
@@ -47,6 +77,7 @@ export class VirtualSlots {
     this.#runs[place]!++;
     this.#startedAt[place] = Number.NaN;
     this.#killed.delete(place);
+    this.#pausedAt.delete(place);
   }
 
   isCurrent(place: number, run: number): boolean {
@@ -71,6 +102,7 @@ export class VirtualSlots {
   #grow(): void {
     this.#runs = grown(this.#runs, this.#size);
     this.#startedAt = grown(this.#startedAt, this.#size);
+    this.#endsAt = grown(this.#endsAt, this.#size);
   }
 }
 

@@ -76,7 +76,8 @@ class Situation {
       capacity,
       schedulers: 2,
       seed,
-      settings: SETTINGS,
+      // Where CPUs are lent, few tasks wait for the reserve or a reservation.
+      settings: { ...SETTINGS, policy: { ...SETTINGS.policy, lend: seed % 4 === 0 ? 'all' : 'none' } },
       users: parseUsers(LIMITS, 'users'),
       attributesOf: (worker) => [{ name: 'rack', value: `r${worker % 2}` }],
       checked: true,

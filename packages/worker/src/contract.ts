@@ -18,6 +18,8 @@ export type WorkerTimer =
   | 'steal'
   /** The task in slot `key` has reached its time limit. */
   | 'taskTimeout'
+  /** The lenders of the task in slot `key` have paused for as long as they may. */
+  | 'loan'
   /** Send the output of the task in slot `key`. */
   | 'output'
   /** The task in slot `key` is predicted to end soon, or is overdue. */
@@ -100,6 +102,8 @@ export interface WorkerConfig {
   readonly self: Address;
   /** Number of CPUs, which is the maximum number of running tasks unless tasks share CPUs. */
   readonly slots: number;
+  /** Number of tasks that may be paused at a time, so that others use their CPUs. Default: `slots`. */
+  readonly lends?: number | undefined;
   /** Maximum number of running tasks under policies that let tasks share a CPU. Default: `slots`. */
   readonly places?: number | undefined;
   /** Resources shared by its tasks, besides slots. */

@@ -34,6 +34,8 @@ function setUp(holdsBack = () => false) {
       nameOf: String,
       execute() {},
       kill() {},
+      pause() {},
+      resume() {},
       drained() {},
     },
   );

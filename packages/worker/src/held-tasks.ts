@@ -19,7 +19,7 @@ export function assignedRuns(w: WorkerState, now: Millis): readonly HeldRun[] {
     if (match === 0 && placed === undefined) continue;
     const { owner, job, task, attempt } = w.slots.taskAt(slot);
     const run = { match, owner, job, stage, task, attempt, long: slots.long[row] === 1, demand, estimateMs };
-    held.push({ ...run, queued: false, elapsedMs: now - slots.changedAt[row]! });
+    held.push({ ...run, queued: false, elapsedMs: now - slots.changedAt[row]!, ...loansAt(w, slot, now) });
   }
   const asked = Array.from(w.slots.asking(), (slot) => w.slots.entryAt(slot)!);
   for (const { owner, job, stage, long, demand, estimateMs, placed } of [...asked, ...w.queue]) {
@@ -29,6 +29,14 @@ export function assignedRuns(w: WorkerState, now: Millis): readonly HeldRun[] {
     held.push({ ...run, queued: true, elapsedMs: 0 });
   }
   return held;
+}
+
+/** What the task in the slot has lent, and the matches of tasks that are paused for it: none if it outlasted its loan. */
+function loansAt({ slots, memory }: WorkerState, slot: number, now: Millis): Partial<HeldRun> {
+  if (memory.lending.size === 0) return {};
+  const lenders = slots.loanOf(slot)?.lenders.map((lender) => memory.slots.match[slots.rowOf(lender)]!);
+  const pausedMs = slots.pausedMs(slot, now);
+  return { ...(pausedMs > 0 ? { pausedMs } : {}), ...(lenders === undefined ? {} : { lenders }) };
 }
 
 const NOTHING_HELD: readonly HeldRun[] = [];
@@ -51,7 +59,9 @@ export function reportTasks(w: WorkerState, owner: Address, audit: number, now: 
     if (slots.owner[row] !== owner || slots.orphaned[row] === 1) continue;
     const { job, task, attempt } = w.slots.taskAt(slot);
     const match = slots.match[row]! || undefined;
-    tasks.push({ job, task, attempt, elapsedMs: now - slots.changedAt[row]!, match });
+    const lending = w.slots.lendingOf(slot);
+    const paused = lending && { pausedMs: w.slots.pausedMs(slot, now), lentTo: lending.lent?.to };
+    tasks.push({ job, task, attempt, elapsedMs: now - slots.changedAt[row]!, match, ...paused });
   }
   for (const { owner: by, message } of [...(w.knownAhead?.kept ?? []), ...(w.knownChunks?.tasks() ?? [])]) {
     const { job, task, attempt, match } = message;

@@ -10,6 +10,7 @@ import {
   type Millis,
   NO_RESOURCES,
   type Resources,
+  type TaskOfJob,
   table,
 } from '@goshawk/core';
 import type { Entry } from './entry.js';
@@ -26,6 +27,23 @@ export interface HeldMember {
   notifiedAt: Millis;
 }
 
+/** What a task has lent. */
+export interface Lending {
+  /** Time for which it was paused before `pausedAt`. */
+  pausedMs: Millis;
+  pausedAt: Millis;
+  /** CPUs that it lends, and whether it also lends its place; undefined: it is not paused. */
+  lent: { readonly cpu: number; readonly place: boolean; readonly to: TaskOfJob } | undefined;
+}
+
+/** A loan of CPUs to the task of a slot. */
+export interface Loan {
+  /** Slots of the lenders that are still paused. */
+  lenders: readonly number[];
+  /** The lenders, as people refer to them. */
+  readonly from: readonly TaskOfJob[];
+}
+
 /**
  * Frequently changing state of workers: tables with a row per worker and per slot, and lists of queued entries. The
  * workers of a process can share one, which keeps it compact in memory.
@@ -34,6 +52,8 @@ export class WorkerMemory {
   readonly workers = table({
     /** Number of CPUs: the maximum number of running tasks unless tasks share CPUs. */
     cpus: 'u32',
+    /** Slots in which tasks run at the same time, besides those of paused tasks. */
+    places: 'u32',
     /** CPUs that are at least partly free. */
     idle: 'u32',
     busy: 'u32',
@@ -43,6 +63,10 @@ export class WorkerMemory {
     shares: 'u8',
     /** Slots that serve long work. */
     long: 'u32',
+    /** Slots with paused tasks. */
+    paused: 'u32',
+    /** 1: some task has paused, so that its spare slots are in use. */
+    usesSpare: 'u8',
     /** Long entries in the normal lane. */
     longEntries: 'u32',
     /** Express entries served in a row while a normal entry waited. */
@@ -80,12 +104,18 @@ export class WorkerMemory {
   readonly firstSlots = [0];
   /** The entry that each slot asks for or runs. */
   readonly entries: (Entry | undefined)[] = [];
+  /** Id of the job of each slot's task, as people see it. */
+  readonly jobIds: string[] = [];
   /** Rarely used state, by row of the slot: time limits, task output, and series of asking slots. */
   readonly timeouts = new Map<number, Millis>();
   readonly outputs = new Map<number, OutputBuffer>();
   /** Limit of all outputs, also of ended tasks. */
   readonly keptOutput = new OutputBudget(LIMITS.keptOutputBytesMax);
   readonly series = new Map<number, Series>();
+  /** What running tasks lend and have lent, by row of the slot; most have lent nothing. */
+  readonly lending = new Map<number, Lending>();
+  /** Loans of borrowing slots, by row. */
+  readonly loans = new Map<number, Loan>();
   /** Gang members that wait for the others, by slot. */
   readonly members = new Map<number, HeldMember>();
 
@@ -105,18 +135,20 @@ export class WorkerMemory {
 
   /**
    * @param places maximum number of tasks that share the CPUs of these slots
+   * @param spare more slots, for the borrowers of paused tasks
    * @returns the row of the new worker
    */
-  admit(slots: number, capacity: Resources, places = slots): number {
+  admit(slots: number, capacity: Resources, places = slots, spare = 0): number {
     const { workers } = this;
     const row = workers.add();
     const count = Math.max(slots, places);
-    this.slots.add(count);
+    this.slots.add(count + spare);
     this.firstSlots.push(this.slots.size);
     workers.cpus[row] = slots;
+    workers.places[row] = count;
     workers.idle[row] = slots;
     workers.patienceMs[row] = Number.POSITIVE_INFINITY;
-    for (let slot = 0; slot < count; slot++) this.entries.push(undefined);
+    for (let slot = 0; slot < count + spare; slot++) this.entries.push(undefined);
     this.capacities.push(capacity);
     const gpus = Gpus.of<number>(Math.round(amountOf(capacity, GPU) * GPU_PARTS), GPU_PARTS);
     if (gpus !== undefined) this.gpus.set(row, gpus);

@@ -15,6 +15,8 @@ export class Pulling {
   #received: readonly number[] = [];
   /** Number of further matches for which tasks that need less than one CPU may still be unconfirmed. */
   #fractionsLeft = 0;
+  /** Number of further matches for which tasks that borrow CPUs may still be unconfirmed. */
+  #loansLeft = 0;
   /** All matches of the current central have higher numbers; undefined before the first central. */
   #floor: number | undefined;
   /** The last match from each owner, by address; messages of one owner arrive in order. */
@@ -112,6 +114,7 @@ export class Pulling {
       runs: this.#runs,
       gpuParts: slots.gpuParts,
       gpus: slots.gpuShares,
+      ...(slots.pausedCount === 0 ? {} : { paused: slots.pausedMatches }),
     });
     this.#shortMs = 0;
   }
@@ -134,10 +137,13 @@ export class Pulling {
       const { slots } = this.#w;
       const isFraction = cpusOf(message.demand) < 1;
       this.#fractionsLeft = isFraction ? slots.count : Math.max(0, this.#fractionsLeft - 1);
-      // Central cannot have more unconfirmed tasks that take a whole CPU than there are CPUs.
-      const count = this.#fractionsLeft > 0 ? slots.count : slots.cpus;
+      // Central cannot have more unconfirmed tasks that take a whole CPU than there are CPUs, or twice as many with loans.
+      this.#loansLeft = message.borrows === undefined ? Math.max(0, this.#loansLeft - 1) : 2 * slots.cpus;
+      const whole = this.#loansLeft > 0 ? 2 * slots.cpus : slots.cpus;
+      const count = this.#fractionsLeft > 0 ? Math.max(whole, slots.count) : whole;
       this.#received = count === 1 ? [match] : [...this.#received, match].slice(-count);
-      this.#reportedFree = Math.max(0, this.#reportedFree - 1);
+      // A borrower takes none of the free slots.
+      if (message.borrows === undefined) this.#reportedFree = Math.max(0, this.#reportedFree - 1);
       if (long) this.#reportedLong++;
     }
     if (match <= (this.#lastOf[owner] ?? this.#lastOfLost)) return undefined;

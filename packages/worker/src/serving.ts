@@ -5,6 +5,7 @@ import { giveBackKeptTask, predictEnd, takePrediction } from './foreseeing.js';
 import { giveBackMember, holdMember, takeMember } from './gang-members.js';
 import { giveBack, giveBackTask, notifyCentral, placementOver } from './giving-back.js';
 import { hasTask } from './held-tasks.js';
+import { beginLoan, endLoan, lenderEnded, lendTo, takeBack } from './lending.js';
 import { detectSuspension, giveBackAll, reportIfDrained, resumeAccepting } from './lifecycle.js';
 import type { WorkerParts } from './parts.js';
 import { sendReport } from './printing.js';
@@ -98,9 +99,16 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
   if (hasTask(w, from, message)) return;
   if (message.ask > 0 && w.takesWork && slots.indexOfAnswered(from, message.ask) >= 0)
     return addToChunk(w, from, message, now);
+  const lenders = lendTo(w, message, now);
   const entry = w.finder?.accept(from, message);
-  if (entry === undefined) giveBackTask(w, from, message, message.stage);
-  else if (!w.canRun(message.demand)) w.ahead.keep({ owner: from, message, entry });
+  if (entry === undefined) {
+    if (lenders !== undefined) takeBack(w, lenders, now);
+    giveBackTask(w, from, message, message.stage);
+  } else if (lenders !== undefined) {
+    const started = slots.ask(entry, 0, now);
+    beginLoan(w, started, lenders, message.borrows!, now);
+    run(w, started, from, message, now);
+  } else if (!w.canRun(message.demand)) w.ahead.keep({ owner: from, message, entry });
   else run(w, slots.ask(entry, 0, now), from, message, now);
   w.finder?.answered(message, now);
 }
@@ -148,7 +156,8 @@ function run(w: WorkerParts, slot: number, owner: Address, message: MessageOf<'r
   if (entry.placed !== undefined) notifyCentral(w, 'placementStarted', owner, message);
   if (message.gang !== undefined) return holdMember(w, slot, message, now);
   w.env.execute(slot, message, w.slots.gpusOf(slot), entry.demand);
-  if (message.expectedMs !== undefined) predictEnd(w, slot, message.expectedMs, now);
+  if (message.expectedMs !== undefined && !w.slots.isBorrowing(slot))
+    predictEnd(w, slot, message.expectedMs, now);
   const { apartMs, jobId, task } = message;
   if (apartMs !== undefined && w.health.startAlone(slot, jobId, task, apartMs, now)) giveBackAll(w);
 }
@@ -170,7 +179,8 @@ export function started(w: WorkerParts, slot: number, now: Millis): void {
   if (!w.slots.isRunning(slot)) return;
   const timeoutMs = w.slots.started(slot, now);
   w.knownHealth?.started();
-  if (timeoutMs !== undefined) w.env.setTimer('taskTimeout', slot, now + timeoutMs);
+  if (timeoutMs !== undefined && !w.slots.isPaused(slot))
+    w.env.setTimer('taskTimeout', slot, now + timeoutMs);
 }
 
 /** Counts a task as long, because its job was reclassified. */
@@ -221,6 +231,7 @@ export function cancel(w: WorkerParts, from: Address, task: TaskRef, now: Millis
  */
 export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Millis, now: Millis): void {
   const { slots, knownHealth } = w;
+  if (slots.pausedCount > 0) lenderEnded(w, slot, now);
   if (slots.timeoutOf(slot) !== undefined) w.env.clearTimer('taskTimeout', slot);
   if (slots.printedBy(slot) !== undefined) w.env.clearTimer('output', slot);
   const wasApart = knownHealth?.endAlone(slot) === true;
@@ -256,8 +267,12 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
     return w.armSweep(now);
   }
   giveBackChunk(w, answered);
+  const hasBorrowed = slots.isBorrowing(slot);
+  if (hasBorrowed) endLoan(w, slot, now);
   slots.release(slot);
   serveOrFind(w, now, isAnnounced);
+  // Central counts the CPUs of the loan as used by this task.
+  if (hasBorrowed && slots.idleCount === 0) w.finder?.report();
   if (wasApart) resumeAccepting(w, now);
 }
 
@@ -284,6 +299,8 @@ function continuesSeries(
   now: Millis,
 ): boolean {
   if (w.seriesMs === 0 || kind !== 'completed' || !w.takesWork || !w.queue.isEmpty) return false;
+  // The CPUs return to the lenders.
+  if (w.slots.isBorrowing(slot)) return false;
   if (w.knownAhead !== undefined && w.knownAhead.kept.length > 0) return false;
   const { long, orphaned, since } = w.memory.slots;
   const row = w.slots.rowOf(slot);
@@ -318,6 +335,7 @@ function createReport(
     output: printed?.takeRest() ?? NO_OUTPUT,
     outputBytes: printed?.printedBytes ?? 0,
     ask,
+    ...loansOf(w, slot, now),
   };
   if (w.timings.retryMs > 0 && w.memory.slots.orphaned[w.slots.rowOf(slot)] === 0) {
     w.reports.keep(owner, report, now, w.slots.takeOutput(slot));
@@ -325,6 +343,23 @@ function createReport(
   }
   return report;
 }
+
+/** What the task has lent and borrowed; empty for most tasks. */
+function loansOf(
+  w: WorkerParts,
+  slot: number,
+  now: Millis,
+): Pick<MessageOf<'ended'>, 'pausedMs' | 'borrowedFrom'> {
+  const lending = w.slots.lendingOf(slot);
+  const loan = w.slots.loanOf(slot);
+  if (lending === undefined && loan === undefined) return NO_LOANS;
+  return {
+    ...(lending === undefined ? {} : { pausedMs: w.slots.pausedMs(slot, now) }),
+    ...(loan === undefined ? {} : { borrowedFrom: loan.from }),
+  };
+}
+
+const NO_LOANS = {};
 
 /** Delays the report, because another task of its chunk follows and will end soon. */
 function delayReport(w: WorkerParts, owner: Address, report: MessageOf<'ended'>, now: Millis): void {

@@ -2,6 +2,7 @@ import {
   type Address,
   addTo,
   amountOf,
+  cpusOf,
   fits,
   GPU,
   GPU_PARTS,
@@ -13,32 +14,36 @@ import {
   NO_RESOURCES,
   type Resources,
   type StageIndex,
+  type TaskOfJob,
   taken,
 } from '@goshawk/core';
 import { type Entry, isPlaced, type TaskRef } from './entry.js';
-import type { WorkerMemory } from './memory.js';
+import type { Lending, Loan, WorkerMemory } from './memory.js';
 import { OutputBuffer } from './output-buffer.js';
 import type { Series } from './series.js';
 
-/** States of a slot: idle, asking an owner for a task, or running a task. `NEVER` marks an invalid transition. */
+/** States of a slot: idle, asking an owner for a task, running a task, or with a paused task. `NEVER` marks an invalid transition. */
 const IDLE = 0;
 const ASKING = 1;
 const RUNNING = 2;
-const NEVER = 3;
-const NAMES = ['idle', 'asking', 'running'];
+const PAUSED = 3;
+const NEVER = 4;
+const NAMES = ['idle', 'asking', 'running', 'paused'];
 
 /**
- * The transitions of a slot: the next state for each of idle, asking and running. From `ask` to `release` the slot
- * reserves the demand of its entry.
+ * The transitions of a slot: the next state for each of idle, asking, running and paused. From `ask` to `release` the
+ * slot reserves the demand of its entry; while its task is paused, all but the CPUs.
  */
 // biome-ignore format: a table
 const LIFE = {
-  ask:      [ASKING, NEVER,   NEVER],
-  repeatAsk: [NEVER,  ASKING,  NEVER],
-  run:      [NEVER,  RUNNING, NEVER],
-  started:  [NEVER,  NEVER,   RUNNING],
-  markLong: [NEVER,  NEVER,   RUNNING],
-  release:  [NEVER,  IDLE,    IDLE],
+  ask:       [ASKING, NEVER,   NEVER,   NEVER],
+  repeatAsk: [NEVER,  ASKING,  NEVER,   NEVER],
+  run:       [NEVER,  RUNNING, NEVER,   NEVER],
+  started:   [NEVER,  NEVER,   RUNNING, PAUSED],
+  markLong:  [NEVER,  NEVER,   RUNNING, PAUSED],
+  pause:     [NEVER,  NEVER,   PAUSED,  NEVER],
+  resume:    [NEVER,  NEVER,   NEVER,   RUNNING],
+  release:   [NEVER,  IDLE,    IDLE,    NEVER],
 };
 
 /** CPUs are counted in whole millionths, so that sums of fractions are exact. */
@@ -63,10 +68,10 @@ export class Slots {
   /** Moves this view to the slots of a worker. @param row of the worker */
   at(row: number): this {
     if (row === this.#row) return this;
-    const { firstSlots } = this.#memory;
+    const { firstSlots, workers } = this.#memory;
     this.#row = row;
     this.#first = firstSlots[row]!;
-    this.count = firstSlots[row + 1]! - this.#first;
+    this.count = workers.places[row]!;
     return this;
   }
 
@@ -75,7 +80,7 @@ export class Slots {
   /** Starts to serve an entry in the first idle slot. @returns its index */
   ask(entry: Entry, ask: number, now: Millis, series?: Series): number {
     const { slots, entries } = this.#memory;
-    const end = this.#first + this.count;
+    const end = this.#end;
     let row = this.#first;
     while (row < end && slots.state[row] !== IDLE) row++;
     invariant(row < end, 'asked without an idle slot');
@@ -106,6 +111,7 @@ export class Slots {
     this.#step(LIFE.run, row);
     this.#setLong(row, message.long);
     slots.owner[row] = owner;
+    this.#memory.jobIds[row] = message.jobId;
     slots.job[row] = message.job;
     slots.task[row] = message.task;
     slots.attempt[row] = message.attempt;
@@ -125,6 +131,9 @@ export class Slots {
     const row = this.rowOf(index);
     this.#step(LIFE.started, row);
     this.#memory.slots.changedAt[row] = now;
+    const lending = this.lendingOf(index);
+    // It was paused before it had started.
+    if (lending !== undefined) Object.assign(lending, { pausedMs: 0, pausedAt: now });
     return this.timeoutOf(index);
   }
 
@@ -147,6 +156,132 @@ export class Slots {
     if (timeouts.size > 0) timeouts.delete(row);
     if (outputs.size > 0) this.takeOutput(index)?.free();
     if (series.size > 0) series.delete(row);
+    if (this.#memory.lending.size > 0) this.#memory.lending.delete(row);
+    if (this.#memory.loans.size > 0) this.#memory.loans.delete(row);
+  }
+
+  // ---- loans
+
+  /** Number of tasks that are paused. */
+  get pausedCount(): number {
+    return this.#memory.workers.paused[this.#row]!;
+  }
+
+  /** Whether there is a slot for a borrower: one that is idle, or a spare one. */
+  get hasSlotForBorrower(): boolean {
+    const { firstSlots, slots } = this.#memory;
+    return slots.state.subarray(this.#first, firstSlots[this.#row + 1]!).includes(IDLE);
+  }
+
+  /** Whether the task in the slot is paused. */
+  isPaused(index: number): boolean {
+    return this.#memory.slots.state[this.rowOf(index)] === PAUSED;
+  }
+
+  /** Whether the task in the slot uses CPUs of others. */
+  isBorrowing(index: number): boolean {
+    return this.#memory.loans.has(this.rowOf(index));
+  }
+
+  /**
+   * Pauses tasks, which lend their CPUs for a demand: the first lender its place, and all together at most these CPUs.
+   *
+   * @param to the borrower
+   */
+  pause(lenders: readonly number[], demand: Resources, to: TaskOfJob, now: Millis): void {
+    const { lending, entries, workers } = this.#memory;
+    workers.usesSpare[this.#row] = 1;
+    let missing = cpusOf(demand);
+    lenders.forEach((index, at) => {
+      const row = this.rowOf(index);
+      this.#step(LIFE.pause, row);
+      const cpu = Math.min(missing, cpusOf(entries[row]!.demand));
+      missing -= cpu;
+      const known = lending.get(row);
+      lending.set(row, { pausedMs: known?.pausedMs ?? 0, pausedAt: now, lent: { cpu, place: at === 0, to } });
+      workers.paused[this.#row]!++;
+      if (this.#memory.slots.long[row] === 1) workers.long[this.#row]!--;
+      this.#shift(cpu, at === 0, -1);
+    });
+  }
+
+  /** The task in the slot uses its CPUs again, even if its borrower still uses them. */
+  resume(index: number, now: Millis): void {
+    const row = this.rowOf(index);
+    this.#step(LIFE.resume, row);
+    const lending = this.#memory.lending.get(row)!;
+    const { cpu, place } = lending.lent!;
+    lending.pausedMs += Math.max(0, now - lending.pausedAt);
+    lending.lent = undefined;
+    const { workers, slots } = this.#memory;
+    workers.paused[this.#row]!--;
+    if (slots.long[row] === 1) workers.long[this.#row]!++;
+    this.#shift(cpu, place, 1);
+  }
+
+  /** Records that the task in the slot borrows from these slots. */
+  borrow(index: number, lenders: readonly number[]): void {
+    const from = lenders.map((lender) => this.nameAt(lender));
+    this.#memory.loans.set(this.rowOf(index), { lenders, from });
+  }
+
+  loanOf(index: number): Loan | undefined {
+    const { loans } = this.#memory;
+    return loans.size === 0 ? undefined : loans.get(this.rowOf(index));
+  }
+
+  /** Matches of the paused tasks. */
+  get pausedMatches(): number[] {
+    const matches: number[] = [];
+    for (const index of this.running())
+      if (this.isPaused(index)) matches.push(this.#memory.slots.match[this.rowOf(index)]!);
+    return matches;
+  }
+
+  /** The slot whose task uses the CPUs of the paused task; −1: none. */
+  borrowerOf(index: number): number {
+    const { loans } = this.#memory;
+    return this.#find(RUNNING, (row) => loans.get(row)?.lenders.includes(index) === true);
+  }
+
+  /** What the task in the slot has lent; undefined: nothing. */
+  lendingOf(index: number): Lending | undefined {
+    const { lending } = this.#memory;
+    return lending.size === 0 ? undefined : lending.get(this.rowOf(index));
+  }
+
+  /** For how long the task in the slot was paused until now. */
+  pausedMs(index: number, now: Millis): Millis {
+    const lending = this.lendingOf(index);
+    if (lending === undefined) return 0;
+    return lending.pausedMs + (lending.lent === undefined ? 0 : Math.max(0, now - lending.pausedAt));
+  }
+
+  /** How long the task in the slot has run since its start, without pauses. */
+  elapsedMs(index: number, now: Millis): Millis {
+    return now - this.#memory.slots.changedAt[this.rowOf(index)]! - this.pausedMs(index, now);
+  }
+
+  /** The task in the slot, as people refer to it. */
+  nameAt(index: number): TaskOfJob {
+    const row = this.rowOf(index);
+    return { job: this.#memory.jobIds[row]!, task: this.#memory.slots.task[row]! };
+  }
+
+  /** The slot with the task of this match; −1: none. */
+  indexOfMatch(match: number): number {
+    const { slots } = this.#memory;
+    return this.#find(RUNNING, (row) => slots.match[row] === match);
+  }
+
+  /** Adds CPUs and a place to those in use, or removes them. */
+  #shift(cpu: number, place: boolean, sign: 1 | -1): void {
+    const free = this.#memory.free[this.#row]!;
+    if (free.cpu !== undefined) addTo(free, { cpu }, sign === 1 ? -1 : 1);
+    const { workers } = this.#memory;
+    if (place) workers.busy[this.#row]! += sign;
+    workers.load[this.#row]! += sign * Math.round(Math.min(1, cpu) * CPU_PARTS);
+    this.#recount();
   }
 
   /** Sets whether tasks that need less than one CPU share CPUs. The policy decides. */
@@ -226,8 +361,9 @@ export class Slots {
     return this.#first + index;
   }
 
+  /** Whether the slot has a task, paused or not. */
   isRunning(index: number): boolean {
-    return this.#memory.slots.state[this.rowOf(index)] === RUNNING;
+    return this.#memory.slots.state[this.rowOf(index)]! >= RUNNING;
   }
 
   /** Returns the task in the slot, as its owner identifies it. */
@@ -256,8 +392,8 @@ export class Slots {
   /** Returns whether the task has reached its time limit. */
   isOverdue(index: number, now: Millis): boolean {
     const timeoutMs = this.timeoutOf(index);
-    if (timeoutMs === undefined || !this.isRunning(index)) return false;
-    return now >= this.#memory.slots.changedAt[this.rowOf(index)]! + timeoutMs;
+    if (timeoutMs === undefined || !this.isRunning(index) || this.isPaused(index)) return false;
+    return this.elapsedMs(index, now) >= timeoutMs;
   }
 
   /** Returns the buffer for the task's output, if it has printed anything. */
@@ -338,7 +474,7 @@ export class Slots {
     return fits(demand, this.#memory.free[this.#row]!);
   }
 
-  /** Returns the indices of the slots that run a task. Reflects changes during the iteration. */
+  /** Returns the indices of the slots that have a task, paused or not. Reflects changes during the iteration. */
   running(): Iterable<number> {
     return this.#indexes(RUNNING);
   }
@@ -356,7 +492,7 @@ export class Slots {
   matchesExcept(isExcluded: (index: number) => boolean = () => false): number[] {
     const { match, state } = this.#memory.slots;
     const matches: number[] = [];
-    for (let index = 0; index < this.count; index++) {
+    for (let index = 0; index < this.#end - this.#first; index++) {
       const row = this.rowOf(index);
       const each = state[row] === IDLE ? 0 : match[row]!;
       if (each > 0 && !isExcluded(index)) matches.push(each);
@@ -366,7 +502,7 @@ export class Slots {
 
   /** Returns the indices of the slots whose task neither central matched nor it placed here. */
   *unmatched(): Iterable<number> {
-    if (this.busyCount === 0) return;
+    if (this.busyCount === 0 && this.pausedCount === 0) return;
     for (const index of this.running()) {
       const row = this.rowOf(index);
       if (this.#memory.slots.match[row] === 0 && this.#memory.entries[row]!.placed === undefined) yield index;
@@ -381,7 +517,7 @@ export class Slots {
   get runningCount(): number {
     const { state } = this.#memory.slots;
     let count = 0;
-    for (let row = this.#first, end = row + this.count; row < end; row++) if (state[row] === RUNNING) count++;
+    for (let row = this.#first, end = this.#end; row < end; row++) if (state[row]! >= RUNNING) count++;
     return count;
   }
 
@@ -453,16 +589,31 @@ export class Slots {
     const { slots, entries } = this.#memory;
     const used: Record<string, number> = {};
     let long = 0;
-    const busy = [...this.asking(), ...this.running()];
-    for (const index of busy) {
+    const occupied = [...this.asking(), ...this.running()];
+    let busy = 0;
+    let paused = 0;
+    let owed = 0;
+    for (const index of occupied) {
       const row = this.rowOf(index);
-      addTo(used, taken(entries[row]!.demand, this.#memory.capacities[this.#row]!), 1);
-      long += slots.long[row]!;
+      const { lent } = this.#memory.lending.get(row) ?? {};
+      invariant(
+        (lent !== undefined) === this.isPaused(index),
+        () => `slot ${index} lends, or not, but is ${NAMES[slots.state[row]!]}`,
+      );
+      const demand = taken(entries[row]!.demand, this.#memory.capacities[this.#row]!);
+      addTo(used, demand, 1);
+      if (lent?.place !== true) busy++;
+      if (lent === undefined) long += slots.long[row]!;
+      else {
+        paused++;
+        if (demand.cpu !== undefined) addTo(used, { cpu: lent.cpu }, -1);
+        invariant(this.borrowerOf(index) >= 0, () => `slot ${index} is paused for no other`);
+      }
+      // A borrower whose lenders continue uses more CPUs than there are.
+      if (this.loanOf(index)?.lenders.length === 0) owed += demand.cpu ?? 0;
     }
-    invariant(
-      busy.length === this.busyCount,
-      () => `${busy.length} slots are busy, counted ${this.busyCount}`,
-    );
+    invariant(busy === this.busyCount, () => `${busy} slots are busy, counted ${this.busyCount}`);
+    invariant(paused === this.pausedCount, () => `${paused} slots are paused, counted ${this.pausedCount}`);
     invariant(long === this.longCount, () => `${long} slots serve long work, counted ${this.longCount}`);
     for (const [name, capacity] of Object.entries(this.#memory.capacities[this.#row]!)) {
       // `Gpus` accounts for GPUs: the free amount is what one more task can get.
@@ -470,7 +621,8 @@ export class Slots {
       const free = this.#memory.free[this.#row]![name]!;
       const inUse = used[name] ?? 0;
       invariant(
-        Math.abs(free + inUse - capacity) <= 1e-6 * Math.max(1, capacity) && inUse <= capacity * (1 + 1e-9),
+        Math.abs(free + inUse - capacity) <= 1e-6 * Math.max(1, capacity) &&
+          inUse <= (capacity + (name === 'cpu' ? owed : 0)) * (1 + 1e-9),
         () => `${name}: ${free} free + ${inUse} used is not ${capacity}`,
       );
     }
@@ -485,15 +637,27 @@ export class Slots {
   #find(state: number, matches: (row: number) => boolean): number {
     const { slots } = this.#memory;
     const first = this.#first;
-    for (let row = first, end = first + this.count; row < end; row++)
-      if (slots.state[row] === state && matches(row)) return row - first;
+    for (let row = first, end = this.#end; row < end; row++)
+      if (isIn(slots.state[row]!, state) && matches(row)) return row - first;
     return -1;
   }
 
   *#indexes(state: number): Iterable<number> {
-    for (let index = 0; index < this.count; index++)
-      if (this.#memory.slots.state[this.rowOf(index)] === state) yield index;
+    for (let index = 0; index < this.#end - this.#first; index++)
+      if (isIn(this.#memory.slots.state[this.rowOf(index)]!, state)) yield index;
   }
+
+  /** The end of its rows. Spare ones are in use once a task has paused. */
+  get #end(): number {
+    return this.#memory.workers.usesSpare[this.#row] === 0
+      ? this.#first + this.count
+      : this.#memory.firstSlots[this.#row + 1]!;
+  }
+}
+
+/** Whether the state of a slot counts as this one: a paused task counts as running. */
+function isIn(state: number, wanted: number): boolean {
+  return state === wanted || (wanted === RUNNING && state === PAUSED);
 }
 
 function nameOf(step: readonly number[]): string {

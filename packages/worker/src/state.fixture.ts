@@ -20,6 +20,8 @@ export function idleWorker(
     nameOf: String,
     execute: ignore,
     kill: ignore,
+    pause: ignore,
+    resume: ignore,
     drained: ignore,
     ...env,
   });

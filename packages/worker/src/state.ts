@@ -80,7 +80,7 @@ export class WorkerState {
     this.env = env;
     this.memory = memory;
     this.#views = viewsOf(memory);
-    this.row = memory.admit(config.slots, config.capacity, config.places);
+    this.row = memory.admit(config.slots, config.capacity, config.places, config.lends ?? config.slots);
   }
 
   // Views of the worker's rows, valid until the next step of another worker.

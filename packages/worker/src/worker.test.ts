@@ -68,6 +68,7 @@ class Bench {
   readonly worker: Worker;
   readonly orders: { slot: number; order: TaskOrder }[] = [];
   readonly kills: { slot: number; reason: KillReason }[] = [];
+  readonly pauses: { slot: number; on: boolean }[] = [];
   now = 0;
   #sent: { to: Address; message: Message }[] = [];
   readonly #timers = new Map<string, { timer: WorkerTimer; key: number; at: Millis }>();
@@ -91,6 +92,8 @@ class Bench {
       nameOf: (address: Address) => `party ${address}`,
       execute: (slot: number, order: TaskOrder) => this.orders.push({ slot, order }),
       kill: (slot: number, reason: KillReason) => this.kills.push({ slot, reason }),
+      pause: (slot: number) => this.pauses.push({ slot, on: true }),
+      resume: (slot: number) => this.pauses.push({ slot, on: false }),
       drained() {},
     });
     this.worker.start(0);
@@ -161,6 +164,10 @@ class Bench {
 
   get sent(): readonly { readonly to: Address; readonly message: Message }[] {
     return this.#sent;
+  }
+
+  takeAll(): Message[] {
+    return this.#sent.splice(0).map(({ message }) => message);
   }
 
   take<T extends Message['type']>(type: T): Extract<Message, { type: T }>[] {
@@ -951,5 +958,101 @@ describe('a member of a gang', () => {
     });
     expect(resumed.take('holding')).toMatchObject([{ tasks: [] }]);
     expect(resumed.worker.standing.busy).toEqual({ long: 0, short: 0 });
+  });
+});
+
+describe('loans of CPUs', () => {
+  const matching = { preset: { ...PRESETS.goshawk } };
+  const borrowing = { lenders: [1], atMostMs: 5_000 };
+  /** A worker with one CPU whose task of match 1 is paused for that of match 2. */
+  function lending(timeoutMs?: number): Bench {
+    const bench = new Bench(1, { cpu: 1 }).welcome(matching);
+    bench.receive(OWNER, { ...run, jobId: 'long', long: true, timeoutMs });
+    bench.worker.taskStarted(0, bench.now);
+    bench.now = 1_000;
+    bench.receive(OWNER, { ...run, match: 2, job: 2, jobId: 'short', borrows: borrowing });
+    bench.worker.taskStarted(1, bench.now);
+    return bench;
+  }
+  const end = (bench: Bench, slot: number) => {
+    bench.worker.taskEnded(slot, COMPLETED, 100, bench.now);
+    bench.worker.checkInvariants();
+  };
+
+  test('pause the lender before the borrower starts, and continue it before anything new starts', () => {
+    const bench = lending();
+    expect([bench.pauses, bench.orders.length]).toEqual([[{ slot: 0, on: true }], 2]);
+    expect(bench.take('lent')).toMatchObject([{ to: { job: 'short', task: 0 }, pausedMs: 0 }]);
+    bench.now = 3_000;
+    end(bench, 1);
+    expect(bench.pauses).toEqual([
+      { slot: 0, on: true },
+      { slot: 0, on: false },
+    ]);
+    const sent = bench.takeAll();
+    expect(sent.filter(({ type }) => type === 'lent')).toMatchObject([{ to: undefined, pausedMs: 2_000 }]);
+    expect(sent.filter(({ type }) => type === 'pull')).toMatchObject([{ free: 0, runs: [1] }]);
+    const [borrower] = sent.filter(({ type }) => type === 'ended');
+    bench.now = 4_000;
+    end(bench, 0);
+    const [lender] = bench.take('ended');
+    expect(borrower).toMatchObject({ borrowedFrom: [{ job: 'long', task: 0 }] });
+    expect(lender).toMatchObject({ pausedMs: 2_000 });
+  });
+
+  test('move the time limit of the lender', () => {
+    const bench = lending(10_000);
+    bench.now = 4_000;
+    end(bench, 1);
+    bench.now = 12_999;
+    bench.worker.wake('taskTimeout', 0, bench.now);
+    expect(bench.kills).toEqual([]);
+    bench.now = 13_000;
+    bench.worker.wake('taskTimeout', 0, bench.now);
+    expect(bench.kills).toEqual([{ slot: 0, reason: 'timeout' }]);
+  });
+
+  test('end after their time: lender and borrower share the CPU, and nothing starts before one has ended', () => {
+    const bench = lending();
+    bench.now = 6_000;
+    bench.worker.wake('loan', 1, bench.now);
+    bench.worker.checkInvariants();
+    expect(bench.pauses.at(-1)).toEqual({ slot: 0, on: false });
+    bench.take('pull');
+    end(bench, 1);
+    expect(bench.take('pull')).toMatchObject([{ free: 0 }]);
+    end(bench, 0);
+    expect(bench.take('pull')).toMatchObject([{ free: 1 }]);
+  });
+
+  test('end with the lender, whose CPU the borrower keeps', () => {
+    const bench = lending();
+    bench.takeAll();
+    bench.receive(OWNER, { type: 'cancelTask', job: 1, task: 0, attempt: 1 });
+    expect(bench.kills).toEqual([{ slot: 0, reason: 'cancelled' }]);
+    end(bench, 0);
+    expect(bench.take('pull')).toEqual([]);
+    end(bench, 1);
+    expect([bench.pauses.length, bench.take('pull')]).toMatchObject([1, [{ free: 1 }]]);
+  });
+
+  test('are declined if the lender has ended and its CPU has another task, or is paused already', () => {
+    const bench = lending();
+    bench.receive(OWNER, { ...run, match: 3, job: 3, borrows: borrowing });
+    bench.receive(OWNER, { ...run, match: 4, job: 4, borrows: { lenders: [2, 77], atMostMs: 1 } });
+    expect(bench.take('declined')).toHaveLength(2);
+    expect(bench.orders).toHaveLength(2);
+  });
+
+  test('are known to a new central and to the owners', () => {
+    const bench = lending();
+    bench.now = 2_000;
+    bench.receive(OWNER, { type: 'resume', previousIncarnations: [], audit: 1 });
+    expect(bench.take('holding')[0]!.tasks).toMatchObject([
+      { job: 1, pausedMs: 1_000, lentTo: { job: 'short', task: 0 } },
+      { job: 2 },
+    ]);
+    bench.receive(CENTRAL, { type: 'notRegistered' });
+    expect(bench.take('register')[0]!.runs).toMatchObject([{ match: 1, pausedMs: 1_000 }, { lenders: [1] }]);
   });
 });

@@ -24,6 +24,7 @@ import {
   sendHeartbeat,
   welcomed,
 } from './joining.js';
+import { endLoan } from './lending.js';
 import {
   applyDrain,
   giveBackAll,
@@ -132,6 +133,9 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
         return this.takesWork ? this.stealing?.begin(now) : undefined;
       case 'taskTimeout':
         if (this.slots.isOverdue(key, now)) this.env.kill(key, 'timeout');
+        return;
+      case 'loan':
+        if (endLoan(this, key, now)) this.finder?.report();
         return;
       case 'output':
         return flush(this, key);

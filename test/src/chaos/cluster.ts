@@ -507,6 +507,7 @@ export class Cluster {
       name,
       self: wire.self,
       slots,
+      lends: slots,
       capacity:
         memory + gpus === 0
           ? NO_RESOURCES
@@ -532,12 +533,14 @@ export class Cluster {
         const required = require?.zone;
         if (required !== undefined && !required.includes(zone ?? ''))
           this.#checker.wrong(`required: ${jobId} requires zone ${required}, and runs at ${name}`);
-        if (tasks.count >= slots) this.#checker.wrong(`slots: ${name} runs more than ${slots} tasks`);
+        if (tasks.runningCount >= slots) this.#checker.wrong(`slots: ${name} runs more than ${slots} tasks`);
         tasks.start(slot, order, execution);
       },
       // Each attempt of a gang gets a different port, which distinguishes its members from those of other attempts.
       findPort: (slot) => worker.portFound(slot, ++this.#ports % 65_536, process.now),
       kill: (slot, reason) => tasks.kill(slot, reason),
+      pause: (slot) => tasks.pause(slot),
+      resume: (slot) => tasks.resume(slot),
       drained: () => this.#drained(process, worker),
     });
     return worker as unknown as Machine;

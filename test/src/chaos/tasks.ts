@@ -50,6 +50,9 @@ interface Run {
   end: Event;
   outcome: Outcome;
   isKilled: boolean;
+  /** When it was paused; undefined: it runs. */
+  pausedAt: Millis | undefined;
+  pausedMs: Millis;
 }
 
 const KILL_MS = 5;
@@ -71,6 +74,16 @@ export class Tasks {
     return this.#runs.size;
   }
 
+  /** Number of tasks that use CPUs. A killed task is about to end. */
+  get runningCount(): number {
+    return [...this.#runs.values()].filter(({ pausedAt }) => pausedAt === undefined).length;
+  }
+
+  /** Tasks that are paused, and so must have a borrower. */
+  get pausedCount(): number {
+    return this.#runs.size - this.runningCount;
+  }
+
   /** The runs in progress. */
   get executions(): Execution[] {
     return [...this.#runs.values()].map(({ execution }) => execution);
@@ -88,6 +101,8 @@ export class Tasks {
       startedAt: now,
       outcome,
       isKilled: false,
+      pausedAt: undefined,
+      pausedMs: 0,
       end: this.#endAt(slot, now + ms),
     };
     this.#runs.set(slot, run);
@@ -106,12 +121,36 @@ export class Tasks {
     }
   }
 
+  pause(slot: number): void {
+    const run = this.#runs.get(slot);
+    if (run === undefined || run.isKilled || run.pausedAt !== undefined) return;
+    run.pausedAt = this.#calendar.now;
+    run.end.isOff = true;
+  }
+
+  resume(slot: number): void {
+    const run = this.#runs.get(slot);
+    if (run?.pausedAt === undefined) return;
+    const { at } = run.end;
+    const pausedMs = this.#endPause(run);
+    if (!run.isKilled) run.end = this.#endAt(slot, at + pausedMs);
+  }
+
+  #endPause(run: Run): Millis {
+    if (run.pausedAt === undefined) return 0;
+    const pausedMs = this.#calendar.now - run.pausedAt;
+    run.pausedMs += pausedMs;
+    run.pausedAt = undefined;
+    return pausedMs;
+  }
+
   /** The first reason counts. A task that ends before the kill reaches it has ended normally. */
   kill(slot: number, reason: KillReason): void {
     const run = this.#runs.get(slot);
     if (run === undefined || run.isKilled) return;
     const endsAt = this.#calendar.now + KILL_MS;
-    if (run.end.at < endsAt) return;
+    if (run.pausedAt === undefined && run.end.at < endsAt) return;
+    this.#endPause(run);
     run.isKilled = true;
     run.end.isOff = true;
     run.outcome = KILL_OUTCOMES[reason];
@@ -129,12 +168,12 @@ export class Tasks {
 
   #endAt(slot: number, at: Millis): Event {
     return this.#calendar.put(at, () => {
-      const { outcome, startedAt, execution } = this.#runs.get(slot)!;
+      const { outcome, startedAt, execution, pausedMs } = this.#runs.get(slot)!;
       this.#runs.delete(slot);
       execution.kind = outcome.kind;
       execution.endedAt = this.#calendar.now;
       execution.isPreempted = outcome === KILL_OUTCOMES.preempted;
-      this.#entries.taskEnded(slot, outcome, this.#calendar.now - startedAt);
+      this.#entries.taskEnded(slot, outcome, this.#calendar.now - startedAt - pausedMs);
     });
   }
 }

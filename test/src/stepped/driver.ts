@@ -5,7 +5,7 @@ import type { Worker, WorkerEnvironment } from '@goshawk/worker';
 export type TaskMachine = Machine & Pick<Worker, 'taskStarted' | 'taskOutput' | 'taskEnded'>;
 
 /** The environment that every driver gives a machine that runs tasks. */
-export type TaskEnvironment = Environment & Pick<WorkerEnvironment, 'execute' | 'kill'>;
+export type TaskEnvironment = Environment & Pick<WorkerEnvironment, 'execute' | 'kill' | 'pause' | 'resume'>;
 
 /**
  * @param self address by which the machine knows itself

@@ -136,6 +136,8 @@ export class SteppedCluster {
           this.#observer.killed?.(this.party(address), slot, reason);
           environment.kill(slot, reason);
         },
+        pause: (slot) => environment.pause?.(slot),
+        resume: (slot) => environment.resume?.(slot),
         drained: () => this.#observer.drained?.(this.party(address)),
       });
       this.#join(name, 'worker', address, environment, worker);

@@ -151,6 +151,8 @@ function withTasks({ environment, running }: Tasks): TaskEnvironment {
       environment.execute(slot, order);
     },
     kill: (slot, reason) => environment.kill(slot, reason),
+    pause: (slot) => environment.pause?.(slot),
+    resume: (slot) => environment.resume?.(slot),
   };
 }
 

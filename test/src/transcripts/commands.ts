@@ -35,6 +35,7 @@ export function settingsOf({ options }: Command): ClusterSettings {
     stealRetry: options.get('stealRetry') === 'backoff' ? 'backoff' : 'never',
     cancel: options.get('cancel') === 'lazy' ? 'lazy' : 'proactive',
     reserve: numberOf(options, 'reserve', 0),
+    lend: options.get('lend') === 'none' ? 'none' : 'all',
     seekCap: numberOf(options, 'seek', 2),
     bitmapMs: numberOf(options, 'bitmap', 0),
     estimator: options.get('estimator') ?? 'given',
@@ -55,7 +56,7 @@ type Run = (stage: Stage, command: Command) => void;
 
 /** The commands of a transcript, by the first word of the line. */
 export const COMMANDS: Readonly<Record<string, Run>> = {
-  /** cluster workers=2 schedulers=1 [policy= slots= memory= short= ratio= cancel= seek= bitmap= series= estimator= pilots= base= …]: all have joined */
+  /** cluster workers=2 schedulers=1 [policy= lend= slots= memory= short= ratio= cancel= seek= bitmap= series= estimator= pilots= base= …]: all have joined */
   cluster(stage, { options }) {
     stage.cluster.addCentral();
     for (let i = 1; i <= numberOf(options, 'schedulers', 1); i++) stage.cluster.addScheduler(`s${i}`);

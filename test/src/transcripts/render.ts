@@ -1,5 +1,6 @@
 import {
   type Address,
+  type Borrowing,
   formatResources,
   type Message,
   type MessageOf,
@@ -115,17 +116,25 @@ const RENDERERS: Renderers = {
   need: ({ job, stage, long, tasks, estimateMs, demand, part }, { from, names }) =>
     `need ${plural(tasks, 'worker')} for ${batchName(names, from, job, stage)} ` +
     `(${long ? 'long' : 'short'}, ${estimateMs} ms${part === 'judged' ? '' : `, ${part}`}${needs(demand)})`,
-  pull: ({ heard, free, spare, long }) =>
+  pull: ({ heard, free, spare, long, paused = [] }) =>
     `pull: ${free} free${isEmpty(spare) ? '' : ` with ${formatResources(spare)}`}, ${long} long` +
+    (paused.length === 0 ? '' : `, paused ${paused.map((match) => `#${match}`).join(' ')}`) +
     (heard.length === 0 ? '' : `, heard of ${heard.map((match) => `#${match}`).join(' ')}`),
   matched: ({ job, stage, workers }, { to, names }) =>
     `matched ${batchName(names, to, job, stage)} with ` +
-    workers.map(({ worker, match }) => `${names.party(worker)} (#${match})`).join(', '),
+    workers
+      .map(({ worker, match, borrows }) => `${names.party(worker)} (#${match}${lentFor(borrows)})`)
+      .join(', '),
   unused: ({ worker, match }, { names }) => `no use for ${names.party(worker)} (#${match})`,
   checkMatch: ({ job, worker, match }, { to, names }) =>
     `${names.party(worker)} has not heard of #${match}, for ${names.job(to, job)}`,
-  run: ({ match, job, task, attempt, ask }, { from, names }) =>
-    `run (${ask > 0 ? `ask #${ask}` : `#${match}`}) ${taskName(names, from, job, task, attempt)}`,
+  lent: ({ job, task, attempt, to: borrower, pausedMs }, { to, names }) =>
+    `${taskName(names, to, job, task, attempt)} ` +
+    (borrower === undefined
+      ? `continues after ${rounded(pausedMs)} ms`
+      : `pauses for task ${borrower.task} of ${borrower.job}`),
+  run: ({ match, job, task, attempt, ask, borrows }, { from, names }) =>
+    `run (${ask > 0 ? `ask #${ask}` : `#${match}`}${lentFor(borrows)}) ${taskName(names, from, job, task, attempt)}`,
   seek: ({ ask, again, spare }) =>
     `seek #${ask}${again ? ' again' : ''}${isEmpty(spare) ? '' : ` with ${formatResources(spare)}`}`,
   updateJob: ({ held, priority }) =>
@@ -134,6 +143,12 @@ const RENDERERS: Renderers = {
     `job is ${state}${held ? ', held' : beginAt === undefined ? '' : ', begins later'}`,
   occupied: ({ bits }) => `occupied: ${[...bits].map((byte) => byte.toString(2).padStart(8, '0')).join(' ')}`,
 };
+
+function lentFor(borrows: Borrowing | undefined): string {
+  if (borrows === undefined) return '';
+  const from = borrows.lenders.map((lender) => `#${lender}`).join(' ');
+  return `, while ${from} pauses for at most ${borrows.atMostMs} ms`;
+}
 
 /** `w1 → s1  ask #1: A`, for any message. */
 export function renderMessage(from: Address, to: Address, message: Message, names: Names): string {

@@ -573,7 +573,7 @@ test('the overview names the resource that is busy, and the reserve', () => {
   bench.pull(1, { free: 4, spare: { cpu: 4, gpu: 1 } });
   bench.need(1, { tasks: 3, demand: { cpu: 1, gpu: 1 } });
   bench.need(2, { tasks: 1, demand: { cpu: 1, gpu: 1 } });
-  bench.need(3, { tasks: 5, demand: { cpu: 1 }, long: true, estimateMs: 9_000 });
+  bench.need(3, { tasks: 5, demand: { cpu: 1 }, long: true, estimateMs: 9_000, lend: false });
   const { limited = [] } = bench.dispatcher.line(undefined, bench.now);
   expect(limited.map(({ class: of, reason, tasks, why }) => ({ class: of, reason, tasks, why }))).toEqual([
     { class: 'short', reason: 'resources', tasks: 3, why: 'no worker has gpu 1 (at most 0) free' },

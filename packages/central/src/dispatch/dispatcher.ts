@@ -1,6 +1,7 @@
 import {
   type Address,
   attributesByName,
+  type Borrowing,
   type CentralLine,
   type ClusterShares,
   CPU,
@@ -153,10 +154,10 @@ export class Dispatcher {
   /** Returns the tasks that central knows at the worker. */
   loadAt(worker: Address): BookedLoad {
     const load = { tasks: 0, long: 0, cpus: 0 };
-    for (const { stage } of this.books.worker(worker)?.runs ?? []) {
+    for (const { stage, lent } of this.books.worker(worker)?.runs ?? []) {
       load.tasks++;
       if (stage.job.long) load.long++;
-      load.cpus += (stage.demand[CPU] ?? 0) / PER_CPU;
+      load.cpus += ((stage.demand[CPU] ?? 0) - (lent[CPU] ?? 0)) / PER_CPU;
     }
     return load;
   }
@@ -526,7 +527,10 @@ export class Dispatcher {
   }
 
   #match({ job, index }: BookedStage, runs: readonly BookedRun[]): void {
-    const workers = runs.map((run) => ({ worker: run.worker.address, match: this.#number(run) }));
+    const workers = runs.map((run) => {
+      const to = { worker: run.worker.address, match: this.#number(run) };
+      return run.lenders.length === 0 ? to : { ...to, borrows: borrowingOf(run) };
+    });
     const noneWaiting = this.books.waitingTasks === 0 || undefined;
     const newcomers = this.#newcomers(job.owner.address, runs);
     this.#env.send(job.owner.address, {
@@ -577,4 +581,9 @@ export class Dispatcher {
     const mayBeInFlight = this.#lostAfterMs === 0 || now - waitsSince < this.#lostAfterMs;
     return mayBeInFlight ? Math.max(0, matches - known) : 0;
   }
+}
+
+/** What the worker needs to know of a loan: its runs are identified by their matches. */
+function borrowingOf({ lenders, lentAtMostMs }: BookedRun): Borrowing {
+  return { lenders: lenders.map(({ match }) => match), atMostMs: lentAtMostMs };
 }

@@ -193,7 +193,13 @@ test('users take turns: a user with a low share waits only for the tasks that ot
   books.grant(parseUsers('{"ann":{"weight":3}}', 'users.json'));
   for (let address = 1; address <= 8; address++)
     books.setOpen(books.addWorker(address as Address, books.names.capacityOf(1, {})), true);
-  const context = { cutoffMs: 60_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
+  const context = {
+    cutoffMs: 60_000,
+    sizesAreGiven: true,
+    reserve: 0,
+    random: () => 0.5,
+    lend: 'none' as const,
+  };
   const policy = makePolicy('goshawk', {}, context);
   const line = new WaitingLine(books, policy);
   let number = 0;

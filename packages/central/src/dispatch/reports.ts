@@ -1,5 +1,5 @@
 import { type Environment, GPU, type MessageOf, type Millis, SLOT, unitsFree } from '@goshawk/core';
-import type { BookedRun, BookedWorker, ClusterBooks } from '@goshawk/policies';
+import { type BookedRun, type BookedWorker, type ClusterBooks, canLend } from '@goshawk/policies';
 
 type HeldRun = MessageOf<'register'>['runs'][number];
 
@@ -38,7 +38,10 @@ export class Reports {
   addReported(worker: BookedWorker, held: readonly HeldRun[], now: Millis): void {
     worker.hasUnknownRuns = false;
     this.updateQueue(worker, held, now);
-    for (const each of held) {
+    const paused = held.flatMap(({ lenders = [] }) => lenders);
+    this.#endLoans(worker, (run) => paused.includes(run.match), now);
+    // Lenders first: their borrowers use their slots.
+    for (const each of paused.length === 0 ? held : [...held].sort(byLoans)) {
       const startedAt = now - each.elapsedMs;
       const known = this.#runOf(worker, each);
       if (known === undefined) this.#add(worker, each, startedAt, now);
@@ -82,6 +85,7 @@ export class Reports {
       }
     }
     if (unknown > 0) for (const match of runs) this.#restore(worker, match);
+    const lent = worker.paused === 0 ? NO_RUNS : this.#lentInFlight(worker, message, now);
     worker.hasUnknownRuns = unknown > 0 && runs.some((match) => worker.runOf(match) === undefined);
     const parts = message.gpuParts?.map((part) => unitsFree(GPU, part));
     const gpus = message.gpus?.map(({ match, gpu, amount }) => ({
@@ -89,8 +93,27 @@ export class Reports {
       index: gpu,
       amount: unitsFree(GPU, amount),
     }));
-    this.#books.setFree(worker, free, parts, inFlight, gpus);
+    this.#books.setFree(worker, free, parts, inFlight, gpus, lent);
     this.#books.shortWork(message.shortMs);
+  }
+
+  /**
+   * Ends the loans that the worker has ended: it reports a lender as running, and the borrower too.
+   *
+   * @param isPaused whether the worker reports the run as paused
+   */
+  #endLoans(worker: BookedWorker, isPaused: (run: BookedRun) => boolean, now: Millis): void {
+    if (worker.paused === 0) return;
+    for (const run of [...worker.runs])
+      if (run.borrower?.isConfirmed === true && !isPaused(run)) this.#books.resume(run, now);
+  }
+
+  /** Runs that still use their CPUs at the worker, because their borrowers are in flight to it. */
+  #lentInFlight(worker: BookedWorker, { runs, paused = [] }: MessageOf<'pull'>, now: Millis): BookedRun[] {
+    this.#endLoans(worker, ({ match }) => paused.includes(match), now);
+    return worker.runs.filter(
+      ({ borrower, match }) => borrower !== undefined && runs.includes(match) && !paused.includes(match),
+    );
   }
 
   /**
@@ -182,7 +205,12 @@ export class Reports {
     });
     if (named === undefined) {
       worker.numberFrom(match);
-      this.#books.adoptRun(stage, worker, startedAt, { match });
+      const lenders = (held.lenders ?? []).flatMap((lender) => worker.runOf(lender) ?? []);
+      const run =
+        lenders.length > 0 && lenders.every((lender) => canLend(lender, worker))
+          ? this.#books.adoptBorrower(stage, worker, startedAt, match, lenders, now)
+          : this.#books.adoptRun(stage, worker, startedAt, { match, isExtra: held.lenders !== undefined });
+      if (run !== undefined) run.pausedBeforeMs = held.pausedMs ?? 0;
       return this.#books.deleteIfOver(job);
     }
     const waiting = stage.waitingAttempt(task);
@@ -213,3 +241,10 @@ function appended(runs: BookedRun[] | undefined, run: BookedRun): BookedRun[] {
   runs.push(run);
   return runs;
 }
+
+/** Sorts runs that borrow behind the others. */
+function byLoans(one: HeldRun, other: HeldRun): number {
+  return (one.lenders?.length ?? 0) - (other.lenders?.length ?? 0);
+}
+
+const NO_RUNS: readonly BookedRun[] = [];

@@ -148,7 +148,7 @@ export const heldRun = view({
   elapsedMs: ms,
   /** For how much of that time it was paused; absent: never. */
   pausedMs: optional(ms),
-  /** Matches of tasks that are paused for it; absent: none. */
+  /** Matches of tasks that are paused for it: none any more if it outlasted its loan. Absent: it has no loan. */
   lenders: optional(list(count, LIMITS.lendersMax)),
 });
 /** A run or queued task at a worker that central assigned to it. */

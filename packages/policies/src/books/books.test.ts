@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ClusterBooks } from './books.js';
 import { BookedDraft } from './draft.js';
+import type { BookedRun } from './entries.js';
 import { checkBooks } from './invariants.js';
 
 const OWNER = 1 as Address;
@@ -180,4 +181,100 @@ test('a policy that tracks the changes agrees with the books after any sequence 
       }
     }),
   );
+});
+
+describe('a loan', () => {
+  /** A cluster of one worker with two CPUs, on which both tasks of job 1 run; one task of job 2 waits. */
+  function fullCluster() {
+    const books = cluster(1);
+    const lending = jobOf(books, 1, 2);
+    const borrowing = jobOf(books, 2, 1);
+    const [worker] = books.workers;
+    const draft = new BookedDraft(books, 1, 0);
+    const [one, other] = [draft.start(lending, worker!)!, draft.start(lending, worker!)!];
+    books.takeChanges();
+    return { books, worker: worker!, borrowing, one: one as BookedRun, other: other as BookedRun };
+  }
+
+  function borrow({ books, worker, borrowing, one }: ReturnType<typeof fullCluster>, now: number): BookedRun {
+    const run = new BookedDraft(books, 1, now).start(borrowing, worker, { lenders: [one], atMostMs: 1_000 });
+    checkBooks(books);
+    return run as BookedRun;
+  }
+
+  test('pauses the lender until the borrower ends, which does not count as its run time', () => {
+    const full = fullCluster();
+    const { books, one, worker } = full;
+    const run = borrow(full, 10);
+    expect([one.borrower, run.lenders, worker.free]).toEqual([run, [one], [0, 0]]);
+    books.end(run, 'done', 30);
+    checkBooks(books);
+    expect([one.borrower, one.pausedMs(99), worker.free]).toEqual([undefined, 20, [0, 0]]);
+    expect(books.takeChanges().map(({ kind }) => kind)).toContain('resumed');
+    books.end(one, 'done', 50);
+    expect(one.stage.job.attainedMs(50)).toBe(30 + 50);
+  });
+
+  test('ends with the lender, whose CPU the borrower keeps', () => {
+    const full = fullCluster();
+    const { books, one, worker } = full;
+    const run = borrow(full, 10);
+    books.end(one, 'done', 20);
+    checkBooks(books);
+    expect([run.lenders, worker.free]).toEqual([[], [0, 0]]);
+    books.end(run, 'done', 30);
+    expect(worker.free).toEqual([1, 1_000]);
+  });
+
+  test('of a task that never started leaves no pause', () => {
+    const full = fullCluster();
+    const run = borrow(full, 10);
+    full.books.end(run, 'declined', 30);
+    checkBooks(full.books);
+    expect(full.one.pausedMs(40)).toBe(0);
+  });
+
+  test('is refused if a lender is paused, borrows, or runs elsewhere, or if the task does not fit', () => {
+    const full = fullCluster();
+    const { books, worker, borrowing, one, other } = full;
+    const run = borrow(full, 10);
+    books.setWaiting(borrowing, 1, 10);
+    const draft = new BookedDraft(books, 1, 20);
+    const start = (...lenders: BookedRun[]) => draft.start(borrowing, worker, { lenders, atMostMs: 1 });
+    expect([start(one), start(run), start(other, other), start()]).toEqual(Array(4).fill(undefined));
+    expect(draft.refused).toBe(4);
+    expect(start(other)).toBeDefined();
+    checkBooks(books);
+  });
+
+  test('any sequence of starts, loans, ends and resumptions keeps the books right', () => {
+    const step = fc.record({
+      kind: fc.constantFrom('start', 'lend', 'end', 'decline', 'resume'),
+      at: fc.nat(50),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const books = cluster(2, 3);
+        const stage = jobOf(books, 1, 1_000);
+        const workers = [...books.workers];
+        let now = 0;
+        for (const { kind, at } of steps) {
+          now += at;
+          const worker = workers[at % 2]!;
+          const run = worker.runs[at % Math.max(1, worker.runs.length)];
+          const draft = new BookedDraft(books, 1, now);
+          if (kind === 'start') draft.start(stage, worker);
+          else if (kind === 'lend' && run) draft.start(stage, worker, { lenders: [run], atMostMs: 1 + at });
+          else if (kind === 'end' && run) books.end(run, 'done', now);
+          else if (kind === 'decline' && run) books.end(run, 'declined', now);
+          else if (kind === 'resume' && run) books.resume(run, now);
+          checkBooks(books);
+          books.takeChanges();
+        }
+        for (const { runs } of workers) for (const run of [...runs]) books.end(run, 'done', now);
+        checkBooks(books);
+        for (const { paused, free } of workers) expect([paused, free]).toEqual([0, [3, 3_000]]);
+      }),
+    );
+  });
 });

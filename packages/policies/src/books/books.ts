@@ -15,8 +15,9 @@ import {
   type UserGrants,
   type Vector,
 } from '@goshawk/core';
-import type { Attributes, ClusterChange, ClusterView, RunEnd } from '../contract.js';
+import type { Attributes, ClusterChange, ClusterView, Loan, RunEnd } from '../contract.js';
 import { fitsEver, hasRoom } from '../fitting.js';
+import { canLend, hasRoomWith, lentBy } from '../loans.js';
 import { PendingChanges } from './changes.js';
 import {
   BookedJob,
@@ -146,6 +147,7 @@ export class ClusterBooks implements ClusterView {
    *
    * @param gpuParts free amounts of partly used GPUs; empty with at most one, which `free` covers
    * @param gpus GPUs that tasks hold; empty if the worker does not report them
+   * @param lentInFlight lenders that do not pause yet, because their borrowers are in flight
    */
   setFree(
     worker: BookedWorker,
@@ -153,11 +155,13 @@ export class ClusterBooks implements ClusterView {
     gpuParts: readonly number[] = [],
     inFlight: readonly BookedRun[] = [],
     gpus: readonly GpuShare[] = [],
+    lentInFlight: readonly BookedRun[] = [],
   ): void {
     const before = [...worker.free];
     worker.setFree(free, gpuParts);
     if (gpus.length > 0) worker.setGpus(gpus);
-    for (const run of inFlight) worker.occupy(run);
+    for (const run of inFlight) worker.occupyAgain(run);
+    for (const { lent } of lentInFlight) addVector(worker.free, lent, 1);
     worker.limitFreeSlots();
     const more = worker.free.some((amount, index) => amount > (before[index] ?? 0));
     const less = worker.free.some((amount, index) => amount < (before[index] ?? 0));
@@ -275,7 +279,10 @@ export class ClusterBooks implements ClusterView {
       return known;
     }
     const needs = this.#needs.take(facts.demand, facts.requires);
-    return job.addStage(this.#ids.stage.take(), index, needs, facts);
+    const stage = job.addStage(this.#ids.stage.take(), index, needs, facts);
+    const gpuAt = this.names.find(GPU);
+    stage.hasGpus = gpuAt !== undefined && (facts.demand[gpuAt] ?? 0) > 0;
+    return stage;
   }
 
   /**
@@ -376,12 +383,60 @@ export class ClusterBooks implements ClusterView {
     return stage.waiting > 0 && worker.open && hasRoom(stage, worker);
   }
 
-  /** @returns undefined if `canStart` is false */
-  start(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun | undefined {
+  /** @returns undefined if `canStart` is false, or with a loan, if a lender may not lend or the task does not fit */
+  start(stage: BookedStage, worker: BookedWorker, now: Millis, loan?: Loan): BookedRun | undefined {
+    if (loan !== undefined) return this.#startWith(loan, stage, worker, now);
     if (!this.canStart(stage, worker)) return undefined;
     const run = this.#take(stage, worker, now);
     worker.occupy(run);
     return this.#enter(run);
+  }
+
+  #startWith(
+    { lenders, atMostMs }: Loan,
+    stage: BookedStage,
+    worker: BookedWorker,
+    now: Millis,
+  ): BookedRun | undefined {
+    const isValid = lenders.every((each, at) => canLend(each, worker) && lenders.indexOf(each) === at);
+    const mayStart = stage.waiting > 0 && worker.open && isValid && hasRoomWith(lenders, stage, worker);
+    if (!mayStart || stage.gang || !(atMostMs > 0)) return undefined;
+    const run = this.#take(stage, worker, now);
+    run.lentAtMostMs = atMostMs;
+    this.#lend(lenders as readonly BookedRun[], run, now);
+    worker.occupy(run);
+    return this.#enter(run);
+  }
+
+  /** Pauses the lenders for the run. */
+  #lend(lenders: readonly BookedRun[], run: BookedRun, now: Millis): void {
+    run.lenders = lenders;
+    const parts = lentBy(lenders, run.stage.demand);
+    lenders.forEach((lender, at) => {
+      lender.borrower = run;
+      lender.pausedAt = now;
+      lender.worker.lend(lender, parts[at]!);
+    });
+  }
+
+  /** The run uses its CPUs again, whether its borrower has ended or not. */
+  resume(run: BookedRun, now: Millis): void {
+    if (run.borrower === undefined) return;
+    const { worker } = run;
+    this.#endLoan(run, now);
+    worker.takeBack(run);
+    for (const [index, amount] of worker.free.entries()) if (amount < 0) worker.free[index] = 0;
+    worker.limitFreeSlots();
+    this.version++;
+    if (run.stage.job.long) this.longChanges++;
+    this.#changes.runResumed(run);
+  }
+
+  #endLoan(run: BookedRun, now: Millis): void {
+    const borrower = run.borrower!;
+    run.pausedBeforeMs = run.pausedMs(now);
+    borrower.lenders = borrower.lenders.filter((each) => each !== run);
+    run.borrower = undefined;
   }
 
   /** Queues a named task at the worker. @returns undefined if none waits, or if it could never run there */
@@ -414,10 +469,47 @@ export class ClusterBooks implements ClusterView {
     stage: BookedStage,
     worker: BookedWorker,
     startedAt: Millis,
-    { named, match = 0 }: { readonly named?: TaskAttempt | undefined; readonly match?: number } = {},
+    {
+      named,
+      match = 0,
+      isExtra = false,
+    }: {
+      readonly named?: TaskAttempt | undefined;
+      readonly match?: number;
+      /** It has outlasted its loan of CPUs, so that it uses a slot beyond the capacity. */
+      readonly isExtra?: boolean;
+    } = {},
   ): BookedRun | undefined {
-    if (worker.slotsLeft <= 0) return undefined;
+    // A worker lends at most each of its slots once.
+    if (worker.slotsLeft <= (isExtra ? -worker.capacity[SLOT]! : 0)) return undefined;
     const run = this.#enter(this.#newRun(stage, worker, startedAt, named));
+    run.match = match;
+    this.#occupy(run);
+    this.#changes.runFound(run);
+    return run;
+  }
+
+  /**
+   * Records a run that its worker has started on the CPUs of paused runs, which these books already have.
+   *
+   * @returns undefined as `adoptRun`
+   */
+  adoptBorrower(
+    stage: BookedStage,
+    worker: BookedWorker,
+    startedAt: Millis,
+    match: number,
+    lenders: readonly BookedRun[],
+    now: Millis,
+  ): BookedRun | undefined {
+    const run = this.#newRun(stage, worker, startedAt, undefined);
+    this.#lend(lenders, run, now);
+    if (worker.slotsLeft <= 0) {
+      for (const lender of lenders) this.resume(lender, now);
+      this.#ids.run.release(run.id);
+      return undefined;
+    }
+    this.#enter(run);
     run.match = match;
     this.#occupy(run);
     this.#changes.runFound(run);
@@ -458,6 +550,7 @@ export class ClusterBooks implements ClusterView {
     if (run.isConfirmed) return;
     run.isConfirmed = true;
     if (!run.isQueued) this.#confirmSlot(run, run.worker.free[SLOT]!);
+    if (run.lent.length > 0) run.worker.confirmedSlots -= run.lent[SLOT]!;
   }
 
   /**
@@ -479,9 +572,14 @@ export class ClusterBooks implements ClusterView {
     this.#changes.runEnded(run, how);
     if (how === 'declined') stage.declined(worker, now);
     if (!run.isQueued) {
-      if (how !== 'declined') stage.job.attained += Math.max(0, now - run.startedAt);
+      if (how !== 'declined') stage.job.attained += Math.max(0, now - run.startedAt - run.pausedMs(now));
+      if (run.borrower !== undefined) {
+        this.#endLoan(run, now);
+        worker.takeBack(run);
+      }
       if (run.isConfirmed) worker.confirmedSlots -= stage.demand[SLOT]!;
       worker.vacate(run);
+      for (const lender of run.lenders) this.resume(lender, how === 'declined' ? lender.pausedAt : now);
       worker.limitFreeSlots();
       if (how !== 'lost') this.#freed(worker);
     }

@@ -20,7 +20,7 @@ export class PendingChanges {
   }
 
   runEnded(run: BookedRun, how: RunEnd): void {
-    // The policy must learn about a run that was found in this turn before it learns about its end.
+    // The policy must learn that a run was found or resumed in this turn before it learns about its end.
     if (run.isFoundPending) this.#ofWorkers = added(this.#ofWorkers, { kind: 'ended', run, how });
     else this.#ended = added(this.#ended, { kind: 'ended', run, how });
   }
@@ -28,6 +28,11 @@ export class PendingChanges {
   runFound(run: BookedRun): void {
     run.isFoundPending = true;
     this.#ofWorkers = added(this.#ofWorkers, { kind: 'found', run });
+  }
+
+  runResumed(run: BookedRun): void {
+    run.isFoundPending = true;
+    this.#ofWorkers = added(this.#ofWorkers, { kind: 'resumed', run });
   }
 
   workerFreed(worker: BookedWorker): void {
@@ -77,7 +82,8 @@ export class PendingChanges {
 function clearPending(change: ClusterChange): void {
   if (change.kind === 'freed') (change.worker as BookedWorker).isFreedPending = false;
   else if (change.kind === 'waiting') (change.stage as BookedStage).isWaitingPending = false;
-  else if (change.kind === 'found') (change.run as BookedRun).isFoundPending = false;
+  else if (change.kind === 'found' || change.kind === 'resumed')
+    (change.run as BookedRun).isFoundPending = false;
 }
 
 /** Appends to a list. Most lists have one item, and pushing to an empty array allocates space for 17. */

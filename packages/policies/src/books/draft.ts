@@ -1,5 +1,14 @@
 import { InputError, LIMITS, type Millis } from '@goshawk/core';
-import type { Draft, JobView, RunView, SolveId, SolverProblem, StageView, WorkerView } from '../contract.js';
+import type {
+  Draft,
+  JobView,
+  Loan,
+  RunView,
+  SolveId,
+  SolverProblem,
+  StageView,
+  WorkerView,
+} from '../contract.js';
 import type { ClusterBooks } from './books.js';
 import type { BookedJob, BookedRun, BookedStage, BookedWorker } from './entries.js';
 
@@ -27,9 +36,9 @@ export class BookedDraft implements Draft {
     return this.#preempted ?? NO_RUNS;
   }
 
-  start(stage: StageView, worker: WorkerView): RunView | undefined {
+  start(stage: StageView, worker: WorkerView, loan?: Loan): RunView | undefined {
     if (stage.gang && stage.waiting > 1) return this.#record(undefined);
-    return this.#record(this.#books.start(stage as BookedStage, worker as BookedWorker, this.#now));
+    return this.#record(this.#books.start(stage as BookedStage, worker as BookedWorker, this.#now, loan));
   }
 
   place(stage: StageView, worker: WorkerView): RunView | undefined {

@@ -237,6 +237,7 @@ export class BookedStage implements StageView {
   distribution: readonly Segment[] | undefined;
   gang = false;
   mayLend = true;
+  hasGpus = false;
   /** Workers that the owner declined, with the time. */
   declinedBy: Map<WorkerView, Millis> | undefined;
   /** Workers in `declinedBy` that the owner's last `need` message listed in `avoid`. */
@@ -358,6 +359,8 @@ export class BookedWorker implements WorkerView {
   isFreedPending = false;
   /** The `freed` event of this worker; one object serves all reports. */
   readonly freed: { readonly kind: 'freed'; readonly worker: WorkerView } = { kind: 'freed', worker: this };
+  /** Number of its runs that are paused. */
+  paused = 0;
   /** Number of its last match. */
   match = 0;
   /** Index of its bit in the message `occupied`. */
@@ -378,7 +381,13 @@ export class BookedWorker implements WorkerView {
 
   roomFor(demand: Vector, ending: readonly RunView[] = NONE): number {
     const free = ending.length === 0 ? this.free : [...this.free];
-    for (const { stage } of ending) addVector(free as number[], stage.demand, 1);
+    for (const { stage, lent, lenders } of ending) {
+      addVector(free as number[], stage.demand, 1);
+      // What a run has lent is not its own to free, and what it has borrowed returns to the lenders.
+      if (lent.length > 0) addVector(free as number[], lent, -1);
+      for (const lender of lenders)
+        if (!ending.includes(lender)) addVector(free as number[], lender.lent, -1);
+    }
     const gpus = ending.length === 0 ? this.#gpus : this.#gpusAfter(ending);
     let count = Number.POSITIVE_INFINITY;
     for (const [index, amount] of demand.entries()) {
@@ -418,6 +427,28 @@ export class BookedWorker implements WorkerView {
     if (!this.#gpus.release(run) && this.runs.length === 0)
       this.#gpus.setFree(this.capacity[this.#gpuAt]!, []);
     this.free[this.#gpuAt] = this.#gpus.room;
+  }
+
+  /** Subtracts the demand of a run in flight, less what it lends already. */
+  occupyAgain(run: BookedRun): void {
+    this.occupy(run);
+    if (run.lent.length > 0) addVector(this.free, run.lent, 1);
+  }
+
+  /** The run pauses, and frees these slots and CPUs for its borrower. */
+  lend(run: BookedRun, amounts: Vector): void {
+    run.lent = amounts;
+    this.paused++;
+    addVector(this.free, amounts, 1);
+    if (run.isConfirmed) this.confirmedSlots -= amounts[SLOT]!;
+  }
+
+  /** The run takes back what it has lent. */
+  takeBack(run: BookedRun): void {
+    addVector(this.free, run.lent, -1);
+    if (run.isConfirmed) this.confirmedSlots += run.lent[SLOT]!;
+    this.paused--;
+    run.lent = NOTHING_LENT;
   }
 
   /** @param gpuParts free amounts of partly used GPUs; empty if at most one is, because `free` then implies it */
@@ -481,8 +512,16 @@ export class BookedRun implements RunView {
    */
   queriedAt: Millis;
   isPreempted = false;
-  /** A `found` event of this run is queued for the policy. */
+  /** A `found` or `resumed` event of this run is queued for the policy. */
   isFoundPending = false;
+  lenders: readonly BookedRun[] = NO_LENDERS;
+  /** How long the lenders pause at most. */
+  lentAtMostMs: Millis = 0;
+  borrower: BookedRun | undefined;
+  lent: Vector = NOTHING_LENT;
+  /** Time for which it was paused before `pausedAt`, when it was paused last. */
+  pausedBeforeMs: Millis = 0;
+  pausedAt: Millis = 0;
 
   constructor(
     id: number,
@@ -498,7 +537,14 @@ export class BookedRun implements RunView {
     this.named = named;
     this.queriedAt = startedAt;
   }
+
+  pausedMs(now: Millis): Millis {
+    return this.pausedBeforeMs + (this.borrower === undefined ? 0 : Math.max(0, now - this.pausedAt));
+  }
 }
+
+const NO_LENDERS: readonly BookedRun[] = [];
+const NOTHING_LENT: Vector = [];
 
 const GPU_UNITS = unitsOf(GPU);
 

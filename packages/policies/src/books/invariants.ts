@@ -1,5 +1,30 @@
 import { invariant, SLOT, sumOf } from '@goshawk/core';
 import type { ClusterBooks } from './books.js';
+import type { BookedWorker } from './entries.js';
+
+/** Checks that each paused run has one borrower, which runs at the same worker and knows it. */
+function checkLoans({ runs, paused }: BookedWorker): void {
+  let lenders = 0;
+  for (const run of runs) {
+    const { borrower, lent } = run;
+    if (borrower !== undefined) lenders++;
+    invariant(
+      (borrower === undefined) === (lent.length === 0),
+      () => `run ${run.id} lends ${lent.join()} to ${borrower?.id}`,
+    );
+    invariant(
+      borrower === undefined || (runs.includes(borrower) && borrower.lenders.includes(run)),
+      () => `run ${run.id} is paused for ${borrower?.id}, which does not know it`,
+    );
+    for (const lender of run.lenders)
+      invariant(
+        runs.includes(lender) && lender.borrower === run,
+        () => `run ${run.id} borrows from ${lender.id}, which is not paused for it`,
+      );
+    invariant(run.lenders.length === 0 || borrower === undefined, () => `run ${run.id} borrows and lends`);
+  }
+  invariant(lenders === paused, () => `${lenders} runs are paused, counted ${paused}`);
+}
 
 /** Checks that every object is in exactly one place and that all counts agree. */
 export function checkBooks(books: ClusterBooks): void {
@@ -7,7 +32,8 @@ export function checkBooks(books: ClusterBooks): void {
   for (const worker of books.workers) {
     runs += worker.runs.length;
     const confirmed = worker.runs.filter((run) => run.isConfirmed && !run.isQueued);
-    const used = sumOf(confirmed, (run) => run.stage.demand[SLOT]!);
+    const used = sumOf(confirmed, ({ stage, lent }) => stage.demand[SLOT]! - (lent[SLOT] ?? 0));
+    checkLoans(worker);
     const free = worker.free[SLOT]!;
     invariant(
       used === worker.confirmedSlots && free >= 0 && used + free <= Math.max(used, worker.capacity[SLOT]!),

@@ -2,6 +2,7 @@ import type { Millis } from '@goshawk/core';
 import type { ClusterView, Draft, StageView } from '../contract.js';
 import { fitsNow, gangSize, isPreferredAt } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
+import type { Lending, Offer } from './lending.js';
 import type { Placement } from './placement.js';
 import { Preemption } from './preemption.js';
 import type { JobState, Queue } from './queue.js';
@@ -13,9 +14,11 @@ export class Deadlines {
   readonly #reservations: Reservations;
   readonly #placement: Placement;
   readonly #starting: Starting;
+  readonly #lending: Lending;
   readonly #preemption = new Preemption();
 
-  constructor(queue: Queue, placement: Placement, starting: Starting) {
+  constructor(queue: Queue, placement: Placement, starting: Starting, lending: Lending) {
+    this.#lending = lending;
     this.#queue = queue;
     this.#reservations = placement.reservations;
     this.#placement = placement;
@@ -61,6 +64,12 @@ export class Deadlines {
       if (reservation.isForced && waiting.includes(reservation.stage)) this.#reservations.drop(reservation);
   }
 
+  /** A worker where other tasks pause for the stage. */
+  #offerFor(stage: StageView, now: Millis): Offer | undefined {
+    const offer = stage.waiting > 0 ? this.#lending.forDeadline(stage, now) : undefined;
+    return offer !== undefined && this.#queue.accepts(stage, offer.worker, now) ? offer : undefined;
+  }
+
   #startUrgent(stage: StageView, cluster: ClusterView, draft: Draft, now: Millis): void {
     if (gangSize(stage) > 1) {
       if (this.#starting.startTogether(stage, draft, now)) return;
@@ -70,6 +79,8 @@ export class Deadlines {
         if (worker === undefined || !this.#queue.accepts(stage, worker, now)) break;
         if (!this.#starting.start(stage, worker, draft, now)) break;
       }
+      for (let offer = this.#offerFor(stage, now); offer !== undefined; offer = this.#offerFor(stage, now))
+        if (!this.#starting.start(stage, offer.worker, draft, now, offer.loan)) break;
       if (stage.waiting === 0) return;
     }
     const known = this.#reservations.of(stage);

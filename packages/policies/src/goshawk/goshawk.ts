@@ -24,6 +24,7 @@ import { Backfill } from './backfill.js';
 import { Blocked } from './blocked.js';
 import { Deadlines } from './deadlines.js';
 import { explainWait } from './explaining.js';
+import { Lending } from './lending.js';
 import type { Limits } from './limits.js';
 import { Placement } from './placement.js';
 import { Queue } from './queue.js';
@@ -50,6 +51,7 @@ export class Goshawk implements CentralPolicy {
   readonly #limits: Limits;
   readonly #queue: Queue;
   readonly #shares: UserShares;
+  readonly #lending: Lending;
   readonly #blocked: Blocked;
   readonly #starting: Starting;
   readonly #deadlines: Deadlines;
@@ -62,21 +64,23 @@ export class Goshawk implements CentralPolicy {
     this.#sharesByUser = shareBy === 'user';
     const placement = new Placement(this.#estimates, context);
     const waiting = new Waiting(this.#sharesByUser);
-    const queue = new Queue(waiting, this.#estimates, placement, context);
+    const shares = new UserShares(waiting);
+    const lending = new Lending(this.#estimates, shares, placement.reservations, context);
+    const queue = new Queue(waiting, this.#estimates, placement, lending, context);
     const starting = new Starting(queue, placement, (run, now) => this.#entered(run, now));
     this.#placement = placement;
     this.#free = placement.free;
     this.#reservations = placement.reservations;
-    const shares = new UserShares(waiting);
     this.#waiting = waiting;
     this.#limits = queue.limits;
     this.#queue = queue;
     this.#shares = shares;
+    this.#lending = lending;
     this.#blocked = new Blocked(waiting, queue.limits);
     this.#starting = starting;
-    this.#deadlines = new Deadlines(queue, placement, starting);
+    this.#deadlines = new Deadlines(queue, placement, starting, lending);
     this.#backfill = new Backfill(queue, placement, starting);
-    this.#serving = new Serving(queue, placement, starting, shares);
+    this.#serving = new Serving(queue, placement, starting, shares, lending);
   }
 
   update(changes: readonly ClusterChange[], now: Millis): void {
@@ -104,6 +108,12 @@ export class Goshawk implements CentralPolicy {
           break;
         case 'ended':
           this.#ended(each.run, each.how, now);
+          break;
+        case 'resumed':
+          this.#resumed(each.run, now);
+          break;
+        case 'began':
+          this.#lending.offered(each.run, now);
           break;
         case 'changed':
           this.#changed(each.job, now);
@@ -146,6 +156,7 @@ export class Goshawk implements CentralPolicy {
       more = this.#blocked.retry(now);
     }
     if (more === undefined || more.before !== undefined) this.#serving.serve(draft, now);
+    this.#serving.lend(draft, now);
   }
 
   line(now: Millis): QueueLine {
@@ -213,13 +224,15 @@ export class Goshawk implements CentralPolicy {
     if (open) this.#blocked.freed(worker);
     else this.#reservations.closed(worker);
     this.#free.update(worker);
+    this.#lending.opened(worker, open);
     this.#limits.opened(worker, open);
   }
 
   #changed(job: JobView, now: Millis): void {
     for (const run of job.runs) {
       this.#limits.recount(run);
-      this.#shares.recharge(run, now);
+      if (run.borrower === undefined) this.#shares.recharge(run, now);
+      this.#lending.offered(run, now);
     }
     this.#queue.changed(job);
   }
@@ -228,9 +241,29 @@ export class Goshawk implements CentralPolicy {
     this.#estimates.started(run);
     this.#shares.charge(run, now);
     this.#limits.count(run);
+    this.#lending.started(run, now);
+    for (const lender of run.lenders) this.#paused(lender, now);
+  }
+
+  /** The CPUs of a paused run count as those of its borrower. */
+  #paused(run: RunView, now: Millis): void {
+    if (!this.#lending.paused(run, now)) return;
+    this.#shares.uncharge(run, now);
+    this.#limits.uncount(run);
+  }
+
+  #resumed(run: RunView, now: Millis): void {
+    const pausedMs = this.#lending.resumed(run, now);
+    if (pausedMs === undefined) return;
+    this.#estimates.resumed(run, pausedMs);
+    this.#shares.charge(run, now);
+    this.#limits.count(run);
+    this.#lending.offered(run, now);
   }
 
   #ended(run: RunView, how: RunEnd, now: Millis): void {
+    this.#resumed(run, now);
+    this.#lending.withdrawn(run);
     this.#estimates.ended(run, how, now);
     this.#shares.uncharge(run, now);
     this.#limits.uncount(run);

@@ -2,6 +2,7 @@ import { CPU, type Millis, PER_CPU, reserveWindowMs, slotsIn } from '@goshawk/co
 import type { PolicyContext, RunView, StageView, WorkerView } from '../contract.js';
 import type { FreeWorkers } from '../free-workers.js';
 import { classOf, earlyStageOf, KINDS, type Kind } from './kinds.js';
+import type { Lending } from './lending.js';
 import { LongLimit } from './reserve.js';
 import type { Waiting } from './waiting.js';
 
@@ -20,6 +21,7 @@ export class Limits {
   readonly #context: PolicyContext;
   readonly #waiting: Waiting;
   readonly #free: FreeWorkers;
+  readonly #lending: Pick<Lending, 'cpus'>;
   readonly #long: LongLimit;
   /** Runs of jobs not known to be short, on open workers, by run id; and their totals by kind. */
   readonly #counted: (RunningKind | undefined)[] = [];
@@ -29,7 +31,8 @@ export class Limits {
   /** Number of one-CPU tasks that the cluster can run at a time. */
   #units = 0;
 
-  constructor(context: PolicyContext, waiting: Waiting, free: FreeWorkers) {
+  constructor(context: PolicyContext, waiting: Waiting, free: FreeWorkers, lending: Pick<Lending, 'cpus'>) {
+    this.#lending = lending;
     this.#context = context;
     this.#waiting = waiting;
     this.#free = free;
@@ -45,18 +48,16 @@ export class Limits {
     const { long, small, large } = this.#running;
     const limit = this.longLimit(now);
     if (kind === 'long') return { running: long, limit };
-    if (kind === 'pilots')
-      return { running: long + small + large, limit: this.#units - this.#long.lastSlot(this.#units) };
     return { running: long + small + large, limit };
   }
 
-  /** Maximum number of CPUs that run long tasks. */
+  /** Maximum number of CPUs that run long tasks. No CPU that short tasks could borrow is kept free for them. */
   longLimit(now: Millis): number {
-    return this.#long.of(this.#units, now);
+    return Math.min(this.#units, this.#long.of(this.#units, now) + Math.floor(this.#lending.cpus));
   }
 
   mayRun(kind: Kind, now: Millis): boolean {
-    if (kind === 'short') return true;
+    if (kind === 'short' || kind === 'pilots') return true;
     const { running, limit } = this.countOf(kind, now);
     if (running < limit) return true;
     const { long, small } = this.#running;
@@ -75,7 +76,8 @@ export class Limits {
   kindOf(stage: StageView, now: Millis): Kind {
     if (stage.part === 'pilots') return 'pilots';
     if (stage.part !== 'early') return classOf(stage);
-    return stage.waiting <= SMALL_FRACTION * (this.#units - this.longLimit(now)) ? 'small' : 'large';
+    const reserve = this.#units - this.#long.of(this.#units, now);
+    return stage.waiting <= SMALL_FRACTION * reserve ? 'small' : 'large';
   }
 
   // ---- demand of short work

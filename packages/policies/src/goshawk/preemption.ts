@@ -18,8 +18,10 @@ export class Preemption {
   /** @param runs runs that the policy preempts */
   preempted(runs: readonly RunView[], now: Millis): void {
     const longest = new Map<JobView, Millis>();
-    for (const { stage, startedAt } of runs)
-      longest.set(stage.job, Math.max(longest.get(stage.job) ?? 0, now - startedAt));
+    for (const run of runs) {
+      const { job } = run.stage;
+      longest.set(job, Math.max(longest.get(job) ?? 0, ranMsOf(run, now)));
+    }
     for (const [job, ranMs] of longest) {
       const lostMs = this.#lost.get(job) ?? 0;
       invariant(ranMs >= lostMs, () => `job ${job.number} ran ${ranMs} ms, and lost ${lostMs} ms before`);
@@ -76,8 +78,11 @@ export class Preemption {
       for (const run of worker.runs) {
         const { job } = run.stage;
         if (!job.preemptible || job === stage.job || run.isPreempted || run.isQueued) continue;
-        if (now - run.startedAt < (this.#lost.get(job) ?? 0)) continue;
-        if (!run.stage.gang) victims.push({ runs: [run], lostMs: now - run.startedAt });
+        // What it has lent or borrowed does not become free at its end.
+        if (run.borrower !== undefined || run.lenders.length > 0) continue;
+        const ranMs = ranMsOf(run, now);
+        if (ranMs < (this.#lost.get(job) ?? 0)) continue;
+        if (!run.stage.gang) victims.push({ runs: [run], lostMs: ranMs });
         else
           gangs.set(
             run.stage,
@@ -86,12 +91,17 @@ export class Preemption {
       }
     }
     for (const runs of gangs.values())
-      victims.push({ runs, lostMs: runs.reduce((sum, { startedAt }) => sum + now - startedAt, 0) });
+      victims.push({ runs, lostMs: runs.reduce((sum, run) => sum + ranMsOf(run, now), 0) });
     const costs = new Map(victims.map((victim) => [victim, victim.lostMs / victim.runs.length]));
     return victims.sort(
       (one, other) => costs.get(one)! - costs.get(other)! || one.runs[0]!.id - other.runs[0]!.id,
     );
   }
+}
+
+/** How long the run has run, without pauses. */
+function ranMsOf(run: RunView, now: Millis): Millis {
+  return now - run.startedAt - run.pausedMs(now);
 }
 
 /** Runs that end at each worker on which the tasks may start, including those already preempted. */

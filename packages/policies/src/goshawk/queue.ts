@@ -5,6 +5,7 @@ import { hasPreference, isPreferredAt } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
 import type { RunTimeEstimates } from '../run-time-estimates.js';
 import { classOf, isDecided, type Kind } from './kinds.js';
+import type { Lending } from './lending.js';
 import { Limits, unitsOf } from './limits.js';
 import type { UserLines } from './line.js';
 import { LongTimes } from './long-times.js';
@@ -43,9 +44,15 @@ export class Queue {
   readonly #stale = new Set<JobView>();
   #capacity: Vector = [];
 
-  constructor(waiting: Waiting, estimates: RunTimeEstimates, placement: Placement, context: PolicyContext) {
+  constructor(
+    waiting: Waiting,
+    estimates: RunTimeEstimates,
+    placement: Placement,
+    lending: Lending,
+    context: PolicyContext,
+  ) {
     this.waiting = waiting;
-    this.limits = new Limits(context, waiting, placement.free);
+    this.limits = new Limits(context, waiting, placement.free, lending);
     this.estimates = estimates;
     this.#reservations = placement.reservations;
     this.#context = context;

@@ -71,11 +71,6 @@ export class LongLimit {
     return slots - Math.round(Math.min(RESERVE_MAX * slots, needed + burstSlots));
   }
 
-  /** Number of slots, 0 or 1, for tasks known to be short. Pilots must leave it free. */
-  lastSlot(slots: number): number {
-    return slots >= SLOTS_PER_LAST && this.#reserve !== 0 ? 1 : 0;
-  }
-
   #needed(now: Millis): number {
     const arrived = this.#work.at(now) / this.#windowMs;
     const occupied = this.#occupied.at(now) / (OCCUPIED_WINDOWS * this.#windowMs);
@@ -90,5 +85,3 @@ const BURST_FRACTION = 0.05;
 const BURST_ROOTS = 4;
 /** Maximum reserve, as a fraction of all slots. */
 const RESERVE_MAX = 0.3;
-/** Smaller clusters keep no last slot, which would be more than a tenth of their slots. */
-const SLOTS_PER_LAST = 10;

@@ -1,9 +1,10 @@
 import type { Millis } from '@goshawk/core';
-import type { Draft } from '../contract.js';
+import type { Draft, StageView } from '../contract.js';
 import { gangSize, isSelective } from '../fitting.js';
-import type { Kind } from './kinds.js';
+import { KINDS, type Kind } from './kinds.js';
+import type { Lending, Offer } from './lending.js';
 import type { Limits } from './limits.js';
-import type { Line, UserLines, WaitingNeeds } from './line.js';
+import type { Contender, Line, UserLines, WaitingNeeds } from './line.js';
 import { CANDIDATES_MAX, type Candidate, type Placement } from './placement.js';
 import type { Queue } from './queue.js';
 import type { Starting } from './starting.js';
@@ -19,8 +20,10 @@ export class Serving {
   readonly #limits: Limits;
   readonly #placement: Placement;
   readonly #starting: Starting;
+  readonly #lending: Lending;
 
-  constructor(queue: Queue, placement: Placement, starting: Starting, shares: UserShares) {
+  constructor(queue: Queue, placement: Placement, starting: Starting, shares: UserShares, lending: Lending) {
+    this.#lending = lending;
     this.#waiting = queue.waiting;
     this.#shares = shares;
     this.#queue = queue;
@@ -45,6 +48,26 @@ export class Serving {
     }
     this.#waiting.restoreSkipped();
     for (const { line, needs } of plan.closed) this.#waiting.open(line, needs);
+  }
+
+  /** Starts tasks that fit nowhere on the CPUs of tasks that pause. */
+  lend(draft: Draft, now: Millis): void {
+    while (this.#lendOne(draft, now));
+  }
+
+  #lendOne(draft: Draft, now: Millis): boolean {
+    const short = this.#lending.cpus > 0 ? this.#waiting.firstOf(SHORT_KINDS, CONTENDERS_MAX) : NONE;
+    for (const { stage } of short)
+      if (this.#startOn(this.#lending.forShort(stage, now), stage, draft, now)) return true;
+    if (this.#waiting.users.size < 2) return false;
+    for (const { stage, line } of this.#waiting.firstOf(KINDS, CONTENDERS_MAX))
+      if (this.#startOn(this.#lending.forUser(stage, line.user, now), stage, draft, now)) return true;
+    return false;
+  }
+
+  #startOn(offer: Offer | undefined, stage: StageView, draft: Draft, now: Millis): boolean {
+    if (offer === undefined || !this.#queue.accepts(stage, offer.worker, now)) return false;
+    return this.#starting.start(stage, offer.worker, draft, now, offer.loan);
   }
 
   /** The user's first stages that may fit, in their order. */
@@ -87,6 +110,12 @@ export class Serving {
     if (count >= CANDIDATES_MAX) for (const each of lines) closed.push({ line: each, needs });
   }
 }
+
+/** Tasks of these kinds borrow from long ones: those of unknown length, too, unless their jobs are large. */
+const SHORT_KINDS: readonly Kind[] = ['pilots', 'short', 'small'];
+/** Number of stages for which lenders are sought. */
+const CONTENDERS_MAX = 8;
+const NONE: readonly Contender[] = [];
 
 /** State of one pass over the waiting stages. */
 interface Plan {

@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import type { Draft, RunView, StageView, WorkerView } from '../contract.js';
+import type { Draft, Loan, RunView, StageView, WorkerView } from '../contract.js';
 import type { Placement } from './placement.js';
 import type { Queue } from './queue.js';
 
@@ -23,8 +23,8 @@ export class Starting {
   }
 
   /** @returns false if the start was refused */
-  start(stage: StageView, worker: WorkerView, draft: Draft, now: Millis): boolean {
-    const run = draft.start(stage, worker);
+  start(stage: StageView, worker: WorkerView, draft: Draft, now: Millis, loan?: Loan): boolean {
+    const run = draft.start(stage, worker, loan);
     if (run === undefined) {
       this.#placement.free.update(worker);
       return false;

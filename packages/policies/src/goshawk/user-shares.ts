@@ -1,6 +1,6 @@
 import { invariant, type Millis, type Vector } from '@goshawk/core';
 import { dominantShare } from '../amounts.js';
-import type { ClusterView, JobView, PolicyShares, RunView } from '../contract.js';
+import type { ClusterView, JobView, PolicyShares, RunView, StageView } from '../contract.js';
 import type { Kind } from './kinds.js';
 import type { UserLines } from './line.js';
 import type { Waiting } from './waiting.js';
@@ -54,7 +54,7 @@ export class UserShares {
 
   charge(run: RunView, now: Millis): void {
     const user = this.#waiting.userOf(run.stage.job);
-    const share = this.#shareOf(run);
+    const share = this.shareOf(run.stage);
     if (user.task === undefined) user.served = this.#served;
     else this.#serve(user, now);
     user.servedAt = now;
@@ -72,7 +72,8 @@ export class UserShares {
     this.#charges[run.id] = undefined;
     const { user, share } = charged;
     this.#serve(user, now);
-    this.#learn(share, now - run.startedAt);
+    // A paused run has not ended.
+    if (run.borrower === undefined) this.#learn(share, now - run.startedAt - run.pausedMs(now));
     user.runs--;
     // Clears the rounding error of the sum.
     user.used = user.runs === 0 ? 0 : user.used - share;
@@ -114,7 +115,7 @@ export class UserShares {
       for (const run of runs) {
         const charged = this.#charges[run.id];
         if (charged === undefined) continue;
-        const share = this.#shareOf(run);
+        const share = this.shareOf(run.stage);
         charged.user.used += share - charged.share;
         this.#charges[run.id] = { user: charged.user, share };
       }
@@ -123,8 +124,18 @@ export class UserShares {
   }
 
   /** At most the whole cluster: a worker may report any demand, and the rounding error of a huge one would remain in the sum. */
-  #shareOf({ stage }: RunView): number {
-    return Math.min(1, dominantShare(stage.demand, this.#capacity));
+  shareOf({ demand }: StageView): number {
+    return Math.min(1, dominantShare(demand, this.#capacity));
+  }
+
+  /** The user that is charged for the run; undefined: none, because it is paused. */
+  userOf({ id }: RunView): UserLines | undefined {
+    return this.#charges[id]?.user;
+  }
+
+  /** The part of the cluster to which a user is entitled among all users with work. */
+  fairShareOf({ weight }: UserLines): number {
+    return weight / this.#waiting.weights;
   }
 
   /** Checks that every run is charged once, to the right user. */
@@ -132,6 +143,8 @@ export class UserShares {
     const used = new Map<UserLines, number>();
     for (const { runs } of workers)
       for (const run of runs) {
+        // Its CPUs are charged to the user of its borrower.
+        if (run.borrower !== undefined) continue;
         const charged = this.#charges[run.id];
         const name = this.#waiting.userNameOf(run.stage.job);
         invariant(

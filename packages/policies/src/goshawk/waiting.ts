@@ -26,6 +26,8 @@ export interface First {
 /** All waiting stages, by user, kind and needs. */
 export class Waiting {
   readonly users = new Map<string, UserLines>();
+  /** Sum of the weights of all users. */
+  weights = 0;
   /** If false, all users are served as one. */
   readonly #byUser: boolean;
   readonly #entries = new Map<StageView, Entry>();
@@ -102,8 +104,10 @@ export class Waiting {
       this.#usersById[id] = user;
       this.#ranks[id] = user.rank;
       this.users.set(name, user);
+      this.weights += user.weight;
     }
     if (this.#byUser && user.weight !== job.userWeight) {
+      this.weights += job.userWeight - user.weight;
       user.weight = job.userWeight;
       this.shareChanged(user);
     }
@@ -114,6 +118,8 @@ export class Waiting {
   deleteIfIdle(user: UserLines): void {
     if (user.waiting > 0 || user.runs > 0 || this.#usersById[user.id] !== user) return;
     this.users.delete(user.name);
+    // Clears the rounding error of the sum.
+    this.weights = this.users.size === 0 ? 0 : this.weights - user.weight;
     this.#usersById[user.id] = undefined;
     this.#userIds.release(user.id);
   }
@@ -203,6 +209,15 @@ export class Waiting {
     const orders = kinds.map((kind) => this.#reservable[kind]);
     const headsOf = (line: Line) => [line.openHeads, ...line.blockedHeads()];
     return first(kinds, orders, most, headsOf, ({ isReservable }) => isReservable).contenders;
+  }
+
+  /** The first stages of their needs, blocked or not, up to a limit: users by share, stages of a user by key. */
+  firstOf(kinds: readonly Kind[], most: number): readonly Contender[] {
+    const orders = kinds.map((kind) => this.#open[kind]);
+    for (const { users } of this.#blocked.values())
+      for (const kind of kinds) if (!users[kind].isEmpty) orders.push(users[kind]);
+    const headsOf = (line: Line) => [line.openHeads, ...line.blockedHeads()];
+    return first(kinds, orders, most, headsOf, () => true).contenders;
   }
 
   /** The first stages of blocked needs that are accepted and fit into this room, in the same order. */

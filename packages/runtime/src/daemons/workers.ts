@@ -233,6 +233,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     http: process.http,
     slots: options.slots,
     places: placesOf(options.slots),
+    lends: options.slots,
     capacity,
     central: process.centralAt(options.central),
     registerRetryMs: REGISTER_RETRY_MS,

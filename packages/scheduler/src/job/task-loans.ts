@@ -30,6 +30,11 @@ export class TaskLoans {
     this.#loanOf(task, attempt).borrows = true;
   }
 
+  isBorrowing(task: TaskIndex, attempt: AttemptNumber): boolean {
+    const loan = this.#loans?.get(task);
+    return loan?.attempt === attempt && loan.borrows;
+  }
+
   /** The worker has paused or continued the attempt, or reports how it is now. */
   reported(
     { task, attempt, to, pausedMs }: Pick<MessageOf<'lent'>, 'task' | 'attempt' | 'to' | 'pausedMs'>,

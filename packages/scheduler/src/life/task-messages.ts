@@ -152,7 +152,11 @@ export class TaskMessages {
     job.queuedAt({ task, attempt }, from, now);
     const isThere = job.tasks.attemptOf(task) === attempt && job.tasks.workerOf(task) === from;
     if (!isThere || job.tasks.isFinal(task) || job.tasks.stateOf(task) === TaskState.waiting) return;
+    const borrowed = job.knownLoans?.isBorrowing(task, attempt) === true ? job.tasks.matchOf(task) : 0;
     this.#endings.attemptDeclined(job, task, now);
+    // The lenders continue in central's books, too. Sent after the need, without which central may forget the refusal.
+    if (borrowed > 0)
+      this.#s.env.send(this.#s.cluster.central, { type: 'unused', worker: from, match: borrowed });
   }
 
   /** Central has queued tasks at workers. */

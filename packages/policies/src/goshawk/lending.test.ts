@@ -1,0 +1,133 @@
+import { parseUsers } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { type Need, PolicyBench } from '../testing.fixture.js';
+
+/** A cutoff of 1 s; long tasks take 100 s, so that each may lend 5 s to short ones. */
+function cluster(workers: number, settings: ConstructorParameters<typeof PolicyBench>[2] = {}): PolicyBench {
+  return new PolicyBench('goshawk', workers, settings);
+}
+
+const long: Need = { long: true, estimateMs: 100_000, mayLend: true };
+
+function pausedFor(bench: PolicyBench, job: number): number[] {
+  return [...bench.books.job(900 as never, job)!.runs].flatMap(({ lenders }) =>
+    lenders.map(({ stage }) => stage.job.number),
+  );
+}
+
+describe('short tasks', () => {
+  test('start at once on a full cluster, while long tasks pause', () => {
+    const bench = cluster(4);
+    bench.need(1, { ...long, tasks: 10 });
+    expect(bench.count(1)).toBe(4);
+    bench.now = 1_000;
+    bench.need(2, { tasks: 2, estimateMs: 500 });
+    expect([bench.count(2), pausedFor(bench, 2)]).toEqual([2, [1, 1]]);
+    bench.now = 1_500;
+    bench.end(2);
+    // The CPU returns to its lender, not to the tasks of the first job that wait.
+    expect([bench.count(1), pausedFor(bench, 2)]).toEqual([4, [1]]);
+  });
+
+  test('borrow at most 5% of the time of a long task', () => {
+    const bench = cluster(1);
+    bench.need(1, long);
+    let started = 0;
+    for (let job = 2; job < 30; job++) {
+      bench.now += 1_000;
+      bench.need(job, { estimateMs: 500 });
+      if (bench.books.job(900 as never, job)!.running === 0) break;
+      started++;
+      bench.now += 500;
+      bench.end(job);
+    }
+    expect(started).toBe(10);
+  });
+
+  test.each<readonly [string, Need]>([
+    ['short', { estimateMs: 500, mayLend: true }],
+    ['a gang', { ...long, gang: true }],
+    ['of a job that does not lend', { ...long, mayLend: false }],
+  ])('never borrow from a task that is %s', (_, lender) => {
+    const bench = cluster(1);
+    bench.need(1, lender);
+    bench.now = 1_000;
+    bench.need(2, { estimateMs: 500 });
+    expect(bench.count(2)).toBe(0);
+  });
+
+  test('need memory that is free: a paused task keeps its own', () => {
+    const bench = cluster(1, { capacity: { cpu: 1, memory: 100 } });
+    bench.need(1, { ...long, demand: { cpu: 1, memory: 60 } });
+    bench.now = 1_000;
+    bench.need(2, { estimateMs: 500, demand: { cpu: 1, memory: 60 } });
+    bench.need(3, { estimateMs: 500, demand: { cpu: 1, memory: 40 } });
+    expect([bench.count(2), bench.count(3)]).toEqual([0, 1]);
+  });
+
+  test('do not borrow if the cluster lends nothing', () => {
+    const bench = cluster(1, { context: { lend: 'none' } });
+    bench.need(1, long);
+    bench.now = 1_000;
+    bench.need(2, { estimateMs: 500 });
+    expect(bench.count(2)).toBe(0);
+  });
+});
+
+test('no CPU is kept for short tasks that could borrow one', () => {
+  const bench = cluster(100, { context: { reserve: 0.2 } });
+  bench.need(1, { ...long, mayLend: false, tasks: 30 });
+  bench.need(2, { ...long, tasks: 100 });
+  expect(bench.count(1) + bench.count(2)).toBe(100);
+  const other = cluster(100, { context: { reserve: 0.2 } });
+  other.need(1, { ...long, mayLend: false, tasks: 100 });
+  expect(other.count(1)).toBe(80);
+});
+
+test.each(Array.from({ length: 32 }, (_, at) => at + 1))(
+  'a job of %i tasks of unknown run time starts whole on as many idle CPUs, also after short jobs',
+  (tasks) => {
+    const bench = cluster(tasks, { context: { reserve: 'auto', cutoffMs: 10_000, sizesAreGiven: false } });
+    for (let job = 10; job < 15; job++) {
+      bench.need(job, { estimateMs: 1_000, mayLend: true });
+      bench.now += 1_000;
+      bench.end(job);
+    }
+    const pilots = Math.min(2, tasks);
+    bench.report(1, {
+      part: 'pilots',
+      stage: 1,
+      tasks: pilots,
+      jobTasks: tasks,
+      estimateMs: 0,
+      mayLend: true,
+    });
+    bench.need(1, { part: 'early', tasks: tasks - pilots, jobTasks: tasks, estimateMs: 0, mayLend: true });
+    expect(bench.count(1)).toBe(tasks);
+  },
+);
+
+describe('users', () => {
+  test('get their shares at once, and never take a CPU back and forth', () => {
+    const bench = cluster(8);
+    bench.need(1, { user: 'ann', tasks: 100, estimateMs: 900_000, long: true, mayLend: true });
+    bench.now = 1_000;
+    bench.need(2, { user: 'ben', tasks: 100, estimateMs: 900_000, long: true, mayLend: true });
+    expect([bench.count(1), bench.count(2)]).toEqual([8, 4]);
+    for (let at = 0; at < 5; at++) {
+      bench.now += 1_000;
+      bench.settle();
+      expect(pausedFor(bench, 1)).toEqual([]);
+      expect(pausedFor(bench, 2)).toEqual([1, 1, 1, 1]);
+    }
+  });
+
+  test('borrow by their weights', () => {
+    const bench = cluster(8);
+    bench.books.grant(parseUsers('{"ben":{"weight":3}}', 'users.json'));
+    bench.need(1, { user: 'ann', tasks: 100, estimateMs: 900_000, long: true, mayLend: true });
+    bench.now = 1_000;
+    bench.need(2, { user: 'ben', tasks: 100, estimateMs: 900_000, long: true, mayLend: true });
+    expect(bench.count(2)).toBe(6);
+  });
+});

@@ -1,0 +1,56 @@
+import { addVector, CPU, fitsIn, SLOT, type Vector } from '@goshawk/core';
+import type { RunView, StageView, WorkerView } from './contract.js';
+import { isPermitted } from './fitting.js';
+
+// Loans: a running task pauses while another task uses its CPUs. It keeps everything else that it holds.
+
+/** Whether the run may pause at the worker; borrowers never do. */
+export function canLend(run: RunView, worker: WorkerView): boolean {
+  const { stage, borrower, lenders, isQueued, isPreempted } = run;
+  if (run.worker !== worker || borrower !== undefined || lenders.length > 0) return false;
+  return !isQueued && !isPreempted && isLendable(stage) && worker.runs.includes(run);
+}
+
+/** Whether running tasks of the stage may lend their CPUs. */
+export function isLendable({ mayLend, gang, hasGpus, demand }: StageView): boolean {
+  return mayLend && !gang && !hasGpus && (demand[CPU] ?? 0) > 0;
+}
+
+/**
+ * What each lender frees for a task with this demand: the first one its slot, and all together at most the CPUs of the
+ * demand.
+ */
+export function lentBy(lenders: readonly RunView[], demand: Vector): Vector[] {
+  let missing = demand[CPU] ?? 0;
+  return lenders.map(({ stage }, at) => {
+    const cpu = Math.min(missing, stage.demand[CPU] ?? 0);
+    missing -= cpu;
+    return [at === 0 ? (stage.demand[SLOT] ?? 0) : 0, cpu];
+  });
+}
+
+/** Whether a task of the stage is permitted at the worker and fits once the lenders pause. */
+export function hasRoomWith(lenders: readonly RunView[], stage: StageView, worker: WorkerView): boolean {
+  const free = [...worker.free];
+  for (const part of lentBy(lenders, stage.demand)) addVector(free, part, 1);
+  addVector(free, owedAt(worker), -1);
+  return fitsIn(stage.demand, free) && isPermitted(stage, worker);
+}
+
+/** Slots and CPUs that tasks use beyond the worker's capacity, because their lenders did not wait any longer. */
+function owedAt({ capacity, runs }: WorkerView): Vector {
+  const used = [0, 0];
+  for (const { stage, lent, isQueued } of runs) {
+    if (isQueued) continue;
+    for (const index of [SLOT, CPU]) used[index]! += (stage.demand[index] ?? 0) - (lent[index] ?? 0);
+  }
+  return used.map((amount, index) => Math.max(0, amount - (capacity[index] ?? 0)));
+}
+
+/** What becomes free when the run ends: the CPUs that it has borrowed return to the lenders. */
+export function freedBy({ stage, lenders }: RunView): Vector {
+  if (lenders.length === 0) return stage.demand;
+  const freed = [...stage.demand];
+  for (const { lent } of lenders) addVector(freed, lent, -1);
+  return freed;
+}

@@ -1,0 +1,101 @@
+import type { Borrowing, MessageOf, Millis } from '@goshawk/core';
+import { takePrediction } from './foreseeing.js';
+import type { WorkerParts } from './parts.js';
+
+// Loans of CPUs: a task pauses while another uses its CPUs, and continues before anything new starts there. Everything
+// else that it holds stays with it.
+
+/**
+ * Frees the CPUs of the lenders for a task that central has matched.
+ *
+ * @returns the slots of the lenders; undefined if the task does not borrow, or if they cannot make room for it: they have
+ * ended, or the machine needs the memory of paused tasks
+ */
+export function lendTo(
+  w: WorkerParts,
+  { borrows, demand, jobId, task }: MessageOf<'run'>,
+  now: Millis,
+): readonly number[] | undefined {
+  if (borrows === undefined || !w.takesWork) return undefined;
+  const lenders = w.slots.hasSlotForBorrower ? lendersOf(w, borrows) : [];
+  if (lenders.length === 0 || w.env.pause === undefined || w.env.hasMemoryToLend?.() === false)
+    return undefined;
+  w.slots.pause(lenders, demand, { job: jobId, task }, now);
+  if (w.canRun(demand)) return lenders;
+  takeBack(w, lenders, now);
+  return undefined;
+}
+
+/** Reverts `lendTo`, because the task does not start. */
+export function takeBack(w: WorkerParts, lenders: readonly number[], now: Millis): void {
+  for (const lender of lenders) w.slots.resume(lender, now);
+}
+
+/** Pauses the lenders, whose CPUs the task in the slot uses from now on. */
+export function beginLoan(
+  w: WorkerParts,
+  slot: number,
+  lenders: readonly number[],
+  { atMostMs }: Borrowing,
+  now: Millis,
+): void {
+  w.slots.borrow(slot, lenders);
+  w.env.setTimer('loan', slot, now + atMostMs);
+  for (const lender of lenders) {
+    takePrediction(w, lender);
+    if (w.slots.timeoutOf(lender) !== undefined) w.env.clearTimer('taskTimeout', lender);
+    w.env.pause?.(lender);
+    reportLending(w, lender, now);
+  }
+}
+
+/**
+ * Lets the lenders of the slot continue, because its task has ended, or has used their CPUs for as long as it may. In the
+ * latter case the tasks share the CPUs, and nothing starts before other tasks have freed as many.
+ *
+ * @returns whether there were any
+ */
+export function endLoan(w: WorkerParts, slot: number, now: Millis): boolean {
+  const loan = w.slots.loanOf(slot);
+  if (loan === undefined) return false;
+  w.env.clearTimer('loan', slot);
+  const { lenders } = loan;
+  loan.lenders = [];
+  for (const lender of lenders) {
+    w.slots.resume(lender, now);
+    w.env.resume?.(lender);
+    const timeoutMs = w.slots.timeoutOf(lender);
+    if (timeoutMs !== undefined)
+      w.env.setTimer('taskTimeout', lender, now + timeoutMs - w.slots.elapsedMs(lender, now));
+    reportLending(w, lender, now);
+  }
+  return lenders.length > 0;
+}
+
+/** Ends the loan of a paused task that has ended: its CPUs stay with the borrower. */
+export function lenderEnded(w: WorkerParts, slot: number, now: Millis): void {
+  if (!w.slots.isPaused(slot)) return;
+  const loan = w.slots.loanOf(w.slots.borrowerOf(slot));
+  if (loan !== undefined) loan.lenders = loan.lenders.filter((lender) => lender !== slot);
+  w.slots.resume(slot, now);
+}
+
+/** Slots with these matches whose tasks may pause. */
+function lendersOf(w: WorkerParts, { lenders }: Borrowing): number[] {
+  const { slots, memory } = w;
+  const found = new Set(lenders.map((match) => (match === 0 ? -1 : slots.indexOfMatch(match))));
+  return [...found].filter((slot) => {
+    if (slot < 0 || slots.isPaused(slot) || slots.isBorrowing(slot)) return false;
+    const row = slots.rowOf(slot);
+    const isOut = memory.slots.orphaned[row] === 1 || memory.members.has(row);
+    return !isOut && w.knownAhead?.isAnnounced(slot) !== true;
+  });
+}
+
+/** Tells the owner of the task in the slot whether it is paused, for its users. */
+function reportLending(w: WorkerParts, slot: number, now: Millis): void {
+  const { owner, job, task, attempt } = w.slots.taskAt(slot);
+  if (w.memory.slots.orphaned[w.slots.rowOf(slot)] === 1) return;
+  const to = w.slots.lendingOf(slot)?.lent?.to;
+  w.env.send(owner, { type: 'lent', job, task, attempt, to, pausedMs: w.slots.pausedMs(slot, now) });
+}
