@@ -1,6 +1,7 @@
-import { POLICY_OPTIONS } from '@goshawk/command/policy';
+import { POLICY_OPTIONS, withCustomModules } from '@goshawk/command/policy';
+import { deciderOf, presetNamed } from '@goshawk/policies';
 import { describe, expect, it } from 'vitest';
-import { variantsOf } from './variants.js';
+import { POLICY_SETTINGS, variantsOf } from './variants.js';
 
 function variants(policy: string, { estimator = 'oracle', vary = [] as string[] } = {}) {
   const own = { policy, estimator, vary, stealCap: 10, stealing: true, load: 0.9 };
@@ -33,6 +34,19 @@ describe('variants', () => {
       ['hawk estimator=pilot steal-cap=1', 'hawk', 'pilot', 1, true],
       ['hawk estimator=pilot steal-cap=30', 'hawk', 'pilot', 30, true],
     ]);
+  });
+
+  it('apply options of policies to those that have them, as settings of an entry and with --vary', async () => {
+    await withCustomModules({ policy: 'tetris' }, '/');
+    const { options } = deciderOf(presetNamed('tetris')).module;
+    const name = Object.keys(options).find((each) => typeof options[each]!.default === 'number')!;
+    const own = { estimator: 'oracle', set: ['other=5'] };
+    const sets = (policy: string, vary: string[]) =>
+      variantsOf({ ...own, policy, vary }, POLICY_SETTINGS).map(({ label, options }) => [label, options.set]);
+    expect(sets(`tetris:${name}=1`, [])).toEqual([[`tetris:${name}=1`, ['other=5', `${name}=1`]]]);
+    const found = sets(`tetris,sparrow`, [`${name}=1,2`]);
+    expect(found.map(([label]) => label)).toEqual([`tetris ${name}=1`, `tetris ${name}=2`, 'sparrow']);
+    expect(found[2]![1]).toEqual(['other=5']);
   });
 
   it.each<[string, string[], string]>([

@@ -10,7 +10,7 @@ import type {
   UtilisationLevels,
 } from './comparison.js';
 import { type Distribution, meanOfPresent } from './distribution.js';
-import { whole } from './numbers.js';
+import { duration, whole } from './numbers.js';
 
 /** Summary of one policy: each number is the mean over the seeds. */
 export interface PolicySummary {
@@ -95,6 +95,21 @@ export function workersInWords({ cluster, runs }: Pick<Comparison, 'cluster' | '
   const counts = runs.map(({ options }) => Number(options.workers ?? cluster.workers));
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
   return least === most ? counted(cluster.workers, 'worker') : `${whole(least)} to ${whole(most)} workers`;
+}
+
+/**
+ * Returns the estimator and the cutoff of the runs, all of them if they differ: `estimator oracle (true run times), cutoff 10 s`.
+ * A reader of a table cannot tell otherwise that the run times were known.
+ */
+export function estimatesInWords({ runs }: Pick<Comparison, 'runs'>): string {
+  const valuesOf = (name: string): unknown[] => [...new Set(runs.map(({ options }) => options[name]))];
+  const estimators = valuesOf('estimator').filter((value) => typeof value === 'string');
+  const cutoffs = valuesOf('cutoff').filter((value) => typeof value === 'number');
+  const named = estimators.map((name) => (name === 'oracle' ? 'oracle (true run times)' : String(name)));
+  return [
+    ...(named.length === 0 ? [] : [`estimator ${named.join(' / ')}`]),
+    ...(cutoffs.length === 0 ? [] : [`cutoff ${cutoffs.map(duration).join(' / ')}`]),
+  ].join(', ');
 }
 
 /** Returns the legend of the brackets after ratios; empty if there are none. */

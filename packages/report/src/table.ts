@@ -14,7 +14,13 @@ import {
   whole,
 } from './numbers.js';
 import { renderStages } from './stages.js';
-import { bracketsInWords, type PolicySummary, summarisePolicies, workersInWords } from './summary.js';
+import {
+  bracketsInWords,
+  estimatesInWords,
+  type PolicySummary,
+  summarisePolicies,
+  workersInWords,
+} from './summary.js';
 import { textTable, widthOf } from './terminal.js';
 
 interface TableStyle {
@@ -58,6 +64,7 @@ function headline(comparison: Comparison, paint: Painter): string {
     `${duration(workload.taskSeconds)} of work submitted over ${duration(workload.spanSeconds)};`,
     `${workersInWords(comparison)} of ${counted(cluster.slots, 'CPU')},`,
     `${counted(cluster.schedulers, 'scheduler')}, ${cluster.mode}${seeds > 1 ? `; means of ${seeds} seeds` : ''}`,
+    ...[estimatesInWords(comparison)].filter((text) => text !== '').map((text) => `with ${text}`),
   ].join(' ');
 }
 

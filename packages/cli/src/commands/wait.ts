@@ -25,6 +25,7 @@ export const waitCommand = defineCommand({
       describe:
         'print the results, one JSON line per task: the return value of a module, otherwise the state with error or exit code',
     },
+    bell: { type: 'flag', flagOnly: true, describe: 'ring the bell of the terminal at the end' },
     waitTimeout: {
       type: 'duration',
       describe: 'wait at most this long, then exit with 124; the jobs continue',
@@ -33,10 +34,14 @@ export const waitCommand = defineCommand({
   async run(context, options, { words }) {
     await using cluster = await openCluster(context);
     const ids = await jobsNamed(context, cluster, words);
-    return await awaitEnds(
-      context,
-      ids.map((id) => cluster.job(id)),
-      options,
-    );
+    try {
+      return await awaitEnds(
+        context,
+        ids.map((id) => cluster.job(id)),
+        options,
+      );
+    } finally {
+      if (options.bell && context.stderr.isTTY === true) context.stderr.write('\u0007');
+    }
   },
 });

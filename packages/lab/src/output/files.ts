@@ -170,7 +170,8 @@ export async function saveResults(
   file: string,
   runs: readonly (readonly JobRecord[])[],
 ): Promise<void> {
-  const { formatJobRecords } = await import('@goshawk/report');
-  await writeReportFile(file, formatJobRecords(runs), context.interrupted);
+  const { csvOf, formatJobRecords } = await import('@goshawk/report');
+  const text = file.endsWith('.csv') ? `${csvOf(runs.flat())}\n` : formatJobRecords(runs);
+  await writeReportFile(file, text, context.interrupted);
   context.note(`the outcome of each job is in ${file}`);
 }
