@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecPayload } from '@goshawk/core';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Executors } from './executors.js';
+import { Isolation } from './isolation.js';
 import { outcomeOf, record } from './recording.fixture.js';
 
 /** The Python package speaks the protocol; an order without cloudpickle names functions of modules. */
@@ -42,9 +43,12 @@ function call(code: string): ExecPayload {
 function order(code: string): string {
   const text = `
 import sys; sys.path.insert(0, ${JSON.stringify(PACKAGE)})
-from goshawk._calls import pickled_function, pickled_args, order_of
+from goshawk._calls import pickled_function, packed_args, order_of
+class NoStore:
+    group = "0" * 32
+    def __call__(self): return None
 f = pickled_function(eval)
-print(order_of(f, [("name", pickled_args(f, (sys.argv[1], {}), {}))]))`;
+print(order_of(f, [("name", packed_args(f, (sys.argv[1], {}), {}, NoStore()))], NoStore()))`;
   const made = spawnSync(PYTHON, ['-c', text, code], {
     encoding: 'utf8',
     env: { ...process.env, XDG_STATE_HOME: folder },
@@ -165,9 +169,57 @@ it('pauses the process of a call', async () => {
 });
 
 it('leaves no folder behind', async () => {
-  await printed(PID);
-  const before = readdirSync(tmpdir()).filter((name) => name.startsWith('goshawk-warm-'));
-  await executors.close();
-  const after = readdirSync(tmpdir()).filter((name) => name.startsWith('goshawk-warm-'));
-  expect(after.length).toBeLessThan(before.length);
+  const own = mkdtempSync(join(tmpdir(), 'goshawk-warm-test-'));
+  const { TMPDIR } = process.env;
+  process.env.TMPDIR = own;
+  try {
+    await printed(PID);
+    expect(readdirSync(own).length).toBe(1);
+    await executors.close();
+    expect(readdirSync(own)).toEqual([]);
+  } finally {
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+    rmSync(own, { recursive: true });
+  }
+});
+
+/** Debian's Python, because other accounts cannot enter the home folder of root. */
+const DEBIAN = '/usr/bin/python3';
+const isRoot = process.getuid?.() === 0;
+const canIsolate = isRoot && existsSync('/usr/bin/bwrap') && existsSync(DEBIAN);
+
+describe.runIf(canIsolate)('an isolated worker', () => {
+  it.each(['sandbox', 'user'] as const)(
+    'keeps a process under the account of the user (%s)',
+    async (runAs) => {
+      const own = mkdtempSync(join(tmpdir(), 'goshawk-warm-test-'));
+      chmodSync(own, 0o755);
+      // Other accounts may be unable to enter the checkout.
+      cpSync(join(PACKAGE, 'goshawk'), join(own, 'goshawk'), { recursive: true });
+      const isolation = new Isolation({ runAs, hasKeys: true, hidden: [] });
+      const isolated = new Executors({ dataFolder: folder, graceMs: 2_000, isolation });
+      try {
+        const payload = {
+          ...call('print(__import__("os").getuid(), __import__("os").getpid())'),
+          exec: [DEBIAN, '-m', 'goshawk._worker'],
+          cwd: '/usr',
+          env: { PYTHONPATH: own, PYTHONDONTWRITEBYTECODE: '1', GOSHAWK_FOLDERS: own },
+        };
+        // Without an account, a sandbox runs as nobody.
+        const user = runAs === 'user' ? 'goshawk-warm' : 'no-such-account';
+        if (runAs === 'user') spawnSync('useradd', ['--no-create-home', user]);
+        const uid =
+          runAs === 'user' ? spawnSync('id', ['-u', user], { encoding: 'utf8' }).stdout.trim() : '65534';
+        const first = await outcomeOf(isolated, payload, { user });
+        expect(first.outcome, first.sink.text('stderr')).toMatchObject({ kind: 'completed' });
+        expect(first.sink.text().split(' ')[0]).toBe(uid);
+        expect((await outcomeOf(isolated, payload, { user })).sink.text()).toBe(first.sink.text());
+      } finally {
+        await isolated.close();
+        spawnSync('userdel', ['goshawk-warm']);
+        rmSync(own, { recursive: true });
+      }
+    },
+  );
 });

@@ -1,11 +1,15 @@
 import io
 import json
 import os
+import socket
 import threading
+import time
 import unittest
+import unittest.mock
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import goshawk
+from goshawk import _calls, _lane
 from goshawk import Client, JobFailed, NotFound, Progress, TaskCancelled, TaskFailed, WaitTimeout, command
 
 
@@ -246,3 +250,56 @@ class ProgressTest(unittest.TestCase):
         progress.done = 2
         self.assertIn('<progress value="2" max="4"', progress._repr_html_())
         self.assertIn("&lt;b&gt; 2 of 4 tasks", progress._repr_html_())
+
+
+class LaneTest(unittest.TestCase):
+    """Tests of calls with a server that answers as the test says."""
+
+    serve = RetryTest.serve
+
+    def lane(self, answers):
+        client, asked = self.serve(answers)
+        client.retry_for = 0.0
+        lane = _lane.Lane(None, client, {"name": "x"}, {"exec": ["x"], "warm": True}, None)
+        lane._store.note_job = lambda job: None
+        return lane, asked
+
+    def test_a_submission_that_fails_fails_its_calls_and_the_next_ones_are_submitted(self):
+        refusal = {"code": "over-limit", "message": "too many jobs", "hint": ""}
+        lane, asked = self.lane([(403, refusal)] * 3)
+        function = _calls.pickled_function(abs)
+        for count in (1, 2, 3):
+            call = lane.call(function, (1,), {})
+            lane.put(function, [call])
+            self.assertIsInstance(call.future.exception(20), goshawk.Denied)
+            self.assertEqual(len(asked), count)
+
+    def test_a_cancel_that_fails_raises_here_and_the_submitter_lives(self):
+        job = {"job": "a-1", "state": "running"}
+        appended = {"tasks": 1, "digest": "", "closed": False, "state": "running"}
+        lane, _ = self.lane([(200, job), (200, appended), (404, {"code": "unknown-job", "message": "gone", "hint": ""})])
+        with unittest.mock.patch.object(_lane._Segment, "_follow", lambda segment: None):
+            function = _calls.pickled_function(abs)
+            call = lane.call(function, (1,), {})
+            lane.put(function, [call])
+            while call.future.job is None or not lane._segments[0].tasks:
+                threading.Event().wait(0.01)
+            lane._segments[0].job.client.request = self.refuse
+            with self.assertRaises(NotFound):
+                call.future.cancel()
+            self.assertTrue(lane._sender.is_alive())
+
+    @staticmethod
+    def refuse(*_, **__):
+        raise NotFound("gone", "unknown-job")
+
+
+class WaitTest(unittest.TestCase):
+    def test_wait_keeps_its_timeout_while_the_gateway_is_away(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        begun = time.monotonic()
+        with self.assertRaises(WaitTimeout):
+            Client(url, retry_for=60).job("a-1").wait(timeout=0.5)
+        self.assertLess(time.monotonic() - begun, 10)
