@@ -1033,7 +1033,7 @@ export const MESSAGES = {
     from: job,
     /** Count and name the jobs, but do not cancel them. */
     dryRun: flag,
-    /** Only these jobs, whatever their user, name and state are now; absent: all that match. */
+    /** Only these jobs, even if their user, name and state have changed; absent: all that match. */
     ids: optional(list(name, LIMITS.cancelledMax)),
   }),
   jobsCancelled: answer(

@@ -140,7 +140,7 @@ export class JobStore {
     return this.#sizes.active + this.tombstoneBytes;
   }
 
-  /** Estimated memory of the user's active jobs, with their results; held and waiting jobs count as well. */
+  /** Estimated memory of the user's active jobs, with their results, whether they run, wait or are on hold. */
   activeBytesOf(user: string | undefined): number {
     return this.#sizes.activeOf(user);
   }

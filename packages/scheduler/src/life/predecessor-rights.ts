@@ -15,7 +15,7 @@ const CHECKS_MAX = 10_000;
 /** Interval between questions to another scheduler, while the client repeats its submission. ms */
 const QUESTION_INTERVAL_MS = 500;
 
-/** A job of another scheduler, and a user who wants to depend on it. */
+/** A job of another scheduler, and a user whose job is to depend on it. */
 interface Check {
   readonly id: string;
   readonly user: string;
