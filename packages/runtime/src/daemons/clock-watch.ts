@@ -5,22 +5,33 @@ import { repeatUntil } from './now-and-then.js';
 const LOOK_MS = 5_000;
 /** Minimum jump to report in ms. Smaller ones are ordinary clock corrections. */
 const JUMP_MIN_MS = 1_000;
+/** Minimum delay of a check to report in ms. Leases expire after 5 s. */
+const GAP_MIN_MS = 2_000;
 
 /**
  * Detects that the wall clock was set or the machine was suspended. Both change the offset between the wall clock and
- * the clock of the process.
+ * the clock of the process. Also detects that this process did not run for a while, which peers see as silence.
  */
 export class ClockWatch {
   readonly #logger: Logger;
   #offsetMs: Millis;
+  #checkedAt: Millis;
 
-  /** @param offsetMs wall clock minus the process's clock */
-  constructor(logger: Logger, offsetMs: Millis) {
+  /** @param offsetMs wall clock minus the process's clock @param now the process's clock */
+  constructor(logger: Logger, offsetMs: Millis, now: Millis) {
     this.#logger = logger;
     this.#offsetMs = offsetMs;
+    this.#checkedAt = now;
   }
 
-  check(offsetMs: Millis): void {
+  check(offsetMs: Millis, now: Millis): void {
+    const lateMs = now - this.#checkedAt - LOOK_MS;
+    this.#checkedAt = now;
+    if (lateMs >= GAP_MIN_MS)
+      this.#logger.warn(
+        { lateMs: Math.round(lateMs) },
+        'this process did not run for a while: it was stopped, or too busy, or its machine was',
+      );
     const jumpMs = offsetMs - this.#offsetMs;
     if (Math.abs(jumpMs) < JUMP_MIN_MS) return;
     this.#offsetMs = offsetMs;
@@ -35,6 +46,6 @@ export class ClockWatch {
 /** Checks the clock periodically until the process ends. */
 export function watchClock(logger: Logger, now: () => Millis, ended: Promise<unknown>): void {
   const offsetMs = (): Millis => Date.now() - now();
-  const watch = new ClockWatch(logger, offsetMs());
-  repeatUntil(LOOK_MS, ended, () => watch.check(offsetMs()));
+  const watch = new ClockWatch(logger, offsetMs(), now());
+  repeatUntil(LOOK_MS, ended, () => watch.check(offsetMs(), now()));
 }
