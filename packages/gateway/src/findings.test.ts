@@ -1,7 +1,7 @@
 import type { Cluster, ExplainedJob } from '@goshawk/client';
 import { type ClusterShares, type JobDetail, type JobSummary, UnreachableError } from '@goshawk/core';
 import { expect, it } from 'vitest';
-import { Findings, gangLack, lackOf, suspectOf } from './findings.js';
+import { Findings, gangLack, lackOf, mayBeSlow, suspectOf } from './findings.js';
 
 const NOW = 1_764_000_000_000;
 
@@ -51,6 +51,19 @@ it('finds a task that runs ten times longer than others of its stage, or than it
   ]);
   findings.noteJob(job('a-2', [[3, 1_000]]), NOW);
   findings.noteJob(job('a-4', [[12, 201_000]], { state: 'failed', failures: [] }), NOW);
+  expect(findings.list(NOW)).toEqual([]);
+});
+
+it('needs the spec of a job only if a task is slow against an estimate that may be predicted', () => {
+  const predicted = { classifiedBy: 'history' };
+  expect(mayBeSlow(job('a-1', [[12, 201_000]], predicted))).toBe(true);
+  expect(mayBeSlow(job('a-1', [[12, 199_000]], predicted))).toBe(false);
+  expect(mayBeSlow(job('a-1', [[12, 201_000]]))).toBe(false);
+  expect(mayBeSlow(job('a-1', [[12, 201_000]], { ...predicted, state: 'failed' }))).toBe(false);
+  const findings = new Findings();
+  findings.noteJob(job('a-1', [[12, 201_000]], predicted), NOW, [undefined, 20_000]);
+  expect(findings.list(NOW)).toMatchObject([{ what: expect.stringContaining('where 20 s is estimated') }]);
+  findings.noteJob(job('a-1', [[12, 201_000]], predicted), NOW, [20_000, undefined]);
   expect(findings.list(NOW)).toEqual([]);
 });
 

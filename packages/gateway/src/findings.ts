@@ -161,6 +161,20 @@ interface Slow {
   readonly others: number;
 }
 
+function isSlow(elapsedMs: Millis, typicalMs: Millis = Number.POSITIVE_INFINITY): boolean {
+  return elapsedMs > Math.max(SLOW_MIN_MS, SLOW_FACTOR * typicalMs);
+}
+
+/**
+ * Whether a task is slow if the estimate of its stage is stated, and not predicted from other jobs; only the spec of the job says
+ * so.
+ */
+export function mayBeSlow({ state, running, stages, classifiedBy }: JobDetail): boolean {
+  if (isFinal(state) || classifiedBy === 'given') return false;
+  const least = Math.min(...stages.map(({ estimateMs = Number.POSITIVE_INFINITY }) => estimateMs));
+  return running.some(({ elapsedMs }) => isSlow(elapsedMs, least));
+}
+
 /** Finds problems that are visible only in the details of sampled jobs. */
 export class Findings {
   readonly #slow = new Map<string, Slow>();
@@ -168,19 +182,19 @@ export class Findings {
   readonly #causes = new Map<string, { readonly endedMs: Millis | undefined; readonly cause: string }>();
   #flood: Finding | undefined;
 
-  /** @param now wall clock */
-  noteJob(job: JobDetail, now: Millis): void {
+  /**
+   * @param now wall clock
+   * @param stated estimates that the user has stated, by stage; only of a job for which `mayBeSlow` asks for them
+   */
+  noteJob(job: JobDetail, now: Millis, stated: readonly (Millis | undefined)[] = []): void {
     this.#slow.delete(job.id);
     this.#noteCause(job);
     // Jobs without waiting tasks are not explained.
     if (isFinal(job.state) || job.tasks.waiting === 0) this.#waiting.delete(job.id);
     const running = isFinal(job.state) ? [] : job.running;
     const slow = running
-      .map((run) => ({ ...run, typical: typicalOf(job, run.task) }))
-      .filter(
-        ({ elapsedMs, typical }) =>
-          elapsedMs > Math.max(SLOW_MIN_MS, SLOW_FACTOR * (typical?.ms ?? Number.POSITIVE_INFINITY)),
-      )
+      .map((run) => ({ ...run, typical: typicalOf(job, run.task, stated) }))
+      .filter(({ elapsedMs, typical }) => isSlow(elapsedMs, typical?.ms))
       .sort((one, other) => other.elapsedMs - one.elapsedMs);
     const worst = slow[0];
     if (worst !== undefined) {
@@ -330,15 +344,18 @@ function dropOld(entries: Map<string, { readonly at: Millis }>, now: Millis): vo
  * Returns the average run time of completed tasks of the same stage, else the estimate that the user has stated;
  * undefined: unknown. A prediction from other jobs of the user says nothing about a new job.
  */
-function typicalOf({ stages, classifiedBy }: JobDetail, task: number): Typical | undefined {
+function typicalOf(
+  { stages, classifiedBy }: JobDetail,
+  task: number,
+  stated: readonly (Millis | undefined)[],
+): Typical | undefined {
   let first = 0;
-  for (const { tasks, meanRunMs, estimateMs, counts } of stages) {
+  for (const [index, { tasks, meanRunMs, estimateMs, counts }] of stages.entries()) {
     first += tasks;
     if (task >= first) continue;
     if (meanRunMs !== undefined && counts.completed >= USUAL_RUNS) return { ms: meanRunMs, how: 'usual' };
-    return estimateMs === undefined || classifiedBy !== 'given'
-      ? undefined
-      : { ms: estimateMs, how: 'estimated' };
+    const given = classifiedBy === 'given' ? estimateMs : stated[index];
+    return given === undefined ? undefined : { ms: given, how: 'estimated' };
   }
   return undefined;
 }

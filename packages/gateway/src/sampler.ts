@@ -1,6 +1,6 @@
 import type { Cluster } from '@goshawk/client';
-import { GoshawkError, isFinal, type JobSummary, type Millis } from '@goshawk/core';
-import { type Findings, lackOf, suspectOf, waitsAsGang } from './findings.js';
+import { GoshawkError, isFinal, type JobDetail, type JobSummary, type Millis } from '@goshawk/core';
+import { type Findings, lackOf, mayBeSlow, suspectOf, waitsAsGang } from './findings.js';
 import type { TaskStream } from './task-stream.js';
 import type { WaitingLimits } from './waiting-limits.js';
 
@@ -29,6 +29,8 @@ export class Sampler {
   readonly #askedAt = new Map<string, Millis>();
   /** Ended jobs whose attempts are complete, with the time of their end, which a retry changes. */
   readonly #done = new Map<string, Millis | undefined>();
+  /** Estimates that users have stated, by job and stage. */
+  readonly #stated = new Map<string, readonly (Millis | undefined)[]>();
   #lastAt: Millis | undefined;
 
   constructor(stream: TaskStream, limits: WaitingLimits, findings: Findings) {
@@ -76,6 +78,31 @@ export class Sampler {
     this.#findings.noteFlood(suspect, shares);
   }
 
+  /** Returns the estimates that the user has stated, by stage. They are requested once for a job that needs them. */
+  async #statedBy(
+    cluster: Cluster,
+    detail: JobDetail,
+    signal: AbortSignal,
+  ): Promise<readonly (Millis | undefined)[] | undefined> {
+    if (!mayBeSlow(detail)) return undefined;
+    const { id } = detail;
+    if (!this.#stated.has(id)) {
+      const { spec } = await cluster.job(id).describe({ spec: true, signal });
+      const { stages = [] } = (spec ?? {}) as {
+        readonly stages?: readonly { readonly estimateMs?: Millis }[];
+      };
+      this.#stated.set(
+        id,
+        stages.map(({ estimateMs }) => estimateMs),
+      );
+    }
+    for (const old of this.#stated.keys()) {
+      if (this.#stated.size <= LISTED_MAX) break;
+      this.#stated.delete(old);
+    }
+    return this.#stated.get(id);
+  }
+
   #choose(jobs: readonly JobSummary[]): { chosen: JobSummary[]; isPartial: boolean } {
     const wanted = jobs.filter(
       ({ id, state, endedMs }) => !(isFinal(state) && this.#done.has(id) && this.#done.get(id) === endedMs),
@@ -106,7 +133,7 @@ export class Sampler {
         isExplained && tasks.waiting > 0 && !isFinal(state) ? handle.explain({ signal }) : undefined,
       ]);
       this.#stream.take(detail, asked, Date.now());
-      this.#findings.noteJob(detail, Date.now());
+      this.#findings.noteJob(detail, Date.now(), await this.#statedBy(cluster, detail, signal));
       if (explained !== undefined) {
         this.#limits.note(explained, Date.now());
         const shares = waitsAsGang(explained) ? await cluster.shares({ signal }) : undefined;
