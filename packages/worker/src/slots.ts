@@ -350,7 +350,8 @@ export class Slots {
     const { slots, workers } = this.#memory;
     if ((slots.long[row] === 1) === long) return false;
     slots.long[row] = long ? 1 : 0;
-    workers.long[this.#row]! += long ? 1 : -1;
+    // A paused task counts again once it continues.
+    if (slots.state[row] !== PAUSED) workers.long[this.#row]! += long ? 1 : -1;
     return true;
   }
 

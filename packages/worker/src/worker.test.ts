@@ -1000,6 +1000,15 @@ describe('loans of CPUs', () => {
     expect(lender).toMatchObject({ pausedMs: 2_000 });
   });
 
+  test('of a task that turns out to be long while it is paused', () => {
+    const bench = new Bench(1, { cpu: 1 }).welcome(matching);
+    bench.receive(OWNER, run);
+    bench.receive(OWNER, { ...run, match: 2, job: 2, borrows: borrowing });
+    bench.receive(OWNER, { type: 'nowLong', job: 1, task: 0, attempt: 1 });
+    end(bench, 1);
+    expect(bench.take('pull').at(-1)).toMatchObject({ long: 1 });
+  });
+
   test('move the time limit of the lender', () => {
     const bench = lending(10_000);
     bench.now = 4_000;

@@ -1,4 +1,5 @@
 import { CPU, IndexedHeap, type Millis, PER_CPU } from '@goshawk/core';
+import { TOLERANCE } from '../amounts.js';
 import type { Loan, PolicyContext, RunView, StageView, WorkerView } from '../contract.js';
 import { canLend, hasRoomWith, isLendable } from '../loans.js';
 import type { Reservations } from '../reservations.js';
@@ -183,11 +184,12 @@ export class Lending {
   forUser(stage: StageView, user: UserLines, now: Millis): Offer | undefined {
     const shares = this.#shares;
     if (!this.#lendsToAll) return undefined;
-    if (user.used + shares.shareOf(stage) > shares.fairShareOf(user)) return undefined;
+    // Sums of shares are rounded.
+    if (user.used + shares.shareOf(stage) > shares.fairShareOf(user) + TOLERANCE) return undefined;
     const mayLend = (run: RunView): boolean => {
       const lender = shares.userOf(run);
       if (lender === undefined || lender === user) return false;
-      return lender.used - shares.shareOf(run.stage) >= shares.fairShareOf(lender);
+      return lender.used - shares.shareOf(run.stage) >= shares.fairShareOf(lender) - TOLERANCE;
     };
     return this.#leastLent(stage, mayLend, now);
   }
