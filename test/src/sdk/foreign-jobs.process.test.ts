@@ -83,6 +83,7 @@ const BODIES: Readonly<Record<string, (id: string) => readonly object[]>> = {
   '/v1/jobs/{id}/hold': () => [{}],
   '/v1/jobs/{id}/release': () => [{}],
   '/v1/jobs/{id}/update': () => [{ priority: 'high' }],
+  '/v1/jobs/{id}/tasks': () => [{}, { tasks: [{ sleep: 1 }] }, { close: true }],
   '/v1/jobs/{id}/retry': () => [{}, { asNew: true }, { key: 'again', failed: true }],
   '/v1/jobs/bulk': (id) =>
     ['cancel', 'retry', 'hold', 'release'].flatMap((action) => [
@@ -108,7 +109,7 @@ async function routesOfJobs(id: string): Promise<Route[]> {
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const method of Object.keys(methods).map((each) => each.toUpperCase())) {
       const url = path.replace('{id}', id);
-      if (BODIES[path] !== undefined) {
+      if (method === 'POST' && BODIES[path] !== undefined) {
         for (const body of BODIES[path](id)) routes.push({ method, url, body });
       } else if (path.includes('{id}')) {
         expect(method, `${path} needs bodies in this test`).toBe('GET');
