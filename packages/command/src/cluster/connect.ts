@@ -58,8 +58,8 @@ export async function openCluster(
   });
 }
 
-/** A person gets an answer about an absent process within three seconds; a process restarts faster. */
-const ABSENT_MS = 1_500;
+/** Commands that ask twice, such as `top` and `wait`, still answer within three seconds. */
+const ABSENT_MS = 1_000;
 
 /** Calls `connect` of the client. */
 export async function connect(...given: Parameters<typeof connectTo>): Promise<Cluster> {
