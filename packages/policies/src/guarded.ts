@@ -83,7 +83,7 @@ export class GuardedPolicy implements CentralPolicy {
   }
 
   checkInvariants(cluster: ClusterView): void {
-    this.#inner.checkInvariants?.(cluster);
+    this.#inner.checkInvariants?.(this.#views.of(cluster));
   }
 
   #line(now: Millis): QueueLine {
@@ -120,7 +120,14 @@ export class GuardedPolicy implements CentralPolicy {
     const stageAt = (stage: StageView) => views.behind(stage, 'stage');
     const workerAt = (worker: WorkerView) => views.behind(worker, 'worker');
     return {
-      start: (stage, worker) => views.of(draft().start(stageAt(stage), workerAt(worker))),
+      start: (stage, worker, loan) => {
+        if (loan === undefined) return views.of(draft().start(stageAt(stage), workerAt(worker)));
+        const lenders = loan.lenders.map((run) => views.behind(run, 'lender'));
+        if (!(loan.atMostMs > 0)) throw new InputError('bad-policy', `a loan of ${loan.atMostMs} ms`);
+        return views.of(
+          draft().start(stageAt(stage), workerAt(worker), { lenders, atMostMs: loan.atMostMs }),
+        );
+      },
       place: (stage, worker) => views.of(draft().place(stageAt(stage), workerAt(worker))),
       gang: (starts) =>
         views.of(

@@ -1,4 +1,4 @@
-import { type Address, InputError } from '@goshawk/core';
+import { type Address, InputError, ONE_CPU } from '@goshawk/core';
 import { describe, expect, it, test } from 'vitest';
 import { ClusterBooks } from './books/books.js';
 import { BookedDraft } from './books/draft.js';
@@ -12,13 +12,13 @@ function books(): ClusterBooks {
   made.setOpen(worker, true);
   const job = made.declare(1 as Address, 0, { arrivedAt: 0, tasks: 4, prefers: { zone: 'a' } });
   const stage = made.stage(job, 0, {
-    demand: [1],
+    demand: ONE_CPU,
     tasks: 4,
     estimateMs: 1_000,
     distribution: [{ from: 1, to: 2, p: 1 }],
   });
   made.setWaiting(stage, 4, 0);
-  made.setWaiting(made.stage(job, 1, { demand: [1], tasks: 1, estimateMs: 1 }), 1, 0);
+  made.setWaiting(made.stage(job, 1, { demand: ONE_CPU, tasks: 1, estimateMs: 1 }), 1, 0);
   stage.declined(made.addWorker(11 as Address, made.names.capacityOf(1, {})), 3);
   made.start(stage, worker, 1);
   return made;
@@ -157,10 +157,30 @@ describe('a draft', () => {
     expect([...draft.preempted]).toHaveLength(1);
   });
 
+  it('starts a task on the CPUs of a task that pauses', () => {
+    const { draft, failed } = plan((cluster, to) => {
+      const [worker] = [...cluster.workers];
+      const { stages } = [...cluster.jobs][0]!;
+      const [lender] = worker!.runs;
+      while (to.start(stages[0]!, worker!) !== undefined);
+      const run = to.start(stages[1]!, worker!, { lenders: [lender!], atMostMs: 1_000 });
+      if (lender!.borrower !== run || lender!.pausedMs(25) !== 20) throw new Error('it does not lend');
+    });
+    expect(failed).toEqual([]);
+    expect(draft.started.at(-1)!.lenders).toHaveLength(1);
+  });
+
   it.each<[string, (cluster: ClusterView, draft: Draft) => unknown]>([
     ['a stage of its own', (cluster, to) => to.start({ waiting: 1 } as never, [...cluster.workers][0]!)],
     ['no stage', (cluster, to) => to.start(undefined as never, [...cluster.workers][0]!)],
     ['a copy', (cluster, to) => to.start({ ...[...cluster.jobs][0]!.stages[0]! }, [...cluster.workers][0]!)],
+    [
+      'a lender of its own',
+      (cluster, to) => {
+        const stage = [...cluster.jobs][0]!.stages[0]!;
+        to.start(stage, [...cluster.workers][0]!, { lenders: [{} as never], atMostMs: 1 });
+      },
+    ],
     ['a run of its own', (_, to) => to.preempt({ worker: { runs: [] } } as never)],
     ['a job of its own', (_, to) => to.expect({} as never, 7)],
     ['NaN as a time', (_, to) => to.again(Number.NaN)],

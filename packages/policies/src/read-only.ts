@@ -1,18 +1,24 @@
-import { InputError } from '@goshawk/core';
+import { InputError, type Needs } from '@goshawk/core';
+import type { ClusterView, JobView, RunView, StageView, WorkerView } from './contract.js';
 
-/** The functions of views that policies may call. Others, such as those of the books, change what they belong to. */
+type FunctionsOf<View> = View extends unknown
+  ? { [Key in keyof View]-?: View[Key] extends (...args: never[]) => unknown ? Key : never }[keyof View]
+  : never;
+
+/** The functions of the contract's views. A missing one does not compile. */
+const OF_VIEWS: Readonly<
+  Record<FunctionsOf<ClusterView | JobView | StageView | WorkerView | RunView | Needs>, true>
+> = {
+  roomFor: true,
+  attainedMs: true,
+  pausedMs: true,
+  permits: true,
+};
+
+/** The functions that policies may call. Others, such as those of the books, change what they belong to. */
 const CALLABLE: ReadonlySet<string | symbol> = new Set<string | symbol>([
-  ...[
-    'roomFor',
-    'attainedMs',
-    'permits',
-    'next',
-    'return',
-    'toJSON',
-    'toString',
-    'toLocaleString',
-    'valueOf',
-  ],
+  ...Object.keys(OF_VIEWS),
+  ...['next', 'return', 'toJSON', 'toString', 'toLocaleString', 'valueOf'],
   ...['hasOwnProperty', 'propertyIsEnumerable', 'isPrototypeOf', Symbol.iterator],
 ]);
 /** The functions of maps, sets and typed arrays that change nothing. */

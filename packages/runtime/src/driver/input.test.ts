@@ -57,7 +57,7 @@ test('the line contains no user data and no task output', () => {
     user: undefined,
   });
   expect(line).toBe(
-    'run{ask: 1, match: 0, job: 2, stage: 0, task: 3, attempt: 0, payload: …, jobId: "j1", long: false, demand: {}, timeoutMs: 10, apartMs: none, expectedMs: none, execution: none, inputs: none, gang: none, user: none} from party-3',
+    'run{ask: 1, match: 0, job: 2, stage: 0, task: 3, attempt: 0, payload: …, jobId: "j1", long: false, demand: {}, timeoutMs: 10, apartMs: none, expectedMs: none, execution: none, inputs: none, gang: none, user: none, borrows: none} from party-3',
   );
   const bytes = new TextEncoder().encode('secret');
   expect(
