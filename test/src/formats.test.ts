@@ -10,6 +10,9 @@ const ROOT = join(import.meta.dirname, '../..');
 const INTERNAL: Readonly<Record<string, string>> = {
   'goshawk.introduction/1': 'is signed during the handshake, and is not JSON',
   'goshawk.keys/1': 'is a key file: secret, and written by `goshawk keygen` alone',
+  'goshawk.value/1': 'answers the Python package, which alone uses the routes of large values',
+  'goshawk.values/1': 'answers the Python package, which alone uses the routes of large values',
+  'goshawk.values-job/1': 'answers the Python package, which alone uses the routes of large values',
   'goshawk.learnt/1': 'is the estimators’ state, which only schedulers write and read',
 };
 

@@ -160,13 +160,16 @@ function answer(
 /** The fraction of its time that a process spends on rendering a page, at most. */
 const RENDER_SHARE = 0.1;
 
+/** Health is short, and must be that of the moment. */
+const ALWAYS_RENDERED: ReadonlySet<string> = new Set(['/livez', '/readyz']);
+
 /** Repeats a page for ten times as long as it took to render, so that frequent requests do not delay other work. */
 function sparing(pages: Pages): Pages {
   const kept = new Map<string, { readonly page: Page; readonly until: number }>();
   const render = (path: string, page: () => Page): Page => {
     const begun = performance.now();
     const known = kept.get(path);
-    if (known !== undefined && begun < known.until) return known.page;
+    if (known !== undefined && begun < known.until && !ALWAYS_RENDERED.has(path)) return known.page;
     const rendered = page();
     const ended = performance.now();
     kept.set(path, { page: rendered, until: ended + (ended - begun) / RENDER_SHARE });
