@@ -103,6 +103,7 @@ export {
   type JobFate,
   type JobPlace,
   type JobSummary,
+  type LendingView,
   type LogPage,
   metDeadline,
   type Predecessor,
@@ -123,7 +124,13 @@ export {
   type UserQuota,
 } from './job/view.js';
 export * from './job/waiting.js';
-export { predecessorWords, WAIT_PHASE_WORDS, WAITING_LABELS, WAITING_WORDS } from './job/waiting-words.js';
+export {
+  lendingWords,
+  predecessorWords,
+  WAIT_PHASE_WORDS,
+  WAITING_LABELS,
+  WAITING_WORDS,
+} from './job/waiting-words.js';
 export { cutoffJson, waitingJson, whyJson } from './job/why-json.js';
 export * from './limits.js';
 export { ROLES, type Role } from './messages/declaration.js';

@@ -140,7 +140,6 @@ export const jobs = z.object({
   ),
 });
 
-/** A predecessor for which the job still waits; `ok`: the predecessor must complete successfully. */
 /** Pauses of an attempt while other tasks used its CPUs; `runSeconds` excludes them. */
 const lending = {
   pausedSeconds: seconds,
@@ -150,6 +149,7 @@ const lending = {
   borrowedFrom: z.array(z.string()),
 };
 
+/** A predecessor for which the job still waits; `ok`: the predecessor must complete successfully. */
 const predecessor = z.object({
   id: z.string(),
   state: z.enum(JOB_FATES),
@@ -338,6 +338,9 @@ const story = z.object({
   endedSeconds: seconds.nullable(),
   /** Message of the last failure, or why the task is cancelled. */
   error: z.string().nullable(),
+  ...lending,
+  /** It uses, or used, CPUs of tasks that paused for it. */
+  borrows: z.boolean(),
 });
 
 /** Central's queue of jobs that wait for workers. */

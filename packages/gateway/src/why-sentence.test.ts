@@ -74,3 +74,11 @@ it('does not report tasks of later stages as a problem', () => {
   const ready = { ...wait, stage: 'parse', index: 0, reason: 'pilots', tasks: 2, waitedMs: 3_000 };
   expect(whySentence(explained(job, { waiting: [wait, ready] }), 0)).toMatch(/^2 tasks have waited 3 s: /);
 });
+
+it('says what the task that it is asked for lends', () => {
+  const task = { task: 3, lentTo: { job: 'b2-7', task: 4 }, pausedMs: 2_000 };
+  const running = { state: 'running', tasks: { running: 2 } };
+  expect(whySentence(explained(running, { task }), 0)).toBe(
+    '2 tasks run, and none waits. Task 3 is paused for 2 s while task b2-7/4 uses its CPU.',
+  );
+});

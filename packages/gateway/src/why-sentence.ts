@@ -4,6 +4,7 @@ import {
   expectedWaitMs,
   formatDuration,
   isFinal,
+  lendingWords,
   type Millis,
   needOf,
   predecessorWords,
@@ -18,7 +19,10 @@ import {
  * @param now wall clock
  */
 export function whySentence(explained: ExplainedJob, now: Millis): string {
-  return isFinal(explained.job.state) ? ended(explained) : waits(explained, now);
+  const { job, task } = explained;
+  const sentence = isFinal(job.state) ? ended(explained) : waits(explained, now);
+  const lending = task === undefined ? '' : lendingWords(task);
+  return lending === '' ? sentence : `${sentence} Task ${task!.task} ${lending}.`;
 }
 
 function waits(explained: ExplainedJob, now: Millis): string {

@@ -129,6 +129,8 @@ export interface WorkerStanding {
   readonly queued: number;
   /** Unconfirmed reports of ended tasks. */
   readonly unconfirmed: number;
+  /** Tasks that are paused, because others use their CPUs. */
+  readonly paused: number;
 }
 
 /** Counters since the start of the worker. */
@@ -145,4 +147,6 @@ export interface WorkerCounters {
   declined: number;
   /** Quarantines: tasks could not start, tasks failed that complete elsewhere, or the process was suspended. */
   pauses: number;
+  /** CPU time (ms) that tasks have lent to others, in loans that have ended. */
+  lentCpuMs: number;
 }

@@ -62,7 +62,7 @@ export function endLoan(w: WorkerParts, slot: number, now: Millis): boolean {
   const { lenders } = loan;
   loan.lenders = [];
   for (const lender of lenders) {
-    w.slots.resume(lender, now);
+    w.counted.lentCpuMs += w.slots.resume(lender, now);
     w.env.resume?.(lender);
     const timeoutMs = w.slots.timeoutOf(lender);
     if (timeoutMs !== undefined)
@@ -77,7 +77,7 @@ export function lenderEnded(w: WorkerParts, slot: number, now: Millis): void {
   if (!w.slots.isPaused(slot)) return;
   const loan = w.slots.loanOf(w.slots.borrowerOf(slot));
   if (loan !== undefined) loan.lenders = loan.lenders.filter((lender) => lender !== slot);
-  w.slots.resume(slot, now);
+  w.counted.lentCpuMs += w.slots.resume(slot, now);
 }
 
 /** Slots with these matches whose tasks may pause. */

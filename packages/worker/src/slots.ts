@@ -205,18 +205,24 @@ export class Slots {
     });
   }
 
-  /** The task in the slot uses its CPUs again, even if its borrower still uses them. */
-  resume(index: number, now: Millis): void {
+  /**
+   * The task in the slot uses its CPUs again, even if its borrower still uses them.
+   *
+   * @returns the CPU time (ms) that it has lent
+   */
+  resume(index: number, now: Millis): Millis {
     const row = this.rowOf(index);
     this.#step(LIFE.resume, row);
     const lending = this.#memory.lending.get(row)!;
     const { cpu, place } = lending.lent!;
-    lending.pausedMs += Math.max(0, now - lending.pausedAt);
+    const pausedMs = Math.max(0, now - lending.pausedAt);
+    lending.pausedMs += pausedMs;
     lending.lent = undefined;
     const { workers, slots } = this.#memory;
     workers.paused[this.#row]!--;
     if (slots.long[row] === 1) workers.long[this.#row]!++;
     this.#shift(cpu, place, 1);
+    return cpu * pausedMs;
   }
 
   /** Records that the task in the slot borrows from these slots. */

@@ -72,7 +72,11 @@ export class WorkerState {
   /** Whether shutdown was requested. */
   isStopping = false;
   hasReportedDrained = false;
-  readonly counted: Pick<WorkerCounters, 'declined' | 'pauses'> = { declined: 0, pauses: 0 };
+  readonly counted: Pick<WorkerCounters, 'declined' | 'pauses' | 'lentCpuMs'> = {
+    declined: 0,
+    pauses: 0,
+    lentCpuMs: 0,
+  };
 
   /** @param memory of all workers in the process; default: a separate one */
   constructor(config: WorkerConfig, env: WorkerEnvironment, memory = new WorkerMemory()) {

@@ -8,6 +8,7 @@ import {
   type Message,
   type MessageOf,
   type Millis,
+  NO_RESOURCES,
   type Outcome,
   type PolicySettings,
   PRESETS,
@@ -967,10 +968,11 @@ describe('loans of CPUs', () => {
   /** A worker with one CPU whose task of match 1 is paused for that of match 2. */
   function lending(timeoutMs?: number): Bench {
     const bench = new Bench(1, { cpu: 1 }).welcome(matching);
-    bench.receive(OWNER, { ...run, jobId: 'long', long: true, timeoutMs });
+    bench.receive(OWNER, { ...run, jobId: 'long', long: true, timeoutMs, demand: NO_RESOURCES });
     bench.worker.taskStarted(0, bench.now);
     bench.now = 1_000;
-    bench.receive(OWNER, { ...run, match: 2, job: 2, jobId: 'short', borrows: borrowing });
+    const short = { match: 2, job: 2, jobId: 'short', demand: NO_RESOURCES, borrows: borrowing };
+    bench.receive(OWNER, { ...run, ...short });
     bench.worker.taskStarted(1, bench.now);
     return bench;
   }
@@ -983,8 +985,10 @@ describe('loans of CPUs', () => {
     const bench = lending();
     expect([bench.pauses, bench.orders.length]).toEqual([[{ slot: 0, on: true }], 2]);
     expect(bench.take('lent')).toMatchObject([{ to: { job: 'short', task: 0 }, pausedMs: 0 }]);
+    expect([bench.worker.standing.paused, bench.worker.counters.lentCpuMs]).toEqual([1, 0]);
     bench.now = 3_000;
     end(bench, 1);
+    expect([bench.worker.standing.paused, bench.worker.counters.lentCpuMs]).toEqual([0, 2_000]);
     expect(bench.pauses).toEqual([
       { slot: 0, on: true },
       { slot: 0, on: false },

@@ -51,9 +51,9 @@ describe('the page of a job', () => {
       paint,
     );
     expect(page).toContain('3: 3 running (1 paused)');
-    expect(page).toContain('task 0 on w0, for 5 s, paused for 2 s while b2-7/4 uses its CPU\n');
-    expect(page).toContain('task 1 on w0, for 5 s, after 1.5 s of pauses\n');
-    expect(page).toContain('task 2 on w0, for 5 s, on the CPU of a paused task');
+    expect(page).toContain('task 0 on w0, for 5 s, is paused for 2 s while task b2-7/4 uses its CPU\n');
+    expect(page).toContain('task 1 on w0, for 5 s, was paused for 1.5 s while others used its CPU\n');
+    expect(page).toContain('task 2 on w0, for 5 s, uses the CPU of a task that pauses for it');
   });
 
   it('describes a running job', () => {

@@ -7,9 +7,9 @@ import {
   formatResources,
   isFinal,
   type JobDetail,
+  lendingWords,
   type Millis,
   predecessorWords,
-  taskAddress,
 } from '@goshawk/core';
 import { localTime } from './local-time.js';
 import { classWords, deadlineWords, failureLines, heading, measures, remedyLines } from './words.js';
@@ -171,7 +171,8 @@ function endings(job: JobDetail): Section[] {
 function progress(job: JobDetail): Section[] {
   const shown = job.running.slice(0, RUNNING_SHOWN).map((run) => {
     const again = run.attempt > 1 ? `, attempt ${run.attempt}` : '';
-    return `task ${run.task} on ${plain(run.worker)}${again}, for ${formatDuration(run.elapsedMs)}${lendingWords(run)}`;
+    const lending = lendingWords(run);
+    return `task ${run.task} on ${plain(run.worker)}${again}, for ${formatDuration(run.elapsedMs)}${lending === '' ? '' : `, ${plain(lending)}`}`;
   });
   const hidden = job.tasks.running - shown.length;
   const more = hidden > 0 ? [`and ${formatCount(hidden)} more`] : [];
@@ -179,12 +180,4 @@ function progress(job: JobDetail): Section[] {
     ...measures(job).filter(([label]) => label !== 'estimate'),
     ...section('running', [...shown, ...more]),
   ];
-}
-
-/** Says whether a running task is paused, and for which task, or uses the CPUs of others. */
-function lendingWords({ lentTo, pausedMs = 0, borrows }: JobDetail['running'][number]): string {
-  if (lentTo !== undefined)
-    return `, paused for ${formatDuration(pausedMs)} while ${plain(taskAddress(lentTo))} uses its CPU`;
-  const before = pausedMs > 0 ? `, after ${formatDuration(pausedMs)} of pauses` : '';
-  return `${before}${borrows ? ', on the CPU of a paused task' : ''}`;
 }

@@ -1,6 +1,6 @@
 import type { ExplainedJob } from '@goshawk/client';
 import { painter } from '@goshawk/command';
-import { type NeedView, whyJson, withCentralLimits } from '@goshawk/core';
+import { type LendingView, type NeedView, whyJson, withCentralLimits } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { jobDetail, jobSummary } from './jobs.fixture.js';
 import { waitingPage, whyPage } from './why-page.js';
@@ -221,4 +221,34 @@ it('counts pilots on hold with the other tasks of their stage', () => {
   expect(page({ ...waits({ jobs: 0, tasks: 0, workMs: 0 }), waiting })).toMatch(
     /waiting +5 tasks, waiting for 1 min 6 s; now: their job is on hold .*\n +queue/,
   );
+});
+
+it('says what a task lends and borrows', () => {
+  const of = {
+    task: 3,
+    stage: 'tasks',
+    state: 'running',
+    isPilot: false,
+    attempts: 1,
+    waitedMs: 0,
+    ranMs: 5,
+  };
+  const shown = (lending: LendingView) => {
+    const explained = { ...waits({ jobs: 0, tasks: 0, workMs: 0 }), task: { ...of, ...lending } };
+    return { text: page(explained), json: whyJson(explained, undefined, 0).task };
+  };
+  const lent = shown({ lentTo: { job: 'b2-7', task: 4 }, pausedMs: 2_000 });
+  expect(lent.text).toContain('is paused for 2 s while task b2-7/4 uses its CPU\n');
+  expect(lent.json).toMatchObject({ pausedSeconds: 2, lentTo: 'b2-7/4', borrows: false });
+  const borrowed = shown({ borrows: true, borrowedFrom: [{ job: 'train-17', task: 3 }] });
+  expect(borrowed.text).toContain('ran beside task train-17/3, which paused for it\n');
+  expect(borrowed.json).toMatchObject({
+    pausedSeconds: 0,
+    lentTo: null,
+    borrowedFrom: ['train-17/3'],
+    borrows: true,
+  });
+  expect(shown({ borrows: true }).text).toContain('uses the CPU of a task that pauses for it\n');
+  expect(shown({ pausedMs: 3_000 }).text).toContain('was paused for 3 s while others used its CPU\n');
+  expect(shown({}).text).not.toMatch(/CPU of|paused/);
 });

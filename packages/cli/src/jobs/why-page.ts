@@ -11,6 +11,7 @@ import {
   formatDuration,
   isFinal,
   type JobDetail,
+  lendingWords,
   type Millis,
   mayRun,
   type NeedView,
@@ -175,18 +176,8 @@ function afterLine(before: Predecessor): string {
   return `waits for job ${predecessorWords(before)}`;
 }
 
-function taskLines({
-  task,
-  stage,
-  state,
-  reason,
-  isPilot,
-  attempts,
-  worker,
-  waitedMs,
-  ranMs,
-  error,
-}: TaskStory): string[] {
+function taskLines(story: TaskStory): string[] {
+  const { task, stage, state, reason, isPilot, attempts, worker, waitedMs, ranMs, error } = story;
   const pilot = isPilot ? ', a pilot' : '';
   const where = worker === undefined ? '' : ` on ${plain(worker)}`;
   const again = attempts > 1 ? `, attempt ${attempts}` : '';
@@ -197,7 +188,9 @@ function taskLines({
     return [head, now, ...why.map((text) => `last failure: ${text}`)];
   }
   const times = `waited ${formatDuration(waitedMs)}, ran ${formatDuration(ranMs ?? 0)}`;
-  return [head, ...why, ...(ranMs === undefined ? [] : [times])];
+  const lending = lendingWords(story);
+  const lent = lending === '' ? [] : [plain(lending)];
+  return [head, ...lent, ...why, ...(ranMs === undefined ? [] : [times])];
 }
 
 function queueLines({ central, matches }: ExplainedJob): string[] {

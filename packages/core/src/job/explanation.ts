@@ -4,7 +4,7 @@ import type { Millis } from '../ids.js';
 import { LIMITS } from '../limits.js';
 import { CLASSES } from '../policy/presets.js';
 import { amounts } from './amounts.js';
-import { jobSummary, predecessor, samplingView } from './view.js';
+import { jobSummary, lendingFields, predecessor, samplingView } from './view.js';
 import { WAIT_PHASES, WAITING_REASONS } from './waiting.js';
 
 /**
@@ -68,6 +68,7 @@ const taskStory = view({
   endedMs: optional(ms),
   /** Message of the last failure, or why the task is cancelled. */
   error: optional(line),
+  ...lendingFields,
 });
 /** State and times of one task, as known to its owner. */
 export type TaskStory = NonNullable<(typeof taskStory)['infer']>;

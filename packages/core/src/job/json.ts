@@ -111,7 +111,7 @@ function attemptJson(job: JobDetail, attempt: AttemptView): Record<string, unkno
 }
 
 /** Pauses of an attempt, which its run time excludes, and the tasks (`JOB/TASK`) that it lent CPUs to and borrowed from. */
-function lendingJson({ pausedMs, lentTo, borrowedFrom }: LendingView) {
+export function lendingJson({ pausedMs, lentTo, borrowedFrom }: LendingView) {
   return {
     pausedSeconds: seconds(pausedMs ?? 0)!,
     /** The task that uses its CPUs at present. */

@@ -80,7 +80,7 @@ const taskFailure = view({
 export type TaskFailure = NonNullable<(typeof taskFailure)['infer']>;
 
 /** What an attempt has lent and borrowed. `runMs` and `elapsedMs` of a task exclude its pauses. */
-const lendingFields = {
+export const lendingFields = {
   /** For how long it was paused, until now; absent: never. */
   pausedMs: optional(ms),
   /** The task that uses its CPUs at present, so that it is paused; absent: it is not paused. */

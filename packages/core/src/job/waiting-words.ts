@@ -1,4 +1,5 @@
-import type { Predecessor } from './view.js';
+import { formatDuration } from '../text/durations.js';
+import { type LendingView, type Predecessor, taskAddress } from './view.js';
 import type { WaitingReason, WaitPhase } from './waiting.js';
 
 /** Explains why tasks wait, and what would help. */
@@ -134,4 +135,21 @@ export function predecessorWords({ id, state, tasks, ended, ok }: Predecessor): 
     return `${id} (${state}), on hold until a retry of it completes: \`goshawk retry ${id}\``;
   const known = state === 'unknown' ? 'its scheduler has not responded' : `${state}${done}`;
   return `${id} (${known})${ok ? ', to complete' : ''}`;
+}
+
+/**
+ * Says what a task lends and borrows: `is paused for 2 s while task b2-7/4 uses its CPU`. Follows its name; empty for a
+ * task that has never paused and uses its own CPUs.
+ */
+export function lendingWords({ lentTo, pausedMs = 0, borrows, borrowedFrom = [] }: LendingView): string {
+  if (lentTo !== undefined)
+    return `is paused for ${formatDuration(pausedMs)} while task ${taskAddress(lentTo)} uses its CPU`;
+  const beside =
+    borrowedFrom.length > 0
+      ? `ran beside ${borrowedFrom.map((lender) => `task ${taskAddress(lender)}`).join(' and ')}, which paused for it`
+      : borrows
+        ? 'uses the CPU of a task that pauses for it'
+        : '';
+  const paused = pausedMs > 0 ? `was paused for ${formatDuration(pausedMs)} while others used its CPU` : '';
+  return [beside, paused].filter((words) => words !== '').join(', and ');
 }

@@ -9,7 +9,7 @@ import {
   type TaskStory,
   type WaitingGroup,
 } from './explanation.js';
-import { seconds, summaryJson } from './json.js';
+import { lendingJson, seconds, summaryJson } from './json.js';
 import { isFinal } from './view.js';
 
 /** `goshawk.waiting/1`: waiting tasks by reason. */
@@ -137,7 +137,8 @@ function lineJson(line: CentralLine): Record<string, unknown> {
   };
 }
 
-function storyJson({ waitedMs, ranMs, endedMs, ...story }: TaskStory): Record<string, unknown> {
+function storyJson(told: TaskStory): Record<string, unknown> {
+  const { waitedMs, ranMs, endedMs, pausedMs: _, lentTo: _to, borrowedFrom: _from, borrows, ...story } = told;
   return {
     ...story,
     reason: story.reason ?? null,
@@ -146,5 +147,7 @@ function storyJson({ waitedMs, ranMs, endedMs, ...story }: TaskStory): Record<st
     ranSeconds: seconds(ranMs),
     endedSeconds: seconds(endedMs),
     error: story.error ?? null,
+    ...lendingJson(told),
+    borrows: borrows === true,
   };
 }

@@ -246,6 +246,7 @@ export const METRICS = {
     }),
     goshawk_worker_slots: gauge('CPUs of the workers in this process.'),
     goshawk_worker_busy_slots: gauge('Tasks that run or are being fetched.', BY_CLASS),
+    goshawk_worker_paused_tasks: gauge('Tasks that are paused, because other tasks use their CPUs.'),
     goshawk_worker_queued_entries: gauge('Queued probes and placed tasks.'),
     goshawk_worker_unconfirmed_reports: gauge('Task reports not yet confirmed by their owners.'),
     goshawk_worker_tasks_started_total: counter('Started tasks.'),
@@ -259,6 +260,9 @@ export const METRICS = {
     goshawk_worker_probes_stolen_total: counter('Stolen probes.'),
     goshawk_worker_pauses_total: counter(
       'Quarantines of a worker: it could not start tasks, failed tasks that others complete, or was suspended.',
+    ),
+    goshawk_worker_lent_cpu_seconds_total: counter(
+      'CPU time that paused tasks have lent to others, counted when a loan ends.',
     ),
     goshawk_worker_declined_total: counter('Probes and tasks returned unserved.'),
   }),

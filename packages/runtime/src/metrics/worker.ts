@@ -14,6 +14,7 @@ export function workerReadings(workers: readonly Worker[], { ended, runMs }: Run
       short: sum(({ standing }) => standing.busy.short),
       long: sum(({ standing }) => standing.busy.long),
     }),
+    goshawk_worker_paused_tasks: sum(({ standing }) => standing.paused),
     goshawk_worker_queued_entries: sum(({ standing }) => standing.queued),
     goshawk_worker_unconfirmed_reports: sum(({ standing }) => standing.unconfirmed),
     goshawk_worker_tasks_started_total: sum(({ counters }) => counters.tasksStarted),
@@ -23,6 +24,7 @@ export function workerReadings(workers: readonly Worker[], { ended, runMs }: Run
     goshawk_worker_steals_total: sum(({ counters }) => counters.stealSuccesses),
     goshawk_worker_probes_stolen_total: sum(({ counters }) => counters.probesMoved),
     goshawk_worker_pauses_total: sum(({ counters }) => counters.pauses),
+    goshawk_worker_lent_cpu_seconds_total: sum(({ counters }) => counters.lentCpuMs) / 1_000,
     goshawk_worker_declined_total: sum(({ counters }) => counters.declined),
   };
 }

@@ -248,3 +248,16 @@ test('a task that a job does not have is refused', () => {
   scheduler.receive(CLIENT, { type: 'explainJob', request: 7, id, task: 1 }, 5);
   expect(sent.at(-1)).toMatchObject({ type: 'refused', request: 7, code: 'unknown-task' });
 });
+
+test('a task that lends its CPUs has not run while it was paused', () => {
+  const bench = new Bench();
+  const id = bench.submit({ tasks: [{ sleep: 5 }] }, 0);
+  const { task, attempt } = bench.bind(W1, 1, 10);
+  const to = { job: 'b2-7', task: 4 };
+  bench.receive(W1, { type: 'lent', job: 1, task, attempt, to, pausedMs: 0 }, 110);
+  expect(bench.why(id, 310, task).task).toMatchObject({ ranMs: 100, pausedMs: 200, lentTo: to });
+  bench.receive(W1, { type: 'lent', job: 1, task, attempt, to: undefined, pausedMs: 300 }, 410);
+  const { task: continued } = bench.why(id, 510, task);
+  expect(continued).toMatchObject({ ranMs: 200, pausedMs: 300 });
+  expect(continued!.lentTo).toBeUndefined();
+});

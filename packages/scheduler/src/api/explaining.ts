@@ -128,7 +128,9 @@ function taskStory(
     ? readyAtOfStarted(job, task)
     : Math.max(readyAt(job, stage, isPilot), hasRun ? 0 : requeuedAt);
   const from = stage.blockers > 0 && !hasRun ? now : eligibleAt;
-  const ranMs = state === TaskState.running ? now - startedAt : (last?.runMs ?? 0);
+  const ranMs = state === TaskState.running ? job.elapsedMs(task, now) : (last?.runMs ?? 0);
+  const loan = hasStarted ? job.knownLoans?.viewOf(task, job.tasks.attemptOf(task), now) : undefined;
+  const endedAt = startedAt + ranMs + (loan?.pausedMs ?? 0);
   return {
     task,
     stage: stage.spec.name,
@@ -139,8 +141,9 @@ function taskStory(
     worker: last?.worker || undefined,
     waitedMs: Math.max(0, (hasStarted ? startedAt : (job.endedAt ?? now)) - from),
     ranMs: hasStarted ? ranMs : undefined,
-    endedMs: hasStarted && job.tasks.isFinal(task) ? startedAt + ranMs - job.acceptedAt : undefined,
+    endedMs: hasStarted && job.tasks.isFinal(task) ? endedAt - job.acceptedAt : undefined,
     error: problemOf(s, job, task).error,
+    ...loan,
   };
 }
 
