@@ -299,8 +299,8 @@ function continuesSeries(
   now: Millis,
 ): boolean {
   if (w.seriesMs === 0 || kind !== 'completed' || !w.takesWork || !w.queue.isEmpty) return false;
-  // The CPUs return to the lenders.
-  if (w.slots.isBorrowing(slot)) return false;
+  // The CPUs return to the lenders, or are owed to tasks that share them.
+  if (w.slots.isBorrowing(slot) || w.slots.owesCpus) return false;
   if (w.knownAhead !== undefined && w.knownAhead.kept.length > 0) return false;
   const { long, orphaned, since } = w.memory.slots;
   const row = w.slots.rowOf(slot);

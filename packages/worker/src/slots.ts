@@ -436,9 +436,19 @@ export class Slots {
 
   /** Number of additional tasks that the worker may accept, if their demands fit. */
   get openCount(): number {
-    const { busy, cpus, shares } = this.#memory.workers;
-    const all = shares[this.#row] === 1 ? this.count : cpus[this.#row]!;
-    return Math.max(0, all - busy[this.#row]!);
+    return Math.max(0, this.#most - this.busyCount);
+  }
+
+  /** Whether tasks share CPUs because a loan has ended before its borrower. */
+  get owesCpus(): boolean {
+    const { loans, free } = this.#memory;
+    return loans.size > 0 && (this.busyCount > this.#most || (free[this.#row]!.cpu ?? 0) < 0);
+  }
+
+  /** Number of tasks that may use CPUs at the same time. */
+  get #most(): number {
+    const { cpus, shares } = this.#memory.workers;
+    return shares[this.#row] === 1 ? this.count : cpus[this.#row]!;
   }
 
   get busyCount(): number {

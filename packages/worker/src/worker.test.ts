@@ -1038,6 +1038,23 @@ describe('loans of CPUs', () => {
     expect(bench.take('pull')).toMatchObject([{ free: 1 }]);
   });
 
+  test.each([
+    ['end after their time', (bench: Bench) => bench.worker.wake('loan', 1, bench.now)],
+    ['end with the lender', () => {}],
+  ])('%s: the lender asks for no other task of its series', (_, endsLoan) => {
+    const bench = new Bench(1, { cpu: 1 }).welcome({ ...matching, seriesMs: 60_000 });
+    bench.receive(OWNER, run);
+    bench.worker.taskStarted(0, bench.now);
+    bench.receive(OWNER, { ...run, match: 2, job: 2, borrows: borrowing });
+    bench.worker.taskStarted(1, bench.now);
+    bench.now = 6_000;
+    endsLoan(bench);
+    end(bench, 0);
+    expect(bench.take('ended')).toMatchObject([{ ask: 0 }]);
+    end(bench, 1);
+    expect(bench.take('pull').at(-1)).toMatchObject({ free: 1 });
+  });
+
   test('end with the lender, whose CPU the borrower keeps', () => {
     const bench = lending();
     bench.takeAll();
@@ -1055,6 +1072,16 @@ describe('loans of CPUs', () => {
     bench.receive(OWNER, { ...run, match: 4, job: 4, borrows: { lenders: [2, 77], atMostMs: 1 } });
     expect(bench.take('declined')).toHaveLength(2);
     expect(bench.orders).toHaveLength(2);
+  });
+
+  test('are declined if the lender is paused for another task, even if a slot is free', () => {
+    const bench = new Bench(2, { cpu: 2 }).welcome(matching);
+    for (const match of [1, 2]) bench.receive(OWNER, { ...run, match, job: match, long: true });
+    bench.receive(OWNER, { ...run, match: 3, job: 3, borrows: borrowing });
+    bench.receive(OWNER, { ...run, match: 4, job: 4, borrows: borrowing });
+    bench.worker.checkInvariants();
+    expect(bench.take('declined')).toMatchObject([{ job: 4 }]);
+    expect(bench.orders).toHaveLength(3);
   });
 
   test('are known to a new central and to the owners', () => {
