@@ -59,6 +59,8 @@ const PIECE = 3;
 export interface Counts {
   messages: number;
   faults: number;
+  /** Number of pauses of tasks that lent CPUs. */
+  loans: number;
   readonly byKind: Record<string, number>;
 }
 
@@ -66,7 +68,7 @@ export interface Counts {
 export class Cluster {
   readonly plan: Plan;
   readonly network: Network;
-  readonly counts: Counts = { messages: 0, faults: 0, byKind: {} };
+  readonly counts: Counts = { messages: 0, faults: 0, loans: 0, byKind: {} };
   readonly #calendar: Calendar;
   readonly #checker: Checker;
   readonly #transcript: Transcript | undefined;
@@ -539,7 +541,10 @@ export class Cluster {
       // Each attempt of a gang gets a different port, which distinguishes its members from those of other attempts.
       findPort: (slot) => worker.portFound(slot, ++this.#ports % 65_536, process.now),
       kill: (slot, reason) => tasks.kill(slot, reason),
-      pause: (slot) => tasks.pause(slot),
+      pause: (slot) => {
+        this.counts.loans++;
+        tasks.pause(slot);
+      },
       resume: (slot) => tasks.resume(slot),
       drained: () => this.#drained(process, worker),
     });

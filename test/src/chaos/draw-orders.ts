@@ -59,13 +59,7 @@ export function drawContention(
   slots: number,
   schedulers: number,
 ): OrderPlan[] {
-  const orderOf = (number: number, at: Millis, ms: Millis, count: number, job: JobInput): OrderPlan => {
-    const key = `order ${number}`;
-    const input: TaskInput = { key, ms, fails: 0, prints: 0 };
-    const tasks = Array.from({ length: count }, () => ({ module: 'chaos', input }));
-    const via = draw.int(0, schedulers - 1);
-    return { key, at, job: { ...job, estimate: ms, tasks }, via, retries: false };
-  };
+  const orderOf = orderFactory(draw, schedulers);
   const victims = Array.from({ length: draw.int(1, 2) }, (_, i) => {
     const gang = draw.chance(0.2);
     const count = gang ? slots : slots * draw.int(1, 2);
@@ -82,6 +76,52 @@ export function drawContention(
     return orderOf(number, at, ms, count, { name: 'urgent', deadline, gang: draw.chance(0.3) });
   });
   return [...victims, ...urgent];
+}
+
+/**
+ * Long tasks that fill the slots, and short jobs and jobs of other users that come beside them.
+ *
+ * @param slots total of the workers that are not removed
+ */
+export function drawLending(
+  draw: Draw,
+  first: number,
+  span: Span,
+  slots: number,
+  schedulers: number,
+): OrderPlan[] {
+  const orderOf = orderFactory(draw, schedulers);
+  const userOf = (): JobInput => (draw.chance(0.5) ? { user: draw.pick(['ann', 'ben']) } : {});
+  const lenders = Array.from({ length: draw.int(1, 2) }, (_, i) => {
+    const ms = draw.int(2_000, 8_000);
+    const job = {
+      name: 'lender',
+      ...userOf(),
+      ...(draw.chance(0.2) ? { lend: false } : {}),
+      ...(draw.chance(0.3) ? { timeout: ms + 200 } : {}),
+    };
+    return orderOf(first + i, span.from + i, ms, slots * draw.int(1, 2), job);
+  });
+  let at = span.from + 300;
+  const borrowers = Array.from({ length: draw.int(4, 10) }, (_, i) => {
+    at += draw.pick([20, 100, 500, 1_500]);
+    const ms = draw.int(5, draw.pick([100, 100, 300, 1_500]));
+    const deadline = draw.chance(0.2) ? { deadline: `${Math.ceil(ms * 1.1) + draw.int(50, 600)}ms` } : {};
+    const job = { name: 'borrower', ...userOf(), ...deadline };
+    return orderOf(first + lenders.length + i, at, ms, draw.int(1, 3), job);
+  });
+  return [...lenders, ...borrowers];
+}
+
+/** @returns creates orders for jobs of equal tasks, whose estimate is right */
+function orderFactory(draw: Draw, schedulers: number) {
+  return (number: number, at: Millis, ms: Millis, count: number, job: JobInput): OrderPlan => {
+    const key = `order ${number}`;
+    const input: TaskInput = { key, ms, fails: 0, prints: 0 };
+    const tasks = Array.from({ length: count }, () => ({ module: 'chaos', input }));
+    const via = draw.int(0, schedulers - 1);
+    return { key, at, job: { estimate: ms, ...job, tasks }, via, retries: false };
+  };
 }
 
 function drawJob(draw: Draw, key: string, memory: number): JobInput {

@@ -1,8 +1,9 @@
-import { type JobInput, present, startsGangs, sumOf } from '@goshawk/core';
+import { type JobInput, type PolicySettings, present, startsGangs, sumOf } from '@goshawk/core';
+import { presetNamed } from '@goshawk/policies';
 import { Draw } from '../drawing/draw.js';
 import { drawSettings } from '../drawing/settings.js';
 import { drawFaults, drawTakeovers } from './draw-faults.js';
-import { drawContention, drawEnduring, drawOrder } from './draw-orders.js';
+import { drawContention, drawEnduring, drawLending, drawOrder } from './draw-orders.js';
 import type { AppendedTask, Plan, ProcessPlan, UsersPlan, WorkerPlan } from './plan.js';
 
 /** No fault occurs before this time, so that the cluster can form. */
@@ -52,7 +53,7 @@ function drawPrivate(seed: string): Plan {
     ...['given', 'given', 'pilot', 'pilot', 'hybrid', 'history', 'slearn-dag'],
   ]);
   const cutoffJobs = new Draw(`${seed}/cutoff`).chance(0.25) ? 0 : null;
-  const settings = { policy: { ...policy, cutoffJobs }, timings };
+  const settings = { policy: { ...withLoans(seed, policy), cutoffJobs }, timings };
   const processOf = (name: string): ProcessPlan => ({
     name,
     at: draw.int(0, 500),
@@ -95,6 +96,17 @@ function drawPrivate(seed: string): Plan {
   return withIndices(drawn);
 }
 
+/** The policy of about half of the clusters lends CPUs. */
+function withLoans(seed: string, policy: PolicySettings): PolicySettings {
+  const draw = new Draw(`${seed}/loans`);
+  const lends = policy.policy === 'goshawk';
+  if (!lends && !draw.chance(0.35)) return policy;
+  const lend = draw.pick(['all', 'all', 'all', 'short', 'none'] as const);
+  if (lends) return { ...policy, lend };
+  const estimator = draw.pick(['given', 'given', 'pilot', 'hybrid', 'history'] as const);
+  return { ...policy, policy: 'goshawk', preset: presetNamed('goshawk'), estimator, lend };
+}
+
 /** Each function extends some plans, with separate random numbers. */
 const DRAWN: readonly ((plan: Plan) => Plan)[] = [
   withPredecessors,
@@ -108,6 +120,7 @@ const DRAWN: readonly ((plan: Plan) => Plan)[] = [
   withRetries,
   withCancelledTasks,
   withContention,
+  withLending,
 ];
 
 /** Some jobs start after others. A job on a lost disk would delay its successors until schedulers give it up. */
@@ -287,6 +300,17 @@ function withContention(plan: Plan): Plan {
   const span = { from: FAULTS_FROM_MS, to: plan.safetyMs };
   const more = drawContention(draw, kept.length, span, slots, plan.schedulers.length);
   return { ...plan, settings: { ...plan.settings, policy }, orders: [...kept, ...more] };
+}
+
+/** Long tasks fill most clusters that lend CPUs, and other jobs come beside them. */
+function withLending(plan: Plan): Plan {
+  const draw = new Draw(`${plan.seed}/lending`);
+  const { policy, lend } = plan.settings.policy;
+  const slots = sumOf(stayingWorkers(plan), (worker) => worker.slots);
+  if (policy !== 'goshawk' || lend === 'none' || slots === 0 || !draw.chance(0.8)) return plan;
+  const span = { from: FAULTS_FROM_MS, to: plan.safetyMs };
+  const more = drawLending(draw, plan.orders.length, span, slots, plan.schedulers.length);
+  return { ...plan, orders: [...plan.orders, ...more] };
 }
 
 /** The operator limits some users, and changes the limits while the cluster runs. */

@@ -6,6 +6,8 @@ export class Tally {
   messages = 0;
   faults = 0;
   executions = 0;
+  loans = 0;
+  #lendingRuns = 0;
   readonly failed: Outcome[] = [];
   readonly #faults = new Map<string, number>();
   readonly #orders = new Map<string, number>();
@@ -16,6 +18,8 @@ export class Tally {
     this.messages += counts.messages;
     this.faults += counts.faults;
     this.executions += executions;
+    this.loans += counts.loans;
+    if (counts.loans > 0) this.#lendingRuns++;
     for (const [kind, count] of Object.entries(counts.byKind)) addTo(this.#faults, kind, count);
     for (const [state, count] of Object.entries(orders)) addTo(this.#orders, state, count);
     if (complaints.length > 0) this.failed.push(outcome);
@@ -25,6 +29,7 @@ export class Tally {
   summary(seconds: number): string[] {
     return [
       `${number(this.runs)} runs in ${seconds.toFixed(0)} s: ${number(this.messages)} messages, ${number(this.faults)} faults, ${number(this.executions)} executions of tasks`,
+      `loans: ${number(this.loans)} in ${number(this.#lendingRuns)} runs`,
       `faults: ${list(this.#faults)}`,
       `orders: ${list(this.#orders)}`,
       this.failed.length === 0 ? 'nothing was broken' : `${this.failed.length} runs broke something`,
