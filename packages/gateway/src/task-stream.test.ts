@@ -39,6 +39,7 @@ function detailOf(log: readonly Ran[], now: number, max: number): JobDetail {
 
 it('an attempt that was paused lasts for its run time and its pauses', () => {
   const stream = new TaskStream();
+  const lentTo = { job: 'b-2', task: 0 };
   const job = {
     id: 'a-1',
     submittedAt: START,
@@ -47,14 +48,14 @@ it('an attempt that was paused lasts for its run time and its pauses', () => {
     attemptList: [
       { task: 0, attempt: 1, state: 'completed', worker: 'w0', startedMs: 100, runMs: 2_000, pausedMs: 500 },
     ],
-    running: [{ task: 1, attempt: 1, worker: 'w0', elapsedMs: 1_000, pausedMs: 3_000 }],
+    running: [{ task: 1, attempt: 1, worker: 'w0', elapsedMs: 1_000, pausedMs: 3_000, lentTo }],
   } as unknown as JobDetail;
   const now = START + 5_000;
   stream.take(job, now, now);
   const { bars } = stream.barsOf(new Set(['w0']), START, now);
-  expect(bars.map(({ from, to, pausedMs }) => [from - START, to - START, pausedMs])).toEqual([
-    [100, 2_600, 500],
-    [1_000, 5_000, 3_000],
+  expect(bars.map((bar) => [bar.from - START, bar.to - START, bar.pausedMs, bar.isPaused])).toEqual([
+    [100, 2_600, 500, false],
+    [1_000, 5_000, 3_000, true],
   ]);
 });
 

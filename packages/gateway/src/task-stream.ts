@@ -1,5 +1,5 @@
 import type { ClusterView, ClusterWaiting } from '@goshawk/client';
-import { type JobDetail, type Millis, sumOf } from '@goshawk/core';
+import { type JobDetail, type LendingView, type Millis, sumOf } from '@goshawk/core';
 
 /** Retention (ms), and length of a bucket. */
 export const STREAM_MS = 3_600_000;
@@ -32,6 +32,8 @@ export interface Bar {
   to: Millis;
   /** Time in which the attempt was paused. ms */
   pausedMs: Millis;
+  /** Whether it is paused at present. */
+  isPaused: boolean;
   state: BarState;
   readonly demand: Readonly<Record<string, number>>;
 }
@@ -107,8 +109,9 @@ export class TaskStream {
       worker: string,
       from: Millis,
       to: Millis,
-      pausedMs: Millis,
+      { pausedMs = 0, lentTo }: LendingView,
     ): void => {
+      const isPaused = lentTo !== undefined;
       if (worker === '' || to < now - STREAM_MS) return;
       const key = `${job.id}/${task}/${attempt}`;
       seen.add(key);
@@ -117,21 +120,24 @@ export class TaskStream {
         known.state = state;
         known.to = Math.max(known.from, to);
         known.pausedMs = pausedMs;
+        known.isPaused = isPaused;
         return;
       }
       const { id, name, user } = job;
       this.#bars.set(key, {
-        ...{ job: id, name, user, task, attempt, worker, from, to, pausedMs, state },
+        ...{ job: id, name, user, task, attempt, worker, from, to, pausedMs, isPaused, state },
         demand: demandOf(stages, task),
       });
     };
-    for (const { task, attempt, state, worker, startedMs, runMs, pausedMs = 0 } of job.attemptList) {
+    for (const each of job.attemptList) {
+      const { task, attempt, state, worker, startedMs, runMs, pausedMs = 0 } = each;
       const from = job.submittedAt + startedMs;
-      add(task, attempt, stateOf(state), worker, from, from + runMs + pausedMs, pausedMs);
+      add(task, attempt, stateOf(state), worker, from, from + runMs + pausedMs, each);
     }
-    for (const { task, attempt, worker, elapsedMs, pausedMs = 0 } of job.running) {
+    for (const each of job.running) {
+      const { task, attempt, worker, elapsedMs, pausedMs = 0 } = each;
       if (!seen.has(`${job.id}/${task}/${attempt}`))
-        add(task, attempt, 'running', worker, asked - elapsedMs - pausedMs, asked, pausedMs);
+        add(task, attempt, 'running', worker, asked - elapsedMs - pausedMs, asked, each);
     }
     const { firstStartMs, endedMs } = job;
     if (job.attemptsTruncated && firstStartMs !== undefined)

@@ -150,8 +150,9 @@ it('shows a worker with units, its running tasks, and attributes that have the n
     ...{ long: 1, heardMsAgo: 802.8606, capacity: { cpu: 4, memory: 2 ** 31 } },
     attributes: { state: 'bavaria', runs: 'no' },
   } as unknown as WorkerView;
-  const task = { job: 'a-1', name: 'etl', task: 3, from: 7_000 };
-  expect(workerPage(worker, [task], 10_000).split('\n')).toEqual([
+  const task = { job: 'a-1', name: 'etl', task: 3, from: 7_000, isPaused: false };
+  const lender = { ...task, task: 4, isPaused: true };
+  expect(workerPage(worker, [task, lender], 10_000).split('\n')).toEqual([
     'state           active',
     'takes           all tasks',
     'runs            2 tasks on 4 CPUs, 1 long',
@@ -163,6 +164,7 @@ it('shows a worker with units, its running tasks, and attributes that have the n
     '',
     'running here',
     'etl (a-1) task 3, started 3 s ago',
+    'etl (a-1) task 4, started 3 s ago, paused',
     '1 task not sampled yet',
     '',
     'attributes',

@@ -108,6 +108,7 @@ interface RunningTask {
   readonly name: string;
   readonly task: number;
   readonly from: Millis;
+  readonly isPaused: boolean;
 }
 
 /**
@@ -130,10 +131,10 @@ export function workerPage(worker: WorkerView, tasks: readonly RunningTask[], no
     address: worker.address,
   });
   const running = tasks.map(
-    ({ job, name, task, from }) =>
-      `${plain(name)} (${job}) task ${task}, started ${formatDuration(Math.max(0, now - from))} ago`,
+    ({ job, name, task, from, isPaused }) =>
+      `${plain(name)} (${job}) task ${task}, started ${formatDuration(Math.max(0, now - from))} ago${isPaused ? ', paused' : ''}`,
   );
-  const unseen = Math.max(0, busy - tasks.length);
+  const unseen = Math.max(0, busy - tasks.filter(({ isPaused }) => !isPaused).length);
   if (unseen > 0) running.push(`${counted(unseen, 'task')} not sampled yet`);
   const named = rows(attributes);
   return [
