@@ -43,6 +43,25 @@ test('the need of a job is repeated at once when central learns that a match was
   ]);
 });
 
+test.each([
+  ['is returned to central', [], [{ type: 'unused', worker: W1, match: 7 }]],
+  ['is forgotten while central does not know the scheduler', [{ type: 'notRegistered' }], []],
+] as const)('the match of a borrower that its worker has declined %s', (_, before, unused) => {
+  const bench = new DurableBench(undefined, 0, false);
+  bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }));
+  bench.members(W1);
+  const { number: job } = bench.accept({ tasks: [{ sleep: 1 }] });
+  const workers = [{ worker: W1, match: 7, borrows: { lenders: [3], atMostMs: 1_000 } }];
+  const matched = { type: 'matched', noneWaiting: undefined, newcomers: undefined } as const;
+  bench.receive(CENTRAL, { ...matched, job, stage: 0, workers });
+  bench.commit();
+  for (const message of before) bench.receive(CENTRAL, message);
+  bench.take();
+  bench.receive(W1, { type: 'declined', job, stage: 0, probes: 0, placed: { task: 0, attempt: 1 } });
+  bench.commit();
+  expect(bench.take().filter(({ type }) => type === 'unused')).toEqual(unused);
+});
+
 test('a run has the expected run time of its task, if there is an estimate or a guess from history', () => {
   const bench = new DurableBench(undefined, 0, false);
   bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }));

@@ -1,4 +1,4 @@
-import { type Address, type MessageOf, type Millis, sumOf } from '@goshawk/core';
+import { type Address, type MessageOf, type Millis, NOBODY, sumOf } from '@goshawk/core';
 import type { Routing } from '../dispatch/routing.js';
 import { AssignedBy } from '../job/assignment.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
@@ -155,8 +155,9 @@ export class TaskMessages {
     const borrowed = job.knownLoans?.isBorrowing(task, attempt) === true ? job.tasks.matchOf(task) : 0;
     this.#endings.attemptDeclined(job, task, now);
     // The lenders continue in central's books, too. Sent after the need, without which central may forget the refusal.
-    if (borrowed > 0)
-      this.#s.env.send(this.#s.cluster.central, { type: 'unused', worker: from, match: borrowed });
+    const { central } = this.#s.cluster;
+    if (borrowed > 0 && central !== NOBODY)
+      this.#s.env.send(central, { type: 'unused', worker: from, match: borrowed });
   }
 
   /** Central has queued tasks at workers. */
