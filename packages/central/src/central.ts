@@ -364,6 +364,7 @@ export class Central implements Machine<CentralTimer> {
       // The welcome makes the worker report its free slots.
       const asksForState = this.#pulls && (this.#isMatching || this.#dispatcher.waitingTasks > 0);
       if (asksForState && this.#dispatcher.isStale(from, busy, now)) this.#members.welcome(from);
+      this.#dispatcher.checkLoans(from, now);
       // Central adds the runs that the registration lists, and ends the placed tasks that it does not list.
       if (this.#dispatcher.areBooksOutdated(from, busy + queued, now)) return this.#askToRegister(from);
     }

@@ -210,6 +210,12 @@ export class Dispatcher {
     return worker !== undefined && this.#reports.isStale(worker, busy, now);
   }
 
+  /** Looks for lost matches of borrowers at the worker. */
+  checkLoans(address: Address, now: Millis): void {
+    const worker = this.books.worker(address);
+    if (worker !== undefined) this.#reports.checkLoans(worker, now);
+  }
+
   /** Returns whether the books differ from the tasks that the worker holds, so that it should register again. */
   areBooksOutdated(address: Address, held: number, now: Millis): boolean {
     const worker = this.books.worker(address);

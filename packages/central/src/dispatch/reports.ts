@@ -175,6 +175,12 @@ export class Reports {
     });
   }
 
+  /** Asks owners about borrowers that a full worker has not confirmed, because it need not report before a task ends. */
+  checkLoans(worker: BookedWorker, now: Millis): void {
+    if (worker.paused === 0) return;
+    for (const run of worker.runs) if (run.lenders.length > 0 && !run.isConfirmed) this.checkMatch(run, now);
+  }
+
   /** Ends a run that its worker no longer reports: it has ended, or its slot was announced as free too early. */
   #endUnreported(run: BookedRun, now: Millis): void {
     const { worker } = run;
