@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import type { ClusterView, Draft, StageView } from '../contract.js';
+import type { ClusterView, Draft, StageView, WorkerView } from '../contract.js';
 import { fitsNow, gangSize, isPreferredAt } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
 import type { Lending, Offer } from './lending.js';
@@ -66,8 +66,8 @@ export class Deadlines {
 
   /** A worker where other tasks pause for the stage. */
   #offerFor(stage: StageView, now: Millis): Offer | undefined {
-    const offer = stage.waiting > 0 ? this.#lending.forDeadline(stage, now) : undefined;
-    return offer !== undefined && this.#queue.accepts(stage, offer.worker, now) ? offer : undefined;
+    const accepts = (worker: WorkerView) => this.#queue.accepts(stage, worker, now);
+    return stage.waiting > 0 ? this.#lending.forDeadline(stage, accepts, now) : undefined;
   }
 
   #startUrgent(stage: StageView, cluster: ClusterView, draft: Draft, now: Millis): void {

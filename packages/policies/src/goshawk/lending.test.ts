@@ -131,3 +131,23 @@ describe('users', () => {
     expect(bench.count(2)).toBe(6);
   });
 });
+
+test('a job near its deadline borrows only from tasks on workers that it prefers', () => {
+  const bench = cluster(3, { context: { lend: 'all' } });
+  const { books } = bench;
+  books.setOpen(books.addWorker(3 as never, books.names.capacityOf(1, {}), { rack: 'near' }), true);
+  const declare = books.declare.bind(books);
+  books.declare = (owner, number, facts) =>
+    declare(
+      owner,
+      number,
+      number === 2 ? { ...facts, deadlineAt: 100_000, prefers: { rack: 'near' } } : facts,
+    );
+  bench.need(1, { ...long, tasks: 4, estimateMs: 900_000 });
+  bench.need(2, { long: true, estimateMs: 50_000 });
+  expect(bench.count(2)).toBe(0);
+  bench.now = 49_500;
+  bench.settle();
+  expect([bench.count(2), pausedFor(bench, 2)]).toEqual([1, [1]]);
+  expect(bench.runOf(2).worker.address).toBe(3);
+});

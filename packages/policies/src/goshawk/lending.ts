@@ -25,6 +25,9 @@ export interface Offer {
   readonly loan: Loan;
 }
 
+/** Whether the job of a waiting task accepts the worker: near its deadline, only those that it prefers. */
+type Accepts = (worker: WorkerView) => boolean;
+
 /**
  * Decides which running tasks pause, so that a waiting task that fits nowhere can use their CPUs:
  *
@@ -162,7 +165,7 @@ export class Lending {
    * Rule 1: a short task, or one of unknown run time, borrows from one that can lend for as long as it is expected to run.
    * If it outlives the cutoff, it shares the CPU with its lender, and its worker starts nothing until a CPU is free.
    */
-  forShort(stage: StageView, now: Millis): Offer | undefined {
+  forShort(stage: StageView, accepts: Accepts, now: Millis): Offer | undefined {
     const taskMs = isUnknown(stage) ? this.#shortTaskMs : this.#estimates.taskMs(stage, now);
     if (this.#budgets.size === 0 || -this.#budgets.topKey() < taskMs) return undefined;
     const mayLend = (run: RunView): boolean => -(this.#budgets.keyOf(run.id) ?? 0) >= taskMs;
@@ -170,6 +173,7 @@ export class Lending {
     for (const id of this.#budgets.inOrder()) {
       const run = this.#runs[id]!;
       if (left-- === 0 || !mayLend(run)) return undefined;
+      if (!accepts(run.worker)) continue;
       const lenders = this.#lendersAt(run, stage, mayLend, now);
       if (lenders !== undefined)
         return { worker: run.worker, loan: { lenders, atMostMs: this.#context.cutoffMs } };
@@ -181,7 +185,7 @@ export class Lending {
    * Rule 2: a user who has at most its fair share even with the task borrows from one who has at least its own even
    * without the lender. So two users never take a CPU back and forth.
    */
-  forUser(stage: StageView, user: UserLines, now: Millis): Offer | undefined {
+  forUser(stage: StageView, user: UserLines, accepts: Accepts, now: Millis): Offer | undefined {
     const shares = this.#shares;
     if (!this.#lendsToAll) return undefined;
     // Sums of shares are rounded.
@@ -191,25 +195,31 @@ export class Lending {
       if (lender === undefined || lender === user) return false;
       return lender.used - shares.shareOf(run.stage) >= shares.fairShareOf(lender) - TOLERANCE;
     };
-    return this.#leastLent(stage, mayLend, now);
+    return this.#leastLent(stage, accepts, mayLend, now);
   }
 
   /** Rule 3: a job that has reached its latest start borrows from one without a deadline, or that still meets its own. */
-  forDeadline(stage: StageView, now: Millis): Offer | undefined {
+  forDeadline(stage: StageView, accepts: Accepts, now: Millis): Offer | undefined {
     if (!this.#lendsToAll) return undefined;
     const taskMs = this.#estimates.taskMs(stage, now);
     const mayLend = (run: RunView): boolean => {
       const { job } = run.stage;
       return job !== stage.job && this.#estimates.endOf(run, now) + taskMs <= job.deadlineAt;
     };
-    return this.#leastLent(stage, mayLend, now);
+    return this.#leastLent(stage, accepts, mayLend, now);
   }
 
   /** The lenders that have lent the smallest part of their time so far, in a random sample of workers if there are many. */
-  #leastLent(stage: StageView, mayLend: (run: RunView) => boolean, now: Millis): Offer | undefined {
+  #leastLent(
+    stage: StageView,
+    accepts: Accepts,
+    mayLend: (run: RunView) => boolean,
+    now: Millis,
+  ): Offer | undefined {
     let best: Offer | undefined;
     let least = Number.POSITIVE_INFINITY;
     for (const worker of sampleOf(this.#workers, this.#context)) {
+      if (!accepts(worker)) continue;
       for (const run of worker.runs) {
         if (!mayLend(run)) continue;
         const part = run.pausedMs(now) / (this.#estimates.endOf(run, now) - run.startedAt);

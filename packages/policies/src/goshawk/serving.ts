@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import type { Draft, StageView } from '../contract.js';
+import type { Draft, StageView, WorkerView } from '../contract.js';
 import { gangSize, isSelective } from '../fitting.js';
 import { KINDS, type Kind } from './kinds.js';
 import type { Lending, Offer } from './lending.js';
@@ -58,15 +58,22 @@ export class Serving {
   #lendOne(draft: Draft, now: Millis): boolean {
     const short = this.#lending.cpus > 0 ? this.#waiting.firstOf(SHORT_KINDS, CONTENDERS_MAX) : NONE;
     for (const { stage } of short)
-      if (this.#startOn(this.#lending.forShort(stage, now), stage, draft, now)) return true;
+      if (this.#startOn(this.#lending.forShort(stage, this.#accepts(stage, now), now), stage, draft, now))
+        return true;
     if (this.#waiting.users.size < 2) return false;
-    for (const { stage, line } of this.#waiting.firstOf(KINDS, CONTENDERS_MAX))
-      if (this.#startOn(this.#lending.forUser(stage, line.user, now), stage, draft, now)) return true;
+    for (const { stage, line } of this.#waiting.firstOf(KINDS, CONTENDERS_MAX)) {
+      const offer = this.#lending.forUser(stage, line.user, this.#accepts(stage, now), now);
+      if (this.#startOn(offer, stage, draft, now)) return true;
+    }
     return false;
   }
 
+  #accepts(stage: StageView, now: Millis): (worker: WorkerView) => boolean {
+    return (worker) => this.#queue.accepts(stage, worker, now);
+  }
+
   #startOn(offer: Offer | undefined, stage: StageView, draft: Draft, now: Millis): boolean {
-    if (offer === undefined || !this.#queue.accepts(stage, offer.worker, now)) return false;
+    if (offer === undefined) return false;
     return this.#starting.start(stage, offer.worker, draft, now, offer.loan);
   }
 
