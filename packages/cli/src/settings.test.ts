@@ -50,3 +50,10 @@ describe('a setting', () => {
     expect(names.filter((name) => ['limit', 'from', 'csv'].includes(name))).toEqual([]);
   });
 });
+
+it('is never named by its negation, which the parser reads as another option', async () => {
+  const names = (await GOSHAWK.all()).flatMap(({ name: command, options }) =>
+    Object.keys(options).map((name) => `${command} ${name}`),
+  );
+  expect(names.filter((name) => / no[A-Z]/.test(name))).toEqual([]);
+});

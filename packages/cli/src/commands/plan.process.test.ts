@@ -60,6 +60,8 @@ describe('goshawk plan', () => {
       '600s',
       '--estimate',
       '600s',
+      // A job without an estimate would borrow their CPUs.
+      '--no-lend',
     ]);
     const id = submitted.stdout.trim();
     try {

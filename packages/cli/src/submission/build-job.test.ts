@@ -612,8 +612,8 @@ describe('a contradiction', () => {
 
 it('--no-lend keeps running tasks from pausing, also those of a job file', async () => {
   expect(await job({ command: ['true'] })).not.toHaveProperty('lend');
-  expect(await job({ command: ['true'], noLend: true })).toMatchObject({ lend: false });
+  expect(await job({ command: ['true'], lend: false })).toMatchObject({ lend: false });
   const files = { 'a.json': '{"tasks": [{"sleep": 5}], "lend": true}' };
   expect(await job({ words: ['a.json'], files })).toMatchObject({ lend: true });
-  expect(await job({ words: ['a.json'], files, noLend: true })).toMatchObject({ lend: false });
+  expect(await job({ words: ['a.json'], files, lend: false })).toMatchObject({ lend: false });
 });

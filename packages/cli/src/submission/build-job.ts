@@ -109,7 +109,7 @@ function wholeJob(
     begin,
     gang,
     preemptible,
-    noLend,
+    lend,
     notify,
   } = options;
   const wanted = { ...file.demand, ...demandOf(options) };
@@ -124,7 +124,7 @@ function wholeJob(
     ...present({ priority, maxRunning, deadline, value, notify }),
     ...(gang ? { gang } : {}),
     ...(preemptible ? { preemptible } : {}),
-    ...(noLend ? { lend: false } : {}),
+    ...(lend === false ? { lend } : {}),
     ...(Object.keys(required).length === 0 ? {} : { require: required }),
     ...(prefer.length === 0 ? {} : { prefer: attributesIn(prefer, '--prefer', 'rack=r1,r2') }),
   };

@@ -267,12 +267,13 @@ const JOB = {
     describe:
       'allow running tasks to be killed and restarted later for a job that would otherwise miss its deadline',
   },
-  noLend: {
+  lend: {
     type: 'flag',
+    default: true,
     flagOnly: true,
     rare: true,
     describe:
-      'never pause running tasks while others use their CPUs: for programs that must answer at any time or measure time',
+      'let running tasks pause while others use their CPUs (off: --no-lend, for programs that must answer at any time or measure time)',
   },
   maxRunning: { type: 'count', min: 1, rare: true, describe: 'maximum number of running tasks of the job' },
 } as const satisfies OptionSpecs;
