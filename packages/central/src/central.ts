@@ -361,10 +361,10 @@ export class Central implements Machine<CentralTimer> {
         this.#dispatcher.idle(from, queued, now);
         this.#members.workers.relabel(now);
       }
-      // The welcome makes the worker report its free slots.
+      // The welcome makes the worker report its free slots and its runs.
       const asksForState = this.#pulls && (this.#isMatching || this.#dispatcher.waitingTasks > 0);
-      if (asksForState && this.#dispatcher.isStale(from, busy, now)) this.#members.welcome(from);
-      this.#dispatcher.checkLoans(from, now);
+      const isStale = asksForState && this.#dispatcher.isStale(from, busy, now);
+      if (this.#dispatcher.checkLoans(from, now) || isStale) this.#members.welcome(from);
       // Central adds the runs that the registration lists, and ends the placed tasks that it does not list.
       if (this.#dispatcher.areBooksOutdated(from, busy + queued, now)) return this.#askToRegister(from);
     }

@@ -100,6 +100,14 @@ const SITUATIONS: Record<string, (at: LossyCluster) => void> = {
     at.submit('s2', { ...tasksOf(2, 2_000), ...BEN, deadline: 4_000 });
     at.run(8_000);
   },
+  'short jobs borrow from long ones': (at) => {
+    at.submit('s1', { ...tasksOf(4, 60_000), ...ANN });
+    at.run(1_000);
+    at.submit('s2', { ...tasksOf(2, 500), ...BEN });
+    at.run(300);
+    at.submit('s1', { ...tasksOf(2, 500), ...ANN });
+    at.run(8_000);
+  },
   'a job fails and is retried': (at) => {
     const failing = at.submit('s1', { ...tasksOf(2, LONG_MS), ...ANN, retries: 0 });
     at.submit('s2', { ...tasksOf(2, LONG_MS), ...BEN, retries: 3 });

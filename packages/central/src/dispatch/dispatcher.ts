@@ -210,10 +210,10 @@ export class Dispatcher {
     return worker !== undefined && this.#reports.isStale(worker, busy, now);
   }
 
-  /** Looks for lost matches of borrowers at the worker. */
-  checkLoans(address: Address, now: Millis): void {
+  /** Looks for lost messages about loans. @returns whether the worker should report its runs again */
+  checkLoans(address: Address, now: Millis): boolean {
     const worker = this.books.worker(address);
-    if (worker !== undefined) this.#reports.checkLoans(worker, now);
+    return worker !== undefined && this.#reports.checkLoans(worker, now);
   }
 
   /** Returns whether the books differ from the tasks that the worker holds, so that it should register again. */

@@ -175,10 +175,24 @@ export class Reports {
     });
   }
 
-  /** Asks owners about borrowers that a full worker has not confirmed, because it need not report before a task ends. */
-  checkLoans(worker: BookedWorker, now: Millis): void {
-    if (worker.paused === 0) return;
-    for (const run of worker.runs) if (run.lenders.length > 0 && !run.isConfirmed) this.checkMatch(run, now);
+  /**
+   * Asks owners about borrowers that a full worker has not confirmed, because it need not report before a task ends.
+   *
+   * @returns whether the worker should report again, because the report of the end of a borrower may be lost
+   */
+  checkLoans(worker: BookedWorker, now: Millis): boolean {
+    if (worker.paused === 0) return false;
+    const { started } = this.#inFlightMs;
+    let isDue = false;
+    for (const run of worker.runs) {
+      if (run.lenders.length === 0) continue;
+      if (!run.isConfirmed) this.checkMatch(run, now);
+      else if (started > 0 && now - run.queriedAt >= started) {
+        run.queriedAt = now;
+        isDue = true;
+      }
+    }
+    return isDue;
   }
 
   /** Ends a run that its worker no longer reports: it has ended, or its slot was announced as free too early. */
