@@ -180,6 +180,19 @@ describe('an output fits its schema', () => {
     await cluster.goshawk(['cancel', id]);
   });
 
+  it('goshawk.append/1 over HTTP', async () => {
+    const task = { exec: ['true'] };
+    const { job } = await api('/v1/jobs', { open: '1h' });
+    const body = { common: task, tasks: [{}], close: true };
+    await expectToFit(await api(`/v1/jobs/${job}/tasks`, body), 'goshawk.append/1');
+  });
+
+  it('goshawk.submit-skipped/1 of a command whose tasks have all run', async () => {
+    const skip = ['--skip-existing', '/proc/{file}', '--param', 'file=version'];
+    const { stdout } = await cluster.goshawk(['submit', '--json', ...skip, '--', 'true']);
+    await expectToFit(JSON.parse(stdout) as Record<string, unknown>, 'goshawk.submit-skipped/1');
+  });
+
   it('goshawk.job-whatif/1 of the command and over HTTP', async () => {
     const id = await idOf('--tasks', '2', '--max-running', '1', '--sleep', '1h');
     const [line] = await linesOf('why', id, '--what-if', 'workers=+1,priority=high');
