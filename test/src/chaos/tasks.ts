@@ -123,9 +123,10 @@ export class Tasks {
 
   pause(slot: number): void {
     const run = this.#runs.get(slot);
-    if (run === undefined || run.isKilled || run.pausedAt !== undefined) return;
+    if (run === undefined || run.pausedAt !== undefined) return;
     run.pausedAt = this.#calendar.now;
-    run.end.isOff = true;
+    // A task that is being killed ends in any case.
+    if (!run.isKilled) run.end.isOff = true;
   }
 
   resume(slot: number): void {

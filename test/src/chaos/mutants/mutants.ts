@@ -338,7 +338,6 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '',
   },
   {
-    seed: 42,
     name: 'victim-preempted-twice',
     what: 'a victim is preempted again before it has run for as long as it lost',
     file: 'policies/goshawk/preemption',
