@@ -346,7 +346,6 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     faultFree: true,
-    seed: 56,
     name: 'loss-not-remembered',
     what: 'a task may be preempted again as soon as it has started again',
     file: 'policies/goshawk/preemption',
