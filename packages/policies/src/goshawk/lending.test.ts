@@ -122,6 +122,14 @@ describe('users', () => {
     }
   });
 
+  test('do not pause tasks of others that end soon, compared with their own', () => {
+    const bench = cluster(8);
+    bench.need(1, { user: 'ann', tasks: 100, estimateMs: 500, mayLend: true });
+    bench.now = 100;
+    bench.need(2, { user: 'ben', tasks: 100, estimateMs: 900_000, long: true, mayLend: true });
+    expect([bench.count(1), bench.count(2)]).toEqual([8, 0]);
+  });
+
   test('borrow by their weights', () => {
     const bench = cluster(8);
     bench.books.grant(parseUsers('{"ben":{"weight":3}}', 'users.json'));

@@ -10,6 +10,8 @@ import type { UserShares } from './user-shares.js';
 
 /** The part of its expected run time that a task lends to short tasks at most. */
 const LENT_MAX = 0.05;
+/** A user's task borrows only from tasks that still run for this part of its time: others soon end anyway. */
+const WORTH_PAUSING = 0.2;
 /** A task pauses for users and deadlines for at most this time; then it shares its CPUs with the borrower. */
 const PAUSE_MAX_MS: Millis = 3_600_000;
 /** A task that started less than this time ago may not have reached its worker. */
@@ -183,16 +185,18 @@ export class Lending {
 
   /**
    * Rule 2: a user who has at most its fair share even with the task borrows from one who has at least its own even
-   * without the lender. So two users never take a CPU back and forth.
+   * without the lender. So two users never take a CPU back and forth. No task pauses for one that runs much longer.
    */
   forUser(stage: StageView, user: UserLines, accepts: Accepts, now: Millis): Offer | undefined {
     const shares = this.#shares;
     if (!this.#lendsToAll) return undefined;
     // Sums of shares are rounded.
     if (user.used + shares.shareOf(stage) > shares.fairShareOf(user) + TOLERANCE) return undefined;
+    const leastMs = WORTH_PAUSING * this.#estimates.taskMs(stage, now);
     const mayLend = (run: RunView): boolean => {
       const lender = shares.userOf(run);
       if (lender === undefined || lender === user) return false;
+      if (this.#estimates.endOf(run, now) - now < leastMs) return false;
       return lender.used - shares.shareOf(run.stage) >= shares.fairShareOf(lender) - TOLERANCE;
     };
     return this.#leastLent(stage, accepts, mayLend, now);
