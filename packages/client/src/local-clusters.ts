@@ -9,7 +9,7 @@ import fs, {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { InputError, makeFolder, parseProcessStat, strangerAt, UnreachableError } from '@goshawk/core';
+import { InputError, makeFolder, parseProcessStat, UnreachableError, untrustedAt } from '@goshawk/core';
 
 /** A cluster that `goshawk up` runs on this machine, for this user. */
 export interface LocalCluster {
@@ -48,8 +48,8 @@ export function registerLocalCluster(cluster: LocalCluster, environment: Environ
   }
   const folder = folderOf(environment);
   // Root may have the HOME of another user, who could have put links there.
-  const stranger = strangerAt(fs, resolve(folder), uid());
-  if (stranger !== undefined) throw new Error(stranger);
+  const untrusted = untrustedAt(fs, resolve(folder), uid());
+  if (untrusted !== undefined) throw new Error(untrusted);
   makeFolder(fs, folder, 0o700);
   for (const name of cluster.dataFolder === undefined ? [] : filesIn(folder)) {
     const file = join(folder, name);
@@ -154,8 +154,8 @@ function clustersIn(folder: string): LocalCluster[] {
 function ignoredIn(folder: string): string | undefined {
   for (const each of [folder, ...foldersIn(folder)]) {
     const file = join(each, IN_DATA_FOLDER);
-    const stranger = existsSync(file) ? strangerOf(file) : undefined;
-    if (stranger !== undefined) return `${file} is ignored because ${stranger}`;
+    const untrusted = existsSync(file) ? untrustedOf(file) : undefined;
+    if (untrusted !== undefined) return `${file} is ignored because ${untrusted}`;
   }
   return undefined;
 }
@@ -181,8 +181,8 @@ function hasMoved({ dataFolder }: LocalCluster): boolean {
 }
 
 /** Says how another user could have written a record, and so could redirect the caller to a cluster of theirs. */
-function strangerOf(file: string): string | undefined {
-  return strangerAt(fs, resolve(file), uid(), 'caller');
+function untrustedOf(file: string): string | undefined {
+  return untrustedAt(fs, resolve(file), uid(), 'caller');
 }
 
 function uid(): number | undefined {
@@ -239,7 +239,7 @@ function filesIn(folder: string): string[] {
 /** @returns undefined if there is none, or another user may have written it */
 function read(file: string): Registered | undefined {
   try {
-    if (!statSync(file).isFile() || strangerOf(file) !== undefined) return undefined;
+    if (!statSync(file).isFile() || untrustedOf(file) !== undefined) return undefined;
     return JSON.parse(readFileSync(file, 'utf8')) as Registered;
   } catch {
     return undefined;

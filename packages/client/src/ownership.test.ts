@@ -11,7 +11,7 @@ import fs, {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { strangerAt } from '@goshawk/core';
+import { untrustedAt } from '@goshawk/core';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -121,7 +121,7 @@ describe.runIf(process.getuid?.() === 0)('a path', () => {
     });
     expect(stderr).toBe('');
     const changed = new Set(JSON.parse(stdout) as string[]);
-    const trusted = made.filter(({ file }) => strangerAt(fs, file, CALLER) === undefined);
+    const trusted = made.filter(({ file }) => untrustedAt(fs, file, CALLER) === undefined);
     const wrong = trusted.filter(({ file }) => changed.has(file)).map(({ tree }) => tree);
     expect(wrong, `seed ${seed}`).toEqual([]);
     // Otherwise the test would prove nothing.
@@ -172,29 +172,29 @@ describe.runIf(process.getuid?.() === 0)('a path', () => {
     ],
     ['whose sticky folder is the end of the path', { ...own, file: { ...FILE, mode: 0o1666 } }, /file/],
   ])('%s is judged', (_, tree, reason) => {
-    const said = strangerAt(fs, create('tree', tree), CALLER);
+    const said = untrustedAt(fs, create('tree', tree), CALLER);
     if (reason === undefined) expect(said).toBeUndefined();
     else expect(said).toMatch(reason);
   });
 
   test('of root is not of the caller, although root may have written it', () => {
     const file = create('tree', { ...own, file: { uid: 0, gid: 0, mode: 0o600 } });
-    expect(strangerAt(fs, file, CALLER)).toBeUndefined();
-    expect(strangerAt(fs, file, CALLER, 'caller')).toMatch(/belongs to another user \(uid 0\)/);
+    expect(untrustedAt(fs, file, CALLER)).toBeUndefined();
+    expect(untrustedAt(fs, file, CALLER, 'caller')).toMatch(/belongs to another user \(uid 0\)/);
     const callers = create('other', own);
-    expect(strangerAt(fs, callers, 0, 'caller')).toMatch(/belongs to another user/);
+    expect(untrustedAt(fs, callers, 0, 'caller')).toMatch(/belongs to another user/);
   });
 });
 
 test('links in a circle are not trusted', () => {
   symlinkSync(join(folder, 'b'), join(folder, 'a'));
   symlinkSync(join(folder, 'a'), join(folder, 'b'));
-  expect(strangerAt(fs, join(folder, 'a'), process.getuid?.() ?? 0)).toMatch(/too many links/);
+  expect(untrustedAt(fs, join(folder, 'a'), process.getuid?.() ?? 0)).toMatch(/too many links/);
 });
 
 test('a path whose end does not exist yet is judged by its folders', () => {
   const uid = process.getuid?.() ?? 0;
-  expect(strangerAt(fs, join(folder, 'none', 'x'), uid)).toBeUndefined();
+  expect(untrustedAt(fs, join(folder, 'none', 'x'), uid)).toBeUndefined();
   chmodSync(folder, 0o777);
-  expect(strangerAt(fs, join(folder, 'none', 'x'), uid)).toMatch(/other users can write/);
+  expect(untrustedAt(fs, join(folder, 'none', 'x'), uid)).toMatch(/other users can write/);
 });

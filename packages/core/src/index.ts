@@ -173,7 +173,7 @@ export * from './system/cgroup-limits.js';
 export { makeFolder } from './system/folders.js';
 export * from './system/http-address.js';
 export * from './system/optional-package.js';
-export { strangerAt } from './system/ownership.js';
+export { untrustedAt } from './system/ownership.js';
 export * from './system/proc.js';
 export { readRegularFile } from './system/regular-file.js';
 export { exitCodeOfSignal, nameOfRealTimeSignal, SIGNALS } from './system/signals.js';

@@ -580,7 +580,7 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
     };
 
     const ROOT = undefined;
-    /** Who runs the worker and the task, where the data folder is, seen from the working folder, and the mode of the folder above. */
+    /** The accounts of the worker and the task, the data folder as seen from the working folder, and the mode of the folder above. */
     const LAYOUTS = [ROOT, MALLORY].flatMap((worker) =>
       [MALLORY, undefined].flatMap((user) =>
         ['.goshawk', 'deep/below/.goshawk', '../.goshawk', 'link/.goshawk'].flatMap((at) =>

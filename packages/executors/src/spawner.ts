@@ -58,7 +58,7 @@ const home = settings.cgroup === undefined ? undefined : enterOwnCgroup(settings
 /** Bodies of queued starts, in order, by run number. */
 const waiting = new Map<number, Buffer>();
 const live = new Map<number, SpawnedRun>();
-/** Those of the queued starts that begin paused. */
+/** Queued starts that begin paused. */
 const pausedEarly = new Set<number>();
 let pumping = false;
 let hasContainers = false;

@@ -810,7 +810,7 @@ export const overview = z.object({
       times: count,
       /** When the condition ended; null: it has not. */
       over: time.nullable(),
-      /** What may help: opening a log, retrying a job, draining a worker. */
+      /** Actions that may help: opening a log, retrying a job, draining a worker. */
       actions: z.array(
         z.object({
           verb: z.enum(['log', 'retry', 'drain']),

@@ -383,7 +383,7 @@ export interface PolicyContext {
   readonly sizesAreGiven: boolean;
   /** Fraction of slots reserved for short tasks, or `auto`. */
   readonly reserve: number | 'auto';
-  /** Which waiting tasks may start on CPUs that running tasks lend; absent: all. */
+  /** Selects the waiting tasks that may start on CPUs that running tasks lend; absent: all. */
   readonly lend?: Lending;
   /** Time (ms) within which workers register with a new central; absent: immediately. */
   readonly joinMs?: Millis;

@@ -17,7 +17,7 @@ export function isLendable({ mayLend, gang, hasGpus, demand }: StageView): boole
 }
 
 /**
- * What each lender frees for a task with this demand: the first one its slot, and all together at most the CPUs of the
+ * Returns what each lender frees for a task with this demand: the first one its slot, and all together at most the CPUs of the
  * demand.
  */
 export function lentBy(lenders: readonly RunView[], demand: Vector): Vector[] {
@@ -47,7 +47,7 @@ function owedAt({ capacity, runs }: WorkerView): Vector {
   return used.map((amount, index) => Math.max(0, amount - (capacity[index] ?? 0)));
 }
 
-/** What becomes free when the run ends: the CPUs that it has borrowed return to the lenders. */
+/** Returns what becomes free when the run ends: the CPUs that it has borrowed return to the lenders. */
 export function freedBy({ stage, lenders }: RunView): Vector {
   if (lenders.length === 0) return stage.demand;
   const freed = [...stage.demand];

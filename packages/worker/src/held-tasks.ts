@@ -31,7 +31,7 @@ export function assignedRuns(w: WorkerState, now: Millis): readonly HeldRun[] {
   return held;
 }
 
-/** What the task in the slot has lent, and the matches of tasks that are paused for it: none if it outlasted its loan. */
+/** The loan of the task in the slot, and the matches of tasks that are paused for it: none if it outlasted its loan. */
 function loansAt({ slots, memory }: WorkerState, slot: number, now: Millis): Partial<HeldRun> {
   if (memory.lending.size === 0) return {};
   const lenders = slots.loanOf(slot)?.lenders.map((lender) => memory.slots.match[slots.rowOf(lender)]!);

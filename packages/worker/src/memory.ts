@@ -27,7 +27,7 @@ export interface HeldMember {
   notifiedAt: Millis;
 }
 
-/** What a task has lent. */
+/** The loan of a task. */
 export interface Lending {
   /** Time for which it was paused before `pausedAt`. */
   pausedMs: Millis;
@@ -112,7 +112,7 @@ export class WorkerMemory {
   /** Limit of all outputs, also of ended tasks. */
   readonly keptOutput = new OutputBudget(LIMITS.keptOutputBytesMax);
   readonly series = new Map<number, Series>();
-  /** What running tasks lend and have lent, by row of the slot; most have lent nothing. */
+  /** Loans of running tasks, present and past, by row of the slot; most have none. */
   readonly lending = new Map<number, Lending>();
   /** Loans of borrowing slots, by row. */
   readonly loans = new Map<number, Loan>();

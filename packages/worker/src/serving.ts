@@ -344,7 +344,7 @@ function createReport(
   return report;
 }
 
-/** What the task has lent and borrowed; empty for most tasks. */
+/** CPUs that the task has lent and borrowed; empty for most tasks. */
 function loansOf(
   w: WorkerParts,
   slot: number,

@@ -250,7 +250,7 @@ export class Slots {
     return this.#find(RUNNING, (row) => loans.get(row)?.lenders.includes(index) === true);
   }
 
-  /** What the task in the slot has lent; undefined: nothing. */
+  /** The loan of the task in the slot; undefined: none. */
   lendingOf(index: number): Lending | undefined {
     const { lending } = this.#memory;
     return lending.size === 0 ? undefined : lending.get(this.rowOf(index));

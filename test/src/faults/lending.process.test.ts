@@ -44,7 +44,7 @@ async function bothGoOn(): Promise<void> {
   await expect.poll(() => areAhead().length).toBe(2);
 }
 
-test('tasks that lend their CPUs go on, whoever is killed meanwhile, and none stays stopped', async () => {
+test('tasks that lend their CPUs go on after any process is killed, and none stays stopped', async () => {
   console.info(`SEED=${SEED}`);
   let central = await daemons.startCentral(POLICY);
   let scheduler = await daemons.startScheduler('s0');

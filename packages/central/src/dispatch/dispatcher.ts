@@ -589,7 +589,7 @@ export class Dispatcher {
   }
 }
 
-/** What the worker needs to know of a loan: its runs are identified by their matches. */
+/** The worker's part of a loan, whose runs are identified by their matches. */
 function borrowingOf({ lenders, lentAtMostMs }: BookedRun): Borrowing {
   return { lenders: lenders.map(({ match }) => match), atMostMs: lentAtMostMs };
 }

@@ -36,8 +36,8 @@ import {
   type PolicySettings,
   parseBind,
   readRegularFile,
-  strangerAt,
   sumOf,
+  untrustedAt,
   type WaitingReason,
 } from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
@@ -356,8 +356,8 @@ async function claimedFolder(dataFolder: string, url: () => string | undefined):
 
 /** @throws Error if another user may have put keys or jobs there, or could put links in the place of its files */
 function checkOwnFolder(folder: string): void {
-  const stranger = strangerAt(fs, folder, process.geteuid?.(), 'caller');
-  if (stranger !== undefined) throw new Error(stranger);
+  const untrusted = untrustedAt(fs, folder, process.geteuid?.(), 'caller');
+  if (untrusted !== undefined) throw new Error(untrusted);
 }
 
 /**

@@ -4,7 +4,7 @@ import { type Context, plain } from '@goshawk/command';
 import { findCluster } from '@goshawk/command/cluster';
 import { InputError, readRegularFile } from '@goshawk/core';
 
-/** Which lines of the logs of daemons to print. */
+/** Selects lines of the logs of daemons. */
 export interface WantedLines {
   /** Id of a job that the lines are about. */
   readonly job?: string | undefined;

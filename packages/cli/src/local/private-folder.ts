@@ -1,7 +1,7 @@
 import fs, { lstatSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { InputError, makeFolder, strangerAt } from '@goshawk/core';
+import { InputError, makeFolder, untrustedAt } from '@goshawk/core';
 
 /**
  * Returns a private folder of this user in the temporary folder. If another user created it first, that user
@@ -14,7 +14,7 @@ export function privateTemporaryFolder(parent: string = tmpdir()): string {
   const folder = join(parent, `goshawk-${uid ?? 0}`);
   makeFolder(fs, folder, 0o700);
   // A link could lead to any folder of this user.
-  if (lstatSync(folder).isDirectory() && strangerAt(fs, folder, uid, 'caller') === undefined) return folder;
+  if (lstatSync(folder).isDirectory() && untrustedAt(fs, folder, uid, 'caller') === undefined) return folder;
   throw new InputError(
     'unsafe-folder',
     `${folder} is not a folder that only this user can write to`,

@@ -14,7 +14,7 @@ const IDENTIFIER = /^[A-Za-z_][\w.-]*$/;
 /** A text of a command in which placeholders are filled in. */
 export interface Template {
   readonly text: string;
-  /** Where it stands, for errors: `the command`, `--stdout`. */
+  /** Its place, for errors: `the command`, `--stdout`. */
   readonly place: string;
   /** Whether the worker fills in `{job}`, `{index}` and `{attempt}`. */
   readonly isPath?: boolean;

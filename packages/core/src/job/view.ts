@@ -79,7 +79,7 @@ const taskFailure = view({
 });
 export type TaskFailure = NonNullable<(typeof taskFailure)['infer']>;
 
-/** What an attempt has lent and borrowed. `runMs` and `elapsedMs` of a task exclude its pauses. */
+/** CPUs that an attempt has lent and borrowed. `runMs` and `elapsedMs` of a task exclude its pauses. */
 export const lendingFields = {
   /** For how long it was paused, until now; absent: never. */
   pausedMs: optional(ms),

@@ -651,7 +651,7 @@ export const MESSAGES = {
           LIMITS.slotsMax + LIMITS.gpusMax,
         ),
       ),
-      /** Those of `runs` whose tasks are paused, so that their CPUs serve others; absent: none. */
+      /** The members of `runs` whose tasks are paused, so that their CPUs serve others; absent: none. */
       paused: rare(list(count, LIMITS.slotsMax)),
     },
   ),

@@ -7,7 +7,7 @@ import { formatCount } from '../text/counts.js';
 import { CUTOFF_JOBS_MIN } from './job-lengths.js';
 import { PRESETS, type Preset, ROUTES, SCOPES } from './presets.js';
 
-/** Which waiting tasks may start on CPUs that running tasks lend. */
+/** Selects the waiting tasks that may start on CPUs that running tasks lend. */
 export const LENDINGS = ['all', 'short', 'none'] as const;
 export type Lending = (typeof LENDINGS)[number];
 

@@ -25,7 +25,7 @@ const STICKY = 0o1000;
  * @param leaf `caller`: root may not own the end of the path either, because it decides for whom the caller works
  * @returns one phrase, such as `/srv/x belongs to another user (uid 1001)`; undefined if only the caller and root can
  */
-export function strangerAt(
+export function untrustedAt(
   system: FileSystem,
   path: string,
   uid: number | undefined,

@@ -67,7 +67,7 @@ interface Span {
   readonly attempt: Attempt;
 }
 
-/** What was drawn, to find what is at a point. */
+/** The drawn bars, to find the one at a point. */
 export interface Drawn {
   readonly stream: Stream;
   readonly spans: readonly Span[];

@@ -383,7 +383,7 @@ export class BookedWorker implements WorkerView {
     const free = ending.length === 0 ? this.free : [...this.free];
     for (const { stage, lent, lenders } of ending) {
       addVector(free as number[], stage.demand, 1);
-      // What a run has lent is not its own to free, and what it has borrowed returns to the lenders.
+      // A run cannot free CPUs that it has lent, and those that it has borrowed return to the lenders.
       if (lent.length > 0) addVector(free as number[], lent, -1);
       for (const lender of lenders)
         if (!ending.includes(lender)) addVector(free as number[], lender.lent, -1);

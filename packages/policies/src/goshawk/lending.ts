@@ -18,7 +18,7 @@ const PAUSE_MAX_MS: Millis = 3_600_000;
 const SETTLED_MS: Millis = 20;
 /** Number of lenders considered for a task. */
 const CANDIDATES_MAX = 32;
-/** Weight of each short task in the mean of their run times. */
+/** Weight of each short task in the average of their run times. */
 const MEAN_WEIGHT = 1 / 50;
 
 /** A worker, and the runs there that make room for a task if they pause. */

@@ -78,7 +78,7 @@ export class Preemption {
       for (const run of worker.runs) {
         const { job } = run.stage;
         if (!job.preemptible || job === stage.job || run.isPreempted || run.isQueued) continue;
-        // What it has lent or borrowed does not become free at its end.
+        // CPUs that it has lent or borrowed do not become free at its end.
         if (run.borrower !== undefined || run.lenders.length > 0) continue;
         const ranMs = ranMsOf(run, now);
         if (ranMs < (this.#lost.get(job) ?? 0)) continue;

@@ -120,7 +120,7 @@ export class Serving {
 
 /** Tasks of these kinds borrow from long ones: those of unknown length, too, unless their jobs are large. */
 const SHORT_KINDS: readonly Kind[] = ['pilots', 'short', 'small'];
-/** Number of stages for which lenders are sought. */
+/** Number of stages for which lenders are searched. */
 const CONTENDERS_MAX = 8;
 const NONE: readonly Contender[] = [];
 

@@ -175,8 +175,8 @@ function sparing(pages: Pages): Pages {
     kept.set(path, { page: rendered, until: ended + (ended - begun) / RENDER_SHARE });
     return rendered;
   };
-  const spared = Object.entries(pages).map(([path, page]) => [path, () => render(path, page)] as const);
-  return Object.fromEntries(spared);
+  const limited = Object.entries(pages).map(([path, page]) => [path, () => render(path, page)] as const);
+  return Object.fromEntries(limited);
 }
 
 /** A page that fails, for example because a disk is gone, must not end the process. */

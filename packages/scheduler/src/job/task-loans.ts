@@ -1,6 +1,6 @@
 import type { AttemptNumber, MessageOf, Millis, TaskIndex, TaskOfJob } from '@goshawk/core';
 
-/** What the current or last attempt of a task has lent and borrowed. */
+/** CPUs that the current or last attempt of a task has lent and borrowed. */
 interface Loan {
   readonly attempt: AttemptNumber;
   /** Time for which the attempt was paused, up to `since` if it is paused now. */

@@ -9,7 +9,7 @@ import fs, {
   writeFileSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { InputError, makeFolder, ROLES, type Role, shellWord, strangerAt, whyUnread } from '@goshawk/core';
+import { InputError, makeFolder, ROLES, type Role, shellWord, untrustedAt, whyUnread } from '@goshawk/core';
 import type { ClusterKeys } from './generate.js';
 import { type KeyFile, keyFileName, MEMBER_ROLES, parseKeyFile } from './key-file.js';
 import { type KeyRing, keyRing } from './key-ring.js';
@@ -191,9 +191,9 @@ export function writeKeyFolder(
 
 /** Also checks the parents: who can rename the folder can put another one with the same keys in its place. */
 function checkKeyFolder(folder: string): void {
-  const stranger = strangerAt(fs, resolve(folder), process.geteuid?.());
-  if (stranger === undefined) return;
-  const problem = `${stranger}, who could take or replace the keys in ${folder}`;
+  const untrusted = untrustedAt(fs, resolve(folder), process.geteuid?.());
+  if (untrusted === undefined) return;
+  const problem = `${untrusted}, who could take or replace the keys in ${folder}`;
   throw new InputError(
     'open-keys',
     problem,
