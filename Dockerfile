@@ -19,7 +19,7 @@ COPY --from=manifests /opt/goshawk ./
 RUN npm ci --no-audit --no-fund --workspace @goshawk/cli --workspace @goshawk/lab --workspace @goshawk/tracing --include-workspace-root
 COPY tsconfig.base.json ./
 COPY packages packages
-COPY scripts/bundle.mjs scripts/
+COPY scripts/bundle.mjs scripts/page-bundle.mjs scripts/
 RUN npx tsc -b packages/cli packages/lab packages/tracing \
   && node scripts/bundle.mjs \
   && find packages -mindepth 2 -maxdepth 3 -name src -exec rm -rf {} + \
