@@ -134,8 +134,8 @@ describe.skipIf(missing !== undefined)(named('docker-compose.yml'), () => {
     const ask = (path: string, more: Record<string, string> = {}) =>
       fetch(`http://${address}${path}`, { headers: more });
     expect((await ask('/v1/session')).status).toBe(401);
-    expect(await (await ask('/')).text()).toContain('/script/main.js');
-    for (const path of ['/script/main.js', '/script/uplot.js', '/style.css', '/uplot.css'])
+    expect(await (await ask('/')).text()).toContain('./main.js');
+    for (const path of ['/main.js', '/pictures.js', '/views.js', '/style.css'])
       expect([path, (await ask(path)).status]).toEqual([path, 200]);
     const authorization = `Bearer ${token}`;
     expect(await (await ask('/v1/session', { authorization })).json()).toMatchObject({ role: 'operate' });
