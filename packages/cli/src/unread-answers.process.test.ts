@@ -97,7 +97,7 @@ describe.runIf(process.platform === 'linux' && python)('clients that do not read
 
   it.each([
     ['dashboard', '/v1/openapi.json', '', 16, false],
-    ['dashboard', '/script/uplot.js', '', 16, true],
+    ['dashboard', '/pictures.js', '', 16, true],
     ['dashboard', '/readyz', '', 16, false],
     ['dashboard', '/v1/events', TOKEN, 1, false],
     ['dashboard', '/v1/openapi.json', TOKEN, 16, true],
