@@ -1,5 +1,5 @@
 export type { AxisSpec } from './charts/axes.js';
-export { type BarSpec, barChart } from './charts/bar-chart.js';
+export { barChart } from './charts/bar-chart.js';
 export type { ChartDrawing, Size } from './charts/drawing.js';
 export { type LineSpec, lineChart } from './charts/line-chart.js';
 export { type LineLook, lineLook } from './charts/palette.js';

@@ -43,11 +43,6 @@ export function additions(...series: readonly Series[]): Series[] {
   return series.map((each) => ({ ...each, isAddition: true }));
 }
 
-/** Series of the default policy, then those of the paper's policies. */
-export function withDefault(policies: readonly string[], of: (policy: string) => Series): Series[] {
-  return [...additions(of(DEFAULT_POLICY)), ...policies.map(of)];
-}
-
 /** Run time of a variant. */
 export function seconds(of: string, jobs: JobClass, statistic: Statistic): Series {
   const name = `${jobs} ${statistic}, ${of}`;

@@ -24,7 +24,7 @@ const CATEGORY_WIDTH_MAX = 160;
 const GROUP_SHARE = 0.8;
 const BAR_SHARE = 0.88;
 
-export interface BarSpec {
+interface BarSpec {
   readonly name: string;
   /** One value per group; null if there is none. */
   readonly values: readonly (number | null)[];
