@@ -67,16 +67,18 @@ interface State {
   readonly url?: string;
   readonly names?: Names;
   readonly environment?: NodeJS.ProcessEnv;
+  /** Brings the cluster into the state again, before every few commands. */
+  readonly enter?: () => Promise<void>;
   /** Checks the outcome of a command, and returns what is wrong with it. */
   readonly expected: (finished: Finished, command: string) => string | undefined;
 }
 
 /** Runs every command, and returns what is wrong with the answers. */
-async function faultsIn({ url, names = NOBODY, environment, expected }: State): Promise<string[]> {
+async function faultsIn({ url, names = NOBODY, environment, enter, expected }: State): Promise<string[]> {
   const faults: string[] = [];
   const left = [...commands];
-  const one = async (): Promise<void> => {
-    for (let command = left.pop(); command !== undefined; command = left.pop()) {
+  const some = async (count: number): Promise<void> => {
+    for (const command of left.splice(-count)) {
       const args = argsOf(command, names);
       const words = command.name.split(' ').length;
       if (url !== undefined) args.splice(words, 0, '--cluster', url);
@@ -94,7 +96,11 @@ async function faultsIn({ url, names = NOBODY, environment, expected }: State): 
       if (wrong !== undefined) faults.push(`${wrong}: ${said}`);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, one));
+  const each = enter === undefined ? Math.ceil(left.length / AT_ONCE) : 1;
+  while (left.length > 0) {
+    await enter?.();
+    await Promise.all(Array.from({ length: AT_ONCE }, () => some(each)));
+  }
   return faults;
 }
 
@@ -139,6 +145,22 @@ describe('every command answers soon, and says what to do next', () => {
       OF_CENTRAL.has(command) || (exitCode === 3 && stderr.includes('s0')) ? undefined : 'expected s0 and 3';
     const names = { job, worker: 'w0', scheduler: 's9' };
     expect(await faultsIn({ url: daemons.url, names, expected })).toEqual([]);
+  });
+
+  it('just after a crash of the only scheduler', async () => {
+    await daemons.startCentral();
+    let scheduler = await daemons.startScheduler('s1');
+    await daemons.startWorker('w0');
+    const submitted = await runGoshawk(['submit', '--hold', '--sleep', '1ms', '--cluster', daemons.url]);
+    const enter = async () => {
+      await scheduler.kill();
+      scheduler = await daemons.startScheduler('s1');
+      await scheduler.kill();
+    };
+    const names = { job: submitted.stdout.trim(), worker: 'w0', scheduler: 's9' };
+    const expected: State['expected'] = ({ exitCode, stderr }, command) =>
+      OF_CENTRAL.has(command) || (exitCode === 3 && stderr.includes('s1')) ? undefined : 'expected s1 and 3';
+    expect(await faultsIn({ url: daemons.url, names, enter, expected })).toEqual([]);
   });
 
   it('with a key of another cluster', async () => {

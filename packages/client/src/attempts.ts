@@ -1,4 +1,5 @@
 import type { Message, Millis } from '@goshawk/core';
+import { parsePartyName, probeEndpoint } from '@goshawk/transport';
 import type { Alarm, Alarms } from './alarms.js';
 import type { Connection, Listener } from './connection.js';
 import type { ClientTimings } from './options.js';
@@ -18,7 +19,12 @@ export interface Destination {
   readonly party: string;
   /** Display name: `scheduler s3 at tcp://10.0.0.7:7003`. */
   readonly title: string;
+  /** Epoch of a scheduler's journal; above 0, another scheduler can take over its jobs within seconds. */
+  readonly epoch?: number;
 }
+
+/** Time to probe whether a process listens at an address. */
+const PROBE_MS: Millis = 500;
 
 /**
  * Retries one request with exponential backoff until `end` is called. While the party still answers earlier requests, this one
@@ -29,14 +35,23 @@ export class Attempts {
   readonly request: number;
   readonly #asking: Asking;
   readonly #alarm: Alarm;
+  readonly #notRunning: () => void;
+  /** Set while an absent destination is tolerated. */
+  #absence: Alarm | undefined;
   #count = 0;
+  #hasEnded = false;
   /** Time when the request was last sent, or last found to be queued. */
   #since: Millis = 0;
   /** Destination of the last attempt. */
   #to: Destination | undefined;
 
-  /** @param ring called when the next attempt is due */
-  constructor(asking: Asking, listener: Listener, ring: (now: Millis) => void) {
+  /**
+   * @param ring called when the next attempt is due
+   * @param notRunning called once if the destination has never answered, and its address refuses connections after
+   * `absentTimeoutMs`
+   */
+  constructor(asking: Asking, listener: Listener, ring: (now: Millis) => void, notRunning: () => void) {
+    this.#notRunning = notRunning;
     this.#asking = asking;
     this.request = asking.connection.listen(listener);
     this.#alarm = asking.alarms.add(ring);
@@ -61,6 +76,25 @@ export class Attempts {
   made(now: Millis, giveUpAt: Millis): void {
     this.#count++;
     this.#waitFrom(now, giveUpAt);
+    const { absentTimeoutMs, requestTimeoutMs } = this.#asking.timings;
+    if (this.#absence !== undefined || absentTimeoutMs >= requestTimeoutMs) return;
+    this.#absence = this.#asking.alarms.add(() => void this.#probe());
+    this.#absence.set(now + absentTimeoutMs);
+  }
+
+  /** A process that answered before may be restarting. */
+  get #mayReturn(): boolean {
+    const { connection, turns } = this.#asking;
+    if (this.#to === undefined || (this.#to.epoch ?? 0) > 0) return true;
+    return turns.hasAnswered(this.#to.party) || connection.isConnectedTo(this.#to.party);
+  }
+
+  async #probe(): Promise<void> {
+    if (this.#mayReturn) return;
+    const to = this.#to!;
+    const { process } = parsePartyName(to.party);
+    const found = await probeEndpoint(process.slice(0, process.lastIndexOf('!')), PROBE_MS);
+    if (found === 'refused' && to === this.#to && !this.#hasEnded && !this.#mayReturn) this.#notRunning();
   }
 
   /** Waits again if the party has answered an earlier request since the last attempt. @returns whether it waits */
@@ -75,6 +109,8 @@ export class Attempts {
   /** @param kind as in `extendsWait` */
   answered(from: string, kind: string, at: Millis): void {
     this.#asking.turns.note(from, kind, this.request, at);
+    if (this.#to !== undefined && this.#to.party !== from)
+      this.#asking.turns.note(this.#to.party, kind, this.request, at);
   }
 
   /** Resets the backoff. */
@@ -89,6 +125,8 @@ export class Attempts {
   }
 
   end(): void {
+    this.#hasEnded = true;
+    this.#absence?.clear();
     this.#asking.connection.forget(this.request);
     this.#alarm.clear();
   }

@@ -132,6 +132,17 @@ export function noAnswer(peer: string, what: string, silentMs: Millis): Unreacha
   );
 }
 
+/** No process listens at the address of a process that the cluster still lists. */
+export function notRunning(peer: string): UnreachableError {
+  return new UnreachableError(
+    NOT_RUNNING_CODE,
+    `${peer} is not running: nothing listens at its address`,
+    'start it again with its name and data folder; its log says why it stopped',
+  );
+}
+
+export const NOT_RUNNING_CODE = 'not-running';
+
 export function unreachableCluster(seeds: readonly string[], cause: unknown): UnreachableError {
   return new UnreachableError(
     'unreachable',

@@ -7,7 +7,7 @@ import { acceptingScheduler, detail, FAST, FakeCluster, summary } from './fake-c
 import type { EndedJob, EndedJobWithTasks, JobHandle } from './job-handle.js';
 import type { LogGap } from './job-logs.js';
 import type { Results } from './job-results.js';
-import type { Script } from './scripted-peer.fixture.js';
+import { type Script, ScriptedPeer } from './scripted-peer.fixture.js';
 import type { JobSubmission } from './submission.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -469,6 +469,34 @@ describe('a request about a job', () => {
       message: `t0-1 belongs to scheduler s0 at ${fake.schedulers[0]!.endpoint}, which is down`,
       hint: expect.stringContaining('data folder'),
     });
+  });
+
+  test('whose scheduler has crashed fails soon, although central has not noticed', async () => {
+    await using fake = await silentOwner();
+    await fake.schedulers[0]!.close();
+    await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 600_000, absentTimeoutMs: 30 });
+    const job = cluster.job('t0-1');
+    const requests = [job.describe(), job.wait(), job.cancel(), job.resultsPage()];
+    for (const outcome of await Promise.allSettled(requests)) {
+      expect(outcome).toMatchObject({
+        reason: {
+          code: 'owner-away',
+          message: expect.stringContaining(`scheduler s0 at ${fake.schedulers[0]!.endpoint}, which is down`),
+        },
+      });
+    }
+  });
+
+  test('whose scheduler does not listen yet waits for it', async () => {
+    await using fake = await silentOwner();
+    await fake.schedulers[0]!.close();
+    await using cluster = await fake.connect(FAST);
+    const asked = cluster.job('t0-1').describe();
+    await using later = await ScriptedPeer.start((_message, { answer }) =>
+      answer(detail('t0-1'), 'jobDetail'),
+    );
+    fake.schedulers[0] = later;
+    expect((await asked).id).toBe('t0-1');
   });
 
   test('whose scheduler is silent, but not known to be disconnected, gives no cause', async () => {

@@ -22,6 +22,7 @@ import {
   connectionClosed,
   mayHaveEffect,
   noAnswer,
+  notRunning,
   otherVersion,
   refusal,
 } from './errors.js';
@@ -134,7 +135,12 @@ class Request implements Listener {
     this.#retryMs = asking.timings.retryMs;
     this.#settle = settle;
     this.#deadline = this.#beganAt + (order.timeoutMs ?? asking.timings.requestTimeoutMs);
-    this.#attempts = new Attempts(asking, this, (now) => this.#ring(now));
+    this.#attempts = new Attempts(
+      asking,
+      this,
+      (now) => this.#ring(now),
+      () => this.#giveUp(notRunning(this.#peer)),
+    );
     this.#ignoreSignal = onAbort(order.signal, (reason) => this.#fail(reason));
   }
 

@@ -1,7 +1,7 @@
 import { type Millis, OutcomeUnknownError, type Question, UnreachableError } from '@goshawk/core';
 import { pause } from './abort.js';
 import type { Asking, Destination } from './attempts.js';
-import { jobsOwnerAway, mayHaveEffect, noSchedulers } from './errors.js';
+import { jobsOwnerAway, mayHaveEffect, NOT_RUNNING_CODE, noSchedulers } from './errors.js';
 import type { CallOptions } from './options.js';
 import type { Answer, Order, Requests } from './requests.js';
 import type { KnownScheduler, Roster } from './roster.js';
@@ -115,8 +115,10 @@ export async function askOwner<Q extends Question>(
       ...(isLost && { timeoutMs: timings.absentTimeoutMs }),
     });
   } catch (error) {
-    const isSilent = error instanceof UnreachableError && error.code === 'unreachable';
-    if (!isSilent || !roster.isAway(owner())) throw error;
+    if (!(error instanceof UnreachableError)) throw error;
+    const isDown =
+      error.code === NOT_RUNNING_CODE || (error.code === 'unreachable' && roster.isAway(owner()));
+    if (!isDown) throw error;
     const away = jobsOwnerAway(id, owner().title, error);
     throw error instanceof OutcomeUnknownError ? mayHaveEffect(away) : away;
   }

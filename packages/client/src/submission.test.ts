@@ -159,6 +159,17 @@ describe('submitting', () => {
     expect(warning).toContain('was lost before it answered, and may run this job as well');
   });
 
+  test('without a key is sent to another scheduler if nothing listens at the address of the first one', async () => {
+    await using fake = await FakeCluster.start(2);
+    await fake.schedulers[0]!.close();
+    await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 600_000, absentTimeoutMs: 30 });
+    for (let count = 0; count < 10; count++) expect((await cluster.submit(job)).id).toMatch(/^t1-/);
+    const key = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].find((some) => ownerOf(fake, some) === 0)!;
+    await expect(cluster.submit({ ...job, key })).rejects.toMatchObject({
+      code: 'not-running',
+    });
+  });
+
   test.each([
     'over-limit',
     'bad-job',

@@ -12,6 +12,7 @@ import {
 } from '@goshawk/core';
 import { randomName } from '@goshawk/transport';
 import { pause } from './abort.js';
+import { NOT_RUNNING_CODE } from './errors.js';
 import type { SubmitOptions } from './options.js';
 import { prepareJob } from './prepare-job.js';
 import type { KnownScheduler } from './roster.js';
@@ -126,8 +127,9 @@ class Submission {
       this.#mayExistAt ??= choice.left ?? choice.title;
     // A scheduler that refuses the given key has not accepted the job before.
     else if (this.#givenKey !== undefined && choice.title === this.#mayExistAt) this.#mayExistAt = undefined;
-    // A given key stays with its scheduler; otherwise it could create a second job there once the disk has room.
-    if (error.code === 'draining' || (error.code === 'journal-full' && this.#givenKey === undefined)) {
+    // A given key stays with its scheduler; otherwise it could create a second job there later.
+    const isElsewhere = this.#givenKey === undefined && ELSEWHERE_CODES.has(error.code);
+    if (error.code === 'draining' || isElsewhere) {
       this.#unwilling.add(choice.name);
       roster.refreshSoon();
       if (roster.schedulers.every(({ name }) => this.#unwilling.has(name)))
@@ -158,6 +160,8 @@ export function checkKey(key: string): void {
   throw new InputError('bad-key', `${what} is not a valid key`, problem);
 }
 
+/** Another scheduler may accept the job under another key. */
+const ELSEWHERE_CODES: ReadonlySet<string> = new Set(['journal-full', NOT_RUNNING_CODE]);
 /** The key belongs to another scheduler, or this one cannot take it now. */
 const OTHER_SCHEDULER_CODES: ReadonlySet<string> = new Set(['other-scheduler', 'owner-away']);
 const OTHER_SCHEDULER_PAUSE_MS = 50;

@@ -6,9 +6,16 @@ import type { Millis } from '@goshawk/core';
  */
 export class Turns {
   readonly #last = new Map<string, { number: number; at: Millis }>();
+  readonly #answered = new Set<string>();
+
+  /** Returns whether the party has answered any request. */
+  hasAnswered(party: string): boolean {
+    return this.#answered.has(party);
+  }
 
   /** @param number of the request; ascending */
   note(party: string, kind: string, number: number, now: Millis): void {
+    this.#answered.add(party);
     const key = `${party} ${kind}`;
     const last = this.#last.get(key);
     if (last === undefined) this.#last.set(key, { number, at: now });

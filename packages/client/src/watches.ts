@@ -1,7 +1,15 @@
 import type { GoshawkError, JobEvent, JobSummary, Millis, Reply } from '@goshawk/core';
 import { type Asking, Attempts, type Destination } from './attempts.js';
 import type { Connection, Listener } from './connection.js';
-import { authFailure, badAnswer, connectionClosed, ownerGone, refusal } from './errors.js';
+import {
+  authFailure,
+  badAnswer,
+  connectionClosed,
+  jobsOwnerAway,
+  notRunning,
+  ownerGone,
+  refusal,
+} from './errors.js';
 import type { ClientTimings } from './options.js';
 
 export type EndedEvent = Extract<JobEvent, { kind: 'ended' }>;
@@ -60,7 +68,15 @@ class Watch implements Listener {
     // A scheduler that is lost later may be restarting.
     this.#patienceMs =
       order.isLost === true ? asking.timings.absentTimeoutMs : asking.timings.requestTimeoutMs;
-    this.#attempts = new Attempts(asking, this, (now) => this.#ring(now));
+    this.#attempts = new Attempts(
+      asking,
+      this,
+      (now) => this.#ring(now),
+      () => {
+        this.#end();
+        watcher.failed(jobsOwnerAway(order.id, this.#peer, notRunning(this.#peer)));
+      },
+    );
   }
 
   begin(): void {
