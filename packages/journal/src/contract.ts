@@ -12,6 +12,12 @@ export interface JournalListener {
   keyTaken?(job: JobNumber, by: KeyHolder): void;
 }
 
+export interface Lineage {
+  readonly moves: number;
+  /** The state of the original when it was copied; restored: this is an imported backup; undefined: this is no copy. */
+  readonly copyOf: 'stopped' | 'running' | 'restored' | undefined;
+}
+
 /** Sizes in bytes, durations in ms; counts cover this process only. */
 export interface JournalMetrics {
   readonly state: JournalState['kind'] | 'lost';
@@ -42,6 +48,10 @@ export interface Journal {
   readonly previousIncarnations: readonly string[];
   /** The highest job number that was ever recorded or skipped; 0 if none. */
   readonly lastJob: number;
+  /** How often a scheduler has continued the journal from a copy of its folder, and whether this one asks to. */
+  readonly lineage: Lineage;
+  /** Records durably that the cluster has admitted this copy. No effect unless the journal is a copy. */
+  admitted(): void;
   /**
    * Returns the records at opening time, each with its place, by job. The first record of a job is its acceptance.
    * Call it once, before appending.

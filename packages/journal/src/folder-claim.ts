@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -194,4 +203,18 @@ async function withShortPath<T>(folder: string, name: string, use: (path: string
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** An empty file whose inode identifies the folder: a copy of the folder has another one. */
+const PLACE = 'place';
+
+/**
+ * Identifies a folder, to tell a restart from the start of a copy. A folder that is moved within its file system, or whose
+ * volume is mounted elsewhere, keeps its place. On file systems without creation times, the place is the host and the path.
+ */
+export function placeOf(folder: string): string {
+  const path = join(folder, PLACE);
+  closeSync(openSync(path, 'a', 0o600));
+  const { ino, birthtimeNs } = statSync(path, { bigint: true });
+  return birthtimeNs > 0n ? `${ino}:${birthtimeNs}` : `${hostname()}:${realpathSync(folder)}`;
 }

@@ -11,6 +11,12 @@ export interface Identity {
   readonly formers: readonly string[];
   /** The highest number of a deleted job, or of a job that may have been accepted without a record. */
   readonly lastJob: number;
+  /** The folder in which its scheduler was last a member of a cluster, see `placeOf`; undefined: none. */
+  readonly place?: string | undefined;
+  /** How often a scheduler has continued it from a copy of its folder. */
+  readonly moves?: number;
+  /** Its last scheduler has stopped in an orderly way, so a copy made since then lacks nothing. */
+  readonly stopped?: boolean;
 }
 
 /** Maximum number of former owners. Tasks of earlier owners are assumed to have ended. */
@@ -55,6 +61,6 @@ export function checkIdentity(value: unknown, where: string): Identity {
       'move it away, or use another folder',
     );
   }
-  const { format, tag, version = '', formers = [], lastJob = 0 } = given;
-  return { format, tag, version, formers, lastJob };
+  const { format, tag, version = '', formers = [], lastJob = 0, place, moves = 0, stopped = false } = given;
+  return { format, tag, version, formers, lastJob, place, moves, stopped };
 }

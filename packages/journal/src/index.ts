@@ -3,7 +3,7 @@ import { isJournalUrl } from './postgres/url.js';
 
 export { type Backup, backUp, backupAgeOf, markBackedUp } from './backup.js';
 export type { JournalCommitted } from './channels.js';
-export type { Journal, JournalListener, JournalMetrics } from './contract.js';
+export type { Journal, JournalListener, JournalMetrics, Lineage } from './contract.js';
 export { JournalError } from './errors.js';
 export { claimFolder, type FolderClaim, isClaimed } from './folder-claim.js';
 export { type Entry, GroupCommit, type Pace } from './group-commit.js';

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from 'lmdb';
@@ -17,6 +26,7 @@ import {
   forgotten,
   recordsOf,
 } from './records.fixture.js';
+import { importJournal } from './repair.js';
 import { Room } from './room.js';
 
 let folder: string;
@@ -346,3 +356,54 @@ test.runIf(existsSync('/proc/self'))(
     });
   },
 );
+
+describe('copies of a folder', () => {
+  const at = (place: string) => openLmdbJournal({ folder: place, newTag: () => 'abcde', version: '1', room });
+  /** Opens the journal as its scheduler does. */
+  const started = async (place: string) => {
+    const journal = await at(place);
+    await journal.begin('tcp://host:1!s/0');
+    return journal;
+  };
+  const lineageAt = async (place: string) => {
+    const journal = await started(place);
+    const { lineage } = journal;
+    await journal.close();
+    return lineage;
+  };
+  const own = () => join(folder, 'own');
+  const copy = () => join(folder, 'copy');
+  const copied = () =>
+    cpSync(own(), copy(), {
+      recursive: true,
+      preserveTimestamps: true,
+      filter: (path) => !path.endsWith('.sock'),
+    });
+
+  test('a restart is no copy, nor is a folder that was moved', async () => {
+    for (let start = 0; start < 3; start++)
+      expect(await lineageAt(own())).toEqual({ moves: 0, copyOf: undefined });
+    renameSync(own(), copy());
+    expect(await lineageAt(copy())).toEqual({ moves: 0, copyOf: undefined });
+  });
+
+  test.each([true, false])('a copy knows whether its original had stopped: %s', async (hadStopped) => {
+    const original = await started(own());
+    if (hadStopped) await original.close();
+    copied();
+    if (!hadStopped) await original.close();
+    const copyOf = hadStopped ? 'stopped' : 'running';
+    // Until it is admitted, over restarts, too.
+    for (let start = 0; start < 2; start++) expect(await lineageAt(copy())).toEqual({ moves: 0, copyOf });
+    const admitted = await started(copy());
+    admitted.admitted();
+    await admitted.close();
+    expect(await lineageAt(copy())).toEqual({ moves: 1, copyOf: undefined });
+    expect(await lineageAt(own())).toEqual({ moves: 0, copyOf: undefined });
+  });
+
+  test('an imported backup is a copy', async () => {
+    await importJournal(own(), { tag: 'abcde', version: '1' }, [accepted(1)]);
+    expect(await lineageAt(own())).toEqual({ moves: 0, copyOf: 'restored' });
+  });
+});

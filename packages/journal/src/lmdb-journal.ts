@@ -1,7 +1,7 @@
 import { type JobNumber, type JobRecord, sumOf } from '@goshawk/core';
 import { backupAgeOf } from './backup.js';
-import type { Journal, JournalMetrics } from './contract.js';
-import { claimFolder, type FolderClaim } from './folder-claim.js';
+import type { Journal, JournalMetrics, Lineage } from './contract.js';
+import { claimFolder, type FolderClaim, placeOf } from './folder-claim.js';
 import { type Entry, GroupCommit } from './group-commit.js';
 import { type Identity, newIdentity, succeededBy } from './identity.js';
 import { hasJournal } from './journal-file.js';
@@ -76,6 +76,8 @@ class LmdbJournal extends GroupCommit implements Journal {
   readonly #version: string;
   readonly #folder: string;
   readonly #room: Room;
+  readonly #place: string;
+  #lineage: Lineage;
   #identity: Identity;
 
   constructor(store: LmdbStore, claim: FolderClaim, identity: Identity, options: LmdbJournalOptions) {
@@ -88,6 +90,8 @@ class LmdbJournal extends GroupCommit implements Journal {
     this.tag = identity.tag;
     this.previousIncarnations = identity.formers;
     this.lastJob = Math.max(identity.lastJob, store.lastJob);
+    this.#place = placeOf(options.folder);
+    this.#lineage = lineageOf(identity, this.#place);
     const space = {
       freeBytes: options.freeBytes ?? freeBytesOf,
       spareBytes: () => store.spareBytes,
@@ -113,10 +117,25 @@ class LmdbJournal extends GroupCommit implements Journal {
     this.nextPlace = next;
   }
 
+  get lineage(): Lineage {
+    return this.#lineage;
+  }
+
   begin(self: string, skipped = 0): Promise<void> {
     this.#identity = succeededBy(this.#identity, self, this.#version, this.lastJob, skipped);
+    // A copy says what it is until it is admitted, over restarts, too.
+    if (this.#lineage.copyOf === undefined)
+      this.#identity = { ...this.#identity, place: this.#place, stopped: false };
     this.#store.writeIdentity(this.#identity);
     return Promise.resolve();
+  }
+
+  admitted(): void {
+    if (this.#lineage.copyOf === undefined) return;
+    const moves = this.#lineage.moves + 1;
+    this.#identity = { ...this.#identity, place: this.#place, moves, stopped: false };
+    this.#store.writeIdentity(this.#identity);
+    this.#lineage = { moves, copyOf: undefined };
   }
 
   readonly readRecord = (job: JobNumber, place: number): JobRecord | undefined =>
@@ -152,8 +171,24 @@ class LmdbJournal extends GroupCommit implements Journal {
       onWritten?.();
       this.#room.close();
       await this.#room.settled;
+      this.#recordStop();
       await this.#store.close();
       await this.#claim.release();
     });
   }
+
+  #recordStop(): void {
+    if (this.#lineage.copyOf !== undefined || this.#identity.place === undefined) return;
+    try {
+      this.#store.writeIdentity({ ...this.#identity, stopped: true });
+    } catch {
+      // On a full or broken disk, a copy counts as one of a running scheduler.
+    }
+  }
+}
+
+function lineageOf({ formers, place, moves = 0, stopped = false }: Identity, here: string): Lineage {
+  if (formers.length === 0 || place === here) return { moves, copyOf: undefined };
+  if (place === undefined) return { moves, copyOf: 'restored' };
+  return { moves, copyOf: stopped ? 'stopped' : 'running' };
 }

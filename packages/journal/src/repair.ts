@@ -2,7 +2,7 @@ import { linkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JobNumber, type JobRecord, LIMITS } from '@goshawk/core';
 import { JournalError } from './errors.js';
-import { claimFolder } from './folder-claim.js';
+import { claimFolder, placeOf } from './folder-claim.js';
 import { type Identity, newIdentity } from './identity.js';
 import { checkFile, FILE, hasJournal, openJournalFile, type Salvage, salvage } from './journal-file.js';
 import { DamagedFileError } from './lmdb-file.js';
@@ -46,7 +46,10 @@ export async function repairJournal({ folder, newTag, version }: RepairOptions):
       file.close();
     }
     const problems = problem === undefined || left.problems.length > 0 ? left.problems : [problem];
-    const identity = left.identity ?? succeeding(newIdentity(newTag(), version), left.records);
+    const identity = left.identity ?? {
+      ...succeeding(newIdentity(newTag(), version), left.records),
+      place: placeOf(folder),
+    };
     const { tag } = identity;
     if (problem === undefined && left.damaged.length === 0)
       return { ...left, problems, tag, kept: undefined };

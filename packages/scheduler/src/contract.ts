@@ -1,4 +1,4 @@
-import type { Address, Environment, JobNumber, JobRecord, Millis } from '@goshawk/core';
+import type { Address, Environment, JobNumber, JobRecord, MessageOf, Millis } from '@goshawk/core';
 import type { JobObserver } from './job/job-events.js';
 import type { JobTimer } from './job/job-timers.js';
 
@@ -48,7 +48,9 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer>, JobOb
   /** Another scheduler has taken over this journal with a higher epoch, so other processes ignore this one. */
   superseded?(): void;
   /** Another scheduler uses the same name. This scheduler keeps trying to enlist. */
-  nameTaken?(holder: string, tag: string | undefined): void;
+  nameTaken?(holder: string, tag: string | undefined, needsTakeover: boolean): void;
+  /** Central has admitted this scheduler, so its journal is no longer a mere copy. */
+  admitted?(): void;
   /** The scheduler is draining and has no unfinished jobs, or its journal is adopted and has no jobs at all. */
   drained(): void;
 }
@@ -87,6 +89,8 @@ export interface SchedulerConfig {
   /** Limit on kept task output over all jobs, in bytes. Output is also limited by its share of `memoryBytes`. */
   readonly logBytesMax: number;
   /** Limit on the estimated memory of jobs, in bytes; default: half of Node's heap limit. */
+  /** Where its journal comes from; undefined: it was never copied. */
+  readonly lineage?: MessageOf<'enlist'>['lineage'];
   readonly memoryBytes?: number | undefined;
   /** Glob patterns of hosts to which notifications may be sent. */
   readonly notifyHosts?: readonly string[] | undefined;

@@ -117,7 +117,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'notRegistered':
         return s.cluster.notRegistered(from, now);
       case 'nameTaken':
-        return s.env.nameTaken?.(message.holder, message.tag);
+        return s.env.nameTaken?.(message.holder, message.tag, message.needsTakeover === true);
       case 'takeOver':
         if (from === s.cluster.central) s.env.takeOver?.(message.name, message.tag, message.epoch);
         return;

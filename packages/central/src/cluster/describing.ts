@@ -148,6 +148,18 @@ export function takeoverRefusal(request: number, name: string, isKnown: boolean)
   return { type: 'refused', request, ...lines, retryMs: undefined };
 }
 
+/** Returns the error for a copy of the data folder of a running scheduler. */
+export function runningRefusal(request: number, name: string, address: string): MessageOf<'refused'> {
+  return {
+    type: 'refused',
+    request,
+    code: 'not-shared',
+    message: `${name} is running at ${address}, so no copy of its data folder can take over its jobs`,
+    hint: `stop ${name} first; if it hangs, end its process, and try again after its lease`,
+    retryMs: undefined,
+  };
+}
+
 /** Returns the error for a worker that does not exist. */
 export function unknownWorkerRefusal({ request, worker }: MessageOf<'drainWorker'>): MessageOf<'refused'> {
   return {

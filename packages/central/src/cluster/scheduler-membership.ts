@@ -1,6 +1,7 @@
 import { type Address, type MessageOf, type Millis, type Schedulers, sumOf } from '@goshawk/core';
 import type { CentralCounters, CentralEnvironment, LossCause } from '../contract.js';
-import { listSchedulers, takeoverRefusal } from './describing.js';
+import { Copies } from './copies.js';
+import { listSchedulers, runningRefusal, takeoverRefusal } from './describing.js';
 import { ExpectedSchedulers, type RememberedScheduler } from './expected-schedulers.js';
 import type { Leases } from './leases.js';
 import type { MembershipParts } from './membership-parts.js';
@@ -35,6 +36,7 @@ export class SchedulerMembership {
   readonly #welcome: MembershipParts['welcome'];
   readonly #dispatch: OwnerDispatch;
   readonly #takeovers: Takeovers;
+  readonly #copies: Copies;
   /** Reported journals that were restored from an older copy: tag, present address and missing address. */
   readonly #rolledBack = new Set<string>();
   /** Names of the missing schedulers in the last report, to report only changes. */
@@ -54,6 +56,7 @@ export class SchedulerMembership {
     const { leaseMs } = parts.cutoff.settings.timings;
     this.expected = new ExpectedSchedulers(schedulers, expected, leaseMs);
     this.#takeovers = new Takeovers(parts.env, schedulers, this.expected, parts.leases, leaseMs);
+    this.#copies = new Copies(parts.env, schedulers, this.expected, parts.leases, leaseMs);
   }
 
   /**
@@ -90,11 +93,13 @@ export class SchedulerMembership {
 
   enlist(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
     if (this.#takeovers.refuses(from, message)) return;
+    if (this.#copies.refuses(from, message, now)) return;
     const { name, tag, epoch, durable, draining } = message;
     const { schedulers } = this.#registry;
     const holder = this.#other(schedulers.memberByTag(tag), from);
     // A higher epoch proves a takeover of the shared journal. Equal epochs mean two copies of one journal.
-    if (holder !== undefined && epoch <= holder.epoch && this.#names.refuses(from, holder, now, tag)) return;
+    const isNewer = holder !== undefined && (epoch > holder.epoch || movesOf(message) > movesOf(holder));
+    if (holder !== undefined && !isNewer && this.#names.refuses(from, holder, now, tag)) return;
     const namesake = this.#other(schedulers.memberByName(name), from);
     const isTaken = namesake !== undefined && namesake !== holder;
     if (isTaken && this.#names.refuses(from, namesake, now)) return;
@@ -202,6 +207,8 @@ export class SchedulerMembership {
       const away = schedulers.away.filter(({ epoch }) => epoch > 0);
       return answer(this.#reassign(away, unowned, now));
     }
+    const copied = this.#copies.tagOf(name, now);
+    if (copied !== undefined) return this.#takeOverByCopy(from, request, name, copied);
     const gone = schedulers.byName(name);
     const journals = unowned.filter((journal) => journal.name === name);
     if (gone === undefined && journals.length > 0) return answer(this.#reassign([], journals, now));
@@ -211,6 +218,17 @@ export class SchedulerMembership {
     }
     if (gone.awaySince === undefined) this.#lose(gone, 'takeover', now);
     answer(this.#reassign([gone], [], now));
+  }
+
+  /** Lets a copy of a data folder continue the jobs of the original, unless that one is running. */
+  #takeOverByCopy(from: Address, request: number, name: string, tag: string): void {
+    const holder = this.#registry.schedulers.byTag(tag);
+    if (holder !== undefined && holder.awaySince === undefined)
+      return this.#env.send(from, runningRefusal(request, holder.name, this.#env.nameOf(holder.address)));
+    this.#copies.confirm(tag);
+    const value = { scheduler: name, jobs: holder?.jobs ?? 0, schedulers: 1 };
+    const jobsUnknown = holder === undefined || undefined;
+    this.#env.send(from, { type: 'takeover', request, value: { ...value, jobsUnknown } });
   }
 
   /**
@@ -242,6 +260,7 @@ export class SchedulerMembership {
   left(scheduler: SchedulerRecord, now: Millis): void {
     const { name, tag, jobs } = scheduler;
     this.#env.eventOccurred?.({ kind: 'scheduler-left', scheduler: name, tag, jobs });
+    scheduler.hasLeft = true;
     this.#remove(scheduler, now);
   }
 
@@ -305,4 +324,8 @@ export class SchedulerMembership {
     this.#publisher.ownerLost(address);
     this.#dispatch.forgetOwner(address);
   }
+}
+
+function movesOf({ lineage }: Pick<SchedulerRecord, 'lineage'>): number {
+  return lineage?.moves ?? 0;
 }

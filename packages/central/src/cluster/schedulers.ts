@@ -19,6 +19,8 @@ export interface SchedulerRecord {
   readonly epoch: number;
   /** Whether it has taken over the jobs of a lost scheduler, and accepts no others. */
   readonly adopted: boolean;
+  /** See `enlist`. */
+  readonly lineage?: MessageOf<'enlist'>['lineage'];
   /** Previous incarnations in its journal. */
   readonly previousIncarnations: readonly Address[];
   lastSeenAt: Millis;
@@ -28,6 +30,8 @@ export interface SchedulerRecord {
   waiting: number;
   /** When it disconnected without ending its jobs; undefined while it is a member. */
   awaySince: Millis | undefined;
+  /** Whether it said so when it disconnected. */
+  hasLeft: boolean;
 }
 
 /**
@@ -77,8 +81,9 @@ export class Schedulers {
   /** Adds the scheduler as a member, or changes the address of the one with this tag. */
   rehome(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
     const { type: _, ...introduction } = message;
-    const initial = { lastSeenAt: now, brokeAt: undefined, jobs: 0, waiting: 0, awaySince: undefined };
-    const scheduler = { ...introduction, ...initial, address: from };
+    const initial = { lastSeenAt: now, brokeAt: undefined, jobs: 0, waiting: 0 };
+    const presence = { awaySince: undefined, hasLeft: false };
+    const scheduler = { ...introduction, ...initial, ...presence, address: from };
     const before = this.#members.get(from);
     if (before !== undefined) this.#byTag.delete(before.tag);
     this.#members.set(from, scheduler);

@@ -5,7 +5,8 @@ import { counted, InputError } from '@goshawk/core';
 export const takeoverCommand = defineCommand({
   name: 'takeover',
   words: '[SCHEDULER]',
-  describe: 'let another scheduler take over the jobs of SCHEDULER; SCHEDULER exits if it is running',
+  describe:
+    'let another scheduler, or a scheduler with a copy of its data folder, take over the jobs of SCHEDULER; SCHEDULER exits if it is running',
   examples: [
     ['goshawk takeover s3', 'take over immediately, without waiting for the lease to expire'],
     [

@@ -101,6 +101,17 @@ const quotaUsage = record({
   journal: number,
 });
 
+/** Where a journal comes from. */
+const lineage = record({
+  /** How often a scheduler has continued the journal from a copy of its folder; the highest number owns the jobs. */
+  moves: count,
+  /**
+   * State of the original when it was copied; `restored`: an imported backup. Absent: the sender has no copy, or central
+   * has admitted it.
+   */
+  copyOf: optional(choice('stopped', 'running', 'restored')),
+});
+
 export const PROTOCOL_VERSION = 1;
 
 export const MESSAGES = {
@@ -146,6 +157,8 @@ export const MESSAGES = {
     adopted: flag,
     /** Previous incarnations recorded in its journal, latest last. */
     previousIncarnations: list(address, LIMITS.previousIncarnationsMax),
+    /** Absent: the journal was never copied. */
+    lineage: rare(lineage),
   }),
   welcome: message(
     'central',
@@ -783,6 +796,8 @@ export const MESSAGES = {
     holder: text(512),
     /** Tag of the journal, if the other party has the same tag: one of the two uses a copy of that journal. */
     tag: optional(text(32)),
+    /** The receiver has a copy, and nothing proves that the original has ended. */
+    needsTakeover: rare(flag),
   }),
   unfit: message('scheduler', 'worker', 'Lost: repeated when the next task fails there.', {
     /** Evidence that the worker fails tasks that complete elsewhere. */

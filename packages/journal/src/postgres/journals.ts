@@ -302,6 +302,8 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
   readonly epoch: number;
   readonly previousIncarnations: readonly string[];
   readonly lastJob: number;
+  /** The epoch, which the database guards, decides who owns a shared journal. */
+  readonly lineage = { moves: 0, copyOf: undefined };
   readonly readRecord: Journal['readRecord'];
   readonly readJobRecords = undefined;
   /** Size of all journals at the last check. */
@@ -346,6 +348,8 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
   }
 
   /** Ends of attempts are copied, and no record is kept in memory. */
+  admitted(): void {}
+
   *entries(
     onDamage: (damaged: Damaged) => void,
   ): Iterable<readonly [place: number | undefined, record: JobRecord]> {

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Address, JournalState, Millis } from '@goshawk/core';
-import type { Journal, PostgresJournals } from '@goshawk/journal';
+import type { Journal, Lineage, PostgresJournals } from '@goshawk/journal';
 import type { Inheritance, Scheduler, SchedulerEnvironment } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
 import type { Enter } from '../driver/index.js';
@@ -108,10 +108,24 @@ export class JournalPort<J extends Journal = Journal> {
     this.#logger.error({ leftOut }, 'records were skipped: `goshawk journal verify` lists damaged ones');
   }
 
-  get effects(): Pick<SchedulerEnvironment, 'record' | 'readRecord' | 'readJobRecords'> {
+  /** Where the journal comes from; undefined: it was never copied. */
+  get lineage(): Lineage | undefined {
+    const { lineage } = this.journal;
+    return lineage.moves === 0 && lineage.copyOf === undefined ? undefined : lineage;
+  }
+
+  get effects(): Pick<SchedulerEnvironment, 'record' | 'readRecord' | 'readJobRecords' | 'admitted'> {
     const { readRecord, readJobRecords } = this.journal;
     return {
       record: (record) => this.journal.append(record),
+      admitted: () => {
+        if (this.journal.lineage.copyOf === undefined) return;
+        this.journal.admitted();
+        this.#logger.warn(
+          {},
+          'this copy of a data folder continues its jobs: the original must not start again',
+        );
+      },
       ...(readRecord && { readRecord }),
       ...(readJobRecords && { readJobRecords }),
     };

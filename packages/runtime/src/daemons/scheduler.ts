@@ -170,6 +170,9 @@ function configOf(
     get wallOffsetMs() {
       return wallOffsetMs();
     },
+    get lineage() {
+      return port?.lineage;
+    },
     // Keys authenticate users, who may distrust each other: one user's job names must not affect another's estimates.
     hasPrivateNames: options.keys !== undefined,
     endedJobsMax: options.endedJobsMax ?? ENDED_JOBS_MAX,
@@ -268,7 +271,7 @@ function hostWith(
               `the job stays in the journal and does not run: it needs ${Math.round(bytes / 2 ** 20)} MiB of memory, more than is free; start with a larger heap (--max-old-space-size)`,
             ),
           estimatorFailed,
-          nameTaken: (holder, tag) => refused.report(holder, tag),
+          nameTaken: (holder, tag, needsTakeover) => refused.report(holder, tag, needsTakeover),
           ...ends,
           counted: () => ({
             ...environment.counted?.(),
@@ -433,6 +436,8 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
     ended: process.ended,
     stop,
     drain: async () => {
+      // Without a cluster, nothing that it could wait for would end.
+      if (!machine.isReady) return stop();
       logger.info({ jobs: machine.activeJobs }, 'draining: no new jobs are accepted, accepted jobs finish');
       enter('drain', (scheduler) => scheduler.drain());
       await drained;

@@ -7,6 +7,7 @@ import {
   type Millis,
   NOBODY,
   type PolicySettings,
+  present,
   RELIABLE_TIMINGS,
   SILENT_HEARTBEATS,
   type Timings,
@@ -101,13 +102,13 @@ export class Cluster {
   }
 
   #sendEnlist(durable = this.#env.record !== undefined): void {
-    const { name, tag, endpoint, http, epoch = 0, adopted = false, inheritance } = this.#config;
+    const { name, tag, endpoint, http, epoch = 0, adopted = false, inheritance, lineage } = this.#config;
     const previousIncarnations = inheritance?.previousIncarnations ?? [];
     const usesConfigured = this.#central === NOBODY || this.#isDisconnected;
     const to = usesConfigured ? this.#config.central : this.#central;
     const draining = this.#draining;
     const identity = { name, tag, endpoint, http, epoch, adopted, previousIncarnations };
-    this.#env.send(to, { type: 'enlist', ...identity, durable, draining });
+    this.#env.send(to, { type: 'enlist', ...identity, durable, draining, ...present({ lineage }) });
   }
 
   restartEnlisting(now: Millis): void {
@@ -124,6 +125,7 @@ export class Cluster {
     this.#central = from;
     this.#isDisconnected = false;
     this.#settings = settings;
+    this.#env.admitted?.();
     this.#lastSeenAt = now;
     if (isNew) {
       this.#welcomedAt = now;
