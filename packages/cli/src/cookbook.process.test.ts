@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,10 +10,14 @@ import { removeFolder } from './test-cluster.fixture.js';
 const page = await readFile(new URL('../../../docs/COOKBOOK.md', import.meta.url), 'utf8');
 const bin = fileURLToPath(new URL('../bin/goshawk.js', import.meta.url));
 
-/** Returns the shell commands of a recipe, as the page has them. */
-function recipe(heading: string): string {
+/** Debian's Python, because pandas is a package of Debian. */
+const DEBIAN = '/usr/bin/python3';
+const hasPandas = spawnSync(DEBIAN, ['-c', 'import pandas']).status === 0;
+
+/** Returns the shell commands of a recipe, or its lines in another language, as the page has them. */
+function recipe(heading: string, language = 'sh'): string {
   const [, rest] = page.split(`\n## ${heading}\n`);
-  const [, commands] = /```sh\n([\s\S]*?)```/.exec(rest ?? '') ?? [];
+  const [, commands] = new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(rest ?? '') ?? [];
   if (commands === undefined) throw new Error(`the page has no recipe "${heading}"`);
   return commands;
 }
@@ -107,6 +111,14 @@ describe('the cookbook', () => {
     expect(rows[41]).toMatchObject({ seed: '42', loss: '0.42', steps: '42', command: './sim.sh 42' });
   });
 
+  it.runIf(hasPandas)('reads the table in pandas', async () => {
+    await writeFile(join(folder, 'table.py'), recipe('Table of results', 'python'));
+    const { code, stdout, stderr } = await shell(`${DEBIAN} table.py`);
+    expect(code, stderr).toBe(0);
+    expect(stdout).toMatch(/^completed +183\.0 +0\.\d+/m);
+    expect(stdout).toMatch(/^failed +0\.0 +NaN/m);
+  });
+
   it('retries only the failed tasks', async () => {
     await writeFile(join(folder, 'input'), '');
     const before = await linesRun();
@@ -153,6 +165,12 @@ describe('the cookbook', () => {
     await startUp();
     expect(await shell(`goshawk wait ${id}`)).toMatchObject({ code: 0 });
     expect(await shell('goshawk wait fit')).toMatchObject({ code: 0 });
+  });
+
+  it('reports the end of a job', async () => {
+    const ended = join(folder, 'ended');
+    expect((await shell(recipe('Notify').replace('/tmp/ended', ended))).code).toBe(0);
+    await until(async () => /^sim.* completed\n$/.test(await readFile(ended, 'utf8').catch(() => '')));
   });
 
   it.each([

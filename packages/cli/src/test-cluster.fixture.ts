@@ -31,10 +31,13 @@ export class TestCluster {
   }
 
   /** @param options of `up` */
-  static async start(options: readonly string[]): Promise<TestCluster> {
+  static async start(options: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<TestCluster> {
     const folder = await mkdtemp(join(tmpdir(), 'goshawk-test-'));
     const data = ['--data-folder', join(folder, 'data')];
-    const up = startGoshawk(['up', '--json', ...options, ...data], { XDG_STATE_HOME: folder });
+    const up = startGoshawk(['up', '--json', ...options, ...data], {
+      XDG_STATE_HOME: folder,
+      ...environment,
+    });
     const announced = JSON.parse(await up.firstLine) as { cluster: string; dashboard: string | null };
     return new TestCluster(folder, announced, up);
   }

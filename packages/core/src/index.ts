@@ -172,12 +172,17 @@ export * from './structures/table.js';
 export * from './system/cgroup-limits.js';
 export { makeFolder } from './system/folders.js';
 export * from './system/http-address.js';
+export {
+  isNotifyAllowed,
+  type NotifyTarget,
+  notifyTargetName,
+  notifyTargetOf,
+} from './system/notify-target.js';
 export * from './system/optional-package.js';
 export { untrustedAt } from './system/ownership.js';
 export * from './system/proc.js';
 export { readRegularFile } from './system/regular-file.js';
 export { exitCodeOfSignal, nameOfRealTimeSignal, SIGNALS } from './system/signals.js';
-export { isHostAllowed, webHostOf } from './system/web-address.js';
 export * from './task-ranges.js';
 export * from './text/counts.js';
 export * from './text/csv.js';

@@ -92,7 +92,7 @@ export interface SchedulerConfig {
   /** Where its journal comes from; undefined: it was never copied. */
   readonly lineage?: MessageOf<'enlist'>['lineage'];
   readonly memoryBytes?: number | undefined;
-  /** Glob patterns of hosts to which notifications may be sent. */
+  /** Globs of hosts, `mail:` addresses and `command:` commands to which notifications may be sent. */
   readonly notifyHosts?: readonly string[] | undefined;
   /** Whether the scheduler accounts resource usage per user. Default: true. */
   readonly countsUsage?: boolean | undefined;

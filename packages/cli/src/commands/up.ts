@@ -149,6 +149,8 @@ export const upCommand = defineCommand({
           journal: true,
           journalUrl: options.journal,
           auditLog: auditLogOf(context, options),
+          // Whoever can submit a job can run commands as this user anyway.
+          notifyHosts: options.notifyHosts ?? (runAs === 'self' ? '*,mail:*,command:*' : undefined),
           notifySecretFile: secretFile,
           policy,
           users,

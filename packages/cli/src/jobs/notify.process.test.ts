@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -63,5 +63,57 @@ test('submit --notify posts a signed notification, and --notify-command runs for
     await up.stop();
     server.close();
     await removeFolder(folder);
+  }
+});
+
+test('submit --notify sends mail and runs commands where tasks run as the user of `up`', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-notify-'));
+  // Stands in for the local mail system.
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(
+    join(folder, 'bin/sendmail'),
+    `#!/bin/sh\necho "$@" > ${folder}/args\ncat > ${folder}/mail\n`,
+  );
+  chmodSync(join(folder, 'bin/sendmail'), 0o755);
+  const PATH = `${join(folder, 'bin')}:${process.env.PATH}`;
+  const up = await TestCluster.start(['--workers', '1', '--schedulers', '1'], { PATH });
+  const read = (file: string) => {
+    try {
+      return readFileSync(join(folder, file), 'utf8');
+    } catch {
+      return '';
+    }
+  };
+  try {
+    const submit = (to: string) =>
+      up.goshawk(['submit', '--name', 'büro', '--sleep', '1ms', '--notify', to, '--wait']);
+    expect((await submit(`command:echo "$GOSHAWK_JOB_STATE" > ${folder}/state`)).exitCode).toBe(0);
+    await expect.poll(() => read('state')).toBe('completed\n');
+    expect((await submit('mail:ann@example.org')).exitCode).toBe(0);
+    await expect.poll(() => read('mail')).toMatch(/\}\n$/);
+    expect(read('args')).toBe('-i -t\n');
+    expect(read('mail')).toMatch(/^To: ann@example\.org\nSubject: Goshawk: b\?ro \(\w+-\d+\) completed\n/);
+    expect(JSON.parse(read('mail').split('\n\n')[1]!)).toMatchObject({ name: 'büro', state: 'completed' });
+  } finally {
+    await up.stop();
+    await removeFolder(folder);
+  }
+});
+
+test('submit --notify command: is refused where the operator has not allowed it', async () => {
+  const up = await TestCluster.start([
+    '--workers',
+    '1',
+    '--schedulers',
+    '1',
+    '--notify-hosts',
+    'mail:*@example.org',
+  ]);
+  try {
+    const refused = await up.goshawk(['submit', '--sleep', '1ms', '--notify', 'command:true']);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain('the scheduler sends no notifications to commands; its operator allows');
+  } finally {
+    await up.stop();
   }
 });

@@ -247,11 +247,11 @@ const JOB = {
   },
   notify: {
     type: 'text',
-    value: 'URL',
+    value: 'TO',
     flagOnly: true,
     rare: true,
     describe:
-      'send a POST request to this HTTP URL when the job has ended; the scheduler must allow its host',
+      'notify an HTTP URL (POST), mail:ADDRESS or command:COMMAND when the job has ended; the scheduler must allow it',
   },
   gang: {
     type: 'flag',

@@ -125,8 +125,9 @@ export const NOTIFY_OPTIONS = {
     type: 'text',
     value: 'HOSTS',
     rare: true,
-    describe: 'hosts that `submit --notify URL` may name: hooks.example.org,*.corp.example',
-    whenUnset: 'any; none if the cluster has keys',
+    describe:
+      'what `submit --notify` may name: hosts, mail:ADDRESS, command:COMMAND, as globs: hooks.example.org,mail:*@example.org,command:*',
+    whenUnset: 'any host, or none if the cluster has keys; anything in `up` if tasks run as its user',
   },
   notifySecretFile: {
     type: 'text',

@@ -3,8 +3,8 @@ import { type InputError, quoted } from '../errors.js';
 import { JOB_ID } from '../ids.js';
 import { LIMITS } from '../limits.js';
 import type { Resources } from '../resources/resources.js';
+import { notifyTargetOf } from '../system/notify-target.js';
 import { exitCodeOfSignal } from '../system/signals.js';
-import { webHostOf } from '../system/web-address.js';
 import type { TaskRange } from '../task-ranges.js';
 import { nameProblem } from '../text/utf8.js';
 import { type Begin, parseBegin } from './begin.js';
@@ -304,12 +304,12 @@ const jobSpecSchema = z.lazy(() =>
         .string()
         .max(LIMITS.argumentLengthMax)
         .refine(
-          (text) => webHostOf(text) !== undefined,
-          'not an address such as "https://hooks.example.org/goshawk"',
+          (text) => notifyTargetOf(text) !== undefined,
+          'not an address such as "https://hooks.example.org/goshawk", "mail:ann@example.org" or "command:notify-send done"',
         )
         .optional()
         .describe(
-          'HTTP address that receives a POST each time the job ends, including after a retry; the scheduler must allow its host (`--notify-hosts`)',
+          'HTTP address, mail:ADDRESS or command:COMMAND, notified each time the job ends, including after a retry; the scheduler must allow it (`--notify-hosts`)',
         ),
       traceparent: z
         .string()

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -131,8 +131,48 @@ test('a host that is no longer allowed gets no request, which is logged', async 
   const { url, received } = await receiver(200);
   const { it, warnings } = notifier({ hosts: ['*.example.org'] });
   it.jobEnded(endedJob(url), 0);
-  expect(warnings).toEqual(['no notification is sent: --notify-hosts does not allow its host']);
+  expect(warnings).toEqual(['no notification is sent: --notify-hosts does not allow it']);
   expect(received).toEqual([]);
+});
+
+test('the command of a job is retried until it succeeds, and gets the notification and variables', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-notify-'));
+  endings.push(() => rmSync(folder, { recursive: true }));
+  const { it, warnings } = notifier({ hosts: ['command:*'] });
+  const job =
+    'echo "$GOSHAWK_JOB $GOSHAWK_JOB_NAME $GOSHAWK_JOB_STATE $GOSHAWK_JOB_FAILED of $GOSHAWK_JOB_TASKS"';
+  it.jobEnded(
+    endedJob(`command:cd ${folder} && if mkdir tried; then exit 3; fi; { cat; ${job}; } > all && mv all got`),
+    0,
+  );
+  const read = () => {
+    try {
+      return readFileSync(join(folder, 'got'), 'utf8').split('\n');
+    } catch {
+      return [];
+    }
+  };
+  await expect.poll(read).toHaveLength(3);
+  expect(JSON.parse(read()[0]!)).toMatchObject({ schema: 'goshawk.notification/1', job: 's-1' });
+  expect(read()[1]).toBe('s-1 etl failed 1 of 2');
+  expect(warnings).toEqual([]);
+});
+
+test('commands of one user that hang do not hold up those of another', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-notify-'));
+  endings.push(() => rmSync(folder, { recursive: true, force: true }));
+  const { it } = notifier({ hosts: ['command:*'] }, [], 300_000);
+  const hangs = `command:echo $$ >> ${folder}/pids; exec sleep 600`;
+  for (let count = 0; count < 100; count++) it.jobEnded(endedJob(hangs, `s-${count}`), 0);
+  const other = endedJob(`command:touch ${folder}/done`, 'd-1');
+  it.jobEnded({ ...other, spec: { ...other.spec, user: 'bob' } } as unknown as Job, 0);
+  await expect.poll(() => existsSync(join(folder, 'done'))).toBe(true);
+  const pids = () => readFileSync(join(folder, 'pids'), 'utf8').trim().split('\n');
+  await expect.poll(pids).toHaveLength(4);
+  for (const pid of pids()) process.kill(Number(pid), 'SIGKILL');
+  await expect.poll(pids).toHaveLength(8);
+  it.close();
+  for (const pid of pids().slice(4)) process.kill(Number(pid), 'SIGKILL');
 });
 
 test('a job that ends again while its first notification is retried is reported in order', async () => {

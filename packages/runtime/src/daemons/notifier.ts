@@ -1,12 +1,19 @@
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { formatDuration, isHostAllowed, type Millis, webHostOf } from '@goshawk/core';
+import {
+  formatDuration,
+  isNotifyAllowed,
+  type Millis,
+  type NotifyTarget,
+  notifyTargetName,
+  notifyTargetOf,
+} from '@goshawk/core';
 import type { Job } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
 
 export interface NotifyOptions {
-  /** Hosts that notifications may be sent to, as globs. */
+  /** Globs of hosts, `mail:` addresses and `command:` commands that jobs may name. */
   readonly hosts: readonly string[];
   /** Signing key; undefined: notifications are not signed. */
   readonly secret?: string | undefined;
@@ -23,22 +30,24 @@ const PENDING_MAX = 10_000;
 const PENDING_PER_HOST_MAX = 5_000;
 /** Maximum number of concurrent requests per host. */
 const REQUESTS_PER_HOST_MAX = 16;
-/** Maximum number of concurrent commands, and of those that wait. */
+/** Maximum number of concurrent commands and mails per user, of concurrent commands of the operator, and of those that wait. */
 const COMMANDS_MAX = 4;
 const COMMANDS_WAITING_MAX = 1_000;
 
-/** Notifications to one host. A host that hangs holds up only its own. */
-interface Host {
+/** Notifications to one host, or by programs for one user. If they hang, they hold up no others. */
+interface Lane {
+  /** For logs. */
   readonly name: string;
+  readonly requestsMax: number;
   pending: number;
   requests: number;
   readonly waiting: (() => void)[];
 }
 
 /**
- * Notifies others of ended jobs: a POST to the URL that the job names, and the operator's command. Failed requests are retried
- * for several minutes; a job that ends again meanwhile is reported after that. Pending notifications are lost when the
- * scheduler ends.
+ * Notifies others of ended jobs: the URL, mail address or command that the job names, and the operator's command. Failed
+ * notifications of a job's own are retried for several minutes; a job that ends again meanwhile is reported after that.
+ * Pending notifications are lost when the scheduler ends.
  */
 export class Notifier {
   readonly #options: NotifyOptions;
@@ -46,7 +55,7 @@ export class Notifier {
   readonly #wallNow: () => Millis;
   readonly #ending = new AbortController();
   #pending = 0;
-  readonly #hosts = new Map<string, Host>();
+  readonly #lanes = new Map<string, Lane>();
   /** The last pending notification of each job. */
   readonly #lastOf = new Map<string, Promise<void>>();
   readonly #commands: (() => void)[] = [];
@@ -75,16 +84,16 @@ export class Notifier {
     const { command } = this.#options;
     if (notify === undefined && command === undefined) return;
     const body = JSON.stringify(notificationOf(job, wallOffsetMs));
-    if (notify !== undefined && this.#isAllowed(job.id, notify)) this.#post(job.id, notify, body);
+    if (notify !== undefined && this.#isAllowed(job.id, notify)) this.#send(job, notify, body);
     if (command !== undefined) this.#queue(job.id, command, body);
   }
 
-  /** Returns whether the host is allowed now: the list may have changed since submission. */
-  #isAllowed(job: string, url: string): boolean {
-    if (isHostAllowed(url, this.#options.hosts)) return true;
+  /** Returns whether the target is allowed now: the list may have changed since submission. */
+  #isAllowed(job: string, text: string): boolean {
+    if (isNotifyAllowed(text, this.#options.hosts)) return true;
     this.#logger.warn(
-      { job, host: webHostOf(url) },
-      'no notification is sent: --notify-hosts does not allow its host',
+      { job, to: notifyTargetName(text) },
+      'no notification is sent: --notify-hosts does not allow it',
     );
     return false;
   }
@@ -94,44 +103,60 @@ export class Notifier {
     this.#commands.length = 0;
   }
 
-  #post(job: string, url: string, body: string): void {
-    const name = webHostOf(url)!;
-    const host = this.#hosts.get(name) ?? { name, pending: 0, requests: 0, waiting: [] };
-    if (this.#pending >= PENDING_MAX || host.pending >= PENDING_PER_HOST_MAX) {
+  #send(job: Job, to: string, body: string): void {
+    const { id, spec } = job;
+    const target = notifyTargetOf(to)!;
+    const isWeb = target.kind === 'web';
+    const name = notifyTargetName(to);
+    const key = isWeb ? name : `user ${spec.user ?? ''}`;
+    const lane = this.#lanes.get(key) ?? {
+      name,
+      requestsMax: isWeb ? REQUESTS_PER_HOST_MAX : COMMANDS_MAX,
+      pending: 0,
+      requests: 0,
+      waiting: [],
+    };
+    if (this.#pending >= PENDING_MAX || lane.pending >= PENDING_PER_HOST_MAX) {
       this.#logger.warn(
-        { job, host: name },
+        { job: id, to: name },
         'the notification is dropped: too many others are not delivered yet',
       );
       return;
     }
     this.#pending++;
-    host.pending++;
-    this.#hosts.set(name, host);
-    const before = this.#lastOf.get(job);
+    lane.pending++;
+    this.#lanes.set(key, lane);
+    const before = this.#lastOf.get(id);
+    const attempt = isWeb ? () => this.#post(to, body) : () => this.#runFor(target, body, variablesOf(job));
     const delivered = (before ?? Promise.resolve())
-      .then(() => this.#deliver(job, url, body, host))
+      .then(() => this.#deliver(id, name, attempt, lane))
       .finally(() => {
         this.#pending--;
-        if (--host.pending === 0) this.#hosts.delete(name);
-        if (this.#lastOf.get(job) === delivered) this.#lastOf.delete(job);
+        if (--lane.pending === 0) this.#lanes.delete(key);
+        if (this.#lastOf.get(id) === delivered) this.#lastOf.delete(id);
       });
-    this.#lastOf.set(job, delivered);
+    this.#lastOf.set(id, delivered);
   }
 
-  async #deliver(job: string, url: string, body: string, host: Host): Promise<void> {
+  async #deliver(
+    job: string,
+    to: string,
+    attempt: () => Promise<Problem | undefined>,
+    lane: Lane,
+  ): Promise<void> {
     const { signal } = this.#ending;
-    for (let attempt = 0; ; attempt++) {
-      if (host.requests < REQUESTS_PER_HOST_MAX) host.requests++;
-      else await new Promise<void>((go) => host.waiting.push(go));
+    for (let attempts = 0; ; attempts++) {
+      if (lane.requests < lane.requestsMax) lane.requests++;
+      else await new Promise<void>((go) => lane.waiting.push(go));
       if (signal.aborted) return;
-      const problem = await this.#attempt(url, body);
-      const next = host.waiting.shift();
-      if (next === undefined) host.requests--;
+      const problem = await attempt();
+      const next = lane.waiting.shift();
+      if (next === undefined) lane.requests--;
       else next();
       if (problem === undefined || signal.aborted) return;
-      const waitMs = problem.isFinal ? undefined : this.#pausesMs[attempt];
+      const waitMs = problem.isFinal ? undefined : this.#pausesMs[attempts];
       if (waitMs === undefined) {
-        this.#logger.warn({ job, host: host.name }, `the notification was not delivered: ${problem.message}`);
+        this.#logger.warn({ job, to }, `the notification was not delivered: ${problem.message}`);
         return;
       }
       await pause(waitMs, undefined, { signal, ref: false }).catch(() => {});
@@ -139,7 +164,25 @@ export class Notifier {
     }
   }
 
-  async #attempt(url: string, body: string): Promise<{ message: string; isFinal: boolean } | undefined> {
+  /** Runs the job's command, or the local mail program. */
+  async #runFor(
+    target: Exclude<NotifyTarget, { kind: 'web' }>,
+    body: string,
+    variables: Record<string, string>,
+  ): Promise<Problem | undefined> {
+    const env = { ...process.env, ...variables };
+    const message =
+      target.kind === 'command'
+        ? await this.#run(['/bin/sh', '-c', target.command], `${body}\n`, env)
+        : await this.#run(['sendmail', '-i', '-t'], mailOf(target.address, body, variables), {
+            ...env,
+            // `sendmail` is often not in a daemon's PATH.
+            PATH: `${env.PATH ?? '/usr/bin:/bin'}:/usr/sbin:/usr/lib`,
+          });
+    return message === undefined ? undefined : { message, isFinal: false };
+  }
+
+  async #post(url: string, body: string): Promise<Problem | undefined> {
     const { secret } = this.#options;
     const time = Math.floor(this.#wallNow() / 1_000);
     const signature = secret === undefined ? undefined : signatureOf(secret, time, body);
@@ -171,7 +214,14 @@ export class Notifier {
       this.#logger.warn({ job }, `--notify-command is skipped: ${COMMANDS_WAITING_MAX} others wait for it`);
       return;
     }
-    this.#commands.push(() => this.#run(job, command, body));
+    this.#commands.push(() => {
+      this.#running++;
+      void this.#run(['/bin/sh', '-c', command], `${body}\n`, process.env).then((problem) => {
+        this.#running--;
+        if (problem !== undefined) this.#logger.warn({ job }, `--notify-command failed: ${problem}`);
+        this.#runNext();
+      });
+    });
     this.#runNext();
   }
 
@@ -180,45 +230,50 @@ export class Notifier {
     this.#commands.shift()?.();
   }
 
-  #run(job: string, command: string, body: string): void {
-    this.#running++;
-    let hasEnded = false;
-    let isLate = false;
-    let timer: NodeJS.Timeout | undefined;
-    const ended = (problem: string | undefined): void => {
-      if (hasEnded) return;
-      hasEnded = true;
-      clearTimeout(timer);
-      this.#running--;
-      if (problem !== undefined) this.#logger.warn({ job }, `--notify-command failed: ${problem}`);
-      this.#runNext();
-    };
-    try {
-      // A separate group, so that programs that the shell has started can be killed with it.
-      const child = spawn('/bin/sh', ['-c', command], {
-        stdio: ['pipe', 'ignore', 'ignore'],
-        detached: true,
-        cwd: '/',
-      });
-      timer = setTimeout(() => {
-        isLate = true;
-        killGroup(child.pid);
-      }, this.#commandMs).unref();
-      child.once('error', (error) => ended(error.message));
-      child.once('exit', (code, signal) => {
-        const how = isLate
-          ? `it took longer than ${formatDuration(this.#commandMs)}`
-          : `it ended with ${signal ?? code}`;
-        ended(code === 0 ? undefined : how);
-      });
-      // A command that does not read stdin closes the pipe.
-      child.stdin.on('error', () => {});
-      child.stdin.end(`${body}\n`);
-    } catch (error) {
-      // If no file descriptors are free, the child has no stdin, and using it throws.
-      ended((error as Error).message);
-    }
+  /** @returns what went wrong; undefined: nothing */
+  #run([program, ...args]: readonly [string, ...string[]], input: string, env: NodeJS.ProcessEnv) {
+    return new Promise<string | undefined>((resolve) => {
+      try {
+        // A separate group, so that programs that the shell has started can be killed with it.
+        const child = spawn(program, args, {
+          stdio: ['pipe', 'ignore', 'ignore'],
+          detached: true,
+          cwd: '/',
+          env,
+        });
+        let isLate = false;
+        const timer = setTimeout(() => {
+          isLate = true;
+          killGroup(child.pid);
+        }, this.#commandMs).unref();
+        const ended = (problem: string | undefined): void => {
+          clearTimeout(timer);
+          resolve(problem);
+        };
+        child.once('error', ({ message, code }: NodeJS.ErrnoException) =>
+          ended(code === 'ENOENT' ? `${program} is not installed on the scheduler's machine` : message),
+        );
+        child.once('exit', (code, signal) => {
+          const how = isLate
+            ? `it took longer than ${formatDuration(this.#commandMs)}`
+            : `it ended with ${signal ?? code}`;
+          ended(code === 0 ? undefined : how);
+        });
+        // A command that does not read stdin closes the pipe.
+        child.stdin.on('error', () => {});
+        child.stdin.end(input);
+      } catch (error) {
+        // If no file descriptors are free, the child has no stdin, and using it throws.
+        resolve((error as Error).message);
+      }
+    });
   }
+}
+
+interface Problem {
+  readonly message: string;
+  /** Whether another attempt is pointless. */
+  readonly isFinal: boolean;
 }
 
 function killGroup(pid: number | undefined): void {
@@ -232,6 +287,32 @@ function killGroup(pid: number | undefined): void {
 /** Returns the value of `X-Goshawk-Signature`: `t=SECONDS,sha256=HEX`, an HMAC of `SECONDS.BODY`. */
 export function signatureOf(secret: string, seconds: number, body: string): string {
   return `t=${seconds},sha256=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
+}
+
+/** Variables for a job's own command. */
+function variablesOf({ id, spec, state, counts }: Job): Record<string, string> {
+  return {
+    GOSHAWK_JOB: id,
+    GOSHAWK_JOB_NAME: spec.name,
+    GOSHAWK_JOB_STATE: state,
+    GOSHAWK_JOB_TASKS: `${counts.total}`,
+    GOSHAWK_JOB_FAILED: `${counts.failed}`,
+  };
+}
+
+/** Returns a mail. Headers are ASCII; the body has the full name. */
+function mailOf(address: string, body: string, variables: Record<string, string>): string {
+  const { GOSHAWK_JOB: id, GOSHAWK_JOB_NAME: name, GOSHAWK_JOB_STATE: state } = variables;
+  const subject = `Goshawk: ${name} (${id}) ${state}`.replaceAll(/[^ -~]/gu, '?');
+  const headers = [
+    `To: ${address}`,
+    `Subject: ${subject}`,
+    'MIME-Version: 1.0',
+    'Content-Type: text/plain; charset=utf-8',
+    'Content-Transfer-Encoding: 8bit',
+    'Auto-Submitted: auto-generated',
+  ];
+  return `${headers.join('\n')}\n\n${JSON.stringify(JSON.parse(body), null, 2)}\n`;
 }
 
 function notificationOf(job: Job, wallOffsetMs: Millis): object {

@@ -15,13 +15,31 @@ test('a host that no glob matches is refused with the list of allowed ones', () 
   expect(notifyRefusal(job('http://169.254.169.254/latest'), ['*.example.org'])).toEqual({
     code: 'notify-host',
     message: 'the scheduler sends no notifications to 169.254.169.254',
-    hint: 'its operator allows hosts with --notify-hosts; allowed are *.example.org',
+    hint: 'its operator allows hosts, mail: and command: with --notify-hosts; allowed are *.example.org',
   });
   expect(notifyRefusal(job('http://a/'), undefined)).toMatchObject({ code: 'notify-host' });
   expect(notifyRefusal(job(), undefined)).toBeUndefined();
 });
 
 test.each([
+  ['mail:ann@example.org', ['mail:*@example.org'], true],
+  ['mail:ann@example.org', ['mail:*@corp.example', '*'], false],
+  ['command:notify-send done', ['command:*'], true],
+  ['command:rm -r /', ['command:notify-send *', '*'], false],
+  ['https://mail:80/', ['mail:*', 'command:*'], false],
+])('%s with --notify-hosts %j: %j', (target, allowed, isAllowed) => {
+  expect(notifyRefusal(job(target), allowed)?.code).toBe(isAllowed ? undefined : 'notify-host');
+});
+
+test.each([
+  'mail:',
+  'mail:ann',
+  'mail:-f@example.org',
+  'mail:a@b, c@d',
+  'mail:a@b\nBcc: c@d',
+  'command:',
+  'command: ',
+  'command:a\nb',
   'ftp://host/',
   'https://user:pass@host/',
   'host/path',
