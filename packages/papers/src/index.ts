@@ -8,7 +8,7 @@ export * from './policies/carbyne/index.js';
 export * from './policies/packing/index.js';
 export * from './policies/three-sigma/index.js';
 
-/** Table of the papers' policies. A new policy needs a folder and a line here. */
+/** The papers' policies; docs/checklists/adding-a-policy.md says how to add one. */
 // biome-ignore lint/suspicious/noExplicitAny: options differ by policy
 export const PAPER_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
   gs,

@@ -119,16 +119,22 @@ export interface JobView {
   readonly tasks: number;
   /** Number of running tasks, including those in flight to a worker. */
   readonly running: number;
-  /** Stages in topological order; if owners do not declare jobs, only those that appeared in a message. */
+  /**
+   * Stages in topological order, then the pilots of a sampled job; if owners do not declare jobs, only those that
+   * appeared in a message.
+   */
   readonly stages: readonly StageView[];
+  /** The last of `stages`, if the job is or was sampled: tasks that run first, so that their run times classify the job. */
+  readonly pilots: StageView | undefined;
   readonly runs: ReadonlySet<RunView>;
   /** Slot time that its tasks have received. */
   attainedMs(now: Millis): Millis;
 }
 
 /**
- * Similar tasks of one job. The pilots of a sampled job are a separate stage with part `pilots`, which is not in
- * `job.stages`; while they run, the rest of the job has part `early`.
+ * Similar tasks of one job. The pilots of a sampled job are a separate stage with part `pilots`, whose `tasks` and
+ * `ended` are 0, because the stage that they come from counts them; while they run, the rest of the job has part
+ * `early`.
  */
 export interface StageView {
   /** Small and dense; reused after the job is gone. */

@@ -15,27 +15,25 @@ import { goshawk } from './goshawk/goshawk.js';
 import { GuardedPolicy } from './guarded.js';
 import { hawk } from './hawk/hawk.js';
 
-/** All central policies by name. To add one, write a folder and add a line here. */
 // biome-ignore lint/suspicious/noExplicitAny: options differ by policy
-export const CENTRAL_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
-  goshawk,
-  hawk,
-};
+type Modules = Readonly<Record<string, PolicyModule<any>>>;
 
-/** Policies loaded by this process: paper policies by name, custom ones by absolute path. */
-const LOADED_POLICIES = new Map<string, PolicyModule>();
-/** Presets of loaded policies by their name on the command line. */
-const LOADED_PRESETS = new Map<string, Preset>();
+/** Central's policies of this package; docs/checklists/adding-a-policy.md says how to add one. */
+export const CENTRAL_POLICIES: Modules = { goshawk, hawk };
+
+/** All policies of this process: those above and loaded ones of papers by name, custom ones by absolute path. */
+const POLICIES = new Map<string, PolicyModule>(Object.entries(CENTRAL_POLICIES));
+/** Presets by their names on the command line: the fixed ones, and one for each loaded policy. */
+const ALL_PRESETS = new Map<string, Preset>(Object.entries(PRESETS));
 
 /** Registers policies of another package, which are named in `PAPER_POLICY_NAMES` of core. */
-// biome-ignore lint/suspicious/noExplicitAny: options differ by policy
-export function addPolicies(modules: Readonly<Record<string, PolicyModule<any>>>): void {
+export function addPolicies(modules: Modules): void {
   for (const [name, module] of Object.entries(modules)) addPolicy(name, name, module);
 }
 
 function addPolicy(name: string, key: string, module: PolicyModule): void {
-  LOADED_POLICIES.set(key, module);
-  LOADED_PRESETS.set(name, presetOf(key, module));
+  POLICIES.set(key, module);
+  ALL_PRESETS.set(name, presetOf(key, module));
 }
 
 /**
@@ -58,24 +56,13 @@ export function isCustomPolicy({ decidedBy }: Preset): boolean {
   return decidedBy !== undefined && isFile(decidedBy.policy);
 }
 
-/** All presets: the fixed ones, and one for each policy module. */
-const ALL_PRESETS: Readonly<Record<string, Preset>> = {
-  ...PRESETS,
-  ...Object.fromEntries(
-    Object.entries(CENTRAL_POLICIES)
-      .filter(([name]) => !Object.hasOwn(PRESETS, name))
-      .map(([name, module]) => [name, presetOf(name, module)]),
-  ),
-};
-
 /** Names accepted by `--policy`; paper policies are loaded on demand. */
-export const ALL_POLICY_NAMES: readonly string[] = [...Object.keys(ALL_PRESETS), ...PAPER_POLICY_NAMES];
+export const ALL_POLICY_NAMES: readonly string[] = [...Object.keys(PRESETS), ...PAPER_POLICY_NAMES];
 
 /** @throws InputError that lists the policies */
 export function presetNamed(name: string): Preset {
-  if (Object.hasOwn(ALL_PRESETS, name)) return ALL_PRESETS[name]!;
-  const loaded = LOADED_PRESETS.get(name);
-  if (loaded !== undefined) return loaded;
+  const preset = ALL_PRESETS.get(name);
+  if (preset !== undefined) return preset;
   if (PAPER_POLICY_NAMES.includes(name)) throw notInstalled(name);
   const guess = nearest(name, ALL_POLICY_NAMES) ?? ALL_POLICY_NAMES.find((known) => known.startsWith(name));
   throw new InputError(
@@ -133,22 +120,20 @@ export function solverTimeoutMs(preset: Preset): Millis | undefined {
 
 /** @throws InputError that lists the policies */
 export function policyModule(name: string): PolicyModule {
-  const loaded = LOADED_POLICIES.get(name);
-  if (loaded !== undefined) return loaded;
+  const module = POLICIES.get(name);
+  if (module !== undefined) return module;
   if (PAPER_POLICY_NAMES.includes(name)) throw notInstalled(name);
-  if (!Object.hasOwn(CENTRAL_POLICIES, name)) {
-    const known = Object.keys(CENTRAL_POLICIES);
-    throw new InputError(
-      'unknown-policy',
-      `unknown central policy "${name}"`,
-      `known policies: ${known.join(', ')}`,
-    );
-  }
-  return CENTRAL_POLICIES[name]!;
+  throw new InputError(
+    'unknown-policy',
+    `unknown central policy "${name}"`,
+    `known policies: ${Object.keys(CENTRAL_POLICIES).join(', ')}`,
+  );
 }
 
 function isFile(policy: string): boolean {
-  return LOADED_POLICIES.has(policy) && !PAPER_POLICY_NAMES.includes(policy);
+  return (
+    POLICIES.has(policy) && !Object.hasOwn(CENTRAL_POLICIES, policy) && !PAPER_POLICY_NAMES.includes(policy)
+  );
 }
 
 function notInstalled(name: string): InputError {

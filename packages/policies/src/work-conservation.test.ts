@@ -7,7 +7,7 @@ import { startable, WorkConservation } from './work-conservation.js';
 const IDLE: CentralPolicy = { update() {}, plan() {}, explainsAll: true, explain: () => undefined };
 
 function waitingStages(bench: PolicyBench) {
-  return [...bench.books.jobs].flatMap((job) => [...job.allStages].filter(({ waiting }) => waiting > 0));
+  return [...bench.books.jobs].flatMap((job) => [...job.stages].filter(({ waiting }) => waiting > 0));
 }
 
 describe('work conservation', () => {

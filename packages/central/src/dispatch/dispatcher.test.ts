@@ -630,7 +630,7 @@ test('no slot is matched twice, and none stays idle while an acceptable task wai
           }
           for (let at = 0; at < workers; at++) expect(busy(at)).toBeLessThanOrEqual(slots);
           // An owner that has declined a worker may wait for another one.
-          const stages = [...bench.dispatcher.books.jobs].flatMap((job) => [...job.allStages]);
+          const stages = [...bench.dispatcher.books.jobs].flatMap((job) => [...job.stages]);
           if (stages.some(({ waiting, declinedBy }) => waiting > 0 && declinedBy === undefined))
             expect(onTheWay.length + running.length).toBe(workers * slots);
         }

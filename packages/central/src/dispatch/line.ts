@@ -93,7 +93,7 @@ export class WaitingLine {
 
   /** Returns a need for each waiting stage of the job, or two if a limit of its user admits only some tasks. */
   #needsOf(job: BookedJob, { line, limits, freeSlots }: Situation, now: Millis): NeedView[] {
-    const stages = [...job.allStages].filter(({ waiting, overLimit }) => waiting + overLimit > 0);
+    const stages = [...job.stages].filter(({ waiting, overLimit }) => waiting + overLimit > 0);
     const latest = line?.latestStartOf?.(job);
     const latestStart = latest && { inMs: latest.startAt - now, isTooLate: now > latest.hopelessAt };
     const ends = stages.length > 0 && freeSlots === 0 ? runningEnds(this.#books, now) : [];
@@ -176,7 +176,7 @@ export class WaitingLine {
     let at = 0;
     for (const job of this.#books.everyJob()) {
       if (at++ % every !== 0) continue;
-      for (const other of job.allStages) {
+      for (const other of job.stages) {
         if (other.waiting === 0 || other === stage) continue;
         // A stage that no worker can run does not delay others.
         if (feasible.size > 0 && !feasible.has(other.needs)) continue;
@@ -220,7 +220,7 @@ function groupOf(
 
 /** Yields the stages with waiting tasks. The books must not change during the iteration. */
 export function* waitingStages(books: ClusterBooks): Iterable<BookedStage> {
-  for (const job of books.everyJob()) for (const stage of job.allStages) if (stage.waiting > 0) yield stage;
+  for (const job of books.everyJob()) for (const stage of job.stages) if (stage.waiting > 0) yield stage;
 }
 
 /** Position of a stage in the order. */

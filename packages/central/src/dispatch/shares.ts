@@ -24,7 +24,7 @@ export function sharesOf(books: ClusterBooks, policy: CentralPolicy): ClusterSha
   const jobs = [...books.jobs].map((job): JobShare => {
     const has: number[] = [];
     let waiting = 0;
-    for (const { demand, running, waiting: more, overLimit } of job.allStages) {
+    for (const { demand, running, waiting: more, overLimit } of job.stages) {
       for (let run = 0; run < running; run++) addVector(has, demand, 1);
       waiting += more + overLimit;
     }

@@ -42,9 +42,9 @@ export class WaitingLists {
     this.#rounds.delete(owner);
   }
 
-  #waitingOf({ number, allStages, isDeclared: declared }: BookedJob): Waiting[] {
+  #waitingOf({ number, stages, isDeclared: declared }: BookedJob): Waiting[] {
     const waiting: Waiting[] = [];
-    for (const stage of allStages) {
+    for (const stage of stages) {
       const tasks = stage.waiting + stage.overLimit;
       if (tasks > 0) waiting.push({ job: number, stage: stage.index, tasks, declared });
     }

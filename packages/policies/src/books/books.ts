@@ -182,8 +182,7 @@ export class ClusterBooks implements ClusterView {
     const { owner, isMoved, same } = this.#owners.rehome(tag, address, formers);
     for (const other of same) this.#merge(other, owner, now);
     // Each incarnation counts its matches from 0.
-    for (const job of isMoved ? owner.jobs.values() : [])
-      for (const stage of job.allStages) stage.matches = 0;
+    for (const job of isMoved ? owner.jobs.values() : []) for (const stage of job.stages) stage.matches = 0;
   }
 
   /** The owner is lost permanently, and no other scheduler continues its jobs. */
@@ -239,7 +238,7 @@ export class ClusterBooks implements ClusterView {
         facts.user !== undefined && facts.userWeight === undefined && this.#weights.apply(known);
       if (hasChanged || isWeightChanged) this.#jobChanged({ kind: 'changed', job: known });
       if (known.long !== long) this.longChanges++;
-      if (known.long !== long || known.arrivedAt !== arrivedAt) this.#kinds.updateJob(known.allStages);
+      if (known.long !== long || known.arrivedAt !== arrivedAt) this.#kinds.updateJob(known.stages);
       if (hasChanged) this.#limits.arrived(known);
       return known;
     }
@@ -356,7 +355,7 @@ export class ClusterBooks implements ClusterView {
   /** The job needs no more workers; its runs stay in the books until they end. */
   withdraw(job: BookedJob, now: Millis): void {
     job.isDeclared = false;
-    for (const stage of job.allStages) this.setWaiting(stage, 0, now);
+    for (const stage of job.stages) this.setWaiting(stage, 0, now);
     this.deleteIfOver(job);
   }
 
@@ -368,7 +367,7 @@ export class ClusterBooks implements ClusterView {
     this.#weights.remove(job);
     this.#changes.whenTaken(() => {
       this.#ids.job.release(job.id);
-      for (const { id, needs } of job.allStages) {
+      for (const { id, needs } of job.stages) {
         this.#ids.stage.release(id);
         this.#needs.release(needs);
       }

@@ -103,6 +103,7 @@ export class BookedJob implements JobView {
   priority: Priority = 'normal';
   tasks = 0;
   stages: readonly BookedStage[] = NO_STAGES;
+  pilots: BookedStage | undefined;
   /** Created with the first run: most jobs of a backlog have none. */
   #runs: Set<BookedRun> | undefined;
   /** Runs of named tasks, by task. A task is named if the owner sent its index before the run was created. */
@@ -115,9 +116,7 @@ export class BookedJob implements JobView {
   expected: { readonly at: Millis; readonly where: string | undefined } | undefined;
   #isArrivalGuessed = true;
   #isAttainedKnown = false;
-  /** Its only stage, until there is a second one. */
-  #onlyStage: BookedStage | undefined;
-  /** Stages by index at the owner, including pilots. Created with the second stage. */
+  /** Stages by index at the owner. Created with the second stage. */
   #byIndex: Map<number, BookedStage> | undefined;
 
   constructor(id: number, owner: BookedOwner, number: JobNumber, facts: JobFacts) {
@@ -141,33 +140,28 @@ export class BookedJob implements JobView {
     return this.#runs?.size ?? 0;
   }
 
-  /** Its stages, including pilots. */
-  get allStages(): Iterable<BookedStage> {
-    if (this.#byIndex !== undefined) return this.#byIndex.values();
-    return this.#onlyStage === undefined ? NO_STAGES : [this.#onlyStage];
-  }
-
   get isOver(): boolean {
     if (this.running > 0 || this.isDeclared) return false;
-    for (const stage of this.allStages) if (stage.waiting + stage.overLimit > 0) return false;
+    for (const stage of this.stages) if (stage.waiting + stage.overLimit > 0) return false;
     return true;
   }
 
   stageAt(index: StageIndex): BookedStage | undefined {
     if (this.#byIndex !== undefined) return this.#byIndex.get(index);
-    return this.#onlyStage?.index === index ? this.#onlyStage : undefined;
+    const [only] = this.stages;
+    return only?.index === index ? only : undefined;
   }
 
   addStage(id: number, index: StageIndex, needs: Needs, facts: StageFacts): BookedStage {
     const stage = new BookedStage(id, this, index, needs, facts);
-    if (this.#onlyStage === undefined) this.#onlyStage = stage;
-    else {
-      this.#byIndex ??= new Map([[this.#onlyStage.index, this.#onlyStage]]);
+    const [first] = this.stages;
+    if (first !== undefined) {
+      this.#byIndex ??= new Map([[first.index, first]]);
       this.#byIndex.set(index, stage);
     }
-    if (stage.part !== 'pilots')
-      // Unlike a push to an empty array, this reserves no space for 16 more.
-      this.stages = this.stages.concat(stage).sort((one, other) => one.index - other.index);
+    if (stage.part === 'pilots') this.pilots = stage;
+    // Unlike a push to an empty array, this reserves no space for 16 more.
+    this.stages = this.stages.concat(stage).sort((one, other) => one.index - other.index);
     return stage;
   }
 

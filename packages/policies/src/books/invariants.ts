@@ -46,7 +46,7 @@ export function checkBooks(books: ClusterBooks): void {
   const ofKinds = sumOf([...books.waitingKinds], ({ tasks }) => tasks);
   for (const job of books.jobs) {
     let ofStages = 0;
-    for (const stage of job.allStages) {
+    for (const stage of job.stages) {
       waiting += stage.waiting;
       ofStages += stage.running;
       invariant(stage.waiting >= 0 && stage.running >= 0, () => `stage ${stage.index} counts below 0`);

@@ -54,7 +54,7 @@ export class LimitPool {
   add(job: BookedJob): void {
     const isNew = !this.#jobs.has(job);
     this.#jobs.add(job);
-    for (const stage of job.allStages) {
+    for (const stage of job.stages) {
       this.#changed.add(stage);
       // The policy may have seen tasks before a limit applied to them; the next allotment hides those it does not admit.
       if (isNew && stage.waiting > 0) this.#shown.set(stage, stage.waiting);
@@ -64,7 +64,7 @@ export class LimitPool {
   delete(job: BookedJob): void {
     this.#jobs.delete(job);
     this.#isDue = true;
-    for (const stage of job.allStages) {
+    for (const stage of job.stages) {
       this.#changed.delete(stage);
       this.#running.delete(stage);
       this.#shown.delete(stage);

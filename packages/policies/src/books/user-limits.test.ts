@@ -34,7 +34,7 @@ function admissible(bench: PolicyBench, user: string, limits: Readonly<Record<st
     const gpus = amountOf(of, GPU);
     return { running: 1, cpus: amountOf(of, 'cpu') || 1, memory: amountOf(of, 'memory'), gpus };
   };
-  const stages = [...bench.books.everyJob()].flatMap((job) => (job.user === user ? [...job.allStages] : []));
+  const stages = [...bench.books.everyJob()].flatMap((job) => (job.user === user ? [...job.stages] : []));
   const used: Record<string, number> = { running: 0, cpus: 0, memory: 0, gpus: 0 };
   for (const stage of stages)
     for (const [name, amount] of Object.entries(amountsOf(stage)))
@@ -147,7 +147,7 @@ describe('limits of users', () => {
     expect(running(bench, 'ann')).toBe(2);
     let visits = 0;
     for (const job of bench.books.everyJob())
-      for (const stage of job.allStages) {
+      for (const stage of job.stages) {
         const { limitTasks } = stage;
         const get = (): number => {
           visits++;
@@ -204,7 +204,7 @@ describe('limits of users', () => {
         else if ([...bench.books.workers].some(({ runs }) => runs.length > 0)) bench.endAny(draw(9));
         const used = { running: 0, cpu: 0, memory: 0, gpu: 0 };
         for (const job of bench.books.jobs)
-          for (const stage of job.user === 'ann' ? job.allStages : []) {
+          for (const stage of job.user === 'ann' ? job.stages : []) {
             const amounts = bench.books.names.resourcesOf(stage.demand);
             used.running += stage.running;
             used.cpu += stage.running * (amountOf(amounts, 'cpu') || 1);

@@ -120,8 +120,8 @@ export class RunningLimits {
    * @param show sets how many of a stage's tasks the policy sees
    */
   allot(feasible: FeasibleWorkers<BookedWorker>, show: (stage: BookedStage, tasks: number) => void): void {
-    for (const { allStages } of this.#released)
-      for (const stage of allStages) if (stage.overLimit > 0) show(stage, stage.waiting + stage.overLimit);
+    for (const { stages } of this.#released)
+      for (const stage of stages) if (stage.overLimit > 0) show(stage, stage.waiting + stage.overLimit);
     this.#released.clear();
     // Showing tasks changes no worker.
     const fits: Fits = { ofTask: new Map(), rooms: new Map(), visited: 0, withSlot: undefined };
@@ -174,8 +174,8 @@ export class RunningLimits {
   }
 }
 
-function hasTasksOverLimit({ allStages }: BookedJob): boolean {
-  for (const { overLimit } of allStages) if (overLimit > 0) return true;
+function hasTasksOverLimit({ stages }: BookedJob): boolean {
+  for (const { overLimit } of stages) if (overLimit > 0) return true;
   return false;
 }
 

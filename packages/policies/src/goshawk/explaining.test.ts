@@ -45,9 +45,7 @@ function drawn(seed: number): PolicyBench {
 }
 
 function waitingIn(bench: PolicyBench): BookedStage[] {
-  return [...bench.books.jobs].flatMap(({ allStages }) =>
-    [...allStages].filter(({ waiting }) => waiting > 0),
-  );
+  return [...bench.books.jobs].flatMap(({ stages }) => [...stages].filter(({ waiting }) => waiting > 0));
 }
 
 /** Whether a task of the job has started since the last call. */

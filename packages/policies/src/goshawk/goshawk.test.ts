@@ -852,7 +852,7 @@ test('no slot idles while a task that fits waits, and no start is refused', () =
           // Owners repeat their needs, and may then be offered workers that they declined.
           bench.now += SECOND;
           for (const job of bench.books.jobs)
-            for (const stage of job.allStages) bench.books.reconsider(stage, bench.now);
+            for (const stage of job.stages) bench.books.reconsider(stage, bench.now);
           bench.settle();
           const isFree = [...bench.books.workers].some(({ open, free }) => open && free[0]! > 0);
           expect(isFree && bench.books.waitingTasks > 0).toBe(false);

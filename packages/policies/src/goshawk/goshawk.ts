@@ -26,6 +26,7 @@ import { Deadlines } from './deadlines.js';
 import { explainWait } from './explaining.js';
 import { Lending } from './lending.js';
 import type { Limits } from './limits.js';
+import { stageCount } from './order.js';
 import { Placement } from './placement.js';
 import { Queue } from './queue.js';
 import { Serving } from './serving.js';
@@ -268,7 +269,7 @@ export class Goshawk implements CentralPolicy {
     this.#shares.uncharge(run, now);
     this.#limits.uncount(run);
     const { job } = run.stage;
-    if (job.stages.length > 1) this.#queue.changed(job);
+    if (stageCount(job) > 1) this.#queue.changed(job);
   }
 
   /** Recomputes shares and due times when the cluster has changed by more than a little. */

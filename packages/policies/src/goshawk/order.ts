@@ -26,6 +26,11 @@ export interface JobWork {
   readonly pathsMs: readonly number[];
 }
 
+/** Number of its stages, without the pilots, whose tasks these count as well. */
+export function stageCount({ stages, pilots }: JobView): number {
+  return pilots === undefined ? stages.length : stages.length - 1;
+}
+
 function tasksLeft({ tasks, ended, running, waiting }: StageView): number {
   return Math.max(waiting, tasks - ended - running);
 }
@@ -33,9 +38,10 @@ function tasksLeft({ tasks, ended, running, waiting }: StageView): number {
 /** Estimates the remaining work of a job, and its longest path through the stages. */
 export function workLeft(job: JobView, estimates: RunTimeEstimates, capacity: Vector, now: Millis): JobWork {
   const { stages } = job;
-  const pathsMs = new Array<number>(stages.length).fill(0);
+  const count = stageCount(job);
+  const pathsMs = new Array<number>(count).fill(0);
   let workMs = 0;
-  for (let place = stages.length - 1; place >= 0; place--) {
+  for (let place = count - 1; place >= 0; place--) {
     const stage = stages[place]!;
     const left = tasksLeft(stage);
     const taskMs = estimates.taskMs(stage, now);

@@ -9,7 +9,16 @@ import type { Lending } from './lending.js';
 import { Limits, unitsOf } from './limits.js';
 import type { UserLines } from './line.js';
 import { LongTimes } from './long-times.js';
-import { dueAt, type JobWork, keyOf, latestOf, placeOf, UNPREFERRED_SLOWDOWN, workLeft } from './order.js';
+import {
+  dueAt,
+  type JobWork,
+  keyOf,
+  latestOf,
+  placeOf,
+  stageCount,
+  UNPREFERRED_SLOWDOWN,
+  workLeft,
+} from './order.js';
 import type { Placement } from './placement.js';
 import { isServedBefore } from './users-in-order.js';
 import type { Waiting } from './waiting.js';
@@ -116,7 +125,7 @@ export class Queue {
   started(stage: StageView, now: Millis): void {
     if (stage.waiting === 0) return this.#remove(stage);
     const { job } = stage;
-    if (job.stages.length > 1) this.#stale.add(job);
+    if (stageCount(job) > 1) this.#stale.add(job);
     else this.placeJob(job, this.#jobs.get(job)!, now);
   }
 
@@ -191,7 +200,7 @@ export class Queue {
     if (part === 'pilots') return Number.NEGATIVE_INFINITY;
     const due = dueAt(job, this.#workOf(stage, work, now));
     const at = latest === undefined || isHopeless ? due : Math.min(due, latest.startAt);
-    return job.stages.length === 1 ? at : keyOf(at, work.pathsMs[placeOf(job.stages, stage.index)] ?? 0);
+    return stageCount(job) === 1 ? at : keyOf(at, work.pathsMs[placeOf(job.stages, stage.index)] ?? 0);
   }
 
   /** Remaining work of its job, or of the stage if the job's is unknown. */
