@@ -78,6 +78,30 @@ const addon = {
 };
 
 /**
+ * Keeps what yargs needs to lay out help, but not to read a command line, in a separate file that is loaded on
+ * demand.
+ */
+const layout = {
+  name: 'layout',
+  resolveId(name, importer) {
+    if (name === 'help-layout') return '\0help-layout';
+    if (name === './help-layout.cjs') return { id: name, external: true };
+    const isOfHelp = name === 'cliui' || name === 'string-width';
+    return isOfHelp && importer?.endsWith('/platform-shims/esm.mjs') ? `\0on-demand:${name}` : null;
+  },
+  load(id) {
+    const { resolve } = createRequire(createRequire(import.meta.url).resolve('yargs'));
+    if (id === '\0help-layout')
+      return ['cliui', 'string-width']
+        .map((name) => `export { default as '${name}' } from '${resolve(name)}';`)
+        .join('\n');
+    const [, name] = /^\0on-demand:(.*)$/.exec(id) ?? [];
+    if (name === undefined) return null;
+    return `module.exports = (...given) => require('./help-layout.cjs')['${name}'](...given);`;
+  },
+};
+
+/**
  * Checks external modules: Node.js resolves them from the bundle, and must find the same version as from
  * their importer.
  */
@@ -95,11 +119,11 @@ const outside = {
 };
 
 const build = await rolldown({
-  input: { main: `${root}packages/cli/dist/main.js` },
+  input: { main: `${root}packages/cli/dist/main.js`, 'help-layout': 'help-layout' },
   platform: 'node',
-  plugins: [outside, addon, ownPlace, optional],
-  // Only the parser of yargs is used; its help layout would take 60 ms to load.
-  treeshake: { moduleSideEffects: (id) => !/\/node_modules\/(yargs|y18n|cliui|string-width)\//.test(id) },
+  // Yargs asks for a file of its configuration only if a program extends another.
+  transform: { define: { 'import.meta.resolve': 'undefined' } },
+  plugins: [outside, addon, layout, ownPlace, optional],
 });
 await build.write({
   dir: folder,

@@ -3,7 +3,7 @@ import { helpOn } from '@goshawk/command/program';
 import { describe, expect, it } from 'vitest';
 import { allCommands, GOSHAWK } from './commands/index.js';
 
-const OPTION_LINE = /^ {2}(?:-\w, )?--[\w-]+/gm;
+const OPTION_LINE = /^ {2}(?:-\w, | {4})?--[\w-]+/gm;
 
 describe('help', () => {
   it.each([60, 100])(

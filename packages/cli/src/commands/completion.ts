@@ -1,44 +1,37 @@
 import { basename } from 'node:path';
-import { COMPLETED, type Command, type Completed, type Context, defineCommand } from '@goshawk/command';
+import { COMPLETED, type Completed, type Context, defineCommand } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { completionScript, SHELLS, type Shell } from '@goshawk/command/program';
 import { InputError } from '@goshawk/core';
 import { laboratoryFor } from '../laboratory.js';
 
-/**
- * Defines `goshawk completion`. Scripts are generated from the same declarations as help. They contain all
- * completions that do not depend on a cluster, so that a shell starts a process only for ids and names of workers.
- *
- * @param commands all commands; a function, because this command is one of them
- */
-export function completionCommand(commands: () => Promise<readonly Command[]>) {
-  return defineCommand({
-    name: 'completion',
-    words: '[bash|zsh|fish]',
-    describe: 'print a completion script for a shell (default: $SHELL)',
-    examples: [
-      ['source <(goshawk completion bash)', 'add this to ~/.bashrc, or with zsh to ~/.zshrc'],
-      ['goshawk completion fish | source', 'add this to ~/.config/fish/config.fish'],
-    ],
-    options: {},
-    async run(context, _options, { words }) {
-      const kind = COMPLETED.find((each) => each === words[0]);
-      if (kind !== undefined) {
-        for (const name of await completed(context, kind)) context.out(name);
-        return;
-      }
-      const shell = words[0] ?? basename(context.environment.SHELL ?? '');
-      if (!SHELLS.includes(shell as Shell)) {
-        throw new InputError(
-          'usage',
-          `completion: no script for "${shell}"`,
-          `name one of ${SHELLS.join(', ')}`,
-        );
-      }
-      context.out(completionScript(shell as Shell, await commands()));
-    },
-  });
-}
+/** Prints a script, and lists words for it that only a cluster or the laboratory knows. */
+export const completionCommand = defineCommand({
+  name: 'completion',
+  words: '[bash|zsh|fish]',
+  describe: 'print a completion script for a shell (default: $SHELL)',
+  examples: [
+    ['source <(goshawk completion bash)', 'add this to ~/.bashrc, or with zsh to ~/.zshrc'],
+    ['goshawk completion fish | source', 'add this to ~/.config/fish/config.fish'],
+  ],
+  options: {},
+  async run(context, _options, { words }) {
+    const kind = COMPLETED.find((each) => each === words[0]);
+    if (kind !== undefined) {
+      for (const name of await completed(context, kind)) context.out(name);
+      return;
+    }
+    const shell = words[0] ?? basename(context.environment.SHELL ?? '');
+    if (!SHELLS.includes(shell as Shell)) {
+      throw new InputError(
+        'usage',
+        `completion: no script for "${shell}"`,
+        `name one of ${SHELLS.join(', ')}`,
+      );
+    }
+    context.out(completionScript(shell as Shell));
+  },
+});
 
 /** Returns completions that only the cluster knows; the scripts request them when the user presses Tab. */
 async function completed(context: Context, kind: Completed): Promise<readonly string[]> {

@@ -50,7 +50,7 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   'journal backup': async () => (await import('./journal.js')).journalBackupCommand,
   'journal import': async () => (await import('./journal.js')).journalImportCommand,
   'config show': async () => (await import('./config-show.js')).configShowCommand(allCommands),
-  completion: async () => (await import('./completion.js')).completionCommand(allCommands),
+  completion: async () => (await import('./completion.js')).completionCommand,
 };
 
 /** Names of all commands; those of the laboratory are last. */
@@ -90,7 +90,7 @@ export const GOSHAWK: Program = {
     'Goshawk schedules batch jobs on a cluster, so that short jobs do not wait behind long ones. `goshawk up` starts a cluster on this machine, and `goshawk submit` runs a job on it.',
   names: COMMAND_NAMES,
   groups: COMMAND_GROUPS,
-  optional: { title: 'Simulations and traces (package @goshawk/lab)', commands: LABORATORY_COMMANDS },
+  optional: { package: '@goshawk/lab', commands: LABORATORY_COMMANDS },
   all: allCommands,
   namedIn: commandsNamedIn,
   named: commandNamed,

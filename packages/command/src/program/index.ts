@@ -1,4 +1,4 @@
-export { completionScript, SHELLS, type Shell } from './completion.js';
+export { completionScript, completionsOf, SHELLS, type Shell } from './completion.js';
 export { helpOn, optionRows, optionsByUse } from './help.js';
 export { parse } from './parser.js';
 export type { Program } from './program.js';

@@ -1,11 +1,12 @@
-import { didYouMean, InputError, nearest } from '@goshawk/core';
-import { Parser } from 'yargs/helpers';
+import { InputError } from '@goshawk/core';
+import yargs, { type ArgumentsCamelCase, type Argv, type Options } from 'yargs';
 import type { Command } from '../command.js';
 import { GLOBAL_OPTIONS } from '../context.js';
-import { flagOf, kebab, type OptionSpec, type OptionSpecs } from '../options.js';
+import { kebab, type OptionSpecs } from '../options.js';
 import { VERSION } from '../version.js';
-import { helpOn, unknownCommand } from './help.js';
+import { helpOn, plainly } from './help.js';
 import type { Program } from './program.js';
+import { asTyped, seeHelp, unknownCommand, unknownInGroup, unknownOptions } from './suggestions.js';
 
 /** A parsed command line. */
 interface GivenLine {
@@ -13,6 +14,8 @@ interface GivenLine {
   /** Values of the given options by name (camel case). */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly words: readonly string[];
+  /** Set if there are too few or too many words, to be thrown before the command runs. */
+  readonly miscounted: InputError | undefined;
 }
 
 /** A command with its arguments, or the requested help. */
@@ -42,118 +45,209 @@ export async function parse(
   columns: number,
   hasMore = false,
 ): Promise<Parsed> {
-  const help = async (topic: readonly string[], isWhole: boolean): Promise<Parsed> => ({
-    given: undefined,
-    help: await helpOn(program, topic, columns, isWhole),
-  });
-  if (words.length === 0) return help([], false);
+  const printed = (help: string): Parsed => ({ given: undefined, help });
   // This answer needs no commands, which load slowly.
-  if (words.length === 1 && words[0] === '--version') return { given: undefined, help: VERSION };
-  const argv = words[0] === 'help' ? [...words.slice(1), '--help'] : words;
-  const { first, second, command } = await commandOf(program, argv);
-  const { argv: parsed, error } = split(argv, command === undefined ? GLOBAL_OPTIONS : optionsOf(command));
-  const { _: positionals, help: asksHelp, version, ...flags } = parsed;
-  const depth = command?.name.split(' ').length ?? 1;
-  const rest = positionals.slice(depth).map(String);
-  const isHelpWord = rest.length === 1 && rest[0] === 'help' && !hasMore;
-  if (command === undefined) {
-    if (!asksHelp && version) return { given: undefined, help: VERSION };
-    const isGroup = first !== undefined && Object.hasOwn(program.groups, first);
-    if (isGroup && second !== undefined && second !== 'help') throw unknownInGroup(program, first, second);
-    if (first !== undefined && !isGroup) throw unknownCommand(program, first);
-    if (asksHelp || (isGroup && second === 'help')) return help(first === undefined ? [] : [first], false);
-    throw first === undefined ? noCommand() : incompleteGroup(program, first);
+  if (words.length === 1 && words[0] === '--version') return printed(VERSION);
+  const isTopic = words.length === 0 || words[0] === 'help';
+  const line = new CommandLine(program, isTopic ? [...words.slice(1), '--help'] : words, hasMore);
+  const { topic, flags, command, words: rest, miscounted } = await line.read();
+  const { help, version, ...others } = flags;
+  if (help) return printed(await helpOn(program, topic, columns, 'all' in others));
+  if (version) return printed(VERSION);
+  return { given: { command: command!, flags: others, words: rest, miscounted }, help: '' };
+}
+
+/** Messages of yargs for the number of words of a command. */
+const TOO_FEW = 'too few words';
+const TOO_MANY = 'too many words';
+
+/** Ends the work of yargs once it has read a command: it would lay out a help page that nobody asked for. */
+class Finished extends Error {
+  readonly argv: ArgumentsCamelCase;
+
+  constructor(argv: ArgumentsCamelCase) {
+    super('finished');
+    this.argv = argv;
   }
-  // A help page must not hide that an option consumed the word before it.
-  if (error) throw needsValue(error, command, argv);
-  if (asksHelp || isHelpWord) return help(command.name.split(' '), flags.all !== undefined);
-  if (version) return { given: undefined, help: VERSION };
-  const given = { command, flags, words: rest };
-  checkOptions(given, argv);
-  return { given, help: '' };
 }
 
-interface Found {
-  /** Words in the positions of a command and of its member, if it is a group. */
-  readonly first?: string | undefined;
-  readonly second?: string | undefined;
-  readonly command: Command | undefined;
+/** A command line that yargs reads. Yargs finds the command, and the command is loaded only then. */
+class CommandLine {
+  readonly #program: Program;
+  readonly #argv: readonly string[];
+  readonly #hasMore: boolean;
+  readonly #yargs: Argv = yargs();
+  /** Names of the command that was found, or of its group. */
+  #topic: readonly string[] = [];
+  #command: Command | undefined;
+  /** An unknown option, which may have taken a word for its value, is reported first. */
+  #miscounted: InputError | undefined;
+
+  constructor(program: Program, argv: readonly string[], hasMore: boolean) {
+    this.#program = program;
+    this.#argv = argv;
+    this.#hasMore = hasMore;
+  }
+
+  async read() {
+    const argv = this.#argv;
+    plainly(this.#yargs)
+      .options(declared({ ...GLOBAL_OPTIONS, ...ABOUT_OPTIONS }, argv))
+      .options(declared(argv[0]?.startsWith('-') ? await this.#optionsOfAny(argv) : {}, argv, false))
+      .strictCommands()
+      .strictOptions()
+      .demandCommand(1, 'no command; `goshawk --help` lists them')
+      .fail((message: string | null, error) => {
+        if (message === null || error !== undefined) throw error;
+        this.#refuse(message);
+      });
+    for (const name of this.#candidates()) {
+      if (Object.hasOwn(this.#program.groups, name)) this.#addGroup(name);
+      else this.#add(this.#yargs, namesOf(name, this.#program), name);
+    }
+    const { _: positionals, $0: _, ...flags } = await this.#parsed();
+    const rest = positionals.slice(this.#topic.length).map(String);
+    if (this.#isHelpWord(rest)) flags.help = true;
+    if (this.#command !== undefined && !flags.help) {
+      checkValues(this.#command, argv);
+      refuseNegated(this.#command, flags, argv);
+    }
+    return { topic: this.#topic, command: this.#command, flags, words: rest, miscounted: this.#miscounted };
+  }
+
+  /** Returns the commands and groups that the line may name, since declaring all of them takes several ms. */
+  #candidates(): string[] {
+    const all = [...new Set(this.#program.names.map((name) => name.split(' ')[0]!))];
+    const words = new Set(this.#argv);
+    const named = all.filter((name) => namesOf(name, this.#program).some((each) => words.has(each)));
+    // Without any command, yargs would not report an unknown one.
+    return named.length > 0 ? named : all.slice(0, 1);
+  }
+
+  async #parsed() {
+    try {
+      return await this.#yargs.parseAsync(this.#argv);
+    } catch (error) {
+      if (error instanceof Finished) return error.argv;
+      const [, name] = /^Not enough arguments following: (.*)$/s.exec((error as Error).message) ?? [];
+      // A help page must not hide that an option consumed the word before it.
+      throw name === undefined ? error : needsValue(name, this.#command, this.#argv);
+    }
+  }
+
+  #add(to: Argv, words: string | string[], name: string): void {
+    const load = async (inner: Argv): Promise<Argv> => {
+      const command = (await this.#program.named(name))!;
+      this.#topic = name.split(' ');
+      this.#command = command;
+      return inner
+        .options(declared(command.options, this.#argv))
+        .strictCommands(false)
+        .demandCommand(command.wordsMin, command.wordsMax, TOO_FEW, TOO_MANY);
+    };
+    to.command(words, false, load, (argv) => {
+      throw new Finished(argv);
+    });
+  }
+
+  #addGroup(group: string): void {
+    this.#yargs.command(group, false, async (inner) => {
+      this.#topic = [group];
+      const members = this.#program.names.flatMap((name) =>
+        name.startsWith(`${group} `) ? [name.slice(group.length + 1)] : [],
+      );
+      for (const second of members) this.#add(inner, second, `${group} ${second}`);
+      const isOptionNext = this.#argv[this.#argv.indexOf(group) + 1]?.startsWith('-');
+      return inner
+        .options(declared(isOptionNext ? await this.#optionsOfAny([group]) : {}, this.#argv, false))
+        .demandCommand(1, `${group} needs one of: ${members.join(', ')}`);
+    });
+  }
+
+  /**
+   * Returns the options of all commands that the words may name. Options may precede the command, which
+   * determines whether they take a value.
+   */
+  async #optionsOfAny(words: readonly string[]): Promise<OptionSpecs> {
+    const candidates = await this.#program.namedIn(words);
+    return Object.assign({}, ...candidates.map(({ options }) => options));
+  }
+
+  #isHelpWord(rest: readonly unknown[]): boolean {
+    return rest.length === 1 && rest[0] === 'help' && !this.#hasMore && this.#topic.length > 0;
+  }
+
+  /** Converts an error of yargs. A request for help excuses all but unknown commands. */
+  #refuse(message: string): void {
+    const { argv } = this.#yargs.parsed as { argv: Record<string, unknown> & { _: unknown[] } };
+    const rest = argv._.slice(this.#topic.length).map(String);
+    const asksHelp = argv.help === true || this.#isHelpWord(rest);
+    const command = this.#command;
+    if (message.startsWith('Unknown command')) {
+      if (this.#isHelpWord(rest)) return;
+      const [group] = this.#topic;
+      throw group === undefined
+        ? unknownCommand(this.#program, rest[0]!)
+        : unknownInGroup(this.#program, group, rest[0]!);
+    }
+    if (asksHelp || argv.version === true) return;
+    const [, unknown] = /^Unknown arguments?: (.*)$/s.exec(message) ?? [];
+    if (unknown !== undefined) {
+      if (command !== undefined) checkValues(command, this.#argv);
+      throw unknownOptions(unknown.split(', '), this.#argv, command);
+    }
+    if (command === undefined) throw new InputError('usage', message, seeHelp(command));
+    const { name, words, wordsMax } = command;
+    const line =
+      message === TOO_FEW ? `${name} needs ${words}` : `${name}: "${rest[wordsMax]}" is not expected`;
+    this.#miscounted = new InputError('usage', line, seeHelp(command));
+  }
 }
 
 /**
- * Finds the command. Options may precede it, and the possible commands determine which of them take a value.
+ * Declares options to yargs without conversion of values and without defaults, because variables and files
+ * take precedence over defaults. A repeated option yields a list.
+ *
+ * @param isGlobal whether commands have them, too
  */
-async function commandOf(program: Program, argv: readonly string[]): Promise<Found> {
-  const [opening = '-'] = argv;
-  const isFirst = !opening.startsWith('-') && !Object.hasOwn(program.groups, opening);
-  const candidates = isFirst ? [] : await program.namedIn(opening.startsWith('-') ? argv : [opening]);
-  const specs: OptionSpecs = Object.assign({}, ...candidates.map(optionsOf), GLOBAL_OPTIONS);
-  const [first, second] = isFirst ? [opening] : split(argv, specs).argv._.map(String);
-  if (first === undefined) return { first, second, command: undefined };
-  // The singular of a command, such as `log`, is the command if no other has that name.
-  const command =
-    (await program.named(first)) ??
-    (await program.named(`${first} ${second}`)) ??
-    (Object.hasOwn(program.groups, first) ? undefined : await program.named(`${first}s`));
-  return { first, second, command };
+export function declared(
+  specs: OptionSpecs,
+  argv: readonly string[],
+  isGlobal = true,
+): Record<string, Options> {
+  return Object.fromEntries(
+    Object.entries(specs).map(([name, spec]) => {
+      const flag = kebab(name);
+      // An optional value after `=` counts as needed, because yargs strips quotes from other optional values.
+      const isOptional =
+        spec.type === 'text' &&
+        spec.valueOptional &&
+        !argv.some((word) => word.startsWith(`--${flag}=`) || word.startsWith(`--${name}=`));
+      const value: Options =
+        spec.type === 'flag' ? { type: 'boolean' } : { type: 'string', ...(isOptional ? {} : { nargs: 1 }) };
+      const alias = spec.alias === undefined ? {} : { alias: spec.alias };
+      return [flag, { ...value, ...alias, global: isGlobal }];
+    }),
+  );
 }
 
-function noCommand(): InputError {
-  return new InputError('usage', 'no command; `goshawk --help` lists them', 'see `goshawk --help`');
+/** Returns the name of a command, and its singular, such as `log`, if no other command has that name. */
+function namesOf(name: string, { names, groups }: Program): string[] {
+  const singular = name.replace(/s$/, '');
+  return names.includes(singular) || Object.hasOwn(groups, singular)
+    ? [name]
+    : [...new Set([name, singular])];
 }
 
-function incompleteGroup({ names }: Program, first: string): InputError {
-  const members = names.filter((name) => name.startsWith(`${first} `));
-  const seconds = members.map((name) => name.slice(first.length + 1)).join(', ');
-  return new InputError('usage', `${first} needs one of: ${seconds}`, 'see `goshawk --help`');
-}
-
-function optionsOf({ options }: Command): OptionSpecs {
-  return { ...options, ...GLOBAL_OPTIONS };
-}
-
-/**
- * Splits a command line without converting values or adding defaults, because variables and files take
- * precedence over defaults. A repeated option yields a list. The array type of the parser would strip quotes
- * from values.
- */
-function split(argv: readonly string[], own: OptionSpecs): ReturnType<typeof Parser.detailed> {
-  const specs: OptionSpecs = { ...own, ...ABOUT_OPTIONS };
-  const named = (is: (spec: OptionSpec) => boolean): string[] =>
-    Object.entries(specs).flatMap(([name, spec]) => (is(spec) ? [name, kebab(name)] : []));
-  const valued = named(({ type }) => type !== 'flag');
-  const optional = new Set(named((spec) => spec.type === 'text' && spec.valueOptional === true));
-  const withValue = new Set(argv.map((word) => /^--([^=]+)=/.exec(word)?.[1]));
-  return Parser.detailed([...argv], {
-    boolean: named(({ type }) => type === 'flag'),
-    string: valued,
-    narg: Object.fromEntries(
-      // An optional value after `=` counts as needed, because the parser strips quotes from other optional values.
-      valued.filter((name) => !optional.has(name) || withValue.has(name)).map((name) => [name, 1]),
-    ),
-    alias: Object.fromEntries(
-      Object.entries(specs).flatMap(([name, { alias }]) => (alias === undefined ? [] : [[name, [alias]]])),
-    ),
-    configuration: {
-      'strip-dashed': true,
-      'strip-aliased': true,
-      'parse-numbers': false,
-      'parse-positional-numbers': false,
-      'dot-notation': false,
-    },
-  });
-}
-
-/** @throws InputError for options that the command does not have, and for flags with a value other than true or false */
-function checkOptions({ command, flags }: GivenLine, argv: readonly string[]): void {
-  const specs = optionsOf(command);
-  const hint = hintFor(command);
+/** @throws InputError for a flag with a value other than true or false, and for `--name=` of an optional value */
+function checkValues(command: Command, argv: readonly string[]): void {
+  const specs: OptionSpecs = { ...command.options, ...GLOBAL_OPTIONS };
   for (const word of argv) {
     const [, name, value] = /^--(?:no-)?([^=]+)=([\s\S]*)$/.exec(word) ?? [];
     const [, spec] = Object.entries(specs).find(([each]) => each === name || kebab(each) === name) ?? [];
-    // The parser reads every other value of a flag as false.
+    // Yargs reads every other value of a flag as false.
     if (spec?.type === 'flag' && value !== 'true' && value !== 'false')
-      throw new InputError('bad-option', `--${name}: "${value}" is neither true nor false`, hint);
+      throw new InputError('bad-option', `--${name}: "${value}" is neither true nor false`, seeHelp(command));
     // An empty variable in `--export-env=$NAMES` must not mean everything.
     if (spec?.type === 'text' && spec.valueOptional && value === '')
       throw new InputError(
@@ -162,79 +256,24 @@ function checkOptions({ command, flags }: GivenLine, argv: readonly string[]): v
         `write --${name} for all variables`,
       );
   }
-  const isKnown = (name: string): boolean => {
-    const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
-    return spec !== undefined && (spec.type === 'flag' || ![flags[name]].flat().includes(false));
-  };
-  const unknown = Object.keys(flags).filter((name) => !isKnown(name));
-  if (unknown.length > 0) {
-    const isFile = (word: string): boolean => /^-[^-].*\./s.test(word) && !isKnown(word[1]!);
-    const file = argv.find((word) => isFile(word) && unknown.includes(word[1]!));
-    if (file !== undefined)
-      throw new InputError('usage', `unknown option: ${file}`, `write ./${file} if it is a file`);
-    const options = unknown.map((name) => asTyped(kebab(name), argv));
-    const line = `unknown option${options.length > 1 ? 's' : ''}: ${options.join(', ')}`;
-    throw new InputError('usage', line + didYouMean(nearestOption(options[0]!, specs)), hint);
-  }
 }
 
-/** Converts the parser's error, `Not enough arguments following: NAME`. */
-function needsValue(error: Error, command: Command, argv: readonly string[]): InputError {
-  const name = error.message.split(': ')[1]!;
+/** @throws InputError for the negation of an option that takes a value, which yargs accepts */
+function refuseNegated(
+  command: Command,
+  flags: Readonly<Record<string, unknown>>,
+  argv: readonly string[],
+): void {
+  const specs: OptionSpecs = { ...command.options, ...GLOBAL_OPTIONS };
+  const negated = Object.entries(specs).flatMap(([name, { type }]) =>
+    type !== 'flag' && [flags[name]].flat().includes(false) ? [name] : [],
+  );
+  if (negated.length > 0) throw unknownOptions(negated, argv, command);
+}
+
+function needsValue(name: string, command: Command | undefined, argv: readonly string[]): InputError {
   const flag = asTyped(kebab(name), argv);
   const next = argv[argv.findLastIndex((word) => word === flag || word === `--${name}`) + 1];
-  const hint = next?.startsWith('-') ? `write ${flag}=${next} if that is the value` : hintFor(command);
+  const hint = next?.startsWith('-') ? `write ${flag}=${next} if that is the value` : seeHelp(command);
   return new InputError('usage', `${flag} needs a value`, hint);
 }
-
-function hintFor({ name }: Command): string {
-  return `see \`goshawk ${name} --help\``;
-}
-
-function unknownInGroup({ names }: Program, first: string, second: string): InputError {
-  const suggestion = nearest(`${first} ${second}`, names);
-  const line = `unknown command: ${first} ${second}${didYouMean(suggestion)}`;
-  return new InputError('usage', line, 'see `goshawk --help`');
-}
-
-/** Returns the flag as the user typed it, since the parser reads `--no-x` as `x`. */
-function asTyped(name: string, argv: readonly string[]): string {
-  if (argv.some((word) => word === `--no-${name}` || word.startsWith(`--no-${name}=`))) return `--no-${name}`;
-  return name.length > 1 ? flagOf(name) : `-${name}`;
-}
-
-/**
- * Finds the nearest option. A typed beginning (`--no-steal`) or end (`--timeout`) of an option also matches.
- */
-function nearestOption(typed: string, specs: OptionSpecs): string | undefined {
-  const flags = Object.entries(specs).flatMap(([name, { type }]) =>
-    type === 'flag' ? [flagOf(name), `--no-${kebab(name)}`] : [flagOf(name)],
-  );
-  if (typed.length <= PREFIX_LENGTH_MIN) return nearestFlag(typed, flags);
-  const begun = flags.filter((flag) => flag.startsWith(typed));
-  if (begun.length === 1) return begun[0];
-  const endings = flags.filter((flag) => flag.endsWith(typed.slice(1)) && !flag.startsWith('--no-'));
-  const near = nearestFlag(typed, flags);
-  if (near !== undefined) return near;
-  if (endings.length > 0) return endings.join(' or ');
-  // Singular and plural, as in `--retry` and `--retries`, share all but the last letter.
-  const stem = typed.slice(0, -1);
-  const related = flags
-    .filter((flag) => stem.length > PREFIX_LENGTH_MIN && flag.startsWith(stem))
-    .sort((one, other) => one.length - other.length);
-  return related.length > 0 && related.length <= RELATED_MAX ? related.join(' or ') : undefined;
-}
-
-function nearestFlag(typed: string, flags: readonly string[]): string | undefined {
-  const name = nearest(
-    typed.replace(/^-+/, ''),
-    flags.map((flag) => flag.slice(2)),
-  );
-  return name === undefined ? undefined : `--${name}`;
-}
-
-/** Minimum length of a typed beginning or end. Too many options share fewer letters. */
-const PREFIX_LENGTH_MIN = 4;
-
-/** Maximum number of options that are suggested for one beginning. */
-const RELATED_MAX = 3;

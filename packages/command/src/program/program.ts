@@ -10,8 +10,8 @@ export interface Program {
   readonly names: readonly string[];
   /** Descriptions of groups, by the first word of their commands. */
   readonly groups: Readonly<Record<string, string>>;
-  /** Commands of an optional package: help lists them with these descriptions. */
-  readonly optional: { readonly title: string; readonly commands: Readonly<Record<string, string>> };
+  /** Commands of an optional package: help lists them last, with these descriptions. */
+  readonly optional: { readonly package: string; readonly commands: Readonly<Record<string, string>> };
   /** @returns the installed commands */
   all(): Promise<readonly Command[]>;
   /**

@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty';
-import { exitCodeOfSignal, InputError, whyUnread } from '@goshawk/core';
+import { exitCodeOfSignal, GoshawkError, InputError, whyUnread } from '@goshawk/core';
 import type { Command, Positionals } from '../command.js';
-import { ExitCode, refuseSurplusWords } from '../command.js';
+import { ExitCode } from '../command.js';
 import {
   type Context,
   GLOBAL_OPTIONS,
@@ -14,6 +14,7 @@ import { bytesOf } from '../given-file.js';
 import { flagOf, type OptionSpecs, readConfigFile, resolveOptions, type Sources } from '../options.js';
 import { plain } from '../terminal/paint.js';
 import { wrapProse } from '../terminal/width.js';
+import { ASKS_COMPLETIONS, completionsOf } from './completion.js';
 import { parse } from './parser.js';
 import type { Program } from './program.js';
 import { checkArguments } from './raw-arguments.js';
@@ -102,6 +103,7 @@ function forTerminal(text: string, { isTTY, columns }: OutputStream): string {
 }
 
 async function dispatch(program: Program, argv: readonly string[], terminal: Terminal): Promise<number> {
+  if (argv[0] === ASKS_COMPLETIONS) return complete(program, argv.slice(1), terminal);
   const dashes = argv.indexOf('--');
   const before = dashes < 0 ? argv : argv.slice(0, dashes);
   const afterDashes = dashes < 0 ? undefined : argv.slice(dashes + 1);
@@ -110,13 +112,29 @@ async function dispatch(program: Program, argv: readonly string[], terminal: Ter
     terminal.stdout.write(`${help}\n`);
     return ExitCode.done;
   }
-  const { command, flags, words } = given;
-  checkWords(command, words);
+  const { command, flags, words, miscounted } = given;
+  // An unset variable, as in `goshawk wait "$id"`, must not mean this folder or every job.
+  if (words.includes(''))
+    throw new InputError('usage', `${command.name}: an argument is empty`, 'check its variable');
+  if (miscounted !== undefined) throw miscounted;
   if (command.needsNoCluster && flags.cluster !== undefined) throw clusterUnused(command);
   if (afterDashes !== undefined && !command.words.includes('--')) {
     throw new InputError('usage', `${command.name} takes no arguments after --`);
   }
   return runCommand(program, command, flags, { words, afterDashes }, terminal);
+}
+
+/** Prints completions for a shell; errors must not disturb its prompt. */
+async function complete(program: Program, words: readonly string[], terminal: Terminal): Promise<number> {
+  try {
+    const { offered, kind } = await completionsOf(program, words);
+    for (const each of offered) terminal.stdout.write(`${each}\n`);
+    if (kind !== undefined)
+      await dispatch(program, ['completion', kind], { ...terminal, stderr: { write: () => true } });
+  } catch (error) {
+    if (!(error instanceof GoshawkError)) throw error;
+  }
+  return ExitCode.done;
 }
 
 async function runCommand(
@@ -237,17 +255,6 @@ function clusterUnused({ name, options }: Command): InputError {
   const own = ['centralUrl', 'on'].find((option) => Object.hasOwn(options, option));
   const hint = own === undefined ? 'omit it' : `use ${flagOf(own)}`;
   return new InputError('usage', `${name}: --cluster has no effect`, hint);
-}
-
-function checkWords(command: Command, words: readonly string[]): void {
-  // An unset variable, as in `goshawk wait "$id"`, must not mean this folder or every job.
-  if (words.includes(''))
-    throw new InputError('usage', `${command.name}: an argument is empty`, 'check its variable');
-  const { name, wordsMin, wordsMax } = command;
-  if (words.length < wordsMin) {
-    throw new InputError('usage', `${name} needs ${command.words}`, `see \`goshawk ${name} --help\``);
-  }
-  refuseSurplusWords(name, words, wordsMax);
 }
 
 function causesOf(error: unknown): string {
