@@ -2,7 +2,7 @@ export type { AxisSpec } from './charts/axes.js';
 export { barChart } from './charts/bar-chart.js';
 export type { ChartDrawing, Size } from './charts/drawing.js';
 export { type LineSpec, lineChart } from './charts/line-chart.js';
-export { type LineLook, lineLook } from './charts/palette.js';
+export { type LineLook, lineLook, PALETTE } from './charts/palette.js';
 export { FONTS, renderSvg } from './charts/svg.js';
 export { buildComparison, mergeComparisons, slowdownsOf } from './compare.js';
 export * from './comparison.js';

@@ -29,21 +29,23 @@ function resultsOf({ exitCode, stdout, stderr }: RunHere): FigureResult[] {
 const TINY = ['--jobs', '300', '--workers', '300,600'];
 
 describe('a simulated figure', () => {
-  it('writes four files and prints its numbers and verdicts', async () => {
+  it('writes six files and prints its numbers and verdicts', async () => {
     const { exitCode, stdout, stderr } = await figure('hawk-5', ...TINY, '--out', 'drawn/here');
     expect(exitCode).toBe(0);
     expect((await readdir(join(cwd, 'drawn/here'))).sort()).toEqual([
       'hawk-5.csv',
       'hawk-5.html',
       'hawk-5.json',
+      'hawk-5.pdf',
       'hawk-5.svg',
+      'hawk-5.tex',
     ]);
     expect(stdout).toMatch(/^ {2}workers +300 +600$/m);
     expect(stdout).toMatch(/^ {2}short p50 +\d+\.\d+ +\d+\.\d+$/m);
     expect(stdout).toMatch(/^hawk-5: \d+ of 17 claims holds?, /m);
     expect(stdout).not.toContain('of the slots busy');
     expect(stderr).toContain('hawk-5: 6 runs of google-like:jobs=300,');
-    expect(stderr).toContain('hawk-5.json, hawk-5.csv, hawk-5.svg, hawk-5.html are in drawn/here');
+    expect(stderr).toContain('hawk-5.svg, hawk-5.pdf, hawk-5.tex, hawk-5.html are in drawn/here');
     const page = await readFile(join(cwd, 'drawn/here/hawk-5.html'), 'utf8');
     expect(page).toContain('goshawk figure hawk-5 --jobs 300 --workers 300,600');
   });
@@ -163,7 +165,7 @@ describe('a figure about learning', () => {
     return { trace: trace!, features: features!, history: history! };
   }
 
-  it('learns from earlier jobs and writes four files', async () => {
+  it('learns from earlier jobs and writes six files', async () => {
     const { trace, features, history } = await writeTrace();
     const args = ['--trace', trace, '--features', features, '--history', history];
     const [result] = resultsOf(await figure('slearn-error', ...args, '--seeds', '2', '--json'));
@@ -180,7 +182,9 @@ describe('a figure about learning', () => {
       'slearn-error.csv',
       'slearn-error.html',
       'slearn-error.json',
+      'slearn-error.pdf',
       'slearn-error.svg',
+      'slearn-error.tex',
     ]);
   });
 
@@ -209,7 +213,7 @@ describe('several figures', () => {
     expect(stderr).toContain('hawk-8: 6 runs of');
     expect(stderr).not.toContain('hawk-9: 6 runs of');
     expect(stdout).toMatch(/^2 figures: \d of 4 claims holds?/m);
-    expect(await readdir(join(cwd, 'figures'))).toHaveLength(8);
+    expect(await readdir(join(cwd, 'figures'))).toHaveLength(12);
   });
 
   it('print one line of JSON each', async () => {

@@ -6,7 +6,7 @@ import { checkOutFolder } from '../output/files.js';
 
 export const figureCommand = defineCommand({
   name: 'figure',
-  words: '[ID…]',
+  words: '[ID|FILE…]',
   completes: 'figures',
   describe:
     'reproduce a figure of a paper: run the experiment, draw the figure, and compare the results with the paper’s numbers and claims',
@@ -18,6 +18,7 @@ export const figureCommand = defineCommand({
       'simulate as many jobs as the paper’s trace has, with ten seeds',
     ],
     ['goshawk figure hawk-8 hawk-9 --trace trace.tr --out drawn', 'reproduce two figures on a trace'],
+    ['goshawk figure examples/figure.json --seeds 3', 'make a figure of your own'],
   ],
   needsNoCluster: true,
   options: FIGURE_OPTIONS,
@@ -29,7 +30,7 @@ export const figureCommand = defineCommand({
       return;
     }
     (await import('@goshawk/papers')).addPapers();
-    const chosen = chooseFigures(words, options);
+    const chosen = await chooseFigures(words, options, context.cwd);
     const { filesOf, make, tell, write } = await import('../figure/make.js');
     const { RunStore } = await import('../figure/figure-context.js');
     const folder = resolve(context.cwd, options.out);

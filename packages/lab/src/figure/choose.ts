@@ -1,5 +1,6 @@
 import { InputError, LIMITS } from '@goshawk/core';
 import { type Axis, type Figure, figuresNamed, timeAxis, workersAxis } from '@goshawk/papers/figures';
+import { isFigureFile, readFigureFile } from './figure-file.js';
 import type { FigureOptions } from './options.js';
 
 /** A figure that the user requested. */
@@ -19,10 +20,17 @@ export interface ChosenFigure {
  *
  * @throws InputError for an unknown id, with a suggestion, and for options that do not apply to the figures
  */
-export function chooseFigures(words: readonly string[], options: FigureOptions): ChosenFigure[] {
+export async function chooseFigures(
+  words: readonly string[],
+  options: FigureOptions,
+  cwd: string,
+): Promise<ChosenFigure[]> {
   if (words.length === 0)
     throw new InputError('usage', 'figure needs ID…', '`goshawk figure --list` lists them');
-  const figures = [...new Set(words.flatMap(named))].map((figure) => reduced(figure, options.without));
+  const found = await Promise.all(
+    words.map(async (word) => (isFigureFile(word) ? [await readFigureFile(word, cwd)] : named(word))),
+  );
+  const figures = [...new Set(found.flat())].map((figure) => reduced(figure, options.without));
   checkTrace(figures, options);
   checkPast(figures, options);
   const sizes = sizesOf(options.workers);
@@ -72,7 +80,8 @@ function named(word: string): readonly Figure[] {
 
 function workloadOf(figure: Figure, { trace, jobs }: FigureOptions): string {
   if (trace !== undefined) return trace;
-  const { traceNeeded } = figure.workload;
+  const { traceNeeded, isGiven, generator } = figure.workload;
+  if (isGiven === true) return generator;
   if (traceNeeded === undefined) return generatorOf(figure, jobs);
   throw new InputError('bad-option', `${figure.id} needs ${traceNeeded.what}`, traceNeeded.hint);
 }
@@ -85,6 +94,15 @@ function generatorOf({ mode, workload }: Figure, jobs: number | undefined): stri
 }
 
 function checkTrace(figures: readonly Figure[], { trace, jobs }: FigureOptions): void {
+  const own = figures.find(({ workload }) => workload.isGiven === true);
+  if (own !== undefined && (trace ?? jobs) !== undefined) {
+    const option = trace === undefined ? '--jobs' : '--trace';
+    throw new InputError(
+      'bad-option',
+      `${option}: the file of ${own.id} has its workload`,
+      'change it there',
+    );
+  }
   if (trace === undefined) return;
   const fixed = figures.find(({ workload }) => !workload.isReplaceable);
   if (fixed !== undefined) {

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runGoshawk, startGoshawk } from '@goshawk/cli/testing';
@@ -50,12 +50,31 @@ describe('goshawk figure, interrupted', () => {
         .split('\n')
         .map((line) => JSON.parse(line).id),
     ).toEqual(['hawk-8']);
-    expect((await readdir(join(cwd, 'figures'))).sort()).toEqual([
-      'hawk-8.html',
-      'hawk-8.json',
-      'hawk-8.svg',
-    ]);
+    expect((await readdir(join(cwd, 'figures'))).sort()).toEqual(
+      ['csv', 'html', 'json', 'pdf', 'svg', 'tex'].map((ending) => `hawk-8.${ending}`),
+    );
   });
+});
+
+it('a figure of one’s own, with a policy from a file, is written for papers and for scripts', async () => {
+  const example = join(import.meta.dirname, '../../../../examples/figure.json');
+  const { exitCode, stdout } = await runGoshawk(
+    ['figure', example, '--seeds', '2', '--json', '--quiet'],
+    {},
+    { cwd },
+  );
+  expect(exitCode).toBe(0);
+  const { claims, panels } = JSON.parse(stdout) as FigureResult;
+  expect(claims.map(({ verdict }) => verdict)).toEqual(['holds', 'holds']);
+  expect(panels.map(({ kind }) => kind)).toEqual(['lines', 'lines', 'distribution', 'bars']);
+  const read = (ending: string) => readFile(join(cwd, `figures/figure.${ending}`), 'latin1');
+  expect(await read('pdf')).toMatch(/^%PDF-1\.[\s\S]*%%EOF\s*$/);
+  const tex = await read('tex');
+  expect(tex.match(/\\nextgroupplot/g)).toHaveLength(panels.length);
+  expect(tex).toContain('\\addlegendentry{shortest first}');
+  const rows = (await read('csv')).trim().split('\n');
+  expect(rows[0]).toContain('panel,series,axis,x,label,seed');
+  expect(rows.some((row) => row.includes('Short jobs, median,shortest first,load,0.7,0.7,2,'))).toBe(true);
 });
 
 it('results do not depend on the number of threads', async () => {

@@ -8,6 +8,7 @@ import {
   renderFigureCsv,
   renderFigurePage,
   renderFigureSvg,
+  renderFigureTex,
   renderFigureText,
 } from '@goshawk/papers/figures';
 import { writeTogether } from '../output/files.js';
@@ -15,6 +16,7 @@ import type { FigureContext } from './figure-context.js';
 import { runLive } from './live.js';
 import { runModelled } from './modelled.js';
 import { FIGURE_OPTIONS, type FigureOptions } from './options.js';
+import { pdfOf } from './pdf.js';
 import { runPlanned } from './planned.js';
 import { runPredicted } from './predicted.js';
 import { runSimulated } from './simulated.js';
@@ -26,7 +28,12 @@ export async function make(making: FigureContext): Promise<FigureResult> {
   const asked = {
     figure,
     axis,
-    command: commandLine('figure', [figure.id], FIGURE_OPTIONS, shaping(making.options)),
+    command: commandLine(
+      'figure',
+      [figure.workload.isGiven ? figure.paper.reference : figure.id],
+      FIGURE_OPTIONS,
+      shaping(making.options),
+    ),
     generator: `goshawk ${VERSION}`,
   };
   switch (figure.mode) {
@@ -52,18 +59,21 @@ function shaping(options: FigureOptions): FigureOptions {
   return { ...options, parallel: undefined, on: undefined, out: FIGURE_OPTIONS.out.default };
 }
 
-export function filesOf(id: string): [json: string, csv: string, svg: string, page: string] {
-  return [`${id}.json`, `${id}.csv`, `${id}.svg`, `${id}.html`];
+export function filesOf(id: string): readonly string[] {
+  return ['json', 'csv', 'svg', 'pdf', 'tex', 'html'].map((ending) => `${id}.${ending}`);
 }
 
 export async function write(context: Context, result: FigureResult, folder: string): Promise<void> {
-  const [json, csv, svg, page] = filesOf(result.id);
-  const texts = {
-    [json]: `${JSON.stringify(result, null, 2)}\n`,
-    [csv]: renderFigureCsv(result),
-    [svg]: renderFigureSvg(result),
-    [page]: renderFigurePage(result),
-  };
+  const svg = renderFigureSvg(result);
+  const contents = [
+    `${JSON.stringify(result, null, 2)}\n`,
+    renderFigureCsv(result),
+    svg,
+    await pdfOf(svg),
+    renderFigureTex(result),
+    renderFigurePage(result),
+  ];
+  const texts = Object.fromEntries(filesOf(result.id).map((name, index) => [name, contents[index]!]));
   context.interrupted.throwIfAborted();
   await writeTogether(folder, texts);
 }

@@ -51,7 +51,7 @@ export const FIGURE_OPTIONS = {
     type: 'text',
     value: 'FOLDER',
     default: 'figures',
-    describe: 'folder for ID.json, ID.csv, ID.svg and ID.html',
+    describe: 'folder for ID.json, .csv, .svg, .pdf, .tex (pgfplots) and .html',
   },
 } as const satisfies OptionSpecs;
 

@@ -7,7 +7,7 @@ import { packed, type TraceJob } from '@goshawk/traces';
 import { trainedOn } from '../predict/past.js';
 import { networkOf } from '../simulate/network.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
-import { planRuns, sizeOf } from '../simulate/plan.js';
+import { planRuns, sizeOf, withClusterOf } from '../simulate/plan.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
 import { performWithProgress, sourceOf, surveyWithProgress } from '../simulate/shown.js';
 import { type Survey, survey } from '../simulate/survey.js';
@@ -52,7 +52,14 @@ export async function runSimulated(making: FigureContext): Promise<FigureRuns<Fi
   for (const part of parts) {
     const { name, workload, surveyed, seeds, label } = part;
     const all = axis.ticks.flatMap((tick) =>
-      figure.variants.flatMap((each) => requestsFor(settingsOf(chosen, tick, each), surveyed, seeds)),
+      figure.variants.flatMap((each) =>
+        requestsFor(
+          settingsOf(chosen, tick, each),
+          surveyed,
+          seeds,
+          figure.workload.isGiven ? workload : undefined,
+        ),
+      ),
     );
     const runs = await store.runs(name, all, async (missing) => {
       if (statesOf === undefined)
@@ -132,13 +139,19 @@ function doesLearn(name: string): boolean {
   return !kind.needsTruth && kind.orders !== true;
 }
 
-/** Returns one request per seed. */
+/**
+ * Returns one request per seed.
+ *
+ * @param clusterOf the workload whose generator chooses the cluster, unless the settings do
+ */
 export function requestsFor(
   settings: RunSettings,
   surveyed: Survey,
   [seed, seeds]: Part['seeds'],
+  clusterOf?: string,
 ): RunRequest[] {
-  const options: SimulateOptions = { ...DEFAULTS, ...settings, seeds, seed };
+  const given: SimulateOptions = { ...DEFAULTS, ...settings, seeds, seed };
+  const options = clusterOf === undefined ? given : withClusterOf(clusterOf, given);
   const requests = planRuns(options, surveyed, sizeOf(options, surveyed), networkOf(options, process.cwd()));
   return requests.map((request) => ({ ...request, needsJobDetails: true }));
 }

@@ -116,7 +116,10 @@ async function checkWritable(folder: string, option: string): Promise<void> {
 }
 
 /** Writes files as a unit: none appears before all are written, and each appears whole. */
-async function writeAtomically(texts: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<void> {
+async function writeAtomically(
+  texts: Readonly<Record<string, string | Uint8Array>>,
+  signal?: AbortSignal,
+): Promise<void> {
   const partial = (file: string): string => `${file}.partial-${process.pid}`;
   try {
     for (const [file, text] of Object.entries(texts)) await writeFile(partial(file), text, { signal });
@@ -134,7 +137,10 @@ async function writeAtomically(texts: Readonly<Record<string, string>>, signal?:
  * @param texts by name
  * @throws GoshawkError if they cannot be written
  */
-export async function writeTogether(folder: string, texts: Readonly<Record<string, string>>): Promise<void> {
+export async function writeTogether(
+  folder: string,
+  texts: Readonly<Record<string, string | Uint8Array>>,
+): Promise<void> {
   const files = Object.entries(texts).map(([name, text]) => [join(folder, name), text] as const);
   try {
     makeFolder(fs, folder);

@@ -98,6 +98,8 @@ export interface FigureWorkload {
   readonly jobs: number;
   /** Number of jobs of the paper's workload, if the paper states it. */
   readonly paperJobs?: number;
+  /** Whether `generator` is the whole workload: a generator with its options, or the path of a trace. */
+  readonly isGiven?: boolean;
   /** Whether the figure is meaningful with another workload (`--trace`). */
   readonly isReplaceable: boolean;
   /** The trace that must be given, if no generator exists for the figure. */

@@ -98,6 +98,11 @@ export function busy(of: string, statistic: 'p50' | 'mean' | 'max' = 'p50'): Ser
   return seriesOf(name, 'share', 'measured', of, (measured) => measured.busy[statistic]);
 }
 
+/** Share of the jobs with a deadline that missed it. */
+export function missed(of: string): Series {
+  return seriesOf(`missed, ${of}`, 'share', 'planned', of, (planned) => planned.missed);
+}
+
 const PAIRED_NAMES: Readonly<Record<keyof Paired, string>> = {
   improved: 'improved',
   improvedByHalf: 'improved by half',

@@ -106,7 +106,7 @@ function barDrawing(result: FigureResult, panel: MeasuredPanel): ChartDrawing {
  * Chooses the looks of series. The subject of a series, which is the policy that begins its name, has one color in all
  * panels of a figure. Additions have the color of text, because the paper does not have them.
  */
-function looksOf(
+export function looksOf(
   { panels }: FigureResult,
   series: readonly { readonly name: string; readonly isAddition?: boolean }[],
 ): LineLook[] {
@@ -223,7 +223,8 @@ function distributionDrawing(result: FigureResult, panel: MeasuredPanel): ChartD
   if (curves.length === 0) return undefined;
   const looks = looksOf(
     result,
-    curves.map(([name]) => ({ name, isAddition: name === DEFAULT_POLICY })),
+    // A figure of one's own has no additions.
+    curves.map(([name]) => ({ name, isAddition: name === DEFAULT_POLICY && result.paper.section !== '' })),
   );
   return lineChart({
     x: {

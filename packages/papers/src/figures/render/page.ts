@@ -17,7 +17,7 @@ export function renderFigurePage(result: FigureResult): string {
     `${id}: ${title}`,
     html`<header><h1>${title}</h1>
 <p>${about}</p>
-<p>${paper.reference}, ${paper.section}.</p></header>
+<p>${paper.section === '' ? paper.reference : `${paper.reference}, ${paper.section}`}.</p></header>
 <section><div class="pair">${charts}${charts.length === 1 ? html`<div></div>` : null}</div></section>
 ${tables.map((panel) => section(panel.title, numbersOf(result, panel)))}
 ${section('Claims and results', html`<p>${verdictLine(result.verdicts)}.</p>`, claimList(result.claims))}
@@ -81,7 +81,7 @@ function numbersOf({ axis }: FigureResult, panel: MeasuredPanel): Markup {
 function claimList(claims: readonly JudgedClaim[]): Markup {
   return html`<dl>${claims.map(
     ({ verdict, section: where, text, ours }) =>
-      html`<dt><b>${VERDICT_MARKS[verdict]} ${verdict}</b></dt><dd>${where}: ${text}<br><small>here: ${ours}</small></dd>
+      html`<dt><b>${VERDICT_MARKS[verdict]} ${verdict}</b></dt><dd>${where === '' ? text : `${where}: ${text}`}<br><small>here: ${ours}</small></dd>
 `,
   )}</dl>`;
 }

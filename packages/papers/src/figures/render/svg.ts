@@ -50,5 +50,6 @@ function captionOf({ id, paper, workload, workers, seeds }: FigureResult): strin
   const theirs = paper.jobs === null ? '' : `, ${counted(paper.jobs, 'job')}`;
   const size = workers === null ? '' : ` on ${counted(workers, 'worker')}`;
   const spread = seeds.length === 1 ? 'one seed' : `${seeds.length} seeds, least and greatest as whiskers`;
-  return `${paper.name} ${paper.section}${theirs}. Here (${id}): ${workload.name}, ${counted(workload.jobs, 'job')}${size}, ${spread}.`;
+  const source = paper.section === '' ? '' : `${paper.name} ${paper.section}${theirs}. Here (${id}): `;
+  return `${source}${workload.name}, ${counted(workload.jobs, 'job')}${size}, ${spread}.`;
 }

@@ -40,7 +40,9 @@ export function renderFigureText(result: FigureResult, { color, columns }: TextS
   return [
     [
       ink.bold(`${id}: ${title}`),
-      ...wrapWords(`${paper.name} ${paper.section}. ${about}`, width).map((line) => ink.dim(line)),
+      ...wrapWords(`${paper.section === '' ? '' : `${paper.name} ${paper.section}. `}${about}`, width).map(
+        (line) => ink.dim(line),
+      ),
       ...wrapWords(heading, width).map((line) => ink.dim(line)),
     ],
     ...result.panels.flatMap((panel) => {
@@ -96,7 +98,7 @@ function claimLines({ verdict, section, text, ours }: JudgedClaim, width: number
     `${VERDICT_MARKS[verdict]} ${verdict.padEnd('does not hold'.length)}`,
   );
   const hang = ' '.repeat('✗ does not hold'.length + GAP.length);
-  const [first, ...others] = wrapWords(`${section}: ${text}`, width - hang.length);
+  const [first, ...others] = wrapWords(section === '' ? text : `${section}: ${text}`, width - hang.length);
   return [
     `${mark}${GAP}${first}`,
     ...others.map((line) => hang + line),
