@@ -95,14 +95,14 @@ export class Goshawk implements CentralPolicy {
           break;
         case 'freed':
           this.#blocked.freed(each.worker);
-          this.#free.update(each.worker);
+          this.#roomChanged(each.worker);
           break;
         case 'shrank':
-          this.#free.update(each.worker);
+          this.#roomChanged(each.worker);
           break;
         case 'left':
           this.#blocked.left(each.worker);
-          this.#free.update(each.worker);
+          this.#roomChanged(each.worker);
           break;
         case 'found':
           this.#entered(each.run, now);
@@ -229,6 +229,11 @@ export class Goshawk implements CentralPolicy {
     this.#limits.opened(worker, open);
   }
 
+  #roomChanged(worker: WorkerView): void {
+    this.#free.update(worker);
+    this.#lending.roomChanged(worker);
+  }
+
   #changed(job: JobView, now: Millis): void {
     for (const run of job.runs) {
       this.#limits.recount(run);
@@ -264,7 +269,7 @@ export class Goshawk implements CentralPolicy {
 
   #ended(run: RunView, how: RunEnd, now: Millis): void {
     this.#resumed(run, now);
-    this.#lending.withdrawn(run);
+    this.#lending.ended(run);
     this.#estimates.ended(run, how, now);
     this.#shares.uncharge(run, now);
     this.#limits.uncount(run);

@@ -74,6 +74,59 @@ describe('short tasks', () => {
   });
 });
 
+describe('the reserve', () => {
+  const reserve = { context: { reserve: 0.2 } };
+  /** Long tasks that run on ten workers beside a reserve of two CPUs, after a short task with this need has ended. */
+  function longAfter(short: Need, lender: Need, settings: ConstructorParameters<typeof PolicyBench>[2] = {}) {
+    const bench = cluster(10, { ...settings, ...reserve });
+    bench.need(1, short);
+    bench.now = 500;
+    bench.end(1);
+    bench.need(2, { ...long, ...lender, tasks: 20 });
+    return bench.count(2);
+  }
+
+  test.each<readonly [string, number, Need, Need]>([
+    ['as long as each could borrow for', 10, { estimateMs: 500 }, {}],
+    ['longer than any could borrow for', 8, { estimateMs: 900 }, { estimateMs: 15_000 }],
+  ])('is %s: long tasks use %i of 10 CPUs', (_, used, short, lender) => {
+    expect(longAfter(short, lender)).toBe(used);
+  });
+
+  test.each([
+    [10, 40],
+    [8, 70],
+  ])(
+    'shrinks only by CPUs with free memory beside them: long tasks use %i of 10 if each takes %i of 100 bytes',
+    (used, memory) => {
+      const capacity = { capacity: { cpu: 1, memory: 100 } };
+      const short = { estimateMs: 500, demand: { cpu: 1, memory: 60 } };
+      expect(longAfter(short, { demand: { cpu: 1, memory } }, capacity)).toBe(used);
+    },
+  );
+
+  test('shrinks only by CPUs of tasks with at most as many as their borrowers', () => {
+    const bench = cluster(10, { ...reserve, slots: 4, capacity: { cpu: 4 } });
+    bench.need(1, { estimateMs: 500, demand: { cpu: 1 } });
+    bench.now = 500;
+    bench.end(1);
+    bench.need(2, { ...long, tasks: 20, demand: { cpu: 4 } });
+    expect(bench.count(2)).toBe(8);
+  });
+
+  test('does not grow because tasks have paused for other users', () => {
+    const bench = cluster(10, { context: { reserve: 0.6 } });
+    bench.need(1, { user: 'ann', tasks: 100, estimateMs: 100_000, long: true, mayLend: true });
+    bench.now = 1_000;
+    bench.need(2, { user: 'ben', tasks: 5, estimateMs: 50_000, long: true, mayLend: true });
+    expect(pausedFor(bench, 2)).toEqual([1, 1, 1, 1, 1]);
+    bench.now = 51_000;
+    while (bench.count(2) > 0) bench.end(2);
+    bench.end(1);
+    expect(bench.count(1)).toBe(10);
+  });
+});
+
 test('no CPU is kept for short tasks that could borrow one', () => {
   const bench = cluster(100, { context: { reserve: 0.2 } });
   bench.need(1, { ...long, mayLend: false, tasks: 30 });
@@ -128,6 +181,19 @@ describe('users', () => {
     bench.now = 100;
     bench.need(2, { user: 'ben', tasks: 100, estimateMs: 900_000, long: true, mayLend: true });
     expect([bench.count(1), bench.count(2)]).toEqual([8, 0]);
+  });
+
+  test('do not borrow for less than a fifth of their time: enough tasks end by then', () => {
+    const bench = cluster(8);
+    const ann = { user: 'ann', long: true, mayLend: true };
+    bench.need(1, { ...ann, tasks: 4, estimateMs: 100_000 });
+    bench.need(3, { ...ann, tasks: 100, estimateMs: 500_000 });
+    bench.now = 90_000;
+    const ben = { user: 'ben', estimateMs: 60_000, long: true };
+    bench.need(2, { ...ben, tasks: 4 });
+    expect(bench.count(2)).toBe(0);
+    bench.need(4, { ...ben, estimateMs: 40_000 });
+    expect(pausedFor(bench, 4)).toEqual([3]);
   });
 
   test('borrow by their weights', () => {

@@ -1,16 +1,17 @@
-import { CPU, IndexedHeap, type Millis, PER_CPU } from '@goshawk/core';
+import { CPU, type Millis, PER_CPU } from '@goshawk/core';
 import { TOLERANCE } from '../amounts.js';
 import type { Loan, PolicyContext, RunView, StageView, WorkerView } from '../contract.js';
 import { canLend, hasRoomWith, isLendable } from '../loans.js';
 import type { Reservations } from '../reservations.js';
 import { sampleOf } from '../reservations.js';
 import type { RunTimeEstimates } from '../run-time-estimates.js';
+import { Budgets } from './budgets.js';
 import type { UserLines } from './line.js';
 import type { UserShares } from './user-shares.js';
 
 /** The part of its expected run time that a task lends to short tasks at most. */
 const LENT_MAX = 0.05;
-/** A user's task borrows only from tasks that still run for this part of its time: others soon end anyway. */
+/** A user's task borrows only if it would otherwise wait for at least this part of its run time. */
 const WORTH_PAUSING = 0.2;
 /** A task pauses for users and deadlines for at most this time; then it shares its CPUs with the borrower. */
 const PAUSE_MAX_MS: Millis = 3_600_000;
@@ -18,8 +19,6 @@ const PAUSE_MAX_MS: Millis = 3_600_000;
 const SETTLED_MS: Millis = 20;
 /** Number of lenders considered for a task. */
 const CANDIDATES_MAX = 32;
-/** Weight of each short task in the average of their run times. */
-const MEAN_WEIGHT = 1 / 50;
 
 /** A worker, and the runs there that make room for a task if they pause. */
 export interface Offer {
@@ -48,16 +47,11 @@ export class Lending {
   readonly #workers: WorkerView[] = [];
   /** Position of each open worker in the list, by id; −1: none. */
   readonly #places: number[] = [];
-  readonly #runs: (RunView | undefined)[] = [];
-  /** Runs that may lend to short tasks, by how long (negative ms), the longest first. */
-  readonly #budgets = new IndexedHeap();
-  /** Their CPUs, and the sum of their budgets (ms × CPUs). */
-  #cpus = 0;
-  #cpuMs = 0;
-  /** Pause times of paused runs, before they were paused. */
-  readonly #paused = new Map<RunView, Millis>();
-  /** Mean run time of tasks known to be short; 0: unknown. */
-  #shortMs: Millis = 0;
+  readonly #budgets = new Budgets();
+  /** Paused runs. */
+  readonly #paused = new Map<RunView, Pause>();
+  /** For how long runs were paused for users and deadlines, which does not reduce what they lend to short tasks. */
+  readonly #otherMs = new Map<RunView, Millis>();
 
   constructor(
     estimates: RunTimeEstimates,
@@ -73,12 +67,13 @@ export class Lending {
 
   /** Number of CPUs that short tasks could borrow now. The reserve need not keep as many free. */
   get cpus(): number {
-    return this.#budgets.size === 0 ? 0 : Math.min(this.#cpus, this.#cpuMs / Math.max(1, this.#shortTaskMs));
+    return this.#budgets.cpus;
   }
 
   // ---- what may be lent
 
   opened(worker: WorkerView, open: boolean): void {
+    this.#budgets.workerChanged(worker);
     const place = this.#places[worker.id] ?? -1;
     if (open === place >= 0) return;
     if (open) {
@@ -92,53 +87,59 @@ export class Lending {
     this.#places[last.id] = place;
   }
 
+  /** The free resources of the worker have changed. */
+  roomChanged(worker: WorkerView): void {
+    this.#budgets.workerChanged(worker);
+  }
+
   started(run: RunView, now: Millis): void {
     this.offered(run, now);
+    this.roomChanged(run.worker);
     const { stage } = run;
-    if (stage.job.long || isUnknown(stage)) return;
-    const taskMs = this.#estimates.taskMs(stage, now);
-    if (taskMs > 0) this.#shortMs += (taskMs - this.#shortMs) * (this.#shortMs === 0 ? 1 : MEAN_WEIGHT);
+    if (!stage.job.long && !isUnknown(stage))
+      this.#budgets.shortStarted(stage, this.#estimates.taskMs(stage, now));
   }
 
   /** The run uses its CPUs: it has started or resumed, or its estimate has changed. */
   offered(run: RunView, now: Millis): void {
-    this.withdrawn(run);
-    if (run.borrower !== undefined || run.lenders.length > 0 || !isLendable(run.stage) || run.isQueued)
-      return;
-    if (this.#context.lend === 'none') return;
-    const budgetMs = this.#maxLentMs(run.stage, now) - run.pausedMs(now);
-    if (!(budgetMs > 0)) return;
-    this.#runs[run.id] = run;
-    this.#budgets.set(run.id, -budgetMs);
-    this.#cpus += cpusOf(run.stage);
-    this.#cpuMs += budgetMs * cpusOf(run.stage);
+    const budgetMs = this.#mayLend(run) ? this.#budgetOf(run, now) : 0;
+    if (budgetMs > 0) this.#budgets.set(run, budgetMs);
+    else this.#budgets.delete(run);
   }
 
-  /** The run pauses, or has ended. */
-  withdrawn({ id, stage }: RunView): void {
-    const key = this.#budgets.keyOf(id);
-    if (key === undefined) return;
-    this.#budgets.delete(id);
-    this.#runs[id] = undefined;
-    this.#cpus -= cpusOf(stage);
-    // Clears the rounding error of the sum.
-    this.#cpuMs = this.#budgets.size === 0 ? 0 : this.#cpuMs + key * cpusOf(stage);
+  #mayLend(run: RunView): boolean {
+    if (run.borrower !== undefined || run.lenders.length > 0 || run.isQueued) return false;
+    return isLendable(run.stage) && this.#context.lend !== 'none';
+  }
+
+  /** For how long the run may still pause for short tasks. */
+  #budgetOf(run: RunView, now: Millis): Millis {
+    const maxMs = this.#maxLentMs(run.stage, now);
+    return maxMs === 0 ? 0 : maxMs - run.pausedMs(now) + (this.#otherMs.get(run) ?? 0);
+  }
+
+  ended(run: RunView): void {
+    this.#budgets.delete(run);
+    this.#otherMs.delete(run);
   }
 
   /** @returns false if it is known to be paused */
   paused(run: RunView, now: Millis): boolean {
     if (this.#paused.has(run)) return false;
-    this.#paused.set(run, run.pausedMs(now));
-    this.withdrawn(run);
+    const { stage } = run.borrower!;
+    this.#paused.set(run, { beforeMs: run.pausedMs(now), isForShort: !stage.job.long || isUnknown(stage) });
+    this.#budgets.delete(run);
     return true;
   }
 
   /** The pause of the run has ended. @returns how long it lasted; undefined if it was not paused */
   resumed(run: RunView, now: Millis): Millis | undefined {
-    const before = this.#paused.get(run);
-    if (before === undefined) return undefined;
+    const pause = this.#paused.get(run);
+    if (pause === undefined) return undefined;
     this.#paused.delete(run);
-    return run.pausedMs(now) - before;
+    const lastedMs = run.pausedMs(now) - pause.beforeMs;
+    if (!pause.isForShort) this.#otherMs.set(run, (this.#otherMs.get(run) ?? 0) + lastedMs);
+    return lastedMs;
   }
 
   /**
@@ -153,7 +154,8 @@ export class Lending {
 
   /** Expected run time of a short task. */
   get #shortTaskMs(): Millis {
-    return this.#shortMs > 0 ? Math.min(this.#shortMs, this.#context.cutoffMs) : this.#context.cutoffMs;
+    const { shortMs } = this.#budgets;
+    return shortMs > 0 ? Math.min(shortMs, this.#context.cutoffMs) : this.#context.cutoffMs;
   }
 
   /** Whether users and deadlines borrow, too. */
@@ -169,11 +171,10 @@ export class Lending {
    */
   forShort(stage: StageView, accepts: Accepts, now: Millis): Offer | undefined {
     const taskMs = isUnknown(stage) ? this.#shortTaskMs : this.#estimates.taskMs(stage, now);
-    if (this.#budgets.size === 0 || -this.#budgets.topKey() < taskMs) return undefined;
-    const mayLend = (run: RunView): boolean => -(this.#budgets.keyOf(run.id) ?? 0) >= taskMs;
+    if (this.#budgets.size === 0 || this.#budgets.longestMs < taskMs) return undefined;
+    const mayLend = (run: RunView): boolean => this.#budgets.of(run) >= taskMs;
     let left = CANDIDATES_MAX;
-    for (const id of this.#budgets.inOrder()) {
-      const run = this.#runs[id]!;
+    for (const run of this.#budgets.inOrder()) {
       if (left-- === 0 || !mayLend(run)) return undefined;
       if (!accepts(run.worker)) continue;
       const lenders = this.#lendersAt(run, stage, mayLend, now);
@@ -185,21 +186,36 @@ export class Lending {
 
   /**
    * Rule 2: a user who has at most its fair share even with the task borrows from one who has at least its own even
-   * without the lender. So two users never take a CPU back and forth. No task pauses for one that runs much longer.
+   * without the lender. So two users never take a CPU back and forth. No task pauses if enough others end soon.
    */
   forUser(stage: StageView, user: UserLines, accepts: Accepts, now: Millis): Offer | undefined {
     const shares = this.#shares;
     if (!this.#lendsToAll) return undefined;
     // Sums of shares are rounded.
     if (user.used + shares.shareOf(stage) > shares.fairShareOf(user) + TOLERANCE) return undefined;
-    const leastMs = WORTH_PAUSING * this.#estimates.taskMs(stage, now);
+    const soon = now + WORTH_PAUSING * this.#estimates.taskMs(stage, now);
+    if (this.#endBefore(soon, stage, accepts, now)) return undefined;
     const mayLend = (run: RunView): boolean => {
       const lender = shares.userOf(run);
       if (lender === undefined || lender === user) return false;
-      if (this.#estimates.endOf(run, now) - now < leastMs) return false;
+      if (this.#estimates.endOf(run, now) < soon) return false;
       return lender.used - shares.shareOf(run.stage) >= shares.fairShareOf(lender) - TOLERANCE;
     };
     return this.#leastLent(stage, accepts, mayLend, now);
+  }
+
+  /** Whether enough tasks end by then that all waiting tasks of the stage can start in their places. */
+  #endBefore(then: Millis, stage: StageView, accepts: Accepts, now: Millis): boolean {
+    let left = stage.waiting;
+    const cpus = cpusOf(stage);
+    for (const worker of sampleOf(this.#workers, this.#context)) {
+      if (!accepts(worker)) continue;
+      for (const run of worker.runs) {
+        if (run.borrower !== undefined || run.lenders.length > 0 || cpusOf(run.stage) < cpus) continue;
+        if (this.#estimates.endOf(run, now) < then && --left === 0) return true;
+      }
+    }
+    return false;
   }
 
   /** Rule 3: a job that has reached its latest start borrows from one without a deadline, or that still meets its own. */
@@ -261,6 +277,14 @@ export class Lending {
     }
     return undefined;
   }
+}
+
+/** A pause that has not ended. */
+interface Pause {
+  /** For how long the run had been paused before. */
+  readonly beforeMs: Millis;
+  /** Whether the borrower is short, or may be. */
+  readonly isForShort: boolean;
 }
 
 /** Number of tasks that lend to one. */
