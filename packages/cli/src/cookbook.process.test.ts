@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { chmod, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -75,6 +75,9 @@ beforeAll(async () => {
 echo "ran $1" | tee -a "ran.txt"
 [ -z "$GOSHAWK_RESULT" ] || echo "{\\"loss\\": 0.$1, \\"steps\\": $1}" > "$GOSHAWK_RESULT"`,
   );
+  await cp(fileURLToPath(new URL('../../../examples/pipeline', import.meta.url)), folder, {
+    recursive: true,
+  });
   await startUp();
 });
 
@@ -176,6 +179,7 @@ describe('the cookbook', () => {
   it.each([
     ['Output', /ran 1\nran 2/],
     ['Chain', /./],
+    ['Pipeline', /./],
     ['Gang', /rank 1 of 2 on .+/],
     ['GPU', /^0$/m],
     ['Deadline', /./],

@@ -10,7 +10,7 @@ import { sourcesOf } from './submit.js';
 
 export const planCommand = defineCommand({
   name: 'plan',
-  words: '[FILE.json | -- CMD ARG…]',
+  words: '[FILE | -- CMD ARG…]',
   describe:
     'predict the class, eligible workers and start time of a job without submitting it; takes the arguments of submit; exit with 1 if no worker can run the job now',
   examples: [
@@ -20,6 +20,10 @@ export const planCommand = defineCommand({
   options: PLAN_OPTIONS,
   async run(context, options, positionals) {
     const { key: _, ...whole } = await buildJob(options, positionals, sourcesOf(context));
+    if (lengthOf(whole) === 0) {
+      context.note('`submit` would run nothing');
+      return ExitCode.done;
+    }
     await using cluster = await openCluster(context);
     const { job } = options.resume
       ? await withoutFinished(cluster, whole, context.interrupted)

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Cluster, JobHandle, JobSubmission } from '@goshawk/client';
 import {
@@ -24,9 +24,9 @@ import type { Sources } from '../submission/tasks.js';
 
 export const submitCommand = defineCommand({
   name: 'submit',
-  words: '[FILE.json | -- CMD ARG…]',
+  words: '[FILE | -- CMD ARG…]',
   describe:
-    'submit a job and print its id; the job is a command, a job file (- for stdin), a function of a module, or a sleep',
+    'submit a job and print its id; the job is a command, a job file or pipeline in JSON or YAML (- for stdin), a function of a module, or a sleep',
   examples: [
     ["goshawk submit --tasks 10 -- sh -c 'echo $GOSHAWK_TASK'", 'run ten tasks that print their numbers'],
     [
@@ -101,7 +101,7 @@ export const submitCommand = defineCommand({
 /** Reports that all tasks of a submission are left out. */
 function nothingToRun(context: Context, { name = '' }: JobSubmission, skipped: Skipped): number {
   if (context.global.json) context.json({ schema: 'goshawk.submit-skipped/1', job: null, skipped });
-  context.note(skippedText(skipped, 0, name));
+  context.note(skippedText(skipped, 0, name) || 'nothing to run: all outputs are up to date');
   return ExitCode.done;
 }
 
@@ -153,12 +153,22 @@ function submitJson({ id: job, warning }: JobHandle, state: JobState): Record<st
   return { schema: 'goshawk.submit/1', job, state, ...present({ warning }) };
 }
 
+/** Returns undefined for a file that does not exist or cannot be reached. */
+function modifiedMs(path: string): number | undefined {
+  try {
+    return statSync(path).mtimeMs;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns access to the files and stdin that a job is built from. */
 export function sourcesOf(context: Context): Sources {
   return {
     cwd: context.cwd,
     environment: context.environment,
-    exists: (path) => existsSync(path),
+    modifiedMs,
+    note: (line) => context.note(line),
     async read(path, what) {
       if (path === '-') return context.readInput();
       return readGivenFile(resolve(context.cwd, path), context.interrupted, (why, cause) => {

@@ -20,7 +20,7 @@ async function job({ words = [], command, files = {}, ...flags }: Line) {
     { words, afterDashes: command },
     {
       cwd: '/here',
-      exists: (path) => path.replace('/here/', '') in files,
+      modifiedMs: (path) => (path.replace('/here/', '') in files ? 0 : undefined),
       environment: { CC: 'clang', LC_ALL: 'C', LC_TIME: 'C', PWD: '/here', SHLVL: '2', GOSHAWK_KEY: 'x' },
       async read(path, what) {
         const content = files[path];

@@ -18,12 +18,13 @@ import {
 import { absoluteJob, folderOf } from './folders.js';
 import { nameOf } from './name.js';
 import type { SubmitOptions } from './options.js';
+import { isPipeline, pipelineJob } from './pipeline.js';
 import { buildTasks, type Sources } from './tasks.js';
 import { chooseWork } from './work.js';
 
 /**
  * Builds the job that a command line of `submit` requests, and finds all errors that can be detected without
- * the cluster. It has no tasks if `--skip-existing` skips all of them.
+ * the cluster. It has no tasks if `--skip-existing` skips all of them, and no stages if a pipeline is up to date.
  *
  * @throws InputError with one line that names the option, or the file and the field
  */
@@ -34,7 +35,8 @@ export async function buildJob(
 ): Promise<JobSubmission> {
   const work = chooseWork(options, positionals);
   if (work.kind === 'file') {
-    const job = absoluteJob(await readJobFile(work.path, sources), folderOf(options, sources));
+    const folder = folderOf(options, sources);
+    const job = absoluteJob(await readJobFile(work.path, folder, sources), folder);
     return { name: nameOf(work), ...job, ...wholeJob(options, job) };
   }
   const tasks = await buildTasks(work, options, sources);
@@ -47,12 +49,13 @@ export async function buildJob(
 }
 
 /**
- * Reads a job file; `-` is stdin.
+ * Reads a job file, in YAML if its name says so; `-` is stdin.
  *
+ * @param folder for the files of a pipeline
  * @returns the validated content of the file
  * @throws InputError with the file and the field
  */
-async function readJobFile(path: string, sources: Sources): Promise<JobInput> {
+async function readJobFile(path: string, folder: string, sources: Sources): Promise<JobInput> {
   const name = path === '-' ? 'stdin' : path;
   const bytes = await sources.read(path, 'submit');
   if (isProgram(bytes))
@@ -61,9 +64,11 @@ async function readJobFile(path: string, sources: Sources): Promise<JobInput> {
       `submit: ${name} is a program, not a job file`,
       `to run it, write: goshawk submit -- ${shellWord(path.includes('/') ? path : `./${path}`)}`,
     );
-  const job = withTime(parseJson(bytes, name), name);
-  parseJobSpec(job, name, Date.now());
-  return job as JobInput;
+  const content = /\.ya?ml$/i.test(path) ? await parseYaml(bytes, name) : parseJson(bytes, name);
+  const given = isPipeline(content) ? await pipelineJob(content, name, folder, sources) : content;
+  const job = withTime(given, name) as JobInput;
+  if (job.stages?.length !== 0 || !isPipeline(content)) parseJobSpec(job, name, Date.now());
+  return job;
 }
 
 /** Whether a file is a script or a binary of Linux or macOS. */
@@ -83,6 +88,29 @@ function parseJson(bytes: Uint8Array, name: string): unknown {
   const text = decodeText(bytes, name);
   const hint = 'a job file looks like {"tasks": {"count": 10, "run": {"sleep": 100}}}';
   return parseExactJson(text, { code: 'bad-job', name, hint });
+}
+
+/** @throws InputError with the line */
+async function parseYaml(bytes: Uint8Array, name: string): Promise<unknown> {
+  const { parse } = await import('yaml');
+  try {
+    return exactNumbers(parse(decodeText(bytes, name), { intAsBigInt: true }), name);
+  } catch (error) {
+    if (error instanceof InputError) throw error;
+    const [problem] = (error as Error).message.split('\n');
+    throw new InputError('bad-job', `${name}: ${problem!.replace(/:$/, '')}`, '', { cause: error });
+  }
+}
+
+/** @throws InputError for an integer that would lose digits */
+function exactNumbers(value: unknown, name: string): unknown {
+  if (typeof value === 'bigint') {
+    if (Number.isSafeInteger(Number(value))) return Number(value);
+    throw new InputError('bad-job', `${name}: ${value} would lose digits`, 'write it in quotes');
+  }
+  if (Array.isArray(value)) return value.map((each) => exactNumbers(each, name));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, exactNumbers(each, name)]));
 }
 
 /** @param file content of the job file, which options override name by name */

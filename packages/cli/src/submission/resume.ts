@@ -12,8 +12,9 @@ export interface Skipped {
   existing: number;
 }
 
-/** Returns the number of tasks without those of stages. */
-export function lengthOf({ tasks }: JobSubmission): number {
+/** Returns the number of tasks; 1 for a job of stages. */
+export function lengthOf({ tasks, stages }: JobSubmission): number {
+  if (stages?.length === 0) return 0;
   return tasks === undefined ? 1 : 'count' in tasks ? tasks.count : tasks.length;
 }
 

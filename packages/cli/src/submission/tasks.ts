@@ -35,8 +35,10 @@ export interface Sources {
    * @throws InputError if it cannot be read
    */
   read(path: string, what: string): Promise<Uint8Array>;
-  /** Reports whether a file exists here; workers may have other files. */
-  exists(path: string): boolean;
+  /** Returns when a file was last modified, undefined if it does not exist here; workers may have other files. */
+  modifiedMs(path: string): number | undefined;
+  /** Prints why stages of a pipeline run or are left out. */
+  note?(line: string): void;
   /** Receives the number of tasks that `--skip-existing` skips. */
   skipped?(tasks: number): void;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -114,7 +116,9 @@ function withoutExisting(
       `--skip-existing: ${template} is the same file for all tasks`,
       'write {} or {NAME} where the value of a task belongs: out/{}.txt',
     );
-  const left = shares.filter((share) => !sources.exists(resolve(folder, filledIn(template, share, IN_PATH))));
+  const left = shares.filter(
+    (share) => sources.modifiedMs(resolve(folder, filledIn(template, share, IN_PATH))) === undefined,
+  );
   sources.skipped?.(shares.length - left.length);
   return left;
 }
@@ -146,7 +150,10 @@ function moduleCall(
   sources: Sources,
 ): ModulePayload {
   const folder = folderOf(options, sources);
-  const { path, name } = splitModule(work.text, (file) => sources.exists(absoluteModule(file, folder)));
+  const { path, name } = splitModule(
+    work.text,
+    (file) => sources.modifiedMs(absoluteModule(file, folder)) !== undefined,
+  );
   return {
     module: absoluteModule(path, folder),
     ...present({ export: name }),
