@@ -96,6 +96,12 @@ export interface WorkerEnvironment extends Environment<WorkerTimer> {
   drained(): void;
 }
 
+/** The result of a task, for its scheduler. */
+export interface KeptResult {
+  readonly owner: Address;
+  readonly message: MessageOf<'ended'>;
+}
+
 export interface WorkerConfig {
   readonly name: string;
   /** The address of this worker. */
@@ -116,6 +122,8 @@ export interface WorkerConfig {
   readonly registerRetryMs: number;
   /** `HOST:PORT` of the HTTP server of its process. */
   readonly http?: string | undefined;
+  /** Results that an earlier process could not hand over. */
+  readonly results?: readonly KeptResult[] | undefined;
   /** Host at which tasks on other workers reach tasks on this one. */
   readonly host?: string | undefined;
 }

@@ -29,6 +29,7 @@ export function welcomed(
   const isFirst = before === NOBODY;
   w.membership.welcome(from, settings, now);
   w.timings = timings;
+  if (w.reports.size > 0) w.armSweep(now);
   w.seriesMs = seriesMsOf(policy);
   w.slots.share(preset.packs);
   if (timings.heartbeatMs === 0) {

@@ -1,4 +1,5 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
+import type { KeptResult } from './contract.js';
 import type { TaskRef } from './entry.js';
 import type { OutputBuffer } from './output-buffer.js';
 
@@ -38,6 +39,14 @@ export class Reports {
     if (this.#unconfirmed === NONE) this.#unconfirmed = [];
     const times = { endedAt: now, since: now, sentAt: now };
     this.#unconfirmed.push({ owner, message, output, isDeferred: false, ...times });
+  }
+
+  /** Yields all reports, each with the kept output of its task. */
+  *complete(): Generator<KeptResult> {
+    for (const { owner, message, output } of this.#unconfirmed) {
+      output?.restart();
+      yield { owner, message: output === undefined ? message : { ...message, output: output.takeRest() } };
+    }
   }
 
   /** Removes all reports that match. */

@@ -326,7 +326,8 @@ function createReport(
   const printed = w.slots.printedBy(slot);
   const report: MessageOf<'ended'> = {
     type: 'ended',
-    report: ++w.tasksEnded,
+    // Results of an earlier process have the first numbers.
+    report: (w.config.results?.length ?? 0) + ++w.tasksEnded,
     job,
     task,
     attempt,

@@ -10,7 +10,7 @@ import {
   NOBODY,
   type Outcome,
 } from '@goshawk/core';
-import type { WorkerCounters, WorkerStanding, WorkerTimer } from './contract.js';
+import type { KeptResult, WorkerCounters, WorkerStanding, WorkerTimer } from './contract.js';
 import { predictedEndDue } from './foreseeing.js';
 import { giveBackOverdueMembers, memberReady, sweepMembers } from './gang-members.js';
 import { giveBack } from './giving-back.js';
@@ -65,6 +65,8 @@ import { emptyReply } from './stealing.js';
  */
 export class Worker extends WorkerParts implements Machine<WorkerTimer> {
   start(now: Millis): void {
+    for (const [index, { owner, message }] of (this.config.results ?? []).entries())
+      this.reports.keep(owner, { ...message, report: index + 1, ask: 0 }, now);
     register(this, now);
   }
 
@@ -189,6 +191,11 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
   /** Kills all running tasks. The reports to their owners say so, and the owners may run the tasks elsewhere. */
   killAll(reason: KillReason): void {
     killAll(this, reason);
+  }
+
+  /** Returns the results that no scheduler has confirmed. Call it when no task runs any more. */
+  unconfirmedResults(): readonly KeptResult[] {
+    return [...this.reports.complete()];
   }
 
   /** Deregisters, so that no process has to wait for the lease to expire. */

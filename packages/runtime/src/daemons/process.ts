@@ -1,5 +1,6 @@
 import { type Address, InputError, nameProblem, ownerFor, present, quoted, type Role } from '@goshawk/core';
 import {
+  type AddressNames,
   anyIncarnationOf,
   Directory,
   describeAuthFailure,
@@ -66,6 +67,8 @@ export interface DaemonProcess {
   addressOf(index: number): Address;
   /** Returns the full name of a party of this process. */
   nameOf(index: number): string;
+  /** Full names of all parties. */
+  readonly names: AddressNames;
   /** Returns the address of a party by its full name. */
   addressNamed(name: string): Address;
   /** Returns the address of the central scheduler that is now at an endpoint. */
@@ -173,6 +176,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     },
     addressOf: (index) => mailbox.addressOf(index),
     nameOf: (index) => directory.nameOf(mailbox.addressOf(index))!,
+    names: directory,
     addressNamed: (name) => directory.intern(name),
     centralAt: (endpoint) =>
       directory.intern(

@@ -13,7 +13,6 @@ import {
   placesOf,
   type Resources,
   startFault,
-  sumOf,
 } from '@goshawk/core';
 import {
   allowedBytes,
@@ -35,6 +34,7 @@ import { type Tracing, traceparentOfRun, traceRun } from '../tracing/index.js';
 import { watchCentral } from './complaints.js';
 import type { Daemon } from './daemon.js';
 import { attemptLine, endOf } from './job-log.js';
+import { KeptResults } from './kept-results.js';
 import { NameTaken } from './name-taken.js';
 import { NotStarted } from './not-started.js';
 import {
@@ -242,6 +242,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const draining = new Map<string, () => void>();
   const log = new RunLog(logger, tracing);
   const taken = names.map((name) => new NameTaken(name, logger));
+  const results = new KeptResults(options.dataFolder, process.names, logger);
+  const kept = results.read();
   const workers = names.map((name, index): Hosted<Worker> => {
     const self = process.addressOf(index);
     const attributes = withEngine(options.attributes?.[index] ?? [], containers);
@@ -258,7 +260,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
       },
       (environment) =>
         new Worker(
-          { ...config, name, self, attributes },
+          { ...config, name, self, attributes, results: index === 0 ? kept : undefined },
           { ...environment, ...logsOf(name, taken[index]!, logger) },
         ),
     );
@@ -283,18 +285,14 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
       for (const { enter } of workers) enter('drain', (worker, now) => worker.drain(now));
       await Promise.all(drained);
       await executor.close();
+      results.write([]);
       await leave();
     },
     stop: async () => {
-      const results = sumOf(machines, ({ standing }) => standing.unconfirmed);
-      if (results > 0)
-        logger.warn(
-          { results },
-          'stops with results of ended tasks that no scheduler has confirmed: these tasks run again, with other numbers of attempts; stop workers before schedulers',
-        );
       for (const { enter } of workers) enter('kill all', (worker) => worker.killAll('shutdown'));
       // The ends of killed tasks are reported before the mailbox closes.
       await executor.close();
+      results.write(machines.flatMap((worker) => worker.unconfirmedResults()));
       await leave();
     },
   };
