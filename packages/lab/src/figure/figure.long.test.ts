@@ -74,7 +74,7 @@ it('a figure of one’s own, with a policy from a file, is written for papers an
   expect(tex).toContain('\\addlegendentry{shortest first}');
   const rows = (await read('csv')).trim().split('\n');
   expect(rows[0]).toContain('panel,series,axis,x,label,seed');
-  expect(rows.some((row) => row.includes('Short jobs, median,shortest first,load,0.7,0.7,2,'))).toBe(true);
+  expect(rows.some((row) => row.includes('"Short jobs, median",shortest first,load,0.7,0.7,2,'))).toBe(true);
 });
 
 it('results do not depend on the number of threads', async () => {

@@ -81,7 +81,7 @@ const bestEffortSeconds = (of: string) =>
 const cycles = (of: string, part: 'p99' | 'max') =>
   series(`${of}, ${part}`, 'seconds', of, ({ cycleSeconds }) => cycleSeconds?.[part]);
 
-const predictions = (of: string, part: 'p50' | 'p99') =>
+const predictions = (of: string, part: 'p50' | 'p99' | 'max') =>
   series(`${of}, ${part}`, 'seconds', of, ({ predictionSeconds }) => predictionSeconds?.[part]);
 
 /** Claims that 3Sigma misses fewer deadlines than another policy. @param where in words: "under each" */
@@ -316,18 +316,19 @@ const scale: Figure = {
     lines('Time of a prediction', 'seconds', [predictions(SIGMA, 'p50'), predictions(SIGMA, 'p99')]),
     lines('Jobs with a deadline that missed it', 'share of jobs', [misses(SIGMA)]),
   ],
-  claims: claims('§6.5', {
-    'Each plan is made within its cycle of 10 s': neverExceeds(cycles(SIGMA, 'max'), 10),
-    '99% of the plans are made within half a cycle': neverExceeds(cycles(SIGMA, 'p99'), 5),
-    'A prediction takes at most 14 ms (accepted: 1 ms for 99% of them)': neverExceeds(
-      predictions(SIGMA, 'p99'),
-      0.001,
-    ),
-    'The longest cycle is longer with distributions than with points': isBelow(
-      cycles(POINTS, 'max'),
-      cycles(SIGMA, 'max'),
-    ),
-  }),
+  claims: [
+    ...claims('§6.5', {
+      'A prediction takes at most 14 ms': neverExceeds(predictions(SIGMA, 'max'), 0.014),
+      'The longest cycle is longer with distributions than with points': isBelow(
+        cycles(POINTS, 'max'),
+        cycles(SIGMA, 'max'),
+      ),
+    }),
+    ...claims('ours', {
+      'Each plan is made within its cycle of 10 s': neverExceeds(cycles(SIGMA, 'max'), 10),
+      '99% of the plans are made within half a cycle': neverExceeds(cycles(SIGMA, 'p99'), 5),
+    }),
+  ],
 };
 
 type Half = 'live' | 'simulated';
@@ -434,7 +435,7 @@ const weights: Figure = {
   axis: labelledAxis('setting', CHANGES),
   variants: policies(...WEIGHED),
   panels: panelsOf(WEIGHED, false),
-  claims: claims('§6.1', {
+  claims: claims('ours', {
     'Prio misses twice as many deadlines as 3Sigma, under every setting': isEveryTimes(
       misses('prio'),
       misses(SIGMA),
