@@ -4,6 +4,7 @@ export const BENCHES = [
   'capacity',
   'duel',
   'durability',
+  'ends',
   'fidelity',
   'fuzz',
   'growth',

@@ -3,6 +3,7 @@ import {
   type AnswerType,
   type AnswerValue,
   type Counters,
+  type Forecast,
   type Machine,
   type Message,
   type MessageOf,
@@ -29,6 +30,7 @@ import { Dispatcher } from './dispatch/dispatcher.js';
 import { lineOfQueues } from './dispatch/line.js';
 import { CHECK_INTERVAL_MS, LoadShedding } from './dispatch/load-shedding.js';
 import { OccupiedPublisher } from './dispatch/occupied-publisher.js';
+import { Outlook } from './outlook.js';
 
 /** Messages accepted only from members, because no message would report the departure of another sender. */
 const MEMBERS_ONLY: ReadonlySet<Message['type']> = new Set([
@@ -40,6 +42,7 @@ const MEMBERS_ONLY: ReadonlySet<Message['type']> = new Set([
   'holdings',
   'usage',
   'resync',
+  'outlined',
 ]);
 
 /**
@@ -62,6 +65,7 @@ export class Central implements Machine<CentralTimer> {
   readonly #duplicates: DuplicateCentrals;
   readonly #cutoff: LearnedCutoff;
   readonly #holdings = new Holdings();
+  readonly #outlook: Outlook;
   /** Whether users had limits before an earlier change. Schedulers may still enforce removed limits. */
   #wereLimited = false;
   /** Whether workers report free slots. */
@@ -106,6 +110,7 @@ export class Central implements Machine<CentralTimer> {
       this.#dispatcher.books,
       config.settings,
     );
+    this.#outlook = new Outlook(config, env, this.#members.registry);
   }
 
   // ---- inputs
@@ -114,6 +119,7 @@ export class Central implements Machine<CentralTimer> {
     this.#duplicates.start(now);
     this.#members.start(now);
     this.#checkLoad(now);
+    this.#outlook.start(now);
   }
 
   receive(from: Address, message: Message, now: Millis): void {
@@ -158,6 +164,8 @@ export class Central implements Machine<CentralTimer> {
         return this.#members.workers.quarantine(from, message.reason, now);
       case 'usage':
         return this.#recordUsage(from, message, now);
+      case 'outlined':
+        return this.#outlook.outlined(from, message, now);
       case 'resync':
         return this.#members.resync(from, now);
       case 'seekOwner':
@@ -207,6 +215,8 @@ export class Central implements Machine<CentralTimer> {
         return this.#occupied.publish();
       case 'relief':
         return this.#checkLoad(now);
+      case 'outlook':
+        return this.#outlook.wake(now);
     }
   }
 
@@ -217,6 +227,11 @@ export class Central implements Machine<CentralTimer> {
   /** Handles the solver's answer. */
   solved(id: number, answer: SolverAnswer, _now: Millis): void {
     this.#dispatcher.solved(id, answer);
+  }
+
+  /** Handles a forecast of the driver. */
+  foreseen(forecast: Forecast, now: Millis): void {
+    this.#outlook.foreseen(forecast, now);
   }
 
   /** Adds what the driver found out about a lost worker to the cause that `goshawk workers` shows. */

@@ -1,5 +1,6 @@
 import type {
   Address,
+  ClusterOutline,
   ClusterSettings,
   Environment,
   Millis,
@@ -20,7 +21,9 @@ export type CentralTimer =
   /** Publish which workers are occupied by long tasks. */
   | 'occupied'
   /** Check for overload. */
-  | 'relief';
+  | 'relief'
+  /** Ask for outlines of jobs, to forecast their ends. */
+  | 'outlook';
 
 export interface CentralEnvironment extends Environment<CentralTimer> {
   /**
@@ -30,6 +33,11 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
   readonly busyMs?: (() => Millis) | undefined;
   /** Sends a problem to a solver, whose answer arrives through `solved`. Absent without a solver. */
   readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
+  /**
+   * Forecasts the ends of jobs elsewhere, so that this process does not wait; the answer arrives through `foreseen`. Absent: no
+   * end is known.
+   */
+  readonly foresee?: ((outline: ClusterOutline) => void) | undefined;
   /** Receives each exception that a custom policy throws, so that central continues. If absent, central exits. */
   readonly policyFailed?: ((error: unknown) => void) | undefined;
   /** Called when another central runs this cluster: the process must exit and report the error. */

@@ -1,4 +1,5 @@
 export * from './assert.js';
+export type * from './cluster-outline.js';
 export {
   type Counters,
   type DrainAnswer,
@@ -68,6 +69,7 @@ export {
 export { jobJson, resultJson, seconds, summaryJson, type TaskResult, taskJson } from './job/json.js';
 export { jobJsonSchema } from './job/json-schema.js';
 export * from './job/kill-outcomes.js';
+export * from './job/outline.js';
 export { countTasks, describeIssue, hasGangs, parseJobSpec, parseTasks } from './job/parse.js';
 export * from './job/payload.js';
 export * from './job/priority.js';

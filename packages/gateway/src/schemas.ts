@@ -35,6 +35,16 @@ const taskCounts = z.object({
   cancelled: count,
 });
 
+/** When an active job is expected to end. */
+const expectedEnd = z.object({
+  at: time,
+  /** The job ends from `earliest` to `latest` in about nine of ten cases. */
+  earliest: time,
+  latest: time,
+  /** When this was computed. */
+  computedAt: time,
+});
+
 const summary = z.object({
   id: z.string(),
   name: z.string(),
@@ -55,6 +65,8 @@ const summary = z.object({
   endedAt: time.nullable(),
   deadlineAt: time.nullable(),
   deadlineMet: z.boolean().nullable(),
+  /** null: unknown, or the job has ended. */
+  expectedEnd: expectedEnd.nullable(),
 });
 
 export const session = z.object({

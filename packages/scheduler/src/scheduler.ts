@@ -129,6 +129,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return;
       case 'awaitJobs':
         return s.predecessors.onAwaitJobs(from, message);
+      case 'outline':
+        if (from !== s.cluster.central) return;
+        for (const answer of s.forecasts.answer(message, s.jobs.active(), now)) s.env.send(from, answer);
+        return;
+      case 'expectedEnds':
+        if (from === s.cluster.central) s.forecasts.update(message, (job) => s.jobs.byNumber(job), now);
+        return;
       case 'jobFates':
         return s.predecessors.onFates(from, message, now);
       default:
@@ -207,9 +214,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
    * Accepts a job and schedules it.
    *
    * @param key chosen by the client; if a job with this key exists, that job is returned
+   * @param ageMs how long the job has been able to start, if a simulation continues another cluster
    */
-  submit(spec: JobSpec, key: string | undefined, now: Millis): Job {
-    return this.#parts.intake.accept(spec, key, now);
+  submit(spec: JobSpec, key: string | undefined, now: Millis, ageMs = 0): Job {
+    return this.#parts.intake.accept(spec, key, now, ageMs);
   }
 
   /** Explains why no worker could ever run some stage of this job; undefined if each stage has one. */

@@ -15,6 +15,7 @@ import { Quotas } from './durability/quotas.js';
 import { type RebuildContext, rebuildEndedJob } from './durability/rebuild.js';
 import type { Tombstone } from './durability/tombstones.js';
 import { CrashesByProgram } from './job/crashes.js';
+import { Forecasts } from './job/forecasts.js';
 import { JobEvents, type SchedulerCounters } from './job/job-events.js';
 import { Tallies } from './job/tallies.js';
 
@@ -53,6 +54,7 @@ export class SchedulerState {
   readonly chunkedWork: ChunkedWork;
   readonly answers: Answers;
   readonly sweepTimer: SweepTimer;
+  readonly forecasts: Forecasts;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     const { inheritance } = config;
@@ -80,6 +82,7 @@ export class SchedulerState {
     this.chunkedWork = new ChunkedWork(env, inheritance?.chunkSize);
     this.answers = new Answers(this.ledger);
     this.sweepTimer = new SweepTimer(env, this.cluster);
+    this.forecasts = new Forecasts(config);
   }
 
   /** Returns the context for rebuilding jobs from records. @param now no record about these jobs is later */

@@ -1,6 +1,7 @@
 export type { CounterReading } from './counter-log.js';
 export { DealtSleeps, dealtByStart } from './dealt-sleeps.js';
 export { estimatorFailed } from './estimator-failed.js';
+export { Forecaster } from './forecast/forecaster.js';
 export {
   checkProfile,
   type MeasuredMessage,

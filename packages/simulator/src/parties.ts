@@ -96,6 +96,7 @@ export class PartyEnvironment implements Environment {
 export class CentralParty extends PartyEnvironment implements CentralEnvironment {
   readonly busyMs: (() => Millis) | undefined;
   readonly solve: CentralEnvironment['solve'];
+  readonly foresee: CentralEnvironment['foresee'];
 
   /** @param busyMs unused if work takes no time */
   constructor(
@@ -104,10 +105,12 @@ export class CentralParty extends PartyEnvironment implements CentralEnvironment
     random: Random,
     busyMs: (() => Millis) | undefined,
     solve: CentralEnvironment['solve'],
+    foresee: CentralEnvironment['foresee'],
   ) {
     super(cluster, self, random);
     this.busyMs = busyMs;
     this.solve = solve;
+    this.foresee = foresee;
   }
 }
 

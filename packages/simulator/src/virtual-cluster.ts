@@ -2,9 +2,11 @@ import { Central, type CentralEnvironment } from '@goshawk/central';
 import {
   type Address,
   type Attribute,
+  type ClusterOutline,
   type ClusterSettings,
   COMPLETED,
   type Environment,
+  type Forecast,
   invariant,
   type JobSpec,
   KILL_OUTCOMES,
@@ -50,6 +52,8 @@ export interface VirtualClusterOptions {
   /** Maximum number of tasks at a worker that share its CPUs. Default: as many as slots. */
   readonly places?: number | undefined;
   readonly capacity?: Resources;
+  /** Slots, places and capacity of a worker by its number, at most `slots` and `places`. Default: all are alike. */
+  readonly sizeOf?: ((worker: number) => WorkerSize) | undefined;
   /** Attributes of a worker by its number. Default: none. */
   readonly attributesOf?: ((worker: number) => readonly Attribute[]) | undefined;
   /** Network model; default: 0.5 ms per message (Hawk §4.1). */
@@ -60,6 +64,8 @@ export interface VirtualClusterOptions {
   readonly networkBeginsAt?: Millis;
   /** Solves problems of a central policy synchronously; without it, the policy plans without a solver. */
   readonly solve?: SolveProgram | undefined;
+  /** Forecasts the ends of jobs; its duration counts only for the pause before the next forecast. Default: no forecasts. */
+  readonly foresee?: ((outline: ClusterOutline) => Forecast) | undefined;
   /** Whether schedulers count the usage of users, which takes time and memory per job. Default: true. */
   readonly countsUsage?: boolean;
   /** Measures planning time, in ms, without any effect on the simulation. Default: a stopped clock. */
@@ -74,6 +80,13 @@ export interface VirtualClusterOptions {
   /** Wraps the environment of each machine, to observe everything that it does. */
   readonly observe?: <E extends Environment>(environment: E, self: Address, now: () => Millis) => E;
   readonly onJobEnd?: (job: Job, now: Millis) => void;
+}
+
+/** The size of one worker. */
+export interface WorkerSize {
+  readonly slots: number;
+  readonly places: number | undefined;
+  readonly capacity: Resources;
 }
 
 /** A machine that runs tasks. */
@@ -492,7 +505,14 @@ export class VirtualCluster {
 
   #newCentral(random: Random): Central {
     const self = this.centralAddress;
-    const environment = new CentralParty(this, self, random, this.#busyMs(), this.#solving());
+    const environment = new CentralParty(
+      this,
+      self,
+      random,
+      this.#busyMs(),
+      this.#solving(),
+      this.#foreseeing(),
+    );
     const central = new Central(
       { name: 'central', self, settings: this.#options.settings, users: this.#options.users },
       this.#observed(environment, self),
@@ -513,6 +533,17 @@ export class VirtualCluster {
         this.planningTimes.answerArrived();
         this.central.solved(id, answer, now);
         this.#markUnsettled(this.centralAddress);
+      });
+    };
+  }
+
+  #foreseeing(): CentralEnvironment['foresee'] {
+    const { foresee } = this.#options;
+    if (foresee === undefined) return undefined;
+    return (outline) => {
+      const forecast = foresee(outline);
+      this.at(this.#now, (now) => {
+        if (this.#machines[this.centralAddress] === this.central) this.central.foreseen(forecast, now);
       });
     };
   }
@@ -552,14 +583,13 @@ export class VirtualCluster {
     const name = `w${index}`;
     this.#ofWorkers ??= new WorkerParty(this, self, random);
     const environment = this.#ofWorkers;
+    const { slots = 1, places, capacity = NO_RESOURCES, sizeOf } = this.#options;
     const worker = new Worker(
       {
         name,
         self,
-        slots: this.#options.slots ?? 1,
-        places: this.#options.places,
+        ...(sizeOf?.(index) ?? { slots, places, capacity }),
         lends: this.#lendsEach,
-        capacity: this.#options.capacity ?? NO_RESOURCES,
         attributes: this.#options.attributesOf?.(index),
         central: this.centralAddress,
         registerRetryMs: this.#options.settings.timings.heartbeatMs,

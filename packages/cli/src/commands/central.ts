@@ -11,6 +11,7 @@ import {
 import { InputError, type PolicySettings, policySettingsSchema } from '@goshawk/core';
 import { isCustomPolicy, solverTimeoutMs } from '@goshawk/policies';
 import { expandNames } from '../expand-names.js';
+import { ThreadedForecaster } from '../forecast/threaded-forecaster.js';
 import { watchCentral, watchedBy } from '../local/watched-central.js';
 import { auditLogOf, httpOptions, keep } from './daemon-options.js';
 
@@ -51,6 +52,12 @@ export const centralCommand = defineCommand({
       settings: clusterSettings(policy),
       usersFile,
       solver,
+      // Policies in files are not simulated.
+      forecaster: isCustomPolicy(policy.preset)
+        ? undefined
+        : new ThreadedForecaster((reason) =>
+            logger.warn({ event: 'forecast-failed', reason }, 'the expected ends of jobs are unknown'),
+          ),
       replacedPolicy: watched?.replaced,
       expectedSchedulers: expandNames(options.expectSchedulers ?? ''),
       logger,

@@ -70,13 +70,21 @@ describe('the page of a job', () => {
       running,
       estimateMs: 2_000,
       user: undefined,
+      expectedEnd: {
+        at: now + 600_000,
+        earliest: now + 300_000,
+        latest: now + 900_000,
+        computedAt: now - 12_000,
+      },
     });
+    expect(jobPage({ ...job, expectedEnd: undefined }, now, paint)).toContain('\n  ends       unknown\n');
     expect(jobPage(job, now, paint)).toBe(
       [
         'a1-3  sweep  running',
         '  tasks      1,010: 1,000 waiting, 7 running, 3 completed',
         '  class      short, decided by the submitted estimate',
         '  submitted  2026-01-02 03:04:05, 2 min ago',
+        '  ends       03:16 (03:11 to 03:21), computed 12 s ago',
         '  waited     3 ms until the first task started',
         '  ran        500 ms per task on average',
         '  running    task 0 on w0, attempt 2, for 1.5 s',

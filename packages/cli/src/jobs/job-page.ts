@@ -2,6 +2,7 @@ import { type Painter, page, plain, type Section, section } from '@goshawk/comma
 import {
   ago,
   counted,
+  expectedEndOf,
   formatCount,
   formatDuration,
   formatResources,
@@ -11,7 +12,7 @@ import {
   type Millis,
   predecessorWords,
 } from '@goshawk/core';
-import { localTime } from './local-time.js';
+import { expectedEndTime, localTime } from './local-time.js';
 import { classWords, deadlineWords, failureLines, heading, measures, remedyLines } from './words.js';
 
 /** Maximum number of running tasks that are shown. */
@@ -34,6 +35,7 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
     ['submitted', submission(job, now)],
     ...section('retry of', job.retryOf && `${plain(job.retryOf)}; tasks keep their numbers`),
     ...section('held', holdLine(job, now)),
+    ...section('ends', endLine(job, now)),
     ...section('deadline', deadlineLine(job, now)),
     ...section('limit', timeLimitLine(job, now)),
     ...section('after', (job.after ?? []).map(predecessorWords)),
@@ -145,6 +147,12 @@ function holdLine({ id, held, beginAt, state }: JobDetail, now: Millis): string 
   if (held === true) return `until ${release}; running tasks continue`;
   if (beginAt === undefined) return undefined;
   return `until ${localTime(beginAt)}, in ${formatDuration(Math.max(0, beginAt - now))}; ${release} starts it now`;
+}
+
+function endLine(job: JobDetail, now: Millis): string | undefined {
+  const end = expectedEndOf(job, now);
+  if (end === undefined) return isFinal(job.state) ? undefined : 'unknown';
+  return `${expectedEndTime(end, now)}, computed ${ago(now - end.computedAt)}`;
 }
 
 function deadlineLine(job: JobDetail, now: Millis): string | undefined {

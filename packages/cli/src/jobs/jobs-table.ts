@@ -1,6 +1,14 @@
 import { type Column, type Painter, paintStanding, plain, renderTable } from '@goshawk/command';
-import { ago, formatCount, formatDuration, isFinal, type JobSummary, type Millis } from '@goshawk/core';
-import { deadlineWords } from './words.js';
+import {
+  ago,
+  expectedEndOf,
+  formatCount,
+  formatDuration,
+  isFinal,
+  type JobSummary,
+  type Millis,
+} from '@goshawk/core';
+import { deadlineWords, endWords } from './words.js';
 
 const COLUMNS: readonly Column[] = [
   { title: 'id' },
@@ -16,10 +24,13 @@ const COLUMNS: readonly Column[] = [
 ];
 /** Column for lists in which a job has a deadline. */
 const DEADLINE: Column = { title: 'deadline', align: 'right', dropFirst: 3 };
+/** Column for lists in which the end of a job can be expected. */
+const ENDS: Column = { title: 'ends', align: 'right', dropFirst: 9 };
 
 /** @param now wall clock, ms since 1970 */
 export function jobsTable(jobs: readonly JobSummary[], now: Millis, paint: Painter): string {
   const hasDeadlines = jobs.some(({ deadlineMs }) => deadlineMs !== undefined);
+  const hasEnds = jobs.some((job) => expectedEndOf(job, now) !== undefined);
   const rows = jobs.map((job) => {
     const { completed, total, failed } = job.tasks;
     const hasEnded = isFinal(job.state);
@@ -35,8 +46,10 @@ export function jobsTable(jobs: readonly JobSummary[], now: Millis, paint: Paint
       failed === 0 ? '' : paint.red(formatCount(failed)),
       ago(now - job.submittedAt),
       tookMs === undefined ? '' : `${formatDuration(Math.max(0, tookMs))}${hasEnded ? '' : ' so far'}`,
+      ...(hasEnds ? [endWords(job, now)] : []),
       ...(hasDeadlines ? [deadlineWords(job, now)] : []),
     ];
   });
-  return renderTable(hasDeadlines ? [...COLUMNS, DEADLINE] : COLUMNS, rows, paint);
+  const columns = [...COLUMNS, ...(hasEnds ? [ENDS] : []), ...(hasDeadlines ? [DEADLINE] : [])];
+  return renderTable(columns, rows, paint);
 }

@@ -24,6 +24,7 @@ it('a job in a list: ISO times, seconds, null for what is not known', () => {
     endedAt: null,
     deadlineAt: null,
     deadlineMet: null,
+    expectedEnd: null,
   });
 });
 

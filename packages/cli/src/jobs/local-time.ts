@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import type { ExpectedEnd, Millis } from '@goshawk/core';
 
 /**
  * Formats a local time: `2026-11-20 09:39:02`. In the hour that occurs twice when clocks go back, the offset from UTC
@@ -14,6 +14,19 @@ export function clockTime(wallMs: Millis, now: Millis): string {
   const at = new Date(wallMs);
   const isToday = at.toDateString() === new Date(now).toDateString();
   return isToday ? timeOfDay(at) : `${monthAndDay(at)} ${timeOfDay(at)}`;
+}
+
+/** Intervals at least this long are given in minutes. */
+const PRECISE_MS = 120_000;
+
+/** When a job is expected to end: `17:26 (17:21 to 17:40)`, with seconds if the interval is short. */
+export function expectedEndTime({ at, earliest, latest }: ExpectedEnd, now: Millis): string {
+  const isPrecise = latest - earliest < PRECISE_MS;
+  const [end, from, to] = [at, earliest, latest].map((time) => {
+    const text = clockTime(time, now);
+    return isPrecise ? text : text.replace(/(\d\d:\d\d):\d\d/, '$1');
+  });
+  return `${end} (${from} to ${to})`;
 }
 
 function monthAndDay(at: Date): string {

@@ -10,6 +10,8 @@ import {
 } from '@goshawk/command';
 import {
   counted,
+  type ExpectedEnd,
+  expectedEndOf,
   formatCount,
   InputError,
   isFinal,
@@ -20,6 +22,7 @@ import {
   type TaskCounts,
   TIMER_MAX_MS,
 } from '@goshawk/core';
+import { expectedEndTime } from './local-time.js';
 import { alignedCommands } from './words.js';
 
 interface WaitRequest {
@@ -172,6 +175,8 @@ class CombinedProgress {
   readonly #counts = new Map<string, TaskCounts>();
   /** Unfinished jobs that are on hold, or not. */
   readonly #held = new Map<string, boolean>();
+  /** Expected ends of unfinished jobs; undefined: unknown. */
+  readonly #ends = new Map<string, ExpectedEnd | undefined>();
   #progress: Progress | undefined;
   #isOver: boolean;
 
@@ -181,10 +186,16 @@ class CombinedProgress {
     this.#isOver = isSilent;
   }
 
-  update({ id, state, held = false, tasks: counts }: JobSummary): void {
+  update(job: JobSummary): void {
+    const { id, state, held = false, tasks: counts } = job;
     this.#counts.set(id, counts);
-    if (isFinal(state)) this.#held.delete(id);
-    else this.#held.set(id, held);
+    if (isFinal(state)) {
+      this.#held.delete(id);
+      this.#ends.delete(id);
+    } else {
+      this.#held.set(id, held);
+      this.#ends.set(id, expectedEndOf(job, Date.now()));
+    }
     if (this.#isOver || this.#counts.size < this.#jobs) return;
     const sums = { total: 0, waiting: 0, running: 0, completed: 0, failed: 0, cancelled: 0 };
     for (const each of this.#counts.values()) {
@@ -196,12 +207,23 @@ class CombinedProgress {
     const label = this.#jobs === 1 ? id : counted(this.#jobs, 'job');
     this.#progress ??= startProgress(this.#context, label, sums.total);
     const done = sums.total - left;
-    // Without a note, the time left is shown.
+    const ends = this.#endWords();
+    // Without a note, the time left by the rate of tasks is shown.
     const isHeld = sums.running === 0 && left > 0 && [...this.#held.values()].every((held) => held);
     if (isHeld) this.#progress.update(done, 'on hold until `goshawk release`');
-    else if (sums.failed > 0) this.#progress.update(done, `${formatCount(sums.failed)} failed`);
+    else if (sums.failed > 0)
+      this.#progress.update(done, [`${formatCount(sums.failed)} failed`, ...ends].join(', '));
+    else if (ends.length > 0) this.#progress.update(done, ends[0]!);
     else if (done === 0) this.#progress.update(done, `${formatCount(sums.running)} running`);
     else this.#progress.update(done);
+  }
+
+  /** `ends at 17:26 (17:21 to 17:40)`: the last of the ends, if all are known. */
+  #endWords(): string[] {
+    const ends = [...this.#ends.values()];
+    if (ends.length === 0 || ends.includes(undefined)) return [];
+    const last = (ends as ExpectedEnd[]).reduce((late, end) => (end.latest > late.latest ? end : late));
+    return [`ends at ${expectedEndTime(last, Date.now())}`];
   }
 
   clear(): void {

@@ -1,14 +1,17 @@
 import { type Painter, painter, paintStanding, paintState, plain } from '@goshawk/command';
 import {
   counted,
+  expectedEndOf,
   formatCount,
   formatDuration,
+  isFinal,
   type JobDetail,
   type JobSummary,
   type Millis,
   metDeadline,
   type TaskFailure,
 } from '@goshawk/core';
+import { expectedEndTime } from './local-time.js';
 
 /** Maximum number of failures that are shown by default. */
 const FAILURES_SHOWN = 5;
@@ -78,6 +81,13 @@ export function deadlineWords(job: JobSummary, now: Millis): string {
   if (met !== undefined) return met ? 'met' : 'missed';
   const { deadlineMs, submittedAt } = job;
   return deadlineMs === undefined ? '' : `in ${formatDuration(submittedAt + deadlineMs - now)}`;
+}
+
+/** When an active job is expected to end: `17:26 (17:21 to 17:40)` or `unknown`; empty for an ended job. @param now wall clock */
+export function endWords(job: JobSummary, now: Millis): string {
+  if (isFinal(job.state)) return '';
+  const end = expectedEndOf(job, now);
+  return end === undefined ? 'unknown' : expectedEndTime(end, now);
 }
 
 /** Lists the first names: `w0, w1 and 3 more` */

@@ -1,4 +1,5 @@
 import type { Millis } from '../ids.js';
+import { expectedEndOf } from './outline.js';
 import {
   type AttemptView,
   isFinal,
@@ -38,6 +39,20 @@ export function summaryJson(job: JobSummary, now: Millis): Record<string, unknow
     endedAt: at(job, job.endedMs),
     deadlineAt: at(job, job.deadlineMs),
     deadlineMet: metDeadline(job, now) ?? null,
+    expectedEnd: expectedEndJson(job, now),
+  };
+}
+
+/** When an active job is expected to end, with an interval; null: unknown, or it has ended. */
+export function expectedEndJson(job: Pick<JobSummary, 'state' | 'expectedEnd'>, now: Millis) {
+  const end = expectedEndOf(job, now);
+  if (end === undefined) return null;
+  const iso = (ms: Millis): string => new Date(ms).toISOString();
+  return {
+    at: iso(end.at),
+    earliest: iso(end.earliest),
+    latest: iso(end.latest),
+    computedAt: iso(end.computedAt),
   };
 }
 

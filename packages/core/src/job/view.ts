@@ -19,6 +19,7 @@ import { attempt, line, ms, name, OUTCOMES, type TaskOfJob, task, taskOfJob } fr
 import { LIMITS } from '../limits.js';
 import { CLASSES } from '../policy/presets.js';
 import { isFinal, JOB_STATES, type JobState } from '../states.js';
+import { expectedEnd } from './outline.js';
 import { PRIORITIES } from './priority.js';
 
 export { isFinal, JOB_STATES, type JobState };
@@ -147,7 +148,10 @@ const standingFields = {
 /** The job whose tasks this job retries. */
 const retryOf = optional(name);
 
-export const jobSummary = view({ ...summaryFields, ...standingFields, retryOf });
+/** When it is expected to end; undefined: unknown. Read it with `expectedEndOf`. */
+const expected = optional(expectedEnd);
+
+export const jobSummary = view({ ...summaryFields, ...standingFields, retryOf, expectedEnd: expected });
 export type JobSummary = NonNullable<(typeof jobSummary)['infer']>;
 
 /** Whether a job met its deadline; undefined: it has none, or the outcome is still open. */
@@ -232,6 +236,7 @@ export const jobDetail = view({
   retryOf,
   /** Number of its running tasks that are paused; absent: none. */
   pausedTasks: optional(count),
+  expectedEnd: expected,
 });
 export type JobDetail = NonNullable<(typeof jobDetail)['infer']>;
 

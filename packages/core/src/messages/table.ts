@@ -63,6 +63,7 @@ import {
   wish,
 } from '../fields/records.js';
 import { centralLine, jobExplanation, waitingGroup } from '../job/explanation.js';
+import { forecastEnd, forecastOutcome, jobOutline, OUTLINES_PER_MESSAGE_MAX } from '../job/outline.js';
 import { PRIORITIES } from '../job/priority.js';
 import { retryChoiceFields } from '../job/retry-choice.js';
 import { clusterShares } from '../job/shares.js';
@@ -1158,6 +1159,34 @@ export const MESSAGES = {
       to: optional(taskOfJob),
       /** For how long it was paused so far. */
       pausedMs: ms,
+    },
+  ),
+
+  // ---- expected ends of jobs
+  outline: message('central', 'scheduler', 'Lost: central asks again later.', {
+    /** Identifies the question; unique at central. */
+    id: count,
+  }),
+  outlined: message('scheduler', 'central', 'Lost: central forecasts no end, and asks again later.', {
+    id: count,
+    /** Active jobs, oldest first, a part of them per message. */
+    jobs: list(jobOutline, OUTLINES_PER_MESSAGE_MAX),
+    /** Jobs with a forecast end that have ended since the last question. */
+    outcomes: list(forecastOutcome, LIMITS.activeJobsMax),
+    /** More messages follow. */
+    more: flag,
+    /** It has too many unfinished tasks for a forecast, and lists no jobs. */
+    tooLarge: flag,
+  }),
+  expectedEnds: message(
+    'central',
+    'scheduler',
+    'Lost: the jobs keep their earlier ends until the next forecast.',
+    {
+      /** Time since the scheduler answered the question. */
+      ageMs: ms,
+      /** Absolute state: other jobs have no expected end. */
+      ends: list(forecastEnd, LIMITS.activeJobsMax),
     },
   ),
 } as const;

@@ -44,6 +44,7 @@ export function summary(more: Partial<JobSummary> = {}): JobSummary {
     ...{ id: 'a-1', name: 'etl', user: 'ann', class: 'short', classifiedBy: 'given', estimateSeconds: 2 },
     ...{ state: 'running', held: false, beginAt: null, retryOf: null, tasks: TASKS },
     ...{ submittedAt: ago(90), startedAt: ago(80), endedAt: null, deadlineAt: null, deadlineMet: null },
+    expectedEnd: null,
     ...more,
   };
 }

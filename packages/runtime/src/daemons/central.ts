@@ -1,5 +1,12 @@
 import { Central } from '@goshawk/central';
-import { type ClusterSettings, LIMITS, type Machine, present } from '@goshawk/core';
+import {
+  type ClusterOutline,
+  type ClusterSettings,
+  type Forecast,
+  LIMITS,
+  type Machine,
+  present,
+} from '@goshawk/core';
 import { isCustomPolicy, PlanningTimes, type Program, type ProgramSolution } from '@goshawk/policies';
 import { centralReadings } from '../metrics/index.js';
 import { PlacementTracing } from '../tracing/index.js';
@@ -21,6 +28,13 @@ export interface ProblemSolver {
   close(): void;
 }
 
+/** Forecasts the ends of jobs outside of central's thread. */
+export interface JobForecaster {
+  /** @param answer called once */
+  forecast(outline: ClusterOutline, answer: (forecast: Forecast) => void): void;
+  close(): void;
+}
+
 export interface CentralOptions extends ProcessOptions {
   readonly name?: string;
   /** Settings that every member receives when it joins. */
@@ -33,6 +47,8 @@ export interface CentralOptions extends ProcessOptions {
   readonly replacedPolicy?: string | undefined;
   /** Solver of planning policies; closed with the process. */
   readonly solver?: ProblemSolver | undefined;
+  /** Closed with the process. Absent: the ends of jobs are unknown. */
+  readonly forecaster?: JobForecaster | undefined;
 }
 
 /**
@@ -50,13 +66,16 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   /** Exceptions in timers and promises of a custom policy. */
   let failedLater = 0;
   const times = new PlanningTimes(() => performance.now());
-  const { solver, replacedPolicy } = options;
+  const { solver, forecaster, replacedPolicy } = options;
   const policyFailed = failureLog(
     options.logger,
     'policy',
     'the policy threw; waiting tasks start in order of arrival',
   );
-  void process.ended.then(() => solver?.close());
+  void process.ended.then(() => {
+    solver?.close();
+    forecaster?.close();
+  });
   const { enter } = process.host.add({ index: FIRST_PARTY, name, role: 'central' }, (environment, enter) => {
     const at = own.slice(0, LIMITS.centralPlacesMax).map((place) => process.centralAt(place));
     const config = {
@@ -83,6 +102,14 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
           enter('solved', (_machine, now) => central.solved(id, answer, now));
         });
       },
+      ...(forecaster === undefined
+        ? {}
+        : {
+            foresee: (outline: ClusterOutline) =>
+              forecaster.forecast(outline, (forecast) =>
+                enter('foreseen', (_machine, now) => central.foreseen(forecast, now)),
+              ),
+          }),
       eventOccurred: clusterLog(options.logger, (worker, address, why) =>
         enter('explain loss', () => central.explainLoss(worker, address, why)),
       ),

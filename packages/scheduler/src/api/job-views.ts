@@ -46,6 +46,7 @@ export class JobViews {
 
   summary(job: Job): JobSummary {
     const { wallOffsetMs } = this.#s.config;
+    const expectedEnd = job.hasEnded ? undefined : this.#s.forecasts.expectedEndOf(job);
     return {
       id: job.id,
       name: job.spec.name,
@@ -61,6 +62,7 @@ export class JobViews {
       deadlineMs: job.spec.deadlineMs,
       ...(job.isHeld && !job.hasEnded ? { held: job.hold!.isHeld, beginAt: job.hold!.beginAt } : {}),
       ...(job.spec.retryOf === undefined ? {} : { retryOf: job.spec.retryOf.job }),
+      ...(expectedEnd === undefined ? {} : { expectedEnd }),
     };
   }
 

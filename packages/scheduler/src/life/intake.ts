@@ -32,9 +32,10 @@ export class Intake {
    * Creates a job, records it, and starts the search for workers.
    *
    * @param key chosen by the client; a known key returns the existing job
+   * @param ageMs how long it has been able to start
    * @throws InputError if the journal cannot encode it
    */
-  accept(spec: JobSpec, key: string | undefined, now: Millis): Job {
+  accept(spec: JobSpec, key: string | undefined, now: Millis, ageMs = 0): Job {
     const { cluster, jobs, ledger } = this.#s;
     const known = key === undefined ? undefined : jobs.byKey(key, spec.user);
     if (known !== undefined) return known;
@@ -50,6 +51,7 @@ export class Intake {
     job.history.shareCrashes(this.#s.crashes.find(() => job.history.program));
     if (prediction.kind === 'sample') this.#sampler.startPilots(job, prediction);
     job.lastClientActivityAt = now;
+    job.eligibleAt -= ageMs;
     // Before the job is added, because this throws if the record cannot be encoded.
     ledger.accepted(job, now);
     jobs.add(job);

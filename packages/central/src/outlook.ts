@@ -1,0 +1,144 @@
+import {
+  type Address,
+  type ClusterOutline,
+  FORECAST_TASKS_MAX,
+  type Forecast,
+  type ForecastOutcome,
+  type JobOutline,
+  type MessageOf,
+  type Millis,
+  sumOf,
+} from '@goshawk/core';
+import { isActive, type Registry } from './cluster/registry.js';
+import type { CentralConfig, CentralEnvironment } from './contract.js';
+
+/** Pause (ms) before jobs are looked for again, and at least between two forecasts. */
+const PAUSE_MIN_MS: Millis = 2_000;
+/** A forecast takes at most one part in this many of the time, which is 1.3% of a core. */
+const PAUSE_FACTOR = 75;
+/** Time (ms) for schedulers to answer. */
+const ANSWER_MS: Millis = 5_000;
+/** Pause (ms) after a forecast that was too large, failed or got no answer. */
+const FAILED_PAUSE_MS: Millis = 30_000;
+
+interface Answer {
+  readonly tag: string;
+  readonly jobs: JobOutline[];
+  readonly outcomes: ForecastOutcome[];
+  isComplete: boolean;
+  /** When the scheduler answered. */
+  at: Millis;
+}
+
+/**
+ * Has the ends of active jobs forecast: asks all schedulers for outlines of their jobs, passes these to the driver, which
+ * simulates the cluster elsewhere, and sends the ends to the owners. Then it pauses in proportion to the cost.
+ */
+export class Outlook {
+  readonly #config: CentralConfig;
+  readonly #env: CentralEnvironment;
+  readonly #registry: Registry;
+  /** The question that schedulers are answering. 0: none */
+  #question = 0;
+  #questions = 0;
+  #answers = new Map<Address, Answer>();
+  #isTooLarge = false;
+  /** Whether the driver computes a forecast of the answers. */
+  #isComputing = false;
+
+  constructor(config: CentralConfig, env: CentralEnvironment, registry: Registry) {
+    this.#config = config;
+    this.#env = env;
+    this.#registry = registry;
+  }
+
+  start(now: Millis): void {
+    if (this.#env.foresee !== undefined) this.#again(PAUSE_MIN_MS, now);
+  }
+
+  /** Asks for outlines; or gives up on answers that have not arrived. */
+  wake(now: Millis): void {
+    if (this.#isComputing) return;
+    const isLate = this.#question !== 0;
+    this.#question = 0;
+    this.#answers.clear();
+    if (isLate) return this.#again(FAILED_PAUSE_MS, now);
+    const { members } = this.#registry.schedulers;
+    // Without heartbeats central does not know whether there are jobs.
+    const mayHaveJobs = this.#config.settings.timings.heartbeatMs === 0;
+    if (![...members.values()].some(({ jobs }) => mayHaveJobs || jobs > 0))
+      return this.#again(PAUSE_MIN_MS, now);
+    this.#question = ++this.#questions;
+    this.#isTooLarge = false;
+    for (const [address, { tag }] of members) {
+      this.#answers.set(address, { tag, jobs: [], outcomes: [], isComplete: false, at: now });
+      this.#env.send(address, { type: 'outline', id: this.#question });
+    }
+    this.#again(ANSWER_MS, now);
+  }
+
+  outlined(from: Address, { id, jobs, outcomes, more, tooLarge }: MessageOf<'outlined'>, now: Millis): void {
+    const answer = this.#answers.get(from);
+    if (id !== this.#question || answer === undefined || answer.isComplete) return;
+    for (const job of jobs) answer.jobs.push(job);
+    for (const outcome of outcomes) answer.outcomes.push(outcome);
+    if (answer.jobs.length > jobs.length) answer.at = Math.min(answer.at, now);
+    else answer.at = now;
+    answer.isComplete = !more;
+    this.#isTooLarge ||= tooLarge;
+    if ([...this.#answers.values()].every(({ isComplete }) => isComplete)) this.#compute(now);
+  }
+
+  #compute(now: Millis): void {
+    this.#question = 0;
+    const schedulers = [...this.#answers.values()];
+    const tasks = sumOf(schedulers, ({ jobs }) => sumOf(jobs, tasksOf));
+    if (this.#isTooLarge || tasks > FORECAST_TASKS_MAX) return this.#publish(NOTHING, now);
+    this.#isComputing = true;
+    this.#env.clearTimer('outlook', 0);
+    const workers = [...this.#registry.workers.values()].filter(isActive);
+    const outline: ClusterOutline = {
+      at: now,
+      policy: this.#config.settings.policy,
+      users: this.#config.users,
+      workers: workers.map(({ slots, places, capacity, attributes }) => ({
+        slots,
+        places,
+        capacity,
+        attributes,
+      })),
+      schedulers,
+    };
+    this.#env.foresee!(outline);
+  }
+
+  /** @param forecast without ends if it failed */
+  foreseen(forecast: Forecast, now: Millis): void {
+    if (!this.#isComputing) return;
+    this.#isComputing = false;
+    this.#publish(forecast, now);
+  }
+
+  #publish({ ends, tookMs }: Forecast, now: Millis): void {
+    for (const [address, { tag, at }] of this.#answers)
+      if (this.#registry.schedulers.members.has(address))
+        this.#env.send(address, {
+          type: 'expectedEnds',
+          ageMs: Math.max(0, now - at),
+          ends: ends.get(tag) ?? [],
+        });
+    this.#answers.clear();
+    const pauseMs = ends.size === 0 ? FAILED_PAUSE_MS : PAUSE_MIN_MS;
+    this.#again(Math.max(pauseMs, PAUSE_FACTOR * tookMs), now);
+  }
+
+  #again(inMs: Millis, now: Millis): void {
+    this.#env.setTimer('outlook', 0, now + inMs);
+  }
+}
+
+const NOTHING: Forecast = { ends: new Map(), tookMs: 0 };
+
+function tasksOf({ stages }: JobOutline): number {
+  return sumOf(stages, ({ waiting, running }) => waiting + running.length);
+}

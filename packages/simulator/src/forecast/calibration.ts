@@ -1,0 +1,113 @@
+import type { Millis } from '@goshawk/core';
+import { normalDeviate } from './run-times.js';
+
+/** The ends of a job in the simulated futures, from now. */
+export interface RawForecast {
+  readonly lowMs: Millis;
+  readonly medianMs: Millis;
+  readonly highMs: Millis;
+  /** Forecasts of one kind have similar errors. */
+  readonly kind: string;
+}
+
+interface Pending {
+  readonly at: Millis;
+  readonly raw: RawForecast;
+  /** Number of forecasts for the job so far, of which this is one at random. */
+  readonly of: number;
+}
+
+/** Forecasts of each kind whose errors are kept. */
+const ERRORS_KEPT = 300;
+/** Share of ends below the interval, and above it. */
+const TAIL = 0.06;
+/** Errors below this are noise of clocks and messages. */
+const SLACK_MS: Millis = 50;
+/** Least half width of an interval, as a logarithm. */
+const WIDTH_MIN = 0.01;
+/** Before any outcome is known, errors are as large as the futures suggest, in this many assumed outcomes. */
+const ASSUMED = 20;
+/** Half the range of five draws, in standard deviations. */
+const HALF_RANGE = 1.16;
+const ASSUMED_SCORES = Array.from(
+  { length: ASSUMED },
+  (_, index) => normalDeviate((index + 0.5) / ASSUMED) / HALF_RANGE,
+);
+/** Assumed outcomes are dropped with this many real ones. */
+const OUTCOMES_ENOUGH = 100;
+
+/**
+ * Adjusts forecasts to the outcomes of earlier ones (conformal prediction): an error counts in half widths of the range of the
+ * simulated futures, and the interval covers the quantiles of past errors. So it also covers what futures do not contain,
+ * such as jobs that arrive later.
+ */
+export class Calibration {
+  readonly #scores = new Map<string, number[]>();
+  readonly #pending = new Map<string, Pending>();
+
+  /** @returns the interval and the most likely end */
+  adjust(raw: RawForecast): {
+    readonly inMs: Millis;
+    readonly earliestMs: Millis;
+    readonly latestMs: Millis;
+  } {
+    const scores = this.#sorted(raw.kind);
+    const width = widthOf(raw);
+    const at = (share: number) => {
+      const log = Math.log(raw.medianMs + SLACK_MS) + width * quantile(scores, share);
+      return Math.max(0, Math.exp(log) - SLACK_MS);
+    };
+    return { inMs: at(0.5), earliestMs: at(TAIL), latestMs: at(1 - TAIL) };
+  }
+
+  /**
+   * Keeps one forecast per job, at random, to compare it with the end.
+   *
+   * @param random uniform in 0 … 1
+   */
+  forecast(job: string, raw: RawForecast, at: Millis, random: number): void {
+    const before = this.#pending.get(job);
+    const of = (before?.of ?? 0) + 1;
+    this.#pending.set(job, random * of < 1 || before === undefined ? { at, raw, of } : { ...before, of });
+  }
+
+  /** @param endedAt undefined: the job did not complete */
+  ended(job: string, endedAt: Millis | undefined): void {
+    const pending = this.#pending.get(job);
+    this.#pending.delete(job);
+    if (pending === undefined || endedAt === undefined) return;
+    const { at, raw } = pending;
+    const leftMs = Math.max(0, endedAt - at);
+    const scores = this.#scores.get(raw.kind) ?? [];
+    this.#scores.set(raw.kind, scores);
+    scores.push(Math.log((leftMs + SLACK_MS) / (raw.medianMs + SLACK_MS)) / widthOf(raw));
+    if (scores.length > ERRORS_KEPT) scores.shift();
+  }
+
+  /** Forgets jobs that are not listed any more. */
+  keepOnly(jobs: ReadonlySet<string>): void {
+    for (const job of this.#pending.keys()) if (!jobs.has(job)) this.#pending.delete(job);
+  }
+
+  #sorted(kind: string): Float64Array {
+    const scores = this.#scores.get(kind) ?? [];
+    const assumed = scores.length >= OUTCOMES_ENOUGH ? [] : ASSUMED_SCORES;
+    return Float64Array.from([...scores, ...assumed]).sort();
+  }
+}
+
+function widthOf({ lowMs, medianMs, highMs }: RawForecast): number {
+  const [low, median, high] = [lowMs, medianMs, highMs].map((ms) => Math.log(ms + SLACK_MS)) as [
+    number,
+    number,
+    number,
+  ];
+  return Math.max((high - low) / 2, median - low, high - median, WIDTH_MIN);
+}
+
+/** Interpolates between the sorted values. */
+function quantile(sorted: Float64Array, share: number): number {
+  const place = share * (sorted.length - 1);
+  const [below, above] = [sorted[Math.floor(place)]!, sorted[Math.ceil(place)]!];
+  return below + (above - below) * (place - Math.floor(place));
+}

@@ -1,0 +1,155 @@
+import {
+  type ClusterOutline,
+  DEFAULT_POLICY,
+  type ExpectedEnd,
+  type JobInput,
+  type Millis,
+  PRESETS,
+  parseJobSpec,
+  RELIABLE_TIMINGS,
+} from '@goshawk/core';
+import { presetNamed } from '@goshawk/policies';
+import type { Job } from '@goshawk/scheduler';
+import { describe, expect, test } from 'vitest';
+import { VirtualCluster } from '../virtual-cluster.js';
+import { Forecaster } from './forecaster.js';
+
+const SECOND = 1_000;
+
+/** A cluster that forecasts, and the expected ends that its schedulers state. */
+class Bench {
+  readonly outlines: ClusterOutline[] = [];
+  readonly cluster: VirtualCluster;
+  readonly #jobs = new Map<string, Job>();
+
+  constructor(policy: 'goshawk' | 'hawk' | 'sparrow' = 'goshawk', workers = 2) {
+    const forecaster = new Forecaster(() => 0);
+    this.cluster = new VirtualCluster({
+      workers,
+      slots: 1,
+      capacity: { cpu: 1 },
+      schedulers: 2,
+      settings: {
+        policy: {
+          ...DEFAULT_POLICY,
+          policy,
+          preset: policy === 'goshawk' ? presetNamed(policy) : PRESETS[policy],
+        },
+        timings: RELIABLE_TIMINGS,
+      },
+      seed: 1,
+      foresee: (outline) => {
+        // A thread receives a copy.
+        const copy = JSON.parse(JSON.stringify(outline)) as ClusterOutline;
+        this.outlines.push(copy);
+        return forecaster.forecast(copy);
+      },
+    });
+  }
+
+  submit(name: string, at: Millis, job: JobInput, scheduler = 0): void {
+    this.cluster.at(at, (now) => {
+      this.#jobs.set(
+        name,
+        this.cluster.schedulers[scheduler]!.submit(parseJobSpec({ name, ...job }), undefined, now),
+      );
+    });
+  }
+
+  job(name: string): Job {
+    return this.#jobs.get(name)!;
+  }
+
+  /** What a client sees. */
+  async end(name: string, scheduler = 0): Promise<ExpectedEnd | undefined> {
+    const id = this.job(name).id;
+    let seen: ExpectedEnd | undefined;
+    const client = this.cluster.addOutsider((_from, message) => {
+      if (message.type === 'jobDetail') seen = message.value.expectedEnd;
+    });
+    this.cluster.at(this.cluster.now, () =>
+      this.cluster.post(client, this.cluster.schedulerAddresses[scheduler]!, {
+        type: 'describeJob',
+        request: 1,
+        id,
+        spec: false,
+      } as never),
+    );
+    this.cluster.run(this.cluster.now + 10);
+    return seen;
+  }
+}
+
+const sleeps = (count: number, sleep: Millis): Pick<JobInput, 'tasks'> => ({
+  tasks: { count, run: { sleep } },
+});
+
+describe.each(['goshawk', 'hawk', 'sparrow'] as const)('expected ends under %s', (policy) => {
+  test('of declared run times are the ends, for running and waiting jobs of all schedulers', async () => {
+    const bench = new Bench(policy);
+    bench.submit('first', 1_000, { ...sleeps(8, 10 * SECOND), estimate: 10 * SECOND });
+    bench.submit('second', 1_001, { ...sleeps(4, 10 * SECOND), estimate: 10 * SECOND }, 1);
+    bench.cluster.run(6 * SECOND);
+    const stated = [await bench.end('first'), await bench.end('second', 1)];
+    bench.cluster.run(100 * SECOND);
+    const actual = ['first', 'second'].map((name) => bench.job(name).endedAt!);
+    // Probes may order equal tasks otherwise.
+    const slackMs = policy === 'goshawk' ? SECOND : 20 * SECOND;
+    for (const [index, end] of stated.entries()) {
+      expect(end).toBeDefined();
+      expect(Math.abs(end!.at - actual[index]!)).toBeLessThan(slackMs);
+      expect(end!.earliest).toBeLessThanOrEqual(end!.at);
+      expect(end!.latest).toBeGreaterThanOrEqual(end!.at);
+      expect(end!.computedAt).toBeLessThan(6.1 * SECOND);
+    }
+    expect(await bench.end('first')).toBeUndefined();
+  });
+});
+
+test('a job on hold, an open job, and a job after another have no expected end; a job that begins later has one', async () => {
+  const bench = new Bench();
+  bench.submit('held', 1_000, { ...sleeps(1, SECOND), hold: true });
+  bench.submit('open', 1_000, { ...sleeps(2, 60 * SECOND), open: '1h' });
+  bench.submit('later', 1_000, { ...sleeps(1, 5 * SECOND), begin: '1m' });
+  bench.cluster.at(1_100, () =>
+    bench.submit('dependent', 1_200, { ...sleeps(1, SECOND), after: [bench.job('open').id] }),
+  );
+  bench.cluster.run(8 * SECOND);
+  for (const name of ['held', 'open', 'dependent'])
+    expect([name, await bench.end(name)]).toEqual([name, undefined]);
+  const end = await bench.end('later');
+  bench.cluster.run(90 * SECOND);
+  expect(Math.abs(end!.at - bench.job('later').endedAt!)).toBeLessThan(SECOND);
+});
+
+test('a run time about which nothing is known gives no end', () => {
+  const bench = new Bench();
+  bench.submit('first', 1_000, sleeps(8, 10 * SECOND));
+  bench.cluster.run(5 * SECOND);
+  const [outline] = bench.outlines;
+  const schedulers = outline!.schedulers.map((scheduler) => ({
+    ...scheduler,
+    jobs: scheduler.jobs.map((job) => ({
+      ...job,
+      stages: job.stages.map(({ declaredMs: _, declaredDeviationMs: __, ...stage }) => ({
+        ...stage,
+        running: stage.running.map(({ elapsedMs }) => ({ elapsedMs, declaredMs: 0 })),
+      })),
+    })),
+  }));
+  const forecast = new Forecaster(() => 0).forecast({ ...outline!, schedulers });
+  expect([...forecast.ends.values()].flat()).toEqual([]);
+});
+
+test('equal outlines give equal forecasts', () => {
+  const bench = new Bench();
+  bench.submit('first', 1_000, { ...sleeps(20, 3 * SECOND), user: 'ann' });
+  bench.submit('second', 1_000, { ...sleeps(20, 5 * SECOND), user: 'ben' }, 1);
+  bench.cluster.run(20 * SECOND);
+  const forecasts = [1, 2].map(() => {
+    const forecaster = new Forecaster(() => 0);
+    return bench.outlines.map((outline) => forecaster.forecast(outline));
+  });
+  expect(bench.outlines.length).toBeGreaterThan(3);
+  expect(forecasts[1]).toEqual(forecasts[0]);
+});

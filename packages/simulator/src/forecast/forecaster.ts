@@ -1,0 +1,112 @@
+import {
+  type ClusterOutline,
+  type Forecast,
+  type ForecastEnd,
+  type JobOutline,
+  type Millis,
+  meanOf,
+  Random,
+} from '@goshawk/core';
+import { Calibration, type RawForecast } from './calibration.js';
+import { type ActiveJob, simulateFuture } from './future.js';
+import { assumed, type Known, normalDeviate, RunTimes } from './run-times.js';
+
+/** Number of simulated futures. */
+const FUTURES = 5;
+/** Maximum number of events of one future: some seconds. */
+const EVENTS_MAX = 3_000_000;
+
+/** Forecasts when jobs end, by simulating a few futures, and learns from the ends of jobs how far to trust them. */
+export class Forecaster {
+  readonly #clock: () => Millis;
+  readonly #runTimes = new RunTimes();
+  readonly #calibration = new Calibration();
+  #forecasts = 0;
+
+  /** @param clock by which the duration of a forecast is measured */
+  constructor(clock: () => Millis) {
+    this.#clock = clock;
+  }
+
+  forecast(outline: ClusterOutline): Forecast {
+    const begin = this.#clock();
+    const random = Random.seeded(`forecast ${this.#forecasts++}`);
+    this.#learn(outline);
+    const jobs = this.#jobsOf(outline, random);
+    const ends = new Map<string, ForecastEnd[]>(outline.schedulers.map(({ tag }) => [tag, []]));
+    if (outline.workers.length === 0 || jobs.length === 0) return { ends, tookMs: this.#clock() - begin };
+    const futures: Float64Array[] = [];
+    for (let future = 0; future < FUTURES; future++)
+      futures.push(simulateFuture(outline, jobs, future, EVENTS_MAX).endsMs);
+    for (const [index, job] of jobs.entries()) {
+      if (job.outline.endless !== undefined || !job.isKnown) continue;
+      const sorted = Float64Array.from(futures, (endsMs) => endsMs[index]!).sort();
+      if (!Number.isFinite(sorted[FUTURES - 1]!)) continue;
+      const raw = rawOf(sorted, job);
+      const { tag } = outline.schedulers[job.owner]!;
+      this.#calibration.forecast(keyOf(tag, job.outline), raw, outline.at, random.next());
+      ends.get(tag)!.push({ job: job.outline.job, ...this.#calibration.adjust(raw) });
+    }
+    return { ends, tookMs: this.#clock() - begin };
+  }
+
+  #learn({ schedulers, at }: ClusterOutline): void {
+    const active = new Set<string>();
+    for (const { tag, jobs, outcomes } of schedulers) {
+      for (const { job, endedAgoMs, completed } of outcomes)
+        this.#calibration.ended(keyOf(tag, { job }), completed ? at - endedAgoMs : undefined);
+      for (const job of jobs) {
+        active.add(keyOf(tag, job));
+        this.#runTimes.learn(keyOf(tag, job), job);
+      }
+    }
+    this.#calibration.keepOnly(active);
+  }
+
+  #jobsOf({ schedulers }: ClusterOutline, random: Random): (ActiveJob & { readonly isKnown: boolean })[] {
+    const known = schedulers.map(({ jobs }) =>
+      jobs.map(({ stages }) => stages.map((stage) => this.#runTimes.of(stage))),
+    );
+    const means = known.flat(2).flatMap((stage) => (stage === undefined ? [] : [stage.meanMs]));
+    // If nothing is known, no job gets an end.
+    if (means.length === 0) return [];
+    const others = assumed(meanOf(means));
+    return schedulers.flatMap(({ jobs }, owner) =>
+      jobs.map((outline, index) => {
+        const stages = known[owner]![index]!;
+        const isKnown = outline.stages.every(
+          ({ waiting, running }, at) => waiting + running.length === 0 || stages[at] !== undefined,
+        );
+        return {
+          ...{ outline, owner, isKnown },
+          known: stages.map((stage): Known => stage ?? others),
+          deviates: stratified(random),
+        };
+      }),
+    );
+  }
+}
+
+/** A standard normal deviate per future, spread evenly over the distribution. */
+function stratified(random: Random): number[] {
+  const order = Array.from({ length: FUTURES }, (_, index) => ({ index, by: random.next() }));
+  order.sort((one, other) => one.by - other.by);
+  return order.map(({ index }) => normalDeviate((index + random.next()) / FUTURES));
+}
+
+function rawOf(sorted: Float64Array, { outline, known }: ActiveJob): RawForecast {
+  const waits = outline.stages.some(({ waiting }) => waiting > 0);
+  const isMeasured = outline.stages.every(
+    ({ waiting, running }, at) => waiting + running.length === 0 || known[at]!.isMeasured,
+  );
+  return {
+    lowMs: sorted[0]!,
+    medianMs: sorted[(FUTURES - 1) / 2]!,
+    highMs: sorted[FUTURES - 1]!,
+    kind: `${waits ? 'waits' : 'runs'} ${isMeasured ? 'measured' : 'estimated'}`,
+  };
+}
+
+function keyOf(tag: string, { job }: Pick<JobOutline, 'job'>): string {
+  return `${tag}/${job}`;
+}
