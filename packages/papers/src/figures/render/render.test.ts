@@ -69,7 +69,7 @@ describe.each(results)('%s', (id, result) => {
   test('as a page contains each claim, its verdict, and the command to reproduce it', () => {
     const page = renderFigurePage(result);
     expect(page).not.toMatch(/<script|NaN|undefined|Infinity/);
-    expect(page.match(/<dd>(§|docs)/g)).toHaveLength(result.claims.length);
+    expect(page.match(/<dd>(§|docs|ours)/g)).toHaveLength(result.claims.length);
     expect(page).toContain(`<code>goshawk figure ${id}</code>`);
     expect(page).toContain('a &lt;workload&gt;');
   });
