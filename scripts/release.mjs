@@ -103,8 +103,24 @@ function commandPackage() {
     "#!/usr/bin/env node\nrequire('../node_modules/@goshawk/cli/bin/goshawk.js');\n",
   );
   chmodSync(join(folder, 'bin/goshawk.js'), 0o755);
-  writeManifest(folder, names, { name: 'goshawk', description, bin: { goshawk: 'bin/goshawk.js' } });
+  for (const name of ['core', 'policies']) copyTypes(name, folder);
+  writeFileSync(
+    join(folder, 'policy.d.ts'),
+    "export * from './node_modules/@goshawk/policies/dist/contract.js';\n",
+  );
+  const exports = { './policy': { types: './policy.d.ts' }, './package.json': './package.json' };
+  writeManifest(folder, names, { name: 'goshawk', description, exports, bin: { goshawk: 'bin/goshawk.js' } });
   return folder;
+}
+
+/** Copies the declarations of a package: custom policies are compiled against those of their contract. */
+function copyTypes(name, folder) {
+  const filter = (path) =>
+    !/\.(?:test|fixture)\.d\.ts$/.test(path) && (/\.d\.ts$/.test(path) || !basename(path).includes('.'));
+  cpSync(join(ROOT, 'packages', name, 'dist'), join(folder, 'node_modules/@goshawk', name, 'dist'), {
+    recursive: true,
+    filter,
+  });
 }
 
 /** Builds the package `@goshawk/client`, which bundles the packages of this repository that it depends on. */

@@ -22,6 +22,6 @@ export type { PredictedJob } from './predictor-tally.js';
 export { finishRun, RunMeter, type RunSeries } from './run.js';
 export { renderScores, renderShadow } from './shadow-table.js';
 export { StageTally } from './stages.js';
-export { meanFields, summarisePolicies } from './summary.js';
+export { meanFields, summarisePolicies, workloadInWords } from './summary.js';
 export { renderTable } from './table.js';
 export { RunTally } from './tally.js';

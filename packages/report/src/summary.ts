@@ -90,6 +90,13 @@ function meanByType(records: readonly Readonly<Record<string, number>>[]): Recor
   );
 }
 
+/** Names a workload; the parameters of a generator could be mistaken for those of the run. */
+export function workloadInWords(name: string): string {
+  const [, generator, parameters] = /^([\w-]+):(\w+=.*)$/.exec(name) ?? [];
+  if (parameters === undefined) return name;
+  return `${generator} (generated with ${parameters.replaceAll(',', ', ')})`;
+}
+
 /** Returns `100 workers`, or `1,000 to 1,500 workers` if runs differ. */
 export function workersInWords({ cluster, runs }: Pick<Comparison, 'cluster' | 'runs'>): string {
   const counts = runs.map(({ options }) => Number(options.workers ?? cluster.workers));

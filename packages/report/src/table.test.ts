@@ -48,7 +48,7 @@ describe('the table of a comparison', () => {
   });
 
   test('shows workload, cluster, messages per task, steals and utilisation', () => {
-    expect(text).toContain('google-like:jobs=120');
+    expect(text).toContain('google-like (generated with jobs=120)');
     expect(lines(text)).toContainEqual(
       expect.stringMatching(/^policy +busy at arrivals .*messages\/task +steals/),
     );

@@ -20,6 +20,7 @@ import {
   type PolicySummary,
   summarisePolicies,
   workersInWords,
+  workloadInWords,
 } from './summary.js';
 import { textTable, widthOf } from './terminal.js';
 
@@ -60,7 +61,7 @@ function headline(comparison: Comparison, paint: Painter): string {
   const { workload, cluster, runs } = comparison;
   const seeds = new Set(runs.map((run) => run.seed)).size;
   return [
-    `${paint.bold(plain(workload.name))}: ${counted(workload.jobs, 'job')}, ${counted(workload.tasks, 'task')},`,
+    `${paint.bold(plain(workloadInWords(workload.name)))}: ${counted(workload.jobs, 'job')}, ${counted(workload.tasks, 'task')},`,
     `${duration(workload.taskSeconds)} of work submitted over ${duration(workload.spanSeconds)};`,
     `${workersInWords(comparison)} of ${counted(cluster.slots, 'CPU')},`,
     `${counted(cluster.schedulers, 'scheduler')}, ${cluster.mode}${seeds > 1 ? `; means of ${seeds} seeds` : ''}`,

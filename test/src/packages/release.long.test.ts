@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -133,6 +133,24 @@ test('the installed command simulates, solves integer programs and draws charts'
   const args = ['simulate', ...workload, ...policies, '--report', 'report.html', '--json', '--quiet'];
   expect(JSON.parse(await run(folder, command, ...args))).toHaveProperty('schema');
   expect(readFileSync(join(folder, 'report.html'), 'utf8')).toContain('<path d=');
+});
+
+test('a policy in TypeScript compiles against the installed command', async () => {
+  const project = await emptyFolder('policy');
+  await mkdir(join(project, 'node_modules'));
+  await symlink(join(folder, 'prefix/lib/node_modules/goshawk'), join(project, 'node_modules/goshawk'));
+  await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }');
+  const policy = await readFile(join(ROOT, 'examples/longest-first.mts'), 'utf8');
+  const compile = async (text: string) => {
+    await writeFile(join(project, 'policy.mts'), text);
+    const flags = ['--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2023', '--types', ''];
+    return run(project, join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags, 'policy.mts');
+  };
+  await compile(policy);
+  const simulated = ['simulate', 'google-like:jobs=20', '--workers', '200', '--policy', './policy.mjs'];
+  expect(await run(project, command, ...simulated)).toContain('policy.mjs');
+  const wrong = compile(policy.replace('draft.start(', 'draft.begin('));
+  await expect(wrong).rejects.toMatchObject({ stdout: expect.stringContaining("'begin' does not exist") });
 });
 
 test('the installed command exports traces', async () => {

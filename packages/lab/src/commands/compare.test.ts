@@ -57,6 +57,7 @@ it('writes each chart as a picture and as CSV', async () => {
     /^series,x,y\n\w+,hawk \(a\),[\d.]+$/m,
   );
   expect(readFileSync(join(charts, 'parts-short.svg'), 'utf8')).toMatch(/^<svg /);
+  expect(readFileSync(join(charts, 'parts-short.pdf'), 'latin1')).toMatch(/^%PDF-/);
   for (const within of ['', '/charts']) {
     const refused = await runHere(['compare', file('a.json'), '--charts', `${file('a.json')}${within}`]);
     expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is not a folder') });

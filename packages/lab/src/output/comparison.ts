@@ -22,7 +22,7 @@ export const CHARTS_OPTION = {
   type: 'text',
   value: 'FOLDER',
   rare: true,
-  describe: 'write each chart of the report to FOLDER, as SVG and with its values as CSV',
+  describe: 'write each chart of the report to FOLDER: SVG, PDF, and its values as CSV',
 } as const;
 
 export const SAVE_RESULTS_OPTION = {
@@ -102,9 +102,14 @@ async function writeReport(
   await setImmediate();
   if (file !== undefined) await writeReportFile(file, page, context.interrupted);
   if (folder === undefined) return;
-  const files = charts.flatMap(({ id, svg, csv }) => [
-    [`${id}.svg`, svg()],
-    [`${id}.csv`, csv()],
-  ]);
-  await writeTogether(folder, Object.fromEntries(files));
+  const { pdfOf } = await import('../figure/pdf.js');
+  const files = charts.map(async ({ id, svg, csv }) => {
+    const drawn = svg();
+    return [
+      [`${id}.svg`, drawn],
+      [`${id}.pdf`, await pdfOf(drawn)],
+      [`${id}.csv`, csv()],
+    ] as const;
+  });
+  await writeTogether(folder, Object.fromEntries((await Promise.all(files)).flat()));
 }

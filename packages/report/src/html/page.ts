@@ -3,7 +3,7 @@ import type { Comparison } from '../comparison.js';
 import { html, type Markup, type SavedChart } from '../markup.js';
 import { duration, unbroken, whole } from '../numbers.js';
 import type { RunSeries } from '../run.js';
-import { estimatesInWords, workersInWords } from '../summary.js';
+import { estimatesInWords, workersInWords, workloadInWords } from '../summary.js';
 import { renderDocument } from './document.js';
 import { type PolicyView, viewPolicies } from './policy.js';
 import { type PageMeta, provenanceSection } from './provenance.js';
@@ -62,7 +62,7 @@ function introduction(comparison: Comparison): Markup {
   const slots = slotsInWords(cluster.slots);
   const estimates = estimatesInWords(comparison);
   const schedulers = cluster.schedulers === 1 ? 'one scheduler' : `${whole(cluster.schedulers)} schedulers`;
-  return html`<p>${workload.name}: ${counted(workload.jobs, 'job')} with ${counted(workload.tasks, 'task')},
+  return html`<p>${workloadInWords(workload.name)}: ${counted(workload.jobs, 'job')} with ${counted(workload.tasks, 'task')},
 ${unbroken(duration(workload.taskSeconds))} of work submitted over ${unbroken(duration(workload.spanSeconds))}, on
 ${workersInWords(comparison)} ${slots} with ${schedulers}, ${cluster.mode === 'live' ? 'run live' : 'simulated'}${
     estimates === '' ? '' : ` with ${estimates}`
