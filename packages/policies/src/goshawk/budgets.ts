@@ -1,9 +1,9 @@
-import { CPU, IndexedHeap, type Millis, PER_CPU, SLOT } from '@goshawk/core';
+import { CPU, IndexedHeap, invariant, type Millis, PER_CPU, SLOT, type Vector } from '@goshawk/core';
 import type { RunView, StageView, WorkerView } from '../contract.js';
 
 /** Weight of each short task in the averages of their run times and demands. */
 const MEAN_WEIGHT = 1 / 50;
-/** Lenders are counted again when the mean run time of short tasks has changed by this factor. */
+/** Lenders are counted again when the mean run time or demand of short tasks has changed by this factor. */
 const DRIFT = 1.5;
 
 /**
@@ -20,12 +20,12 @@ export class Budgets {
   readonly #offeredAt: number[] = [];
   readonly #countedAt: number[] = [];
   #amount = 0;
-  /** Mean run time of short tasks; 0: none has started. */
+  /** Mean run time of short tasks, 0 if none has started, and their mean demand. */
   #shortMs: Millis = 0;
-  /** The mean for which lenders were counted. */
-  #countedMs: Millis = 0;
-  /** Mean demand of short tasks. */
   readonly #shortDemand: number[] = [];
+  /** The means for which lenders were counted. */
+  #countedMs: Millis = 0;
+  #countedDemand: Vector = [];
 
   /** Number of runs. */
   get size(): number {
@@ -79,9 +79,14 @@ export class Budgets {
       const mean = this.#shortDemand[index] ?? 0;
       this.#shortDemand[index] = mean + ((demand[index] ?? 0) - mean) * weight;
     }
-    if (this.#shortMs < this.#countedMs * DRIFT && this.#shortMs * DRIFT > this.#countedMs) return;
+    const isNear = (mean: number, index: number) => isWithinDrift(mean, this.#countedDemand[index] ?? 0);
+    if (isWithinDrift(this.#shortMs, this.#countedMs) && this.#shortDemand.every(isNear)) return;
     this.#countedMs = this.#shortMs;
-    for (const id of this.#budgets.inOrder()) this.#offer(this.#runs[id]!);
+    this.#countedDemand = [...this.#shortDemand];
+    for (const run of this.inOrder()) {
+      this.#offer(run);
+      this.workerChanged(run.worker);
+    }
   }
 
   /** The worker has opened or closed, or its free resources have changed. */
@@ -94,13 +99,25 @@ export class Budgets {
     this.#amount += counted - before;
   }
 
+  /** Checks the number of CPUs that short tasks could borrow against the runs at the workers. */
+  check(workers: Iterable<WorkerView>): void {
+    let sum = 0;
+    for (const worker of workers) {
+      if (!worker.open) continue;
+      const lenders = worker.runs.filter((run) => this.#runs[run.id] === run && this.#suits(run));
+      const offered = lenders.reduce((amount, { stage }) => amount + stage.demand[CPU]!, 0);
+      if (offered > 0) sum += Math.min(offered, this.#roomAt(worker));
+    }
+    invariant(
+      sum === this.#amount,
+      () => `short tasks could borrow ${sum / PER_CPU} CPUs, and ${this.cpus} are counted`,
+    );
+  }
+
   /** Counts the CPUs of the run that typical short tasks could borrow. */
   #offer(run: RunView): void {
     const { id, worker, stage } = run;
-    const amount = stage.demand[CPU] ?? 0;
-    // A lender with more CPUs than its borrower would keep the others idle.
-    const suits = this.#budgets.has(id) && this.of(run) >= this.#countedMs && amount <= this.#shortAmount;
-    const now = suits ? amount : 0;
+    const now = this.#suits(run) ? stage.demand[CPU]! : 0;
     const before = this.#amountOf[id] ?? 0;
     if (now === before) return;
     this.#amountOf[id] = now;
@@ -108,19 +125,33 @@ export class Budgets {
     this.workerChanged(worker);
   }
 
+  #suits(run: RunView): boolean {
+    // A lender with more CPUs than its borrower would keep the others idle.
+    const isSmall = (run.stage.demand[CPU] ?? 0) <= this.#shortAmount;
+    return isSmall && this.#budgets.has(run.id) && this.of(run) >= this.#countedMs;
+  }
+
   /** CPU amount of a typical short task, or that of one CPU. */
   get #shortAmount(): number {
-    return Math.max(PER_CPU, this.#shortDemand[CPU] ?? 0);
+    return Math.max(PER_CPU, this.#countedDemand[CPU] ?? 0);
   }
 
   /** CPU amount of as many typical short tasks as have everything else that they need at the worker. */
   #roomAt({ free }: WorkerView): number {
     let tasks = Number.POSITIVE_INFINITY;
-    for (let index = 0; index < this.#shortDemand.length; index++) {
-      const amount = this.#shortDemand[index]!;
+    for (let index = 0; index < this.#countedDemand.length; index++) {
+      const amount = this.#countedDemand[index]!;
       if (index === CPU || index === SLOT || amount <= 0) continue;
       tasks = Math.min(tasks, Math.floor(Math.max(0, free[index] ?? 0) / amount));
     }
     return Math.floor(tasks * this.#shortAmount);
   }
+}
+
+function isWithinDrift(mean: number, counted: number): boolean {
+  return mean === counted || (mean < counted * DRIFT && mean * DRIFT > counted);
+}
+
+export function cpusOf({ demand }: StageView): number {
+  return (demand[CPU] ?? 0) / PER_CPU;
 }

@@ -210,7 +210,7 @@ export class Goshawk implements CentralPolicy {
     return this.#sharesByUser ? sharesByUser(cluster) : undefined;
   }
 
-  /** Checks that every run is charged once, to the right user, and that only waiting stages have reservations. */
+  /** Checks that every run is charged once, to the right user, that only waiting stages have reservations, and the CPUs that could be lent. */
   checkInvariants(cluster: ClusterView): void {
     for (const { stage } of this.#reservations.all)
       invariant(
@@ -218,6 +218,7 @@ export class Goshawk implements CentralPolicy {
         () => `a place is reserved for stage ${stage.id}, which does not wait`,
       );
     this.#shares.check(cluster);
+    this.#lending.check(cluster);
     this.#waiting.check();
   }
 

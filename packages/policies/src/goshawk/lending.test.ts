@@ -44,6 +44,17 @@ describe('short tasks', () => {
     expect(started).toBe(10);
   });
 
+  test('borrow for less time than others did, which no task could still lend to', () => {
+    const bench = cluster(1);
+    bench.need(1, { estimateMs: 800 });
+    bench.now = 800;
+    bench.end(1);
+    bench.need(2, { ...long, estimateMs: 10_000 });
+    bench.now = 2_000;
+    bench.need(3, { estimateMs: 300 });
+    expect(bench.count(3)).toBe(1);
+  });
+
   test.each<readonly [string, Need]>([
     ['short', { estimateMs: 500, mayLend: true }],
     ['a gang', { ...long, gang: true }],

@@ -1,11 +1,11 @@
-import { CPU, type Millis, PER_CPU } from '@goshawk/core';
+import type { Millis } from '@goshawk/core';
 import { TOLERANCE } from '../amounts.js';
-import type { Loan, PolicyContext, RunView, StageView, WorkerView } from '../contract.js';
+import type { ClusterView, Loan, PolicyContext, RunView, StageView, WorkerView } from '../contract.js';
 import { canLend, hasRoomWith, isLendable } from '../loans.js';
 import type { Reservations } from '../reservations.js';
 import { sampleOf } from '../reservations.js';
 import type { RunTimeEstimates } from '../run-time-estimates.js';
-import { Budgets } from './budgets.js';
+import { Budgets, cpusOf } from './budgets.js';
 import type { UserLines } from './line.js';
 import type { UserShares } from './user-shares.js';
 
@@ -70,6 +70,11 @@ export class Lending {
     return this.#budgets.cpus;
   }
 
+  /** Whether some run may pause for a short task. */
+  get mayLendToShort(): boolean {
+    return this.#budgets.size > 0;
+  }
+
   // ---- what may be lent
 
   opened(worker: WorkerView, open: boolean): void {
@@ -116,6 +121,10 @@ export class Lending {
   #budgetOf(run: RunView, now: Millis): Millis {
     const maxMs = this.#maxLentMs(run.stage, now);
     return maxMs === 0 ? 0 : maxMs - run.pausedMs(now) + (this.#otherMs.get(run) ?? 0);
+  }
+
+  check({ workers }: ClusterView): void {
+    this.#budgets.check(workers);
   }
 
   ended(run: RunView): void {
@@ -293,8 +302,4 @@ const LENDERS_MAX = 8;
 /** Whether the run time of the stage's tasks is unknown: its job's pilots have not ended. */
 function isUnknown({ part }: StageView): boolean {
   return part === 'pilots' || part === 'early';
-}
-
-function cpusOf({ demand }: StageView): number {
-  return (demand[CPU] ?? 0) / PER_CPU;
 }

@@ -56,7 +56,7 @@ export class Serving {
   }
 
   #lendOne(draft: Draft, now: Millis): boolean {
-    const short = this.#lending.cpus > 0 ? this.#waiting.firstOf(SHORT_KINDS, CONTENDERS_MAX) : NONE;
+    const short = this.#lending.mayLendToShort ? this.#waiting.firstOf(SHORT_KINDS, CONTENDERS_MAX) : NONE;
     for (const { stage } of short)
       if (this.#startOn(this.#lending.forShort(stage, this.#accepts(stage, now), now), stage, draft, now))
         return true;
