@@ -6,6 +6,7 @@ export * from './books/invariants.js';
 export * from './contract.js';
 export * from './fitting.js';
 export * from './format-amounts.js';
+export * from './fragments.js';
 export * from './free-workers.js';
 export * from './loans.js';
 export * from './planning-times.js';

@@ -333,7 +333,7 @@ describe('clients', () => {
     const refusal = bench.request(submit);
     expect(refusal).toMatchObject({ type: 'refused', code: 'impossible-demand', retryMs: undefined });
     const both = joined(2, [W1, W2]) as MessageOf<'members'>;
-    const changed = both.changed.map((member) => ({ ...member, capacity: { memory: 16 } }));
+    const changed = both.changed.map((member) => ({ ...member, capacity: { cpu: 1, memory: 16 } }));
     bench.receive(CENTRAL, { ...both, changed });
     // The client may have received the refusal, and then ignores an acceptance.
     expect(bench.request(submit)).toEqual(refusal);

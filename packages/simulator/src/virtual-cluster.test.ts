@@ -250,7 +250,7 @@ test('tasks run only where their demands fit', () => {
     workers: 5,
     slots: 4,
     schedulers: 2,
-    capacity: { memory: 10 },
+    capacity: { cpu: 4, memory: 10 },
     settings: settingsOf({ policy: 'sparrow', preset: { ...PRESETS.sparrow } }),
     seed: 'demand',
     checked: true, // Slots.checkInvariants: usage never exceeds the capacity

@@ -52,3 +52,24 @@ test('a policy without shares reports no fair shares', () => {
   expect(by).toBeUndefined();
   expect(jobs.every(({ due }) => due === undefined)).toBe(true);
 });
+
+test('shares count whole CPUs that tiny tasks make unusable', () => {
+  const made = new ClusterBooks();
+  const workers = [1, 2, 3, 4].map((address) =>
+    made.addWorker(address as Address, made.names.capacityOf(16, { cpu: 1 })),
+  );
+  for (const worker of workers) made.setOpen(worker, true);
+  made.rehome('t', OWNER, [], 0);
+  const job = made.declare(OWNER, 1, { arrivedAt: 0, user: 'mal', tasks: 64 });
+  const stage = made.stage(job, 0, { demand: made.names.demandOf({ cpu: 0.001 }), estimateMs: 1_000 });
+  made.setWaiting(stage, 64, 0);
+  const policy = makePolicy('goshawk', {}, CONTEXT);
+  const cpus = () => sharesOf(made, policy).jobs[0]!.has.cpu;
+  made.start(stage, workers[0]!, 0);
+  made.start(stage, workers[1]!, 0);
+  expect(cpus()).toBe(2);
+  for (let more = 0; more < 10; more++) made.start(stage, workers[0]!, 0);
+  expect(cpus()).toBe(2);
+  for (const worker of workers) while (made.start(stage, worker, 0) !== undefined);
+  expect(cpus()).toBe(4);
+});

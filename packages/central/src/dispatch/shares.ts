@@ -1,6 +1,7 @@
 import {
   addVector,
   type ClusterShares,
+  CPU,
   type JobShare,
   largestShare,
   type Resources,
@@ -9,9 +10,9 @@ import {
   slotsIn,
   type Vector,
 } from '@goshawk/core';
-import type { CentralPolicy, ClusterBooks } from '@goshawk/policies';
+import { type CentralPolicy, type ClusterBooks, Fragments, isFragment } from '@goshawk/policies';
 
-/** Returns what each job uses, and its fair share if the policy defines one. */
+/** Returns what each job uses or makes unusable, and its fair share if the policy defines one. */
 export function sharesOf(books: ClusterBooks, policy: CentralPolicy): ClusterShares {
   const shares = policy.shares?.(books);
   // If tasks share CPUs, CPUs limit them rather than slots.
@@ -21,12 +22,19 @@ export function sharesOf(books: ClusterBooks, policy: CentralPolicy): ClusterSha
     ...books.names.resourcesOf(vector),
   });
   const capacity = amountsOf(books.capacity);
+  const fragments = new Fragments();
   const jobs = [...books.jobs].map((job): JobShare => {
     const has: number[] = [];
     let waiting = 0;
     for (const { demand, running, waiting: more, overLimit } of job.stages) {
       for (let run = 0; run < running; run++) addVector(has, demand, 1);
       waiting += more + overLimit;
+    }
+    for (const run of job.runs) {
+      addVector(has, run.lent, -1);
+      if (run.isQueued || !isFragment(run.stage.demand)) continue;
+      const cpu = (run.stage.demand[CPU] ?? 0) - (run.lent[CPU] ?? 0);
+      addVector(has, [0, fragments.add(run, job.user, cpu)], 1);
     }
     const due = shares?.dueTo(job);
     return {

@@ -19,6 +19,26 @@ describe('parsing a job', () => {
     ]);
   });
 
+  test.each([
+    [{ memory: 1 }, { cpu: 1, memory: 1 }],
+    [{ gpu: 0.5 }, { gpu: 0.5 }],
+    [
+      { memory: 1, cpu: 0 },
+      { cpu: 0, memory: 1 },
+    ],
+    [
+      { cpu: 0, gpu: 1, memory: 1 },
+      { gpu: 1, memory: 1 },
+    ],
+    [{ cpu: 0.5 }, { cpu: 0.5 }],
+    [{ memory: 0 }, {}],
+    [{ cpu: 0 }, {}],
+  ])('demand %o, of which each task takes %o: a CPU if it requests only memory', (demand, taken) => {
+    expect(parseJobSpec({ tasks: [sleep], demand }).stages[0]!.demand).toEqual(taken);
+    const stages = [{ name: 'a', tasks: [sleep], demand }];
+    expect(parseJobSpec({ stages }).stages[0]!.demand).toEqual(taken);
+  });
+
   test('amounts are rounded down to bytes and thousandths, so that equal parts of a whole fit in it', () => {
     const demand = { cpu: 2 / 3, gpu: 1 / 3, memory: '0.1GiB', disk: 0.57, port: 1e-9 };
     const [stage] = parseJobSpec({ tasks: [sleep], demand }).stages;

@@ -93,14 +93,17 @@ export function unitsFree(name: string, amount: number): number {
 }
 
 /**
- * Returns the demand that amounts requested by users mean. Omits amounts of 0, and rounds down to whole units, at least
- * one: three tasks that each request a third of a GPU share it.
+ * Returns the demand that amounts requested by users mean. A task that requests only memory takes one CPU, too. Omits other amounts
+ * of 0, and rounds down to whole units, at least one: three tasks that each request a third of a GPU share it.
  */
 export function demandOf(requested: Resources | undefined): Resources {
   if (requested === undefined) return NO_RESOURCES;
   const wanted = Object.entries(requested).filter(([, amount]) => amount > 0);
   if (wanted.length === 0) return NO_RESOURCES;
-  return Object.fromEntries(wanted.map(([name, amount]) => [name, inWholeUnits(name, amount)]));
+  const demand = Object.fromEntries(wanted.map(([name, amount]) => [name, inWholeUnits(name, amount)]));
+  if (wanted.length > 1 || wanted[0]![0] !== 'memory') return demand;
+  // Keeps a stated 0, so that the demand means the same when it is submitted again.
+  return { cpu: Object.hasOwn(requested, 'cpu') ? 0 : 1, ...demand };
 }
 
 function inWholeUnits(name: string, amount: number): number {

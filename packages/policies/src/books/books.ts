@@ -240,6 +240,7 @@ export class ClusterBooks implements ClusterView {
       if (known.long !== long) this.longChanges++;
       if (known.long !== long || known.arrivedAt !== arrivedAt) this.#kinds.updateJob(known.stages);
       if (hasChanged) this.#limits.arrived(known);
+      if (known.user !== user) for (const run of known.runs) this.#limits.occupies(run);
       return known;
     }
     const owner = this.#owners.at(by);
@@ -323,7 +324,7 @@ export class ClusterBooks implements ClusterView {
   /** Admits as many waiting tasks of each user as the limits allow. */
   #applyLimits(): void {
     if (!this.#limits.hasChanges) return;
-    this.#limits.allot(this.feasible, (stage, tasks) => {
+    this.#limits.allot(this.feasible, this.capacity, (stage, tasks) => {
       stage.overLimit += stage.waiting - tasks;
       this.#setVisible(stage, tasks);
     });
@@ -415,6 +416,7 @@ export class ClusterBooks implements ClusterView {
       lender.borrower = run;
       lender.pausedAt = now;
       lender.worker.lend(lender, parts[at]!);
+      this.#limits.occupies(lender);
     });
   }
 
@@ -424,6 +426,7 @@ export class ClusterBooks implements ClusterView {
     const { worker } = run;
     this.#endLoan(run, now);
     worker.takeBack(run);
+    this.#limits.occupies(run);
     for (const [index, amount] of worker.free.entries()) if (amount < 0) worker.free[index] = 0;
     worker.limitFreeSlots();
     this.version++;
@@ -452,6 +455,7 @@ export class ClusterBooks implements ClusterView {
     worker.removeRun(run);
     stage.job.removeRun(run);
     stage.running--;
+    this.#limits.vacates(run);
     this.#addWaiting(stage, 1);
     if (run.named !== undefined) stage.name(run.named);
     this.#runs--;
@@ -528,8 +532,9 @@ export class ClusterBooks implements ClusterView {
 
   /** Records a queued task at a worker that these books did not place. */
   adoptQueued(stage: BookedStage, worker: BookedWorker, now: Millis, named: TaskAttempt): BookedRun {
-    const run = this.#enter(this.#newRun(stage, worker, now, named));
+    const run = this.#newRun(stage, worker, now, named);
     run.isQueued = true;
+    this.#enter(run);
     run.isConfirmed = true;
     this.#changes.runFound(run);
     return run;
@@ -540,6 +545,7 @@ export class ClusterBooks implements ClusterView {
     if (!run.isQueued || run.worker.slotsLeft <= 0) return;
     run.isQueued = false;
     run.startedAt = startedAt;
+    this.#limits.occupies(run);
     this.#occupy(run);
     this.#workerChanged({ kind: 'began', run });
   }
@@ -565,6 +571,7 @@ export class ClusterBooks implements ClusterView {
     stage.running--;
     this.#runs--;
     if (how === 'done') stage.ended = Math.min(stage.tasks, stage.ended + 1);
+    this.#limits.vacates(run);
     this.#limits.changed(stage);
     if (stage.job.long) this.longChanges++;
     this.version++;
@@ -661,6 +668,7 @@ export class ClusterBooks implements ClusterView {
     stage.job.addRun(run);
     worker.runs.push(run);
     this.#runs++;
+    this.#limits.occupies(run);
     this.#limits.changed(stage);
     if (stage.job.long) this.longChanges++;
     this.version++;

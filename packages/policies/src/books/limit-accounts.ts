@@ -4,6 +4,9 @@ import { counted, formatBytes, type UserLimits } from '@goshawk/core';
 export const LIMITED = ['running', 'cpus', 'memory', 'gpus'] as const satisfies (keyof UserLimits)[];
 type Limited = (typeof LIMITED)[number];
 
+/** Index of CPUs. */
+export const CPUS = LIMITED.indexOf('cpus');
+
 /** Usage and limits of a user, or of a project. */
 export interface Account {
   readonly title: string;
@@ -37,6 +40,14 @@ export function roomIn(accounts: readonly Account[], amounts: readonly number[])
 /** Adds the amounts of tasks to all accounts; subtracts them for a negative number. */
 export function charge(accounts: readonly Account[], amounts: readonly number[], tasks: number): void {
   for (const { used } of accounts) for (const [at, amount] of amounts.entries()) used[at]! += tasks * amount;
+}
+
+export function chargeCpus(accounts: readonly Account[], cpus: number): void {
+  for (const { used } of accounts) used[CPUS]! += cpus;
+}
+
+export function usesNoCpus({ used }: Account): boolean {
+  return used[CPUS]! === 0;
 }
 
 const WORDS: Readonly<Record<Limited, (amount: number) => string>> = {

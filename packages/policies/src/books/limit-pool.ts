@@ -1,13 +1,25 @@
 import { IndexedHeap, type Needs } from '@goshawk/core';
 import type { JobView } from '../contract.js';
 import type { BookedJob, BookedStage } from './entries.js';
-import { type Account, bindingOf, charge, LIMITED, roomIn } from './limit-accounts.js';
+import {
+  type Account,
+  bindingOf,
+  charge,
+  chargeCpus,
+  LIMITED,
+  roomIn,
+  usesNoCpus,
+} from './limit-accounts.js';
 import { type HeldTasks, LimitGroup } from './limit-group.js';
 
 /** Facts about users, demands and workers that an allotment uses. */
 interface Terms {
   accountsOf(user: string): readonly Account[];
   amountsOf(needs: Needs): readonly number[];
+  /** Amounts of a task before its worker is known. */
+  firstAmountsOf(needs: Needs): readonly number[];
+  /** CPUs that the running tasks of the user make unusable beyond their amounts. */
+  extraCpusOf(user: string): number;
   /** 0: so many tasks fit now; 1: they would fit if nothing else ran; 2: they never fit. */
   rankOf(needs: Needs, together: number): number;
 }
@@ -18,6 +30,7 @@ interface Claim {
   readonly accounts: readonly Account[];
   /** Amounts of one task. */
   readonly amounts: readonly number[];
+  readonly firstAmounts: readonly number[];
 }
 
 /**
@@ -81,6 +94,11 @@ export class LimitPool {
     this.#isDue = true;
   }
 
+  /** Call when running tasks are charged something else than before. */
+  chargesChanged(): void {
+    this.#isDue = true;
+  }
+
   *held(): Iterable<HeldTasks> {
     for (const { held, long, tasks, admitted } of this.#all())
       if (held !== undefined && tasks > admitted)
@@ -99,13 +117,18 @@ export class LimitPool {
     if (!this.#isDue) return;
     this.#isDue = false;
     const claims = Array.from(this.#all(), (group): Claim => {
-      return { group, accounts: terms.accountsOf(group.user), amounts: terms.amountsOf(group.needs) };
+      const { user, needs } = group;
+      const [amounts, firstAmounts] = [terms.amountsOf(needs), terms.firstAmountsOf(needs)];
+      return { group, accounts: terms.accountsOf(user), amounts, firstAmounts };
     });
     const charged = new Set(claims.flatMap(({ accounts }) => accounts));
+    const users = new Set<string>();
     for (const [{ job, needs }, running] of this.#running) {
       const accounts = terms.accountsOf(job.user);
       for (const account of accounts) charged.add(account);
       charge(accounts, terms.amountsOf(needs), running);
+      if (!users.has(job.user)) chargeCpus(accounts, terms.extraCpusOf(job.user));
+      users.add(job.user);
     }
     for (const { used, running } of charged) for (const at of LIMITED.keys()) running[at] = used[at]!;
     const byRank: readonly Claim[][] = [[], [], []];
@@ -222,9 +245,15 @@ function keyOf({ job, gang, part }: BookedStage, wanted: number): string {
 }
 
 /** Admits as many tasks of the stage as the limits permit. */
-function admit({ group, accounts, amounts }: Claim, stage: BookedStage): number {
+function admit({ group, accounts, amounts: own, firstAmounts }: Claim, stage: BookedStage): number {
   const wanted = stage.limitTasks;
-  const room = roomIn(accounts, amounts);
+  let amounts = group.isGang ? own : firstAmounts;
+  let room = roomIn(accounts, amounts);
+  // A task alone may start even if it blocks more than the limit.
+  if (room === 0 && amounts !== own && accounts.every(usesNoCpus)) {
+    amounts = own;
+    room = Math.min(1, roomIn(accounts, own));
+  }
   const tasks = group.isGang && room < wanted ? 0 : Math.min(wanted, room);
   charge(accounts, amounts, tasks);
   group.admitted += tasks;

@@ -1,8 +1,11 @@
 import {
+  CPU,
   type FeasibleWorkers,
   GPU,
   grantOf,
+  LIMITS,
   type Needs,
+  PER_CPU,
   projectGrantOf,
   type ResourceNames,
   SLOT,
@@ -12,8 +15,9 @@ import {
   type Vector,
 } from '@goshawk/core';
 import { mayFit } from '../fitting.js';
-import type { BookedJob, BookedStage, BookedWorker } from './entries.js';
-import { type Account, isLimited, LIMITED } from './limit-accounts.js';
+import { cpuPerPlace, Fragments, isFragment } from '../fragments.js';
+import type { BookedJob, BookedRun, BookedStage, BookedWorker } from './entries.js';
+import { type Account, CPUS, isLimited, LIMITED } from './limit-accounts.js';
 import type { HeldTasks } from './limit-group.js';
 import { LimitPool } from './limit-pool.js';
 
@@ -32,6 +36,8 @@ export class RunningLimits {
   /** Jobs with tasks over a limit that no longer exists. */
   readonly #released = new Set<BookedJob>();
   readonly #amounts = new WeakMap<Needs, readonly number[]>();
+  /** What running tasks make unusable beyond their amounts, in CPUs. */
+  #fragments = new Fragments(1 / PER_CPU);
   isEmpty = true;
 
   constructor(names: ResourceNames) {
@@ -42,7 +48,11 @@ export class RunningLimits {
     this.#grants = grants;
     this.isEmpty = [...grants.values()].every(({ limits }) => !isLimited(limits));
     for (const job of this.#poolOf.keys()) this.gone(job);
-    for (const job of jobs) this.arrived(job);
+    this.#fragments = new Fragments(1 / PER_CPU);
+    for (const job of jobs) {
+      this.arrived(job);
+      for (const run of job.runs) this.occupies(run);
+    }
   }
 
   /** Adds a new job, or updates a job whose user, class, priority or arrival has changed. */
@@ -96,6 +106,29 @@ export class RunningLimits {
     }
   }
 
+  /** Call when the run has started, or what it lends or its user has changed. */
+  occupies(run: BookedRun): void {
+    const { needs, job } = run.stage;
+    if (this.isEmpty || run.isQueued || !isFragment(needs.demand)) return;
+    this.#fragments.remove(run);
+    this.#fragments.add(run, job.user, this.#amountsOf(needs)[CPUS]!);
+    this.#chargesChanged(job);
+  }
+
+  /** Call when the run has ended, or its start is undone. */
+  vacates(run: BookedRun): void {
+    if (this.isEmpty || !isFragment(run.stage.demand)) return;
+    this.#fragments.remove(run);
+    this.#chargesChanged(run.stage.job);
+  }
+
+  #chargesChanged(job: BookedJob): void {
+    const pool = this.#poolOf.get(job);
+    if (pool === undefined) return;
+    pool.chargesChanged();
+    this.#changed.add(pool);
+  }
+
   /** Whether any limit applies to the jobs of this user. */
   isLimited(user: string): boolean {
     if (this.isEmpty) return false;
@@ -117,9 +150,14 @@ export class RunningLimits {
    * Admits waiting tasks of each changed pool within its limits: tasks and gangs that fit now come first, then in order
    * of arrival. The cost grows with the admitted and running tasks of the pool, not with all that wait.
    *
+   * @param capacity of the cluster
    * @param show sets how many of a stage's tasks the policy sees
    */
-  allot(feasible: FeasibleWorkers<BookedWorker>, show: (stage: BookedStage, tasks: number) => void): void {
+  allot(
+    feasible: FeasibleWorkers<BookedWorker>,
+    capacity: Vector,
+    show: (stage: BookedStage, tasks: number) => void,
+  ): void {
     for (const { stages } of this.#released)
       for (const stage of stages) if (stage.overLimit > 0) show(stage, stage.waiting + stage.overLimit);
     this.#released.clear();
@@ -131,7 +169,9 @@ export class RunningLimits {
       pool.allot(
         {
           accountsOf: (user) => cached(byUser, user, () => this.#accountsOf(user, accounts)),
-          amountsOf: (needs) => cached(this.#amounts, needs, () => this.#amountsOf(needs.demand)),
+          amountsOf: (needs) => this.#amountsOf(needs),
+          firstAmountsOf: (needs) => this.#firstAmountsOf(needs, capacity),
+          extraCpusOf: (user) => this.#fragments.of(user),
           rankOf: (needs, together) => rankOf(needs, together, feasible, fits),
         },
         show,
@@ -165,12 +205,34 @@ export class RunningLimits {
   }
 
   /** Amounts of one task by index of `LIMITED`; a task that requests no CPU counts as one. */
-  #amountsOf(demand: Vector): readonly number[] {
-    const of = (name: string): number => {
-      const index = this.#names.find(name);
-      return index === undefined ? 0 : (demand[index] ?? 0) / unitsOf(name);
-    };
-    return [demand[SLOT] ?? 1, of('cpu') || 1, of('memory'), of(GPU)];
+  #amountsOf(needs: Needs): readonly number[] {
+    return cached(this.#amounts, needs, () => {
+      const { demand } = needs;
+      const of = (name: string): number => {
+        const index = this.#names.find(name);
+        return index === undefined ? 0 : (demand[index] ?? 0) / unitsOf(name);
+      };
+      const cpus = of('cpu');
+      return [
+        demand[SLOT] ?? 1,
+        cpus === 0 ? 1 : Math.max(cpus, 1 / LIMITS.placesPerCpu),
+        of('memory'),
+        of(GPU),
+      ];
+    });
+  }
+
+  /**
+   * Amounts of a task before its worker is known. One with parts of CPUs takes at least its place, and its part of a CPU that as many
+   * as fit share; or whole CPUs if it selects workers, because others of its user may run elsewhere.
+   */
+  #firstAmountsOf(needs: Needs, capacity: Vector): readonly number[] {
+    const amounts = this.#amountsOf(needs);
+    const cpu = needs.demand[CPU] ?? 0;
+    if (!isFragment(needs.demand) || cpu === 0) return amounts;
+    const shared = cpu < PER_CPU ? 1 / Math.floor(PER_CPU / cpu) : cpu / PER_CPU;
+    const least = needs.requires === undefined ? cpuPerPlace(capacity) / PER_CPU : Math.ceil(shared);
+    return amounts.with(CPUS, Math.max(amounts[CPUS]!, shared, least));
   }
 }
 

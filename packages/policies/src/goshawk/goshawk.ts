@@ -238,7 +238,7 @@ export class Goshawk implements CentralPolicy {
   #changed(job: JobView, now: Millis): void {
     for (const run of job.runs) {
       this.#limits.recount(run);
-      if (run.borrower === undefined) this.#shares.recharge(run, now);
+      this.#shares.recharge(run, now);
       this.#lending.offered(run, now);
     }
     this.#queue.changed(job);
@@ -252,10 +252,10 @@ export class Goshawk implements CentralPolicy {
     for (const lender of run.lenders) this.#paused(lender, now);
   }
 
-  /** The CPUs of a paused run count as those of its borrower. */
+  /** The CPUs of a paused run count as those of its borrower. It keeps what it does not lend. */
   #paused(run: RunView, now: Millis): void {
     if (!this.#lending.paused(run, now)) return;
-    this.#shares.uncharge(run, now);
+    this.#shares.lentOrTakenBack(run, now);
     this.#limits.uncount(run);
   }
 
@@ -263,7 +263,7 @@ export class Goshawk implements CentralPolicy {
     const pausedMs = this.#lending.resumed(run, now);
     if (pausedMs === undefined) return;
     this.#estimates.resumed(run, pausedMs);
-    this.#shares.charge(run, now);
+    this.#shares.lentOrTakenBack(run, now);
     this.#limits.count(run);
     this.#lending.offered(run, now);
   }
@@ -272,7 +272,7 @@ export class Goshawk implements CentralPolicy {
     this.#resumed(run, now);
     this.#lending.ended(run);
     this.#estimates.ended(run, how, now);
-    this.#shares.uncharge(run, now);
+    this.#shares.uncharge(run, now, { hasEnded: true });
     this.#limits.uncount(run);
     const { job } = run.stage;
     if (stageCount(job) > 1) this.#queue.changed(job);

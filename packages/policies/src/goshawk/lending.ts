@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { LIMITS, type Millis } from '@goshawk/core';
 import { TOLERANCE } from '../amounts.js';
 import type { ClusterView, Loan, PolicyContext, RunView, StageView, WorkerView } from '../contract.js';
 import { canLend, hasRoomWith, isLendable } from '../loans.js';
@@ -296,8 +296,8 @@ interface Pause {
   readonly isForShort: boolean;
 }
 
-/** Number of tasks that lend to one. */
-const LENDERS_MAX = 8;
+/** Number of tasks that lend to one: as many as share a CPU. */
+const LENDERS_MAX = LIMITS.placesPerCpu;
 
 /** Whether the run time of the stage's tasks is unknown: its job's pilots have not ended. */
 function isUnknown({ part }: StageView): boolean {

@@ -1,6 +1,7 @@
-import { invariant, type Millis, type Vector } from '@goshawk/core';
-import { dominantShare } from '../amounts.js';
+import { addVector, CPU, invariant, type Millis, type Vector } from '@goshawk/core';
+import { dominantShare, isCounted } from '../amounts.js';
 import type { ClusterView, JobView, PolicyShares, RunView, StageView } from '../contract.js';
+import { Fragments } from '../fragments.js';
 import type { Kind } from './kinds.js';
 import type { UserLines } from './line.js';
 import type { Waiting } from './waiting.js';
@@ -15,8 +16,8 @@ const START_WEIGHT = 1 / 10;
 const AVERAGED_TURNS = 10;
 
 /**
- * Charges each user the dominant shares of its running tasks, and the time for which they run. The user with the lowest `share` goes
- * first.
+ * Charges each user the dominant shares of its running tasks, what they make unusable beyond these, and the time for which they run.
+ * The user with the lowest `share` goes first.
  *
  * Current usage alone would give a user of short tasks less than its share: it must win a slot again after each task, whereas others
  * keep theirs. It would also give users whose share is not a whole number of tasks too much or too little, and those with a share of
@@ -26,6 +27,8 @@ export class UserShares {
   readonly #waiting: Waiting;
   /** The share of the cluster charged to a user for each run, by run id. */
   readonly #charges: ({ readonly user: UserLines; readonly share: number } | undefined)[] = [];
+  /** Shares charged beyond those of the runs. */
+  #fragments = new Fragments(0);
   #capacity: Vector = [];
   /** Mean run time of tasks, weighted by what they received; 0: no task has ended. */
   #turnMs: Millis = 0;
@@ -53,32 +56,48 @@ export class UserShares {
   }
 
   charge(run: RunView, now: Millis): void {
+    const share = this.#shareOfRun(run);
+    const isPaused = run.borrower !== undefined;
+    if (isPaused && share === 0) return;
     const user = this.#waiting.userOf(run.stage.job);
-    const share = this.shareOf(run.stage);
     if (user.task === undefined) user.served = this.#served;
     else this.#serve(user, now);
     user.servedAt = now;
     this.#served += (user.served - this.#served) * START_WEIGHT;
-    user.used += share;
+    user.used += share + this.#fragments.add(run, user.name, share);
     user.runs++;
-    user.task = share;
+    if (!isPaused) user.task = share;
     this.#charges[run.id] = { user, share };
     this.#waiting.shareChanged(user);
   }
 
-  uncharge(run: RunView, now: Millis): void {
+  uncharge(run: RunView, now: Millis, { hasEnded }: { readonly hasEnded: boolean }): void {
     const charged = this.#charges[run.id];
     if (charged === undefined) return;
     this.#charges[run.id] = undefined;
     const { user, share } = charged;
     this.#serve(user, now);
-    // A paused run has not ended.
-    if (run.borrower === undefined) this.#learn(share, now - run.startedAt - run.pausedMs(now));
+    if (hasEnded) this.#learn(share, now - run.startedAt - run.pausedMs(now));
     user.runs--;
+    const less = share - this.#fragments.remove(run);
     // Clears the rounding error of the sum.
-    user.used = user.runs === 0 ? 0 : user.used - share;
+    user.used = user.runs === 0 ? 0 : user.used - less;
     this.#waiting.shareChanged(user);
     this.#waiting.deleteIfIdle(user);
+  }
+
+  /** The run has paused or resumed: what it lends is no longer charged, or is charged again. */
+  lentOrTakenBack(run: RunView, now: Millis): void {
+    const charged = this.#charges[run.id];
+    if (charged === undefined) return this.charge(run, now);
+    const share = this.#shareOfRun(run);
+    if (run.borrower !== undefined && share === 0) return this.uncharge(run, now, { hasEnded: false });
+    const { user } = charged;
+    this.#serve(user, now);
+    user.used += share - charged.share + this.#fragments.remove(run);
+    user.used += this.#fragments.add(run, user.name, share);
+    this.#charges[run.id] = { user, share };
+    this.#waiting.shareChanged(user);
   }
 
   /**
@@ -103,21 +122,26 @@ export class UserShares {
 
   /** Charges the run to another user if that of its job has changed. */
   recharge(run: RunView, now: Millis): void {
-    if (this.#charges[run.id]?.user === this.#waiting.userOf(run.stage.job)) return;
-    this.uncharge(run, now);
+    const charged = this.#charges[run.id];
+    if (charged === undefined || charged.user === this.#waiting.userOf(run.stage.job)) return;
+    this.uncharge(run, now, { hasEnded: false });
     this.charge(run, now);
   }
 
   /** The size of the cluster has changed. */
   resize({ workers, capacity }: Pick<ClusterView, 'workers' | 'capacity'>): void {
     this.#capacity = capacity;
+    const cpus = capacity[CPU] ?? 0;
+    const [before, after] = [this.#fragments, new Fragments(isCounted(cpus) ? 1 / cpus : 0)];
+    this.#fragments = after;
     for (const { runs } of workers) {
       for (const run of runs) {
         const charged = this.#charges[run.id];
         if (charged === undefined) continue;
-        const share = this.shareOf(run.stage);
-        charged.user.used += share - charged.share;
-        this.#charges[run.id] = { user: charged.user, share };
+        const { user } = charged;
+        const share = this.#shareOfRun(run);
+        user.used += share - charged.share + before.remove(run) + after.add(run, user.name, share);
+        this.#charges[run.id] = { user, share };
       }
     }
     for (const user of this.#waiting.users.values()) this.#waiting.shareChanged(user);
@@ -128,9 +152,17 @@ export class UserShares {
     return Math.min(1, dominantShare(demand, this.#capacity));
   }
 
-  /** The user that is charged for the run; undefined: none, because it is paused. */
-  userOf({ id }: RunView): UserLines | undefined {
-    return this.#charges[id]?.user;
+  /** The share of what the run does not lend. */
+  #shareOfRun({ stage, lent }: RunView): number {
+    if (lent.length === 0) return this.shareOf(stage);
+    const kept = [...stage.demand];
+    addVector(kept, lent, -1);
+    return Math.min(1, dominantShare(kept, this.#capacity));
+  }
+
+  /** The user that is charged for the CPUs of the run; undefined: none, because it is paused. */
+  userOf({ id, borrower }: RunView): UserLines | undefined {
+    return borrower === undefined ? this.#charges[id]?.user : undefined;
   }
 
   /** The part of the cluster to which a user is entitled among all users with work. */
@@ -143,9 +175,9 @@ export class UserShares {
     const used = new Map<UserLines, number>();
     for (const { runs } of workers)
       for (const run of runs) {
-        // Its CPUs are charged to the user of its borrower.
-        if (run.borrower !== undefined) continue;
         const charged = this.#charges[run.id];
+        // What it lends is charged to the user of its borrower.
+        if (run.borrower !== undefined && charged === undefined) continue;
         const name = this.#waiting.userNameOf(run.stage.job);
         invariant(
           charged?.user.name === name,
@@ -154,7 +186,7 @@ export class UserShares {
         used.set(charged.user, (used.get(charged.user) ?? 0) + charged.share);
       }
     for (const user of this.#waiting.users.values()) {
-      const sum = used.get(user) ?? 0;
+      const sum = (used.get(user) ?? 0) + this.#fragments.of(user.name);
       invariant(
         Math.abs(user.used - sum) <= 1e-6 * Math.max(1, sum),
         () => `${user.name} is charged ${user.used}, and has ${sum}`,

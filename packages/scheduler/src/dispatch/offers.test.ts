@@ -93,10 +93,10 @@ test('a batch that does not fit, or may not run now, is skipped and stays', () =
   const last = offered(tasks(1, 50));
   const offers = offersOf(large, limited, last);
   bind(limited);
-  expect(firstOf(offers, { memory: 4 })).toBe(last);
-  expect(firstOf(offers, { memory: 8 })).toBe(large);
+  expect(firstOf(offers, { cpu: 1, memory: 4 })).toBe(last);
+  expect(firstOf(offers, { cpu: 1, memory: 8 })).toBe(large);
   limited.setState(0, TaskState.completed);
-  expect(firstOf(offers, { memory: 4 })).toBe(limited);
+  expect(firstOf(offers, { cpu: 1, memory: 4 })).toBe(limited);
 });
 
 test('the first is always the least eligible batch', () => {
@@ -129,7 +129,7 @@ test('the first is always the least eligible batch', () => {
             ({ stages, cancelling }) =>
               !cancelling && stages[0]!.waiting > 0 && (stages[0]!.spec.demand.memory ?? 0) <= memory,
           );
-          const first = firstOf(offers, { memory });
+          const first = firstOf(offers, { cpu: 1, memory });
           if (able.length === 0) expect(first).toBeUndefined();
           else expect(remaining(first!)).toBe(Math.min(...able.map(remaining)));
         }
@@ -158,8 +158,8 @@ test('an overdue batch that does not fit blocks no other', () => {
   const offers = offersOf(large, later);
   const small = offered(tasks(1, 1));
   offers.update(small, small.stages[0]!, 6_000);
-  expect(firstOf(offers, { memory: 4 }, 6_000)).toBe(later);
-  expect(firstOf(offers, { memory: 8 }, 6_000)).toBe(large);
+  expect(firstOf(offers, { cpu: 1, memory: 4 }, 6_000)).toBe(later);
+  expect(firstOf(offers, { cpu: 1, memory: 8 }, 6_000)).toBe(large);
 });
 
 test('a series takes tasks with a tiny estimate or guess, and none without', () => {

@@ -113,13 +113,13 @@ test('a task that requests nothing counts one CPU, and its memory is unknown', (
   expect(usage(there)).toMatchObject([{ cpuMs: 1_000, memoryMs: 0, memoryUnknownMs: 1_000, gpuMs: 0 }]);
 });
 
-test('a task that requests only memory counts no CPU, as in scheduling', () => {
+test('a task that requests only memory counts one CPU, as in scheduling', () => {
   const there = bench();
   const stages = [{ name: 'a', tasks: [{ sleep: 1 }], demand: { memory: 2 ** 30 } }];
   there.accept({ user: 'ann', stages });
   there.commit();
   run(there, 1, 1_000);
-  const expected = [{ runMs: 1_000, cpuMs: 0, memoryMs: 1_000 }];
+  const expected = [{ runMs: 1_000, cpuMs: 1_000, memoryMs: 1_000 }];
   expect(usage(there)).toMatchObject(expected);
   expect(usage(restarted(there))).toMatchObject(expected);
 });
