@@ -242,7 +242,7 @@ describe('output', () => {
     expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
     const [pid] = sink.text().split('\n', 1);
     expect(sink.bytes('stdout').length).toBe(100_000 + pid!.length + 1);
-    process.kill(Number(pid), 'SIGKILL');
+    await expectGone(pid!);
   });
 
   it('of a grandchild that never stops does not delay the task', async () => {
@@ -258,6 +258,22 @@ describe('the end of a command', () => {
     const { outcome, sink } = await outcomeOf(executors, sh('sleep 1000 & echo $!'));
     expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
     await expectGone(sink.text());
+  });
+
+  it.each([
+    ['in another session', `setsid sleep 1000 & ${UNTIL_ESCAPED}; echo $!`],
+    ['of a daemon, whose parent has ended', 'sh -c "setsid sleep 1000 & echo \\$!"; sleep 0.1'],
+    ['that start processes', `setsid sh -c 'while :; do sleep 1000; done' & ${UNTIL_ESCAPED}; echo $!`],
+    ['that ignore signals', `setsid sh -c 'trap "" TERM HUP; sleep 1000; :' & ${UNTIL_ESCAPED}; echo $!`],
+    ['of a command that fails', `setsid sleep 1000 & ${UNTIL_ESCAPED}; echo $!; exit 3`],
+  ])('also ends processes %s', async (_, script) => {
+    const other = executors.start(
+      { payload: sh('setsid sleep 1000 & echo $!; wait'), env: {}, outputBytesMax: 100 },
+      { output: () => {}, ended: () => {} },
+    );
+    const { sink } = await outcomeOf(executors, sh(script.replaceAll('\\\\$', '\\$')));
+    await expectGone(sink.text());
+    other.kill('cancelled');
   });
 });
 

@@ -73,7 +73,7 @@ function isVerifiablyAlive(leader: { pid: number; start: number }): boolean {
 
 async function processesOfRecord(recordId: string): Promise<number[]> {
   const entries = await readdir('/proc').catch(() => []);
-  const marker = `${RECORD_VARIABLE}=${recordId}\0`;
+  const marker = `${RECORD_VARIABLE}=${recordId}/`;
   const found: number[] = [];
   for (const entry of entries) {
     if (!/^\d+$/.test(entry)) continue;

@@ -14,6 +14,7 @@ import { GroupWatch } from './group-watch.js';
 import { LINK_QUEUED_BYTES_MAX } from './limits.js';
 import { closeInherited, OpenFiles } from './open-files.js';
 import { GroupRecord, RECORD_VARIABLE, streamsFolder } from './process-groups.js';
+import { markerOf, RunLeftovers } from './run-leftovers.js';
 import { SpawnedRun } from './spawned-run.js';
 import {
   endedBody,
@@ -58,6 +59,7 @@ const home = settings.cgroup === undefined ? undefined : enterOwnCgroup(settings
 /** Bodies of queued starts, in order, by run number. */
 const waiting = new Map<number, Buffer>();
 const live = new Map<number, SpawnedRun>();
+const leftovers = new RunLeftovers(settings.recordId, (run) => live.has(run));
 /** Queued starts that begin paused. */
 const pausedEarly = new Set<number>();
 let pumping = false;
@@ -121,6 +123,7 @@ function begin(run: number, body: Buffer): void {
         live.delete(run);
         if (runOfGroup.get(group) === run) runOfGroup.delete(group);
         if (slot !== undefined) record.remove(slot);
+        if (group !== 0) leftovers.runEnded();
         writer.send(FrameKind.Ended, run, endedBody({ outcome, runMs, maxRssBytes, report }));
       },
     },
@@ -128,7 +131,7 @@ function begin(run: number, body: Buffer): void {
   openFiles.makeRoom(live.size);
   live.set(run, spawned);
   if (pausedEarly.delete(run)) spawned.pause();
-  spawned.start(container === undefined ? order : named(order, run), stdin, environmentOf(order));
+  spawned.start(container === undefined ? order : named(order, run), stdin, environmentOf(order, run));
 }
 
 /** Names and labels a container, so that it can be removed after its client or this process has ended. */
@@ -138,8 +141,8 @@ function named(order: SpawnOrder, run: number): SpawnOrder {
   return { ...order, args: [verb!, '--name', name, '--label', recordLabel(settings.recordId), ...args] };
 }
 
-function environmentOf(order: SpawnOrder): Record<string, string | undefined> {
-  return { ...inherited, ...order.env, [RECORD_VARIABLE]: settings.recordId };
+function environmentOf(order: SpawnOrder, run: number): Record<string, string | undefined> {
+  return { ...inherited, ...order.env, [RECORD_VARIABLE]: markerOf(settings.recordId, run) };
 }
 
 /** Blocks the tasks, because the worker cannot keep up with their output. */
@@ -181,6 +184,7 @@ const reader = new FrameReader(({ kind, run, body }) => {
 
 function endAll(): never {
   for (const run of live.values()) run.abandon();
+  leftovers.endAll();
   streams.delete();
   // Containers may survive this process. The worker or the next spawner finds them by the record.
   if (!hasContainers) record.delete();
