@@ -3,7 +3,6 @@ import { bars, claims, type Figure, lines, type Paper, type Series, table, type 
 import { WAIT_SEGMENTS, type WaitSegment, type WaitShare } from '../jobwise.js';
 import {
   at,
-  isAtMost,
   isBelow,
   isMuchBetter,
   isNearlyConstant,
@@ -133,8 +132,8 @@ export const slearnError: Figure = {
     ]),
   ],
   claims: claims('§4.3', {
-    'The P50 prediction error of sampling is 9.15%': only(at(50), isAtMost(pilot, ERRORS.pilot.p50)),
-    'The P90 prediction error of sampling is 49.95%': only(at(90), isAtMost(pilot, ERRORS.pilot.p90)),
+    'The P50 prediction error of sampling is 9.15%': only(at(50), shareIsAbout(pilot, ERRORS.pilot.p50)),
+    'The P90 prediction error of sampling is 49.95%': only(at(90), shareIsAbout(pilot, ERRORS.pilot.p90)),
     'Sampling has much better prediction accuracy than history: the P50 error is less than half (9.15% and 21.39%)':
       only(at(50), isMuchBetter([over(pilot, threeSigma)], 0.5)),
     'The P90 error of sampling is 5.9 times smaller than that of history (49.95% and 294.52%)': only(
