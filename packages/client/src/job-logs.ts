@@ -35,9 +35,10 @@ export interface LogOptions extends CallOptions {
   /**
    * Called if requested output is missing; the next chunk comes after the gap.
    *
-   * @param gap how much of which attempt; undefined: unknown, because a scheduler discarded output or has restarted
+   * @param gap how much of which attempt; undefined: unknown
+   * @param why the reason, as the end of a sentence, if the gap is unknown
    */
-  readonly onDropped?: ((gap?: LogGap) => void) | undefined;
+  readonly onDropped?: ((gap: LogGap | undefined, why: string | undefined) => void) | undefined;
   /** Called once if earlier attempts have output, which is left out. */
   readonly onEarlierAttempts?: (() => void) | undefined;
 }
@@ -45,7 +46,7 @@ export interface LogOptions extends CallOptions {
 export interface TaskOutput {
   readonly stdout: Uint8Array;
   readonly stderr: Uint8Array;
-  /** Whether part of it is missing, because the scheduler discarded it or restarted. */
+  /** Whether part of it is missing, because the scheduler discarded or could not store it. */
   readonly isTruncated: boolean;
 }
 
@@ -69,12 +70,13 @@ export async function* jobLogs(
     // The last attempt may change while this follows the output, before all of it has been read.
     const isLive = options.follow === true && isCaughtUp && only === LAST_ATTEMPT;
     const page = await readPage(session, id, cursor, options, isLive ? undefined : only);
-    if (page.dropped) options.onDropped?.();
+    if (page.dropped) options.onDropped?.(undefined, page.whyDropped);
     if (page.hasEarlier === true && !hasEarlier) options.onEarlierAttempts?.();
     hasEarlier ||= page.hasEarlier === true;
     for (const sent of page.chunks) {
       const { chunk, missing } = received.take(sent);
-      if (missing > 0) options.onDropped?.({ task: chunk.task, attempt: chunk.attempt, bytes: missing });
+      if (missing > 0)
+        options.onDropped?.({ task: chunk.task, attempt: chunk.attempt, bytes: missing }, undefined);
       if (chunk.bytes.length > 0) yield chunk;
     }
     if (page.atEnd && !isCaughtUp) options.onCaughtUp?.();

@@ -70,6 +70,7 @@ export { jobJson, resultJson, seconds, summaryJson, type TaskResult, taskJson } 
 export { jobJsonSchema } from './job/json-schema.js';
 export * from './job/kill-outcomes.js';
 export * from './job/outline.js';
+export type { GoneOutput, OutputStore, StoredOutput, StoredOutputPage } from './job/output-store.js';
 export { countTasks, describeIssue, hasGangs, parseJobSpec, parseTasks } from './job/parse.js';
 export * from './job/payload.js';
 export * from './job/priority.js';

@@ -756,8 +756,10 @@ async function logsOf(
   signal: AbortSignal,
 ) {
   const tail = new LogTail(LIMITS.logBytesMax);
-  const onDropped = (): void => {
+  let missing: string | null = null;
+  const onDropped = (_: unknown, why: string | undefined): void => {
     tail.isTruncated = true;
+    missing ??= why ?? null;
   };
   let earlierAttempts = false;
   const onEarlierAttempts = (): void => {
@@ -765,7 +767,14 @@ async function logsOf(
   };
   const chunks = cluster.job(job).logs({ ...query, signal, onDropped, onEarlierAttempts });
   for await (const chunk of chunks) tail.add(chunk);
-  return { schema: 'goshawk.logs/1', job, chunks: tail.end(), truncated: tail.isTruncated, earlierAttempts };
+  return {
+    schema: 'goshawk.logs/1',
+    job,
+    chunks: tail.end(),
+    truncated: tail.isTruncated,
+    missing,
+    earlierAttempts,
+  };
 }
 
 function unknownWorker(worker: string): InputError {

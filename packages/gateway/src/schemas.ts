@@ -303,11 +303,10 @@ export const logs = z.object({
   chunks: z.array(
     z.object({ task: count, attempt: count, stream: z.enum(['stdout', 'stderr']), text: z.string() }),
   ),
-  /**
-   * Whether output is missing, because the response would be too large, or because the scheduler dropped it to save
-   * memory, or restarted.
-   */
+  /** Whether output is missing, because the response would be too large, or because it no longer exists. */
   truncated: z.boolean(),
+  /** Why output no longer exists, as the end of a sentence; null: unknown, or it exists. */
+  missing: z.string().nullable(),
   /** Whether attempts before the last one have output, which is left out. */
   earlierAttempts: z.boolean(),
 });

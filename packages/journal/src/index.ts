@@ -11,6 +11,7 @@ export { type Identity, newIdentity, succeededBy } from './identity.js';
 export { parseExport } from './import-lines.js';
 export { openLmdbJournal } from './lmdb-journal.js';
 export { exportLines, type JournalReader, type JournalSummary, summaryOf, verify } from './offline.js';
+export { OUTPUT_LIMITS, OutputFolder, type OutputLimits } from './output/output-folder.js';
 export type { PostgresJournals, SharedJournal } from './postgres/journals.js';
 export { isJournalUrl, type JournalUrl, parseJournalUrl, shownJournalUrl } from './postgres/url.js';
 export type { Damaged, Filed } from './reading.js';

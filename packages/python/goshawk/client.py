@@ -441,7 +441,8 @@ class Job:
         """
         answer = self._logs(task=task, failed=failed, attempt=attempt)
         if answer["truncated"]:
-            warnings.warn("some output is missing: it is too long, or the scheduler dropped it", stacklevel=2)
+            why = answer["missing"] or "the response would be too long"
+            warnings.warn(f"some output is missing: {why}", stacklevel=2)
         return answer["chunks"]
 
     def _logs(self, **query: Any) -> Dict[str, Any]:

@@ -1,4 +1,12 @@
-import type { Address, Environment, JobNumber, JobRecord, MessageOf, Millis } from '@goshawk/core';
+import type {
+  Address,
+  Environment,
+  JobNumber,
+  JobRecord,
+  MessageOf,
+  Millis,
+  OutputStore,
+} from '@goshawk/core';
 import type { JobObserver } from './job/job-events.js';
 import type { JobTimer } from './job/job-timers.js';
 
@@ -31,6 +39,8 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer>, JobOb
   readRecord?(job: JobNumber, position: number): JobRecord | undefined;
   /** Reads all records of a job, durable or not, starting with its acceptance. */
   readJobRecords?(job: JobNumber): Iterable<JournalEntry>;
+  /** Stores task output beyond the life of this process; absent: it is kept in memory only. */
+  readonly outputStore?: OutputStore | undefined;
   /** The saved estimator state was invalid or from a newer version, so the estimator starts without it. */
   estimatorStateRefused?(estimator: string, message: string): void;
   /**

@@ -194,6 +194,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#parts.ledger.recorded(count, now);
   }
 
+  /** More task output is stored. */
+  outputSettled(): void {
+    this.#parts.jobs.logs.storeSettled();
+  }
+
   /**
    * Another job in the cluster has the same key, so the journal refused this one. Refers the submitter to the other
    * job. The driver calls this before the acceptance counts as recorded, so no task has started.

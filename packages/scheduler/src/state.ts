@@ -77,6 +77,7 @@ export class SchedulerState {
       records: this.accounting,
       random: () => env.random(),
       readJob: env.readJobRecords && readArchivedRecords,
+      outputStore: env.outputStore,
     });
     this.quotas = new Quotas(this.jobs);
     this.chunkedWork = new ChunkedWork(env, inheritance?.chunkSize);

@@ -87,3 +87,49 @@ test.runIf(database.isThere)('output arrives exactly once and in order across a 
   expect(await follow.finished).toMatchObject({ exitCode: 0, stdout: text, stderr: '' });
   expect(await runGoshawk(['logs', job.id, ...at])).toMatchObject({ stdout: text, stderr: '' });
 });
+
+test('output of ended tasks survives a scheduler that is killed as soon as they end', async () => {
+  await daemons.startCentral();
+  let scheduler = await daemons.startScheduler('s0');
+  await daemons.startWorker('w0', ['--cpus', '4']);
+  await using cluster = await daemons.connect();
+  const at = ['--cluster', daemons.url];
+  const silent = await cluster.submit({ tasks: [script('true')] });
+  await silent.wait();
+  const ids: string[] = [];
+  for (let round = 0; round < 3; round++) {
+    const job = await cluster.submit({ tasks: [script(`echo round ${round}; echo why >&2; exit 3`)] });
+    ids.push(job.id);
+    expect((await job.wait()).state).toBe('failed');
+    await scheduler.kill();
+    scheduler = await daemons.startScheduler('s0');
+  }
+  for (const [round, id] of ids.entries()) {
+    const { stdout, stderr } = await runGoshawk(['logs', id, ...at]);
+    expect([stdout, stderr]).toEqual([`round ${round}\n`, 'why\n']);
+    expect((await runGoshawk(['job', id, ...at])).stdout).toContain('why');
+    expect(await logsOverHttp(id)).toEqual({ text: `round ${round}\nwhy\n`, truncated: false });
+  }
+  expect(await logsOverHttp(silent.id)).toEqual({ text: '', truncated: false });
+});
+
+test.runIf(database.isThere)('output of ended tasks is read from the scheduler that takes over', async () => {
+  const journal = ['--journal', await database()];
+  expect((await runGoshawk(['journal', 'init', journal[1]!])).exitCode).toBe(0);
+  await daemons.startCentral();
+  const schedulers = new Map([
+    ['s0', await daemons.startScheduler('s0', journal)],
+    ['s1', await daemons.startScheduler('s1', journal)],
+  ]);
+  await daemons.startWorker('w0', ['--cpus', '4']);
+  await using cluster = await daemons.connect();
+  const job = await cluster.submit({ tasks: [script('echo kept; echo why >&2; exit 3')] });
+  await job.wait();
+  const { schedulers: known } = await cluster.describe();
+  const owner = known.find(({ tag }) => job.id.startsWith(`${tag}-`))!;
+  await schedulers.get(owner.name)!.kill();
+  const at = ['--cluster', daemons.url];
+  const { stdout, stderr } = await runGoshawk(['logs', job.id, ...at]);
+  expect([stdout, stderr]).toEqual(['kept\n', 'why\n']);
+  expect((await runGoshawk(['job', job.id, ...at])).stdout).toContain('why');
+});

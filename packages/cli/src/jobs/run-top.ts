@@ -299,15 +299,18 @@ async function done(
         lines.push(`${task}: ${plain(decoder.decode(bytes).replace(/\n$/, ''))}`);
         if (lines.length > 2 * LOG_LINES) lines.splice(0, lines.length - LOG_LINES);
       });
-      let isWhole = true;
-      const onDropped = (): void => {
-        isWhole = false;
+      const notes = new Set<string>();
+      const onDropped = (_: unknown, why: string | undefined): void => {
+        notes.add(
+          why === undefined
+            ? `some output is missing: \`goshawk logs ${of}\` says how much`
+            : plain(`some output is gone: ${why}`),
+        );
       };
       for await (const chunk of cluster.job(of).logs({ signal, onDropped })) sink.write(chunk);
       sink.end();
       const printed = lines.slice(-LOG_LINES);
-      const notes = isWhole ? [] : [`some output is missing: \`goshawk logs ${of}\` says how much`];
-      if (printed.length === 0) notes.push('nothing was printed');
+      if (printed.length === 0 && notes.size === 0) notes.add('nothing was printed');
       return shown(`output of ${of}`, [...notes, ...printed].join('\n'));
     }
     case 'cancel': {

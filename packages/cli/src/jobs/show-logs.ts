@@ -62,7 +62,7 @@ export async function showLogs(
   let hasEarlier = false;
   const chunks = job.logs({
     ...{ task, failed, follow, attempt, signal },
-    onDropped: (gap) => missing.add(gap),
+    onDropped: (gap, why) => missing.add(gap, why),
     onEarlierAttempts: () => {
       hasEarlier = true;
     },
@@ -89,20 +89,21 @@ class MissingOutput {
   readonly #context: Context;
   readonly #isShown: (task: number) => boolean;
   readonly #bytes = new Map<number, number>();
-  #isUnknown = false;
+  readonly #reasons = new Set<string>();
 
   constructor(context: Context, isShown: (task: number) => boolean) {
     this.#context = context;
     this.#isShown = isShown;
   }
 
-  add(gap: LogGap | undefined): void {
+  add(gap: LogGap | undefined, why = WHY_MISSING): void {
     if (gap !== undefined) {
       if (this.#isShown(gap.task)) this.#bytes.set(gap.task, (this.#bytes.get(gap.task) ?? 0) + gap.bytes);
       return;
     }
-    if (!this.#isUnknown) this.#context.note(`some output may be missing: ${WHY_MISSING}`);
-    this.#isUnknown = true;
+    if (this.#reasons.has(why)) return;
+    this.#context.note(plain(`some output is gone: ${why}`));
+    this.#reasons.add(why);
   }
 
   end(): void {
@@ -112,7 +113,7 @@ class MissingOutput {
     const more = all.length > named.length ? [counted(all.length - named.length, 'more task')] : [];
     const sum = sumOf(all, ([, bytes]) => bytes);
     this.#context.note(
-      `${sum} bytes of output are missing (${[...named, ...more].join(', ')}): ${WHY_MISSING}`,
+      `${sum} bytes of output are missing (${[...named, ...more].join(', ')}): ${[...this.#reasons][0] ?? WHY_MISSING}`,
     );
   }
 }
@@ -120,8 +121,7 @@ class MissingOutput {
 /** Maximum number of tasks that are named because their output is missing. */
 const TASKS_NAMED_MAX = 5;
 
-const WHY_MISSING =
-  'schedulers keep a limited amount in memory, and lose that of ended tasks when they restart';
+const WHY_MISSING = 'workers keep a limited amount until a scheduler has stored it';
 
 function sinkFor(
   context: Context,

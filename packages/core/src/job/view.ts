@@ -437,8 +437,10 @@ export const logPage = view({
   atEnd: flag,
   /** The job has ended and there is no output after `next`. */
   done: flag,
-  /** Older output was dropped to stay within the owner's memory limit, or lost when the owner restarted. */
+  /** Output after the cursor was deleted before the job was, or was never stored. */
   dropped: flag,
+  /** Why, as the end of a sentence. */
+  whyDropped: optional(text(LIMITS.pathLengthMax)),
   /** Output of attempts before the last one was left out, because only the last one was requested. */
   hasEarlier: optional(flag),
 });

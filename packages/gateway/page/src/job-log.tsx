@@ -164,7 +164,7 @@ export function matching(lines: readonly LogLine[], find: string): readonly LogL
 
 /** Says what is missing in the log. "Nothing was printed" is said only if nothing was printed. */
 export function notesOf(
-  { truncated, earlierAttempts }: Pick<Logs, 'truncated' | 'earlierAttempts'>,
+  { truncated, missing, earlierAttempts }: Pick<Logs, 'truncated' | 'missing' | 'earlierAttempts'>,
   lines: number,
   { id, state, tasks }: Pick<Job, 'id' | 'state' | 'tasks'>,
   task: string,
@@ -174,14 +174,13 @@ export function notesOf(
   if (earlierAttempts)
     notes.push(`Only last attempts are shown: \`goshawk logs ${id} --attempt all\` prints all.`);
   if (lines > 0) {
-    if (truncated || lines > LINES)
-      notes.push(`Earlier output is not shown: \`goshawk logs ${id}\` prints what the scheduler still has.`);
+    if (missing !== null) notes.push(`Some output is gone: ${missing}.`);
+    else if (truncated || lines > LINES)
+      notes.push(`Earlier output is not shown: \`goshawk logs ${id}\` prints all that is stored.`);
     return notes;
   }
   if (truncated)
-    notes.push(
-      'The output is no longer kept: the scheduler has restarted, or has dropped the oldest output to save memory.',
-    );
+    notes.push(missing === null ? 'The output is no longer kept.' : `The output is gone: ${missing}.`);
   else if (tasks.waiting === tasks.total && !isFinal(state)) notes.push('No task has started.');
   else if (isFailedOnly && tasks.failed === 0) notes.push('No task has failed.');
   else if (!isFinal(state))

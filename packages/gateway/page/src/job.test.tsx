@@ -73,7 +73,7 @@ it('offers what can be done with a job in each state', () => {
   );
 });
 
-const NO_OUTPUT = { truncated: false, earlierAttempts: false };
+const NO_OUTPUT = { truncated: false, missing: null, earlierAttempts: false };
 
 it.each([
   [
@@ -94,6 +94,12 @@ it('says that nothing was printed only if nothing was printed', () => {
   const lost = notesOf({ ...NO_OUTPUT, truncated: true }, 0, ended, '', false).join();
   expect(lost).toMatch(/no longer kept/);
   expect(lost).not.toMatch(/[Nn]othing was printed/);
+  const gone = { ...NO_OUTPUT, truncated: true, missing: 'the disk of /data was full' };
+  for (const lines of [0, 3]) {
+    const words = notesOf(gone, lines, ended, '', false).join();
+    expect(words).toMatch(/gone: the disk of \/data was full\.$/);
+    expect(words).not.toMatch(/[Nn]othing was printed/);
+  }
   expect(notesOf({ ...NO_OUTPUT, truncated: true }, 3, ended, '', false).join()).toMatch(
     /^Earlier output is not shown/,
   );

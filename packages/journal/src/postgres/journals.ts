@@ -11,6 +11,7 @@ import { type SentGroup, SentGroups } from '../sent-groups.js';
 import { byteaArray, int8Array } from './arrays.js';
 import { type CommitPromise, checkSchema, commitPromise } from './create-schema.js';
 import { Link } from './link.js';
+import { OutputTable } from './output-table.js';
 import { FENCED } from './schema.js';
 import { parseJournalUrl } from './url.js';
 
@@ -217,10 +218,17 @@ export class PostgresJournals {
     const { home, written } = row;
     const filed = await filedUnder(this.#link, row.tag);
     const opened = { home, identity, epoch, written: Number(written), filed };
-    const { version, copyFolder } = this.#options;
+    const { url, version, copyFolder } = this.#options;
+    const stored = await this.#link.ask<{ job: string }>(
+      'select distinct job from goshawk.output where tag = $1',
+      [row.tag],
+    );
+    const jobs = stored.map(({ job }) => Number(job));
+    const output = new OutputTable(url, row.tag, jobs);
     const copy = copyFolder === undefined ? undefined : ReadCopy.ifPossible(copyFolder);
-    const journal = new PostgresJournal(this.#link, opened, version, copy, async () => {
+    const journal = new PostgresJournal(this.#link, opened, version, copy, output, async () => {
       this.#open.delete(journal);
+      await output.close();
       await copy?.close();
       await this.#unlock(row.tag, epoch);
     });
@@ -284,6 +292,7 @@ export class PostgresJournals {
 export interface SharedJournal extends Journal {
   /** The scheduler that created it. */
   readonly home: string;
+  readonly output: OutputTable;
   /** Closes it permanently, and releases one without jobs. */
   discard(): Promise<void>;
 }
@@ -298,6 +307,7 @@ interface Opened {
 
 class PostgresJournal extends GroupCommit implements SharedJournal {
   readonly home: string;
+  readonly output: OutputTable;
   readonly tag: string;
   readonly epoch: number;
   readonly previousIncarnations: readonly string[];
@@ -321,6 +331,7 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     { home, identity, epoch, filed, written }: Opened,
     version: string,
     copy: ReadCopy | undefined,
+    output: OutputTable,
     closed: () => Promise<void>,
   ) {
     super();
@@ -329,6 +340,7 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     this.#identity = identity;
     this.#version = version;
     this.#copy = copy;
+    this.output = output;
     this.readRecord = copy && ((job, place) => copy.readRecord(job, place));
     this.#closed = closed;
     this.#filed = filed;
@@ -414,6 +426,8 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
       `with gone as (
          delete from goshawk.journals j where tag = $1 and epoch = $2
          and not exists (select from goshawk.records r where r.tag = j.tag and r.job > 0) returning tag
+       ), printed as (
+         delete from goshawk.output o using gone where o.tag = gone.tag
        )
        delete from goshawk.records r using gone where r.tag = gone.tag`,
       [this.tag, this.epoch],

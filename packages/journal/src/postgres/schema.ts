@@ -38,6 +38,19 @@ create table goshawk.records (
 );
 create unique index records_by_key on goshawk.records (key) where key is not null;
 
+-- Task output: blocks of chunks, each with the number of its first one. An empty block with a reason: older ones are gone.
+create table goshawk.output (
+  tag text not null,
+  job bigint not null,
+  number bigint not null,
+  body bytea not null,
+  reason text,
+  bytes integer not null,
+  at timestamptz not null default now(),
+  primary key (tag, job, number)
+);
+create index output_by_age on goshawk.output (tag, at);
+
 create table goshawk.learnt (
   scheduler text primary key,
   at timestamptz not null default now(),

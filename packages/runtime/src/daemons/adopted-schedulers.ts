@@ -10,7 +10,7 @@ import {
   type Readings,
   schedulerReadings,
 } from '../metrics/index.js';
-import { JournalPort } from './journal-port.js';
+import { JournalPort, sharedOutput } from './journal-port.js';
 import { type DaemonProcess, FIRST_PARTY } from './process.js';
 
 /** One scheduler of a process: its own, or an adopted one. */
@@ -79,7 +79,7 @@ export class AdoptedSchedulers {
   async adopt(journal: SharedJournal): Promise<void> {
     const { tag, epoch, home } = journal;
     this.#logger.info({ tag, epoch, home }, 'a journal is open');
-    const port = new JournalPort(journal, this.#logger);
+    const port = new JournalPort(journal, this.#logger, sharedOutput(journal, this.#logger));
     const index = ++this.#lastIndex;
     await port.begin(this.#process.nameOf(index));
     const lost = (): void => this.#end(party, () => journal.close());

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
-import type { Address, JournalState, Millis } from '@goshawk/core';
-import type { Journal, Lineage, PostgresJournals } from '@goshawk/journal';
+import { join } from 'node:path';
+import type { Address, JournalState, Millis, OutputStore } from '@goshawk/core';
+import type { Journal, Lineage, PostgresJournals, SharedJournal } from '@goshawk/journal';
 import type { Inheritance, Scheduler, SchedulerEnvironment } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
 import type { Enter } from '../driver/index.js';
@@ -62,9 +63,47 @@ export async function openShared(
   return journals;
 }
 
+/** The output of a journal's jobs. */
+export interface JournalOutput extends OutputStore {
+  /** Set once, before the first output. Called when more output is stored, or given up. */
+  onSettled: () => void;
+  /** Writes what is pending. */
+  close(): Promise<void>;
+}
+
+/** Opens the task output beside a journal; undefined: it cannot be stored, which is logged. */
+export async function openOutputIn(folder: string, logger: Logger): Promise<JournalOutput | undefined> {
+  const { OutputFolder } = await import('@goshawk/journal');
+  const path = join(folder, 'output');
+  try {
+    return new OutputFolder(path, { problem: outputProblemLog(logger) });
+  } catch (error) {
+    logger.error({ err: error }, `task output is kept in memory only: cannot use ${path}`);
+    return undefined;
+  }
+}
+
+/** Opens the task output of a journal in a database, which the journal closes. */
+export function sharedOutput({ output }: SharedJournal, logger: Logger): JournalOutput {
+  output.problem = outputProblemLog(logger);
+  return output;
+}
+
+function outputProblemLog(logger: Logger): (problem: string | undefined) => void {
+  return (problem) => {
+    if (problem === undefined) logger.info({}, 'task output is stored again');
+    else
+      logger.error(
+        {},
+        `task output is not stored: ${problem}; jobs continue, and their output is in memory only`,
+      );
+  };
+}
+
 /** Connects a scheduler to its journal: forwards records, and reports what is durable. */
 export class JournalPort<J extends Journal = Journal> {
   readonly journal: J;
+  readonly output: JournalOutput | undefined;
   readonly #logger: Logger;
   /**
    * Number of job ids to skip. A folder may be restored to an earlier state without a trace; random skips make it
@@ -72,8 +111,9 @@ export class JournalPort<J extends Journal = Journal> {
    */
   readonly #skipped = randomInt(SKIPPED_MAX);
 
-  constructor(journal: J, logger: Logger) {
+  constructor(journal: J, logger: Logger, output?: JournalOutput) {
     this.journal = journal;
+    this.output = output;
     this.#logger = logger;
   }
 
@@ -114,7 +154,10 @@ export class JournalPort<J extends Journal = Journal> {
     return lineage.moves === 0 && lineage.copyOf === undefined ? undefined : lineage;
   }
 
-  get effects(): Pick<SchedulerEnvironment, 'record' | 'readRecord' | 'readJobRecords' | 'admitted'> {
+  get effects(): Pick<
+    SchedulerEnvironment,
+    'record' | 'readRecord' | 'readJobRecords' | 'admitted' | 'outputStore'
+  > {
     const { readRecord, readJobRecords } = this.journal;
     return {
       record: (record) => this.journal.append(record),
@@ -128,6 +171,7 @@ export class JournalPort<J extends Journal = Journal> {
       },
       ...(readRecord && { readRecord }),
       ...(readJobRecords && { readJobRecords }),
+      outputStore: this.output,
     };
   }
 
@@ -171,6 +215,8 @@ export class JournalPort<J extends Journal = Journal> {
           return onFailure(new Error(`the journal cannot be written: ${state.message}`));
       }
     };
+    if (this.output !== undefined)
+      this.output.onSettled = () => enter('output', (scheduler) => scheduler.outputSettled());
     this.journal.listen({
       recorded: (count) => enter(`recorded ${count}`, (scheduler, now) => scheduler.recorded(count, now)),
       keyTaken: (job, by) =>

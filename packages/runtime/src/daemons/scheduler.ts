@@ -18,7 +18,15 @@ import type { Daemon } from './daemon.js';
 import { EstimatorStateFile, sharedStore } from './estimator-state-file.js';
 import { failureLog } from './failure-log.js';
 import { jobLog } from './job-log.js';
-import { type JournalPlace, JournalPort, newTag, openInFolder, openShared } from './journal-port.js';
+import {
+  type JournalPlace,
+  JournalPort,
+  newTag,
+  openInFolder,
+  openOutputIn,
+  openShared,
+  sharedOutput,
+} from './journal-port.js';
 import { NameTaken } from './name-taken.js';
 import { Notifier, type NotifyOptions } from './notifier.js';
 import { repeatUntil } from './now-and-then.js';
@@ -118,14 +126,15 @@ async function openJournals({ journal: place, name, logger }: SchedulerOptions):
   if (place === undefined) return { own: undefined, shared: undefined };
   if ('folder' in place) {
     const journal = await openInFolder(place.folder, place.version, logger);
-    return { own: new JournalPort(journal, logger), shared: undefined };
+    const output = await openOutputIn(place.folder, logger);
+    return { own: new JournalPort(journal, logger, output), shared: undefined };
   }
   const shared = await openShared(place, name, logger);
   try {
     const journal = await shared.own();
     const { tag, epoch, home } = journal;
     logger.info({ tag, epoch, home }, 'a journal is open');
-    return { own: new JournalPort(journal, logger), shared };
+    return { own: new JournalPort(journal, logger, sharedOutput(journal, logger)), shared };
   } catch (error) {
     await shared.close();
     throw error;
@@ -137,8 +146,10 @@ async function openJournals({ journal: place, name, logger }: SchedulerOptions):
  * @param onWritten called when the last record of a journal in a folder is durable
  */
 async function closeJournals({ own, shared }: Journals, onWritten?: () => void): Promise<void> {
-  if (shared === undefined) await own?.journal.close(onWritten);
-  else await shared.close();
+  if (shared === undefined) {
+    await own?.output?.close();
+    await own?.journal.close(onWritten);
+  } else await shared.close();
 }
 
 interface Parts {

@@ -168,6 +168,7 @@ export class ClientApi {
 
   #describe(from: Address, { request, spec }: MessageOf<'describeJob'>, job: Job, now: Millis): void {
     const { answers } = this.#parts;
+    if (!this.#views.isFetched(job)) return answers.refuse(from, request, OUTPUT_NOT_FETCHED);
     const weight = spec ? measureHeap(job.spec) : EMPTY;
     if (isAnswerable(weight))
       return answers.answerNow(from, request, 'jobDetail', this.#views.detail(job, now, spec));
@@ -203,6 +204,7 @@ export class ClientApi {
     const attemptOf =
       attempt === undefined ? undefined : (of: number) => attempt || job.tasks.executionsOf(of);
     const page = jobs.logs.read(job.number, cursor, isWanted, job.hasEnded, attemptOf);
+    if (page === undefined) return answers.refuse(from, message.request, OUTPUT_NOT_FETCHED);
     const hasEarlier = attempt === 0 ? page.hasEarlier : undefined;
     answers.answerNow(from, message.request, 'logPage', { ...page, hasEarlier });
   }
@@ -274,6 +276,12 @@ function noSuchTask(job: Job, task: TaskIndex): Refusal {
   return { code: 'unknown-task', message: `${job.id} has no task ${task}`, hint };
 }
 
+const OUTPUT_NOT_FETCHED = {
+  code: 'not-ready',
+  message: 'the output of this job is being read from its journal',
+  hint: 'try again in a moment',
+  retryMs: 50,
+} as const;
 const EMPTY: HeapSize = { values: 0, bytes: 0 };
 
 const DELETED_HINT =

@@ -66,6 +66,14 @@ export class JobViews {
     };
   }
 
+  /** Whether the output of failed tasks, which details include, is available. */
+  isFetched(job: Job): boolean {
+    const { logs } = this.#s.jobs;
+    if (!logs.mayBeLate(job.number)) return true;
+    const failed = [...job.tasks.inStates(TaskState.failed)];
+    return logs.lastLines(job.number, failed.slice(0, FAILURES_WITH_OUTPUT_MAX)) !== undefined;
+  }
+
   detail(job: Job, now: Millis, withSpec: boolean): JobDetail {
     const { tasks, history } = job;
     const running: JobDetail['running'][number][] = [];
@@ -110,7 +118,7 @@ export class JobViews {
       attemptsTruncated: attempts.truncated,
       failures: failed
         .slice(0, ATTEMPTS_LISTED_MAX)
-        .map((task) => describeFailure(job, task, this.#s.env.readRecord, printed.get(task))),
+        .map((task) => describeFailure(job, task, this.#s.env.readRecord, printed?.get(task))),
       failuresTruncated: failed.length > ATTEMPTS_LISTED_MAX,
       meanRunMs: completed === 0 ? undefined : history.completedRunMs / completed,
       runPercentilesMs: job.hasEnded ? runPercentiles(job) : undefined,

@@ -22,7 +22,7 @@ class Bench {
   ) {
     this.journal = journal;
     this.store = new JobStore({
-      config: { tag: 's', endedJobsMax: 2, logBytesMax: 1_000, ...retention },
+      config: { tag: 's', endedJobsMax: 2, logBytesMax: 1_000, wallOffsetMs: 0, ...retention },
       lastJob: 0,
       shares: { ...sharesOf(1e9), jobsMax, endedMax },
       records: { recordsDeleted: (job) => this.forgotten.push(job) },

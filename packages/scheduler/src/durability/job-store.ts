@@ -4,6 +4,7 @@ import {
   type JobState,
   LIMITS,
   type Millis,
+  type OutputStore,
   scopedKey,
   setLatest,
   type TaskIndex,
@@ -42,7 +43,10 @@ function measureJob(job: Job): void {
 }
 
 interface JobStoreOptions {
-  readonly config: Pick<SchedulerConfig, 'tag' | 'endedJobsMax' | 'endedJobsKeepMs' | 'logBytesMax'>;
+  readonly config: Pick<
+    SchedulerConfig,
+    'tag' | 'endedJobsMax' | 'endedJobsKeepMs' | 'logBytesMax' | 'wallOffsetMs'
+  >;
   /** Highest job number already used. */
   readonly lastJob: number;
   readonly shares: MemoryShares;
@@ -51,6 +55,7 @@ interface JobStoreOptions {
   random(): number;
   /** Reads an archived job; undefined if the journal cannot be read. */
   readonly readJob?: ReadJob | undefined;
+  readonly outputStore?: OutputStore | undefined;
 }
 
 /**
@@ -63,6 +68,7 @@ interface JobStoreOptions {
  */
 export class JobStore {
   readonly logs: TaskLogs;
+  readonly #config: { readonly wallOffsetMs: Millis };
   readonly #tag: string;
   readonly #endedJobsMax: number;
   readonly #keepMs: Millis;
@@ -93,7 +99,7 @@ export class JobStore {
   /** No job expires before this time. */
   #noExpiryBefore: Millis = Number.NEGATIVE_INFINITY;
 
-  constructor({ config, lastJob, shares, records, random, readJob }: JobStoreOptions) {
+  constructor({ config, lastJob, shares, records, random, readJob, outputStore }: JobStoreOptions) {
     const { tag, endedJobsMax, endedJobsKeepMs = Number.POSITIVE_INFINITY, logBytesMax } = config;
     this.#tag = tag;
     this.#endedJobsMax = endedJobsMax;
@@ -113,7 +119,9 @@ export class JobStore {
         return job.tasks.stateOf(task) === TaskState.failed;
       },
       lastJob,
+      outputStore,
     );
+    this.#config = config;
   }
 
   /** Whether there are no jobs and no tombstones. */
@@ -254,13 +262,16 @@ export class JobStore {
    */
   restore(job: Job): boolean {
     measureJob(job);
+    this.logs.restored(job.number, job.spec.user, {
+      hasRun: job.history.total > 0,
+      acceptedAt: job.acceptedAt + this.#config.wallOffsetMs,
+    });
     if (!job.hasEnded && this.activeBytes + job.bytes > this.#shares.restoredMax) {
       this.#notLoaded.add(job.number);
       const key = scopedKeyOf(job);
       if (key !== undefined) this.#notLoadedKeys.add(key);
       return false;
     }
-    if (job.history.total > 0) this.logs.lostBefore(job.number);
     this.#insert(job);
     if (job.hasEnded) this.#moveToEnded(job);
     this.#keepWithinShares(undefined);
@@ -443,6 +454,7 @@ export class JobStore {
    * Called at the start. Keeps inherited ended jobs for some minutes, because wall clocks may be wrong.
    */
   start(now: Millis): void {
+    this.logs.allRestored();
     if (this.#endedCount > 0) this.#noExpiryBefore = now + LIMITS.endedAgeMinMs;
     this.evictOld(now);
   }

@@ -1,17 +1,16 @@
-import type { AttemptNumber, JobNumber, LogPage, OutputChunk, TaskIndex } from '@goshawk/core';
+import {
+  type AttemptNumber,
+  Deque,
+  type JobNumber,
+  type LogPage,
+  type OutputChunk,
+  type OutputStore,
+  type StoredOutput,
+  setLatest,
+  type TaskIndex,
+} from '@goshawk/core';
 import { Page } from '../job/heap-bytes.js';
 import { evictFairly } from './memory-shares.js';
-
-interface LoggedChunk {
-  /** Number of the chunk within its job, used by readers' cursors. */
-  readonly number: number;
-  readonly task: TaskIndex;
-  readonly attempt: AttemptNumber;
-  readonly stream: 'stdout' | 'stderr';
-  readonly bytes: Uint8Array;
-  /** Bytes that the attempt printed before, on both streams. */
-  readonly offset: number;
-}
 
 /** Overhead of a chunk besides its bytes. */
 const CHUNK_BYTES = 200;
@@ -26,13 +25,17 @@ const LAST_BYTES = 2_000;
 /** Lines at the end of each stream that explain a failure. */
 const LAST_LINES = { stdout: 3, stderr: 5 } as const;
 const NEWLINE = 0x0a;
+/** Pages of stored output that are searched for the last lines of failed tasks: a few milliseconds. */
+const PAGES_SEARCHED_MAX = 16;
+/** Jobs whose last lines, found in stored output, are kept. */
+const SEARCHED_JOBS_MAX = 64;
 const STREAMS = ['stdout', 'stderr'] as const;
 
 interface JobLog {
   readonly job: JobNumber;
   readonly user: string | undefined;
   /** In order of `at`, with gaps where chunks were dropped. */
-  chunks: LoggedChunk[];
+  chunks: StoredOutput[];
   nextNumber: number;
   /** Number of the first chunk from which on none was dropped. */
   completeFrom: number;
@@ -43,8 +46,8 @@ interface JobLog {
 
 /**
  * Task output by job, with one size limit for all jobs. Above the limit, output of the users with the most
- * output is dropped: oldest jobs first, and oldest chunks within a job. The last bytes of failed tasks are
- * dropped last.
+ * output is dropped from memory: oldest jobs first, and oldest chunks within a job. The last bytes of failed tasks are
+ * dropped last. What is no longer in memory is read from the store, if there is one.
  */
 export class TaskLogs {
   readonly #logs = new Map<number, JobLog>();
@@ -53,6 +56,11 @@ export class TaskLogs {
   readonly #bytesMax: number;
   readonly #hasFailed: (job: JobNumber, task: TaskIndex) => boolean;
   readonly #lastFormerJob: JobNumber;
+  readonly #store: OutputStore | undefined;
+  /** Last lines from the store, by job and task; undefined: the task has none. */
+  readonly #storedLines = new Map<number, Map<TaskIndex, Uint8Array | undefined>>();
+  #appended = 0;
+  readonly #untilStored = new Deque<{ readonly after: number; readonly act: () => void }>();
   #bytes = 0;
 
   /** @param lastFormerJob highest job number of earlier incarnations, whose readers have higher cursors than new jobs */
@@ -60,7 +68,9 @@ export class TaskLogs {
     bytesMax: number,
     hasFailed: (job: JobNumber, task: TaskIndex) => boolean,
     lastFormerJob: JobNumber = 0,
+    store?: OutputStore,
   ) {
+    this.#store = store;
     this.#bytesMax = bytesMax;
     this.#hasFailed = hasFailed;
     this.#lastFormerJob = lastFormerJob;
@@ -92,7 +102,12 @@ export class TaskLogs {
     const bytes = chunk.bytes.subarray(repeated);
     const at = Math.max(received, offset ?? received);
     log.received.set(task, { attempt, bytes: at + bytes.length });
-    log.chunks.push({ number: log.nextNumber++, task, attempt, stream: chunk.stream, bytes, offset: at });
+    const appended = { number: log.nextNumber++, task, attempt, stream: chunk.stream, bytes, offset: at };
+    log.chunks.push(appended);
+    if (this.#store !== undefined) {
+      this.#appended++;
+      this.#store.append(job, user, appended);
+    }
     const added = CHUNK_BYTES + bytes.length;
     log.bytes += added;
     this.#bytes += added;
@@ -150,12 +165,42 @@ export class TaskLogs {
     this.#nextNumbers.set(log.job, log.nextNumber);
   }
 
-  /** An earlier incarnation ran tasks of the job: their output is lost. */
-  lostBefore(job: JobNumber): void {
-    if (!this.#logs.has(job)) this.#nextNumbers.set(job, this.#firstNumberOf(job));
+  /** A job of an earlier incarnation. Output that it printed then is stored, or is lost. */
+  restored(
+    job: JobNumber,
+    user: string | undefined,
+    { hasRun, acceptedAt }: { readonly hasRun: boolean; readonly acceptedAt: number },
+  ): void {
+    this.#store?.restored(job, user);
+    const isStored = this.#store?.has(job) ?? false;
+    const mayBeLost = hasRun && acceptedAt < (this.#store?.since ?? Number.POSITIVE_INFINITY);
+    if ((isStored || mayBeLost) && !this.#logs.has(job)) this.#nextNumbers.set(job, this.#firstNumberOf(job));
+  }
+
+  allRestored(): void {
+    this.#store?.allRestored();
+  }
+
+  /** Whether output of this job may repeat what an earlier incarnation did not store. */
+  mayBeLate(job: JobNumber): boolean {
+    return this.#store !== undefined && job <= this.#lastFormerJob;
+  }
+
+  /** Runs the action once all output so far is stored; immediately without a store. */
+  whenStored(act: () => void): void {
+    if (this.#store === undefined || this.#store.settled >= this.#appended) act();
+    else this.#untilStored.push({ after: this.#appended, act });
+  }
+
+  storeSettled(): void {
+    const settled = this.#store?.settled ?? 0;
+    while (this.#untilStored.length > 0 && this.#untilStored.at(0)!.after <= settled)
+      this.#untilStored.shift()!.act();
   }
 
   delete(job: JobNumber): void {
+    this.#store?.delete(job);
+    this.#storedLines.delete(job);
     this.#nextNumbers.delete(job);
     const log = this.#logs.get(job);
     if (log === undefined) return;
@@ -166,6 +211,7 @@ export class TaskLogs {
   /**
    * @param wanted selects tasks
    * @param attemptOf returns the only attempt of a task whose output to return; default: all
+   * @returns undefined if stored output has to be fetched first: ask again
    */
   read(
     job: JobNumber,
@@ -173,41 +219,75 @@ export class TaskLogs {
     wanted: (task: TaskIndex) => boolean,
     ended: boolean,
     attemptOf?: (task: TaskIndex) => AttemptNumber,
-  ): LogPage {
+  ): LogPage | undefined {
     const log = this.#logs.get(job);
+    const inMemoryFrom = log?.completeFrom ?? this.#nextNumbers.get(job) ?? 0;
+    let dropped = cursor < inMemoryFrom;
+    let whyDropped = dropped ? this.#whyDropped(job) : undefined;
+    if (dropped && this.#store?.has(job) === true) {
+      const stored = this.#store.read(job, cursor);
+      if (stored === undefined) return undefined;
+      const { chunks, gone, next = inMemoryFrom } = stored;
+      dropped = gone !== undefined && cursor < gone.before;
+      whyDropped = dropped ? gone!.why : undefined;
+      if (chunks.length > 0) {
+        const part = takeChunks(chunks, 0, wanted, attemptOf);
+        const unread = chunks[part.index]?.number ?? Math.max(next, chunks.at(-1)!.number + 1);
+        return { ...part.page, next: unread, atEnd: false, done: false, dropped, whyDropped };
+      }
+    }
     if (log === undefined) {
       const next = Math.max(cursor, this.#firstNumberOf(job));
-      const dropped = cursor < (this.#nextNumbers.get(job) ?? 0);
-      return { chunks: [], next, atEnd: true, done: ended, dropped, hasEarlier: undefined };
+      return { chunks: [], next, atEnd: true, done: ended, dropped, whyDropped, hasEarlier: undefined };
     }
-    const page = new Page<LogPage['chunks'][number]>();
-    const { chunks } = log;
-    let index = indexOf(chunks, cursor);
-    let hasEarlier: boolean | undefined;
-    for (; index < chunks.length; index++) {
-      const { number: _, ...chunk } = chunks[index]!;
-      if (!wanted(chunk.task)) continue;
-      const only = attemptOf?.(chunk.task) ?? chunk.attempt;
-      if (chunk.attempt < only) hasEarlier = true;
-      if (chunk.attempt === only && !page.take(chunk)) break;
-    }
-    const next = Math.max(cursor, chunks[index]?.number ?? log.nextNumber);
-    const atEnd = index >= chunks.length;
-    const dropped = cursor < log.completeFrom;
-    return { chunks: page.items, next, atEnd, done: ended && atEnd, dropped, hasEarlier };
+    const { page, index } = takeChunks(log.chunks, indexOf(log.chunks, cursor), wanted, attemptOf);
+    const next = Math.max(cursor, log.chunks[index]?.number ?? log.nextNumber);
+    const atEnd = index >= log.chunks.length;
+    return { ...page, next, atEnd, done: ended && atEnd, dropped, whyDropped };
   }
 
-  /** The last lines of these tasks' output, stdout before stderr, from the last attempt with output. */
-  lastLines(job: JobNumber, tasks: readonly TaskIndex[]): Map<TaskIndex, Uint8Array> {
-    const lines = new Map<TaskIndex, Uint8Array>();
+  #whyDropped(job: JobNumber): string {
+    return job <= this.#lastFormerJob
+      ? 'its scheduler restarted, and what was printed before was not stored'
+      : 'its scheduler stores no output without a data folder, and drops the oldest from memory';
+  }
+
+  /**
+   * The last lines of these tasks' output, stdout before stderr, from the last attempt with output.
+   *
+   * @returns undefined if stored output has to be fetched first: ask again
+   */
+  lastLines(job: JobNumber, tasks: readonly TaskIndex[]): Map<TaskIndex, Uint8Array> | undefined {
     const log = this.#logs.get(job);
-    if (log === undefined || tasks.length === 0) return lines;
-    const wanted = new Set(tasks);
-    for (const [task, last] of outputEnds(log.chunks, (task) => wanted.has(task))) {
-      const ends = STREAMS.map((stream) => lastLinesOf(concatenated(last.parts[stream]), LAST_LINES[stream]));
-      lines.set(task, concatenated(ends.filter(({ length }) => length > 0)));
+    const lines = lastLinesIn(log?.chunks ?? [], tasks);
+    const inMemoryFrom = log?.completeFrom ?? this.#nextNumbers.get(job) ?? 0;
+    if (inMemoryFrom === 0 || this.#store?.has(job) !== true) return lines;
+    const known = this.#storedLines.get(job) ?? new Map<TaskIndex, Uint8Array | undefined>();
+    const unknown = tasks.filter((task) => !lines.has(task) && !known.has(task));
+    if (unknown.length > 0) {
+      const found = this.#searchStore(job, unknown);
+      if (found === undefined) return undefined;
+      for (const task of unknown) known.set(task, found.get(task));
+      setLatest(this.#storedLines, job, known, SEARCHED_JOBS_MAX);
+    }
+    for (const task of tasks) {
+      const stored = known.get(task);
+      if (stored !== undefined && !lines.has(task)) lines.set(task, stored);
     }
     return lines;
+  }
+
+  #searchStore(job: JobNumber, tasks: readonly TaskIndex[]): Map<TaskIndex, Uint8Array> | undefined {
+    const wanted = new Set(tasks);
+    const chunks: StoredOutput[] = [];
+    let from: number | undefined = 0;
+    for (let left = PAGES_SEARCHED_MAX; from !== undefined && left > 0; left--) {
+      const page = this.#store!.read(job, from);
+      if (page === undefined) return undefined;
+      for (const chunk of page.chunks) if (wanted.has(chunk.task)) chunks.push(chunk);
+      from = page.next;
+    }
+    return lastLinesIn(chunks, tasks);
   }
 
   #evict(): void {
@@ -235,7 +315,7 @@ export class TaskLogs {
   #dropOldest(log: JobLog, excess: number, remains: ReadonlyMap<number, Uint8Array>): void {
     const { chunks } = log;
     const enough = log.bytes - excess;
-    const kept: LoggedChunk[] = [];
+    const kept: StoredOutput[] = [];
     let index = 0;
     for (; index < chunks.length && (index < chunks.length >> 1 || log.bytes > enough); index++) {
       const chunk = chunks[index]!;
@@ -254,13 +334,47 @@ export class TaskLogs {
 
 const NO_BYTES = new Uint8Array();
 
+/** Takes the wanted chunks that fit into one answer. @returns the index after the last one that was considered */
+function takeChunks(
+  chunks: readonly StoredOutput[],
+  from: number,
+  wanted: (task: TaskIndex) => boolean,
+  attemptOf?: (task: TaskIndex) => AttemptNumber,
+): { readonly page: Pick<LogPage, 'chunks' | 'hasEarlier'>; readonly index: number } {
+  const page = new Page<LogPage['chunks'][number]>();
+  let hasEarlier: boolean | undefined;
+  let index = from;
+  for (; index < chunks.length; index++) {
+    const { number: _, ...chunk } = chunks[index]!;
+    if (!wanted(chunk.task)) continue;
+    const only = attemptOf?.(chunk.task) ?? chunk.attempt;
+    if (chunk.attempt < only) hasEarlier = true;
+    if (chunk.attempt === only && !page.take(chunk)) break;
+  }
+  return { page: { chunks: page.items, hasEarlier }, index };
+}
+
+function lastLinesIn(
+  chunks: readonly StoredOutput[],
+  tasks: readonly TaskIndex[],
+): Map<TaskIndex, Uint8Array> {
+  const lines = new Map<TaskIndex, Uint8Array>();
+  if (tasks.length === 0) return lines;
+  const wanted = new Set(tasks);
+  for (const [task, last] of outputEnds(chunks, (task) => wanted.has(task))) {
+    const ends = STREAMS.map((stream) => lastLinesOf(concatenated(last.parts[stream]), LAST_LINES[stream]));
+    lines.set(task, concatenated(ends.filter(({ length }) => length > 0)));
+  }
+  return lines;
+}
+
 function receivedBytes({ received }: JobLog, task: TaskIndex, attempt: AttemptNumber): number {
   const of = received.get(task);
   return of?.attempt === attempt ? of.bytes : 0;
 }
 
 /** Returns the index of the first chunk with at least this number. */
-function indexOf(chunks: readonly LoggedChunk[], at: number): number {
+function indexOf(chunks: readonly StoredOutput[], at: number): number {
   let [low, high] = [0, chunks.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -273,6 +387,8 @@ function indexOf(chunks: readonly LoggedChunk[], at: number): number {
 /** The end of one task's output. */
 interface OutputEnd {
   readonly attempt: AttemptNumber;
+  /** Output from this offset on is included; an earlier incarnation may have received it, too. */
+  from: number;
   readonly bytesLeft: Record<'stdout' | 'stderr', number>;
   /** In order. */
   readonly parts: Record<'stdout' | 'stderr', Uint8Array[]>;
@@ -280,9 +396,9 @@ interface OutputEnd {
 
 /** @param took called with each chunk that contributes to the last bytes */
 function outputEnds(
-  chunks: readonly LoggedChunk[],
+  chunks: readonly StoredOutput[],
   wanted: (task: TaskIndex) => boolean,
-  took?: (chunk: LoggedChunk, bytes: Uint8Array) => void,
+  took?: (chunk: StoredOutput, bytes: Uint8Array) => void,
 ): Map<TaskIndex, OutputEnd> {
   const lasts = new Map<TaskIndex, OutputEnd>();
   for (let index = chunks.length - 1; index >= 0; index--) {
@@ -291,12 +407,18 @@ function outputEnds(
     if (last === undefined) {
       if (!wanted(chunk.task)) continue;
       const left = { stdout: LAST_BYTES, stderr: LAST_BYTES };
-      last = { attempt: chunk.attempt, bytesLeft: left, parts: { stdout: [], stderr: [] } };
+      last = {
+        ...{ attempt: chunk.attempt, from: Number.POSITIVE_INFINITY },
+        ...{ bytesLeft: left, parts: { stdout: [], stderr: [] } },
+      };
       lasts.set(chunk.task, last);
     }
     const left = last.bytesLeft[chunk.stream];
-    if (chunk.attempt !== last.attempt || left === 0) continue;
-    const bytes = chunk.bytes.length <= left ? chunk.bytes : chunk.bytes.slice(-left);
+    if (chunk.attempt !== last.attempt) continue;
+    const fresh = chunk.bytes.subarray(0, Math.max(0, last.from - chunk.offset));
+    last.from = Math.min(last.from, chunk.offset);
+    if (left === 0) continue;
+    const bytes = fresh.length <= left ? fresh : fresh.slice(-left);
     last.bytesLeft[chunk.stream] -= bytes.length;
     last.parts[chunk.stream].unshift(bytes);
     took?.(chunk, bytes);
@@ -306,7 +428,7 @@ function outputEnds(
 
 /** The last bytes of these tasks' output, by chunk number. */
 function lastBytesByChunk(
-  chunks: readonly LoggedChunk[],
+  chunks: readonly StoredOutput[],
   wanted: (task: TaskIndex) => boolean,
 ): Map<number, Uint8Array> {
   const kept = new Map<number, Uint8Array>();

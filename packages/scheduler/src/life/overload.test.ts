@@ -22,7 +22,7 @@ class Bench {
 
   constructor(limits: Partial<LoadLimits>, jobsMax = 10_000) {
     this.jobs = new JobStore({
-      config: { tag: 's', endedJobsMax: 100, endedJobsKeepMs: 1e9, logBytesMax: 1_000 },
+      config: { tag: 's', endedJobsMax: 100, endedJobsKeepMs: 1e9, logBytesMax: 1_000, wallOffsetMs: 0 },
       lastJob: 0,
       shares: { ...sharesOf(1e9), jobsMax },
       records: { recordsDeleted: (job) => this.forgotten.push(job) },

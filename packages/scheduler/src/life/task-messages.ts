@@ -55,18 +55,36 @@ export class TaskMessages {
     const end: AttemptEnd = { task, outcome, runMs, pausedMs, position: undefined };
     if (counts) this.#endings.recordEnd(job, end, now);
     else this.#killing.endReported(from, { job: message.job, task, attempt }, { outcome, runMs }, now);
-    // The worker deletes its report after the confirmation.
-    if (this.#s.cluster.timings.retryMs > 0)
-      this.#s.ledger.sendWhenDurable(from, { type: 'confirm', report: message.report });
+    const { logs } = this.#s.jobs;
+    const isKept = counts || this.#isLate(job, message);
+    if (isKept && (message.outputBytes > 0 || !logs.isEmpty)) this.#keepOutput(job!, message);
+    // The worker deletes its report, and the task's output, after the confirmation.
+    if (this.#s.cluster.timings.retryMs > 0) {
+      const confirm = { type: 'confirm', report: message.report } as const;
+      if (message.outputBytes === 0) this.#s.ledger.sendWhenDurable(from, confirm);
+      else logs.whenStored(() => this.#s.ledger.sendWhenDurable(from, confirm));
+    }
     if (!counts) {
       this.#s.counters.staleReports++;
       return;
     }
     if (job.knownLoans !== undefined || pausedMs !== undefined) job.loans.ended(message);
-    if (message.outputBytes > 0 || !this.#s.jobs.logs.isEmpty) this.#keepOutput(job, message);
     job.history.reports.dropsOptional = this.#s.jobs.isMemoryScarce;
     this.#endings.attemptEnded(job, end, now);
     if (!job.hasEnded) this.#s.jobs.updateBytes(job);
+  }
+
+  /**
+   * Whether the attempt ended under an earlier incarnation, which may have recorded its end, but not stored its output.
+   */
+  #isLate(job: Job | undefined, { task, attempt }: MessageOf<'ended' | 'output'>): boolean {
+    return (
+      job !== undefined &&
+      this.#s.jobs.logs.mayBeLate(job.number) &&
+      task < job.taskCount &&
+      job.tasks.isFinal(task) &&
+      job.tasks.attemptOf(task) === attempt
+    );
   }
 
   #keepOutput(
@@ -123,7 +141,8 @@ export class TaskMessages {
       const bytes = Math.min(received, Number.MAX_SAFE_INTEGER);
       this.#s.env.send(from, { type: 'outputReceived', job: message.job, task, attempt, bytes, gap });
     };
-    if (job === undefined || job.hasEnded || !job.tasks.isRunningAt(task, attempt, from)) {
+    const isRunning = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
+    if (job === undefined || (!isRunning && !this.#isLate(job, message))) {
       // The output is not used, but the worker reports the end of the attempt only after it.
       if (!this.#reconciler.awaitsAnswer(from)) acknowledge(offset + chunk.bytes.length, false);
       return;
