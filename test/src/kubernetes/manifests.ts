@@ -59,6 +59,7 @@ export interface Rule {
 interface Peer {
   readonly podSelector?: Selector;
   readonly namespaceSelector?: Selector;
+  readonly ipBlock?: { readonly cidr: string };
 }
 
 export interface PodSpec {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type JobRecord, parseJobSpec } from '@goshawk/core';
@@ -91,6 +91,25 @@ describe('journal', () => {
     expect((await journal('backup', 's1', 'safe/place')).exitCode).not.toBe(0);
     expect(await readFile(join(cwd, 'safe/place/abcde.jsonl'), 'utf8')).toBe(saved);
     expect(await readdir(join(cwd, 'safe/place'))).toEqual(['abcde.jsonl']);
+  });
+
+  it('backup of a folder backs up the data folder of each scheduler in it', async () => {
+    await written(ACCEPTED, ENDED);
+    const exported = (await journal('export', 's0')).stdout;
+    await runHere(['journal', 'import', 'all/a'], { cwd, input: exported });
+    await runHere(['journal', 'import', 'all/c'], { cwd, input: exported.replaceAll('abcde', 'fghij') });
+    await mkdir(join(cwd, 'all', 'other'));
+    expect((await journal('backup', 'all', 'safe')).exitCode).toBe(0);
+    expect((await readdir(join(cwd, 'safe'))).sort()).toEqual(['abcde.jsonl', 'fghij.jsonl']);
+
+    // One that cannot be read is reported, and does not keep the others from being backed up.
+    const file = join(cwd, 'all/a/journal/jobs.mdb');
+    await truncate(file, (await stat(file)).size / 2);
+    await rm(join(cwd, 'safe'), { recursive: true });
+    const partly = await journal('backup', 'all', 'safe');
+    expect(partly.exitCode).not.toBe(0);
+    expect(partly.stderr).toContain(join(cwd, 'all/a'));
+    expect(await readdir(join(cwd, 'safe'))).toEqual(['fghij.jsonl']);
   });
 
   it('export prints each record as a line of JSON', async () => {

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import {
   type Context,
   defineCommand,
@@ -197,6 +197,10 @@ export const journalBackupCommand = defineCommand({
       'goshawk journal backup /var/lib/goshawk/s0 /backup',
       'back up while the scheduler runs; replace the last backup unless records are damaged',
     ],
+    [
+      'goshawk journal backup /var/lib/goshawk /backup',
+      'back up the data folders of all schedulers in a folder',
+    ],
     ['goshawk journal backup postgres://goshawk@db1/goshawk /backup', 'write one file per journal'],
   ],
   needsNoCluster: true,
@@ -206,22 +210,34 @@ export const journalBackupCommand = defineCommand({
     const [place, to] = words as [string, string];
     const folder = resolve(context.cwd, to);
     makeFolder(fs, folder);
-    return withJournals(context, place, tag, async (journals) => {
-      let damaged = 0;
-      for (const journal of journals) {
-        const at = Date.now();
-        const backup = await backUp(journal, folder);
-        damaged += backup.damaged;
-        if (backup.damaged === 0 && !isJournalUrl(place)) markBackedUp(journalFolder(context, place), at);
-        context.show({ schema: 'goshawk.journal-backup/1', ...backup }, () =>
-          [
-            `${backup.file} has ${counted(backup.records, 'record')}`,
-            ...(backup.damaged === 0 ? [] : [`${counted(backup.damaged, 'unreadable record')} skipped`]),
-          ].join('\n'),
-        );
-      }
-      return damaged === 0 ? ExitCode.done : ExitCode.failed;
-    });
+    const one = (source: string): Promise<number> =>
+      withJournals(context, source, tag, async (journals) => {
+        let damaged = 0;
+        for (const journal of journals) {
+          const at = Date.now();
+          const backup = await backUp(journal, folder);
+          damaged += backup.damaged;
+          if (backup.damaged === 0 && !isJournalUrl(source)) markBackedUp(journalFolder(context, source), at);
+          context.show({ schema: 'goshawk.journal-backup/1', ...backup }, () =>
+            [
+              `${backup.file} has ${counted(backup.records, 'record')}`,
+              ...(backup.damaged === 0 ? [] : [`${counted(backup.damaged, 'unreadable record')} skipped`]),
+            ].join('\n'),
+          );
+        }
+        return damaged === 0 ? ExitCode.done : ExitCode.failed;
+      });
+    let code: number = ExitCode.done;
+    for (const source of isJournalUrl(place) ? [place] : dataFoldersIn(context, place)) {
+      // A journal that cannot be read must not keep the others from being backed up.
+      const outcome = await one(source).catch((error: unknown) => {
+        if (source === place) throw error;
+        context.note(`${source}: ${(error as Error).message}`);
+        return ExitCode.failed;
+      });
+      if (outcome !== ExitCode.done) code = outcome;
+    }
+    return code;
   },
 });
 
@@ -304,6 +320,19 @@ function journalFolder(context: Context, word: string): string {
   const given = resolve(context.cwd, word);
   const inside = journalIn(given);
   return fs.existsSync(inside) ? inside : given;
+}
+
+/** Returns the data folders with journals in a folder, or the folder itself if it is one or contains none. */
+function dataFoldersIn(context: Context, word: string): readonly string[] {
+  const given = resolve(context.cwd, word);
+  if (fs.existsSync(journalIn(given)) || !fs.statSync(given, { throwIfNoEntry: false })?.isDirectory())
+    return [word];
+  const inside = fs
+    .readdirSync(given)
+    .sort()
+    .map((name) => join(given, name));
+  const found = inside.filter((folder) => fs.existsSync(journalIn(folder)));
+  return found.length === 0 ? [word] : found;
 }
 
 /** @param tag selects one of several journals in PostgreSQL */
