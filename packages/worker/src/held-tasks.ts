@@ -101,6 +101,6 @@ export function orphanTasksOf(w: WorkerState, owner: Address): void {
     const row = w.slots.rowOf(slot);
     if (slots.owner[row] !== owner) continue;
     slots.orphaned[row] = 1;
-    w.env.kill(slot, 'shutdown');
+    w.kill(slot, 'shutdown');
   }
 }

@@ -87,7 +87,8 @@ function lendersOf(w: WorkerParts, { lenders }: Borrowing): number[] {
   return [...found].filter((slot) => {
     if (slot < 0 || slots.isPaused(slot) || slots.isBorrowing(slot)) return false;
     const row = slots.rowOf(slot);
-    const isOut = memory.slots.orphaned[row] === 1 || memory.members.has(row);
+    // A stopped process would not end before it continues.
+    const isOut = memory.slots.killed[row] === 1 || memory.members.has(row);
     return !isOut && w.knownAhead?.isAnnounced(slot) !== true;
   });
 }

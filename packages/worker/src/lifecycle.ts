@@ -87,7 +87,7 @@ function lookForWork(w: WorkerParts, now: Millis): void {
 export function killAll(w: WorkerParts, reason: KillReason): void {
   giveBackKept(w);
   giveBackMembers(w);
-  for (const slot of w.slots.running()) w.env.kill(slot, reason);
+  for (const slot of w.slots.running()) w.kill(slot, reason);
 }
 
 /** Notifies central, so that it does not wait for the lease to expire. */

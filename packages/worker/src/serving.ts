@@ -196,7 +196,7 @@ export function evict(w: WorkerParts, from: Address, task: TaskRef, now: Millis)
   const slot = w.slots.indexOfTask(from, task);
   if (slot < 0) return;
   if (giveBackMember(w, slot)) serveOrFind(w, now);
-  else w.env.kill(slot, 'preempted');
+  else w.kill(slot, 'preempted');
 }
 
 /** Drops the probes of a batch that has no tasks left, then serves the entries behind them. */
@@ -214,7 +214,7 @@ export function cancel(w: WorkerParts, from: Address, task: TaskRef, now: Millis
   const slot = w.slots.indexOfTask(from, task);
   if (slot >= 0) {
     if (giveBackMember(w, slot)) serveOrFind(w, now);
-    else w.env.kill(slot, 'cancelled');
+    else w.kill(slot, 'cancelled');
     return;
   }
   if (w.reports.has(from, task) || giveBackKeptTask(w, from, task)) return;

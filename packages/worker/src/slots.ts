@@ -152,6 +152,7 @@ export class Slots {
     this.#vacate(row, demand);
     this.#setLong(row, false);
     slots.orphaned[row] = 0;
+    slots.killed[row] = 0;
     entries[row] = undefined;
     if (timeouts.size > 0) timeouts.delete(row);
     if (outputs.size > 0) this.takeOutput(index)?.free();

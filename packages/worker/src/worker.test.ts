@@ -1004,6 +1004,30 @@ describe('loans of CPUs', () => {
     expect(lender).toMatchObject({ pausedMs: 2_000 });
   });
 
+  test.each<readonly [string, (bench: Bench) => void]>([
+    [
+      'its owner cancels',
+      (bench) => bench.receive(OWNER, { type: 'cancelTask', job: 1, task: 0, attempt: 1 }),
+    ],
+    ['its owner preempts', (bench) => bench.receive(OWNER, { type: 'evict', job: 1, task: 0, attempt: 1 })],
+    ['has reached its time limit', (bench) => bench.worker.wake('taskTimeout', 0, bench.now)],
+  ])('is refused by a task that %s: it would not end while it is paused', (_, kill) => {
+    const bench = new Bench(1, { cpu: 1 }).welcome(matching);
+    bench.receive(OWNER, { ...run, timeoutMs: 500 });
+    bench.worker.taskStarted(0, bench.now);
+    bench.now = 1_000;
+    kill(bench);
+    expect(bench.kills).toHaveLength(1);
+    bench.receive(OWNER, { ...run, match: 2, job: 2, borrows: borrowing });
+    expect([bench.pauses, bench.take('declined').length]).toEqual([[], 1]);
+    // The next task in that slot may lend again.
+    end(bench, 0);
+    bench.receive(OWNER, { ...run, match: 3, job: 3 });
+    bench.worker.taskStarted(0, bench.now);
+    bench.receive(OWNER, { ...run, match: 4, job: 4, borrows: { ...borrowing, lenders: [3] } });
+    expect(bench.pauses).toEqual([{ slot: 0, on: true }]);
+  });
+
   test('of a task that turns out to be long while it is paused', () => {
     const bench = new Bench(1, { cpu: 1 }).welcome(matching);
     bench.receive(OWNER, run);

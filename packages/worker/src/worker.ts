@@ -134,7 +134,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'steal':
         return this.takesWork ? this.stealing?.begin(now) : undefined;
       case 'taskTimeout':
-        if (this.slots.isOverdue(key, now)) this.env.kill(key, 'timeout');
+        if (this.slots.isOverdue(key, now)) this.kill(key, 'timeout');
         return;
       case 'loan':
         if (endLoan(this, key, now)) this.finder?.report();

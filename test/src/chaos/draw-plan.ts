@@ -295,7 +295,11 @@ function withContention(plan: Plan): Plan {
   // A user at a limit waits even if tasks could be preempted.
   const isLimited = plan.users !== undefined;
   if (!isGoshawk || isLimited || plan.seed.startsWith(SHARED) || !draw.chance(0.5)) return plan;
-  const policy = { ...plan.settings.policy, estimator: 'given', reserve: 0 } as const;
+  // Tasks are killed only where those that run may not pause.
+  const { lend } = new Draw(`${plan.seed}/pausing`).chance(0.5)
+    ? plan.settings.policy
+    : { lend: 'none' as const };
+  const policy = { ...plan.settings.policy, lend, estimator: 'given', reserve: 0 } as const;
   const kept = plan.orders.slice(0, draw.int(0, 2));
   const span = { from: FAULTS_FROM_MS, to: plan.safetyMs };
   const more = drawContention(draw, kept.length, span, slots, plan.schedulers.length);

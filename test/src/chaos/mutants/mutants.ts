@@ -338,6 +338,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '',
   },
   {
+    seed: 36,
     name: 'victim-preempted-twice',
     what: 'a victim is preempted again before it has run for as long as it lost',
     file: 'policies/goshawk/preemption',
@@ -345,6 +346,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '',
   },
   {
+    seed: 12,
     faultFree: true,
     name: 'loss-not-remembered',
     what: 'a task may be preempted again as soon as it has started again',
