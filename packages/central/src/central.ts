@@ -68,6 +68,8 @@ export class Central implements Machine<CentralTimer> {
   readonly #outlook: Outlook;
   /** Whether users had limits before an earlier change. Schedulers may still enforce removed limits. */
   #wereLimited = false;
+  /** Whether tasks of users with limits may run that this central does not know yet. */
+  #isUnsure = false;
   /** Whether workers report free slots. */
   readonly #pulls: boolean;
 
@@ -118,6 +120,9 @@ export class Central implements Machine<CentralTimer> {
   start(now: Millis): void {
     this.#duplicates.start(now);
     this.#members.start(now);
+    // An earlier central may have started tasks, which their workers have not reported yet.
+    this.#isUnsure = this.#config.users !== undefined && !this.#members.haveAllReported(now);
+    if (this.#isUnsure) this.#dispatcher.setUnsure(true);
     this.#checkLoad(now);
     this.#outlook.start(now);
   }
@@ -206,6 +211,10 @@ export class Central implements Machine<CentralTimer> {
   wake(timer: CentralTimer, _key: number, now: Millis): void {
     switch (timer) {
       case 'lease':
+        if (this.#isUnsure && this.#members.haveAllReported(now)) {
+          this.#isUnsure = false;
+          this.#dispatcher.setUnsure(false);
+        }
         return this.#members.endLeases(now);
       case 'publish':
         return this.#members.publish(now);

@@ -15,7 +15,7 @@ it('gives users their weights, and unlisted users the weight of *', () => {
 it('gives limits to users and projects, with units', () => {
   const grants = parseUsers(
     `{"ann": {"project": "physics", "running": 10, "waiting": 1000, "runTime": "2h"},
-      "@physics": {"weight": 2, "cpus": 64, "memory": "1GiB", "gpus": 0, "journal": 4096}}`,
+      "@physics": {"weight": 2, "cpus": 64, "memory": "1GiB", "gpus": 0, "journal": 4096, "lapse": true}}`,
     'users.json',
   );
   expect(grantOf(grants, 'ann')).toEqual({
@@ -25,7 +25,7 @@ it('gives limits to users and projects, with units', () => {
   });
   expect(projectGrantOf(grants, 'physics')).toEqual({
     weight: 2,
-    limits: { cpus: 64, memory: 2 ** 30, gpus: 0, journal: 4_096 },
+    limits: { cpus: 64, memory: 2 ** 30, gpus: 0, journal: 4_096, lapse: true },
   });
   expect(projectGrantOf(grants, 'chemistry')).toBeUndefined();
   // A user who is named like a project does not get the project's limits.
@@ -37,6 +37,7 @@ it.each([
   ['{"ann": {"cpus": -1}}', 'line 1, column 18: the cpus of "ann" is not a number of CPUs'],
   ['{"ann": {"memory": "much"}}', 'line 1, column 20: the memory of "ann" is not an amount of memory'],
   ['{"ann": {"runTime": 7}}', 'line 1, column 21: the runTime of "ann" is not a duration with its unit'],
+  ['{"ann": {"lapse": "yes"}}', 'line 1, column 19: the lapse of "ann" is not true or false'],
   ['{"@p": {"project": "q"}}', 'line 1, column 9: user "@p" has an unknown setting "project"'],
   ['', 'line 1, column 1: expected an object of users, not the end of the file'],
   ['[]', 'line 1, column 1: expected an object of users, not ['],

@@ -30,6 +30,8 @@ export interface UserLimits {
   readonly journal?: number;
   /** Maximum run time (ms) of a task. */
   readonly runTime?: Millis;
+  /** Whether schedulers may exceed the limits on running tasks while central is down. Default: tasks wait for it. */
+  readonly lapse?: boolean;
 }
 
 /** Grants by holder: users, `@NAME` for projects, and `*` for every user who is not listed. */
@@ -89,6 +91,7 @@ const SETTINGS = [
   'gpus',
   'journal',
   'runTime',
+  'lapse',
 ] as const;
 type Setting = (typeof SETTINGS)[number];
 
@@ -131,10 +134,11 @@ const EXPECTED: Readonly<Record<Setting, string>> = {
   gpus: 'a number of GPUs',
   journal: 'an amount of bytes, such as "1GiB"',
   runTime: 'a duration with its unit, such as "2h"',
+  lapse: 'true or false',
 };
 
 /** @returns undefined if the value is invalid for the setting */
-function settingOf(setting: Setting, value: unknown): number | string | undefined {
+function settingOf(setting: Setting, value: unknown): number | string | boolean | undefined {
   switch (setting) {
     case 'weight':
       return typeof value === 'number' && value >= WEIGHT_MIN && value <= WEIGHT_MAX ? value : undefined;
@@ -155,6 +159,8 @@ function settingOf(setting: Setting, value: unknown): number | string | undefine
       return typeof value === 'string' ? parsedOr(parseBytes, value) : isAmount(value) ? value : undefined;
     case 'runTime':
       return typeof value === 'string' ? parsedOr(parseDuration, value) : undefined;
+    case 'lapse':
+      return typeof value === 'boolean' ? value : undefined;
   }
 }
 

@@ -96,4 +96,5 @@ export const NO_LIMITS = {
   waiting: undefined,
   journal: undefined,
   runTime: undefined,
+  lapse: undefined,
 };

@@ -314,8 +314,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** Summarizes the current state, at the cost of a few steps per active job. */
   snapshot(now: Millis): SchedulerSnapshot {
-    const { jobs, cluster } = this.#parts;
-    return snapshotOf(jobs.active(), waitContextOf(cluster, now), now);
+    const { jobs } = this.#parts;
+    return snapshotOf(jobs.active(), waitContextOf(this.#parts, now), now);
   }
 
   /** Whether central is disconnected or has not answered several heartbeats. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { drawPlan, FAULT_FREE, SHARED } from './draw-plan.js';
+import { drawPlan, FAULT_FREE, OUTAGES, SHARED } from './draw-plan.js';
 import { knownNames, readKnown } from './known.js';
 import { play } from './run.js';
 
@@ -7,6 +7,7 @@ import { play } from './run.js';
 const SEEDS = 200;
 const SHARED_SEEDS = 100;
 const FAULT_FREE_SEEDS = 60;
+const OUTAGE_SEEDS = 60;
 const PARTS = 10;
 /** First seed, which differs between runs; `.ci/run` derives it from the commit. */
 const FRESH = Number(process.env.FRESH_SEEDS ?? Date.now() % 2 ** 32);
@@ -39,6 +40,13 @@ describe('invariants hold under all faults', () => {
     for (let seed = 0; seed < FAULT_FREE_SEEDS; seed++) {
       const { complaints } = await play(drawPlan(`${FAULT_FREE}${seed}`));
       expect(complaints, `play it again: npm run chaos -- --fault-free --seed ${seed}`).toEqual([]);
+    }
+  });
+
+  test('with limits of users, which hold while central is down and after its restart', async () => {
+    for (let seed = 0; seed < OUTAGE_SEEDS; seed++) {
+      const { complaints } = await play(drawPlan(`${OUTAGES}${seed}`));
+      expect(complaints, `play it again: npm run chaos -- --outages --seed ${seed}`).toEqual([]);
     }
   });
 

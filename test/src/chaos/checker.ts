@@ -59,6 +59,7 @@ export class Checker {
 
   /** Whether workers and messages have no faults, so that no task is started twice. */
   readonly #isFaultFree: boolean;
+  readonly #holdsLimits: boolean;
   /** Maximum difference between a start or end as seen by central and by the worker. */
   readonly #delayMs: Millis;
   /** Last run of each task, in a cluster without faults. */
@@ -77,10 +78,11 @@ export class Checker {
     transcript: ((line: string) => void) | undefined,
     {
       faultFree = false,
+      outages = false,
       shared = false,
       users = [],
       network,
-    }: Pick<Plan, 'faultFree' | 'shared' | 'users' | 'network'>,
+    }: Pick<Plan, 'faultFree' | 'outages' | 'shared' | 'users' | 'network'>,
   ) {
     const { leastMs, moreMs, syncMs } = network;
     this.#delayMs = MATCH_MS + HOPS * (leastMs + moreMs + syncMs);
@@ -88,6 +90,7 @@ export class Checker {
     this.#users = users;
     this.#mayTimeOut = users.some((each) => Object.values(each.users).some(({ runTime }) => runTime));
     this.#isFaultFree = faultFree;
+    this.#holdsLimits = faultFree || outages;
     this.#isShared = shared;
   }
 
@@ -495,7 +498,7 @@ export class Checker {
     if (execution.meant !== undefined && execution.meant !== task)
       this.wrong(`index: ${run} has the payload of task ${execution.meant}`);
     if (this.#isFaultFree) this.#mustBeNeeded(execution);
-    if (this.#isFaultFree && !this.#isShared) this.#mustBeAllowed(execution);
+    if (this.#holdsLimits && !this.#isShared) this.#mustBeAllowed(execution);
     if (this.#isShared && !this.#written.has(jobId))
       this.wrong(`unwritten: ${run} is executed, and its job was not written down`);
     this.#executions.set(value, execution);
@@ -512,7 +515,7 @@ export class Checker {
       this.wrong(`again: ${jobId}/${task}/${attempt} is executed, and ${before.attempt} is ${before.kind}`);
   }
 
-  /** The limits of users hold at all times unless central has faults. */
+  /** The limits of users hold at all times, also while central is down and after its restart. */
   #mustBeAllowed({ user, startedAt, jobId }: Execution): void {
     if (user === undefined || this.#users.length === 0) return;
     // Central learns of a change of limits immediately, and of running tasks a little later.

@@ -4,7 +4,7 @@ import { Draw } from '../drawing/draw.js';
 import { drawSettings } from '../drawing/settings.js';
 import { drawFaults, drawTakeovers } from './draw-faults.js';
 import { drawContention, drawEnduring, drawLending, drawOrder } from './draw-orders.js';
-import type { AppendedTask, Plan, ProcessPlan, UsersPlan, WorkerPlan } from './plan.js';
+import type { AppendedTask, Fault, Plan, ProcessPlan, UsersPlan, WorkerPlan } from './plan.js';
 
 /** No fault occurs before this time, so that the cluster can form. */
 const FAULTS_FROM_MS = 3_000;
@@ -14,6 +14,10 @@ const HOUR_MS = 3_600_000;
 export const SHARED = 'shared ';
 /** Prefix of seeds of clusters without faults, only with delays. Recorded seeds contain it. */
 export const FAULT_FREE = 'calm ';
+/** Prefix of seeds of clusters with limits of users, whose only faults are outages of central. */
+export const OUTAGES = 'outages ';
+/** Downtimes of central, and how long it hangs. ms */
+const OUTAGES_MS = [0, 300, 1_000, 4_000, 9_000, 20_000];
 /** In one of this many clusters, faults affect only schedulers. */
 const ONE_FAULT_FREE_IN = 3;
 /** In one of this many clusters, some tasks run long after the last fault. */
@@ -23,7 +27,20 @@ const ONE_ENDURING_IN = 8;
 export function drawPlan(seed: string): Plan {
   if (seed.startsWith(SHARED)) return drawShared(seed);
   if (seed.startsWith(FAULT_FREE)) return { ...drawPrivate(seed), faults: [], faultFree: true };
+  if (seed.startsWith(OUTAGES)) return { ...drawPrivate(seed), faults: drawOutages(seed), outages: true };
   return drawPrivate(seed);
+}
+
+function drawOutages(seed: string): Fault[] {
+  const draw = new Draw(`${seed}/outages`);
+  const outages = Array.from({ length: draw.int(1, 6) }, (): Fault => {
+    const at = draw.int(FAULTS_FROM_MS, 25_000);
+    const ms = draw.pick(OUTAGES_MS);
+    return draw.chance(0.6)
+      ? { kind: 'crash', at, process: 'central', downMs: ms, disk: 'kept' }
+      : { kind: 'pause', at, process: 'central', forMs: ms };
+  });
+  return outages.sort((one, other) => one.at - other.at);
 }
 
 function drawShared(seed: string): Plan {
@@ -321,10 +338,13 @@ function withLending(plan: Plan): Plan {
 function withLimits(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/limits`);
   // Limits are not enforced if schedulers find workers without central.
-  if (!plan.settings.policy.preset.declares || !draw.chance(0.6)) return plan;
+  if (!plan.settings.policy.preset.declares || !(draw.chance(0.6) || plan.seed.startsWith(OUTAGES)))
+    return plan;
   if (plan.orders.every(({ job }) => job.user === undefined)) return plan;
-  const changes = Array.from({ length: draw.int(1, 4) }, (_, i) => ({
-    at: i === 0 && draw.chance(0.5) ? 0 : draw.int(FAULTS_FROM_MS, plan.safetyMs),
+  // Central learns of a change during an outage afterwards.
+  const isConstant = plan.seed.startsWith(OUTAGES);
+  const changes = Array.from({ length: isConstant ? 1 : draw.int(1, 4) }, (_, i) => ({
+    at: isConstant || (i === 0 && draw.chance(0.5)) ? 0 : draw.int(FAULTS_FROM_MS, plan.safetyMs),
     users: drawLimits(draw),
   }));
   // A gang that is larger than a limit waits until the limit is lifted.

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { readFlags } from '../options.js';
-import { drawPlan, FAULT_FREE, SHARED } from './draw-plan.js';
+import { drawPlan, FAULT_FREE, OUTAGES, SHARED } from './draw-plan.js';
 import { readKnown, writeKnown } from './known.js';
 import type { Plan } from './plan.js';
 import { play } from './run.js';
@@ -14,6 +14,7 @@ const USAGE = `npm run chaos -- [options]
   --seed 17         one cluster, with a transcript
   --shared          clusters whose schedulers share a journal and take over from each other
   --fault-free      clusters without faults, only with delays
+  --outages         clusters with limits of users, whose only faults are outages of central
   --known NAME      the plan in test/chaos/NAME.json, with a transcript
   --threads 2       default: number of cores
   --shrink          minimize failing plans: fewer faults, jobs and workers
@@ -26,6 +27,7 @@ const given = readFlags(USAGE, {
   seed: { type: 'string' },
   shared: { type: 'boolean', default: false },
   'fault-free': { type: 'boolean', default: false },
+  outages: { type: 'boolean', default: false },
   known: { type: 'string' },
   threads: { type: 'string', default: String(availableParallelism()) },
   shrink: { type: 'boolean', default: false },
@@ -37,7 +39,8 @@ const SHRUNK_SEEDS_MAX = 3;
 const PROGRESS_MS = 10_000;
 
 function seedOf(number: number | string): string {
-  return `${given.shared ? SHARED : given['fault-free'] ? FAULT_FREE : ''}${number}`;
+  const kind = given.shared ? SHARED : given['fault-free'] ? FAULT_FREE : given.outages ? OUTAGES : '';
+  return `${kind}${number}`;
 }
 
 function say(line: string): void {

@@ -17,6 +17,8 @@ export interface Plan {
   readonly shared?: boolean | undefined;
   /** Workers, central and messages have no faults, so no task runs twice and no run is lost. */
   readonly faultFree?: boolean | undefined;
+  /** Only central has faults, so that the limits of users hold at all times. */
+  readonly outages?: boolean | undefined;
   /** The operator limits users, and changes the limits; in order of time. */
   readonly users?: readonly UsersPlan[] | undefined;
   /** End of the faults. */

@@ -61,6 +61,7 @@ const NO_LIMITS: Readonly<Record<keyof UserLimits, undefined>> = {
   waiting: undefined,
   journal: undefined,
   runTime: undefined,
+  lapse: undefined,
 };
 
 /** Usage by name. */

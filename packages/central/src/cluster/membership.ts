@@ -149,6 +149,11 @@ export class Membership {
     if (scheduler !== undefined) this.schedulers.left(scheduler, now);
   }
 
+  /** Whether all live parties have registered since central's start. */
+  haveAllReported(now: Millis): boolean {
+    return this.#leases.haveAllReported(now);
+  }
+
   endLeases(now: Millis): void {
     const { workers, schedulers, givenUp } = this.#leases.ended(now);
     this.workers.leasesEnded(workers, now);

@@ -412,6 +412,12 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
+  /** Sets whether tasks may run that the books do not contain. */
+  setUnsure(isUnsure: boolean): void {
+    this.books.setUnsure(isUnsure);
+    this.#isDue = true;
+  }
+
   /** Records arrived short work (estimate × tasks) that central does not match. */
   shortArrived(workMs: Millis): void {
     this.books.shortWork(workMs);

@@ -1123,6 +1123,8 @@ export const MESSAGES = {
         waiting: optional(count),
         journal: optional(number),
         runTime: optional(ms),
+        /** The limits on running tasks may be exceeded while central is down. */
+        lapse: optional(flag),
       }),
       LIMITS.usersListedMax,
     ),

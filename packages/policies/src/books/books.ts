@@ -259,6 +259,11 @@ export class ClusterBooks implements ClusterView {
     this.#weights.grant(grants, this.jobs);
   }
 
+  /** Sets whether tasks may run that the books do not contain, because central has just started. */
+  setUnsure(isUnsure: boolean): void {
+    this.#limits.setUnsure(isUnsure);
+  }
+
   /**
    * The job of a run found at a worker. The owner may have reclassified it as long without the worker's knowledge.
    */

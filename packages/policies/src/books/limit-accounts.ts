@@ -17,6 +17,9 @@ export interface Account {
   readonly running: number[];
 }
 
+/** Admits nothing until a new central knows all running tasks. */
+export const UNTIL_KNOWN: UserLimits = { running: 0 };
+
 /** Whether any of the limits is set. */
 export function isLimited(limits: UserLimits | undefined): limits is UserLimits {
   return limits !== undefined && LIMITED.some((name) => limits[name] !== undefined);
@@ -66,6 +69,8 @@ export function bindingOf(accounts: readonly Account[], amounts: readonly number
   for (const { title, limits, used, running } of accounts)
     for (const [at, name] of LIMITED.entries()) {
       const limit = limits[name];
+      if (limits === UNTIL_KNOWN)
+        return 'central has just started, and starts no tasks of users with limits until it knows all that run';
       if (limit === undefined || used[at]! + tasks * amounts[at]! <= limit * (1 + ROUNDING)) continue;
       const gang = tasks > 1 ? `, and the ${tasks} tasks of a gang start together` : '';
       // Admitted tasks start without another allotment, so the sentence must hold before and after.

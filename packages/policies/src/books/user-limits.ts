@@ -17,7 +17,7 @@ import {
 import { mayFit } from '../fitting.js';
 import { cpuPerPlace, Fragments, isFragment } from '../fragments.js';
 import type { BookedJob, BookedRun, BookedStage, BookedWorker } from './entries.js';
-import { type Account, CPUS, isLimited, LIMITED } from './limit-accounts.js';
+import { type Account, CPUS, isLimited, LIMITED, UNTIL_KNOWN } from './limit-accounts.js';
 import type { HeldTasks } from './limit-group.js';
 import { LimitPool } from './limit-pool.js';
 
@@ -39,6 +39,8 @@ export class RunningLimits {
   /** What running tasks make unusable beyond their amounts, in CPUs. */
   #fragments = new Fragments(1 / PER_CPU);
   isEmpty = true;
+  /** Whether running tasks may be unknown, so that limits which must not be exceeded admit no others. */
+  #isUnsure = false;
 
   constructor(names: ResourceNames) {
     this.#names = names;
@@ -52,6 +54,16 @@ export class RunningLimits {
     for (const job of jobs) {
       this.arrived(job);
       for (const run of job.runs) this.occupies(run);
+    }
+  }
+
+  /** @param isUnsure whether running tasks may be unknown, because central has just started */
+  setUnsure(isUnsure: boolean): void {
+    if (this.#isUnsure === isUnsure) return;
+    this.#isUnsure = isUnsure;
+    for (const pool of this.#pools.values()) {
+      pool.workersChanged();
+      this.#changed.add(pool);
     }
   }
 
@@ -191,7 +203,8 @@ export class RunningLimits {
     const { limits, project } = grantOf(this.#grants, user);
     const shared = projectGrantOf(this.#grants, project)?.limits;
     const accounts: Account[] = [];
-    const add = (title: string, of: UserLimits): void => {
+    const add = (title: string, limits: UserLimits): void => {
+      const of = this.#isUnsure && limits.lapse !== true ? UNTIL_KNOWN : limits;
       let account = known.get(title);
       if (account === undefined) {
         account = { title, limits: of, used: LIMITED.map(() => 0), running: LIMITED.map(() => 0) };

@@ -263,9 +263,9 @@ export class ClientApi {
   }
 
   #explainWaiting(from: Address, request: number, now: Millis): void {
-    const { jobs, answers, cluster } = this.#parts;
+    const { jobs, answers } = this.#parts;
     this.#budget.charge(EXPLAINING_COST * jobs.activeCount);
-    const groups = waitingGroups(jobs.active(), waitContextOf(cluster, now), now);
+    const groups = waitingGroups(jobs.active(), waitContextOf(this.#parts, now), now);
     answers.answerNow(from, request, 'waitingGroups', groups);
   }
 }

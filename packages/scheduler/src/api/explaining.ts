@@ -46,7 +46,7 @@ export function explain(
   task: TaskIndex | undefined,
   now: Millis,
 ): JobExplanation {
-  const context = waitContextOf(s.cluster, now);
+  const context = waitContextOf(s, now);
   const waits = waitGroupsOf(job, context);
   const story = (of: number): TaskStory => taskStory(s, job, of, waits, now);
   const last = lastEnded(job);

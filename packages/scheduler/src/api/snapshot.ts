@@ -12,10 +12,10 @@ import {
   type WaitingReason,
 } from '@goshawk/core';
 import { unmetNeedOf } from '../cluster/admission.js';
-import type { Cluster } from '../cluster/cluster.js';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
+import type { SchedulerState } from '../state.js';
 
 /** Summary of a scheduler's current state, computed on request. */
 export interface SchedulerSnapshot {
@@ -32,6 +32,8 @@ export interface SchedulerSnapshot {
 export interface WaitContext {
   readonly hasWorkers: boolean;
   readonly isCentralSilent: boolean;
+  /** Whether only central may start tasks of the job's user. Default: no. */
+  isLimited?(job: Job): boolean;
   /** Whether the scope has workers that meet the needs, and all of them are draining. */
   isDrained(scope: Scope, needs: TaskNeeds): boolean;
   /** Describes a need of the stage that no worker of the scope meets; undefined: none. */
@@ -39,7 +41,10 @@ export interface WaitContext {
 }
 
 /** Collects what determines why tasks wait, apart from their jobs. */
-export function waitContextOf(cluster: Cluster, now: Millis): WaitContext {
+export function waitContextOf(
+  { cluster, quotas }: Pick<SchedulerState, 'cluster' | 'quotas'>,
+  now: Millis,
+): WaitContext {
   const { members } = cluster;
   const allowsGangs = cluster.policy?.preset.gangs ?? true;
   // Most tasks have no needs, and a query may be about a hundred thousand of them, so these answers are cached.
@@ -48,6 +53,7 @@ export function waitContextOf(cluster: Cluster, now: Millis): WaitContext {
   return {
     hasWorkers: members.size > 0,
     isCentralSilent: cluster.isSilent(now),
+    isLimited: ({ spec }) => quotas.needsCentral(spec.user),
     isDrained: (scope, needs) =>
       isPlain(needs)
         ? plainDrained.of(scope, () => isDrained(members, scope, needs))
@@ -192,7 +198,8 @@ function reasonOf(job: Job, batch: Batch, context: WaitContext): WaitingReason {
   if (!context.hasWorkers) return 'no-worker';
   const isPilots = batch === job.sample?.pilots;
   if (job.isUndecided && !isPilots) return 'pilots';
-  if (job.needsCentral && !job.maySeek && context.isCentralSilent) return 'central-away';
+  if (job.needsCentral && context.isCentralSilent && (!job.maySeek || context.isLimited?.(job)))
+    return 'central-away';
   const scope = batch.scope ?? job.route.over;
   if (context.unmetNeed(scope, batch.stage.spec, job) !== undefined) return 'required';
   if (context.isDrained(scope, batch.spec)) return 'drained';

@@ -130,7 +130,10 @@ export class Binder {
     const offer = this.#assigner.offers.first(
       spare,
       now,
-      (each) => isSuitable(each) && !(isUpToCentral && this.#s.quotas.limitsRunningTasks(each.job.spec.user)),
+      (each) =>
+        isSuitable(each) &&
+        !(isUpToCentral && this.#s.quotas.limitsRunningTasks(each.job.spec.user)) &&
+        !this.#routing.isUpToCentral(each.job),
     );
     if (offer === undefined) this.#routing.prober.hints.add(from);
     else this.#routing.prober.hints.delete(from);
@@ -290,7 +293,8 @@ export class Binder {
     if (!isNew) return -1;
     this.#routing.prober.probesUsed(batch, from, 1);
     // A probe from before the job became long must not take a task that central places.
-    return job.mayAssign && job.route.by !== 'central' ? this.#assigner.take(job, batch, from, now) : -1;
+    const mayStart = job.mayAssign && job.route.by !== 'central' && !this.#routing.isUpToCentral(job);
+    return mayStart ? this.#assigner.take(job, batch, from, now) : -1;
   }
 
   /** The placed task that the worker asks for, or −1 if the attempt is outdated or runs elsewhere. */

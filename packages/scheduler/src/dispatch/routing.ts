@@ -217,7 +217,7 @@ export class Routing {
   }
 
   #probeInsteadOfMatching(job: Job, of: Batch): void {
-    if (!job.needsCentral || this.mustWait(job) || !this.#maySeek(job)) return;
+    if (!job.needsCentral || this.mustWait(job) || !this.#maySeek(job) || this.isUpToCentral(job)) return;
     const batch = job.isUndecided ? job.sample!.nonPilotsOf(of) : of.countingBatch;
     if (batch.waiting > 0) this.prober.ensureProbes(job, batch);
   }
@@ -265,7 +265,12 @@ export class Routing {
    * because it may still process them.
    */
   #isShed(job: Job): boolean {
-    return this.#maySeek(job) && this.#s.cluster.isShedding;
+    return this.#maySeek(job) && this.#s.cluster.isShedding && !this.isUpToCentral(job);
+  }
+
+  /** Whether the job's tasks must not start without central, which enforces the limits of their user. */
+  isUpToCentral(job: Job): boolean {
+    return job.needsCentral && this.#s.quotas.needsCentral(job.spec.user);
   }
 
   /** Whether seeking workers may take single tasks of the job; a gang starts as a whole. */

@@ -42,14 +42,24 @@ export class Quotas {
     this.#jobs = jobs;
   }
 
+  /** Whether the present central has not sent any limits. */
+  isOfFormerCentral = false;
+
   setLimits({ holders, elsewhere, projectsElsewhere }: MessageOf<'limits'>): void {
+    this.isOfFormerCentral = false;
     this.#holders = new Map(holders.map((each) => [each.holder, each]));
     this.#elsewhere = new Map(elsewhere.map((each) => [each.user, each]));
     this.#projectsElsewhere = new Map(projectsElsewhere.map((each) => [each.user, each]));
   }
 
-  /** Removes all limits. Called when central is replaced; the new central sends its own. */
+  /** Keeps the limits of a central that was replaced until the new one has sent its own. */
+  centralReplaced(): void {
+    this.isOfFormerCentral = this.hasLimits;
+  }
+
+  /** Removes all limits. */
   clear(): void {
+    this.isOfFormerCentral = false;
     this.#holders.clear();
     this.#elsewhere.clear();
     this.#projectsElsewhere.clear();
@@ -120,10 +130,13 @@ export class Quotas {
 
   /** Whether running tasks of the user are limited in number or resources. */
   limitsRunningTasks(user: string | undefined): boolean {
+    return this.hasLimits && this.#limitScopesOf(user).some(({ limits }) => limitsRunning(limits));
+  }
+
+  /** Whether only central, which knows all running tasks, may start tasks of the user. */
+  needsCentral(user: string | undefined): boolean {
     if (!this.hasLimits) return false;
-    return this.#limitScopesOf(user).some(({ limits: { running, cpus, memory, gpus } }) =>
-      [running, cpus, memory, gpus].some((limit) => limit !== undefined),
-    );
+    return this.#limitScopesOf(user).some(({ limits }) => limits.lapse !== true && limitsRunning(limits));
   }
 
   /** Maximum run time of the user's tasks. ms; undefined: unlimited */
@@ -167,6 +180,10 @@ export class Quotas {
       });
     return found;
   }
+}
+
+function limitsRunning({ running, cpus, memory, gpus }: Holder): boolean {
+  return [running, cpus, memory, gpus].some((limit) => limit !== undefined);
 }
 
 /** Explains why one task of the stage, or its gang, exceeds a limit even if nothing else runs. */

@@ -45,7 +45,7 @@ export class ClusterMessages {
       usage.setPolicy(policy, now);
       return isCutOff ? this.#routing.centralReconnected(now) : undefined;
     }
-    this.#s.quotas.clear();
+    this.#s.quotas.centralReplaced();
     for (const job of this.#s.jobs.active()) setDeadlineTimer(job, policy, this.#s.env);
     usage.centralChanged(from, policy, now);
     this.#routing.centralReplaced(now);
@@ -74,6 +74,7 @@ export class ClusterMessages {
   acknowledged(from: Address, message: MessageOf<'heartbeatAck'>, now: Millis): void {
     const { cluster } = this.#s;
     if (from !== cluster.central) return;
+    if (this.#s.quotas.isOfFormerCentral && !cluster.mayMissWorkers(now)) this.#s.quotas.clear();
     if (cluster.acknowledged(from, message, this.#keys.version, now)) this.#routing.sheddingChanged(now);
     if (message.waiting !== undefined) this.#routing.correctCentral(message.waiting, now);
   }
