@@ -1,5 +1,6 @@
 import {
   comparePlaces,
+  type DeadlineFilter,
   InputError,
   isFinal,
   type JobPlace,
@@ -34,6 +35,8 @@ export interface JobsOptions extends CallOptions {
   readonly since?: Millis | undefined;
   /** Only jobs that are on hold or begin later. */
   readonly held?: true | undefined;
+  /** Only jobs with a deadline: `any`, one that it is expected to miss (`risk`), has missed, or has met. */
+  readonly deadline?: DeadlineFilter | undefined;
   /** All retained ended jobs, rather than the last ten. Default: true with `from` or `after`. */
   readonly all?: boolean | undefined;
   /** Number of jobs to skip, to continue a truncated list: its `next`. */
@@ -73,6 +76,7 @@ export async function listJobs(session: Session, options: JobsOptions): Promise<
     name,
     since,
     held,
+    deadline,
     from = 0,
     all = false,
     limit = LIMIT_DEFAULT,
@@ -93,7 +97,7 @@ export async function listJobs(session: Session, options: JobsOptions): Promise<
         what: 'for its jobs',
         build: (request) => ({
           ...{ type: 'listJobs', request, states, user, endedMax, jobsMax },
-          where: present({ userLike, name, since, after, held }),
+          where: present({ userLike, name, since, after, held, deadline }),
         }),
       },
       options,

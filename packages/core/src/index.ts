@@ -41,7 +41,14 @@ export { parseWith } from './issues.js';
 export { readAmounts } from './job/amounts.js';
 export { type Begin, beginOf } from './job/begin.js';
 export { parseBytes } from './job/bytes.js';
-export { deadlineSentence, latestStartOf } from './job/deadline-words.js';
+export {
+  type DeadlineStanding,
+  deadlineSentence,
+  deadlineStanding,
+  forecastWords,
+  latestStartOf,
+  matchesDeadline,
+} from './job/deadline-words.js';
 export {
   type CentralLine,
   expectedWaitMs,
@@ -98,6 +105,8 @@ export {
   type AttemptView,
   COMMAND_LENGTH_MAX,
   comparePlaces,
+  DEADLINE_FILTERS,
+  type DeadlineFilter,
   type FateOfJob,
   JOB_FATES,
   type JobDetail,

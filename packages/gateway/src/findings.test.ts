@@ -1,6 +1,7 @@
 import type { Cluster, ExplainedJob } from '@goshawk/client';
 import { type ClusterShares, type JobDetail, type JobSummary, UnreachableError } from '@goshawk/core';
 import { expect, it } from 'vitest';
+import { AttentionLog } from './attention.js';
 import { Findings, gangLack, lackOf, mayBeSlow, suspectOf } from './findings.js';
 
 const NOW = 1_764_000_000_000;
@@ -207,4 +208,46 @@ it('remembers for a while what an explained job lacks', () => {
   expect(findings.missingOf('a-1', NOW)).toBe('no worker has rack=r9');
   expect(findings.missingOf('a-2', NOW)).toBeUndefined();
   expect(findings.missingOf('a-1', NOW + 300_000)).toBeUndefined();
+});
+
+it('names a job that will probably miss its deadline, once, and then the miss for an hour', () => {
+  const MINUTE = 60_000;
+  const findings = new Findings();
+  const log = new AttentionLog();
+  const summary = (more: Partial<JobSummary>) =>
+    ({
+      ...{ id: 'a-1', name: 'report', state: 'running', tasks: { waiting: 3, running: 1 } },
+      ...{ submittedAt: NOW, deadlineMs: 10 * MINUTE },
+      ...more,
+    }) as JobSummary;
+  const ends = (at: number, now: number) => ({
+    expectedEnd: { at, earliest: at - MINUTE, latest: at + MINUTE, computedAt: now },
+  });
+  const seen = (job: JobSummary, now: number) => {
+    findings.noteDeadlines([job], now);
+    return log.note(findings.list(now), now).map(({ level, what, times }) => ({ level, what, times }));
+  };
+  expect(seen(summary({}), NOW)).toEqual([]);
+  expect(seen(summary(ends(NOW + 9 * MINUTE, NOW)), NOW)).toEqual([]);
+  const risk = seen(summary(ends(NOW + 13 * MINUTE, NOW)), NOW + MINUTE);
+  expect(risk).toEqual([
+    {
+      level: 'warning',
+      what: 'report (a-1) will probably miss its deadline in 9 min 0 s: it is expected to end 3 min 0 s after it',
+      times: 1,
+    },
+  ]);
+  expect(seen(summary(ends(NOW + 14 * MINUTE, NOW)), NOW + 2 * MINUTE)).toMatchObject([{ times: 1 }]);
+  const missed = seen(summary({}), NOW + 11 * MINUTE);
+  expect(missed).toEqual([
+    { level: 'error', what: 'report (a-1) missed its deadline 1 min 0 s ago and still runs', times: 1 },
+  ]);
+  const late = summary({ state: 'completed', endedMs: 12 * MINUTE });
+  expect(seen(late, NOW + 20 * MINUTE)[0]!.what).toBe('report (a-1) missed its deadline 10 min 0 s ago');
+  // Later polls do not list the ended job.
+  findings.noteDeadlines([], NOW + 30 * MINUTE);
+  expect(findings.list(NOW + 30 * MINUTE)).toHaveLength(1);
+  findings.noteDeadlines([], NOW + 71 * MINUTE);
+  expect(findings.list(NOW + 71 * MINUTE)).toEqual([]);
+  expect(seen(summary({ state: 'failed', endedMs: MINUTE }), NOW + 2 * MINUTE)).toEqual([]);
 });

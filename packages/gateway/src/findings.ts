@@ -2,6 +2,7 @@ import type { Cluster, ExplainedJob } from '@goshawk/client';
 import {
   type ClusterShares,
   counted,
+  deadlineStanding,
   fairShareOf,
   formatBytes,
   formatCount,
@@ -161,6 +162,30 @@ interface Slow {
   readonly others: number;
 }
 
+/** Time (ms) for which a missed deadline is listed. */
+const DEADLINE_SHOWN_MS = 3_600_000;
+const DEADLINES_SHOWN = 5;
+const UNSEEN_MS = 60_000;
+
+/** A job that has missed its deadline, or will probably miss it. Times are wall clock. */
+interface Late {
+  readonly at: Millis;
+  readonly job: JobSummary;
+  readonly deadline: Millis;
+}
+
+/** Whether the job was active at its deadline. */
+function missedAfter({ state, submittedAt, endedMs = 0 }: JobSummary, deadline: Millis): boolean {
+  return !isFinal(state) || submittedAt + endedMs > deadline;
+}
+
+/** Says what may help a job that is late. */
+function deadlineHelp({ id, tasks }: JobSummary): string {
+  if (tasks.waiting === 0)
+    return 'all of its tasks run already, so more workers or another priority do not help';
+  return `\`goshawk update ${id} --priority high\` or more workers may help; \`goshawk why ${id} --what-if priority=high --what-if workers=+10\` predicts by how much`;
+}
+
 function isSlow(elapsedMs: Millis, typicalMs: Millis = Number.POSITIVE_INFINITY): boolean {
   return elapsedMs > Math.max(SLOW_MIN_MS, SLOW_FACTOR * typicalMs);
 }
@@ -180,6 +205,7 @@ export class Findings {
   readonly #slow = new Map<string, Slow>();
   readonly #waiting = new Map<string, Waiting>();
   readonly #causes = new Map<string, { readonly endedMs: Millis | undefined; readonly cause: string }>();
+  readonly #late = new Map<string, Late>();
   #flood: Finding | undefined;
 
   /**
@@ -276,6 +302,59 @@ export class Findings {
     };
   }
 
+  /**
+   * Notes jobs that are expected to miss their deadline, and those that have missed it within the last hour.
+   *
+   * @param jobs active jobs, and recently ended ones
+   * @param now wall clock
+   */
+  noteDeadlines(jobs: readonly JobSummary[], now: Millis): void {
+    const isActive = (id: string) => jobs.some((job) => job.id === id && !isFinal(job.state));
+    for (const id of this.#late.keys()) if (isActive(id)) this.#late.delete(id);
+    for (const job of jobs) {
+      const standing = deadlineStanding(job, now);
+      const deadline = job.submittedAt + (job.deadlineMs ?? 0);
+      // A job that failed earlier is listed as failed.
+      const isPast =
+        standing === 'missed' && now - deadline < DEADLINE_SHOWN_MS && missedAfter(job, deadline);
+      if (isPast || standing === 'late') this.#late.set(job.id, { at: now, job, deadline });
+      else this.#late.delete(job.id);
+    }
+    for (const [id, { at, job, deadline }] of this.#late) {
+      // An active job is seen with each poll, unless there are too many.
+      const isUnseen = !isFinal(job.state) && now - at > UNSEEN_MS;
+      if (isUnseen || now - deadline > DEADLINE_SHOWN_MS || this.#late.size > JOBS_MAX) this.#late.delete(id);
+    }
+  }
+
+  #deadlines(now: Millis): Finding[] {
+    const late = [...this.#late.values()].sort((one, other) => one.deadline - other.deadline);
+    const more = late.length - DEADLINES_SHOWN;
+    const findings = late.slice(0, DEADLINES_SHOWN).map(({ job, deadline }): Finding => {
+      const { id, name } = job;
+      const isMissed = now > deadline;
+      const words = isMissed
+        ? `missed its deadline ${formatDuration(now - deadline)} ago${isFinal(job.state) ? '' : ' and still runs'}`
+        : `will probably miss its deadline in ${formatDuration(deadline - now)}: it is expected to end ${formatDuration(job.expectedEnd!.at - deadline)} after it`;
+      return {
+        key: `deadline ${id}`,
+        level: isMissed ? 'error' : 'warning',
+        what: `${name} (${id}) ${words}`,
+        hint: isFinal(job.state) ? `\`goshawk why ${id}\` shows where its time went` : deadlineHelp(job),
+        link: `#/jobs/${encodeURIComponent(id)}`,
+      };
+    });
+    if (more > 0)
+      findings.push({
+        key: 'deadlines',
+        level: 'warning',
+        what: `${counted(more, 'more job')} missed the deadline, or will probably miss it`,
+        hint: '`goshawk jobs deadline:risk` and `deadline:missed` list them',
+        link: `#/jobs?${new URLSearchParams({ q: 'deadline:risk' })}`,
+      });
+    return findings;
+  }
+
   #gangs(now: Millis): Finding[] {
     return [...this.#waiting]
       .filter(([, { at, isGang, waitedMs }]) => isGang && waitedMs >= GANG_WAITS_MS && now - at < STALE_MS)
@@ -314,6 +393,7 @@ export class Findings {
             link: `#/jobs/${encodeURIComponent(id)}`,
           };
         }),
+      ...this.#deadlines(now),
       ...this.#gangs(now),
       ...(this.#flood === undefined ? [] : [this.#flood]),
     ];

@@ -57,6 +57,7 @@ export class Sampler {
     ]);
     const lastAt = this.#lastAt ?? now;
     this.#lastAt = now;
+    this.#findings.noteDeadlines([...ended.jobs, ...active.jobs], Date.now());
     // A truncated list does not show which user has most of the waiting tasks.
     await this.#noteUsers(cluster, active.truncated ? [] : active.jobs, signal);
     const { chosen, isPartial } = this.#choose([...ended.jobs, ...active.jobs]);

@@ -422,6 +422,11 @@ export const why = z.object({
       latestStartInSeconds: z.number().nullable(),
       /** Whether run times leave enough time; null: unknown, or nothing waits. */
       canBeMet: z.boolean().nullable(),
+      /**
+       * `late`: the job is expected to end after the deadline; `risk`: the interval of its expected end passes it; `fine`: the interval ends
+       * before it; `open`: no end is expected yet.
+       */
+      standing: z.enum(['met', 'missed', 'late', 'risk', 'fine', 'open']),
       /** Follows the word "deadline". */
       sentence: z.string(),
     })

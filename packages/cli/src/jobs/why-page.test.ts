@@ -207,7 +207,7 @@ it('says until when a job must start to meet its deadline', () => {
   const now = job.submittedAt;
   const late = { ...explained, job, central: { ...explained.central!, needs: [need] } };
   expect(whyPage(late, { ...background, now }, painter({ color: false }))).toMatch(
-    /deadline +in 10 min 0 s; it can be met if the waiting tasks start within 8 min 0 s,/,
+    /deadline +in 10 min 0 s; its waiting tasks must start within 8 min 0 s,/,
   );
   expect(page(explained)).not.toContain('deadline');
 });

@@ -1,6 +1,7 @@
 import { type Painter, painter, paintStanding, paintState, plain } from '@goshawk/command';
 import {
   counted,
+  deadlineStanding,
   expectedEndOf,
   formatCount,
   formatDuration,
@@ -72,7 +73,8 @@ function lateness({ endedMs = 0, deadlineMs = Number.POSITIVE_INFINITY }: JobSum
 }
 
 /**
- * Describes the deadline: `met`, `missed`, or the time left: `in 12 min 0 s`.
+ * Describes the deadline: `met`, `missed`, or the time left: `in 12 min 0 s`, with `probably missed` or `at risk` if the job is
+ * expected to end, or may end, after it.
  *
  * @param now wall clock, ms since 1970
  */
@@ -80,7 +82,10 @@ export function deadlineWords(job: JobSummary, now: Millis): string {
   const met = metDeadline(job, now);
   if (met !== undefined) return met ? 'met' : 'missed';
   const { deadlineMs, submittedAt } = job;
-  return deadlineMs === undefined ? '' : `in ${formatDuration(submittedAt + deadlineMs - now)}`;
+  if (deadlineMs === undefined) return '';
+  const standing = deadlineStanding(job, now);
+  const risk = standing === 'late' ? ', probably missed' : standing === 'risk' ? ', at risk' : '';
+  return `in ${formatDuration(submittedAt + deadlineMs - now)}${risk}`;
 }
 
 /** When an active job is expected to end: `17:26 (17:21 to 17:40)` or `unknown`; empty for an ended job. @param now wall clock */

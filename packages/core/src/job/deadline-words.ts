@@ -1,7 +1,8 @@
 import type { Millis } from '../ids.js';
 import { formatDuration } from '../text/durations.js';
 import type { CentralLine, JobExplanation, NeedView } from './explanation.js';
-import { isFinal } from './view.js';
+import { expectedEndOf } from './outline.js';
+import { type DeadlineFilter, isFinal, type JobSummary, metDeadline } from './view.js';
 
 type Explained = Pick<JobExplanation, 'job' | 'sampling'> & { readonly central: CentralLine | undefined };
 
@@ -16,8 +17,33 @@ export function latestStartOf(explained: Omit<Explained, 'job'>): NeedView['late
 }
 
 /**
- * Explains whether a job meets its deadline: `in 10 min 0 s; it can be met if the waiting tasks start within 8 min
- * 0 s, and …`. Follows the word `deadline`.
+ * How a job stands to its deadline. `late`: it is expected to end after it. `risk`: the interval of its expected end passes it.
+ * `fine`: the interval ends before it. `open`: no end is expected yet.
+ */
+export type DeadlineStanding = 'met' | 'missed' | 'late' | 'risk' | 'fine' | 'open';
+
+/** @param now wall clock. @returns undefined if the job has no deadline */
+export function deadlineStanding(job: JobSummary, now: Millis): DeadlineStanding | undefined {
+  const { deadlineMs, submittedAt } = job;
+  if (deadlineMs === undefined) return undefined;
+  const met = metDeadline(job, now);
+  if (met !== undefined) return met ? 'met' : 'missed';
+  const end = expectedEndOf(job, now);
+  if (end === undefined) return 'open';
+  const deadline = submittedAt + deadlineMs;
+  return end.at > deadline ? 'late' : end.latest > deadline ? 'risk' : 'fine';
+}
+
+/** Whether a list filtered by deadline contains the job. */
+export function matchesDeadline(filter: DeadlineFilter, job: JobSummary, now: Millis): boolean {
+  const standing = deadlineStanding(job, now);
+  if (standing === undefined) return false;
+  return filter === 'any' || standing === (filter === 'risk' ? 'late' : filter);
+}
+
+/**
+ * Explains whether a job meets its deadline: `in 10 min 0 s; it is expected to be met: …`. Follows the word `deadline`. An
+ * expected end decides, if there is one, because the latest start considers only the job itself.
  *
  * @param now wall clock, ms since 1970
  * @returns undefined if the job has no deadline
@@ -36,14 +62,41 @@ export function deadlineSentence(explained: Explained, now: Millis): string | un
   const leftMs = job.submittedAt + deadlineMs - now;
   if (leftMs < 0) return `missed ${formatDuration(-leftMs)} ago`;
   const left = `in ${formatDuration(leftMs)}`;
-  if (isRunTimeUnknown(explained)) return `${left}; the run time of its tasks is not known yet`;
   const latest = latestStartOf(explained);
+  const forecast = forecastWords(job, now);
+  if (forecast !== undefined) {
+    const served =
+      latest === undefined
+        ? ''
+        : latest.isTooLate
+          ? '; the job is served like one without a deadline'
+          : latest.inMs <= 0
+            ? '; the job comes before all others'
+            : `; the job comes before all others in ${formatDuration(latest.inMs)}`;
+    return `${left}; ${forecast}${served}`;
+  }
+  if (isRunTimeUnknown(explained)) return `${left}; the run time of its tasks is not known yet`;
   if (latest === undefined) return left;
   if (latest.isTooLate)
     return `${left}; it can no longer be met, so the job is served like one without a deadline`;
   if (latest.inMs <= 0)
     return `${left}; the latest start was ${formatDuration(-latest.inMs)} ago, so the job comes before all others, and may end late`;
-  return `${left}; it can be met if the waiting tasks start within ${formatDuration(latest.inMs)}, and from then on the job comes before all others`;
+  return `${left}; its waiting tasks must start within ${formatDuration(latest.inMs)}, and from then on the job comes before all others; its end is not known yet`;
+}
+
+/** Relates the expected end to the deadline; undefined: the end is unknown. */
+export function forecastWords(job: JobSummary, now: Millis): string | undefined {
+  const end = expectedEndOf(job, now);
+  const standing = deadlineStanding(job, now);
+  if (end === undefined || job.deadlineMs === undefined) return undefined;
+  const deadline = job.submittedAt + job.deadlineMs;
+  const distance = formatDuration(Math.abs(end.at - deadline));
+  const latest = formatDuration(Math.max(0, end.latest - deadline));
+  if (standing === 'late')
+    return `it will probably be missed: the job is expected to end ${distance} after it`;
+  if (standing === 'risk')
+    return `it is at risk: the job is expected to end ${distance} before it, but may end up to ${latest} after it`;
+  return `it is expected to be met: the job is expected to end ${distance} before it`;
 }
 
 /** Whether the pilots of the job still run. */

@@ -11,13 +11,14 @@ it.each([
   ],
   ['state:active', { states: ['waiting', 'running'] }],
   ['  state:failed,cancelled  etl ', { states: ['failed', 'cancelled'], name: '*etl*' }],
+  ['deadline:risk state:active', { deadline: 'risk', states: ['waiting', 'running'] }],
   ['a1-3', { id: 'a1-3' }],
   ['etl-daily', { name: '*etl-daily*' }],
 ])('%j asks for %j', (text, query) => {
   expect(parseJobQuery(text, NOW)).toEqual(query);
 });
 
-it.each(['state:bad', 'color:red', 'name:', 'etl name:x', 'since:soon', 'user:a user:b'])(
+it.each(['state:bad', 'color:red', 'name:', 'etl name:x', 'since:soon', 'user:a user:b', 'deadline:soon'])(
   '%j is an error that shows an example',
   (text) => {
     expect(() => parseJobQuery(text, NOW)).toThrow(expect.objectContaining({ name: 'InputError' }));

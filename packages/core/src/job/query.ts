@@ -1,7 +1,7 @@
 import { InputError } from '../errors.js';
 import type { Millis } from '../ids.js';
 import { parseDuration } from '../text/durations.js';
-import { JOB_STATES, type JobState } from './view.js';
+import { DEADLINE_FILTERS, type DeadlineFilter, JOB_STATES, type JobState } from './view.js';
 
 /** A query for jobs. Texts are patterns with `*` and `?`. */
 export interface JobQuery {
@@ -11,10 +11,11 @@ export interface JobQuery {
   /** Wall clock, ms since 1970. */
   readonly since?: Millis;
   readonly id?: string;
+  readonly deadline?: DeadlineFilter;
 }
 
 export const JOB_QUERY_HINT =
-  'for example `name:etl* user:ann state:failed since:1h`; a word alone is part of a name';
+  'for example `name:etl* user:ann state:failed since:1h deadline:risk`; a word alone is part of a name';
 
 /** Names for groups of states. */
 const STATE_GROUPS: Readonly<Record<string, readonly JobState[]>> = {
@@ -40,6 +41,7 @@ export function parseJobQuery(text: string, now: Millis): JobQuery {
     else if (key === 'user') query.userLike = value;
     else if (key === 'id') query.id = value;
     else if (key === 'state') query.states = value.split(',').flatMap(statesNamed);
+    else if (key === 'deadline') query.deadline = deadlineNamed(value);
     else if (key === 'since') query.since = Math.max(0, now - parseDuration(value, 'since'));
     else throw badQuery(`"${key}:" is not a filter of jobs`);
   }
@@ -49,6 +51,12 @@ export function parseJobQuery(text: string, now: Millis): JobQuery {
 /** Whether a word looks like a job id, such as `a1-3`. */
 function isId(word: string): boolean {
   return /^[a-z0-9]+-\d+$/.test(word);
+}
+
+function deadlineNamed(name: string): DeadlineFilter {
+  const filter = DEADLINE_FILTERS.find((each) => each === name);
+  if (filter === undefined) throw badQuery(`deadline: expected ${DEADLINE_FILTERS.join(', ')}, got ${name}`);
+  return filter;
 }
 
 function statesNamed(name: string): readonly JobState[] {

@@ -302,6 +302,10 @@ const jobPlace = record({
 });
 export type JobPlace = NonNullable<(typeof jobPlace)['infer']>;
 
+/** Filters of a list of jobs by deadline. `any`: with a deadline. `risk`: expected to be missed. */
+export const DEADLINE_FILTERS = ['any', 'risk', 'missed', 'met'] as const;
+export type DeadlineFilter = (typeof DEADLINE_FILTERS)[number];
+
 /** More filters of a list of jobs; texts are patterns with `*` and `?`. */
 export const jobFilter = view({
   userLike: optional(name),
@@ -312,6 +316,8 @@ export const jobFilter = view({
   after: optional(jobPlace),
   /** Lists only jobs that are on hold, or begin later. */
   held: optional(flag),
+  /** Lists only jobs whose deadline stands like this. */
+  deadline: optional(choice(...DEADLINE_FILTERS)),
 });
 
 /** Returns the position of a job in lists: active jobs by submission, ended ones by end. */

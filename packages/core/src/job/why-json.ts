@@ -1,7 +1,7 @@
 import type { Millis } from '../ids.js';
 import { attributesByName } from '../needs/attributes.js';
 import { cutoffOrigin, type PolicySettings } from '../policy/settings.js';
-import { deadlineSentence, latestStartOf } from './deadline-words.js';
+import { deadlineSentence, deadlineStanding, latestStartOf } from './deadline-words.js';
 import {
   type CentralLine,
   expectedWaitMs,
@@ -104,9 +104,17 @@ function deadlineJson(
   const sentence = deadlineSentence(explained, now);
   if (sentence === undefined) return null;
   const latest = isFinal(explained.job.state) ? undefined : latestStartOf(explained);
+  const standing = deadlineStanding(explained.job, now);
   return {
     latestStartInSeconds: seconds(latest?.inMs),
-    canBeMet: latest === undefined ? null : !latest.isTooLate,
+    // An expected end decides, if there is one.
+    canBeMet:
+      latest === undefined
+        ? null
+        : standing === 'open'
+          ? !latest.isTooLate
+          : standing !== 'late' && standing !== 'missed',
+    standing,
     sentence,
   };
 }

@@ -11,7 +11,7 @@ import { WhatIfAnswers } from './what-if.js';
 it('the head tells what runs, for how long, and what it demands', () => {
   const shown = text(<JobHead job={job()} why={undefined} />);
   expect(shown).toMatch(
-    /^running ann, short \(submitted estimate\), submitted 1 min ago, running for 1 min 20 s/,
+    /^running its end is not known yet ann, short \(submitted estimate\), submitted 1 min ago, running for 1 min 20 s/,
   );
   expect(shown).toContain('demand 2 cpu, 1 GiB memory');
 });

@@ -6,7 +6,7 @@ import { follow, post, randomKey } from './api.js';
 import { AttemptRows, runWords, Timeline, Waterfall } from './job-figures.js';
 import { LogCard } from './job-log.js';
 import { TasksCard } from './job-tasks.js';
-import { expectedEndWords, Ran, Standing } from './jobs.js';
+import { expectedEndOf, expectedEndWords, Ran, Standing } from './jobs.js';
 import { addressOf, jobsLink, taskLink } from './router.js';
 import type { Job, JobList, Why } from './shapes.js';
 import { DRAWN_MAX, StageGraph } from './stage-graph.js';
@@ -150,7 +150,7 @@ export function JobHead({ job, why }: { readonly job: Job; readonly why: Why | u
     <>
       <p class="name">
         <Standing job={job} />
-        {expectedEndWords(job) === undefined ? null : <strong> ends at {expectedEndWords(job)}</strong>}
+        <ExpectedEnd job={job} />
       </p>
       <p class="hint">
         {user === null ? '' : `${user}, `}
@@ -405,5 +405,21 @@ export function RunTable({ runs, id }: { readonly runs: JobList['jobs']; readonl
         { title: 'failed', isNumber: true, of: ({ tasks }) => formatCount(tasks.failed) },
       ]}
     />
+  );
+}
+
+/** When the job is expected to end, and the age of that answer. */
+function ExpectedEnd({ job }: { readonly job: Job }) {
+  const end = expectedEndOf(job);
+  if (end === undefined)
+    return job.endedAt === null ? <span class="hint"> its end is not known yet</span> : null;
+  return (
+    <>
+      <strong> ends at {expectedEndWords(job)}</strong>
+      <span class="hint">
+        {' '}
+        computed <Ago at={end.computedAt} />
+      </span>
+    </>
   );
 }

@@ -62,6 +62,14 @@ it('shows a column of deadlines only if a job has one, and marks a missed one', 
   expect(
     text(<Deadline job={summary({ deadlineAt: ago(5), deadlineMet: true, state: 'completed' })} />),
   ).toBe('met');
+  const ends = (at: number, latest: number) =>
+    summary({
+      deadlineAt: ago(-60),
+      expectedEnd: { at: ago(at), earliest: ago(at), latest: ago(latest), computedAt: ago(1) },
+    });
+  expect(text(<Deadline job={ends(-90, -95)} />)).toMatch(/ probably missed$/);
+  expect(text(<Deadline job={ends(-50, -70)} />)).toMatch(/ at risk$/);
+  expect(text(<Deadline job={ends(-40, -50)} />)).not.toMatch(/missed|risk/);
   expect(text(<Deadline job={summary({ deadlineAt: ago(-60) })} />)).toMatch(/^\d\d:\d\d:\d\d$|-/);
 });
 

@@ -187,7 +187,7 @@ function QueryForm({
         type="search"
         autocomplete="off"
         spellcheck={false}
-        placeholder="name:etl* user:ann state:failed since:1h, or an id"
+        placeholder="name:etl* user:ann state:failed since:1h deadline:risk, or an id"
         aria-label="Query of jobs"
       />
       <button type="submit">Find</button>
@@ -449,13 +449,27 @@ export function Ran({ job }: { readonly job: JobSummary }) {
   );
 }
 
-export function Deadline({ job: { deadlineAt, deadlineMet, state } }: { readonly job: JobSummary }) {
+export function Deadline({ job }: { readonly job: JobSummary }) {
   const now = useStore().now.value;
+  const { deadlineAt, deadlineMet, state } = job;
   if (deadlineAt === null) return <>{ABSENT}</>;
   if (deadlineMet === true) return <span class="badge completed">met</span>;
-  const isMissed = deadlineMet === false || (!IS_FINAL.has(state) && Date.parse(deadlineAt) < now);
+  const deadline = Date.parse(deadlineAt);
+  if (deadlineMet === false || (!IS_FINAL.has(state) && deadline < now))
+    return <span class="badge failed">missed</span>;
+  const end = IS_FINAL.has(state) ? undefined : expectedEndOf(job);
+  const isLate = end !== undefined && Date.parse(end.at) > deadline;
+  const isAtRisk = end !== undefined && Date.parse(end.latest) > deadline;
   return (
-    <span class={isMissed ? 'badge failed' : undefined}>{isMissed ? 'missed' : clock(deadlineAt, now)}</span>
+    <span>
+      {clock(deadlineAt, now)}
+      {isLate || isAtRisk ? (
+        <>
+          {' '}
+          <span class={isLate ? 'badge failed' : 'badge held'}>{isLate ? 'probably missed' : 'at risk'}</span>
+        </>
+      ) : null}
+    </span>
   );
 }
 
@@ -475,13 +489,9 @@ export function Standing({ job: { state, held, beginAt } }: { readonly job: JobS
   );
 }
 
-interface ExpectedEnd {
-  readonly at: string;
-  readonly earliest: string;
-  readonly latest: string;
-}
+type ExpectedEnd = NonNullable<JobSummary['expectedEnd']>;
 
-/** When the job is expected to end, from a cluster that computes it; undefined: unknown. */
+/** When the job is expected to end; undefined: unknown. */
 export function expectedEndOf(job: object): ExpectedEnd | undefined {
   const { expectedEnd } = job as { readonly expectedEnd?: ExpectedEnd | null };
   return expectedEnd ?? undefined;

@@ -66,7 +66,7 @@ export class ClientApi {
           this.#explainWaiting(from, message.request, now),
         );
       case 'listJobs':
-        return this.#serveWithinBudget(from, message.request, now, () => this.#list(from, message));
+        return this.#serveWithinBudget(from, message.request, now, () => this.#list(from, message, now));
       case 'readUsage':
         return this.#serveWithinBudget(from, message.request, now, () => {
           const books = s.accounting.report(message, this.#allowedUser, now);
@@ -219,7 +219,7 @@ export class ClientApi {
   }
 
   /** Lists the jobs that match the request, and quotas. */
-  #list(from: Address, message: MessageOf<'listJobs'>): void {
+  #list(from: Address, message: MessageOf<'listJobs'>, now: Millis): void {
     const { jobs, answers } = this.#parts;
     const { user, where: { userLike } = {} } = message;
     const owners = [user, this.#allowedUser].filter((each) => each !== undefined);
@@ -229,7 +229,7 @@ export class ClientApi {
         : (of?: string) =>
             owners.every((each) => each === of) &&
             (userLike === undefined || matchesGlob(userLike, of ?? ''));
-    const { archivedReads, ...listing } = listJobs(this.#parts, this.#views, message, isOwner);
+    const { archivedReads, ...listing } = listJobs(this.#parts, this.#views, message, isOwner, now);
     this.#budget.charge(jobs.count + READING_COST * archivedReads);
     answers.answerNow(from, message.request, 'jobList', { ...listing, ...this.#quotas(isOwner) });
   }

@@ -66,7 +66,7 @@ function listed(
   message: MessageOf<'listJobs'>,
   isOwner?: Parameters<typeof listJobs>[3],
 ): JobListing {
-  return listJobs(partsOf(log), views, message, isOwner);
+  return listJobs(partsOf(log), views, message, isOwner, 0);
 }
 
 const logs = fc.uniqueArray(

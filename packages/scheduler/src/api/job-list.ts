@@ -1,11 +1,13 @@
 import {
   comparePlaces,
+  type DeadlineFilter,
   JOB_STATES,
   type JobPlace,
   type JobState,
   type JobSummary,
   type MessageOf,
   type Millis,
+  matchesDeadline,
   matchesGlob,
   placeOfJob,
   sumOf,
@@ -44,9 +46,12 @@ export function listJobs(
   views: JobViews,
   message: MessageOf<'listJobs'>,
   isOwner: IsOwner | undefined,
+  now: Millis,
 ): JobListing {
   const { endedMax, jobsMax } = message;
-  const query = new Query(message, isOwner, wallOffsetMs);
+  const query = new Query(message, isOwner, wallOffsetMs, (filter, job) =>
+    matchesDeadline(filter, views.summary(job), now + wallOffsetMs),
+  );
   const active = listActive(jobs, views, query, jobsMax);
   const room = Math.max(0, Math.min(endedMax, jobsMax - active.jobs.length));
   const ended = listEnded(jobs, views, query, room);
@@ -81,13 +86,18 @@ class Query {
   readonly includesActive: boolean;
   readonly #after: JobPlace | undefined;
   readonly #held: boolean;
+  readonly #deadline: DeadlineFilter | undefined;
+  readonly #matchesDeadline: (filter: DeadlineFilter, job: Job) => boolean;
 
   constructor(
     { states, where = {} }: MessageOf<'listJobs'>,
     isOwner: IsOwner | undefined,
     wallOffsetMs: Millis,
+    matchesDeadline: (filter: DeadlineFilter, job: Job) => boolean,
   ) {
-    const { name, since, after, held = false } = where;
+    const { name, since, after, held = false, deadline } = where;
+    this.#deadline = deadline;
+    this.#matchesDeadline = matchesDeadline;
     this.wanted = JOB_STATES.filter((state) => states.length === 0 || states.includes(state));
     this.name = name;
     this.isOwner = isOwner;
@@ -106,8 +116,14 @@ class Query {
       this.isOwner !== undefined ||
       this.name !== undefined ||
       this.endedSince !== Number.NEGATIVE_INFINITY ||
-      this.#held
+      this.#held ||
+      this.#deadline !== undefined
     );
+  }
+
+  /** Whether tombstones do not tell which jobs match, so that these must be read. */
+  get needsSpecs(): boolean {
+    return this.name !== undefined || this.#deadline !== undefined;
   }
 
   /** States in which to look for ended jobs, none of which is on hold. */
@@ -116,11 +132,13 @@ class Query {
     return isCounting ? JOB_STATES : this.wanted;
   }
 
-  isMatch({ spec, isHeld }: Job): boolean {
+  isMatch(job: Job): boolean {
+    const { spec, isHeld } = job;
     return (
       this.isOwner?.(spec.user) !== false &&
       (this.name === undefined || matchesGlob(this.name, spec.name)) &&
-      (!this.#held || isHeld)
+      (!this.#held || isHeld) &&
+      (this.#deadline === undefined || this.#matchesDeadline(this.#deadline, job))
     );
   }
 
@@ -172,7 +190,7 @@ function listEnded(
   readonly completeAt: JobPlace | undefined;
   readonly archivedReads: number;
 } {
-  const { name, wanted, isFiltered, endedSince, endedBy, wallOffsetMs } = query;
+  const { needsSpecs, wanted, isFiltered, endedSince, endedBy, wallOffsetMs } = query;
   if (!isFiltered) for (const state of JOB_STATES) query.count(state, jobs.endedCount(state));
   const inMemory = new Newest<Job>(room, endedBy - 2 * TIE_MS);
   for (const job of jobs.endedNewestFirst(query.endedStates(isFiltered))) {
@@ -181,8 +199,8 @@ function listEnded(
     if (isFiltered) query.count(job.state);
     if (wanted.includes(job.state) && job.endedAt! <= endedBy) inMemory.add(job, job.endedAt!);
   }
-  // Tombstones have no names, so these jobs can be counted by name only once they are read.
-  const countsTombstones = isFiltered && name === undefined;
+  // Tombstones have no names or deadlines, so these jobs can be counted by them only once they are read.
+  const countsTombstones = isFiltered && !needsSpecs;
   const archived = new Newest<Tombstone>(Math.min(room, ARCHIVED_READS_MAX), endedBy - 2 * TIE_MS);
   for (const tombstone of jobs.archivedNewestFirst(query.endedStates(countsTombstones))) {
     if (tombstone.endedAt < endedSince || (archived.isTruncated && !countsTombstones)) break;
@@ -193,7 +211,7 @@ function listEnded(
   }
   const read = archived.items.flatMap((tombstone) => jobs.readArchived(tombstone) ?? []);
   const found = read.filter((job) => query.isMatch(job));
-  if (name !== undefined) for (const job of found) query.count(job.state);
+  if (needsSpecs) for (const job of found) query.count(job.state);
   const completeTo = Math.max(inMemory.completeTo, archived.completeTo);
   const completeAt: JobPlace | undefined =
     completeTo === Number.NEGATIVE_INFINITY

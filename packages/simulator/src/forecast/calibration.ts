@@ -6,8 +6,15 @@ export interface RawForecast {
   readonly lowMs: Millis;
   readonly medianMs: Millis;
   readonly highMs: Millis;
-  /** Forecasts of one kind have similar errors. */
-  readonly kind: string;
+  /** Whether tasks wait, so that the end depends on other jobs. */
+  readonly waits: boolean;
+  /** Whether the run times of its tasks are measured or declared, not estimated. */
+  readonly isMeasured: boolean;
+}
+
+/** Forecasts of one kind have similar errors. */
+function kindOf({ waits, isMeasured }: RawForecast): string {
+  return `${waits} ${isMeasured}`;
 }
 
 interface Pending {
@@ -23,8 +30,8 @@ const ERRORS_KEPT = 300;
 const TAIL = 0.06;
 /** Errors below this are noise of clocks and messages. */
 const SLACK_MS: Millis = 50;
-/** Least half width of an interval, as a logarithm. */
-const WIDTH_MIN = 0.01;
+/** Least half width of an interval, as a logarithm. Jobs that arrive later may delay a job of which tasks wait. */
+const WIDTH_MIN = { waits: 0.1, runs: 0.01 };
 /** Before any outcome is known, errors are as large as the futures suggest, in this many assumed outcomes. */
 const ASSUMED = 20;
 /** Half the range of five draws, in standard deviations. */
@@ -51,7 +58,7 @@ export class Calibration {
     readonly earliestMs: Millis;
     readonly latestMs: Millis;
   } {
-    const scores = this.#sorted(raw.kind);
+    const scores = this.#sorted(kindOf(raw));
     const width = widthOf(raw);
     const at = (share: number) => {
       const log = Math.log(raw.medianMs + SLACK_MS) + width * quantile(scores, share);
@@ -78,8 +85,9 @@ export class Calibration {
     if (pending === undefined || endedAt === undefined) return;
     const { at, raw } = pending;
     const leftMs = Math.max(0, endedAt - at);
-    const scores = this.#scores.get(raw.kind) ?? [];
-    this.#scores.set(raw.kind, scores);
+    const kind = kindOf(raw);
+    const scores = this.#scores.get(kind) ?? [];
+    this.#scores.set(kind, scores);
     scores.push(Math.log((leftMs + SLACK_MS) / (raw.medianMs + SLACK_MS)) / widthOf(raw));
     if (scores.length > ERRORS_KEPT) scores.shift();
   }
@@ -96,13 +104,13 @@ export class Calibration {
   }
 }
 
-function widthOf({ lowMs, medianMs, highMs }: RawForecast): number {
+function widthOf({ lowMs, medianMs, highMs, waits }: RawForecast): number {
   const [low, median, high] = [lowMs, medianMs, highMs].map((ms) => Math.log(ms + SLACK_MS)) as [
     number,
     number,
     number,
   ];
-  return Math.max((high - low) / 2, median - low, high - median, WIDTH_MIN);
+  return Math.max((high - low) / 2, median - low, high - median, waits ? WIDTH_MIN.waits : WIDTH_MIN.runs);
 }
 
 /** Interpolates between the sorted values. */

@@ -42,7 +42,7 @@ class Bench {
         // A thread receives a copy.
         const copy = JSON.parse(JSON.stringify(outline)) as ClusterOutline;
         this.outlines.push(copy);
-        return forecaster.forecast(copy);
+        return { ...forecaster.forecast(copy), tookMs: 60 };
       },
     });
   }

@@ -103,7 +103,8 @@ function rawOf(sorted: Float64Array, { outline, known }: ActiveJob): RawForecast
     lowMs: sorted[0]!,
     medianMs: sorted[(FUTURES - 1) / 2]!,
     highMs: sorted[FUTURES - 1]!,
-    kind: `${waits ? 'waits' : 'runs'} ${isMeasured ? 'measured' : 'estimated'}`,
+    waits,
+    isMeasured,
   };
 }
 

@@ -14,8 +14,8 @@ export interface Known {
 /** Completed tasks whose mean replaces an estimate. */
 const MEASURED_RUNS = 3;
 /** Uncertainty of an estimate, and variation of tasks, before any has been compared with run times. */
-const SIGMA_FIRST = 0.4;
-const VARIATION_FIRST = 0.3;
+const SIGMA_FIRST = 0.7;
+const VARIATION_FIRST = 0.5;
 /** Weight of these first values, in jobs. */
 const FIRST_JOBS = 5;
 /** Jobs over which errors are averaged. */
