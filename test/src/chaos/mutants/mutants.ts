@@ -196,7 +196,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'abandoned-run-continues',
     what: 'a worker does not kill a task that its owner has abandoned',
     file: 'worker/serving',
-    find: "w.env.kill(slot, 'cancelled');",
+    find: "w.kill(slot, 'cancelled');",
     replace: 'return;',
   },
   {
