@@ -112,6 +112,8 @@ const keysList = z.object({
       rights: z.array(z.string()).nullable(),
       /** Patterns of the names that the process may take; null: any that is not the name of another key. */
       names: z.array(z.string()).nullable(),
+      /** Attributes and size that the key permits workers, as text; null: any. */
+      bounds: z.string().nullable(),
       expiresAt: z.string().nullable(),
     }),
   ),

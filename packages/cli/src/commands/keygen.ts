@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Context, defineCommand, refuseSurplusWords } from '@goshawk/command';
+import { type Context, defineCommand, refuseSurplusWords, valueListsIn } from '@goshawk/command';
+import { amountsIn } from '@goshawk/command/cluster';
 import {
   InputError,
   nameProblem,
@@ -14,7 +15,7 @@ import {
   type Role,
   shellWord,
 } from '@goshawk/core';
-import type { ClusterKeys, KeyFile, RotationStep } from '@goshawk/transport';
+import type { ClusterKeys, KeyFile, RotationStep, WorkerBounds } from '@goshawk/transport';
 import { expandNames } from '../expand-names.js';
 import { admitted, afterChange, keysFolder, readFolder, revokeKey, writeFolder } from './keys-folder.js';
 
@@ -79,6 +80,20 @@ export const keygenCommand = defineCommand({
       describe:
         'comma-separated process names that the key permits, such as w[0-9] or gpu-* (default: the name of the key)',
     },
+    attribute: {
+      type: 'texts',
+      value: 'NAME=VALUES',
+      flagOnly: true,
+      describe:
+        'the only values of an attribute that the key of a worker permits, and other keys do not: zone=secure; repeatable',
+    },
+    capacity: {
+      type: 'text',
+      value: 'NAME=AMOUNT,…',
+      flagOnly: true,
+      describe:
+        'most that the key of a worker permits one worker to have: cpu=16,memory=64GiB (default: any)',
+    },
     revoke: {
       type: 'text',
       value: 'NAME',
@@ -117,6 +132,12 @@ export const keygenCommand = defineCommand({
       throw new InputError(
         'usage',
         'keygen: --names applies only to the key of a worker or scheduler',
+        '`goshawk keygen worker NAME` creates one',
+      );
+    if ((options.attribute.length > 0 || options.capacity !== undefined) && individual?.role !== 'worker')
+      throw new InputError(
+        'usage',
+        'keygen: --attribute and --capacity apply only to the key of a worker',
         '`goshawk keygen worker NAME` creates one',
       );
     if (expires !== undefined && individual === undefined)
@@ -223,7 +244,9 @@ async function nextStep(folder: string): Promise<KeyChange> {
 async function newKey(
   folder: string,
   { role, name }: IndividualKey,
-  options: Readonly<Record<'rights' | 'names' | 'expires', string | undefined>>,
+  options: Readonly<Record<'rights' | 'names' | 'expires' | 'capacity', string | undefined>> & {
+    readonly attribute: readonly string[];
+  },
 ): Promise<KeyChange> {
   const { addClient, addMember, keyFileName } = await import('@goshawk/transport');
   const { keys, individuals } = await readFolder(folder);
@@ -243,10 +266,31 @@ async function newKey(
     ({ files, client: own } = addClient(keys, given));
   } else {
     const patterns = names === undefined ? undefined : namesIn(names);
-    ({ files, member: own } = addMember(keys, { role, name, ...present({ names: patterns, expires }) }));
+    const bounds = boundsIn(options);
+    ({ files, member: own } = addMember(keys, {
+      role,
+      name,
+      ...present({ names: patterns, expires, ...bounds }),
+    }));
   }
   await writeFolder(folder, files, [...individuals.filter((file) => file.name !== name), own]);
   return { keys: files, step: role, name, file: join(folder, keyFileName(role, name)) };
+}
+
+function boundsIn({
+  attribute,
+  capacity,
+}: {
+  readonly attribute: readonly string[];
+  readonly capacity: string | undefined;
+}): WorkerBounds {
+  const values = valueListsIn(attribute, { option: '--attribute', hint: 'for example zone=secure' });
+  const hint = 'write it as cpu=16,memory=64GiB';
+  return {
+    attributes: values.size === 0 ? undefined : Object.fromEntries(values),
+    capacity:
+      capacity === undefined ? undefined : amountsIn(capacity.split(','), { option: '--capacity', hint }),
+  };
 }
 
 /** Returns the time as an ISO date, whose year has four digits in key files. */
@@ -307,7 +351,17 @@ async function manifests(folder: string, token: string, namespace: string | unde
   const { individuals: before } = await readFolder(folder);
   for (const [name, rights] of Object.entries(COMPONENTS))
     if (!before.some((file) => file.role === 'client' && file.name === name))
-      await newKey(folder, { role: 'client', name }, { rights, names: undefined, expires: undefined });
+      await newKey(
+        folder,
+        { role: 'client', name },
+        {
+          rights,
+          names: undefined,
+          expires: undefined,
+          capacity: undefined,
+          attribute: [],
+        },
+      );
   const { keys, individuals } = await readFolder(folder);
   const ofRoles = ROLES.map((role) => {
     const key = { [keyFileName(role)]: JSON.stringify(keys[role]) };

@@ -6,8 +6,8 @@ import {
   renderTable,
   wholeList,
 } from '@goshawk/command';
-import { InputError, RIGHTS, ROLES } from '@goshawk/core';
-import type { ClusterKeys } from '@goshawk/transport';
+import { formatResources, InputError, RIGHTS, ROLES } from '@goshawk/core';
+import type { ClusterKeys, WorkerBounds } from '@goshawk/transport';
 import { admitted, afterChange, keysFolder, readFolder, revokeKey } from './keys-folder.js';
 
 const COLUMNS: readonly Column[] = [
@@ -56,6 +56,8 @@ interface ListedKey {
   readonly rights: readonly string[] | null;
   /** Patterns of names in the cluster; null: any that is not the name of another key. */
   readonly names: readonly string[] | null;
+  /** What its workers may say about themselves, as text; null: anything. */
+  readonly bounds: string | null;
   readonly expiresAt: string | null;
 }
 
@@ -66,6 +68,7 @@ function listed(keys: ClusterKeys): ListedKey[] {
     shared: true,
     rights: role === 'client' ? RIGHTS : null,
     names: null,
+    bounds: null,
     expiresAt: null,
   }));
   const individual = admitted(keys).map((key) => ({
@@ -74,13 +77,21 @@ function listed(keys: ClusterKeys): ListedKey[] {
     shared: false,
     rights: key.role === 'client' ? key.rights : null,
     names: key.role === 'client' ? null : (key.names ?? [key.name]),
+    bounds: key.role === 'worker' ? boundsText(key) : null,
     expiresAt: key.expires ?? null,
   }));
   return [...shared, ...individual];
 }
 
-function rowOf({ name, role, shared, rights, names, expiresAt }: ListedKey): string[] {
-  const may = rights ?? names ?? (role === 'central' ? [] : ['any name']);
+function boundsText({ attributes, capacity }: WorkerBounds): string | null {
+  const values = Object.entries(attributes ?? {}).map(([name, each]) => `${name}=${each.join(',')}`);
+  const parts = [...values, ...(capacity === undefined ? [] : [`at most ${formatResources(capacity)}`])];
+  return parts.length === 0 ? null : parts.join(', ');
+}
+
+function rowOf({ name, role, shared, rights, names, bounds, expiresAt }: ListedKey): string[] {
+  const named = rights ?? names ?? (role === 'central' ? [] : ['any name']);
+  const may = bounds === null ? named : [...named, bounds];
   const isPast = expiresAt !== null && Date.parse(expiresAt) <= Date.now();
   return [
     name,

@@ -138,6 +138,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     ...(options.keys && {
       clientKeyOf: (party) => mailbox.clientKeyOf(party),
       permitsName: (party, name) => mailbox.permitsName(party, name),
+      claimsProblem: (party, claims) => mailbox.claimsProblem(party, claims),
     }),
     ...(auditFile && { audit: auditOf(auditFile, mailbox, directory, options.keys !== undefined) }),
     seed: incarnation,

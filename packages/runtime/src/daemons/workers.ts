@@ -26,7 +26,7 @@ import {
   type RunAs,
   WORKER_BYTES,
 } from '@goshawk/executors';
-import type { Logger } from '@goshawk/transport';
+import { boundsProblem, type Logger } from '@goshawk/transport';
 import { type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker';
 import { addWorker, type Hosted } from '../driver/index.js';
 import { RunTallies, workerReadings } from '../metrics/index.js';
@@ -115,6 +115,7 @@ export function warnOfMemory(
  */
 async function checkOptions(options: WorkersOptions): Promise<void> {
   for (const name of options.names) checkName(name, options.keys);
+  checkBounds(options);
   checkEndpoint(options.central, '--central-url');
   warnOfMemory(options, allowedBytes());
   checkCgroup(options.executors?.cgroup);
@@ -129,6 +130,19 @@ async function checkOptions(options: WorkersOptions): Promise<void> {
       'use another --data-folder',
       { cause: error },
     );
+  }
+}
+
+/** @throws InputError if the key does not permit an attribute or the size of a worker; central would refuse it */
+function checkBounds({ keys, names, attributes, capacity, slots }: WorkersOptions): void {
+  if (keys === undefined) return;
+  for (const [index, name] of names.entries()) {
+    const claims = { attributes: attributes?.[index] ?? [], capacity, slots };
+    const problem = boundsProblem(keys.members, keys.name, claims);
+    if (problem === undefined) continue;
+    const hint =
+      'state fewer --cpus, --resources and --attribute, or use a key that permits it (`goshawk keys`)';
+    throw new InputError('key-bounds', `the worker ${name} may not join: ${problem}`, hint);
   }
 }
 

@@ -352,6 +352,25 @@ describe('a process whose key is bound to a name', () => {
   });
 });
 
+test('a worker whose key does not permit its attributes or size does not join, and the log says why', () => {
+  const { host, post, add, warnings } = setUp({
+    claimsProblem: (_, { capacity }) =>
+      capacity.cpu === 4_096 ? 'its key permits at most cpu 16' : undefined,
+  });
+  const { machine } = add('central');
+  const rest = { slots: 1, draining: false, http: undefined, runs: [], attributes: [] };
+  const register = (cpu: number) =>
+    post.arrive(0, { type: 'register', name: 'evil', capacity: { cpu }, ...rest } as unknown as Message);
+  const before = machine.seen.length;
+  register(4_096);
+  expect(machine.seen).toHaveLength(before);
+  expect(host.counters().central).toMatchObject({ refused: 1 });
+  expect(warnings[0]).toMatchObject({ fields: { name: 'evil' } });
+  expect(JSON.stringify(warnings[0])).toContain('its key permits at most cpu 16');
+  register(16);
+  expect(machine.seen.length).toBeGreaterThan(before);
+});
+
 describe('an invalid message from a machine', () => {
   test('is counted, logged and dropped; the machine continues', () => {
     const { host, post, add, fatal, warnings } = setUp();

@@ -9,7 +9,7 @@ import {
   Random,
   type Role,
 } from '@goshawk/core';
-import { type AddressNames, Codec, type Logger, ThrottledLog } from '@goshawk/transport';
+import { type AddressNames, Codec, type Logger, ThrottledLog, type WorkerClaims } from '@goshawk/transport';
 import type { Audit } from '../audit/audit.js';
 import type { Alarm } from './alarm.js';
 import type { BuildMachine, Enter, Hosted, PartyOptions, Post } from './contract.js';
@@ -39,6 +39,8 @@ export interface HostOptions {
   readonly roleOf?: (party: Address) => Role | undefined;
   /** Returns whether the key of a worker or a scheduler permits the name under which it joins; default: any. */
   readonly permitsName?: ((party: Address, name: string) => boolean) | undefined;
+  /** Returns why the key of a worker does not permit what it says about itself; undefined: it does. */
+  readonly claimsProblem?: ((party: Address, claims: WorkerClaims) => string | undefined) | undefined;
   /** Returns the individual key of a client; default: none. */
   readonly clientKeyOf?: ((party: Address) => ClientKey | undefined) | undefined;
   /** Observes client requests and their answers. */
@@ -110,6 +112,7 @@ export class Host {
         roleOf: this.#options.roleOf ?? (() => undefined),
         clientKeyOf: this.#options.clientKeyOf,
         permitsName: this.#options.permitsName,
+        claimsProblem: this.#options.claimsProblem,
         audit: this.#options.audit,
         random: this.#random.fork(options.name),
         complaints: this.#complaints,

@@ -13,7 +13,14 @@ import {
   rightsFor,
   scopeOf,
 } from '@goshawk/core';
-import { type Body, type Codec, DecodeError, EncodeError, type ThrottledLog } from '@goshawk/transport';
+import {
+  type Body,
+  type Codec,
+  DecodeError,
+  EncodeError,
+  type ThrottledLog,
+  type WorkerClaims,
+} from '@goshawk/transport';
 import type { Audit } from '../audit/audit.js';
 import type { PartyOptions, Post } from './contract.js';
 import type { Input } from './input.js';
@@ -31,6 +38,7 @@ interface PartyContext {
   readonly roleOf: (address: Address) => Role | undefined;
   readonly clientKeyOf: ((address: Address) => ClientKey | undefined) | undefined;
   readonly permitsName: ((address: Address, name: string) => boolean) | undefined;
+  readonly claimsProblem: ((address: Address, claims: WorkerClaims) => string | undefined) | undefined;
   readonly audit: Audit | undefined;
 }
 
@@ -129,14 +137,20 @@ export class Party {
     }
   }
 
-  /** Returns whether the key of a worker or a scheduler permits the name under which it joins. */
+  /** Returns whether the key of a worker or a scheduler permits its name, and what a worker says about itself. */
   #mayJoin(from: Address, message: Message): boolean {
-    const { permitsName, complaints, nameOf } = this.#context;
+    const { permitsName, claimsProblem, complaints, nameOf } = this.#context;
     const name = nameToJoin(message);
-    if (permitsName === undefined || name === undefined || permitsName(from, name)) return true;
+    if (name === undefined) return true;
+    const problem =
+      permitsName !== undefined && !permitsName(from, name)
+        ? 'its key does not permit its name'
+        : message.type === 'register'
+          ? claimsProblem?.(from, message)
+          : undefined;
+    if (problem === undefined) return true;
     this.counters.refused++;
-    const line = 'refused a process, because its key does not permit its name';
-    complaints.warn(nameOf(from), 'name-not-permitted', line, { name });
+    complaints.warn(nameOf(from), 'not-permitted', `refused a process: ${problem}`, { name });
     return false;
   }
 

@@ -22,7 +22,7 @@ import {
   partyName,
   processName,
 } from '../identity/party-name.js';
-import { type KeyRing, MEMBER_ROLES, permitsName } from '../keys/index.js';
+import { boundsProblem, type KeyRing, MEMBER_ROLES, permitsName, type WorkerClaims } from '../keys/index.js';
 import { completeLimits, type MailboxLimits } from '../limits.js';
 import { type MailLogger, ThrottledLog } from '../log.js';
 import { randomName } from '../random-name.js';
@@ -298,6 +298,14 @@ export class Mailbox {
     return (
       process === undefined || role === undefined || permitsName(keyed!.ring, role, claimedKey(process), name)
     );
+  }
+
+  /** Returns why the key of a worker does not permit what the worker says about itself; undefined: it does. */
+  claimsProblem(from: Address, claims: WorkerClaims): string | undefined {
+    const { keyed } = this.#parts;
+    const process = keyed && this.directory.partyAt(from)?.process;
+    if (process?.role !== 'worker') return undefined;
+    return boundsProblem(keyed!.ring.members, claimedKey(process), claims);
   }
 
   /** Returns the individual key of a client; undefined for the cluster's key, or if it is not a client. */

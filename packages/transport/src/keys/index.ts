@@ -34,3 +34,4 @@ export {
 } from './key-folder.js';
 export { type KeyRing, type Keys, keyRing, type Member, permitsName } from './key-ring.js';
 export { watchFile, watchKeys } from './watch.js';
+export { boundsProblem, type WorkerBounds, type WorkerClaims } from './worker-bounds.js';

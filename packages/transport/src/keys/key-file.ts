@@ -9,6 +9,7 @@ import {
   type Role,
 } from '@goshawk/core';
 import { KEY_BYTES } from './raw-keys.js';
+import { boundsOf, type WorkerBounds } from './worker-bounds.js';
 
 /**
  * The key file of a role: its secret keys and all public keys. The first generation is in use; a second one
@@ -40,6 +41,10 @@ export interface NamedMember extends KeyTexts {
   readonly name: string;
   /** Patterns of the names that its process may take in the cluster; default: the name of the key. */
   readonly names?: readonly string[] | undefined;
+  /** Values of attributes that its workers may have, by name; of other attributes: any that no other key lists. */
+  readonly attributes?: WorkerBounds['attributes'];
+  /** Most that one of its workers may have; default: any. */
+  readonly capacity?: WorkerBounds['capacity'];
   /** ISO date. */
   readonly expires?: string | undefined;
 }
@@ -113,16 +118,19 @@ export function parseKeyFile(text: string, source: string): KeyFile {
 function membersOf(value: unknown, source: string): NamedMember[] {
   if (!Array.isArray(value)) throw badKeys(source, 'its members are not a list');
   return value.map((each) => {
-    const { role: text, name, names, ...rest } = object(each, source, 'a member');
+    const { role: text, name, names, attributes, capacity, ...rest } = object(each, source, 'a member');
     const role = MEMBER_ROLES.find((known) => known === text);
     if (!isKeyName(name)) throw badKeys(source, 'a member has no name');
     if (role === undefined) throw badKeys(source, `the role of ${name} is neither worker nor scheduler`);
     if (names !== undefined && !(Array.isArray(names) && names.length > 0 && names.every(isPattern)))
       throw badKeys(source, `the names of ${name} are not a list of texts`);
+    const bounds = boundsOf(attributes, capacity);
+    if (typeof bounds === 'string') throw badKeys(source, `${bounds} (${name})`);
     return {
       role,
       name,
       ...present({ names: names as string[] | undefined }),
+      ...bounds,
       ...keys(rest, source, `the keys of ${name}`),
       ...expiryOf(rest, source),
     };

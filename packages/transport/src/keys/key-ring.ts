@@ -3,6 +3,7 @@ import { type ClientKey, InputError, matchesGlob, ROLES, type Role } from '@gosh
 import { z85 } from './curve-text.js';
 import { badKeys, type KeyFile, type KeyGeneration, type KeyTexts, type MemberRole } from './key-file.js';
 import { privateKey, publicKey, publicOf } from './raw-keys.js';
+import type { WorkerBounds } from './worker-bounds.js';
 
 /** The keys of one process, ready for use. */
 export interface KeyRing {
@@ -37,6 +38,8 @@ export interface Member extends PeerKeys, Expiring {
   readonly name: string;
   /** Patterns of the names that its process may take in the cluster. */
   readonly names: readonly string[];
+  /** What its workers may say about themselves. */
+  readonly bounds: WorkerBounds;
 }
 
 interface PeerKeys {
@@ -71,6 +74,7 @@ export function keyRing(file: KeyFile, source: string, now = Date.now()): KeyRin
           role: member.role,
           name: member.name,
           names: member.names ?? [member.name],
+          bounds: { attributes: member.attributes, capacity: member.capacity },
           expiresAt: expiryOf(member),
         },
       ] as const,

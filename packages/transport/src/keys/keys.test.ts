@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROLES } from '@goshawk/core';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { curveKeyPair } from 'zeromq';
 import { z85 } from './curve-text.js';
@@ -27,11 +28,12 @@ import {
   rotate,
   updated,
 } from './generate.js';
-import { keyFileName } from './key-file.js';
+import { keyFileName, parseKeyFile } from './key-file.js';
 import { checkOwner, readIndividuals, readKeyFolder, readKeys, writeKeyFolder } from './key-folder.js';
 import { keyRing, permitsName } from './key-ring.js';
 import { publicOf } from './raw-keys.js';
 import { watchKeys } from './watch.js';
+import { boundsProblem } from './worker-bounds.js';
 
 let folder = '';
 
@@ -388,4 +390,74 @@ test('keys replaced between reading and the first check of their file are reload
   } finally {
     vi.useRealTimers();
   }
+});
+
+describe('bounds of workers’ keys', () => {
+  const VALUES = ['secure', 'public', 'eu'];
+  const value = fc.constantFrom(...VALUES);
+  const values = fc.uniqueArray(value, { maxLength: 2 });
+  const byName = (each: fc.Arbitrary<unknown>) =>
+    fc.option(fc.dictionary(fc.constantFrom('zone', 'rack', '__proto__', 'constructor'), each), {
+      nil: undefined,
+    });
+  const amounts = fc.dictionary(fc.constantFrom('cpu', 'memory', 'gpu', 'toString'), fc.nat(8));
+  const bounds = fc.record({
+    attributes: byName(values) as fc.Arbitrary<Record<string, string[]> | undefined>,
+    capacity: fc.option(amounts, { nil: undefined }),
+  });
+  const claims = fc.record({
+    attributes: fc.array(fc.record({ name: fc.constantFrom('zone', 'rack', 'constructor'), value }), {
+      maxLength: 3,
+    }),
+    capacity: amounts,
+    slots: fc.integer({ min: 1, max: 8 }),
+  });
+
+  test('permit the values that a key lists, and of other attributes those that no other key lists', () => {
+    fc.assert(
+      fc.property(fc.array(bounds, { maxLength: 3 }), fc.nat(3), claims, (all, at, said) => {
+        let files = generateKeys();
+        all.forEach((own, index) => {
+          files = addMember(files, { role: 'worker', name: `w${index}`, ...own }).files;
+        });
+        const { members } = keyRing(parseKeyFile(JSON.stringify(files.central), 'test'), 'test');
+        const own = all[at];
+        const has = (of: Record<string, string[]> | undefined, name: string, each: string) =>
+          of !== undefined && Object.hasOwn(of, name) && of[name]!.includes(each);
+        const isPermitted = said.attributes.every(
+          ({ name, value: each }) =>
+            has(own?.attributes, name, each) ||
+            (!Object.hasOwn(own?.attributes ?? {}, name) &&
+              !all.some(({ attributes }) => has(attributes, name, each))),
+        );
+        const stated = { cpu: said.slots, ...said.capacity };
+        const most = own?.capacity;
+        const isSmall =
+          most === undefined ||
+          (Object.entries(stated).every(
+            ([name, amount]) => amount <= (Object.hasOwn(most, name) ? most[name]! : 0),
+          ) &&
+            said.slots <= Math.max(1, most.cpu ?? 0));
+        const key = own === undefined ? undefined : `w${at}`;
+        expect(boundsProblem(members, key, said) === undefined).toBe(isPermitted && isSmall);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test.each([
+    [{ attributes: ['zone'] }],
+    [{ attributes: { zone: 'secure' } }],
+    [{ attributes: { zone: [1] } }],
+    [{ capacity: { cpu: '16' } }],
+    [{ capacity: { cpu: -1 } }],
+    [{ capacity: [16] }],
+  ])('of a key file are checked: %o', (given) => {
+    const { files } = addMember(generateKeys(), { role: 'worker', name: 'w7' });
+    const text = JSON.stringify(files.central).replace(
+      '"name":"w7"',
+      `"name":"w7",${JSON.stringify(given).slice(1, -1)}`,
+    );
+    expect(() => parseKeyFile(text, 'central.key')).toThrow(/w7/);
+  });
 });
