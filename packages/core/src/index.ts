@@ -152,6 +152,7 @@ export * from './needs/able-workers.js';
 export * from './needs/attributes.js';
 export { FeasibleWorkers } from './needs/feasible-workers.js';
 export { Needs, NeedsTable } from './needs/needs.js';
+export { spreadOver } from './needs/requirements.js';
 export * from './numbers/decaying-sum.js';
 export * from './numbers/hash.js';
 export * from './numbers/histogram.js';

@@ -129,6 +129,8 @@ export interface JobView {
   readonly runs: ReadonlySet<RunView>;
   /** Slot time that its tasks have received. */
   attainedMs(now: Millis): Millis;
+  /** Number of its runs at workers with this value of an attribute over which it spreads (`stage.needs.spread`). */
+  runningAt(attribute: string, value: string): number;
 }
 
 /**

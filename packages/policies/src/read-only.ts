@@ -11,6 +11,7 @@ const OF_VIEWS: Readonly<
 > = {
   roomFor: true,
   attainedMs: true,
+  runningAt: true,
   pausedMs: true,
   permits: true,
 };

@@ -1,6 +1,6 @@
 import { addVector, drawIndex, fitsIn, type Millis, type Vector } from '@goshawk/core';
 import type { RunView, StageView, WorkerView } from './contract.js';
-import { fitsEver, gangSize } from './fitting.js';
+import { fitsEver, gangSize, spreadRoom } from './fitting.js';
 import { freedBy } from './loans.js';
 
 /** Maximum number of reservations: one for each of the first stages that fit nowhere. */
@@ -189,7 +189,8 @@ export class Reservations {
     }
     if (steps.length < together) return undefined;
     steps.sort((one, other) => one.at - other.at || one.worker.id - other.worker.id);
-    const taken = steps.slice(0, together);
+    const taken = stage.needs.spread === undefined ? steps.slice(0, together) : spreadOut(steps, stage);
+    if (taken.length < together) return undefined;
     const { at } = taken[together - 1]!;
     const counts = new Map<WorkerView, number>();
     for (const { worker } of taken) counts.set(worker, (counts.get(worker) ?? 0) + 1);
@@ -256,6 +257,22 @@ export class Reservations {
     }
     return rooms;
   }
+}
+
+/** The first of these times and workers for the tasks of a gang that spreads. */
+function spreadOut<Step extends { readonly worker: WorkerView }>(
+  steps: readonly Step[],
+  stage: StageView,
+): Step[] {
+  const taken: Step[] = [];
+  const chosen: WorkerView[] = [];
+  for (const step of steps) {
+    if (taken.length === gangSize(stage)) break;
+    if (spreadRoom(stage, step.worker, chosen) === 0) continue;
+    taken.push(step);
+    chosen.push(step.worker);
+  }
+  return taken;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
 import type { CentralPolicy, ClusterView, StageView, WorkerView } from './contract.js';
-import { countIn, fitsNow, gangSize } from './fitting.js';
+import { countIn, fitsNow, gangSize, spreadLimit } from './fitting.js';
 
 /**
  * Stages that could start now: there is room, and the policy gives no reason (`explain`) to hold them back. Policies
@@ -18,6 +18,7 @@ export function startable(
   const workers = [...cluster.workers].filter(({ open }) => open);
   return waiting.filter((stage) => {
     if (!hasRoomFor(stage, workers) || mayWaitForPreferred(stage)) return false;
+    if (spreadLimit(stage, workers) !== undefined) return false;
     return policy.explain?.(stage, cluster, now) === undefined;
   });
 }

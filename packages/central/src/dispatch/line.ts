@@ -9,15 +9,16 @@ import {
   slotsIn,
   type WaitingGroup,
 } from '@goshawk/core';
-import type {
-  BookedJob,
-  BookedStage,
-  CentralPolicy,
-  ClusterBooks,
-  JobView,
-  PolicyExplanation,
-  QueueLine,
-  StageView,
+import {
+  type BookedJob,
+  type BookedStage,
+  type CentralPolicy,
+  type ClusterBooks,
+  type JobView,
+  type PolicyExplanation,
+  type QueueLine,
+  type StageView,
+  spreadLimit,
 } from '@goshawk/policies';
 import { isActive, type WorkerRecord } from '../cluster/registry.js';
 import { StartTimes, type WaitBasis } from './start-times.js';
@@ -114,7 +115,7 @@ export class WaitingLine {
         ...(start === undefined ? {} : { starts: start }),
         ...present({ latestStart }),
       });
-      const explained = (tasks: number) => need(tasks, this.#policy.explain?.(stage, this.#books, now));
+      const explained = (tasks: number) => need(tasks, this.#explain(stage, now));
       if (limitReason === undefined) return [explained(waiting + overLimit)];
       const limited = need(overLimit, { reason: 'user-limit', sentence: limitReason });
       // The limit admits some tasks, which wait for another reason.
@@ -139,13 +140,19 @@ export class WaitingLine {
       if (left <= 0) return;
       left -= 2;
       const [first, next] = oldest;
-      const why = this.#policy.explain?.(first, this.#books, now);
+      const why = this.#explain(first, now);
       yield* this.#groupOf(first, why, next === undefined ? tasks : first.waiting, now);
       if (next === undefined) continue;
       // The first stage may have a reservation, or may have failed at all workers.
-      const whyNext = this.#policy.explain?.(next, this.#books, now);
+      const whyNext = this.#explain(next, now);
       yield* this.#groupOf(next, whyNext, tasks - first.waiting, now);
     }
+  }
+
+  #explain(stage: StageView, now: Millis): PolicyExplanation | undefined {
+    const sentence = spreadLimit(stage, this.#books.workers);
+    if (sentence !== undefined) return { reason: 'resources', sentence };
+    return this.#policy.explain?.(stage, this.#books, now);
   }
 
   /** Yields the group of tasks that wait like this stage, except those that wait for a reason that owners report. */

@@ -186,6 +186,22 @@ describe('a preference', () => {
   });
 });
 
+describe('--spread', () => {
+  it('is a requirement, with one task per value by default', async () => {
+    const { require } = await job({ command: ['true'], spread: ['rack', 'zone=3'], require: ['model=a,b'] });
+    expect(require).toEqual({ model: ['a', 'b'], rack: ['spread:1'], zone: ['spread:3'] });
+  });
+
+  it.each(['', '=2', 'rack=0', 'rack=two', 'rack='])('is not %s', async (spread) => {
+    await expect(job({ command: ['true'], spread: [spread] })).rejects.toThrow('expected NAME or NAME=N');
+  });
+
+  it('does not combine with other requirements of the same attribute', async () => {
+    const both = job({ command: ['true'], spread: ['rack'], require: ['rack=r1'] });
+    await expect(both).rejects.toThrow('exclude each other');
+  });
+});
+
 describe('a command', () => {
   it('is one task in this folder, with unchanged arguments', async () => {
     expect(await job({ command: ['echo', '$HOME', '{}', ''] })).toEqual({

@@ -14,6 +14,7 @@ import {
   present,
   quoted,
   shellWord,
+  spreadOver,
 } from '@goshawk/core';
 import { absoluteJob, folderOf } from './folders.js';
 import { nameOf } from './name.js';
@@ -141,7 +142,11 @@ function wholeJob(
     notify,
   } = options;
   const wanted = { ...file.demand, ...demandOf(options) };
-  const required = { ...file.require, ...attributesIn(options.require, '--require', 'zone=eu,us') };
+  const required = {
+    ...file.require,
+    ...attributesIn(options.require, '--require', 'zone=eu,us'),
+    ...spreadIn(options),
+  };
   return {
     ...present({ name, user, estimate, key, retries, retryBackoff }),
     ...(retryOn === undefined ? {} : { retryOn: parseExitCodes(retryOn) }),
@@ -201,6 +206,25 @@ function parseExitCodes(text: string): number[] {
       'for example 75,137 or SIGXCPU',
     );
   });
+}
+
+/** The requirements that `--spread` stands for. */
+function spreadIn({ spread, require }: SubmitOptions): Record<string, string[]> {
+  const given = attributesIn(require, '--require', 'zone=eu,us');
+  return Object.fromEntries(
+    spread.map((text) => {
+      const [name = '', most = '1'] = text.split('=');
+      if (name === '' || !/^[1-9]\d{0,5}$/.test(most))
+        throw new InputError(
+          'usage',
+          `--spread ${text}: expected NAME or NAME=N`,
+          'for example rack or rack=2',
+        );
+      if (Object.hasOwn(given, name))
+        throw new InputError('usage', `--spread ${text} and --require ${name} exclude each other`);
+      return [name, [spreadOver(Number(most))]];
+    }),
+  );
 }
 
 /** @param example example of an attribute with two alternative values, for errors */

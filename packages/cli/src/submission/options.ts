@@ -229,6 +229,14 @@ const JOB = {
     describe:
       'required attribute of workers: zone=eu, model=a100,h100 (one of them), rack=!r1,r2 (none of them); repeatable',
   },
+  spread: {
+    type: 'texts',
+    value: 'NAME[=N]',
+    flagOnly: true,
+    rare: true,
+    describe:
+      'runs at most N tasks of the job at workers with the same attribute: rack, rack=2; default: 1; repeatable',
+  },
   prefer: {
     type: 'texts',
     value: 'NAME=VALUES',
@@ -345,6 +353,7 @@ export const RUN_OPTIONS = pick({ ...WORK, ...JOB }, [
   'gpus',
   'resource',
   'require',
+  'spread',
   'prefer',
   'priority',
 ]);

@@ -1,7 +1,7 @@
 import type { Millis } from '../ids.js';
 import { couldFit, type KnownWorkers, mayMeet, roomFor, whyTooLarge } from '../needs/able-workers.js';
-import { formatAttributes } from '../needs/attributes.js';
-import { type JobClass, type Scope, startsGangs } from '../policy/presets.js';
+import { formatAttributes, spreadOf } from '../needs/attributes.js';
+import { type JobClass, type Scope, spreadsTasks, startsGangs } from '../policy/presets.js';
 import { effectiveScope, type PolicySettings } from '../policy/settings.js';
 import type { Resources } from '../resources/resources.js';
 import { countTasks, hasGangs } from './parse.js';
@@ -24,6 +24,8 @@ export function whyImpossible(
 ): Impossible | undefined {
   if (hasGangs(spec) && !startsGangs(policy.preset))
     return { message: `policy ${policy.policy} does not support gangs`, hint: STARTS_GANGS };
+  if (spec.stages.some(({ requires }) => spreadOf(requires)) && !spreadsTasks(policy.preset))
+    return { message: `policy ${policy.policy} does not spread the tasks of a job`, hint: SPREADS };
   for (const stage of spec.stages) {
     const message = whyTooLarge(workers, stage.demand);
     if (message !== undefined) return { message, hint: ASK_FOR_LESS };
@@ -55,6 +57,7 @@ export function whyOutside(
 }
 
 const STARTS_GANGS = 'the default policy, goshawk, and those of 3Sigma do (`goshawk policies`)';
+const SPREADS = 'the default policy, goshawk, does, and others that match all jobs (`goshawk policies`)';
 const ASK_FOR_LESS = 'request less, or add a larger worker';
 
 /** Explains why a gang cannot start, or why no worker meets the job's preferences. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type InputError, quoted } from '../errors.js';
 import { JOB_ID } from '../ids.js';
 import { LIMITS } from '../limits.js';
+import { spreadIn } from '../needs/requirements.js';
 import type { Resources } from '../resources/resources.js';
 import { notifyTargetOf } from '../system/notify-target.js';
 import { exitCodeOfSignal } from '../system/signals.js';
@@ -76,8 +77,10 @@ const attributes = () =>
       `at most ${LIMITS.attributesMax} attributes`,
     );
 
-/** Checks alternative values separated by commas, with a ! in front of values to avoid. */
+/** Checks alternative values separated by commas, with a ! in front of values to avoid, or a number to spread over. */
 function valuesProblem(values: string): string | undefined {
+  if (Number.isNaN(spreadIn(values)))
+    return `${quoted(values)} has no number of tasks from 1; for example spread:2`;
   for (const each of values.replace(/^!/, '').split(',')) {
     const problem = nameProblem(each, 'it');
     if (problem !== undefined) return `the value ${quoted(each)} is not valid: ${problem}`;
@@ -275,9 +278,13 @@ const jobSpecSchema = z.lazy(() =>
       require: attributes()
         .optional()
         .describe(
-          'attributes that a worker must have to run a task: {"zone": "eu", "model": ["a100", "h100"]}, one value or a list of alternatives, or with ! in front the values to avoid. The job waits while no worker qualifies',
+          'attributes that a worker must have to run a task: {"zone": "eu", "model": ["a100", "h100"]}, one value or a list of alternatives, or with ! in front the values to avoid; {"rack": "spread:2"}: at most 2 tasks of the job run at workers with the same rack. The job waits while no worker qualifies',
         ),
       prefer: attributes()
+        .refine(
+          (named) => !Object.values(named).some((values) => spreadIn(String(values)) !== undefined),
+          'a job spreads over attributes that it requires, not over preferred ones',
+        )
         .optional()
         .describe('attributes that the policy prefers in workers: one value or a list of alternatives'),
       slowdown: z

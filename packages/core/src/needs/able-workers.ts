@@ -20,6 +20,7 @@ import {
   meetsWishes,
   type Requiring,
   requiresOf,
+  spreadOf,
 } from './attributes.js';
 
 /** Needs of a task: resources and attributes. */
@@ -140,6 +141,8 @@ export function roomFor(workers: KnownWorkers, needs: TaskNeeds, most: number, s
 
 function countRoom(workers: KnownWorkers, needs: TaskNeeds, most: number, sharesCpus: boolean): number {
   let room = 0;
+  const spread = spreadOf(needs.requires);
+  const roomOf = new Map<string, number>();
   for (const member of workers.all()) {
     if (!hasRequired(member, needs)) continue;
     const { capacity, slots } = member;
@@ -148,6 +151,11 @@ function countRoom(workers: KnownWorkers, needs: TaskNeeds, most: number, shares
     let here = sharesCpus ? placesOf(slots) : slots;
     for (const name in demand) {
       if (demand[name]! > 0) here = Math.min(here, timesIn(demand[name]!, amountOf(amounts, name), name));
+    }
+    for (const { name, most } of spread ?? []) {
+      const key = `${name}=${member.attributes.find((each) => each.name === name)!.value}`;
+      here = Math.min(here, roomOf.get(key) ?? most);
+      roomOf.set(key, (roomOf.get(key) ?? most) - here);
     }
     room += here;
     if (room >= most) break;

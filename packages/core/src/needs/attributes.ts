@@ -1,5 +1,5 @@
 import type { Attribute } from '../fields/records.js';
-import { isMet } from './requirements.js';
+import { isMet, spreadIn } from './requirements.js';
 
 /** Attributes by name: those of a worker, such as its rack, or those that a job requires or prefers. */
 export type Attributes = Readonly<Record<string, string>>;
@@ -36,6 +36,25 @@ export function mayRun(
 }
 
 const NO_ATTRIBUTES: Attributes = {};
+
+/** An attribute over whose values a job spreads its tasks. */
+export interface Spread {
+  readonly name: string;
+  /** Most tasks of the job at workers with the same value. */
+  readonly most: number;
+}
+
+/** Returns the attributes over which the requirements spread a job; undefined: none. */
+export function spreadOf(requires: Attributes | undefined): readonly Spread[] | undefined {
+  let spread: Spread[] | undefined;
+  for (const name in requires) {
+    const most = spreadIn(requires[name]!);
+    if (most === undefined) continue;
+    spread ??= [];
+    spread.push({ name, most });
+  }
+  return spread;
+}
 
 /** Converts requirements from their message form, sharing one object per list. */
 export function requiresOf(listed: readonly Attribute[] | undefined): Attributes | undefined {

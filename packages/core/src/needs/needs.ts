@@ -1,6 +1,6 @@
 import { ONE_CPU, type Vector } from '../resources/vector.js';
 import { DenseIds } from '../structures/dense-ids.js';
-import { type Attributes, mayRun } from './attributes.js';
+import { type Attributes, mayRun, type Spread, spreadOf } from './attributes.js';
 
 /** The requirements of a task on its worker. Interned: equal needs are one object, so they compare by identity. */
 export class Needs {
@@ -9,11 +9,14 @@ export class Needs {
   readonly demand: Vector;
   /** Attributes that a worker must have; undefined: any worker is eligible. */
   readonly requires: Attributes | undefined;
+  /** Attributes over whose values the tasks of a job spread; undefined: none. */
+  readonly spread: readonly Spread[] | undefined;
 
   constructor(id: number, demand: Vector, requires: Attributes | undefined) {
     this.id = id;
     this.demand = demand;
     this.requires = requires;
+    this.spread = spreadOf(requires);
   }
 
   /** Whether every worker with a free CPU will do, because nothing is requested. */
@@ -21,7 +24,7 @@ export class Needs {
     return this.demand === ONE_CPU && this.requires === undefined;
   }
 
-  /** Whether a task is permitted at the worker, regardless of room. */
+  /** Whether the worker has the attributes; see also `isPermitted` of the policies. */
   permits(worker: { readonly attributes?: Attributes | undefined }): boolean {
     return mayRun(worker, this);
   }

@@ -182,6 +182,11 @@ export function ablate(preset: Preset, keep: Ablations): Preset {
   };
 }
 
+/** Whether central starts each task where the other tasks of its job allow it. Policies of gangs only do not. */
+export function spreadsTasks({ gangs, long }: Preset): boolean {
+  return !gangs && long.by === 'matching';
+}
+
 /** Whether central starts gangs together. */
 export function startsGangs({ gangs, decidedBy, long }: Preset): boolean {
   return gangs || (decidedBy.policy === 'goshawk' && long.by === 'matching');

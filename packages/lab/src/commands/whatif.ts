@@ -283,6 +283,7 @@ function checkRoom(setup: Setup, { needs }: Survey): void {
   const each = Array.from({ length: workers }, (_, worker) => attributes[worker % attributes.length] ?? {});
   const cluster = { ...setup, attributes: each };
   needs.check(cluster);
+  needs.checkSpread(settings, cluster);
   if (startsGangs(settings.preset)) {
     const places = needs.placesIn(cluster.slots, settings.preset);
     needs.checkGangs({ ...cluster, places }, settings.preset.gangs);

@@ -60,8 +60,10 @@ export async function replayLocally(
   // Only the workers know their memory if no option sets it.
   plan.needs.check({ ...cluster, capacity: { memory: Number.POSITIVE_INFINITY, ...cluster.capacity } });
   for (const variant of variants) {
-    const { preset } = settingsOf(variant, plan.facts);
-    if (startsGangs(preset)) plans.get(planKey(variant))!.needs.checkGangs(cluster, preset.gangs);
+    const settings = settingsOf(variant, plan.facts);
+    const { needs } = plans.get(planKey(variant))!;
+    needs.checkSpread(settings, cluster);
+    if (startsGangs(settings.preset)) needs.checkGangs(cluster, settings.preset.gangs);
   }
   for (const line of planLines(plan, { load: options.load, workers }, first)) context.note(line);
   const runs: PolicyRun[] = [];

@@ -6,9 +6,12 @@ import {
   InputError,
   mayRun,
   meetsWishes,
+  type PolicySettings,
   type Preset,
   placesOf,
   type Resources,
+  spreadOf,
+  spreadsTasks,
 } from '@goshawk/core';
 import type { TraceJob, TraceStage } from '@goshawk/traces';
 
@@ -68,7 +71,7 @@ export class WorkloadNeeds {
   /** The widest gang stage by the demand of its tasks. */
   readonly #widestGangs = new Map<string, Wide>();
   /** Distinct requirements of tasks and preferences of jobs, by their text. */
-  readonly #required = new Map<string, { readonly wanted: Attributes; readonly job: string }>();
+  readonly #required = new Map<string, Required>();
   readonly #preferred = new Map<string, { readonly wanted: Attributes; readonly job: string }>();
 
   /** Maximum number of tasks per worker, if they share its CPUs; undefined: as many as slots. */
@@ -103,12 +106,33 @@ export class WorkloadNeeds {
       for (const widest of gang ? [this.#widest, this.#widestGangs] : [this.#widest])
         if (stage.tasks > (widest.get(key)?.tasks ?? 0))
           widest.set(key, { tasks: stage.tasks, job: name, demand });
-      if (require !== undefined)
-        this.#required.set(formatAttributes(require), { wanted: require, job: name });
+      if (require !== undefined) this.#require(require, gang ? stage.tasks : 1, name);
     }
     if (job?.prefer === undefined) return;
     const key = formatAttributes(job.prefer);
     if (!this.#preferred.has(key)) this.#preferred.set(key, { wanted: job.prefer, job: name });
+  }
+
+  #require(wanted: Attributes, together: number, job: string): void {
+    const key = formatAttributes(wanted);
+    if (together > (this.#required.get(key)?.together ?? 0))
+      this.#required.set(key, { wanted, together, job });
+  }
+
+  /** @throws InputError if the policy does not spread tasks that require it, or too few workers have the attribute */
+  checkSpread({ policy, preset }: PolicySettings, { attributes }: Pick<Cluster, 'attributes'>): void {
+    for (const { wanted, together, job } of this.#required.values()) {
+      for (const { name, most } of spreadOf(wanted) ?? []) {
+        if (!spreadsTasks(preset))
+          throw impossible(`policy ${policy} does not spread the tasks of ${job}`, 'choose --policy goshawk');
+        const values = new Set(attributes.flatMap((each) => each[name] ?? []));
+        if (together > most * values.size)
+          throw impossible(
+            `the ${together} tasks of ${job} start together, at most ${most} per ${name}, and workers have ${values.size} values of it`,
+            `describe the workers with more values: --attribute ${name}=…`,
+          );
+      }
+    }
   }
 
   /**
@@ -161,6 +185,13 @@ export class WorkloadNeeds {
       );
     }
   }
+}
+
+/** Requirements, and the largest number of tasks with them that start together. */
+interface Required {
+  readonly wanted: Attributes;
+  readonly together: number;
+  readonly job: string;
 }
 
 function impossible(message: string, hint: string): InputError {

@@ -118,6 +118,7 @@ export function planRuns(
   return simulatedPolicies(options, survey.facts, network).flatMap(({ policy, network: of, estimator }) => {
     checkPartition(policy, workers);
     const places = survey.needs.placesIn(slots, policy.preset);
+    survey.needs.checkSpread(policy, cluster);
     if (startsGangs(policy.preset)) survey.needs.checkGangs({ ...cluster, places }, policy.preset.gangs);
     return Array.from({ length: options.seeds }, (_, i) => ({
       policy: label === undefined ? policy : { ...policy, policy: label },

@@ -298,6 +298,7 @@ export class ClusterBooks implements ClusterView {
     const { needs } = stage;
     if (requires === undefined || needs.requires !== undefined) return false;
     stage.needs = this.#needs.take(needs.demand, requires);
+    stage.job.spreads(stage.needs);
     this.#changes.whenTaken(() => this.#needs.release(needs));
     return true;
   }
@@ -582,6 +583,7 @@ export class ClusterBooks implements ClusterView {
     this.version++;
     this.#changes.runEnded(run, how);
     if (how === 'declined') stage.declined(worker, now);
+    else if (stage.needs.spread !== undefined) this.#roomToSpread(stage.job);
     if (!run.isQueued) {
       if (how !== 'declined') stage.job.attained += Math.max(0, now - run.startedAt - run.pausedMs(now));
       if (run.borrower !== undefined) {
@@ -619,6 +621,16 @@ export class ClusterBooks implements ClusterView {
     const changes = this.#changes.take();
     for (const change of changes) if (change.kind === 'ended') this.#ids.run.release(change.run.id);
     return changes;
+  }
+
+  /** A run of a job that spreads has ended, so that tasks may start at other workers with the same attribute. */
+  #roomToSpread({ stages }: BookedJob): void {
+    for (const stage of stages) {
+      if (stage.needs.spread === undefined) continue;
+      for (const worker of stage.declinedBy?.keys() ?? [])
+        if (!stage.avoided.includes(worker)) stage.declinedBy!.delete(worker);
+      if (stage.waiting > 0) this.#waitingChanged(stage);
+    }
   }
 
   /** Offers workers again that the owner declined some time ago. Called when the owner repeats its need. */

@@ -114,6 +114,8 @@ export class BookedJob implements JobView {
   isDeclared = false;
   /** When and where the policy expects to start it. */
   expected: { readonly at: Millis; readonly where: string | undefined } | undefined;
+  /** Runs by attribute and value, for the attributes over which its tasks spread; undefined: none. */
+  #runsAt: Map<string, Map<string, number>> | undefined;
   #isArrivalGuessed = true;
   #isAttainedKnown = false;
   /** Stages by index at the owner. Created with the second stage. */
@@ -154,6 +156,7 @@ export class BookedJob implements JobView {
 
   addStage(id: number, index: StageIndex, needs: Needs, facts: StageFacts): BookedStage {
     const stage = new BookedStage(id, this, index, needs, facts);
+    this.spreads(needs);
     const [first] = this.stages;
     if (first !== undefined) {
       this.#byIndex ??= new Map([[first.index, first]]);
@@ -179,14 +182,34 @@ export class BookedJob implements JobView {
   addRun(run: BookedRun): void {
     this.#runs ??= new Set();
     this.#runs.add(run);
+    if (this.#runsAt !== undefined) this.#countAt(run.worker, 1);
     if (run.named === undefined) return;
     this.#named ??= new Map();
     this.#named.set(run.named.task, run);
   }
 
   removeRun(run: BookedRun): void {
-    this.#runs?.delete(run);
+    if (this.#runs?.delete(run) && this.#runsAt !== undefined) this.#countAt(run.worker, -1);
     if (run.named !== undefined && this.runOf(run.named.task) === run) this.#named!.delete(run.named.task);
+  }
+
+  runningAt(attribute: string, value: string): number {
+    return this.#runsAt?.get(attribute)?.get(value) ?? 0;
+  }
+
+  /** Counts its runs by the attributes over which a stage with these needs spreads. */
+  spreads({ spread }: Needs): void {
+    if (spread === undefined || spread.every(({ name }) => this.#runsAt?.has(name))) return;
+    const names = new Set([...(this.#runsAt?.keys() ?? []), ...spread.map(({ name }) => name)]);
+    this.#runsAt = new Map([...names].map((name) => [name, new Map<string, number>()]));
+    for (const run of this.runs) this.#countAt(run.worker, 1);
+  }
+
+  #countAt({ attributes }: WorkerView, change: number): void {
+    for (const [name, counts] of this.#runsAt!) {
+      const value = attributes[name];
+      if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + change);
+    }
   }
 
   /** Applies a report of the owner. @returns whether anything has changed */

@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
 import type { StageView, WorkerView } from '../contract.js';
-import { countIn, fitsNow, gangSize, isPreferredAt } from '../fitting.js';
+import { countIn, fitsNow, gangSize, isPreferredAt, spreadRoom } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
 import type { Reservations } from '../reservations.js';
 
@@ -16,10 +16,11 @@ export class Gangs {
 
   /** Whether all tasks have room, ignoring reservations. */
   holds(stage: StageView): boolean {
-    let left = gangSize(stage);
+    const together = gangSize(stage);
+    const chosen: WorkerView[] = [];
     for (const worker of this.#free.for(stage)) {
-      if (fitsNow(stage, worker)) left -= worker.roomFor(stage.demand);
-      if (left <= 0) return true;
+      if (fitsNow(stage, worker)) choose(worker, worker.roomFor(stage.demand), stage, together, chosen);
+      if (chosen.length === together) return true;
     }
     return false;
   }
@@ -49,9 +50,21 @@ export class Gangs {
     );
     const workers: WorkerView[] = [];
     for (const { worker, count } of counts) {
-      for (let task = 0; task < count && workers.length < together; task++) workers.push(worker);
+      choose(worker, count, stage, together, workers);
       if (workers.length === together) return workers;
     }
     return undefined;
   }
+}
+
+/** Adds the worker for as many further tasks as it may run, given those that are chosen so far. */
+function choose(
+  worker: WorkerView,
+  count: number,
+  stage: StageView,
+  together: number,
+  chosen: WorkerView[],
+): void {
+  const most = stage.needs.spread === undefined ? count : Math.min(count, spreadRoom(stage, worker, chosen));
+  for (let task = 0; task < most && chosen.length < together; task++) chosen.push(worker);
 }

@@ -1,6 +1,6 @@
 import { invariant, type Millis } from '@goshawk/core';
 import type { JobView, RunView, StageView, WorkerView } from '../contract.js';
-import { isPermitted } from '../fitting.js';
+import { gangSize, isPermitted } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
 
 /** Tasks that end together: one task, or all of a gang. */
@@ -43,6 +43,8 @@ export class Preemption {
     reservations: Reservations,
     now: Millis,
   ): { readonly runs: readonly RunView[]; readonly counts: ReadonlyMap<WorkerView, number> } | undefined {
+    // Which workers a task may use depends on those of the others.
+    if (stage.needs.spread !== undefined && gangSize(stage) > 1) return undefined;
     const room: Room = new Map();
     for (const worker of workers) {
       if (!worker.open || reservations.isForcedAt(worker, stage) || !isPermitted(stage, worker)) continue;

@@ -234,6 +234,11 @@ export class Members {
     return couldRun(member, needs) && !this.isOccupied(worker);
   }
 
+  /** Value of the worker's attribute; undefined: unknown, or it has none. */
+  attributeOf(worker: Address, name: string): string | undefined {
+    return this.get(worker)?.attributes.find((each) => each.name === name)?.value;
+  }
+
   /** Whether the worker is known and meets the requirements. */
   meetsRequirements(worker: Address, requiring: Requiring): boolean {
     const member = this.get(worker);

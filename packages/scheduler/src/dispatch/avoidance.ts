@@ -1,15 +1,18 @@
 import {
   type Address,
+  type Attributes,
   countBesides,
   effectiveScope,
   hasBesides,
   type Millis,
+  spreadOf,
   type TaskIndex,
 } from '@goshawk/core';
 import type { Cluster } from '../cluster/cluster.js';
 import type { UnfitWorkers } from '../cluster/unfit-workers.js';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
+import { TaskState } from '../job/task-state.js';
 
 /** Maximum count of healthy workers. A task that failed at this many workers may run on any worker. */
 const HEALTHY_MAX = 16;
@@ -29,7 +32,7 @@ export class Avoidance {
 
   /** Takes the next task of the batch that may run at the worker; −1: none. */
   takeNext(job: Job, batch: Batch, worker: Address, now: Millis): TaskIndex {
-    return this.#permits(batch, worker)
+    return this.#permits(job, batch, worker)
       ? job.waiting.takeNext(batch, this.#filterFor(job, batch, worker, now))
       : -1;
   }
@@ -37,7 +40,7 @@ export class Avoidance {
   /** Whether a waiting task of the batch may run at a worker that was neither probed nor matched. */
   hasTaskFor(job: Job, batch: Batch, worker: Address, now: Millis): boolean {
     const isUnknown = !this.#cluster.members.has(worker);
-    if ((isUnknown && batch.spec.requires !== undefined) || !this.#permits(batch, worker)) return false;
+    if ((isUnknown && batch.spec.requires !== undefined) || !this.#permits(job, batch, worker)) return false;
     const isAllowed = this.#filterFor(job, batch, worker, now);
     return isAllowed === undefined || job.waiting.canTake(batch, isAllowed);
   }
@@ -46,10 +49,25 @@ export class Avoidance {
    * Whether the batch may use the worker. Central, or the victim of a steal, has checked a worker that this scheduler does
    * not know yet.
    */
-  #permits({ spec }: Batch, worker: Address): boolean {
+  #permits(job: Job, { spec }: Batch, worker: Address): boolean {
     if (spec.requires === undefined) return true;
     const { members } = this.#cluster;
-    return !members.has(worker) || members.meetsRequirements(worker, spec);
+    if (!members.has(worker)) return true;
+    return (
+      members.meetsRequirements(worker, spec) && (!job.spreads || this.#isApart(job, spec.requires, worker))
+    );
+  }
+
+  /** Whether one more task of the job may run at the worker although its tasks spread. */
+  #isApart({ tasks }: Job, requires: Attributes, worker: Address): boolean {
+    const { members } = this.#cluster;
+    for (const { name, most } of spreadOf(requires) ?? []) {
+      const value = members.attributeOf(worker, name);
+      let there = 0;
+      for (const task of tasks.inStates(TaskState.placed, TaskState.running))
+        if (members.attributeOf(tasks.workerOf(task), name) === value && ++there === most) return false;
+    }
+    return true;
   }
 
   /** Filter for the tasks of the batch that may run at the worker; undefined: all may. */

@@ -15,6 +15,7 @@ import {
   type Route,
   type Segment,
   SLACK,
+  spreadOf,
   sumOf,
   type TaskAttempt,
   type TaskCounts,
@@ -44,7 +45,7 @@ import { WaitingTasks } from './waiting-tasks.js';
 /** Shared by all jobs without predecessors. Nothing is ever added to it. */
 const NONE = new Set<string>();
 const NO_USAGE: readonly JobUsage[] = [];
-const GANG_ROUTE: Route = { by: 'matching', over: 'all' };
+const CENTRAL_ROUTE: Route = { by: 'matching', over: 'all' };
 
 /** The state of one job at its owner. */
 export class Job {
@@ -68,6 +69,8 @@ export class Job {
   hold: Hold | undefined;
   /** Whether any stage is a gang. */
   readonly hasGangs: boolean;
+  /** Whether a stage limits how many of its tasks run at workers with the same attribute. */
+  readonly spreads: boolean;
   readonly tasks: TaskTable;
   readonly history: AttemptHistory;
   #dag: Dag;
@@ -159,6 +162,7 @@ export class Job {
     this.hold = fields.hold;
     this.#dag = new Dag(fields.spec, fields.decision.lane, fields.acceptedAt);
     this.hasGangs = hasGangs(fields.spec);
+    this.spreads = fields.spec.stages.some(({ requires }) => spreadOf(requires) !== undefined);
     this.tasks = new TaskTable(
       fields.number,
       sumOf(this.#dag.stages, ({ count }) => count),
@@ -262,9 +266,9 @@ export class Job {
     return this.#decision.distribution;
   }
 
-  /** How its tasks find workers. Central starts all gangs, because it sees all workers. */
+  /** How its tasks find workers. Central starts gangs and tasks that spread, because it sees all workers. */
   get route(): Route {
-    return this.hasGangs ? GANG_ROUTE : this.#decision.route;
+    return this.hasGangs || this.spreads ? CENTRAL_ROUTE : this.#decision.route;
   }
 
   /** Whether the whole job was sent to central, which must then be notified of its end. */
@@ -279,7 +283,11 @@ export class Job {
   /** Whether its tasks may go to workers that request any task (`seek`): always, or while central is silent. */
   get maySeek(): boolean {
     const { by } = this.route;
-    return !this.hasGangs && (by === 'seeking' || (by === 'matching' && this.#decision.class === 'short'));
+    return (
+      !this.hasGangs &&
+      !this.spreads &&
+      (by === 'seeking' || (by === 'matching' && this.#decision.class === 'short'))
+    );
   }
 
   get sample(): Sample | undefined {

@@ -67,6 +67,8 @@ export class Rooms {
 
   /** All workers where a task of the stage may fit. */
   candidates(stage: StageState): readonly WorkerView[] {
+    // The end of a task makes other workers with the same attribute eligible, which are not in the log.
+    if (stage.view.needs.spread !== undefined) return this.#open;
     if (stage.searchedUpTo < this.#logStart) return this.#open;
     return stage.searchedUpTo === this.#logStart
       ? this.#log

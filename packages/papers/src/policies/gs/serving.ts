@@ -3,6 +3,7 @@ import type { PolicyContext, RunTimeEstimates, StageOrder, StageView, WorkerView
 import {
   type FreeWorkers,
   isDemanding,
+  isSelective,
   RESERVATIONS_MAX,
   type Reservations,
   sampleOf,
@@ -45,8 +46,7 @@ export function serve(
     const worker = fitNowhere.has(stage.needs)
       ? undefined
       : free.find(stage, capacity, context, (each) => reservations.admits(stage, each, now));
-    if (worker === undefined && reservations.size === 0 && stage.declinedBy === undefined)
-      fitNowhere.add(stage.needs);
+    if (worker === undefined && reservations.size === 0 && !isSelective(stage)) fitNowhere.add(stage.needs);
     if (worker === undefined || !serving.start(stage, worker)) order.skipFirst();
     else reservations.started(stage, worker, now);
   }

@@ -73,7 +73,8 @@ interface Entry {
   /** Requirements at the last measurement. */
   requires: Attributes | undefined;
   /**
-   * Whether a worker declined the stage. The packer, which knows only room, then does not have its batches.
+   * Whether a worker declined the stage, or its job spreads. The packer, which knows only room, then does not have its
+   * batches.
    */
   isDeclined: boolean;
 }
@@ -243,7 +244,7 @@ export class PackingPolicy implements CentralPolicy {
   #waits(stage: StageView): void {
     const entry = this.#entryFor(stage);
     const { batches, returning } = entry;
-    if (stage.declinedBy !== undefined && stage.declinedBy.size > 0) this.#takeFromPacker(entry);
+    if (!isPackable(stage)) this.#takeFromPacker(entry);
     let more = stage.waiting - sumOf(batches, ({ count }) => count);
     if (more < 0) this.#withdraw(entry, -more);
     for (; more > 0 && returning.length > 0; more--) {
@@ -347,13 +348,13 @@ export class PackingPolicy implements CentralPolicy {
   }
 
   /**
-   * Starts tasks that some workers declined at the first other workers with room. They return to the packer once no
-   * worker declines them.
+   * Starts tasks that the packer cannot, because some workers declined them or their job spreads them, at the first
+   * workers with room.
    */
   #startDeclined(draft: Draft): void {
     for (const entry of this.#declined) {
       const { stage, batches } = entry;
-      if (stage.declinedBy === undefined || stage.declinedBy.size === 0) {
+      if (isPackable(stage)) {
         this.#declined.delete(entry);
         entry.isDeclined = false;
         for (const batch of batches) this.#queue(batch);
@@ -524,3 +525,8 @@ export const PACKING_MODULES: Readonly<Record<PackingName, PolicyModule<PackingO
   vqs: packing('vqs', 'virtual queues by size: an empty worker selects the sizes that it accepts'),
   'vqs-bf': packing('vqs-bf', 'virtual queues by size, with best fit for the remaining room'),
 };
+
+/** Whether only room decides where its tasks may start. */
+function isPackable({ declinedBy, needs }: StageView): boolean {
+  return needs.spread === undefined && (declinedBy === undefined || declinedBy.size === 0);
+}
