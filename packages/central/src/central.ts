@@ -3,6 +3,7 @@ import {
   type AnswerType,
   type AnswerValue,
   type Counters,
+  type EventPage,
   type Forecast,
   type Machine,
   type Message,
@@ -200,6 +201,8 @@ export class Central implements Machine<CentralTimer> {
         return this.#explain(from, message.request, undefined, now);
       case 'explainNeed':
         return this.#explainNeed(from, message, now);
+      case 'readEvents':
+        return this.#answer(from, message.request, 'eventPage', this.#eventPage(message));
       case 'describeShares':
         return this.#answer(from, message.request, 'shares', this.#dispatcher.shares());
       default:
@@ -352,6 +355,11 @@ export class Central implements Machine<CentralTimer> {
   #listWorkers(from: Address, message: MessageOf<'listWorkers'>, now: Millis): void {
     const loadOf = (worker: Address) => (this.#pulls ? this.#dispatcher.loadAt(worker) : undefined);
     this.#answer(from, message.request, 'workerPage', this.#members.workers.page(message.from, loadOf, now));
+  }
+
+  #eventPage({ after, since }: MessageOf<'readEvents'>): EventPage {
+    const none = { events: [], next: after, atEnd: true, since: 0 };
+    return this.#env.events?.(after, since) ?? none;
   }
 
   #explainNeed(from: Address, message: MessageOf<'explainNeed'>, now: Millis): void {

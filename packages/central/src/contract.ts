@@ -3,6 +3,7 @@ import type {
   ClusterOutline,
   ClusterSettings,
   Environment,
+  EventPage,
   Millis,
   Role,
   UnmatchedKind,
@@ -46,6 +47,8 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
   readonly contested?: ((other: string, followers: number) => void) | undefined;
   /** Returns problems that only the driver can detect and an operator must fix, one line each. */
   readonly warnings?: (() => readonly string[]) | undefined;
+  /** Returns the events after a number, and since a time; absent: none are kept. */
+  readonly events?: ((after: number, since: number | undefined) => EventPage) | undefined;
   /** Called for each cluster event that belongs in the log. */
   readonly eventOccurred?: ((event: ClusterEvent) => void) | undefined;
   /** Called when a scheduler's journal lacks its last known incarnation: an older copy of the journal was restored. */
@@ -74,7 +77,13 @@ export type ClusterEvent =
   | { readonly kind: 'worker-left'; readonly worker: string; readonly address: string }
   | { readonly kind: 'worker-quarantined'; readonly worker: string; readonly reason: string }
   | { readonly kind: 'worker-cured'; readonly worker: string }
-  | { readonly kind: 'worker-drains'; readonly worker: string; readonly on: boolean }
+  | {
+      readonly kind: 'worker-drains';
+      readonly worker: string;
+      readonly on: boolean;
+      /** Name of the key of the client. */
+      readonly by: string | undefined;
+    }
   | { readonly kind: 'worker-drained'; readonly worker: string }
   | {
       readonly kind: 'scheduler-joined';

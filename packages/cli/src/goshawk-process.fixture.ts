@@ -18,6 +18,8 @@ export interface RunningGoshawk {
   kill(signal: NodeJS.Signals): void;
   /** First line of stdout. Rejects if the process exits before. */
   readonly firstLine: Promise<string>;
+  /** Returns stdout so far. */
+  stdout(): string;
   /** Returns stderr so far. */
   stderr(): string;
   /** Resolves when stderr matches. Rejects if the process exits before. */
@@ -103,6 +105,7 @@ export function startGoshawk(
     pid: child.pid!,
     finished,
     kill: (signal) => void child.kill(signal),
+    stdout: () => written.stdout.toString(),
     stderr: () => written.stderr,
     firstLine,
     says: async (pattern) => {

@@ -124,6 +124,7 @@ describe('an output fits its schema', () => {
     ['goshawk.shares/1', () => ['shares']],
     ['goshawk.shares/1', () => ['shares', '--by', 'user']],
     ['goshawk.usage/1', () => ['usage', '--by', 'day,user']],
+    ['goshawk.event/1', () => ['events']],
     ['goshawk.takeover/1', () => ['takeover', '--all']],
     ['goshawk.error/1', () => ['job', 'nobody-1']],
   ])('%s of the command', async (schema, args) => {

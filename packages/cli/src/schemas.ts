@@ -181,6 +181,18 @@ const submitSkipped = z.object({
   skipped: z.object({ completed: count, active: count, existing: count }),
 });
 
+const event = z.object({
+  schema: z.literal('goshawk.event/1'),
+  number: count,
+  at: time,
+  kind: z.string(),
+  text: z.string(),
+  worker: z.string().nullable(),
+  scheduler: z.string().nullable(),
+  /** Name of the key of the client that requested it; null: nobody did, or the cluster has no keys. */
+  by: z.string().nullable(),
+});
+
 const takeover = z.object({
   schema: z.literal('goshawk.takeover/1'),
   scheduler: z.string(),
@@ -380,6 +392,7 @@ export function commandSchemas(): PublishedSchemas {
       shares,
       status,
       submitSkipped,
+      event,
       takeover,
       up,
     ],

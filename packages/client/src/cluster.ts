@@ -3,6 +3,8 @@ import {
   type ClusterSettings,
   type ClusterShares,
   type DrainAnswer,
+  type EventPage,
+  type HappenedEvent,
   InputError,
   LIMITS,
   type Millis,
@@ -13,6 +15,7 @@ import {
 import { type CancelJobsOptions, type CancelledJobs, cancelJobs } from './cancelling.js';
 import { type ClusterView, clusterSettings, describeCluster } from './cluster-view.js';
 import { type ClusterCounters, type CountersOptions, readClusterCounters } from './counters.js';
+import { badAnswer } from './errors.js';
 import { type ClusterWaiting, clusterWaiting } from './explanations.js';
 import { JobHandle } from './job-handle.js';
 import { type Jobs, type JobsOptions, listJobs } from './job-listing.js';
@@ -21,6 +24,13 @@ import type { CallOptions, SubmitOptions } from './options.js';
 import { askCentral, type Session } from './session.js';
 import { type JobSubmission, submit } from './submission.js';
 import { readUsage, type Usage, type UsageOptions } from './usage.js';
+
+export interface EventsOptions extends CallOptions {
+  /** `next` of an earlier answer: only later events. */
+  readonly after?: number | undefined;
+  /** Only events since this time. Wall clock, ms. */
+  readonly sinceMs?: number | undefined;
+}
 
 /** A connection to a cluster. It keeps the process alive until it is closed, for example by `await using`. */
 export class Cluster implements AsyncDisposable {
@@ -154,6 +164,31 @@ export class Cluster implements AsyncDisposable {
       ...value,
       jobs: value.jobs.map((job) => ({ ...job, user: job.user || (users.get(job.id) ?? '') })),
     };
+  }
+
+  /**
+   * Returns what happened to the cluster in the last seven days, oldest first: members lost and back, drains, quarantines,
+   * takeovers, changes of settings. Follow it with `after`, the `next` of the last answer.
+   * @throws UnreachableError if central is unavailable
+   */
+  async events({ after = 0, sinceMs, ...options }: EventsOptions = {}): Promise<EventPage> {
+    let next = after;
+    const events: HappenedEvent[] = [];
+    for (;;) {
+      const from = next;
+      const { value, peer } = await askCentral(
+        this.#session,
+        {
+          what: 'for events',
+          build: (request) => ({ type: 'readEvents', request, after: from, since: sinceMs }),
+        },
+        options,
+      );
+      for (const event of value.events) events.push(event);
+      if (value.atEnd) return { ...value, events };
+      if (value.next <= next) throw badAnswer(peer, 'further events');
+      next = value.next;
+    }
   }
 
   /** Sums the CPU, memory and GPU time of ended attempts by user, project, job name or day. */

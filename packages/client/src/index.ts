@@ -2,7 +2,9 @@ export {
   type ClusterShares,
   type Counters,
   type DrainAnswer,
+  type EventPage,
   GoshawkError,
+  type HappenedEvent,
   InputError,
   type JobDetail,
   type JobEvent,
@@ -37,7 +39,7 @@ export type {
   CancelTasksOptions,
   TaskChoice,
 } from './cancelling.js';
-export { Cluster } from './cluster.js';
+export { Cluster, type EventsOptions } from './cluster.js';
 export type { ClusterView, WorkerView } from './cluster-view.js';
 export { connect } from './connect.js';
 export { type ClusterCounters, type CountersOptions, sumCounters } from './counters.js';

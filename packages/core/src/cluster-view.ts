@@ -6,6 +6,7 @@ import {
   number,
   optional,
   parsed,
+  record,
   resources,
   text,
   view,
@@ -44,6 +45,37 @@ const workerView = view({
   cpus: optional(number),
 });
 export type ListedWorker = NonNullable<(typeof workerView)['infer']>;
+
+const happened = record({
+  /** Increases with each event, also after a restart of central. */
+  number: count,
+  /** Wall clock. ms */
+  at: number,
+  /** Kind of the event, such as `worker-lost`. */
+  kind: text(64),
+  /** One line for people. */
+  text: text(8_192),
+  worker: optional(name),
+  scheduler: optional(name),
+  /** Name of the key of the client that requested it; absent: nobody did, or the cluster has no keys. */
+  by: optional(name),
+});
+/** Something that happened to the cluster. */
+export type HappenedEvent = NonNullable<(typeof happened)['infer']>;
+
+export const eventPage = view({
+  /** Oldest first. */
+  events: list(happened, LIMITS.eventsPerPageMax),
+  /** Pass it as `after` to continue. */
+  next: count,
+  atEnd: flag,
+  /** Wall clock since which events are known. ms */
+  since: number,
+});
+export type EventPage = NonNullable<(typeof eventPage)['infer']>;
+
+/** Time for which events are kept. ms */
+export const EVENTS_KEPT_MS = 7 * 24 * 3_600_000;
 
 const lostWorkerView = view({
   name,

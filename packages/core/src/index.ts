@@ -3,6 +3,9 @@ export type * from './cluster-outline.js';
 export {
   type Counters,
   type DrainAnswer,
+  EVENTS_KEPT_MS,
+  type EventPage,
+  type HappenedEvent,
   type ListedWorker,
   LOST_WORKERS_MAX,
   LOST_WORKERS_MS,

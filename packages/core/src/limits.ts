@@ -61,6 +61,9 @@ export const LIMITS = {
   timedTasksMax: 100_000,
   /** Jobs in one list for a client. */
   jobsListedMax: 10_000,
+  /** Events of the cluster in one answer, and those that central keeps. */
+  eventsPerPageMax: 1_000,
+  eventsMax: 20_000,
   /** Clients that receive progress of one scheduler's jobs. */
   watchesMax: 100_000,
   /** Jobs that one job depends on, of each kind. */

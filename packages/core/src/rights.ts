@@ -43,6 +43,7 @@ const REQUIRED: { readonly [T in MessageType]?: RequiredRights } = {
   explainWaiting: { all: 'read-all', also: 'drain' },
   explainLine: { all: 'read-all', also: 'drain' },
   describeShares: { all: 'read-all' },
+  readEvents: { all: 'read-all', also: 'drain' },
   readCounters: { all: 'read-all' },
   drainWorker: { all: 'operate', also: 'drain' },
   takeOverFrom: { all: 'operate' },

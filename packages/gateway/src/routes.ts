@@ -12,8 +12,10 @@ import {
 import {
   LIMITS as CLUSTER_LIMITS,
   type Counters,
+  EVENTS_KEPT_MS,
   GoshawkError,
   givenSpan,
+  type HappenedEvent,
   HELD_JOBS,
   InputError,
   JOB_STATES,
@@ -36,7 +38,6 @@ import {
   waitingJson,
   whyJson,
 } from '@goshawk/core';
-
 import { scoresOf } from '@goshawk/predictor';
 import { z } from 'zod';
 import { BULK_ACTIONS, bulk } from './bulk.js';
@@ -642,6 +643,29 @@ export const ROUTES: readonly Route[] = [
   }),
   route({
     method: 'GET',
+    url: '/v1/events/past',
+    role: 'read',
+    does: 'What happened to the cluster within the last seven days: members lost and back, drains, quarantines, takeovers, changes of settings',
+    query: z.object({
+      seconds: written(
+        z
+          .number()
+          .min(1)
+          .max(EVENTS_KEPT_MS / 1_000),
+      )
+        .default(86_400)
+        .describe('how far back'),
+      after: written(z.number().int().min(0)).default(0).describe('only events after this number'),
+    }),
+    answer: shapes.clusterEvents,
+    handle: async ({ cluster }, { query: { seconds, after }, signal }) => {
+      const sinceMs = Date.now() - 1_000 * seconds;
+      const { events, next, since } = await (await cluster()).events({ after, sinceMs, signal });
+      return { schema: 'goshawk.events/1', events: events.map(eventJson), next, since: isoTime(since) };
+    },
+  }),
+  route({
+    method: 'GET',
     url: '/v1/stream',
     role: 'read',
     does: 'What ran where within the last hour: the load of workers, and a sample of the attempts there',
@@ -664,6 +688,13 @@ export const ROUTES: readonly Route[] = [
     handle: ({ watch }, { lastEventId, signal }) => pageStream(watch, lastEventId, signal),
   }),
 ];
+
+function eventJson({ number, at, kind, text, worker, scheduler, by }: HappenedEvent) {
+  return {
+    ...{ number, at: isoTime(at), kind, text },
+    ...{ worker: worker ?? null, scheduler: scheduler ?? null, by: by ?? null },
+  };
+}
 
 function submitted({ id: job, acceptedState: state, warning }: JobHandle): z.input<typeof shapes.submitted> {
   return { schema: 'goshawk.submit/1', job, state: state!, ...(warning === undefined ? {} : { warning }) };

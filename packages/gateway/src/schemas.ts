@@ -297,6 +297,26 @@ export const tasks = z.object({
   next: count.nullable(),
 });
 
+export const clusterEvents = z.object({
+  schema: z.literal('goshawk.events/1'),
+  events: z.array(
+    z.object({
+      number: count,
+      at: time,
+      kind: z.string(),
+      text: z.string(),
+      worker: z.string().nullable(),
+      scheduler: z.string().nullable(),
+      /** Name of the key of the client that requested it; null: nobody did, or the cluster has no keys. */
+      by: z.string().nullable(),
+    }),
+  ),
+  /** Pass it as `after` to get the events that follow. */
+  next: count,
+  /** Time since which events are known. */
+  since: time,
+});
+
 export const logs = z.object({
   schema: z.literal('goshawk.logs/1'),
   job: z.string(),

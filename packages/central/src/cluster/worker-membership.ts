@@ -166,7 +166,12 @@ export class WorkerMembership {
     const worker = this.#registry.workerByName(message.worker);
     if (worker === undefined) return this.#env.send(from, unknownWorkerRefusal(message));
     if (worker.drainRequested !== message.on)
-      this.#env.eventOccurred?.({ kind: 'worker-drains', worker: worker.name, on: message.on });
+      this.#env.eventOccurred?.({
+        kind: 'worker-drains',
+        worker: worker.name,
+        on: message.on,
+        by: this.#env.clientKeyOf?.(from)?.name,
+      });
     worker.drainRequested = message.on;
     if (!message.on) worker.drained = false;
     if (!message.on) worker.drainDeadline = undefined;

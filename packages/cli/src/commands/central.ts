@@ -16,8 +16,8 @@ import { watchCentral, watchedBy } from '../local/watched-central.js';
 import { auditLogOf, httpOptions, keep } from './daemon-options.js';
 
 /** Help lists options of policies in the middle. */
-const { expectSchedulers, users, settings, ...options } = CENTRAL_OPTIONS;
-const others = { expectSchedulers, users, settings };
+const { expectSchedulers, dataFolder, users, settings, ...options } = CENTRAL_OPTIONS;
+const others = { expectSchedulers, dataFolder, users, settings };
 
 export const centralCommand = defineCommand({
   name: 'central',
@@ -48,6 +48,7 @@ export const centralCommand = defineCommand({
       ...options,
       http: await httpOptions(context, options),
       auditLog: auditLogOf(context, options),
+      dataFolder: options.dataFolder && resolve(context.cwd, options.dataFolder),
       keys,
       settings: clusterSettings(policy),
       usersFile,

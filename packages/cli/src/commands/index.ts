@@ -37,6 +37,7 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   retry: async () => (await import('./retry.js')).retryCommand,
   workers: async () => (await import('./workers.js')).workersCommand,
   drain: async () => (await import('./drain.js')).drainCommand,
+  events: async () => (await import('./events.js')).eventsCommand,
   takeover: async () => (await import('./takeover.js')).takeoverCommand,
   'follow-nodes': async () => (await import('./follow-nodes.js')).followNodesCommand,
   'autoscale kubernetes': async () => (await import('./autoscale.js')).autoscaleKubernetesCommand,

@@ -180,6 +180,12 @@ export const CENTRAL_OPTIONS = {
     value: 'NAMES',
     describe: 'schedulers to report as missing until they have joined, such as s[0-2] or s0,s1',
   },
+  dataFolder: {
+    type: 'text',
+    value: 'FOLDER',
+    describe:
+      'folder on a local disk for the events of the cluster (default: none; they are lost when the process exits)',
+  },
   users: USERS_OPTION,
   settings: {
     type: 'text',

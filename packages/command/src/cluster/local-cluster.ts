@@ -182,7 +182,7 @@ export class LocalCluster {
   }
 
   #central(): Place {
-    const { policy, users, logLevel, bind, http, schedulers, auditLog } = this.#options;
+    const { policy, users, logLevel, bind, http, schedulers, auditLog, dataFolder } = this.#options;
     const settings = JSON.stringify(policy);
     const expectSchedulers = schedulers > 0 ? `s[0-${schedulers - 1}]` : undefined;
     const args = (at = bind) => [
@@ -195,6 +195,7 @@ export class LocalCluster {
         users,
         http: http?.bind,
         auditLog,
+        dataFolder: join(dataFolder, 'central'),
       }),
     ];
     return { name: 'central', role: 'central', args, secrets: this.#httpSecrets };

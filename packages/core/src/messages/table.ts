@@ -10,6 +10,7 @@ import {
   clusterView,
   counters,
   drainState,
+  eventPage,
   introduction,
   schedulers,
   takeover,
@@ -883,6 +884,13 @@ export const MESSAGES = {
     scheduler: name,
   }),
   describeShares: message('client', 'central', 'Retried until answered.', { request }),
+  readEvents: message('client', 'central', 'Retried until answered.', {
+    request,
+    /** `next` of the previous page; 0: the first page. */
+    after: count,
+    /** Only events since this time. Wall clock, ms. */
+    since: optional(number),
+  }),
   describeCluster: message('client', 'central', 'Retried until answered.', { request }),
   listWorkers: message('client', 'central', 'Retried until answered.', {
     request,
@@ -901,6 +909,7 @@ export const MESSAGES = {
   logPage: answer('scheduler', logPage),
   introduction: answer('scheduler', introduction),
   schedulers: answer('central', schedulers),
+  eventPage: answer('central', eventPage),
   cluster: answer('central', clusterView),
   workerPage: answer('central', workerPage),
   centralLine: answer('central', centralLine),
@@ -1215,6 +1224,7 @@ export const ANSWERS = {
   explainLine: ['centralLine'],
   explainNeed: ['centralLine'],
   describeShares: ['shares'],
+  readEvents: ['eventPage'],
   drainWorker: ['drainState'],
   takeOverFrom: ['takeover'],
   readCounters: ['counters'],

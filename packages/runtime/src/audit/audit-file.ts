@@ -17,11 +17,23 @@ const FILE_BYTES_MAX = 64 * 1024 * 1024;
 /** Maximum number of rotated files. */
 const KEPT_MAX = 10;
 
+/** Returns the lines of a log and of its rotated files, oldest first; empty if there are none. */
+export function linesOf(path: string): string[] {
+  const prefix = `${basename(path)}.`;
+  const folder = dirname(path);
+  const all = fs.existsSync(folder) ? readdirSync(folder) : [];
+  const old = all.filter((name) => name.startsWith(prefix) && ROTATED.test(name)).sort();
+  return [...old, basename(path)]
+    .filter((name) => all.includes(name))
+    .flatMap((name) => fs.readFileSync(join(folder, name), 'utf8').split('\n'));
+}
+
 /**
- * An audit log on disk, to which several processes may append. Each line is one write, so no line is lost during
+ * A log on disk, such as the audit log, to which several processes may append. Each line is one write, so no line is lost during
  * rotation.
  */
 export class AuditFile {
+  readonly #what: string;
   readonly #path: string;
   readonly #logger: MailLogger;
   readonly #bytesMax: number;
@@ -30,8 +42,18 @@ export class AuditFile {
   #inode = 0;
   #isFailing = false;
 
-  /** @throws InputError if the file cannot be written */
-  constructor(path: string, logger: MailLogger, bytesMax = FILE_BYTES_MAX, keptMax = KEPT_MAX) {
+  /**
+   * @param about name of the log, and the option that names the file
+   * @throws InputError if the file cannot be written
+   */
+  constructor(
+    path: string,
+    logger: MailLogger,
+    bytesMax = FILE_BYTES_MAX,
+    keptMax = KEPT_MAX,
+    about = { what: 'audit log', option: '--audit-log' },
+  ) {
+    this.#what = about.what;
     this.#path = path;
     this.#logger = logger;
     this.#bytesMax = bytesMax;
@@ -41,9 +63,9 @@ export class AuditFile {
       this.#open();
     } catch (error) {
       throw new InputError(
-        'bad-audit-log',
-        `cannot write the audit log ${path}: ${(error as Error).message}`,
-        'choose another file with --audit-log',
+        `bad-${about.what.replace(' ', '-')}`,
+        `cannot write the ${about.what} ${path}: ${(error as Error).message}`,
+        `choose another place with ${about.option}`,
         { cause: error },
       );
     }
@@ -56,7 +78,7 @@ export class AuditFile {
       writeSync(this.#file!, `${JSON.stringify(entry)}\n`);
       this.#isFailing = false;
     } catch (error) {
-      if (!this.#isFailing) this.#logger.error({ err: error }, 'the audit log cannot be written');
+      if (!this.#isFailing) this.#logger.error({ err: error }, `the ${this.#what} cannot be written`);
       this.#isFailing = true;
     }
   }
@@ -69,7 +91,10 @@ export class AuditFile {
   #open(): void {
     this.close();
     this.#file = openSync(this.#path, 'a', 0o600);
-    this.#inode = fstatSync(this.#file).ino;
+    const { ino, size } = fstatSync(this.#file);
+    this.#inode = ino;
+    // A process that was killed may have written a part of a line.
+    if (size > 0 && !endsLine(this.#path, size)) writeSync(this.#file, '\n');
   }
 
   /** Reopens the file if another process or logrotate has rotated it, and rotates it if it is too large. */
@@ -85,6 +110,17 @@ export class AuditFile {
     const folder = dirname(this.#path);
     const old = readdirSync(folder).filter((name) => name.startsWith(prefix) && ROTATED.test(name));
     for (const name of old.sort().slice(0, -this.#keptMax)) rmSync(join(folder, name), { force: true });
+  }
+}
+
+function endsLine(path: string, size: number): boolean {
+  const file = openSync(path, 'r');
+  try {
+    const last = Buffer.alloc(1);
+    fs.readSync(file, last, 0, 1, size - 1);
+    return last.toString() === '\n';
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Central } from '@goshawk/central';
 import {
   type ClusterOutline,
@@ -12,6 +13,7 @@ import { centralReadings } from '../metrics/index.js';
 import { PlacementTracing } from '../tracing/index.js';
 import { clusterLog } from './cluster-log.js';
 import type { Daemon } from './daemon.js';
+import { EventBook } from './event-book.js';
 import { failureLog } from './failure-log.js';
 import { laterFailures } from './later-failures.js';
 import { disputeLine, otherCentralEffects, ownEndpoints, watchForOtherCentrals } from './other-centrals.js';
@@ -45,6 +47,8 @@ export interface CentralOptions extends ProcessOptions {
   readonly usersFile?: UsersFile | undefined;
   /** Custom policy that did not return, and instead of which these settings name another one. */
   readonly replacedPolicy?: string | undefined;
+  /** Folder for the events of the cluster; without it, they are lost when the process exits. */
+  readonly dataFolder?: string | undefined;
   /** Solver of planning policies; closed with the process. */
   readonly solver?: ProblemSolver | undefined;
   /** Closed with the process. Absent: the ends of jobs are unknown. */
@@ -57,7 +61,10 @@ export interface CentralOptions extends ProcessOptions {
  * @throws InputError if it cannot listen on its endpoint
  */
 export async function startCentral(options: CentralOptions): Promise<Daemon> {
+  const { dataFolder } = options;
+  const events = new EventBook(dataFolder && join(dataFolder, 'events.jsonl'), options.logger);
   const process = await openProcess('central', options);
+  void process.ended.then(() => events.close());
   const name = options.name ?? 'central';
   const { endpoint } = process.mailbox;
   const own = ownEndpoints(options.bind, endpoint);
@@ -110,8 +117,11 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
                 enter('foreseen', (_machine, now) => central.foreseen(forecast, now)),
               ),
           }),
-      eventOccurred: clusterLog(options.logger, (worker, address, why) =>
-        enter('explain loss', () => central.explainLoss(worker, address, why)),
+      events: (after, since) => events.page(after, since),
+      eventOccurred: clusterLog(
+        options.logger,
+        (worker, address, why) => enter('explain loss', () => central.explainLoss(worker, address, why)),
+        (event) => events.add(event),
       ),
       warnings: () => [
         ...(replacedPolicy === undefined ? [] : [replacementLine(replacedPolicy, options.settings)]),
@@ -123,9 +133,10 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
     return timed(tracing?.around(central) ?? central, times);
   });
   if (options.usersFile !== undefined) {
-    const stopFollowing = followUsersFile(options.usersFile, options.logger, (grants) =>
-      enter('grant', () => central.grant(grants)),
-    );
+    const stopFollowing = followUsersFile(options.usersFile, options.logger, (grants) => {
+      events.add({ kind: 'users-changed', text: 'the weights and limits of users (--users) were changed' });
+      enter('grant', () => central.grant(grants));
+    });
     void process.ended.then(stopFollowing);
   }
   watchForOtherCentrals(endpoint, own, process.ended, (places) => {
@@ -159,8 +170,10 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
       replacementLine(replacedPolicy, options.settings),
     );
   options.logger.info({ endpoint, policy }, 'central is up');
+  recordStart(events, options, policy);
   const stop = async (): Promise<void> => {
     options.logger.info({}, 'central is stopping; workers and schedulers keep their state');
+    events.add({ kind: 'central-stopped', text: 'central was stopped' });
     await process.close();
   };
   return {
@@ -174,6 +187,22 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
     stop,
   };
 }
+
+/** Records the start of central, and whether its policy or settings differ from those at its last start. */
+function recordStart(events: EventBook, { settings, replacedPolicy }: CentralOptions, policy: string): void {
+  const { last } = events;
+  const before = events.latest('policy')?.text;
+  const isClean = last === undefined || last.kind === 'central-stopped';
+  const text = isClean ? 'central started' : 'central started again after its process had ended unexpectedly';
+  events.add({ kind: 'central-started', text });
+  const { preset: _, ...shown } = settings.policy;
+  const now = `the policy is ${policy} (${JSON.stringify(shown)})`.slice(0, SETTINGS_LENGTH_MAX);
+  if (now !== before) events.add({ kind: 'policy', text: now });
+  if (replacedPolicy !== undefined)
+    events.add({ kind: 'policy-replaced', text: replacementLine(replacedPolicy, settings) });
+}
+
+const SETTINGS_LENGTH_MAX = 2_000;
 
 function replacementLine(replaced: string, { policy: { policy } }: ClusterSettings): string {
   return `central runs the policy ${policy}, because ${replaced} did not return from a call: correct it, and restart central`;

@@ -6,14 +6,16 @@ import { clusterLog } from './cluster-log.js';
 function bench(diagnose: (endpoint: string) => Promise<string>) {
   const lines: string[] = [];
   const explained: string[] = [];
+  const kept: string[] = [];
   const tell = (_fields: object, message: string): void => void lines.push(message);
   const logger = { info: tell, warn: tell } as unknown as Logger;
   const log = clusterLog(
     logger,
     (worker, _address, why) => void explained.push(`${worker}: ${why}`),
+    ({ kind, worker = '' }) => void kept.push(`${kind} ${worker}`),
     diagnose,
   );
-  return { lines, explained, log };
+  return { lines, explained, kept, log };
 }
 
 function lostWorker(worker: string, port: number): ClusterEvent {

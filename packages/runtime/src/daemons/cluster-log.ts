@@ -1,6 +1,7 @@
 import type { ClusterEvent, LossCause } from '@goshawk/central';
 import { counted, formatDuration } from '@goshawk/core';
 import { type Logger, parsePartyName, parseProcessName } from '@goshawk/transport';
+import type { NewEvent } from './event-book.js';
 import { diagnoseSilence } from './silence-diagnosis.js';
 import { StoryLog } from './story-log.js';
 
@@ -12,10 +13,12 @@ const CHECKS_MAX = 20;
  * whether the process has ended or hangs.
  *
  * @param explain receives the finding about a lost worker
+ * @param record receives the events that are kept
  */
 export function clusterLog(
   logger: Logger,
   explain: (worker: string, address: string, why: string) => void,
+  record: (event: NewEvent) => void = () => {},
   diagnose: (endpoint: string) => Promise<string> = diagnoseSilence,
 ): (event: ClusterEvent) => void {
   const log = new StoryLog(logger);
@@ -26,6 +29,7 @@ export function clusterLog(
     const { kind, ...fields } = event;
     const rounded = 'silentMs' in fields ? { ...fields, silentMs: Math.round(fields.silentMs) } : fields;
     log.report(kind, rounded, lineOf(event), WARNINGS.has(kind) ? 'warn' : 'info');
+    if (!TOO_FREQUENT.has(kind)) record({ kind, text: lineOf(event), ...about(event) });
   };
   /** Checks an address. Members of one process share the check. */
   const check = (address: string): Promise<string> | undefined => {
@@ -42,6 +46,7 @@ export function clusterLog(
     if (before === undefined || before === tag) return;
     const lost = `scheduler ${name} joined with another journal: jobs ${before}-* are not in it; if they had not ended, restore a backup of its data folder`;
     log.report('journal-replaced', { scheduler: name, tag, before }, lost, 'warn');
+    record({ kind: 'journal-replaced', text: lost, scheduler: name });
   };
   return (event) => {
     tell(event);
@@ -51,8 +56,21 @@ export function clusterLog(
       const { kind, cause: _, silentMs: __, ...fields } = event;
       const who = kind === 'worker-lost' ? `worker ${event.worker}` : `scheduler ${event.scheduler}`;
       log.report('loss-diagnosed', fields, `${who}, just lost: ${finding}`, 'warn');
+      record({ kind: 'loss-diagnosed', text: `${who}, just lost: ${finding}`, ...about(event) });
       if (kind === 'worker-lost') explain(event.worker, event.address, finding);
     });
+  };
+}
+
+/** Events of a busy cluster that are logged, but not kept. */
+const TOO_FREQUENT: ReadonlySet<ClusterEvent['kind']> = new Set(['task-preempted', 'cutoff-changed']);
+
+/** The members that an event is about, and who requested it. */
+function about(event: ClusterEvent): Pick<NewEvent, 'worker' | 'scheduler' | 'by'> {
+  return {
+    worker: 'worker' in event ? event.worker : undefined,
+    scheduler: 'scheduler' in event ? event.scheduler : undefined,
+    by: event.kind === 'worker-drains' ? event.by : undefined,
   };
 }
 
@@ -81,8 +99,8 @@ function lineOf(event: ClusterEvent): string {
       return `worker ${event.worker} accepts tasks again`;
     case 'worker-drains':
       return event.on
-        ? `worker ${event.worker} was asked to drain`
-        : `worker ${event.worker} was asked to accept tasks again`;
+        ? `worker ${event.worker} was asked to drain${byWhom(event)}`
+        : `worker ${event.worker} was asked to accept tasks again${byWhom(event)}`;
     case 'worker-drained':
       return `worker ${event.worker} has drained`;
     case 'scheduler-joined':
@@ -106,6 +124,10 @@ function lineOf(event: ClusterEvent): string {
     case 'task-preempted':
       return `a task of ${event.job} is preempted at ${event.worker}: the policy needs its resources`;
   }
+}
+
+function byWhom({ by }: { readonly by: string | undefined }): string {
+  return by === undefined ? '' : ` by ${by}`;
 }
 
 function describeLoss({ cause, silentMs }: { readonly cause: LossCause; readonly silentMs: number }): string {
