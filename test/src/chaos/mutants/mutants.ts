@@ -334,7 +334,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'charged-to-the-wrong-user',
     what: 'running tasks stay orphaned when their owner registers',
     file: 'policies/goshawk/user-shares',
-    find: 'this.uncharge(run, now);\n        this.charge(run, now);',
+    find: 'this.uncharge(run, now, { hasEnded: false });\n        this.charge(run, now);',
     replace: '',
   },
   {
