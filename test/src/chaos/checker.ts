@@ -237,7 +237,9 @@ export class Checker {
       !(state === 'completed' && tasks.completed === tasks.total)
     )
       this.wrong(`cancelled: ${jobId} is ${state} although its cancellation was confirmed`);
-    if (this.#isFaultFree && !this.#isShared && attempts.lost > this.#preemptionsOf(jobId!))
+    // The other members of a gang are lost with the one that fails.
+    const mayLose = job.gang === true || this.#isShared;
+    if (this.#isFaultFree && !mayLose && attempts.lost > this.#preemptionsOf(jobId!))
       this.wrong(`lost: ${jobId} lost ${attempts.lost} attempts although no worker had a fault`);
     this.#checkPrecedence(jobId!, job, asNewOf);
     this.#checkBegin(order);

@@ -128,7 +128,7 @@ describe('the time breakdown', () => {
     const job = jobDetail({ attempts: { total: 206, failed: 5, lost: 1 }, wastedMs: 1_234 });
     expect(measures(job)).toContainEqual([
       'lost',
-      '1.23 s to 5 failed attempts and 1 interrupted attempt (worker lost or drained, or preemption)',
+      '1.23 s to 5 failed attempts and 1 interrupted attempt (worker lost or drained, preemption, or end of its gang)',
     ]);
   });
 

@@ -165,7 +165,7 @@ export function measures(job: JobDetail): [label: string, value: string][] {
     const parts = [
       ...(failed > 0 ? [counted(failed, 'failed attempt')] : []),
       ...(lost > 0
-        ? [`${counted(lost, 'interrupted attempt')} (worker lost or drained, or preemption)`]
+        ? [`${counted(lost, 'interrupted attempt')} (worker lost or drained, preemption, or end of its gang)`]
         : []),
     ];
     lines.push(['lost', `${formatDuration(job.wastedMs)} to ${parts.join(' and ')}`]);

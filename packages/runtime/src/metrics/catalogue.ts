@@ -168,7 +168,7 @@ export const METRICS = {
     goshawk_scheduler_tasks_ended_total: counter('Ended tasks, by class and outcome.', BY_CLASS_AND_END),
     goshawk_scheduler_retries_total: counter('Failed attempts that were retried.'),
     goshawk_scheduler_attempts_lost_total: counter(
-      'Attempts that were lost or stopped with their worker, or preempted; they use no retry.',
+      'Attempts that were lost or stopped with their worker, preempted, or ended with their gang; they use no retry.',
     ),
     goshawk_scheduler_stale_reports_total: counter('Refused reports of stale attempts.'),
     goshawk_scheduler_probes_sent_total: counter('Probes sent to workers.'),

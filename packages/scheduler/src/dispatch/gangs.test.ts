@@ -2,6 +2,7 @@ import {
   type Address,
   COMPLETED,
   type JobInput,
+  KILL_OUTCOMES,
   LIVE_TIMINGS,
   type Message,
   type MessageOf,
@@ -143,6 +144,56 @@ test.each(['waiting', 'running'])(
       { state: 'failed', message: why },
     ]);
     expect(bench.scheduler.activeJobs).toBe(0);
+  },
+);
+
+/** Ends of a member, and what the other members report: they were killed, or had just completed. */
+const MEMBER_ENDS: readonly Outcome[] = [
+  FAILED,
+  { ...FAILED, kind: 'timeout' },
+  { ...COMPLETED, ...KILL_OUTCOMES.preempted },
+  { ...COMPLETED, ...KILL_OUTCOMES.drained },
+  { ...COMPLETED, ...KILL_OUTCOMES.shutdown },
+  { ...COMPLETED, kind: 'lost', errorCode: 'worker-lost' },
+];
+const ACCOUNTS = MEMBER_ENDS.flatMap((outcome) =>
+  [0, 1, 2].flatMap((member) => [0, 2].map((retries) => ({ outcome, member, retries }))),
+);
+
+test.each(ACCOUNTS)(
+  'the counts of a job, its tasks and the usage agree if member $member ends as $outcome.kind $outcome.errorCode, with $retries retries',
+  ({ outcome, member, retries }) => {
+    const bench = new Bench({ retries });
+    const { job } = bench;
+    for (let round = 0; round < 4 && !job.hasEnded; round++) {
+      bench.match(W1, W2, W3);
+      const at = [0, 1, 2].map((task) => job.tasks.workerOf(task));
+      for (const [task, worker] of at.entries()) bench.ready(worker, task, job.tasks.attemptOf(task));
+      bench.end(at[member]!, member, round < 3 ? outcome : COMPLETED);
+      for (const [task, worker] of at.entries())
+        if (task !== member)
+          bench.end(worker, task, { ...COMPLETED, ...(round < 3 ? KILL_OUTCOMES.cancelled : {}) });
+      bench.sweep();
+    }
+    bench.take('usageBooks');
+    const all = { by: ['user'], since: undefined, until: undefined } as const;
+    const of = { user: undefined, project: undefined, name: undefined };
+    bench.receive(9 as Address, { type: 'readUsage', request: 9, ...all, ...of });
+    const rows = bench.take('usageBooks')[0]!.value.flatMap((book) => book.rows);
+    const sum = (kind: 'completed' | 'failed' | 'cancelled' | 'preempted' | 'lost'): number =>
+      rows.reduce((total, row) => total + row[kind], 0);
+    const { history } = job;
+    expect(history.total).toBeGreaterThanOrEqual(3);
+    expect({
+      failed: sum('failed'),
+      lost: sum('lost') + sum('preempted'),
+      cancelled: sum('cancelled'),
+    }).toEqual({
+      failed: history.failedCount + history.endedByOwnerCount,
+      lost: history.lostCount,
+      cancelled: 0,
+    });
+    expect(sum('completed') + sum('failed') + sum('lost') + sum('preempted')).toBe(history.total);
   },
 );
 

@@ -96,13 +96,13 @@ test('usage and durations stay the same after a restart at which the wall clock 
   expect(value).toMatchObject({ firstStartMs: 1_000, endedMs: 11_000 });
 });
 
-test('attempts that a draining or stopping worker kills count as killed, not as lost', () => {
+test('attempts that a draining or stopping worker kills count as lost, as in the counts of their job', () => {
   const there = bench();
   there.submit({ user: 'ann', tasks: [{ sleep: 1 }] });
   there.commit();
   run(there, 1, 10_000, KILL_OUTCOMES.drained);
   run(there, 1, 10_000, KILL_OUTCOMES.shutdown, W2);
-  expect(usage(there)).toMatchObject([{ attempts: 2, cancelled: 2, lost: 0 }]);
+  expect(usage(there)).toMatchObject([{ attempts: 2, cancelled: 0, lost: 2 }]);
 });
 
 test('a task that requests nothing counts one CPU, and its memory is unknown', () => {

@@ -1,7 +1,6 @@
 import {
   type Address,
   type AttemptNumber,
-  GANG_ENDED,
   isEndedByOwner,
   type JobSpec,
   LIMITS,
@@ -14,7 +13,7 @@ import {
 } from '@goshawk/core';
 import { Blame, StartFaults } from './blame.js';
 import { Crashes, programOf } from './crashes.js';
-import { LOST } from './outcomes.js';
+import { isExcusedLoss, LOST } from './outcomes.js';
 import { isRetryable } from './retrying.js';
 import { TaskReports } from './task-reports.js';
 import { TaskState } from './task-state.js';
@@ -233,8 +232,7 @@ export class AttemptHistory {
   /** The current attempt was unsuccessful, but not because of its task. */
   excused(end: AttemptEnd, worker: string, now: Millis): void {
     this.#addUnsuccessful(end, worker, now);
-    if (end.outcome.errorCode === GANG_ENDED) return;
-    if (startFault(end.outcome) === undefined) {
+    if (isExcusedLoss(end.outcome)) {
       this.lostCount++;
       return;
     }

@@ -4,7 +4,6 @@ import {
   cpusOf,
   DAY_MS,
   dayOf,
-  GANG_ENDED,
   GPU,
   isEndedByOwner,
   type JobSpec,
@@ -168,17 +167,9 @@ export function endKindOf({
   errorCode,
 }: Outcome): 'completed' | 'failed' | 'cancelled' | 'preempted' | 'lost' {
   if (kind === 'timeout') return 'failed';
-  // Members are killed when another one fails or is lost.
-  if (errorCode === GANG_ENDED) return 'cancelled';
-  if (kind !== 'lost') return kind;
-  if (errorCode === KILL_OUTCOMES.preempted.errorCode) return 'preempted';
-  // Workers that drain or stop kill what still runs; these attempts are not lost.
-  return STOPPED_CODES.has(errorCode) ? 'cancelled' : kind;
+  // The counts of a job do not separate preempted attempts from lost ones.
+  return errorCode === KILL_OUTCOMES.preempted.errorCode ? 'preempted' : kind;
 }
-
-const STOPPED_CODES: ReadonlySet<string> = new Set(
-  [KILL_OUTCOMES.drained, KILL_OUTCOMES.shutdown].map(({ errorCode }) => errorCode),
-);
 
 /** Adds the requested resources multiplied by the run time. */
 export function addTime(sums: MutableRow, demand: StageSpec['demand'], ms: Millis): void {

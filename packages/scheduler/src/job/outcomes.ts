@@ -2,7 +2,6 @@ import {
   COMPLETED,
   DEADLINE_MISSED,
   formatDuration,
-  GANG_ENDED,
   isExcused,
   JOB_GIVEN_UP,
   LOST_BESIDE_ANOTHER,
@@ -31,9 +30,9 @@ export function classifyEnd(outcome: Outcome, isCancelling: boolean): EndClass {
   return kind === 'lost' ? kind : 'failed';
 }
 
-/** Whether an excused attempt counts as lost: it had started, and was not ended with its gang. */
+/** Whether an excused attempt counts as lost: it had started. */
 export function isExcusedLoss(outcome: Outcome): boolean {
-  return startFault(outcome) === undefined && outcome.errorCode !== GANG_ENDED;
+  return startFault(outcome) === undefined;
 }
 
 /** Outcome of an attempt that was lost with its worker. */
