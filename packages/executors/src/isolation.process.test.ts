@@ -517,8 +517,11 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
       const secret = join(project, 'run/deep/data');
       renameSync(join(project, name), join(project, 'moved'));
       symlinkSync(secret, join(project, name));
+      const filter = join(project, 'filter');
+      writeFileSync(filter, Buffer.from(started.early ?? '', 'base64'));
       const { status, stdout, stderr } = spawnSync(started.command, started.args, {
         encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe', openSync(filter, 'r')],
         env: started.env,
         uid,
         gid,
@@ -526,6 +529,39 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
       expect([status, stdout]).toEqual([126, '']);
       expect(stderr).toContain('was replaced while it was mounted');
     });
+  });
+
+  it.runIf(has('perl') && process.arch === 'x64')('a sandbox denies calls of administrators', async () => {
+    const call = (number: number) =>
+      `perl -e '$! = 0; syscall($ARGV[0] + 0, 0, 0, 0, 0, 0); print $! + 0, " "' ${number}`;
+    const answers = async (...commands: string[]) =>
+      (await outcomeOf(executors('sandbox'), sh(commands.join('; ')), { user: MALLORY })).sink.text('stdout');
+    // mount, umount2, bpf, keyctl, add_key, perf_event_open, userfaultfd, kexec_load, init_module, setns, open_tree, quotactl
+    const denied = [165, 166, 321, 250, 248, 298, 323, 246, 175, 308, 428, 179];
+    expect((await answers(...denied.map(call))).trim().split(' ')).toEqual(denied.map(() => '1'));
+    // io_uring_setup, clone3
+    expect(await answers(call(425), call(435))).toBe('38 38 ');
+    const status = 'grep ^Seccomp: /proc/self/status';
+    const namespaces = ['user', 'mount', 'net', 'pid', 'ipc', 'uts'].map(
+      (kind) => `unshare --user --${kind} true && echo ${kind}`,
+    );
+    expect(await answers(status, ...namespaces)).toBe('Seccomp:\t2\n');
+  });
+
+  const THREADS =
+    'const { Worker } = require("worker_threads"); new Worker("console.log(1)", { eval: true })';
+  const PYTHON =
+    'import threading as t, subprocess as s; t.Thread(target=lambda: s.run(["echo", "1"])).start()';
+  it.each([
+    ['sh', 'x=$(echo 1 | cat); (sleep 0.01 & wait); echo $x'],
+    ['node', `/usr/bin/node -e '${THREADS}'`],
+    ['python3', `/usr/bin/python3 -c '${PYTHON}'`],
+    ['cc', `cd /tmp; echo 'int puts(const char*); int main(){puts("1");}' > a.c && cc -o a a.c && ./a`],
+    ['strace', 'strace -f -o /tmp/calls sh -c "echo 1"'],
+  ])('a sandbox runs %s', async (program, script) => {
+    if (!has(program)) return;
+    const { sink } = await outcomeOf(executors('sandbox'), sh(script), { user: MALLORY });
+    expect([sink.text('stdout'), sink.text('stderr')]).toEqual(['1\n', '']);
   });
 
   it('every file system of a sandbox that a task can write to has a size, and processes have a limit', async () => {

@@ -16,6 +16,7 @@ import { InputError } from '@goshawk/core';
 import { type FailedOutcome, failed, type RunOrder } from './contract.js';
 import { isWithin, programOf, realPathOf } from './paths.js';
 import { limitIn } from './process-limits.js';
+import { seccompFilter } from './seccomp.js';
 import type { AccountIds, SpawnOrder } from './spawner-protocol.js';
 
 /** Isolation of a worker's commands: the worker's account, the user's account, or a sandbox. */
@@ -131,6 +132,11 @@ const SCRIPT = [
   'exec "$@"',
 ].join('\n');
 
+/** The filter of system calls in sandboxes, in Base64; undefined on other architectures, and without seccomp. */
+const FILTER = existsSync('/proc/sys/kernel/seccomp/actions_avail')
+  ? seccompFilter()?.toString('base64')
+  : undefined;
+
 /**
  * Runs first in a sandbox: exits if a mount shows another file than the checked one, because another task can replace
  * a folder by a link before bwrap mounts it. Arguments: program, number of mounts, expected identities, and paths.
@@ -232,13 +238,14 @@ export class Isolation {
     const { stdout = '', stderr = '' } = order.files ?? {};
     const command = [
       ...(account === undefined || ids !== undefined ? [] : this.#identityArgs(account)),
-      ...(view === undefined ? ['/bin/sh', '-c', SCRIPT, '/bin/sh'] : this.#verified(view)),
+      ...(view === undefined ? ['/bin/sh', '-c', SCRIPT, '/bin/sh'] : this.#verified(view, order)),
       variables.map(([name]) => name).join(' '),
       ...[folder, stdout, stderr, order.command, ...order.args],
     ];
     const { files: _, ...rest } = order;
     return {
       ...rest,
+      ...(view === undefined || FILTER === undefined ? {} : { early: FILTER }),
       command: command[0]!,
       args: command.slice(1),
       cwd: '/',
@@ -282,9 +289,12 @@ export class Isolation {
   }
 
   /** Starts a sandbox that verifies its mounts and then runs `SCRIPT`, whose arguments follow. */
-  #verified({ options, mounts }: View): string[] {
+  #verified({ options, mounts }: View, { reportBytesMax = 0 }: Pick<SpawnOrder, 'reportBytesMax'>): string[] {
+    const [bwrap, ...sandbox] = options;
     return [
-      ...options,
+      bwrap!,
+      ...(FILTER === undefined ? [] : ['--seccomp', reportBytesMax > 0 ? '4' : '3']),
+      ...sandbox,
       ...['/bin/sh', '-c', [...this.#limits, VERIFY, SCRIPT].join('\n'), '/bin/sh'],
       ...[this.#stat!, `${mounts.length}`],
       mounts.map(({ identity }) => identity).join('\n'),

@@ -184,6 +184,7 @@ export class SpawnedRun {
           descriptors.stdout ?? stdout?.command ?? 'pipe',
           descriptors.stderr ?? stderr?.command ?? 'pipe',
           ...(hasExtraPipe ? ['pipe' as const] : []),
+          ...(order.early === undefined ? [] : ['pipe' as const]),
         ],
       });
     let child: ChildProcess | undefined;
@@ -207,7 +208,8 @@ export class SpawnedRun {
     this.#stdin = child.stdin ?? undefined;
     this.#stdout = reading(stdout) ?? child.stdout ?? undefined;
     this.#stderr = reading(stderr) ?? child.stderr ?? undefined;
-    this.#extra = (child.stdio[3] as Readable | null | undefined) ?? undefined;
+    this.#extra = hasExtraPipe ? (child.stdio[3] as Readable) : undefined;
+    if (order.early !== undefined) giveEarly(child.stdio[hasExtraPipe ? 4 : 3] as Writable, order.early);
     this.#pid = child.pid;
     if (this.#clock.isPaused) this.#stop();
     this.#sink.started(child.pid);
@@ -403,6 +405,12 @@ function release(pipe: Pipe | undefined, isRunning: boolean): void {
 
 function reading(pipe: Pipe | undefined): Socket | undefined {
   return pipe && new Socket({ fd: pipe.own, writable: false });
+}
+
+function giveEarly(pipe: Writable, early: string): void {
+  // The command may fail before it reads.
+  pipe.on('error', () => {});
+  pipe.end(Buffer.from(early, 'base64'));
 }
 
 class NoEntry extends Error {}

@@ -53,6 +53,8 @@ export interface SpawnOrder {
    * Maximum size of the report that the command may write to descriptor 3. The report arrives with the end.
    */
   readonly reportBytesMax?: number;
+  /** What the command reads from a descriptor when it starts, in Base64: number 3, or 4 if it reports. */
+  readonly early?: string;
   /** Whether the command has an input. Otherwise its stdin is /dev/null, which saves a file. */
   readonly hasStdin: boolean;
 }
