@@ -13,7 +13,6 @@ import { type AddressNames, Codec, type Logger, ThrottledLog, type WorkerClaims 
 import type { Audit } from '../audit/audit.js';
 import type { Alarm } from './alarm.js';
 import type { BuildMachine, Enter, Hosted, PartyOptions, Post } from './contract.js';
-import { Failures } from './failures.js';
 import { describeInput, type EntryPoint, type Input, type Losable, mayBeLost } from './input.js';
 import { type MachineCounters, MessageCounters } from './message-counters.js';
 import { Party } from './party.js';
@@ -223,5 +222,23 @@ export class Host {
 
   #nameOf(address: Address): string {
     return this.#options.names.nameOf(address) ?? `forgotten party ${address}`;
+  }
+}
+
+/** Maximum number of stored causes. */
+const CAUSES_MAX = 1_000;
+
+/** Numbers the causes of refused messages, so that a client's error leads to its line in the log. */
+class Failures {
+  readonly #numbers = new Map<string, number>();
+  #last = 0;
+
+  /** Returns the number of a cause: the same one until the cause is evicted. */
+  numberOf(cause: string): number {
+    const known = this.#numbers.get(cause);
+    if (known !== undefined) return known;
+    if (this.#numbers.size >= CAUSES_MAX) this.#numbers.delete(this.#numbers.keys().next().value!);
+    this.#numbers.set(cause, ++this.#last);
+    return this.#last;
   }
 }

@@ -14,7 +14,6 @@ import {
 } from '@goshawk/core';
 import { DecodeError, EncodeError, Mismatch } from './errors.js';
 import { type AddressNames, compileLayout, decodeInto, encodeInto, type Layout } from './fields.js';
-import { roleProblem } from './roles.js';
 
 /** A message in wire format: plain values that MessagePack can encode. */
 export type Body = readonly unknown[];
@@ -83,4 +82,26 @@ export class Codec {
       throw error;
     }
   }
+}
+
+interface Directions {
+  readonly from: readonly Role[];
+  readonly to: readonly Role[];
+}
+
+const DIRECTIONS: readonly Directions[] = MESSAGE_TYPES.map((type) => MESSAGES[type]);
+
+/**
+ * Returns why this sender may not send this message to this recipient, as in `a client may not send it, only a
+ * scheduler`; undefined if it may, or if the roles are unknown.
+ */
+function roleProblem(code: number, from: Role | undefined, to: Role | undefined): string | undefined {
+  const directions = DIRECTIONS[code]!;
+  if (from !== undefined && !directions.from.includes(from)) {
+    return `a ${from} may not send it, only a ${directions.from.join(' or a ')}`;
+  }
+  if (to !== undefined && !directions.to.includes(to)) {
+    return `it may not be sent to a ${to}, only to a ${directions.to.join(' or a ')}`;
+  }
+  return undefined;
 }
