@@ -1,5 +1,6 @@
 import { AreaCard } from './area.js';
 import { CHARTS, ChartCard } from './charts.js';
+import { EventStrip } from './event-strip.js';
 import { useStore } from './store.js';
 import { StreamCard } from './stream.js';
 
@@ -11,6 +12,7 @@ export function Pictures() {
       <div class="pictures">
         <AreaCard />
         <StreamCard />
+        <EventStrip />
       </div>
       <div class="charts">
         {CHARTS.map((spec) => (

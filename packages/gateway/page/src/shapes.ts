@@ -15,6 +15,7 @@ export type Attempt = Job['attempts'][number];
 export type Why = z.infer<typeof answers.why>;
 export type TaskList = z.infer<typeof answers.tasks>;
 export type Logs = z.infer<typeof answers.logs>;
+export type ClusterEvents = z.infer<typeof answers.clusterEvents>;
 export type Stream = z.infer<typeof answers.stream>;
 export type Plan = z.infer<typeof answers.plan>;
 export type WhatIfAnswer = z.infer<typeof answers.jobWhatIf>;

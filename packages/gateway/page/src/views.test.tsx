@@ -3,6 +3,7 @@ import { Actions } from './actions.js';
 import { App, Banners, Header, SignIn } from './app.js';
 import { areasOf, stacked } from './area.js';
 import { CHARTS, ChartLegend } from './charts.js';
+import { EventList } from './event-strip.js';
 import { fillOf, kindOf } from './grid.js';
 import { Lazy, Part } from './lazy.js';
 import { ago, html, item, NOW, overview, storeAt, text, worker } from './page.fixture.js';
@@ -354,4 +355,20 @@ it('describes a plan and the fields of a job', () => {
   expect(
     text(<FieldTable fields={{ name: { description: 'a `name`' }, x: { type: ['string', 'number'] } }} />),
   ).toMatch(/name a name x string or number$/);
+});
+
+it('lists events, newest first, those of the last hour with a link to the task stream', () => {
+  const event = (number: number, seconds: number, said: string) => ({
+    ...{ number, at: ago(seconds), kind: 'worker-lost', text: said },
+    ...{ worker: null, scheduler: null, by: null },
+  });
+  const events = [event(1, 7_200, 'worker w0 is lost <b>'), event(2, 60, 'worker w0 joined')];
+  const all = { schema: 'goshawk.events/1' as const, events, next: 2, since: ago(80_000) };
+  const shown = html(<EventList all={all} />);
+  expect(shown.indexOf('w0 joined')).toBeLessThan(shown.indexOf('w0 is lost'));
+  expect(shown.match(/<button/g)).toHaveLength(1);
+  expect(shown).toContain('&lt;b>');
+  expect(html(<EventList all={{ ...all, events: [] }} />)).toMatch(/No events since/);
+  const many = Array.from({ length: 40 }, (_, index) => event(index, 60, 'x'));
+  expect(html(<EventList all={{ ...all, events: many }} />)).toContain('And 25 earlier ones');
 });

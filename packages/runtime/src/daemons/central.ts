@@ -195,8 +195,9 @@ function recordStart(events: EventBook, { settings, replacedPolicy }: CentralOpt
   const isClean = last === undefined || last.kind === 'central-stopped';
   const text = isClean ? 'central started' : 'central started again after its process had ended unexpectedly';
   events.add({ kind: 'central-started', text });
-  const { preset: _, ...shown } = settings.policy;
-  const now = `the policy is ${policy} (${JSON.stringify(shown)})`.slice(0, SETTINGS_LENGTH_MAX);
+  const { preset: _, policy: __, ...shown } = settings.policy;
+  const values = Object.entries(shown).map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+  const now = `the policy is ${policy}: ${values.join(', ')}`.slice(0, SETTINGS_LENGTH_MAX);
   if (now !== before) events.add({ kind: 'policy', text: now });
   if (replacedPolicy !== undefined)
     events.add({ kind: 'policy-replaced', text: replacementLine(replacedPolicy, settings) });

@@ -1,0 +1,66 @@
+import type { ClusterEvents } from './shapes.js';
+import { useStore } from './store.js';
+import { moved, windowOf } from './stream.js';
+import { CLOCK } from './stream-draw.js';
+import { Card, Problem } from './ui.js';
+import { useAnswer } from './use-answer.js';
+
+const REFRESH_MS = 10_000;
+/** The stream has data for an hour; earlier events are listed without a link to it. */
+const STREAM_MS = 3_600_000;
+const DAY_SECONDS = 86_400;
+const SHOWN_MAX = 15;
+
+/** What happened to the cluster within a day. A click on a time shows it in the task stream. */
+export function EventStrip() {
+  const { data, error } = useAnswer<ClusterEvents>(`/v1/events/past?seconds=${DAY_SECONDS}`, 0, REFRESH_MS);
+  return (
+    <Card title="Events" class="events">
+      <Problem error={error} />
+      {data === undefined ? null : <EventList all={data} />}
+    </Card>
+  );
+}
+
+export function EventList({ all: { events, since } }: { readonly all: ClusterEvents }) {
+  const store = useStore();
+  const { seconds } = windowOf(store.address.value.query);
+  const now = store.now.value;
+  const newest = events.slice(-SHOWN_MAX).reverse();
+  const left = events.length - newest.length;
+  const show = (at: number): void => store.setQuery(moved(seconds, at + 500 * seconds, now));
+  if (newest.length === 0) return <p class="hint">No events since {shownTime(Date.parse(since), now)}.</p>;
+  return (
+    <>
+      <ol class="event-list">
+        {newest.map(({ number, at, text }) => {
+          const time = Date.parse(at);
+          const words = shownTime(time, now);
+          return (
+            <li key={number}>
+              {now - time < STREAM_MS ? (
+                <button type="button" onClick={() => show(time)} title="Show this time in the task stream">
+                  {words}
+                </button>
+              ) : (
+                <time dateTime={at}>{words}</time>
+              )}{' '}
+              {text}
+            </li>
+          );
+        })}
+      </ol>
+      {left > 0 ? (
+        <p class="hint">
+          And {left} earlier ones: <code>goshawk events</code> lists them.
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+/** The time of day, with the date if it was on another day. */
+function shownTime(at: number, now: number): string {
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString();
+  return isToday ? CLOCK.format(at) : `${new Date(at).toISOString().slice(5, 10)} ${CLOCK.format(at)}`;
+}
