@@ -61,6 +61,15 @@ test('all named documents, images and folders exist', () => {
   expect(wrong).toEqual([]);
 });
 
+test('all tests that documents name exist', () => {
+  const tests = new Set(files.flatMap((path) => (path.endsWith('.test.ts') ? path.split('/').at(-1)! : [])));
+  const named = documents.flatMap((path) =>
+    [...textOf(path).matchAll(/(?<![\w.-])(\w[\w.-]*\.test\.ts)\b/g)].map(([, name]) => `${path}: ${name}`),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((each) => !tests.has(each.split(': ')[1]!))).toEqual([]);
+});
+
 test('every image is used', () => {
   const shown = documents.map(textOf).join('\n');
   const images = files.filter((path) => path.startsWith('docs/images/'));
