@@ -1,10 +1,10 @@
 import { CPU, IndexedHeap, invariant, type Millis, PER_CPU, SLOT, type Vector } from '@goshawk/core';
 import type { RunView, StageView, WorkerView } from '../contract.js';
 
-/** Weight of each short task in the averages of their run times and demands. */
-const MEAN_WEIGHT = 1 / 50;
+/** Number of short tasks over which their run times and demands are averaged. */
+const AVERAGED = 500;
 /** Lenders are counted again when the mean run time or demand of short tasks has changed by this factor. */
-const DRIFT = 1.5;
+const DRIFT = 2;
 
 /**
  * The running tasks that may pause for short ones, for how long, and how many of their CPUs a typical short task could
@@ -20,6 +20,8 @@ export class Budgets {
   readonly #offeredAt: number[] = [];
   readonly #countedAt: number[] = [];
   #amount = 0;
+  /** Number of short tasks in the averages. */
+  #shortTasks = 0;
   /** Mean run time of short tasks, 0 if none has started, and their mean demand. */
   #shortMs: Millis = 0;
   readonly #shortDemand: number[] = [];
@@ -73,7 +75,8 @@ export class Budgets {
   /** A short task starts. @param taskMs its estimated run time */
   shortStarted({ demand }: StageView, taskMs: Millis): void {
     if (taskMs <= 0) return;
-    const weight = this.#shortMs === 0 ? 1 : MEAN_WEIGHT;
+    this.#shortTasks = Math.min(AVERAGED, this.#shortTasks + 1);
+    const weight = 1 / this.#shortTasks;
     this.#shortMs += (taskMs - this.#shortMs) * weight;
     for (let index = 0; index < Math.max(demand.length, this.#shortDemand.length); index++) {
       const mean = this.#shortDemand[index] ?? 0;
@@ -83,7 +86,8 @@ export class Budgets {
     if (isWithinDrift(this.#shortMs, this.#countedMs) && this.#shortDemand.every(isNear)) return;
     this.#countedMs = this.#shortMs;
     this.#countedDemand = [...this.#shortDemand];
-    for (const run of this.inOrder()) {
+    for (const run of this.#runs) {
+      if (run === undefined) continue;
       this.#offer(run);
       this.workerChanged(run.worker);
     }
