@@ -146,6 +146,26 @@ it('the first lines of the documentation start a cluster, run calls, and leave n
   await rm(folder, { recursive: true });
 });
 
+it.runIf(has('mypy'))(
+  'mypy accepts the annotations of the package, and finds mistakes of its users',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'goshawk-mypy-'));
+    const mypy = (...args: string[]) =>
+      run(DEBIAN, ['-m', 'mypy', '--cache-dir', folder, ...args], {
+        cwd: PACKAGE,
+        env: { ...environment, MYPYPATH: PACKAGE },
+      });
+    await mypy('goshawk');
+    const file = join(folder, 'user.py');
+    await writeFile(file, 'from goshawk import Client\n\nClient().job(1.5)\n');
+    const found = mypy(file);
+    await expect(found).rejects.toMatchObject({
+      stdout: expect.stringContaining('incompatible type "float"'),
+    });
+    await rm(folder, { recursive: true });
+  },
+);
+
 describe.runIf(has('cloudpickle, sklearn, joblib, pandas, nbconvert, ipykernel'))('an example', () => {
   it.each([
     ['grid_search.py', ['grid_search.py'], /^best: \{'C': 10, 'gamma': 0\.1\} 0\.973$/m],

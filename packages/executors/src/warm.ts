@@ -11,7 +11,7 @@ import { type WarmCall, WarmProcess } from './warm-process.js';
  */
 export class WarmExecutor implements Executor {
   readonly #exec: Executor;
-  /** Idle processes, the longest idle first. */
+  /** Idle processes, the longest idle first. Calls get the last one, whose memory is still in the caches. */
   readonly #idle = new Set<WarmProcess>();
   readonly #all = new Set<WarmProcess>();
   readonly #idleMax = WARM_IDLE_MAX_PER_CPU * availableParallelism();
@@ -78,8 +78,8 @@ export class WarmExecutor implements Executor {
 
   #begin(call: WarmCall): void {
     const key = keyOf(call.order);
-    for (const process of this.#idle) {
-      if (process.key !== key) continue;
+    const process = [...this.#idle].findLast((idle) => idle.key === key);
+    if (process !== undefined) {
       this.#idle.delete(process);
       this.#running.set(call, process);
       process.start(call);

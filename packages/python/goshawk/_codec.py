@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from .errors import RemoteError, UntrustedResult
 
 try:
-    import cloudpickle
+    import cloudpickle  # type: ignore[import]
 except ImportError:
     cloudpickle = None  # type: ignore[assignment]
 
@@ -115,7 +115,8 @@ def format_trace(error: BaseException) -> str:
 def describe_exception(error: BaseException) -> Dict[str, Any]:
     """Serializes an exception with its causes and traceback; a pickle that cannot be loaded again or is too long is omitted."""
     trace = format_trace(error)
-    chain, link = [], ""
+    chain: List[Dict[str, Any]] = []
+    link = ""
     each: Optional[BaseException] = error
     while each is not None and len(chain) < CAUSES_MAX:
         chain.append({"link": link, **_describe_one(each)})

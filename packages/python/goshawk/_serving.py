@@ -12,7 +12,7 @@ import socket
 import struct
 import sys
 import threading
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import _task
 
@@ -155,12 +155,11 @@ class _State:
                 self._files[path] = _version(path)
 
 
+_flush_libraries: Callable[[], Any]
 try:
     _flush_libraries = functools.partial(ctypes.CDLL(None).fflush, None)
 except (AttributeError, OSError, TypeError):  # pragma: no cover
-
-    def _flush_libraries() -> None:
-        pass
+    _flush_libraries = bool
 
 
 def _is_installed(path: str) -> bool:

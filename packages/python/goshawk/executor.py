@@ -159,7 +159,7 @@ class Executor(BaseExecutor):
         if chunksize < 1:
             raise ValueError("chunksize must be >= 1.")
         end = None if timeout is None else time.monotonic() + timeout
-        calls = [(args, {}) for args in zip(*iterables)]
+        calls: List[Tuple[Tuple[Any, ...], Dict[str, Any]]] = [(args, {}) for args in zip(*iterables)]
         # An empty map needs no function either, but a wrong one is reported.
         function = pickled_function(fn)
         futures: List[TaskFuture] = []

@@ -9,8 +9,8 @@
 
 from concurrent.futures import wait
 
-from joblib import register_parallel_backend
-from joblib._parallel_backends import ParallelBackendBase
+from joblib import register_parallel_backend  # type: ignore[import]
+from joblib._parallel_backends import ParallelBackendBase  # type: ignore[import]
 
 from .executor import Executor, cancel_all
 

@@ -71,6 +71,6 @@ def _notebook_display() -> Any:
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is None or not hasattr(shell, "kernel"):
         return None
-    from IPython.display import display  # type: ignore[import-not-found]
+    from IPython.display import display  # type: ignore[import]
 
     return display

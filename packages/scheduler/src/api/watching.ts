@@ -5,7 +5,7 @@ import type { SchedulerState } from '../state.js';
 import type { JobViews } from './job-views.js';
 import { JobWatches } from './job-watches.js';
 
-/** Key of the timer for prompt updates, and the delay of these updates in milliseconds. */
+/** Key of the timer for prompt updates, which clients that read results get, and their least distance in milliseconds. */
 const PROMPT_TIMER = 1;
 const PROMPT_MS = 10;
 
@@ -16,6 +16,8 @@ export class Watching implements JobListener {
   readonly #watches = new JobWatches();
   /** Watched jobs with changes that have not been sent, for prompt and for regular updates. */
   readonly #changed = { soon: new Set<Job>(), later: new Set<Job>() };
+  /** When prompt updates were last sent. */
+  #promptedAt: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(s: SchedulerState, views: JobViews) {
     this.#s = s;
@@ -35,7 +37,7 @@ export class Watching implements JobListener {
     }
     if (!this.#watches.renew(job, { client: from, request, detail, soon }, now)) return false;
     // Progress is sent after a delay, so that a job that is about to end sends only its end.
-    this.changed(job, now);
+    this.changed(job, now, true);
     return true;
   }
 
@@ -43,13 +45,15 @@ export class Watching implements JobListener {
     this.#watches.remove(from, request);
   }
 
-  /** Schedules a progress event for the clients that watch the job. */
-  changed(job: Job, now: Millis): void {
+  /** Schedules a progress event for the clients that watch the job; those that read results wait only for results. */
+  changed(job: Job, now: Millis, hasResult: boolean): void {
     if (!this.#watches.isWatched(job)) return;
     const { progressMs } = this.#s.cluster.timings;
     this.#scheduleProgress(job, this.#changed.later, 0, now + progressMs);
-    if (this.#watches.needsPromptUpdates(job))
-      this.#scheduleProgress(job, this.#changed.soon, PROMPT_TIMER, now + Math.min(PROMPT_MS, progressMs));
+    if (!hasResult || !this.#watches.needsPromptUpdates(job)) return;
+    // A single result is reported at once; of many, those of 10 ms together.
+    const at = Math.max(now, this.#promptedAt + Math.min(PROMPT_MS, progressMs));
+    this.#scheduleProgress(job, this.#changed.soon, PROMPT_TIMER, at);
   }
 
   #scheduleProgress(job: Job, changed: Set<Job>, timer: number, at: Millis): void {
@@ -61,6 +65,7 @@ export class Watching implements JobListener {
   /** Sends the progress of changed jobs. @param timer `PROMPT_TIMER`: only to clients that need prompt updates */
   progressTimerFired(timer: number, now: Millis): void {
     const isPrompt = timer === PROMPT_TIMER;
+    if (isPrompt) this.#promptedAt = now;
     const changed = isPrompt ? this.#changed.soon : this.#changed.later;
     for (const job of changed) {
       if (job.hasEnded) continue;

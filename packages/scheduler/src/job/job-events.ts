@@ -20,8 +20,8 @@ export interface JobObserver {
 
 /** A part of the scheduler that reacts to changes of jobs. */
 export interface JobListener {
-  /** The job has changed. */
-  changed?(job: Job, now: Millis): void;
+  /** The job has changed. @param hasResult whether a task has ended */
+  changed?(job: Job, now: Millis, hasResult: boolean): void;
   ended?(job: Job, now: Millis): void;
 }
 
@@ -104,7 +104,7 @@ export class JobEvents {
     for (const listener of this.#listeners) listener.ended?.(job, now);
   }
 
-  changed(job: Job, now: Millis): void {
-    for (const listener of this.#listeners) listener.changed?.(job, now);
+  changed(job: Job, now: Millis, hasResult = false): void {
+    for (const listener of this.#listeners) listener.changed?.(job, now, hasResult);
   }
 }

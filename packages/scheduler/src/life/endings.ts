@@ -372,7 +372,7 @@ export class Endings {
     if (job.isConcurrencyLimited && job !== this.#failingJob) this.#routing.findWorkersForAll(job, now);
     this.endIfDone(job, now);
     this.abandonIfLate(job, now);
-    this.#s.events.changed(job, now);
+    this.#s.events.changed(job, now, true);
   }
 
   /**
