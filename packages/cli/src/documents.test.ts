@@ -264,6 +264,16 @@ describe.each(documents)('%s', (path) => {
   });
 });
 
+test.each(['SECURITY.md', 'docs/DURABILITY.md', 'docs/OPERATE.md'])(
+  '%s names only tests that exist',
+  (path) => {
+    const named = readFileSync(join(ROOT, path), 'utf8').match(/(?<=`)[\w/.-]+\.test\.tsx?(?=`)/g) ?? [];
+    if (path === 'SECURITY.md') expect(named.length).toBeGreaterThan(10);
+    const tests = tracked('*.test.ts*').map((file) => `/${file}`);
+    expect(named.filter((file) => !tests.some((each) => each.endsWith(`/${file}`)))).toEqual([]);
+  },
+);
+
 test('messages of the code mention only flags that exist', () => {
   // Options of Node.js, Docker and sbatch, and those of every command.
   const others = new Set(['--check', '--init', '--max-old-space-size', '--mem', '--help', '--version']);
