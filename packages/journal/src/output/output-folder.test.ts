@@ -195,4 +195,18 @@ describe('output in a folder', () => {
     expect(textOf(next, 3)).toBe('d');
     expect(next.settled).toBe(2);
   });
+
+  it('does not create the folder of a removed journal again', async () => {
+    const journal = join(folder, 'journal');
+    const store = new OutputFolder(join(journal, 'output'), ROOMY);
+    rmSync(journal, { recursive: true });
+    store.append(1, undefined, chunk(0, 'a'));
+    await store.close();
+    expect(readdirSync(folder)).toEqual([]);
+    expect(store.settled).toBe(1);
+    expect(store.read(1, 0)).toMatchObject({
+      chunks: [],
+      gone: { why: expect.stringMatching(/could not be written/) },
+    });
+  });
 });

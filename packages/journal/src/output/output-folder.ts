@@ -468,9 +468,10 @@ function mib(bytes: number): string {
   return bytes >= MIB ? `${Math.round(bytes / MIB)} MiB` : `${bytes} bytes`;
 }
 
+/** Creates the folder, but not those around it: a removed journal must not look as if it were there. */
 function makeFolderAgain(folder: string): void {
   try {
-    makeFolder(fs, folder, 0o700);
+    fs.mkdirSync(folder, { mode: 0o700 });
   } catch {
     // The write reports the problem.
   }
