@@ -1,5 +1,4 @@
 import { type Attribute, amountOf, formatResources, placesOf, type Resources, slotsOf } from '@goshawk/core';
-import type { Member } from './key-ring.js';
 
 /** What an individual key permits its workers to say about themselves. */
 export interface WorkerBounds {
@@ -25,7 +24,7 @@ export interface WorkerClaims {
  * @param key the individual key of the worker, if it has one
  */
 export function boundsProblem(
-  members: ReadonlyMap<string, Pick<Member, 'role' | 'name' | 'bounds'>>,
+  members: ReadonlyMap<string, { readonly bounds: WorkerBounds }>,
   key: string | undefined,
   { attributes, capacity, slots, places = slots }: WorkerClaims,
 ): string | undefined {
