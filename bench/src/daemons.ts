@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster } from '@goshawk/client';
 import type { Millis } from '@goshawk/core';
 
-export { type Daemon, Daemons, firstLine, firstOfEach, GOSHAWK, WITH_HTTP } from '@goshawk/cli/testing';
+export { type Daemon, Daemons, firstOfEach, GOSHAWK, WITH_HTTP } from '@goshawk/cli/testing';
 
 /** Returns when this many workers and schedulers have joined the cluster. */
 export async function allJoined(client: Cluster, workers: number, schedulers = 0): Promise<void> {

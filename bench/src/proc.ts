@@ -45,11 +45,6 @@ export function residentMebibytes(pid: number): number {
   return mebibytes(pid, 'VmRSS');
 }
 
-/** Returns the memory of a process without mapped files, such as those of its journal; NaN if it is gone, in MiB. */
-export function anonymousMebibytes(pid: number): number {
-  return mebibytes(pid, 'RssAnon');
-}
-
 function mebibytes(pid: number, name: string): number {
   return (statusBytes(readOr(`/proc/${pid}/status`), name) ?? Number.NaN) / 2 ** 20;
 }

@@ -1,124 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 /**
- * Ordinary tests that keep the code base in order: import directions, and names that pure packages must not use. Each
- * finding is one line with the place, the fault and the remedy.
+ * What no tool checks about the code base; Biome checks import directions and the names that pure packages must
+ * not use, knip what is unused; its rule of cycles takes ten times as long as this test. Each finding is one line with the place, the fault and the remedy.
  */
 
 const ROOT = resolve(import.meta.dirname, '../..');
-
-/** The only imports allowed between packages. Machines know no driver, and drivers do not know each other. */
-const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  core: [],
-  policies: ['core'],
-  worker: ['core'],
-  predictor: ['core'],
-  scheduler: ['core', 'predictor'],
-  central: ['core', 'policies'],
-  simulator: ['core', 'policies', 'predictor', 'worker', 'scheduler', 'central'],
-  journal: ['core'],
-  transport: ['core'],
-  executors: ['core'],
-  runtime: [
-    'core',
-    'policies',
-    'predictor',
-    'worker',
-    'scheduler',
-    'central',
-    'journal',
-    'transport',
-    'executors',
-  ],
-  tracing: ['core', 'transport', 'runtime'],
-  traces: ['core', 'predictor'],
-  report: ['core', 'predictor'],
-  papers: ['core', 'policies', 'predictor', 'executors', 'report', 'traces'],
-  client: ['core', 'transport'],
-  gateway: ['core', 'predictor', 'transport', 'client'],
-  command: ['core', 'policies', 'predictor', 'journal', 'transport', 'runtime', 'client'],
-  cli: [
-    'core',
-    'policies',
-    'journal',
-    'predictor',
-    'transport',
-    'runtime',
-    'simulator',
-    'client',
-    'gateway',
-    'command',
-  ],
-  lab: [
-    'core',
-    'policies',
-    'journal',
-    'predictor',
-    'runtime',
-    'client',
-    'simulator',
-    'traces',
-    'report',
-    'papers',
-    'command',
-  ],
-};
-
-/** Deterministic: a function of their inputs. */
-const PURE = ['core', 'policies', 'predictor', 'worker', 'scheduler', 'central', 'simulator'];
-
-const BANNED_IN_PURE: readonly (readonly [pattern: RegExp, instead: string])[] = [
-  [/\bDate\.now\b|\bnew Date\(\)/, 'the `now` that every entry gets'],
-  [/\bperformance\.now\b/, 'the `now` that every entry gets'],
-  [/\bMath\.random\b/, '`env.random()`'],
-  [/\bset(?:Timeout|Interval|Immediate)\b|\bqueueMicrotask\b/, '`env.setTimer`'],
-  [/\bprocess\.|\bconsole\./, 'an effect of the environment'],
-  [/from 'node:/, 'an effect of the environment'],
-  [/\bPromise\b|\basync (?!\*)|\bawait (?!\()/, 'a message, a timer, or a callback of the driver'],
-];
-
-/** Files without clocks, sockets and randomness that wait for their input. */
-const MAY_AWAIT = new Set(['packages/simulator/src/simulation.ts']);
-
-/** Started by path or exported by name, not imported. */
-const ENTRIES = new Set([
-  'packages/transport/src/testing.fixture.ts',
-  'packages/cli/src/testing.fixture.ts',
-  'packages/journal/src/testing.fixture.ts',
-  'packages/executors/src/spawner.ts',
-  'packages/executors/src/module-thread.ts',
-  'packages/executors/src/module-process.ts',
-  'packages/papers/src/solver/thread.ts',
-  'packages/runtime/src/daemons/stall-thread.ts',
-  'packages/transport/src/connection/peer.fixture.ts',
-  'packages/transport/src/connection/busy.fixture.ts',
-  'packages/journal/src/dead-reader.fixture.ts',
-  'packages/journal/src/folder-claim.fixture.ts',
-  'packages/journal/src/open-journal.fixture.ts',
-  'packages/gateway/page/src/main.tsx',
-  'packages/cli/src/main.ts',
-  'packages/cli/src/forecast/forecast-thread.ts',
-  'packages/lab/src/simulate/thread.ts',
-  'packages/lab/src/whatif/job-thread.ts',
-  'bench/src/durability/square.fixture.ts',
-  'bench/src/fidelity/recorder.ts',
-  'bench/src/mailbox-peer.ts',
-  'bench/src/scaling/schedulers.ts',
-  'bench/src/soak/echo.fixture.ts',
-  'test/src/bundle.setup.ts',
-  'test/src/faults/end-threads.fixture.ts',
-  'test/src/faults/odd-results.fixture.ts',
-  'test/src/containers/image.setup.ts',
-  'test/src/kubernetes/lab/main.ts',
-  'test/src/chaos/main.ts',
-  'test/src/chaos/thread.ts',
-  'test/src/chaos/mutants/main.ts',
-  'test/src/chaos/mutants/plant.ts',
-  'test/src/chaos/mutants/hooks.ts',
-]);
 
 interface Source {
   readonly path: string;
@@ -185,83 +75,12 @@ function reachable(arrows: ReadonlyMap<string, ReadonlyMap<string, string>>, sta
   return found;
 }
 
-/** Paths that a package exports. */
-function doorsOf(name: string): string[] {
-  const manifest = readFileSync(join(ROOT, 'packages', name, 'package.json'), 'utf8');
-  return Object.keys((JSON.parse(manifest) as { exports: Record<string, unknown> }).exports);
-}
-
-/** Removes comments and strings, which may contain any names. */
-function codeOf(text: string): string {
-  const blank = (part: string) => part.replace(/[^\n]/g, ' ');
-  return text
-    .replace(/\/\*[\s\S]*?\*\//g, blank)
-    .replace(/(^|[^:'"`])\/\/[^\n]*/g, (part, before: string) => before + blank(part.slice(before.length)))
-    .replace(/`(?:\\.|[^`\\])*`/g, blank);
-}
-
 function target(from: string, specifier: string): string {
   const path = relative(ROOT, resolve(ROOT, dirname(from), specifier)).replace(/\.js$/, '.ts');
   return existsSync(join(ROOT, `${path}x`)) ? `${path}x` : path;
 }
 
-/** Names that `npm run bench -- NAME` takes. */
-const BENCHES = [
-  .../^export const BENCHES = \[([^\]]+)\]/m
-    .exec(readFileSync(join(ROOT, 'bench/peers/benches.mjs'), 'utf8'))![1]!
-    .matchAll(/[a-z]+/g),
-].map(([name]) => name);
-
-/** Files that `npm run cases` and `npm run bench -- NAME` start. */
-const STARTED = new RegExp(`^bench/src/(cases|${BENCHES.join('|')})\\.ts$`);
-
 describe('imports', () => {
-  test('point one way between packages', () => {
-    const wrong = sources.flatMap((source) => {
-      const from = packageOf(source.path);
-      if (from === undefined || source.isTest) return [];
-      return importsOf(source).flatMap(({ specifier, line }) => {
-        const to = /^@goshawk\/([a-z]+)/.exec(specifier)?.[1];
-        if (to === undefined || to === from || MAY_IMPORT[from]!.includes(to)) return [];
-        return [
-          `${source.path}:${line}: ${from} imports ${to}; it may import ${MAY_IMPORT[from]!.join(', ') || 'no other package'}`,
-        ];
-      });
-    });
-    expect(wrong).toEqual([]);
-  });
-
-  test('of the command package are only core, except in its cluster and policy folders', () => {
-    const wrong = sources.flatMap((source) => {
-      const { path } = source;
-      if (source.isTest || packageOf(path) !== 'command') return [];
-      if (['cluster', 'policy'].includes(folderOf(path))) return [];
-      return importsOf(source)
-        .map(({ specifier, line }) => ({ to: /^@goshawk\/([a-z]+)/.exec(specifier)?.[1], line }))
-        .flatMap(({ to = 'core', line }) => (to === 'core' ? [] : [`${path}:${line}: imports ${to}`]));
-    });
-    expect(wrong).toEqual([]);
-  });
-
-  test('between packages use only their exports', () => {
-    const wrong = sources.flatMap((source) =>
-      importsOf(source).flatMap(({ specifier, line }) => {
-        if (!specifier.startsWith('.')) {
-          const [, name, door] = /^@goshawk\/([a-z]+)\/(.+)$/.exec(specifier) ?? [];
-          const isOpen = door === undefined || (door !== 'testing' && doorsOf(name!).includes(`./${door}`));
-          const isForTests = (source.isTest || source.path.startsWith('bench/')) && door === 'testing';
-          return isOpen || isForTests ? [] : [`${source.path}:${line}: ${specifier}; import the package`];
-        }
-        const to = target(source.path, specifier);
-        const crosses = packageOf(source.path) !== packageOf(to) && packageOf(to) !== undefined;
-        return crosses
-          ? [`${source.path}:${line}: reaches into ${to}; import @goshawk/${packageOf(to)}`]
-          : [];
-      }),
-    );
-    expect(wrong).toEqual([]);
-  });
-
   test('inside the state machines point one way between folders', () => {
     const wrong = ONE_WAY.flatMap((name) => {
       const arrows = new Map<string, Map<string, string>>();
@@ -322,22 +141,6 @@ describe('imports', () => {
     for (const path of graph.keys()) visit(path, []);
     expect(circles).toEqual([]);
   });
-
-  test('leave no unused file', () => {
-    const used = new Set(
-      sources.flatMap((source) =>
-        importsOf(source)
-          .filter(({ specifier }) => specifier.startsWith('.'))
-          .map(({ specifier }) => target(source.path, specifier)),
-      ),
-    );
-    const dead = sources
-      .map(({ path }) => path)
-      .filter((path) => /\/src\//.test(path) && !path.endsWith('.d.ts') && !/\.test\.tsx?$/.test(path))
-      .filter((path) => !path.endsWith('/index.ts') && !ENTRIES.has(path) && !used.has(path))
-      .filter((path) => !STARTED.test(path));
-    expect(dead.map((path) => `${path}: nobody imports it; delete it, or name it in ENTRIES`)).toEqual([]);
-  });
 });
 
 test('node:http is taken by process.getBuiltinModule: with Node 24 an import loads undici, 13 MB and 60 ms in each process', () => {
@@ -369,25 +172,6 @@ test('no test replaces a module, because later test files in the same process wo
     /\bvi\.(do)?mock\(/i.test(text) ? [`${path}: spy on what it exports`] : [],
   );
   expect(wrong).toEqual([]);
-});
-
-describe('pure packages', () => {
-  test('use no clock, randomness, socket or promise', () => {
-    const wrong = sources.flatMap(({ path, text, isTest }) => {
-      if (isTest || !PURE.includes(packageOf(path) ?? '')) return [];
-      return codeOf(text)
-        .split('\n')
-        .flatMap((line, index) =>
-          BANNED_IN_PURE.flatMap(([pattern, instead]) => {
-            const match = pattern.exec(line);
-            const isWaiting = /async|await|Promise/.test(match?.[0] ?? '');
-            if (match === null || (isWaiting && MAY_AWAIT.has(path))) return [];
-            return [`${path}:${index + 1}: ${match[0].trim()} in a pure package; use ${instead}`];
-          }),
-        );
-    });
-    expect(wrong).toEqual([]);
-  });
 });
 
 describe('the repository', () => {
@@ -423,8 +207,8 @@ describe('the repository', () => {
   });
 
   test('describes the purpose of each package', () => {
-    const missing = Object.keys(MAY_IMPORT)
-      .flatMap((name) => [`packages/${name}/README.md`, `packages/${name}/src/index.ts`])
+    const missing = readdirSync(join(ROOT, 'packages'))
+      .map((name) => `packages/${name}/README.md`)
       .filter((path) => !existsSync(join(ROOT, path)));
     expect(missing).toEqual([]);
   });
@@ -436,9 +220,4 @@ test('test/skips.json gives a reason for each file that may skip tests, and for 
     ({ path, text }) => /\.test\.tsx?$/.test(path) && /\.(skipIf|runIf)\(|\bskip\('/.test(text),
   );
   expect(Object.keys(reasons).sort()).toEqual(skipping.map(({ path }) => path).sort());
-});
-
-test('CONTRIBUTING.md names every bench', () => {
-  const text = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
-  expect(BENCHES.filter((name) => !text.includes(`\`npm run bench -- ${name}\``))).toEqual([]);
 });

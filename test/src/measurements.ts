@@ -4,16 +4,7 @@ import { join } from 'node:path';
 const FOLDER = join(import.meta.dirname, '../../measurements');
 
 /** Order on the page. */
-const GROUPS = [
-  'Policies',
-  'The simulator',
-  'Speed',
-  'Faults',
-  'Operations',
-  'Prediction',
-  'Papers',
-  'Workloads',
-] as const;
+const GROUPS = ['Policies', 'Speed', 'Faults', 'Operations', 'Papers'] as const;
 
 interface Table {
   readonly title?: string;
@@ -21,17 +12,18 @@ interface Table {
   readonly rows: readonly (readonly (number | string)[])[];
 }
 
-/** One file of `measurements/`; null: not recorded. */
+/** One file of `measurements/`. */
 interface Measurement {
   readonly group: (typeof GROUPS)[number];
   readonly title: string;
   /** The compared quantity, with units. */
   readonly what: string;
   readonly commands: readonly string[];
-  readonly machine: string | null;
+  readonly machine: string;
   /** YYYY-MM-DD. */
-  readonly date: string | null;
-  readonly commit: string | null;
+  readonly date: string;
+  /** Of the code that was measured, which repeats the result. */
+  readonly commit: string;
   readonly notes?: readonly string[];
   readonly tables: readonly Table[];
 }
@@ -54,12 +46,13 @@ export function readMeasurements(): Map<string, Measurement> {
 function problemOf(value: Measurement): string | undefined {
   const keys = Object.keys(value);
   const missing = REQUIRED.find((key) => !keys.includes(key));
-  if (missing !== undefined) return `"${missing}" is missing; null: not recorded`;
+  if (missing !== undefined) return `"${missing}" is missing`;
   const unknown = keys.find((key) => !REQUIRED.includes(key) && key !== 'notes');
   if (unknown !== undefined) return `"${unknown}" is no field of a measurement`;
   if (!GROUPS.includes(value.group)) return `"group" is one of ${GROUPS.join(', ')}`;
-  if (value.date !== null && !/^\d{4}-\d\d-\d\d$/.test(value.date)) return '"date" is YYYY-MM-DD or null';
-  if (value.commit !== null && !/^[0-9a-f]{7,40}$/.test(value.commit)) return '"commit" is a hash or null';
+  if (value.commands.length === 0) return '"commands" is empty';
+  if (!/^\d{4}-\d\d-\d\d$/.test(value.date)) return '"date" is YYYY-MM-DD';
+  if (!/^[0-9a-f]{7,40}$/.test(value.commit)) return '"commit" is a hash: commit before you measure';
   const ragged = value.tables.find(({ columns, rows }) => rows.some((row) => row.length !== columns.length));
   return ragged === undefined
     ? undefined
@@ -75,7 +68,8 @@ export function measurementsPage(measurements: ReadonlyMap<string, Measurement>)
     'Generated from `measurements/*.json`. Do not edit: change the data, then',
     '`UPDATE_GOLDEN=1 npx vitest run --project unit test/src/measurements`.',
     '',
-    'Compare ratios, not machines. Traces in `../shared/traces` are not part of the repository.',
+    'The commit of a section repeats its numbers with the command. Compare ratios, not machines. Traces in',
+    '`../shared/traces` are not part of the repository.',
     '',
     ...groups.flatMap((members, index) => [
       `- ${GROUPS[index]}: ${members.map(([, { title }]) => `[${title}](#${anchorOf(title)})`).join(', ')}`,
@@ -115,7 +109,10 @@ function section(name: string, measurement: Measurement): string[] {
     '',
     `${what}`,
     '',
-    ...(commands.length === 0 ? [] : ['```sh', ...commands, '```', '']),
+    '```sh',
+    ...commands,
+    '```',
+    '',
     `${provenance(measurement)} Data: \`measurements/${name}.json\`.`,
     '',
     ...tables.flatMap((table) => [
@@ -128,12 +125,7 @@ function section(name: string, measurement: Measurement): string[] {
 }
 
 function provenance({ machine, date, commit }: Measurement): string {
-  const known = [
-    machine ?? 'machine not recorded',
-    date ?? 'date not recorded',
-    commit === null ? 'commit not recorded' : `commit ${commit}`,
-  ];
-  return `${known.join('; ')}.`.replace(/^./, (first) => first.toUpperCase());
+  return `${machine}; ${date}; commit ${commit}.`.replace(/^./, (first) => first.toUpperCase());
 }
 
 function rowsOf({ columns, rows }: Table): string[] {

@@ -9,7 +9,7 @@ import { IncidentCluster } from './site.js';
 import { INCIDENTS } from './table.js';
 
 /**
- * Eleven of the incidents of `npm run bench -- incidents`: they need neither mounts nor strace, and their rules fire soon.
+ * Eleven of the incidents: they need neither mounts nor strace, and their rules fire soon.
  */
 const CHOSEN = [
   'worker-killed',

@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { connect } from '@goshawk/client';
 import { type Millis, Random, sumOf } from '@goshawk/core';
 import { percentile } from '../bench-report.js';
-import { openReaders } from '../page/readers.js';
 import type { Written } from '../written.js';
 import { type FaultCounts, Faults } from './faults.js';
 import { readJournals } from './journals.js';
 import { Load, type Submitted } from './load.js';
 import { byQuarter, type MemoryTrend, MemoryWatch } from './memory.js';
+import { openReaders } from './page-readers.js';
 import { SoakCluster } from './processes.js';
 
 interface SoakOptions {

@@ -100,7 +100,7 @@ async function submitAll(client: Cluster, jobs: readonly StagedJob[], marks: str
 }
 
 /** Kills one process of workers after another, and restarts each a second later. @returns the number of kills */
-export async function killRepeatedly(
+async function killRepeatedly(
   cluster: SoakCluster,
   options: Pick<LiveOptions, 'killEveryMs' | 'seed' | 'note'>,
   signal: AbortSignal,

@@ -109,12 +109,7 @@ function gangs(seed: number): TraceJob[] {
 }
 
 /** Returns a job whose tasks all take the same time. */
-export const equalTasks = (
-  user: string,
-  submitSeconds: number,
-  tasks: number,
-  seconds: number,
-): TraceJob => ({
+const equalTasks = (user: string, submitSeconds: number, tasks: number, seconds: number): TraceJob => ({
   submitSeconds,
   durationsSeconds: new Float64Array(tasks).fill(seconds),
   meanSeconds: seconds,

@@ -82,7 +82,7 @@ interface SavedJob {
 }
 
 /** Simulates a workload under each policy. @param cluster options of `goshawk simulate`; @returns the ends by policy */
-export async function ran(
+async function ran(
   workload: string | readonly TraceJob[],
   policies: readonly string[],
   cluster: readonly string[],

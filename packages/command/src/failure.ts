@@ -110,7 +110,7 @@ const VERBS: Readonly<Record<string, string>> = {
 };
 
 /** Returns one line with the message and the hint. */
-export function failureLine({ message, hint }: Pick<Failure, 'message' | 'hint'>): string {
+function failureLine({ message, hint }: Pick<Failure, 'message' | 'hint'>): string {
   const line = hint === '' ? message : `${message}${message.endsWith('?') ? '' : ';'} ${hint}`;
   return `goshawk: ${withoutPasswords(line.replaceAll(/\s*\n\s*/g, ' '))}`;
 }

@@ -31,7 +31,7 @@ import { OutputLimit } from './output-limit.js';
  *
  * The process exits when the socket ends.
  */
-export const CALLS_VARIABLE = 'GOSHAWK_CALLS';
+const CALLS_VARIABLE = 'GOSHAWK_CALLS';
 /** Exit code of a process whose call has closed its socket or its output. */
 const CLOSED_FILES_CODE = 96;
 /** Variables that differ between the calls of one process. */

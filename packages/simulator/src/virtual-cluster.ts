@@ -83,7 +83,7 @@ export interface VirtualClusterOptions {
 }
 
 /** The size of one worker. */
-export interface WorkerSize {
+interface WorkerSize {
   readonly slots: number;
   readonly places: number | undefined;
   readonly capacity: Resources;

@@ -296,7 +296,7 @@ function freeze(value: unknown): void {
 }
 
 /** `w1/2` is the second incarnation of w1, and calls itself w1. */
-export function plainName(name: string): string {
+function plainName(name: string): string {
   return name.split('/')[0]!;
 }
 

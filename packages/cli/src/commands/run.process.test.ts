@@ -78,6 +78,7 @@ describe('goshawk run', () => {
   });
 
   it('refuses endless stdin', () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the shell
     expect(sh('yes | goshawk run -- head -n 1; echo ${PIPESTATUS[1]}')).toEqual({
       status: 0,
       stdout: '2\n',

@@ -78,7 +78,7 @@ const RANGE = new RegExp(`^(${NUMBER}):(${NUMBER}):(${NUMBER})$`);
  *
  * @throws InputError if it has no values, or more than a job may have tasks
  */
-export function expandRange(name: string, text: string): string[] {
+function expandRange(name: string, text: string): string[] {
   const match = RANGE.exec(text);
   if (match === null) return [text];
   const parts = match.slice(1);

@@ -44,7 +44,7 @@ export function summaryJson(job: JobSummary, now: Millis): Record<string, unknow
 }
 
 /** When an active job is expected to end, with an interval; null: unknown, or it has ended. */
-export function expectedEndJson(job: Pick<JobSummary, 'state' | 'expectedEnd'>, now: Millis) {
+function expectedEndJson(job: Pick<JobSummary, 'state' | 'expectedEnd'>, now: Millis) {
   const end = expectedEndOf(job, now);
   if (end === undefined) return null;
   const iso = (ms: Millis): string => new Date(ms).toISOString();

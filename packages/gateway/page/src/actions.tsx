@@ -11,7 +11,7 @@ export interface Action<T = unknown> {
 }
 
 /** What the user confirms: the action applies to what was described, even if it changes meanwhile. */
-export interface Confirmation<T> {
+interface Confirmation<T> {
   readonly question: string;
   readonly run: () => Promise<T>;
 }

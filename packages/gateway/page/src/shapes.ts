@@ -5,7 +5,6 @@ import type { z } from 'zod';
 export type Session = z.infer<typeof answers.session>;
 export type Role = Session['role'];
 export type Overview = z.infer<typeof answers.overview>;
-export type WaitingRow = NonNullable<Overview['waiting']>[number];
 export type Point = z.infer<typeof answers.history>['points'][number];
 export type WorkerDetail = z.infer<typeof answers.worker>;
 export type JobList = z.infer<typeof answers.jobs>;

@@ -111,7 +111,7 @@ function Box({
 }
 
 /** Returns the level of each stage: the length of the longest path from a stage without predecessors. */
-export function levelsOf(stages: readonly Pick<Stage, 'name' | 'after'>[]): Map<string, number> {
+function levelsOf(stages: readonly Pick<Stage, 'name' | 'after'>[]): Map<string, number> {
   const byName = new Map(stages.map((stage) => [stage.name, stage]));
   const levels = new Map<string, number>();
   // Stages are usually listed in order of dependency. Otherwise at most as many rounds as stages are needed.
@@ -131,7 +131,7 @@ export function levelsOf(stages: readonly Pick<Stage, 'name' | 'after'>[]): Map<
 }
 
 /** Returns stages with failures, and those that did not run because of them. */
-export function failedStages(
+function failedStages(
   stages: readonly (Pick<Stage, 'name' | 'after' | 'state'> & { readonly counts: Stage['counts'] })[],
 ): Set<string> {
   const broken = new Set(

@@ -21,11 +21,6 @@ export function elapsed(ms: Millis): string {
   return formatDuration(1_000 * Math.max(0, Math.floor(ms / 1_000)));
 }
 
-/** Formats a count; null: unknown. */
-export function whole(value: number | null): string {
-  return value === null ? ABSENT : formatCount(value);
-}
-
 /** Formats an amount of a resource: `3 GiB memory`, `2 gpu`. */
 export function amount(name: string, value: number): string {
   return `${amountOf(name, value)} ${name}`;

@@ -41,7 +41,7 @@ const RESIZE_THRESHOLD = 0.05;
  * Goshawk's policy: one order, one rule of placement, a reserve for short tasks, and reservations for stages that fit
  * nowhere. The README of this folder gives the formulas.
  */
-export class Goshawk implements CentralPolicy {
+class Goshawk implements CentralPolicy {
   readonly explainsAll = true;
   readonly #sharesByUser: boolean;
   readonly #estimates = new RunTimeEstimates();

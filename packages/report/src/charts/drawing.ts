@@ -7,7 +7,7 @@ export interface Size {
 }
 
 /** A value of a chart, for its CSV file. */
-export interface ChartPoint {
+interface ChartPoint {
   readonly x: number | string;
   /** Null: a gap. */
   readonly y: number | null;

@@ -19,7 +19,7 @@ import { markerAt } from './swatch.js';
  * How values along a line are joined. With `steps` each value applies to the time since the previous one;
  * `points` are not joined, for example the values that a paper states.
  */
-export type Drawn = 'line' | 'steps' | 'points';
+type Drawn = 'line' | 'steps' | 'points';
 
 export interface LineSpec {
   readonly name: string;

@@ -15,7 +15,7 @@ export function swatch(look: LineLook, kind: SwatchKind = 'line'): Markup {
 }
 
 /** Renders the names of series beside their symbols. */
-export function legend(entries: readonly LegendEntry[]): Markup {
+function legend(entries: readonly LegendEntry[]): Markup {
   return html`<ul class="legend">${entries.map(({ name, look, kind }) => html`<li>${swatch(look, kind)}${name}</li>`)}</ul>`;
 }
 

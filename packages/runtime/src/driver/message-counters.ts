@@ -1,7 +1,7 @@
 import { MESSAGE_TYPES, type MessageType } from '@goshawk/core';
 
 /** Messages by type; types without messages are omitted. */
-export type MessageCounts = { readonly [T in MessageType]?: number };
+type MessageCounts = { readonly [T in MessageType]?: number };
 
 /** Counters of one machine since it was added. */
 export interface MachineCounters {

@@ -63,7 +63,7 @@ export interface WorkerOptions extends Omit<PartyOptions, 'role'> {
 export type TraceparentOf = (order: TaskOrder) => string;
 
 /** The end of a run, with its order. */
-export type RunEnded = (order: TaskOrder, outcome: Outcome, runMs: number, now: number) => void;
+type RunEnded = (order: TaskOrder, outcome: Outcome, runMs: number, now: number) => void;
 
 /** Adds a worker to a host; the executor runs its tasks. */
 export function addWorker<M extends WorkerEntries>(

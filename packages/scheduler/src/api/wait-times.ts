@@ -24,7 +24,7 @@ export function readyAtOfStarted(job: Job, task: TaskIndex): Millis {
 }
 
 /** Returns the length of the interval without the time during which the job was on hold. */
-export function waitedMs({ hold }: Job, from: Millis, to: Millis): Millis {
+function waitedMs({ hold }: Job, from: Millis, to: Millis): Millis {
   return Math.max(0, to - from - (hold?.heldMsBetween(from, to) ?? 0));
 }
 

@@ -12,9 +12,6 @@ export {
   judgeMeasured,
   judgement,
   only,
-  SAME,
-  SHORTFALL,
-  SLIGHT,
 } from './places.js';
 export * from './queues.js';
 export * from './trends.js';

@@ -75,7 +75,7 @@ export function effect(
 }
 
 /** Whether a ratio is so close to 1, or to 0 ÷ 0, that it is no difference. */
-export function isTie(ratio: number): boolean {
+function isTie(ratio: number): boolean {
   return Number.isNaN(ratio) || Math.abs(ratio - 1) <= TIE;
 }
 

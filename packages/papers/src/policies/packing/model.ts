@@ -153,7 +153,7 @@ export type SizeDraw =
   | { readonly kind: 'uniform'; readonly low: number; readonly high: number }
   | { readonly kind: 'values'; readonly values: readonly number[]; readonly weights: readonly number[] };
 
-export const ARRIVALS = ['poisson', 'bernoulli', 'continuous'] as const;
+const ARRIVALS = ['poisson', 'bernoulli', 'continuous'] as const;
 const SERVICES = ['geometric', 'fixed', 'exponential'] as const;
 
 export interface DrawnJobs {

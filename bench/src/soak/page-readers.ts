@@ -1,4 +1,4 @@
-import { PARTS } from './parts.js';
+import { PARTS } from './page-parts.js';
 
 /**
  * Opens readers of a gateway, each of which sends the requests of another part of the page at its interval and draws
