@@ -61,7 +61,7 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
     stage.cluster.addCentral();
     for (let i = 1; i <= numberOf(options, 'schedulers', 1); i++) stage.cluster.addScheduler(`s${i}`);
     for (let i = 1; i <= numberOf(options, 'workers', 1); i++) {
-      stage.cluster.addWorker(`w${i}`, numberOf(options, 'slots', 1), resourcesOf(options));
+      stage.cluster.addWorker(`w${i}`, numberOf(options, 'slots', 1), capacityOf(options));
     }
     stage.advance(JOINING_MS, true);
     stage.forgetLines();
@@ -80,7 +80,7 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
 
   /** worker w3 [slots= memory=] */
   worker(stage, { words, options }) {
-    stage.cluster.addWorker(words[0]!, numberOf(options, 'slots', 1), resourcesOf(options));
+    stage.cluster.addWorker(words[0]!, numberOf(options, 'slots', 1), capacityOf(options));
   },
 
   /** restart w1: as the next incarnation, w1/2 */
@@ -253,6 +253,12 @@ function numberOf(options: Command['options'], name: string, otherwise: number):
 
 function resourcesOf(options: Command['options']): Resources {
   return options.has('memory') ? { memory: numberOf(options, 'memory', 0) } : {};
+}
+
+/** Requests for memory alone also take a CPU, so workers with memory declare their CPUs. */
+function capacityOf(options: Command['options']): Resources {
+  const of = resourcesOf(options);
+  return of.memory === undefined ? of : { cpu: numberOf(options, 'slots', 1), ...of };
 }
 
 /** `stages=2,1` are two stages, the second after the first; `stages=2|1` do not wait for each other. */
