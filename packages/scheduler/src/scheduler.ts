@@ -28,6 +28,7 @@ import {
   type SchedulerEnvironment,
   type SchedulerTimer,
 } from './contract.js';
+import { slowdownAt } from './dispatch/slowdown.js';
 import { checkJob } from './job/invariants.js';
 import type { Job } from './job/job.js';
 import type { SchedulerCounters } from './job/job-events.js';
@@ -131,8 +132,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return s.predecessors.onAwaitJobs(from, message);
       case 'outline':
         if (from !== s.cluster.central) return;
-        for (const answer of s.forecasts.answer(message, s.jobs.active(), now)) s.env.send(from, answer);
-        return;
+        return this.#outline(from, message, now);
       case 'expectedEnds':
         if (from === s.cluster.central) s.forecasts.update(message, (job) => s.jobs.byNumber(job), now);
         return;
@@ -141,6 +141,12 @@ export class Scheduler implements Machine<SchedulerTimer> {
       default:
         return this.#clientApi.receive(from, message, now);
     }
+  }
+
+  #outline(from: Address, message: MessageOf<'outline'>, now: Millis): void {
+    const { forecasts, jobs, cluster, env } = this.#parts;
+    const slowdown = (job: Job, worker: Address) => slowdownAt(job, worker, cluster.members);
+    for (const answer of forecasts.answer(message, jobs.active(), slowdown, now)) env.send(from, answer);
   }
 
   wake(timer: SchedulerTimer, key: number, now: Millis): void {

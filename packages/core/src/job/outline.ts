@@ -63,6 +63,8 @@ export const jobOutline = view({
   deadlineInMs: optional(signed),
   value: optional(number),
   prefers: optional(list(wish, LIMITS.attributesMax)),
+  /** Factor for the run times of tasks that only sleep on workers without the preferred attributes. */
+  slowdown: optional(number),
   preemptible: optional(flag),
   /** Time since it could start. */
   ageMs: ms,

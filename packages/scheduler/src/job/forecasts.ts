@@ -1,4 +1,5 @@
 import {
+  type Address,
   type ExpectedEnd,
   FORECAST_TASKS_MAX,
   type ForecastEnd,
@@ -17,6 +18,9 @@ import type { Stage } from './batch.js';
 import type { Job } from './job.js';
 import { TaskState } from './task-state.js';
 
+/** Run time of a sleeping task of the job at the worker, relative to a preferred one. */
+type SlowdownAt = (job: Job, worker: Address) => number;
+
 interface Expected extends ForecastEnd {
   readonly of: Job;
   /** Time of the outline from which it was computed. */
@@ -33,13 +37,19 @@ export class Forecasts {
   }
 
   /** Answers a question of central, in several messages if there are many jobs. */
-  *answer({ id }: MessageOf<'outline'>, active: Iterable<Job>, now: Millis): Iterable<MessageOf<'outlined'>> {
+  *answer(
+    { id }: MessageOf<'outline'>,
+    active: Iterable<Job>,
+    slowdownAt: SlowdownAt,
+    now: Millis,
+  ): Iterable<MessageOf<'outlined'>> {
     const jobs: JobOutline[] = [];
     let tasks = 0;
     for (const job of active) {
       tasks += job.unfinishedCount;
       if (tasks > FORECAST_TASKS_MAX) break;
-      if (!job.cancelling) jobs.push(outlineOf(job, now, now + this.#wallOffsetMs));
+      if (!job.cancelling)
+        jobs.push(outlineOf(job, (worker) => slowdownAt(job, worker), now, now + this.#wallOffsetMs));
     }
     const tooLarge = tasks > FORECAST_TASKS_MAX;
     if (tooLarge) jobs.length = 0;
@@ -89,7 +99,12 @@ export class Forecasts {
   }
 }
 
-function outlineOf(job: Job, now: Millis, wallNow: Millis): JobOutline {
+function outlineOf(
+  job: Job,
+  slowdownAt: (worker: Address) => number,
+  now: Millis,
+  wallNow: Millis,
+): JobOutline {
   const { spec, hold } = job;
   const isLater = hold !== undefined && !hold.isHeld && hold.beginAt !== undefined;
   return {
@@ -103,6 +118,7 @@ function outlineOf(job: Job, now: Millis, wallNow: Millis): JobOutline {
     value: spec.value,
     prefers: listAttributes(spec.prefer),
     preemptible: spec.preemptible,
+    slowdown: spec.slowdown,
     ageMs: Math.max(0, now - job.eligibleAt),
     beginsInMs: isLater ? Math.max(0, hold.beginAt! - wallNow) : undefined,
     endless: job.hasPendingPredecessors
@@ -112,14 +128,19 @@ function outlineOf(job: Job, now: Millis, wallNow: Millis): JobOutline {
         : job.isOpen
           ? 'open'
           : undefined,
-    stages: job.stages.map((stage) => outlineOfStage(job, stage, now)),
+    stages: job.stages.map((stage) => outlineOfStage(job, stage, slowdownAt, now)),
   };
 }
 
 /** Completed tasks from which the spread of run times is computed. */
 const RUNS_MAX = 200;
 
-function outlineOfStage(job: Job, stage: Stage, now: Millis): StageOutline {
+function outlineOfStage(
+  job: Job,
+  stage: Stage,
+  slowdownAt: (worker: Address) => number,
+  now: Millis,
+): StageOutline {
   const { tasks } = job;
   const running: { elapsedMs: Millis; declaredMs: Millis }[] = [];
   const waiting = new Spread();
@@ -129,7 +150,8 @@ function outlineOfStage(job: Job, stage: Stage, now: Millis): StageOutline {
     const state = tasks.stateOf(task);
     if (state === TaskState.running) {
       const elapsedMs = Math.max(0, job.elapsedMs(task, now));
-      running.push({ elapsedMs, declaredMs: declaredMs(stage.payloadOf(task)) });
+      const times = slowdownAt(tasks.workerOf(task));
+      running.push({ elapsedMs, declaredMs: times * declaredMs(stage.payloadOf(task)) });
     } else if (state < TaskState.running) {
       waits++;
       const declared = declaredMs(stage.payloadOf(task));

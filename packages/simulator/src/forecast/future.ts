@@ -140,7 +140,12 @@ function specOf(
 ): JobSpec {
   const left = drawn.map((each) => which.flatMap((kind) => each[kind]));
   const places = left.map((_, index) => left.slice(0, index).filter(({ length }) => length > 0).length);
-  const { name, user, priority, weight, maxRunning, deadlineInMs, value, prefers, preemptible } = outline;
+  const { name, user, priority, weight, maxRunning, deadlineInMs, value, prefers, preemptible, slowdown } =
+    outline;
+  // Running tasks have their workers, and measured run times include a slowdown.
+  const isSlowed =
+    which.includes('waiting') &&
+    drawn.every(({ stage }) => stage.declaredMs !== undefined || stage.completed === 0);
   const stages = drawn.flatMap(({ stage, known }, index) => {
     if (left[index]!.length === 0) return [];
     const { after, demand, requires, gang, lend, estimateMs = known.meanMs } = stage;
@@ -166,6 +171,7 @@ function specOf(
     deadlineMs: deadlineInMs === undefined ? undefined : Math.max(1, deadlineInMs),
     ...present({ value, prefer: prefers && attributesByName(prefers) }),
     ...(preemptible ? { preemptible } : {}),
+    ...(isSlowed && slowdown !== undefined ? { slowdown } : {}),
     estimateMs: workMs / Math.max(1, tasks),
     stages,
   };
