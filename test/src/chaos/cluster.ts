@@ -513,7 +513,7 @@ export class Cluster {
       capacity:
         memory + gpus === 0
           ? NO_RESOURCES
-          : { ...(memory > 0 ? { memory } : {}), ...(gpus > 0 ? { gpu: gpus } : {}) },
+          : { ...(memory > 0 ? { cpu: slots, memory } : {}), ...(gpus > 0 ? { gpu: gpus } : {}) },
       ...(zone === undefined ? {} : { attributes: [{ name: 'zone', value: zone }] }),
       central: wire.addressNamed(anyPartyOf('central', 'central')),
       registerRetryMs: 500,
