@@ -463,9 +463,11 @@ export class Slots {
 
   /** Free resources besides slots; for GPUs, the most that one task can get (`Gpus.room`). */
   get spare(): Resources {
-    return this.#memory.capacities[this.#row]! === NO_RESOURCES
-      ? NO_RESOURCES
-      : { ...this.#memory.free[this.#row]! };
+    if (this.#memory.capacities[this.#row]! === NO_RESOURCES) return NO_RESOURCES;
+    const free = { ...this.#memory.free[this.#row]! };
+    // A worker that owes CPUs has less than none free.
+    if (free.cpu !== undefined && free.cpu < 0) free.cpu = 0;
+    return free;
   }
 
   /** Free amounts of partly used GPUs, because `spare` shows only one amount. */

@@ -1055,7 +1055,7 @@ describe('loans of CPUs', () => {
     bench.worker.wake('loan', 1, bench.now);
     bench.worker.checkInvariants();
     expect(bench.pauses.at(-1)).toEqual({ slot: 0, on: false });
-    bench.take('pull');
+    expect(bench.take('pull').at(-1)).toMatchObject({ free: 0, spare: { cpu: 0 } });
     end(bench, 1);
     expect(bench.take('pull')).toMatchObject([{ free: 0 }]);
     end(bench, 0);
