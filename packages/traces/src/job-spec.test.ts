@@ -55,7 +55,12 @@ describe('jobSpecOf', () => {
   it('creates stages with their tasks, predecessors and demands', () => {
     expect(jobSpecOf(staged, 1).stages).toEqual([
       { name: 'map', after: [], tasks: { sleepsMs: Float64Array.of(1_000, 2_000) }, demand: { cpu: 1 } },
-      { name: 'reduce', after: [0], tasks: { sleepsMs: Float64Array.of(3_000) }, demand: { memory: 1024 } },
+      {
+        name: 'reduce',
+        after: [0],
+        tasks: { sleepsMs: Float64Array.of(3_000) },
+        demand: { cpu: 1, memory: 1024 },
+      },
     ]);
   });
 

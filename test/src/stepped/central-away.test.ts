@@ -6,7 +6,11 @@ const { leaseMs } = LIVE_TIMINGS;
 /** Run time in ms of tasks that outlast the test. */
 const LONG_MS = 600_000;
 const POLICY = { policy: 'goshawk', preset: PRESETS.goshawk, cutoffMs: 2 * LONG_MS, reserve: 0 } as const;
-const USERS = parseUsers('{"ann": {"running": 3}, "ben": {"running": 5}}', 'users.json');
+/** Their limits do not make tasks wait for central. */
+const USERS = parseUsers(
+  '{"ann": {"running": 3, "lapse": true}, "ben": {"running": 5, "lapse": true}}',
+  'users.json',
+);
 
 const tasks = (count: number) => ({ tasks: { count, run: { sleep: LONG_MS } }, estimate: LONG_MS });
 

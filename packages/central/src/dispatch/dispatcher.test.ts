@@ -37,9 +37,15 @@ class Bench {
   arrived = 0;
   now: Millis = 0;
 
-  constructor(workers: number, slots = 1, policy: CentralPolicy | string = 'goshawk', reserve = 0) {
+  constructor(
+    workers: number,
+    slots = 1,
+    policy: CentralPolicy | string = 'goshawk',
+    reserve = 0,
+    lend: 'all' | 'none' = 'all',
+  ) {
     const random = Random.seeded('dispatcher');
-    const context = { cutoffMs: 1_000, sizesAreGiven: true, reserve, random: () => random.next() };
+    const context = { cutoffMs: 1_000, sizesAreGiven: true, reserve, lend, random: () => random.next() };
     const env = {
       random: () => random.next(),
       send: (to: Address, message: Message) => this.sent.push({ to, message }),
@@ -293,7 +299,7 @@ describe('a worker', () => {
 
 describe('a new central', () => {
   test('records the runs that workers report, and keeps the reserve accordingly', () => {
-    const bench = new Bench(0, 1, 'goshawk', 0.2);
+    const bench = new Bench(0, 1, 'goshawk', 0.2, 'none');
     for (let at = 0; at < 10; at++) {
       bench.open(at);
       if (at < 8) bench.found(at, [{ match: 5, long: true, elapsedMs: 0 }]);
