@@ -157,7 +157,10 @@ class Goshawk implements CentralPolicy {
       more = this.#blocked.retry(now);
     }
     if (more === undefined || more.before !== undefined) this.#serving.serve(draft, now);
+    const starts = this.#starting.count;
     this.#serving.lend(draft, now);
+    // A stage that has borrowed gives its reservation up, and short tasks change the reserve.
+    if (this.#starting.count > starts) this.#serving.serve(draft, now);
   }
 
   line(now: Millis): QueueLine {
