@@ -18,35 +18,39 @@ const options = readOptions('npm run figures -- [--check] [--only ID] [--add "ID
 });
 
 const data = JSON.parse(readFileSync(DATA, 'utf8'));
-const known = data.tables.map(({ title }) => /^`goshawk figure (.*)`/.exec(title)[1]);
+const [table] = data.tables;
+/** Rows by figure; the first one has the command, the size, the date and the commit. */
+const printed = new Map();
+for (const row of table.rows) {
+  const command = /^`goshawk figure (.*)`/.exec(row[0])?.[1];
+  if (command !== undefined) printed.set(idOf(command), { command, rows: [] });
+  [...printed.values()].at(-1).rows.push(row);
+}
+const known = [...printed.keys()];
 const chosen =
   options.add !== undefined
     ? [options.add]
-    : known.filter((each) => options.only === undefined || idOf(each) === options.only);
+    : known.filter((id) => (options.only ?? id) === id).map((id) => printed.get(id).command);
 if (chosen.length === 0) {
-  console.error(`there is no figure "${options.only}"; there are ${known.map(idOf).join(', ')}`);
+  console.error(`there is no figure "${options.only}"; there are ${known.join(', ')}`);
   process.exit(2);
 }
 
 let wrong = 0;
-for (const each of chosen) {
-  const table = tableOf(each);
-  const index = data.tables.findIndex(
-    ({ title }) =>
-      title.startsWith(`\`goshawk figure ${idOf(each)} `) ||
-      title.startsWith(`\`goshawk figure ${idOf(each)}\``),
-  );
+for (const command of chosen) {
+  const id = idOf(command);
+  const rows = rowsOf(command);
   if (options.check) {
-    const differences = differencesOf(data.tables[index].rows, table.rows);
-    for (const line of differences) console.log(`${idOf(each)}: ${line}`);
-    if (differences.length === 0) console.log(`${idOf(each)}: ${table.rows.length} claims as printed`);
+    const differences = differencesOf(printed.get(id).rows, rows);
+    for (const line of differences) console.log(`${id}: ${line}`);
+    if (differences.length === 0) console.log(`${id}: ${rows.length} claims as printed`);
     wrong += differences.length;
     continue;
   }
-  if (index < 0) data.tables.push(table);
-  else data.tables[index] = table;
+  printed.set(id, { command, rows });
+  table.rows = [...printed.values()].flatMap((each) => each.rows);
   writeFileSync(DATA, format(data));
-  console.log(table.title);
+  console.log(rows[0][0]);
 }
 process.exitCode = wrong > 0 ? 1 : 0;
 
@@ -54,42 +58,37 @@ function idOf(words) {
   return words.split(' ')[0];
 }
 
-/** Runs a figure. @returns its claims with their verdicts */
-function tableOf(words) {
-  const args = [
-    join(ROOT, 'packages/cli/bin/goshawk.js'),
-    'figure',
-    ...words.split(' '),
-    '--json',
-    '--quiet',
-    '--out',
-    mkdtempSync(join(tmpdir(), 'goshawk-figures-')),
-  ];
-  const output = execFileSync(process.execPath, args, {
-    encoding: 'utf8',
-    maxBuffer: 1 << 28,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+/** Runs a figure. @returns a row for each of its claims */
+function rowsOf(command) {
+  const bin = join(ROOT, 'packages/cli/bin/goshawk.js');
+  const out = mkdtempSync(join(tmpdir(), 'goshawk-figures-'));
+  const args = [bin, 'figure', ...command.split(' '), '--json', '--quiet', '--out', out];
+  const stdio = ['ignore', 'pipe', 'inherit'];
+  const output = execFileSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 1 << 28, stdio });
   const { workload, paper, seeds, claims } = JSON.parse(output);
   const commit = execFileSync('git', ['rev-parse', '--short=8', 'HEAD'], {
     cwd: ROOT,
     encoding: 'utf8',
   }).trim();
-  const size = `${workload.jobs.toLocaleString('en-US')} jobs${paper.jobs === null ? '' : ` (the paper: ${paper.jobs.toLocaleString('en-US')})`}`;
-  return {
-    title: `\`goshawk figure ${words}\`: ${size}; ${seeds.length === 1 ? 'one seed' : `${seeds.length} seeds`}; ${new Date().toISOString().slice(0, 10)}, ${commit}`,
-    columns: ['', 'claim', 'here', 'verdict'],
-    rows: claims.map(({ section, text, ours, verdict }) => [section, text, ours, verdict]),
-  };
+  const theirs = paper.jobs === null ? '' : ` (the paper: ${paper.jobs.toLocaleString('en-US')})`;
+  const run = `${workload.jobs.toLocaleString('en-US')} jobs${theirs}, ${seeds.length === 1 ? 'one seed' : `${seeds.length} seeds`}`;
+  const today = new Date().toISOString().slice(0, 10);
+  return claims.map(({ section, text, ours, verdict }, index) => [
+    index === 0 ? `\`goshawk figure ${command}\`: ${run}; ${today}, ${commit}` : '',
+    section,
+    text,
+    ours,
+    verdict,
+  ]);
 }
 
-function differencesOf(printed, found) {
-  const keyOf = ([section, text]) => `${section} ${text}`;
-  const before = new Map(printed.map((row) => [keyOf(row), row]));
+function differencesOf(before, found) {
+  const keyOf = ([, section, text]) => `${section} ${text}`;
+  const printedRows = new Map(before.map((row) => [keyOf(row), row]));
   const now = new Map(found.map((row) => [keyOf(row), row]));
-  return [...new Set([...before.keys(), ...now.keys()])].flatMap((key) => {
-    const [was, is] = [before.get(key), now.get(key)].map((row) =>
-      row === undefined ? 'not there' : row.slice(2).join(': '),
+  return [...new Set([...printedRows.keys(), ...now.keys()])].flatMap((key) => {
+    const [was, is] = [printedRows.get(key), now.get(key)].map((row) =>
+      row === undefined ? 'not there' : row.slice(3).join(': '),
     );
     return was === is ? [] : [`${key}: printed ${was}; now ${is}`];
   });
@@ -100,11 +99,7 @@ function listOf(cells) {
 }
 
 /** One row per line. */
-function format({ tables, ...rest }) {
-  const rows = (table) => table.rows.map((row) => `        ${listOf(row)}`).join(',\n');
-  const shown = tables.map(
-    (table) =>
-      `    {\n      "title": ${JSON.stringify(table.title)},\n      "columns": ${listOf(table.columns)},\n      "rows": [\n${rows(table)}\n      ]\n    }`,
-  );
-  return `${JSON.stringify(rest, null, 2).slice(0, -2)},\n  "tables": [\n${shown.join(',\n')}\n  ]\n}\n`;
+function format({ tables: [{ columns, rows }], ...rest }) {
+  const lines = rows.map((row) => `        ${listOf(row)}`).join(',\n');
+  return `${JSON.stringify(rest, null, 2).slice(0, -2)},\n  "tables": [\n    {\n      "columns": ${listOf(columns)},\n      "rows": [\n${lines}\n      ]\n    }\n  ]\n}\n`;
 }
