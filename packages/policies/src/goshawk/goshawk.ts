@@ -66,7 +66,7 @@ class Goshawk implements CentralPolicy {
     const placement = new Placement(this.#estimates, context);
     const waiting = new Waiting(this.#sharesByUser);
     const shares = new UserShares(waiting);
-    const lending = new Lending(this.#estimates, shares, placement.reservations, context);
+    const lending = new Lending(this.#estimates, shares, placement.reservations, waiting, context);
     const queue = new Queue(waiting, this.#estimates, placement, lending, context);
     const starting = new Starting(queue, placement, (run, now) => this.#entered(run, now));
     this.#placement = placement;

@@ -8,6 +8,7 @@ import type { RunTimeEstimates } from '../run-time-estimates.js';
 import { Budgets, cpusOf } from './budgets.js';
 import type { UserLines } from './line.js';
 import type { UserShares } from './user-shares.js';
+import type { Waiting } from './waiting.js';
 
 /** The part of its expected run time that a task lends to short tasks at most. */
 const LENT_MAX = 0.05;
@@ -43,6 +44,7 @@ export class Lending {
   readonly #shares: UserShares;
   readonly #reservations: Reservations;
   readonly #context: PolicyContext;
+  readonly #waiting: Pick<Waiting, 'kindOf'>;
   /** Open workers. */
   readonly #workers: WorkerView[] = [];
   /** Position of each open worker in the list, by id; −1: none. */
@@ -57,12 +59,14 @@ export class Lending {
     estimates: RunTimeEstimates,
     shares: UserShares,
     reservations: Reservations,
+    waiting: Pick<Waiting, 'kindOf'>,
     context: PolicyContext,
   ) {
     this.#estimates = estimates;
     this.#shares = shares;
     this.#reservations = reservations;
     this.#context = context;
+    this.#waiting = waiting;
   }
 
   /** Number of CPUs that short tasks could borrow now. The reserve need not keep as many free. */
@@ -153,11 +157,13 @@ export class Lending {
 
   /**
    * How long a task may lend to short ones: a part of the expected time of a long one, the cutoff if its length is
-   * unknown, and no time if it is short itself.
+   * unknown and its job large, and no time if it is short itself, or probably.
    */
   #maxLentMs(stage: StageView, now: Millis): Millis {
     const { cutoffMs } = this.#context;
-    if (isUnknown(stage)) return cutoffMs;
+    // Pilots decide the class of their job, and small jobs are probably short: a pause would delay them for others.
+    if (isUnknown(stage))
+      return stage.part === 'pilots' || this.#waiting.kindOf(stage) === 'small' ? 0 : cutoffMs;
     return stage.job.long ? LENT_MAX * Math.max(cutoffMs, this.#estimates.taskMs(stage, now)) : 0;
   }
 

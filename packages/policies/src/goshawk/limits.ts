@@ -61,7 +61,10 @@ export class Limits {
     const { running, limit } = this.countOf(kind, now);
     if (running < limit) return true;
     const { long, small } = this.#running;
-    return kind === 'small' && small + Math.max(0, long - limit) < this.#units - limit;
+    // Small jobs need not wait for their pilots, even if long tasks fill the reserve: they can borrow.
+    return (
+      kind === 'small' && small + Math.max(0, long - limit) < this.#units - this.#long.of(this.#units, now)
+    );
   }
 
   runnableKinds(now: Millis): readonly Kind[] {

@@ -68,7 +68,7 @@ export class LongLimit {
   #limitFor(needed: number, slots: number): number {
     if (this.#reserve !== 'auto') return Math.round(slots * (1 - this.#reserve));
     const burstSlots = Math.max(BURST_FRACTION * slots, BURST_ROOTS * Math.sqrt(needed));
-    return slots - Math.round(Math.min(RESERVE_MAX * slots, needed + burstSlots));
+    return slots - Math.min(Math.floor(RESERVE_MAX * slots), Math.round(needed + burstSlots));
   }
 
   #needed(now: Millis): number {
