@@ -110,7 +110,7 @@ function says(text: string, code = 3): State['expected'] {
 }
 
 /** Commands that need no scheduler. */
-const OF_CENTRAL = new Set(['top', 'workers', 'drain', 'takeover', 'predictor', 'shares']);
+const OF_CENTRAL = new Set(['top', 'workers', 'drain', 'takeover', 'predictor', 'shares', 'events']);
 
 describe('every command answers soon, and says what to do next', () => {
   it('without a cluster', async () => {

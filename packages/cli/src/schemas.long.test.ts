@@ -104,6 +104,7 @@ describe('an output fits its schema', () => {
     ['goshawk.why/1', () => ['why', completed]],
     ['goshawk.waiting/1', () => ['why']],
     ['goshawk.workers/1', () => ['workers']],
+    ['goshawk.events/1', () => ['events', '--since', '1h']],
     ['goshawk.drain/1', () => ['drain', 'w0']],
     ['goshawk.workers/1', () => ['workers', '--state', 'drained']],
     ['goshawk.drain/1', () => ['drain', 'w0', '--undo']],

@@ -403,10 +403,11 @@ export class OutputFolder implements OutputStore {
       }
     }
     const users = [...byUser.values()];
-    // The last is the oldest. Files of a job were written in the order of their numbers.
+    // The last is the oldest. Within a millisecond, jobs and the files of a job come in the order of their numbers.
     for (const { files } of users)
       files.sort(
-        ({ segment: one }, { segment: other }) => other.writtenMs - one.writtenMs || other.first - one.first,
+        ({ of: job, segment: one }, { of: otherJob, segment: other }) =>
+          other.writtenMs - one.writtenMs || otherJob.job - job.job || other.first - one.first,
       );
     let freed = 0;
     while (freed < bytes) {
