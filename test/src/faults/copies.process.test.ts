@@ -83,6 +83,10 @@ test('an operator lets a copy continue when the original is gone, and the origin
   const client = await connected();
   const held = await client.submit({ tasks: [daemons.held] });
   await expect.poll(() => daemons.linesOf('lines'), POLL).toEqual(['0']);
+  // Central has heard of the job.
+  await expect
+    .poll(async () => (await client.describe()).schedulers.find(({ name }) => name === 's0')?.jobs, POLL)
+    .toBe(1);
   await original.kill();
   copyFolder('s0', 'copy');
   await startElsewhere('s0b', 'copy');
