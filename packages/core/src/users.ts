@@ -34,6 +34,16 @@ export interface UserLimits {
   readonly lapse?: boolean;
 }
 
+/** Limits on running tasks, in the order of `amountsOf`. */
+export const RUNNING_LIMITS = ['running', 'cpus', 'memory', 'gpus'] as const satisfies (keyof UserLimits)[];
+
+type RunningLimits = { readonly [name in (typeof RUNNING_LIMITS)[number]]?: number | undefined };
+
+/** Whether any limit on running tasks is set. */
+export function limitsRunning<L extends RunningLimits>(limits: L | undefined): limits is L {
+  return limits !== undefined && RUNNING_LIMITS.some((name) => limits[name] !== undefined);
+}
+
 /** Grants by holder: users, `@NAME` for projects, and `*` for every user who is not listed. */
 export type UserGrants = ReadonlyMap<string, UserGrant>;
 

@@ -1,17 +1,15 @@
-import { counted, formatBytes, type UserLimits } from '@goshawk/core';
+import { counted, formatBytes, RUNNING_LIMITS, type UserLimits } from '@goshawk/core';
 
-/** Resources with limits, in the order of `amountsOf`. */
-export const LIMITED = ['running', 'cpus', 'memory', 'gpus'] as const satisfies (keyof UserLimits)[];
-type Limited = (typeof LIMITED)[number];
+type Limited = (typeof RUNNING_LIMITS)[number];
 
 /** Index of CPUs. */
-export const CPUS = LIMITED.indexOf('cpus');
+export const CPUS = RUNNING_LIMITS.indexOf('cpus');
 
 /** Usage and limits of a user, or of a project. */
 export interface Account {
   readonly title: string;
   readonly limits: UserLimits;
-  /** Usage of running and admitted tasks, by index of `LIMITED`. */
+  /** Usage of running and admitted tasks, by index of `RUNNING_LIMITS`. */
   readonly used: number[];
   /** Usage of running tasks alone. */
   readonly running: number[];
@@ -20,11 +18,6 @@ export interface Account {
 /** Admits nothing until a new central knows all running tasks. */
 export const UNTIL_KNOWN: UserLimits = { running: 0 };
 
-/** Whether any of the limits is set. */
-export function isLimited(limits: UserLimits | undefined): limits is UserLimits {
-  return limits !== undefined && LIMITED.some((name) => limits[name] !== undefined);
-}
-
 /** Tolerance for sums of decimal fractions. */
 const ROUNDING = 1e-6;
 
@@ -32,7 +25,7 @@ const ROUNDING = 1e-6;
 export function roomIn(accounts: readonly Account[], amounts: readonly number[]): number {
   let room = Number.POSITIVE_INFINITY;
   for (const { limits, used } of accounts)
-    for (const [at, name] of LIMITED.entries()) {
+    for (const [at, name] of RUNNING_LIMITS.entries()) {
       const limit = limits[name];
       if (limit !== undefined && amounts[at]! > 0)
         room = Math.min(room, Math.max(0, Math.floor((limit - used[at]!) / amounts[at]! + ROUNDING)));
@@ -67,7 +60,7 @@ function round(amount: number): number {
 /** The limit that blocks the next tasks, for `why`. Tasks admitted before them count, although they still wait. */
 export function bindingOf(accounts: readonly Account[], amounts: readonly number[], tasks: number): string {
   for (const { title, limits, used, running } of accounts)
-    for (const [at, name] of LIMITED.entries()) {
+    for (const [at, name] of RUNNING_LIMITS.entries()) {
       const limit = limits[name];
       if (limits === UNTIL_KNOWN)
         return 'central has just started, and starts no tasks of users with limits until it knows all that run';

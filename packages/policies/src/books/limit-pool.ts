@@ -1,15 +1,7 @@
-import { IndexedHeap, type Needs } from '@goshawk/core';
+import { IndexedHeap, type Needs, RUNNING_LIMITS } from '@goshawk/core';
 import type { JobView } from '../contract.js';
 import type { BookedJob, BookedStage } from './entries.js';
-import {
-  type Account,
-  bindingOf,
-  charge,
-  chargeCpus,
-  LIMITED,
-  roomIn,
-  usesNoCpus,
-} from './limit-accounts.js';
+import { type Account, bindingOf, charge, chargeCpus, roomIn, usesNoCpus } from './limit-accounts.js';
 import { type HeldTasks, LimitGroup } from './limit-group.js';
 
 /** Facts about users, demands and workers that an allotment uses. */
@@ -130,7 +122,7 @@ export class LimitPool {
       if (!users.has(job.user)) chargeCpus(accounts, terms.extraCpusOf(job.user));
       users.add(job.user);
     }
-    for (const { used, running } of charged) for (const at of LIMITED.keys()) running[at] = used[at]!;
+    for (const { used, running } of charged) for (const at of RUNNING_LIMITS.keys()) running[at] = used[at]!;
     const byRank: readonly Claim[][] = [[], [], []];
     for (const claim of claims) {
       const { group } = claim;

@@ -4,10 +4,12 @@ import {
   GPU,
   grantOf,
   LIMITS,
+  limitsRunning,
   type Needs,
   PER_CPU,
   projectGrantOf,
   type ResourceNames,
+  RUNNING_LIMITS,
   SLOT,
   type UserGrants,
   type UserLimits,
@@ -17,7 +19,7 @@ import {
 import { mayFit } from '../fitting.js';
 import { cpuPerPlace, Fragments, isFragment } from '../fragments.js';
 import type { BookedJob, BookedRun, BookedStage, BookedWorker } from './entries.js';
-import { type Account, CPUS, isLimited, LIMITED, UNTIL_KNOWN } from './limit-accounts.js';
+import { type Account, CPUS, UNTIL_KNOWN } from './limit-accounts.js';
 import type { HeldTasks } from './limit-group.js';
 import { LimitPool } from './limit-pool.js';
 
@@ -48,7 +50,7 @@ export class RunningLimits {
 
   grant(grants: UserGrants, jobs: Iterable<BookedJob>): void {
     this.#grants = grants;
-    this.isEmpty = [...grants.values()].every(({ limits }) => !isLimited(limits));
+    this.isEmpty = [...grants.values()].every(({ limits }) => !limitsRunning(limits));
     for (const job of this.#poolOf.keys()) this.gone(job);
     this.#fragments = new Fragments(1 / PER_CPU);
     for (const job of jobs) {
@@ -145,7 +147,7 @@ export class RunningLimits {
   isLimited(user: string): boolean {
     if (this.isEmpty) return false;
     const { limits, project } = grantOf(this.#grants, user);
-    return isLimited(limits) || isLimited(projectGrantOf(this.#grants, project)?.limits);
+    return limitsRunning(limits) || limitsRunning(projectGrantOf(this.#grants, project)?.limits);
   }
 
   /** Tasks that limits kept waiting at the last allotment, by class and limit. */
@@ -196,7 +198,7 @@ export class RunningLimits {
 
   #poolFor(user: string): string {
     const { project } = grantOf(this.#grants, user);
-    return isLimited(projectGrantOf(this.#grants, project)?.limits) ? `@${project}` : `user ${user}`;
+    return limitsRunning(projectGrantOf(this.#grants, project)?.limits) ? `@${project}` : `user ${user}`;
   }
 
   #accountsOf(user: string, known: Map<string, Account>): readonly Account[] {
@@ -207,17 +209,22 @@ export class RunningLimits {
       const of = this.#isUnsure && limits.lapse !== true ? UNTIL_KNOWN : limits;
       let account = known.get(title);
       if (account === undefined) {
-        account = { title, limits: of, used: LIMITED.map(() => 0), running: LIMITED.map(() => 0) };
+        account = {
+          title,
+          limits: of,
+          used: RUNNING_LIMITS.map(() => 0),
+          running: RUNNING_LIMITS.map(() => 0),
+        };
         known.set(title, account);
       }
       accounts.push(account);
     };
-    if (isLimited(limits)) add(user === '' ? 'users without a name' : `user ${user}`, limits);
-    if (isLimited(shared)) add(`project ${project}`, shared);
+    if (limitsRunning(limits)) add(user === '' ? 'users without a name' : `user ${user}`, limits);
+    if (limitsRunning(shared)) add(`project ${project}`, shared);
     return accounts;
   }
 
-  /** Amounts of one task by index of `LIMITED`; a task that requests no CPU counts as one. */
+  /** Amounts of one task by index of `RUNNING_LIMITS`; a task that requests no CPU counts as one. */
   #amountsOf(needs: Needs): readonly number[] {
     return cached(this.#amounts, needs, () => {
       const { demand } = needs;

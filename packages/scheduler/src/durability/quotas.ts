@@ -5,6 +5,7 @@ import {
   GPU,
   type JobSpec,
   LIMITS,
+  limitsRunning,
   type MessageOf,
   type Millis,
   type StageSpec,
@@ -33,6 +34,8 @@ interface LimitScope {
  * the limits on running tasks, and sends the last reported usage at the other schedulers.
  */
 export class Quotas {
+  /** Whether the present central has not sent any limits. */
+  isOfFormerCentral = false;
   readonly #jobs: JobStore;
   #holders = new Map<string, Holder>();
   #elsewhere = new Map<string, Usage>();
@@ -41,9 +44,6 @@ export class Quotas {
   constructor(jobs: JobStore) {
     this.#jobs = jobs;
   }
-
-  /** Whether the present central has not sent any limits. */
-  isOfFormerCentral = false;
 
   setLimits({ holders, elsewhere, projectsElsewhere }: MessageOf<'limits'>): void {
     this.isOfFormerCentral = false;
@@ -180,10 +180,6 @@ export class Quotas {
       });
     return found;
   }
-}
-
-function limitsRunning({ running, cpus, memory, gpus }: Holder): boolean {
-  return [running, cpus, memory, gpus].some((limit) => limit !== undefined);
 }
 
 /** Explains why one task of the stage, or its gang, exceeds a limit even if nothing else runs. */
