@@ -81,6 +81,18 @@ export function countIn({ demand }: Pick<StageView, 'demand'>, amounts: Vector, 
   return Math.max(0, count);
 }
 
+/** Adds the worker to `chosen` once for each further task that it may run, up to `count` and to `together` in all. */
+export function choose(
+  worker: WorkerView,
+  count: number,
+  stage: StageView,
+  together: number,
+  chosen: WorkerView[],
+): void {
+  const most = stage.needs.spread === undefined ? count : Math.min(count, spreadRoom(stage, worker, chosen));
+  for (let task = 0; task < most && chosen.length < together; task++) chosen.push(worker);
+}
+
 /**
  * Says that only the rule of its job to spread keeps the tasks of the stage from starting.
  *
@@ -96,8 +108,7 @@ export function spreadLimit(stage: StageView, workers: Iterable<WorkerView>): st
     if (!worker.open || !stage.needs.permits(worker)) continue;
     const room = worker.roomFor(stage.demand);
     left -= room;
-    const most = Math.min(room, spreadRoom(stage, worker, chosen));
-    for (let task = 0; task < most && chosen.length < together; task++) chosen.push(worker);
+    choose(worker, room, stage, together, chosen);
   }
   if (left > 0 || chosen.length === together) return undefined;
   const limits = spread.map(({ name, most }) => `${most} per ${name}`).join(' and ');

@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
 import type { StageView, WorkerView } from '../contract.js';
-import { countIn, fitsNow, gangSize, isPreferredAt, spreadRoom } from '../fitting.js';
+import { choose, countIn, fitsNow, gangSize, isPreferredAt } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
 import type { Reservations } from '../reservations.js';
 
@@ -55,16 +55,4 @@ export class Gangs {
     }
     return undefined;
   }
-}
-
-/** Adds the worker for as many further tasks as it may run, given those that are chosen so far. */
-function choose(
-  worker: WorkerView,
-  count: number,
-  stage: StageView,
-  together: number,
-  chosen: WorkerView[],
-): void {
-  const most = stage.needs.spread === undefined ? count : Math.min(count, spreadRoom(stage, worker, chosen));
-  for (let task = 0; task < most && chosen.length < together; task++) chosen.push(worker);
 }
