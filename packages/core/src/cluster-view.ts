@@ -63,6 +63,14 @@ const happened = record({
 /** Something that happened to the cluster. */
 export type HappenedEvent = NonNullable<(typeof happened)['infer']>;
 
+/** The event, as `goshawk events --json` and HTTP show it. */
+export function eventJson({ number, at, kind, text, worker, scheduler, by }: HappenedEvent) {
+  return {
+    ...{ number, at: new Date(at).toISOString(), kind, text },
+    ...{ worker: worker ?? null, scheduler: scheduler ?? null, by: by ?? null },
+  };
+}
+
 export const eventPage = view({
   /** Oldest first. */
   events: list(happened, LIMITS.eventsPerPageMax),

@@ -5,6 +5,7 @@ export {
   type DrainAnswer,
   EVENTS_KEPT_MS,
   type EventPage,
+  eventJson,
   type HappenedEvent,
   type ListedWorker,
   LOST_WORKERS_MAX,

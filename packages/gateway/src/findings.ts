@@ -309,8 +309,6 @@ export class Findings {
    * @param now wall clock
    */
   noteDeadlines(jobs: readonly JobSummary[], now: Millis): void {
-    const isActive = (id: string) => jobs.some((job) => job.id === id && !isFinal(job.state));
-    for (const id of this.#late.keys()) if (isActive(id)) this.#late.delete(id);
     for (const job of jobs) {
       const standing = deadlineStanding(job, now);
       const deadline = job.submittedAt + (job.deadlineMs ?? 0);

@@ -13,9 +13,9 @@ import {
   LIMITS as CLUSTER_LIMITS,
   type Counters,
   EVENTS_KEPT_MS,
+  eventJson,
   GoshawkError,
   givenSpan,
-  type HappenedEvent,
   HELD_JOBS,
   InputError,
   JOB_STATES,
@@ -688,13 +688,6 @@ export const ROUTES: readonly Route[] = [
     handle: ({ watch }, { lastEventId, signal }) => pageStream(watch, lastEventId, signal),
   }),
 ];
-
-function eventJson({ number, at, kind, text, worker, scheduler, by }: HappenedEvent) {
-  return {
-    ...{ number, at: isoTime(at), kind, text },
-    ...{ worker: worker ?? null, scheduler: scheduler ?? null, by: by ?? null },
-  };
-}
 
 function submitted({ id: job, acceptedState: state, warning }: JobHandle): z.input<typeof shapes.submitted> {
   return { schema: 'goshawk.submit/1', job, state: state!, ...(warning === undefined ? {} : { warning }) };

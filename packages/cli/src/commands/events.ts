@@ -1,7 +1,8 @@
 import type { Cluster, HappenedEvent } from '@goshawk/client';
 import { type Context, defineCommand, plain } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import { formatDuration } from '@goshawk/core';
+import { eventJson, formatDuration } from '@goshawk/core';
+import { localTime } from '../jobs/local-time.js';
 import { repeatUntilInterrupted } from '../repeat-until-interrupted.js';
 
 /** Interval between requests with `--follow`. ms */
@@ -31,7 +32,9 @@ export const eventsCommand = defineCommand({
     const show = (event: HappenedEvent): void => showEvent(context, event);
     const first = await cluster.events({ sinceMs, signal });
     if (first.since > sinceMs && !context.global.json)
-      context.note(`older events are not known: the record begins ${ageOf(first.since)} ago`);
+      context.note(
+        `older events are not known: the record begins ${formatDuration(Math.max(0, Date.now() - first.since))} ago`,
+      );
     first.events.forEach(show);
     if (follow) await followEvents(context, cluster, first.next, show);
     else if (first.events.length === 0 && !context.global.json) context.note('no events');
@@ -53,25 +56,6 @@ async function followEvents(
 }
 
 function showEvent(context: Context, event: HappenedEvent): void {
-  if (context.global.json) context.json(eventJson(event));
+  if (context.global.json) context.json({ schema: 'goshawk.event/1', ...eventJson(event) });
   else context.out(`${localTime(event.at)}  ${plain(event.text)}`);
-}
-
-/** The event as `events --json` prints it. */
-function eventJson({ number, at, kind, text, worker, scheduler, by }: HappenedEvent): object {
-  return {
-    schema: 'goshawk.event/1',
-    ...{ number, at: new Date(at).toISOString(), kind, text },
-    ...{ worker: worker ?? null, scheduler: scheduler ?? null, by: by ?? null },
-  };
-}
-
-/** `2026-11-28 02:40:07`, in the local time zone. */
-function localTime(at: number): string {
-  const date = new Date(at);
-  return new Date(at - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19).replace('T', ' ');
-}
-
-function ageOf(at: number): string {
-  return formatDuration(Math.max(0, Date.now() - at));
 }

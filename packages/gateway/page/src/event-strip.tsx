@@ -1,9 +1,9 @@
 import type { ClusterEvents } from './shapes.js';
 import { useStore } from './store.js';
 import { moved, windowOf } from './stream.js';
-import { CLOCK } from './stream-draw.js';
 import { Card, Problem } from './ui.js';
 import { useAnswer } from './use-answer.js';
+import { clock } from './words.js';
 
 const REFRESH_MS = 10_000;
 /** The stream has data for an hour; earlier events are listed without a link to it. */
@@ -29,13 +29,13 @@ export function EventList({ all: { events, since } }: { readonly all: ClusterEve
   const newest = events.slice(-SHOWN_MAX).reverse();
   const left = events.length - newest.length;
   const show = (at: number): void => store.setQuery(moved(seconds, at + 500 * seconds, now));
-  if (newest.length === 0) return <p class="hint">No events since {shownTime(Date.parse(since), now)}.</p>;
+  if (newest.length === 0) return <p class="hint">No events since {clock(Date.parse(since), now)}.</p>;
   return (
     <>
       <ol class="event-list">
         {newest.map(({ number, at, text }) => {
           const time = Date.parse(at);
-          const words = shownTime(time, now);
+          const words = clock(time, now);
           return (
             <li key={number}>
               {now - time < STREAM_MS ? (
@@ -57,10 +57,4 @@ export function EventList({ all: { events, since } }: { readonly all: ClusterEve
       ) : null}
     </>
   );
-}
-
-/** The time of day, with the date if it was on another day. */
-function shownTime(at: number, now: number): string {
-  const isToday = new Date(at).toDateString() === new Date(now).toDateString();
-  return isToday ? CLOCK.format(at) : `${new Date(at).toISOString().slice(5, 10)} ${CLOCK.format(at)}`;
 }

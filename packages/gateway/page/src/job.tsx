@@ -6,7 +6,7 @@ import { follow, post, randomKey } from './api.js';
 import { AttemptRows, runWords, Timeline, Waterfall } from './job-figures.js';
 import { LogCard } from './job-log.js';
 import { TasksCard } from './job-tasks.js';
-import { expectedEndOf, expectedEndWords, Ran, Standing } from './jobs.js';
+import { expectedEndWords, Ran, Standing } from './jobs.js';
 import { addressOf, jobsLink, taskLink } from './router.js';
 import type { Job, JobList, Why } from './shapes.js';
 import { DRAWN_MAX, StageGraph } from './stage-graph.js';
@@ -410,9 +410,8 @@ export function RunTable({ runs, id }: { readonly runs: JobList['jobs']; readonl
 
 /** When the job is expected to end, and the age of that answer. */
 function ExpectedEnd({ job }: { readonly job: Job }) {
-  const end = expectedEndOf(job);
-  if (end === undefined)
-    return job.endedAt === null ? <span class="hint"> its end is not known yet</span> : null;
+  const { expectedEnd: end, endedAt } = job;
+  if (end === null) return endedAt === null ? <span class="hint"> its end is not known yet</span> : null;
   return (
     <>
       <strong> ends at {expectedEndWords(job)}</strong>

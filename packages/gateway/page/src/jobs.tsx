@@ -337,7 +337,7 @@ export function JobsTable({
   };
   const sorted = (by: Sort) => (sort === by ? 'descending' : sort === `-${by}` ? 'ascending' : undefined);
   const hasDeadlines = jobs.some(({ deadlineAt }) => deadlineAt !== null);
-  const hasEnds = jobs.some((job) => expectedEndOf(job) !== undefined);
+  const hasEnds = jobs.some(({ expectedEnd }) => expectedEnd !== null);
   return (
     <Table<JobSummary>
       caption="Jobs"
@@ -451,15 +451,15 @@ export function Ran({ job }: { readonly job: JobSummary }) {
 
 export function Deadline({ job }: { readonly job: JobSummary }) {
   const now = useStore().now.value;
-  const { deadlineAt, deadlineMet, state } = job;
+  const { deadlineAt, deadlineMet, state, expectedEnd } = job;
   if (deadlineAt === null) return <>{ABSENT}</>;
   if (deadlineMet === true) return <span class="badge completed">met</span>;
   const deadline = Date.parse(deadlineAt);
   if (deadlineMet === false || (!IS_FINAL.has(state) && deadline < now))
     return <span class="badge failed">missed</span>;
-  const end = IS_FINAL.has(state) ? undefined : expectedEndOf(job);
-  const isLate = end !== undefined && Date.parse(end.at) > deadline;
-  const isAtRisk = end !== undefined && Date.parse(end.latest) > deadline;
+  const end = IS_FINAL.has(state) ? null : expectedEnd;
+  const isLate = end !== null && Date.parse(end.at) > deadline;
+  const isAtRisk = end !== null && Date.parse(end.latest) > deadline;
   return (
     <span>
       {clock(deadlineAt, now)}
@@ -489,16 +489,7 @@ export function Standing({ job: { state, held, beginAt } }: { readonly job: JobS
   );
 }
 
-type ExpectedEnd = NonNullable<JobSummary['expectedEnd']>;
-
-/** When the job is expected to end; undefined: unknown. */
-export function expectedEndOf(job: object): ExpectedEnd | undefined {
-  const { expectedEnd } = job as { readonly expectedEnd?: ExpectedEnd | null };
-  return expectedEnd ?? undefined;
-}
-
 /** `17:26:00 (17:21:00 to 17:40:00)`; undefined: unknown. */
-export function expectedEndWords(job: object): string | undefined {
-  const end = expectedEndOf(job);
-  return end === undefined ? undefined : `${clock(end.at)} (${clock(end.earliest)} to ${clock(end.latest)})`;
+export function expectedEndWords({ expectedEnd: end }: Pick<JobSummary, 'expectedEnd'>): string | undefined {
+  return end === null ? undefined : `${clock(end.at)} (${clock(end.earliest)} to ${clock(end.latest)})`;
 }

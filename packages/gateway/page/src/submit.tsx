@@ -2,7 +2,6 @@ import { counted, formatCount } from '@goshawk/core';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiError, post, randomKey } from './api.js';
-import { expectedEndWords } from './jobs.js';
 import { addressOf } from './router.js';
 import type { Plan } from './shapes.js';
 import { useStore } from './store.js';
@@ -185,7 +184,6 @@ export function Planned({ plan }: { readonly plan: Plan }) {
           : startSeconds < 1
             ? 'It starts at once.'
             : `Its first task starts in about ${duration(startSeconds)}.`;
-  const end = expectedEndWords(plan);
   const known =
     kind === null
       ? 'The cluster determines after submission whether it is short or long.'
@@ -196,9 +194,7 @@ export function Planned({ plan }: { readonly plan: Plan }) {
       : `${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')} may be served first.`;
   return (
     <div>
-      <p class={canRun ? 'sentence' : 'sentence error'}>
-        {`${counted(tasks, 'task')}. ${start}${end === undefined ? '' : ` It ends at ${end}.`}`}
-      </p>
+      <p class={canRun ? 'sentence' : 'sentence error'}>{`${counted(tasks, 'task')}. ${start}`}</p>
       <p>{`${known} ${before} ${formatCount(plan.freeSlots)} of ${counted(plan.slots, 'CPU')} are free.`}</p>
       <Table<Plan['stages'][number]>
         caption="Workers for each stage"

@@ -1,4 +1,4 @@
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { Actions } from './actions.js';
 import { App, Banners, Header, SignIn } from './app.js';
 import { areasOf, stacked } from './area.js';
@@ -371,4 +371,12 @@ it('lists events, newest first, those of the last hour with a link to the task s
   expect(html(<EventList all={{ ...all, events: [] }} />)).toMatch(/No events since/);
   const many = Array.from({ length: 40 }, (_, index) => event(index, 60, 'x'));
   expect(html(<EventList all={{ ...all, events: many }} />)).toContain('And 25 earlier ones');
+});
+
+it('shows the local date of an event of another day', () => {
+  vi.stubEnv('TZ', 'Pacific/Kiritimati');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const since = '2026-11-20T12:00:00.000Z';
+  const shown = html(<EventList all={{ schema: 'goshawk.events/1', events: [], next: 0, since }} />);
+  expect(shown).toMatch(/No events since 11-21 /);
 });
