@@ -80,10 +80,9 @@ export class Outlook {
   outlined(from: Address, { id, jobs, outcomes, more, tooLarge }: MessageOf<'outlined'>, now: Millis): void {
     const answer = this.#answers.get(from);
     if (id !== this.#question || answer === undefined || answer.isComplete) return;
+    if (answer.jobs.length === 0) answer.at = now;
     for (const job of jobs) answer.jobs.push(job);
     for (const outcome of outcomes) answer.outcomes.push(outcome);
-    if (answer.jobs.length > jobs.length) answer.at = Math.min(answer.at, now);
-    else answer.at = now;
     answer.isComplete = !more;
     this.#isTooLarge ||= tooLarge;
     if ([...this.#answers.values()].every(({ isComplete }) => isComplete)) this.#compute(now);

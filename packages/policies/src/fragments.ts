@@ -6,9 +6,9 @@ interface Fragment {
   /** Thousandths of a CPU that they use. */
   cpu: number;
   tasks: number;
-  /** What they are charged by themselves. */
+  /** They are charged this alone. */
   base: number;
-  /** What the user is charged in addition. */
+  /** The user is charged this in addition. */
   extra: number;
 }
 
@@ -39,14 +39,10 @@ export class Fragments {
     return this.#users.get(user)?.extra ?? 0;
   }
 
-  has(run: RunView): boolean {
-    return this.#runs.has(run);
-  }
-
   /**
    * Adds a run that is not queued. Tasks with whole CPUs are ignored.
    *
-   * @param base what the run is charged by itself
+   * @param base what the run alone is charged
    * @returns by how much the charge of its user grows beyond that
    */
   add(run: RunView, user: string, base: number): number {
@@ -70,7 +66,7 @@ export class Fragments {
     return this.#update(of, fragment, worker);
   }
 
-  /** @returns by how much the charge of its user grows beyond what the run was charged by itself */
+  /** @returns by how much the charge of its user grows beyond what the run alone was charged */
   remove(run: RunView): number {
     const entry = this.#runs.get(run);
     if (entry === undefined) return 0;

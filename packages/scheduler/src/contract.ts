@@ -98,9 +98,9 @@ export interface SchedulerConfig {
   readonly estimatorStates?: EstimatorStates | undefined;
   /** Limit on kept task output over all jobs, in bytes. Output is also limited by its share of `memoryBytes`. */
   readonly logBytesMax: number;
-  /** Limit on the estimated memory of jobs, in bytes; default: half of Node's heap limit. */
-  /** Where its journal comes from; undefined: it was never copied. */
+  /** Tells where its journal comes from; undefined: it was never copied. */
   readonly lineage?: MessageOf<'enlist'>['lineage'];
+  /** Limit on the estimated memory of jobs, in bytes; default: half of Node's heap limit. */
   readonly memoryBytes?: number | undefined;
   /** Globs of hosts, `mail:` addresses and `command:` commands to which notifications may be sent. */
   readonly notifyHosts?: readonly string[] | undefined;

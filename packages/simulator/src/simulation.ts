@@ -19,8 +19,6 @@ export interface SimulatedJob {
   readonly submitMs: Millis;
   /** A job of sleep tasks. */
   readonly spec: JobSpec;
-  /** How long before its submission it could have started, which counts for its place in the order. Default: 0. */
-  readonly ageMs?: Millis;
 }
 
 export interface SimulationOptions {
@@ -32,7 +30,6 @@ export interface SimulationOptions {
   readonly capacity: Resources;
   /** Attributes of a worker by its number. Default: none. */
   readonly attributesOf?: VirtualClusterOptions['attributesOf'];
-  readonly sizeOf?: VirtualClusterOptions['sizeOf'];
   readonly schedulers: number;
   readonly settings: ClusterSettings;
   /** Weights and limits of users. Default: equal weights. */
@@ -271,7 +268,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
   #accept(index: number, job: J, now: Millis): void {
     const owner = this.#cluster.schedulers[index % this.#schedulers]!;
-    const accepted = owner.submit(job.spec, undefined, now, job.ageMs);
+    const accepted = owner.submit(job.spec, undefined, now);
     if (isFinal(accepted.state)) this.#end(accepted, { index, job }, now);
     else this.#active.set(accepted, { index, job });
   }

@@ -34,7 +34,7 @@ export function sharesOf(books: ClusterBooks, policy: CentralPolicy): ClusterSha
       addVector(has, run.lent, -1);
       if (run.isQueued || !isFragment(run.stage.demand)) continue;
       const cpu = (run.stage.demand[CPU] ?? 0) - (run.lent[CPU] ?? 0);
-      addVector(has, [0, fragments.add(run, job.user, cpu)], 1);
+      has[CPU] = (has[CPU] ?? 0) + fragments.add(run, job.user, cpu);
     }
     const due = shares?.dueTo(job);
     return {

@@ -8,6 +8,7 @@ import {
   type OutputStore,
   type StoredOutput,
   type StoredOutputPage,
+  sumOf,
 } from '@goshawk/core';
 import { type FreeBytes, freeBytesOf, ROOM_LIMITS } from '../room.js';
 import { decodeChunks, encodeChunk, encodedBytes } from './chunk-codec.js';
@@ -354,7 +355,7 @@ export class OutputFolder implements OutputStore {
     segment.writtenMs = Date.now();
     this.#bytes += bytes;
     const { bytesMax, jobBytesMax } = this.#limits;
-    while (of.segments.length > 1 && sumBytes(of.segments) > jobBytesMax)
+    while (of.segments.length > 1 && sumOf(of.segments, ({ bytes }) => bytes) > jobBytesMax)
       this.#drop(of, of.segments[0]!, 'job-limit');
     if (this.#bytes > bytesMax) this.#dropOldest('limit', this.#bytes - EVICTION_TARGET * bytesMax);
   }
@@ -457,12 +458,6 @@ export class OutputFolder implements OutputStore {
     this.#problem = problem;
     this.#options.problem?.(problem);
   }
-}
-
-function sumBytes(segments: readonly Segment[]): number {
-  let sum = 0;
-  for (const { bytes } of segments) sum += bytes;
-  return sum;
 }
 
 function mib(bytes: number): string {

@@ -359,9 +359,9 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     });
   }
 
-  /** Ends of attempts are copied, and no record is kept in memory. */
   admitted(): void {}
 
+  /** Ends of attempts are copied, and no record is kept in memory. */
   *entries(
     onDamage: (damaged: Damaged) => void,
   ): Iterable<readonly [place: number | undefined, record: JobRecord]> {
