@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { JobHandle } from '@goshawk/client';
+import type { Cluster, JobHandle } from '@goshawk/client';
 import { databases } from '@goshawk/journal/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Daemon } from '../daemons.fixture.js';
 import { runGoshawk, startGoshawk } from '../goshawk-process.fixture.js';
 import { TestDaemons } from '../test-daemons.fixture.js';
 
@@ -66,22 +67,13 @@ test('output arrives exactly once and in order although the scheduler is killed 
 });
 
 test.runIf(database.isThere)('output arrives exactly once and in order across a takeover', async () => {
-  const journal = ['--journal', await database()];
-  expect((await runGoshawk(['journal', 'init', journal[1]!])).exitCode).toBe(0);
-  await daemons.startCentral();
-  const schedulers = new Map([
-    ['s0', await daemons.startScheduler('s0', journal)],
-    ['s1', await daemons.startScheduler('s1', journal)],
-  ]);
-  await daemons.startWorker('w0', ['--cpus', '4']);
+  const schedulers = await startWithSharedJournal();
   await using cluster = await daemons.connect();
   const job = await cluster.submit({ tasks: [script(`${COUNT}; sleep 5; echo end`)] });
   const at = ['--cluster', daemons.url];
   const follow = startGoshawk(['logs', job.id, '--follow', ...at]);
   await follow.firstLine;
-  const { schedulers: known } = await cluster.describe();
-  const owner = known.find(({ tag }) => job.id.startsWith(`${tag}-`))!;
-  await schedulers.get(owner.name)!.kill();
+  await killOwner(job.id, schedulers, cluster);
 
   const text = `${TEXT}end\n`;
   expect(await follow.finished).toMatchObject({ exitCode: 0, stdout: text, stderr: '' });
@@ -114,22 +106,35 @@ test('output of ended tasks survives a scheduler that is killed as soon as they 
 });
 
 test.runIf(database.isThere)('output of ended tasks is read from the scheduler that takes over', async () => {
-  const journal = ['--journal', await database()];
-  expect((await runGoshawk(['journal', 'init', journal[1]!])).exitCode).toBe(0);
-  await daemons.startCentral();
-  const schedulers = new Map([
-    ['s0', await daemons.startScheduler('s0', journal)],
-    ['s1', await daemons.startScheduler('s1', journal)],
-  ]);
-  await daemons.startWorker('w0', ['--cpus', '4']);
+  const schedulers = await startWithSharedJournal();
   await using cluster = await daemons.connect();
   const job = await cluster.submit({ tasks: [script('echo kept; echo why >&2; exit 3')] });
   await job.wait();
-  const { schedulers: known } = await cluster.describe();
-  const owner = known.find(({ tag }) => job.id.startsWith(`${tag}-`))!;
-  await schedulers.get(owner.name)!.kill();
+  await killOwner(job.id, schedulers, cluster);
   const at = ['--cluster', daemons.url];
   const { stdout, stderr } = await runGoshawk(['logs', job.id, ...at]);
   expect([stdout, stderr]).toEqual(['kept\n', 'why\n']);
   expect((await runGoshawk(['job', job.id, ...at])).stdout).toContain('why');
 });
+
+/** Starts two schedulers that can take over from each other, and a worker. */
+async function startWithSharedJournal(): Promise<ReadonlyMap<string, Daemon>> {
+  const journal = await database();
+  expect((await runGoshawk(['journal', 'init', journal])).exitCode).toBe(0);
+  await daemons.startCentral();
+  const schedulers = new Map<string, Daemon>();
+  for (const name of ['s0', 's1'])
+    schedulers.set(name, await daemons.startScheduler(name, ['--journal', journal]));
+  await daemons.startWorker('w0', ['--cpus', '4']);
+  return schedulers;
+}
+
+async function killOwner(
+  job: string,
+  schedulers: ReadonlyMap<string, Daemon>,
+  cluster: Cluster,
+): Promise<void> {
+  const { schedulers: known } = await cluster.describe();
+  const owner = known.find(({ tag }) => job.startsWith(`${tag}-`))!;
+  await schedulers.get(owner.name)!.kill();
+}
