@@ -27,7 +27,7 @@ function decide(program: Buffer, arch: number, call: number, firstArgument = 0):
   throw new Error('the program does not end');
 }
 
-/** Of each architecture: its ABI, and the numbers of calls. */
+/** ABI and numbers of calls by architecture. */
 const CALLS = {
   x64: {
     arch: 0xc000003e,

@@ -393,7 +393,7 @@ describe('copies of a folder', () => {
     copied();
     if (!hadStopped) await original.close();
     const copyOf = hadStopped ? 'stopped' : 'running';
-    // Until it is admitted, over restarts, too.
+    // A copy says so over restarts until it is admitted.
     for (let start = 0; start < 2; start++) expect(await lineageAt(copy())).toEqual({ moves: 0, copyOf });
     const admitted = await started(copy());
     admitted.admitted();

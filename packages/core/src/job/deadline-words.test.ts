@@ -61,7 +61,7 @@ const jobs = fc.record({
   ),
 });
 
-/** What a sentence claims, by its words. */
+/** Returns what a sentence claims, by its words. */
 function claimOf(words: string): string {
   if (words.startsWith('met')) return 'met';
   if (words.startsWith('missed')) return 'missed';

@@ -103,7 +103,7 @@ const quotaUsage = record({
   journal: number,
 });
 
-/** Where a journal comes from. */
+/** Tells where a journal comes from. */
 const lineage = record({
   /** How often a scheduler has continued the journal from a copy of its folder; the highest number owns the jobs. */
   moves: count,

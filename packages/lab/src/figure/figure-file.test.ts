@@ -25,7 +25,7 @@ async function read(figure: unknown): Promise<Awaited<ReturnType<typeof readFigu
 }
 
 describe('a figure file', () => {
-  it('is told from a figure of the list by its name', () => {
+  it('has another name than a figure of the list', () => {
     expect(['mine.json', './mine', 'of/mine', 'hawk-5'].map(isFigureFile)).toEqual([true, true, true, false]);
   });
 

@@ -73,7 +73,7 @@ const claim = z.strictObject({
   at: z.array(z.number()).optional(),
 });
 
-/** A figure of one's own: a workload, policies, a sweep, panels and claims. */
+/** A figure that a user describes: a workload, policies, a sweep, panels and claims. */
 const figureFile = z.strictObject({
   title: z.string(),
   about: z.string().default(''),
@@ -103,7 +103,7 @@ export function isFigureFile(word: string): boolean {
 }
 
 /**
- * Reads a figure of one's own, and loads its policies.
+ * Reads a figure that a user describes, and loads its policies.
  *
  * @throws InputError if the file is missing, or does not describe a figure
  */

@@ -176,7 +176,7 @@ export class UserShares {
     for (const { runs } of workers)
       for (const run of runs) {
         const charged = this.#charges[run.id];
-        // What it lends is charged to the user of its borrower.
+        // The user of its borrower is charged for what it lends.
         if (run.borrower !== undefined && charged === undefined) continue;
         const name = this.#waiting.userNameOf(run.stage.job);
         invariant(

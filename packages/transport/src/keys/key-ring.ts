@@ -38,7 +38,7 @@ export interface Member extends PeerKeys, Expiring {
   readonly name: string;
   /** Patterns of the names that its process may take in the cluster. */
   readonly names: readonly string[];
-  /** What its workers may say about themselves. */
+  /** Limits what its workers may say about themselves. */
   readonly bounds: WorkerBounds;
 }
 

@@ -223,7 +223,7 @@ function distributionDrawing(result: FigureResult, panel: MeasuredPanel): ChartD
   if (curves.length === 0) return undefined;
   const looks = looksOf(
     result,
-    // A figure of one's own has no additions.
+    // A figure from a file has no additions.
     curves.map(([name]) => ({ name, isAddition: name === DEFAULT_POLICY && result.paper.section !== '' })),
   );
   return lineChart({
