@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   appendFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -16,12 +17,19 @@ import { PROTOCOL_VERSION } from '@goshawk/core';
 import { freePort } from '@goshawk/journal/testing';
 import type { IncidentCluster } from './site.js';
 
+/** A connection through a path: the client's socket and the one to the endpoint. */
+interface Pair {
+  readonly near: Socket;
+  readonly far: Socket;
+  cut: boolean;
+}
+
 /** A network path to an endpoint. While it is cut, connections stay open but transfer nothing. */
 export class TcpProxy {
   readonly url: string;
   /** The port behind it. */
   readonly port: number;
-  readonly #pairs = new Set<{ readonly near: Socket; readonly far: Socket }>();
+  readonly #pairs = new Set<Pair>();
   #isCut: (near: Socket) => boolean = () => false;
 
   private constructor(url: string, port: number) {
@@ -49,20 +57,21 @@ export class TcpProxy {
   }
 
   #join(near: Socket): void {
-    const pair = { near, far: dial(this.port, '127.0.0.1') };
+    const pair: Pair = { near, far: dial(this.port, '127.0.0.1'), cut: false };
     this.#pairs.add(pair);
     for (const [from, to] of [[near, pair.far] as const, [pair.far, near] as const]) {
       from.on('data', (bytes) => to.write(bytes));
       from.on('error', () => {});
       from.on('close', () => {
-        if (!this.#isCut(near)) to.destroy();
+        if (!pair.cut) to.destroy();
       });
     }
     this.#apply(pair);
   }
 
-  #apply({ near, far }: { readonly near: Socket; readonly far: Socket }): void {
-    if (this.#isCut(near)) for (const socket of [near, far]) socket.pause();
+  #apply(pair: Pair): void {
+    pair.cut = this.#isCut(pair.near);
+    if (pair.cut) for (const socket of [pair.near, pair.far]) socket.pause();
   }
 
   /** @param from process whose connections are cut; default: all */
@@ -90,9 +99,12 @@ function isFrom(pid: number, { remotePort }: Socket): boolean {
     .split('\n')
     .find((each) => each.trim().split(/\s+/)[1] === local);
   const inode = line?.trim().split(/\s+/)[9];
-  return readdirSync(`/proc/${pid}/fd`).some((fd) => {
+  const folder = `/proc/${pid}/fd`;
+  // A process that has ended has no connection.
+  if (!existsSync(folder)) return false;
+  return readdirSync(folder).some((fd) => {
     try {
-      return readlinkSync(`/proc/${pid}/fd/${fd}`) === `socket:[${inode}]`;
+      return readlinkSync(join(folder, fd)) === `socket:[${inode}]`;
     } catch {
       return false;
     }
