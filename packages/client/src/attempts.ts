@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Message, Millis } from '@goshawk/core';
 import { parsePartyName, probeEndpoint } from '@goshawk/transport';
 import type { Alarm, Alarms } from './alarms.js';
@@ -23,7 +24,17 @@ export interface Destination {
   readonly epoch?: number;
 }
 
-/** Time to probe whether a process listens at an address. */
+/** Finds the party that requests are sent to. */
+export interface Route {
+  /** Evaluated for each attempt, because the destination may change; undefined: unknown at present. */
+  to(): Destination | undefined;
+  /** Called when an answer is late and the request is about to be retried. */
+  onSilence?: () => void;
+  /** Looks the destination up again. */
+  refresh?: () => Promise<void>;
+}
+
+/** Time to probe whether a process listens at an address, and to look up whether it has moved. */
 const PROBE_MS: Millis = 500;
 
 /**
@@ -35,6 +46,8 @@ export class Attempts {
   readonly request: number;
   readonly #asking: Asking;
   readonly #alarm: Alarm;
+  readonly #route: Route;
+  readonly #ring: (now: Millis) => void;
   readonly #notRunning: () => void;
   /** Set while an absent destination is tolerated. */
   #absence: Alarm | undefined;
@@ -47,10 +60,18 @@ export class Attempts {
 
   /**
    * @param ring called when the next attempt is due
-   * @param notRunning called once if the destination has never answered, and its address refuses connections after
-   * `absentTimeoutMs`
+   * @param notRunning called once if the destination has never answered, has not moved, and its address refuses
+   * connections after `absentTimeoutMs`
    */
-  constructor(asking: Asking, listener: Listener, ring: (now: Millis) => void, notRunning: () => void) {
+  constructor(
+    asking: Asking,
+    listener: Listener,
+    route: Route,
+    ring: (now: Millis) => void,
+    notRunning: () => void,
+  ) {
+    this.#route = route;
+    this.#ring = ring;
     this.#notRunning = notRunning;
     this.#asking = asking;
     this.request = asking.connection.listen(listener);
@@ -94,7 +115,21 @@ export class Attempts {
     const to = this.#to!;
     const { process } = parsePartyName(to.party);
     const found = await probeEndpoint(process.slice(0, process.lastIndexOf('!')), PROBE_MS);
-    if (found === 'refused' && to === this.#to && !this.#hasEnded && !this.#mayReturn) this.#notRunning();
+    if (found !== 'refused') return;
+    // A process that restarts has another address.
+    await Promise.race([this.#route.refresh?.().catch(() => {}), pause(PROBE_MS, undefined, { ref: false })]);
+    if (to !== this.#to || this.#hasEnded || this.#mayReturn) return;
+    if (this.#hasMovedFrom(to)) this.#ring(performance.now());
+    else this.#notRunning();
+  }
+
+  #hasMovedFrom({ party }: Destination): boolean {
+    try {
+      return this.#route.to()?.party !== party;
+    } catch {
+      // The next attempt reports it.
+      return true;
+    }
   }
 
   /** Waits again if the party has answered an earlier request since the last attempt. @returns whether it waits */

@@ -253,7 +253,7 @@ export class Cluster implements AsyncDisposable {
    */
   #toPresentCentral() {
     const { roster } = this.#session;
-    return { to: () => roster.presentCentral, onSilence: () => roster.refreshSoon() };
+    return { to: () => roster.presentCentral, ...roster.upkeep };
   }
 
   /** Returns waiting tasks of the cluster by reason, and central's capacity. */

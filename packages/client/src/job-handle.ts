@@ -406,7 +406,7 @@ export class JobHandle<Value = unknown> {
       detail,
       isLost: roster.isLost(owner),
       to: () => roster.ownerOf(id) ?? owner,
-      onSilence: () => roster.refreshSoon(),
+      ...roster.upkeep,
     };
   }
 

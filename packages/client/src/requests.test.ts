@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Alarms } from './alarms.js';
 import { Connection } from './connection.js';
 import { FAST, IMPATIENT, PATIENT, summary } from './fake-cluster.fixture.js';
-import { completeTimings } from './options.js';
+import { type ConnectOptions, completeTimings } from './options.js';
 import { type Order, Requests } from './requests.js';
 import { ScriptedPeer } from './scripted-peer.fixture.js';
 import { Turns } from './turns.js';
@@ -31,6 +31,11 @@ afterEach(async () => {
   alarms.close();
   await peer.close();
 });
+
+function withTimings(timings: ConnectOptions): Requests {
+  const all = completeTimings({ ...PATIENT, ...timings });
+  return new Requests({ connection, alarms, turns: new Turns(), timings: all });
+}
 
 function order(more: Partial<Order<'cancelJob'>> = {}): Order<'cancelJob'> {
   return {
@@ -107,8 +112,11 @@ describe('a request', () => {
   test.each(['not-ready', 'overloaded', 'has-ended'])(
     'of which each copy was refused (%s) has none',
     async (code) => {
-      peer.script = (_message, { refuse }) => refuse(code, 'no', '', code === 'overloaded' ? 20 : undefined);
-      const error = await impatient.ask(order()).catch((thrown: unknown) => thrown);
+      peer.script = (_message, { refuse }) => refuse(code, 'no', '', code === 'overloaded' ? 400 : undefined);
+      // The last copy is sent a quarter of a second before the end.
+      const error = await withTimings({ requestTimeoutMs: 1_000 })
+        .ask(order())
+        .catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({ code });
       expect(error).not.toMatchObject({ name: 'OutcomeUnknownError' });
     },
@@ -148,6 +156,26 @@ describe('a request', () => {
     expect(answer.value.id).toBe('other');
     expect(peer.received).toHaveLength(2);
     await other.close();
+  });
+
+  test('goes to the new address of a party that has restarted, instead of reporting it as down', async () => {
+    peer.script = (_message, { answer }) => answer(summary('moved'));
+    const former = await ScriptedPeer.start();
+    await former.close();
+    const gone = `${former.endpoint}!*/0`;
+    let hasMoved = false;
+    const moved = order({
+      to: () => ({ party: hasMoved ? peer.party : gone, title: 'scheduler s' }),
+      refresh: async () => {
+        hasMoved = true;
+      },
+    });
+    const brief = withTimings({ absentTimeoutMs: 50 });
+    expect((await brief.ask(moved)).value.id).toBe('moved');
+    hasMoved = false;
+    await expect(brief.ask({ ...moved, refresh: async () => {} })).rejects.toMatchObject({
+      code: 'not-running',
+    });
   });
 
   test('is retried while the peer is not ready, and reports that if it never is', async () => {

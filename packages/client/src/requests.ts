@@ -14,7 +14,7 @@ import {
 } from '@goshawk/core';
 import type { AuthFailure } from '@goshawk/transport';
 import { onAbort } from './abort.js';
-import { type Asking, Attempts, type Destination } from './attempts.js';
+import { type Asking, Attempts, type Route } from './attempts.js';
 import type { Connection, Listener } from './connection.js';
 import {
   authFailure,
@@ -28,14 +28,10 @@ import {
 } from './errors.js';
 
 /** @typeParam Q the request's type */
-export interface Order<Q extends Question = Question> {
+export interface Order<Q extends Question = Question> extends Route {
   /** Description of the request, as in "asked to submit a job". */
   readonly what: string;
   build(request: number): Message & { readonly type: Q };
-  /** Evaluated for each attempt, because the destination may change; undefined: unknown at present. */
-  to(): Destination | undefined;
-  /** Called when an answer is late and the request is about to be retried. */
-  onSilence?: () => void;
   /** Called when a refusal is temporary and the request is about to be retried. */
   onRefused?: ((why: GoshawkError) => void) | undefined;
   readonly timeoutMs?: Millis | undefined;
@@ -138,6 +134,7 @@ class Request implements Listener {
     this.#attempts = new Attempts(
       asking,
       this,
+      order,
       (now) => this.#ring(now),
       () => this.#giveUp(notRunning(this.#peer)),
     );

@@ -11,7 +11,7 @@ import {
 } from '@goshawk/core';
 import { anyIncarnationOf, parsePartyName, probeEndpoint } from '@goshawk/transport';
 import { abortable, pause } from './abort.js';
-import type { Destination } from './attempts.js';
+import type { Destination, Route } from './attempts.js';
 import {
   authFailure,
   badAnswer,
@@ -191,6 +191,11 @@ export class Roster {
     if (performance.now() - this.#askedAt < this.#timings.rosterPauseMs) return;
     // Not awaited: the known list stays in use.
     this.refresh().catch(() => {});
+  }
+
+  /** Lets requests to schedulers follow a scheduler that moves. */
+  get upkeep(): Required<Pick<Route, 'onSilence' | 'refresh'>> {
+    return { onSilence: () => this.refreshSoon(), refresh: () => this.refresh() };
   }
 
   /** Refreshes an old list in the background. */

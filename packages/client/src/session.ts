@@ -110,7 +110,7 @@ export async function askOwner<Q extends Question>(
     return await requests.ask<Q>({
       ...order,
       to: owner,
-      onSilence: () => roster.refreshSoon(),
+      ...roster.upkeep,
       signal,
       ...(isLost && { timeoutMs: timings.absentTimeoutMs }),
     });

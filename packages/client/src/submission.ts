@@ -109,7 +109,7 @@ class Submission {
         return { type: 'submit', request, key, spec: this.#spec };
       },
       to: () => choice.current(),
-      onSilence: () => roster.refreshSoon(),
+      ...roster.upkeep,
       onRefused: (why) => {
         if (!this.#wasRefused) this.#options.onRefused?.(why);
         this.#wasRefused = true;

@@ -1,5 +1,5 @@
 import type { GoshawkError, JobEvent, JobSummary, Millis, Reply } from '@goshawk/core';
-import { type Asking, Attempts, type Destination } from './attempts.js';
+import { type Asking, Attempts, type Route } from './attempts.js';
 import type { Connection, Listener } from './connection.js';
 import {
   authFailure,
@@ -23,7 +23,7 @@ interface Watcher {
   failed: (error: GoshawkError) => void;
 }
 
-export interface WatchOrder {
+export interface WatchOrder extends Route {
   /** Whether central lists the owner as lost, and no other scheduler can take over its jobs. */
   readonly isLost?: boolean;
   readonly id: string;
@@ -31,9 +31,6 @@ export interface WatchOrder {
   readonly detail: boolean;
   /** Whether updates arrive within milliseconds rather than periodically. */
   readonly soon?: boolean;
-  /** Owner of the job, looked up for each keep-alive. */
-  to(): Destination | undefined;
-  onSilence: () => void;
 }
 
 /**
@@ -71,6 +68,7 @@ class Watch implements Listener {
     this.#attempts = new Attempts(
       asking,
       this,
+      order,
       (now) => this.#ring(now),
       () => {
         this.#end();
@@ -134,7 +132,7 @@ class Watch implements Listener {
         return this.#watcher.failed(this.#silence(Math.round(now - this.#silentSince)));
       }
       if (this.#attempts.extendsWait('jobProgress', now, giveUpAt)) return;
-      this.#order.onSilence();
+      this.#order.onSilence?.();
     }
     this.#ask(now);
   }
