@@ -30,13 +30,14 @@ function startScheduler(name: string, journal: string) {
 }
 
 /**
- * A command that writes the time at which it was forked, and the current time ten times per second. In hundredths of a second
- * since boot.
+ * A command that writes the time at which it was forked, and ten times per second the current time without the pauses of
+ * more than a second. In hundredths of a second since boot.
  */
 function clock(seconds: number, test = 'true') {
   const file = join(folder, 'clocks', '$GOSHAWK_JOB-$GOSHAWK_TASK-$GOSHAWK_ATTEMPT');
-  const script = `f=${file}; read -r stat </proc/$$/stat; set -- $stat; echo \${22} >$f.start; i=0
-while [ $i -lt ${10 * seconds} ]; do sleep 0.1; read -r now _ </proc/uptime; echo \${now%.*}\${now#*.} >$f.part
+  const script = `f=${file}; read -r stat </proc/$$/stat; set -- $stat; echo \${22} >$f.start; i=0; paused=0; last=\${22}
+while [ $i -lt ${10 * seconds} ]; do sleep 0.1; read -r now _ </proc/uptime; now=\${now%.*}\${now#*.}
+[ $((now-last)) -le 100 ] || paused=$((paused+now-last-10)); last=$now; echo $((now-paused)) >$f.part
 mv $f.part $f.end; i=$((i+1)); done; ${test}`;
   return { exec: ['sh', '-c', script] as [string, ...string[]] };
 }
@@ -79,7 +80,7 @@ async function totals(cluster: Cluster) {
 }
 
 describe.runIf(database.isThere && process.platform === 'linux')('usage', () => {
-  test('agrees with the clocks of the tasks across a retry, a preemption, kills, and a takeover', async () => {
+  test('agrees with the clocks of the tasks across a retry, a loan, kills, and a takeover', async () => {
     const journal = await database();
     expect((await runGoshawk(['journal', 'init', journal])).exitCode).toBe(0);
     await daemons.startCentral();
