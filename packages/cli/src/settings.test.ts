@@ -1,4 +1,5 @@
-import type { OptionSpec } from '@goshawk/command';
+import { GLOBAL_OPTIONS, type OptionSpec, settingName, variableOf } from '@goshawk/command';
+import { VARIABLES_OF_OTHERS } from '@goshawk/command/program';
 import { describe, expect, it } from 'vitest';
 import { GOSHAWK } from './commands/index.js';
 
@@ -16,20 +17,26 @@ const DIFFERENT_DEFAULTS: Readonly<Record<string, string>> = {
   stealRetry: 'simulations follow the papers',
   cancel: 'simulations follow the papers',
   load: 'a simulation may have a number of workers instead',
-  networkDelay: 'a recorded cluster has one, a simulation draws it',
 };
 
 /** All options that variables and files set, by the name of the setting. */
 async function settings(): Promise<Map<string, { readonly command: string; readonly spec: OptionSpec }[]>> {
   const found = new Map<string, { command: string; spec: OptionSpec }[]>();
-  for (const { name: command, options } of await GOSHAWK.all()) {
+  const commands = [{ name: '', options: GLOBAL_OPTIONS }, ...(await GOSHAWK.all())];
+  for (const { name: command, options } of commands) {
     for (const [name, spec] of Object.entries<OptionSpec>(options)) {
-      if (spec.flagOnly) continue;
-      const setting = spec.setting ?? name;
+      const setting = settingName(name, spec);
+      if (setting === undefined) continue;
       found.set(setting, [...(found.get(setting) ?? []), { command, spec }]);
     }
   }
   return found;
+}
+
+/** Returns what a setting means: its type, its choices, and the head of its description, without details. */
+function meaningOf(spec: OptionSpec): string {
+  const choices = 'choices' in spec ? spec.choices : undefined;
+  return JSON.stringify([spec.type, choices, spec.describe.split(/[,;:.(]/)[0]!.trim()]);
 }
 
 function defaultOf(spec: OptionSpec): unknown {
@@ -43,6 +50,19 @@ describe('a setting', () => {
       return defaults.size > 1 ? [setting] : [];
     });
     expect(different.toSorted()).toEqual(Object.keys(DIFFERENT_DEFAULTS).toSorted());
+  });
+
+  it('means the same for all commands that it configures', async () => {
+    const different = [...(await settings())].flatMap(([setting, users]) => {
+      const meanings = new Map(users.map(({ command, spec }) => [meaningOf(spec), command]));
+      return meanings.size > 1 ? [[setting, Object.fromEntries(meanings)]] : [];
+    });
+    expect(Object.fromEntries(different)).toEqual({});
+  });
+
+  it('has no variable that tasks, Python, Compose or tests use for something else', async () => {
+    const variables = [...(await settings()).keys()].map(variableOf);
+    expect(variables.filter((name) => VARIABLES_OF_OTHERS.includes(name))).toEqual([]);
   });
 
   it('does not limit what a list shows, which is a matter of one command line', async () => {

@@ -78,7 +78,7 @@ export function wholeList(entries: readonly unknown[]) {
 /** Option of commands that truncate lists with `--limit`. */
 export const FROM = {
   type: 'count',
-  flagOnly: true,
+  setting: false,
   default: 0,
   describe: 'skip this many entries, to continue a truncated list',
 } as const;

@@ -4,25 +4,34 @@ import type { OptionSpecs, Resolved } from './options.js';
 export const GLOBAL_OPTIONS = {
   json: {
     type: 'flag',
+    setting: true,
     describe: 'print JSON on stdout, as one value or one value per line; errors are JSON on stderr',
   },
-  quiet: { type: 'flag', alias: 'q', describe: 'print no progress and no hints' },
-  verbose: { type: 'flag', alias: 'v', describe: 'print more; show the causes of errors' },
-  config: { type: 'text', value: 'FILE', describe: 'JSON file of settings' },
-  color: { type: 'flag', default: true, describe: 'use colors on a terminal (off: --no-color, NO_COLOR)' },
+  quiet: { type: 'flag', setting: true, alias: 'q', describe: 'print no progress and no hints' },
+  verbose: { type: 'flag', setting: true, alias: 'v', describe: 'print more; show the causes of errors' },
+  config: { type: 'text', setting: true, value: 'FILE', describe: 'JSON file of settings' },
+  color: {
+    type: 'flag',
+    setting: true,
+    default: true,
+    describe: 'use colors on a terminal (off: --no-color, NO_COLOR)',
+  },
   cluster: {
     type: 'text',
+    setting: true,
     value: 'URL',
     describe:
       'address of central or of a scheduler, tcp://HOST:PORT (default: the cluster of `goshawk up` in this folder, else the only local cluster)',
   },
   keys: {
     type: 'text',
+    setting: true,
     value: 'PATH',
     describe: 'key file of this process, or folder with the keys of the cluster (see `goshawk keygen`)',
   },
   progress: {
     type: 'text',
+    setting: true,
     default: 'auto',
     choices: ['auto', 'bar', 'plain', 'none'],
     value: 'KIND',

@@ -14,14 +14,15 @@ interface SpecBase {
   readonly whenUnset?: string;
   /** Placeholder of the value in help: `FILE`. */
   readonly value?: string;
-  /** Whether it is only a flag for one run, not a setting in a file or the environment. */
-  readonly flagOnly?: boolean;
+  /**
+   * Whether variables and files can set it, too; if false, it is only a flag for one run. A text is its name
+   * there, if another command has a different setting of the same name.
+   */
+  readonly setting: boolean | string;
   /** Rarely used: `--help --all` and docs/COMMANDS.md show it, `--help` does not. */
   readonly rare?: boolean;
   /** Setting of a policy: `goshawk policies NAME` and `--help --all` show it, `--help` does not. */
   readonly ofPolicy?: boolean;
-  /** Name in files and variables, if another command has a different setting of the same name. */
-  readonly setting?: string;
 }
 
 export type OptionSpec =
@@ -151,8 +152,8 @@ export async function readConfigFile(path: string, signal: AbortSignal): Promise
 }
 
 /** Name of an option in files and, in capitals, of its variable; undefined if it is only a flag. */
-export function settingName(name: string, { flagOnly, setting = name }: OptionSpec): string | undefined {
-  return flagOnly ? undefined : setting;
+export function settingName(name: string, { setting }: OptionSpec): string | undefined {
+  return setting === true ? name : setting || undefined;
 }
 
 /** `stealCap` → `--steal-cap`. */

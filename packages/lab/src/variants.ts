@@ -34,7 +34,7 @@ export function pairsOf(
 export const VARY_OPTION = {
   type: 'texts',
   value: 'NAME=VALUES',
-  flagOnly: true,
+  setting: false,
   describe:
     'compare values of a setting: steal-cap=1,10,30 (with ; between values that contain commas); repeat it for all combinations',
 } as const;

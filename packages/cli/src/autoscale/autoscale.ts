@@ -9,16 +9,28 @@ import { type Actions, type Member, type Pool, Scaler } from './scaler.js';
 
 /** Options of every kind of pool. */
 export const SCALE_OPTIONS = {
-  pool: { type: 'text', value: 'NAME', default: 'goshawk-pool', describe: 'name of the pool' },
-  min: { type: 'count', default: 0, describe: 'minimum number of workers' },
-  max: { type: 'count', min: 1, max: 10_000, describe: 'maximum number of workers (required)' },
+  pool: { type: 'text', setting: true, value: 'NAME', default: 'goshawk-pool', describe: 'name of the pool' },
+  min: { type: 'count', setting: true, default: 0, describe: 'minimum number of workers' },
+  max: {
+    type: 'count',
+    setting: true,
+    min: 1,
+    max: 10_000,
+    describe: 'maximum number of workers (required)',
+  },
   cooldown: {
     type: 'duration',
+    setting: true,
     default: '5m',
     describe: 'how long a smaller pool must suffice before workers are drained',
   },
-  every: { type: 'duration', default: '2s', describe: 'interval between two checks of the cluster' },
-  dryRun: { type: 'flag', flagOnly: true, describe: 'print the actions without taking them' },
+  every: {
+    type: 'duration',
+    setting: true,
+    default: '2s',
+    describe: 'interval between two checks of the cluster',
+  },
+  dryRun: { type: 'flag', setting: false, describe: 'print the actions without taking them' },
 } as const satisfies OptionSpecs;
 
 type ScaleOptions = Resolved<typeof SCALE_OPTIONS> & { readonly cpus?: number | undefined };

@@ -21,9 +21,10 @@ export const autoscaleKubernetesCommand = defineCommand({
   ],
   options: {
     ...SCALE_OPTIONS,
-    cpus: { ...CPUS_OPTION, describe: 'CPUs assumed for each pool worker until the first one has joined' },
+    cpus: { ...CPUS_OPTION, describe: 'CPUs of each worker; assumed until the first one has joined' },
     namespace: {
       type: 'text',
+      setting: true,
       value: 'NAME',
       describe: 'namespace of the StatefulSet',
       whenUnset: 'that of the pod, else goshawk',
@@ -51,7 +52,7 @@ export const autoscaleSlurmCommand = defineCommand({
   ],
   options: {
     ...SCALE_OPTIONS,
-    cpus: { ...CPUS_OPTION, describe: 'CPUs of each worker and its allocation' },
+    cpus: { ...CPUS_OPTION, describe: 'CPUs of each worker; the size of its allocation' },
   },
   async run(context, options, { afterDashes = [] }) {
     const { pool: name, cpus = 1 } = options;

@@ -30,22 +30,22 @@ export const cancelCommand = defineCommand({
     ["goshawk cancel --user $USER --name 'etl-*'", 'cancel all jobs that match both'],
   ],
   options: {
-    user: { type: 'text', value: 'NAME', flagOnly: true, describe: 'jobs of this user' },
+    user: { type: 'text', value: 'NAME', setting: false, describe: 'jobs of this user' },
     name: {
       type: 'text',
       value: 'GLOB',
-      flagOnly: true,
+      setting: false,
       describe: 'jobs whose name matches this pattern, with * and ?',
     },
     state: {
       type: 'text',
       value: 'STATES',
-      flagOnly: true,
+      setting: false,
       suggests: ['waiting', 'running'],
       describe: 'jobs in these states: waiting, running, comma-separated',
     },
-    all: { type: 'flag', flagOnly: true, describe: 'all jobs that have not ended' },
-    yes: { type: 'flag', alias: 'y', flagOnly: true, describe: 'skip the confirmation prompt' },
+    all: { type: 'flag', setting: false, describe: 'all jobs that have not ended' },
+    yes: { type: 'flag', alias: 'y', setting: false, describe: 'skip the confirmation prompt' },
   },
   async run(context, options, { words }) {
     const { user, name, state, all, yes } = options;

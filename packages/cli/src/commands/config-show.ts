@@ -43,7 +43,7 @@ export function configShowCommand(commands: () => Promise<readonly Command[]>) {
     options: {
       origin: {
         type: 'flag',
-        flagOnly: true,
+        setting: false,
         describe: 'also show where each value comes from; implied by --json',
       },
     },
@@ -65,7 +65,7 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
   ];
   const found = new Map<string, Setting & { commands: string[] }>();
   for (const [names, specs] of groups) {
-    const shown = Object.fromEntries(Object.entries(specs).filter(([, spec]) => spec.flagOnly !== true));
+    const shown = Object.fromEntries(Object.entries(specs).filter(([, spec]) => spec.setting !== false));
     const sources = { flags: {}, environment: context.environment, file, fileName: config ?? '' };
     const { values, origins } = resolveOptions(shown as OptionSpecs, sources);
     for (const option of Object.keys(shown)) {

@@ -30,18 +30,21 @@ export const dashboardCommand = defineCommand({
   options: {
     listen: {
       type: 'text',
+      setting: true,
       value: 'HOST:PORT',
       default: '127.0.0.1:7080',
       describe: 'address to listen on; port 0 picks a free port',
     },
     tokenFile: {
       type: 'text',
+      setting: true,
       value: 'FILE',
       describe:
         'file with a role (read, submit, operate) and a token on each line; required beyond loopback (or set GOSHAWK_DASHBOARD_TOKENS)',
     },
     allow: {
       type: 'text',
+      setting: true,
       value: 'ROLE',
       choices: ROLES,
       describe: 'maximum role; a token with a higher role is limited to it',
@@ -49,11 +52,13 @@ export const dashboardCommand = defineCommand({
     },
     allowHost: {
       type: 'texts',
+      setting: true,
       value: 'NAME',
       describe: 'additional Host header to accept, for proxies',
     },
     values: {
       type: 'text',
+      setting: true,
       value: 'FOLDER',
       describe: 'folder for large values of Python calls, which the workers share (default: no large values)',
     },

@@ -22,13 +22,13 @@ export const drainCommand = defineCommand({
   options: {
     deadline: {
       type: 'duration',
-      flagOnly: true,
+      setting: false,
       placeholder: 'TIME',
       describe:
         'tasks that still run after this time are stopped, and restart on other workers (default: the deadline of an earlier drain still in effect, else none)',
     },
-    undo: { type: 'flag', flagOnly: true, describe: 'let the workers accept tasks again' },
-    wait: { type: 'flag', flagOnly: true, describe: 'wait until no task runs on the workers' },
+    undo: { type: 'flag', setting: false, describe: 'let the workers accept tasks again' },
+    wait: { type: 'flag', setting: false, describe: 'wait until no task runs on the workers' },
   },
   async run(context, options, { words }) {
     const other = options.wait ? '--wait' : options.deadline === undefined ? undefined : '--deadline';

@@ -19,11 +19,11 @@ export const eventsCommand = defineCommand({
   options: {
     since: {
       type: 'duration',
-      flagOnly: true,
+      setting: false,
       default: '1d',
       describe: 'how far back; central keeps events for seven days',
     },
-    follow: { type: 'flag', flagOnly: true, describe: 'continue until Ctrl-C' },
+    follow: { type: 'flag', setting: false, describe: 'continue until Ctrl-C' },
   },
   async run(context, { since, follow }) {
     await using cluster = await openCluster(context);

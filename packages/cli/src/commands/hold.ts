@@ -47,7 +47,7 @@ export const updateCommand = defineCommand({
     priority: {
       type: 'text',
       value: 'LEVEL',
-      flagOnly: true,
+      setting: false,
       choices: PRIORITIES,
       describe: 'priority of the job; policies without priorities ignore it',
     },

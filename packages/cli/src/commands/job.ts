@@ -19,8 +19,8 @@ export const jobCommand = defineCommand({
     ['goshawk job $a $b --json', 'print a line of JSON per job'],
   ],
   options: {
-    watch: { type: 'flag', flagOnly: true, describe: 'update until the job ends' },
-    spec: { type: 'flag', flagOnly: true, describe: 'also show the submitted job' },
+    watch: { type: 'flag', setting: false, describe: 'update until the job ends' },
+    spec: { type: 'flag', setting: false, describe: 'also show the submitted job' },
   },
   async run(context, options, { words }) {
     if (options.watch && options.spec) {

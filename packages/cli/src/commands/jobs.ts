@@ -34,15 +34,15 @@ export const jobsCommand = defineCommand({
     state: {
       type: 'text',
       value: 'STATES',
-      flagOnly: true,
+      setting: false,
       suggests: JOB_STATES,
       describe: `only jobs in these states: ${JOB_STATES.join(', ')}, comma-separated`,
     },
-    user: { type: 'text', value: 'NAME', flagOnly: true, describe: 'only jobs of this user' },
-    all: { type: 'flag', flagOnly: true, describe: 'list all ended jobs, not only the last ten' },
+    user: { type: 'text', value: 'NAME', setting: false, describe: 'only jobs of this user' },
+    all: { type: 'flag', setting: false, describe: 'list all ended jobs, not only the last ten' },
     limit: {
       type: 'count',
-      flagOnly: true,
+      setting: false,
       default: 1_000,
       min: 1,
       max: LISTED_MAX,
@@ -51,7 +51,7 @@ export const jobsCommand = defineCommand({
     strict: STRICT,
     from: {
       type: 'count',
-      flagOnly: true,
+      setting: false,
       default: 0,
       describe: 'skip this many jobs, to continue a truncated list',
     },

@@ -32,6 +32,7 @@ function urlFor(command: string, url: string | undefined): string {
 const TAG_OPTION = {
   tag: {
     type: 'text',
+    setting: true,
     value: 'TAG',
     describe: 'with PostgreSQL: only the journal whose job ids begin with TAG',
   },
@@ -284,7 +285,12 @@ export const journalImportCommand = defineCommand({
   ],
   needsNoCluster: true,
   options: {
-    name: { type: 'text', value: 'NAME', describe: 'with PostgreSQL: the scheduler that will own the jobs' },
+    name: {
+      type: 'text',
+      setting: false,
+      value: 'NAME',
+      describe: 'with PostgreSQL: the scheduler that will own the jobs',
+    },
   },
   async run(context, { name }, { words }) {
     const { importJournal, inPostgres, isJournalUrl, parseExport, parseJournalUrl } = await import(

@@ -53,61 +53,61 @@ export const keygenCommand = defineCommand({
   ],
   needsNoCluster: true,
   options: {
-    rotate: { type: 'flag', flagOnly: true, describe: 'perform the next step of a key rotation' },
+    rotate: { type: 'flag', setting: false, describe: 'perform the next step of a key rotation' },
     client: {
       type: 'text',
       value: 'NAME',
-      flagOnly: true,
+      setting: false,
       rare: true,
       describe: 'the same as `goshawk keygen client NAME`',
     },
     rights: {
       type: 'text',
       value: 'RIGHTS',
-      flagOnly: true,
+      setting: false,
       describe: `rights of a client’s key: ${RIGHTS.join(', ')} (default: submit,read-own)`,
     },
     expires: {
       type: 'text',
       value: 'DURATION',
-      flagOnly: true,
+      setting: false,
       describe: 'time until an individual key expires, such as 30d (default: never)',
     },
     names: {
       type: 'text',
       value: 'NAMES',
-      flagOnly: true,
+      setting: false,
       describe:
         'comma-separated process names that the key permits, such as w[0-9] or gpu-* (default: the name of the key)',
     },
     attribute: {
       type: 'texts',
       value: 'NAME=VALUES',
-      flagOnly: true,
+      setting: false,
       describe:
         'the only values of an attribute that the key of a worker permits, and other keys do not: zone=secure; repeatable',
     },
     capacity: {
       type: 'text',
       value: 'NAME=AMOUNT,…',
-      flagOnly: true,
+      setting: false,
       describe:
         'most that the key of a worker permits one worker to have: cpu=16,memory=64GiB (default: any)',
     },
     revoke: {
       type: 'text',
       value: 'NAME',
-      flagOnly: true,
+      setting: false,
       rare: true,
       describe: 'the same as `goshawk keys revoke NAME`',
     },
-    ifMissing: { type: 'flag', flagOnly: true, describe: 'keep existing keys' },
+    ifMissing: { type: 'flag', setting: false, describe: 'keep existing keys' },
     kubernetes: {
       type: 'flag',
-      flagOnly: true,
+      setting: false,
       describe: 'print keys and token as Kubernetes Secret manifests',
     },
-    namespace: { type: 'text', value: 'NAME', flagOnly: true, describe: 'namespace of the Secrets' },
+    namespace: { type: 'text', value: 'NAME', setting: false, describe: 'namespace of the Secrets' },
   },
   async run(context, options, { words }) {
     const individual = await individualOf(words, options);

@@ -23,52 +23,53 @@ export const logsCommand = defineCommand({
   options: {
     daemons: {
       type: 'flag',
-      flagOnly: true,
+      setting: false,
       describe:
         'print what the processes of a local cluster logged, in chronological order; with ID, about that job',
     },
     event: {
       type: 'text',
       value: 'KINDS',
-      flagOnly: true,
+      setting: false,
       rare: true,
       describe: 'with --daemons: only lines of these kinds, comma-separated',
     },
     folder: {
       type: 'text',
       value: 'FOLDER',
-      flagOnly: true,
+      setting: false,
       rare: true,
       describe: 'with --daemons: folder of the logs (default: that of the local cluster)',
     },
-    follow: { type: 'flag', alias: 'f', flagOnly: true, describe: 'continue until the job ends' },
+    follow: { type: 'flag', alias: 'f', setting: false, describe: 'continue until the job ends' },
     failed: {
       type: 'flag',
-      flagOnly: true,
+      setting: false,
       describe: 'only failed tasks; with --follow, wait for the job to end first',
     },
     attempt: {
       type: 'text',
       value: 'N',
       default: 'last',
-      flagOnly: true,
+      setting: false,
       describe:
         'only attempt N of each task, from 1 on; last; or all. With --follow, last also prints the attempts that start later',
     },
     tail: {
       type: 'count',
       alias: 'n',
-      flagOnly: true,
+      setting: false,
       describe:
         'only the last N lines of each task; also the last N lines of its stderr, even if they are earlier',
     },
     escapes: {
       type: 'flag',
-      flagOnly: true,
+      setting: false,
       describe: 'pass escape sequences (colors, cursor) on to the terminal; files and pipes always get them',
     },
     prefix: {
       type: 'text',
+      setting: true,
       value: 'WHEN',
       default: 'auto',
       choices: ['auto', 'always', 'never'],

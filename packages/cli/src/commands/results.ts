@@ -22,7 +22,7 @@ export const resultsCommand = defineCommand({
   options: {
     csv: {
       type: 'flag',
-      flagOnly: true,
+      setting: false,
       describe: 'print the table of `tasks --csv`, for pandas or a spreadsheet',
     },
   },

@@ -19,17 +19,17 @@ export const retryCommand = defineCommand({
   options: {
     failed: {
       type: 'flag',
-      flagOnly: true,
+      setting: false,
       describe: 'skip cancelled tasks, unless a failed task kept their stage from running',
     },
     asNew: {
       type: 'flag',
-      flagOnly: true,
+      setting: false,
       describe: 'run them as a new job that keeps their indices; this job stays unchanged',
     },
     wait: {
       type: 'flag',
-      flagOnly: true,
+      setting: false,
       describe: 'wait for the job to end, and exit as `goshawk wait` does',
     },
   },

@@ -23,11 +23,11 @@ export const sharesCommand = defineCommand({
     by: {
       type: 'text',
       value: 'UNIT',
-      flagOnly: true,
+      setting: false,
       choices: ['job', 'user'],
       describe: 'list shares by job or by user (default: the unit of the policy)',
     },
-    limit: { type: 'count', flagOnly: true, default: 100, min: 1, describe: 'maximum number of lines' },
+    limit: { type: 'count', setting: false, default: 100, min: 1, describe: 'maximum number of lines' },
     from: FROM,
   },
   async run(context, options) {

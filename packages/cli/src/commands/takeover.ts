@@ -17,7 +17,7 @@ export const takeoverCommand = defineCommand({
   options: {
     all: {
       type: 'flag',
-      flagOnly: true,
+      setting: false,
       describe: 'take over from all schedulers that are disconnected or missing',
     },
   },

@@ -16,18 +16,19 @@ export const waitCommand = defineCommand({
   options: {
     any: {
       type: 'flag',
-      flagOnly: true,
+      setting: false,
       describe: 'wait for the first job to end, and exit with its outcome',
     },
     results: {
       type: 'flag',
-      flagOnly: true,
+      setting: false,
       describe:
         'print the results, one JSON line per task: the return value of a module, otherwise the state with error or exit code',
     },
-    bell: { type: 'flag', flagOnly: true, describe: 'ring the bell of the terminal at the end' },
+    bell: { type: 'flag', setting: false, describe: 'ring the bell of the terminal at the end' },
     waitTimeout: {
       type: 'duration',
+      setting: true,
       describe: 'wait at most this long, then exit with 124; the jobs continue',
     },
   },

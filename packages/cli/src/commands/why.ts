@@ -29,7 +29,7 @@ export const whyCommand = defineCommand({
     whatIf: {
       type: 'texts',
       value: 'CHANGE',
-      flagOnly: true,
+      setting: false,
       describe:
         'simulate when the job would start and end with a change: workers=+10, priority=high or policy=hawk (commas combine changes; repeat the option to compare several)',
     },

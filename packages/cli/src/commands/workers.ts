@@ -35,13 +35,13 @@ export const workersCommand = defineCommand({
     state: {
       type: 'text',
       value: 'STATE',
-      flagOnly: true,
+      setting: false,
       choices: [...WORKER_STATES, LOST],
       describe: 'only workers in this state',
     },
     limit: {
       type: 'count',
-      flagOnly: true,
+      setting: false,
       default: 10_000,
       min: 1,
       describe: 'maximum number of entries to list',

@@ -3,7 +3,7 @@ import { ExitCode } from '@goshawk/command';
 /** Option of commands that list the data of several schedulers. */
 export const STRICT = {
   type: 'flag',
-  flagOnly: true,
+  setting: false,
   describe: 'exit with 3 if a scheduler does not answer',
 } as const;
 

@@ -26,6 +26,7 @@ export const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 export const API_OPTIONS = {
   api: {
     type: 'text',
+    setting: 'kubernetesApi',
     value: 'URL',
     describe: 'address of the API server, https://HOST:PORT (default: from the environment of the pod)',
   },
@@ -38,6 +39,7 @@ export const API_OPTIONS = {
   },
   caFile: {
     type: 'text',
+    setting: 'kubernetesCaFile',
     value: 'FILE',
     default: `${SERVICE_ACCOUNT}/ca.crt`,
     describe: 'file with the CA certificate of the API server',

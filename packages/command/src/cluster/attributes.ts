@@ -12,6 +12,7 @@ import { valueListsIn } from '../pairs.js';
 
 export const ATTRIBUTE_OPTION = {
   type: 'texts',
+  setting: true,
   value: 'NAME=VALUES',
   describe:
     'worker attribute that jobs can require or prefer: rack=r1; several values (rack=r1,r2) are assigned round-robin; repeatable',

@@ -37,6 +37,7 @@ export const GPUS_OPTION = {
 
 export const RESOURCES_OPTION = {
   type: 'text',
+  setting: true,
   value: 'AMOUNTS',
   describe: 'further resources of each worker: memory=8GiB,gpu=1,license=2',
 } as const satisfies OptionSpec;

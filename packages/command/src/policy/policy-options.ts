@@ -7,6 +7,7 @@ import type { OptionSpec, Resolved } from '../options.js';
 export const POLICY_OPTIONS = ofPolicy({
   policy: {
     type: 'text',
+    setting: true,
     suggests: ALL_POLICY_NAMES,
     default: 'goshawk',
     value: 'NAME',
@@ -14,6 +15,7 @@ export const POLICY_OPTIONS = ofPolicy({
   },
   estimator: {
     type: 'text',
+    setting: true,
     suggests: ESTIMATOR_FORMS.split(', '),
     default: 'auto',
     value: 'NAME',
@@ -21,18 +23,21 @@ export const POLICY_OPTIONS = ofPolicy({
   },
   cutoff: {
     type: 'text',
+    setting: true,
     value: 'TIME',
     describe: 'mean task run time at which a job counts as long: 10s, 500ms or a number of seconds',
     whenUnset: 'learned from completed jobs; 10s until then',
   },
   shortPartition: {
     type: 'text',
+    setting: true,
     value: 'FRACTION',
     describe: 'fraction of workers that run no long tasks; auto: the share of short work; none',
   },
-  probeRatio: { type: 'number', default: 2, min: 1, max: 100, describe: 'probes per task' },
+  probeRatio: { type: 'number', setting: true, default: 2, min: 1, max: 100, describe: 'probes per task' },
   probeDraw: {
     type: 'text',
+    setting: true,
     value: 'HOW',
     default: DEFAULT_POLICY.probeDraw,
     choices: ['distinct', 'independent'],
@@ -40,13 +45,15 @@ export const POLICY_OPTIONS = ofPolicy({
   },
   stealCap: {
     type: 'count',
+    setting: true,
     default: 10,
     min: 1,
     describe: 'workers that an idle worker contacts per round of stealing',
   },
-  stealLimit: { type: 'count', min: 1, describe: 'maximum number of probes per steal' },
+  stealLimit: { type: 'count', setting: true, min: 1, describe: 'maximum number of probes per steal' },
   stealRetry: {
     type: 'text',
+    setting: true,
     value: 'WHEN',
     default: 'backoff',
     choices: ['never', 'backoff'],
@@ -54,6 +61,7 @@ export const POLICY_OPTIONS = ofPolicy({
   },
   cancel: {
     type: 'text',
+    setting: true,
     value: 'WHEN',
     default: 'proactive',
     choices: ['lazy', 'proactive'],
@@ -61,12 +69,14 @@ export const POLICY_OPTIONS = ofPolicy({
   },
   reserve: {
     type: 'text',
+    setting: true,
     value: 'FRACTION',
     default: 'auto',
     describe: 'matching: fraction of CPUs reserved for short tasks; auto: by the demand of short jobs; none',
   },
   lend: {
     type: 'text',
+    setting: true,
     value: 'TASKS',
     default: DEFAULT_POLICY.lend,
     choices: LENDINGS,
@@ -75,6 +85,7 @@ export const POLICY_OPTIONS = ofPolicy({
   },
   matching: {
     type: 'text',
+    setting: true,
     value: 'WHEN',
     default: DEFAULT_POLICY.matching,
     choices: [...MATCHINGS, 'never'],
@@ -83,12 +94,14 @@ export const POLICY_OPTIONS = ofPolicy({
   },
   seek: {
     type: 'count',
+    setting: true,
     default: DEFAULT_POLICY.seekCap,
     max: 1_000,
     describe: 'seeking: schedulers that a free worker contacts for a task; 0: none',
   },
   bitmap: {
     type: 'text',
+    setting: true,
     value: 'TIME',
     default: 'auto',
     describe:
@@ -96,6 +109,7 @@ export const POLICY_OPTIONS = ofPolicy({
   },
   shareBy: {
     type: 'text',
+    setting: true,
     value: 'UNIT',
     choices: ['job', 'user', 'none'],
     describe:
@@ -103,21 +117,25 @@ export const POLICY_OPTIONS = ofPolicy({
   },
   decisionInterval: {
     type: 'duration',
+    setting: true,
     describe: 'fifo-ff, bfjs, vqs, vqs-bf: interval between placements (default: at once)',
   },
   set: {
     type: 'texts',
+    setting: true,
     value: 'NAME=VALUE',
     describe: 'policy option; `goshawk policies NAME` lists them; repeatable',
   },
   pilotRatio: {
     type: 'text',
+    setting: true,
     value: 'SHARE',
     default: '3%',
     describe: 'pilots: share of a job’s tasks that run first: 3%, 0.03 or adaptive',
   },
   pilotsMax: {
     type: 'count',
+    setting: true,
     none: 0,
     min: 1,
     max: 999_999_999,
@@ -125,25 +143,43 @@ export const POLICY_OPTIONS = ofPolicy({
   },
   thinLimit: {
     type: 'count',
+    setting: true,
     default: DEFAULT_POLICY.thinLimit,
     min: 0,
     describe: 'pilots: jobs with fewer tasks run without pilots',
   },
   historyFeatures: {
     type: 'text',
+    setting: true,
     value: 'NAMES',
     describe: `history: features that make jobs similar, such as user+name,logical (of ${Object.keys(ATTRIBUTES).join(', ')})`,
   },
   series: {
     type: 'text',
+    setting: true,
     value: 'TIME',
     default: 'auto',
     describe:
       'how long a worker runs tiny tasks of one scheduler back to back: 50ms; auto: derived from the cutoff; none',
   },
-  central: { type: 'flag', default: true, describe: 'place long jobs centrally (off: --no-central)' },
-  partition: { type: 'flag', default: true, describe: 'keep a short partition (off: --no-partition)' },
-  stealing: { type: 'flag', default: true, describe: 'let idle workers steal (off: --no-stealing)' },
+  central: {
+    type: 'flag',
+    setting: true,
+    default: true,
+    describe: 'place long jobs centrally (off: --no-central)',
+  },
+  partition: {
+    type: 'flag',
+    setting: true,
+    default: true,
+    describe: 'keep a short partition (off: --no-partition)',
+  },
+  stealing: {
+    type: 'flag',
+    setting: true,
+    default: true,
+    describe: 'let idle workers steal (off: --no-stealing)',
+  },
 });
 
 /** Marks options as settings of a policy, except the common ones, which the help of commands shows. */

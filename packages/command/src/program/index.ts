@@ -4,3 +4,4 @@ export { parse } from './parser.js';
 export type { Program } from './program.js';
 export { unreadableVariables } from './raw-arguments.js';
 export { codeOfInterruption, errorFormat, run, tellFailure } from './run.js';
+export { VARIABLES_OF_OTHERS } from './stray-settings.js';

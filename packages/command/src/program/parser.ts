@@ -26,8 +26,8 @@ interface Parsed {
 
 /** Options of every command that the parser handles; they are not settings. */
 const ABOUT_OPTIONS = {
-  help: { type: 'flag', alias: 'h', describe: 'show the help of the command' },
-  version: { type: 'flag', describe: 'print the version' },
+  help: { type: 'flag', setting: false, alias: 'h', describe: 'show the help of the command' },
+  version: { type: 'flag', setting: false, describe: 'print the version' },
 } as const satisfies OptionSpecs;
 
 /**

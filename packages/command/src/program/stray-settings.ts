@@ -48,7 +48,8 @@ const VARIABLES_OF_TASKS = [
 const SERVICE_OF_KUBERNETES =
   /^GOSHAWK_\w*(_SERVICE_HOST=|_SERVICE_PORT(_\w+)?=|_PORT=(tcp|udp|sctp):|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=)/;
 
-const OTHER_VARIABLES = [
+/** Variables that are not settings of options, so no option may have one of these names. */
+export const VARIABLES_OF_OTHERS = [
   ...VARIABLES_BESIDE_OPTIONS,
   ...VARIABLES_BESIDE_COMMAND,
   ...READ_BY_COMPOSE,
@@ -60,7 +61,9 @@ const OTHER_VARIABLES = [
 function namesIn(specs: readonly OptionSpecs[]): { settings: ReadonlySet<string>; flags: readonly string[] } {
   const all = specs.flatMap((each) => Object.entries(each));
   const settings = new Set(all.flatMap(([name, spec]) => settingName(name, spec) ?? []));
-  const flags = all.flatMap(([name, { flagOnly }]) => (flagOnly && !settings.has(name) ? [name] : []));
+  const flags = all.flatMap(([name, { setting }]) =>
+    setting === false && !settings.has(name) ? [name] : [],
+  );
   return { settings, flags };
 }
 
@@ -103,7 +106,7 @@ export function strayVariables(
   { environment }: Pick<Sources, 'environment'>,
 ): string[] {
   const { settings, flags } = namesIn(specs);
-  const known = new Set([...[...settings].map(variableOf), ...OTHER_VARIABLES]);
+  const known = new Set([...[...settings].map(variableOf), ...VARIABLES_OF_OTHERS]);
   return Object.entries(environment).flatMap(([variable, value]) => {
     if (!variable.startsWith(PREFIX) || !value || known.has(variable)) return [];
     if (SERVICE_OF_KUBERNETES.test(`${variable}=${value}`)) return [];

@@ -3,13 +3,13 @@ import type { Resolved } from '../options.js';
 import { commandLine } from './command-line.js';
 
 const specs = {
-  workers: { type: 'count', default: 100, describe: '' },
-  for: { type: 'duration', describe: '' },
-  every: { type: 'duration', default: '2s', describe: '' },
-  stealing: { type: 'flag', default: true, describe: '' },
-  all: { type: 'flag', describe: '' },
-  env: { type: 'texts', describe: '' },
-  report: { type: 'text', describe: '' },
+  workers: { type: 'count', setting: true, default: 100, describe: '' },
+  for: { type: 'duration', setting: true, describe: '' },
+  every: { type: 'duration', setting: true, default: '2s', describe: '' },
+  stealing: { type: 'flag', setting: true, default: true, describe: '' },
+  all: { type: 'flag', setting: true, describe: '' },
+  env: { type: 'texts', setting: true, describe: '' },
+  report: { type: 'text', setting: true, describe: '' },
 } as const;
 
 const asByDefault: Resolved<typeof specs> = {

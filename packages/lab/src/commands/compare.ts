@@ -13,8 +13,8 @@ import { outputFiles } from '../output/files.js';
 
 const OPTIONS = {
   csv: CSV_OPTION,
-  report: { ...REPORT_OPTION, flagOnly: true },
-  charts: { ...CHARTS_OPTION, flagOnly: true },
+  report: { ...REPORT_OPTION, setting: false },
+  charts: { ...CHARTS_OPTION, setting: false },
 } as const satisfies OptionSpecs;
 
 export const compareCommand = defineCommand({

@@ -9,13 +9,13 @@ export const TARGET_OPTIONS = {
   out: {
     type: 'text',
     value: 'FILE',
-    flagOnly: true,
+    setting: false,
     describe: 'file to write (.gz: compressed); - for stdout, with --format',
   },
   format: {
     type: 'text',
     value: 'FORMAT',
-    flagOnly: true,
+    setting: false,
     choices: Object.values(FORMATS)
       .filter((format) => 'write' in format)
       .map(({ name }) => name),
@@ -47,7 +47,7 @@ export const traceConvertCommand = defineCommand({
     features: {
       type: 'text',
       value: 'FILE',
-      flagOnly: true,
+      setting: false,
       describe: 'CSV file with features of the jobs of a .tr file',
     },
   },

@@ -22,15 +22,15 @@ export const traceExportCommand = defineCommand({
     job: {
       type: 'text',
       value: 'ID',
-      flagOnly: true,
+      setting: false,
       describe: 'export only this job; last: the job that ended most recently',
     },
     since: {
       type: 'duration',
-      flagOnly: true,
+      setting: false,
       describe: 'only jobs submitted within this time: 10m',
     },
-    out: { type: 'text', value: 'FILE', flagOnly: true, describe: 'file to write; - for stdout' },
+    out: { type: 'text', value: 'FILE', setting: false, describe: 'file to write; - for stdout' },
   },
   async run(context, { job, since, out }, { words }) {
     if (out === undefined)

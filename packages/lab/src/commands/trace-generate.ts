@@ -22,7 +22,7 @@ export const traceGenerateCommand = defineCommand({
   needsNoCluster: true,
   options: {
     ...TARGET_OPTIONS,
-    list: { type: 'flag', flagOnly: true, describe: 'list the generators with their options' },
+    list: { type: 'flag', setting: false, describe: 'list the generators with their options' },
   },
   async run(context, { out, format: name, list }, { words }) {
     const { json } = context.global;

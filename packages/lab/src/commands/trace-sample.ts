@@ -20,23 +20,28 @@ export const traceSampleCommand = defineCommand({
     ...TARGET_OPTIONS,
     from: {
       type: 'duration',
-      flagOnly: true,
+      setting: false,
       describe: 'only jobs submitted at or after this time, which becomes time 0',
     },
-    until: { type: 'duration', flagOnly: true, describe: 'only jobs submitted before this time' },
+    until: { type: 'duration', setting: false, describe: 'only jobs submitted before this time' },
     jobs: {
       type: 'count',
-      flagOnly: true,
+      setting: false,
       min: 1,
       describe: 'number of random jobs; submission times are kept, so the load falls',
     },
     tasksMax: {
       type: 'count',
-      flagOnly: true,
+      setting: false,
       min: 1,
       describe: 'maximum number of tasks per job, drawn at random, with at least one per stage',
     },
-    seed: { type: 'count', default: 1, describe: 'seed for drawn jobs and tasks' },
+    seed: {
+      type: 'count',
+      setting: true,
+      default: 1,
+      describe: 'seed of random numbers: drawn jobs and tasks',
+    },
   },
   async run(context, options, { words }) {
     const { from, until, jobs, tasksMax, seed } = options;

@@ -25,17 +25,17 @@ export const traceStatsCommand = defineCommand({
     workers: {
       type: 'texts',
       value: 'N',
-      flagOnly: true,
+      setting: false,
       describe: 'cluster size to compute the load for; repeatable',
     },
     csv: {
       type: 'flag',
-      flagOnly: true,
+      setting: false,
       describe: 'print CSV, a header and one row, with the keys of --json as columns',
     },
     plot: {
       type: 'flag',
-      flagOnly: true,
+      setting: false,
       describe: 'draw the distributions of tasks per job and of run times (with --json: percentiles)',
     },
   },

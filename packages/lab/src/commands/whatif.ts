@@ -55,26 +55,29 @@ const OPTIONS = {
   ...POLICY_OPTIONS,
   policy: {
     type: 'text',
+    setting: true,
     value: 'NAMES',
     suggests: POLICY_OPTIONS.policy.suggests,
     describe:
-      'policies to simulate, each with optional settings: hawk,hawk:no-stealing (default: the policy that ran)',
+      'scheduling policy, or several to compare, each with optional settings: hawk,hawk:no-stealing (default: the policy that ran)',
   },
   estimator: {
     type: 'text',
+    setting: true,
     value: 'NAME',
     describe: 'estimator of task run times (default: as recorded)',
   },
   cutoff: {
     type: 'text',
-    value: 'SECONDS',
-    describe: 'mean task run time, in seconds, at which a job counts as long (default: as recorded)',
+    setting: true,
+    value: 'TIME',
+    describe: 'mean task run time at which a job counts as long: 10s (default: as recorded)',
   },
   vary: VARY_OPTION,
   trace: {
     type: 'text',
     value: 'FILE',
-    flagOnly: true,
+    setting: false,
     describe:
       'simulate the jobs of a trace, such as the output of `sacct -P`, instead of those of a Goshawk cluster',
   },
@@ -82,7 +85,7 @@ const OPTIONS = {
     type: 'count',
     min: 1,
     max: LIMITS.membersMax,
-    flagOnly: true,
+    setting: false,
     describe:
       'with --trace: number of workers of the traced cluster (default: the smallest cluster with room for all tasks that ran concurrently)',
   },
@@ -97,6 +100,7 @@ const OPTIONS = {
   users: SIMULATED_USERS_OPTION,
   workers: {
     type: 'text',
+    setting: false,
     value: 'NUMBERS',
     describe: 'numbers of workers to simulate: 80,100,120 (default: as recorded)',
   },
@@ -107,14 +111,16 @@ const OPTIONS = {
   },
   since: {
     type: 'duration',
+    setting: true,
     describe: 'only jobs submitted within this time before now: 24h (default: all)',
   },
   networkDelay: {
     type: 'duration',
+    setting: false,
     describe:
       'one-way delay of every message (default: drawn from the recorded delays of jobs that found free workers)',
   },
-  seed: { type: 'count', default: 1, describe: 'seed of all random numbers' },
+  seed: { type: 'count', setting: true, default: 1, describe: 'seed of random numbers' },
   parallel: PARALLEL_OPTION,
 } as const satisfies OptionSpecs;
 

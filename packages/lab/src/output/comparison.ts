@@ -8,18 +8,20 @@ import { checkOutFolder, writeReportFile, writeTogether } from './files.js';
 /** The option that prints a comparison as CSV. */
 export const CSV_OPTION = {
   type: 'flag',
-  flagOnly: true,
+  setting: false,
   describe: 'print CSV, one row per run, with the keys of --json as columns',
 } as const;
 
 export const REPORT_OPTION = {
   type: 'text',
+  setting: true,
   value: 'FILE',
   describe: 'write an HTML page with tables and charts to FILE',
 } as const;
 
 export const CHARTS_OPTION = {
   type: 'text',
+  setting: true,
   value: 'FOLDER',
   rare: true,
   describe: 'write each chart of the report to FOLDER: SVG, PDF, and its values as CSV',
@@ -27,6 +29,7 @@ export const CHARTS_OPTION = {
 
 export const SAVE_RESULTS_OPTION = {
   type: 'text',
+  setting: true,
   value: 'FILE',
   describe: 'write the outcome of each job to FILE as JSON Lines',
 } as const;

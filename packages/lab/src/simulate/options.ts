@@ -11,19 +11,21 @@ import { REFERENCES, referenceLines } from './references.js';
 export const ON_OPTION = {
   type: 'text',
   value: 'URL',
-  flagOnly: true,
+  setting: false,
   describe:
     'cluster that runs each simulation as a task; its workers must see this folder and installation at the same paths',
 } as const;
 
 export const SIMULATED_USERS_OPTION = {
   type: 'text',
+  setting: true,
   value: 'FILE',
   describe: 'weights and limits of users, as for `up` (default: equal weights)',
 } as const;
 
 export const PARALLEL_OPTION = {
   type: 'count',
+  setting: true,
   min: 1,
   max: 64,
   describe: 'concurrent simulations (default: one per core)',
@@ -42,15 +44,17 @@ export const SIMULATE_OPTIONS = {
   ...POLICY_OPTIONS,
   policy: {
     type: 'text',
+    setting: true,
     value: 'NAMES',
     suggests: [...ALL_POLICY_NAMES, ...Object.keys(REFERENCES)],
     default: 'goshawk',
-    describe: `policies to compare, each with optional settings: hawk,hawk:no-stealing; the first is the baseline. \`goshawk policies\` lists them. Idealized variants for comparison: ${referenceLines(Object.keys(REFERENCES)).join('; ')}`,
+    describe: `scheduling policy, or several to compare, each with optional settings: hawk,hawk:no-stealing; the first is the baseline. \`goshawk policies\` lists them. Idealized variants for comparison: ${referenceLines(Object.keys(REFERENCES)).join('; ')}`,
   },
   cutoff: WORKLOAD_CUTOFF_OPTION,
   shortPartition: {
     ofPolicy: true,
     type: 'text',
+    setting: true,
     default: '0.17',
     value: 'FRACTION',
     describe: 'fraction of workers that run no long tasks; auto: the share of short work; none',
@@ -58,6 +62,7 @@ export const SIMULATE_OPTIONS = {
   probeDraw: {
     ofPolicy: true,
     type: 'text',
+    setting: true,
     value: 'HOW',
     choices: POLICY_OPTIONS.probeDraw.choices,
     describe: `${POLICY_OPTIONS.probeDraw.describe} (default: independent; where workers seek, and live, distinct)`,
@@ -70,6 +75,7 @@ export const SIMULATE_OPTIONS = {
   cancel: {
     ofPolicy: true,
     type: 'text',
+    setting: true,
     value: 'WHEN',
     choices: POLICY_OPTIONS.cancel.choices,
     describe: `${POLICY_OPTIONS.cancel.describe} (default: lazy; where workers seek, and live, proactive)`,
@@ -77,17 +83,26 @@ export const SIMULATE_OPTIONS = {
   vary: VARY_OPTION,
   workers: {
     type: 'count',
+    setting: true,
     min: 1,
     max: LIMITS.membersMax,
     describe: 'number of workers (default: 15000, or from --load)',
   },
-  schedulers: { type: 'count', default: 10, min: 1, max: 10_000, describe: 'number of schedulers' },
+  schedulers: {
+    type: 'count',
+    setting: true,
+    default: 10,
+    min: 1,
+    max: 10_000,
+    describe: 'number of schedulers',
+  },
   cpus: CPUS_OPTION,
   resources: RESOURCES_OPTION,
   attribute: ATTRIBUTE_OPTION,
   users: SIMULATED_USERS_OPTION,
   load: {
     type: 'number',
+    setting: true,
     min: 0.001,
     max: 100,
     describe:
@@ -95,18 +110,21 @@ export const SIMULATE_OPTIONS = {
   },
   networkDelay: {
     type: 'text',
+    setting: true,
     value: 'DELAY',
     default: '0.5ms',
     describe: 'one-way delay of a message: 0.5ms, normal:0.5ms,0.1ms (mean, deviation), measured:FILE.json',
   },
   estimator: {
     type: 'text',
+    setting: true,
     default: 'oracle',
     value: 'NAME',
     describe: `estimator of task run times; several values are compared: ${ESTIMATOR_FORMS}`,
   },
   durations: {
     type: 'text',
+    setting: true,
     value: 'ORDER',
     choices: ['start', 'task'],
     default: 'start',
@@ -116,36 +134,47 @@ export const SIMULATE_OPTIONS = {
   },
   features: {
     type: 'text',
+    setting: true,
     value: 'FILE',
     rare: true,
     describe: 'CSV file with features of the jobs of a .tr file',
   },
   history: {
     type: 'text',
+    setting: true,
     value: 'FILE',
     rare: true,
     describe: 'CSV file with past jobs for estimators to learn from',
   },
   shadow: SHADOW_OPTION,
-  seed: { type: 'count', default: 1, describe: 'seed of all random numbers' },
+  seed: { type: 'count', setting: true, default: 1, describe: 'seed of random numbers' },
   seeds: {
     type: 'count',
+    setting: true,
     default: 1,
     min: 1,
     max: 1_000,
     describe: 'number of seeds to average over, starting at --seed',
   },
-  warmUp: { type: 'duration', default: '0s', rare: true, describe: 'ignore jobs submitted before this time' },
+  warmUp: {
+    type: 'duration',
+    setting: true,
+    default: '0s',
+    rare: true,
+    describe: 'ignore jobs submitted before this time',
+  },
   coolDown: {
     type: 'duration',
+    setting: true,
     default: '0s',
     rare: true,
     describe: 'ignore jobs submitted within this time before the last one',
   },
-  parallel: { ...PARALLEL_OPTION, describe: 'concurrent runs (default: one per core)' },
+  parallel: PARALLEL_OPTION,
   on: ON_OPTION,
   effectsHash: {
     type: 'flag',
+    setting: true,
     rare: true,
     describe: 'add a hash of all effects to each run, to compare runs; slow',
   },
