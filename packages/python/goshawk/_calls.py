@@ -59,12 +59,17 @@ def packed_args(function: Function, args: Tuple[Any, ...], kwargs: Dict[str, Any
     return pack(value, store)
 
 
-def order_of(function: Function, calls: Sequence[Tuple[str, Mapping[str, Any]]], store: LazyStore) -> str:
-    """Returns the stdin of a task that runs the function with these names and packed arguments."""
+def order_of(
+    function: Function, calls: Sequence[Tuple[str, Mapping[str, Any]]], store: LazyStore, seconds: Optional[float] = None
+) -> str:
+    """
+    Returns the stdin of a task that runs the function with these names and packed arguments. Calls that have not begun after `seconds`
+    are returned.
+    """
     packed = {"pickle": _codec.text_of(function.data)}
     if len(function.data) >= BUFFER_BYTES_MIN and store() is not None:
         packed = {"file": store().add(memoryview(function.data))}
-    order = {
+    order: Dict[str, Any] = {
         "function": packed,
         "digest": function.digest,
         "calls": [{"id": name, "key": call_key(name), "args": args} for name, args in calls],
@@ -72,6 +77,8 @@ def order_of(function: Function, calls: Sequence[Tuple[str, Mapping[str, Any]]],
         "python": list(sys.version_info[:2]),
         "byValue": function.by_value,
     }
+    if seconds is not None:
+        order["seconds"] = seconds
     return json.dumps(order)
 
 

@@ -23,8 +23,9 @@ BATCH_TASKS_MAX = 2_000
 BATCH_BYTES_MAX = 8 * 1024 * 1024
 #: A job without a client closes after this time: one that nobody can resume, and one with a key.
 OPEN, OPEN_WITH_KEY = "2m", "1h"
-#: Calls of a function that are known to be shorter are grouped into tasks of about this time.
+#: Calls of a function that are known to be shorter are grouped into tasks of about this time, and of at most the second one.
 GROUP_SECONDS = 0.05
+GROUP_SECONDS_MAX = 0.2
 #: A function's calls are made into at least this many groups, for as many workers.
 GROUPS_MIN = 8
 #: While nothing is known of a function, this many of its tasks are sent, and twice as many after each pause.
@@ -80,11 +81,12 @@ def size_of(call: Call) -> int:
 
 
 class _Task:
-    """Calls of a function that are one task."""
+    """Calls of a function that are one task. One that the lane has grouped may return some of them."""
 
-    def __init__(self, function: Function, calls: List[Call]):
+    def __init__(self, function: Function, calls: List[Call], is_group: bool = False):
         self.function = function
         self.calls = calls
+        self.is_group = is_group
         self.has_ended = False
 
     @property
@@ -176,9 +178,10 @@ class _Pace:
         self.allowed = FIRST_TASKS
         self.next_at = 0.0
 
-    def learn(self, seconds: float, is_warm: bool) -> None:
-        if self.seconds is None or not is_warm:
-            self.seconds = seconds if self.seconds is None else self.seconds
+    def learn(self, seconds: float) -> None:
+        """Believes a shorter time at once: a busy machine makes calls look long, and a group that takes too long returns calls."""
+        if self.seconds is None or seconds < self.seconds:
+            self.seconds = seconds
         else:
             self.seconds += (seconds - self.seconds) / 4
 
@@ -313,7 +316,7 @@ class Lane:
                     self._learn(task, value)
                 for call, one in zip(task.calls, value["python"]):
                     if one.get("again") is True:
-                        self.put(task.function, [call], alone=True)
+                        self.put(task.function, [call], alone=one.get("grouped") is not True)
                     else:
                         _finish(call, one, self._store)
                 return
@@ -346,12 +349,12 @@ class Lane:
                 self._changed.notify_all()
 
     def _learn(self, task: _Task, value: Mapping[str, Any]) -> None:
-        seconds, is_warm = value.get("seconds"), value.get("warm") is True
+        seconds = value.get("seconds")
         if not isinstance(seconds, (int, float)):
             return
         with self._changed:
             pace = self._paces.setdefault(task.function.digest, _Pace())
-            pace.learn(seconds / len(task.calls), is_warm)
+            pace.learn(seconds)
             sizes = [len(one.get("pickle", "")) for one in value["python"]]
             pace.result_bytes = max(pace.result_bytes, max(sizes))
             self._changed.notify_all()
@@ -398,7 +401,7 @@ class Lane:
             before = len(calls)
             made = 0
             while calls and made < room and len(batch) < BATCH_TASKS_MAX and size < BATCH_BYTES_MAX:
-                task = _Task(function, [])
+                task = _Task(function, [], is_group=True)
                 length = 0
                 while calls and len(task.calls) < max(1, count) and length < BATCH_BYTES_MAX // GROUPS_MIN:
                     call = calls.popleft()
@@ -437,7 +440,7 @@ class Lane:
                 if call.future.cancelled():
                     call.future.settle()
             if calls:
-                kept.append(_Task(task.function, calls))
+                kept.append(_Task(task.function, calls, task.is_group))
             else:
                 self._end(task)
         return kept
@@ -477,7 +480,9 @@ class Lane:
         orders = []
         for task in tasks:
             _add_to(digest, task)
-            orders.append({"stdin": order_of(task.function, [(call.name, call.args) for call in task.calls], self._store)})
+            limit = GROUP_SECONDS_MAX if task.is_group else None
+            named = [(call.name, call.args) for call in task.calls]
+            orders.append({"stdin": order_of(task.function, named, self._store, limit)})
         with segment.lock:
             segment.count += len(tasks)
             segment.made += len(tasks)

@@ -55,7 +55,7 @@ class Executor(BaseExecutor):
         self._task: Dict[str, Any] = {
             "exec": [python or sys.executable, "-m", "goshawk._worker"],
             "cwd": folder,
-            "env": {**variables(folder), **(env or {})},
+            "env": {**variables(folder), **_threads(job), **(env or {})},
             **({"returns": True} if fresh else {"warm": True}),
         }
         self._key = key
@@ -208,6 +208,17 @@ class Options:
         return self._executor._map(
             self._job, self._after, fn, iterables, timeout, chunksize, return_exceptions, progress, key
         )
+
+
+def _threads(job: Mapping[str, Any]) -> Dict[str, str]:
+    """Returns variables by which numerical libraries use as many threads as a call demands CPUs; by default, they use all CPUs."""
+    demand = job.get("demand")
+    cpus = demand.get("cpu", 1) if isinstance(demand, Mapping) else 1
+    try:
+        count = str(max(1, int(float(cpus))))
+    except (TypeError, ValueError, OverflowError):
+        count = "1"
+    return {name: count for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
 
 def _callable(fn: Callable[..., Any], args: Tuple[Any, ...]) -> Tuple[Callable[..., Any], Tuple[Any, ...]]:

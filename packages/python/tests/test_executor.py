@@ -1,4 +1,5 @@
 import importlib.util
+import json
 import math
 import os
 import subprocess
@@ -10,7 +11,7 @@ from concurrent.futures import CancelledError, as_completed, wait
 
 import calls
 
-from goshawk import _values
+from goshawk import _calls, _task, _values
 from goshawk import Executor, RemoteError, TaskFailed
 
 has_cloudpickle = importlib.util.find_spec("cloudpickle") is not None
@@ -114,6 +115,37 @@ class ExecutorTest(unittest.TestCase):
         )
         self.assertEqual([type(value).__name__ for value in found], ["dict"] * 2 + ["Diverged"] + ["dict"] * 4)
         self.assertIn("raise Diverged(rate)", str(found[2].__cause__))
+
+    def test_a_group_that_takes_long_returns_its_other_calls_and_each_call_runs_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "runs")
+            self.assertEqual(list(self.executor.map(calls.note_run, [path] * 64, [0] * 64)), [0] * 64)
+            lengths = [0] * 100 + [0.15] * 12 + [0] * 100
+            futures = [self.executor.submit(calls.note_run, path, seconds) for seconds in lengths]
+            self.assertEqual([future.result(60) for future in futures], lengths)
+            # Several calls are one task.
+            self.assertLess(len({future.index for future in futures}), len(lengths))
+            with open(path) as file:
+                self.assertEqual(len(file.readlines()), 64 + len(lengths))
+
+    def test_a_group_runs_no_further_call_after_its_time(self):
+        function = _calls.pickled_function(calls.wait_for)
+        store = unittest.mock.Mock(return_value=None, group="0" * 32)
+        named = [(str(at), _calls.packed_args(function, (0.01,), {}, store)) for at in range(4)]
+        for seconds, count in ((None, 4), (60, 4), (0.001, 2)):
+            value, error = _task.run_call(json.loads(_calls.order_of(function, named, store, seconds)))
+            self.assertIsNone(error)
+            # The first call of all includes the imports, and does not count.
+            ran = [one for one in value["python"] if "again" not in one]
+            self.assertIn(len(ran), {count, count - 1} if seconds == 0.001 else {count})
+            self.assertGreaterEqual(value["seconds"], 0.01)
+            self.assertEqual(value["python"][len(ran) :], [{"again": True, "grouped": True}] * (4 - len(ran)))
+
+    def test_numerical_libraries_use_as_many_threads_as_a_call_demands_cpus(self):
+        self.assertEqual(self.executor.submit(os.getenv, "OMP_NUM_THREADS").result(60), "1")
+        with Executor(env={"OMP_NUM_THREADS": "3"}) as executor:
+            self.assertEqual(executor.submit(os.getenv, "OMP_NUM_THREADS").result(60), "3")
+        self.assertEqual(Executor(demand={"cpu": 2})._task["env"]["OPENBLAS_NUM_THREADS"], "2")
 
     def test_cancel_ends_a_call_that_runs(self):
         slow, quick = self.executor.submit(calls.wait_for, 3_600), self.executor.submit(calls.square, 2)
