@@ -57,7 +57,7 @@ function* sound<Record extends RecordHead>(
       const record = ofJob(decode(bytes), job);
       const problem = misplaced(record, before);
       if (problem !== undefined) throw new BadRecordError(problem);
-      before = record;
+      if (record.kind !== 'notified') before = record;
       yield [at, record, bytes];
     } catch (error) {
       if (!(error instanceof BadRecordError)) throw error;
@@ -75,7 +75,7 @@ function misplaced(record: RecordHead, before: RecordHead | undefined): string |
   if (record.kind === 'schedulers' || record.kind === 'usage') return undefined;
   if (before === undefined) return record.kind === 'accepted' ? undefined : `it begins with "${record.kind}"`;
   if (record.kind === 'accepted') return 'it was accepted twice';
-  const isOver = before.kind === 'ended' && record.kind !== 'retried';
+  const isOver = before.kind === 'ended' && record.kind !== 'retried' && record.kind !== 'notified';
   return isOver ? `"${record.kind}" follows its end` : undefined;
 }
 

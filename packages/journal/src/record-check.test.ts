@@ -47,6 +47,7 @@ describe('a record with a valid checksum', () => {
     ['retried', { 'choice.tasks.0.first': -3 }, 'choice.tasks[0].first'],
     ['appended', { tasks: [{}] }, 'tasks[0].module'],
     ['tasksCancelled', { tasks: 'all' }, 'tasks'],
+    ['notified', { ends: -1 }, 'ends'],
     ['usage', { 'rows.0.day': 1e22 }, 'rows[0].day'],
     ['usage', { 'rows.0.cpuMs': 'much' }, 'rows[0].cpuMs'],
   ])('of kind %s is damaged with %j', (kind, changes, field) => {

@@ -107,6 +107,7 @@ export const EVERY_RECORD: readonly JobRecord[] = [
   },
   { kind: 'appended', job: 1, at: AT + 170, first: 2, tasks: [{ sleep: 5 }], digest: 'd1', close: true },
   { kind: 'tasksCancelled', job: 1, at: AT + 180, tasks: [{ first: 3, last: 7 }] },
+  { kind: 'notified', job: 1, at: AT + 202, ends: 1 },
   {
     kind: 'usage',
     job: 0,
@@ -116,10 +117,12 @@ export const EVERY_RECORD: readonly JobRecord[] = [
   },
 ];
 
-/** The same records in a valid order: no record follows the end of its job. */
+const AT_THE_END: readonly JobRecord['kind'][] = ['ended', 'notified'];
+
+/** The same records in a valid order: only its notification follows the end of a job. */
 export const EVERY_KIND: readonly JobRecord[] = [
-  ...EVERY_RECORD.filter(({ kind }) => kind !== 'ended'),
-  ...EVERY_RECORD.filter(({ kind }) => kind === 'ended'),
+  ...EVERY_RECORD.filter(({ kind }) => !AT_THE_END.includes(kind)),
+  ...EVERY_RECORD.filter(({ kind }) => AT_THE_END.includes(kind)),
 ];
 
 /** The same records in the order in which a journal returns them. */

@@ -7,6 +7,7 @@ import type {
   Millis,
   OutputStore,
 } from '@goshawk/core';
+import type { Job } from './job/job.js';
 import type { JobObserver } from './job/job-events.js';
 import type { JobTimer } from './job/job-timers.js';
 
@@ -61,6 +62,11 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer>, JobOb
   nameTaken?(holder: string, tag: string | undefined, needsTakeover: boolean): void;
   /** Central has admitted this scheduler, so its journal is no longer a mere copy. */
   admitted?(): void;
+  /**
+   * Reports the end of the job to the target that its submitter named. The driver calls `notified` once that has happened
+   * or never will; until then, each restart reports it again.
+   */
+  notify?(job: Job): void;
   /** The scheduler is draining and has no unfinished jobs, or its journal is adopted and has no jobs at all. */
   drained(): void;
 }

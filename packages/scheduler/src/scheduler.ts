@@ -306,6 +306,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#parts.accounting.importBooks(books, done, now);
   }
 
+  /** The target of the job has been told that it ended for the `ends`-th time, or never will be. */
+  notified(job: JobNumber, ends: number, now: Millis): void {
+    this.#parts.notifications.notified(job, ends, now);
+  }
+
   /** Number of exceptions and invalid answers of estimators. */
   get estimatorFailures(): number {
     return this.#parts.dispatch.sampler.failures;

@@ -11,6 +11,7 @@ import { JobStore } from './durability/job-store.js';
 import { Ledger } from './durability/ledger.js';
 import { type MemoryShares, sharesOf } from './durability/memory-shares.js';
 import { NotDurableJobs } from './durability/not-durable-jobs.js';
+import { Notifications } from './durability/notifications.js';
 import { Quotas } from './durability/quotas.js';
 import { type RebuildContext, rebuildEndedJob } from './durability/rebuild.js';
 import type { Tombstone } from './durability/tombstones.js';
@@ -51,6 +52,7 @@ export class SchedulerState {
   readonly jobs: JobStore;
   readonly notDurableJobs = new NotDurableJobs();
   readonly quotas: Quotas;
+  readonly notifications: Notifications;
   readonly chunkedWork: ChunkedWork;
   readonly answers: Answers;
   readonly sweepTimer: SweepTimer;
@@ -80,6 +82,7 @@ export class SchedulerState {
       outputStore: env.outputStore,
     });
     this.quotas = new Quotas(this.jobs);
+    this.notifications = new Notifications(env, this.ledger, this.jobs);
     this.chunkedWork = new ChunkedWork(env, inheritance?.chunkSize);
     this.answers = new Answers(this.ledger);
     this.sweepTimer = new SweepTimer(env, this.cluster);

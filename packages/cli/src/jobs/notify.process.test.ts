@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { signatureOf } from '@goshawk/runtime';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { childrenOf, isRunning, type RunningGoshawk, startGoshawk } from '../goshawk-process.fixture.js';
 import { removeFolder, TestCluster } from '../test-cluster.fixture.js';
 
 test('submit --notify posts a signed notification, and --notify-command runs for every job', async () => {
@@ -116,4 +117,39 @@ test('submit --notify command: is refused where the operator has not allowed it'
   } finally {
     await up.stop();
   }
+});
+
+test('a notification that could not be delivered is after everything was killed and started again', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-notify-'));
+  let up: RunningGoshawk | undefined;
+  onTestFinished(async () => {
+    up?.kill('SIGINT');
+    await up?.finished;
+    await removeFolder(folder);
+  });
+  const environment = { XDG_STATE_HOME: folder };
+  const start = async (): Promise<void> => {
+    const options = ['--workers', '1', '--schedulers', '1', '--data-folder', join(folder, 'data')];
+    up = startGoshawk(['up', '--json', ...options], environment, { cwd: folder });
+    await up.firstLine;
+  };
+  const read = (file: string): string => {
+    try {
+      return readFileSync(join(folder, file), 'utf8');
+    } catch {
+      return '';
+    }
+  };
+  await start();
+  const told = `cd ${folder}; echo try >> tries; [ -e open ] && echo $GOSHAWK_JOB_STATE > told`;
+  const args = ['submit', '--sleep', '1ms', '--wait', '--notify', `command:${told}`];
+  expect((await startGoshawk(args, environment, { cwd: folder }).finished).exitCode).toBe(0);
+  await expect.poll(() => read('tries')).toMatch(/try/);
+  const processes = [up!.pid, ...childrenOf(up!.pid).map(({ pid }) => pid)];
+  for (const pid of processes) process.kill(pid, 'SIGKILL');
+  await up!.finished;
+  await expect.poll(() => processes.some(isRunning)).toBe(false);
+  writeFileSync(join(folder, 'open'), '');
+  await start();
+  await expect.poll(() => read('told')).toBe('completed\n');
 });

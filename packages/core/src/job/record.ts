@@ -116,6 +116,11 @@ export const JOB_RECORDS = {
     /** The complete usage of another journal, which was discarded; replaces an earlier such record. */
     of: optional(record({ tag: name, epoch: count })),
   },
+  /** The target that the submitter named was told of this end of the job, or the scheduler gave up. */
+  notified: {
+    /** Number of times that the job had ended. */
+    ends: count,
+  },
 } as const satisfies Readonly<Record<string, Fields>>;
 
 type Kinds = typeof JOB_RECORDS;

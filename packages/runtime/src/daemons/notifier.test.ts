@@ -49,6 +49,8 @@ function notifier(
   return { it, warnings };
 }
 
+const ignored = (): void => {};
+
 const endedJob = (notify?: string, id = 's-1', state = 'failed'): Job =>
   ({
     id,
@@ -63,7 +65,7 @@ const endedJob = (notify?: string, id = 's-1', state = 'failed'): Job =>
 test('the notification address of a job gets a signed POST with the outcome', async () => {
   const { url, received } = await receiver(204);
   const { it } = notifier({ secret: 'key' });
-  it.jobEnded(endedJob(url), 1_800_000_000_000);
+  it.notify(endedJob(url), 1_800_000_000_000, ignored);
   await expect.poll(() => received.length).toBe(1);
   const [{ headers, body }] = received as [Received];
   expect(headers['x-goshawk-signature']).toBe(signatureOf('key', 1_800_000_000, body));
@@ -84,7 +86,7 @@ test('the notification address of a job gets a signed POST with the outcome', as
 test('a failing address is retried', async () => {
   const { url, received } = await receiver(503, 200);
   const { it, warnings } = notifier({});
-  it.jobEnded(endedJob(url), 0);
+  it.notify(endedJob(url), 0, ignored);
   await expect.poll(() => received.length).toBe(2);
   expect(received[1]!.body).toBe(received[0]!.body);
   expect(warnings).toEqual([]);
@@ -99,7 +101,7 @@ test.each([
   async (status, attempts, said) => {
     const { url, received } = await receiver(status);
     const { it, warnings } = notifier({});
-    it.jobEnded(endedJob(url), 0);
+    it.notify(endedJob(url), 0, ignored);
     await expect.poll(() => warnings).toEqual([`the notification was not delivered: ${said}`]);
     expect(received).toHaveLength(attempts);
   },
@@ -130,7 +132,7 @@ test('a failed command is logged', async () => {
 test('a host that is no longer allowed gets no request, which is logged', async () => {
   const { url, received } = await receiver(200);
   const { it, warnings } = notifier({ hosts: ['*.example.org'] });
-  it.jobEnded(endedJob(url), 0);
+  it.notify(endedJob(url), 0, ignored);
   expect(warnings).toEqual(['no notification is sent: --notify-hosts does not allow it']);
   expect(received).toEqual([]);
 });
@@ -141,9 +143,10 @@ test('the command of a job is retried until it succeeds, and gets the notificati
   const { it, warnings } = notifier({ hosts: ['command:*'] });
   const job =
     'echo "$GOSHAWK_JOB $GOSHAWK_JOB_NAME $GOSHAWK_JOB_STATE $GOSHAWK_JOB_FAILED of $GOSHAWK_JOB_TASKS"';
-  it.jobEnded(
+  it.notify(
     endedJob(`command:cd ${folder} && if mkdir tried; then exit 3; fi; { cat; ${job}; } > all && mv all got`),
     0,
+    ignored,
   );
   const read = () => {
     try {
@@ -163,9 +166,9 @@ test('commands of one user that hang do not hold up those of another', async () 
   endings.push(() => rmSync(folder, { recursive: true, force: true }));
   const { it } = notifier({ hosts: ['command:*'] }, [], 300_000);
   const hangs = `command:echo $$ >> ${folder}/pids; exec sleep 600`;
-  for (let count = 0; count < 100; count++) it.jobEnded(endedJob(hangs, `s-${count}`), 0);
+  for (let count = 0; count < 100; count++) it.notify(endedJob(hangs, `s-${count}`), 0, ignored);
   const other = endedJob(`command:touch ${folder}/done`, 'd-1');
-  it.jobEnded({ ...other, spec: { ...other.spec, user: 'bob' } } as unknown as Job, 0);
+  it.notify({ ...other, spec: { ...other.spec, user: 'bob' } } as unknown as Job, 0, ignored);
   await expect.poll(() => existsSync(join(folder, 'done'))).toBe(true);
   const pids = () => readFileSync(join(folder, 'pids'), 'utf8').trim().split('\n');
   await expect.poll(pids).toHaveLength(4);
@@ -178,8 +181,8 @@ test('commands of one user that hang do not hold up those of another', async () 
 test('a job that ends again while its first notification is retried is reported in order', async () => {
   const { url, received } = await receiver(503, 200);
   const { it } = notifier({}, [50]);
-  it.jobEnded(endedJob(url, 's-1', 'failed'), 0);
-  it.jobEnded(endedJob(url, 's-1', 'completed'), 0);
+  it.notify(endedJob(url, 's-1', 'failed'), 0, ignored);
+  it.notify(endedJob(url, 's-1', 'completed'), 0, ignored);
   await expect.poll(() => received.length).toBe(3);
   expect(received.map(({ body }) => JSON.parse(body).state)).toEqual(['failed', 'failed', 'completed']);
 });
@@ -200,7 +203,7 @@ test('a burst of ended jobs is reported completely, a few at a time', { timeout:
   endings.push(() => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const { it, warnings } = notifier({});
-  for (let job = 0; job < 1_200; job++) it.jobEnded(endedJob(url, `s-${job}`), 0);
+  for (let job = 0; job < 1_200; job++) it.notify(endedJob(url, `s-${job}`), 0, ignored);
   await expect.poll(() => jobs.size, { timeout: 60_000 }).toBe(1_200);
   expect(warnings).toEqual([]);
   expect(most).toBeLessThan(32);
@@ -216,8 +219,8 @@ test('notifications to a host that hangs do not hold up or displace those to oth
   const { url, received } = await receiver(200);
   const { it } = notifier({});
   const stuck = `http://127.0.0.2:${(hanging.address() as AddressInfo).port}/`;
-  for (let job = 0; job < 12_000; job++) it.jobEnded(endedJob(stuck, `s-${job}`), 0);
-  it.jobEnded(endedJob(url, 'd-1'), 0);
+  for (let job = 0; job < 12_000; job++) it.notify(endedJob(stuck, `s-${job}`), 0, ignored);
+  it.notify(endedJob(url, 'd-1'), 0, ignored);
   await expect.poll(() => received.length).toBe(1);
 });
 
@@ -237,4 +240,25 @@ test('a command that takes too long is killed with the programs that it has star
     }
   };
   await expect.poll(isGone).toBe(true);
+});
+
+test('a notification is settled once it is delivered, refused for good or no longer allowed, and not when the process ends', async () => {
+  const settled: string[] = [];
+  const settle = (what: string) => () => void settled.push(what);
+  const { url } = await receiver(200);
+  const { url: gone } = await receiver(404);
+  const { url: broken, received } = await receiver(503);
+  const { it } = notifier({ hosts: ['127.0.0.1'] }, [600_000]);
+  it.notify(endedJob(broken, 's-1'), 0, settle('503'));
+  await expect.poll(() => received.length).toBe(1);
+  it.notify(endedJob('command:true', 's-2'), 0, settle('command'));
+  expect(settled).toEqual([]);
+  await expect.poll(() => settled).toEqual(['command']);
+  it.notify(endedJob(url, 's-3'), 0, settle('200'));
+  await expect.poll(() => settled).toEqual(['command', '200']);
+  it.notify(endedJob(gone, 's-4'), 0, settle('404'));
+  await expect.poll(() => settled).toEqual(['command', '200', '404']);
+  it.close();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(settled).toEqual(['command', '200', '404']);
 });

@@ -47,7 +47,8 @@ interface Lane {
 /**
  * Notifies others of ended jobs: the URL, mail address or command that the job names, and the operator's command. Failed
  * notifications of a job's own are retried for several minutes; a job that ends again meanwhile is reported after that.
- * Pending notifications are lost when the scheduler ends.
+ * The scheduler reports jobs again after its restart unless their notifications were settled. The operator's command
+ * runs at most once.
  */
 export class Notifier {
   readonly #options: NotifyOptions;
@@ -78,14 +79,24 @@ export class Notifier {
     this.#wallNow = wallNow;
   }
 
-  /** @param wallOffsetMs wall clock minus the clock of the job's times */
+  /** Runs the operator's command. @param wallOffsetMs wall clock minus the clock of the job's times */
   jobEnded(job: Job, wallOffsetMs: Millis): void {
-    const { notify } = job.spec;
     const { command } = this.#options;
-    if (notify === undefined && command === undefined) return;
-    const body = JSON.stringify(notificationOf(job, wallOffsetMs));
-    if (notify !== undefined && this.#isAllowed(job.id, notify)) this.#send(job, notify, body);
-    if (command !== undefined) this.#queue(job.id, command, body);
+    if (command !== undefined)
+      this.#queue(job.id, command, JSON.stringify(notificationOf(job, wallOffsetMs)));
+  }
+
+  /**
+   * Tells the target that the job names.
+   *
+   * @param wallOffsetMs wall clock minus the clock of the job's times
+   * @param settled called later, once that has happened or is given up; not if this process ends first, or has too many others to deliver
+   */
+  notify(job: Job, wallOffsetMs: Millis, settled: () => void): void {
+    const to = job.spec.notify!;
+    if (this.#isAllowed(job.id, to))
+      this.#send(job, to, JSON.stringify(notificationOf(job, wallOffsetMs)), settled);
+    else queueMicrotask(settled);
   }
 
   /** Returns whether the target is allowed now: the list may have changed since submission. */
@@ -103,7 +114,7 @@ export class Notifier {
     this.#commands.length = 0;
   }
 
-  #send(job: Job, to: string, body: string): void {
+  #send(job: Job, to: string, body: string, settled: () => void): void {
     const { id, spec } = job;
     const target = notifyTargetOf(to)!;
     const isWeb = target.kind === 'web';
@@ -119,7 +130,7 @@ export class Notifier {
     if (this.#pending >= PENDING_MAX || lane.pending >= PENDING_PER_HOST_MAX) {
       this.#logger.warn(
         { job: id, to: name },
-        'the notification is dropped: too many others are not delivered yet',
+        'the notification waits for a restart of the scheduler: too many others are not delivered yet',
       );
       return;
     }
@@ -130,6 +141,9 @@ export class Notifier {
     const attempt = isWeb ? () => this.#post(to, body) : () => this.#runFor(target, body, variablesOf(job));
     const delivered = (before ?? Promise.resolve())
       .then(() => this.#deliver(id, name, attempt, lane))
+      .then((isSettled) => {
+        if (isSettled) settled();
+      })
       .finally(() => {
         this.#pending--;
         if (--lane.pending === 0) this.#lanes.delete(key);
@@ -138,29 +152,31 @@ export class Notifier {
     this.#lastOf.set(id, delivered);
   }
 
+  /** @returns false: this process ends first */
   async #deliver(
     job: string,
     to: string,
     attempt: () => Promise<Problem | undefined>,
     lane: Lane,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { signal } = this.#ending;
     for (let attempts = 0; ; attempts++) {
       if (lane.requests < lane.requestsMax) lane.requests++;
       else await new Promise<void>((go) => lane.waiting.push(go));
-      if (signal.aborted) return;
+      if (signal.aborted) return false;
       const problem = await attempt();
       const next = lane.waiting.shift();
       if (next === undefined) lane.requests--;
       else next();
-      if (problem === undefined || signal.aborted) return;
+      if (signal.aborted) return false;
+      if (problem === undefined) return true;
       const waitMs = problem.isFinal ? undefined : this.#pausesMs[attempts];
       if (waitMs === undefined) {
         this.#logger.warn({ job, to }, `the notification was not delivered: ${problem.message}`);
-        return;
+        return true;
       }
       await pause(waitMs, undefined, { signal, ref: false }).catch(() => {});
-      if (signal.aborted) return;
+      if (signal.aborted) return false;
     }
   }
 

@@ -258,6 +258,7 @@ function hostWith(
     'estimator',
     'the estimator failed; the submitter’s estimate is used instead',
   );
+  const wallOffsetMs = (): Millis => Date.now() - process.host.now();
   const notifier = options.notify && new Notifier(options.notify, logger, Date.now);
   void process.ended.then(() => notifier?.close());
   const ofOwn: Pick<SchedulerEnvironment, 'takeOver' | 'estimatorStateRefused'> = {
@@ -289,9 +290,13 @@ function hostWith(
             ...(role.port && { journal: role.port.journal.metrics() }),
             ...(shadow && !role.adopted && { shadow: shadow.counts() }),
           }),
-          ...jobEffects(process, shadow, log, (job) =>
-            notifier?.jobEnded(job, Date.now() - process.host.now()),
-          ),
+          ...jobEffects(process, shadow, log, (job) => notifier?.jobEnded(job, wallOffsetMs())),
+          notify: (job) => {
+            const { number, ends } = job;
+            notifier?.notify(job, wallOffsetMs(), () =>
+              hosted.enter('notified', (scheduler, now) => scheduler.notified(number, ends, now)),
+            );
+          },
           ...(role.adopted ? {} : ofOwn),
         }),
     );

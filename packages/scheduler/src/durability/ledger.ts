@@ -251,6 +251,11 @@ export class Ledger {
     this.#ends.set(job.number, this.#recordCount);
   }
 
+  /** Records that the target of the job has been told of this end, or never will. */
+  notified(job: JobNumber, ends: number, now: Millis): void {
+    this.#write({ kind: 'notified', job, at: this.#wallTime(now), ends });
+  }
+
   /** Whether the job has ended, and a restart does not change that. */
   isEndDurable(job: Job): boolean {
     return job.hasEnded && !this.#ends.has(job.number);

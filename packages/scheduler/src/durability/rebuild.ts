@@ -169,10 +169,12 @@ class JobRebuilder {
         this.job.cancelTasks(record.tasks);
         return;
       case 'ended':
-        this.job.endedAt = this.#machineTime(record.at);
-        this.job.settleFirstStart();
+        this.job.end(this.#machineTime(record.at));
         this.#context.accounting?.loadEnded(this.job.usage, record.period);
         this.job.usage = [];
+        return;
+      case 'notified':
+        this.job.notifiedEnd = record.ends;
         return;
       case 'retried':
         return this.#retried(record);

@@ -116,6 +116,10 @@ export class Job {
   /** If false, the job or its last retry is not durable yet, and none of its tasks may be assigned. */
   isDurable = true;
   endedAt: Millis | undefined;
+  /** Number of times it has ended: a retry reopens it. */
+  ends = 0;
+  /** The last of these ends that was reported to the target that its submitter named. */
+  notifiedEnd = 0;
   firstStartAt: Millis | undefined;
   /** Earliest start that a worker has reported with the end of an attempt. */
   #firstReportedStartAt: Millis | undefined;
@@ -647,8 +651,10 @@ export class Job {
     this.#firstReportedStartAt = Math.min(this.#firstReportedStartAt ?? startedAt, startedAt);
   }
 
-  /** Replaces the time at which the first task was assigned with the time at which it started. */
-  settleFirstStart(): void {
+  /** The job has ended. The time at which its first task started replaces the time at which it was assigned. */
+  end(at: Millis): void {
+    this.endedAt = at;
+    this.ends++;
     this.firstStartAt = this.#firstReportedStartAt ?? this.firstStartAt;
   }
 

@@ -39,6 +39,7 @@ export class ClusterMessages {
     const { cluster, usage } = this.#s;
     const { isDisconnected: isCutOff } = cluster;
     const isNew = cluster.welcomed(from, message, now);
+    this.#s.notifications.admitted();
     const { joinedPolicy: policy } = cluster;
     this.#sampler.setPolicy(policy);
     if (!isNew) {

@@ -244,8 +244,7 @@ export class Endings {
   }
 
   #endJob(job: Job, now: Millis): void {
-    job.endedAt = now;
-    job.settleFirstStart();
+    job.end(now);
     clearTimers(job, this.#s.env);
     this.#routing.jobEnded(job);
     this.#s.ledger.ended(job, this.#s.accounting.jobEnded(job), now);
@@ -259,6 +258,7 @@ export class Endings {
     }
     this.#s.jobs.ended(job, now);
     this.#s.events.ended(job, now);
+    this.#s.notifications.ended(job, now);
   }
 
   /** Fails identical tasks at once after one could not start because something is missing on all workers. */

@@ -33,6 +33,7 @@ export class Restarting {
       const context = { ...this.#s.rebuildContext(inheritance.now), accounting };
       yield* rebuildJobs(entriesOfJobs(inheritance, this.#keys, accounting), context, (job) => {
         if (!jobs.restore(job)) this.#s.env.leftInJournal?.(job.id, job.bytes);
+        this.#s.notifications.restored(job);
       });
       jobs.sortEnded();
     }

@@ -22,13 +22,13 @@ import {
 import { unmetRequirements } from '../cluster/admission.js';
 import { refusalMessage } from '../durability/answers.js';
 import { NOT_READY, type Refusal } from '../durability/ledger.js';
+import { notifyRefusal } from '../durability/notifications.js';
 import { Job } from '../job/job.js';
 import { estimateJobBytes } from '../job/job-bytes.js';
 import { findReopening, type Reopening } from '../job/reopening.js';
 import type { SchedulerState } from '../state.js';
 import type { Intake } from './intake.js';
 import type { Keys } from './keys.js';
-import { notifyRefusal } from './notify-hosts.js';
 import type { Overload } from './overload.js';
 import type { Predecessors } from './predecessors.js';
 import { RefusedRequests } from './refused-requests.js';
