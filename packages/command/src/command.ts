@@ -1,17 +1,18 @@
 import { InputError } from '@goshawk/core';
 import type { Context } from './context.js';
+import { type JobWord, jobWords } from './job-word.js';
 import type { OptionSpec, OptionSpecs, Origin, Resolved } from './options.js';
 
 /** Arguments after the command's name, and those after `--`. */
-export interface Positionals {
-  readonly words: readonly string[];
+export interface Positionals<Word = string | JobWord> {
+  readonly words: readonly Word[];
   /** Undefined when there is no `--`. */
   readonly afterDashes: readonly string[] | undefined;
 }
 
 export interface Command<S extends OptionSpecs = OptionSpecs> {
   readonly name: string;
-  /** Usage of the words in help: `ID`, `[ID]` for an optional word, `ID…` for any number. */
+  /** Usage of the words in help: `ID`, `[ID]` for an optional word, `ID…` for any number. `ID` is a job. */
   readonly words: string;
   /** Minimum number of words. */
   readonly wordsMin: number;
@@ -40,17 +41,34 @@ export interface Command<S extends OptionSpecs = OptionSpecs> {
 export const COMPLETED = ['ids', 'workers', 'workloads', 'figures'] as const;
 export type Completed = (typeof COMPLETED)[number];
 
-/** Defines a command and infers the types of the options that `run` receives. */
-export function defineCommand<const S extends Record<string, OptionSpec>>(
-  command: Partial<Pick<Command<S>, 'words' | 'examples' | 'completes' | 'needsNoCluster'>> &
-    Pick<Command<S>, 'name' | 'describe' | 'options' | 'run'>,
+/** Type of the words of a command. Those that name jobs are never plain text, which is no id. */
+type WordIn<Words extends string> = Words extends `${'[' | ''}ID${'' | '…' | '[' | ']'}${string}`
+  ? JobWord
+  : string;
+
+/**
+ * Defines a command and infers the types of the options and words that `run` receives. Words are jobs
+ * (`JobWord`) if `words` begins with ID.
+ */
+export function defineCommand<const S extends Record<string, OptionSpec>, const Words extends string = ''>(
+  command: Partial<Pick<Command<S>, 'examples' | 'completes' | 'needsNoCluster'>> &
+    Pick<Command<S>, 'name' | 'describe' | 'options'> & {
+      readonly words?: Words;
+      run(
+        context: Context,
+        options: Resolved<S>,
+        positionals: Positionals<WordIn<Words>>,
+        origins: Readonly<Record<string, Origin>>,
+      ): Promise<number | undefined>;
+    },
 ): Command<S> {
   const { words = '' } = command;
   const takesNone = words === '' || /^\[?--/.test(words);
   const takesMany = /\w…\]?$/.test(words);
   return {
     examples: [],
-    ...command,
+    ...(takesJobs(words) ? { completes: 'ids' } : {}),
+    ...(command as Omit<Command<S>, 'examples' | 'wordsMin' | 'wordsMax'>),
     words,
     wordsMin:
       takesNone || words.startsWith('[')
@@ -58,6 +76,18 @@ export function defineCommand<const S extends Record<string, OptionSpec>>(
         : words.split(' ').filter((word) => !word.startsWith('[')).length,
     wordsMax: takesNone ? 0 : takesMany ? Number.POSITIVE_INFINITY : words.split(' ').length,
   };
+}
+
+function takesJobs(words: string): boolean {
+  return /^\[?ID\b/.test(words);
+}
+
+/** Returns the words of a command line as the command receives them. */
+export function wordsFor(
+  { words: usage }: Pick<Command, 'words'>,
+  words: readonly string[],
+): Positionals['words'] {
+  return takesJobs(usage) ? jobWords(words) : words;
 }
 
 /** @throws InputError if a command has more words than this */

@@ -9,6 +9,7 @@ export {
   partOf,
   refuseSurplusWords,
   wholeList,
+  wordsFor,
 } from './command.js';
 export { type Context, GLOBAL_OPTIONS, type OutputStream, writeAll } from './context.js';
 export {
@@ -20,6 +21,7 @@ export {
 } from './failure.js';
 export { readGivenFile } from './given-file.js';
 export { untilInterrupted, whenAborted, whenOrphaned } from './interruption.js';
+export { JobWord, jobWords } from './job-word.js';
 export { isCustom, isLoaded } from './module-names.js';
 export {
   flagOf,

@@ -1,5 +1,6 @@
 import { decodeText, InputError, parseDuration, parseExactJson } from '@goshawk/core';
 import { readGivenFile } from './given-file.js';
+import { JobWord, jobWords } from './job-word.js';
 
 /**
  * An option, declared once as data. Help, parsing, `GOSHAWK_*` variables, configuration files and completion
@@ -36,6 +37,8 @@ export type OptionSpec =
       readonly valueOptional?: boolean;
     })
   | (SpecBase & { readonly type: 'texts' })
+  /** A job or several, as the words of commands name them. */
+  | (SpecBase & { readonly type: 'job' | 'jobs' })
   | (SpecBase & { readonly type: 'flag'; readonly default?: boolean })
   /** A whole number. */
   | (SpecBase & {
@@ -63,9 +66,13 @@ type ValueOf<S> = S extends { choices: readonly (infer Choice)[] }
     ? string
     : S extends { type: 'texts' }
       ? readonly string[]
-      : S extends { type: 'flag' }
-        ? boolean
-        : number;
+      : S extends { type: 'job' }
+        ? JobWord
+        : S extends { type: 'jobs' }
+          ? readonly JobWord[]
+          : S extends { type: 'flag' }
+            ? boolean
+            : number;
 
 /**
  * Options with a default always have a value. Omitted flags without `whenUnset` are false, and omitted lists
@@ -74,7 +81,7 @@ type ValueOf<S> = S extends { choices: readonly (infer Choice)[] }
 export type Resolved<S extends OptionSpecs> = {
   readonly [N in keyof S]: S[N] extends { type: 'flag'; whenUnset: string }
     ? boolean | undefined
-    : S[N] extends { default: unknown } | { type: 'flag' } | { type: 'texts' }
+    : S[N] extends { default: unknown } | { type: 'flag' } | { type: 'texts' } | { type: 'jobs' }
       ? ValueOf<S[N]>
       : ValueOf<S[N]> | undefined;
 };
@@ -173,14 +180,14 @@ export function kebab(name: string): string {
 /** Returns the default value; durations are in ms. */
 export function defaultOf(spec: OptionSpec): unknown {
   if (spec.type === 'flag') return spec.default ?? (spec.whenUnset === undefined ? false : undefined);
-  if (spec.type === 'texts') return [];
+  if (spec.type === 'texts' || spec.type === 'jobs') return [];
   if (spec.type === 'duration')
     return spec.default === undefined ? undefined : parseDuration(spec.default, 'default');
-  return spec.default;
+  return 'default' in spec ? spec.default : undefined;
 }
 
 function convert(spec: OptionSpec, value: unknown, what: string): unknown {
-  if (Array.isArray(value) && spec.type !== 'texts') {
+  if (Array.isArray(value) && spec.type !== 'texts' && spec.type !== 'jobs') {
     // A repeated flag contradicts nothing.
     if (spec.type === 'flag' && value.length > 0 && value.every((each) => each === value[0]))
       return toFlag(value[0], what);
@@ -191,6 +198,10 @@ function convert(spec: OptionSpec, value: unknown, what: string): unknown {
       return toText(spec, value, what);
     case 'texts':
       return (Array.isArray(value) ? value : [value]).map(String);
+    case 'job':
+      return new JobWord(String(value));
+    case 'jobs':
+      return jobWords((Array.isArray(value) ? value : [value]).map(String));
     case 'flag':
       return toFlag(value, what);
     case 'duration':

@@ -3,21 +3,19 @@ import {
   type Context,
   defineCommand,
   ExitCode,
+  type JobWord,
   painter,
   paintState,
-  plain,
   throwAll,
 } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { counted, formatCount, InputError, isFinal } from '@goshawk/core';
-import { jobNamed, parseAddress } from '../jobs/named.js';
 import { outcomesOf } from '../jobs/outcomes.js';
 import { statesIn } from '../jobs/states.js';
 
 export const cancelCommand = defineCommand({
   name: 'cancel',
   words: '[ID…]',
-  completes: 'ids',
   describe:
     'cancel jobs, or tasks of a job (ID/TASKS): waiting tasks never start and running tasks are killed',
   examples: [
@@ -58,7 +56,7 @@ export const cancelCommand = defineCommand({
     await using cluster = await openCluster(context);
     if (isBulk) return await cancelMany(context, cluster, { user, name, states, all }, yes);
     const problems: unknown[] = [];
-    const cancelled = (word: string): Promise<Shown> => cancelOne(context, cluster, word);
+    const cancelled = (word: JobWord): Promise<Shown> => cancelOne(context, cluster, word);
     for await (const outcome of outcomesOf(new Set(words), cancelled)) {
       // The other jobs are still cancelled.
       if (outcome.status === 'rejected') problems.push(outcome.reason);
@@ -72,25 +70,26 @@ export const cancelCommand = defineCommand({
 /** Arguments of `Context.show`. */
 type Shown = readonly [value: object, words: () => string];
 
-async function cancelOne(context: Context, cluster: Cluster, word: string): Promise<Shown> {
+async function cancelOne(context: Context, cluster: Cluster, word: JobWord): Promise<Shown> {
   const signal = context.interrupted;
   const paint = painter(context);
-  const { id: named, tasks, stage } = parseAddress(word);
-  const id = await jobNamed(context, cluster, named);
+  const { tasks, stage } = word.named;
+  const handle = await word.job(context, cluster);
+  const { id } = handle;
   if (tasks === undefined && stage === undefined) {
-    const { state } = await cluster.job(id).cancel({ signal });
+    const { state } = await handle.cancel({ signal });
     const sentence = isFinal(state)
       ? `${id} ${paintState(state, paint)}`
       : `${id} is being cancelled: running tasks are killed`;
     return [{ schema: 'goshawk.cancel/1', job: id, state }, () => sentence];
   }
-  const { job, cancelled, killing, ended } = await cluster.job(id).cancelTasks(tasks, { stage, signal });
+  const { job, cancelled, killing, ended } = await handle.cancelTasks(tasks, { stage, signal });
   const counts = { cancelled, killing, ended };
   const more = [
     ...(killing > 0 ? [`${formatCount(killing)} running and being killed`] : []),
     ...(ended > 0 ? [`${formatCount(ended)} had ended before`] : []),
   ];
-  const sentence = [`${plain(word)}: ${counted(cancelled, 'task')} cancelled`, ...more].join(', ');
+  const sentence = [`${word.shown}: ${counted(cancelled, 'task')} cancelled`, ...more].join(', ');
   return [{ schema: 'goshawk.cancel/1', job: id, state: job.state, tasks: counts }, () => sentence];
 }
 

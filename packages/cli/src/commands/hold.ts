@@ -1,14 +1,12 @@
 import type { JobHandle } from '@goshawk/client';
-import { type Context, defineCommand, throwAll } from '@goshawk/command';
+import { type Context, defineCommand, type JobWord, throwAll } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { counted, InputError, type JobSummary, PRIORITIES, summaryJson } from '@goshawk/core';
-import { jobNamed } from '../jobs/named.js';
 import { outcomesOf } from '../jobs/outcomes.js';
 
 export const holdCommand = defineCommand({
   name: 'hold',
   words: 'ID…',
-  completes: 'ids',
   describe: 'start no more tasks of jobs until they are released; running tasks continue',
   examples: [['goshawk hold $id; goshawk release $id', 'start no new tasks, then let them start again']],
   options: {},
@@ -19,7 +17,6 @@ export const holdCommand = defineCommand({
 export const releaseCommand = defineCommand({
   name: 'release',
   words: 'ID…',
-  completes: 'ids',
   describe: 'release jobs on hold; jobs that wait for their --begin time start now',
   examples: [
     ['id=$(goshawk submit --hold -- true); goshawk release $id', 'submit a job on hold, and release it'],
@@ -38,7 +35,6 @@ export const releaseCommand = defineCommand({
 export const updateCommand = defineCommand({
   name: 'update',
   words: 'ID…',
-  completes: 'ids',
   describe: 'change the priority of jobs that have not ended',
   examples: [
     ['goshawk update $id --priority high', 'start waiting tasks of the job before those of other jobs'],
@@ -69,7 +65,7 @@ export const updateCommand = defineCommand({
 /** Changes jobs. A failure does not prevent changes of the other jobs. */
 async function forEach(
   context: Context,
-  words: readonly string[],
+  words: readonly JobWord[],
   schema: string,
   change: (job: JobHandle, signal: AbortSignal) => Promise<JobSummary>,
   sentence: (job: JobSummary) => string,
@@ -77,8 +73,8 @@ async function forEach(
 ): Promise<undefined> {
   await using cluster = await openCluster(context);
   const problems: unknown[] = [];
-  const changed = async (word: string): Promise<JobSummary> =>
-    change(cluster.job(await jobNamed(context, cluster, word)), context.interrupted);
+  const changed = async (word: JobWord): Promise<JobSummary> =>
+    change(await word.wholeJob(context, cluster), context.interrupted);
   for await (const outcome of outcomesOf(new Set(words), changed)) {
     if (outcome.status === 'rejected') {
       context.interrupted.throwIfAborted();

@@ -1,9 +1,16 @@
 import type { JobHandle } from '@goshawk/client';
-import { type Context, defineCommand, ExitCode, painter, redrawing, throwAll } from '@goshawk/command';
+import {
+  type Context,
+  defineCommand,
+  ExitCode,
+  type JobWord,
+  painter,
+  redrawing,
+  throwAll,
+} from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { InputError, type JobDetail, jobJson } from '@goshawk/core';
 import { jobPage } from '../jobs/job-page.js';
-import { jobNamed } from '../jobs/named.js';
 import { outcomesOf } from '../jobs/outcomes.js';
 import { specJson } from '../jobs/spec-json.js';
 import { leave, waitForJobs } from '../jobs/waiting.js';
@@ -11,7 +18,6 @@ import { leave, waitForJobs } from '../jobs/waiting.js';
 export const jobCommand = defineCommand({
   name: 'job',
   words: 'ID…',
-  completes: 'ids',
   describe: 'show progress and failures of jobs, and a summary after they end',
   examples: [
     ['goshawk job $id --watch', 'update the display until the job ends'],
@@ -30,10 +36,10 @@ export const jobCommand = defineCommand({
       throw new InputError('usage', 'job: --watch accepts only one job', '`goshawk wait` waits for several');
     await using cluster = await openCluster(context);
     const signal = context.interrupted;
-    if (options.watch) return await watch(context, cluster.job(await jobNamed(context, cluster, words[0]!)));
+    if (options.watch) return await watch(context, await words[0]!.wholeJob(context, cluster));
     const problems: unknown[] = [];
-    const described = async (word: string): Promise<JobDetail> =>
-      cluster.job(await jobNamed(context, cluster, word)).describe({ spec: options.spec, signal });
+    const described = async (word: JobWord): Promise<JobDetail> =>
+      (await word.wholeJob(context, cluster)).describe({ spec: options.spec, signal });
     const known = new Set<string>();
     let shown = 0;
     for await (const outcome of outcomesOf(new Set(words), described)) {

@@ -1,14 +1,13 @@
-import { type Context, defineCommand } from '@goshawk/command';
+import { type Context, defineCommand, type JobWord } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import { InputError, JOB_ID, tasksInRanges } from '@goshawk/core';
+import { InputError, tasksInRanges } from '@goshawk/core';
 import { showDaemonLogs } from '../jobs/daemon-logs.js';
-import { checkTasksExist, jobNamed, parseAddress } from '../jobs/named.js';
+import { checkTasksExist } from '../jobs/find-jobs.js';
 import { showLogs } from '../jobs/show-logs.js';
 
 export const logsCommand = defineCommand({
   name: 'logs',
   words: '[ID[/TASKS]]',
-  completes: 'ids',
   describe:
     'print the stdout and stderr of a job, task by task: what the last attempt of each task has printed; or with --daemons the logs of a local cluster’s processes',
   examples: [
@@ -87,18 +86,18 @@ export const logsCommand = defineCommand({
       return;
     }
     if (words[0] === undefined) throw new InputError('usage', 'logs needs ID[/TASKS]', 'or --daemons');
-    const { id: word, tasks: named, stage } = parseAddress(words[0]);
+    const [word] = words;
+    const { tasks: named, stage } = word.named;
     const { failed, tail, prefix, escapes } = options;
     const attempt = parseAttempt(options.attempt);
     const follow = options.follow && !failed;
     await using cluster = await openCluster(context);
-    const id = await jobNamed(context, cluster, word);
-    const job = cluster.job(id);
+    const job = await word.job(context, cluster);
     const signal = context.interrupted;
     const { total } = (await job.describe({ signal })).tasks;
     if (options.follow && failed) await job.wait({ signal });
     const tasks = await job.selectTasks(named, { stage, signal });
-    checkTasksExist(id, tasks, total);
+    checkTasksExist(job.id, tasks, total);
     const isMixed = tasks === undefined ? total > 1 : tasksInRanges(tasks) > 1;
     const isPrefixed =
       prefix === 'always' || (prefix === 'auto' && isMixed && (follow || context.stdout.isTTY === true));
@@ -107,10 +106,10 @@ export const logsCommand = defineCommand({
 });
 
 /** Returns the id of the job that log lines are about. A complete id needs no cluster. */
-async function daemonsJob(context: Context, word: string | undefined): Promise<string | undefined> {
-  if (word === undefined || JOB_ID.test(word)) return word;
+async function daemonsJob(context: Context, word: JobWord | undefined): Promise<string | undefined> {
+  if (word === undefined || word.completeId !== undefined) return word?.completeId;
   await using cluster = await openCluster(context);
-  return await jobNamed(context, cluster, word);
+  return (await word.wholeJob(context, cluster)).id;
 }
 
 function parseAttempt(word: string): number | 'last' | 'all' {

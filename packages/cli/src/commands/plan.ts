@@ -1,10 +1,18 @@
 import { type Forecast, planJob, planJson, type StageForecast } from '@goshawk/client';
 import { defineCommand, ExitCode, page, painter, plain, section } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import { counted, formatAttributes, formatCount, formatDuration, parseJobSpec } from '@goshawk/core';
+import {
+  counted,
+  formatAttributes,
+  formatCount,
+  formatDuration,
+  type JobSpec,
+  parseJobSpec,
+} from '@goshawk/core';
 import { cutoffWords } from '../jobs/words.js';
 import { buildJob } from '../submission/build-job.js';
 import { PLAN_OPTIONS } from '../submission/options.js';
+import { predecessorsNamed } from '../submission/predecessors.js';
 import { lengthOf, withoutFinished } from '../submission/resume.js';
 import { sourcesOf } from './submit.js';
 
@@ -32,13 +40,26 @@ export const planCommand = defineCommand({
       context.note('`submit` would skip all tasks');
       return ExitCode.done;
     }
-    const spec = parseJobSpec(job, 'plan');
+    const after = await predecessorsNamed(context, cluster, options, job);
+    const spec = parseJobSpec({ ...job, ...after }, 'plan');
     const forecast = await planJob(cluster, spec, context.interrupted);
     const plan = planJson(forecast);
     context.show(plan, () => planPage(spec.name, forecast, plan.refusal, painter(context)));
+    const first = waitsFirst(spec);
+    if (first.length > 0)
+      context.note(`the job first waits for ${first.join(', and for ')}; that time is not counted`);
     return plan.canRun ? ExitCode.done : ExitCode.failed;
   },
 });
+
+/** Returns what a job waits for before its tasks may start, which the forecast does not know. */
+function waitsFirst({ after = [], afterOk = [], hold, begin }: JobSpec): string[] {
+  return [
+    ...[...after, ...afterOk],
+    ...(begin === undefined ? [] : ['its begin time']),
+    ...(hold ? ['`goshawk release`'] : []),
+  ];
+}
 
 function planPage(
   name: string,

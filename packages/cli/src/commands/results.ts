@@ -1,14 +1,13 @@
 import { defineCommand, ExitCode } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { InputError } from '@goshawk/core';
-import { checkTasksExist, jobNamed, parseAddress } from '../jobs/named.js';
+import { checkTasksExist } from '../jobs/find-jobs.js';
 import { resultLine } from '../jobs/show-results.js';
 import { showTasks } from '../jobs/show-tasks.js';
 
 export const resultsCommand = defineCommand({
   name: 'results',
   words: 'ID[/TASKS]',
-  completes: 'ids',
   describe:
     'print the results of tasks so far, one JSON line per task: the return value of a module, otherwise the state with value, error or exit code',
   examples: [
@@ -30,10 +29,11 @@ export const resultsCommand = defineCommand({
     const { json } = context.global;
     if (csv && json)
       throw new InputError('usage', 'results: --csv and --json cannot be used together', 'use one of them');
-    const address = parseAddress(words[0]!);
+    const word = words[0]!;
+    const address = word.named;
     await using cluster = await openCluster(context);
     const signal = context.interrupted;
-    const job = cluster.job(await jobNamed(context, cluster, address.id));
+    const job = await word.job(context, cluster);
     const ranges = await job.selectTasks(address.tasks, { stage: address.stage, signal });
     const { state, tasks } = await job.describe({ signal });
     checkTasksExist(job.id, ranges, tasks.total);

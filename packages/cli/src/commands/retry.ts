@@ -2,16 +2,14 @@ import { defineCommand } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { counted, formatCount } from '@goshawk/core';
 import { awaitEnds } from '../jobs/await-ends.js';
-import { jobNamed, parseRetried } from '../jobs/named.js';
 
 export const retryCommand = defineCommand({
   name: 'retry',
-  words: 'ID[/TASKS] [TASKS]',
-  completes: 'ids',
+  words: 'ID[/TASKS]',
   describe: 'run failed and cancelled tasks of an ended job again, as further attempts',
   examples: [
     ['goshawk retry $id', 'retry all failed and cancelled tasks'],
-    ['goshawk retry $id/3,7-9', 'retry these tasks; $id 3,7-9 means the same'],
+    ['goshawk retry $id/3,7-9', 'retry these tasks'],
     ['goshawk retry $id/train', 'retry the failed and cancelled tasks of a stage'],
     ['goshawk retry $id --wait', 'retry, and wait for the whole job to end'],
     ['goshawk retry $id --as-new', 'retry in a new job, in which the tasks keep their numbers'],
@@ -35,9 +33,10 @@ export const retryCommand = defineCommand({
   },
   async run(context, { failed, wait, asNew }, { words }) {
     const signal = context.interrupted;
-    const { id: name, tasks, stage } = parseRetried(words);
+    const word = words[0]!;
+    const { tasks, stage } = word.named;
     await using cluster = await openCluster(context);
-    const job = cluster.job(await jobNamed(context, cluster, name));
+    const job = await word.job(context, cluster);
     const again = await job.retry({ tasks, stage, failed, asNew, signal });
     const { id, acceptedState: state, tasksAgain, tasksCompleted: completed } = again;
     if (context.global.json) {

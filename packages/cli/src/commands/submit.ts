@@ -11,14 +11,14 @@ import {
   WaitTimeoutError,
 } from '@goshawk/command';
 import { findCluster, openCluster } from '@goshawk/command/cluster';
-import { GoshawkError, givenSpan, InputError, isFinal, type JobState, present } from '@goshawk/core';
-import { jobsNamed } from '../jobs/named.js';
+import { givenSpan, InputError, isFinal, type JobState, present } from '@goshawk/core';
 import { showLogs } from '../jobs/show-logs.js';
 import { endedJson, showResults } from '../jobs/show-results.js';
 import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
 import { outcomeText } from '../jobs/words.js';
 import { buildJob } from '../submission/build-job.js';
 import { SUBMIT_OPTIONS, type SubmitOptions } from '../submission/options.js';
+import { predecessorsNamed } from '../submission/predecessors.js';
 import { lengthOf, type Skipped, skippedText, withoutFinished } from '../submission/resume.js';
 import type { Sources } from '../submission/tasks.js';
 
@@ -107,46 +107,6 @@ function nothingToRun(context: Context, { name = '' }: JobSubmission, skipped: S
 
 function skippedJson(skipped: Skipped): { skipped?: Skipped } {
   return skipped.completed + skipped.active + skipped.existing === 0 ? {} : { skipped };
-}
-
-/**
- * Returns the ids of the jobs that this one waits for.
- *
- * @throws InputError `unknown-job` for an unknown name
- */
-async function predecessorsNamed(
-  context: Context,
-  cluster: Cluster,
-  options: SubmitOptions,
-  file: JobSubmission,
-): Promise<Pick<JobSubmission, 'after' | 'afterOk'>> {
-  const named = async (words: readonly string[], isOk: boolean): Promise<string[]> => {
-    const ids = await jobsNamed(context, cluster, words);
-    for (const id of ids) {
-      const before = await cluster.job(id).describe({ signal: context.interrupted }).catch(unlessUnknown);
-      if (isOk && (before?.state === 'failed' || before?.state === 'cancelled'))
-        context.note(
-          `${id} ${before.state === 'failed' ? 'has failed' : 'was cancelled'}: the job waits for a retry of it`,
-        );
-    }
-    return ids;
-  };
-  const [after, afterOk] = (['after', 'afterOk'] as const).map((name) =>
-    options[name].length > 0 ? options[name] : (file[name] ?? []),
-  ) as [readonly string[], readonly string[]];
-  return {
-    ...(after.length === 0 ? {} : { after: await named(after, false) }),
-    ...(afterOk.length === 0 ? {} : { afterOk: await named(afterOk, true) }),
-  };
-}
-
-/**
- * Ignores errors about a predecessor that is only unreachable; its scheduler reports later what happened to
- * it.
- */
-function unlessUnknown(error: unknown): void {
-  if (!(error instanceof GoshawkError) || error.code === 'unknown-job' || error.code === 'interrupted')
-    throw error;
 }
 
 function submitJson({ id: job, warning }: JobHandle, state: JobState): Record<string, unknown> {

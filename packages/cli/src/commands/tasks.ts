@@ -1,14 +1,13 @@
 import { defineCommand, ExitCode } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { InputError, JOB_STATES } from '@goshawk/core';
-import { checkTasksExist, jobNamed, parseAddress } from '../jobs/named.js';
+import { checkTasksExist } from '../jobs/find-jobs.js';
 import { showTasks } from '../jobs/show-tasks.js';
 import { statesIn } from '../jobs/states.js';
 
 export const tasksCommand = defineCommand({
   name: 'tasks',
   words: 'ID[/TASKS]',
-  completes: 'ids',
   describe: 'list the tasks of a job, one row each: state, last attempt, worker, exit code, times and error',
   examples: [
     ['goshawk tasks $id --state failed', 'list the failed tasks with their errors'],
@@ -42,12 +41,13 @@ export const tasksCommand = defineCommand({
     const { stage, from, limit = Number.POSITIVE_INFINITY, csv } = options;
     if (csv && context.global.json)
       throw new InputError('usage', 'tasks: --csv and --json cannot be used together', 'use one of them');
-    const address = parseAddress(words[0]!);
+    const word = words[0]!;
+    const address = word.named;
     if (stage !== undefined && address.stage !== undefined)
       throw new InputError('usage', 'tasks: --stage and ID/STAGE cannot be used together', 'use one of them');
     const states = options.state === undefined ? [] : statesIn(options.state);
     await using cluster = await openCluster(context);
-    const job = cluster.job(await jobNamed(context, cluster, address.id));
+    const job = await word.job(context, cluster);
     const signal = context.interrupted;
     const ranges = await job.selectTasks(address.tasks, { stage: address.stage, signal });
     if (address.tasks !== undefined)

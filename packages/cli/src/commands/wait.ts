@@ -1,12 +1,11 @@
 import { defineCommand } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { awaitEnds } from '../jobs/await-ends.js';
-import { jobsNamed } from '../jobs/named.js';
+import { findJobs } from '../jobs/find-jobs.js';
 
 export const waitCommand = defineCommand({
   name: 'wait',
   words: 'ID…',
-  completes: 'ids',
   describe: 'wait for jobs to end; exit with 0 if all tasks completed, with 4 if a deadline was missed',
   examples: [
     ['goshawk wait $id', 'wait on any machine; return immediately if the job has ended'],
@@ -34,13 +33,9 @@ export const waitCommand = defineCommand({
   },
   async run(context, options, { words }) {
     await using cluster = await openCluster(context);
-    const ids = await jobsNamed(context, cluster, words);
+    const jobs = await findJobs(context, cluster, words);
     try {
-      return await awaitEnds(
-        context,
-        ids.map((id) => cluster.job(id)),
-        options,
-      );
+      return await awaitEnds(context, jobs, options);
     } finally {
       if (options.bell && context.stderr.isTTY === true) context.stderr.write('\u0007');
     }

@@ -1,3 +1,4 @@
+import { jobWords } from '@goshawk/command';
 import { expect, it } from 'vitest';
 import { recordingContext } from '../jobs/jobs.fixture.js';
 import { whyCommand } from './why.js';
@@ -10,7 +11,7 @@ it.each([
   const run = whyCommand.run(
     context,
     { strict: false, whatIf: ['workers=+10'] },
-    { words, afterDashes: undefined },
+    { words: jobWords(words), afterDashes: undefined },
     {},
   );
   await expect(run).rejects.toMatchObject({ code: 'usage', message: 'why: --what-if needs the ID of a job' });

@@ -3,7 +3,6 @@ import { type Context, defineCommand, ExitCode, painter, plain } from '@goshawk/
 import { openCluster } from '@goshawk/command/cluster';
 import { InputError, waitingJson, whyJson } from '@goshawk/core';
 import { explainJob } from '../jobs/explain-job.js';
-import { jobNamed, oneTaskOf, parseAddress } from '../jobs/named.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 import { parseChange, whatIfPage } from '../jobs/what-if.js';
 import { waitingPage, whyPage } from '../jobs/why-page.js';
@@ -12,7 +11,6 @@ import { laboratoryFor } from '../laboratory.js';
 export const whyCommand = defineCommand({
   name: 'why',
   words: '[ID[/STAGE][/TASK]]',
-  completes: 'ids',
   describe:
     'explain why a job or task is waiting or was slow; without an id, explain what is waiting in the cluster and what would help',
   examples: [
@@ -35,8 +33,8 @@ export const whyCommand = defineCommand({
     },
   },
   async run(context, options, { words }) {
-    const asked = words[0] === undefined ? undefined : parseAddress(words[0]);
-    const task = asked && oneTaskOf(asked, words[0]!);
+    const asked = words[0];
+    const task = asked?.oneTask;
     if (options.whatIf.length > 0 && (asked === undefined || task !== undefined))
       throw new InputError('usage', 'why: --what-if needs the ID of a job', 'name one job, without a task');
     await using cluster = await openCluster(context);
@@ -48,17 +46,18 @@ export const whyCommand = defineCommand({
       warn(context, cluster);
       return strictly(options.strict, waiting.silent);
     }
-    const id = await jobNamed(context, cluster, asked.id);
-    await cluster.job(id).selectTasks(asked.tasks, { stage: asked.stage, signal });
+    const job = await asked.job(context, cluster);
+    const { tasks, stage } = asked.named;
+    await job.selectTasks(tasks, { stage, signal });
     if (options.whatIf.length > 0) {
       const changes = options.whatIf.map(parseChange);
       const { whatIfJob } = await laboratoryFor('why --what-if');
-      const predicted = await whatIfJob(cluster, id, changes, signal);
+      const predicted = await whatIfJob(cluster, job.id, changes, signal);
       context.show(predicted, () => whatIfPage(options.whatIf, predicted, paint));
       return ExitCode.done;
     }
     const { json } = context.global;
-    const { explained, background } = await explainJob(cluster, id, { task, withEnd: !json, signal });
+    const { explained, background } = await explainJob(cluster, job, { task, withEnd: !json, signal });
     context.show(whyJson(explained, background.cutoff, Date.now()), () =>
       whyPage(explained, background, paint),
     );

@@ -1,4 +1,4 @@
-import type { Cluster, ClusterView } from '@goshawk/client';
+import type { Cluster, ClusterView, JobHandle } from '@goshawk/client';
 import { isFinal, present, UnreachableError } from '@goshawk/core';
 
 /**
@@ -7,14 +7,13 @@ import { isFinal, present, UnreachableError } from '@goshawk/core';
  */
 export async function explainJob(
   cluster: Cluster,
-  id: string,
+  job: JobHandle,
   {
     task,
     withEnd = true,
     signal,
   }: { readonly task?: number | undefined; readonly withEnd?: boolean; readonly signal: AbortSignal },
 ) {
-  const job = cluster.job(id);
   const [explained, view] = await Promise.all([
     job.explain({ ...present({ task }), signal }),
     viewOf(cluster, signal),

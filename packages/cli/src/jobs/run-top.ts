@@ -289,7 +289,7 @@ async function done(
       return shown(`worker ${of}`, workerPage(worker, watch.stream.runningAt(of, Date.now()), Date.now()));
     }
     case 'why': {
-      const { explained, background } = await explainJob(cluster, of, { signal });
+      const { explained, background } = await explainJob(cluster, cluster.job(of), { signal });
       return shown(`why ${of}`, whyPage(explained, background, paint));
     }
     case 'logs': {

@@ -18,7 +18,7 @@ import {
 } from '@goshawk/core';
 import { absoluteJob, folderOf } from './folders.js';
 import { nameOf } from './name.js';
-import type { SubmitOptions } from './options.js';
+import type { JobOptions } from './options.js';
 import { isPipeline, pipelineJob } from './pipeline.js';
 import { buildTasks, type Sources } from './tasks.js';
 import { chooseWork } from './work.js';
@@ -30,8 +30,8 @@ import { chooseWork } from './work.js';
  * @throws InputError with one line that names the option, or the file and the field
  */
 export async function buildJob(
-  options: SubmitOptions,
-  positionals: Positionals,
+  options: JobOptions,
+  positionals: Positionals<string>,
   sources: Sources,
 ): Promise<JobSubmission> {
   const work = chooseWork(options, positionals);
@@ -116,7 +116,7 @@ function exactNumbers(value: unknown, name: string): unknown {
 
 /** @param file content of the job file, which options override name by name */
 function wholeJob(
-  options: SubmitOptions,
+  options: JobOptions,
   file: Pick<JobInput, 'demand' | 'require'>,
 ): Omit<JobSubmission, 'tasks'> {
   const {
@@ -186,7 +186,7 @@ function isZone(name: string): boolean {
   }
 }
 
-function demandOf({ cpus, memory, gpus, resource }: SubmitOptions): Record<string, number> {
+function demandOf({ cpus, memory, gpus, resource }: JobOptions): Record<string, number> {
   return {
     ...present({ cpu: cpus, [GPU]: gpus }),
     ...(memory === undefined ? {} : { memory: parseBytes(memory, '--memory') }),
@@ -209,7 +209,7 @@ function parseExitCodes(text: string): number[] {
 }
 
 /** The requirements that `--spread` stands for. */
-function spreadIn({ spread, require }: SubmitOptions): Record<string, string[]> {
+function spreadIn({ spread, require }: JobOptions): Record<string, string[]> {
   const given = attributesIn(require, '--require', 'zone=eu,us');
   return Object.fromEntries(
     spread.map((text) => {

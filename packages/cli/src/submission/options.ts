@@ -182,13 +182,13 @@ const JOB = {
       'time from the first task start to the end of the job; remaining tasks are then killed and fail: 10m',
   },
   after: {
-    type: 'texts',
+    type: 'jobs',
     value: 'ID',
     setting: false,
     describe: 'start after that job has ended; repeatable',
   },
   afterOk: {
-    type: 'texts',
+    type: 'jobs',
     value: 'ID',
     setting: false,
     describe: 'start after that job has completed; if it fails, wait until a retry completes; repeatable',
@@ -294,7 +294,7 @@ const JOB = {
   },
 } as const satisfies OptionSpecs;
 
-/** Options for the time after submission. */
+/** Options for the time after submission, which `plan` does not take. */
 const AFTERWARDS = {
   wait: {
     type: 'flag',
@@ -336,20 +336,7 @@ const AFTERWARDS = {
   },
 } as const satisfies OptionSpecs;
 
-/** Options that `plan` accepts and ignores, so that it takes any command line of `submit`. */
-const IGNORED = Object.fromEntries(
-  Object.entries(AFTERWARDS).map(([name, spec]) => [
-    name,
-    {
-      ...spec,
-      rare: true,
-      setting: false,
-      describe: 'ignored; accepted so that `plan` takes the arguments of `submit`',
-    },
-  ]),
-) as unknown as typeof AFTERWARDS;
-
-export const PLAN_OPTIONS = { ...WORK, ...JOB, ...IGNORED } as const satisfies OptionSpecs;
+export const PLAN_OPTIONS = { ...WORK, ...JOB } as const satisfies OptionSpecs;
 
 /** Options of `run`, which replaces a single command. */
 export const RUN_OPTIONS = pick({ ...WORK, ...JOB }, [
@@ -378,3 +365,6 @@ function pick<T extends OptionSpecs, const N extends keyof T>(specs: T, names: r
 export const SUBMIT_OPTIONS = { ...WORK, ...JOB, ...AFTERWARDS } as const satisfies OptionSpecs;
 
 export type SubmitOptions = Resolved<typeof SUBMIT_OPTIONS>;
+
+/** Options that describe a job. */
+export type JobOptions = Resolved<typeof PLAN_OPTIONS>;

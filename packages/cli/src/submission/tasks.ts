@@ -13,7 +13,7 @@ import {
 import { exportedEnvironment } from './export-env.js';
 import { absoluteModule, folderOf } from './folders.js';
 import { splitModule } from './module-path.js';
-import type { SubmitOptions } from './options.js';
+import type { JobOptions } from './options.js';
 import { paramAxes } from './params.js';
 import {
   checkPlaceholders,
@@ -58,7 +58,7 @@ const VARIABLE_BYTES_MAX = 128 * 1024;
  *
  * @throws InputError if a file or value that they need is missing
  */
-export async function buildTasks(work: TaskWork, options: SubmitOptions, sources: Sources): Promise<Tasks> {
+export async function buildTasks(work: TaskWork, options: JobOptions, sources: Sources): Promise<Tasks> {
   const count = options.tasks ?? 1;
   if (work.kind === 'sleep') return { count, run: { sleep: work.ms } };
   const axes = await paramAxes(options.param, (path, what) => sources.read(path, what));
@@ -85,7 +85,7 @@ export async function buildTasks(work: TaskWork, options: SubmitOptions, sources
 }
 
 async function sharesOf(
-  options: SubmitOptions,
+  options: JobOptions,
   sources: Sources,
   axes: readonly ParamAxis[],
 ): Promise<Share[] | undefined> {
@@ -101,11 +101,7 @@ async function sharesOf(
 }
 
 /** Leaves out tasks whose file of `--skip-existing` exists. */
-function withoutExisting(
-  shares: readonly Share[],
-  options: SubmitOptions,
-  sources: Sources,
-): readonly Share[] {
+function withoutExisting(shares: readonly Share[], options: JobOptions, sources: Sources): readonly Share[] {
   const { skipExisting: template } = options;
   if (template === undefined) return shares;
   checkNumbered(options);
@@ -124,7 +120,7 @@ function withoutExisting(
 }
 
 /** @throws InputError if files of output are named by numbers that tasks of another submission have, too */
-function checkNumbered({ stdout, stderr, resume, skipExisting }: SubmitOptions): void {
+function checkNumbered({ stdout, stderr, resume, skipExisting }: JobOptions): void {
   const option = (['stdout', 'stderr'] as const).find((name) =>
     /^(?=.*\{index\})(?!.*\{(?!index\}|attempt\}))/.test({ stdout, stderr }[name] ?? ''),
   );
@@ -138,7 +134,7 @@ function checkNumbered({ stdout, stderr, resume, skipExisting }: SubmitOptions):
   );
 }
 
-function skipTemplates({ skipExisting: text }: SubmitOptions): Template[] {
+function skipTemplates({ skipExisting: text }: JobOptions): Template[] {
   return text === undefined ? [] : [{ text, place: '--skip-existing' }];
 }
 
@@ -146,7 +142,7 @@ function skipTemplates({ skipExisting: text }: SubmitOptions): Template[] {
 
 function moduleCall(
   work: Extract<Work, { kind: 'module' }>,
-  options: SubmitOptions,
+  options: JobOptions,
   sources: Sources,
 ): ModulePayload {
   const folder = folderOf(options, sources);
@@ -181,7 +177,7 @@ const ENV = { option: '--env', hint: 'for example THREADS=4' } as const;
 
 async function commandLine(
   work: Extract<Work, { kind: 'command' }>,
-  options: SubmitOptions,
+  options: JobOptions,
   sources: Sources,
 ): Promise<ExecPayload> {
   const { shell, image, stdin, stdout, stderr, returns } = options;
@@ -199,7 +195,7 @@ async function commandLine(
 }
 
 /** Returns the variables of a command; `--env` overrides exported ones. */
-function variables({ env, exportEnv }: SubmitOptions, { environment }: Sources): Record<string, string> {
+function variables({ env, exportEnv }: JobOptions, { environment }: Sources): Record<string, string> {
   return {
     ...(exportEnv === undefined ? {} : exportedEnvironment(environment, exportEnv)),
     ...Object.fromEntries(pairsIn(env, ENV)),
@@ -207,7 +203,7 @@ function variables({ env, exportEnv }: SubmitOptions, { environment }: Sources):
 }
 
 /** Texts of a command that are filled in for each task. */
-function templatesOf({ exec, image, stdout, stderr }: ExecPayload, { env, cwd }: SubmitOptions): Template[] {
+function templatesOf({ exec, image, stdout, stderr }: ExecPayload, { env, cwd }: JobOptions): Template[] {
   return [
     ...exec.map((text) => ({ text, place: 'the command' })),
     ...env.map((text) => ({ text, place: '--env' })),
@@ -218,7 +214,7 @@ function templatesOf({ exec, image, stdout, stderr }: ExecPayload, { env, cwd }:
   ];
 }
 
-function commandWith(command: ExecPayload, share: Share, options: SubmitOptions): ExecPayload {
+function commandWith(command: ExecPayload, share: Share, options: JobOptions): ExecPayload {
   const variable = variableOf(share);
   const { stdout, stderr, image, cwd } = command;
   // Exported variables may contain any braces.
@@ -246,7 +242,7 @@ function variableOf({ text, variable }: Share): Record<string, string> | undefin
 }
 
 /** Rejects text of a file in shell code; numbers and values from the command line are safe. */
-function checkShellLine(command: ExecPayload, { shell, eachLine, param }: SubmitOptions, share: Share): void {
+function checkShellLine(command: ExecPayload, { shell, eachLine, param }: JobOptions, share: Share): void {
   if (!shell || eachLine === undefined) return;
   const params = param.map((text) => text.split('=')[0]!.trim());
   if (!hasForeignPlaceholder(command.exec[0]!, share, params)) return;
@@ -262,7 +258,7 @@ const VALUES_MAX = 850_000;
 const BYTES_MAX = 15 * 1024 * 1024;
 
 /** @throws InputError if the tasks do not fit into one message, judging by one of them */
-function checkSize(count: number, task: ExecPayload | ModulePayload, options: SubmitOptions): void {
+function checkSize(count: number, task: ExecPayload | ModulePayload, options: JobOptions): void {
   const text = JSON.stringify(task, (_, value: unknown) =>
     value instanceof Uint8Array ? 'x'.repeat(value.length) : value,
   );

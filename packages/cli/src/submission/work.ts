@@ -1,6 +1,6 @@
 import { flagOf, type Positionals } from '@goshawk/command';
 import { InputError } from '@goshawk/core';
-import type { SubmitOptions } from './options.js';
+import type { JobOptions } from './options.js';
 
 /** The work of a job, of exactly one kind. */
 export type Work =
@@ -37,7 +37,7 @@ const GOES_WITH = {
   stdout: ['command'],
   stderr: ['command'],
   input: ['module'],
-} as const satisfies Partial<Record<keyof SubmitOptions, readonly Work['kind'][]>>;
+} as const satisfies Partial<Record<keyof JobOptions, readonly Work['kind'][]>>;
 
 /** Options that are alternatives of each other. */
 const EXCLUDE_EACH_OTHER = [
@@ -48,14 +48,14 @@ const EXCLUDE_EACH_OTHER = [
   ['tasks', 'param'],
   ['param', 'input'],
   ['resume', 'key'],
-] as const satisfies readonly (readonly (keyof SubmitOptions)[])[];
+] as const satisfies readonly (readonly (keyof JobOptions)[])[];
 
 /**
  * Determines the work.
  *
  * @throws InputError if there is none or more than one, or an option does not apply
  */
-export function chooseWork(options: SubmitOptions, { words, afterDashes }: Positionals): Work {
+export function chooseWork(options: JobOptions, { words, afterDashes }: Positionals<string>): Work {
   const found: Work[] = [];
   if (words.length > 0) found.push({ kind: 'file', path: oneFile(words) });
   if (afterDashes !== undefined) found.push({ kind: 'command', argv: someCommand(afterDashes) });
@@ -80,7 +80,7 @@ export function chooseWork(options: SubmitOptions, { words, afterDashes }: Posit
   return work;
 }
 
-function checkOptions(options: SubmitOptions, kind: Work['kind']): void {
+function checkOptions(options: JobOptions, kind: Work['kind']): void {
   for (const [name, kinds] of Object.entries(GOES_WITH) as [keyof typeof GOES_WITH, readonly string[]][]) {
     if (!isGiven(options[name]) || kinds.includes(kind)) continue;
     const allowed = kinds.map((each) => SOURCE_NAMES[each as Work['kind']]).join(' or ');

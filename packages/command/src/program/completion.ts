@@ -51,6 +51,7 @@ export async function completionsOf(program: Program, typed: readonly string[]):
   const [, valued] =
     Object.entries(specs).find(([name, { type }]) => type !== 'flag' && flagOf(name) === previous) ?? [];
   if (!current.startsWith('-')) {
+    if (valued?.type === 'job' || valued?.type === 'jobs') return { offered: [], kind: 'ids' };
     if (valued !== undefined && valuesOf(valued) === undefined) return { offered: [] };
     if (command?.completes !== undefined && valued === undefined)
       return { offered: [], kind: command.completes };

@@ -1,7 +1,6 @@
 import { isatty } from 'node:tty';
 import { exitCodeOfSignal, GoshawkError, InputError, whyUnread } from '@goshawk/core';
-import type { Command, Positionals } from '../command.js';
-import { ExitCode } from '../command.js';
+import { type Command, ExitCode, type Positionals, wordsFor } from '../command.js';
 import {
   type Context,
   GLOBAL_OPTIONS,
@@ -121,7 +120,7 @@ async function dispatch(program: Program, argv: readonly string[], terminal: Ter
   if (afterDashes !== undefined && !command.words.includes('--')) {
     throw new InputError('usage', `${command.name} takes no arguments after --`);
   }
-  return runCommand(program, command, flags, { words, afterDashes }, terminal);
+  return runCommand(program, command, flags, { words: wordsFor(command, words), afterDashes }, terminal);
 }
 
 /** Prints completions for a shell; errors must not disturb its prompt. */

@@ -6,7 +6,7 @@ import { checkOutFolder } from '../output/files.js';
 
 export const figureCommand = defineCommand({
   name: 'figure',
-  words: '[ID|FILE…]',
+  words: '[FIGURE|FILE…]',
   completes: 'figures',
   describe:
     'reproduce a figure of a paper: run the experiment, draw the figure, and compare the results with the paper’s numbers and claims',

@@ -20,10 +20,10 @@ export const traceExportCommand = defineCommand({
   ],
   options: {
     job: {
-      type: 'text',
+      type: 'job',
       value: 'ID',
       setting: false,
-      describe: 'export only this job; last: the job that ended most recently',
+      describe: 'export only this job, which has ended; last: the one that was submitted last',
     },
     since: {
       type: 'duration',
@@ -44,14 +44,14 @@ export const traceExportCommand = defineCommand({
       () => damaged++,
     );
     const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.now() - since;
-    const id = job === 'last' ? tracing.last()?.id : job;
+    const id = job?.idAmong({ jobs: tracing.ended(), silent: [], truncated: false }, context, undefined);
     const trace = tracing.trace((of) => (job === undefined || of.id === id) && of.acceptedAt >= from);
     if (trace === undefined)
       throw new InputError(
         'nothing-recorded',
         job === undefined
           ? `${places.join(', ')}: no job has ended`
-          : `${job} does not exist or has not ended`,
+          : `${job.shown} does not exist or has not ended`,
         '`goshawk jobs` lists them',
       );
     const text = `${JSON.stringify(trace)}\n`;

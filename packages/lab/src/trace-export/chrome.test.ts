@@ -103,11 +103,11 @@ describe('a trace of jobs and workers for a viewer', () => {
     expect(rows).toEqual(['row 1', 'row 2']);
   });
 
-  it('finds the ended job that was submitted last', () => {
+  it('lists the jobs that have ended', () => {
     const [underway] = records(3, 90, []);
     const all = tracing(...records(1, 50, [['w', 60, 10]]), ...records(2, 0, [['w', 80, 10]]), underway!);
-    expect(all.last()).toMatchObject({ id: 'a-1' });
-    expect(tracing().last()).toBeUndefined();
+    expect(all.ended()).toMatchObject([{ id: 'a-1' }, { id: 'a-2' }]);
+    expect(tracing().ended()).toEqual([]);
   });
 
   it('leaves out unfinished jobs and those not selected', () => {

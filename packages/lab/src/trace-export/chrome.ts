@@ -1,4 +1,4 @@
-import type { Millis, Outcome } from '@goshawk/core';
+import type { JobState, Millis, Outcome } from '@goshawk/core';
 import type { JournalEntry } from '@goshawk/traces';
 
 /**
@@ -30,9 +30,10 @@ const JOBS_PID = 1;
 interface TracedJob {
   readonly id: string;
   readonly name: string;
+  readonly user: string | undefined;
   readonly acceptedAt: Millis;
   endedAt?: Millis;
-  state?: string;
+  state?: JobState;
   readonly runs: {
     readonly task: number;
     readonly attempt: number;
@@ -51,7 +52,13 @@ export class ChromeTracing {
     const job = this.#jobs.get(record.id);
     switch (record.kind) {
       case 'accepted':
-        this.#jobs.set(record.id, { id: record.id, name: record.spec.name, acceptedAt: record.at, runs: [] });
+        this.#jobs.set(record.id, {
+          id: record.id,
+          name: record.spec.name,
+          user: record.spec.user,
+          acceptedAt: record.at,
+          runs: [],
+        });
         return;
       case 'attempt': {
         const { task, attempt, worker, outcome, at, runMs } = record;
@@ -69,12 +76,11 @@ export class ChromeTracing {
     }
   }
 
-  /** Returns the ended job that was submitted last. */
-  last(): { readonly id: string } | undefined {
-    let last: TracedJob | undefined;
-    for (const job of this.#jobs.values())
-      if (job.endedAt !== undefined && job.acceptedAt >= (last?.acceptedAt ?? 0)) last = job;
-    return last;
+  /** Returns the jobs that have ended. */
+  ended() {
+    return [...this.#jobs.values()].flatMap(({ id, name, user, state, acceptedAt: submittedAt }) =>
+      state === undefined ? [] : [{ id, name, user, state, submittedAt }],
+    );
   }
 
   /**

@@ -1,8 +1,9 @@
 import type { Cluster, JobsOptions } from '@goshawk/client';
+import { JobWord, jobWords } from '@goshawk/command';
 import { type JobSummary, UnreachableError } from '@goshawk/core';
 import { expect, it } from 'vitest';
+import { checkTasksExist, findJobs } from './find-jobs.js';
 import { jobSummary, recordingContext } from './jobs.fixture.js';
-import { checkTasksExist, jobNamed, jobsNamed, oneTaskOf, parseAddress, parseRetried } from './named.js';
 
 const JOBS = [
   jobSummary({ id: '4ckks-9', user: 'ann', submittedAt: 2_000 }),
@@ -17,11 +18,18 @@ function clusterOf(jobs: readonly JobSummary[], silent: string[] = [], truncated
     silent,
     truncated,
   });
-  return { user: 'ann', jobs: list, hasOwner: (id: string) => id.startsWith('4ckks-') } as unknown as Cluster;
+  const job = (id: string) => ({ id });
+  return {
+    user: 'ann',
+    jobs: list,
+    job,
+    hasOwner: (id: string) => id.startsWith('4ckks-'),
+  } as unknown as Cluster;
 }
 
 const { context } = recordingContext();
-const named = (word: string, cluster = clusterOf(JOBS)) => jobNamed(context, cluster, word);
+const named = async (word: string, cluster = clusterOf(JOBS)) =>
+  (await new JobWord(word).wholeJob(context, cluster)).id;
 
 it('complete ids are not looked up', async () => {
   expect(await named('4ckks-1')).toBe('4ckks-1');
@@ -29,11 +37,12 @@ it('complete ids are not looked up', async () => {
 
 it('a prefix of an id is sufficient', async () => {
   expect(await named('x2')).toBe('x2pqr-1');
-  expect(await jobsNamed(context, clusterOf(JOBS), ['x2', 'x2pqr-1', '7x'])).toEqual(['x2pqr-1', '7xyzw-1']);
+  const found = await findJobs(context, clusterOf(JOBS), jobWords(['x2', 'x2pqr-1', '7x']));
+  expect(found.map(({ id }) => id)).toEqual(['x2pqr-1', '7xyzw-1']);
 });
 
 it('tasks beyond the last one are refused', () => {
-  const tasks = parseAddress('a1-3/0,4-6').tasks;
+  const tasks = new JobWord('a1-3/0,4-6').named.tasks;
   expect(() => checkTasksExist('a1-3', tasks, 7)).not.toThrow();
   expect(() => checkTasksExist('a1-3', tasks, 6)).toThrow('a1-3 has no task 6');
 });
@@ -47,7 +56,7 @@ it('a name is the job of that name that this user submitted last, even if it loo
     jobSummary({ id: 'p1-4', name: 'x2', user: 'ann', submittedAt: 30 }),
   ];
   const { context, written } = recordingContext();
-  expect(await jobNamed(context, clusterOf(jobs), 'etl-2024')).toBe('p1-2');
+  expect((await new JobWord('etl-2024/train').job(context, clusterOf(jobs))).id).toBe('p1-2');
   expect(written.stderr).toBe('p1-2 is the last of 2 jobs named "etl-2024"\n');
   await expect(named('x2', clusterOf(jobs))).rejects.toThrow(
     '2 jobs have ids that begin with "x2" or that name: x2pqr-1, p1-4',
@@ -57,7 +66,7 @@ it('a name is the job of that name that this user submitted last, even if it loo
 
 it('all unknown jobs are named', async () => {
   const { context, written } = recordingContext();
-  await expect(jobsNamed(context, clusterOf(JOBS), ['a', 'x2', 'b'])).rejects.toThrow(
+  await expect(findJobs(context, clusterOf(JOBS), jobWords(['a', 'x2', 'b']))).rejects.toThrow(
     'no job has the name "a"',
   );
   expect(written.stderr).toContain('no job has the name "b"');
@@ -74,7 +83,7 @@ it('last is rejected if a truncated list may lack it', async () => {
 });
 
 it('some commands accept one task', () => {
-  const taskIn = (word: string) => oneTaskOf(parseAddress(word), word);
+  const taskIn = (word: string) => new JobWord(word).oneTask;
   expect(taskIn('last')).toBeUndefined();
   expect(taskIn('a1-3/17')).toBe(17);
   expect(taskIn('a1-3/train/17')).toBe(17);
@@ -82,18 +91,8 @@ it('some commands accept one task', () => {
     expect(() => taskIn(wrong)).toThrow(`"${wrong}" is not one task`);
 });
 
-it('tasks to retry follow their job after a slash or as a second word', () => {
-  const tasks = [
-    { first: 3, last: 3 },
-    { first: 7, last: 9 },
-  ];
-  const id = 'a1-3';
-  expect(parseRetried(['a1-3'])).toEqual({ id });
-  for (const words of [['a1-3', '3,7-9'], ['a1-3/3,7-9']]) expect(parseRetried(words)).toEqual({ id, tasks });
-  expect(parseRetried(['a1-3/train'])).toEqual({ id, stage: 'train' });
-  for (const words of [['a1-3/train', '3,7-9'], ['a1-3/train/3,7-9']])
-    expect(parseRetried(words)).toEqual({ id, tasks, stage: 'train' });
-  expect(() => parseRetried(['a1-3/7', '8'])).toThrow('"a1-3/7" and "8" both name tasks');
+it('equal words are one job', () => {
+  expect(new Set(jobWords(['a1-3', 'last', 'a1-3'])).size).toBe(2);
 });
 
 it.each([

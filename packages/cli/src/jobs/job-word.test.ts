@@ -1,5 +1,5 @@
+import { JobWord } from '@goshawk/command';
 import { expect, it } from 'vitest';
-import { parseAddress } from './named.js';
 
 it.each([
   ['a-3', undefined, undefined],
@@ -18,9 +18,9 @@ it.each([
   ['a-3/x/y', undefined, 'x/y'],
   ['a-3/2/0-9', [{ first: 0, last: 9 }], '2'],
 ])('%s', (word, tasks, stage) => {
-  expect(parseAddress(word)).toEqual({ id: 'a-3', tasks, stage });
+  expect(new JobWord(word).named).toEqual({ tasks, stage });
 });
 
 it.each(['/3', 'a-3/', 'a-3/9-7', 'a-3/1,,2'])('%s names no tasks', (word) => {
-  expect(() => parseAddress(word)).toThrow(/is not a job or task|does not name any tasks/);
+  expect(() => new JobWord(word).named).toThrow(/is not a job or task|does not name any tasks/);
 });
