@@ -15,7 +15,7 @@ import { createServer, connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { PROTOCOL_VERSION } from '@goshawk/core';
 import { freePort } from '@goshawk/journal/testing';
-import type { IncidentCluster } from './site.js';
+import type { How, IncidentCluster } from './site.js';
 
 /** A connection through a path: the client's socket and the one to the endpoint. */
 interface Pair {
@@ -158,8 +158,8 @@ export async function slowDisk(
   return end;
 }
 
-/** Arguments of Node that make a daemon speak another protocol version, like one of another release. */
-export function otherProtocol(site: IncidentCluster): string[] {
+/** Makes a daemon speak another protocol version, like one of another release. Cached code would stay as it is. */
+export function otherProtocol(site: IncidentCluster): How {
   const file = join(site.folder, 'other-protocol.cjs');
   writeFileSync(
     file,
@@ -175,5 +175,5 @@ Module.prototype._compile = function (code, name, ...rest) {
 };
 `,
   );
-  return ['--require', file];
+  return { nodeArgs: ['--require', file], env: { NODE_COMPILE_CACHE: '' } };
 }

@@ -43,7 +43,7 @@ function partitioned(name: 'w1' | 's1', alert: string): Incident {
     name: `${role}-partitioned`,
     alert,
     cause: new RegExp(`^${name}: .*"event":"central-silent".*does not answer`),
-    runbook: 'goshawk log --event central-silent',
+    runbook: 'goshawk logs --daemons --event central-silent',
     async build(site) {
       const [ofCentral, ofOne] = [await TcpProxy.lay(site), await TcpProxy.lay(site)];
       await site.central({ args: ofCentral.options });
@@ -345,7 +345,7 @@ export const INCIDENTS: readonly Incident[] = [
         processes: 5,
         async make() {
           await site.kill('central');
-          await site.central({ nodeArgs: otherProtocol(site) });
+          await site.central(otherProtocol(site));
         },
         async end() {
           await site.kill('central');

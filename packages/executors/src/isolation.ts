@@ -461,7 +461,8 @@ export class Isolation {
 function processLimit(): string[] {
   for (const flag of ['-u', '-p']) {
     const code = `ulimit ${flag} ${PROCESSES_MAX}`;
-    if (spawnSync('/bin/sh', ['-c', code], { stdio: 'ignore' }).status === 0) return [code];
+    // An account whose own limit is lower may not raise it.
+    if (spawnSync('/bin/sh', ['-c', code], { stdio: 'ignore' }).status === 0) return [`${code} 2>/dev/null`];
   }
   return [];
 }
