@@ -1,7 +1,7 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -165,6 +165,35 @@ it.runIf(has('mypy'))(
     await rm(folder, { recursive: true });
   },
 );
+
+const canIsolate = process.getuid?.() === 0 && existsSync('/usr/bin/bwrap') && has('json');
+
+it.runIf(canIsolate)('large values reach calls in a sandbox', async () => {
+  const isolated = await TestCluster.start(
+    ['--workers', '1', '--dashboard', '--secure', '--run-as', 'sandbox'],
+    { GOSHAWK_CLUSTER: undefined },
+  );
+  // The account of the calls may be unable to enter the checkout.
+  const own = await mkdtemp(join(tmpdir(), 'goshawk-package-'));
+  try {
+    await chmod(own, 0o755);
+    await cp(join(PACKAGE, 'goshawk'), join(own, 'goshawk'), { recursive: true });
+    const code = `import operator, os
+from goshawk import Executor
+with Executor(cwd="/usr") as executor:
+    data = os.urandom(5_000_000)
+    print(executor.submit(os.getuid).result(), executor.submit(operator.concat, data, data).result() == data + data)
+    print(list(executor.map(len, [data] * 3)))`;
+    const { GOSHAWK_CLUSTER: _, ...clean } = environment;
+    const env = { ...clean, XDG_STATE_HOME: isolated.folder, PYTHONPATH: own };
+    // The folder is closed to the account, and a part of the module path.
+    const { stdout } = await run(DEBIAN, ['-c', code], { cwd: isolated.folder, env, timeout: 60_000 });
+    expect(stdout).toBe('65534 True\n[5000000, 5000000, 5000000]\n');
+  } finally {
+    await isolated.stop();
+    await rm(own, { recursive: true });
+  }
+});
 
 describe.runIf(has('cloudpickle, sklearn, joblib, pandas, nbconvert, ipykernel'))('an example', () => {
   it.each([

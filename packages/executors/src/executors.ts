@@ -106,8 +106,7 @@ export class Executors implements Executor {
     this.#executors = {
       sleep: new SleepExecutor(),
       exec,
-      // Isolated processes do not see the folder.
-      warm: new WarmExecutor(exec, options.isolation === undefined ? options.values : undefined),
+      warm: new WarmExecutor(exec, options.values, options.isolation !== undefined),
       module: options.isolation === undefined ? inThreads() : inProcesses,
     };
   }

@@ -341,7 +341,7 @@ export class Isolation {
         `a file or folder in "${folder}" that this worker must hide was moved or removed`,
       );
     const bound = [...writable.map(({ target }) => target), ...(exchanged === undefined ? [] : [exchanged])];
-    const readable = this.#readable(reads, bound, hidden);
+    const readable = this.#readable(reads, bound, hidden, account);
     const system = SYSTEM.map((path) => ({ source: path, target: path }));
     // Mounting a folder onto itself prevents tasks from renaming it, and with it the hidden folder inside.
     const inFolder = coversOf(hidden, real, account);
@@ -402,13 +402,21 @@ export class Isolation {
   }
 
   /** Returns the mounts of the files that a task may read, except those that it already sees. */
-  #readable(reads: readonly string[], bound: readonly string[], hidden: readonly string[]): Mount[] {
+  #readable(
+    reads: readonly string[],
+    bound: readonly string[],
+    hidden: readonly string[],
+    account: Account | undefined,
+  ): Mount[] {
     const mounts: Mount[] = [];
     // Parents first: a mount hides what is mounted below it.
     for (const path of [...new Set(reads)].sort()) {
       const found = path.startsWith('/') ? openIdentified(path) : undefined;
       if (found === undefined || !mayMount(found.real) || hidden.some((each) => isWithin(found.real, each)))
         continue;
+      // bwrap cannot cover what is hidden in a folder that the account cannot enter, and the task could not use it.
+      const isClosed = account !== undefined && !mayEnter(account, found.real);
+      if (isClosed && hidden.some((each) => isWithin(each, found.real))) continue;
       for (const target of new Set([found.real, resolve(path)])) {
         const isShown = [...bound, ...mounts.map(({ target: at }) => at)].some((folder) =>
           isWithin(target, folder),

@@ -9,6 +9,15 @@ export const GRACE_MS = 2_000;
 /** Maximum size of a module task's value as JSON, in bytes. */
 export const VALUE_BYTES_MAX = 1024 * 1024;
 
+/** Maximum size of a request for a large value. */
+export const VALUE_REQUEST_BYTES_MAX = 4_096;
+/** Connections of one process for large values. */
+export const VALUE_CHANNELS_MAX = 4;
+/** Part of a large value that the worker reads at once. */
+export const VALUE_PART_BYTES = 1024 * 1024;
+/** Disk space that large values leave free. */
+export const VALUES_FREE_BYTES_MIN = 64 * 1024 * 1024;
+
 /** Old-space heap of one module thread. A module that exceeds it fails, and its thread ends. */
 export const MODULE_HEAP_MIB_MAX = 1_024;
 /** Minimum useful heap. */

@@ -13,8 +13,14 @@ import {
   type RunOrder,
   type RunSink,
 } from './contract.js';
-import { ERROR_MESSAGE_LENGTH_MAX, WARM_ANSWER_BYTES_MAX, WARM_EXIT_MS } from './limits.js';
+import {
+  ERROR_MESSAGE_LENGTH_MAX,
+  VALUE_CHANNELS_MAX,
+  WARM_ANSWER_BYTES_MAX,
+  WARM_EXIT_MS,
+} from './limits.js';
 import { OutputLimit } from './output-limit.js';
+import { serveValues } from './values-channel.js';
 
 /**
  * Messages between the worker and a warm process, on a Unix socket at the path in `GOSHAWK_CALLS`. Each is a u32 of its length (little
@@ -22,8 +28,9 @@ import { OutputLimit } from './output-limit.js';
  *
  * | message                                  | from    | when                                                       |
  * |------------------------------------------|---------|------------------------------------------------------------|
- * | {mark, values?}                          | worker  | once: bytes to write to stdout and stderr after each call, |
- * |                                          |         | and the folder for large values                            |
+ * | {mark, values?, served?}                 | worker  | once: bytes to write to stdout and stderr after each call, |
+ * |                                          |         | and the folder for large values, or whether the worker     |
+ * |                                          |         | serves them (values-channel.ts)                            |
  * | {id, stdin, env}                         | worker  | a call                                                     |
  * | {began: id}                              | process | before the code of the call runs                           |
  * | {stale: id}                              | process | instead: the code has changed, so a new process must run it|
@@ -44,6 +51,12 @@ export interface WarmCall {
   /** Time at which it began; undefined: it has not. */
   startedAt: number | undefined;
   isPaused: boolean;
+}
+
+/** Folder for large values. `isServed`: the process does not see it. */
+export interface ValuesFolder {
+  readonly folder: string;
+  readonly isServed: boolean;
 }
 
 /** Events of a process for its pool. */
@@ -72,7 +85,9 @@ export class WarmProcess {
   idleSince = 0;
   readonly #events: WarmEvents;
   readonly #folder: string;
-  readonly #values: string | undefined;
+  readonly #values: ValuesFolder | undefined;
+  /** Connections for large values. */
+  readonly #channels = new Set<Socket>();
   readonly #server: Server;
   readonly #run: Run;
   readonly #mark = Buffer.from(`\0goshawk ${randomBytes(12).toString('hex')}\0`);
@@ -92,11 +107,15 @@ export class WarmProcess {
   #pausedMs = 0;
 
   /** @throws Error of the system if its socket cannot be created */
-  constructor(key: string, call: WarmCall, exec: Executor, values: string | undefined, events: WarmEvents) {
+  constructor(
+    key: string,
+    call: WarmCall,
+    exec: Executor,
+    values: ValuesFolder | undefined,
+    events: WarmEvents,
+  ) {
     this.key = key;
-    // A container does not show the folder.
-    const isContained = (call.order.payload as ExecPayload).image !== undefined;
-    this.#values = isContained ? undefined : values;
+    this.#values = values;
     this.#events = events;
     this.#output = { stdout: new MarkedStream(this.#mark), stderr: new MarkedStream(this.#mark) };
     this.#folder = mkdtempSync(join(tmpdir(), 'goshawk-warm-'));
@@ -188,18 +207,28 @@ export class WarmProcess {
   }
 
   #connected(socket: Socket): void {
-    if (this.#socket !== undefined || this.#isSpent) {
-      socket.destroy();
-      return;
-    }
+    if (this.#socket !== undefined) return this.#connectedForValues(socket);
+    if (this.#isSpent) return void socket.destroy();
     this.#socket = socket;
     socket.unref();
     socket.on('error', () => {});
     // A process without its socket takes no calls; that of a running call then exits.
     socket.on('close', () => this.#spend());
     readMessages(socket, (message) => this.#heard(message));
-    socket.write(message({ mark: this.#mark.toString('latin1'), values: this.#values }));
+    const { folder, isServed = false } = this.#values ?? {};
+    const values = isServed ? { served: true } : { values: folder };
+    socket.write(message({ mark: this.#mark.toString('latin1'), ...values }));
     this.#send();
+  }
+
+  #connectedForValues(socket: Socket): void {
+    if (this.#values?.isServed !== true || this.#channels.size >= VALUE_CHANNELS_MAX)
+      return void socket.destroy();
+    this.#channels.add(socket);
+    socket.unref();
+    socket.on('error', () => {});
+    socket.on('close', () => this.#channels.delete(socket));
+    void serveValues(socket, this.#values.folder);
   }
 
   #send(): void {
@@ -290,6 +319,7 @@ export class WarmProcess {
 
   #close(): void {
     this.#socket?.destroy();
+    for (const socket of this.#channels) socket.destroy();
     this.#server.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }

@@ -1,5 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -188,38 +198,94 @@ it('leaves no folder behind', async () => {
 const DEBIAN = '/usr/bin/python3';
 const isRoot = process.getuid?.() === 0;
 const canIsolate = isRoot && existsSync('/usr/bin/bwrap') && existsSync(DEBIAN);
+const GROUP = 'c'.repeat(32);
 
-describe.runIf(canIsolate)('an isolated worker', () => {
-  it.each(['sandbox', 'user'] as const)(
-    'keeps a process under the account of the user (%s)',
-    async (runAs) => {
-      const own = mkdtempSync(join(tmpdir(), 'goshawk-warm-test-'));
-      chmodSync(own, 0o755);
-      // Other accounts may be unable to enter the checkout.
-      cpSync(join(PACKAGE, 'goshawk'), join(own, 'goshawk'), { recursive: true });
-      const isolation = new Isolation({ runAs, hasKeys: true, hidden: [] });
-      const isolated = new Executors({ dataFolder: folder, graceMs: 2_000, isolation });
-      try {
-        const payload = {
-          ...call('print(__import__("os").getuid(), __import__("os").getpid())'),
-          exec: [DEBIAN, '-m', 'goshawk._worker'],
-          cwd: '/usr',
-          env: { PYTHONPATH: own, PYTHONDONTWRITEBYTECODE: '1', GOSHAWK_FOLDERS: own },
-        };
-        // Without an account, a sandbox runs as nobody.
-        const user = runAs === 'user' ? 'goshawk-warm' : 'no-such-account';
-        if (runAs === 'user') spawnSync('useradd', ['--no-create-home', user]);
-        const uid =
-          runAs === 'user' ? spawnSync('id', ['-u', user], { encoding: 'utf8' }).stdout.trim() : '65534';
-        const first = await outcomeOf(isolated, payload, { user });
-        expect(first.outcome, first.sink.text('stderr')).toMatchObject({ kind: 'completed' });
-        expect(first.sink.text().split(' ')[0]).toBe(uid);
-        expect((await outcomeOf(isolated, payload, { user })).sink.text()).toBe(first.sink.text());
-      } finally {
-        await isolated.close();
-        spawnSync('userdel', ['goshawk-warm']);
-        rmSync(own, { recursive: true });
-      }
-    },
-  );
+/** Returns the order of `operator.concat(SIZE bytes, b"!")`, whose argument and result are files. */
+function largeOrder(values: string, size: number): string {
+  const text = `
+import operator, sys; sys.path.insert(0, ${JSON.stringify(PACKAGE)})
+from goshawk._calls import pickled_function, packed_args, order_of
+from goshawk._values import Folder
+class Store:
+    group = sys.argv[2]
+    def __call__(self): return Folder(sys.argv[1], self.group)
+f = pickled_function(operator.concat)
+args = packed_args(f, (b"x" * int(sys.argv[3]), b"!"), {}, Store())
+assert "file" in args, args
+print(order_of(f, [("name", args)], Store()))`;
+  const env = { ...process.env, XDG_STATE_HOME: folder };
+  const made = spawnSync(PYTHON, ['-c', text, values, GROUP, String(size)], { encoding: 'utf8', env });
+  expect(made.stderr).toBe('');
+  return made.stdout.trim();
+}
+
+describe.runIf(canIsolate).each([
+  ['sandbox', 'no-such-account'],
+  ['user', 'goshawk-warm'],
+] as const)('a worker with --run-as %s', (runAs, user) => {
+  let own: string;
+  let isolated: Executors;
+
+  beforeEach(() => {
+    own = mkdtempSync(join(tmpdir(), 'goshawk-warm-test-'));
+    chmodSync(own, 0o755);
+    // Other accounts may be unable to enter the checkout.
+    cpSync(join(PACKAGE, 'goshawk'), join(own, 'goshawk'), { recursive: true });
+    if (runAs === 'user') spawnSync('useradd', ['--no-create-home', user]);
+    const isolation = new Isolation({ runAs, hasKeys: true, hidden: [join(folder, 'values')] });
+    const values = join(folder, 'values');
+    isolated = new Executors({ dataFolder: folder, graceMs: 2_000, isolation, values });
+  });
+  afterEach(async () => {
+    await isolated.close();
+    if (runAs === 'user') spawnSync('userdel', [user]);
+    rmSync(own, { recursive: true });
+  });
+
+  const inOwn = (payload: ExecPayload): ExecPayload => ({
+    ...payload,
+    exec: [DEBIAN, '-m', 'goshawk._worker'],
+    cwd: '/usr',
+    env: { PYTHONPATH: own, PYTHONDONTWRITEBYTECODE: '1', GOSHAWK_FOLDERS: own },
+  });
+
+  it('keeps a process under the account of the user', async () => {
+    mkdirSync(join(folder, 'values'));
+    const payload = inOwn(call('print(__import__("os").getuid(), __import__("os").getpid())'));
+    // Without an account, a sandbox runs as nobody.
+    const uid =
+      runAs === 'user' ? spawnSync('id', ['-u', user], { encoding: 'utf8' }).stdout.trim() : '65534';
+    const first = await outcomeOf(isolated, payload, { user });
+    expect(first.outcome, first.sink.text('stderr')).toMatchObject({ kind: 'completed' });
+    expect(first.sink.text().split(' ')[0]).toBe(uid);
+    expect((await outcomeOf(isolated, payload, { user })).sink.text()).toBe(first.sink.text());
+  });
+
+  it('reads and writes large values for a process that does not see them', async () => {
+    const values = join(folder, 'values');
+    mkdirSync(join(values, GROUP), { recursive: true, mode: 0o700 });
+    for (const size of [300_000, 5_000_000, 5_000_000]) {
+      const payload = inOwn({ ...call('1'), stdin: largeOrder(values, size) });
+      const { outcome, sink } = await outcomeOf(isolated, payload, { user });
+      expect(outcome, sink.text('stderr')).toMatchObject({
+        kind: 'completed',
+        value: { python: [{ id: 'name', file: expect.stringMatching(/^[0-9a-f]{64}$/) }] },
+      });
+      const { file } = (outcome as unknown as { value: { python: [{ file: string }] } }).value.python[0];
+      // The pickle has a head and an end besides the bytes.
+      const { size: written, uid } = statSync(join(values, GROUP, file));
+      expect([written - size > 0, written - size < 100, uid]).toEqual([true, true, 0]);
+    }
+    // The cluster has forgotten the job.
+    const late = inOwn({ ...call('1'), stdin: largeOrder(values, 400_000) });
+    rmSync(join(values, GROUP), { recursive: true });
+    const { outcome } = await outcomeOf(isolated, late, { user });
+    expect(outcome).toMatchObject({
+      kind: 'failed',
+      error: { message: expect.stringMatching(/^OSError: the file of the value is gone/) },
+    });
+    const printing = inOwn(call('print(len(__import__("os").listdir("/usr")) > 0)'));
+    mkdirSync(values, { recursive: true });
+    expect((await outcomeOf(isolated, printing, { user })).sink.text()).toBe('True\n');
+  });
 });

@@ -20,14 +20,17 @@ export class WarmExecutor implements Executor {
   #onGone: (() => void) | undefined;
 
   readonly #values: string | undefined;
+  readonly #isIsolated: boolean;
 
   /**
    * @param exec runs the processes; its owner closes it
    * @param values folder for large values
+   * @param isIsolated whether the processes do not see the folder
    */
-  constructor(exec: Executor, values?: string) {
+  constructor(exec: Executor, values?: string, isIsolated = false) {
     this.#exec = exec;
     this.#values = values;
+    this.#isIsolated = isIsolated;
   }
 
   /** @throws BadPayload, which executors.ts turns into a failed run */
@@ -89,7 +92,10 @@ export class WarmExecutor implements Executor {
     const [oldest] = this.#idle;
     if (oldest !== undefined && this.#idle.size >= this.#idleMax) oldest.retire();
     try {
-      const process = new WarmProcess(key, call, this.#exec, this.#values, {
+      // A container does not show the folder either.
+      const isServed = this.#isIsolated || (call.order.payload as ExecPayload).image !== undefined;
+      const values = this.#values === undefined ? undefined : { folder: this.#values, isServed };
+      const process = new WarmProcess(key, call, this.#exec, values, {
         idle: (idle) => this.#rest(idle),
         spent: (spent) => this.#idle.delete(spent),
         gone: (gone) => {

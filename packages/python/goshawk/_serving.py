@@ -15,6 +15,7 @@ import threading
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import _task
+from ._values import Channel, Folder, Served
 
 #: Exit code if a call has closed the files of the interpreter. The worker explains it.
 EXIT_CLOSED_FILES = 96
@@ -204,12 +205,18 @@ def _peak() -> Optional[int]:
 
 
 def serve() -> None:
-    connection = _Connection(os.environ.pop("GOSHAWK_CALLS"))
+    path = os.environ.pop("GOSHAWK_CALLS")
+    connection = _Connection(path)
     hello = connection.read()
     if hello is None:
         return
     mark = hello["mark"].encode("latin-1")
-    values = hello.get("values")
+    folder = hello.get("values")
+    store: Optional[Callable[[str], Any]] = None
+    if folder is not None:
+        store = functools.partial(Folder, folder)
+    elif hello.get("served") is True:
+        store = functools.partial(Served, Channel(path))
     state: Optional[_State] = None
     failure: Optional[BaseException] = None
     try:
@@ -232,7 +239,7 @@ def serve() -> None:
             text = f"{type(failure).__name__}: {_task._codec.message_of(failure)}"[:2_000]
             answer: List[Any] = [None, text]
         else:
-            answer = list(_task.run_call(json.loads(message["stdin"]), values))
+            answer = list(_task.run_call(json.loads(message["stdin"]), store))
         state.end_of_fork()
         try:
             last = state.restore()

@@ -9,11 +9,11 @@ import runpy
 import sys
 import time
 import types
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from . import _codec
 from ._loading import LOADING_VARIABLE
-from ._values import PICKLE_BYTES_MAX, Folder, pack, parts_of, unpack
+from ._values import PICKLE_BYTES_MAX, pack, parts_of, unpack
 
 #: Variables that the executor sets: entries of `sys.path`, separated by NUL-free JSON, and the script or module of `__main__`.
 PATH_VARIABLE = "GOSHAWK_SYS_PATH"
@@ -55,7 +55,7 @@ def load_main(path: Optional[str], module: Optional[str] = None) -> None:
     sys.modules["__main__"] = sys.modules["__mp_main__"] = main
 
 
-def run_call(order: Mapping[str, Any], values: Optional[str] = None) -> Tuple[Any, Optional[str]]:
+def run_call(order: Mapping[str, Any], store_of: Optional[Callable[[str], Any]] = None) -> Tuple[Any, Optional[str]]:
     """Returns the results of the calls of a task, and the message of an exception that its only call has raised."""
     calls = order["calls"]
     is_warm = order["digest"] in _functions
@@ -77,9 +77,9 @@ def run_call(order: Mapping[str, Any], values: Optional[str] = None) -> Tuple[An
             break
         try:
             _check_version(order)
-            store = Folder(values, order["group"]) if values is not None else None
+            store = store_of(order["group"]) if store_of is not None else None
             if store is not None:
-                store.check_space()
+                store.begin()
             function = _function(order["function"], order["digest"], store)
             args, kwargs = unpack(call["args"], store)
             results.append(_packed(function(*args, **kwargs), call, store))
@@ -110,7 +110,7 @@ def _size_of(result: Dict[str, Any]) -> int:
     return 200 + (len(pickled) if pickled is not None else len(json.dumps(result))) * 3 // 4
 
 
-def _packed(value: Any, call: Mapping[str, Any], store: Optional[Folder]) -> Dict[str, Any]:
+def _packed(value: Any, call: Mapping[str, Any], store: Any) -> Dict[str, Any]:
     packed = pack(value, lambda: store)
     if "pickle" in packed and len(packed["pickle"]) * 3 // 4 > INLINE_BYTES_MAX:
         raise ValueError(
@@ -144,7 +144,7 @@ def print_exception(error: BaseException) -> None:
         pass
 
 
-def _function(packed: Mapping[str, Any], digest: str, store: Optional[Folder]) -> Any:
+def _function(packed: Mapping[str, Any], digest: str, store: Any) -> Any:
     function = _functions.get(digest)
     if function is None:
         function = unpack(packed, store)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import mmap
 import os
 import pickle
+import socket
+import struct
 import tempfile
 import threading
+import time
 import uuid
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
@@ -19,7 +23,10 @@ BUFFER_BYTES_MIN = 64 * 1024
 PICKLE_BYTES_MAX = 180_000
 #: A call does not run while the disk of the folder has less space.
 FREE_BYTES_MIN = 64 * 1024 * 1024
+#: A process that does not see the folder asks for its free space at most this often.
+CHECK_SECONDS = 1.0
 _BLOCK = 1 << 20
+_LENGTH = struct.Struct("<I")
 
 
 class Folder:
@@ -29,7 +36,8 @@ class Folder:
         self._root = root
         self.path = os.path.join(root, group)
 
-    def check_space(self) -> None:
+    def begin(self) -> None:
+        """Raises before a call if the disk has no space for its result."""
         stats = os.statvfs(self._root)
         free = stats.f_bavail * stats.f_frsize
         if free < FREE_BYTES_MIN:
@@ -106,13 +114,7 @@ class Remote:
         return tempfile.TemporaryFile()
 
     def adopt(self, file: Any) -> str:
-        file.flush()
-        with file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            view = memoryview(content)
-            try:
-                return self.add(view)
-            finally:
-                view.release()
+        return _adopted(file, self.add)
 
     def load(self, name: str) -> Any:
         with tempfile.TemporaryFile() as file:
@@ -128,6 +130,131 @@ class Remote:
 
     def note_job(self, job: str) -> None:
         self._client.request("POST", self._path, {"job": job})
+
+
+class Channel:
+    """A connection to the worker, which reads and writes files that this process does not see."""
+
+    def __init__(self, path: str):
+        self._path = path
+        self._socket: Optional[socket.socket] = None
+        #: Content of files, by name, for the calls after this one.
+        self._files: Dict[str, Any] = {}
+        self._used: Dict[str, Any] = {}
+        self._checked = 0.0
+
+    def begin(self) -> None:
+        # A file that consecutive calls share is read once.
+        for name in set(self._files) - set(self._used):
+            self._files.pop(name).close()
+        self._used = {}
+        if time.monotonic() - self._checked < CHECK_SECONDS:
+            return
+        free = self._ask({"op": "space"})["free"]
+        if free <= 0:
+            raise OSError("the worker's disk for large values is full: delete files there")
+        self._checked = time.monotonic()
+
+    def read(self, group: str, name: str) -> Any:
+        file = self._files.get(name)
+        if file is None:
+            size = self._ask({"op": "read", "group": group, "name": name})["bytes"]
+            file = _memory_file()
+            left = size
+            while left > 0:
+                part = self._receive(min(left, _BLOCK))
+                file.write(part)
+                left -= len(part)
+            file.flush()
+            self._files[name] = file
+        self._used[name] = file
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+
+    def write(self, group: str, content: memoryview) -> str:
+        return self._ask({"op": "write", "group": group, "bytes": content.nbytes}, content)["name"]
+
+    def _ask(self, request: Mapping[str, Any], content: Optional[memoryview] = None) -> Dict[str, Any]:
+        body = json.dumps(request).encode()
+        for attempt in (1, 2):
+            if self._socket is None:
+                self._socket = socket.socket(socket.AF_UNIX)
+                self._socket.connect(self._path)
+            try:
+                self._socket.sendall(_LENGTH.pack(len(body)) + body)
+                if content is not None:
+                    self._socket.sendall(content)
+                answer = json.loads(self._exactly(_LENGTH.unpack(self._exactly(_LENGTH.size))[0]))
+                break
+            except OSError:
+                # An earlier call has closed it.
+                self._close()
+                if attempt == 2:
+                    raise
+        if "error" in answer:
+            raise OSError(answer["error"])
+        return answer
+
+    def _exactly(self, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            data += self._receive(count - len(data))
+        return data
+
+    def _receive(self, most: int) -> bytes:
+        assert self._socket is not None
+        part = self._socket.recv(most)
+        if not part:
+            self._close()
+            raise ConnectionResetError("the worker has closed the connection for large values")
+        return part
+
+    def _close(self) -> None:
+        if self._socket is not None:
+            try:
+                self._socket.close()
+            except OSError:
+                pass
+        self._socket = None
+
+
+class Served:
+    """The files of a group, through the worker."""
+
+    def __init__(self, channel: Channel, group: str):
+        self._channel = channel
+        self._group = group
+
+    def begin(self) -> None:
+        self._channel.begin()
+
+    def add(self, content: memoryview) -> str:
+        return self._channel.write(self._group, content.cast("B"))
+
+    def new_file(self) -> Any:
+        return tempfile.TemporaryFile()
+
+    def adopt(self, file: Any) -> str:
+        return _adopted(file, self.add)
+
+    def load(self, name: str) -> Any:
+        return self._channel.read(self._group, name)
+
+
+def _memory_file() -> Any:
+    """Returns a file in memory: the disk of a sandbox is small."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("goshawk-value"), "w+b")
+    return tempfile.TemporaryFile()
+
+
+def _adopted(file: Any, add: Callable[[memoryview], str]) -> str:
+    file.flush()
+    with file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        view = memoryview(content)
+        try:
+            return add(view)
+        finally:
+            view.release()
 
 
 def store_for(client: Any, group: str) -> Any:

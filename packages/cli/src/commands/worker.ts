@@ -67,6 +67,8 @@ export const workerCommand = defineCommand({
       hidden: [
         ...(keys?.path === undefined ? [] : [keys.path]),
         ...(context.global.keys === undefined ? [] : [resolve(context.cwd, context.global.keys)]),
+        // Tasks get their own large values from the worker.
+        ...(options.values === undefined ? [] : [resolve(context.cwd, options.values)]),
         ...options.hide.map((path) => resolve(context.cwd, path)),
       ],
       logger,
