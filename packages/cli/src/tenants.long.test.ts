@@ -180,6 +180,8 @@ async function settle(client: Cluster, home: string, user: string): Promise<Vict
   const running = await client.submit({
     name: `nightly-${MARKER}`,
     key: 'nightly',
+    // Each runs on another worker and leaves one CPU there: tasks that cannot start try both workers.
+    demand: { cpu: 2 },
     tasks: [{ exec: ['sh', '-c', VICTIM], cwd: home, env: { ...files, TOKEN: MARKER }, returns: true }],
   });
   const ended = await client.submit({
@@ -250,7 +252,7 @@ describe.runIf(isPossible).each(['user', 'sandbox'] as const)(
       auditFolder = mkdtempSync(join(tmpdir(), 'goshawk-audit-'));
       const auditFile = join(auditFolder, 'audit.jsonl');
       cluster = await TestCluster.start([
-        ...['--secure', '--run-as', runAs, '--workers', '2', '--cpus', '2'],
+        ...['--secure', '--run-as', runAs, '--workers', '2', '--cpus', '3'],
         ...['--http', `127.0.0.1:${httpPort}`, '--dashboard', '--audit-log', auditFile],
       ]);
       const keys = join(cluster.folder, 'data', 'keys');

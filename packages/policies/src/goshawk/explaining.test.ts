@@ -135,6 +135,22 @@ test(`the stated cause is what prevents a stage from starting, in ${SEEDS} clust
     expect(seen[reason], reason).toBeGreaterThan(0);
 });
 
+test('a task that failed at the only worker with room waits for another one', () => {
+  const bench = new PolicyBench('goshawk', 0);
+  for (const address of [0, 1]) bench.join(address, 1, { cpu: 1 });
+  bench.need(1, { tasks: 1, estimateMs: 60_000 });
+  const [busy] = [...bench.books.workers].filter(({ runs }) => [...runs].length > 0);
+  const booked = bench.books.declare(OWNER, 2, { arrivedAt: bench.now, tasks: 1 });
+  const stage = bench.books.stage(booked, 0, { demand: bench.books.names.demandOf({ cpu: 1 }), tasks: 1 });
+  for (const worker of bench.books.workers) if (worker !== busy) stage.declined(worker, bench.now);
+  bench.books.setWaiting(stage, 1, bench.now);
+  bench.settle();
+  expect(bench.policy.explain!(stage, bench.books, bench.now)).toMatchObject({
+    reason: 'resources',
+    sentence: expect.stringMatching(/^it failed at every worker that has room/),
+  });
+});
+
 test('a gang waits for a reservation that leaves room for only some of its tasks', () => {
   const bench = new PolicyBench('goshawk', 0, { context: { cutoffMs: 1_000, reserve: 0 } });
   bench.join(0, 2, { cpu: 2 });

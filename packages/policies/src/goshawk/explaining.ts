@@ -35,7 +35,14 @@ export function explainWait(stage: StageView, facts: Facts): PolicyExplanation |
       sentence: 'it failed at every worker that may run it, and tries these again after a while',
     };
   const room = noRoom(stage, willing, facts);
-  if (room === BUSY) return undefined;
+  if (room === BUSY)
+    return able.some((worker) => !willing.includes(worker) && worker.roomFor(stage.demand) > 0)
+      ? {
+          reason: 'resources',
+          sentence:
+            'it failed at every worker that has room, and tries these again after a while; no CPU is free at the others',
+        }
+      : undefined;
   const limit = facts.isOverLimit ? limitOf(facts) : undefined;
   if (room !== undefined && limit !== undefined)
     return { reason: 'resources', sentence: `${room}, and ${limit}` };
