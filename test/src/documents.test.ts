@@ -70,6 +70,36 @@ test('all tests that documents name exist', () => {
   expect(named.filter((each) => !tests.has(each.split(': ')[1]!))).toEqual([]);
 });
 
+test('all source files that documents name exist', () => {
+  const named = documents.flatMap((path) =>
+    // The changelog may mention files that no longer exist.
+    path === 'CHANGELOG.md'
+      ? []
+      : [...textOf(path).matchAll(/`([\w.@/-]+\.(?:tsx?|mjs|py|css))`/g)].map(
+          ([, name]) => [path, name!] as const,
+        ),
+  );
+  expect(named.length).toBeGreaterThan(100);
+  const wrong = named.flatMap(([path, name]) =>
+    isFile(path, name) || EXAMPLES.has(name) ? [] : [`${path}: ${name}`],
+  );
+  expect(wrong).toEqual([]);
+});
+
+/** Files of users in examples. */
+const EXAMPLES: ReadonlySet<string> = new Set([
+  'oldest-first.mjs',
+  'packages/papers/src/figures/papers/PAPER.ts',
+]);
+
+/** Whether a document means a file by a path from its own folder, from `packages/NAME/src`, or by the end of a path. */
+function isFile(document: string, name: string): boolean {
+  if (name.startsWith('.')) return files.includes(normalize(join(dirname(document), name)));
+  const [first, ...rest] = name.split('/');
+  const inPackage = `packages/${first}/src/${rest.join('/')}`;
+  return files.some((file) => file === name || file === inPackage || file.endsWith(`/${name}`));
+}
+
 test('every image is used', () => {
   const shown = documents.map(textOf).join('\n');
   const images = files.filter((path) => path.startsWith('docs/images/'));

@@ -77,6 +77,8 @@ export interface PastJob extends JobFeatures {
   readonly tasks: number;
 }
 
+const PAST_COLUMNS = ['submit_s', 'start_s', 'end_s'];
+
 /**
  * Reads earlier jobs: a CSV file, optionally gzipped, with `submit_s`, `start_s` and `end_s`, and optionally `tasks`,
  * `user`, `job_name`, `logical_job_name` and `scheduling_class`.
@@ -84,9 +86,9 @@ export interface PastJob extends JobFeatures {
  * @returns the jobs in the order in which they ended, because estimators learn from a job when it ends
  * @throws WorkloadError with file and line
  */
-export async function readPastJobs(file: string): Promise<PastJob[]> {
+export async function readPastJobs(file: string, signal?: AbortSignal): Promise<PastJob[]> {
   const jobs: PastJob[] = [];
-  for await (const row of readHeadedCsv(file, ['submit_s', 'start_s', 'end_s'])) {
+  for await (const row of readHeadedCsv(file, PAST_COLUMNS, PAST_COLUMNS, signal)) {
     const startSeconds = row.required('start_s');
     const endSeconds = row.required('end_s');
     if (endSeconds < startSeconds) {

@@ -90,13 +90,14 @@ const YEAR_2018: Schema = {
  * its job, with one task per instance, all as long as the row. A job is submitted when its first row started
  * or was created.
  */
-export const alibaba2017 = formatOf('alibaba2017', YEAR_2017);
-export const alibaba2018 = formatOf('alibaba2018', YEAR_2018);
+export const alibaba2017 = formatOf('alibaba2017', 'alibaba/batch_task_2017.csv', YEAR_2017);
+export const alibaba2018 = formatOf('alibaba2018', 'alibaba/batch_task_2018.csv', YEAR_2018);
 
-function formatOf<const Name extends string>(name: Name, schema: Schema) {
+function formatOf<const Name extends string>(name: Name, sample: string, schema: Schema) {
   const { columns, status } = schema;
   return {
     name,
+    sample,
     isForeign: true,
     aJob: `no row has ended: ${columns.join(', ')}`,
     endings: ['.csv'],

@@ -27,6 +27,7 @@ const ID = ['HashOwner', 'HashApp', 'HashFunction'];
  */
 export const azure2019 = {
   name: 'azure2019',
+  sample: 'azure2019',
   aJob: 'no function with a duration was invoked',
   endings: [],
   // A single table; `read` explains which folder to give instead.

@@ -17,6 +17,7 @@ import type { TraceFormat } from './trace-format.js';
  */
 export const batsim = {
   name: 'batsim',
+  sample: 'batsim.json',
   isForeign: true,
   aJob: 'a job has `subtime`, `res` and a profile of type delay',
   endings: ['.json'],

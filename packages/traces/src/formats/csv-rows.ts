@@ -114,11 +114,12 @@ export async function* readHeadedCsv(
   file: string,
   needed: readonly string[],
   known: readonly string[] = needed,
+  signal?: AbortSignal,
 ): AsyncGenerator<HeadedRow> {
   const row = new CsvRow(file);
   let places: Map<string, number> | undefined;
   let headed: HeadedRow | undefined;
-  for await (const batch of readLineBatches(file)) {
+  for await (const batch of readLineBatches(file, signal)) {
     for (const text of batch) {
       row.next(text);
       if (row.isBlank) continue;

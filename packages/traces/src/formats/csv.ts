@@ -107,6 +107,7 @@ const ADVICE = `the first line names the columns: ${LAYOUT}`;
 /** One job per row with equal tasks, as exported by a spreadsheet, a data frame or a query. */
 export const csv = {
   name: 'csv',
+  sample: 'jobs.csv',
   isForeign: true,
   aJob: `each row must describe a job; ${ADVICE}`,
   endings: ['.csv'],

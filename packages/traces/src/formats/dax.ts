@@ -9,6 +9,7 @@ import { checkTasks, jobOfWorkflow, type WorkflowTask } from './workflow.js';
 /** A Pegasus workflow in XML (DAX 2 and 3): one job, with a stage per task. */
 export const dax = {
   name: 'dax',
+  sample: 'diamond.dax',
   aJob: 'expected <adag> with <job id="…" runtime="…"/>',
   endings: ['.dax', '.xml'],
   recognises: (_, head) => /^\s*</.test(head) && /<adag[\s>]/.test(head),

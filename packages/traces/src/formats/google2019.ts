@@ -65,6 +65,7 @@ const JSON_KEYS = [/"collection_id"\s*:/, /"instance_index"\s*:/];
  */
 export const google2019 = {
   name: 'google2019',
+  sample: 'instance_events.csv',
   aJob: 'no job has an instance that was scheduled and finished after the trace began (time 0)',
   endings: [],
   recognises: (firstLine) =>

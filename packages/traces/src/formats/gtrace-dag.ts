@@ -4,6 +4,7 @@ import { type PastJob, readPastJobs } from '../features.js';
 import { GoogleLikeTasks } from '../generators/google-like.js';
 import { jobOf, type TraceJob } from '../job.js';
 import { inBatches, type PackedJobs } from '../packed-jobs.js';
+import type { Tally } from '../tally.js';
 import type { TraceFormat } from './trace-format.js';
 
 /** Stages of one job (SLearn §6). */
@@ -23,6 +24,7 @@ const COLUMNS = ['submit_s', 'start_s', 'end_s', 'user', 'job_name'];
  */
 export const gtraceDag = {
   name: 'gtrace-dag',
+  sample: 'past-jobs.csv',
   aJob: 'jobs with the same user and name are the stages of one job; at least two are needed',
   endings: ['.csv'],
   recognises: (firstLine) => {
@@ -33,8 +35,8 @@ export const gtraceDag = {
 } as const satisfies TraceFormat;
 
 /** @throws WorkloadError with file and line at the first invalid row */
-async function* readDags(file: string): AsyncGenerator<PackedJobs> {
-  yield* inBatches(dagsOf(await readPastJobs(file)));
+async function* readDags(file: string, _tally?: Tally, signal?: AbortSignal): AsyncGenerator<PackedJobs> {
+  yield* inBatches(dagsOf(await readPastJobs(file, signal)));
 }
 
 /** @returns in order of submission */

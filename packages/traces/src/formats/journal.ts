@@ -49,6 +49,7 @@ interface JournaledJob {
  */
 export const journal = {
   name: 'journal',
+  sample: 'journal.jsonl',
   aJob: 'no job of the journal has ended with a task that completed',
   endings: ['.journal.jsonl'],
   recognises: (firstLine) => /^\s*\{"id":"[^"]*","kind":"[a-z]+"/.test(firstLine),
@@ -60,9 +61,13 @@ export const journal = {
  *
  * @throws WorkloadError with file and line at the first invalid line
  */
-async function* readJournal(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+async function* readJournal(
+  file: string,
+  tally = new Tally(),
+  signal?: AbortSignal,
+): AsyncGenerator<PackedJobs> {
   const records = new RecordedRuns();
-  await readJournalExport(file, (entry) => records.note(entry));
+  await readJournalExport(file, (entry) => records.note(entry), signal);
   yield* inBatches(records.jobs(tally).map(({ job }) => job));
 }
 
@@ -71,9 +76,13 @@ async function* readJournal(file: string, tally = new Tally()): AsyncGenerator<P
  *
  * @throws WorkloadError with file and line at the first invalid line
  */
-export async function readJournalExport(file: string, read: (entry: JournalEntry) => void): Promise<void> {
+export async function readJournalExport(
+  file: string,
+  read: (entry: JournalEntry) => void,
+  signal?: AbortSignal,
+): Promise<void> {
   let line = 0;
-  for await (const lines of readLineBatches(file)) {
+  for await (const lines of readLineBatches(file, signal)) {
     for (const text of lines) {
       line++;
       if (text.trim() !== '') read(entryOf(text, file, line));

@@ -19,6 +19,7 @@ import type { TraceFormat } from './trace-format.js';
  */
 export const philly = {
   name: 'philly',
+  sample: 'philly.json',
   isForeign: true,
   aJob: 'no job of the log has run',
   endings: ['.json'],

@@ -68,6 +68,7 @@ const COMMAND =
  */
 export const sacct = {
   name: 'sacct',
+  sample: 'slurm.sacct',
   isForeign: true,
   aJob: `no row is a job that ran: export with ${COMMAND}`,
   endings: ['.sacct'],

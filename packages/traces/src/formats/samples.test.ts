@@ -1,12 +1,15 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { GENERATORS } from '../generators/index.js';
 import { collect, type TraceJob } from '../job.js';
 import { openWorkload } from '../workload.js';
-import { detectFormat } from './index.js';
+import { detectFormat, FORMATS } from './index.js';
 
 const SAMPLES = join(import.meta.dirname, '../../samples');
+const DOCS = join(import.meta.dirname, '../../../../docs');
 const GIB = 2 ** 30;
 
 /** Facts of a sample, counted manually: jobs, tasks, task seconds, and the demand of each task. */
@@ -20,6 +23,43 @@ interface Counted {
 }
 
 const COUNTED: Readonly<Record<string, Counted>> = {
+  'small.tr': {
+    format: 'tr',
+    jobs: 3,
+    tasks: 3 + 1 + 4,
+    taskSeconds: 6 + 30 + 2,
+    demands: [undefined, undefined, undefined],
+    tallied: {},
+  },
+  'stages.jsonl': {
+    format: 'jsonl',
+    jobs: 3,
+    tasks: 3 + 1 + 1 + 4,
+    taskSeconds: 6 + 4 + 30 + 2,
+    demands: [[undefined, { cpu: 1, memory: GIB }], { cpu: 1, gpu: 1 }, undefined],
+    tallied: {},
+  },
+  'journal.jsonl': {
+    format: 'journal',
+    jobs: 1,
+    tasks: 2,
+    taskSeconds: 0.25 + 0.75,
+    demands: [undefined],
+    tallied: { 'jobs-not-ended': 1 },
+  },
+  google2011: {
+    format: 'google2011',
+    jobs: 1,
+    tasks: 2,
+    taskSeconds: 30 + 30,
+    demands: [undefined],
+    tallied: {
+      'jobs-before-trace': 1,
+      'jobs-nothing-finished': 1,
+      'tasks-killed': 1,
+      'tasks-run-again': 1,
+    },
+  },
   'slurm.sacct': {
     format: 'sacct',
     jobs: 4,
@@ -174,6 +214,34 @@ const COUNTED: Readonly<Record<string, Counted>> = {
   },
 };
 
+/** Formats whose samples have nothing to count manually, with the reason. */
+const NOT_COUNTED: Readonly<Record<string, string>> = {
+  'past-jobs.csv': 'gtrace-dag draws the tasks of its stages',
+};
+
+it.each(Object.values(FORMATS))(
+  '$name has a sample, which is counted manually, and a row in the documents',
+  async (format) => {
+    const { name, sample } = format;
+    expect((await detectFormat(join(SAMPLES, sample))).name).toBe(name);
+    expect(Object.keys({ ...COUNTED, ...NOT_COUNTED })).toContain(sample);
+    expect(ROWS, `docs/*.md: a row of a table that begins with \`${name}\``).toContain(name);
+  },
+);
+
+/** Names at the beginning of a row of a table in the documents: "| `wfcommons`, `dax` |". */
+const ROWS = readdirSync(DOCS).flatMap((file) =>
+  file.endsWith('.md')
+    ? [...readFileSync(join(DOCS, file), 'utf8').matchAll(/^\|((?:,? `[\w-]+`)+) \|/gm)].flatMap(
+        ([, names]) => [...names!.matchAll(/`([\w-]+)`/g)].map(([, name]) => name),
+      )
+    : [],
+);
+
+it.each(Object.keys(GENERATORS))('the generator %s has a row in the documents', (name) => {
+  expect(ROWS, `docs/*.md: a row of a table that begins with \`${name}\``).toContain(name);
+});
+
 function demandOf({ stages, demand }: TraceJob): unknown {
   return stages === undefined ? demand : stages.map((stage) => stage.demand);
 }
@@ -195,7 +263,7 @@ describe.each(Object.entries(COUNTED))('%s', (name, counted) => {
   });
 });
 
-it.each(Object.keys(COUNTED))('%s: a signal stops the reading', async (name) => {
+it.each(Object.keys({ ...COUNTED, ...NOT_COUNTED }))('%s: a signal stops the reading', async (name) => {
   const reason = new Error('interrupted');
   const opened = openWorkload(join(SAMPLES, name), { signal: AbortSignal.abort(reason) });
   await expect(opened).rejects.toBe(reason);

@@ -19,6 +19,7 @@ import type { TraceFormat } from './trace-format.js';
  */
 export const sls = {
   name: 'sls',
+  sample: 'jobs.sls',
   isForeign: true,
   aJob: 'a job has `job.start.ms` and `job.tasks`',
   endings: ['.json'],

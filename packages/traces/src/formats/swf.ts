@@ -72,6 +72,7 @@ const COUNTS = {
  */
 export const swf = {
   name: 'swf',
+  sample: 'parallel.swf',
   isForeign: true,
   aJob: 'no line is a job that ran: 18 numbers, the fourth its run time in seconds',
   endings: ['.swf'],

@@ -16,6 +16,7 @@ const TR_LAYOUT = '`submit_s tasks mean_s d1 d2 … dn`, separated by spaces';
 
 export const tr = {
   name: 'tr',
+  sample: 'small.tr',
   aJob: `each line must be a job: ${TR_LAYOUT}`,
   endings: ['.tr'],
   recognises: looksLikeTr,

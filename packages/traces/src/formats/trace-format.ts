@@ -5,6 +5,8 @@ import type { Tally } from '../tally.js';
 /** A trace format: a file or folder in this folder, and a name in `FORMATS`. */
 export interface TraceFormat {
   readonly name: string;
+  /** A small trace in this format, in the folder `samples` of the package. */
+  readonly sample: string;
   /** Describes a job, for the error if a trace has none. */
   readonly aJob: string;
   /** File extensions, without `.gz`; the first is the usual one. */

@@ -16,6 +16,7 @@ import { checkTasks, jobOfWorkflow, type WorkflowTask } from './workflow.js';
 /** A workflow instance of WfCommons (WfFormat 1.1 to 1.6): one job, with a stage per task. */
 export const wfcommons = {
   name: 'wfcommons',
+  sample: 'workflow.json',
   isForeign: true,
   aJob: 'the workflow has tasks, each with a run time',
   endings: ['.json'],

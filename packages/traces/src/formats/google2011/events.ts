@@ -96,11 +96,12 @@ function eventType(row: CsvRow, column: number): EventType {
 export async function* readEvents<Event extends { readonly timeUs: number }>(
   parts: readonly string[],
   schema: Schema<Event>,
+  signal?: AbortSignal,
 ): AsyncGenerator<Event[]> {
   let latestUs = 0;
   for (const file of parts) {
     const row = new CsvRow(file);
-    for await (const lines of readLineBatches(file)) {
+    for await (const lines of readLineBatches(file, signal)) {
       const events: Event[] = [];
       for (const text of lines) {
         row.next(text);

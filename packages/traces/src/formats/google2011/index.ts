@@ -7,6 +7,7 @@ import { readGoogle2011 } from './read.js';
 /** The official 2011 Google cluster trace (ClusterData2011_2), as it is downloaded. */
 export const google2011 = {
   name: 'google2011',
+  sample: 'google2011',
   aJob: 'add more parts',
   endings: [],
   // One part of one table; `read` explains which folder to give instead.

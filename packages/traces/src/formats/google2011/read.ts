@@ -16,14 +16,18 @@ const JOBS_AHEAD_US = 1e6;
  * @param folder contains both tables, as folders of parts or single files, optionally gzipped
  * @throws WorkloadError with file and line at the first invalid row
  */
-export async function* readGoogle2011(folder: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+export async function* readGoogle2011(
+  folder: string,
+  tally = new Tally(),
+  signal?: AbortSignal,
+): AsyncGenerator<PackedJobs> {
   const parts = await findParts(folder);
   const join = new Join(tally);
-  const jobEvents = new Cursor<JobEvent>(readEvents(parts.job_events, JOB_EVENTS));
+  const jobEvents = new Cursor<JobEvent>(readEvents(parts.job_events, JOB_EVENTS, signal));
   let isEmpty = true;
   try {
     await jobEvents.advance();
-    for await (const batch of readEvents(parts.task_events, TASK_EVENTS)) {
+    for await (const batch of readEvents(parts.task_events, TASK_EVENTS, signal)) {
       for (const event of batch) {
         while (jobEvents.head !== undefined && jobEvents.head.timeUs <= event.timeUs + JOBS_AHEAD_US) {
           join.onJobEvent(jobEvents.head);

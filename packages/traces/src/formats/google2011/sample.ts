@@ -15,6 +15,7 @@ const SHIFT_US = 1;
  */
 export const google2011Sample = {
   name: 'google2011-sample',
+  sample: 'task-events-sample.csv',
   aJob: 'no job of the sample has a finished task',
   endings: ['.csv'],
   recognises: (firstLine) => {

@@ -13,6 +13,7 @@ const HEADER = `{"schema":"${JSONL_SCHEMA}"}`;
 /** Our format, with every feature of a job. docs/USE.md lists the fields. */
 export const jsonl = {
   name: 'jsonl',
+  sample: 'stages.jsonl',
   aJob: `write one job as JSON per line after ${HEADER}`,
   endings: ['.jsonl', '.ndjson'],
   // One JSON object per line; documents that span lines are other formats.
