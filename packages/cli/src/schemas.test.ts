@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type JobRecord, parseJobSpec } from '@goshawk/core';
@@ -10,6 +11,7 @@ import { runHere } from './terminal.fixture.js';
 
 /** The tests check real outputs of commands that need no cluster; schemas.long.test.ts has the others. */
 
+const ROOT = join(import.meta.dirname, '../../..');
 const published = new PublishedChecks();
 const newDatabase = databases();
 const cwd = mkdtempSync(join(tmpdir(), 'goshawk-schemas-'));
@@ -78,4 +80,37 @@ it.runIf(newDatabase.isThere)('outputs of journals in PostgreSQL fit their schem
   await run(['journal', 'import', url, '--name', 's0'], stdout);
   await expectToFit('goshawk.journal-owners/1', ['journal', 'owners', url]);
   await expectToFit('goshawk.journal/1', ['journal', 'inspect', url]);
+});
+
+/** Formats that only Goshawk reads and writes, with the reason. */
+const PRIVATE: Readonly<Record<string, string>> = {
+  'goshawk.keys/1': 'a key file',
+  'goshawk.learnt/1': 'the file of learned run times in a data folder',
+  'goshawk.value/1': 'large values between the Python package and the dashboard',
+  'goshawk.values/1': 'large values between the Python package and the dashboard',
+  'goshawk.values-job/1': 'large values between the Python package and the dashboard',
+};
+
+it('every schema that a program names is published', async () => {
+  const names = await published.names();
+  const sources = execFileSync(
+    'git',
+    ['ls-files', '--cached', '--others', '--exclude-standard', 'packages/*.ts'],
+    {
+      cwd: ROOT,
+      encoding: 'utf8',
+    },
+  );
+  const named = sources
+    .trim()
+    .split('\n')
+    .filter((path) => !/\.(test|fixture)\.ts$/.test(path) && existsSync(join(ROOT, path)))
+    .flatMap((path) =>
+      [...readFileSync(join(ROOT, path), 'utf8').matchAll(/'(goshawk\.[\w-]+\/\d+)'/g)].map(
+        ([, name]) => `${name} in ${path}`,
+      ),
+    );
+  expect(named.length).toBeGreaterThan(60);
+  const known = new Set([...names, ...Object.keys(PRIVATE)]);
+  expect(named.filter((each) => !known.has(each.split(' ')[0]!))).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import type { Output } from '@goshawk/core';
 import type { OptionSpecs, Resolved } from './options.js';
 
 /** Options of every command. */
@@ -79,11 +80,11 @@ export interface Context {
   /** Width of the terminal on stdout; infinite without a terminal, so that nothing is cut. */
   readonly columns: number;
   /** Prints a result: a JSON value with --json, else text for people. */
-  show(value: object, words: () => string): void;
+  show<T extends Pick<Output, 'schema'>>(value: T, words: () => string): void;
   /** Prints text of a result on stdout. */
   out(text: string): void;
   /** Prints a JSON value of a result as one line of stdout. */
-  json(value: unknown): void;
+  json<T extends Pick<Output, 'schema'>>(value: T): void;
   /** Prints a message for people on stderr; nothing with --quiet or if `isReadByProgram`. */
   note(text: string): void;
   /** Stream for bytes of tasks, unchanged; text goes through `out`. */

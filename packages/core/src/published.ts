@@ -1,6 +1,15 @@
 import { z } from 'zod';
 
 /** JSON Schemas by the value of the `schema` field of an output; each is built on demand. */
+/** Name of the schema of an output. */
+export type SchemaName = `goshawk.${string}/${number}`;
+
+/** A JSON output with the name of its schema, which `goshawk schema` prints. */
+export interface Output {
+  readonly schema: SchemaName;
+  readonly [field: string]: unknown;
+}
+
 export type PublishedSchemas = ReadonlyMap<string, () => object>;
 
 /**

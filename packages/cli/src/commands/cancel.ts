@@ -9,7 +9,7 @@ import {
   throwAll,
 } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import { counted, formatCount, InputError, isFinal } from '@goshawk/core';
+import { counted, formatCount, InputError, isFinal, type Output } from '@goshawk/core';
 import { outcomesOf } from '../jobs/outcomes.js';
 import { statesIn } from '../jobs/states.js';
 
@@ -68,7 +68,7 @@ export const cancelCommand = defineCommand({
 });
 
 /** Arguments of `Context.show`. */
-type Shown = readonly [value: object, words: () => string];
+type Shown = readonly [value: Output, words: () => string];
 
 async function cancelOne(context: Context, cluster: Cluster, word: JobWord): Promise<Shown> {
   const signal = context.interrupted;

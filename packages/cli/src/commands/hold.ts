@@ -1,7 +1,14 @@
 import type { JobHandle } from '@goshawk/client';
 import { type Context, defineCommand, type JobWord, throwAll } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import { counted, InputError, type JobSummary, PRIORITIES, summaryJson } from '@goshawk/core';
+import {
+  counted,
+  InputError,
+  type JobSummary,
+  PRIORITIES,
+  type SchemaName,
+  summaryJson,
+} from '@goshawk/core';
 import { outcomesOf } from '../jobs/outcomes.js';
 
 export const holdCommand = defineCommand({
@@ -66,7 +73,7 @@ export const updateCommand = defineCommand({
 async function forEach(
   context: Context,
   words: readonly JobWord[],
-  schema: string,
+  schema: SchemaName,
   change: (job: JobHandle, signal: AbortSignal) => Promise<JobSummary>,
   sentence: (job: JobSummary) => string,
   more: object = {},

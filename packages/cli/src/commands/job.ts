@@ -9,7 +9,7 @@ import {
   throwAll,
 } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import { InputError, type JobDetail, jobJson } from '@goshawk/core';
+import { InputError, type JobDetail, jobJson, type Output } from '@goshawk/core';
 import { jobPage } from '../jobs/job-page.js';
 import { outcomesOf } from '../jobs/outcomes.js';
 import { specJson } from '../jobs/spec-json.js';
@@ -88,7 +88,7 @@ async function* detailsOf(context: Context, job: JobHandle): AsyncGenerator<JobD
   }
 }
 
-function shownJson(detail: JobDetail): Record<string, unknown> {
+function shownJson(detail: JobDetail): Output {
   const { spec } = detail;
   return { ...jobJson(detail, Date.now()), ...(spec === undefined ? {} : { spec: specJson(spec) }) };
 }

@@ -30,7 +30,7 @@ export const schemaCommand = defineCommand({
     const schema = await schemaNamed(name);
     if (schema === undefined)
       throw new InputError('usage', `schema: unknown schema "${name}"`, '`goshawk schema` lists all');
-    context.show(schema, () => JSON.stringify(schema, undefined, 2));
+    context.out(JSON.stringify(schema, undefined, context.global.json ? undefined : 2));
   },
 });
 

@@ -11,7 +11,7 @@ import {
   WaitTimeoutError,
 } from '@goshawk/command';
 import { findCluster, openCluster } from '@goshawk/command/cluster';
-import { givenSpan, InputError, isFinal, type JobState, present } from '@goshawk/core';
+import { givenSpan, InputError, isFinal, type JobState, type Output, present } from '@goshawk/core';
 import { showLogs } from '../jobs/show-logs.js';
 import { endedJson, showResults } from '../jobs/show-results.js';
 import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
@@ -109,7 +109,7 @@ function skippedJson(skipped: Skipped): { skipped?: Skipped } {
   return skipped.completed + skipped.active + skipped.existing === 0 ? {} : { skipped };
 }
 
-function submitJson({ id: job, warning }: JobHandle, state: JobState): Record<string, unknown> {
+function submitJson({ id: job, warning }: JobHandle, state: JobState): Output {
   return { schema: 'goshawk.submit/1', job, state, ...present({ warning }) };
 }
 

@@ -1,4 +1,5 @@
 import type { Millis } from '../ids.js';
+import type { Output } from '../published.js';
 import { expectedEndOf } from './outline.js';
 import {
   type AttemptView,
@@ -57,7 +58,7 @@ function expectedEndJson(job: Pick<JobSummary, 'state' | 'expectedEnd'>, now: Mi
 }
 
 /** `goshawk.job/1`: everything known about one job except its submitted spec. */
-export function jobJson(job: JobDetail, now: Millis): Record<string, unknown> {
+export function jobJson(job: JobDetail, now: Millis): Output {
   return {
     schema: 'goshawk.job/1',
     ...summaryJson(job, now),

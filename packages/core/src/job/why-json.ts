@@ -1,6 +1,7 @@
 import type { Millis } from '../ids.js';
 import { attributesByName } from '../needs/attributes.js';
 import { cutoffOrigin, type PolicySettings } from '../policy/settings.js';
+import type { Output } from '../published.js';
 import { deadlineSentence, deadlineStanding, latestStartOf } from './deadline-words.js';
 import {
   type CentralLine,
@@ -21,7 +22,7 @@ export function waitingJson({
   readonly waiting: readonly WaitingGroup[];
   readonly central: CentralLine | undefined;
   readonly silent: readonly string[];
-}): Record<string, unknown> {
+}): Output {
   return {
     schema: 'goshawk.waiting/1',
     waiting: waiting.map(({ exampleAgeMs, ...group }) => ({
@@ -48,7 +49,7 @@ export function whyJson(
   explained: JobExplanation & { readonly central: CentralLine | undefined },
   cutoff: Pick<PolicySettings, 'cutoffMs' | 'cutoffJobs'> | undefined,
   now: Millis,
-): Record<string, unknown> {
+): Output {
   const {
     job,
     sampling,

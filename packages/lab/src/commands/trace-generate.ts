@@ -60,7 +60,7 @@ function listing() {
       default: spec.default as string | number,
     })),
   }));
-  return { schema: 'goshawk.generators/1', generators: all, total: all.length };
+  return { schema: 'goshawk.generators/1' as const, generators: all, total: all.length };
 }
 
 function listingText(): string {
