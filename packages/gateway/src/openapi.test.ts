@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { UnreachableError } from '@goshawk/core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect, it } from 'vitest';
@@ -59,4 +61,62 @@ it('optional bodies of the document are not required', async () => {
 
 it('requests that change something require more than the viewer role', () => {
   expect(ROUTES.filter(({ method, role }) => method !== 'GET' && role === 'read')).toEqual([]);
+});
+
+const ROOT = join(import.meta.dirname, '../../..');
+
+/** Returns the public methods of a class in the Python client. */
+function pythonMethods(name: string): string[] {
+  const text = readFileSync(join(ROOT, 'packages/python/goshawk/client.py'), 'utf8');
+  const body = text.split(/^(?=class )/m).find((part) => part.startsWith(`class ${name}`));
+  return [...body!.matchAll(/^ {4}def ([a-z]\w*)\(/gm)].map(([, method]) => method!);
+}
+
+/** Returns the routes in a table of the documents: `GET /v1/jobs/{id}/logs?task=3` · `/results` · `/why`. */
+function documentedRoutes(): Set<string> {
+  const folder = join(ROOT, 'docs');
+  const found = new Set<string>();
+  for (const file of readdirSync(folder).filter((name) => name.endsWith('.md')))
+    for (const [row] of readFileSync(join(folder, file), 'utf8').matchAll(/^\| `(GET|POST) \/v1.*$/gm)) {
+      let method = '';
+      let before = '';
+      for (const [, verb = method, path] of row.split('|')[1]!.matchAll(/`(?:(GET|POST) )?(\/[^`?]*)/g)) {
+        method = verb;
+        const url = path!.startsWith('/v1') ? path! : before.replace(/\/[^/]*$/, path!);
+        found.add(`${method} ${url}`);
+        before = url;
+      }
+    }
+  return found;
+}
+
+it.each(ROUTES.map((route) => [`${route.method} ${route.url}`, route] as const))(
+  '%s is in the documents, and its Python method exists',
+  (name, { python }) => {
+    expect([...documentedRoutes()]).toContain(name);
+    const [of, method] = python?.split('.') ?? [];
+    if (of !== undefined) expect(pythonMethods(of)).toContain(method);
+  },
+);
+
+it('the page asks only for routes', () => {
+  const folder = join(ROOT, 'packages/gateway/page/src');
+  const paths = readdirSync(folder)
+    .filter((file) => /(?<!\.test|\.fixture)\.tsx?$/.test(file))
+    .flatMap((file) =>
+      [...readFileSync(join(folder, file), 'utf8').matchAll(/['`](\/v1\/[^'`?]*)/g)].map(([, path]) => path!),
+    );
+  expect(paths.length).toBeGreaterThan(15);
+  // A part such as ${id} stands for any part of a path.
+  const isRoute = (path: string) => {
+    const parts = path.replaceAll(/\$\{[^}]*\}/g, '*').split('/');
+    return ROUTES.some(({ url }) => {
+      const wanted = url.split('/');
+      return (
+        wanted.length === parts.length &&
+        wanted.every((part, at) => part === parts[at] || parts[at]!.includes('*') || part.startsWith('{'))
+      );
+    });
+  };
+  expect(paths.filter((path) => !isRoute(path))).toEqual(['/v1/openapi.json']);
 });

@@ -1,4 +1,4 @@
-import type { Cluster } from '@goshawk/client';
+import type { Cluster, JobHandle } from '@goshawk/client';
 import type { z } from 'zod';
 import type { Role } from './access.js';
 import type { ClusterWatch } from './watch.js';
@@ -38,6 +38,12 @@ export interface StreamEvent {
 type Shape = z.ZodType | undefined;
 type Parsed<S extends Shape> = S extends z.ZodType ? z.output<S> : undefined;
 
+type MethodOf<T> = { [K in keyof T]: T[K] extends (...args: never[]) => unknown ? K : never }[keyof T] &
+  string;
+
+/** A call of the TypeScript client. */
+type SdkCall = `Cluster.${MethodOf<Cluster>}` | `JobHandle.${MethodOf<JobHandle>}` | 'planJob';
+
 /** One route of the table from which the server, the OpenAPI document and its tests are generated. */
 export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B extends Shape = Shape> {
   readonly method: 'GET' | 'POST';
@@ -45,6 +51,10 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   readonly url: `/v1${string}`;
   /** Role that the route requires. */
   readonly role: Role;
+  /** What does the same in the TypeScript client; null: nothing, on purpose. */
+  readonly sdk: SdkCall | null;
+  /** The same for the Python client; a test checks that it exists. */
+  readonly python: `${'Client' | 'Job'}.${string}` | null;
   readonly does: string;
   readonly path?: P;
   readonly query?: Q;
