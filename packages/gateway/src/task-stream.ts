@@ -1,5 +1,5 @@
 import type { ClusterView, ClusterWaiting } from '@goshawk/client';
-import { type JobDetail, type LendingView, type Millis, sumOf } from '@goshawk/core';
+import { type JobDetail, type LendingView, type Millis, sumOf, taskAddress } from '@goshawk/core';
 
 /** Retention (ms), and length of a bucket. */
 export const STREAM_MS = 3_600_000;
@@ -34,6 +34,8 @@ export interface Bar {
   pausedMs: Millis;
   /** Whether it is paused at present. */
   isPaused: boolean;
+  /** Tasks that are paused for it at present, `JOB/TASK`. */
+  lenders: readonly string[];
   state: BarState;
   readonly demand: Readonly<Record<string, number>>;
 }
@@ -109,9 +111,10 @@ export class TaskStream {
       worker: string,
       from: Millis,
       to: Millis,
-      { pausedMs = 0, lentTo }: LendingView,
+      { pausedMs = 0, lentTo, borrows, borrowedFrom = [] }: LendingView,
     ): void => {
       const isPaused = lentTo !== undefined;
+      const lenders = borrows ? borrowedFrom.map(taskAddress) : [];
       if (worker === '' || to < now - STREAM_MS) return;
       const key = `${job.id}/${task}/${attempt}`;
       seen.add(key);
@@ -121,11 +124,12 @@ export class TaskStream {
         known.to = Math.max(known.from, to);
         known.pausedMs = pausedMs;
         known.isPaused = isPaused;
+        known.lenders = lenders;
         return;
       }
       const { id, name, user } = job;
       this.#bars.set(key, {
-        ...{ job: id, name, user, task, attempt, worker, from, to, pausedMs, isPaused, state },
+        ...{ job: id, name, user, task, attempt, worker, from, to, pausedMs, isPaused, lenders, state },
         demand: demandOf(stages, task),
       });
     };

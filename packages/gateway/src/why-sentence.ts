@@ -21,7 +21,7 @@ import {
 export function whySentence(explained: ExplainedJob, now: Millis): string {
   const { job, task } = explained;
   const sentence = isFinal(job.state) ? ended(explained) : waits(explained, now);
-  const lending = task === undefined ? '' : lendingWords(task);
+  const lending = task === undefined ? '' : lendingWords(task, task.ranMs);
   return lending === '' ? sentence : `${sentence} Task ${task!.task} ${lending}.`;
 }
 

@@ -1,5 +1,7 @@
 import { type Address, type HeldRun, LIMITS, type MessageOf, type Millis } from '@goshawk/core';
 import type { TaskRef } from './entry.js';
+import { kill, pausedFor } from './lending.js';
+import type { WorkerParts } from './parts.js';
 import { repeatOutput, sendUnconfirmed } from './printing.js';
 import type { WorkerState } from './state.js';
 
@@ -61,7 +63,9 @@ export function reportTasks(w: WorkerState, owner: Address, audit: number, now: 
     const match = slots.match[row]! || undefined;
     const lending = w.slots.lendingOf(slot);
     const paused = lending && { pausedMs: w.slots.pausedMs(slot, now), lentTo: lending.lent?.to };
-    tasks.push({ job, task, attempt, elapsedMs: now - slots.changedAt[row]!, match, ...paused });
+    const borrowedFrom = w.slots.loanOf(slot) && pausedFor(w, slot);
+    const loans = { ...paused, ...(borrowedFrom === undefined ? {} : { borrowedFrom }) };
+    tasks.push({ job, task, attempt, elapsedMs: now - slots.changedAt[row]!, match, ...loans });
   }
   for (const { owner: by, message } of [...(w.knownAhead?.kept ?? []), ...(w.knownChunks?.tasks() ?? [])]) {
     const { job, task, attempt, match } = message;
@@ -95,12 +99,12 @@ export function rehome(
 }
 
 /** Kills the running tasks of a lost owner, because nobody would receive their results. */
-export function orphanTasksOf(w: WorkerState, owner: Address): void {
+export function orphanTasksOf(w: WorkerParts, owner: Address, now: Millis): void {
   const { slots } = w.memory;
   for (const slot of w.slots.running()) {
     const row = w.slots.rowOf(slot);
     if (slots.owner[row] !== owner) continue;
     slots.orphaned[row] = 1;
-    w.kill(slot, 'shutdown');
+    kill(w, slot, 'shutdown', now);
   }
 }

@@ -110,7 +110,7 @@ function ownerLost(w: WorkerParts, owner: Address, now: Millis): void {
   dropWaiting(w, owner, now);
   w.reports.dropOwner(owner);
   giveBackMembers(w, (each) => each === owner);
-  orphanTasksOf(w, owner);
+  orphanTasksOf(w, owner, now);
   serveOrFind(w, now);
   reportIfDrained(w);
 }

@@ -1,6 +1,7 @@
-import type { Borrowing, MessageOf, Millis } from '@goshawk/core';
+import type { Borrowing, KillReason, MessageOf, Millis, TaskOfJob } from '@goshawk/core';
 import { takePrediction } from './foreseeing.js';
 import type { WorkerParts } from './parts.js';
+import type { WorkerState } from './state.js';
 
 // Loans of CPUs: a task pauses while another uses its CPUs, and continues before anything new starts there. Everything
 // else that it holds stays with it.
@@ -72,12 +73,29 @@ export function endLoan(w: WorkerParts, slot: number, now: Millis): boolean {
   return lenders.length > 0;
 }
 
-/** Ends the loan of a paused task that has ended: its CPUs stay with the borrower. */
-export function lenderEnded(w: WorkerParts, slot: number, now: Millis): void {
-  if (!w.slots.isPaused(slot)) return;
-  const loan = w.slots.loanOf(w.slots.borrowerOf(slot));
-  if (loan !== undefined) loan.lenders = loan.lenders.filter((lender) => lender !== slot);
+/**
+ * Tells the task in the slot to end. A paused one continues until it has ended, beside its borrower, so the worker starts
+ * nothing before one of them has freed the CPUs.
+ */
+export function kill(w: WorkerParts, slot: number, reason: KillReason, now: Millis): void {
+  w.memory.slots.killed[w.slots.rowOf(slot)] = 1;
+  if (leaveLoan(w, slot, now)) reportLending(w, slot, now);
+  w.env.kill(slot, reason);
+}
+
+/**
+ * Ends the loan of a paused task that ends, or is about to: its borrower keeps the CPUs.
+ *
+ * @returns whether it was paused
+ */
+export function leaveLoan(w: WorkerParts, slot: number, now: Millis): boolean {
+  if (w.slots.pausedCount === 0 || !w.slots.isPaused(slot)) return false;
+  const borrower = w.slots.borrowerOf(slot);
+  const loan = w.slots.loanOf(borrower)!;
+  loan.lenders = loan.lenders.filter((lender) => lender !== slot);
   w.counted.lentCpuMs += w.slots.resume(slot, now);
+  reportBorrowing(w, borrower);
+  return true;
 }
 
 /** Slots with these matches whose tasks may pause. */
@@ -90,6 +108,26 @@ function lendersOf(w: WorkerParts, { lenders }: Borrowing): number[] {
     // A stopped process would not end before it continues.
     const isOut = memory.slots.killed[row] === 1 || memory.members.has(row);
     return !isOut && w.knownAhead?.isAnnounced(slot) !== true;
+  });
+}
+
+/** Tasks that are paused for the one in the slot. */
+export function pausedFor({ slots }: WorkerState, slot: number): readonly TaskOfJob[] {
+  return slots.loanOf(slot)?.lenders.map((lender) => slots.nameAt(lender)) ?? [];
+}
+
+/** Tells the owner of the borrower in the slot which tasks are paused for it, for its users. */
+export function reportBorrowing(w: WorkerParts, slot: number): void {
+  const { owner, job, task, attempt } = w.slots.taskAt(slot);
+  if (w.memory.slots.orphaned[w.slots.rowOf(slot)] === 1) return;
+  w.env.send(owner, {
+    type: 'lent',
+    job,
+    task,
+    attempt,
+    to: undefined,
+    pausedMs: 0,
+    from: pausedFor(w, slot),
   });
 }
 

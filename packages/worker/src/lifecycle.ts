@@ -2,6 +2,7 @@ import { type KillReason, type MessageOf, type Millis, NOBODY } from '@goshawk/c
 import { giveBackKept } from './foreseeing.js';
 import { giveBackMembers } from './gang-members.js';
 import { giveBack } from './giving-back.js';
+import { kill } from './lending.js';
 import type { WorkerParts } from './parts.js';
 import { register } from './registering.js';
 
@@ -84,10 +85,10 @@ function lookForWork(w: WorkerParts, now: Millis): void {
 }
 
 /** Kills all running tasks. Their owners receive the reason, and may restart the tasks elsewhere. */
-export function killAll(w: WorkerParts, reason: KillReason): void {
+export function killAll(w: WorkerParts, reason: KillReason, now: Millis): void {
   giveBackKept(w);
   giveBackMembers(w);
-  for (const slot of w.slots.running()) w.kill(slot, reason);
+  for (const slot of w.slots.running()) kill(w, slot, reason, now);
 }
 
 /** Notifies central, so that it does not wait for the lease to expire. */

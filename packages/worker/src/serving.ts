@@ -5,7 +5,7 @@ import { giveBackKeptTask, predictEnd, takePrediction } from './foreseeing.js';
 import { giveBackMember, holdMember, takeMember } from './gang-members.js';
 import { giveBack, giveBackTask, notifyCentral, placementOver } from './giving-back.js';
 import { hasTask } from './held-tasks.js';
-import { beginLoan, endLoan, lenderEnded, lendTo, takeBack } from './lending.js';
+import { beginLoan, endLoan, kill, leaveLoan, lendTo, reportBorrowing, takeBack } from './lending.js';
 import { detectSuspension, giveBackAll, reportIfDrained, resumeAccepting } from './lifecycle.js';
 import type { WorkerParts } from './parts.js';
 import { sendReport } from './printing.js';
@@ -89,7 +89,8 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
   const slot = message.ask === 0 ? -1 : slots.indexOfAsk(message.ask);
   const asked = slot < 0 ? undefined : slots.entryAt(slot)!;
   if (asked?.owner === from) {
-    if (w.takesWork) return run(w, slot, from, message, now);
+    // A loan may have ended early since the question: then tasks share CPUs.
+    if (w.takesWork && !slots.owesCpus) return run(w, slot, from, message, now);
     giveBackTask(w, from, message, message.stage);
     placementOver(w, asked);
     slots.release(slot);
@@ -108,6 +109,7 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
     const started = slots.ask(entry, 0, now);
     beginLoan(w, started, lenders, message.borrows!, now);
     run(w, started, from, message, now);
+    reportBorrowing(w, started);
   } else if (!w.canRun(message.demand)) w.ahead.keep({ owner: from, message, entry });
   else run(w, slots.ask(entry, 0, now), from, message, now);
   w.finder?.answered(message, now);
@@ -196,7 +198,7 @@ export function evict(w: WorkerParts, from: Address, task: TaskRef, now: Millis)
   const slot = w.slots.indexOfTask(from, task);
   if (slot < 0) return;
   if (giveBackMember(w, slot)) serveOrFind(w, now);
-  else w.kill(slot, 'preempted');
+  else kill(w, slot, 'preempted', now);
 }
 
 /** Drops the probes of a batch that has no tasks left, then serves the entries behind them. */
@@ -214,7 +216,7 @@ export function cancel(w: WorkerParts, from: Address, task: TaskRef, now: Millis
   const slot = w.slots.indexOfTask(from, task);
   if (slot >= 0) {
     if (giveBackMember(w, slot)) serveOrFind(w, now);
-    else w.kill(slot, 'cancelled');
+    else kill(w, slot, 'cancelled', now);
     return;
   }
   if (w.reports.has(from, task) || giveBackKeptTask(w, from, task)) return;
@@ -231,7 +233,7 @@ export function cancel(w: WorkerParts, from: Address, task: TaskRef, now: Millis
  */
 export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Millis, now: Millis): void {
   const { slots, knownHealth } = w;
-  if (slots.pausedCount > 0) lenderEnded(w, slot, now);
+  leaveLoan(w, slot, now);
   if (slots.timeoutOf(slot) !== undefined) w.env.clearTimer('taskTimeout', slot);
   if (slots.printedBy(slot) !== undefined) w.env.clearTimer('output', slot);
   const wasApart = knownHealth?.endAlone(slot) === true;

@@ -1,6 +1,5 @@
 import {
   type Address,
-  type KillReason,
   LIVE_TIMINGS,
   type MessageOf,
   type Millis,
@@ -171,12 +170,6 @@ export class WorkerState {
   /** Whether there are no queued entries, running tasks or unconfirmed reports. */
   get isIdle(): boolean {
     return this.slots.busyCount === 0 && this.queue.isEmpty && this.reports.size === 0;
-  }
-
-  /** Tells the task in the slot to end. */
-  kill(slot: number, reason: KillReason): void {
-    this.memory.slots.killed[this.slots.rowOf(slot)] = 1;
-    this.env.kill(slot, reason);
   }
 
   /** Sets the timer that retries requests without an answer. */

@@ -984,7 +984,10 @@ describe('loans of CPUs', () => {
   test('pause the lender before the borrower starts, and continue it before anything new starts', () => {
     const bench = lending();
     expect([bench.pauses, bench.orders.length]).toEqual([[{ slot: 0, on: true }], 2]);
-    expect(bench.take('lent')).toMatchObject([{ to: { job: 'short', task: 0 }, pausedMs: 0 }]);
+    expect(bench.take('lent')).toMatchObject([
+      { job: 1, to: { job: 'short', task: 0 }, pausedMs: 0 },
+      { job: 2, from: [{ job: 'long', task: 0 }] },
+    ]);
     expect([bench.worker.standing.paused, bench.worker.counters.lentCpuMs]).toEqual([1, 0]);
     bench.now = 3_000;
     end(bench, 1);
@@ -1055,7 +1058,9 @@ describe('loans of CPUs', () => {
     bench.worker.wake('loan', 1, bench.now);
     bench.worker.checkInvariants();
     expect(bench.pauses.at(-1)).toEqual({ slot: 0, on: false });
-    expect(bench.take('pull').at(-1)).toMatchObject({ free: 0, spare: { cpu: 0 } });
+    const sent = bench.takeAll();
+    expect(sent.filter(({ type }) => type === 'lent').at(-1)).toMatchObject({ job: 2, from: [] });
+    expect(sent.filter(({ type }) => type === 'pull').at(-1)).toMatchObject({ free: 0, spare: { cpu: 0 } });
     end(bench, 1);
     expect(bench.take('pull')).toMatchObject([{ free: 0 }]);
     end(bench, 0);
@@ -1088,6 +1093,29 @@ describe('loans of CPUs', () => {
     expect(bench.take('pull')).toEqual([]);
     end(bench, 1);
     expect([bench.pauses.length, bench.take('pull')]).toMatchObject([1, [{ free: 1 }]]);
+  });
+
+  test('end when the lender is told to end: until it has, it uses a CPU beside its borrower, and nothing starts', () => {
+    const bench = new Bench(2, { cpu: 2 }).welcome({ ...matching, seriesMs: 60_000 });
+    bench.receive(OWNER, { ...run, jobId: 'long', long: true });
+    bench.receive(OWNER, { ...run, match: 2, job: 2 });
+    for (const slot of [0, 1]) bench.worker.taskStarted(slot, bench.now);
+    end(bench, 1);
+    const { ask } = bench.take('ended')[0]!;
+    bench.receive(OWNER, { ...run, match: 3, job: 3, borrows: borrowing });
+    expect(bench.pauses).toEqual([{ slot: 0, on: true }]);
+    bench.receive(OWNER, { type: 'cancelTask', job: 1, task: 0, attempt: 1 });
+    bench.worker.checkInvariants();
+    expect(bench.worker.standing.paused).toBe(0);
+    expect(bench.take('lent').slice(-2)).toMatchObject([
+      { job: 3, from: [] },
+      { job: 1, to: undefined },
+    ]);
+    const { length } = bench.orders;
+    bench.receive(OWNER, { ...run, job: 2, match: 0, ask, task: 1 });
+    expect([bench.orders.length - length, bench.take('declined').length]).toEqual([0, 1]);
+    end(bench, 0);
+    expect(bench.take('pull').at(-1)).toMatchObject({ free: 1 });
   });
 
   test('are declined if the lender has ended and its CPU has another task, or is paused already', () => {

@@ -24,7 +24,7 @@ import {
   sendHeartbeat,
   welcomed,
 } from './joining.js';
-import { endLoan } from './lending.js';
+import { endLoan, kill, reportBorrowing } from './lending.js';
 import {
   applyDrain,
   giveBackAll,
@@ -134,10 +134,12 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'steal':
         return this.takesWork ? this.stealing?.begin(now) : undefined;
       case 'taskTimeout':
-        if (this.slots.isOverdue(key, now)) this.kill(key, 'timeout');
+        if (this.slots.isOverdue(key, now)) kill(this, key, 'timeout', now);
         return;
       case 'loan':
-        if (endLoan(this, key, now)) this.finder?.report();
+        if (!endLoan(this, key, now)) return;
+        reportBorrowing(this, key);
+        this.finder?.report();
         return;
       case 'output':
         return flush(this, key);
@@ -153,7 +155,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
         if (this.knownHealth?.wake(now)) resumeAccepting(this, now);
         return;
       case 'drain':
-        return killAll(this, 'drained');
+        return killAll(this, 'drained', now);
     }
   }
 
@@ -189,8 +191,8 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
   }
 
   /** Kills all running tasks. The reports to their owners say so, and the owners may run the tasks elsewhere. */
-  killAll(reason: KillReason): void {
-    killAll(this, reason);
+  killAll(reason: KillReason, now: Millis): void {
+    killAll(this, reason, now);
   }
 
   /** Returns the results that no scheduler has confirmed. Call it when no task runs any more. */

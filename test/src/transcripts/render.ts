@@ -128,11 +128,13 @@ const RENDERERS: Renderers = {
   unused: ({ worker, match }, { names }) => `no use for ${names.party(worker)} (#${match})`,
   checkMatch: ({ job, worker, match }, { to, names }) =>
     `${names.party(worker)} has not heard of #${match}, for ${names.job(to, job)}`,
-  lent: ({ job, task, attempt, to: borrower, pausedMs }, { to, names }) =>
+  lent: ({ job, task, attempt, to: borrower, pausedMs, from: lenders }, { to, names }) =>
     `${taskName(names, to, job, task, attempt)} ` +
-    (borrower === undefined
-      ? `continues after ${rounded(pausedMs)} ms`
-      : `pauses for task ${borrower.task} of ${borrower.job}`),
+    (lenders !== undefined
+      ? `borrows from ${lenders.map((lender) => `task ${lender.task} of ${lender.job}`).join(', ') || 'none'}`
+      : borrower === undefined
+        ? `continues after ${rounded(pausedMs)} ms`
+        : `pauses for task ${borrower.task} of ${borrower.job}`),
   run: ({ match, job, task, attempt, ask, borrows }, { from, names }) =>
     `run (${ask > 0 ? `ask #${ask}` : `#${match}`}${lentFor(borrows)}) ${taskName(names, from, job, task, attempt)}`,
   seek: ({ ask, again, spare }) =>

@@ -44,7 +44,7 @@ describe('the page of a job', () => {
         running: [
           { ...run, task: 0, pausedMs: 2_000, lentTo: { job: 'b2-7', task: 4 } },
           { ...run, task: 1, pausedMs: 1_500 },
-          { ...run, task: 2, borrows: true },
+          { ...run, task: 2, borrows: true, borrowedFrom: [{ job: 'a1-3', task: 0 }] },
         ],
       }),
       now,
@@ -53,7 +53,9 @@ describe('the page of a job', () => {
     expect(page).toContain('3: 3 running (1 paused)');
     expect(page).toContain('task 0 on w0, for 5 s, is paused for 2 s while task b2-7/4 uses its CPU\n');
     expect(page).toContain('task 1 on w0, for 5 s, was paused for 1.5 s while others used its CPU\n');
-    expect(page).toContain('task 2 on w0, for 5 s, uses the CPU of a task that pauses for it');
+    expect(page).toContain(
+      'task 2 on w0, for 5 s, borrows the CPU of task a1-3/0, which has paused for it for 5 s',
+    );
   });
 
   it('describes a running job', () => {

@@ -179,7 +179,7 @@ function endings(job: JobDetail): Section[] {
 function progress(job: JobDetail): Section[] {
   const shown = job.running.slice(0, RUNNING_SHOWN).map((run) => {
     const again = run.attempt > 1 ? `, attempt ${run.attempt}` : '';
-    const lending = lendingWords(run);
+    const lending = lendingWords(run, run.elapsedMs);
     return `task ${run.task} on ${plain(run.worker)}${again}, for ${formatDuration(run.elapsedMs)}${lending === '' ? '' : `, ${plain(lending)}`}`;
   });
   const hidden = job.tasks.running - shown.length;

@@ -1,5 +1,5 @@
 import { type Column, cellWidth, type Painter, paintState, plain, renderTable } from '@goshawk/command';
-import { formatBytes, formatDuration, type Millis, type TaskRow } from '@goshawk/core';
+import { formatBytes, formatDuration, type Millis, type TaskRow, taskAddress } from '@goshawk/core';
 import { clockTime } from './local-time.js';
 
 type TaskColumn = Column & { readonly of: (task: TaskRow) => string };
@@ -69,8 +69,12 @@ export class TasksTable {
   }
 }
 
-/** Run time of the last attempt, and how long it was paused besides. */
-function ranWords({ runMs, pausedMs = 0 }: TaskRow): string {
+/** Run time of the last attempt, how long it was paused besides, and whose CPUs it uses. */
+function ranWords({ runMs, pausedMs = 0, borrows, borrowedFrom = [] }: TaskRow): string {
   if (runMs === undefined) return '';
-  return `${formatDuration(runMs)}${pausedMs > 0 ? ` + ${formatDuration(pausedMs)} paused` : ''}`;
+  const beside =
+    borrows && borrowedFrom.length > 0
+      ? ` on the CPU of ${plain(borrowedFrom.map(taskAddress).join(', '))}`
+      : '';
+  return `${formatDuration(runMs)}${pausedMs > 0 ? ` + ${formatDuration(pausedMs)} paused` : ''}${beside}`;
 }

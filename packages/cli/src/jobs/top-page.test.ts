@@ -150,8 +150,8 @@ it('shows a worker with units, its running tasks, and attributes that have the n
     ...{ long: 1, heardMsAgo: 802.8606, capacity: { cpu: 4, memory: 2 ** 31 } },
     attributes: { state: 'bavaria', runs: 'no' },
   } as unknown as WorkerView;
-  const task = { job: 'a-1', name: 'etl', task: 3, from: 7_000, isPaused: false };
-  const lender = { ...task, task: 4, isPaused: true };
+  const task = { job: 'a-1', name: 'etl', task: 3, from: 7_000, isPaused: false, lenders: ['b2-7/4'] };
+  const lender = { ...task, task: 4, isPaused: true, lenders: [] };
   expect(workerPage(worker, [task, lender], 10_000).split('\n')).toEqual([
     'state           active',
     'takes           all tasks',
@@ -163,7 +163,7 @@ it('shows a worker with units, its running tasks, and attributes that have the n
     'address         w1/0',
     '',
     'running here',
-    'etl (a-1) task 3, started 3 s ago',
+    'etl (a-1) task 3, started 3 s ago, on the CPU of b2-7/4',
     'etl (a-1) task 4, started 3 s ago, paused',
     '1 task not sampled yet',
     '',

@@ -109,6 +109,8 @@ interface RunningTask {
   readonly task: number;
   readonly from: Millis;
   readonly isPaused: boolean;
+  /** Tasks that are paused for it, `JOB/TASK`. */
+  readonly lenders: readonly string[];
 }
 
 /**
@@ -130,10 +132,11 @@ export function workerPage(worker: WorkerView, tasks: readonly RunningTask[], no
     'last heartbeat': `${formatDuration(worker.heardMsAgo)} ago`,
     address: worker.address,
   });
-  const running = tasks.map(
-    ({ job, name, task, from, isPaused }) =>
-      `${plain(name)} (${job}) task ${task}, started ${formatDuration(Math.max(0, now - from))} ago${isPaused ? ', paused' : ''}`,
-  );
+  const running = tasks.map(({ job, name, task, from, isPaused, lenders }) => {
+    const beside = lenders.length === 0 ? '' : `, on the CPU of ${plain(lenders.join(', '))}`;
+    const lending = isPaused ? ', paused' : beside;
+    return `${plain(name)} (${job}) task ${task}, started ${formatDuration(Math.max(0, now - from))} ago${lending}`;
+  });
   const unseen = Math.max(0, busy - tasks.filter(({ isPaused }) => !isPaused).length);
   if (unseen > 0) running.push(`${counted(unseen, 'task')} not sampled yet`);
   const named = rows(attributes);

@@ -240,15 +240,17 @@ it('says what a task lends and borrows', () => {
   const lent = shown({ lentTo: { job: 'b2-7', task: 4 }, pausedMs: 2_000 });
   expect(lent.text).toContain('is paused for 2 s while task b2-7/4 uses its CPU\n');
   expect(lent.json).toMatchObject({ pausedSeconds: 2, lentTo: 'b2-7/4', borrows: false });
-  const borrowed = shown({ borrows: true, borrowedFrom: [{ job: 'train-17', task: 3 }] });
-  expect(borrowed.text).toContain('ran beside task train-17/3, which paused for it\n');
-  expect(borrowed.json).toMatchObject({
+  const borrowedFrom = [{ job: 'train-17', task: 3 }];
+  const borrows = shown({ borrows: true, borrowedFrom });
+  expect(borrows.text).toMatch(/borrows the CPU of task train-17\/3, which has paused for it for 5 ms\n/);
+  expect(shown({ borrowedFrom }).text).toContain('ran beside task train-17/3, which paused for it\n');
+  expect(borrows.json).toMatchObject({
     pausedSeconds: 0,
     lentTo: null,
     borrowedFrom: ['train-17/3'],
     borrows: true,
   });
-  expect(shown({ borrows: true }).text).toContain('uses the CPU of a task that pauses for it\n');
+  expect(shown({ borrows: true }).text).toContain('borrows the CPU of a task, which has paused for it');
   expect(shown({ pausedMs: 3_000 }).text).toContain('was paused for 3 s while others used its CPU\n');
   expect(shown({}).text).not.toMatch(/CPU of|paused/);
 });

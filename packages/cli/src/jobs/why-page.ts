@@ -188,7 +188,7 @@ function taskLines(story: TaskStory): string[] {
     return [head, now, ...why.map((text) => `last failure: ${text}`)];
   }
   const times = `waited ${formatDuration(waitedMs)}, ran ${formatDuration(ranMs ?? 0)}`;
-  const lending = lendingWords(story);
+  const lending = lendingWords(story, ranMs);
   const lent = lending === '' ? [] : [plain(lending)];
   return [head, ...lent, ...why, ...(ranMs === undefined ? [] : [times])];
 }

@@ -86,9 +86,9 @@ export const lendingFields = {
   pausedMs: optional(ms),
   /** The task that uses its CPUs at present, so that it is paused; absent: it is not paused. */
   lentTo: optional(taskOfJob),
-  /** Tasks that were paused for it; known once it has ended. */
+  /** Tasks that are paused for it, or were. */
   borrowedFrom: optional(list(taskOfJob, LIMITS.lendersMax)),
-  /** It uses, or used, CPUs of tasks that were paused for it. */
+  /** It runs on CPUs of tasks that are paused for it, since its start; absent: it does not, or no more. */
   borrows: optional(flag),
 };
 

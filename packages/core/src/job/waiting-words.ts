@@ -1,3 +1,4 @@
+import type { Millis } from '../ids.js';
 import { formatDuration } from '../text/durations.js';
 import { type LendingView, type Predecessor, taskAddress } from './view.js';
 import type { WaitingReason, WaitPhase } from './waiting.js';
@@ -140,16 +141,21 @@ export function predecessorWords({ id, state, tasks, ended, ok }: Predecessor): 
 /**
  * Says what a task lends and borrows: `is paused for 2 s while task b2-7/4 uses its CPU`. Follows its name; empty for a
  * task that has never paused and uses its own CPUs.
+ *
+ * @param ranMs how long it has run, if it runs
  */
-export function lendingWords({ lentTo, pausedMs = 0, borrows, borrowedFrom = [] }: LendingView): string {
+export function lendingWords(
+  { lentTo, pausedMs = 0, borrows, borrowedFrom = [] }: LendingView,
+  ranMs: Millis = 0,
+): string {
   if (lentTo !== undefined)
     return `is paused for ${formatDuration(pausedMs)} while task ${taskAddress(lentTo)} uses its CPU`;
-  const beside =
-    borrowedFrom.length > 0
-      ? `ran beside ${borrowedFrom.map((lender) => `task ${taskAddress(lender)}`).join(' and ')}, which paused for it`
-      : borrows
-        ? 'uses the CPU of a task that pauses for it'
-        : '';
+  const lenders = borrowedFrom.map((lender) => `task ${taskAddress(lender)}`).join(' and ');
+  const beside = borrows
+    ? `borrows the CPU of ${lenders || 'a task'}, which has paused for it for ${formatDuration(ranMs)}`
+    : lenders === ''
+      ? ''
+      : `ran beside ${lenders}, which paused for it`;
   const paused = pausedMs > 0 ? `was paused for ${formatDuration(pausedMs)} while others used its CPU` : '';
   return [beside, paused].filter((words) => words !== '').join(', and ');
 }

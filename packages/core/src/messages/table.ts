@@ -747,6 +747,8 @@ export const MESSAGES = {
         pausedMs: optional(ms),
         /** The task that uses its CPUs at present; absent: it is not paused. */
         lentTo: optional(taskOfJob),
+        /** Tasks that are paused for it now; empty: no more. Absent: never. */
+        borrowedFrom: optional(list(taskOfJob, LIMITS.lendersMax)),
       }),
       LIMITS.heldTasksMax,
     ),
@@ -1170,6 +1172,8 @@ export const MESSAGES = {
       to: optional(taskOfJob),
       /** For how long it was paused so far. */
       pausedMs: ms,
+      /** Tasks that are paused for it now; empty: no more, because they continue beside it or have ended. Absent: never. */
+      from: rare(list(taskOfJob, LIMITS.lendersMax)),
     },
   ),
 

@@ -303,7 +303,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
       await leave();
     },
     stop: async () => {
-      for (const { enter } of workers) enter('kill all', (worker) => worker.killAll('shutdown'));
+      for (const { enter } of workers) enter('kill all', (worker, now) => worker.killAll('shutdown', now));
       // The ends of killed tasks are reported before the mailbox closes.
       await executor.close();
       results.write(machines.flatMap((worker) => worker.unconfirmedResults()));

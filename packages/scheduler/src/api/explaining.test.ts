@@ -261,3 +261,20 @@ test('a task that lends its CPUs has not run while it was paused', () => {
   expect(continued).toMatchObject({ ranMs: 200, pausedMs: 300 });
   expect(continued!.lentTo).toBeUndefined();
 });
+
+test('a task that borrows CPUs says from whom, until its lenders continue; a restarted scheduler learns it', () => {
+  const bench = new Bench();
+  const id = bench.submit({ tasks: [{ sleep: 5 }] }, 0);
+  const { task, attempt } = bench.bind(W1, 1, 10);
+  const from = [{ job: 'b2-7', task: 4 }];
+  const lent = { type: 'lent', job: 1, task, attempt, to: undefined, pausedMs: 0 } as const;
+  const told = () => bench.why(id, 310, task).task;
+  bench.receive(W1, { ...lent, from }, 110);
+  expect(told()).toMatchObject({ ranMs: 300, borrows: true, borrowedFrom: from });
+  bench.receive(W1, { ...lent, from: [] }, 210);
+  expect(told()).toMatchObject({ borrowedFrom: from });
+  expect(told()!.borrows).toBeUndefined();
+  const held = { job: 1, task, attempt, elapsedMs: 300, borrowedFrom: from };
+  bench.receive(W1, { type: 'holding', tasks: [held], audit: 0 }, 310);
+  expect(told()).toMatchObject({ ranMs: 300, borrows: true, borrowedFrom: from });
+});

@@ -8,9 +8,9 @@ interface Loan {
   /** The task that uses its CPUs, and since when; undefined: the attempt is not paused. */
   lentTo: TaskOfJob | undefined;
   since: Millis;
-  /** It uses, or used, CPUs of tasks that were paused for it. */
+  /** It uses CPUs of tasks that are paused for it. */
   borrows: boolean;
-  /** Those tasks; known once it has ended. */
+  /** Those tasks, or those that were; known once it has started. */
   borrowedFrom: readonly TaskOfJob[] | undefined;
 }
 
@@ -35,15 +35,28 @@ export class TaskLoans {
     return loan?.attempt === attempt && loan.borrows;
   }
 
-  /** The worker has paused or continued the attempt, or reports how it is now. */
+  /** The worker has paused or continued the attempt, or those that lend to it, or reports how it is now. */
   reported(
-    { task, attempt, to, pausedMs }: Pick<MessageOf<'lent'>, 'task' | 'attempt' | 'to' | 'pausedMs'>,
+    { task, attempt, to, pausedMs, from }: Omit<MessageOf<'lent'>, 'type' | 'job'>,
     now: Millis,
   ): void {
     const loan = this.#loanOf(task, attempt);
+    if (from !== undefined) {
+      loan.borrows = from.length > 0;
+      if (loan.borrows) loan.borrowedFrom = from;
+      return;
+    }
     loan.pausedMs = pausedMs;
     loan.lentTo = to;
     loan.since = now;
+  }
+
+  /** The worker reports an attempt that has lent or borrowed. */
+  held(
+    { task, attempt, pausedMs = 0, lentTo: to, borrowedFrom: from }: MessageOf<'holding'>['tasks'][number],
+    now: Millis,
+  ): void {
+    this.reported({ task, attempt, to, pausedMs, from }, now);
   }
 
   /** The attempt has ended. */
@@ -53,7 +66,7 @@ export class TaskLoans {
     loan.pausedMs = pausedMs ?? 0;
     loan.lentTo = undefined;
     loan.borrowedFrom = borrowedFrom;
-    loan.borrows = borrowedFrom !== undefined;
+    loan.borrows = false;
     if (pausedMs === undefined && borrowedFrom === undefined) this.#loans?.delete(task);
   }
 

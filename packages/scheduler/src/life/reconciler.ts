@@ -189,16 +189,12 @@ export class Reconciler {
   }
 
   /** @returns false if the attempt must end: it has ended here, runs elsewhere, was cancelled, or was never recorded */
-  #confirmOrAdopt(
-    job: Job,
-    { task, attempt, elapsedMs, match = 0, pausedMs, lentTo: to }: HeldTask,
-    from: Address,
-    now: Millis,
-  ): boolean {
+  #confirmOrAdopt(job: Job, held: HeldTask, from: Address, now: Millis): boolean {
+    const { task, attempt, elapsedMs, match = 0 } = held;
     const { tasks } = job;
     if (task >= job.taskCount || job.hasEnded || tasks.isFinal(task) || job.mustEnd(task)) return false;
     if (tasks.isRunningAt(task, attempt, from)) {
-      if (pausedMs !== undefined) job.loans.reported({ task, attempt, to, pausedMs }, now);
+      if (held.pausedMs !== undefined || held.borrowedFrom !== undefined) job.loans.held(held, now);
       if (match > 0 && tasks.matchOf(task) === 0) {
         tasks.assign(task, from, { by: AssignedBy.match, number: match }, tasks.startedAtOf(task));
         this.#routing.taskCounted(job, now);
@@ -221,7 +217,7 @@ export class Reconciler {
     const by = match > 0 ? AssignedBy.match : AssignedBy.resumed;
     tasks.assign(task, from, { by, number: match }, now - elapsedMs);
     job.startedAt(now - elapsedMs);
-    if (pausedMs !== undefined) job.loans.reported({ task, attempt, to, pausedMs }, now);
+    if (held.pausedMs !== undefined || held.borrowedFrom !== undefined) job.loans.held(held, now);
     setTimeLimitTimer(job, this.#s.env);
     return true;
   }
