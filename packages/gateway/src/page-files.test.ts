@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, expect, it } from 'vitest';
 import { pageBundle, writePage } from '../../../scripts/page-bundle.mjs';
@@ -51,4 +53,15 @@ it('HEAD, by which load balancers probe, is answered like GET', async () => {
     expect([path, status]).toEqual([path, 200]);
     expect(headers.get('content-length')).not.toBe('0');
   }
+});
+
+it('the style sheet defines each color of the page, for light and dark mode', () => {
+  const folder = join(import.meta.dirname, '../page');
+  const [, list] = /COLOURS = \[([^\]]*)\]/.exec(readFileSync(join(folder, 'src/ui.tsx'), 'utf8'))!;
+  const names = [...list!.matchAll(/'([\w-]+)'/g)].map(([, name]) => name!);
+  expect(names.length).toBeGreaterThan(10);
+  const style = readFileSync(join(folder, 'style.css'), 'utf8');
+  const dark = style.indexOf('@media (prefers-color-scheme: dark)');
+  for (const scheme of [style.slice(0, dark), style.slice(dark)])
+    expect(names.filter((name) => !scheme.includes(`--${name}: #`))).toEqual([]);
 });

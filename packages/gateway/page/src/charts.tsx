@@ -4,13 +4,13 @@ import type uPlot from 'uplot';
 import { bridged, isolated } from './gaps.js';
 import { hourWindow, nearest, Plot } from './plot.js';
 import type { Point } from './shapes.js';
-import { Behind, colour, Table } from './ui.js';
+import { Behind, type Colour, colour, cssColour, Table } from './ui.js';
 import { ABSENT, duration, minute } from './words.js';
 
 interface Line {
   readonly label: string;
-  /** A color of the style sheet. */
-  readonly colour: string;
+  /** Color of the line and of its swatch in the legend. */
+  readonly colour: Colour;
   readonly dash?: readonly number[];
   readonly of: (point: Point) => number | null;
 }
@@ -111,7 +111,10 @@ export function ChartLegend({
     <ul class="legend">
       {spec.lines.map((line) => (
         <li key={line.label}>
-          <span class={`line ${line.colour}${line.dash === undefined ? '' : ' dashed'}`} />
+          <span
+            class={line.dash === undefined ? 'line' : 'line dashed'}
+            style={{ borderColor: cssColour(line.colour) }}
+          />
           {line.label}
           <span class="value">{point === undefined ? '' : valueWords(spec, line, point)}</span>
         </li>

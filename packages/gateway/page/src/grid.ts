@@ -1,12 +1,12 @@
 import type { Worker } from './shapes.js';
-import { colour } from './ui.js';
+import { type Colour, colour } from './ui.js';
 
 /** Smallest and largest side of a cell in px, including the gap. */
 const CELL_MIN = 9;
 const CELL_MAX = 34;
 const GAP = 2;
 
-export function kindOf({ state, busy, long, isShort }: Worker): string {
+export function kindOf({ state, busy, long, isShort }: Worker): Kind {
   if (state !== 'active') return state;
   if (busy === 0) return 'idle';
   if (long === busy) return 'long';
@@ -14,17 +14,22 @@ export function kindOf({ state, busy, long, isShort }: Worker): string {
   return long === 0 || isShort ? 'short' : 'busy';
 }
 
-export const KINDS: readonly (readonly [kind: string, words: string])[] = [
-  ['idle', 'idle'],
-  ['short', 'short tasks'],
-  ['long', 'long tasks'],
-  ['mixed', 'both'],
-  ['busy', 'busy'],
-  ['draining', 'draining'],
-  ['drained', 'drained'],
-  ['quarantined', 'quarantined'],
-  ['lost', 'lost'],
-];
+/** What a cell shows: a state other than active, or what an active worker runs. Each kind has a color. */
+type Kind = Exclude<Worker['state'], 'active'> | 'idle' | 'short' | 'long' | 'mixed' | 'busy';
+
+const KIND_WORDS: Readonly<Record<Kind, string>> = {
+  idle: 'idle',
+  short: 'short tasks',
+  long: 'long tasks',
+  mixed: 'both',
+  busy: 'busy',
+  draining: 'draining',
+  drained: 'drained',
+  quarantined: 'quarantined',
+  lost: 'lost',
+};
+
+export const KINDS = Object.entries(KIND_WORDS) as readonly (readonly [kind: Kind, words: string])[];
 
 /** Returns the filled part of a cell: the requested share of the CPUs; 1 for a state without tasks. */
 export function fillOf(worker: Worker): number {
@@ -142,7 +147,7 @@ export class Grid {
     context.stroke();
   }
 
-  #colour(name: string): string {
+  #colour(name: Colour): string {
     let known = this.#colours.get(name);
     if (known === undefined) {
       known = colour(name);

@@ -33,7 +33,7 @@ export interface Worker {
   readonly name: string;
   readonly slots: number;
   readonly isShort: boolean;
-  readonly state: string;
+  readonly state: WorkerDetail['state'];
   readonly busy: number;
   /** Number of running long tasks; −1: unknown. */
   readonly long: number;

@@ -149,7 +149,7 @@ export function changed(
 ): ReadonlyMap<number, Worker> {
   if (!reset && born.length === 0 && now.length === 0) return workers;
   const next = new Map(reset ? [] : workers);
-  const none = { state: 'active', busy: 0, long: -1, queued: 0, cpus: -1 };
+  const none = { state: 'active' as const, busy: 0, long: -1, queued: 0, cpus: -1 };
   for (const [id, name, slots, isShort] of born)
     next.set(id, { ...none, name, slots, isShort: isShort === 1 });
   for (const [id, state, busy, long, queued, cpus] of now) {

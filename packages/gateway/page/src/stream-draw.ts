@@ -1,6 +1,7 @@
 import { counted } from '@goshawk/core';
 import { Lanes } from './lanes.js';
 import type { Stream } from './shapes.js';
+import type { Colour } from './ui.js';
 import { colourOf, duration } from './words.js';
 
 /** Heights in px: row of a worker (minimum and maximum), strip of reserved slots, and axis. */
@@ -95,7 +96,7 @@ export function drawStream(
   stream: Stream,
   width: number,
   isDark: boolean,
-  colour: (name: string) => string,
+  colour: (name: Colour) => string,
   brush?: Brush,
 ): Drawn {
   const row = Math.max(
@@ -132,7 +133,7 @@ export function drawStream(
 interface Pen extends Omit<Drawn, 'spans'> {
   readonly context: CanvasRenderingContext2D;
   readonly height: number;
-  readonly colour: (name: string) => string;
+  readonly colour: (name: Colour) => string;
   readonly isDark: boolean;
 }
 

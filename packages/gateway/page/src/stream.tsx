@@ -15,7 +15,7 @@ import {
   wordsAt,
   workerAt,
 } from './stream-draw.js';
-import { Behind, colour, Key, Problem, Table, useWidth } from './ui.js';
+import { Behind, colour, cssColour, Key, Problem, Table, useWidth } from './ui.js';
 import { useAnswer } from './use-answer.js';
 import { colourOf, duration } from './words.js';
 
@@ -320,7 +320,7 @@ export function StreamLegend({ stream, isDark }: { readonly stream: Stream; read
         </li>
       ) : null}
       <li>
-        <Key kind="cell-idle" />
+        <Key colour={cssColour('cell-idle')} />
         busy, not in the sample
       </li>
       <li>

@@ -231,6 +231,39 @@ export function Clip({ text }: { readonly text: string }) {
   );
 }
 
+/** The colors that the style sheet defines, for light and dark mode. */
+const COLOURS = [
+  'page',
+  'card',
+  'text',
+  'quiet',
+  'line',
+  'accent',
+  'short',
+  'long',
+  'good',
+  'bad',
+  'warn',
+  'shade',
+  'cell-idle',
+  'cell-short',
+  'cell-long',
+  'cell-mixed',
+  'cell-busy',
+  'cell-draining',
+  'cell-drained',
+  'cell-quarantined',
+  'cell-lost',
+  'cell-queue',
+] as const;
+
+export type Colour = (typeof COLOURS)[number];
+
+/** Returns a color of the style sheet as CSS, which follows dark mode. */
+export function cssColour(name: Colour): string {
+  return `var(--${name})`;
+}
+
 /** A colored square of a legend. */
 export function Key({ kind, colour }: { readonly kind?: string; readonly colour?: string }) {
   return (
@@ -292,6 +325,6 @@ export function useWidth<E extends HTMLElement>(changed: (width: number) => void
 }
 
 /** Reads a color from the style sheet. Colors depend on dark mode. */
-export function colour(name: string): string {
+export function colour(name: Colour): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }

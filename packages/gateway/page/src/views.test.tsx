@@ -144,6 +144,13 @@ it("shows values under the pointer in a chart's legend", () => {
   );
 });
 
+it('each line of a chart has a swatch of its color', () => {
+  for (const spec of CHARTS) {
+    const swatches = html(<ChartLegend spec={spec} point={undefined} />).match(/border-color:[^"]*/g);
+    expect(swatches).toEqual(spec.lines.map(({ colour }) => expect.stringContaining(`var(--${colour})`)));
+  }
+});
+
 const STREAM: Stream = {
   ...{ schema: 'goshawk.stream/1', from: ago(60), to: ago(0), bucketSeconds: 10, bucketsFrom: ago(60) },
   workers: [{ name: 'w0', slots: 2, partition: 'general', state: 'active', busy: [50], hidden: [0] }],

@@ -6,7 +6,7 @@ import { Grid, KINDS, kindOf } from './grid.js';
 import { addressOf, taskLink } from './router.js';
 import type { Worker, WorkerDetail, Workers } from './shapes.js';
 import { useStore } from './store.js';
-import { Ago, Behind, Definitions, ErrorText, Key, StateBadge, Table, useWidth } from './ui.js';
+import { Ago, Behind, cssColour, Definitions, ErrorText, Key, StateBadge, Table, useWidth } from './ui.js';
 import { useAnswer } from './use-answer.js';
 import { ABSENT, amount, amountOf, clock, duration, elapsed } from './words.js';
 
@@ -102,7 +102,7 @@ export function GridLegend({ workers }: { readonly workers: readonly Worker[] })
     <ul class="legend">
       {KINDS.filter(([kind]) => counts.has(kind)).map(([kind, words]) => (
         <li key={kind}>
-          <Key kind={`cell-${kind}`} />
+          <Key colour={cssColour(`cell-${kind}`)} />
           {words} {formatCount(counts.get(kind)!)}
         </li>
       ))}
