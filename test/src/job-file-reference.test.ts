@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { jobJsonSchema, parseJobSpec } from '@goshawk/core';
 import { expect, test } from 'vitest';
 
-const PATH = join(import.meta.dirname, '../../docs/USE.md');
+const PATH = join(import.meta.dirname, '../../docs/JOBS.md');
 const BEGIN = '<!-- fields: made from the schema of jobs (UPDATE_GOLDEN=1) -->\n';
 const END = '\n<!-- end of fields -->';
 
@@ -53,7 +53,7 @@ function reference(): string {
   ].join('\n\n');
 }
 
-test('docs/USE.md matches the schema (UPDATE_GOLDEN=1 writes it)', () => {
+test('docs/JOBS.md matches the schema (UPDATE_GOLDEN=1 writes it)', () => {
   const page = readFileSync(PATH, 'utf8');
   const [before, rest] = page.split(BEGIN) as [string, string];
   const current = `${before}${BEGIN}\n${reference()}\n${rest.slice(rest.indexOf(END))}`;
@@ -65,8 +65,10 @@ test('each field has a description', () => {
   expect(reference()).not.toContain('undefined');
 });
 
-test('job files of docs/USE.md are jobs', () => {
-  const page = readFileSync(PATH, 'utf8');
+test('job files of docs/JOBS.md and docs/TUTORIAL.md are jobs', () => {
+  const page = ['JOBS', 'TUTORIAL']
+    .map((name) => readFileSync(join(PATH, `../${name}.md`), 'utf8'))
+    .join('\n');
   const fenced = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map(([, text]) => text!);
   const written = [...page.matchAll(/<<'END'\n([\s\S]*?)\nEND\n/g)].map(([, text]) => text!);
   expect([...fenced, ...written]).toHaveLength(3);

@@ -16,9 +16,9 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-it('steps 3 to 6 of the tutorial of docs/USE.md work as described', async () => {
-  const page = await readFile(join(ROOT, 'docs/USE.md'), 'utf8');
-  const steps = page.slice(page.indexOf('### 3. '), page.indexOf('## Commands'));
+it('steps 3 to 6 of the tutorial of docs/TUTORIAL.md work as described', async () => {
+  const page = await readFile(join(ROOT, 'docs/TUTORIAL.md'), 'utf8');
+  const steps = page.slice(page.indexOf('## 3. '));
   const shown = [...steps.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text]) => text);
   const policy = /```js\n([\s\S]*?)```/.exec(steps)![1]!;
   await writeFile(join(cluster.folder, 'oldest-first.mjs'), policy);

@@ -97,7 +97,7 @@ const OPTION_FIELDS: readonly (keyof PolicyOption<unknown>)[] = [
   'choices',
 ];
 
-const HINT = 'the contract is PolicyModule of @goshawk/policies; docs/USE.md, “Custom policies”, explains it';
+const HINT = 'the contract is PolicyModule of @goshawk/policies; docs/POLICIES.md explains it';
 
 /** Default of each option. */
 function defaultsOf<Options extends PolicyOptions>({

@@ -381,8 +381,8 @@ describe('goshawk top', () => {
 });
 
 describe('python', () => {
-  it('the example of docs/USE.md works as described', async ({ skip }) => {
-    const docs = await readFile(resolve(import.meta.dirname, '../../../../docs/USE.md'), 'utf8');
+  it('the example of docs/HTTP.md works as described', async ({ skip }) => {
+    const docs = await readFile(resolve(import.meta.dirname, '../../../../docs/HTTP.md'), 'utf8');
     const example = /```python\n([\s\S]*?)```/.exec(docs)![1]!;
     const run = promisify(execFile);
     const python = await run('python3', ['--version']).catch(() => undefined);

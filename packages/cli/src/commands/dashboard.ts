@@ -19,7 +19,7 @@ const ROLES = ['read', 'submit', 'operate'] as const satisfies readonly Role[];
 
 export const dashboardCommand = defineCommand({
   name: 'dashboard',
-  describe: 'serve the web page and the HTTP API of a cluster (docs/USE.md)',
+  describe: 'serve the web page and the HTTP API of a cluster (docs/HTTP.md)',
   examples: [
     ['goshawk dashboard', 'serve the page to this machine and print its address'],
     [

@@ -14,7 +14,7 @@ export const schemaCommand = defineCommand({
   describe:
     'print the JSON Schema of job files (job) or of an output (such as goshawk.jobs/1); without NAME, list the schemas',
   examples: [
-    ['goshawk schema job > job.schema.json', 'print the schema of job files, which docs/USE.md describes'],
+    ['goshawk schema job > job.schema.json', 'print the schema of job files, which docs/JOBS.md describes'],
     ['goshawk schema goshawk.workers/1', 'print the schema of `goshawk workers --json` and GET /v1/workers'],
   ],
   needsNoCluster: true,

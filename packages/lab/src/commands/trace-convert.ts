@@ -27,7 +27,7 @@ export const traceConvertCommand = defineCommand({
   name: 'trace convert',
   words: 'WORKLOAD',
   completes: 'workloads',
-  describe: `convert a trace to another format, and report what the format cannot represent; reads ${Object.keys(FORMATS).join(', ')} (docs/USE.md)`,
+  describe: `convert a trace to another format, and report what the format cannot represent; reads ${Object.keys(FORMATS).join(', ')} (docs/SIMULATE.md)`,
   examples: [
     ['goshawk trace convert clusterdata-2011-2 --out google.jsonl.gz', 'convert the official Google tables'],
     [

@@ -240,5 +240,5 @@ function claimOf({ text, of, over, jobs, statistic: what, is, by, at }: FigureFi
 }
 
 function wrong(path: string, message: string): InputError {
-  return new InputError('bad-figure', `${path}: ${message}`, 'docs/USE.md describes the file');
+  return new InputError('bad-figure', `${path}: ${message}`, 'docs/SIMULATE.md describes the file');
 }

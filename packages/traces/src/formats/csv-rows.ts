@@ -144,7 +144,7 @@ function placesOf(header: string, needed: readonly string[], file: string): Map<
   if (missing.length === 0 && places.size === names.length) return places;
   throw new WorkloadError(
     missing.length === 0 ? 'two columns have the same name' : `missing column ${missing.join(', ')}`,
-    'the first line must name the columns (docs/USE.md lists them)',
+    'the first line must name the columns (docs/SIMULATE.md lists them)',
     { file, line: 1 },
   );
 }

@@ -46,7 +46,7 @@ export const FORMATS = {
 } as const satisfies Readonly<Record<string, TraceFormat>>;
 
 const ALL: readonly TraceFormat[] = Object.values(FORMATS);
-const KNOWN = `known formats are ${Object.keys(FORMATS).join(', ')} (docs/USE.md describes them)`;
+const KNOWN = `known formats are ${Object.keys(FORMATS).join(', ')} (docs/SIMULATE.md describes them)`;
 /** Formats in which traces can be written. */
 const WRITABLE = ALL.filter((format): format is WritableFormat => format.write !== undefined);
 

@@ -5,7 +5,7 @@ import { configureGenerator } from './index.js';
 /** The length of Hawk's Google trace (§4.1). Takes a few seconds, hence a long test. */
 const HAWK_JOBS = 506_460;
 
-/** Statistics of `google-sub.tr` (docs/USE.md). */
+/** Statistics of `google-sub.tr` (docs/SIMULATE.md). */
 const TRACE = {
   tasksPerJob: { p50: 1, p90: 21, p99: 954 },
   taskDurationSeconds: { p50: 309.9, p90: 2165.6, p99: 14_051.8 },

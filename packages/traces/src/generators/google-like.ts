@@ -17,7 +17,7 @@ const MEAN_STRATA = 64;
 /**
  * Jobs whose statistics match those of the 2011 Google trace: a class, a size in tasks, a mean task
  * duration given both, and a spread within the job given both, from the tables; durations are
- * log-normal around the mean. docs/USE.md compares the result with the trace.
+ * log-normal around the mean. docs/SIMULATE.md compares the result with the trace.
  */
 export const googleLike = defineGenerator({
   name: 'google-like',

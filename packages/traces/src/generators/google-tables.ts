@@ -1,7 +1,7 @@
 /**
  * Tables of the `google-like` generator: statistics of 9,939 jobs of the 2011 Google trace (CC-BY 4.0),
  * weighted and adjusted so that the longest tenth of the jobs has the shares of tasks and task seconds that
- * Hawk (§2.3) reports for the whole trace. docs/USE.md describes how.
+ * Hawk (§2.3) reports for the whole trace. docs/SIMULATE.md describes how.
  */
 
 /** Jobs of one class within a range of sizes: from the size after the band before up to the last in `sizes`. */

@@ -82,7 +82,7 @@ const YAHOO: Installation = {
 /**
  * Mean map task duration over job duration. The published clusters contain a job's task seconds and duration, but not
  * its number of tasks; this ratio reproduces the tasks and durations of the Yahoo trace of the Hawk and Eagle
- * simulations (docs/USE.md).
+ * simulations (docs/SIMULATE.md).
  */
 const MAP_SHARE_OF_JOB_DURATION = 1 / 3;
 

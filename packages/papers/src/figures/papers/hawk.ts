@@ -311,7 +311,7 @@ function otherTraceFigure({ name, title, workers, jobs, paperJobs }: Trace): Fig
     workload: {
       generator: name,
       // The deviation is that of the authors' trace of this kind; their cutoffs do not fit one of twice the mean
-      // (docs/USE.md).
+      // (docs/SIMULATE.md).
       options: `deviation=root,workers=${workers}`,
       jobs,
       paperJobs,

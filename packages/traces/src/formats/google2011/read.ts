@@ -11,7 +11,7 @@ const JOBS_AHEAD_US = 1e6;
 /**
  * Reads jobs of the official 2011 Google trace (ClusterData2011_2): job_events and task_events, joined, in batches in
  * order of the jobs' ends; submissions in seconds as in the trace. The tally counts omissions with their reasons,
- * which docs/USE.md lists. Memory: the tasks of active jobs.
+ * which docs/SIMULATE.md lists. Memory: the tasks of active jobs.
  *
  * @param folder contains both tables, as folders of parts or single files, optionally gzipped
  * @throws WorkloadError with file and line at the first invalid row

@@ -10,7 +10,7 @@ import { FieldProblem, parseJob } from './parse-job.js';
 const JSONL_SCHEMA = 'goshawk.trace/1';
 const HEADER = `{"schema":"${JSONL_SCHEMA}"}`;
 
-/** Our format, with every feature of a job. docs/USE.md lists the fields. */
+/** Our format, with every feature of a job. docs/SIMULATE.md lists the fields. */
 export const jsonl = {
   name: 'jsonl',
   sample: 'stages.jsonl',
