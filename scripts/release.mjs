@@ -41,6 +41,7 @@ try {
   // With --only, packages of earlier runs stay.
   if (options.only === EVERYTHING) rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
+  compile();
   if (only.has('command')) makeTarball(commandPackage());
   if (only.has('client')) makeTarball(clientPackage());
   if (only.has('wheel')) run('python3', [join(ROOT, 'packages/python/make_wheel.py'), out, version]);
@@ -69,6 +70,35 @@ function run(command, args, { cwd = stage } = {}) {
     maxBuffer: 2 ** 28,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+}
+
+/** Compiles what the packages contain. Without tests, which are a third of the code, this takes a third less time. */
+function compile() {
+  const isOfCommand = only.has('command') || only.has('deb');
+  const names = new Set([...(isOfCommand ? commandNames() : []), ...(only.has('client') ? ['client'] : [])]);
+  if (names.size === 0) return;
+  const written = new Set();
+  /** Writes a configuration without tests, and those of the projects that it refers to. */
+  const configure = (folder) => {
+    const file = join(folder, 'tsconfig.release.json');
+    if (written.has(file)) return file;
+    written.add(file);
+    const { references = [] } = readJson(join(folder, 'tsconfig.json'));
+    const config = {
+      extends: './tsconfig.json',
+      exclude: ['**/*.test.ts', '**/*.test.tsx', '**/*.fixture.ts'],
+      references: references.map(({ path }) => ({ path: configure(join(folder, path)) })),
+    };
+    writeFileSync(file, JSON.stringify(config));
+    return file;
+  };
+  try {
+    const roots = [...names].map((name) => configure(join(ROOT, 'packages', name)));
+    run('npx', ['tsc', '-b', ...roots], { cwd: ROOT });
+  } finally {
+    for (const file of written) rmSync(file, { force: true });
+  }
+  if (isOfCommand) run(process.execPath, [join(ROOT, 'scripts/bundle.mjs')], { cwd: ROOT });
 }
 
 /** Returns a package of this repository and those that it depends on, by folder name. */
