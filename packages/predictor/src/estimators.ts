@@ -109,8 +109,7 @@ const CUSTOM_ESTIMATORS = new Map<string, EstimatorKind>();
  */
 export function addCustomEstimator(path: string, exported: unknown): void {
   const broken = (what: string): never => {
-    const hint =
-      'the contract is EstimatorKind of @goshawk/predictor; docs/POLICIES.md explains it';
+    const hint = 'the contract is EstimatorKind of @goshawk/predictor; docs/POLICIES.md explains it';
     throw new InputError('bad-estimator', `--estimator ${path}: ${what}`, hint);
   };
   if (path.length > LIMITS.nameLengthMax) broken(`its path has more than ${LIMITS.nameLengthMax} characters`);

@@ -161,7 +161,8 @@ export function FieldTable({ fields }: { readonly fields: Readonly<Record<string
             <span class="wraps">
               <Backticks
                 text={
-                  description ?? (typeof type === 'string' ? type : (type?.join(' or ') ?? 'see docs/JOBS.md'))
+                  description ??
+                  (typeof type === 'string' ? type : (type?.join(' or ') ?? 'see docs/JOBS.md'))
                 }
               />
             </span>
