@@ -42,6 +42,8 @@ export interface Forecast {
   readonly ahead: Ahead;
   /** Estimated time until its first task starts; undefined: unknown. */
   readonly startMs: Millis | undefined;
+  /** Whether it starts at once although no CPU is free: its first tasks borrow the CPUs of longer ones, which pause. */
+  readonly borrows: boolean;
 }
 
 export interface StageForecast {
@@ -100,10 +102,13 @@ export function forecastOf(
   const isBefore = (job: JobSummary): boolean =>
     decided !== 'short' || !preset.byClass || job.class === 'short';
   const ahead = aheadOf(jobs.filter((job) => job.tasks.waiting > 0 && isBefore(job)));
-  const { slots, freeSlots, longLimit } = central;
+  const { slots, freeSlots, longLimit, lendable = 0 } = central;
   const usable = Math.max(1, decided === 'long' && preset.byClass ? longLimit : slots);
   const impossible = whyImpossible(spec, policy, knownWorkers(workers));
   const canRun = impossible === undefined && stages.every(({ fitting }) => fitting > 0);
+  const shortAhead = aheadOf(jobs.filter((job) => job.tasks.waiting > 0 && job.class === 'short')).tasks;
+  const borrows =
+    canRun && decided !== 'long' && freeSlots === 0 && shortAhead < lendable && spec.stages.some(mayBorrow);
   const soonMs = freeSlots > 0 && ahead.tasks === 0 ? 0 : nextEndMs(jobs, freeSlots);
   const known = canRun && ahead.workMs !== undefined && soonMs !== undefined;
   return {
@@ -119,8 +124,15 @@ export function forecastOf(
     slots,
     freeSlots,
     ahead,
-    startMs: known ? ahead.workMs! / usable + soonMs! : undefined,
+    startMs: borrows ? 0 : known ? ahead.workMs! / usable + soonMs! : undefined,
+    borrows,
   };
+}
+
+/** Whether the stage can start first, on a CPU that a short task of usual size could borrow. */
+function mayBorrow({ after, gang, demand }: JobSpec['stages'][number]): boolean {
+  const isUsual = Object.entries(demand).every(([name, amount]) => name === 'cpu' && amount <= 1);
+  return after.length === 0 && gang !== true && isUsual;
 }
 
 /** The workers as central describes them to schedulers, which decide about jobs. */

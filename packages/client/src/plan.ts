@@ -92,6 +92,7 @@ export function planJson({ ahead, stages, refusal, ...forecast }: Forecast) {
     slots: forecast.slots,
     freeSlots: forecast.freeSlots,
     startSeconds: seconds(forecast.startMs),
+    borrows: forecast.borrows,
     ahead: {
       jobs: ahead.jobs,
       tasks: ahead.tasks,

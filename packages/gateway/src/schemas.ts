@@ -393,6 +393,8 @@ const line = z.object({
   freeSlots: count,
   longRunning: count,
   longLimit: count,
+  /** CPUs that a typical short task could borrow now; absent: none. */
+  lendable: count.optional(),
   unmatched: count,
 });
 
@@ -583,6 +585,8 @@ export const plan = z.object({
   freeSlots: count,
   /** Expected time until the first task starts; null: unknown. */
   startSeconds: seconds.nullable(),
+  /** Whether it starts at once although no CPU is free: its first tasks borrow the CPUs of longer ones, which pause. */
+  borrows: z.boolean(),
   ahead: z.object({
     jobs: count,
     tasks: count,

@@ -336,6 +336,8 @@ export interface QueueLine {
   /** CPUs that run long tasks, and their maximum. */
   readonly longRunning: number;
   readonly longLimit: number;
+  /** CPUs that a typical short task could borrow now; absent: none. */
+  readonly lendable?: number;
 }
 
 /** The description of a policy, from which the table, help texts, fuzz tests and docs are generated. */

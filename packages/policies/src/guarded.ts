@@ -96,6 +96,7 @@ export class GuardedPolicy implements CentralPolicy {
       keptFor: (stage) => countOf(this.#try(() => line?.keptFor(this.#views.of(stage)))),
       longRunning: countOf(line?.longRunning),
       longLimit: countOf(line?.longLimit),
+      lendable: countOf(line?.lendable),
     };
   }
 

@@ -87,6 +87,7 @@ export class WaitingLine {
       ...limits,
       freeSlots,
       longRunning: line?.longRunning ?? 0,
+      ...(line?.lendable === undefined ? {} : { lendable: Math.floor(line.lendable) }),
       unmatched: this.#books.waitingTasks,
       ...present({ limited: job === undefined ? this.#limitedGroups(now) : undefined }),
     };

@@ -80,6 +80,25 @@ describe('goshawk plan', () => {
     }
   });
 
+  it('says that a short job starts at once on borrowed CPUs, and it does', async () => {
+    const submit = async (...args: string[]) => (await cluster.goshawk(['submit', ...args])).stdout.trim();
+    const long = await submit('--estimate', '600s', '--tasks', '8', '--sleep', '600s');
+    try {
+      const short = ['--estimate', '1s', '--sleep', '10ms'];
+      await expect
+        .poll(() => planned(...short))
+        .toMatchObject({ freeSlots: 0, borrows: true, startSeconds: 0 });
+      const { stdout } = await cluster.goshawk(['plan', ...short]);
+      expect(stdout).toMatch(
+        /start +immediately: its first tasks borrow CPUs of longer tasks, which pause; 0 of 8/,
+      );
+      expect(await planned('--estimate', '300s', '--', 'true')).toMatchObject({ borrows: false });
+      expect(await cluster.goshawk(['submit', '--wait', ...short])).toMatchObject({ exitCode: 0 });
+    } finally {
+      await cluster.goshawk(['cancel', long]);
+    }
+  });
+
   it('ignores tasks that cannot start', async () => {
     const submit = async (...args: string[]) => (await cluster.goshawk(['submit', ...args])).stdout.trim();
     const running = await submit('--estimate', '600s', '--sleep', '600s');

@@ -112,10 +112,11 @@ function unestimated({ unknown, tasks }: Forecast['ahead']): string {
   return `${formatCount(unknown)} of them ${unknown === 1 ? 'has' : 'have'} no estimate`;
 }
 
-function startLine({ canRun, startMs, slots, freeSlots, ahead }: Forecast): string {
+function startLine({ canRun, startMs, slots, freeSlots, ahead, borrows }: Forecast): string {
   if (!canRun) return 'once workers with the required resources accept tasks';
   const free = `${formatCount(freeSlots)} of ${counted(slots, 'CPU')} ${freeSlots === 1 ? 'is' : 'are'} free`;
   if (ahead.tasks === 0 && freeSlots > 0) return `immediately: ${free}, and nothing is queued ahead`;
+  if (borrows) return `immediately: its first tasks borrow CPUs of longer tasks, which pause; ${free}`;
   const after =
     ahead.tasks === 0
       ? 'the next task that ends'

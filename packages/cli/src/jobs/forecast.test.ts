@@ -78,6 +78,25 @@ describe('the forecast of a job', () => {
     });
   });
 
+  it('starts at once on borrowed CPUs, if it may borrow and enough can be lent', () => {
+    const of = (more: object, lendable = 2, jobs = [job('long', 9, 3, undefined)], estimator = 'given') => {
+      const world = { ...central(0), lendable };
+      return forecastOf(spec(more), view(estimator), world, jobs);
+    };
+    expect(of({ estimate: '2s' })).toMatchObject({ borrows: true, startMs: 0 });
+    expect(of({}, 2, undefined, 'auto')).toMatchObject({ class: undefined, borrows: true, startMs: 0 });
+    expect(of({ estimate: '2s' }, 2, [job('short', 1, 3, 1_000)])).toMatchObject({ borrows: true });
+    const others = [
+      of({ estimate: '30s' }),
+      of({ estimate: '2s' }, 0),
+      of({ estimate: '2s' }, 2, [job('short', 2, 3, 1_000)]),
+      of({ estimate: '2s', demand: { cpu: 2 } }),
+      of({ estimate: '2s', gang: true }),
+      forecastOf(spec({ estimate: '2s' }), view(), { ...central(1), lendable: 2 }, []),
+    ];
+    expect(others.map(({ borrows }) => borrows)).toEqual(others.map(() => false));
+  });
+
   it('has no start time if tasks ahead have no estimate', () => {
     const jobs = [job('short', 6, 3, undefined)];
     expect(forecastOf(spec({ estimate: 1 }), view(), central(0), jobs).startMs).toBeUndefined();

@@ -241,6 +241,8 @@ export const centralLine = view({
   /** CPUs that run long tasks, and their maximum. */
   longRunning: count,
   longLimit: count,
+  /** CPUs that a typical short task could borrow now; absent: none. */
+  lendable: optional(count),
   /** Waiting tasks of all jobs for which central has found no worker. */
   unmatched: count,
   /**

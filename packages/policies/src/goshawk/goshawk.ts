@@ -194,6 +194,7 @@ class Goshawk implements CentralPolicy {
       latestStartOf: (job) => this.#queue.latestStartOf(job),
       longRunning: Math.round(this.#limits.longRunning),
       longLimit: this.#limits.longLimit(now),
+      lendable: this.#lending.cpus,
     };
   }
 
