@@ -4,38 +4,62 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { GOSHAWK } from './commands/index.js';
 import { Daemons } from './daemons.fixture.js';
-import { type Finished, runGoshawk } from './goshawk-process.fixture.js';
+import { type Finished, runGoshawk, startGoshawk } from './goshawk-process.fixture.js';
 
 /** Commands that need no cluster for the arguments of this test, with the reason. */
 const EXEMPT: Readonly<Record<string, string>> = {
-  dashboard: 'starts before its cluster',
   replay: 'starts its own cluster',
   completion: 'prints a script',
   'config show': 'prints settings',
-  'autoscale kubernetes': 'needs a Kubernetes API',
-  'autoscale slurm': 'runs until it is interrupted',
-  'follow-nodes': 'needs a Kubernetes API',
-  'trace export': 'writes a file, and reads journals',
-  whatif: 'reads journals',
 };
 
-const MORE: Readonly<Record<string, readonly string[]>> = { update: ['--priority', 'high'] };
+/** Commands that do something else with the address of a cluster, and what they say on a machine without one. */
+const ON_ITS_OWN: Readonly<Record<string, RegExp>> = {
+  // Starts before its cluster.
+  dashboard: /start one with `goshawk up`/,
+  'autoscale kubernetes': /not running in a Kubernetes pod/,
+  'autoscale slurm': /start one with `goshawk up`/,
+  'follow-nodes': /not running in a Kubernetes pod/,
+  // Read journals.
+  'trace export': /start one with `goshawk up`|no cluster is running/,
+  whatif: /no cluster is running/,
+};
 
+const MORE: Readonly<Record<string, readonly string[]>> = {
+  update: ['--priority', 'high'],
+  'autoscale slurm': ['--max', '3'],
+  'trace generate': ['--out', 'generated.tr'],
+  'trace convert': ['--out', 'converted.jsonl'],
+  'trace sample': ['--jobs', '3', '--out', 'sample.tr'],
+  'trace export': ['--out', 'timeline.json'],
+};
+
+const all = await GOSHAWK.all();
+const withCluster = all.filter(({ name, needsNoCluster }) => !needsNoCluster && !(name in EXEMPT));
 /** Every command that talks to a cluster, so that a new one is tested, too. */
-const commands = (await GOSHAWK.all()).filter(
-  ({ name, needsNoCluster }) => !needsNoCluster && !(name in EXEMPT),
-);
+const commands = withCluster.filter(({ name }) => !(name in ON_ITS_OWN));
+
+/** Words that name a file, a folder, or something else that must exist. */
+const NAMED = /^\[?(?:FILE|FOLDER|WORKLOAD|FIGURE|GENERATOR|NAME)/;
+/** Commands whose words may name what does not exist, with the reason. */
+const CREATES: Readonly<Record<string, string>> = {
+  keygen: 'creates the folder',
+  'journal import': 'creates the folder',
+};
 
 /** Returns arguments for the words that a command takes. */
 function argsOf({ name, words }: (typeof commands)[number], names: Names): string[] {
-  const given = words.includes('-- CMD')
-    ? ['--', 'true']
-    : words.split(' ').flatMap((word) => {
-        if (word === '' || (word.startsWith('[TASKS') && name === 'retry')) return [];
-        if (/ID/.test(word)) return [names.job];
-        if (/WORKER/.test(word)) return [names.worker];
-        return /SCHEDULER/.test(word) ? [names.scheduler] : [];
-      });
+  const given =
+    words.includes('-- CMD') && (names.file === undefined || !NAMED.test(words))
+      ? ['--', 'true']
+      : words.split(' ').flatMap((word) => {
+          if (word === '' || (word.startsWith('[TASKS') && name === 'retry')) return [];
+          if (NAMED.test(word)) return names.file === undefined ? [] : [names.file];
+          if (/^TO$/.test(word)) return ['copy'];
+          if (/ID/.test(word)) return [names.job];
+          if (/WORKER/.test(word)) return [names.worker];
+          return /SCHEDULER/.test(word) ? [names.scheduler] : [];
+        });
   return [...name.split(' '), ...(MORE[name] ?? []), ...given];
 }
 
@@ -43,6 +67,8 @@ interface Names {
   readonly job: string;
   readonly worker: string;
   readonly scheduler: string;
+  /** For words that name a file or a folder; none: they are left out. */
+  readonly file?: string;
 }
 
 const NOBODY: Names = { job: 'zzzzz-1', worker: 'w9', scheduler: 's9' };
@@ -65,6 +91,7 @@ const WITH_REMEDY = /^goshawk: .+; .+$/m;
 interface State {
   /** Address for `--cluster`; none: the command finds the cluster. */
   readonly url?: string;
+  readonly of?: typeof commands;
   readonly names?: Names;
   readonly environment?: NodeJS.ProcessEnv;
   /** Brings the cluster into the state again, before every few commands. */
@@ -74,9 +101,16 @@ interface State {
 }
 
 /** Runs every command, and returns what is wrong with the answers. */
-async function faultsIn({ url, names = NOBODY, environment, enter, expected }: State): Promise<string[]> {
+async function faultsIn({
+  url,
+  of = commands,
+  names = NOBODY,
+  environment,
+  enter,
+  expected,
+}: State): Promise<string[]> {
   const faults: string[] = [];
-  const left = [...commands];
+  const left = [...of];
   const some = async (count: number): Promise<void> => {
     for (const command of left.splice(-count)) {
       const args = argsOf(command, names);
@@ -114,7 +148,33 @@ const OF_CENTRAL = new Set(['top', 'workers', 'drain', 'takeover', 'predictor', 
 
 describe('every command answers soon, and says what to do next', () => {
   it('without a cluster', async () => {
-    expect(await faultsIn({ expected: says('start one with `goshawk up`') })).toEqual([]);
+    const expected: State['expected'] = ({ exitCode, stderr }, command) => {
+      const own = ON_ITS_OWN[command];
+      const isRight = own === undefined ? exitCode === 3 : exitCode === 2 || exitCode === 3;
+      return isRight && (own ?? /start one with `goshawk up`/).test(stderr) ? undefined : 'expected a cause';
+    };
+    expect(await faultsIn({ of: withCluster, expected })).toEqual([]);
+  });
+
+  it('with files and folders that do not exist', async () => {
+    const of = all.filter(
+      ({ name, words }) => words.split(' ').some((word) => NAMED.test(word)) && !(name in CREATES),
+    );
+    expect(of.length).toBeGreaterThan(15);
+    const expected: State['expected'] = ({ exitCode, stderr }) =>
+      exitCode === 2 && stderr.includes('nowhere') ? undefined : 'expected the name and 2';
+    expect(await faultsIn({ of, names: { ...NOBODY, file: 'nowhere' }, expected })).toEqual([]);
+  });
+
+  it.each(['worker', 'scheduler'])('%s without central', async (role) => {
+    const running = startGoshawk([role, '--central-url', 'tcp://127.0.0.1:9'], {
+      XDG_STATE_HOME: folder,
+    });
+    const startedAt = performance.now();
+    await running.says(/no answer from central yet: check that it is running/);
+    expect(performance.now() - startedAt).toBeLessThan(ANSWER_MS);
+    running.kill('SIGINT');
+    await running.finished;
   });
 
   it('without central', async () => {

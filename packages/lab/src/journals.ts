@@ -53,6 +53,14 @@ export async function readJournals(
   }
 }
 
+/** @throws InputError if one of these places is no file and no folder with journals */
+export async function checkJournalPlaces(places: readonly string[]): Promise<void> {
+  const { isJournalUrl } = await import('@goshawk/journal');
+  for (const place of places)
+    if (!isJournalUrl(place) && statSync(place, { throwIfNoEntry: false })?.isFile() !== true)
+      journalsBelow(place);
+}
+
 /** Whether this is the data folder of a scheduler with a journal, or of several. */
 export function hasJournals(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true && foldersBelow(path).length > 0;
@@ -68,7 +76,11 @@ function journalsBelow(place: string): string[] {
     );
   const journals = foldersBelow(place);
   if (journals.length > 0) return journals;
-  throw new InputError('no-journal', `there is no journal in ${place} or its subfolders`);
+  throw new InputError(
+    'no-journal',
+    `there is no journal in ${place} or its subfolders`,
+    'pass the data folder of `goshawk up`, such as .goshawk',
+  );
 }
 
 function foldersBelow(place: string): string[] {

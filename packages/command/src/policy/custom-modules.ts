@@ -55,7 +55,7 @@ async function defaultExport(where: string, path: string): Promise<unknown> {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isFile() !== true) {
     const problem = stats === undefined ? 'does not exist' : 'is a folder, a pipe or a device';
-    throw new InputError('no-such-module', `${where}: the file ${path} ${problem}`);
+    throw new InputError('no-such-module', `${where}: the file ${path} ${problem}`, 'check the path');
   }
   let loaded: { readonly default?: unknown };
   try {

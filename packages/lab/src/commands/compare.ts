@@ -52,7 +52,13 @@ async function readComparison({ cwd, interrupted }: Context, file: string): Prom
   const bytes = await readGivenFile(
     resolve(cwd, file),
     interrupted,
-    (why, cause) => new InputError('no-file', `compare: cannot read ${file}: ${why}`, '', { cause }),
+    (why, cause) =>
+      new InputError(
+        'no-file',
+        `compare: cannot read ${file}: ${why}`,
+        'check the path; `goshawk simulate --json` prints the content of such a file',
+        { cause },
+      ),
   );
   const value = parsed(decodeText(bytes, `compare: ${file}`));
   if (!isComparison(value)) {

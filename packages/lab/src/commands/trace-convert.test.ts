@@ -149,7 +149,7 @@ describe('trace stats', () => {
 
 it.each([
   [['trace', 'convert'], 'trace convert needs WORKLOAD'],
-  [['trace', 'convert', 'poisson'], 'trace convert needs --out FILE, or --out - for stdout'],
+  [['trace', 'convert', 'poisson'], 'trace convert needs --out FILE; `--out -` is stdout'],
   [['trace', 'convert', 'poisson', '--out', '-'], '--out - needs --format; for example --format jsonl'],
   [['trace', 'convert', 'poisson', '--out', '-', '--json', '--format', 'tr'], 'both use stdout'],
   [['trace', 'convert', 'poisson', '--out', 'x.csv'], 'x.csv: the file name does not identify the format'],

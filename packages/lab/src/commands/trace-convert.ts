@@ -62,7 +62,7 @@ export function checkTarget(
   command: string,
   out: string | undefined,
 ): asserts out is string {
-  if (out === undefined) throw new InputError('usage', `${command} needs --out FILE, or --out - for stdout`);
+  if (out === undefined) throw new InputError('usage', `${command} needs --out FILE`, '`--out -` is stdout');
   if (out === '-' && global.json)
     throw new InputError('usage', '--json and --out - both use stdout', 'use a file name');
 }

@@ -34,7 +34,7 @@ export const traceExportCommand = defineCommand({
   },
   async run(context, { job, since, out }, { words }) {
     if (out === undefined)
-      throw new InputError('usage', 'trace export needs --out FILE, or --out - for stdout');
+      throw new InputError('usage', 'trace export needs --out FILE', '`--out -` is stdout');
     const places = await journalPlaces(context, words);
     const tracing = new ChromeTracing();
     let damaged = 0;

@@ -36,7 +36,7 @@ import {
 import type { Distribution } from '@goshawk/report';
 import type { NetworkModel } from '@goshawk/simulator';
 import { formatTally, type PackedJobs, packed, type RecordedJob, Tally } from '@goshawk/traces';
-import { journalPlaces } from '../journals.js';
+import { checkJournalPlaces, journalPlaces } from '../journals.js';
 import { namedResources } from '../simulate/capacity.js';
 import { PARALLEL_OPTION, SIMULATED_USERS_OPTION } from '../simulate/options.js';
 import { gangNote } from '../simulate/plan.js';
@@ -365,6 +365,8 @@ async function recordedCluster(
       error instanceof UnreachableError || (error instanceof InputError && error.code === 'several-clusters');
     const workers = workersOf(options.workers)[0];
     if (!isDown || words.length === 0) throw error;
+    const journals = await journalPlaces(context, words);
+    await checkJournalPlaces(journals);
     if (options.policy === undefined || workers === undefined)
       throw new InputError(
         'usage',
@@ -379,7 +381,7 @@ async function recordedCluster(
       schedulers: SCHEDULERS,
       capacity,
       attributes: attributesOf(options, workers),
-      journals: await journalPlaces(context, words),
+      journals,
     };
   }
 }

@@ -353,5 +353,5 @@ export function whenJoined(
 }
 
 const JOINED_POLL_MS = 20;
-/** Time in ms after which joining counts as slow: central answers in milliseconds, and containers start within this. */
-const JOIN_PATIENCE_MS = 10_000;
+/** Time in ms after which joining counts as slow: central answers in milliseconds, and an operator looks at the log. */
+const JOIN_PATIENCE_MS = 2_500;
