@@ -41,6 +41,7 @@ const MEMBERS_ONLY: ReadonlySet<Message['type']> = new Set([
   'withdraw',
   'declare',
   'holdings',
+  'notices',
   'usage',
   'resync',
   'outlined',
@@ -163,6 +164,8 @@ export class Central implements Machine<CentralTimer> {
         return this.#members.left(from, now);
       case 'holdings':
         return this.#recordHoldings(from, message);
+      case 'notices':
+        return this.#storeNotices(from, message);
       case 'drained':
         this.#dispatcher.drained(from, now);
         return this.#members.workers.drained(from);
@@ -411,6 +414,17 @@ export class Central implements Machine<CentralTimer> {
     this.#shedding.arrived(message.arrivedTasks);
     this.#learnCutoff(from, message);
     this.#members.workers.recordWork(message, now);
+  }
+
+  #storeNotices(from: Address, { notices }: MessageOf<'notices'>): void {
+    const scheduler = this.#members.registry.schedulers.members.get(from);
+    if (scheduler === undefined) return;
+    for (const { number, at, kind, text } of notices) {
+      if (number <= scheduler.lastNotice) continue;
+      scheduler.lastNotice = number;
+      this.#env.noticeReceived?.({ kind, scheduler: scheduler.name, text, at });
+    }
+    this.#env.send(from, { type: 'noticesStored', number: scheduler.lastNotice });
   }
 
   #recordHoldings(from: Address, { users }: MessageOf<'holdings'>): void {

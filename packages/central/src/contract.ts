@@ -4,6 +4,7 @@ import type {
   ClusterSettings,
   Environment,
   EventPage,
+  HappenedEvent,
   Millis,
   Role,
   UnmatchedKind,
@@ -51,6 +52,8 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
   readonly events?: ((after: number, since: number | undefined) => EventPage) | undefined;
   /** Called for each cluster event that belongs in the log. */
   readonly eventOccurred?: ((event: ClusterEvent) => void) | undefined;
+  /** Called for each event that a scheduler reports. `at`: wall clock of the event. ms */
+  readonly noticeReceived?: ((notice: ReportedNotice) => void) | undefined;
   /** Called when a scheduler's journal lacks its last known incarnation: an older copy of the journal was restored. */
   readonly journalRolledBack?: ((scheduler: string) => void) | undefined;
 }
@@ -130,6 +133,8 @@ export type ClusterEvent =
   | { readonly kind: 'schedulers-missing'; readonly schedulers: readonly string[] }
   | { readonly kind: 'cutoff-changed'; readonly fromMs: Millis; readonly toMs: Millis }
   | { readonly kind: 'task-preempted'; readonly job: string; readonly worker: string };
+
+export type ReportedNotice = Pick<HappenedEvent, 'kind' | 'text' | 'at'> & { readonly scheduler: string };
 
 /** `lease`: its lease expired. `replaced`: another process took its name. `takeover`: an operator requested it. */
 export type LossCause = 'lease' | 'replaced' | 'takeover';

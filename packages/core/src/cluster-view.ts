@@ -60,6 +60,15 @@ const happened = record({
   /** Name of the key of the client that requested it; absent: nobody did, or the cluster has no keys. */
   by: optional(name),
 });
+/** Events that a scheduler reports, because central cannot know them. */
+export const NOTICE_KINDS = [
+  'journal-refuses-jobs',
+  'journal-accepts-jobs',
+  'limit-reached',
+  'deadline-missed',
+] as const;
+export type NoticeKind = (typeof NOTICE_KINDS)[number];
+
 /** Something that happened to the cluster. */
 export type HappenedEvent = NonNullable<(typeof happened)['infer']>;
 

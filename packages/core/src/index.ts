@@ -12,6 +12,8 @@ export {
   LOST_WORKERS_MS,
   type LostWorker,
   type MissingScheduler,
+  NOTICE_KINDS,
+  type NoticeKind,
   onlyCounts,
   type SchedulerIntroduction,
   type Schedulers,

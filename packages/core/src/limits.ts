@@ -64,6 +64,9 @@ export const LIMITS = {
   /** Events of the cluster in one answer, and those that central keeps. */
   eventsPerPageMax: 1_000,
   eventsMax: 20_000,
+  /** Events that a scheduler reports in one message, and the length of their texts. */
+  noticesPerMessageMax: 50,
+  noticeCharactersMax: 512,
   /** Clients that receive progress of one scheduler's jobs. */
   watchesMax: 100_000,
   /** Jobs that one job depends on, of each kind. */

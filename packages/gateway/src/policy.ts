@@ -51,6 +51,8 @@ const MEMBERSHIP: ReadonlySet<string> = new Set<MessageType>([
   'remember',
   'limits',
   'holdings',
+  'notices',
+  'noticesStored',
 ]);
 
 /** Counts messages by type: those of central, and those of schedulers except with central. */

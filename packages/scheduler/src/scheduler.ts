@@ -9,6 +9,7 @@ import {
   type Message,
   type MessageOf,
   type Millis,
+  type NoticeKind,
   type PolicySettings,
   type UsageBook,
   whyImpossible,
@@ -106,6 +107,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return;
       case 'members':
         return s.clusterMessages.membersChanged(from, message, now);
+      case 'noticesStored':
+        if (from === s.cluster.central) s.notices.stored(message);
+        return;
       case 'remember':
         return s.cluster.setFormerSchedulers(from, message);
       case 'welcome':
@@ -182,7 +186,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   #wakeJob(job: Job, timer: 'weigh' | 'deadline' | 'retry' | 'open' | 'timeLimit', now: Millis): void {
     const { dispatch, endings } = this.#parts;
     if (timer === 'weigh') dispatch.sampler.evaluatePilots(job, now);
-    else if (timer === 'deadline') endings.abandonIfLate(job, now);
+    else if (timer === 'deadline') endings.deadlinePassed(job, now);
     else if (timer === 'retry') endings.retryAfterBackoff(job, now);
     else if (timer === 'open') endings.closeIfInactive(job, now);
     else endings.endIfOutOfTime(job, now);
@@ -213,9 +217,19 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#parts.submissions.keyTaken(number, by);
   }
 
+  /** Reports an event that the driver has noticed to central. */
+  notice(kind: NoticeKind, text: string, now: Millis): void {
+    this.#parts.notices.add(kind, text, now);
+  }
+
   /** The journal has started or stopped accepting records. */
   journalChanged(state: JournalState, now: Millis): void {
-    this.#parts.ledger.setJournal(state);
+    const { ledger, notices } = this.#parts;
+    const before = ledger.refusal?.message;
+    ledger.setJournal(state);
+    if (state.kind === 'open') notices.add('journal-accepts-jobs', 'the journal accepts new jobs again', now);
+    else if (state.kind !== 'failed' && state.message !== before)
+      notices.add('journal-refuses-jobs', `no new jobs are accepted: ${state.message}`, now);
     this.#parts.notDurableJobs.setJournalUnreachable(state.kind === 'away', now);
   }
 

@@ -1,5 +1,6 @@
 import { LIMITS, type Millis } from '@goshawk/core';
 import { Cluster } from './cluster/cluster.js';
+import { Notices } from './cluster/notices.js';
 import { SweepTimer } from './cluster/sweep-timer.js';
 import { UnfitWorkers } from './cluster/unfit-workers.js';
 import { Usage } from './cluster/usage.js';
@@ -57,6 +58,7 @@ export class SchedulerState {
   readonly answers: Answers;
   readonly sweepTimer: SweepTimer;
   readonly forecasts: Forecasts;
+  readonly notices: Notices;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     const { inheritance } = config;
@@ -87,6 +89,7 @@ export class SchedulerState {
     this.answers = new Answers(this.ledger);
     this.sweepTimer = new SweepTimer(env, this.cluster);
     this.forecasts = new Forecasts(config);
+    this.notices = new Notices(env, config.wallOffsetMs);
   }
 
   /** Returns the context for rebuilding jobs from records. @param now no record about these jobs is later */

@@ -28,6 +28,8 @@ export interface SchedulerRecord {
   brokeAt: Millis | undefined;
   jobs: number;
   waiting: number;
+  /** Number of its last stored notice. */
+  lastNotice: number;
   /** When it disconnected without ending its jobs; undefined while it is a member. */
   awaySince: Millis | undefined;
   /** Whether it said so when it disconnected. */
@@ -82,7 +84,7 @@ export class Schedulers {
   rehome(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
     const { type: _, ...introduction } = message;
     const initial = { lastSeenAt: now, brokeAt: undefined, jobs: 0, waiting: 0 };
-    const presence = { awaySince: undefined, hasLeft: false };
+    const presence = { lastNotice: 0, awaySince: undefined, hasLeft: false };
     const scheduler = { ...introduction, ...initial, ...presence, address: from };
     const before = this.#members.get(from);
     if (before !== undefined) this.#byTag.delete(before.tag);

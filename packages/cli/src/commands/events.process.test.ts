@@ -11,15 +11,15 @@ interface PrintedEvent {
   readonly worker: string | null;
 }
 
-/** Resolves with the events once one of this kind is among them. */
-async function eventsUntil(kind: string): Promise<PrintedEvent[]> {
+/** Resolves with the events once this many of this kind are among them. */
+async function eventsUntil(kind: string, count = 1): Promise<PrintedEvent[]> {
   for (;;) {
     const { stdout } = await runGoshawk(['events', '--json', '--cluster', daemons.url]);
     const events = stdout
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as PrintedEvent);
-    if (events.some((event) => event.kind === kind)) return events;
+    if (events.filter((event) => event.kind === kind).length >= count) return events;
   }
 }
 
@@ -31,6 +31,8 @@ test('events survive a kill of each process, and a follower gets each of them on
   await eventsUntil('worker-joined');
   const follow = startGoshawk(['events', '--follow', '--json', ...at]);
   await follow.firstLine;
+  expect((await runGoshawk(['submit', '--deadline', '1s', ...at, '--', 'sleep', '600'])).exitCode).toBe(0);
+  await eventsUntil('deadline-missed');
   expect((await runGoshawk(['drain', 'w0', ...at])).exitCode).toBe(0);
   await worker.kill();
   await eventsUntil('worker-lost');
@@ -39,7 +41,11 @@ test('events survive a kill of each process, and a follower gets each of them on
   await central.kill();
   await daemons.startCentral(['--data-folder', `${daemons.folder}/central`]);
   await daemons.startScheduler('s0');
-  const events = await eventsUntil('scheduler-joined');
+  // The restarted scheduler reports the missed deadline again.
+  await eventsUntil('scheduler-joined');
+  const later = await runGoshawk(['submit', '--deadline', '1s', ...at, '--', 'sleep', '600']);
+  const events = await eventsUntil('deadline-missed', 2);
+  expect(later.exitCode).toBe(0);
   const kinds = events.map(({ kind }) => kind);
   for (const kind of [
     'central-started',
@@ -52,6 +58,7 @@ test('events survive a kill of each process, and a follower gets each of them on
     expect(kinds).toContain(kind);
   expect(kinds.filter((kind) => kind === 'central-started')).toHaveLength(2);
   expect(kinds.filter((kind) => kind === 'policy')).toHaveLength(1);
+  expect(kinds.filter((kind) => kind === 'deadline-missed')).toHaveLength(2);
   expect(events.find(({ kind }) => kind === 'worker-lost')).toMatchObject({ worker: 'w0' });
   expect(events.findLast(({ kind }) => kind === 'central-started')!.text).toMatch(/ended unexpectedly/);
   const last = Math.max(...events.map(({ number }) => number));

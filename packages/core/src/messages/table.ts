@@ -12,6 +12,7 @@ import {
   drainState,
   eventPage,
   introduction,
+  NOTICE_KINDS,
   schedulers,
   takeover,
   workerPage,
@@ -1204,6 +1205,30 @@ export const MESSAGES = {
       ends: list(forecastEnd, LIMITS.activeJobsMax),
     },
   ),
+
+  // ---- events of schedulers
+  notices: message(
+    'scheduler',
+    'central',
+    'Lost: repeated with the next heartbeat, until `noticesStored`. Duplicate: no effect.',
+    {
+      notices: list(
+        record({
+          /** Increases with each notice of the sender. */
+          number: count,
+          /** Wall clock of the event. ms */
+          at: number,
+          kind: choice(...NOTICE_KINDS),
+          text: text(LIMITS.noticeCharactersMax),
+        }),
+        LIMITS.noticesPerMessageMax,
+      ),
+    },
+  ),
+  noticesStored: message('central', 'scheduler', 'Lost: the notices are repeated. Duplicate: no effect.', {
+    /** Number of the last one. */
+    number: count,
+  }),
 } as const;
 
 /** The successful reply to each request. */

@@ -118,6 +118,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
               ),
           }),
       events: (after, since) => events.page(after, since),
+      noticeReceived: (event) => events.add(event),
       eventOccurred: clusterLog(
         options.logger,
         (worker, address, why) => enter('explain loss', () => central.explainLoss(worker, address, why)),

@@ -1,4 +1,4 @@
-import { counted, formatCount, type Histogram, LIMITS } from '@goshawk/core';
+import { counted, formatCount, type Histogram, LIMITS, type Millis } from '@goshawk/core';
 import type { Logger } from '@goshawk/transport';
 import type { JournalPort } from './journal-port.js';
 import { repeatUntil } from './now-and-then.js';
@@ -9,6 +9,8 @@ const CENTRAL_CHECK_MS = 1_000;
 const COUNTS_CHECK_MS = 10_000;
 /** Duration in ms from which a commit counts as slow, as in the alert GoshawkJournalSlow. */
 const SLOW_COMMIT_MS = 500;
+/** A limit is reported as an event again if no job was refused because of it for this long. ms */
+const LIMIT_QUIET_MS = 600_000;
 
 interface Watched {
   readonly logger: Logger;
@@ -51,13 +53,17 @@ interface LargeUser {
 /**
  * Logs refused jobs, with the users that have the most active jobs, and slow commits: at most one line of each kind in
  * ten seconds.
+ *
+ * @param limitReached receives a text when jobs are refused because of a limit, once until it has been quiet for ten minutes
  */
 export function watchCounts(
   { logger, ended }: Watched,
   refused: () => Readonly<Record<string, number>>,
   largestUsers: () => readonly LargeUser[],
   port: JournalPort | undefined,
+  limitReached: (text: string) => void,
 ): void {
+  const refusedAt = new Map<string, Millis>();
   let before = { ...refused() };
   let slowBefore = 0;
   repeatUntil(COUNTS_CHECK_MS, ended, () => {
@@ -66,10 +72,15 @@ export function watchCounts(
       const jobs = count - (before[reason] ?? 0);
       if (jobs === 0) continue;
       const users = largestUsers().map((held) => ({ ...held, user: held.user ?? '' }));
+      const why = `${WHY_REFUSED[reason] ?? reason}${largestUser(users)}`;
       logger.warn(
         { event: 'jobs-refused', reason, jobs, users },
-        `refused ${jobs} submissions within ten seconds: ${WHY_REFUSED[reason] ?? reason}${largestUser(users)}`,
+        `refused ${jobs} submissions within ten seconds: ${why}`,
       );
+      // The scheduler reports the state of its journal itself.
+      const isNews = performance.now() - (refusedAt.get(reason) ?? Number.NEGATIVE_INFINITY) > LIMIT_QUIET_MS;
+      if (isNews && reason !== 'journal') limitReached(`new jobs are refused: ${why}`);
+      refusedAt.set(reason, performance.now());
     }
     before = now;
     if (port === undefined) return;

@@ -45,6 +45,22 @@ const event = (text: string, kind = 'worker-drained'): Pick<HappenedEvent, 'kind
 });
 
 describe('events', () => {
+  it('that a scheduler reports again are stored once, also by the next process, with the time of the report', () => {
+    const at = now - HOUR_MS;
+    const missed = { ...event('job s-1 missed its deadline', 'deadline-missed'), scheduler: 's0', at };
+    for (const offsetMs of [0, 1, -1]) {
+      const book = bookIn();
+      book.add({ ...missed, at: at + offsetMs });
+      book.add({ ...missed, at: at + offsetMs });
+      expect(book.page(0).events).toMatchObject([{ at, scheduler: 's0' }]);
+      book.close();
+    }
+    const book = bookIn();
+    for (const other of [{ at: at + 60_000 }, { scheduler: 's1' }, { text: 'job s-2 missed its deadline' }])
+      book.add({ ...missed, ...other });
+    expect(book.page(0).events).toHaveLength(4);
+  });
+
   it('are delivered once to a follower, also after a kill of the process, and with all of their fields', () => {
     const first = bookIn();
     first.add({ ...event('drains'), worker: 'w0', by: 'ann' });

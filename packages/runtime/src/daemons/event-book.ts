@@ -14,12 +14,15 @@ const IN_BURSTS: ReadonlySet<string> = new Set([
   'worker-lost',
   'worker-missing',
 ]);
+/** Events that are searched for a repeated one, and the difference of clocks after which it is another one. */
+const REPEATED_MAX = 2_000;
+const SAME_MS = 2_000;
 /** Names in an event about several workers. */
 const NAMES_MAX = 3;
 
-/** An event without its number and time. */
+/** An event without its number. `at`: default now */
 export type NewEvent = Pick<HappenedEvent, 'kind' | 'text'> &
-  Partial<Pick<HappenedEvent, 'worker' | 'scheduler' | 'by'>>;
+  Partial<Pick<HappenedEvent, 'worker' | 'scheduler' | 'by' | 'at'>>;
 
 /** Events of one kind that occurred in quick succession. */
 interface Burst {
@@ -69,6 +72,7 @@ export class EventBook {
   }
 
   add(event: NewEvent): void {
+    if (event.at !== undefined && this.#has(event)) return;
     if (!IN_BURSTS.has(event.kind)) return this.#append(event);
     const burst = this.#bursts.get(event.kind) ?? { count: 0, rest: [] };
     this.#bursts.set(event.kind, burst);
@@ -118,11 +122,25 @@ export class EventBook {
   }
 
   #append(event: NewEvent): void {
-    const { kind, text, worker, scheduler, by } = event;
-    const happened = { number: ++this.#last, at: this.#now(), kind, text, worker, scheduler, by };
+    const { at = this.#now(), kind, text, worker, scheduler, by } = event;
+    const happened = { number: ++this.#last, at, kind, text, worker, scheduler, by };
     this.#events.push(happened);
     this.#dropOld();
     this.#file?.write(happened);
+  }
+
+  /** Whether an event with a time of its own was added before: a central that restarts gets it again. */
+  #has({ kind, text, scheduler, at = 0 }: NewEvent): boolean {
+    for (
+      let index = this.#events.length - 1;
+      index >= Math.max(0, this.#events.length - REPEATED_MAX);
+      index--
+    ) {
+      const event = this.#events.at(index)!;
+      const isSame = event.kind === kind && event.scheduler === scheduler && event.text === text;
+      if (isSame && Math.abs(event.at - at) < SAME_MS) return true;
+    }
+    return false;
   }
 
   #dropOld(): void {

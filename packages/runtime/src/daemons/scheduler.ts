@@ -391,7 +391,7 @@ function run(parts: Parts, options: SchedulerOptions): Running {
 /** Reports the state of the schedulers: in the log if central is silent or jobs are refused, and over HTTP. */
 function observe(
   { process, journals: { own } }: Parts,
-  { machine, adopted, taken }: Running,
+  { machine, enter, adopted, taken }: Running,
   options: SchedulerOptions,
 ): void {
   const { logger, central, keys, metricsUsers = keys === undefined ? METRICS_USERS : 0 } = options;
@@ -403,6 +403,7 @@ function observe(
     () => machine.tallies.jobsRefused,
     () => machine.largestUsers(LARGEST_USERS),
     own,
+    (text) => enter('limit reached', (scheduler, now) => scheduler.notice('limit-reached', text, now)),
   );
   process.show(() => ({
     notReady: [

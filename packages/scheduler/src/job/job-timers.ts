@@ -1,4 +1,4 @@
-import type { Environment, Millis, PolicySettings } from '@goshawk/core';
+import type { Environment, Millis, PolicySettings, Timings } from '@goshawk/core';
 import type { Job } from './job.js';
 
 // The timers of one job. Setting a timer that is already set is harmless.
@@ -15,9 +15,13 @@ export type JobTimer =
   /** The pilots may have run long enough to classify the job. */
   | 'weigh';
 
-/** Sets the deadline timer if the policy fails jobs that miss their deadline. */
-export function setDeadlineTimer(job: Job, { preset }: PolicySettings, env: Environment<JobTimer>): void {
-  if (preset.abandons && job.spec.deadlineMs !== undefined)
+/** Sets the deadline timer if misses are reported to central, or the policy fails the jobs. */
+export function setDeadlineTimer(
+  job: Job,
+  { joinedPolicy, timings }: { readonly joinedPolicy: PolicySettings; readonly timings: Timings },
+  env: Environment<JobTimer>,
+): void {
+  if (job.spec.deadlineMs !== undefined && (joinedPolicy.preset.abandons || timings.heartbeatMs > 0))
     env.setTimer('deadline', job.number, job.deadlineAt);
 }
 

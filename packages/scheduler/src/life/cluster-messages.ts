@@ -47,7 +47,7 @@ export class ClusterMessages {
       return isCutOff ? this.#routing.centralReconnected(now) : undefined;
     }
     this.#s.quotas.centralReplaced();
-    for (const job of this.#s.jobs.active()) setDeadlineTimer(job, policy, this.#s.env);
+    for (const job of this.#s.jobs.active()) setDeadlineTimer(job, cluster, this.#s.env);
     usage.centralChanged(from, policy, now);
     this.#routing.centralReplaced(now);
     this.#reconciler.centralChanged(now);
@@ -67,6 +67,7 @@ export class ClusterMessages {
     cluster.heartbeat(jobs.activeCount, () => jobs.waitingTaskCount, now);
     if (cluster.central !== NOBODY && this.#s.quotas.mustReportUsage)
       this.#s.env.send(cluster.central, { type: 'holdings', users: this.#s.quotas.usageReport() });
+    if (cluster.central !== NOBODY) this.#s.notices.report(cluster.central);
     this.#routing.probeWithoutCentral(now);
     this.#draining.reportIfStuck(now);
   }

@@ -286,6 +286,20 @@ export class Endings {
     this.attemptEnded(job, end, now);
   }
 
+  /** Reports that the job has missed its deadline. */
+  deadlinePassed(job: Job, now: Millis): void {
+    if (!job.hasEnded && !job.cancelling) {
+      const { name, user } = job.spec;
+      const whose = user === undefined ? '' : ` of ${user}`;
+      this.#s.notices.add(
+        'deadline-missed',
+        `job ${job.id} (${name})${whose} missed its deadline`,
+        job.deadlineAt,
+      );
+    }
+    this.abandonIfLate(job, now);
+  }
+
   /** Fails a job that missed its deadline before its start, if the policy abandons such jobs. */
   abandonIfLate(job: Job, now: Millis): void {
     // Before a restarted scheduler is welcomed, its policy is unknown; the welcome sets the timer of the deadline.

@@ -70,7 +70,7 @@ export class Intake {
         }
         this.#becameDurable(job, then);
       }, now);
-    else setDeadlineTimer(job, cluster.joinedPolicy, this.#s.env);
+    else setDeadlineTimer(job, cluster, this.#s.env);
     setOpenTimer(job, this.#s.env);
     if (job.hasPendingPredecessors) this.#predecessors.track(job, now);
     this.#holds.add(job, now);
@@ -112,6 +112,6 @@ export class Intake {
     for (const ask of questions) ask(now);
     if (!isAdopted || job.cancelling || job.hasEnded) return;
     this.#routing.findWorkersForAll(job, now);
-    setDeadlineTimer(job, this.#s.cluster.joinedPolicy, this.#s.env);
+    setDeadlineTimer(job, this.#s.cluster, this.#s.env);
   }
 }

@@ -242,7 +242,7 @@ export class Reconciler {
       this.#endings.breakPartialGangs(job, now);
       if (job.hasEnded) continue;
       this.#routing.jobRecovered(job, now);
-      setDeadlineTimer(job, this.#s.cluster.joinedPolicy, this.#s.env);
+      setDeadlineTimer(job, this.#s.cluster, this.#s.env);
       setTimeLimitTimer(job, this.#s.env);
       setRetryTimer(job, this.#s.env);
       yield START_COST;
