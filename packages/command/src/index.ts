@@ -1,3 +1,4 @@
+export { type Column, renderTable } from '@goshawk/core';
 export {
   COMPLETED,
   type Command,
@@ -42,7 +43,6 @@ export { type Painter, painter, paintStanding, paintState, plain } from './termi
 export { type Progress, startProgress } from './terminal/progress.js';
 export { redrawing } from './terminal/redrawing.js';
 export { page, type Section, section } from './terminal/sections.js';
-export { type Column, renderTable } from './terminal/table.js';
 export { cellWidth, cut } from './terminal/width.js';
 export { VERSION } from './version.js';
 export { withoutPasswords } from './without-passwords.js';

@@ -212,6 +212,7 @@ export { jsonLoss, parseExactJson } from './text/json-loss.js';
 export * from './text/nearest.js';
 export * from './text/paint.js';
 export { shellWord } from './text/shell-word.js';
+export { aligned, type Column, renderTable } from './text/table.js';
 export * from './text/terminal-text.js';
 export { asName, decodeText, nameProblem } from './text/utf8.js';
 export * from './users.js';

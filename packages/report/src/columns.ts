@@ -1,12 +1,14 @@
+import { painter, renderTable } from '@goshawk/core';
 import type { Run } from './comparison.js';
-import { textTable } from './terminal.js';
 
 /** Columns of a table on a terminal or a page: the title, and the cell of a row. */
 export type Columns<Row> = readonly (readonly [title: string, cell: (row: Row) => string])[];
 
 export function columnTable<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
-  const titles = columns.map(([title]) => title);
-  return textTable([titles, ...rows.map((row) => columns.map(([, cell]) => cell(row)))]);
+  const aligned = columns.map(
+    ([title, of], at) => ({ title, of, align: at === 0 ? 'left' : 'right' }) as const,
+  );
+  return renderTable(aligned, rows, painter({ color: false }));
 }
 
 /** Renders a table with one row per run, including the seed if there are several; empty without runs. */

@@ -23,5 +23,5 @@ export { finishRun, RunMeter, type RunSeries } from './run.js';
 export { renderScores, renderShadow } from './shadow-table.js';
 export { StageTally } from './stages.js';
 export { meanFields, summarisePolicies, workloadInWords } from './summary.js';
-export { renderTable } from './table.js';
+export { comparisonText } from './table.js';
 export { RunTally } from './tally.js';

@@ -4,7 +4,7 @@ import { buildComparison, mergeComparisons } from './compare.js';
 import type { Interval } from './comparison.js';
 import { intervalMethod, type JobTimes, ratioIntervals } from './intervals.js';
 import { sample } from './sample-runs.fixture.js';
-import { renderTable } from './table.js';
+import { comparisonText } from './table.js';
 
 const JOBS = 2_000;
 
@@ -70,7 +70,7 @@ test('a comparison describes the numbers in brackets', () => {
   const paired = [times(first!.policy, first!.seed, () => 0.5), times(other!.policy, other!.seed, () => 1)];
   const comparison = buildComparison({ workload, cluster, runs, times: paired });
   expect(comparison.intervals).toEqual({ level: 0.95, resamples: 1_000, over: 'jobs' });
-  const text = renderTable(comparison, { color: false });
+  const text = comparisonText(comparison, { color: false });
   expect(text).toMatch(/\(0\.50–0\.50×\)/);
   expect(text.replaceAll(/\s+/g, ' ')).toContain(
     'brackets show 95% confidence intervals from a paired bootstrap over jobs',

@@ -42,7 +42,7 @@ const HANG = '\n  ';
  * Renders a comparison for a terminal: run times by policy, a summary of the first policy against the others,
  * and the cost of each policy. The text has no final newline.
  */
-export function renderTable(comparison: Comparison, style: TableStyle): string {
+export function comparisonText(comparison: Comparison, style: TableStyle): string {
   const columns = style.columns ?? DEFAULT_COLUMNS;
   const paint = painter({ color: style.color });
   const summaries = summarisePolicies(comparison);

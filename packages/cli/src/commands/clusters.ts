@@ -2,14 +2,6 @@ import type { LocalCluster } from '@goshawk/client';
 import { type Column, defineCommand, painter, renderTable, wholeList } from '@goshawk/command';
 import { ago } from '@goshawk/core';
 
-const COLUMNS: readonly Column[] = [
-  { title: 'cluster' },
-  { title: 'data folder' },
-  { title: 'process', align: 'right' },
-  { title: 'started', align: 'right', dropFirst: 1 },
-  { title: '', shrinkTo: 14, wraps: true },
-];
-
 export const clustersCommand = defineCommand({
   name: 'clusters',
   describe: 'list your clusters on this machine that were started with `goshawk up`',
@@ -47,14 +39,18 @@ export const clustersCommand = defineCommand({
     }
     if (clusters.length === 0) context.note('no cluster is running on this machine; `goshawk up` starts one');
     else {
-      const rows = clusters.map((cluster) => [
-        cluster.url,
-        cluster.dataFolder ?? '',
-        `${cluster.pid}`,
-        cluster.startedAt === undefined ? '' : ago(Date.now() - cluster.startedAt),
-        isMeant(cluster) ? 'commands in this folder use this cluster' : '',
-      ]);
-      context.out(renderTable(COLUMNS, rows, painter(context)));
+      const started = ({ startedAt }: LocalCluster) =>
+        startedAt === undefined ? '' : ago(Date.now() - startedAt);
+      const meant = (cluster: LocalCluster) =>
+        isMeant(cluster) ? 'commands in this folder use this cluster' : '';
+      const columns: readonly Column<LocalCluster>[] = [
+        { title: 'cluster', of: ({ url }) => url },
+        { title: 'data folder', of: ({ dataFolder = '' }) => dataFolder },
+        { title: 'process', align: 'right', of: ({ pid }) => `${pid}` },
+        { title: 'started', align: 'right', dropFirst: 1, of: started },
+        { title: '', shrinkTo: 14, wraps: true, of: meant },
+      ];
+      context.out(renderTable(columns, clusters, painter(context)));
     }
   },
 });

@@ -1,4 +1,5 @@
 import {
+  type Column,
   type Command,
   type Context,
   defineCommand,
@@ -99,21 +100,24 @@ function withoutPassword(value: unknown): unknown {
 }
 
 function table(context: Context, settings: readonly Setting[], withOrigin: boolean): string {
-  const rows = settings.map(({ commands, name, value, unit, whenUnset, origin, source }) => [
-    name,
-    value === null || (Array.isArray(value) && value.length === 0)
-      ? (whenUnset ?? '')
-      : unit === 'ms'
-        ? durationText(value as number)
-        : String(value),
-    ...(withOrigin ? [source === '' ? origin : `${origin} (${source})`] : []),
-    commands.length === 0 ? 'every command' : commands.join(', '),
-  ]);
-  const columns = [
-    { title: 'setting' },
-    { title: 'value', shrinkTo: 16 },
-    ...(withOrigin ? [{ title: 'from', shrinkTo: 12 }] : []),
-    { title: 'used by', shrinkTo: 16 },
+  const valueWords = ({ value, unit, whenUnset }: Setting): string => {
+    if (value === null || (Array.isArray(value) && value.length === 0)) return whenUnset ?? '';
+    return unit === 'ms' ? durationText(value as number) : String(value);
+  };
+  const columns: Column<Setting>[] = [
+    { title: 'setting', of: ({ name }) => name },
+    { title: 'value', shrinkTo: 16, of: valueWords },
+    {
+      title: 'used by',
+      shrinkTo: 16,
+      of: ({ commands }) => (commands.length === 0 ? 'every command' : commands.join(', ')),
+    },
   ];
-  return renderTable(columns, rows, painter(context));
+  if (withOrigin)
+    columns.splice(2, 0, {
+      title: 'from',
+      shrinkTo: 12,
+      of: ({ origin, source }) => (source === '' ? origin : `${origin} (${source})`),
+    });
+  return renderTable(columns, settings, painter(context));
 }

@@ -10,11 +10,11 @@ import { formatResources, InputError, RIGHTS, ROLES } from '@goshawk/core';
 import type { ClusterKeys, WorkerBounds } from '@goshawk/transport';
 import { admitted, afterChange, keysFolder, readFolder, revokeKey } from './keys-folder.js';
 
-const COLUMNS: readonly Column[] = [
-  { title: 'key' },
-  { title: 'role' },
-  { title: 'may', shrinkTo: 12, wraps: true },
-  { title: 'expires', dropFirst: 1 },
+const COLUMNS: readonly Column<ListedKey>[] = [
+  { title: 'key', of: ({ name }) => name },
+  { title: 'role', of: ({ role, shared }) => (shared && role !== 'central' ? `${role} (shared)` : role) },
+  { title: 'may', shrinkTo: 12, wraps: true, of: mayWords },
+  { title: 'expires', dropFirst: 1, of: expiryWords },
 ];
 
 export const keysCommand = defineCommand({
@@ -35,7 +35,7 @@ export const keysCommand = defineCommand({
       const shown = listed(keys);
       if (context.global.json)
         context.json({ schema: 'goshawk.keys-list/1', keys: shown, ...wholeList(shown) });
-      else context.out(renderTable(COLUMNS, shown.map(rowOf), painter(context)));
+      else context.out(renderTable(COLUMNS, shown, painter(context)));
       return;
     }
     const [, name, folder] = words;
@@ -89,14 +89,12 @@ function boundsText({ attributes, capacity }: WorkerBounds): string | null {
   return parts.length === 0 ? null : parts.join(', ');
 }
 
-function rowOf({ name, role, shared, rights, names, bounds, expiresAt }: ListedKey): string[] {
+function mayWords({ role, rights, names, bounds }: ListedKey): string {
   const named = rights ?? names ?? (role === 'central' ? [] : ['any name']);
-  const may = bounds === null ? named : [...named, bounds];
-  const isPast = expiresAt !== null && Date.parse(expiresAt) <= Date.now();
-  return [
-    name,
-    shared && role !== 'central' ? `${role} (shared)` : role,
-    may.join(', '),
-    expiresAt === null ? 'never' : `${isPast ? 'expired ' : ''}${expiresAt}`,
-  ];
+  return (bounds === null ? named : [...named, bounds]).join(', ');
+}
+
+function expiryWords({ expiresAt }: ListedKey): string {
+  if (expiresAt === null) return 'never';
+  return `${Date.parse(expiresAt) <= Date.now() ? 'expired ' : ''}${expiresAt}`;
 }

@@ -44,17 +44,21 @@ export const policiesCommand = defineCommand({
         })),
       };
     });
-    const table = (titles: string[], rows: string[][]): void => {
-      const last = { title: '', shrinkTo: 20, wraps: true };
-      context.out(renderTable([...titles.map((title) => ({ title })), last], rows, painter(context)));
+    const table = <Row>(
+      rows: readonly Row[],
+      ...cells: (readonly [title: string, of: (row: Row) => string])[]
+    ): void => {
+      const columns = cells.map(([title, of]) => ({
+        title,
+        of,
+        ...(title === '' ? { shrinkTo: 20, wraps: true } : {}),
+      }));
+      context.out(renderTable(columns, rows, painter(context)));
     };
     if (context.global.json) {
       context.json({ schema: 'goshawk.policies/1', policies, ...wholeList(policies) });
     } else if (words[0] === undefined) {
-      table(
-        ['policy'],
-        policies.map(({ name, title }) => [name, title]),
-      );
+      table(policies, ['policy', ({ name }) => name], ['', ({ title }) => title]);
     } else {
       const { name, title, options, settings } = policies[0]!;
       context.out(`${name}: ${title}\n`);
@@ -62,14 +66,19 @@ export const policiesCommand = defineCommand({
       const own = options.filter(({ flag }) => flag.startsWith('--set'));
       if (own.length > 0) {
         table(
-          ['option', 'default', 'values'],
-          own.map(({ flag, default: normal, values, help }) => [flag, `${normal}`, values, help]),
+          own,
+          ['option', ({ flag }) => flag],
+          ['default', ({ default: normal }) => `${normal}`],
+          ['values', ({ values }) => values],
+          ['', ({ help }) => help],
         );
         context.out('');
       }
       table(
-        ['setting', 'default'],
-        settings.map(({ flag, default: normal, help }) => [flag, normal, help]),
+        settings,
+        ['setting', ({ flag }) => flag],
+        ['default', ({ default: normal }) => normal],
+        ['', ({ help }) => help],
       );
     }
   },

@@ -10,7 +10,7 @@ import {
   type ShareHolder,
   sharesByUser,
 } from '@goshawk/core';
-import { readShares, sharesColumns, sharesRow } from '../jobs/shares-table.js';
+import { readShares, sharesColumns } from '../jobs/shares-table.js';
 
 export const sharesCommand = defineCommand({
   name: 'shares',
@@ -59,8 +59,7 @@ export const sharesCommand = defineCommand({
       return;
     }
     if (shown.length > 0) {
-      const rows = shown.map((holder) => sharesRow(holder, by, shares));
-      context.out(renderTable(sharesColumns(by, shares), rows, painter(context)));
+      context.out(renderTable(sharesColumns(by, shares), shown, painter(context)));
     }
     if (next !== null) context.note(`${counted(left, `more ${by}`)}; continue with --from ${next}`);
     if (unlisted > 0) context.note(`${counted(unlisted, 'more job')} with smaller shares`);

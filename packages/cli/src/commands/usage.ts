@@ -1,5 +1,14 @@
 import { type Usage, usageJson } from '@goshawk/client';
-import { type Column, defineCommand, FROM, painter, partOf, plain, renderTable } from '@goshawk/command';
+import {
+  type Column,
+  defineCommand,
+  FROM,
+  type Painter,
+  painter,
+  partOf,
+  plain,
+  renderTable,
+} from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import {
   counted,
@@ -73,10 +82,7 @@ export const usageCommand = defineCommand({
       context.out(titles.join(','));
       for (const row of rows)
         context.out(csvRow(titles.map((title) => row[title as keyof typeof row] ?? null)));
-    } else if (shown.length > 0)
-      context.out(
-        renderTable(columnsOf(by), [...shown.map((row) => cells(row, by)), totals(usage)], painter(context)),
-      );
+    } else if (shown.length > 0) context.out(usageTable(shown, usage, painter(context)));
     else context.note('no attempt has ended');
     for (const scheduler of usage.silent)
       context.note(`no answer from ${plain(scheduler)}: the usage of its jobs is missing`);
@@ -102,49 +108,65 @@ function groupsIn(text: string): readonly UsageGroup[] {
   );
 }
 
-function columnsOf(by: readonly UsageGroup[]): Column[] {
-  const amount = (title: string, dropFirst?: number): Column => ({
-    title,
+/** Columns of groups and of the total, which has no groups. */
+function columnsOf(by: readonly UsageGroup[]): Column<UsageRow | 'total'>[] {
+  const group = (name: UsageGroup, at: number): Column<UsageRow | 'total'> => ({
+    title: name,
+    ...(name === 'day' ? {} : { shrinkTo: 8 }),
+    of: (row) => (row !== 'total' ? groupWords(row, name) : at === 0 ? 'total' : ''),
+  });
+  return by.map(group);
+}
+
+function groupWords(row: UsageRow, name: UsageGroup): string {
+  if (name === 'day') return row.day === undefined ? UNKNOWN : dayText(row.day);
+  return row[name] === undefined ? (name === 'user' ? '(unknown)' : '(none)') : plain(row[name]);
+}
+
+type Amounts = Omit<UsageRow, 'day'>;
+
+const AMOUNTS: readonly Column<Amounts>[] = [
+  { title: 'attempts', align: 'right', of: ({ attempts }) => `${attempts}` },
+  { title: 'CPU h', align: 'right', of: ({ cpuMs }) => hours(cpuMs) },
+  {
+    title: 'GiB h',
     align: 'right',
-    ...(dropFirst === undefined ? {} : { dropFirst }),
-  });
-  return [
-    ...by.map((group): Column => (group === 'day' ? { title: group } : { title: group, shrinkTo: 8 })),
-    amount('attempts'),
-    amount('CPU h'),
-    amount('GiB h'),
-    amount('GPU h'),
-    amount('wait', 1),
-    amount('failed'),
-    amount('killed', 3),
-    amount('lost', 2),
+    of: ({ memoryMs, memoryUnknownMs }) =>
+      memoryMs === 0 && memoryUnknownMs > 0 ? UNKNOWN : hours(memoryMs),
+  },
+  { title: 'GPU h', align: 'right', of: ({ gpuMs }) => hours(gpuMs) },
+  {
+    title: 'wait',
+    align: 'right',
+    dropFirst: 1,
+    of: ({ waits, waitMs }) => (waits === 0 ? UNKNOWN : formatDuration(waitMs / waits)),
+  },
+  { title: 'failed', align: 'right', of: ({ failed }) => `${failed}` },
+  {
+    title: 'killed',
+    align: 'right',
+    dropFirst: 3,
+    of: ({ cancelled, preempted }) => `${cancelled + preempted}`,
+  },
+  { title: 'lost', align: 'right', dropFirst: 2, of: ({ lost }) => `${lost}` },
+];
+
+/** Renders the groups, and their total in the last row. */
+function usageTable(shown: readonly UsageRow[], { by, totals }: Usage, paint: Painter): string {
+  const lines: Line[] = [
+    ...shown.map((row) => ({ group: row, amounts: row })),
+    { group: 'total', amounts: totals },
   ];
-}
-
-function cells(row: UsageRow, by: readonly UsageGroup[]): string[] {
-  const names = by.map((group) => {
-    if (group === 'day') return row.day === undefined ? UNKNOWN : dayText(row.day);
-    return row[group] === undefined ? (group === 'user' ? '(unknown)' : '(none)') : plain(row[group]);
-  });
-  return [...names, ...amounts(row)];
-}
-
-function totals({ by, totals }: Usage): string[] {
-  return [...by.map((_, index) => (index === 0 ? 'total' : '')), ...amounts(totals)];
-}
-
-function amounts(row: Omit<UsageRow, 'day'>): string[] {
-  const { attempts, failed, cancelled, preempted, lost, waits, waitMs } = row;
-  return [
-    `${attempts}`,
-    hours(row.cpuMs),
-    row.memoryMs === 0 && row.memoryUnknownMs > 0 ? UNKNOWN : hours(row.memoryMs),
-    hours(row.gpuMs),
-    waits === 0 ? UNKNOWN : formatDuration(waitMs / waits),
-    `${failed}`,
-    `${cancelled + preempted}`,
-    `${lost}`,
+  const columns: Column<Line>[] = [
+    ...columnsOf(by).map((column) => ({ ...column, of: ({ group }: Line) => column.of(group) })),
+    ...AMOUNTS.map((column) => ({ ...column, of: ({ amounts }: Line) => column.of(amounts) })),
   ];
+  return renderTable(columns, lines, paint);
+}
+
+interface Line {
+  readonly group: UsageRow | 'total';
+  readonly amounts: Amounts;
 }
 
 /** A few significant digits. */

@@ -86,18 +86,6 @@ export const workersCommand = defineCommand({
 /** Maximum number of lost workers that are shown; `--json` has all. */
 const LOST_SHOWN = 20;
 
-const COLUMNS: readonly Column[] = [
-  { title: 'name', shrinkTo: 12 },
-  { title: 'state' },
-  { title: 'partition', dropFirst: 1 },
-  { title: 'CPUs', align: 'right' },
-  { title: 'tasks', align: 'right' },
-  { title: 'queued', align: 'right' },
-  { title: 'in use', dropFirst: 0 },
-];
-const RESOURCES: Column = { title: 'resources', shrinkTo: 12, wraps: true };
-const ATTRIBUTES: Column = { title: 'attributes', shrinkTo: 12, wraps: true };
-
 /**
  * Renders the workers. If a row would take several lines, resources and attributes that all workers have move to a line
  * below the table.
@@ -134,21 +122,27 @@ function tableOf(workers: readonly WorkerView[], paint: Painter): string {
     drained: paint.dim,
     quarantined: paint.red,
   };
-  const haveAny = workers.some(({ attributes }) => Object.keys(attributes).length > 0);
-  const haveResources = workers.some(({ capacity: { cpu, ...others } }) => Object.keys(others).length > 0);
-  const rows = workers.map(({ capacity: { cpu, ...others }, ...worker }) => [
-    plain(worker.name),
-    states[worker.state](worker.state),
-    worker.partition,
-    `${cpu ?? worker.slots}`,
-    `${worker.busy}`,
-    formatCount(worker.queued),
-    formatUsed(worker.used),
-    ...(haveResources ? [Object.keys(others).length === 0 ? '' : plain(formatResources(others))] : []),
-    ...(haveAny ? [plain(formatAttributes(worker.attributes))] : []),
-  ]);
-  const more = [...(haveResources ? [RESOURCES] : []), ...(haveAny ? [ATTRIBUTES] : [])];
-  return renderTable([...COLUMNS, ...more], rows, paint);
+  const othersOf = ({ capacity: { cpu, ...others } }: WorkerView): string =>
+    Object.keys(others).length === 0 ? '' : plain(formatResources(others));
+  const columns: Column<WorkerView>[] = [
+    { title: 'name', shrinkTo: 12, of: ({ name }) => plain(name) },
+    { title: 'state', of: ({ state }) => states[state](state) },
+    { title: 'partition', dropFirst: 1, of: ({ partition }) => partition },
+    { title: 'CPUs', align: 'right', of: ({ capacity, slots }) => `${capacity.cpu ?? slots}` },
+    { title: 'tasks', align: 'right', of: ({ busy }) => `${busy}` },
+    { title: 'queued', align: 'right', of: ({ queued }) => formatCount(queued) },
+    { title: 'in use', dropFirst: 0, of: ({ used }) => formatUsed(used) },
+  ];
+  if (workers.some((worker) => othersOf(worker) !== ''))
+    columns.push({ title: 'resources', shrinkTo: 12, wraps: true, of: othersOf });
+  if (workers.some(({ attributes }) => Object.keys(attributes).length > 0))
+    columns.push({
+      title: 'attributes',
+      shrinkTo: 12,
+      wraps: true,
+      of: ({ attributes }) => plain(formatAttributes(attributes)),
+    });
+  return renderTable(columns, workers, paint);
 }
 
 export function summary({ workers, pendingTasks }: Pick<ClusterView, 'workers' | 'pendingTasks'>): string {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Cluster } from '@goshawk/client';
+import type { Cluster, WorkerView } from '@goshawk/client';
 import {
   type Column,
   type Context,
@@ -35,7 +35,7 @@ import {
   type TopList,
   type TopState,
 } from './live-top.js';
-import { readShares, sharesColumns, sharesRow } from './shares-table.js';
+import { readShares, sharesColumns } from './shares-table.js';
 import { wholeLines } from './task-output.js';
 import { attentionLines, lostWorkerPage, topPage, workerPage } from './top-page.js';
 import { whyPage } from './why-page.js';
@@ -194,17 +194,8 @@ async function bodyOf(
       const fitting = last.view.workers
         .filter(({ name }) => name.includes(filter))
         .sort((one, other) => compareNames(one.name, other.name));
-      const cells = fitting.map(({ name, state, partition, slots, busy, queued, used }) => [
-        plain(name),
-        state,
-        partition,
-        `${busy} on ${counted(slots, 'CPU')}`,
-        formatCount(queued),
-        formatUsed(used),
-      ]);
       const lost = last.view.lostWorkers.filter(({ name }) => name.includes(filter));
-      const lostCells = lost.map(({ name }) => [plain(name), 'lost', '', '', '', '']);
-      const { head, lines } = tableLines(WORKER_COLUMNS, [...cells, ...lostCells], paint);
+      const { head, lines } = tableLines(WORKER_COLUMNS, [...fitting, ...lost], paint);
       const lostRows = lost.map(({ name }, index) => ({
         ...{ name, line: lines[fitting.length + index] ?? '', hasEnded: true },
       }));
@@ -223,24 +214,29 @@ async function bodyOf(
       const users = sharesByUser(holders)
         .filter(({ user }) => user.includes(filter))
         .sort((one, other) => other.running - one.running || other.waiting - one.waiting);
-      const cells = users.map((holder) => sharesRow(holder, 'user', shares));
-      const { head, lines } = tableLines(sharesColumns('user', shares), cells, paint);
+      const { head, lines } = tableLines(sharesColumns('user', shares), users, paint);
       return { head, rows: users.map(({ user }, index) => ({ name: user, line: lines[index] ?? '' })) };
     }
   }
 }
 
-const WORKER_COLUMNS: readonly Column[] = [
-  { title: 'name', shrinkTo: 12 },
-  { title: 'state' },
-  { title: 'partition', dropFirst: 0 },
-  { title: 'busy', align: 'right' },
-  { title: 'queued', align: 'right' },
-  { title: 'in use' },
+/** Columns of workers, lost ones included. */
+const WORKER_COLUMNS: readonly Column<{ readonly name: string } & Partial<WorkerView>>[] = [
+  { title: 'name', shrinkTo: 12, of: ({ name }) => plain(name) },
+  { title: 'state', of: ({ state = 'lost' }) => state },
+  { title: 'partition', dropFirst: 0, of: ({ partition = '' }) => partition },
+  {
+    title: 'busy',
+    align: 'right',
+    of: ({ busy, slots }) => (busy === undefined ? '' : `${busy} on ${counted(slots!, 'CPU')}`),
+  },
+  { title: 'queued', align: 'right', of: ({ queued }) => (queued === undefined ? '' : formatCount(queued)) },
+  { title: 'in use', of: ({ used }) => (used === undefined ? '' : formatUsed(used)) },
 ];
+
 /** Renders one line per row, since none of these columns wraps. */
-function tableLines(columns: readonly Column[], cells: readonly (readonly string[])[], paint: Painter) {
-  const [head = '', ...lines] = renderTable(columns, cells, paint).split('\n');
+function tableLines<Row>(columns: readonly Column<Row>[], rows: readonly Row[], paint: Painter) {
+  const [head = '', ...lines] = renderTable(columns, rows, paint).split('\n');
   return { head, lines };
 }
 

@@ -23,36 +23,29 @@ export async function readShares(
   return { shares, holders: shareHolders(shares, jobs) };
 }
 
-export function sharesColumns(by: 'job' | 'user', { by: sharedBy }: ClusterShares): Column[] {
+export function sharesColumns(by: 'job' | 'user', shares: ClusterShares): Column<ShareHolder>[] {
+  const { capacity, by: sharedBy } = shares;
+  const who = ({ user }: ShareHolder): string => (user === '' ? '(unknown)' : plain(user));
+  const largest = ({ has }: ShareHolder) => largestShare(has, capacity);
   return [
-    { title: by, shrinkTo: 12 },
-    ...(by === 'job' ? [{ title: 'user', shrinkTo: 8 }] : [{ title: 'jobs', align: 'right' as const }]),
-    { title: 'weight', align: 'right' },
-    { title: 'running', align: 'right' },
-    { title: 'waiting', align: 'right' },
-    { title: 'share', align: 'right' },
-    { title: 'of' },
-    ...(sharedBy === undefined ? [] : [{ title: 'fair', align: 'right' as const }]),
-    { title: 'allocated', shrinkTo: 12, wraps: true },
-  ];
-}
-
-export function sharesRow(
-  holder: ShareHolder,
-  by: 'job' | 'user',
-  { capacity, by: sharedBy }: ClusterShares,
-): string[] {
-  const { id, user, jobs, weight, running, waiting, has } = holder;
-  const { share, of } = largestShare(has, capacity);
-  const who = user === '' ? '(unknown)' : plain(user);
-  return [
-    ...(by === 'job' ? [plain(id ?? ''), who] : [who, `${jobs}`]),
-    weight === undefined ? '' : `${weight}`,
-    formatCount(running),
-    formatCount(waiting),
-    formatShare(share),
-    of,
-    ...(sharedBy === undefined ? [] : [formatShare(fairShareOf(holder, capacity))]),
-    plain(formatResources(has)),
+    { title: by, shrinkTo: 12, of: (holder) => (by === 'job' ? plain(holder.id ?? '') : who(holder)) },
+    by === 'job'
+      ? { title: 'user', shrinkTo: 8, of: who }
+      : { title: 'jobs', align: 'right', of: ({ jobs }) => `${jobs}` },
+    { title: 'weight', align: 'right', of: ({ weight = '' }) => `${weight}` },
+    { title: 'running', align: 'right', of: ({ running }) => formatCount(running) },
+    { title: 'waiting', align: 'right', of: ({ waiting }) => formatCount(waiting) },
+    { title: 'share', align: 'right', of: (holder) => formatShare(largest(holder).share) },
+    { title: 'of', of: (holder) => largest(holder).of },
+    ...(sharedBy === undefined
+      ? []
+      : [
+          {
+            title: 'fair',
+            align: 'right' as const,
+            of: (holder: ShareHolder) => formatShare(fairShareOf(holder, capacity)),
+          },
+        ]),
+    { title: 'allocated', shrinkTo: 12, wraps: true, of: ({ has }) => plain(formatResources(has)) },
   ];
 }

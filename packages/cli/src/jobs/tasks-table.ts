@@ -2,9 +2,7 @@ import { type Column, cellWidth, type Painter, paintState, plain, renderTable } 
 import { formatBytes, formatDuration, type Millis, type TaskRow, taskAddress } from '@goshawk/core';
 import { clockTime } from './local-time.js';
 
-type TaskColumn = Column & { readonly of: (task: TaskRow) => string };
-
-const MEMORY: TaskColumn = {
+const MEMORY: Column<TaskRow> = {
   title: 'memory',
   align: 'right',
   dropFirst: 2,
@@ -13,7 +11,7 @@ const MEMORY: TaskColumn = {
 
 /** Renders a table of tasks in parts: columns never get narrower, and only the first part has a heading. */
 export class TasksTable {
-  readonly #columns: readonly TaskColumn[];
+  readonly #columns: readonly Column<TaskRow>[];
   readonly #widths: number[];
   readonly #paint: Painter;
   #hasBegun = false;
@@ -61,7 +59,11 @@ export class TasksTable {
       for (let at = 0; at < row.length - 1; at++)
         this.#widths[at] = Math.max(this.#widths[at]!, cellWidth(row[at]!));
     });
-    const columns = this.#columns.map((column, at) => ({ ...column, width: this.#widths[at]! }));
+    const columns = this.#columns.map((column, at) => ({
+      ...column,
+      width: this.#widths[at]!,
+      of: (cells: readonly string[]) => cells[at]!,
+    }));
     const text = renderTable(columns, rows, this.#paint);
     const begins = this.#hasBegun ? text.indexOf('\n') + 1 : 0;
     this.#hasBegun = true;

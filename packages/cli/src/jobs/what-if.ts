@@ -24,10 +24,10 @@ export function parseChange(text: string): JobChange {
 type Prediction = Awaited<ReturnType<Predict>>;
 type Times = Prediction['now'];
 
-const COLUMNS: readonly Column[] = [
-  { title: 'change' },
-  { title: 'starts in', align: 'right' },
-  { title: 'ends in', align: 'right' },
+const COLUMNS: readonly Column<Times & { readonly name: string }>[] = [
+  { title: 'change', of: ({ name }) => name },
+  { title: 'starts in', align: 'right', of: ({ startSeconds }) => timeOf(startSeconds) },
+  { title: 'ends in', align: 'right', of: ({ endSeconds }) => timeOf(endSeconds) },
 ];
 
 /** @param names of the changes, as the user wrote them */
@@ -36,12 +36,10 @@ export function whatIfPage(
   { now, changes, assumptions }: Prediction,
   paint: Painter,
 ): string {
-  const row = (name: string, { startSeconds, endSeconds }: Times) => [
-    name,
-    timeOf(startSeconds),
-    timeOf(endSeconds),
+  const rows = [
+    { name: 'none', ...now },
+    ...changes.map((each, index) => ({ name: plain(names[index]!), ...each })),
   ];
-  const rows = [row('none', now), ...changes.map((each, index) => row(plain(names[index]!), each))];
   return [
     renderTable(COLUMNS, rows, paint),
     '',

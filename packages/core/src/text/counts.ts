@@ -1,5 +1,3 @@
-import { cellWidth } from './terminal-text.js';
-
 /**
  * Formats an integer with thousands separators: `12,345`. `toLocaleString` would first load locale tables,
  * which takes 7 ms.
@@ -24,23 +22,4 @@ export function compareNames(one: string, other: string): number {
 /** `1 task`, `12,345 tasks`. */
 export function counted(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/**
- * Formats rows as lines with two spaces between columns. The first column is left-aligned, the others
- * right-aligned; widths are terminal columns.
- */
-export function aligned(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => cellWidth(row[column] ?? ''))),
-  );
-  return rows.map((row) =>
-    row
-      .map((cell, column) => {
-        const padding = ' '.repeat(Math.max(0, (widths[column] ?? 0) - cellWidth(cell)));
-        return column === 0 ? cell + padding : padding + cell;
-      })
-      .join('  ')
-      .trimEnd(),
-  );
 }

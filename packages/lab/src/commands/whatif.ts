@@ -525,28 +525,33 @@ async function tell(
   ];
   const hasDeadlines = (recorded.deadlines?.jobs ?? 0) > 0;
   const users = recorded.users.length < 2 ? [] : recorded.users.slice(0, USERS_SHOWN);
-  const columns = [
-    ...COLUMNS,
-    ...(hasDeadlines ? [{ title: 'missed', align: 'right' as const }] : []),
-    ...users.map(({ user }) => ({ title: `${user} p90`, align: 'right' as const })),
+  const columns: Column<(typeof all)[number]>[] = [
+    { title: 'run times of jobs', of: ({ label }) => label },
+    ...(['short', 'long'] as const).flatMap((kind) =>
+      (['p50', 'p90', 'p99'] as const).map((percentile) => ({
+        title: `${kind} ${percentile}`,
+        align: 'right' as const,
+        of: ({ runtimeSeconds }: (typeof all)[number]) => duration(runtimeSeconds[kind][percentile]),
+      })),
+    ),
   ];
-  const rows = all.map(({ label, runtimeSeconds: { short, long }, deadlines, users: served }) => [
-    label,
-    ...[short, long].flatMap(({ p50, p90, p99 }) => [p50, p90, p99].map(duration)),
-    ...(hasDeadlines ? [`${deadlines!.missed} of ${deadlines!.jobs}`] : []),
-    ...users.map((_, place) => duration(served[place]!.p90)),
-  ]);
-  context.out(renderTable(columns, rows, painter(context)));
+  if (hasDeadlines)
+    columns.push({
+      title: 'missed',
+      align: 'right',
+      of: ({ deadlines }) => `${deadlines!.missed} of ${deadlines!.jobs}`,
+    });
+  users.forEach(({ user }, place) => {
+    columns.push({
+      title: `${user} p90`,
+      align: 'right',
+      of: ({ users: served }) => duration(served[place]!.p90),
+    });
+  });
+  context.out(renderTable(columns, all, painter(context)));
   context.out(`\n${words}`);
   for (const line of advice) context.out(line);
 }
 
 /** Number of users in the table. */
 const USERS_SHOWN = 4;
-
-const COLUMNS: readonly Column[] = [
-  { title: 'run times of jobs' },
-  ...['short', 'long'].flatMap((each) =>
-    ['p50', 'p90', 'p99'].map((percentile) => ({ title: `${each} ${percentile}`, align: 'right' as const })),
-  ),
-];

@@ -1,4 +1,4 @@
-import { type Context, painter, renderTable } from '@goshawk/command';
+import { type Column, type Context, painter, renderTable } from '@goshawk/command';
 import { formatCount } from '@goshawk/core';
 import { FIGURES, type Figure, GROUPS } from '@goshawk/papers/figures';
 
@@ -14,17 +14,13 @@ export function listFigures(context: Context): void {
     });
     return;
   }
-  const columns = [
-    { title: 'figure' },
-    { title: 'jobs', align: 'right' as const },
-    { title: 'runs', align: 'right' as const, dropFirst: 1 },
-    { title: 'shows' },
+  const columns: readonly Column<Figure>[] = [
+    { title: 'figure', of: ({ id }) => id },
+    { title: 'jobs', align: 'right', of: ({ workload }) => formatCount(workload.jobs) },
+    { title: 'runs', align: 'right', dropFirst: 1, of: (figure) => `${runsOf(figure)}` },
+    { title: 'shows', of: ({ title }) => title },
   ];
-  const rows = FIGURES.map((figure) => {
-    const jobs = formatCount(figure.workload.jobs);
-    return [figure.id, jobs, `${runsOf(figure)}`, figure.title];
-  });
-  context.out(renderTable(columns, rows, painter(context)));
+  context.out(renderTable(columns, FIGURES, painter(context)));
   const groups = Object.entries(GROUPS).map(([name, figures]) => `${name}: ${figures.length} of these`);
   context.note(`\n${groups.join(', ')}`);
 }

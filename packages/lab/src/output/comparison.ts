@@ -67,7 +67,7 @@ export async function printComparison(
   report: Report,
   after: readonly string[] = [],
 ): Promise<number> {
-  const { comparisonCsv, renderTable } = await import('@goshawk/report');
+  const { comparisonCsv, comparisonText } = await import('@goshawk/report');
   const { file } = report;
   const folder = charts === undefined ? undefined : resolve(context.cwd, charts);
   if (file !== undefined || folder !== undefined)
@@ -80,7 +80,7 @@ export async function printComparison(
   else if (csv) context.out(comparisonCsv(comparison));
   else {
     context.note('');
-    const table = renderTable(comparison, { color: context.color, columns: context.columns });
+    const table = comparisonText(comparison, { color: context.color, columns: context.columns });
     context.out([table, ...after].join('\n\n'));
   }
   if (file !== undefined) context.note(`\nthe report with charts is in ${file}`);

@@ -1,9 +1,10 @@
-import { sumOf } from '@goshawk/core';
 import type { Painter } from './paint.js';
-import { cellWidth, shortened, wrapWords } from './width.js';
+import { cellWidth, shortened, wrapWords } from './terminal-text.js';
 
-export interface Column {
+export interface Column<Row> {
   readonly title: string;
+  /** Returns the cell of a row; colors do not count for the width. */
+  readonly of: (row: Row) => string;
   readonly align?: 'left' | 'right';
   /** Minimum width, to align with the same column of other rows. */
   readonly width?: number;
@@ -21,14 +22,13 @@ const GAP = '  ';
  * Renders aligned columns without rules, within the width of the terminal if possible. It first removes
  * columns until the others fit at their minimum width, then cuts cells. The terminal wraps lines that remain
  * too long.
- *
- * @param rows one cell per column; colors do not count for the width
  */
-export function renderTable(
-  columns: readonly Column[],
-  rows: readonly (readonly string[])[],
+export function renderTable<Row>(
+  columns: readonly Column<Row>[],
+  of: readonly Row[],
   paint: Painter,
 ): string {
+  const rows = of.map((row) => columns.map((column) => column.of(row)));
   const shown = columns.map((column, index) => {
     const width = widest(column, rows, index);
     const shrinkTo = column.wraps ? widestWord(column, rows, index) : (column.shrinkTo ?? width);
@@ -58,7 +58,8 @@ export function renderTable(
   return [paint.dim(titles.join(GAP).trimEnd()), ...lines].join('\n');
 }
 
-type SizedColumn = Omit<Column, 'width'> & { readonly width: number };
+type SizedColumn = Omit<Column<never>, 'of' | 'width'> & { readonly width: number };
+type UnsizedColumn = Omit<Column<never>, 'of'>;
 
 /** Returns as many lines as the tallest cell has. */
 function linesOf(cells: readonly { readonly column: SizedColumn; readonly cell: string }[]): string[] {
@@ -77,7 +78,7 @@ function leastWidth({ width, shrinkTo = width }: SizedColumn): number {
 }
 
 function lineWidth(columns: readonly SizedColumn[], of: (column: SizedColumn) => number): number {
-  return sumOf(columns, of) + GAP.length * (columns.length - 1);
+  return columns.reduce((sum, column) => sum + of(column), 0) + GAP.length * (columns.length - 1);
 }
 
 /** Pads or cuts a cell to the width of its column. Cells that may be cut have no colors. */
@@ -87,12 +88,27 @@ function fitted(text: string, { align, width }: SizedColumn): string {
   return align === 'right' ? `${padding}${cell}` : `${cell}${padding}`;
 }
 
-function widestWord(column: Column, rows: readonly (readonly string[])[], index: number): number {
+function widestWord(column: UnsizedColumn, rows: readonly (readonly string[])[], index: number): number {
   const words = [column.title, ...rows.flatMap((row) => row[index]!.split(' '))];
   return words.reduce((max, word) => Math.max(max, cellWidth(word)), column.shrinkTo ?? 0);
 }
 
-function widest(column: Column, rows: readonly (readonly string[])[], index: number): number {
+function widest(column: UnsizedColumn, rows: readonly (readonly string[])[], index: number): number {
   const least = Math.max(cellWidth(column.title), column.width ?? 0);
   return rows.reduce((max, row) => Math.max(max, cellWidth(row[index]!)), least);
+}
+
+/**
+ * Formats rows of cells as lines, without titles and at their full width. The first column is left-aligned, the others
+ * right-aligned; widths are terminal columns.
+ */
+export function aligned(rows: readonly (readonly string[])[]): string[] {
+  const columns = (rows[0] ?? []).map(
+    (_, at): SizedColumn => ({
+      title: '',
+      align: at === 0 ? 'left' : 'right',
+      width: rows.reduce((max, row) => Math.max(max, cellWidth(row[at] ?? '')), 0),
+    }),
+  );
+  return rows.flatMap((row) => linesOf(columns.map((column, at) => ({ column, cell: row[at] ?? '' }))));
 }

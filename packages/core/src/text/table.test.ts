@@ -1,16 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { painter, plain } from './paint.js';
-import { type Column, renderTable } from './table.js';
-import { cellWidth } from './width.js';
+import { painter } from './paint.js';
+import { aligned, type Column, renderTable } from './table.js';
+import { cellWidth, plain } from './terminal-text.js';
 
-const columns: Column[] = [
+/** Returns columns of rows that are lists of cells. */
+function cellsAs(columns: readonly Omit<Column<never>, 'of'>[]): Column<readonly string[]>[] {
+  return columns.map((column, at) => ({ ...column, of: (cells) => cells[at]! }));
+}
+
+const columns = cellsAs([
   { title: 'id' },
   { title: 'name', shrinkTo: 4 },
   { title: 'user', dropFirst: 2 },
   { title: 'class', dropFirst: 1 },
   { title: 'n', align: 'right' },
-];
+]);
 const rows = [
   ['a', 'a long name', 'ann', 'short', '1'],
   ['bb', 'x', 'bob', 'long', '1,000'],
@@ -52,7 +57,11 @@ describe('a table', () => {
 
   it('has no trailing spaces, with and without colours', () => {
     const empty = [['a', 'b', 'c', 'd', '']];
-    const titled = renderTable([...columns.slice(0, 4), { title: '' }], empty, painter({ color: true }));
+    const titled = renderTable(
+      [...columns.slice(0, 4), { title: '', of: () => '' }],
+      empty,
+      painter({ color: true }),
+    );
     expect(titled).toBe('\u001b[2mid  name  user  class\u001b[22m\na   b     c     d');
   });
 
@@ -62,11 +71,11 @@ describe('a table', () => {
       maxLength: 30,
     });
     const amounts = fc.array(fc.constantFrom('cpu 4,', 'memory 2.5 GiB,', 'gpu 1,'), { maxLength: 6 });
-    const table: Column[] = [
+    const table = cellsAs([
       { title: 'name', shrinkTo: 8 },
       { title: 'n', align: 'right' },
       { title: 'has', shrinkTo: 12, wraps: true },
-    ];
+    ]);
     fc.assert(
       fc.property(fc.array(fc.tuple(word, fc.nat(), amounts), { minLength: 1, maxLength: 4 }), (given) => {
         const cells = given.map(([name, n, has]) => [plain(name), String(n), has.join(' ')]);
@@ -80,7 +89,7 @@ describe('a table', () => {
   });
 
   it('continues wrapped cells on the next line', () => {
-    const wraps = [{ title: 'id' }, { title: 'does', shrinkTo: 8, wraps: true }, { title: 'n' }];
+    const wraps = cellsAs([{ title: 'id' }, { title: 'does', shrinkTo: 8, wraps: true }, { title: 'n' }]);
     expect(renderTable(wraps, [['a', 'lists all of them', '1']], screen(19))).toBe(
       ['id  does          n', 'a   lists all of  1', '    them'].join('\n'),
     );
@@ -96,4 +105,14 @@ describe('a table', () => {
     const colored = renderTable(columns, [['\u001b[31ma\u001b[39m', 'n', 'u', 'c', '1']], screen(80));
     expect(colored.split('\n')[1]).toBe('\u001b[31ma\u001b[39m   n     u     c      1');
   });
+});
+
+it('rows are lines with aligned columns', () => {
+  const rows = [
+    ['', 'jobs', ''],
+    ['all', '12,345', 's'],
+    ['the others', '7', ''],
+  ];
+  expect(aligned(rows)).toEqual(['              jobs', 'all         12,345  s', 'the others       7']);
+  expect(aligned([])).toEqual([]);
 });
