@@ -166,6 +166,28 @@ it.runIf(has('mypy'))(
   },
 );
 
+it('no process keeps more than three large results, and no file is left after the job is gone', async () => {
+  const kept = await TestCluster.start(['--workers', '2', '--cpus', '1', '--dashboard', '--keep', '1s']);
+  try {
+    const { GOSHAWK_CLUSTER: _, ...clean } = environment;
+    const env = { ...clean, XDG_STATE_HOME: kept.folder };
+    const [count, size] = [40, 32_000_000];
+    const argv = [join(TESTS, 'memory.py'), kept.pid, count, size].map(String);
+    const python = has('cloudpickle, numpy') ? DEBIAN : PYTHON;
+    const { stdout } = await run(python, argv, { cwd: kept.folder, env });
+    const grown = JSON.parse(stdout) as [number, string][];
+    // The program, `up`, central, schedulers, workers, the dashboard and an interpreter at least.
+    expect(grown.length).toBeGreaterThan(6);
+    expect(grown.filter(([bytes]) => bytes > 3 * size)).toEqual([]);
+    const values = join(kept.folder, 'data/values');
+    const left = async () => (await readdir(values)).filter((name) => name !== 'identity');
+    expect((await left()).length).toBe(1);
+    await expect.poll(left, { timeout: 150_000, interval: 1_000 }).toEqual([]);
+  } finally {
+    await kept.stop();
+  }
+});
+
 const canIsolate = process.getuid?.() === 0 && existsSync('/usr/bin/bwrap') && has('json');
 
 it.runIf(canIsolate)('large values reach calls in a sandbox', async () => {

@@ -58,6 +58,11 @@ export class TestCluster {
     return this.run(args, options).finished;
   }
 
+  /** Process of `up`. */
+  get pid(): number {
+    return this.#up.pid;
+  }
+
   /** Returns its processes. */
   children(): ReturnType<typeof childrenOf> {
     return childrenOf(this.#up.pid);

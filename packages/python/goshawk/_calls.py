@@ -10,11 +10,12 @@ import os
 import pickle
 import secrets
 import sys
+import threading
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from . import _codec
 from ._task import MAIN_MODULE_VARIABLE, MAIN_VARIABLE, PATH_VARIABLE
-from ._values import BUFFER_BYTES_MIN, LazyStore, pack, parts_of, unpack
+from ._values import BUFFER_BYTES_MIN, LazyStore, opened, pack, parts_of, unpack
 from .discovery import state_folder, stranger_at
 from .errors import TaskFailed
 
@@ -25,6 +26,28 @@ class Function(NamedTuple):
     digest: str
     name: str
     by_value: bool
+
+
+class Later:
+    """A value in open files, which is unpickled when the program asks for it: of many results, only those in use are in memory."""
+
+    def __init__(self, load: Callable[[], Any]):
+        self._load: Optional[Callable[[], Any]] = load
+        self._lock = threading.Lock()
+        self._value: Any = None
+        self._error: Optional[TaskFailed] = None
+
+    def value(self) -> Any:
+        with self._lock:
+            if self._load is not None:
+                try:
+                    self._value = self._load()
+                except Exception as error:
+                    self._error = _unreadable(error)
+                self._load = None
+            if self._error is not None:
+                raise self._error
+            return self._value
 
 
 class Raised:
@@ -183,7 +206,7 @@ def group_of(key: str) -> str:
 
 def outcome_of(one: Mapping[str, Any], get_store: Callable[[], Any], call: Optional[str] = None) -> Any:
     """
-    Returns the value of a call, or `Raised` with its exception.
+    Returns the value of a call, `Later` if it is in files, or `Raised` with its exception.
 
     Raises `UntrustedResult` if it was not made for the call, or not with this user's key.
     """
@@ -194,7 +217,14 @@ def outcome_of(one: Mapping[str, Any], get_store: Callable[[], Any], call: Optio
         return Raised(_codec.exception_of(one["raised"]))
     _codec.check_mac(key, name, parts_of(one), one.get("mac"))
     try:
-        return unpack(one, get_store() if "file" in one or "buffers" in one else None)
+        if "file" in one or "buffers" in one:
+            return Later(opened(one, get_store()))
+        return unpack(one, None)
     except Exception as error:
-        why = f"the call returned a value that cannot be unpickled here: {type(error).__name__}: {error}"
-        raise TaskFailed(-1, why, "bad-value") from error
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: Exception) -> TaskFailed:
+    failure = TaskFailed(-1, f"the call returned a value that cannot be unpickled here: {type(error).__name__}: {error}", "bad-value")
+    failure.__cause__ = error
+    return failure

@@ -12,7 +12,7 @@ import uuid
 from concurrent.futures import Future
 from typing import Any, Deque, Dict, Generator, List, Mapping, NamedTuple, Optional, Set, Tuple
 
-from ._calls import Function, Raised, group_of, identity_of, is_result, order_of, outcome_of, packed_args
+from ._calls import Function, Later, Raised, group_of, identity_of, is_result, order_of, outcome_of, packed_args
 from ._task import INLINE_BYTES_MAX
 from ._values import LazyStore
 from .client import ENDED, Client, Job, TaskResult, task_ranges
@@ -50,6 +50,10 @@ class TaskFuture(Future):
         if self.lane is not None and not self.lane.cancel([self], False):
             return False
         return Future.cancel(self) or self.cancelled()
+
+    def result(self, timeout: Optional[float] = None) -> Any:
+        value = super().result(timeout)
+        return value.value() if isinstance(value, Later) else value
 
     def __await__(self) -> Generator[Any, None, Any]:
         return asyncio.wrap_future(self).__await__()
@@ -341,6 +345,10 @@ class Lane:
         _settle_all(task, error)
         self._end(task)
 
+    def _fail_all(self, tasks: List[_Task], error: BaseException) -> None:
+        for task in tasks:
+            self.fail(task, error)
+
     def _end(self, task: _Task) -> None:
         with self._changed:
             if not task.has_ended:
@@ -373,11 +381,12 @@ class Lane:
             try:
                 self._send(kept)
             except BaseException as error:
-                for task in kept:
-                    self.fail(task, error)
+                self._fail_all(kept, error)
                 # It is unknown which tasks the job has, so further calls go to another one.
                 if self._segments:
                     self._segments[-1].is_closed = True
+            # Futures that the program has dropped must not keep their values.
+            del batch, kept
         self._close_segments()
 
     def _next_batch(self) -> List[_Task]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import io
 import json
@@ -10,10 +11,12 @@ import os
 import pickle
 import socket
 import struct
+import sys
 import tempfile
 import threading
 import time
 import uuid
+import weakref
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from . import _codec
@@ -68,7 +71,7 @@ class Folder:
     def load(self, name: str) -> Any:
         """Returns the content. Changes of it in memory do not reach the file, and unused parts take no memory."""
         with open(os.path.join(self.path, name), "rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            return _mapped(file)
 
     def note_job(self, job: str) -> None:
         os.makedirs(self.path, mode=0o700, exist_ok=True)
@@ -125,8 +128,7 @@ class Remote:
                 at += len(part)
                 if len(part) < self._part_bytes:
                     break
-            file.flush()
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            return _mapped(file)
 
     def note_job(self, job: str) -> None:
         self._client.request("POST", self._path, {"job": job})
@@ -165,10 +167,9 @@ class Channel:
                 part = self._receive(min(left, _BLOCK))
                 file.write(part)
                 left -= len(part)
-            file.flush()
             self._files[name] = file
         self._used[name] = file
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        return _mapped(file)
 
     def write(self, group: str, content: memoryview) -> str:
         return self._ask({"op": "write", "group": group, "bytes": content.nbytes}, content)["name"]
@@ -238,6 +239,66 @@ class Served:
 
     def load(self, name: str) -> Any:
         return self._channel.read(self._group, name)
+
+
+def _mapped(file: Any) -> memoryview:
+    """Maps a file copy-on-write. Unlike `mmap`, it keeps no descriptor: a program may hold thousands of results."""
+    file.flush()
+    size = os.fstat(file.fileno()).st_size
+    if _libc is None or size == 0:
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) if size > 0 else bytearray())
+    address = _libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE, file.fileno(), 0)
+    if address in (None, ctypes.c_void_p(-1).value):
+        number = ctypes.get_errno()
+        raise OSError(number, f"cannot map a value of {size} bytes: {os.strerror(number)}")
+    content = (ctypes.c_ubyte * size).from_address(address)
+    weakref.finalize(content, _libc.munmap, address, size).atexit = False
+    return memoryview(content).cast("B")
+
+
+class _Reader(io.RawIOBase):
+    """Reads mapped content. What has been read takes no memory, so that a value and its pickle are not in memory at once."""
+
+    def __init__(self, content: memoryview):
+        self._content = content
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        view = memoryview(target).cast("B")
+        count = min(view.nbytes, self._content.nbytes - self._at)
+        for at in range(0, count, _BLOCK):
+            size = min(_BLOCK, count - at)
+            view[at : at + size] = self._content[self._at + at : self._at + at + size]
+            self._forget(self._at + at + size)
+        self._at += count
+        return count
+
+    def _forget(self, end: int) -> None:
+        # Whole pages, of which the start of the content begins one.
+        length = end // mmap.PAGESIZE * mmap.PAGESIZE
+        start = max(0, end - 2 * _BLOCK) // mmap.PAGESIZE * mmap.PAGESIZE
+        if _libc is not None and length > start and end >= _BLOCK and sys.platform == "linux":
+            address = ctypes.addressof(ctypes.c_ubyte.from_buffer(self._content))
+            _libc.madvise(address + start, length - start, mmap.MADV_DONTNEED)
+
+
+def _memory_functions() -> Any:
+    """Returns the C library with mmap and munmap; None if it has none."""
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.mmap.restype = ctypes.c_void_p
+        libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+        libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+        libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+        return libc
+    except (AttributeError, OSError, TypeError):  # pragma: no cover
+        return None
+
+
+_libc = _memory_functions()
 
 
 def _memory_file() -> Any:
@@ -380,19 +441,29 @@ def parts_of(packed: Mapping[str, Any]) -> List[bytes]:
 
 def unpack(packed: Mapping[str, Any], store: Any) -> Any:
     """Unpickles a value. The content of a pickle in a file must match its name."""
+    return opened(packed, store)()
+
+
+def opened(packed: Mapping[str, Any], store: Any) -> Callable[[], Any]:
+    """Opens the files of a value, which then may be deleted. Returns a function that unpickles it, once."""
     if store is None and ("file" in packed or "buffers" in packed):
         raise OSError("the value is a file, and this process cannot reach the folder for values")
     buffers = [store.load(name) for name in packed.get("buffers", ())]
     if "file" not in packed:
-        return pickle.loads(_codec.bytes_of(packed["pickle"]), buffers=buffers)
+        return lambda: pickle.loads(_codec.bytes_of(packed["pickle"]), buffers=buffers)
     content = store.load(packed["file"])
-    view = memoryview(content)
-    try:
-        if hashlib.sha256(view).hexdigest() != packed["file"]:
-            raise OSError("the file of the value has another content than its name says")
-        return pickle.loads(view, buffers=buffers)
-    finally:
-        view.release()
+
+    def load() -> Any:
+        with content:
+            digest = hashlib.sha256()
+            reader = _Reader(content)
+            for block in iter(lambda: reader.read(_BLOCK) or b"", b""):
+                digest.update(block)
+            if digest.hexdigest() != packed["file"]:
+                raise OSError("the file of the value has another content than its name says")
+            return pickle.load(io.BufferedReader(_Reader(content), _BLOCK), buffers=buffers)
+
+    return load
 
 
 class LazyStore:

@@ -578,7 +578,7 @@ def _result(row: Mapping[str, Any]) -> TaskResult:
 
 def _decoded(client: Client, result: TaskResult) -> TaskResult:
     """Unpickles the value or exception of a Python call of this user, and of no other."""
-    from ._calls import Raised, is_result, outcome_of
+    from ._calls import Later, Raised, is_result, outcome_of
     from ._values import LazyStore
 
     if not is_result(result.value):
@@ -587,6 +587,7 @@ def _decoded(client: Client, result: TaskResult) -> TaskResult:
         group = result.value.get("group")
         store = LazyStore(client, group if isinstance(group, str) and group.isalnum() else "")
         outcomes = [outcome_of(one, store) for one in result.value["python"]]
+        outcomes = [one.value() if isinstance(one, Later) else one for one in outcomes]
     except (UntrustedResult, TaskFailed) as error:
         failure = TaskFailed(result.index, error.message, error.code)
         failure.__cause__ = error

@@ -2,6 +2,7 @@ import importlib.util
 import json
 import math
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,33 @@ class ExecutorTest(unittest.TestCase):
         self.assertEqual((len(small.result(60)), len(large.result(60))), (150_000, 20_000_000))
         futures = [self.executor.submit(len, os.urandom(size)) for size in (20_000_000, 1, 5_900_000)]
         self.assertEqual([future.result(60) for future in futures], [20_000_000, 1, 5_900_000])
+
+    def test_values_in_files_outlive_the_files_and_take_no_descriptors(self):
+        with tempfile.TemporaryDirectory() as folder:
+            store = _values.Folder(folder, "0" * 32)
+            values = [os.urandom(size) for size in (70_000, 200_000)]
+            held = [_values.opened(_values.pack(value, lambda: store), store) for value in values * 50]
+            buffers = [bytearray(value) for value in values]
+            parts = _values.pack([pickle.PickleBuffer(each) for each in buffers], lambda: store)
+            self.assertEqual(len(parts["buffers"]), 2)
+            before = len(os.listdir("/proc/self/fd"))
+            many = [store.load(parts["buffers"][0]) for _ in range(2_000)]
+            self.assertLess(len(os.listdir("/proc/self/fd")), before + 100)
+            # Changes stay private.
+            many[0][0] ^= 255
+            self.assertNotEqual(many[0][0], many[1][0])
+            loaded = _values.opened(parts, store)
+        self.assertEqual([load() for load in held], values * 50)
+        self.assertEqual([bytes(each) for each in loaded()], values)
+
+    def test_a_large_value_is_unpickled_when_it_is_asked_for_and_once(self):
+        future = self.executor.submit(calls.large, 1_000_000)
+        with unittest.mock.patch.object(pickle, "load", side_effect=pickle.load) as load:
+            self.assertIsNone(future.exception(60))
+            load.assert_not_called()
+            self.assertEqual(future.result(), "x" * 1_000_000)
+            self.assertIs(future.result(), future.result())
+            self.assertEqual(load.call_count, 1)
 
     def test_large_values_travel_over_http_where_the_folder_is_not_seen(self):
         def remote(client, group):
