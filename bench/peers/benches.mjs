@@ -7,6 +7,7 @@ export const BENCHES = [
   'fidelity',
   'hops',
   'peers',
+  'python',
   'scaling',
   'soak',
   'takeover',

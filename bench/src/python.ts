@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { percentile } from './bench-report.js';
+import { type MeasuredTable, writeMeasurement } from './measurement.js';
+import { note, readOptions } from './script.js';
+import { startUp } from './up.js';
+
+/**
+ * Measures calls of Python functions through Goshawk, Dask and the standard library's process pool, in turn. Each has four processes. Ray is
+ * not a package of Debian.
+ */
+const options = readOptions({ rounds: 5, write: undefined });
+
+const SCRIPT = fileURLToPath(new URL('../peers/python_calls.py', import.meta.url));
+const PACKAGE = fileURLToPath(new URL('../../packages/python', import.meta.url));
+const COLUMNS = {
+  'one call p50, ms': 'oneMs',
+  'fastest, ms': 'fastestMs',
+  '100 calls with numpy, ms': 'numpyMs',
+  '5,000 calls, ms': 'manyMs',
+} as const;
+
+type Measured = Readonly<Record<(typeof COLUMNS)[keyof typeof COLUMNS], number>>;
+type Round = Readonly<Record<string, Measured>>;
+
+const median = (numbers: readonly number[]): number => percentile(numbers, 0.5);
+const rounded = (value: number): number => (value >= 100 ? Math.round(value) : Number(value.toPrecision(3)));
+
+/** Returns the measurements of each round, by system; the first line has the versions. */
+async function run(folder: string): Promise<{ versions: Readonly<Record<string, string>>; rounds: Round[] }> {
+  await using up = await startUp(folder, ['--workers', '4', '--cpus', '1', '--dashboard']);
+  const script = spawn('/usr/bin/python3', [SCRIPT, String(options.rounds)], {
+    env: {
+      ...process.env,
+      GOSHAWK_CLUSTER: up.url,
+      XDG_STATE_HOME: folder,
+      PYTHONPATH: PACKAGE,
+      PYTHONDONTWRITEBYTECODE: '1',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(script, 'exit');
+  const lines: unknown[] = [];
+  for await (const line of createInterface({ input: script.stdout })) {
+    note(`  ${line}`);
+    lines.push(JSON.parse(line));
+  }
+  const [code] = await ended;
+  if (code !== 0) throw new Error(`${SCRIPT} has failed`);
+  const [versions, ...rounds] = lines;
+  return { versions: versions as Record<string, string>, rounds: rounds as Round[] };
+}
+
+/** Ratios are medians of those within a round, because the machine's speed changes between rounds. */
+function tablesOf(names: readonly string[], rounds: readonly Round[]): MeasuredTable[] {
+  const table = (title: string, cell: (name: string, what: keyof Measured) => number): MeasuredTable => ({
+    title,
+    columns: ['', ...Object.keys(COLUMNS)],
+    rows: names.map((name) => [name, ...Object.values(COLUMNS).map((what) => rounded(cell(name, what)))]),
+  });
+  return [
+    table(`medians of ${rounds.length}`, (name, what) => median(rounds.map((round) => round[name]![what]))),
+    table('times the process pool', (name, what) =>
+      median(rounds.map((round) => round[name]![what] / round['process pool']![what])),
+    ),
+  ];
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'goshawk-python-'));
+try {
+  const { versions, rounds } = await run(folder);
+  const tables = tablesOf(Object.keys(versions), rounds);
+  for (const { title, columns, rows } of tables) {
+    console.log(`\n${title}`);
+    console.table(
+      rows.map((row) => Object.fromEntries(columns.map((column, at) => [column || 'system', row[at]]))),
+    );
+  }
+  if (options.write !== undefined) {
+    writeMeasurement(options.write, {
+      group: 'Speed',
+      title: 'Python calls',
+      what:
+        'Four processes each. One call: 30 calls of n * n, one after the other. 100 calls, each a product of two matrices of 200 by 200 numbers, and ' +
+        '5,000 calls of n * n, with map and without chunks. Goshawk stores calls and results on disk; the others do not.',
+      commands: [`npm run bench -- python ${process.argv.slice(2).join(' ')}`],
+      notes: Object.entries(versions).map(([name, version]) => `${name}: ${version}.`),
+      tables,
+    });
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
