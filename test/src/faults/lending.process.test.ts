@@ -9,6 +9,11 @@ const daemons = new TestDaemons('lending', { beforeEach, afterEach });
 const POLICY = ['--policy', 'goshawk', '--estimator', 'given', '--cutoff', '10s'];
 /** Short tasks of a round, each of which borrows a CPU. */
 const SHORT = 25;
+/** CPUs, all of which long tasks use, loans, and short tasks of a round, in the test of many loans. */
+const CPUS = 4;
+const LOANS = 1_000;
+const BATCH = 100;
+const MAX_ROUNDS = 30;
 const SEED = Number(process.env.SEED ?? Date.now() % 1_000_000);
 
 /** Processes of the tasks of this test, by a variable in their environment. */
@@ -44,18 +49,18 @@ async function bothGoOn(): Promise<void> {
   await expect.poll(() => areAhead().length).toBe(2);
 }
 
-test('tasks that lend their CPUs go on after any process is killed, and none stays stopped', async () => {
-  console.info(`SEED=${SEED}`);
+/** A cluster with one worker, and what may happen to it. */
+async function startCluster(cpus: number) {
   let central = await daemons.startCentral(POLICY);
   let scheduler = await daemons.startScheduler('s0');
-  const startWorker = (): Promise<Daemon> => daemons.startWorker('w0', ['--cpus', '2']);
+  const startWorker = (): Promise<Daemon> => daemons.startWorker('w0', ['--cpus', `${cpus}`]);
   let worker = await startWorker();
-  await using client = await daemons.connect();
+  const client = await daemons.connect();
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(1);
   const faults: Record<string, () => Promise<unknown>> = {
     none: async () => {},
     borrower: async () => {
-      for (const { pid } of processesOf('short')) process.kill(pid, 'SIGKILL');
+      for (const { pid } of processesOf('short')) killIfThere(pid);
     },
     worker: async () => {
       await worker.kill();
@@ -70,6 +75,22 @@ test('tasks that lend their CPUs go on after any process is killed, and none sta
       central = await daemons.startCentral(POLICY);
     },
   };
+  return { client, faults };
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
+
+test('tasks that lend their CPUs go on after any process is killed, and none stays stopped', async () => {
+  console.info(`SEED=${SEED}`);
+  const cluster = await startCluster(2);
+  await using client = cluster.client;
+  const { faults } = cluster;
   const long = await client.submit({
     ...{ name: 'long', estimate: '1h' },
     tasks: { count: 2, run: burnUntil('go', 'long') },
@@ -105,6 +126,54 @@ test('tasks that lend their CPUs go on after any process is killed, and none sta
     loans++;
   }
   console.info(`${loans} loans`);
+  daemons.letGo();
+  expect(await long.wait()).toMatchObject({ state: 'completed' });
+  expect([...processesOf('long'), ...processesOf('short')]).toEqual([]);
+});
+
+test('a thousand loans leave no stopped process, and each task ends right, whatever is killed meanwhile', async () => {
+  console.info(`SEED=${SEED}`);
+  const cluster = await startCluster(CPUS);
+  await using client = cluster.client;
+  const draws = Random.seeded(SEED);
+  const random = { random: () => draws.next() };
+  const waits = ['sh', '-c', 'until [ -e go ]; do sleep 0.2; done'];
+  const long = await client.submit({
+    ...{ name: 'long', estimate: '1h' },
+    tasks: { count: CPUS, run: { ...burnUntil('go', 'long'), exec: waits } },
+  });
+  const kinds = Object.keys(cluster.faults).filter((kind) => kind !== 'worker');
+  const drawn = [...kinds, ...kinds];
+  const used: string[] = [];
+  let loans = 0;
+  const runRound = async (fault: string): Promise<void> => {
+    await expect.poll(async () => (await long.describe()).tasks.running).toBe(CPUS);
+    const batch = await client.submit({
+      ...{ name: `batch ${used.length}`, estimate: '100ms', retries: 9 },
+      tasks: { count: BATCH, run: { ...burnUntil('', 'short'), exec: ['sleep', '0.02'] } },
+    });
+    const from = Math.floor(draws.next() * BATCH);
+    const hasCome = async () => {
+      const { tasks, state } = await batch.describe();
+      return tasks.completed >= from && (fault !== 'borrower' || state !== 'running' || stopped() > 0);
+    };
+    await expect.poll(hasCome, { interval: 20 }).toBe(true);
+    await cluster.faults[fault]!();
+    used.push(`${fault} after ${from}`);
+    expect(await batch.wait(), used.join(', ')).toMatchObject({ state: 'completed' });
+    const { attemptList, tasks } = await batch.describe();
+    expect(tasks, used.join(', ')).toMatchObject({ total: BATCH, completed: BATCH });
+    loans += attemptList.filter(({ borrowedFrom = [] }) => borrowedFrom.length === 1).length;
+    await expect.poll(stopped, { interval: 20, message: used.join(', ') }).toBe(0);
+  };
+  for (let round = 0; loans < LOANS; round++) {
+    expect(round, used.join(', ')).toBeLessThan(MAX_ROUNDS);
+    if (round < drawn.length) drawTo(round, drawn, random);
+    await runRound(drawn[round] ?? 'none');
+  }
+  // Last, because tasks of lost workers run one at a time afterwards.
+  await runRound('worker');
+  console.info(`${loans} loans; ${used.join(', ')}`);
   daemons.letGo();
   expect(await long.wait()).toMatchObject({ state: 'completed' });
   expect([...processesOf('long'), ...processesOf('short')]).toEqual([]);
