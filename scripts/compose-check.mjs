@@ -14,10 +14,10 @@ import { promisify } from 'node:util';
 import { readOptions } from './options.mjs';
 
 const options = readOptions('npm run compose:check -- [OPTIONS]', {
-  jobs: { type: 'string', default: '1000' },
-  for: { type: 'string', default: '60s' },
-  idle: { type: 'string', default: '30' },
-  keep: { type: 'boolean', default: false },
+  jobs: '1000',
+  for: '60s',
+  idle: '30',
+  keep: false,
 });
 const PROJECT = 'goshawk-check';
 const BOUNDS = { upSeconds: 120, idleCores: 0.5, memoryGiB: 4 };

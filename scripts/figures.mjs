@@ -12,9 +12,9 @@ const DATA = join(ROOT, 'measurements/figures.json');
  * their verdicts. Results do not depend on the machine.
  */
 const options = readOptions('npm run figures -- [--check] [--only ID] [--add "ID OPTIONS"]', {
-  check: { type: 'boolean' },
-  only: { type: 'string' },
-  add: { type: 'string' },
+  check: false,
+  only: undefined,
+  add: undefined,
 });
 
 const data = JSON.parse(readFileSync(DATA, 'utf8'));

@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { readOptions } from './options.mjs';
 
 const { folder, widths, seconds } = readOptions('node scripts/page-images.mjs', {
-  folder: { type: 'string', default: fileURLToPath(new URL('../docs/images', import.meta.url)) },
+  folder: fileURLToPath(new URL('../docs/images', import.meta.url)),
   /** `all`: every view at 375, 768, 1440 and 1920 px, light and dark. */
-  widths: { type: 'string', default: 'docs' },
-  seconds: { type: 'string', default: '100' },
+  widths: 'docs',
+  seconds: '100',
 });
 
 const { chromiumProgram, closeChromium, launchChromium, TestCluster } = await import(

@@ -25,8 +25,8 @@ import { readOptions } from './options.mjs';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const EVERYTHING = 'command,client,wheel,deb';
 const options = readOptions('node scripts/release.mjs [OPTIONS]', {
-  out: { type: 'string', default: join(ROOT, 'dist') },
-  only: { type: 'string', default: EVERYTHING },
+  out: join(ROOT, 'dist'),
+  only: EVERYTHING,
 });
 const out = resolve(options.out);
 const only = new Set(options.only.split(','));

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { readFlags } from '../options.js';
+import { readOptions } from '../../../scripts/options.mjs';
 import { drawPlan, FAULT_FREE, OUTAGES, SHARED } from './draw-plan.js';
 import { readKnown, writeKnown } from './known.js';
 import type { Plan } from './plan.js';
@@ -21,17 +21,17 @@ const USAGE = `npm run chaos -- [options]
   --save NAME       write the minimized plan to test/chaos/NAME.json
 `;
 
-const given = readFlags(USAGE, {
-  seeds: { type: 'string', default: '1000' },
-  from: { type: 'string', default: '0' },
-  seed: { type: 'string' },
-  shared: { type: 'boolean', default: false },
-  'fault-free': { type: 'boolean', default: false },
-  outages: { type: 'boolean', default: false },
-  known: { type: 'string' },
-  threads: { type: 'string', default: String(availableParallelism()) },
-  shrink: { type: 'boolean', default: false },
-  save: { type: 'string' },
+const given = readOptions(USAGE, {
+  seeds: '1000',
+  from: '0',
+  seed: undefined,
+  shared: false,
+  'fault-free': false,
+  outages: false,
+  known: undefined,
+  threads: String(availableParallelism()),
+  shrink: false,
+  save: undefined,
 });
 
 /** Number of failing seeds that are shrunk at the end of a long run. */

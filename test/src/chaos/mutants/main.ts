@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { readFlags } from '../../options.js';
+import { readOptions } from '../../../../scripts/options.mjs';
 import type { Finding } from './hunt.js';
 import { hunt } from './hunting.js';
 import type { Mutant } from './mutant.js';
@@ -11,10 +11,10 @@ const USAGE = `npm run chaos:mutants -- [--only NAMES] [--seeds 2000] [--threads
 prints which seeds or tests find which planted bug: ${NAMES.join(', ')}
 `;
 
-const given = readFlags(USAGE, {
-  only: { type: 'string' },
-  seeds: { type: 'string', default: '2000' },
-  threads: { type: 'string', default: String(availableParallelism()) },
+const given = readOptions(USAGE, {
+  only: undefined,
+  seeds: '2000',
+  threads: String(availableParallelism()),
 });
 const only = given.only?.split(',');
 const unknown = only?.find((name) => !NAMES.includes(name));

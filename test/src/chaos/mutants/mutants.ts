@@ -680,8 +680,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'table-too-wide',
     what: 'a table keeps columns for which the terminal is too narrow',
-    file: 'command/terminal/table',
-    test: 'packages/command/src/terminal/table.test.ts',
+    file: 'core/text/table',
+    test: 'packages/core/src/text/table.test.ts',
     find: 'if (lineWidth(shown, leastWidth) <= paint.columns) break;',
     replace: 'break;',
   },

@@ -3,7 +3,7 @@
 //     GOSHAWK_KUBERNETES=DIR   where Kubernetes was built; built there (4 to 5 minutes) when it was not
 //     NODE_IMAGE=IMAGE         the base of the image
 import { isRequired } from '@goshawk/journal/testing';
-import { readFlags } from '../../options.js';
+import { readOptions } from '../../../../scripts/options.mjs';
 import { autoscaleByPod } from './autoscaling.js';
 import {
   deletePods,
@@ -56,7 +56,7 @@ async function showState(lab: Lab): Promise<void> {
   await lab.tryKubectl(['logs', '-l', 'app.kubernetes.io/name=goshawk', '--prefix', '--tail=40']);
 }
 
-readFlags('npm run test:kubernetes, with GOSHAWK_KUBERNETES and NODE_IMAGE from the environment', {});
+readOptions('npm run test:kubernetes, with GOSHAWK_KUBERNETES and NODE_IMAGE from the environment', {});
 const why = whyNoLab();
 if (why === undefined) await main();
 else {
