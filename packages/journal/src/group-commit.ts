@@ -1,4 +1,5 @@
 import {
+  firstIndex,
   Histogram,
   InputError,
   invariant,
@@ -294,12 +295,6 @@ export abstract class GroupCommit {
 
 /** Finds the entry at a place. Places are in ascending order. */
 function entryAt(entries: readonly Entry[], place: number): Entry | undefined {
-  let low = 0;
-  let high = entries.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (entries[middle]!.place < place) low = middle + 1;
-    else high = middle;
-  }
-  return entries[low]?.place === place ? entries[low] : undefined;
+  const found = entries[firstIndex(entries.length, (index) => entries[index]!.place >= place)];
+  return found?.place === place ? found : undefined;
 }

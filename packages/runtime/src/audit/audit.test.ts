@@ -5,7 +5,7 @@ import { type Address, MESSAGE_TYPES, type Message, rightsFor } from '@goshawk/c
 import { recordingLogger } from '@goshawk/transport/testing';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Audit, type AuditEntry } from './audit.js';
-import { AuditFile } from './audit-file.js';
+import { RotatedFile } from './rotated-file.js';
 
 const CLIENT = 5 as Address;
 const SECRET = {
@@ -153,7 +153,7 @@ describe('an audit file', () => {
   it('loses no line if two processes write and rotate the same file', () => {
     const at = folder();
     const path = join(at, 'audit.jsonl');
-    const [one, other] = [1, 2].map(() => new AuditFile(path, recordingLogger(), 200, 1_000));
+    const [one, other] = [1, 2].map(() => new RotatedFile(path, recordingLogger(), 200, 1_000));
     for (let i = 0; i < 100; i++) {
       one!.write({ number: 2 * i });
       other!.write({ number: 2 * i + 1 });
@@ -168,13 +168,15 @@ describe('an audit file', () => {
 
   it('keeps a limited number of rotated files', () => {
     const at = folder();
-    const file = new AuditFile(join(at, 'audit.jsonl'), recordingLogger(), 10, 3);
+    const file = new RotatedFile(join(at, 'audit.jsonl'), recordingLogger(), 10, 3);
     for (let i = 0; i < 20; i++) file.write({ i });
     expect(readdirSync(at).length).toBeLessThanOrEqual(4);
     file.close();
   });
 
   it('that cannot be written is refused at startup, in one line', () => {
-    expect(() => new AuditFile('/proc/audit.jsonl', recordingLogger())).toThrow(/cannot write the audit log/);
+    expect(() => new RotatedFile('/proc/audit.jsonl', recordingLogger())).toThrow(
+      /cannot write the audit log/,
+    );
   });
 });

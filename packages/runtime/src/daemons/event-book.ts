@@ -1,6 +1,6 @@
-import { Deque, EVENTS_KEPT_MS, type EventPage, type HappenedEvent, LIMITS } from '@goshawk/core';
+import { Deque, EVENTS_KEPT_MS, type EventPage, firstIndex, type HappenedEvent, LIMITS } from '@goshawk/core';
 import type { Logger } from '@goshawk/transport';
-import { AuditFile, linesOf } from '../audit/audit-file.js';
+import { linesOf, RotatedFile } from '../audit/rotated-file.js';
 
 /** Events of a folder: one file, and one rotated file. Enough for the number of events that are kept. Bytes. */
 const FILE_BYTES_MAX = 8 * 1024 * 1024;
@@ -36,7 +36,7 @@ interface Burst {
  */
 export class EventBook {
   readonly #events = new Deque<HappenedEvent>();
-  readonly #file: AuditFile | undefined;
+  readonly #file: RotatedFile | undefined;
   readonly #now: () => number;
   readonly #bursts = new Map<string, Burst>();
   #timer: NodeJS.Timeout | undefined;
@@ -56,7 +56,7 @@ export class EventBook {
     // Without a file, the numbers of the next process must be higher, too.
     this.#last = Math.max(this.last?.number ?? 0, path === undefined ? now() : 0);
     const about = { what: 'event log', option: '--data-folder' };
-    this.#file = path === undefined ? undefined : new AuditFile(path, logger, FILE_BYTES_MAX, 1, about);
+    this.#file = path === undefined ? undefined : new RotatedFile(path, logger, FILE_BYTES_MAX, 1, about);
   }
 
   /** The last event of this kind. */
@@ -102,13 +102,7 @@ export class EventBook {
 
   /** Index of the first event with a higher number. */
   #firstAfter(after: number): number {
-    let [low, high] = [0, this.#events.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#events.at(middle)!.number <= after) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstIndex(this.#events.length, (index) => this.#events.at(index)!.number > after);
   }
 
   #endBursts(): void {

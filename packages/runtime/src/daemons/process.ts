@@ -17,7 +17,7 @@ import {
   watchKeys,
 } from '@goshawk/transport';
 import { Audit, auditedEvent } from '../audit/audit.js';
-import { AuditFile } from '../audit/audit-file.js';
+import { RotatedFile } from '../audit/rotated-file.js';
 import { Host } from '../driver/index.js';
 import {
   type HttpOptions,
@@ -96,7 +96,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   const directory = new Directory();
   const refusals = new Map<string, string>();
   const auditFile =
-    options.auditLog === undefined ? undefined : new AuditFile(options.auditLog, options.logger);
+    options.auditLog === undefined ? undefined : new RotatedFile(options.auditLog, options.logger);
   const mailbox = await openMailbox({
     bind: options.bind,
     ...present({ advertise: options.advertise, keys: options.keys }),
@@ -188,7 +188,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   };
 }
 
-function auditOf(file: AuditFile, mailbox: Mailbox, directory: Directory, hasKeys: boolean): Audit {
+function auditOf(file: RotatedFile, mailbox: Mailbox, directory: Directory, hasKeys: boolean): Audit {
   return new Audit({
     write: (entry) => file.write(entry),
     keyOf: (client) => (hasKeys ? (mailbox.clientKeyOf(client)?.name ?? 'client') : null),

@@ -1,6 +1,7 @@
 import {
   type AttemptNumber,
   Deque,
+  firstIndex,
   type JobNumber,
   type LogPage,
   type OutputChunk,
@@ -375,13 +376,7 @@ function receivedBytes({ received }: JobLog, task: TaskIndex, attempt: AttemptNu
 
 /** Returns the index of the first chunk with at least this number. */
 function indexOf(chunks: readonly StoredOutput[], at: number): number {
-  let [low, high] = [0, chunks.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (chunks[middle]!.number < at) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstIndex(chunks.length, (index) => chunks[index]!.number >= at);
 }
 
 /** The end of one task's output. */

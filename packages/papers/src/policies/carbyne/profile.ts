@@ -1,3 +1,4 @@
+import { firstIndex } from '@goshawk/core';
 import { type Amounts, TOLERANCE } from '@goshawk/policies';
 
 /** A task's demand of limited resources, largest share first. */
@@ -79,14 +80,7 @@ export class Profile {
 
   /** Index of the chunk that contains the time. */
   #chunkAt(time: number): number {
-    let low = 0;
-    let high = this.#chunks.length - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#chunks[middle]!.fromMs <= time) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+    return firstIndex(this.#chunks.length - 1, (index) => this.#chunks[index]!.fromMs <= time);
   }
 
   #split(time: number): void {
@@ -127,15 +121,7 @@ class Chunk {
 
   /** The first step that starts at this time or before. */
   stepAt(time: number): number {
-    const { times } = this;
-    let low = 0;
-    let high = times.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (times[middle]! <= time) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+    return firstIndex(this.times.length, (index) => this.times[index]! <= time);
   }
 
   /** Whether this many fit at each of its steps. */

@@ -32,7 +32,7 @@ export function linesOf(path: string): string[] {
  * A log on disk, such as the audit log, to which several processes may append. Each line is one write, so no line is lost during
  * rotation.
  */
-export class AuditFile {
+export class RotatedFile {
   readonly #what: string;
   readonly #path: string;
   readonly #logger: MailLogger;
