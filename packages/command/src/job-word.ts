@@ -7,12 +7,11 @@ import {
   LIMITS,
   type Millis,
   parseTaskRanges,
+  plain,
   type TaskRange,
   tasksInRanges,
   UnreachableError,
 } from '@goshawk/core';
-import type { Context } from './context.js';
-import { plain } from './terminal/paint.js';
 
 const EXAMPLES_SHOWN = 3;
 
@@ -50,6 +49,13 @@ interface JobSource<Handle> {
 export interface NamedTasks {
   readonly tasks: readonly TaskRange[] | undefined;
   readonly stage: string | undefined;
+}
+
+/** The part of a command's context that the search for a job uses. */
+interface JobWordContext {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly interrupted: AbortSignal;
+  note(text: string): void;
 }
 
 /**
@@ -121,7 +127,7 @@ export class JobWord {
    * @throws InputError `unknown-job`, or `ambiguous-job` with the matching ids; UnreachableError if a scheduler
    * that does not answer may own the job
    */
-  async job<Handle>(context: Context, cluster: JobSource<Handle>): Promise<Handle> {
+  async job<Handle>(context: JobWordContext, cluster: JobSource<Handle>): Promise<Handle> {
     const { id } = this.#parts;
     // The word looks like a complete id; the job's scheduler verifies that it exists. Names may look like ids, too.
     if (IS_ID.test(id) && cluster.hasOwner(id)) return cluster.job(id);
@@ -136,7 +142,7 @@ export class JobWord {
    *
    * @throws as `job`, and InputError if it names tasks
    */
-  async wholeJob<Handle>(context: Context, cluster: JobSource<Handle>): Promise<Handle> {
+  async wholeJob<Handle>(context: JobWordContext, cluster: JobSource<Handle>): Promise<Handle> {
     this.#refuseTasks();
     return await this.job(context, cluster);
   }
@@ -163,7 +169,7 @@ export class JobWord {
    * @param systemUser the user of this process
    * @throws as `job`
    */
-  idAmong(listing: Listing, context: Context, systemUser: string | undefined): string {
+  idAmong(listing: Listing, context: JobWordContext, systemUser: string | undefined): string {
     const { id: word } = this.#parts;
     const { silent, truncated } = listing;
     const own = ownUser(context, systemUser);
@@ -214,7 +220,7 @@ const LIST_HINT = '`goshawk jobs --all` lists all jobs';
 const ARE_TASKS = /^[\d,\s-]*\d[\d,\s-]*$/;
 const IS_ID = /-\d+$/;
 
-function ownUser({ environment }: Context, systemUser: string | undefined): string | undefined {
+function ownUser({ environment }: JobWordContext, systemUser: string | undefined): string | undefined {
   return environment.GOSHAWK_USER || systemUser;
 }
 
