@@ -40,7 +40,7 @@ function ratio(rounds, what, name, to) {
 }
 
 /**
- * Returns tables of medians, and of ratios to Goshawk and to the floor. @param ideal delays of the ideal queue, in ms,
+ * Returns tables of medians, and of ratios to Goshawk. @param ideal delays of the ideal queue, in ms,
  * by name
  */
 export function tablesOf(names, rounds, ideal) {
@@ -52,22 +52,21 @@ export function tablesOf(names, rounds, ideal) {
       return numbers.includes(undefined) ? '' : rounded(median(numbers));
     }),
   ]);
-  const ratiosTo = (to) => ({
-    title: `times ${to === 'floor' ? 'the floor' : to}`,
+  const ratios = {
+    title: 'times goshawk',
     columns: ['', ...Object.keys(RATIOS)],
     rows: names.map((name) => [
       name,
-      ...Object.values(RATIOS).map((what) => cell(ratio(rounds, what, name, to))),
+      ...Object.values(RATIOS).map((what) => cell(ratio(rounds, what, name, 'goshawk'))),
     ]),
-  });
-  const references = ['goshawk', 'floor'].filter((name) => names.includes(name));
+  };
   return [
     {
       title: `medians of ${rounds.length}`,
       columns: ['', ...Object.keys(COLUMNS)],
       rows: [...medians, ['ideal queue', ...Object.values(COLUMNS).map((what) => cell(ideal[what]))]],
     },
-    ...references.map(ratiosTo),
+    ...(names.includes('goshawk') ? [ratios] : []),
   ];
 }
 

@@ -20,7 +20,6 @@ const SCRIPT = fileURLToPath(new URL('../peers/python_calls.py', import.meta.url
 const PACKAGE = fileURLToPath(new URL('../../packages/python', import.meta.url));
 const COLUMNS = {
   'one call p50, ms': 'oneMs',
-  'fastest, ms': 'fastestMs',
   '100 calls with numpy, ms': 'numpyMs',
   '5,000 calls, ms': 'manyMs',
 } as const;
@@ -57,40 +56,35 @@ async function run(folder: string): Promise<{ versions: Readonly<Record<string, 
 }
 
 /** Ratios are medians of those within a round, because the machine's speed changes between rounds. */
-function tablesOf(names: readonly string[], rounds: readonly Round[]): MeasuredTable[] {
-  const table = (title: string, cell: (name: string, what: keyof Measured) => number): MeasuredTable => ({
-    title,
-    columns: ['', ...Object.keys(COLUMNS)],
-    rows: names.map((name) => [name, ...Object.values(COLUMNS).map((what) => rounded(cell(name, what)))]),
-  });
-  return [
-    table(`medians of ${rounds.length}`, (name, what) => median(rounds.map((round) => round[name]![what]))),
-    table('times the process pool', (name, what) =>
-      median(rounds.map((round) => round[name]![what] / round['process pool']![what])),
-    ),
+function tableOf(names: readonly string[], rounds: readonly Round[]): MeasuredTable {
+  const cells = (name: string, what: keyof Measured): number[] => [
+    rounded(median(rounds.map((round) => round[name]![what]))),
+    rounded(median(rounds.map((round) => round[name]![what] / round['process pool']![what]))),
   ];
+  return {
+    columns: ['', ...Object.keys(COLUMNS).flatMap((title) => [title, '÷ pool'])],
+    rows: names.map((name) => [name, ...Object.values(COLUMNS).flatMap((what) => cells(name, what))]),
+  };
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'goshawk-python-'));
 try {
   const { versions, rounds } = await run(folder);
-  const tables = tablesOf(Object.keys(versions), rounds);
-  for (const { title, columns, rows } of tables) {
-    console.log(`\n${title}`);
-    console.table(
-      rows.map((row) => Object.fromEntries(columns.map((column, at) => [column || 'system', row[at]]))),
-    );
-  }
+  const table = tableOf(Object.keys(versions), rounds);
+  console.log([table.columns, ...table.rows].map((row) => row.join('\t')).join('\n'));
   if (options.write !== undefined) {
     writeMeasurement(options.write, {
       group: 'Speed',
       title: 'Python calls',
       what:
         'Four processes each. One call: 30 calls of n * n, one after the other. 100 calls, each a product of two matrices of 200 by 200 numbers, and ' +
-        '5,000 calls of n * n, with map and without chunks. Goshawk stores calls and results on disk; the others do not.',
+        `5,000 calls of n * n, with map and without chunks. Medians of ${rounds.length} interleaved rounds; ratios are medians of those within a round. ` +
+        'Goshawk stores calls and results on disk; the others do not. ' +
+        `${Object.entries(versions)
+          .map(([name, version]) => `${name}: ${version}`)
+          .join('; ')}.`,
       commands: [`npm run bench -- python ${process.argv.slice(2).join(' ')}`],
-      notes: Object.entries(versions).map(([name, version]) => `${name}: ${version}.`),
-      tables,
+      tables: [table],
     });
   }
 } finally {
