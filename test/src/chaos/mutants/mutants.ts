@@ -196,7 +196,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'abandoned-run-continues',
     what: 'a worker does not kill a task that its owner has abandoned',
     file: 'worker/serving',
-    find: "w.kill(slot, 'cancelled');",
+    find: "kill(w, slot, 'cancelled', now);",
     replace: 'return;',
   },
   {
