@@ -678,6 +678,14 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'decode: check',
   },
   {
+    name: 'ending-lender-not-counted',
+    what: 'a paused task that is told to end uses no CPU for its worker, and runs beside its borrower',
+    file: 'worker/lending',
+    test: 'packages/worker/src/worker.test.ts',
+    find: 'if (leaveLoan(w, slot, now)) reportLending(w, slot, now);',
+    replace: '',
+  },
+  {
     name: 'table-too-wide',
     what: 'a table keeps columns for which the terminal is too narrow',
     file: 'core/text/table',
