@@ -97,6 +97,47 @@ it('the wheel is built without network, and runs functions of modules in an empt
   }
 });
 
+it.runIf(has('cloudpickle, ensurepip'))(
+  'with pip in a virtual environment, functions, classes and exceptions of a script work, and large values',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'goshawk-venv-'));
+    try {
+      await run(DEBIAN, [join(PACKAGE, 'make_wheel.py'), folder, '0.1.0'], { env: environment });
+      const environmentFolder = join(folder, 'venv');
+      // cloudpickle is that of Debian, because tests need no network.
+      await run(DEBIAN, ['-m', 'venv', '--system-site-packages', environmentFolder]);
+      const python = join(environmentFolder, 'bin/python');
+      const wheel = join(folder, 'goshawk-0.1.0-py3-none-any.whl');
+      await run(python, ['-m', 'pip', 'install', '--no-index', '--no-deps', '--quiet', wheel]);
+      const code = `
+import collections, sys
+from goshawk import Client, Executor
+Point = collections.namedtuple("Point", "x y")
+class Vector:
+    def __init__(self, x): self.x = x
+class Diverged(Exception): pass
+def double(value): return type(value)(*(2 * part for part in vars(value).values())) if isinstance(value, Vector) else value._replace(x=2 * value.x)
+def diverge(): raise Diverged("rate")
+if __name__ == "__main__":
+    print(type(Client().jobs()).__name__, sys.prefix != sys.base_prefix)
+    with Executor() as executor:
+        print(executor.submit(lambda: sys.prefix).result() == sys.prefix)
+        vector = executor.submit(double, Vector(3)).result()
+        print(type(vector) is Vector, vector.x, executor.submit(double, Point(2, 1)).result() == Point(4, 1))
+        print(type(executor.submit(diverge).exception()) is Diverged)
+        print(len(executor.submit(lambda: b"x" * 10_000_000).result()))
+`;
+      const script = join(folder, 'script.py');
+      await writeFile(script, code);
+      const { PYTHONPATH: _, GOSHAWK_CLUSTER: __, ...clean } = environment;
+      const { stdout } = await run(python, [script], { cwd: cluster.folder, env: clean, timeout: 60_000 });
+      expect(stdout).toBe('list True\nTrue\nTrue 6 True\nTrue\n10000000\n');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  },
+);
+
 it('a client finds the cluster of its folder, and the one of the command line', async () => {
   const code = 'from goshawk import Client; print(Client().jobs(), Client().url)';
   const { GOSHAWK_CLUSTER: _, XDG_STATE_HOME: __, ...clean } = environment;
