@@ -51,7 +51,9 @@ describe('a usage error is one line and exit code 2', () => {
     ],
     [['submit', '--cpus', 'Infinity', '--', 'true'], '--cpus: "Infinity" is not a number'],
     [['jobs', '--limit', '0'], '--limit: 0 is out of range; it must be from 1 to 10000'],
-    [['log', '--event', 'x'], 'logs: --event needs --daemons'],
+    [['log', '--event', 'x'], '--event needs --daemons'],
+    [['logs', '--daemons', '--tail', '5'], '--tail has no effect with --daemons; omit it'],
+    [['submit', '--prefix', 'never', '--sleep', '1s'], '--prefix needs --logs'],
     [['logs', 'a1-3/'], '"a1-3/" is not a job or task; write ID, ID/7-20, ID/STAGE or ID/STAGE/7-20'],
     [
       ['why', 'a1-3/x'],

@@ -1,4 +1,4 @@
-import { GLOBAL_OPTIONS, type OptionSpec, settingName, variableOf } from '@goshawk/command';
+import { GLOBAL_OPTIONS, kebab, type OptionSpec, settingName, variableOf } from '@goshawk/command';
 import { VARIABLES_OF_OTHERS } from '@goshawk/command/program';
 import { describe, expect, it } from 'vitest';
 import { GOSHAWK } from './commands/index.js';
@@ -69,6 +69,18 @@ describe('a setting', () => {
     const names = [...(await settings()).keys()];
     expect(names.filter((name) => ['limit', 'from', 'csv'].includes(name))).toEqual([]);
   });
+});
+
+it('says which other option it needs', async () => {
+  const wrong = (await GOSHAWK.all()).flatMap(({ name: command, options }) =>
+    Object.entries<OptionSpec>(options).flatMap(([name, spec]) => {
+      const [, said] = /^with --([a-z-]+):/.exec(spec.describe) ?? [];
+      const others = [spec.with, spec.without].filter((other) => other !== undefined);
+      const isWrong = said !== (spec.with && kebab(spec.with)) || others.some((other) => !(other in options));
+      return isWrong ? [`${command} ${name}`] : [];
+    }),
+  );
+  expect(wrong).toEqual([]);
 });
 
 it('is never named by its negation, which the parser reads as another option', async () => {

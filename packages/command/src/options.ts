@@ -20,6 +20,10 @@ interface SpecBase {
    * there, if another command has a different setting of the same name.
    */
   readonly setting: boolean | string;
+  /** Option without which this one has no effect; it is refused as a flag then. */
+  readonly with?: string;
+  /** Option with which this one has no effect. */
+  readonly without?: string;
   /** Rarely used: `--help --all` and docs/COMMANDS.md show it, `--help` does not. */
   readonly rare?: boolean;
   /** Setting of a policy: `goshawk policies NAME` and `--help --all` show it, `--help` does not. */
@@ -126,7 +130,24 @@ export function resolveOptions<S extends OptionSpecs>(specs: S, sources: Sources
       origins[name] = values[name] === undefined ? 'not set' : 'default';
     }
   }
+  refuseIdle(specs, values, origins);
   return { values: values as Resolved<S>, origins };
+}
+
+/** @throws InputError for a flag that has no effect beside the others; variables and files serve other commands, too */
+function refuseIdle(
+  specs: OptionSpecs,
+  values: Readonly<Record<string, unknown>>,
+  origins: Readonly<Record<string, Origin>>,
+): void {
+  const isSet = (name: string): boolean => values[name] !== undefined && values[name] !== false;
+  for (const [name, spec] of Object.entries(specs)) {
+    if (origins[name] !== 'flag') continue;
+    if (spec.with !== undefined && !isSet(spec.with))
+      throw new InputError('usage', `${flagOf(name)} needs ${flagOf(spec.with)}`);
+    if (spec.without !== undefined && isSet(spec.without))
+      throw new InputError('usage', `${flagOf(name)} has no effect with ${flagOf(spec.without)}`, 'omit it');
+  }
 }
 
 /**

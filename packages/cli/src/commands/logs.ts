@@ -28,6 +28,7 @@ export const logsCommand = defineCommand({
     },
     event: {
       type: 'text',
+      with: 'daemons',
       value: 'KINDS',
       setting: false,
       rare: true,
@@ -35,19 +36,28 @@ export const logsCommand = defineCommand({
     },
     folder: {
       type: 'text',
+      with: 'daemons',
       value: 'FOLDER',
       setting: false,
       rare: true,
       describe: 'with --daemons: folder of the logs (default: that of the local cluster)',
     },
-    follow: { type: 'flag', alias: 'f', setting: false, describe: 'continue until the job ends' },
+    follow: {
+      type: 'flag',
+      without: 'daemons',
+      alias: 'f',
+      setting: false,
+      describe: 'continue until the job ends',
+    },
     failed: {
       type: 'flag',
+      without: 'daemons',
       setting: false,
       describe: 'only failed tasks; with --follow, wait for the job to end first',
     },
     attempt: {
       type: 'text',
+      without: 'daemons',
       value: 'N',
       default: 'last',
       setting: false,
@@ -56,6 +66,7 @@ export const logsCommand = defineCommand({
     },
     tail: {
       type: 'count',
+      without: 'daemons',
       alias: 'n',
       setting: false,
       describe:
@@ -63,11 +74,13 @@ export const logsCommand = defineCommand({
     },
     escapes: {
       type: 'flag',
+      without: 'daemons',
       setting: false,
       describe: 'pass escape sequences (colors, cursor) on to the terminal; files and pipes always get them',
     },
     prefix: {
       type: 'text',
+      without: 'daemons',
       setting: true,
       value: 'WHEN',
       default: 'auto',
@@ -78,8 +91,6 @@ export const logsCommand = defineCommand({
   },
   async run(context, options, { words }): Promise<undefined> {
     const { daemons, event, folder } = options;
-    if (!daemons && (event !== undefined || folder !== undefined))
-      throw new InputError('usage', `logs: --${event === undefined ? 'folder' : 'event'} needs --daemons`);
     if (daemons) {
       const job = await daemonsJob(context, words[0]);
       await showDaemonLogs(context, { job, kinds: event?.split(','), folder });

@@ -321,6 +321,7 @@ const AFTERWARDS = {
   },
   prefix: {
     type: 'text',
+    with: 'logs',
     value: 'WHEN',
     default: 'auto',
     choices: ['auto', 'always', 'never'],

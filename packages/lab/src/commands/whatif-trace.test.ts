@@ -44,7 +44,7 @@ describe('whatif --trace', () => {
 
   it('refuses --ran-on for another record of jobs', async () => {
     const { exitCode, stderr } = await runHere(['whatif', folder, '--ran-on', '2']);
-    expect(stderr).toBe('goshawk: --ran-on is only for --trace; list the original cluster in --workers\n');
+    expect(stderr).toBe('goshawk: --ran-on needs --trace\n');
     expect(exitCode).toBe(2);
   });
 

@@ -83,6 +83,7 @@ const OPTIONS = {
   },
   ranOn: {
     type: 'count',
+    with: 'trace',
     min: 1,
     max: LIMITS.membersMax,
     setting: false,
@@ -148,8 +149,6 @@ export const whatifCommand = defineCommand({
   options: OPTIONS,
   async run(context, options, { words }) {
     (await import('@goshawk/papers')).addPapers();
-    if (options.ranOn !== undefined && options.trace === undefined)
-      throw new InputError('usage', '--ran-on is only for --trace', 'list the original cluster in --workers');
     const past =
       options.trace === undefined
         ? await pastOfCluster(context, options, words)
