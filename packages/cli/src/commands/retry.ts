@@ -41,7 +41,7 @@ export const retryCommand = defineCommand({
     const { id, acceptedState: state, tasksAgain, tasksCompleted: completed } = again;
     if (context.global.json) {
       context.json({ schema: 'goshawk.retry/1', job: id, state, tasks: tasksAgain, completed });
-      return wait ? await awaitEnds(context, [again]) : undefined;
+      return wait ? await awaitEnds(context, [again], { retried: !asNew }) : undefined;
     }
     context.out(id);
     const run = tasksAgain === 1 ? '1 task runs again' : `${formatCount(tasksAgain)} tasks run again`;
@@ -52,6 +52,6 @@ export const retryCommand = defineCommand({
         : `; ${counted(completed, 'chosen task')} had completed and ${completed === 1 ? 'does' : 'do'} not`;
     const hint = wait ? '' : `; \`goshawk wait ${id}\` waits for the job to end`;
     context.note(`${run}${as}${skipped}${hint}`);
-    return wait ? await awaitEnds(context, [again]) : undefined;
+    return wait ? await awaitEnds(context, [again], { retried: !asNew }) : undefined;
   },
 });

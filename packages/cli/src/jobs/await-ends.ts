@@ -11,6 +11,8 @@ interface Options {
   /** Whether to print the results of each job too. */
   readonly results?: boolean;
   readonly waitTimeout?: Millis | undefined;
+  /** Whether the jobs have just been retried. */
+  readonly retried?: boolean;
 }
 
 /**
@@ -21,10 +23,13 @@ interface Options {
 export async function awaitEnds(
   context: Context,
   handles: readonly JobHandle[],
-  { any = false, results = false, waitTimeout }: Options = {},
+  { any = false, results = false, waitTimeout, retried = false }: Options = {},
 ): Promise<number> {
   const { json } = context.global;
   const known: JobDetail[] = [];
+  const beganAt = performance.now();
+  const text = (job: JobDetail, isColored: boolean): string =>
+    outcomeText(job, isColored, retried ? performance.now() - beganAt : undefined);
   const showAllResults = async (): Promise<void> => {
     // In the order of the arguments, because the values of modules do not name their job.
     for (const handle of results ? handles : []) {
@@ -41,8 +46,8 @@ export async function awaitEnds(
       ended: (job) => {
         known.push(job);
         if (json && !results) context.json(jobJson(job, Date.now()));
-        else if (!json && results) context.note(outcomeText(job, context.errorColor));
-        else if (!json) context.out(outcomeText(job, context.color));
+        else if (!json && results) context.note(text(job, context.errorColor));
+        else if (!json) context.out(text(job, context.color));
       },
     });
     await showAllResults();

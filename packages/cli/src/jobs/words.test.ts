@@ -2,7 +2,7 @@ import { painter } from '@goshawk/command';
 import type { TaskFailure } from '@goshawk/core';
 import { describe, expect, it, test } from 'vitest';
 import { jobDetail, jobSummary, taskCounts } from './jobs.fixture.js';
-import { failureLines, measures, outcomeLine, remedyLines } from './words.js';
+import { failureLines, measures, outcomeLine, outcomeText, remedyLines } from './words.js';
 
 const paint = painter({ color: false });
 
@@ -44,6 +44,19 @@ describe('the outcome of a job', () => {
     ],
   ])('is one line (%#)', (job, line) => {
     expect(outcomeLine(job, paint)).toBe(line);
+  });
+
+  it('after a retry does not count the time before it', () => {
+    const late = jobSummary({ deadlineMs: 5_000 });
+    expect(outcomeLine(late, paint, 700)).toBe(
+      'a1-3 completed: 200 tasks, 700 ms after the retry, 200 ms after its deadline',
+    );
+  });
+
+  it('compares an estimate with the truth only if the submitter stated it', () => {
+    const job = jobDetail({ estimateMs: 1_000 });
+    expect(outcomeText({ ...job, classifiedBy: 'given' }, false)).toContain('100% too high');
+    expect(outcomeText({ ...job, classifiedBy: 'pilot' }, false)).not.toContain('estimate');
   });
 });
 

@@ -45,10 +45,16 @@ export function heading(job: JobSummary, paint: Painter): string {
 /**
  * Returns the outcome of an ended job in one line: `a1-3 failed: 2 of 200 tasks failed, 198 completed, after
  * 5.2 s`.
+ *
+ * @param retriedMs time since its retry, which counts in place of the time since its submission
  */
-export function outcomeLine(job: JobSummary, paint: Painter): string {
+export function outcomeLine(job: JobSummary, paint: Painter, retriedMs?: Millis): string {
   const { total, completed, failed, cancelled } = job.tasks;
-  const after = job.endedMs === undefined ? '' : `, after ${formatDuration(job.endedMs)}${lateness(job)}`;
+  const took =
+    retriedMs === undefined
+      ? `after ${formatDuration(job.endedMs ?? 0)}`
+      : `${formatDuration(retriedMs)} after the retry`;
+  const after = job.endedMs === undefined ? '' : `, ${took}${lateness(job)}`;
   const head = `${job.id} ${paintState(job.state, paint)}`;
   switch (job.state) {
     case 'completed':
@@ -136,15 +142,16 @@ export function alignedCommands(commands: readonly (readonly [command: string, d
 }
 
 /** Returns the outcome of an ended job, its time breakdown, and what to do after a failure. */
-export function outcomeText(job: JobDetail, isColored: boolean): string {
+export function outcomeText(job: JobDetail, isColored: boolean, retriedMs?: Millis): string {
   const paint = painter({ color: isColored });
   const reason = job.cancelReason === undefined ? [] : [plain(job.cancelReason)];
   const details = [...reason, ...failureLines(job), ...measureLines(job, paint), ...remedyLines(job)];
-  return [outcomeLine(job, paint), ...details.map((line) => `  ${line}`)].join('\n');
+  return [outcomeLine(job, paint, retriedMs), ...details.map((line) => `  ${line}`)].join('\n');
 }
 
 function measureLines(job: JobDetail, paint: Painter): string[] {
-  const lines = measures(job);
+  // An estimate of the scheduler is of no use to someone who has not stated one.
+  const lines = measures(job).filter(([label]) => label !== 'estimate' || job.classifiedBy === 'given');
   const width = Math.max(0, ...lines.map(([label]) => label.length));
   return lines.map(([label, value]) => `${paint.dim(label.padEnd(width))}  ${value}`);
 }
