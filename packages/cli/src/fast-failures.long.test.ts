@@ -183,6 +183,26 @@ describe('every command answers soon, and says what to do next', () => {
     expect(await faultsIn({ url: daemons.url, expected: says(`no answer from ${daemons.url}`) })).toEqual([]);
   });
 
+  it('without central, where a scheduler answers', async () => {
+    const central = await daemons.startCentral();
+    const scheduler = await daemons.startScheduler('s0');
+    await daemons.startWorker('w0');
+    const url = `${daemons.url},${scheduler.endpoint}`;
+    // A job that has ended: no command waits for it, or changes it.
+    const submitted = await runGoshawk(['submit', '--sleep', '1ms', '--wait', '--json', '--cluster', url]);
+    const { job } = JSON.parse(submitted.stdout.split('\n')[0]!) as { job: string };
+    await central.kill();
+    const saysWhatWorks = /`goshawk jobs`, `submit`, `wait` and `logs` work without central/;
+    const worked: string[] = [];
+    const expected: State['expected'] = ({ exitCode, stderr }, command) => {
+      if (exitCode !== 3) worked.push(command);
+      return exitCode !== 3 || saysWhatWorks.test(stderr) ? undefined : 'expected what works without central';
+    };
+    const of = commands.filter(({ name }) => !['run', 'submit'].includes(name));
+    expect(await faultsIn({ url, of, names: { job, worker: 'w0', scheduler: 's0' }, expected })).toEqual([]);
+    expect(worked).toEqual(expect.arrayContaining(['jobs', 'job', 'tasks', 'results', 'logs', 'wait']));
+  });
+
   it('without a scheduler', async () => {
     await daemons.startCentral();
     const expected: State['expected'] = (finished, command) =>

@@ -21,7 +21,7 @@ import { JobHandle } from './job-handle.js';
 import { type Jobs, type JobsOptions, listJobs } from './job-listing.js';
 import { type MapCluster, type MapOptions, type MapWork, mapInputs } from './map.js';
 import type { CallOptions, SubmitOptions } from './options.js';
-import { askCentral, type Session } from './session.js';
+import { askCentral, changeCentral, type Session } from './session.js';
 import { type JobSubmission, submit } from './submission.js';
 import { readUsage, type Usage, type UsageOptions } from './usage.js';
 
@@ -223,12 +223,14 @@ export class Cluster implements AsyncDisposable {
     const { deadlineMs } = options;
     if (deadlineMs !== undefined && !(deadlineMs >= 0))
       throw new InputError('bad-deadline', `deadlineMs: expected a number of at least 0, got ${deadlineMs}`);
-    const answer = await this.#session.requests.ask({
-      what: `to drain ${worker}`,
-      build: (request) => ({ type: 'drainWorker', request, worker, on, deadlineMs }),
-      ...this.#toPresentCentral(),
-      signal: options.signal,
-    });
+    const answer = await changeCentral<'drainWorker'>(
+      this.#session,
+      {
+        what: `to drain ${worker}`,
+        build: (request) => ({ type: 'drainWorker', request, worker, on, deadlineMs }),
+      },
+      options,
+    );
     return answer.value;
   }
 
@@ -238,22 +240,15 @@ export class Cluster implements AsyncDisposable {
    * @throws InputError `unknown-scheduler`, `not-shared`; UnreachableError if central is unavailable
    */
   async takeOverFrom(scheduler: string, options: CallOptions = {}): Promise<TakeoverAnswer> {
-    const answer = await this.#session.requests.ask({
-      what: `to have another scheduler take over from ${scheduler}`,
-      build: (request) => ({ type: 'takeOverFrom', request, scheduler }),
-      ...this.#toPresentCentral(),
-      signal: options.signal,
-    });
+    const answer = await changeCentral<'takeOverFrom'>(
+      this.#session,
+      {
+        what: `to have another scheduler take over from ${scheduler}`,
+        build: (request) => ({ type: 'takeOverFrom', request, scheduler }),
+      },
+      options,
+    );
     return answer.value;
-  }
-
-  /**
-   * Sends to the current incarnation of central, so that a restarted central does not perform an action that has
-   * failed for the caller.
-   */
-  #toPresentCentral() {
-    const { roster } = this.#session;
-    return { to: () => roster.presentCentral, ...roster.upkeep };
   }
 
   /** Returns waiting tasks of the cluster by reason, and central's capacity. */

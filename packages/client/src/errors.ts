@@ -132,6 +132,14 @@ export function noAnswer(peer: string, what: string, silentMs: Millis): Unreacha
   );
 }
 
+/** Central does not answer, but the client knows schedulers. */
+export function centralAway(cause: UnreachableError): UnreachableError {
+  const hint =
+    'tasks keep running; `goshawk jobs`, `submit`, `wait` and `logs` work without central; start it again at its address';
+  const Kind = cause instanceof OutcomeUnknownError ? OutcomeUnknownError : UnreachableError;
+  return new Kind(cause.code, cause.message, hint, { cause });
+}
+
 /** No process listens at the address of a process that the cluster still lists. */
 export function notRunning(peer: string): UnreachableError {
   return new UnreachableError(

@@ -1,7 +1,7 @@
 import { type Millis, OutcomeUnknownError, type Question, UnreachableError } from '@goshawk/core';
 import { pause } from './abort.js';
 import type { Asking, Destination } from './attempts.js';
-import { jobsOwnerAway, mayHaveEffect, NOT_RUNNING_CODE, noSchedulers } from './errors.js';
+import { centralAway, jobsOwnerAway, mayHaveEffect, NOT_RUNNING_CODE, noSchedulers } from './errors.js';
 import type { CallOptions } from './options.js';
 import type { Answer, Order, Requests } from './requests.js';
 import type { KnownScheduler, Roster } from './roster.js';
@@ -17,20 +17,34 @@ export interface Session extends Asking {
 /** A request, with its description. */
 export type Ask<Q extends Question> = Pick<Order<Q>, 'what' | 'build'>;
 
-/** @throws UnreachableError if central does not answer, or its address is unknown */
-export function askCentral<Q extends Question>(
+/**
+ * @param to the address of central, or, for changes, `presentCentral`: a restarted central must not perform an action that has
+ *   failed for the caller
+ * @throws UnreachableError if central does not answer, or its address is unknown
+ */
+export async function askCentral<Q extends Question>(
   { requests, roster, timings }: Session,
   order: Ask<Q> & Pick<Order<Q>, 'timeoutMs'>,
   { signal }: CallOptions,
+  to: Order<Q>['to'] = () => roster.central,
 ): Promise<Answer<Q>> {
-  if (roster.presentCentral === undefined)
-    return requests.ask<Q>({
-      timeoutMs: timings.absentTimeoutMs,
-      ...order,
-      to: () => roster.central,
-      signal,
-    });
-  return requests.ask<Q>({ ...order, to: () => roster.central, signal });
+  const absent = roster.presentCentral === undefined ? { timeoutMs: timings.absentTimeoutMs } : {};
+  try {
+    return await requests.ask<Q>({ ...absent, ...order, to, signal });
+  } catch (error) {
+    const isAway = error instanceof UnreachableError && error.code === 'unreachable';
+    throw isAway && roster.schedulers.length > 0 ? centralAway(error) : error;
+  }
+}
+
+/** Changes something at central. @throws UnreachableError as `askCentral` */
+export function changeCentral<Q extends Question>(
+  session: Session,
+  order: Ask<Q>,
+  options: CallOptions,
+): Promise<Answer<Q>> {
+  const { roster } = session;
+  return askCentral<Q>(session, { ...order, ...roster.upkeep }, options, () => roster.presentCentral);
 }
 
 /** Returns undefined if central does not answer soon. */
