@@ -1,7 +1,18 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Containers } from './containers.js';
@@ -14,6 +25,19 @@ const WAIT = { timeout: 60_000 };
 const folder = mkdtempSync(join(tmpdir(), 'goshawk-podman-'));
 mkdirSync(join(folder, 'work'));
 let executors: Executors | undefined;
+
+const PACKAGE = fileURLToPath(new URL('../../python', import.meta.url));
+/** Its modules are in the working folder of the calls, so that the image stays small. */
+const hasPython = existsSync('/usr/bin/python3');
+
+/** Returns the libraries of the modules that the package needs. */
+function librariesOfPython(): string[] {
+  const code = 'import _ctypes, _hashlib; print(_ctypes.__file__, _hashlib.__file__)';
+  const modules = execFileSync('/usr/bin/python3', ['-c', code], { encoding: 'utf8' }).trim().split(' ');
+  return [...execFileSync('ldd', modules, { encoding: 'utf8' }).matchAll(/=> (\/\S+)/g)].map(
+    ([, library]) => library!,
+  );
+}
 
 /** Makes an image of the machine's shell, and runs it once. Returns why that is impossible here. */
 async function prepare(): Promise<string | undefined> {
@@ -33,14 +57,17 @@ async function prepare(): Promise<string | undefined> {
     }),
   );
   const files = new Set(programs.join('').trim().split('\n'));
+  if (hasPython) for (const file of ['/usr/bin/python3', realpathSync('/usr/bin/python3')]) files.add(file);
   for (const file of [...files]) {
     const { stdout } = await promisify(execFile)('ldd', [file]);
     for (const [library] of stdout.matchAll(/\/\S+/g)) files.add(library);
   }
+  if (hasPython) for (const library of librariesOfPython()) files.add(library);
   const tar = join(folder, 'image.tar');
   execFileSync('tar', ['-cPhf', tar, '--transform', 's,^/,,', ...files], { stdio: 'pipe' });
   await promisify(execFile)('podman', ['import', tar, IMAGE]);
-  executors = new Executors({ dataFolder: join(folder, 'data'), graceMs: 500, containers });
+  const values = join(folder, 'values');
+  executors = new Executors({ dataFolder: join(folder, 'data'), graceMs: 500, containers, values });
   const { outcome, sink } = await outcomeOf(executors, { exec: ['sh', '-c', ':'], image: IMAGE });
   return outcome.kind === 'completed' ? undefined : sink.text('stderr') || JSON.stringify(outcome);
 }
@@ -81,6 +108,42 @@ describe.skipIf(missing !== undefined)(
       expect(outcome).toMatchObject({ kind: 'failed', exitCode: 7 });
       expect(sink.text()).toBe(`in mounted two words none x y\n${join(folder, 'work')}\n`);
       expect(readFileSync(join(folder, 'work', 'made'), 'utf8')).toBe('made\n');
+    });
+
+    it.runIf(hasPython)('runs Python calls, whose large values its worker reads and writes', async () => {
+      const work = join(folder, 'work');
+      const group = 'c'.repeat(32);
+      mkdirSync(join(folder, 'values', group), { recursive: true });
+      cpSync(join(PACKAGE, 'goshawk'), join(work, 'goshawk'), { recursive: true });
+      const ask = (code: string, ...args: string[]) =>
+        execFileSync('/usr/bin/python3', ['-c', code, ...args], {
+          encoding: 'utf8',
+          env: { PYTHONPATH: PACKAGE, XDG_STATE_HOME: folder, PYTHONDONTWRITEBYTECODE: '1' },
+        }).trim();
+      const library = ask('import os; print(os.path.dirname(os.__file__))');
+      const isNeeded = (path: string) => !/\/(test|__pycache__|config-[^/]*|idlelib|lib2to3)$/.test(path);
+      cpSync(library, join(work, 'home/lib', basename(library)), { recursive: true, filter: isNeeded });
+      const order = `
+import operator, os, sys
+from goshawk._calls import pickled_function, packed_args, order_of
+from goshawk._values import Folder
+class Store:
+    group = sys.argv[2]
+    def __call__(self): return Folder(sys.argv[1], self.group)
+f = pickled_function(operator.concat)
+print(order_of(f, [("name", packed_args(f, (b"x" * int(sys.argv[3]), b"!"), {}, Store()))], Store()))`;
+      const env = { PYTHONHOME: join(work, 'home'), PYTHONPATH: work, PYTHONDONTWRITEBYTECODE: '1' };
+      for (const size of [300_000, 4_000_000]) {
+        const stdin = ask(order, join(folder, 'values'), group, String(size));
+        const payload = inImage(['/usr/bin/python3', '-m', 'goshawk._worker'], { warm: true, env, stdin });
+        const { outcome, sink } = await outcomeOf(executors!, payload);
+        expect(outcome, sink.text('stderr')).toMatchObject({
+          kind: 'completed',
+          value: { python: [{ id: 'name', file: expect.stringMatching(/^[0-9a-f]{64}$/) }] },
+        });
+        const { file } = (outcome as unknown as { value: { python: [{ file: string }] } }).value.python[0];
+        expect(statSync(join(folder, 'values', group, file)).size).toBeGreaterThan(size);
+      }
     });
 
     it('is killed with its container', async () => {
