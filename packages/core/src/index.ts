@@ -54,6 +54,7 @@ export {
   forecastWords,
   latestStartOf,
   matchesDeadline,
+  standingTo,
 } from './job/deadline-words.js';
 export {
   type CentralLine,

@@ -26,11 +26,20 @@ export type DeadlineStanding = 'met' | 'missed' | 'late' | 'risk' | 'fine' | 'op
 export function deadlineStanding(job: JobSummary, now: Millis): DeadlineStanding | undefined {
   const { deadlineMs, submittedAt } = job;
   if (deadlineMs === undefined) return undefined;
-  const met = metDeadline(job, now);
+  return standingTo(submittedAt + deadlineMs, metDeadline(job, now), expectedEndOf(job, now));
+}
+
+/**
+ * @param deadline wall clock, as the times of the end
+ * @param met undefined: not decided yet
+ */
+export function standingTo(
+  deadline: Millis,
+  met: boolean | undefined,
+  end: { readonly at: Millis; readonly latest: Millis } | undefined,
+): DeadlineStanding {
   if (met !== undefined) return met ? 'met' : 'missed';
-  const end = expectedEndOf(job, now);
   if (end === undefined) return 'open';
-  const deadline = submittedAt + deadlineMs;
   return end.at > deadline ? 'late' : end.latest > deadline ? 'risk' : 'fine';
 }
 

@@ -1,4 +1,4 @@
-import { counted, formatCount, JOB_STATES, type JobState, type Millis } from '@goshawk/core';
+import { counted, formatCount, JOB_STATES, type JobState, type Millis, standingTo } from '@goshawk/core';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Action, Actions } from './actions.js';
 import { type ApiError, get, post } from './api.js';
@@ -453,22 +453,22 @@ export function Deadline({ job }: { readonly job: JobSummary }) {
   const now = useStore().now.value;
   const { deadlineAt, deadlineMet, state, expectedEnd } = job;
   if (deadlineAt === null) return <>{ABSENT}</>;
-  if (deadlineMet === true) return <span class="badge completed">met</span>;
   const deadline = Date.parse(deadlineAt);
-  if (deadlineMet === false || (!IS_FINAL.has(state) && deadline < now))
-    return <span class="badge failed">missed</span>;
-  const end = IS_FINAL.has(state) ? null : expectedEnd;
-  const isLate = end !== null && Date.parse(end.at) > deadline;
-  const isAtRisk = end !== null && Date.parse(end.latest) > deadline;
+  const isActive = !IS_FINAL.has(state);
+  // The answer may be older than the deadline.
+  const met = deadlineMet ?? (isActive && deadline < now ? false : undefined);
+  const end =
+    isActive && expectedEnd !== null
+      ? { at: Date.parse(expectedEnd.at), latest: Date.parse(expectedEnd.latest) }
+      : undefined;
+  const standing = standingTo(deadline, met, end);
+  if (standing === 'met') return <span class="badge completed">met</span>;
+  if (standing === 'missed') return <span class="badge failed">missed</span>;
   return (
     <span>
-      {clock(deadlineAt, now)}
-      {isLate || isAtRisk ? (
-        <>
-          {' '}
-          <span class={isLate ? 'badge failed' : 'badge held'}>{isLate ? 'probably missed' : 'at risk'}</span>
-        </>
-      ) : null}
+      {clock(deadlineAt, now)}{' '}
+      {standing === 'late' ? <span class="badge failed">probably missed</span> : null}
+      {standing === 'risk' ? <span class="badge held">at risk</span> : null}
     </span>
   );
 }

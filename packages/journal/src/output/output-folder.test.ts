@@ -112,7 +112,7 @@ describe('output in a folder', () => {
       expect(each.has(1)).toBe(true);
       expect(each.read(1, 0)).toMatchObject({
         chunks: [],
-        gone: { before: 1, why: expect.stringMatching(/1000 bytes of output, and deleted the oldest/) },
+        gone: { before: 1, why: expect.stringMatching(/1000 B of output, and deleted the oldest/) },
       });
       expect(textOf(each, 5)).toHaveLength(250);
       expect(each.read(5, 0).gone).toBeUndefined();

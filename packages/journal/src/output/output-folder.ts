@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  formatBytes,
   type GoneOutput,
   type JobNumber,
   makeFolder,
@@ -40,8 +41,8 @@ const WINDOW_BYTES = 3 * MIB;
 const INDEX_BYTES = 256 * 1024;
 /** Fraction of a limit to which output shrinks when it exceeds it. */
 const EVICTION_TARGET = 0.95;
-/** Output that may wait for the disk. Bytes. */
-const PENDING_BYTES_MAX = 64 * MIB;
+/** Output that may wait for the disk or the database. Bytes. */
+export const PENDING_BYTES_MAX = 64 * MIB;
 /** Files written at the same time. */
 const CONCURRENT_WRITES = 4;
 
@@ -245,15 +246,10 @@ export class OutputFolder implements OutputStore {
   }
 
   #describe({ before, reason }: NonNullable<JobOutput['gone']>): GoneOutput {
-    const { bytesMax, jobBytesMax } = this.#limits;
     switch (reason) {
       case 'limit':
-        return { before, why: `its scheduler stores ${mib(bytesMax)} of output, and deleted the oldest` };
       case 'job-limit':
-        return {
-          before,
-          why: `its scheduler stores ${mib(jobBytesMax)} of output per job, and deleted the oldest`,
-        };
+        return { before, why: overLimit(this.#limits, reason) };
       case 'disk-full':
         return { before, why: `the disk of ${this.#folder} was full, so the oldest output was deleted` };
       case 'failed':
@@ -460,8 +456,13 @@ export class OutputFolder implements OutputStore {
   }
 }
 
-function mib(bytes: number): string {
-  return bytes >= MIB ? `${Math.round(bytes / MIB)} MiB` : `${bytes} bytes`;
+/** Explains why output was deleted. */
+export function overLimit({ bytesMax, jobBytesMax }: OutputLimits, reason: 'limit' | 'job-limit'): string {
+  const kept =
+    reason === 'limit'
+      ? `${formatBytes(bytesMax)} of output`
+      : `${formatBytes(jobBytesMax)} of output per job`;
+  return `its scheduler stores ${kept}, and deleted the oldest`;
 }
 
 /** Creates the folder, but not those around it: a removed journal must not look as if it were there. */

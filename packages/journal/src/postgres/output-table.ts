@@ -8,15 +8,13 @@ import {
   setLatest,
 } from '@goshawk/core';
 import { decodeChunks, encodeChunk } from '../output/chunk-codec.js';
-import { OUTPUT_LIMITS, type OutputLimits } from '../output/output-folder.js';
+import { OUTPUT_LIMITS, type OutputLimits, overLimit, PENDING_BYTES_MAX } from '../output/output-folder.js';
 import { int8Array } from './arrays.js';
 import { Link } from './link.js';
 import { parseJournalUrl } from './url.js';
 
-const MIB = 1024 * 1024;
-/** Output that may wait for the database, or be in one statement. Bytes. */
-const PENDING_BYTES_MAX = 64 * MIB;
-const BATCH_BYTES = 4 * MIB;
+/** Output in one statement. Bytes. */
+const BATCH_BYTES = 4 * 1024 * 1024;
 /** Blocks of one page. A block has at most the output that arrived while the previous one was written. */
 const PAGE_BLOCKS = 8;
 const PAGES_CACHED_MAX = 16;
@@ -250,11 +248,7 @@ export class OutputTable implements OutputStore {
   }
 
   #goneAt({ number, reason }: BlockRow): GoneOutput {
-    const { bytesMax, jobBytesMax } = this.#limits;
-    const limit =
-      reason === 'job-limit'
-        ? `${jobBytesMax / MIB} MiB of output per job`
-        : `${bytesMax / MIB} MiB of output`;
-    return { before: Number(number) + 1, why: `its scheduler stores ${limit}, and deleted the oldest` };
+    const why = overLimit(this.#limits, reason === 'job-limit' ? 'job-limit' : 'limit');
+    return { before: Number(number) + 1, why };
   }
 }
