@@ -338,6 +338,8 @@ export interface QueueLine {
   readonly longLimit: number;
   /** CPUs that a typical short task could borrow now; absent: none. */
   readonly lendable?: number;
+  /** CPUs that short tasks should find: those that long tasks leave free, and those that can be borrowed; absent: none. */
+  readonly reserve?: number;
 }
 
 /** The description of a policy, from which the table, help texts, fuzz tests and docs are generated. */

@@ -97,6 +97,7 @@ export class GuardedPolicy implements CentralPolicy {
       longRunning: countOf(line?.longRunning),
       longLimit: countOf(line?.longLimit),
       lendable: countOf(line?.lendable),
+      reserve: countOf(line?.reserve),
     };
   }
 

@@ -30,6 +30,19 @@ describe('work conservation', () => {
       expect(startable(waitingStages(bench), policy, bench.books, 0)).toEqual([]);
   });
 
+  it('accepts no reserve that keeps CPUs free although as many could be borrowed', () => {
+    const bench = new PolicyBench('goshawk', 3);
+    bench.report(1, { tasks: 1 });
+    const held = (reserve: number, lendable: number): CentralPolicy => ({
+      ...IDLE,
+      explain: () => ({ reason: 'reserve', sentence: 'limit' }),
+      line: (now) => ({ ...bench.policy.line!(now), reserve, lendable }),
+    });
+    const found = (reserve: number, lendable: number) =>
+      startable(waitingStages(bench), held(reserve, lendable), bench.books, 0).length;
+    expect([found(3, 0), found(4, 1), found(3, 1), found(2, 0)]).toEqual([0, 0, 1, 1]);
+  });
+
   it('reports a stage only after it has stayed startable for longer than messages take', () => {
     const bench = new PolicyBench('goshawk', 1);
     bench.report(1, { tasks: 1 });

@@ -1,10 +1,10 @@
-import type { Millis } from '@goshawk/core';
+import { type Millis, slotsIn, sumOf } from '@goshawk/core';
 import type { CentralPolicy, ClusterView, StageView, WorkerView } from './contract.js';
 import { countIn, fitsNow, gangSize, spreadLimit } from './fitting.js';
 
 /**
- * Stages that could start now: there is room, and the policy gives no reason (`explain`) to hold them back. Policies
- * without `explainsAll` are not checked.
+ * Stages that could start now: there is room, and the policy gives no reason (`explain`) to hold them back, or a reserve
+ * that short tasks could borrow instead. Policies without `explainsAll` are not checked.
  *
  * @param waiting all waiting stages
  */
@@ -19,8 +19,17 @@ export function startable(
   return waiting.filter((stage) => {
     if (!hasRoomFor(stage, workers) || mayWaitForPreferred(stage)) return false;
     if (spreadLimit(stage, workers) !== undefined) return false;
-    return policy.explain?.(stage, cluster, now) === undefined;
+    const why = policy.explain?.(stage, cluster, now);
+    return why === undefined || (why.reason === 'reserve' && keepsTooMuch(policy, workers, now));
   });
+}
+
+/** Whether the CPUs that stay free, and those that short tasks could borrow, are more than the reserve for them. */
+function keepsTooMuch(policy: CentralPolicy, workers: readonly WorkerView[], now: Millis): boolean {
+  const { reserve, lendable = 0 } = policy.line?.(now) ?? {};
+  if (reserve === undefined) return false;
+  const free = sumOf(workers, (worker) => Math.max(0, Math.floor(slotsIn(worker.free))));
+  return free + Math.floor(lendable) > reserve;
 }
 
 function hasRoomFor(stage: StageView, workers: readonly WorkerView[]): boolean {

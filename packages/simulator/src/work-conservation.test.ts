@@ -30,25 +30,38 @@ function randomJob(random: Random): JobInput {
   }
 }
 
-test.each(SEEDS)('no room stays free while a task that fits it waits: seed %i', async (seed) => {
-  const random = Random.seeded(`work conservation ${seed}`);
-  const jobs = Array.from({ length: 60 }, (_, i) => ({
-    submitMs: i * 100,
-    spec: parseJobSpec(randomJob(random)),
-  }));
-  const simulation = new Simulation({
-    workers: 4,
-    slots: 4,
-    capacity: { cpu: 4, gpu: 1 },
-    schedulers: 2,
-    settings: {
-      policy: { ...DEFAULT_POLICY, policy: 'goshawk', estimator: 'given', preset: presetNamed('goshawk') },
-      timings: RELIABLE_TIMINGS,
-    },
-    seed,
-    checked: true,
-  });
-  const ends: SimulatedEnd[] = [];
-  for await (const batch of simulation.run(jobs)) ends.push(...batch);
-  expect(ends.map(({ completed }) => completed)).toEqual(jobs.map(() => true));
-});
+/** About half of the jobs are long under the second cutoff: they lend, and short tasks have a reserve. */
+const CUTOFFS = [10_000, 700];
+const CASES = SEEDS.flatMap((seed) => CUTOFFS.map((cutoffMs) => [seed, cutoffMs] as const));
+
+test.each(CASES)(
+  'no room stays free while a task that fits it waits: seed %i, cutoff %i ms',
+  async (seed, cutoffMs) => {
+    const random = Random.seeded(`work conservation ${seed}`);
+    const jobs = Array.from({ length: 60 }, (_, i) => ({
+      submitMs: i * 100,
+      spec: parseJobSpec(randomJob(random)),
+    }));
+    const simulation = new Simulation({
+      workers: 4,
+      slots: 4,
+      capacity: { cpu: 4, gpu: 1 },
+      schedulers: 2,
+      settings: {
+        policy: {
+          ...DEFAULT_POLICY,
+          cutoffMs,
+          policy: 'goshawk',
+          estimator: 'given',
+          preset: presetNamed('goshawk'),
+        },
+        timings: RELIABLE_TIMINGS,
+      },
+      seed,
+      checked: true,
+    });
+    const ends: SimulatedEnd[] = [];
+    for await (const batch of simulation.run(jobs)) ends.push(...batch);
+    expect(ends.map(({ completed }) => completed)).toEqual(jobs.map(() => true));
+  },
+);

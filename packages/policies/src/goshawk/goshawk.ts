@@ -195,6 +195,7 @@ class Goshawk implements CentralPolicy {
       longRunning: Math.round(this.#limits.longRunning),
       longLimit: this.#limits.longLimit(now),
       lendable: this.#lending.cpus,
+      reserve: this.#limits.reserve(now),
     };
   }
 

@@ -51,6 +51,11 @@ export class Limits {
     return { running: long + small + large, limit };
   }
 
+  /** Number of CPUs for short tasks: those kept free, and those that they could borrow. */
+  reserve(now: Millis): number {
+    return this.#units - this.#long.of(this.#units, now);
+  }
+
   /** Maximum number of CPUs that run long tasks. No CPU that short tasks could borrow is kept free for them. */
   longLimit(now: Millis): number {
     return Math.min(this.#units, this.#long.of(this.#units, now) + Math.floor(this.#lending.cpus));
@@ -62,9 +67,7 @@ export class Limits {
     if (running < limit) return true;
     const { long, small } = this.#running;
     // Small jobs need not wait for their pilots, even if long tasks fill the reserve: they can borrow.
-    return (
-      kind === 'small' && small + Math.max(0, long - limit) < this.#units - this.#long.of(this.#units, now)
-    );
+    return kind === 'small' && small + Math.max(0, long - limit) < this.reserve(now);
   }
 
   runnableKinds(now: Millis): readonly Kind[] {
@@ -79,8 +82,7 @@ export class Limits {
   kindOf(stage: StageView, now: Millis): Kind {
     if (stage.part === 'pilots') return 'pilots';
     if (stage.part !== 'early') return classOf(stage);
-    const reserve = this.#units - this.#long.of(this.#units, now);
-    return stage.waiting <= SMALL_FRACTION * reserve ? 'small' : 'large';
+    return stage.waiting <= SMALL_FRACTION * this.reserve(now) ? 'small' : 'large';
   }
 
   // ---- demand of short work
