@@ -40,7 +40,7 @@ export interface ClusterView {
 export async function describeCluster(session: Session, options: CallOptions): Promise<ClusterView> {
   const [cluster, schedulers, workers] = await Promise.all([
     askCentral(session, DESCRIBE, options),
-    session.roster.look(options),
+    session.roster.fetchNow(options),
     allWorkers(session, options),
   ]);
   const { name, settings, pendingTasks } = cluster.value;

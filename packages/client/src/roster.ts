@@ -204,7 +204,7 @@ export class Roster {
   }
 
   /** Returns the schedulers known to central, and refreshes the list. @throws UnreachableError */
-  async look(options: AskOptions = {}): Promise<Schedulers> {
+  async fetchNow(options: AskOptions = {}): Promise<Schedulers> {
     return this.#load(this.central, options);
   }
 
@@ -219,7 +219,7 @@ export class Roster {
     this.#askedAt = performance.now();
     if (this.#central !== undefined) {
       try {
-        return void (await this.look());
+        return void (await this.fetchNow());
       } catch (error) {
         // Central may have moved, and schedulers know its address.
         const timeoutMs = this.#timings.pollTimeoutMs;

@@ -13,7 +13,7 @@ export async function* pageStream(
   lastEventId: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<StreamEvent, void, undefined> {
-  const leave = watch.look();
+  const leave = watch.pollFaster();
   let seen = versionOf(lastEventId);
   let last = '';
   try {

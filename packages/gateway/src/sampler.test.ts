@@ -45,7 +45,7 @@ it('sends a few requests per sample, for any number of jobs and tasks', async ()
   for (const jobs of [1, 50, 100_000]) {
     const { client, asked } = cluster(jobs);
     const sampler = new Sampler(new TaskStream(), new WaitingLimits(), new Findings());
-    await sampler.look(client, NOW, NEVER);
+    await sampler.sample(client, NOW, NEVER);
     expect(asked.length).toBeLessThanOrEqual(2 + 2 * SAMPLED_JOBS_MAX);
   }
 });
@@ -53,7 +53,7 @@ it('sends a few requests per sample, for any number of jobs and tasks', async ()
 it('asks central about fewer jobs while very many are active', async () => {
   const asks = async (jobs: number) => {
     const { client, asked } = cluster(jobs);
-    await new Sampler(new TaskStream(), new WaitingLimits(), new Findings()).look(client, NOW, NEVER);
+    await new Sampler(new TaskStream(), new WaitingLimits(), new Findings()).sample(client, NOW, NEVER);
     return asked.filter((one) => one.startsWith('why ')).length;
   };
   expect([await asks(1_000), await asks(5_000), await asks(100_000)]).toEqual([SAMPLED_JOBS_MAX, 4, 1]);
@@ -64,7 +64,7 @@ it('samples every listed job in turn, and continues if one does not answer', asy
   const limits = new WaitingLimits();
   const sampler = new Sampler(new TaskStream(), limits, new Findings());
   for (let look = 0; look < Math.ceil(50 / (SAMPLED_JOBS_MAX - REFRESHED_JOBS)); look++)
-    await sampler.look(client, NOW + look, NEVER);
+    await sampler.sample(client, NOW + look, NEVER);
   expect(new Set(asked.filter((one) => one.startsWith('a-'))).size).toBe(50);
   expect(limits.of('a-7')).toMatchObject([{ reason: 'matching', tasks: 5 }]);
 });
@@ -72,11 +72,11 @@ it('samples every listed job in turn, and continues if one does not answer', asy
 it('returns to running jobs while new ones keep arriving', async () => {
   const { client, asked } = cluster(100);
   const sampler = new Sampler(new TaskStream(), new WaitingLimits(), new Findings());
-  await sampler.look(client, NOW, NEVER);
+  await sampler.sample(client, NOW, NEVER);
   const first = new Set(asked);
   for (let look = 1; look <= 3; look++) {
     asked.length = 0;
-    await sampler.look(client, NOW + look, NEVER);
+    await sampler.sample(client, NOW + look, NEVER);
     expect(asked.filter((one) => one.startsWith('a-') && first.has(one))).toHaveLength(REFRESHED_JOBS);
   }
 });
@@ -98,7 +98,7 @@ it('requests a failed job once to learn its cause', async () => {
   } as unknown as Cluster;
   const findings = new Findings();
   const sampler = new Sampler(new TaskStream(), new WaitingLimits(), findings);
-  for (const at of [0, 1, 2]) await sampler.look(client, NOW + at, NEVER, [failed]);
+  for (const at of [0, 1, 2]) await sampler.sample(client, NOW + at, NEVER, [failed]);
   expect([asked, findings.causeOf(failed)]).toEqual([1, 'exit code 3']);
 });
 
@@ -121,7 +121,7 @@ it('samples an ended job once, and once more after each retry', async () => {
   } as unknown as Cluster;
   const sampler = new Sampler(new TaskStream(), new WaitingLimits(), new Findings());
   const look = async (): Promise<number> => {
-    await sampler.look(client, NOW, NEVER);
+    await sampler.sample(client, NOW, NEVER);
     return asked;
   };
   expect([await look(), await look()]).toEqual([1, 1]);

@@ -43,7 +43,7 @@ export class Sampler {
    * @param now wall clock
    * @param failed failed jobs whose cause is shown; those of unknown cause are requested, too
    */
-  async look(
+  async sample(
     cluster: Cluster,
     now: Millis,
     signal: AbortSignal,

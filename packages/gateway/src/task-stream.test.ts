@@ -122,7 +122,7 @@ it('knows the load of every bucket with a sample; all others are unknown', () =>
         let now = START;
         for (const look of looks) {
           now += look.after * 1_000;
-          stream.look(viewOf([{ name: 'w0', slots: 4, busy: look.busy }]), undefined, now);
+          stream.record(viewOf([{ name: 'w0', slots: 4, busy: look.busy }]), undefined, now);
           const bucket = Math.floor(now / BUCKET_MS);
           truth.set(bucket, Math.max(truth.get(bucket) ?? 0, look.busy));
         }
@@ -140,10 +140,10 @@ it('knows the load of every bucket with a sample; all others are unknown', () =>
 
 it('forgets attempts older than an hour, and workers lost for that long', () => {
   const stream = new TaskStream();
-  stream.look(viewOf([{ name: 'old', slots: 1, busy: 1 }]), undefined, START);
+  stream.record(viewOf([{ name: 'old', slots: 1, busy: 1 }]), undefined, START);
   const later = START + STREAM_MS + BUCKET_MS;
   for (let at = START; at <= later; at += BUCKET_MS)
-    stream.look(viewOf([{ name: 'w0', slots: 1, busy: 1 }]), undefined, at);
+    stream.record(viewOf([{ name: 'w0', slots: 1, busy: 1 }]), undefined, at);
   expect([...stream.workers]).toEqual(['w0']);
   expect(stream.loadOf('w0', START, START)).toEqual([null]);
   expect(stream.loadOf('w0', later, later)).toEqual([1]);
@@ -152,9 +152,9 @@ it('forgets attempts older than an hour, and workers lost for that long', () => 
 it('counts as reserved the free slots beyond those that long tasks may still take', () => {
   const stream = new TaskStream();
   const central = { slots: 10, freeSlots: 4, longLimit: 8 } as never;
-  stream.look(viewOf([{ name: 'w0', slots: 10, busy: 6, long: 5 }]), central, START);
+  stream.record(viewOf([{ name: 'w0', slots: 10, busy: 6, long: 5 }]), central, START);
   expect(stream.reserved(START, START)).toEqual([1]);
-  stream.look(viewOf([{ name: 'w0', slots: 10, busy: 6, long: 8 }]), central, START + BUCKET_MS);
+  stream.record(viewOf([{ name: 'w0', slots: 10, busy: 6, long: 8 }]), central, START + BUCKET_MS);
   expect(stream.reserved(START, START + BUCKET_MS)).toEqual([1, 4]);
 });
 
@@ -178,7 +178,7 @@ it('an answer has only the requested workers, by name, with the buckets of the w
   const workers = new WorkerTable();
   const view = viewOf(['w10', 'w2', 'x1'].map((name) => ({ name, slots: 2, busy: 1 })));
   workers.update(view.workers, 0);
-  stream.look(view, undefined, START);
+  stream.record(view, undefined, START);
   stream.take(
     detailOf([{ task: 0, worker: 'w2', from: START - 5_000, to: START + 5 }], START, 9),
     START,
@@ -208,7 +208,7 @@ it('does not count an attempt that is shown as hidden load, after its end as wel
       { name: 'w0', slots: 2, busy },
       { name: 'w1', slots: 2, busy: 2 * busy },
     ]);
-    stream.look(view, undefined, at);
+    stream.record(view, undefined, at);
     table.update(view.workers, at, at);
     stream.take(detailOf(log, at, 60), at, at);
   }
@@ -231,7 +231,7 @@ it('does not show as idle the gaps of a sample that leaves attempts out', () => 
     const stream = new TaskStream();
     for (const at of [START + 1_000, START + 11_000, START + 21_000]) {
       const view = viewOf([{ name: 'w0', slots: 1, busy: at < START + 20_000 ? 1 : 0 }]);
-      stream.look(view, undefined, at);
+      stream.record(view, undefined, at);
       table.update(view.workers, at, at);
       const listed = log.filter(({ task }) => task % 2 === 0);
       const detail = { ...detailOf(listed, at, 60), attemptsTruncated, firstStartMs: 0, endedMs: 20_000 };
@@ -250,7 +250,7 @@ it('counts hidden attempts of a worker that runs more tasks than it has CPUs', (
   const table = new WorkerTable();
   const log = [{ task: 0, worker: 'w0', from: START, to: START + 9_000 }];
   const view = viewOf([{ name: 'w0', slots: 2, busy: 10 }]);
-  stream.look(view, undefined, START + 1_000);
+  stream.record(view, undefined, START + 1_000);
   table.update(view.workers, START + 1_000, START + 1_000);
   stream.take(detailOf(log, START + 1_000, 60), START + 1_000, START + 1_000);
   const window = { seconds: 5, worker: '', from: 0, limit: 10 };

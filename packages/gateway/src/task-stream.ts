@@ -62,7 +62,7 @@ export class TaskStream {
   }
 
   /** @param now wall clock */
-  look(
+  record(
     view: Pick<ClusterView, 'workers' | 'lostWorkers'>,
     central: ClusterWaiting['central'],
     now: Millis,

@@ -95,13 +95,13 @@ export class ClusterWatch {
   async close(): Promise<void> {
     this.#stop.abort();
     this.#wake();
-    this.#polled.emit('look');
+    this.#polled.emit('polled');
     await this.#running;
     await this.#sampling;
   }
 
   /** Polls faster until the returned function is called. */
-  look(): () => void {
+  pollFaster(): () => void {
     this.#watchers++;
     if (this.#watchers === 1) this.#wake();
     return () => {
@@ -124,7 +124,7 @@ export class ClusterWatch {
 
   /** Resolves after the next poll. */
   next(): Promise<unknown> {
-    return once(this.#polled, 'look');
+    return once(this.#polled, 'polled');
   }
 
   /** Polls twice. The first poll samples jobs, and the second one includes the problems of these jobs. */
@@ -139,7 +139,7 @@ export class ClusterWatch {
       const beganAt = performance.now();
       await this.#poll();
       this.#polledAt = performance.now();
-      this.#polled.emit('look');
+      this.#polled.emit('polled');
       const workers = Object.values(this.#overview.workers).reduce((sum, count) => sum + count, 0);
       const every = this.#watchers > 0 ? Math.max(POLL_INTERVAL_MS, POLL_MS_PER_WORKER * workers) : POINT_MS;
       await this.#sleep(Math.max(POLL_INTERVAL_MS / 4, beganAt + every - performance.now()));
@@ -168,7 +168,7 @@ export class ClusterWatch {
       if (seen.view !== undefined) {
         this.#table.update(seen.view.workers, now, Date.now(), seen.view.lostWorkers);
         this.#lastView = { view: seen.view, at: now };
-        if (this.#samples) this.stream.look(seen.view, seen.waiting?.central, Date.now());
+        if (this.#samples) this.stream.record(seen.view, seen.waiting?.central, Date.now());
       }
       if (this.#samples) this.#sample(cluster, seen.failed?.jobs);
       const { problem } = seen;
@@ -202,7 +202,7 @@ export class ClusterWatch {
    */
   #sample(cluster: Cluster, failed: readonly JobSummary[] | undefined): void {
     this.#sampling ??= this.#sampler
-      .look(cluster, Date.now(), this.#stop.signal, failed)
+      .sample(cluster, Date.now(), this.#stop.signal, failed)
       // The overview reports failed polls.
       .catch(() => {})
       .finally(() => {

@@ -11,8 +11,8 @@ import type {
 } from './comparison.js';
 import { type Distribution, pooled, summariseSorted } from './distribution.js';
 import type { JobTimes } from './intervals.js';
-import { type JobRecord, jobRecord } from './job-record.js';
 import type { CounterReading, JobResult, RunSetup } from './job-result.js';
+import { type JobRow, jobRow } from './job-row.js';
 import { type PredictedJob, PredictorTally } from './predictor-tally.js';
 import { RunTally } from './tally.js';
 
@@ -52,7 +52,7 @@ interface MeterSetup extends RunSetup {
 export class RunMeter {
   readonly times: JobTimes;
   /** Records in order of job ends; empty unless requested. */
-  readonly records: JobRecord[] = [];
+  readonly records: JobRow[] = [];
   readonly #tally: RunTally;
   readonly #predictor: PredictorTally;
   readonly #needsRecords: boolean;
@@ -78,7 +78,7 @@ export class RunMeter {
     const { policy, seed, runtimeSeconds, isLong } = this.times;
     isLong[place] = result.class === 'long' ? 1 : 0;
     if (result.outcome === 'completed') runtimeSeconds[place] = result.runtimeSeconds;
-    if (this.#needsRecords) this.records.push(jobRecord({ policy, seed, job: place + 1 }, result, judged));
+    if (this.#needsRecords) this.records.push(jobRow({ policy, seed, job: place + 1 }, result, judged));
   }
 
   /** Adds a job that occupies slots and waits, but is left out of the results. @throws as `add` */

@@ -22,7 +22,7 @@ export const topCommand = defineCommand({
       else context.out(topPage(watch, painter(context)));
     } else {
       const looked = watch.next();
-      watch.look();
+      watch.pollFaster();
       watch.start();
       await looked;
       if (process.stdin.isTTY) await runTop(context, cluster, watch);

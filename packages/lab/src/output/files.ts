@@ -3,7 +3,7 @@ import { access, constants, realpath, rename, rm, stat, writeFile } from 'node:f
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Context, flagOf } from '@goshawk/command';
 import { GoshawkError, InputError, makeFolder } from '@goshawk/core';
-import type { JobRecord } from '@goshawk/report';
+import type { JobRow } from '@goshawk/report';
 
 /**
  * Checks the output files of a run before it starts. An existing file will be replaced.
@@ -174,10 +174,10 @@ export async function writeReportFile(file: string, text: string, signal?: Abort
 export async function saveResults(
   context: Context,
   file: string,
-  runs: readonly (readonly JobRecord[])[],
+  runs: readonly (readonly JobRow[])[],
 ): Promise<void> {
-  const { csvOf, formatJobRecords } = await import('@goshawk/report');
-  const text = file.endsWith('.csv') ? `${csvOf(runs.flat())}\n` : formatJobRecords(runs);
+  const { csvOf, formatJobRows } = await import('@goshawk/report');
+  const text = file.endsWith('.csv') ? `${csvOf(runs.flat())}\n` : formatJobRows(runs);
   await writeReportFile(file, text, context.interrupted);
   context.note(`the outcome of each job is in ${file}`);
 }

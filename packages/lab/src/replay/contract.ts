@@ -1,6 +1,6 @@
 import type { Cluster } from '@goshawk/client';
 import type { Millis, PolicySettings } from '@goshawk/core';
-import type { JobRecord, JobTimes, Run, RunSeries } from '@goshawk/report';
+import type { JobRow, JobTimes, Run, RunSeries } from '@goshawk/report';
 
 /** Size of a cluster. */
 export interface Shape {
@@ -30,7 +30,7 @@ export interface PolicyRun {
   /** Times in the order of the plan. */
   readonly times: JobTimes;
   /** Records in the order of the plan; empty unless they are saved. */
-  readonly records: readonly JobRecord[];
+  readonly records: readonly JobRow[];
   readonly loadOffered: number;
   /** At most 1% of the jobs were submitted later than this after their planned time. */
   readonly latenessP99Ms: Millis;

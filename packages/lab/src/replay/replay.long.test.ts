@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { childrenOf, runGoshawk, startGoshawk } from '@goshawk/cli/testing';
-import type { Comparison, JobRecord, Run } from '@goshawk/report';
+import type { Comparison, JobRow, Run } from '@goshawk/report';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 let folder = '';
@@ -27,9 +27,9 @@ function expectWholeRun(run: Run, jobs: number, tasks: number): void {
   expect(run.queueingSeconds.all.count).toBe(tasks);
 }
 
-async function recordsIn(file: string): Promise<JobRecord[]> {
+async function recordsIn(file: string): Promise<JobRow[]> {
   const [, ...lines] = (await readFile(file, 'utf8')).trimEnd().split('\n');
-  return lines.map((line) => JSON.parse(line) as JobRecord);
+  return lines.map((line) => JSON.parse(line) as JobRow);
 }
 
 /**
@@ -158,8 +158,7 @@ describe('goshawk replay', () => {
     ]);
     expect(simulated.exitCode).toBe(0);
     const [ofLive, ofVirtual] = await Promise.all([live!, virtual!].map(recordsIn));
-    const predictions = (of: readonly JobRecord[]) =>
-      of.map(({ job, pilots, judged }) => [job, pilots, judged]);
+    const predictions = (of: readonly JobRow[]) => of.map(({ job, pilots, judged }) => [job, pilots, judged]);
     expect(predictions(ofLive!)).toEqual(predictions(ofVirtual!));
     const sampled = ofLive!.filter(({ pilots }) => pilots > 0);
     expect(new Set(sampled.map(({ judged }) => judged))).toEqual(new Set(['short', 'long']));

@@ -1,6 +1,6 @@
 import type { Attributes, PolicySettings, Resources, UserGrants } from '@goshawk/core';
 import type { JobDetails } from '@goshawk/papers/figures';
-import type { JobRecord, JobTimes, OptionValues, Run, RunSeries } from '@goshawk/report';
+import type { JobRow, JobTimes, OptionValues, Run, RunSeries } from '@goshawk/report';
 import type { NetworkModel } from '@goshawk/simulator';
 import type { PackedJobs } from '@goshawk/traces';
 
@@ -69,7 +69,7 @@ export interface RunOutcome {
   readonly series: RunSeries;
   readonly jobTimes: JobTimes & { readonly details?: JobDetails };
   /** Records in order of job ends; empty unless requested. */
-  readonly records: readonly JobRecord[];
+  readonly records: readonly JobRow[];
 }
 
 export interface RunProgress {

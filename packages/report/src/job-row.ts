@@ -3,7 +3,7 @@ import type { JobResult } from './job-result.js';
 import type { PredictedJob } from './predictor-tally.js';
 
 /** Record of each job for comparing runs job by job. Times are in seconds of the run. */
-export interface JobRecord {
+export interface JobRow {
   readonly policy: string;
   readonly seed: number;
   /** Position in the executed workload, from 1; equal in all runs of one command. */
@@ -27,11 +27,11 @@ export interface JobRecord {
 const SCHEMA = 'goshawk.results/1';
 
 /** @param job position in the workload, from 1 */
-export function jobRecord(
-  { policy, seed, job }: Pick<JobRecord, 'policy' | 'seed' | 'job'>,
+export function jobRow(
+  { policy, seed, job }: Pick<JobRow, 'policy' | 'seed' | 'job'>,
   result: JobResult,
   judged: PredictedJob,
-): JobRecord {
+): JobRow {
   return {
     policy,
     seed,
@@ -51,7 +51,7 @@ export function jobRecord(
 }
 
 /** Formats JSON lines: the schema, then one line per job, run after run and in the order of the workload. */
-export function formatJobRecords(runs: Iterable<readonly JobRecord[]>): string {
+export function formatJobRows(runs: Iterable<readonly JobRow[]>): string {
   const lines = [JSON.stringify({ schema: SCHEMA })];
   for (const records of runs) {
     for (const record of records.toSorted((one, other) => one.job - other.job))

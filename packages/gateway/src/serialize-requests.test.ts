@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { LIMITS } from './limits.js';
-import { serializeRequests } from './turns.js';
+import { serializeRequests } from './serialize-requests.js';
 
 const servers: Server[] = [];
 afterEach(() => {
