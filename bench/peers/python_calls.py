@@ -1,5 +1,5 @@
 """
-Calls of Python functions through Goshawk, Dask and the standard library, in turn. `python_calls.py ROUNDS` prints versions, and then the
+Calls of Python functions through Goshawk, the standard library, Dask and Ray, in turn. `python_calls.py ROUNDS` prints versions, and then the
 times of each round by system, as JSON.
 """
 
@@ -64,6 +64,31 @@ class Dask:
         self._cluster.close()
 
 
+class Ray:
+    def __init__(self):
+        import ray
+
+        ray.init(num_cpus=PROCESSES, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+        self.version = f"Ray {ray.__version__}"
+        self._ray = ray
+        self._remote = {}
+
+    def map(self, function, values):
+        remote = self._function(function)
+        return self._ray.get([remote.remote(value) for value in values])
+
+    def call(self, function, value):
+        return self._ray.get(self._function(function).remote(value))
+
+    def close(self):
+        self._ray.shutdown()
+
+    def _function(self, function):
+        if function not in self._remote:
+            self._remote[function] = self._ray.remote(function)
+        return self._remote[function]
+
+
 def process_pool():
     context = multiprocessing.get_context("spawn")
     pool = concurrent.futures.ProcessPoolExecutor(PROCESSES, mp_context=context)
@@ -73,10 +98,11 @@ def process_pool():
 def systems():
     yield "goshawk", Futures(goshawk.Executor(), "journal on disk")
     yield "process pool", process_pool()
-    if importlib.util.find_spec("distributed") is None:
-        print("dask is skipped; install python3-distributed", file=sys.stderr)
-    else:
-        yield "dask", Dask()
+    for name, module, start in (("dask", "distributed", Dask), ("ray", "ray", Ray)):
+        if importlib.util.find_spec(module) is None:
+            print(f"{name} is skipped; install {module} for this Python, or name another one with --python", file=sys.stderr)
+        else:
+            yield name, start()
 
 
 def milliseconds(work):

@@ -11,10 +11,10 @@ import { note, readOptions } from './script.js';
 import { startUp } from './up.js';
 
 /**
- * Measures calls of Python functions through Goshawk, Dask and the standard library's process pool, in turn. Each has four processes. Ray is
- * not a package of Debian.
+ * Measures calls of Python functions through Goshawk, the standard library's process pool, Dask and Ray, in turn. Each has four processes.
+ * Debian has no package of Ray: `--python` names the interpreter of a virtual environment that has it.
  */
-const options = readOptions({ rounds: 5, write: undefined });
+const options = readOptions({ rounds: 5, python: '/usr/bin/python3', write: undefined });
 
 const SCRIPT = fileURLToPath(new URL('../peers/python_calls.py', import.meta.url));
 const PACKAGE = fileURLToPath(new URL('../../packages/python', import.meta.url));
@@ -33,13 +33,14 @@ const rounded = (value: number): number => (value >= 100 ? Math.round(value) : N
 /** Returns the measurements of each round, by system; the first line has the versions. */
 async function run(folder: string): Promise<{ versions: Readonly<Record<string, string>>; rounds: Round[] }> {
   await using up = await startUp(folder, ['--workers', '4', '--cpus', '1', '--dashboard']);
-  const script = spawn('/usr/bin/python3', [SCRIPT, String(options.rounds)], {
+  const script = spawn(options.python, [SCRIPT, String(options.rounds)], {
     env: {
       ...process.env,
       GOSHAWK_CLUSTER: up.url,
       XDG_STATE_HOME: folder,
       PYTHONPATH: PACKAGE,
       PYTHONDONTWRITEBYTECODE: '1',
+      RAY_USAGE_STATS_ENABLED: '0',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -83,7 +84,9 @@ try {
         `${Object.entries(versions)
           .map(([name, version]) => `${name}: ${version}`)
           .join('; ')}.`,
-      commands: [`npm run bench -- python ${process.argv.slice(2).join(' ')}`],
+      commands: [
+        `npm run bench -- python ${process.argv.slice(2).join(' ').replace(options.python, 'PYTHON')}`,
+      ],
       tables: [table],
     });
   }
