@@ -96,7 +96,9 @@ function compile() {
     const roots = [...names].map((name) => configure(join(ROOT, 'packages', name)));
     run('npx', ['tsc', '-b', ...roots], { cwd: ROOT });
   } finally {
-    for (const file of written) rmSync(file, { force: true });
+    // Without what it remembers of the last build, it does not miss that `dist` was removed.
+    for (const file of written)
+      for (const path of [file, file.replace(/json$/, 'tsbuildinfo')]) rmSync(path, { force: true });
   }
   if (isOfCommand) run(process.execPath, [join(ROOT, 'scripts/bundle.mjs')], { cwd: ROOT });
 }

@@ -59,4 +59,9 @@ describe('variants', () => {
   ])('%j with %j is refused', (policy, vary, message) => {
     expect(() => variants(policy, { vary })).toThrow(message);
   });
+
+  it('an unknown option of a policy is refused with those that the policy has', () => {
+    const hint = expect.stringMatching(/^options of hawk: none; known settings are /);
+    expect(() => variants('hawk:ageing=1')).toThrow(expect.objectContaining({ hint }));
+  });
 });

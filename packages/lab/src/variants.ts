@@ -203,10 +203,12 @@ function changeOf(
     const own = policies.flatMap((policy) => Object.keys(deciderOf(presetNamed(policy)).module.options));
     const names = [...new Set([...Object.keys(specs).map(kebab), ...own])];
     const suggestion = nearest(name, names);
+    const ownOnes = own.length === 0 ? 'none' : [...new Set(own)].join(', ');
+    const ofPolicies = policies.length === 0 ? '' : `options of ${policies.join(' and ')}: ${ownOnes}; `;
     throw new InputError(
       'bad-option',
       `${said}: unknown setting "${name}"${didYouMean(suggestion)}`,
-      `known settings are ${names.join(', ')}`,
+      `${ofPolicies}known settings are ${names.join(', ')}`,
     );
   }
   const only = { [option]: specs[option]! };
