@@ -79,7 +79,10 @@ it.each<[names: string[], line: RegExp]>([
   [['a.json', 'c.json'], /^goshawk: compare: c ran poisson.*compare runs of one workload\n$/],
   [['d.json'], /^goshawk: compare: \S+d\.json is not a comparison; create one with `goshawk simulate/],
   [['e.json'], /^goshawk: compare: \S+e\.json is not a comparison; create one with `goshawk simulate/],
-  [['none.json'], /^goshawk: compare: cannot read \S+none\.json: there is no such file\n$/],
+  [
+    ['none.json'],
+    /^goshawk: compare: cannot read \S+none\.json: there is no such file; check the path; `goshawk simulate --json` prints/,
+  ],
   [['a.json', '--csv', '--json'], /--csv and --json cannot be used together/],
 ])('refuses %j', async (names, line) => {
   const words = names.map((name) => (name.startsWith('--') ? name : file(name)));
