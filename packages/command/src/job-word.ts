@@ -32,7 +32,7 @@ interface Listing {
   readonly truncated: boolean;
 }
 
-/** What finding a job needs of a cluster. */
+/** The part of a cluster that the search for a job uses. */
 interface JobSource<Handle> {
   readonly user: string | undefined;
   hasOwner(id: string): boolean;

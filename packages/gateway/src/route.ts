@@ -51,7 +51,7 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   readonly url: `/v1${string}`;
   /** Role that the route requires. */
   readonly role: Role;
-  /** What does the same in the TypeScript client; null: nothing, on purpose. */
+  /** Name of the equivalent in the TypeScript client; null: there is none, on purpose. */
   readonly sdk: SdkCall | null;
   /** The same for the Python client; a test checks that it exists. */
   readonly python: `${'Client' | 'Job'}.${string}` | null;

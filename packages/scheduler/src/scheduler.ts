@@ -320,7 +320,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#parts.accounting.importBooks(books, done, now);
   }
 
-  /** The target of the job has been told that it ended for the `ends`-th time, or never will be. */
+  /** The job's target has been notified of its `ends`-th end, or never will be. */
   notified(job: JobNumber, ends: number, now: Millis): void {
     this.#parts.notifications.notified(job, ends, now);
   }

@@ -116,7 +116,7 @@ export const JOB_RECORDS = {
     /** The complete usage of another journal, which was discarded; replaces an earlier such record. */
     of: optional(record({ tag: name, epoch: count })),
   },
-  /** The target that the submitter named was told of this end of the job, or the scheduler gave up. */
+  /** The target that the submitter named was notified of this end of the job, or the scheduler gave up. */
   notified: {
     /** Number of times that the job had ended. */
     ends: count,

@@ -14,7 +14,7 @@ export function kindOf({ state, busy, long, isShort }: Worker): Kind {
   return long === 0 || isShort ? 'short' : 'busy';
 }
 
-/** What a cell shows: a state other than active, or what an active worker runs. Each kind has a color. */
+/** Kinds of cells: a state other than active, or the work of an active worker. Each kind has a color. */
 type Kind = Exclude<Worker['state'], 'active'> | 'idle' | 'short' | 'long' | 'mixed' | 'busy';
 
 const KIND_WORDS: Readonly<Record<Kind, string>> = {

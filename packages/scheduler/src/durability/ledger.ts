@@ -251,7 +251,7 @@ export class Ledger {
     this.#ends.set(job.number, this.#recordCount);
   }
 
-  /** Records that the target of the job has been told of this end, or never will. */
+  /** Records that the job's target has been notified of this end, or never will be. */
   notified(job: JobNumber, ends: number, now: Millis): void {
     this.#write({ kind: 'notified', job, at: this.#wallTime(now), ends });
   }

@@ -60,7 +60,7 @@ class Crashing {
   #durable: readonly JobRecord[] = [];
   #bench!: DurableBench;
   #taken!: readonly JobRecord[];
-  /** What the driver has to report, in this incarnation. */
+  /** Ends that the driver has to report, in this incarnation. */
   reported!: { readonly job: string; readonly number: number; readonly ends: number }[];
   #requests = 0;
 
@@ -136,7 +136,7 @@ class Crashing {
     return [...new Set(this.#durable.map(({ job }) => job))].filter((job) => job !== 0);
   }
 
-  /** Whether the target of the job is known to have been told of this end. */
+  /** Whether the job's target is known to have been notified of this end. */
   isSettled(number: number, ends: number): boolean {
     return this.#durable.some(
       (record) => record.kind === 'notified' && record.job === number && record.ends === ends,

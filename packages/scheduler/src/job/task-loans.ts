@@ -10,7 +10,7 @@ interface Loan {
   since: Millis;
   /** It uses CPUs of tasks that are paused for it. */
   borrows: boolean;
-  /** Those tasks, or those that were; known once it has started. */
+  /** Tasks whose CPUs it uses, or used last; known once it has started. */
   borrowedFrom: readonly TaskOfJob[] | undefined;
 }
 
