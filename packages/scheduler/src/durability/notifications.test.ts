@@ -184,6 +184,22 @@ test('each durable end of a job is reported until it is settled, whatever crashe
   );
 });
 
+test('an end is not reported again because the report of an earlier one was confirmed later', () => {
+  const it = new Crashing();
+  it.submit('command:true');
+  it.commit();
+  for (const again of [false, true]) {
+    if (again) it.retry(1);
+    it.cancel(1);
+    it.commit();
+  }
+  it.settle(1);
+  it.settle(0);
+  it.commit();
+  it.crash();
+  expect(it.reported).toEqual([]);
+});
+
 test('a scheduler that central has not admitted reports nothing: its journal may be a copy', () => {
   const it = new Crashing();
   it.submit('command:true');

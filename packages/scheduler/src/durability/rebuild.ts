@@ -174,7 +174,8 @@ class JobRebuilder {
         this.job.usage = [];
         return;
       case 'notified':
-        this.job.notifiedEnd = record.ends;
+        // The reports of two ends may be confirmed in either order.
+        this.job.notifiedEnd = Math.max(this.job.notifiedEnd, record.ends);
         return;
       case 'retried':
         return this.#retried(record);
