@@ -225,10 +225,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
   /** The journal has started or stopped accepting records. */
   journalChanged(state: JournalState, now: Millis): void {
     const { ledger, notices } = this.#parts;
-    const before = ledger.refusal?.message;
     ledger.setJournal(state);
     if (state.kind === 'open') notices.add('journal-accepts-jobs', 'the journal accepts new jobs again', now);
-    else if (state.kind !== 'failed' && state.message !== before)
+    else if (state.kind !== 'failed')
       notices.add('journal-refuses-jobs', `no new jobs are accepted: ${state.message}`, now);
     this.#parts.notDurableJobs.setJournalUnreachable(state.kind === 'away', now);
   }

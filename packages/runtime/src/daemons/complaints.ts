@@ -78,9 +78,11 @@ export function watchCounts(
         `refused ${jobs} submissions within ten seconds: ${why}`,
       );
       // The scheduler reports the state of its journal itself.
-      const isNews = performance.now() - (refusedAt.get(reason) ?? Number.NEGATIVE_INFINITY) > LIMIT_QUIET_MS;
-      if (isNews && reason !== 'journal') limitReached(`new jobs are refused: ${why}`);
-      refusedAt.set(reason, performance.now());
+      if (reason === 'journal') continue;
+      const at = performance.now();
+      const isNews = at - (refusedAt.get(reason) ?? Number.NEGATIVE_INFINITY) > LIMIT_QUIET_MS;
+      if (isNews) limitReached(`new jobs are refused: ${why}`);
+      refusedAt.set(reason, at);
     }
     before = now;
     if (port === undefined) return;
