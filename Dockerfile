@@ -10,7 +10,7 @@ COPY package.json package-lock.json .npmrc ./
 COPY bench/package.json bench/
 COPY test/package.json test/
 COPY packages packages
-RUN find packages -mindepth 2 -maxdepth 2 ! -name package.json -exec rm -rf {} +
+RUN find packages -type f ! -path 'packages/*/package.json' -delete
 
 # Build dependencies, which are not in the final image.
 FROM ${NODE_IMAGE} AS build
@@ -20,7 +20,7 @@ RUN npm ci --no-audit --no-fund --workspace @goshawk/cli --workspace @goshawk/la
 COPY tsconfig.base.json ./
 COPY packages packages
 COPY scripts/bundle.mjs scripts/page-bundle.mjs scripts/
-RUN npx tsc -b packages/cli packages/lab packages/tracing \
+RUN npx tsc -b packages/cli packages/research/lab packages/tracing \
   && node scripts/bundle.mjs \
   && find packages -mindepth 2 -maxdepth 3 -name src -exec rm -rf {} + \
   && find packages \( -name '*.map' -o -name '*.d.ts' -o -name '*.tsbuildinfo' -o -name 'tsconfig.json' \) -delete

@@ -1,20 +1,18 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { packageFolders } from './scripts/packages.mjs';
 import { skipReporter } from './scripts/skips.mjs';
 
 // In-process tests read the sources of the sibling packages, so that no stale build can hide a
 // mistake. Tests over real processes start the built command; their file names end in `.process.test.ts`.
-const alias = [
-  { find: /^@goshawk\/([a-z]+)$/, replacement: `${import.meta.dirname}/packages/$1/src/index.ts` },
-  {
-    find: /^@goshawk\/([a-z]+)\/testing$/,
-    replacement: `${import.meta.dirname}/packages/$1/src/testing.fixture.ts`,
-  },
-  {
-    find: /^@goshawk\/([a-z]+)\/([a-z]+)$/,
-    replacement: `${import.meta.dirname}/packages/$1/src/$2/index.ts`,
-  },
-];
+const alias = [...packageFolders()].flatMap(([name, folder]) => {
+  const sources = `${import.meta.dirname}/${folder}/src`;
+  return [
+    { find: new RegExp(`^@goshawk/${name}$`), replacement: `${sources}/index.ts` },
+    { find: new RegExp(`^@goshawk/${name}/testing$`), replacement: `${sources}/testing.fixture.ts` },
+    { find: new RegExp(`^@goshawk/${name}/([a-z]+)$`), replacement: `${sources}/$1/index.ts` },
+  ];
+});
 
 /** A bug in one file, which `npm run chaos:mutants` plants to check that a test finds it. */
 const bug = process.env.PLANTED_BUG === undefined ? undefined : JSON.parse(process.env.PLANTED_BUG);
@@ -61,7 +59,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            'packages/*/{src,page/src}/**/*.test.{ts,tsx}',
+            'packages/{*,research/*}/{src,page/src}/**/*.test.{ts,tsx}',
             'test/src/**/*.test.ts',
             'bench/src/**/*.test.ts',
           ],
@@ -78,7 +76,7 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: 'processes',
-          include: ['{packages/*,test,bench}/src/**/*.process.test.ts'],
+          include: ['{packages/*,packages/research/*,test,bench}/src/**/*.process.test.ts'],
           exclude: FAULTS,
           ...REAL_PROCESSES,
         },
@@ -88,7 +86,7 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: 'long',
-          include: ['{packages/*,test,bench}/src/**/*.long.test.ts'],
+          include: ['{packages/*,packages/research/*,test,bench}/src/**/*.long.test.ts'],
           ...REAL_PROCESSES,
         },
       },

@@ -30,13 +30,29 @@ function isExternal(name, importer) {
   return name.startsWith('node:') || !(BUNDLED.test(name) || importer.includes('/node_modules/'));
 }
 
-/** Keeps the original path of modules, by which they find their threads, version and dependencies. */
+/**
+ * Keeps the original path of modules, by which they find their threads, version and dependencies. Packages of `research/` are
+ * found by name, because an installed one is beside the command's package.
+ */
 const ownPlace = {
   name: 'own-place',
   transform(code, id) {
     if (!code.includes('import.meta.url')) return null;
-    const place = JSON.stringify(relative(folder, id));
-    return { code: code.replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`), map: null };
+    const [, name, path] = /\/packages\/research\/([a-z]+)\/dist\/(.*)$/.exec(id) ?? [];
+    if (name === undefined) {
+      const place = JSON.stringify(relative(folder, id));
+      return {
+        code: code.replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`),
+        map: null,
+      };
+    }
+    const index = `__pathToFileURL(__createRequire(import.meta.url).resolve('@goshawk/${name}'))`;
+    const imports =
+      "import { createRequire as __createRequire } from 'node:module'; import { pathToFileURL as __pathToFileURL } from 'node:url';";
+    return {
+      code: `${imports}\n${code.replaceAll('import.meta.url', `new URL(${JSON.stringify(path)}, ${index}).href`)}`,
+      map: null,
+    };
   },
 };
 

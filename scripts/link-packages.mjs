@@ -1,11 +1,16 @@
 #!/usr/bin/env node
-// Links packages of this repository that were added since the last `npm install`, so that a pull needs no install.
-import { existsSync, readdirSync, symlinkSync } from 'node:fs';
+// Links packages of this repository that were added or moved since the last `npm install`, so that a pull needs no install.
+import { existsSync, lstatSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
+import { packageFolders } from './packages.mjs';
 
-const root = new URL('..', import.meta.url);
-const scope = new URL('node_modules/@goshawk/', root);
-for (const name of readdirSync(new URL('packages', root))) {
-  const link = new URL(name, scope);
-  if (existsSync(new URL(`packages/${name}/package.json`, root)) && existsSync(scope) && !existsSync(link))
-    symlinkSync(`../../packages/${name}`, link);
+const scope = new URL('../node_modules/@goshawk/', import.meta.url);
+if (existsSync(scope)) {
+  for (const [name, folder] of packageFolders()) {
+    const link = new URL(name, scope);
+    const target = `../../${folder}`;
+    const isLink = lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    if (isLink && readlinkSync(link) === target) continue;
+    rmSync(link, { force: true });
+    symlinkSync(target, link);
+  }
 }

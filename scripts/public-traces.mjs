@@ -6,7 +6,7 @@ import { access, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { openWorkload } from '../packages/traces/dist/index.js';
+import { openWorkload } from '../packages/research/traces/dist/index.js';
 
 /**
  * Repository and path; jobs, tasks, task seconds, and the seconds of CPUs, bytes and GPUs that tasks demand; for run times

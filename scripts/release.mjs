@@ -21,6 +21,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readOptions } from './options.mjs';
+import { packageFolders } from './packages.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const EVERYTHING = 'command,client,wheel,deb';
@@ -31,6 +32,7 @@ const options = readOptions('node scripts/release.mjs [OPTIONS]', {
 const out = resolve(options.out);
 const only = new Set(options.only.split(','));
 const { version, license, description, engines } = readJson(join(ROOT, 'package.json'));
+const folders = packageFolders();
 const lock = readJson(join(ROOT, 'package-lock.json')).packages;
 
 /** Time of the commit, for reproducible builds. */
@@ -93,7 +95,7 @@ function compile() {
     return file;
   };
   try {
-    const roots = [...names].map((name) => configure(join(ROOT, 'packages', name)));
+    const roots = [...names].map((name) => configure(join(ROOT, folders.get(name))));
     run('npx', ['tsc', '-b', ...roots], { cwd: ROOT });
   } finally {
     // Without what it remembers of the last build, it does not miss that `dist` was removed.
@@ -113,7 +115,7 @@ function withNeeded(name, found = new Set()) {
 }
 
 function manifestOf(name) {
-  return readJson(join(ROOT, 'packages', name, 'package.json'));
+  return readJson(join(ROOT, folders.get(name), 'package.json'));
 }
 
 /** Returns the packages of the command, with the laboratory and tracing. */
@@ -149,7 +151,7 @@ function commandPackage() {
 function copyTypes(name, folder) {
   const filter = (path) =>
     !/\.(?:test|fixture)\.d\.ts$/.test(path) && (/\.d\.ts$/.test(path) || !basename(path).includes('.'));
-  cpSync(join(ROOT, 'packages', name, 'dist'), join(folder, 'node_modules/@goshawk', name, 'dist'), {
+  cpSync(join(ROOT, folders.get(name), 'dist'), join(folder, 'node_modules/@goshawk', name, 'dist'), {
     recursive: true,
     filter,
   });
@@ -170,7 +172,7 @@ function clientPackage() {
 
 /** Copies the files of a package of this repository that its manifest lists. `npm pack` would take a second for each package. */
 function copyPublished(name, target) {
-  const folder = join(ROOT, 'packages', name);
+  const folder = join(ROOT, folders.get(name));
   const { files } = manifestOf(name);
   const omitted = files
     .filter((pattern) => pattern.startsWith('!'))
@@ -268,7 +270,7 @@ function thirdParty(names, { ofNative = false } = {}) {
       if (ofNative || !isNative(path)) addNeeded(path);
     }
   };
-  for (const name of names) addNeeded(`packages/${name}`);
+  for (const name of names) addNeeded(folders.get(name));
   return paths;
 }
 

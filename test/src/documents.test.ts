@@ -89,7 +89,7 @@ test('all source files that documents name exist', () => {
 /** Files of users in examples. */
 const EXAMPLES: ReadonlySet<string> = new Set([
   'oldest-first.mjs',
-  'packages/papers/src/figures/papers/PAPER.ts',
+  'packages/research/papers/src/figures/papers/PAPER.ts',
 ]);
 
 /** Whether a document means a file by a path from its own folder, from `packages/NAME/src`, or by the end of a path. */

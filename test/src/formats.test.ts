@@ -21,7 +21,10 @@ const sources = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '
   encoding: 'utf8',
 })
   .split('\0')
-  .filter((path) => /^packages\/[a-z]+\/src\/.*\.ts$/.test(path) && !/\.(test|fixture)\.ts$/.test(path));
+  .filter(
+    (path) =>
+      /^packages\/(?:research\/)?[a-z]+\/src\/.*\.ts$/.test(path) && !/\.(test|fixture)\.ts$/.test(path),
+  );
 
 test('every format in the sources is published, or internal for a reason', async () => {
   const { stdout } = await runHere(['schema']);

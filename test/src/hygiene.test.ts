@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { packageFolders } from '../../scripts/packages.mjs';
 
 /**
  * What no tool checks about the code base; Biome checks import directions and the names that pure packages must
@@ -35,7 +36,7 @@ const sources: Source[] = tracked('*.ts', '*.tsx').map((path) => ({
 }));
 
 function packageOf(path: string): string | undefined {
-  return /^packages\/([^/]+)\/src\//.exec(path)?.[1];
+  return /^packages\/(?:research\/)?([^/]+)\/src\//.exec(path)?.[1];
 }
 
 /** Returns the imports of a file as written, type-only imports included. */
@@ -58,7 +59,7 @@ const ONE_WAY = ['core', 'policies', 'predictor', 'worker', 'scheduler', 'centra
 
 /** Returns the folder of a file in its package; the file itself if it is in none. */
 function folderOf(path: string): string {
-  return /^packages\/[^/]+\/src\/([^/]+)/.exec(path)![1]!;
+  return /^packages\/(?:research\/)?[^/]+\/src\/([^/]+)/.exec(path)![1]!;
 }
 
 /** Returns everything reachable from a folder by imports. */
@@ -207,8 +208,9 @@ describe('the repository', () => {
   });
 
   test('describes the purpose of each package', () => {
-    const missing = readdirSync(join(ROOT, 'packages'))
-      .map((name) => `packages/${name}/README.md`)
+    const folders = [...packageFolders().values(), 'packages/python', 'packages/research'];
+    const missing = folders
+      .map((folder) => `${folder}/README.md`)
       .filter((path) => !existsSync(join(ROOT, path)));
     expect(missing).toEqual([]);
   });

@@ -60,7 +60,7 @@ function packagesIn(coverage: string): string[] {
     return result.map(({ url }) => url);
   });
   const names = urls.flatMap((url) => {
-    const own = /\/packages\/([a-z]+)\/dist\//.exec(url)?.[1];
+    const own = /\/packages\/(?:research\/)?([a-z]+)\/dist\//.exec(url)?.[1];
     const other = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1];
     return own === undefined ? (other ?? []) : `@goshawk/${own}`;
   });

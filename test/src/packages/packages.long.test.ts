@@ -1,12 +1,13 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { packageFolders } from '../../../scripts/packages.mjs';
 
 /**
  * The packages as `npm pack` makes them, installed into empty projects: the client of a program, the command, and the
@@ -14,9 +15,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
  */
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-const PACKAGES = readdirSync(join(ROOT, 'packages')).filter((name) =>
-  existsSync(join(ROOT, 'packages', name, 'package.json')),
-);
+const FOLDERS = packageFolders();
+const PACKAGES = [...FOLDERS.keys()];
 const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   version: string;
 };
@@ -30,7 +30,7 @@ const MEBIBYTE = 2 ** 20;
 function withNeeded(name: string, found = new Set<string>()): string[] {
   if (!found.has(name)) {
     found.add(name);
-    const manifest = readFileSync(join(ROOT, 'packages', name, 'package.json'), 'utf8');
+    const manifest = readFileSync(join(ROOT, FOLDERS.get(name)!, 'package.json'), 'utf8');
     const { dependencies = {} } = JSON.parse(manifest) as { dependencies?: Record<string, string> };
     for (const each of Object.keys(dependencies))
       if (each.startsWith('@goshawk/')) withNeeded(each.slice('@goshawk/'.length), found);

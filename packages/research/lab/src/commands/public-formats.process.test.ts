@@ -7,8 +7,8 @@ import { runHere } from '@goshawk/cli/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const run = promisify(execFile);
-const ROOT = join(import.meta.dirname, '../../../..');
-const SAMPLES = join(ROOT, 'packages/traces/samples');
+const ROOT = join(import.meta.dirname, '../../../../..');
+const SAMPLES = join(ROOT, 'packages/research/traces/samples');
 
 let folder = '';
 beforeAll(async () => {

@@ -9,7 +9,7 @@ import { openWorkload } from '../workload.js';
 import { detectFormat, FORMATS } from './index.js';
 
 const SAMPLES = join(import.meta.dirname, '../../samples');
-const DOCS = join(import.meta.dirname, '../../../../docs');
+const DOCS = join(import.meta.dirname, '../../../../../docs');
 const GIB = 2 ** 30;
 
 /** Facts of a sample, counted manually: jobs, tasks, task seconds, and the demand of each task. */

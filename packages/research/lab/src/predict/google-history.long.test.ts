@@ -5,7 +5,7 @@ import { type PastJob, readPastJobs } from '@goshawk/traces';
 import { describe, expect, test } from 'vitest';
 import { pastArrivingOf } from './past.js';
 
-const TRACE = join(resolve(import.meta.dirname, '../../../..'), '../shared/traces/google-history.csv.gz');
+const TRACE = join(resolve(import.meta.dirname, '../../../../..'), '../shared/traces/google-history.csv.gz');
 
 /** Features that 3σPredict uses for Google's jobs. */
 const FEATURES = ['user', 'name', 'logical', 'class', 'user+logical', 'user+hour', 'all'];

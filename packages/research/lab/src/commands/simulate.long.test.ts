@@ -74,7 +74,7 @@ it('reports a custom policy that ends its thread', async () => {
 });
 
 it('loses nothing if a thread fails after its run while another is active', async () => {
-  const example = new URL('../../../../examples/shortest-first.js', import.meta.url);
+  const example = new URL('../../../../../examples/shortest-first.js', import.meta.url);
   const policies = {
     late: `setTimeout(() => { throw new Error('late'); }, 1_000)`,
     slow: 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_000)',

@@ -45,7 +45,7 @@ describe('a figure file', () => {
   });
 
   it('names policies as it likes, and has their files and its trace beside it', async () => {
-    const example = join(import.meta.dirname, '../../../../examples/shortest-first.js');
+    const example = join(import.meta.dirname, '../../../../../examples/shortest-first.js');
     await writeFile(join(folder, 'policy.mjs'), await readFile(example));
     const { variants, workload } = await read({
       ...FIGURE,

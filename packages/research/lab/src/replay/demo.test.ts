@@ -3,7 +3,7 @@ import { openWorkload } from '@goshawk/traces';
 import { expect, it } from 'vitest';
 import { planReplay } from './plan.js';
 
-const demo = readFileSync(new URL('../../../../scripts/demo.mjs', import.meta.url), 'utf8');
+const demo = readFileSync(new URL('../../../../../scripts/demo.mjs', import.meta.url), 'utf8');
 
 /**
  * Samples of this long-tailed workload differ much: with some seeds one task runs for most of the time, and

@@ -57,7 +57,7 @@ describe('goshawk figure, interrupted', () => {
 });
 
 it('a figure from a file, with a policy from a file, is written for papers and for scripts', async () => {
-  const example = join(import.meta.dirname, '../../../../examples/figure.json');
+  const example = join(import.meta.dirname, '../../../../../examples/figure.json');
   const { exitCode, stdout } = await runGoshawk(
     ['figure', example, '--seeds', '2', '--json', '--quiet'],
     {},

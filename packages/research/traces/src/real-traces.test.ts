@@ -5,7 +5,7 @@ import { preparePrototype } from './prototype.js';
 import { traceStats } from './stats/stats.js';
 import { openWorkload } from './workload.js';
 
-const TRACES = join(import.meta.dirname, '../../../../shared/traces');
+const TRACES = join(import.meta.dirname, '../../../../../shared/traces');
 const GOOGLE = join(TRACES, 'google-sub.tr');
 const YAHOO = join(TRACES, 'yahoo-sub.tr');
 const TABLES = join(TRACES, 'google2011');
