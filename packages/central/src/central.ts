@@ -5,6 +5,7 @@ import {
   type Counters,
   type EventPage,
   type Forecast,
+  type HistoryPage,
   type Machine,
   type Message,
   type MessageOf,
@@ -14,6 +15,7 @@ import {
   type UserGrants,
 } from '@goshawk/core';
 import { type BookedJob, policyOf, type SolverAnswer, type StageView } from '@goshawk/policies';
+import { Chronicle } from './chronicle.js';
 import { countWorkers, scrapeTargetsOf } from './cluster/describing.js';
 import { DuplicateCentrals } from './cluster/duplicate-centrals.js';
 import { Holdings } from './cluster/holdings.js';
@@ -45,6 +47,7 @@ const MEMBERS_ONLY: ReadonlySet<Message['type']> = new Set([
   'usage',
   'resync',
   'outlined',
+  'counted',
 ]);
 
 /**
@@ -68,6 +71,7 @@ export class Central implements Machine<CentralTimer> {
   readonly #cutoff: LearnedCutoff;
   readonly #holdings = new Holdings();
   readonly #outlook: Outlook;
+  readonly #chronicle: Chronicle;
   /** Whether users had limits before an earlier change. Schedulers may still enforce removed limits. */
   #wereLimited = false;
   /** Whether tasks of users with limits may run that this central does not know yet. */
@@ -115,6 +119,8 @@ export class Central implements Machine<CentralTimer> {
       config.settings,
     );
     this.#outlook = new Outlook(config, env, this.#members.registry);
+    const books = this.#pulls ? this.#dispatcher : undefined;
+    this.#chronicle = new Chronicle(env, this.#members, this.#dispatcher, books);
   }
 
   // ---- inputs
@@ -127,6 +133,7 @@ export class Central implements Machine<CentralTimer> {
     if (this.#isUnsure) this.#dispatcher.setUnsure(true);
     this.#checkLoad(now);
     this.#outlook.start(now);
+    this.#chronicle.start(now);
   }
 
   receive(from: Address, message: Message, now: Millis): void {
@@ -175,6 +182,8 @@ export class Central implements Machine<CentralTimer> {
         return this.#recordUsage(from, message, now);
       case 'outlined':
         return this.#outlook.outlined(from, message, now);
+      case 'counted':
+        return this.#chronicle.counted(from, message, now);
       case 'resync':
         return this.#members.resync(from, now);
       case 'seekOwner':
@@ -206,6 +215,8 @@ export class Central implements Machine<CentralTimer> {
         return this.#explainNeed(from, message, now);
       case 'readEvents':
         return this.#answer(from, message.request, 'eventPage', this.#eventPage(message));
+      case 'readHistory':
+        return this.#answer(from, message.request, 'historyPage', this.#historyPage(message.after));
       case 'describeShares':
         return this.#answer(from, message.request, 'shares', this.#dispatcher.shares());
       default:
@@ -232,6 +243,8 @@ export class Central implements Machine<CentralTimer> {
         return this.#checkLoad(now);
       case 'outlook':
         return this.#outlook.wake(now);
+      case 'chronicle':
+        return this.#chronicle.wake(now);
     }
   }
 
@@ -363,6 +376,10 @@ export class Central implements Machine<CentralTimer> {
   #eventPage({ after, since }: MessageOf<'readEvents'>): EventPage {
     const none = { events: [], next: after, atEnd: true, since: 0 };
     return this.#env.events?.(after, since) ?? none;
+  }
+
+  #historyPage(after: number): HistoryPage {
+    return this.#env.history?.(after) ?? { points: [], rosters: [], atEnd: true };
   }
 
   #explainNeed(from: Address, message: MessageOf<'explainNeed'>, now: Millis): void {

@@ -2,9 +2,12 @@ import type {
   Address,
   ClusterOutline,
   ClusterSettings,
+  ClusterShares,
+  Counters,
   Environment,
   EventPage,
   HappenedEvent,
+  HistoryPage,
   Millis,
   Role,
   UnmatchedKind,
@@ -25,7 +28,9 @@ export type CentralTimer =
   /** Check for overload. */
   | 'relief'
   /** Ask for outlines of jobs, to forecast their ends. */
-  | 'outlook';
+  | 'outlook'
+  /** Record the state of the cluster. */
+  | 'chronicle';
 
 export interface CentralEnvironment extends Environment<CentralTimer> {
   /**
@@ -50,12 +55,28 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
   readonly warnings?: (() => readonly string[]) | undefined;
   /** Returns the events after a number, and since a time; absent: none are kept. */
   readonly events?: ((after: number, since: number | undefined) => EventPage) | undefined;
+  /** Receives the state of the cluster from time to time, as a point of its history. Absent: none is kept. */
+  readonly recordHistory?: ((sample: HistorySample) => void) | undefined;
+  /** Returns the points of the history after a time (s); absent: none are kept. */
+  readonly history?: ((after: number) => HistoryPage) | undefined;
   /** Called for each cluster event that belongs in the log. */
   readonly eventOccurred?: ((event: ClusterEvent) => void) | undefined;
   /** Called for each event that a scheduler reports. `at`: wall clock of the event. ms */
   readonly noticeReceived?: ((notice: ReportedNotice) => void) | undefined;
   /** Called when a scheduler's journal lacks its last known incarnation: an older copy of the journal was restored. */
   readonly journalRolledBack?: ((scheduler: string) => void) | undefined;
+}
+
+/** The state of the cluster at one time. */
+export interface HistorySample {
+  readonly waiting: number;
+  readonly busy: number;
+  readonly slots: number;
+  readonly shares: ClusterShares;
+  /** Present and recently lost workers, and the whole percents of their CPUs that their tasks request, or `LOAD_LOST`. */
+  readonly workers: readonly { readonly name: string; readonly slots: number; readonly load: number }[];
+  /** Counters by scheduler; schedulers that have not answered are absent. */
+  readonly counters: Readonly<Record<string, Counters>>;
 }
 
 /** Cluster event, usually a membership change. Workers and schedulers are identified by name. */

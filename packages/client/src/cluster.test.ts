@@ -1,6 +1,5 @@
 import { comparePlaces, placeOfJob } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
-import { sumCounters } from './counters.js';
 import { FAST, FakeCluster, summary } from './fake-cluster.fixture.js';
 import { type Script, ScriptedPeer } from './scripted-peer.fixture.js';
 
@@ -204,12 +203,5 @@ describe('the cluster', () => {
     }, fake.central.endpoint);
     expect((await cluster.describe()).name).toBe('again');
     expect(central.received).not.toEqual([]);
-  });
-});
-
-test('sums add values of the same name, in groups too', () => {
-  expect(sumCounters([{ a: 1, b: { c: 2 } }, { a: 2, b: { c: 3, d: 1 } }, {}])).toEqual({
-    a: 3,
-    b: { c: 5, d: 1 },
   });
 });

@@ -5,6 +5,9 @@ import {
   type DrainAnswer,
   type EventPage,
   type HappenedEvent,
+  type HistoryPage,
+  type HistoryPoint,
+  type HistoryRoster,
   InputError,
   LIMITS,
   type Millis,
@@ -30,6 +33,11 @@ export interface EventsOptions extends CallOptions {
   readonly after?: number | undefined;
   /** Only events since this time. Wall clock, ms. */
   readonly sinceMs?: number | undefined;
+}
+
+export interface HistoryOptions extends CallOptions {
+  /** Only points after this time. Wall clock, seconds. */
+  readonly after?: number | undefined;
 }
 
 /** A connection to a cluster. It keeps the process alive until it is closed, for example by `await using`. */
@@ -188,6 +196,31 @@ export class Cluster implements AsyncDisposable {
       if (value.atEnd) return { ...value, events };
       if (value.next <= next) throw badAnswer(peer, 'further events');
       next = value.next;
+    }
+  }
+
+  /**
+   * Returns the state of the cluster every two minutes of the last day, oldest first, with the lists of workers of these points.
+   * @param options `after`: only later points, seconds since 1970
+   * @throws UnreachableError if central is unavailable
+   */
+  async history({ after = 0, ...options }: HistoryOptions = {}): Promise<Omit<HistoryPage, 'atEnd'>> {
+    const points: HistoryPoint[] = [];
+    const rosters = new Map<number, HistoryRoster>();
+    for (let from = after; ; from = points.at(-1)!.at) {
+      const last = from;
+      const { value, peer } = await askCentral(
+        this.#session,
+        {
+          what: 'for the history of the cluster',
+          build: (request) => ({ type: 'readHistory', request, after: last }),
+        },
+        options,
+      );
+      for (const point of value.points) points.push(point);
+      for (const roster of value.rosters) rosters.set(roster.id, roster);
+      if (value.atEnd) return { points, rosters: [...rosters.values()] };
+      if ((points.at(-1)?.at ?? 0) <= from) throw badAnswer(peer, 'further points');
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Counters } from '@goshawk/core';
+import { type Counters, sumCounters } from '@goshawk/core';
 import type { Destination } from './attempts.js';
 import { describeCluster } from './cluster-view.js';
 import type { CallOptions } from './options.js';
@@ -71,17 +71,4 @@ export async function readClusterCounters(
     },
     silent,
   };
-}
-
-/** Adds equally named counters, also within groups. */
-export function sumCounters(all: readonly Counters[]): Counters {
-  const sum: Record<string, number | Counters> = {};
-  for (const counters of all) {
-    for (const [name, count] of Object.entries(counters)) {
-      const before = sum[name];
-      if (typeof count === 'number') sum[name] = (typeof before === 'number' ? before : 0) + count;
-      else sum[name] = sumCounters(typeof before === 'object' ? [before, count] : [count]);
-    }
-  }
-  return sum;
 }

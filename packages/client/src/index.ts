@@ -39,10 +39,10 @@ export type {
   CancelTasksOptions,
   TaskChoice,
 } from './cancelling.js';
-export { Cluster, type EventsOptions } from './cluster.js';
+export { Cluster, type EventsOptions, type HistoryOptions } from './cluster.js';
 export type { ClusterView, WorkerView } from './cluster-view.js';
 export { connect } from './connect.js';
-export { type ClusterCounters, type CountersOptions, sumCounters } from './counters.js';
+export type { ClusterCounters, CountersOptions } from './counters.js';
 export { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
 export type { ClusterWaiting } from './explanations.js';
 export { type Forecast, forecastOf, type StageForecast } from './forecast.js';

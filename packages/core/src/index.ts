@@ -1,4 +1,19 @@
 export * from './assert.js';
+export {
+  type ClassRates,
+  CounterRates,
+  counterGroup,
+  HISTORY_KEPT_MS,
+  HISTORY_POINTS_PER_PAGE,
+  HISTORY_STEP_MS,
+  type HistoryPage,
+  type HistoryPoint,
+  type HistoryRoster,
+  LOAD_LOST,
+  sumCounters,
+  UNKNOWN_RATES,
+  useOf,
+} from './cluster-history.js';
 export type * from './cluster-outline.js';
 export {
   type Counters,

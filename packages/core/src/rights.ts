@@ -44,6 +44,7 @@ const REQUIRED: { readonly [T in MessageType]?: RequiredRights } = {
   explainLine: { all: 'read-all', also: 'drain' },
   describeShares: { all: 'read-all' },
   readEvents: { all: 'read-all', also: 'drain' },
+  readHistory: { all: 'read-all' },
   readCounters: { all: 'read-all' },
   drainWorker: { all: 'operate', also: 'drain' },
   takeOverFrom: { all: 'operate' },

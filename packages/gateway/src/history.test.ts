@@ -1,9 +1,9 @@
-import { Histogram, logBounds, nearestRank } from '@goshawk/core';
+import { Histogram, logBounds, nearestRank, useOf } from '@goshawk/core';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { History, useOf } from './history.js';
+import { History } from './history.js';
 
-const STANDING = { waiting: 3, busy: 2, slots: 4, use: null, capacity: null };
+const STANDING = { waiting: 3, busy: 2, slots: 4 };
 
 function counters(completed: number, buckets: Record<string, number>) {
   const none = { completed: 0, failed: 0, cancelled: 0 };
@@ -84,7 +84,6 @@ it('continues if the clock is set back', () => {
 });
 
 it('adds up what each user has, from the books of central, with the smaller users together', () => {
-  expect(useOf(undefined)).toEqual({ use: null, capacity: null });
   const jobs = Array.from({ length: 14 }, (_, index) => ({
     ...{ id: `a-${index}`, user: `u${index % 13}`, weight: 1, running: 1, waiting: 0 },
     has: { slots: 1 + (index % 13), gpu: index === 0 ? 2 : 0 },
@@ -92,9 +91,27 @@ it('adds up what each user has, from the books of central, with the smaller user
   const { use, capacity } = useOf({ capacity: { slots: 100, gpu: 4, memory: 0 }, jobs, total: 14 });
   // Under policies in which tasks take slots, these are CPUs; a resource that no worker has is left out.
   expect(capacity).toEqual({ cpu: 100, gpu: 4 });
-  expect(use!.gpu).toEqual({ u0: 2 });
-  expect(Object.keys(use!.cpu!)).toHaveLength(11);
-  expect(use!.cpu).toMatchObject({ u12: 13, u11: 12, '…': 7 });
+  expect(use.gpu).toEqual({ u0: 2 });
+  expect(Object.keys(use.cpu!)).toHaveLength(11);
+  expect(use.cpu).toMatchObject({ u12: 13, u11: 12, '…': 7 });
   const sum = (all: Record<string, number>) => Object.values(all).reduce((total, each) => total + each, 0);
-  expect(sum(use!.cpu!)).toBe(jobs.reduce((total, { has }) => total + has.slots, 0));
+  expect(sum(use.cpu!)).toBe(jobs.reduce((total, { has }) => total + has.slots, 0));
+});
+
+it('takes points of central for the times at which it did not poll', () => {
+  const history = new History();
+  const other = (at: number) => {
+    const none = { tasksPerSecond: 1, delaySeconds: null, runSeconds: null };
+    return { at, seconds: 120, ...STANDING, use: null, capacity: null, short: none, long: none };
+  };
+  const now = 10_000_000;
+  for (const at of [0, 10_000, 20_000]) history.add(now - 1_000_000 + at, {}, STANDING);
+  history.add(now, {}, STANDING);
+  const own = history.points.map(({ at }) => at);
+  const others = [4_000, 8_500, 9_100, 9_200, 9_800, 10_000].map(other);
+  const added = history.fill(others, now);
+  // Those that are older than an hour, or that an own point covers, are left out.
+  expect(added.map(({ at }) => at)).toEqual([8_500, 9_200, 9_800]);
+  expect(history.points.map(({ at }) => at)).toEqual([8_500, ...own.slice(0, 2), 9_200, 9_800, 10_000]);
+  expect(history.fill(others, now)).toEqual([]);
 });

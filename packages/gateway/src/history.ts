@@ -1,5 +1,17 @@
-import { type Counters, sumCounters } from '@goshawk/client';
-import { type ClusterShares, type Millis, shareHolders, sharesByUser } from '@goshawk/core';
+import type { Cluster } from '@goshawk/client';
+import {
+  type ClassRates,
+  type ClusterShares,
+  CounterRates,
+  type Counters,
+  HISTORY_KEPT_MS,
+  HISTORY_STEP_MS,
+  type HistoryPoint,
+  type HistoryRoster,
+  LOAD_LOST,
+  type Millis,
+  useOf,
+} from '@goshawk/core';
 import type { z } from 'zod';
 import type { history } from './schemas.js';
 
@@ -11,13 +23,10 @@ export const POINT_MS = 10_000;
 export type Point = z.infer<typeof history>['points'][number];
 export type ClassPoint = Point['short'];
 
-type Class = 'short' | 'long';
-
 /** The last hour of the schedulers' counters, as differences between polls. */
 export class History {
   readonly #points: Point[] = [];
-  readonly #last = new Map<string, Counters>();
-  #lastAt: Millis | undefined;
+  readonly #rates = new CounterRates();
 
   get points(): readonly Point[] {
     return this.#points;
@@ -31,110 +40,130 @@ export class History {
   add(
     at: Millis,
     schedulers: Readonly<Record<string, Counters>>,
-    standing: Pick<Point, 'waiting' | 'busy' | 'slots' | 'use' | 'capacity'>,
+    standing: Pick<Point, 'waiting' | 'busy' | 'slots'>,
+    shares?: ClusterShares,
   ): Point | undefined {
-    const news = Object.entries(schedulers).flatMap(([name, now]) => {
-      const before = this.#last.get(name);
-      this.#last.set(name, now);
-      return before === undefined ? [] : [difference(now, before)];
-    });
-    const lastAt = this.#lastAt;
-    this.#lastAt = at;
-    if (lastAt === undefined || at <= lastAt) return undefined;
-    const seconds = (at - lastAt) / 1_000;
-    const of = (kind: Class) => classPoint(news, kind, seconds);
+    const rates = this.#rates.add(at, schedulers);
+    if (rates === undefined) return undefined;
+    const { use, capacity } = shares === undefined ? { use: null, capacity: null } : useOf(shares);
     // Remove points that lie in the future after the clock was set back.
     while (this.#points.length > 0 && this.#points.at(-1)!.at * 1_000 > at) this.#points.pop();
-    const point = { at: Math.round(at / 1_000), ...standing, short: of('short'), long: of('long') };
+    const point = {
+      ...{ at: Math.round(at / 1_000), seconds: rates.seconds, ...standing, use, capacity },
+      ...{ short: classPoint(rates.short), long: classPoint(rates.long) },
+    };
     this.#points.push(point);
-    while (this.#points[0]!.at * 1_000 < at - HISTORY_MS) this.#points.shift();
+    this.#dropOld(at);
     return point;
   }
-}
 
-/** Maximum number of users per resource in a point; the others are added up. */
-const USERS_MAX = 10;
-/** Name of all other users together. */
-const OTHERS = '…';
-const RESOURCES = ['cpu', 'gpu', 'memory'] as const;
-
-/** Returns what each user has of the resources, and their capacity; null: unknown. */
-export function useOf(shares: ClusterShares | undefined): Pick<Point, 'use' | 'capacity'> {
-  if (shares === undefined) return { use: null, capacity: null };
-  // Under policies without shared CPUs, a task takes a slot.
-  const amount = (all: Readonly<Record<string, number>>, name: string): number =>
-    all[name] ?? (name === 'cpu' ? (all.slots ?? 0) : 0);
-  const names = RESOURCES.filter((name) => amount(shares.capacity, name) > 0);
-  const users = sharesByUser(shareHolders(shares, []));
-  const use = names.map((name): [string, Record<string, number>] => {
-    const rows = users
-      .map(({ user, has }): [string, number] => [user, amount(has, name)])
-      .filter(([, value]) => value > 0)
-      .sort(([, one], [, other]) => other - one);
-    const rest = rows.slice(USERS_MAX).reduce((sum, [, value]) => sum + value, 0);
-    return [
-      name,
-      Object.fromEntries([...rows.slice(0, USERS_MAX), ...(rest > 0 ? [[OTHERS, rest] as const] : [])]),
-    ];
-  });
-  return {
-    use: Object.fromEntries(use),
-    capacity: Object.fromEntries(names.map((name) => [name, amount(shares.capacity, name)])),
-  };
-}
-
-/** Returns the changes of counters since the previous poll; for a restarted scheduler, all counts. */
-function difference(now: Counters, before: Counters): Counters {
-  return Object.fromEntries(
-    Object.entries(now).map(([name, count]) => {
-      const was = before[name];
-      if (typeof count !== 'number') return [name, difference(count, typeof was === 'object' ? was : {})];
-      return [name, typeof was === 'number' && was <= count ? count - was : count];
-    }),
-  );
-}
-
-function classPoint(news: readonly Counters[], kind: Class, seconds: number): ClassPoint {
-  const all = sumCounters(news);
-  const group = (name: string) => groupOf(groupOf(all, name), kind) as Readonly<Record<string, number>>;
-  return {
-    tasksPerSecond: (group('tasksEnded').completed ?? 0) / seconds,
-    delaySeconds: spread(group('queueingMs'), (of) => ({ p50: of(0.5), p99: of(0.99) })),
-    runSeconds: spread(group('jobMs'), (of) => ({ p50: of(0.5), p90: of(0.9) })),
-  };
-}
-
-/** Returns the counters in a group; empty if the group is missing. */
-export function groupOf(counters: Counters, name: string): Counters {
-  const group = counters[name];
-  return typeof group === 'object' ? group : {};
-}
-
-function spread<T>(
-  buckets: Readonly<Record<string, number>>,
-  build: (of: (q: number) => number) => T,
-): T | null {
-  const total = Object.values(buckets).reduce((sum, count) => sum + count, 0);
-  return total === 0 ? null : build((q) => quantile(buckets, total, q) / 1_000);
-}
-
-/**
- * Returns the nearest-rank quantile, if values in a bucket are distributed uniformly. The error is at most
- * 20%.
- *
- * @param buckets counts by `LOW-HIGH` in ms; `HIGH` is `more` above all bounds
- */
-function quantile(buckets: Readonly<Record<string, number>>, total: number, q: number): Millis {
-  const sorted = Object.entries(buckets)
-    .map(([name, count]) => ({ bounds: name.split('-').map(Number) as [number, number], count }))
-    .sort((a, b) => a.bounds[0] - b.bounds[0]);
-  let left = q * total;
-  for (const {
-    bounds: [low, high],
-    count,
-  } of sorted) {
-    if (count > 0 && count >= left) return Number.isNaN(high) ? low : low + ((high - low) * left) / count;
-    left -= count;
+  /**
+   * Adds central's points of the last hour for times at which this process did not poll.
+   *
+   * @returns the added points
+   */
+  fill(others: readonly Point[], now: Millis): Point[] {
+    const added = others.filter(
+      ({ at, seconds }) =>
+        at * 1_000 >= now - HISTORY_MS && !this.#points.some((own) => own.at > at - seconds && own.at <= at),
+    );
+    this.#points.push(...added);
+    this.#points.sort((one, other) => one.at - other.at);
+    return added;
   }
-  return 0;
+
+  #dropOld(now: Millis): void {
+    while (this.#points[0]!.at * 1_000 < now - HISTORY_MS) this.#points.shift();
+  }
+}
+
+/** A copy of the history that central keeps: the last day, a point every two minutes. */
+export class Day {
+  #points: HistoryPoint[] = [];
+  readonly #rosters = new Map<number, HistoryRoster>();
+  readonly #indices = new WeakMap<HistoryRoster, ReadonlyMap<string, number>>();
+  /** Monotonic time of the last request; central has a new point every two minutes. */
+  #askedAt = Number.NEGATIVE_INFINITY;
+
+  get isDue(): boolean {
+    return performance.now() - this.#askedAt >= HISTORY_STEP_MS / 2;
+  }
+
+  /** Reads the points that central has added; if it does not answer, the next call does. */
+  async refresh(cluster: Cluster, now: Millis, signal: AbortSignal): Promise<void> {
+    const before = this.#points.at(-1)?.at ?? 0;
+    // After the clock of central was set back, its points are older than the newest one here.
+    const after = before * 1_000 > now ? 0 : before;
+    const { points, rosters } = await cluster.history({ after, signal });
+    this.#askedAt = performance.now();
+    const kept = after === 0 ? [] : this.#points;
+    const oldest = (now - HISTORY_KEPT_MS) / 1_000;
+    this.#points = [...kept, ...points].filter(({ at }) => at >= oldest);
+    for (const roster of rosters) this.#rosters.set(roster.id, roster);
+    const used = new Set(this.#points.map(({ roster }) => roster));
+    for (const id of this.#rosters.keys()) if (!used.has(id)) this.#rosters.delete(id);
+  }
+
+  /** Returns the points after a time. Seconds since 1970 */
+  points(after = 0): Point[] {
+    return this.#points.filter(({ at }) => at > after).map(pointOf);
+  }
+
+  /** Names of the workers in the window, with their CPUs. Wall clock, ms */
+  workersIn(from: Millis, to: Millis): ReadonlyMap<string, number> {
+    const all = new Map<string, number>();
+    const rosters = new Set(this.#within(from, to).map(({ roster }) => this.#rosters.get(roster)));
+    for (const roster of rosters)
+      for (const { name, slots } of roster?.workers ?? []) all.set(name, Math.max(slots, all.get(name) ?? 0));
+    return all;
+  }
+
+  /**
+   * Returns the load of a worker in each step of the window, in percent of its CPUs. null: unknown; −1: the worker was lost.
+   *
+   * @param from begins a step. Wall clock, ms
+   */
+  loadsOf(worker: string, from: Millis, steps: number): (number | null)[] {
+    const loads = new Array<number | null>(steps).fill(null);
+    for (const { at, roster, loads: all } of this.#within(from, from + steps * HISTORY_STEP_MS)) {
+      const list = this.#rosters.get(roster);
+      const index = list && this.#indexOf(list).get(worker);
+      const load = index === undefined ? undefined : all[index];
+      // A point describes the time around it.
+      const step = Math.min(steps - 1, Math.floor((at * 1_000 - from) / HISTORY_STEP_MS));
+      if (load !== undefined) loads[step] = load === LOAD_LOST ? -1 : load;
+    }
+    return loads;
+  }
+
+  #within(from: Millis, to: Millis): HistoryPoint[] {
+    return this.#points.filter(({ at }) => at * 1_000 >= from && at * 1_000 < to);
+  }
+
+  #indexOf(roster: HistoryRoster): ReadonlyMap<string, number> {
+    let index = this.#indices.get(roster);
+    if (index === undefined) {
+      index = new Map(roster.workers.map(({ name }, at) => [name, at]));
+      this.#indices.set(roster, index);
+    }
+    return index;
+  }
+}
+
+function pointOf({ at, seconds, waiting, busy, slots, use, capacity, short, long }: HistoryPoint): Point {
+  return {
+    ...{ at, seconds, waiting, busy, slots },
+    use: use as NonNullable<Point['use']>,
+    capacity: capacity as NonNullable<Point['capacity']>,
+    ...{ short: classPoint(short), long: classPoint(long) },
+  };
+}
+
+/** In JSON, an unknown time is null. */
+function classPoint({ tasksPerSecond, delaySeconds, runSeconds }: ClassRates): ClassPoint {
+  return {
+    tasksPerSecond: tasksPerSecond ?? null,
+    delaySeconds: delaySeconds ?? null,
+    runSeconds: runSeconds ?? null,
+  };
 }

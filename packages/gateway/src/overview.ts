@@ -1,6 +1,7 @@
 import type { ClusterCounters, ClusterView, ClusterWaiting, Jobs } from '@goshawk/client';
 import {
   counted,
+  counterGroup,
   formatCount,
   type GoshawkError,
   type JobSummary,
@@ -11,7 +12,6 @@ import {
 } from '@goshawk/core';
 import type { z } from 'zod';
 import { AttentionLog, actionOf, type Finding } from './attention.js';
-import { groupOf } from './history.js';
 import type { overview } from './schemas.js';
 import type { WorkerTable } from './worker-table.js';
 
@@ -163,7 +163,7 @@ function journals(seen: PollResult | undefined): Finding[] {
   const schedulers = Object.entries(seen?.counters?.schedulers ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return (['full', 'away'] as const).flatMap((state) => {
     const names = schedulers.flatMap(([name, counters]) =>
-      groupOf(counters, 'takesNoJobs')[state] ? [name] : [],
+      counterGroup(counters, 'takesNoJobs')[state] ? [name] : [],
     );
     if (names.length === 0) return [];
     const what = `${listNames(names)} ${names.length === 1 ? 'takes' : 'take'} no new jobs: ${JOURNALS[state].what}`;

@@ -1,6 +1,5 @@
-import { type Cluster, type Counters, sumCounters } from '@goshawk/client';
-import { isOfClients, type MessageType } from '@goshawk/core';
-import { groupOf } from './history.js';
+import type { Cluster } from '@goshawk/client';
+import { type Counters, counterGroup, isOfClients, type MessageType, sumCounters } from '@goshawk/core';
 
 /** Describes the scheduling policy and its costs, from the counters of central and the schedulers. */
 export async function policyOf(cluster: Cluster, signal: AbortSignal) {
@@ -64,7 +63,7 @@ function messagesAt({
   readonly totals: { readonly schedulers: Counters };
 }): Record<string, number> {
   const countedAt = (of: Counters, way: 'sent' | 'received') =>
-    groupOf(groupOf(of, 'messages'), way) as Readonly<Record<string, number>>;
+    counterGroup(counterGroup(of, 'messages'), way) as Readonly<Record<string, number>>;
   // Both ends count a message, so the messages that central counts are subtracted.
   const elsewhere = (way: 'sent' | 'received') => {
     const atCentral = countedAt(central ?? {}, way === 'sent' ? 'received' : 'sent');
@@ -86,7 +85,7 @@ function messagesAt({
 
 function endedTasks(counters: Counters): number {
   return ['short', 'long'].reduce((sum, kind) => {
-    const ended = groupOf(groupOf(counters, 'tasksEnded'), kind) as Record<string, number>;
+    const ended = counterGroup(counterGroup(counters, 'tasksEnded'), kind) as Record<string, number>;
     return sum + (ended.completed ?? 0) + (ended.failed ?? 0);
   }, 0);
 }

@@ -17,6 +17,7 @@ import {
   GoshawkError,
   givenSpan,
   HELD_JOBS,
+  HISTORY_KEPT_MS,
   InputError,
   JOB_STATES,
   type JobInput,
@@ -52,6 +53,9 @@ import * as shapes from './schemas.js';
 import { isoTime, streamJson } from './stream-json.js';
 import { usersJson } from './users.js';
 import { whySentence } from './why-sentence.js';
+
+/** Time for which the history is kept. */
+const DAY_SECONDS = HISTORY_KEPT_MS / 1_000;
 
 const id = z.object({ id: z.string().min(1).max(512) });
 const name = z.object({ name: z.string().min(1).max(256) });
@@ -695,9 +699,16 @@ export const ROUTES: readonly Route[] = [
     role: 'read',
     sdk: null,
     python: null,
-    does: 'Throughput, scheduling delay and run time by class, over at most the last hour of the gateway',
+    does: 'Throughput, scheduling delay and run time by class: the last hour, or, every two minutes, the last day, as central recorded it',
+    query: z.object({
+      seconds: written(z.number().min(1).max(DAY_SECONDS)).default(3_600).describe('how far back'),
+    }),
     answer: shapes.history,
-    handle: async ({ watch }) => ({ schema: 'goshawk.history/1', points: watch.history.points }),
+    handle: async ({ watch }, { query: { seconds } }) => {
+      const after = Math.floor(Date.now() / 1_000) - seconds;
+      const points = seconds <= 3_600 ? watch.history.points : watch.day.points(after);
+      return { schema: 'goshawk.history/1', points: points.filter(({ at }) => at > after) };
+    },
   }),
   route({
     method: 'GET',
@@ -730,9 +741,9 @@ export const ROUTES: readonly Route[] = [
     role: 'read',
     sdk: null,
     python: null,
-    does: 'What ran where within the last hour: the load of workers, and a sample of the attempts there',
+    does: 'What ran where: the load of workers within the last day, and a sample of the attempts there within the last hour',
     query: z.object({
-      seconds: written(z.number().min(5).max(3_600)).default(300).describe('length of the window'),
+      seconds: written(z.number().min(5).max(DAY_SECONDS)).default(300).describe('length of the window'),
       until: written(z.number().min(0)).optional().describe('end of the window, ms since 1970; default: now'),
       worker: z.string().max(256).default('').describe('only workers with this text in their names'),
       from: written(z.number().int().min(0).max(999_999)).default(0).describe('workers to skip'),

@@ -1,7 +1,7 @@
 import type { Cluster } from '@goshawk/client';
 import { GoshawkError, isFinal, type JobDetail, type JobSummary, type Millis } from '@goshawk/core';
 import { type Findings, lackOf, mayBeSlow, suspectOf, waitsAsGang } from './findings.js';
-import type { TaskStream } from './task-stream.js';
+import { STREAM_MS, type TaskStream } from './task-stream.js';
 import type { WaitingLimits } from './waiting-limits.js';
 
 /** Maximum number of jobs requested per poll. */
@@ -32,6 +32,8 @@ export class Sampler {
   /** Estimates that users have stated, by job and stage. */
   readonly #stated = new Map<string, readonly (Millis | undefined)[]>();
   #lastAt: Millis | undefined;
+  /** Jobs that ended in the hour before the first sample, when this process may not have run. */
+  #earlier: readonly JobSummary[] = [];
 
   constructor(stream: TaskStream, limits: WaitingLimits, findings: Findings) {
     this.#stream = stream;
@@ -49,18 +51,22 @@ export class Sampler {
     signal: AbortSignal,
     failed: readonly JobSummary[] = [],
   ): Promise<void> {
-    const since = (this.#lastAt ?? now) - SLACK_MS;
+    const since = this.#lastAt === undefined ? now - STREAM_MS : this.#lastAt - SLACK_MS;
     const limit = LISTED_MAX;
     const [active, ended] = await Promise.all([
       cluster.jobs({ states: ['running', 'waiting'], limit, signal }),
       cluster.jobs({ states: ['completed', 'failed', 'cancelled'], since, all: true, limit, signal }),
     ]);
-    const lastAt = this.#lastAt ?? now;
+    const lastAt = this.#lastAt ?? now - STREAM_MS;
+    if (this.#lastAt === undefined) this.#earlier = ended.jobs;
     this.#lastAt = now;
     this.#findings.noteDeadlines([...ended.jobs, ...active.jobs], Date.now());
     // A truncated list does not show which user has most of the waiting tasks.
     await this.#noteUsers(cluster, active.truncated ? [] : active.jobs, signal);
-    const { chosen, isPartial } = this.#choose([...ended.jobs, ...active.jobs]);
+    const listed = new Set(ended.jobs.map(({ id }) => id));
+    this.#earlier = this.#earlier.filter(({ id }) => !this.#done.has(id));
+    const earlier = this.#earlier.filter(({ id }) => !listed.has(id));
+    const { chosen, isPartial } = this.#choose([...ended.jobs, ...active.jobs, ...earlier]);
     if (isPartial || active.truncated || ended.truncated) this.#stream.leftOut(lastAt, now);
     const explained = Math.max(1, Math.floor(EXPLAIN_COST_MAX / Math.max(1, active.total)));
     const ids = new Set(chosen.map(({ id }) => id));

@@ -647,7 +647,10 @@ export const stream = z.object({
   /** Start of the window. */
   from: time,
   to: time,
-  /** Length of a bucket of `busy` and `reserved`. The first bucket contains `from`. */
+  /**
+   * Length of a bucket of `busy` and `reserved`: 10 s, or 120 s if the window is older than the observations of this gateway, so that it
+   * shows what central recorded. The first bucket contains `from`.
+   */
   bucketSeconds: seconds,
   bucketsFrom: time,
   /** Matching workers, by name. */
@@ -865,7 +868,7 @@ export const overview = z.object({
 
 /** Values of one class of jobs since the previous point. null: no data. */
 const classPoint = z.object({
-  tasksPerSecond: z.number(),
+  tasksPerSecond: z.number().nullable(),
   /** Time from a task's eligibility to its binding to a worker. */
   delaySeconds: z.object({ p50: z.number(), p99: z.number() }).nullable(),
   /** Run time of jobs, from acceptance to end. */
@@ -878,6 +881,8 @@ export const history = z.object({
     z.object({
       /** Seconds since 1970. */
       at: count,
+      /** Length of the period before `at` that the rates cover. */
+      seconds,
       /** Null: unknown. */
       waiting: count.nullable(),
       busy: count.nullable(),

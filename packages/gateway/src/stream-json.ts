@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { compareNames, HISTORY_KEPT_MS, HISTORY_STEP_MS, type Millis } from '@goshawk/core';
 import { BAR_STATES, type Bar, BUCKET_MS, cpusOf, STREAM_MS } from './task-stream.js';
 import type { ClusterWatch } from './watch.js';
 
@@ -10,16 +10,28 @@ interface Window {
   readonly limit: number;
 }
 
+/** Shorter windows up to the present are never shown at the resolution of central's record. ms */
+const COARSE_MIN_MS = 600_000;
+
 /** Returns the window of the task stream as JSON. */
 export function streamJson(
-  { stream, workers: table }: Pick<ClusterWatch, 'stream' | 'workers'>,
+  { stream, workers: table, day }: Pick<ClusterWatch, 'stream' | 'workers' | 'day'>,
   { seconds, until, worker, from: skip, limit }: Window,
   now: Millis,
 ) {
-  const to = Math.max(now - STREAM_MS + 1_000 * seconds, Math.min(now, until ?? now));
+  const to = Math.max(now - HISTORY_KEPT_MS + 1_000 * seconds, Math.min(now, until ?? now));
   const from = to - 1_000 * seconds;
+  // Central's record of the day is coarser, but older than this process.
+  const observed = to - Math.max(from, stream.since, now - STREAM_MS);
+  const isLive = now - to < COARSE_MIN_MS && seconds * 1_000 < COARSE_MIN_MS;
+  const isCoarse = !isLive && observed < 500 * seconds;
+  const bucketMs = isCoarse ? HISTORY_STEP_MS : BUCKET_MS;
+  const bucketsFrom = Math.floor(from / bucketMs) * bucketMs;
+  const buckets = Math.floor(to / bucketMs) - Math.floor(from / bucketMs) + 1;
   const rows = table.rows();
-  const matching = table.names().filter((name) => name.includes(worker));
+  const past = isCoarse ? day.workersIn(from, to) : new Map<string, number>();
+  const all = isCoarse ? [...new Set([...table.names(), ...past.keys()])].sort(compareNames) : table.names();
+  const matching = all.filter((name) => name.includes(worker));
   const names = matching.slice(skip, skip + limit);
   const indexOf = new Map(names.map((name, index) => [name, index]));
   const { bars, total } = stream.barsOf(new Set(names), from, to);
@@ -53,11 +65,15 @@ export function streamJson(
     schema: 'goshawk.stream/1',
     from: isoTime(from),
     to: isoTime(to),
-    bucketSeconds: BUCKET_MS / 1_000,
-    bucketsFrom: isoTime(Math.floor(from / BUCKET_MS) * BUCKET_MS),
+    bucketSeconds: bucketMs / 1_000,
+    bucketsFrom: isoTime(bucketsFrom),
     workers: names.map((name) => {
-      const { view, state } = rows.get(name)!;
-      const { slots, partition } = view;
+      const { view, state } = rows.get(name) ?? { view: undefined, state: 'lost' as const };
+      const { slots = past.get(name) ?? 0, partition = 'general' as const } = view ?? {};
+      if (isCoarse) {
+        const loads = day.loadsOf(name, bucketsFrom, buckets);
+        return { name, slots, partition, state, busy: loads, hidden: loads };
+      }
       const running = stream.loadOf(name, from, to);
       const shown = mostShown(barsByWorker.get(name)!, from, running.length);
       /** Requested CPUs without `excluded` ones, in percent of the CPUs. null and −1 are unchanged. */
@@ -75,7 +91,7 @@ export function streamJson(
     states: BAR_STATES,
     bars: tuples,
     omitted: total - bars.length,
-    reserved: stream.reserved(from, to),
+    reserved: isCoarse ? new Array<number | null>(buckets).fill(null) : stream.reserved(from, to),
   };
 }
 

@@ -1,12 +1,14 @@
-import type { ClusterView } from '@goshawk/client';
-import type { JobDetail } from '@goshawk/core';
+import type { Cluster, ClusterView } from '@goshawk/client';
+import { HISTORY_KEPT_MS, type JobDetail, UNKNOWN_RATES } from '@goshawk/core';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { Day } from './history.js';
 import { streamJson } from './stream-json.js';
 import { BARS_MAX, BARS_SHOWN_MAX, BUCKET_MS, STREAM_MS, TaskStream } from './task-stream.js';
 import { WorkerTable } from './worker-table.js';
 
 const START = 1_764_000_000_000;
+const day = new Day();
 
 /** An event log of one job: each task ran once, at one worker, for a while. */
 interface Ran {
@@ -185,14 +187,14 @@ it('an answer has only the requested workers, by name, with the buckets of the w
     START,
   );
   const asked = { seconds: 20, worker: 'w', from: 0, limit: 9 };
-  const answer = streamJson({ stream, workers }, asked, START);
+  const answer = streamJson({ stream, workers, day }, asked, START);
   expect(answer.workers.map(({ name }) => name)).toEqual(['w2', 'w10']);
   expect(answer).toMatchObject({ total: 2, omitted: 0, jobs: [{ id: 'a-1', name: 'job', user: null }] });
   expect(answer.bars).toEqual([[0, 0, 0, 1, 0, 15_000, 5_000, 1, 0]]);
   expect(answer.workers[0]!.busy).toHaveLength(3);
-  // The past reaches back one hour.
-  const past = streamJson({ stream, workers }, { ...asked, until: 0 }, START);
-  expect(Date.parse(past.from)).toBe(START - STREAM_MS);
+  // The past reaches back one day.
+  const past = streamJson({ stream, workers, day }, { ...asked, until: 0 }, START);
+  expect(Date.parse(past.from)).toBe(START - HISTORY_KEPT_MS);
 });
 
 it('does not count an attempt that is shown as hidden load, after its end as well', () => {
@@ -213,7 +215,7 @@ it('does not count an attempt that is shown as hidden load, after its end as wel
     stream.take(detailOf(log, at, 60), at, at);
   }
   const window = { seconds: 25, worker: '', from: 0, limit: 10 };
-  const { workers } = streamJson({ stream, workers: table }, window, START + 25_000);
+  const { workers } = streamJson({ stream, workers: table, day }, window, START + 25_000);
   expect(workers.map(({ name, busy, hidden }) => [name, busy, hidden])).toEqual([
     ['w0', [50, 50, 0], [0, 0, 0]],
     ['w1', [100, 100, 0], [50, 50, 0]],
@@ -238,7 +240,7 @@ it('does not show as idle the gaps of a sample that leaves attempts out', () => 
       stream.take(detail, at, at);
     }
     const window = { seconds: 25, worker: '', from: 0, limit: 10 };
-    return streamJson({ stream, workers: table }, window, START + 25_000).workers[0]!.hidden;
+    return streamJson({ stream, workers: table, day }, window, START + 25_000).workers[0]!.hidden;
   };
   expect(hiddenIn(true)).toEqual([100, 100, 0]);
   // Otherwise the worker was idle there.
@@ -254,6 +256,58 @@ it('counts hidden attempts of a worker that runs more tasks than it has CPUs', (
   table.update(view.workers, START + 1_000, START + 1_000);
   stream.take(detailOf(log, START + 1_000, 60), START + 1_000, START + 1_000);
   const window = { seconds: 5, worker: '', from: 0, limit: 10 };
-  const { workers } = streamJson({ stream, workers: table }, window, START + 5_000);
+  const { workers } = streamJson({ stream, workers: table, day }, window, START + 5_000);
   expect(workers).toMatchObject([{ busy: [100], hidden: [90] }]);
+});
+
+it('shows what central recorded before this process ran, also of workers that have left, and gaps as unknown', async () => {
+  const minute = 60_000;
+  const recorded = (at: number, roster: number, loads: number[]) => ({
+    ...{ at: at / 1_000, seconds: 120, waiting: 0, busy: 1, slots: 4, use: {}, capacity: {}, roster },
+    ...{ loads: Uint8Array.from(loads), short: UNKNOWN_RATES, long: UNKNOWN_RATES },
+  });
+  const points = [
+    recorded(START - 30 * minute, 1, [40, 254]),
+    recorded(START - 28 * minute, 1, [60, 254]),
+    // Central was away for a few minutes.
+    recorded(START - 20 * minute, 2, [100]),
+  ];
+  const rosters = [
+    {
+      id: 1,
+      workers: [
+        { name: 'old', slots: 4 },
+        { name: 'w0', slots: 2 },
+      ],
+    },
+    { id: 2, workers: [{ name: 'w0', slots: 2 }] },
+  ];
+  const past = new Day();
+  const answers = { history: async () => ({ points, rosters }) } as unknown as Cluster;
+  await past.refresh(answers, START, new AbortController().signal);
+  const stream = new TaskStream();
+  const workers = new WorkerTable();
+  const view = viewOf([{ name: 'w0', slots: 2, busy: 1 }]);
+  workers.update(view.workers, 0);
+  stream.record(view, undefined, START);
+  const window = { seconds: 900, until: START - 18 * minute, worker: '', from: 0, limit: 9 };
+  const shown = streamJson({ stream, workers, day: past }, window, START);
+  expect(shown.bucketSeconds).toBe(120);
+  const loads = Object.fromEntries(
+    shown.workers.map(({ name, busy }) => [name, busy.filter((one) => one !== null)]),
+  );
+  expect(loads).toEqual({ old: [40, 60], w0: [-1, -1, 100] });
+  const [w0] = shown.workers.filter(({ name }) => name === 'w0');
+  const [first, second, third] = w0!.busy.flatMap((load, at) => (load === null ? [] : [at])) as [
+    number,
+    number,
+    number,
+  ];
+  expect([second - first, third - second]).toEqual([1, 4]);
+  expect(shown.reserved.every((kept) => kept === null)).toBe(true);
+  // The present is shown at the resolution of this process.
+  expect(
+    streamJson({ stream, workers, day: past }, { ...window, seconds: 60, until: undefined }, START)
+      .bucketSeconds,
+  ).toBe(10);
 });

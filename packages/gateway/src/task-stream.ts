@@ -56,6 +56,12 @@ export class TaskStream {
   /** Buckets in which attempts ran that are not in `#bars`, in a ring buffer. */
   readonly #partial = new Uint8Array(BUCKETS);
   #bucket: number | undefined;
+  #since = Number.POSITIVE_INFINITY;
+
+  /** Wall clock of the first observation; infinite before. */
+  get since(): Millis {
+    return this.#since;
+  }
 
   get size(): number {
     return this.#bars.size;
@@ -69,6 +75,7 @@ export class TaskStream {
   ): void {
     const bucket = Math.floor(now / BUCKET_MS);
     this.#advance(bucket);
+    this.#since = Math.min(this.#since, now);
     const at = bucket % BUCKETS;
     for (const { name, busy, cpus = busy } of view.workers) {
       const load = this.#loadOf(name);
@@ -240,6 +247,7 @@ export class TaskStream {
       this.#loads.clear();
       this.#reserved.fill(-1);
       this.#partial.fill(0);
+      this.#since = bucket * BUCKET_MS;
     }
     this.#bucket = bucket;
     const fresh = Math.min(BUCKETS, bucket - before);

@@ -11,7 +11,7 @@ import {
 } from '@goshawk/core';
 import { AttentionLog } from './attention.js';
 import { Findings } from './findings.js';
-import { History, POINT_MS, useOf } from './history.js';
+import { Day, History, POINT_MS } from './history.js';
 import type { Link } from './link.js';
 import {
   FAILURES_SHOWN_MS,
@@ -47,6 +47,7 @@ interface ClusterUpdate {
  */
 export class ClusterWatch {
   readonly history = new History();
+  readonly day = new Day();
   readonly stream = new TaskStream();
   readonly limits = new WaitingLimits();
   readonly #findings = new Findings();
@@ -162,6 +163,7 @@ export class ClusterWatch {
       const [seen, shares] = await Promise.all([
         pollCluster(cluster),
         isPointDue ? cluster.shares().catch(() => undefined) : undefined,
+        this.#samples && this.day.isDue ? this.#readDay(cluster) : undefined,
       ]);
       // While central is unavailable, workers are unknown and not lost.
       const now = performance.now();
@@ -194,6 +196,19 @@ export class ClusterWatch {
         ...remembered,
       });
     }
+  }
+
+  /** Reads what central has recorded, also while this process did not run. */
+  async #readDay(cluster: Cluster): Promise<void> {
+    try {
+      await this.day.refresh(cluster, Date.now(), this.#stop.signal);
+    } catch {
+      // The overview reports that central does not answer.
+      return;
+    }
+    const version = this.#table.version + 1;
+    for (const point of this.history.fill(this.day.points(), Date.now()))
+      this.#versionOfPoint.set(point, version);
   }
 
   /**
@@ -232,8 +247,7 @@ export class ClusterWatch {
     const at = Date.now();
     const { busy, slots, waiting } = this.#overview;
     const tasks = waiting && sumOf(waiting, (group) => group.tasks);
-    const standing = { waiting: tasks, busy, slots, ...useOf(shares) };
-    const point = this.history.add(at, counters.schedulers, standing);
+    const point = this.history.add(at, counters.schedulers, { waiting: tasks, busy, slots }, shares);
     if (point === undefined) return;
     this.#versionOfPoint.set(point, this.#table.version);
   }

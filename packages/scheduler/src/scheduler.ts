@@ -1,5 +1,6 @@
 import {
   type Address,
+  type Counters,
   type Impossible,
   type JobNumber,
   type JobSpec,
@@ -137,6 +138,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'outline':
         if (from !== s.cluster.central) return;
         return this.#outline(from, message, now);
+      case 'count':
+        if (from !== s.cluster.central) return;
+        return s.env.send(from, { type: 'counted', id: message.id, counters: s.events.counted as Counters });
       case 'expectedEnds':
         if (from === s.cluster.central) s.forecasts.update(message, (job) => s.jobs.byNumber(job), now);
         return;

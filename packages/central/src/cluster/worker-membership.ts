@@ -78,6 +78,11 @@ export class WorkerMembership {
     return this.#lost.list(now).length;
   }
 
+  /** Names of recently lost workers that have not returned, the latest loss first. */
+  lostNames(now: Millis): string[] {
+    return this.#lost.list(now).map(({ name }) => name);
+  }
+
   checkInvariants(): void {
     this.#partitions.checkInvariants([...this.#registry.workers.values()]);
   }

@@ -41,6 +41,7 @@ const OVERVIEW: Overview = {
 
 const POINT: Point = {
   at: 0,
+  seconds: 10,
   waiting: 7,
   busy: 3,
   slots: 4,

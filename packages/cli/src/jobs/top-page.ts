@@ -176,5 +176,6 @@ function rates({ tasksPerSecond, delaySeconds, runSeconds }: ClassPoint): string
     delaySeconds === null ? '' : `, delay p50 ${time(delaySeconds.p50)}, p99 ${time(delaySeconds.p99)}`;
   const run =
     runSeconds === null ? '' : `, jobs run p50 ${time(runSeconds.p50)}, p90 ${time(runSeconds.p90)}`;
-  return `${Number(tasksPerSecond.toPrecision(3))} tasks/s${delay}${run}`;
+  const ended = tasksPerSecond === null ? 'unknown' : Number(tasksPerSecond.toPrecision(3));
+  return `${ended} tasks/s${delay}${run}`;
 }

@@ -207,7 +207,7 @@ export const CENTRAL_OPTIONS = {
     setting: true,
     value: 'FOLDER',
     describe:
-      'folder for state that outlives the process: the events of the cluster; on a local disk (default: none; they are lost when the process exits)',
+      'folder for state that outlives the process: the events and the history of the cluster; on a local disk (default: none; they are lost when the process exits)',
   },
   users: USERS_OPTION,
   settings: {

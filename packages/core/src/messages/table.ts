@@ -6,6 +6,7 @@
  * The order of the table and of the fields defines the wire format. After a release, append messages and optional
  * fields at the end, and raise PROTOCOL_VERSION for any other change.
  */
+import { historyPage } from '../cluster-history.js';
 import {
   clusterView,
   counters,
@@ -894,6 +895,11 @@ export const MESSAGES = {
     /** Only events since this time. Wall clock, ms. */
     since: optional(number),
   }),
+  readHistory: message('client', 'central', 'Retried until answered.', {
+    request,
+    /** Only points after this time. Wall clock, seconds. */
+    after: count,
+  }),
   describeCluster: message('client', 'central', 'Retried until answered.', { request }),
   listWorkers: message('client', 'central', 'Retried until answered.', {
     request,
@@ -913,6 +919,7 @@ export const MESSAGES = {
   introduction: answer('scheduler', introduction),
   schedulers: answer('central', schedulers),
   eventPage: answer('central', eventPage),
+  historyPage: answer('central', historyPage),
   cluster: answer('central', clusterView),
   workerPage: answer('central', workerPage),
   centralLine: answer('central', centralLine),
@@ -1206,6 +1213,17 @@ export const MESSAGES = {
     },
   ),
 
+  // ---- history of the cluster
+  count: message('central', 'scheduler', 'Lost: the next point has no changes of this scheduler.', {
+    /** Identifies the question; unique at central. */
+    id: count,
+  }),
+  counted: message('scheduler', 'central', 'Lost: the next answer contains its changes.', {
+    id: count,
+    /** Tasks and jobs that have ended, and their times, since the start of the scheduler. */
+    counters,
+  }),
+
   // ---- events of schedulers
   notices: message(
     'scheduler',
@@ -1254,6 +1272,7 @@ export const ANSWERS = {
   explainNeed: ['centralLine'],
   describeShares: ['shares'],
   readEvents: ['eventPage'],
+  readHistory: ['historyPage'],
   drainWorker: ['drainState'],
   takeOverFrom: ['takeover'],
   readCounters: ['counters'],

@@ -1,7 +1,7 @@
 import { sumOf } from '@goshawk/core';
 import { useMemo } from 'preact/hooks';
 import type uPlot from 'uplot';
-import { hourWindow, Plot } from './plot.js';
+import { type ChartTime, Plot } from './plot.js';
 import { jobsLink } from './router.js';
 import type { Point } from './shapes.js';
 import { useParam, useStore } from './store.js';
@@ -13,6 +13,11 @@ const RESOURCE_WORDS: Readonly<Record<string, string>> = { cpu: 'CPUs', gpu: 'GP
 /** Maximum number of users in the picture; the others are one area. */
 const USERS = 8;
 const OTHERS = '…';
+/** Values of `span` in the address. */
+const SPANS = [
+  ['', 'last hour'],
+  ['day', 'last day'],
+] as const;
 /** Maximum number of rows of the table behind the chart, newest first. */
 const ROWS = 60;
 
@@ -62,10 +67,12 @@ export function stacked(amounts: Areas['amounts']): (number | null)[][] {
   return sums.reverse();
 }
 
-/** The exact use of the cluster by user in the last hour, from central's books. */
-export function AreaCard() {
+/** The exact use of the cluster by user, from central's books, and the choice of the time of all charts. */
+export function AreaCard({ time }: { readonly time: ChartTime }) {
   const store = useStore();
-  const points = store.points.value;
+  const { points } = time;
+  const span = useParam('span');
+  const isLive = time.mark === undefined;
   const asked = useParam('area', 'cpu');
   const known = RESOURCES.filter((name) => (points.at(-1)?.capacity?.[name] ?? 0) > 0);
   const resource = (known as readonly string[]).includes(asked) ? asked : 'cpu';
@@ -79,8 +86,20 @@ export function AreaCard() {
   return (
     <section class="card">
       <h2>In use, by user</h2>
-      {known.length < 2 ? null : (
-        <div class="filters">
+      <div class="filters">
+        <span role="group" aria-label="Time of the charts">
+          {SPANS.map(([value, words]) => (
+            <button
+              key={value}
+              type="button"
+              aria-pressed={isLive && span === value}
+              onClick={() => store.setQuery({ span: value, until: '', seconds: '' })}
+            >
+              {words}
+            </button>
+          ))}
+        </span>
+        {known.length < 2 ? null : (
           <span role="group" aria-label="Resource">
             {known.map((name) => (
               <button
@@ -93,13 +112,14 @@ export function AreaCard() {
               </button>
             ))}
           </span>
-        </div>
-      )}
+        )}
+      </div>
       <Plot
         kind={`${resource} ${users.join()}`}
         data={data}
+        time={time}
         options={() => optionsOf(resource, capacity, users.map(fill).reverse())}
-        label={`${RESOURCE_WORDS[resource]} in use by user: a chart of the last hour; the table below has its numbers`}
+        label={`${RESOURCE_WORDS[resource]} in use by user: a chart of ${time.words}; the table below has its numbers`}
       />
       <ul class="legend">
         {users.map((user, at) => (
@@ -160,7 +180,6 @@ function optionsOf(
     legend: { show: false },
     cursor: { show: false },
     scales: {
-      x: { time: true, range: (plot) => hourWindow(plot.data[0] as number[]) },
       y: { range: (_, __, to) => [0, Math.max(capacity, to, 1)] },
     },
     axes: [

@@ -2,7 +2,7 @@ import { formatCount } from '@goshawk/core';
 import { useMemo, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { bridged, isolated } from './gaps.js';
-import { hourWindow, nearest, Plot } from './plot.js';
+import { type ChartTime, nearest, Plot } from './plot.js';
 import type { Point } from './shapes.js';
 import { Behind, type Colour, colour, cssColour, Table } from './ui.js';
 import { ABSENT, duration, minute } from './words.js';
@@ -58,8 +58,9 @@ function spread<High extends string>(
   return { title, format: duration, isLog: true, lines };
 }
 
-/** A chart of the last hour, whose legend shows the values under the pointer, with its table behind it. */
-export function ChartCard({ spec, points }: { readonly spec: ChartSpec; readonly points: readonly Point[] }) {
+/** A chart whose legend shows the values under the pointer, with its table behind it. */
+export function ChartCard({ spec, time }: { readonly spec: ChartSpec; readonly time: ChartTime }) {
+  const { points } = time;
   const [at, setAt] = useState<number | undefined>(undefined);
   const { title, lines } = spec;
   const data = useMemo(() => dataOf(spec, points), [points]);
@@ -70,8 +71,9 @@ export function ChartCard({ spec, points }: { readonly spec: ChartSpec; readonly
       <Plot
         kind={title}
         data={data}
+        time={time}
         options={() => optionsOf(spec, setAt)}
-        label={`${title}: a chart of the last hour; the table below has its numbers`}
+        label={`${title}: a chart of ${time.words}; the table below has its numbers`}
       />
       <Behind
         build={() => (
@@ -154,7 +156,6 @@ function optionsOf(
     cursor: { y: false, drag: { x: false, y: false }, move: (plot, left, top) => [nearest(plot, left), top] },
     hooks: { setCursor: [({ cursor, data }) => setAt(cursor.idx == null ? undefined : data[0][cursor.idx])] },
     scales: {
-      x: { time: true, range: (plot) => hourWindow(plot.data[0] as number[]) },
       y: isLog ? { distr: 3, log: 10 } : { range: (_, __, to) => [0, Math.max(1, 1.1 * to)] },
     },
     axes: [

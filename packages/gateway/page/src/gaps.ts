@@ -1,3 +1,5 @@
+import type uPlot from 'uplot';
+
 /** Maximum number of missing points that a line bridges, so that rare values still form a line. */
 const BRIDGED = 6;
 
@@ -28,4 +30,28 @@ export function isolated(shown: readonly Shown[]): number[] {
     );
     return hasLine ? [] : [index];
   });
+}
+
+/** Points that are further apart are not joined: the recorded points are two minutes apart. Seconds */
+const APART = 300;
+
+/** Adds a missing value between points that are far apart, so that no line or area pretends to know what was there. */
+export function withGaps(data: uPlot.AlignedData): uPlot.AlignedData {
+  const [times, ...rows] = data;
+  const ends = [...times.keys()].filter(
+    (index) => index + 1 < times.length && times[index + 1]! - times[index]! > APART,
+  );
+  if (ends.length === 0) return data;
+  const spread = <T>(row: ArrayLike<T>, between: (index: number) => T): T[] => {
+    let from = 0;
+    return [...ends, row.length - 1].flatMap((end, at) => {
+      const part = Array.from({ length: end + 1 - from }, (_, index) => row[from + index]!);
+      from = end + 1;
+      return at < ends.length ? [...part, between(end)] : part;
+    });
+  };
+  return [
+    spread(times, (end) => times[end]! + 1),
+    ...rows.map((row) => spread<number | null | undefined>(row, () => null)),
+  ] as uPlot.AlignedData;
 }

@@ -115,7 +115,8 @@ export class Store {
   #points: readonly Point[] = [];
 
   #addPoints({ reset, points }: { reset: boolean; points: Point[] }): void {
-    const all = reset ? points : [...this.#points, ...points];
+    // Points of a time at which the gateway did not run arrive later than newer ones.
+    const all = (reset ? points : [...this.#points, ...points]).toSorted((one, other) => one.at - other.at);
     const newest = all.at(-1)?.at ?? 0;
     this.#points = all.filter(({ at }) => at > newest - HISTORY_SECONDS);
   }

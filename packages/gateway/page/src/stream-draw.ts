@@ -18,7 +18,7 @@ const FONT = '11px system-ui, sans-serif';
 const SEEN_MS = 60_000;
 /** Distance (px) at which an attempt counts as pointed at, because many are small. */
 const NEAR = 2;
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900];
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400];
 export const CLOCK = new Intl.DateTimeFormat('en-GB', {
   hour: '2-digit',
   minute: '2-digit',
@@ -239,7 +239,7 @@ function drawAxis({ context, stream, label, width, height, colour }: Pen): void 
   const [from, to] = [Date.parse(stream.from), Date.parse(stream.to)];
   const x = (at: number) => label + ((at - from) * (width - label)) / (to - from);
   const most = Math.max(1, Math.floor((width - label) / 90));
-  const step = 1_000 * (STEPS.find((seconds) => (to - from) / (1_000 * seconds) <= most) ?? 900);
+  const step = 1_000 * (STEPS.find((seconds) => (to - from) / (1_000 * seconds) <= most) ?? 14_400);
   context.fillStyle = colour('quiet');
   context.strokeStyle = colour('line');
   context.lineWidth = 1;

@@ -17,20 +17,25 @@ import {
 } from './stream-draw.js';
 import { Behind, colour, cssColour, Key, Problem, Table, useWidth } from './ui.js';
 import { useAnswer } from './use-answer.js';
-import { colourOf, duration } from './words.js';
+import { clock, colourOf, duration } from './words.js';
 
 /** Maximum number of workers shown. */
 const ROWS = 40;
-const WINDOWS = [60, 300, 900, 3_600] as const;
+const WINDOWS = [60, 300, 900, 3_600, 86_400] as const;
 const WINDOW_WORDS: Readonly<Record<number, string>> = {
   60: '1 min',
   300: '5 min',
   900: '15 min',
   3600: '1 h',
+  86400: '1 day',
 };
 /** Shortest window that can be selected. */
 const WINDOW_MIN_SECONDS = 5;
-const HOUR_MS = 3_600_000;
+/** Time for which the load of workers is kept. */
+const DAY_MS = 86_400_000;
+const DAY_SECONDS = 86_400;
+/** Length of a step (s) of the record of the day. */
+const COARSE_STEP = 120;
 /** Maximum number of names of jobs in the legend. */
 const LEGEND_MAX = 10;
 /** Maximum number of rows of the table. */
@@ -49,15 +54,15 @@ export function windowOf(query: URLSearchParams): Window {
     const value = Number(query.get(name) ?? Number.NaN);
     return Number.isFinite(value) && value >= 0 ? value : undefined;
   };
-  const seconds = Math.max(WINDOW_MIN_SECONDS, Math.min(3_600, number('seconds') ?? 60));
+  const seconds = Math.max(WINDOW_MIN_SECONDS, Math.min(DAY_SECONDS, number('seconds') ?? 60));
   return { seconds, until: number('until'), workers: query.get('workers') ?? '', from: number('from') ?? 0 };
 }
 
-/** Returns the window after a move, as it is in the address. Data is kept for an hour. */
+/** Returns the window after a move, as it is in the address. Data is kept for a day. */
 export function moved(seconds: number, until: number | undefined, now: number): Record<string, string> {
-  const length = Math.max(WINDOW_MIN_SECONDS, Math.min(3_600, seconds));
+  const length = Math.max(WINDOW_MIN_SECONDS, Math.min(DAY_SECONDS, seconds));
   const end =
-    until === undefined || until >= now ? undefined : Math.max(now - HOUR_MS + 1_000 * length, until);
+    until === undefined || until >= now ? undefined : Math.max(now - DAY_MS + 1_000 * length, until);
   return {
     seconds: length === 60 ? '' : String(Number(length.toFixed(1))),
     until: end === undefined ? '' : String(Math.round(end)),
@@ -134,10 +139,18 @@ export function StreamCard() {
   );
 }
 
-function aboutStream({ bars, jobs, omitted }: Stream, seconds: number, until: number | undefined): string {
-  const when = until === undefined ? 'live' : `until ${CLOCK.format(until)}`;
+export function aboutStream(
+  { bars, jobs, omitted, bucketSeconds }: Stream,
+  seconds: number,
+  until: number | undefined,
+): string {
+  const when = until === undefined ? 'live' : `until ${clock(until)}`;
   const left = omitted === 0 ? '' : `, ${formatCount(omitted)} shorter ones left out`;
-  return `${WINDOW_WORDS[seconds] ?? duration(seconds)}, ${when}: ${counted(bars.length, 'sampled attempt')} of ${counted(jobs.length, 'job')}${left}.`;
+  const coarse =
+    bucketSeconds < COARSE_STEP
+      ? ''
+      : ' The load is what central recorded every 2 minutes; attempts are kept for an hour.';
+  return `${WINDOW_WORDS[seconds] ?? duration(seconds)}, ${when}: ${counted(bars.length, 'sampled attempt')} of ${counted(jobs.length, 'job')}${left}.${coarse}`;
 }
 
 function WorkerPages({

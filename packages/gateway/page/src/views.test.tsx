@@ -190,8 +190,8 @@ it('the window of the stream is in the address, within the hour that is kept', (
   });
   expect(of('seconds=-1&until=x')).toMatchObject({ seconds: 60, until: undefined });
   expect(moved(60, NOW + 5, NOW)).toEqual({ seconds: '', until: '' });
-  expect(moved(9_999, NOW - 1, NOW)).toEqual({ seconds: '3600', until: String(NOW) });
-  expect(moved(30, NOW - 1e9, NOW)).toEqual({ seconds: '30', until: String(NOW - 3_600_000 + 30_000) });
+  expect(moved(99_999, NOW - 1, NOW)).toEqual({ seconds: '86400', until: String(NOW) });
+  expect(moved(30, NOW - 1e9, NOW)).toEqual({ seconds: '30', until: String(NOW - 86_400_000 + 30_000) });
 });
 
 it('fills the cell of a worker by its CPUs, and names what it runs', () => {
@@ -364,7 +364,7 @@ it('describes a plan and the fields of a job', () => {
   ).toMatch(/name a name x string or number$/);
 });
 
-it('lists events, newest first, those of the last hour with a link to the task stream', () => {
+it('lists events, newest first, each with a button that shows its time in all charts', () => {
   const event = (number: number, seconds: number, said: string) => ({
     ...{ number, at: ago(seconds), kind: 'worker-lost', text: said },
     ...{ worker: null, scheduler: null, by: null },
@@ -373,7 +373,7 @@ it('lists events, newest first, those of the last hour with a link to the task s
   const all = { schema: 'goshawk.events/1' as const, events, next: 2, since: ago(80_000) };
   const shown = html(<EventList all={all} />);
   expect(shown.indexOf('w0 joined')).toBeLessThan(shown.indexOf('w0 is lost'));
-  expect(shown.match(/<button/g)).toHaveLength(1);
+  expect(shown.match(/<button/g)).toHaveLength(2);
   expect(shown).toContain('&lt;b>');
   expect(html(<EventList all={{ ...all, events: [] }} />)).toMatch(/No events since/);
   const many = Array.from({ length: 40 }, (_, index) => event(index, 60, 'x'));

@@ -15,6 +15,7 @@ import { clusterLog } from './cluster-log.js';
 import type { Daemon } from './daemon.js';
 import { EventBook } from './event-book.js';
 import { failureLog } from './failure-log.js';
+import { HistoryBook } from './history-book.js';
 import { laterFailures } from './later-failures.js';
 import { disputeLine, otherCentralEffects, ownEndpoints, watchForOtherCentrals } from './other-centrals.js';
 import { FIRST_PARTY, openProcess, type ProcessOptions } from './process.js';
@@ -47,7 +48,7 @@ export interface CentralOptions extends ProcessOptions {
   readonly usersFile?: UsersFile | undefined;
   /** Custom policy that did not return, and instead of which these settings name another one. */
   readonly replacedPolicy?: string | undefined;
-  /** Folder for the events of the cluster; without it, they are lost when the process exits. */
+  /** Folder for the events and the history of the cluster; without it, they are lost when the process exits. */
   readonly dataFolder?: string | undefined;
   /** Solver of planning policies; closed with the process. */
   readonly solver?: ProblemSolver | undefined;
@@ -63,8 +64,12 @@ export interface CentralOptions extends ProcessOptions {
 export async function startCentral(options: CentralOptions): Promise<Daemon> {
   const { dataFolder } = options;
   const events = new EventBook(dataFolder && join(dataFolder, 'events.jsonl'), options.logger);
+  const history = new HistoryBook(dataFolder && join(dataFolder, 'history.jsonl'), options.logger);
   const process = await openProcess('central', options);
-  void process.ended.then(() => events.close());
+  void process.ended.then(() => {
+    events.close();
+    history.close();
+  });
   const name = options.name ?? 'central';
   const { endpoint } = process.mailbox;
   const own = ownEndpoints(options.bind, endpoint);
@@ -118,6 +123,8 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
               ),
           }),
       events: (after, since) => events.page(after, since),
+      history: (after) => history.page(after),
+      recordHistory: (sample) => history.add(sample),
       noticeReceived: (event) => events.add(event),
       eventOccurred: clusterLog(
         options.logger,
