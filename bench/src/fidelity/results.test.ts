@@ -55,6 +55,7 @@ test('the mean of the simulations is compared with the live run, pair by pair an
 test('the measurements are listed too, steals only if there were any', () => {
   const seen = new Map(measurements(PAIRS).map(({ name, runs }) => [name, runs]));
   expect(seen.get('hawk load of the machine before')).toEqual([0.25, 0.25]);
+  expect(seen.get('hawk short p50, range of the simulations')!.map(Math.round)).toEqual([17, 0]);
   expect(seen.get('hawk steal and stolen, mean')).toEqual([3, 3]);
   expect(seen.get('hawk steal and stolen, p50')).toEqual([2, 2]);
   expect(seen.get('hawk steal and stolen, handling it, mean')).toEqual([0.5, 0.5]);

@@ -30,6 +30,13 @@ export function measurements(pairs: readonly Pair[]): BenchResult[] {
     const steals = STEALS.filter(([, count]) => of.some(({ live }) => count(live) > 0));
     return [
       each('load of the machine before', 'processes', ({ loadBefore }) => loadBefore),
+      // A difference between live and simulated says little where the simulations of the same jobs differ by more.
+      ...comparisons().map(([jobs, at]) =>
+        each(`${jobs} ${at}, range of the simulations`, '% of their mean', ({ simulated }) => {
+          const values = simulated.map((run) => run.runtimeSeconds[jobs][at]!);
+          return (100 * (Math.max(...values) - Math.min(...values))) / meanOf(values);
+        }),
+      ),
       ...[...measured].map((name) => each(name, 'ms', ({ summary }) => summary.get(name) ?? Number.NaN)),
       ...steals.map(([name, count]) =>
         each(
