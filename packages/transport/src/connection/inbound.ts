@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Millis, type Role, untilNextPeriod } from '@goshawk/core';
 import { heapMax, MemoryBreaker, memoryReader, threadsAlive } from '../defense/memory-breaker.js';
+import type { UnreadReplies } from '../defense/unread-replies.js';
 import type { Reading } from '../sockets/receive.js';
 import type { SocketReader } from '../sockets/router-socket.js';
 import type { Listener } from './listen.js';
@@ -8,14 +9,22 @@ import type { Listener } from './listen.js';
 /** Parts of a valid message: the routing id and a frame. */
 const WHOLE_PARTS = 2;
 const REOPEN_PAUSE_MS = 50;
+/** Connections above which those of clients are counted, and two of each member. */
+const CONNECTIONS_MAX = 1_024;
+
+interface InboundReader extends Omit<SocketReader, 'reading'> {
+  readonly unread: UnreadReplies;
+  /** Returns the number of members of the cluster that this process knows. */
+  readonly members: () => number;
+}
 
 /**
- * Receives on inbound connections. Closes all of them if they use too much memory or a peer sends multipart messages.
- * Peers then reconnect.
+ * Receives on inbound connections. Closes all of them if they use too much memory, if a peer sends multipart messages, and
+ * if clients leave messages unread or open too many connections. Peers then reconnect, to a proxy that bounds each of them.
  */
 export class Inbound {
   readonly #listener: Listener;
-  readonly #reader: Omit<SocketReader, 'reading'>;
+  readonly #reader: InboundReader;
   readonly #reading: Reading = { isIdle: false };
   /** Resolves once the socket is closed and the endpoint is free again. */
   #isFreed: Promise<void> = Promise.resolve();
@@ -25,7 +34,7 @@ export class Inbound {
   #breakerTimer: NodeJS.Timeout | undefined;
 
   /** @param role role of this process; if undefined, memory is not monitored */
-  constructor(listener: Listener, role: Role | undefined, reader: Omit<SocketReader, 'reading'>) {
+  constructor(listener: Listener, role: Role | undefined, reader: InboundReader) {
     this.#listener = listener;
     this.#reader = reader;
     this.#serve();
@@ -35,6 +44,19 @@ export class Inbound {
   /** Closes all inbound connections. The socket reopens with the current keys. */
   cut(): void {
     if (!this.#isCutting && !this.#isClosing) void this.#cut(0);
+  }
+
+  /** Closes all connections and proxies new ones. */
+  guard(why: string): void {
+    if (this.#isProxied || this.#isClosing) return;
+    const { counters, log, unread } = this.#reader;
+    this.#isProxied = this.#listener.canBeProxied;
+    const outcome = this.#isProxied ? 'from now on a proxy checks all frames' : 'all connections were closed';
+    log.warn('', 'guard', `${why}: ${outcome}`);
+    if (this.#isProxied) unread.stop();
+    if (this.#isCutting) return;
+    counters.cuts++;
+    void this.#cut(0);
   }
 
   /** Disables `cut` and the memory checks. Call it before `close`. */
@@ -54,22 +76,12 @@ export class Inbound {
     this.#isFreed = this.#listener.inboundSocket.serve({
       ...this.#reader,
       receiver: (received) => {
-        if (received.length > WHOLE_PARTS) this.#setProxy();
+        if (received.length > WHOLE_PARTS && this.#listener.canBeProxied)
+          this.guard('a peer sends multipart messages');
         return receiver(received);
       },
       reading: this.#reading,
     });
-  }
-
-  /** Closes all connections and proxies new ones, because a peer sends multipart messages. */
-  #setProxy(): void {
-    if (this.#isProxied || !this.#listener.canBeProxied) return;
-    this.#isProxied = true;
-    const { counters, log } = this.#reader;
-    log.warn('', 'guard', 'a peer sends multipart messages: from now on a proxy checks all incoming frames');
-    if (this.#isCutting || this.#isClosing) return;
-    counters.cuts++;
-    void this.#cut(0);
   }
 
   #watchMemory(role: Role): void {
@@ -80,8 +92,12 @@ export class Inbound {
     // Memory of task threads in a worker cannot be distinguished from that of connections.
     const isObscured = (): boolean => role === 'worker' && threadsAlive() > 0;
     isObscured();
+    const { unread, members } = this.#reader;
     const check = (): void => {
-      const { isIdle } = this.#reading;
+      const { isIdle, established = 0 } = this.#reading;
+      unread.isFull();
+      if (established > CONNECTIONS_MAX && established > CONNECTIONS_MAX + 2 * members())
+        this.guard(`${established} connections`);
       if (isObscured()) return breaker.reset(memory());
       const shutMs = this.#isCutting ? undefined : breaker.check(memory(), isIdle, performance.now());
       if (shutMs === undefined) return;
@@ -92,6 +108,7 @@ export class Inbound {
         'a peer sends a frame that does not end: all connections to this process were closed',
       );
       this.#isProxied = this.#listener.canBeProxied;
+      if (this.#isProxied) unread.stop();
       void this.#cut(shutMs, () => breaker.reset(memory()));
     };
     const checkLater = (): void => {

@@ -12,6 +12,8 @@ export interface Listener {
   readonly inboundSocket: InboundSocket;
   /** The endpoint for peers. */
   readonly endpoint: string;
+  /** The port on this machine. */
+  readonly port: number;
   /** Whether the multipart proxy is available. */
   readonly canBeProxied: boolean;
   /**
@@ -58,6 +60,7 @@ export async function listen(
   let inboundSocket: InboundSocket = new RouterSocket(router);
   const listener = {
     endpoint: withPort(advertised, tell, place),
+    port: place.port,
     canBeProxied: CAN_PROXY,
     get inboundSocket() {
       return inboundSocket;

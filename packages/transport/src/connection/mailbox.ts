@@ -1,6 +1,7 @@
 import { type Address, type ClientKey, ROLES, type Role } from '@goshawk/core';
 import { messageSent } from '../channels.js';
 import { type DropReason, type MailboxCounters, newCounters } from '../counters.js';
+import { sendQueues, UnreadReplies } from '../defense/unread-replies.js';
 import type { ZapDomain } from '../defense/zap.js';
 import { InvalidEndpointError } from '../errors.js';
 import { versionNotice } from '../frames/frame.js';
@@ -194,9 +195,17 @@ export class Mailbox {
         void listener?.inboundSocket.send(routingId, versionNotice(this.incarnation)).catch(() => {}),
       onOtherVersion: (endpoint, version) => options.onOtherVersion?.(endpoint, version),
     });
+    const unread =
+      listener &&
+      new UnreadReplies(
+        limits.repliesBytesMax,
+        () => sendQueues(listener.port),
+        () => this.#inbound?.guard('clients do not read their messages'),
+      );
     this.#senders = new PeerSenders({
       ...shared,
       listener,
+      unread,
       directory: this.directory,
       receiver: this.#receiver,
       onAuthFailure: (endpoint, why) => options.onAuthFailure?.(endpoint, why),
@@ -214,6 +223,8 @@ export class Mailbox {
         counters,
         rejected,
         log: this.#log,
+        unread: unread!,
+        members: () => this.directory.members,
       });
   }
 
@@ -383,7 +394,9 @@ export class Mailbox {
     const { process, index } = party;
     const link = this.#senders.to(process);
     if (link === undefined) return 'unreachable';
-    const refusal = link.add(process.incarnation, fromIndex, index, body);
+    let refusal = link.add(process.incarnation, fromIndex, index, body);
+    if (refusal?.reason === 'overflow' && process.role === 'client' && this.#senders.makeRoom())
+      refusal = link.add(process.incarnation, fromIndex, index, body);
     if (mayWait) this.#senders.scheduleLater(link);
     else this.#senders.schedule(link);
     if (refusal === undefined) {

@@ -46,6 +46,8 @@ export class PeerSender {
   readonly #context: PeerSenderContext;
   #isPumping = false;
   #isClosed = false;
+  /** Whether the frame in flight is to be dropped. */
+  #isShed = false;
   #retired: ReadonlyMap<string, unknown>;
   #overflowed = 0;
   #onDrained: (() => void) | undefined;
@@ -68,6 +70,11 @@ export class PeerSender {
     return this.#connection.isEstablished === false;
   }
 
+  /** Bytes of queued messages. */
+  get bytes(): number {
+    return this.#outbox.bytes;
+  }
+
   /** Whether messages wait for a connection. */
   get isHeldBack(): boolean {
     return !this.isIdle && this.isBroken;
@@ -87,8 +94,7 @@ export class PeerSender {
     if (this.#overflowed > 0) {
       const messages = this.#overflowed;
       this.#overflowed = 0;
-      const message = `${this.peer} does not read its messages; messages to it are dropped`;
-      this.#context.log.warn(this.peer, 'overflow', message, { messages });
+      this.#logOverflow(messages);
     }
     if (!this.#isPumping && !this.#outbox.isEmpty) void this.#pump();
   }
@@ -101,6 +107,14 @@ export class PeerSender {
   supersede(retired: ReadonlyMap<string, unknown>): void {
     this.#retired = retired;
     this.#context.counters.dropped.superseded += this.#outbox.discard((target) => !retired.has(target));
+  }
+
+  /** Drops all queued messages, because their peer does not read and others need the room. */
+  shed(): void {
+    this.#isShed = this.#isPumping;
+    const dropped = this.#outbox.discard();
+    this.#context.counters.dropped.overflow += dropped;
+    this.#logOverflow(Math.max(1, dropped));
   }
 
   /** Resolves once the queue is empty. */
@@ -122,6 +136,11 @@ export class PeerSender {
     this.#connection.close(lingerMs);
   }
 
+  #logOverflow(messages: number): void {
+    const message = `${this.peer} does not read its messages; messages to it are dropped`;
+    this.#context.log.warn(this.peer, 'overflow', message, { messages });
+  }
+
   async #pump(): Promise<void> {
     this.#isPumping = true;
     // If messages were added in this turn, its end restarts the loop with all of them.
@@ -137,13 +156,17 @@ export class PeerSender {
   async #transmit(frame: PackedFrame): Promise<void> {
     const { counters, limits } = this.#context;
     let transmission = await this.#connection.transmit(frame);
-    while (transmission === 'full' && !this.#isClosed) {
+    while (transmission === 'full' && !this.#isClosed && !this.#isShed) {
       await delay(limits.replyRetryMs, undefined, { ref: false });
       transmission = await this.#connection.transmit(frame);
     }
     this.#outbox.settle(frame);
+    const isShed = this.#isShed;
+    this.#isShed = false;
     if (transmission === 'sent') {
       count(this.#traffic, { messages: frame.messages, bytes: frame.bytes.length });
+    } else if (isShed) {
+      counters.dropped.overflow += frame.messages;
     } else if (this.#isClosed) {
       counters.dropped.closed += frame.messages;
     } else {

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ROLES, type Role } from '@goshawk/core';
 import type { MailboxCounters } from '../counters.js';
+import type { UnreadReplies } from '../defense/unread-replies.js';
 import type { PackedFrame } from '../frames/frame.js';
 import type { Directory, KnownProcess } from '../identity/directory.js';
 import type { Identification } from '../identity/identification.js';
@@ -30,6 +31,8 @@ interface PeerSendersOptions {
   readonly incarnation: string;
   /** Listener for replies to clients; undefined in a client. */
   readonly listener: Listener | undefined;
+  /** Undefined in a client. */
+  readonly unread: UnreadReplies | undefined;
   readonly directory: Directory;
   readonly receiver: FrameReceiver;
   readonly identification: Identification;
@@ -96,6 +99,31 @@ export class PeerSenders {
       this.#senders.get(placeOf({ endpoint, incarnation: anyIncarnationOf(role) })),
     );
     return roles.find((sender) => sender !== undefined);
+  }
+
+  /**
+   * Makes room for a reply if those of all clients fill their common queue: drops those of the client (by its key) with the
+   * most bytes, from its process with the most.
+   *
+   * @returns whether it dropped any
+   */
+  makeRoom(): boolean {
+    if (this.#replies.bytes < this.#replies.bytesMax) return false;
+    const byKey = new Map<string, { bytes: number; longest: PeerSender }>();
+    for (const [endpoint, sender] of this.#senders) {
+      if (!isClientEndpoint(endpoint)) continue;
+      const key = claimedKey({ endpoint, incarnation: '' }) ?? '';
+      const { bytes } = sender;
+      const own = byKey.get(key);
+      if (own === undefined) byKey.set(key, { bytes, longest: sender });
+      else {
+        own.bytes += bytes;
+        if (bytes > own.longest.bytes) own.longest = sender;
+      }
+    }
+    const [largest] = [...byKey.values()].sort((a, b) => b.bytes - a.bytes);
+    largest?.longest.shed();
+    return largest !== undefined;
   }
 
   /**
@@ -206,11 +234,11 @@ export class PeerSenders {
       return new PeerSender({ peer: name, outbox, connection, traffic: counters.local, retired }, options);
     }
     if (isClientEndpoint(endpoint)) {
-      if (options.listener === undefined) {
+      if (options.listener === undefined || options.unread === undefined) {
         throw new Error('the client has no connection to this process');
       }
       const client = { name, routingId: () => options.directory.routingIdOf(name) ?? routingId ?? name };
-      const connection = new ReplyConnection(options.listener, client, log);
+      const connection = new ReplyConnection(options.listener, client, log, options.unread);
       const outbox = new Outbox(incarnation, limits, this.#replies);
       return new PeerSender({ peer: name, outbox, connection, traffic: counters.sent, retired }, options);
     }

@@ -1,3 +1,4 @@
+import type { UnreadReplies } from '../defense/unread-replies.js';
 import type { PackedFrame } from '../frames/frame.js';
 import type { ThrottledLog } from '../log.js';
 import type { Connection, Transmission } from './connection.js';
@@ -14,10 +15,17 @@ export class ReplyConnection implements Connection {
   readonly #client: string;
   readonly #routingId: () => string;
   readonly #log: ThrottledLog;
+  readonly #unread: UnreadReplies;
 
   /** @param client `routingId` returns the id of its current connection, which changes with its keys */
-  constructor(listener: Listener, client: { name: string; routingId: () => string }, log: ThrottledLog) {
+  constructor(
+    listener: Listener,
+    client: { name: string; routingId: () => string },
+    log: ThrottledLog,
+    unread: UnreadReplies,
+  ) {
     this.#listener = listener;
+    this.#unread = unread;
     this.#client = client.name;
     this.#routingId = client.routingId;
     this.#log = log;
@@ -25,8 +33,10 @@ export class ReplyConnection implements Connection {
 
   async transmit(frame: PackedFrame): Promise<Transmission> {
     const { inboundSocket } = this.#listener;
+    if (this.#unread.isFull(frame.bytes.length)) return 'full';
     try {
       await inboundSocket.send(this.#routingId(), frame.bytes);
+      this.#unread.sent(frame.bytes.length);
       return 'sent';
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;

@@ -1,9 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { IdleConnections, type Millis } from '@goshawk/core';
+import { closeUnread, type ReadConnection, type UnreadLimits } from './unread-connections.js';
 
 /** Limits for what the clients of an HTTP server may hold. */
-export interface HttpConnectionLimits {
+export interface HttpConnectionLimits extends UnreadLimits {
   /**
    * Maximum number of connections of one client that wait for it: for a request, or until it reads an answer. The one that
    * has waited longest is closed first.
@@ -12,33 +13,45 @@ export interface HttpConnectionLimits {
   /** Maximum number of requests in progress, streams included: of one client, and of all. */
   readonly requestsPerClientMax: number;
   readonly requestsMax: number;
-  /** Maximum bytes of answers that may be unread: of one client, and of all. One answer of each client may exceed it. */
-  readonly unreadBytesPerClientMax: number;
-  readonly unreadBytesMax: number;
 }
 
-/** A client must read all bytes of an answer in this time, plus the time that they take at the lowest rate. */
-const READ_MS: Millis = 15_000;
-const READ_BYTES_PER_MS = 64;
 const CHECK_MS: Millis = 1_000;
 /** The kernel buffers no more bytes of a connection; whether the client has read them is unknown. */
 const KERNEL_BYTES_MAX = 4 * 1024 * 1024;
 /** The check runs early after this fraction of a client's limit was written. */
 const EARLY_CHECK = 1 / 8;
 
-interface Held {
+class Held implements ReadConnection {
   readonly socket: Socket;
-  /** Closes it with a reset: otherwise the kernel keeps unread bytes. */
-  destroy(): void;
-  client: string;
+  client = '';
   /** Requests received and not yet closed. */
-  requests: number;
+  requests = 0;
   /** When the client began to be waited for; undefined while an answer is in progress. */
   quietSince: Millis | undefined;
   /** Bytes written when the last request ended. */
-  written: number;
-  /** When the check first saw these unread bytes, after `read` bytes. */
-  unread: { readonly since: Millis; readonly read: number; readonly bytes: number } | undefined;
+  written = 0;
+  unread: ReadConnection['unread'];
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+  }
+
+  get queuedBytes(): number {
+    return this.socket.writableLength;
+  }
+
+  get readBytes(): number {
+    return this.socket.bytesWritten - this.socket.writableLength;
+  }
+
+  get heldBytes(): number {
+    const sent = this.quietSince === undefined ? 0 : Math.min(this.readBytes, KERNEL_BYTES_MAX);
+    return this.queuedBytes + sent;
+  }
+
+  destroy(): void {
+    this.socket.resetAndDestroy();
+  }
 }
 
 /**
@@ -107,50 +120,12 @@ export class HttpConnections {
   check(): void {
     this.#written = 0;
     const now = this.#now();
-    const bytesOf = new Map<string, number>();
-    let bytes = 0;
-    for (const held of this.#held.values()) {
-      if (isStuck(held, now)) {
-        held.destroy();
-        continue;
-      }
-      const own = bytesHeld(held);
-      bytes += own;
-      bytesOf.set(held.client, (bytesOf.get(held.client) ?? 0) + own);
-    }
-    const { unreadBytesMax, unreadBytesPerClientMax } = this.#limits;
-    const byBytes = [...bytesOf].sort(([, a], [, b]) => b - a);
-    for (const [client, own] of byBytes) {
-      const excess = Math.max(own - unreadBytesPerClientMax, bytes - unreadBytesMax);
-      if (excess > 0) bytes -= this.#shed(client, excess);
-    }
+    closeUnread(this.#held.values(), this.#limits, now);
     for (const quiet of this.#quiet.values()) quiet.trim(now);
   }
 
-  /** Closes all but the newest of a client's connections that hold bytes, the longest waiting first. @returns the bytes freed */
-  #shed(client: string, excess: number): number {
-    const waiting = [...this.#held.values()]
-      .filter((held) => held.client === client && bytesHeld(held) > 0)
-      .sort((a, b) => waitingSince(a) - waitingSince(b));
-    let freed = 0;
-    for (const held of waiting.slice(0, -1)) {
-      if (freed >= excess) break;
-      freed += bytesHeld(held);
-      held.destroy();
-    }
-    return freed;
-  }
-
   #add(socket: Socket): void {
-    const held: Held = {
-      socket,
-      destroy: () => void socket.resetAndDestroy(),
-      client: '',
-      requests: 0,
-      quietSince: undefined,
-      written: 0,
-      unread: undefined,
-    };
+    const held = new Held(socket);
     this.#held.set(socket, held);
     this.#waitFor(held);
     socket.once('close', () => {
@@ -200,26 +175,4 @@ export class HttpConnections {
     held.quietSince = undefined;
     this.#quiet.get(held.client)?.delete(held);
   }
-}
-
-function bytesHeld({ socket, quietSince }: Held): number {
-  const { bytesWritten, writableLength } = socket;
-  return quietSince === undefined
-    ? writableLength
-    : writableLength + Math.min(bytesWritten - writableLength, KERNEL_BYTES_MAX);
-}
-
-function waitingSince({ quietSince, unread }: Held): Millis {
-  return quietSince ?? unread?.since ?? Number.POSITIVE_INFINITY;
-}
-
-function isStuck(held: Held, now: Millis): boolean {
-  const { bytesWritten, writableLength } = held.socket;
-  const read = bytesWritten - writableLength;
-  const { unread } = held;
-  if (writableLength === 0) held.unread = undefined;
-  else if (unread === undefined || read >= unread.read + unread.bytes)
-    held.unread = { since: now, read, bytes: writableLength };
-  else return now - unread.since >= READ_MS + unread.bytes / READ_BYTES_PER_MS;
-  return false;
 }

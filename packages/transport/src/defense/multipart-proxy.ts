@@ -3,10 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Millis } from '@goshawk/core';
+import { IdleConnections, type Millis } from '@goshawk/core';
 import type { Router } from 'zeromq';
+import { claimedKey, isClientEndpoint, type ProcessName, parseProcessName } from '../identity/party-name.js';
 import type { MailboxLimits } from '../limits.js';
 import { type InboundSocket, RouterSocket, type SocketReader } from '../sockets/router-socket.js';
+import { closeUnread, type ReadConnection } from './unread-connections.js';
+import { sendQueues } from './unread-replies.js';
 import { ZmtpFrames } from './zmtp-frames.js';
 
 /**
@@ -17,6 +20,12 @@ const UNREAD_FRAMES_MAX = 64;
 const UNREAD_LARGEST_MAX = 3;
 /** Check interval. If nothing could be read in two intervals, the unread data is one multipart message. */
 const CHECK_MS: Millis = 1_000;
+/**
+ * Maximum numbers of connections of clients: of one key (without one, of one address), and of all, those that have sent
+ * nothing included. The one that was silent longest is closed first.
+ */
+const PER_CLIENT_MAX = 512;
+const CLIENTS_MAX = 1_024;
 /** The routing id, and a frame. */
 const WHOLE_PARTS = 2;
 
@@ -50,6 +59,7 @@ interface MultipartProxyOptions {
  * Proxies connections once a peer has sent a multipart message, which ZeroMQ buffers without limit. It closes a
  * connection at the second part of a message. If encryption hides parts, it closes a connection when too much data has
  * passed that could not be read as messages. Each connection has its own socket, so that its reads can be counted.
+ * It also closes connections whose client does not read, or whose client has too many of them.
  * Proxying takes a tenth of the CPU time of a cluster with tiny tasks, so it is used only after an attack.
  */
 export class MultipartProxy implements InboundSocket {
@@ -58,6 +68,10 @@ export class MultipartProxy implements InboundSocket {
   readonly #connections = new Set<ProxiedConnection>();
   /** Peers that have sent something, by routing id. */
   readonly #peers = new Map<string, ProxiedConnection>();
+  /** Connections of clients, and those that have sent nothing. */
+  readonly #silent = new IdleConnections<ProxiedConnection>(CLIENTS_MAX);
+  readonly #silentOf = new Map<string, IdleConnections<ProxiedConnection>>();
+  readonly #checkTimer: NodeJS.Timeout;
   #admitted = 0;
   readonly #reader: Promise<SocketReader>;
   #resolveReader: (reader: SocketReader) => void = () => {};
@@ -78,6 +92,7 @@ export class MultipartProxy implements InboundSocket {
 
   private constructor(options: MultipartProxyOptions) {
     this.#options = options;
+    this.#checkTimer = setInterval(() => this.#check(), CHECK_MS).unref();
     this.#reader = new Promise((resolve) => {
       this.#resolveReader = resolve;
     });
@@ -93,11 +108,13 @@ export class MultipartProxy implements InboundSocket {
     const connection = this.#peers.get(routingId);
     if (connection === undefined)
       throw Object.assign(new Error('the peer is gone'), { code: 'EHOSTUNREACH' });
-    return connection.socket.send(routingId, frame);
+    await connection.socket.send(routingId, frame);
+    connection.sent(frame.length);
   }
 
   close(lingerMs = 0): void {
     this.#isClosed = true;
+    clearInterval(this.#checkTimer);
     this.#server.close();
     for (const { socket } of this.#connections) socket.close(lingerMs);
   }
@@ -108,6 +125,36 @@ export class MultipartProxy implements InboundSocket {
     await once(this.#server, 'close');
     await Promise.all([...this.#connections].map(({ freed }) => freed));
     this.#removeFolder();
+  }
+
+  #check(): void {
+    const { limits, port } = this.#options;
+    const queues = sendQueues(port);
+    const byPort = new Map([...(queues ?? [])].map(([peer, bytes]) => [peer.slice(-4), bytes]));
+    for (const connection of this.#connections) connection.kernelBytes = byPort.get(connection.peerPort) ?? 0;
+    const { replyQueueBytesMax, repliesBytesMax } = limits;
+    const unread = { unreadBytesPerClientMax: replyQueueBytesMax, unreadBytesMax: repliesBytesMax };
+    const now = performance.now();
+    closeUnread(this.#connections, unread, now);
+    this.#silent.trim(now);
+    for (const silent of this.#silentOf.values()) silent.trim(now);
+  }
+
+  /** Records a message of a client, or of a peer that is not identified yet. */
+  #heard(connection: ProxiedConnection): void {
+    const now = performance.now();
+    const { client } = connection;
+    const own = this.#silentOf.get(client) ?? new IdleConnections<ProxiedConnection>(PER_CLIENT_MAX);
+    this.#silentOf.set(client, own);
+    own.add(connection, now);
+    this.#silent.add(connection, now);
+  }
+
+  #forget(connection: ProxiedConnection): void {
+    const own = this.#silentOf.get(connection.client);
+    own?.delete(connection);
+    if (own?.size === 0) this.#silentOf.delete(connection.client);
+    this.#silent.delete(connection);
   }
 
   #removeFolder(): void {
@@ -134,8 +181,16 @@ export class MultipartProxy implements InboundSocket {
         { path, router, reader, limits },
         {
           onIdentified: (routingId) => this.#peers.set(routingId, connection),
+          onHeard: (sender) => {
+            const isClient = isClientEndpoint(sender.endpoint);
+            const client = (isClient && claimedKey(sender)) || address;
+            if (!isClient || client !== connection.client) this.#forget(connection);
+            connection.client = client;
+            if (isClient) this.#heard(connection);
+          },
           onGone: (routingId) => {
             this.#connections.delete(connection);
+            this.#forget(connection);
             if (this.#peers.get(routingId) === connection) this.#peers.delete(routingId);
           },
           onParts: () => {
@@ -146,6 +201,7 @@ export class MultipartProxy implements InboundSocket {
         },
       );
       this.#connections.add(connection);
+      this.#silent.add(connection, performance.now());
     } catch (error) {
       reader.log.warn(address, 'guard', `cannot admit ${address}: ${(error as Error).message}`);
       router?.close();
@@ -156,6 +212,8 @@ export class MultipartProxy implements InboundSocket {
 
 interface ConnectionListener {
   onIdentified(routingId: string): void;
+  /** The peer has sent a valid frame. */
+  onHeard(sender: ProcessName): void;
   /** @param routingId empty if the peer sent nothing */
   onGone(routingId: string): void;
   onParts(): void;
@@ -172,7 +230,16 @@ interface InnerSocket {
 }
 
 /** One proxied connection: `outer` leads to the peer, `inner` to a dedicated ZeroMQ socket. */
-class ProxiedConnection {
+class ProxiedConnection implements ReadConnection {
+  /** Its key, or its address until that is known. */
+  client: string;
+  /** Port of the peer in the system's notation. */
+  readonly peerPort: string;
+  /** Bytes that the system has not delivered. */
+  kernelBytes = 0;
+  unread: ReadConnection['unread'];
+  /** Bytes of replies that ZeroMQ has not forwarded. */
+  #backlog = 0;
   readonly socket: RouterSocket;
   readonly freed: Promise<void>;
   readonly #outer: Socket;
@@ -188,6 +255,8 @@ class ProxiedConnection {
 
   constructor(outer: Socket, { path, router, reader, limits }: InnerSocket, listener: ConnectionListener) {
     this.#outer = outer;
+    this.client = outer.remoteAddress ?? '';
+    this.peerPort = (outer.remotePort ?? 0).toString(16).toUpperCase().padStart(4, '0');
     this.#limits = limits;
     this.#listener = listener;
     this.socket = new RouterSocket(router);
@@ -196,7 +265,9 @@ class ProxiedConnection {
       reading: this.#reading,
       receiver: (parts) => {
         this.#read(parts);
-        return reader.receiver(parts);
+        const messages = reader.receiver(parts);
+        if (messages > 0) this.#heard();
+        return messages;
       },
     });
     this.#inner = dial(path);
@@ -204,11 +275,38 @@ class ProxiedConnection {
     this.#join();
   }
 
+  get queuedBytes(): number {
+    return this.#backlog + this.#outer.writableLength + this.kernelBytes;
+  }
+
+  get heldBytes(): number {
+    return this.queuedBytes;
+  }
+
+  get readBytes(): number {
+    return this.#outer.bytesWritten - this.#outer.writableLength - this.kernelBytes;
+  }
+
+  sent(bytes: number): void {
+    this.#backlog += bytes;
+  }
+
+  destroy(): void {
+    this.#outer.resetAndDestroy();
+    this.#end();
+  }
+
+  #heard(): void {
+    const sender = parseProcessName(this.#routingId.split('#', 1)[0]!);
+    if (sender !== undefined) this.#listener.onHeard(sender);
+  }
+
   #join(): void {
     const [outer, inner] = [this.#outer, this.#inner];
     outer.on('data', (chunk) => this.#forward(chunk));
     inner.on('drain', () => this.#resume());
     inner.on('data', (chunk) => {
+      this.#backlog = Math.max(0, this.#backlog - chunk.length);
       if (outer.write(chunk)) return;
       inner.pause();
       this.#unreadTimer = setTimeout(() => this.#end(), this.#limits.keepaliveTimeoutMs).unref();

@@ -58,6 +58,11 @@ export class Directory {
     return this.#parties.size;
   }
 
+  /** Number of known processes that are not clients. */
+  get members(): number {
+    return [...this.#processes.values()].filter((process) => !isClient(process)).length;
+  }
+
   /** @throws InvalidPartyNameError */
   intern(name: string): Address {
     const parsed = parsePartyName(name);

@@ -24,7 +24,7 @@ async function connectingSocket() {
   const rejected = new RejectedConnections(counters, recordingLogger(), 60_000);
   const events = on(emitter, 'event');
   const router = { events: { [Symbol.asyncIterator]: () => unwrapped(events) } } as unknown as Router;
-  void watchConnections(router, limits, counters, rejected);
+  void watchConnections(router, limits, counters, rejected, { isIdle: false });
   const hear = async (...types: Event['type'][]) => {
     for (const type of types) emitter.emit('event', { type });
     await vi.advanceTimersByTimeAsync(0);

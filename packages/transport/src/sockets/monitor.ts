@@ -1,6 +1,7 @@
 import type { Dealer, Event, Router } from 'zeromq';
 import type { MailboxCounters, RejectionReason } from '../counters.js';
 import type { MailboxLimits } from '../limits.js';
+import type { Reading } from './receive.js';
 import type { RejectedConnections } from './rejected-connections.js';
 import { whileRead } from './thread-end.js';
 
@@ -35,6 +36,7 @@ export function watchConnections(
   { handshakeTimeoutMs }: MailboxLimits,
   counters: MailboxCounters,
   rejected: RejectedConnections,
+  reading: Reading,
 ): Promise<void> {
   let connections = 0;
   /** Accepted connections whose handshake has neither succeeded nor failed yet. */
@@ -44,10 +46,12 @@ export function watchConnections(
   const changed = (by: number): void => {
     connections += by;
     counters.inboundConnections += by;
+    reading.established = connections - undecided;
   };
   const decided = (): void => {
     undecided = Math.max(0, undecided - 1);
     suspects = Math.min(suspects, undecided);
+    reading.established = connections - undecided;
   };
   const countSuspectsIn = (ms: number): void => {
     const dueAt = performance.now() + ms;

@@ -4,9 +4,12 @@ import type { MailboxLimits } from '../limits.js';
 import type { ThrottledLog } from '../log.js';
 import { whileRead } from './thread-end.js';
 
-/** Whether a socket has delivered everything that has arrived. */
+/** State of a socket. */
 export interface Reading {
+  /** Whether it has delivered everything that has arrived. */
   isIdle: boolean;
+  /** Number of connections whose handshake has succeeded. */
+  established?: number;
 }
 
 /** @returns the number of handled messages; 0 for a rejected frame */

@@ -51,6 +51,6 @@ export class RouterSocket implements InboundSocket {
 
   serve({ receiver, limits, counters, rejected, log, reading }: SocketReader): Promise<void> {
     void receive(this.#router, receiver, limits, log, reading);
-    return watchConnections(this.#router, limits, counters, rejected);
+    return watchConnections(this.#router, limits, counters, rejected, reading);
   }
 }
