@@ -62,3 +62,40 @@ it('begins when the condition is known to have begun', () => {
     { since: at(-60) },
   ]);
 });
+
+it('lists for an hour what central recorded before this process started, or between two polls', () => {
+  const log = new AttentionLog();
+  const item = (seconds: number, ...findings: Finding[]) =>
+    log
+      .note(findings, NOW + 1_000 * seconds)
+      .map(({ key, since, times, over }) => ({ key, since, times, over }));
+  const recall = (finding: Finding | undefined, seconds: number): void =>
+    log.recall(BAD.key, finding, NOW + 1_000 * seconds);
+  // The end of a condition whose beginning is unknown.
+  recall(undefined, -700);
+  for (const begin of [-600, -300, -100]) {
+    recall(BAD, begin);
+    recall(undefined, begin + 20);
+  }
+  expect(item(0)).toEqual([{ key: BAD.key, since: at(-100), times: 3, over: at(-80) }]);
+  // It begins again, and a poll sees it before central's record is read.
+  expect(item(2, BAD)).toEqual([{ key: BAD.key, since: at(2), times: 4, over: null }]);
+  recall(BAD, 1);
+  expect(item(4, BAD)).toEqual([{ key: BAD.key, since: at(2), times: 4, over: null }]);
+  // It ends and begins between two polls.
+  recall(undefined, 20);
+  recall(BAD, 21);
+  expect(item(22, BAD)).toEqual([{ key: BAD.key, since: at(21), times: 5, over: null }]);
+  expect(item(24)).toEqual([{ key: BAD.key, since: at(21), times: 5, over: at(22) }]);
+  const many: Finding = { ...BAD, key: 'quarantined', what: '9 workers', covers: [BAD.key] };
+  expect(item(26, many).map(({ key }) => key)).toEqual(['quarantined']);
+});
+
+it('adds what is known when an item is shown, also after its end', () => {
+  const log = new AttentionLog();
+  let failed = 0;
+  const bad = { ...BAD, hint: 'why', more: () => ({ hint: `; ${failed} failed`, actions: [] }) };
+  expect(log.note([bad], NOW)[0]!.hint).toBe('why; 0 failed');
+  failed = 12;
+  expect(log.note([], NOW + 2_000)[0]!.hint).toBe('why; 12 failed');
+});

@@ -14,6 +14,10 @@ export interface Finding extends Pick<Attention, 'level' | 'what' | 'hint' | 'li
   /** Whether it is listed for an hour after its end, because its end repairs nothing. */
   readonly isLasting?: boolean | undefined;
   readonly actions?: readonly Action[] | undefined;
+  /** Keys of conditions that this one includes. */
+  readonly covers?: readonly string[] | undefined;
+  /** What follows the hint, and further actions, as of the time at which the condition is shown. */
+  readonly more?: (() => Pick<Finding, 'hint' | 'actions'>) | undefined;
 }
 
 /** Time (ms) for which an ended condition is listed, and over which its occurrences are counted. */
@@ -22,6 +26,9 @@ const SHOWN_MS = 3_600_000;
 const OVER_MAX = 10;
 /** Time (ms) after which a condition that comes and goes with the sample counts as a new one. */
 const PAUSE_MS = 60_000;
+
+/** Time (ms) between a beginning as observed, and as central recorded it. */
+const SAME_MS = 10_000;
 
 interface Known {
   finding: Finding;
@@ -56,11 +63,33 @@ export class AttentionLog {
       const isForgotten = !known.finding.isLasting && now - known.seen > PAUSE_MS;
       if (known.isOver && (isOld || isForgotten)) this.#known.delete(key);
     }
+    const covered = new Set(findings.flatMap(({ covers = [] }) => covers));
     const over = [...this.#known.values()]
-      .filter(({ isOver, finding }) => isOver && finding.isLasting === true)
+      .filter(({ isOver, finding }) => isOver && finding.isLasting === true && !covered.has(finding.key))
       .sort((one, other) => other.seen - one.seen)
       .slice(0, OVER_MAX);
     return [...[...present].map((key) => this.#known.get(key)!), ...over].map((known) => shown(known, now));
+  }
+
+  /**
+   * Takes the beginning (with a finding) or the end of a condition from the events of the cluster, oldest first: it may have
+   * been before this process started, or too short for a poll.
+   *
+   * @param at wall clock
+   */
+  recall(key: string, finding: Finding | undefined, at: Millis): void {
+    const known = this.#known.get(key);
+    if (finding === undefined) {
+      if (known === undefined || known.seen > at) return;
+      known.seen = at;
+      known.isOver = true;
+    } else if (known === undefined) {
+      this.#known.set(key, { finding, since: at, seen: at, isOver: false, begins: [at] });
+    } else if (known.begins.every((begun) => Math.abs(begun - at) > SAME_MS)) {
+      known.begins.push(at);
+      if (at > known.since)
+        Object.assign(known, { since: at, seen: Math.max(at, known.seen), isOver: false });
+    }
   }
 
   #see(finding: Finding, now: Millis): void {
@@ -80,9 +109,11 @@ export class AttentionLog {
 }
 
 function shown({ finding, since, seen, isOver, begins }: Known, now: Millis): Attention {
-  const { key, level, what, hint, link, actions = [] } = finding;
+  const { key, level, what, link, actions = [] } = finding;
+  const more = finding.more?.();
   return {
-    ...{ key, level, what, hint, link, actions: [...actions] },
+    ...{ key, level, what, link, hint: `${finding.hint}${more?.hint ?? ''}` },
+    actions: [...actions, ...(more?.actions ?? [])],
     since: new Date(since).toISOString(),
     times: begins.filter((at) => now - at <= SHOWN_MS || at === since).length,
     over: isOver ? new Date(seen).toISOString() : null,

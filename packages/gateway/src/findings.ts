@@ -340,6 +340,7 @@ export class Findings {
         what: `${name} (${id}) ${words}`,
         hint: isFinal(job.state) ? `\`goshawk why ${id}\` shows where its time went` : deadlineHelp(job),
         link: `#/jobs/${encodeURIComponent(id)}`,
+        actions: isFinal(job.state) || job.tasks.waiting === 0 ? [] : [actionOf('prioritize', { job: id })],
       };
     });
     if (more > 0)
@@ -365,6 +366,7 @@ export class Findings {
         what: `gang ${name} (${id}) has waited for ${formatDuration(waitedMs)}: ${why}`,
         hint: `\`goshawk why ${id}\` says what is ahead of it; more workers or CPUs, or \`goshawk update ${id} --priority high\`, start it sooner`,
         link: `#/jobs/${encodeURIComponent(id)}`,
+        actions: [actionOf('prioritize', { job: id })],
       }));
   }
 

@@ -115,7 +115,10 @@ it('lists each of a few quarantined workers with its reason and a button, and ma
   expect(itemsOf('its disk is full', 'tasks fail to start')).toMatchObject([
     {
       ...{ key: 'quarantined w0', what: '1 worker quarantined: w0', hint: 'its disk is full' },
-      actions: [{ verb: 'drain', worker: 'w0' }],
+      actions: [
+        { verb: 'drain', worker: 'w0' },
+        { verb: 'release', worker: 'w0' },
+      ],
     },
     { key: 'quarantined w1', what: '1 worker quarantined: w1', hint: 'tasks fail to start' },
   ]);

@@ -53,6 +53,7 @@ export function overviewOf({
   found = [],
   missingOf = () => undefined,
   causeOf = () => undefined,
+  failedAt = () => ({ hint: '', actions: [] }),
   log = new AttentionLog(),
   now = 0,
 }: {
@@ -67,6 +68,8 @@ export function overviewOf({
   readonly missingOf?: (job: string) => string | undefined;
   /** Returns why most tasks of a failed job failed, if a poll has asked for it. */
   readonly causeOf?: (job: JobSummary) => string | undefined;
+  /** Says what failed at a worker, see `failuresAt`. */
+  readonly failedAt?: (worker: string) => Pick<Finding, 'hint' | 'actions'>;
   /** Remembers the conditions of earlier polls. */
   readonly log?: AttentionLog;
   /** Wall clock. */
@@ -103,7 +106,7 @@ export function overviewOf({
         ...(problem === undefined ? [] : [fromError(problem)]),
         ...silentSchedulers(seen),
         ...journals(seen),
-        ...workerProblems(seen, workers),
+        ...workerProblems(seen, workers, failedAt),
         ...(groups ?? [])
           .filter(({ reason }) => STUCK.has(reason))
           .map((row) => stuck(row, missingOf(row.example))),
@@ -198,7 +201,11 @@ function listNames(names: readonly string[], total = names.length, separator = '
   return [...names.slice(0, NAMES_SHOWN), ...(total > NAMES_SHOWN ? ['…'] : [])].join(separator);
 }
 
-function workerProblems(seen: PollResult | undefined, workers: WorkerTable): Finding[] {
+function workerProblems(
+  seen: PollResult | undefined,
+  workers: WorkerTable,
+  failedAt: (worker: string) => Pick<Finding, 'hint' | 'actions'>,
+): Finding[] {
   const quarantined = (seen?.view?.workers ?? []).filter(({ state }) => state === 'quarantined');
   return [
     ...separately(workers.lost(), 'lost', 'error', (lost) => {
@@ -209,7 +216,11 @@ function workerProblems(seen: PollResult | undefined, workers: WorkerTable): Fin
     }),
     ...separately(quarantined, 'quarantined', 'warning', (all) => ({
       hint: quarantineWords(all),
-      actions: all.length === 1 ? [actionOf('drain', { worker: all[0]!.name })] : [],
+      actions:
+        all.length === 1
+          ? (['drain', 'release'] as const).map((verb) => actionOf(verb, { worker: all[0]!.name }))
+          : [],
+      more: all.length === 1 ? () => failedAt(all[0]!.name) : undefined,
     })),
   ];
 }
@@ -219,13 +230,14 @@ function separately<W extends { readonly name: string }>(
   workers: readonly W[],
   how: string,
   level: Finding['level'],
-  more: (workers: readonly W[]) => Pick<Finding, 'hint' | 'since' | 'actions'>,
+  more: (workers: readonly W[]) => Pick<Finding, 'hint' | 'since' | 'actions' | 'more'>,
 ): Finding[] {
   const groups = workers.length <= NAMES_SHOWN ? workers.map((worker) => [worker]) : [workers];
   return groups.map((group): Finding => {
     const names = group.map(({ name }) => name);
     return {
       key: `${how}${names.length === 1 ? ` ${names[0]}` : ''}`,
+      covers: names.map((name) => `${how} ${name}`),
       isLasting: true,
       level,
       what: `${counted(names.length, 'worker')} ${how}: ${listNames(names)}`,

@@ -853,10 +853,10 @@ export const overview = z.object({
       times: count,
       /** When the condition ended; null: it has not. */
       over: time.nullable(),
-      /** Actions that may help: opening a log, retrying a job, draining a worker. */
+      /** Actions that may help: opening a log, retrying a job or raising its priority, draining a worker or ending its quarantine. */
       actions: z.array(
         z.object({
-          verb: z.enum(['log', 'retry', 'drain']),
+          verb: z.enum(['log', 'retry', 'prioritize', 'drain', 'release']),
           job: z.string().nullable(),
           task: count.nullable(),
           worker: z.string().nullable(),

@@ -190,6 +190,11 @@ export class TaskStream {
     );
   }
 
+  /** Returns the sampled attempts that failed at a worker, in the order of their observation. */
+  failedAt(worker: string): Bar[] {
+    return [...this.#bars.values()].filter((bar) => bar.worker === worker && bar.state === 'failed');
+  }
+
   /**
    * Returns the attempts at these workers within a window and their number; if there are too many, only the
    * longest.

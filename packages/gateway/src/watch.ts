@@ -9,7 +9,7 @@ import {
   sumOf,
   UnreachableError,
 } from '@goshawk/core';
-import { AttentionLog } from './attention.js';
+import { AttentionLog, type Finding } from './attention.js';
 import { Findings } from './findings.js';
 import { Day, History, POINT_MS } from './history.js';
 import type { Link } from './link.js';
@@ -21,6 +21,7 @@ import {
   overviewOf,
   type PollResult,
 } from './overview.js';
+import { failuresAt, pastFinding } from './past-findings.js';
 import { Sampler } from './sampler.js';
 import { TaskStream } from './task-stream.js';
 import { WaitingLimits } from './waiting-limits.js';
@@ -68,6 +69,8 @@ export class ClusterWatch {
   /** Undefined before the first poll. */
   #polledAt: Millis | undefined;
   #pointAt: Millis = Number.NEGATIVE_INFINITY;
+  /** Number of the last event that was read. */
+  #lastEvent = 0;
   #running: Promise<void> | undefined;
 
   /**
@@ -164,6 +167,7 @@ export class ClusterWatch {
         pollCluster(cluster),
         isPointDue ? cluster.shares().catch(() => undefined) : undefined,
         this.#samples && this.day.isDue ? this.#readDay(cluster) : undefined,
+        isPointDue ? this.#readEvents(cluster) : undefined,
       ]);
       // While central is unavailable, workers are unknown and not lost.
       const now = performance.now();
@@ -180,7 +184,8 @@ export class ClusterWatch {
       const causeOf = (job: JobSummary) => this.#findings.causeOf(job);
       const remembered = { log: this.#attention, now: Date.now() };
       const workers = this.#table;
-      const known = { where, problem, seen, lastSeen, workers, found, missingOf, causeOf };
+      const failedAt = (worker: string) => this.#failedAt(worker);
+      const known = { where, problem, seen, lastSeen, workers, found, missingOf, causeOf, failedAt };
       this.#overview = overviewOf({ ...known, ...remembered });
       if (isPointDue) this.#addPoint(seen.counters, shares);
     } catch (error) {
@@ -209,6 +214,26 @@ export class ClusterWatch {
     const version = this.#table.version + 1;
     for (const point of this.history.fill(this.day.points(), Date.now()))
       this.#versionOfPoint.set(point, version);
+  }
+
+  /** Reads events since the last ones, from which attention learns what happened between polls, or before the first one. */
+  async #readEvents(cluster: Cluster): Promise<void> {
+    const after = this.#lastEvent;
+    const sinceMs = Date.now() - FAILURES_SHOWN_MS;
+    const page = await cluster.events({ after, sinceMs, signal: this.#stop.signal }).catch(() => undefined);
+    if (page === undefined) return;
+    this.#lastEvent = page.next;
+    for (const event of page.events) {
+      const past = pastFinding(event);
+      const { finding } = past ?? {};
+      const more = event.kind === 'worker-quarantined' ? () => this.#failedAt(event.worker ?? '') : undefined;
+      for (const key of past?.keys ?? [])
+        this.#attention.recall(key, finding && { ...finding, more }, event.at);
+    }
+  }
+
+  #failedAt(worker: string): Pick<Finding, 'hint' | 'actions'> {
+    return failuresAt(this.stream.failedAt(worker));
   }
 
   /**

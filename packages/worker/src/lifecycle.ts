@@ -17,8 +17,8 @@ export function stop(w: WorkerParts, now: Millis): void {
 }
 
 /**
- * Handles central's request to drain, with an optional deadline for running tasks, or to accept tasks again. A stopping
- * worker never accepts tasks again.
+ * Handles central's request to drain, with an optional deadline for running tasks, or to accept tasks again, which also
+ * ends a quarantine. A stopping worker never accepts tasks again.
  */
 export function applyDrain(w: WorkerParts, { on, deadlineMs }: MessageOf<'drain'>, now: Millis): void {
   if (!on) {
@@ -28,7 +28,10 @@ export function applyDrain(w: WorkerParts, { on, deadlineMs }: MessageOf<'drain'
     w.drainDeadline = now + deadlineMs;
     w.env.setTimer('drain', 0, w.drainDeadline);
   }
-  if (!w.isStopping) setDraining(w, on, now);
+  if (w.isStopping) return;
+  const isReleased = !on && w.health.release();
+  setDraining(w, on, now);
+  if (isReleased) resumeAccepting(w, now);
 }
 
 function setDraining(w: WorkerParts, on: boolean, now: Millis): void {

@@ -72,9 +72,23 @@ test('a worker that fails tasks that complete elsewhere is quarantined longer ea
   expect(pausesMs.at(-1)).toBe(5_000);
 });
 
+test('a released worker is quarantined for a short time again', () => {
+  const { health, said, pausesMs, pass } = bench();
+  expect(health.release()).toBe(false);
+  for (let time = 0; time < 3; time++) {
+    health.unfit('tasks fail here', time * 1e6);
+    if (time < 2) pass(1e6);
+  }
+  expect(health.release()).toBe(true);
+  expect([health.isQuarantined, said.at(-1)]).toEqual([false, '']);
+  health.unfit('tasks fail here', 2e6);
+  expect(pausesMs).toEqual([5_000, 10_000, 20_000, 5_000]);
+});
+
 test('a task that runs alone keeps others away until it ends, or for a limited time', () => {
   const { health, said, pass } = bench();
   expect(health.startAlone(2, 'a-1', 7, 10_000, 0)).toBe(true);
+  expect(health.release()).toBe(false);
   expect(said[0]).toContain('task 7 of a-1');
   expect(health.endAlone(1)).toBe(false);
   expect(health.isQuarantined).toBe(true);

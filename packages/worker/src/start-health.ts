@@ -82,6 +82,18 @@ export class StartHealth {
     return true;
   }
 
+  /**
+   * Ends the quarantine at an operator's request, and counts earlier ones no more. A task that must run alone still does.
+   *
+   * @returns whether the worker was in quarantine
+   */
+  release(): boolean {
+    if (!this.isQuarantined || this.#apart !== undefined) return false;
+    this.#pauses.start = this.#pauses.unfit = 0;
+    this.#end();
+    return true;
+  }
+
   /** Handles a suspension of the process for `gapMs`. @returns as `ended` */
   wasSuspended(gapMs: Millis, forMs: Millis, now: Millis): boolean {
     return this.#quarantine(`was suspended for ${(gapMs / 1_000).toFixed(1)} s`, forMs, now);

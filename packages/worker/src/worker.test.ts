@@ -715,6 +715,18 @@ describe('a worker on which all starts fail', () => {
     expect(bench.take('ask')).toMatchObject([{ job: 3 }]);
   });
 
+  test('accepts tasks again at once when an operator releases it', () => {
+    const bench = new Bench(2).welcome({ preset: { ...PRESETS.goshawk } });
+    bench.probe(1);
+    bench.bind(1, 1);
+    bench.end(0, notStarted);
+    expect(bench.take('quarantine')).toHaveLength(1);
+    bench.receive(CENTRAL, { type: 'drain', on: false, deadlineMs: undefined });
+    expect(bench.take('quarantine')).toEqual([{ type: 'quarantine', reason: '' }]);
+    bench.probe(3);
+    expect(bench.take('ask')).toMatchObject([{ job: 3 }]);
+  });
+
   test('repeats its quarantine with each heartbeat', () => {
     const bench = new Bench().welcome();
     for (let time = 0; time < 8; time++) {

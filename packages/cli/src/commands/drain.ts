@@ -27,7 +27,11 @@ export const drainCommand = defineCommand({
       describe:
         'tasks that still run after this time are stopped, and restart on other workers (default: the deadline of an earlier drain still in effect, else none)',
     },
-    undo: { type: 'flag', setting: false, describe: 'let the workers accept tasks again' },
+    undo: {
+      type: 'flag',
+      setting: false,
+      describe: 'let the workers accept tasks again, also before the end of a quarantine',
+    },
     wait: { type: 'flag', setting: false, describe: 'wait until no task runs on the workers' },
   },
   async run(context, options, { words }) {

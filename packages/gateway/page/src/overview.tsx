@@ -182,7 +182,8 @@ function dismissalOf({ key, times }: Attention): string {
 
 function AttentionItem({ item, store }: { readonly item: Attention; readonly store: Store }) {
   const { level, what, hint, link, since, times, over, actions } = item;
-  const buttons = over === null || actions.some(({ verb }) => verb === 'drain') ? actions : [];
+  // A worker that is no longer quarantined may still be drained, before it fails the next job.
+  const buttons = over === null ? actions : actions.filter(({ verb }) => verb === 'drain');
   return (
     <li class={over === null ? level : `${level} over`}>
       {link === null ? <strong>{what}</strong> : <a href={link}>{what}</a>}
@@ -239,6 +240,22 @@ function actionOf({ verb, job, worker }: Attention['actions'][number], store: St
         words: `Drain ${worker}…`,
         confirm: `Drain ${worker}? It accepts no new tasks; running ones may finish.`,
         run: toWorker('drain'),
+      },
+    ];
+  if (verb === 'release' && worker !== null && store.may('operate'))
+    return [
+      {
+        words: `Release ${worker}…`,
+        confirm: `End the quarantine of ${worker}? It gets tasks again at once.`,
+        run: toWorker('undrain'),
+      },
+    ];
+  if (verb === 'prioritize' && job !== null && store.may('submit'))
+    return [
+      {
+        words: `Raise priority of ${job}…`,
+        confirm: `Start the tasks of ${job} before those of other jobs?`,
+        run: toJob('update', { priority: 'high' }),
       },
     ];
   if (verb === 'retry' && job !== null && store.may('submit'))

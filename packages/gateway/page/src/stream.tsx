@@ -139,7 +139,7 @@ export function StreamCard() {
   );
 }
 
-export function aboutStream(
+function aboutStream(
   { bars, jobs, omitted, bucketSeconds }: Stream,
   seconds: number,
   until: number | undefined,

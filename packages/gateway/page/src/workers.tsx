@@ -397,6 +397,16 @@ function actionsOf({ name, state, busy, queued, tasks }: WorkerDetail): Action[]
   const to = (verb: string, body?: unknown) => () =>
     post(`/v1/workers/${encodeURIComponent(name)}/${verb}`, body);
   if (state !== 'active' && state !== 'quarantined') return [{ words: 'Resume', run: to('undrain') }];
+  const release: Action[] =
+    state !== 'quarantined'
+      ? []
+      : [
+          {
+            words: 'Release…',
+            run: to('undrain'),
+            confirm: `End the quarantine of ${name}? It gets tasks again at once.`,
+          },
+        ];
   const startedAt = tasks.map((task) => Date.parse(task.startedAt));
   const longest =
     startedAt.length === 0 ? '' : ` (the longest has run ${elapsed(Date.now() - Math.min(...startedAt))})`;
@@ -404,6 +414,7 @@ function actionsOf({ name, state, busy, queued, tasks }: WorkerDetail): Action[]
   const moved =
     queued === 0 ? 'nothing is queued there' : `${formatCount(queued)} queued will go to other workers`;
   return [
+    ...release,
     {
       words: 'Drain…',
       run: to('drain'),
