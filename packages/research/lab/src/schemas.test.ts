@@ -101,6 +101,9 @@ it.each<[schema: string, ...argv: string[]]>([
     'carbyne,drf',
   ],
   ['goshawk.figure/1', 'figure', 'hawk-5', '--jobs', '300', '--workers', '300', '--parallel', '1'],
+  ['goshawk.figure/1', 'figure', 'carbyne-11', '--jobs', '5'],
+  ['goshawk.figure/1', 'figure', 'packing-4b', '--jobs', '2000'],
+  ['goshawk.figure/1', 'figure', 'slearn-error', '--jobs', '400'],
 ])('%s fits its schema: goshawk %s %s %s', async (schema, ...argv) => {
   const output = JSON.parse(await run(...argv, '--json')) as { schema: string };
   expect(output.schema).toBe(schema);

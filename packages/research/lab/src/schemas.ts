@@ -216,6 +216,17 @@ const figure = z.object({
   ),
   verdicts: z.record(verdict, count),
   runs: z.array(z.object({ x: z.number(), variant: z.string(), busyWhileSubmitting: levels, run })),
+  trials: z.array(
+    z.object({
+      x: z.number(),
+      label: z.string(),
+      variant: z.string(),
+      seed: count,
+      workload: z.object({ name: z.string(), sha256: z.string() }),
+      options: z.record(z.string(), z.json()),
+      results: z.looseObject({}),
+    }),
+  ),
   command: z.string(),
   generator: z.string(),
 }) satisfies z.ZodType<FigureResult>;

@@ -29,7 +29,7 @@ function resultsOf({ exitCode, stdout, stderr }: RunHere): FigureResult[] {
 const TINY = ['--jobs', '300', '--workers', '300,600'];
 
 describe('a simulated figure', () => {
-  it('writes six files and prints its numbers and verdicts', async () => {
+  it('writes seven files and prints its numbers and verdicts', async () => {
     const { exitCode, stdout, stderr } = await figure('hawk-5', ...TINY, '--out', 'drawn/here');
     expect(exitCode).toBe(0);
     expect((await readdir(join(cwd, 'drawn/here'))).sort()).toEqual([
@@ -37,6 +37,7 @@ describe('a simulated figure', () => {
       'hawk-5.html',
       'hawk-5.json',
       'hawk-5.pdf',
+      'hawk-5.runs.csv',
       'hawk-5.svg',
       'hawk-5.tex',
     ]);
@@ -165,7 +166,7 @@ describe('a figure about learning', () => {
     return { trace: trace!, features: features!, history: history! };
   }
 
-  it('learns from earlier jobs and writes six files', async () => {
+  it('learns from earlier jobs and writes seven files', async () => {
     const { trace, features, history } = await writeTrace();
     const args = ['--trace', trace, '--features', features, '--history', history];
     const [result] = resultsOf(await figure('slearn-error', ...args, '--seeds', '2', '--json'));
@@ -183,6 +184,7 @@ describe('a figure about learning', () => {
       'slearn-error.html',
       'slearn-error.json',
       'slearn-error.pdf',
+      'slearn-error.runs.csv',
       'slearn-error.svg',
       'slearn-error.tex',
     ]);
@@ -206,6 +208,30 @@ describe('a figure about learning', () => {
   });
 });
 
+describe('the runs of a figure', () => {
+  it.each([
+    ['hawk-5', [...TINY, '--seeds', '2'], 12, 'options.stealCap', 'results.runtimeSeconds.short.p90'],
+    ['carbyne-11', ['--jobs', '5', '--seeds', '2'], 12, 'options.altruism', 'results.makespanSeconds'],
+    ['packing-4b', ['--jobs', '2000', '--seeds', '2'], 48, 'options.servers', 'results.peak'],
+    ['slearn-error', ['--jobs', '400', '--seeds', '2'], 8, 'options.pastJobs', 'results.errors.p90'],
+  ])(
+    '%s: a row of CSV for each, with workload, seed, options and results',
+    async (id, args, runs, ...columns) => {
+      await figure(id, ...args, '--quiet');
+      const [head, ...rows] = (await readFile(join(cwd, `figures/${id}.runs.csv`), 'utf8'))
+        .trim()
+        .split('\n');
+      const names = head!.split(',');
+      for (const name of ['figure', 'x', 'variant', 'seed', 'workload.sha256', ...columns])
+        expect(names).toContain(name);
+      expect(rows).toHaveLength(runs);
+      const seeds = rows.map((row) => row.split(',')[names.indexOf('seed')]);
+      expect(new Set(seeds)).toEqual(new Set(['1', '2']));
+      for (const row of rows) expect(row).toMatch(/,[0-9a-f]{64},/);
+    },
+  );
+});
+
 describe('several figures', () => {
   it('are selected by the name of their group and share common runs', async () => {
     const { exitCode, stdout, stderr } = await figure('hawk-8', 'hawk-9', 'hawk-8', ...TINY);
@@ -213,7 +239,7 @@ describe('several figures', () => {
     expect(stderr).toContain('hawk-8: 6 runs of');
     expect(stderr).not.toContain('hawk-9: 6 runs of');
     expect(stdout).toMatch(/^2 figures: \d of 4 claims holds?/m);
-    expect(await readdir(join(cwd, 'figures'))).toHaveLength(12);
+    expect(await readdir(join(cwd, 'figures'))).toHaveLength(14);
   });
 
   it('print one line of JSON each', async () => {

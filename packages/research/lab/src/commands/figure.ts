@@ -1,7 +1,9 @@
 import { resolve } from 'node:path';
-import { defineCommand } from '@goshawk/command';
+import { defineCommand, isCustom } from '@goshawk/command';
+import { counted } from '@goshawk/core';
 import type { FigureResult } from '@goshawk/papers/figures';
-import { FIGURE_OPTIONS } from '../figure/options.js';
+import type { ChosenFigure } from '../figure/choose.js';
+import { FIGURE_OPTIONS, type FigureOptions } from '../figure/options.js';
 import { checkOutFolder } from '../output/files.js';
 
 export const figureCommand = defineCommand({
@@ -32,26 +34,33 @@ export const figureCommand = defineCommand({
     (await import('@goshawk/papers')).addPapers();
     const chosen = await chooseFigures(words, options, context.cwd);
     const { filesOf, make, tell, write } = await import('../figure/make.js');
-    const { RunStore } = await import('../figure/figure-context.js');
+    const { RunStore, stampOf } = await import('../figure/run-store.js');
     const folder = resolve(context.cwd, options.out);
     await checkOutFolder(
       folder,
       chosen.flatMap(({ figure }) => filesOf(figure.id)),
     );
-    const store = new RunStore();
+    const store = new RunStore(folder, await stampOf(filesRead(chosen, words, options, context.cwd)));
     const results: FigureResult[] = [];
     // Figures run one after another, so that each is finished as early as possible.
     for (const each of chosen) {
       const done = results.map(({ id }) => id).join(', ');
-      const lost =
+      const written =
         done === ''
-          ? 'nothing was written'
-          : `${each.figure.id} was not written; ${done} ${results.length === 1 ? 'was' : 'were'}`;
+          ? ''
+          : `${each.figure.id} was not written; ${done} ${results.length === 1 ? 'was' : 'were'}; `;
+      const lost = () => `${written}${store.left()}`;
       const result = await make({ context, store, chosen: each, options, lost });
+      const resumed = store.takeResumed();
+      if (resumed > 0)
+        context.note(
+          `${result.id}: ${counted(resumed, 'run')} of an interrupted command ${resumed === 1 ? 'was' : 'were'} used`,
+        );
       await write(context, result, folder);
       results.push(result);
       tell(context, result, options);
     }
+    await store.clear();
     if (!context.global.json && results.length > 1) {
       const { addVerdicts, verdictLine } = await import('@goshawk/papers/figures');
       const verdicts = addVerdicts(results.map((result) => result.verdicts));
@@ -59,3 +68,24 @@ export const figureCommand = defineCommand({
     }
   },
 });
+
+/** Returns the files that may determine the results: traces, figures of one's own, and their policies. */
+function filesRead(
+  chosen: readonly ChosenFigure[],
+  words: readonly string[],
+  { trace, features, history }: FigureOptions,
+  cwd: string,
+): string[] {
+  const policies = chosen.flatMap(({ figure }) =>
+    figure.variants.flatMap(({ settings }) => settings.policy?.split(':')[0] ?? []),
+  );
+  const names = [
+    trace,
+    features,
+    history,
+    ...chosen.map(({ workload }) => workload),
+    ...words,
+    ...policies.filter(isCustom),
+  ];
+  return names.flatMap((name) => (name === undefined ? [] : [resolve(cwd, name)]));
+}

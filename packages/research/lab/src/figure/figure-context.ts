@@ -1,43 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Context, type Progress, startProgress, untilInterrupted } from '@goshawk/command';
 import { counted } from '@goshawk/core';
-import type { FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/papers/figures';
-import type { Workload } from '@goshawk/report';
+import type { RunSettings, RunsAt, Tick, Trial, Variant } from '@goshawk/papers/figures';
+import type { OptionValues, Workload } from '@goshawk/report';
 import { configureGenerator, openWorkload, packed } from '@goshawk/traces';
-import type { RunRequest } from '../simulate/request.js';
 import { survey } from '../simulate/survey.js';
 import type { ChosenFigure } from './choose.js';
 import type { FigureOptions } from './options.js';
-
-/** Stores finished runs that figures share, such as Hawk's at each cluster size. */
-export class RunStore {
-  readonly #made = new Map<string, unknown>();
-
-  /** Makes a value once per key of these parts. */
-  async once<T>(parts: readonly unknown[], make: () => Promise<T>): Promise<T> {
-    const key = JSON.stringify(parts);
-    if (!this.#made.has(key)) this.#made.set(key, await make());
-    return this.#made.get(key) as T;
-  }
-
-  /**
-   * Returns a run of a workload for each request. A request is plain data that determines its run.
-   *
-   * @param make makes all missing runs in one call
-   */
-  async runs(
-    workload: string,
-    requests: readonly RunRequest[],
-    make: (missing: readonly RunRequest[]) => Promise<readonly FinishedRun[]>,
-  ): Promise<FinishedRun[]> {
-    const keys = requests.map((request) => JSON.stringify([workload, request]));
-    const missing = new Map(keys.map((key, index) => [key, requests[index]!]));
-    for (const key of missing.keys()) if (this.#made.has(key)) missing.delete(key);
-    const made = missing.size === 0 ? [] : await make([...missing.values()]);
-    for (const [index, key] of [...missing.keys()].entries()) this.#made.set(key, made[index]);
-    return keys.map((key) => this.#made.get(key) as FinishedRun);
-  }
-}
+import type { RunStore } from './run-store.js';
 
 /** A figure in progress. */
 export interface FigureContext {
@@ -45,8 +15,8 @@ export interface FigureContext {
   readonly store: RunStore;
   readonly chosen: ChosenFigure;
   readonly options: FigureOptions;
-  /** Ending of the message about an interruption, which says what it cost, such as `nothing was written`. */
-  readonly lost: string;
+  /** Ending of the message about an interruption, which says what it leaves, such as `nothing was written`. */
+  readonly lost: () => string;
 }
 
 /** The runs of a figure. */
@@ -97,7 +67,20 @@ export function inSteps<T>(
     return made;
   };
   const shown = () => work(step).finally(() => progress?.stop());
-  return untilInterrupted(context, shown, () => `${steps} of ${counted(total, noun)} were ${done}; ${lost}`);
+  return untilInterrupted(
+    context,
+    shown,
+    () => `${steps} of ${counted(total, noun)} were ${done}; ${lost()}`,
+  );
+}
+
+/** A run of a policy alone. */
+export interface Tried<Run> {
+  readonly results: Run;
+  /** Generator with the options of its jobs. */
+  readonly workload: string;
+  /** Everything besides the jobs that determines the run. */
+  readonly options: OptionValues;
 }
 
 /**
@@ -105,28 +88,39 @@ export function inSteps<T>(
  *
  * @throws InterruptedError
  */
-export async function runTrials<Run>(
+export async function runTrials<Run extends object>(
   making: FigureContext,
-  run: (workload: string, settings: RunSettings, seed: number) => Promise<Run>,
-): Promise<FigureRuns<Run> & { readonly workers: number | null }> {
-  const { context, chosen, options } = making;
+  run: (workload: string, settings: RunSettings, seed: number) => Promise<Tried<Run>>,
+): Promise<FigureRuns<Run> & { readonly workers: number | null; readonly trials: readonly Trial[] }> {
+  const { context, chosen, options, store } = making;
   const { figure, axis, workers, workload } = chosen;
   const total = axis.ticks.length * figure.variants.length * options.seeds;
   return inSteps(making, total, ['run', 'made'], async (step) => {
     const places: RunsAt<Run>[] = [];
+    const trials: Trial[] = [];
     for (const tick of axis.ticks) {
       const byVariant: Record<string, Run[]> = {};
       for (const variant of figure.variants) {
         const settings = settingsOf(chosen, tick, variant);
         const runs: Run[] = [];
-        for (let seed = 1; seed <= options.seeds; seed++)
-          runs.push(await step(() => run(workload, settings, seed)));
+        for (let seed = 1; seed <= options.seeds; seed++) {
+          const tried = await step(() => run(workload, settings, seed));
+          const jobs = await store.once(['hash', tried.workload], () => hashed(tried.workload));
+          const { x, label } = tick;
+          runs.push(tried.results);
+          trials.push({ ...tried, x, label, variant: variant.name, seed, workload: jobs });
+        }
         byVariant[variant.name] = runs;
       }
       places.push({ tick, byVariant });
     }
     const jobs = packed(configureGenerator(workload).generate());
     const { record } = await survey(await openWorkload(workload), [jobs], context.interrupted);
-    return { workload: record, places, workers: workers ?? figure.settings.workers ?? null };
+    return { workload: record, places, trials, workers: workers ?? figure.settings.workers ?? null };
   });
+}
+
+async function hashed(spec: string): Promise<Trial['workload']> {
+  const { name, sha256 } = await openWorkload(spec);
+  return { name, sha256: await sha256() };
 }

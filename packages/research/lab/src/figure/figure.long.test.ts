@@ -42,7 +42,7 @@ describe('goshawk figure, interrupted', () => {
     const { exitCode, stdout, stderr } = await running.finished;
     expect(exitCode).toBe(130);
     expect(JSON.parse(stderr.trimEnd().split('\n').at(-1)!).message).toMatch(
-      /hawk-15 was not written; hawk-8 was$/,
+      /hawk-15 was not written; hawk-8 was; the same command continues with the \d+ finished runs in /,
     );
     expect(
       stdout
@@ -50,10 +50,39 @@ describe('goshawk figure, interrupted', () => {
         .split('\n')
         .map((line) => JSON.parse(line).id),
     ).toEqual(['hawk-8']);
-    expect((await readdir(join(cwd, 'figures'))).sort()).toEqual(
-      ['csv', 'html', 'json', 'pdf', 'svg', 'tex'].map((ending) => `hawk-8.${ending}`),
+    expect((await readdir(join(cwd, 'figures'))).filter((name) => name !== '.unfinished').sort()).toEqual(
+      ['csv', 'html', 'json', 'pdf', 'runs.csv', 'svg', 'tex'].map((ending) => `hawk-8.${ending}`),
     );
   });
+});
+
+it('a figure continues after it was killed, and equals one without an interruption', async () => {
+  const small = ['--jobs', '1000', '--workers', '600', '--parallel', '1'];
+  const args = ['figure', 'hawk-15', ...small, '--json', '--progress', 'plain'];
+  const kept = async () => {
+    const files = await readdir(join(cwd, 'figures/.unfinished')).catch(() => []);
+    return files.filter((file) => file.endsWith('.run'));
+  };
+  const running = startGoshawk(args, {}, { cwd });
+  await expect.poll(async () => (await kept()).length, { interval: 5 }).toBeGreaterThan(0);
+  running.kill('SIGKILL');
+  await running.finished;
+  const finished = (await kept()).length;
+  expect(finished).toBeLessThan(8);
+  const continued = await runGoshawk(args, {}, { cwd });
+  expect(continued.stderr).toMatch(new RegExp(`hawk-15: ${finished} runs? of an interrupted command`));
+  expect(await readdir(join(cwd, 'figures'))).not.toContain('.unfinished');
+  const whole = await runGoshawk([...args, '--out', 'whole'], {}, { cwd });
+  const numbersOf = (stdout: string) => {
+    const { panels, claims, runs } = JSON.parse(stdout) as FigureResult;
+    // Wall times differ.
+    return {
+      panels,
+      claims,
+      runs: runs.map(({ run: { runtimeSeconds, options } }) => [runtimeSeconds, options]),
+    };
+  };
+  expect(numbersOf(continued.stdout)).toEqual(numbersOf(whole.stdout));
 });
 
 it('a figure from a file, with a policy from a file, is written for papers and for scripts', async () => {
@@ -75,6 +104,32 @@ it('a figure from a file, with a policy from a file, is written for papers and f
   const rows = (await read('csv')).trim().split('\n');
   expect(rows[0]).toContain('panel,series,axis,x,label,seed');
   expect(rows.some((row) => row.includes('"Short jobs, median",shortest first,load,0.7,0.7,2,'))).toBe(true);
+});
+
+it('a planned figure writes each run with the options of its policy', async () => {
+  const one = ['--without', 'goshawk,point-perf,point-real,prio', '--jobs', '60', '--workers', '32'];
+  const { exitCode, stdout } = await runGoshawk(
+    ['figure', '3sigma-1', ...one, '--json', '--quiet'],
+    {},
+    { cwd },
+  );
+  expect(exitCode).toBe(0);
+  const { trials } = JSON.parse(stdout) as FigureResult;
+  expect(trials).toMatchObject([
+    {
+      variant: '3sigma-sched',
+      seed: 1,
+      workload: {
+        name: expect.stringContaining('e2e:jobs=60,'),
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
+      options: { policy: '3sigma-sched', nodes: 32, cycleMs: 10_000, afterDeadline: 'abandon' },
+      results: { missed: expect.any(Number) },
+    },
+  ]);
+  const [head, ...rows] = (await readFile(join(cwd, 'figures/3sigma-1.runs.csv'), 'utf8')).trim().split('\n');
+  expect(rows).toHaveLength(1);
+  expect(head).toContain('options.cycleMs');
 });
 
 it('results do not depend on the number of threads', async () => {

@@ -10,6 +10,7 @@ import {
   renderFigureSvg,
   renderFigureTex,
   renderFigureText,
+  renderRunsCsv,
 } from '@goshawk/papers/figures';
 import { writeTogether } from '../output/files.js';
 import type { FigureContext } from './figure-context.js';
@@ -60,7 +61,7 @@ function shaping(options: FigureOptions): FigureOptions {
 }
 
 export function filesOf(id: string): readonly string[] {
-  return ['json', 'csv', 'svg', 'pdf', 'tex', 'html'].map((ending) => `${id}.${ending}`);
+  return ['json', 'csv', 'runs.csv', 'svg', 'pdf', 'tex', 'html'].map((ending) => `${id}.${ending}`);
 }
 
 export async function write(context: Context, result: FigureResult, folder: string): Promise<void> {
@@ -68,6 +69,7 @@ export async function write(context: Context, result: FigureResult, folder: stri
   const contents = [
     `${JSON.stringify(result, null, 2)}\n`,
     renderFigureCsv(result),
+    renderRunsCsv(result),
     svg,
     await pdfOf(svg),
     renderFigureTex(result),

@@ -9,7 +9,8 @@ import {
   runPacking,
   sizeOf,
 } from '@goshawk/papers';
-import type { Figure, Queue } from '@goshawk/papers/figures';
+import type { Figure, Queue, Trial } from '@goshawk/papers/figures';
+import type { OptionValues } from '@goshawk/report';
 import { readTaskRuns } from '@goshawk/traces';
 import { type FigureContext, type FigureRuns, inSteps, placesOf } from './figure-context.js';
 
@@ -25,7 +26,9 @@ interface ModelResult {
  * policies get the same jobs.
  * @throws InterruptedError
  */
-export async function runModelled(making: FigureContext): Promise<FigureRuns<Queue>> {
+export async function runModelled(
+  making: FigureContext,
+): Promise<FigureRuns<Queue> & { readonly trials: readonly Trial[] }> {
   const { figure, axis, jobsDrawn, workload } = making.chosen;
   const { seeds } = making.options;
   const policies = figure.variants.map(({ name }) => name as PackingName);
@@ -36,21 +39,43 @@ export async function runModelled(making: FigureContext): Promise<FigureRuns<Que
     const draws = new Map<string, ModelResult[]>(policies.map((policy) => [policy, []]));
     for (let seed = 1; seed <= seeds; seed++) {
       for (const policy of policies) {
-        const made = await step(() =>
+        const key = [
+          'modelled',
+          workload,
+          figure.model,
+          policy,
+          places,
+          scale,
+          trace === undefined ? seed : 0,
+        ];
+        const run = () =>
           trace === undefined
             ? runPolicy(figure, policy, places, scale, seed)
-            : runTrace(figure, policy, places, trace),
-        );
+            : runTrace(figure, policy, places, trace);
+        const made = await step(() => making.store.run(key, run));
         draws.get(policy)!.push(made);
       }
     }
     const last = draws.get(policies.at(-1)!)!.at(-1)!;
-    return {
-      workload: recordOf(figure, last),
-      places: placesOf(making.chosen, (_, { name }, place) =>
-        draws.get(name)!.map(({ queues }) => queues[place]!),
+    const record = recordOf(figure, last);
+    const { name: jobsOf, sha256 } = record;
+    const setUp = { ...figure.model } as unknown as OptionValues;
+    const trials = [...draws].flatMap(([policy, ofSeeds]) =>
+      ofSeeds.flatMap(({ queues }, index) =>
+        queues.map(
+          (results, place): Trial => ({
+            ...{ x: places[place]!, label: axis.ticks[place]!.label, variant: policy, seed: index + 1 },
+            workload: { name: jobsOf, sha256 },
+            options: { policy, scale, ...setUp },
+            results,
+          }),
+        ),
       ),
-    };
+    );
+    const perPlace = placesOf(making.chosen, (_, { name }, place) =>
+      draws.get(name)!.map(({ queues }) => queues[place]!),
+    );
+    return { workload: record, places: perPlace, trials };
   });
 }
 

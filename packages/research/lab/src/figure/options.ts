@@ -59,7 +59,7 @@ export const FIGURE_OPTIONS = {
     setting: true,
     value: 'FOLDER',
     default: 'figures',
-    describe: 'folder for ID.json, .csv, .svg, .pdf, .tex (pgfplots) and .html',
+    describe: 'folder for ID.json, .csv, .runs.csv (a row per run), .svg, .pdf, .tex (pgfplots) and .html',
   },
 } as const satisfies OptionSpecs;
 

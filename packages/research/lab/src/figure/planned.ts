@@ -4,7 +4,7 @@ import { loadSolver } from '@goshawk/papers/solver';
 import { type GangPolicy, normalEstimates, runGangExperiment } from '@goshawk/papers/trials';
 import { presetNamed, type SolveProgram } from '@goshawk/policies';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
-import { type FigureContext, runTrials } from './figure-context.js';
+import { type FigureContext, runTrials, type Tried } from './figure-context.js';
 
 const RACKS = 8;
 /** Jobs of the same kind that precede the first one. */
@@ -18,13 +18,11 @@ const PAST_SEED = 1_000;
 export async function runPlanned(making: FigureContext) {
   const { solve } = await loadSolver();
   return runTrials(making, (workload, settings, seed) =>
-    making.store.once(['planned', workload, settings, seed], async () =>
-      planned(workload, settings, seed, solve),
-    ),
+    making.store.run(['planned', workload, settings, seed], () => planned(workload, settings, seed, solve)),
   );
 }
 
-function planned(workload: string, settings: RunSettings, seed: number, solve: SolveProgram): Planned {
+function planned(workload: string, settings: RunSettings, seed: number, solve: SolveProgram): Tried<Planned> {
   const { policy, workers: nodes = 256, samples, slack = 0, load = 1.4, rate = 0, shift, spread } = settings;
   const name = policy as GangPolicy;
   const set = settings.set ?? [];
@@ -32,13 +30,23 @@ function planned(workload: string, settings: RunSettings, seed: number, solve: S
   const options = `nodes=${nodes},racks=${RACKS},slack=${slack},load=${load},rate=${rate}`;
   const [usual = '', given = ''] = workload.split(':');
   const generator = settings.generator ?? usual;
-  const jobs = jobsOf(`${generator}:${given},${options},seed=${seed}`);
+  const seeded = `${generator}:${given},${options},seed=${seed}`;
+  const jobs = jobsOf(seeded);
   const count = samples === undefined ? PAST_JOBS : POOL_JOBS;
   const past = jobsOf(`${generator}:jobs=${count},${options},seed=${PAST_SEED + seed}`);
   const estimate = shift === undefined ? undefined : normalEstimates({ shift, spread: spread ?? 0, seed });
   const experiment = { policy: name, options: chosen, jobs, past, nodes, racks: RACKS, estimate };
   const run = runGangExperiment(samples === undefined ? experiment : { ...experiment, samples }, solve);
-  return { ...plannedOf(run)!, predictionSeconds: run.predictionSeconds };
+  const results = { ...plannedOf(run)!, predictionSeconds: run.predictionSeconds };
+  const own = {
+    policy: name,
+    nodes,
+    racks: RACKS,
+    pastJobs: count,
+    shift: shift ?? null,
+    spread: spread ?? null,
+  };
+  return { results, workload: seeded, options: { ...own, samples: samples ?? null, ...run.options } };
 }
 
 function jobsOf(spec: string): TraceJob[] {

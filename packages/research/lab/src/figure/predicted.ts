@@ -1,4 +1,5 @@
 import { counted, Random } from '@goshawk/core';
+import type { Trial } from '@goshawk/papers/figures';
 import {
   type ArrivingJob,
   type Estimator,
@@ -9,6 +10,7 @@ import {
   SLEARN_SETTINGS,
   simulatePilots,
 } from '@goshawk/predictor';
+import { summarise } from '@goshawk/report';
 import type { TraceJob } from '@goshawk/traces';
 import { arrivingJobOf } from '@goshawk/traces';
 import { learnAll, type TrainingJob, trainedOn, trainingJobOf } from '../predict/past.js';
@@ -34,7 +36,9 @@ const SETTINGS: EstimatorSettings = { ...SLEARN_SETTINGS, withDistribution: () =
  *
  * @throws WorkloadError; InterruptedError
  */
-export async function runPredicted(making: FigureContext): Promise<FigureRuns<readonly number[]>> {
+export async function runPredicted(
+  making: FigureContext,
+): Promise<FigureRuns<readonly number[]> & { readonly trials: readonly Trial[] }> {
   const { context, store, chosen, options } = making;
   const { seeds, features, history } = options;
   return inSteps(making, seeds, ['draw', 'predicted'], async (step) => {
@@ -45,11 +49,22 @@ export async function runPredicted(making: FigureContext): Promise<FigureRuns<re
     );
     const predictors = new Predictors(past);
     const draws: Readonly<Record<string, readonly number[]>>[] = [];
-    for (let seed = 1; seed <= seeds; seed++) draws.push(await step(() => predictors.draw(jobs, seed)));
-    return {
-      workload: record,
-      places: placesOf(chosen, (_, { name }) => draws.map((errors) => errors[name]!)),
-    };
+    for (let seed = 1; seed <= seeds; seed++) {
+      const made = () => predictors.draw(jobs, seed);
+      draws.push(await step(() => store.run(['draw', from, seed], made)));
+    }
+    const { name: jobsOf, sha256 } = record;
+    const trials = draws.flatMap((errors, index) =>
+      Object.entries(errors).map(
+        ([variant, ofJobs]): Trial => ({
+          ...{ x: 0, label: '', variant, seed: index + 1, workload: { name: jobsOf, sha256 } },
+          options: { estimator: variant, jobsDrawn: JOBS_DRAWN, tasksMax: TASKS_MAX, pastJobs: past.length },
+          results: { errors: summarise(ofJobs) },
+        }),
+      ),
+    );
+    const places = placesOf(chosen, (_, { name }) => draws.map((errors) => errors[name]!));
+    return { workload: record, places, trials };
   });
 }
 

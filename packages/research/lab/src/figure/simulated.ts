@@ -61,7 +61,7 @@ export async function runSimulated(making: FigureContext): Promise<FigureRuns<Fi
         ),
       ),
     );
-    const runs = await store.runs(name, all, async (missing) => {
+    const runs = await store.runs(name, all, async (missing, made) => {
       if (statesOf === undefined)
         context.note(`${label}: ${counted(missing.length, 'run')} of ${inWords(record)}`);
       const requests =
@@ -69,10 +69,9 @@ export async function runSimulated(making: FigureContext): Promise<FigureRuns<Fi
           ? missing
           : missing.map((request) => ({ ...request, estimatorStates: statesOf(request.estimator) }));
       const { parallel, on } = options;
-      const shown = { parallel, on, label, lost };
-      return (await performWithProgress(context, requests, sourceOf(workload, surveyed), shown)).map(
-        finished,
-      );
+      const onDone = (index: number, outcome: RunOutcome) => made(index, finished(outcome));
+      const shown = { parallel, on, label, lost, onDone };
+      await performWithProgress(context, requests, sourceOf(workload, surveyed), shown);
     });
     runsOf.set(part, runs);
   }
@@ -101,7 +100,7 @@ async function drawnParts({ context, store, chosen, options, lost }: FigureConte
   const extracted = await untilInterrupted(
     context,
     () => store.once(['extract', from], () => readExtracted(context, from)),
-    () => `the workload was still being read; ${lost}`,
+    () => `the workload was still being read; ${lost()}`,
   );
   const partOf = async (seed: number): Promise<Part> => {
     const key = ['draw', from, jobs, seed];

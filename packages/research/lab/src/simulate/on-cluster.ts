@@ -6,7 +6,7 @@ import type { Cluster } from '@goshawk/client';
 import { GoshawkError } from '@goshawk/core';
 import { findGenerator } from '@goshawk/traces';
 import { outcomeFile, type RunEnd, type RunOrder, SHARED_RUNS, type SharedRuns } from './cluster-task.js';
-import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';
+import type { JobSource, OnDone, RunOutcome, RunProgress, RunRequest } from './request.js';
 import { errorOf } from './threads.js';
 
 /**
@@ -22,6 +22,7 @@ export async function performOnCluster(
   source: JobSource,
   onProgress: (index: number, progress: RunProgress) => void,
   signal: AbortSignal,
+  onDone: OnDone = async () => {},
 ): Promise<RunOutcome[]> {
   const folder = await mkdtemp(join(under, '.goshawk-runs-'));
   try {
@@ -41,6 +42,7 @@ export async function performOnCluster(
       const run = outcomes.length;
       outcomes.push(await outcomeOf({ folder, run }));
       onProgress(run, end);
+      await onDone(run, outcomes[run]!);
     }
     return outcomes;
   } finally {

@@ -77,3 +77,6 @@ export interface RunProgress {
   readonly simulatedSeconds: number;
   readonly events: number;
 }
+
+/** Called with the outcome of a run and the position of its request. */
+export type OnDone = (index: number, outcome: RunOutcome) => Promise<void>;

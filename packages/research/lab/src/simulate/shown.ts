@@ -3,7 +3,7 @@ import { type Context, startProgress, untilInterrupted } from '@goshawk/command'
 import { findCluster, openCluster } from '@goshawk/command/cluster';
 import { counted } from '@goshawk/core';
 import { batchesWithProgress, openWithProgress } from '../workload.js';
-import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';
+import type { JobSource, OnDone, RunOutcome, RunProgress, RunRequest } from './request.js';
 import { type Survey, survey } from './survey.js';
 import { performAll } from './threads.js';
 import { RunsTracker } from './tracker.js';
@@ -59,8 +59,10 @@ interface Showing {
   readonly on?: string | undefined;
   /** Label of the progress display. */
   readonly label?: string;
-  /** Ending of the message about an interruption; default: `nothing was written`. */
-  readonly lost?: string;
+  /** Returns the ending of the message about an interruption; default: `nothing was written`. */
+  readonly lost?: () => string;
+  /** Called with each outcome as soon as its run is finished. */
+  readonly onDone?: OnDone;
 }
 
 /**
@@ -72,7 +74,7 @@ export async function performWithProgress(
   context: Context,
   requests: readonly RunRequest[],
   source: JobSource,
-  { parallel, on, label = 'simulating', lost }: Showing,
+  { parallel, on, label = 'simulating', lost, onDone }: Showing,
 ): Promise<RunOutcome[]> {
   const lanes = Math.min(parallel ?? availableParallelism(), requests.length);
   const tracker = new RunsTracker(requests);
@@ -83,16 +85,16 @@ export async function performWithProgress(
   };
   const { interrupted, cwd } = context;
   const work = async (): Promise<RunOutcome[]> => {
-    if (on === undefined) return performAll(requests, source, lanes, note, interrupted);
+    if (on === undefined) return performAll(requests, source, lanes, note, interrupted, onDone);
     const { performOnCluster } = await import('./on-cluster.js');
     await using cluster = await openCluster(context, { found: await findCluster(context, on, '--on') });
-    return await performOnCluster(cluster, cwd, requests, source, note, interrupted);
+    return await performOnCluster(cluster, cwd, requests, source, note, interrupted, onDone);
   };
   try {
     return await untilInterrupted(context, work, () => {
       // The progress display ends before the message about the interruption.
       progress.stop();
-      return tracker.interruptedNote(lost);
+      return tracker.interruptedNote(lost?.());
     });
   } finally {
     progress.stop();

@@ -2,7 +2,7 @@ import { on } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { ExitCode, type Failure } from '@goshawk/command';
 import { GoshawkError, InputError } from '@goshawk/core';
-import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';
+import type { JobSource, OnDone, RunOutcome, RunProgress, RunRequest } from './request.js';
 
 export type ThreadMessage =
   | { readonly kind: 'progress'; readonly progress: RunProgress }
@@ -63,6 +63,7 @@ export async function performAll(
   parallel: number,
   onProgress: (index: number, progress: RunProgress) => void,
   signal: AbortSignal,
+  onDone: OnDone = async () => {},
 ): Promise<RunOutcome[]> {
   const outcomes = new Array<RunOutcome>(requests.length);
   const giveUp = new AbortController();
@@ -78,6 +79,7 @@ export async function performAll(
         thread === undefined
           ? await performHere(request, source, report, stop)
           : await thread.perform(request, report, stop);
+      await onDone(index, outcomes[index]);
     }
   };
   const threads = Array.from(

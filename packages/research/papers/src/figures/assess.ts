@@ -46,6 +46,7 @@ export function assess({ places, ...asked }: FigureSweep): FigureResult {
     seeds: [...new Set(finished.map(({ run }) => run.seed))],
     workers: workersOf(finished),
     runs: places.flatMap(placedRuns),
+    trials: [],
   });
 }
 
@@ -53,9 +54,9 @@ export function assess({ places, ...asked }: FigureSweep): FigureResult {
 export function assessSeeds<Run>(
   places: readonly RunsAt<Run>[],
   pointOf: (at: RunsAt<Run>) => Point,
-  asked: FigureRequest & Pick<FigureResult, 'seeds' | 'workers' | 'runs'>,
+  asked: FigureRequest & Pick<FigureResult, 'seeds' | 'workers' | 'runs' | 'trials'>,
 ): FigureResult {
-  const { figure, axis, workload, seeds, workers, runs, command, generator } = asked;
+  const { figure, axis, workload, seeds, workers, runs, trials, command, generator } = asked;
   const points = places.map(pointOf);
   const drawn = (indices: readonly number[]) => places.map((at) => pointOf(ofSeeds(at, indices)));
   const bySeed = seeds.length < 2 ? [] : seeds.map((_, index) => drawn([index]));
@@ -78,6 +79,7 @@ export function assessSeeds<Run>(
     claims,
     verdicts: countVerdicts(claims),
     runs,
+    trials,
     command,
     generator,
   };

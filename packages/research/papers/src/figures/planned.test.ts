@@ -32,6 +32,7 @@ test('a planned figure is judged by the means over its seeds', () => {
       },
     ],
     workers: 256,
+    trials: [],
     command: '',
     generator: '',
   });
@@ -57,6 +58,7 @@ test('without missed deadlines, or completed best-effort jobs, those are omitted
     workload: { name: 'e2e', sha256: '', jobs: 600, tasks: 1, taskSeconds: 1, spanSeconds: 1 },
     places: [{ tick: figure.axis.ticks[0]!, byVariant }],
     workers: 256,
+    trials: [],
     command: '',
     generator: '',
   });

@@ -8,7 +8,15 @@ import { assessTrials } from './trials.js';
 
 const workload = { name: 'w', sha256: 'x', jobs: 4, tasks: 12, taskSeconds: 1, spanSeconds: 1 };
 const { axis } = slearnError;
-const asked = { figure: slearnError, axis, workload, workers: null, command: 'goshawk', generator: 'g' };
+const asked = {
+  figure: slearnError,
+  axis,
+  workload,
+  workers: null,
+  trials: [],
+  command: 'goshawk',
+  generator: 'g',
+};
 
 /** Errors that are better for a lower `by`. */
 const draw = (by: number) => ({

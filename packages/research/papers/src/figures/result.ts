@@ -1,4 +1,4 @@
-import type { ByClass, Run, UtilisationLevels, Workload } from '@goshawk/report';
+import type { ByClass, OptionValues, Run, UtilisationLevels, Workload } from '@goshawk/report';
 import type { Axis } from './axis.js';
 import type { ClaimKind, FigureMode, Series, Verdict } from './figure.js';
 import type { Paired } from './point.js';
@@ -79,7 +79,9 @@ export interface FigureResult {
   readonly panels: readonly MeasuredPanel[];
   readonly claims: readonly JudgedClaim[];
   readonly verdicts: Readonly<Record<Verdict, number>>;
+  /** Runs of figures with a cluster; those of other figures are `trials`. */
   readonly runs: readonly PlacedRun[];
+  readonly trials: readonly Trial[];
   readonly command: string;
   readonly generator: string;
 }
@@ -97,4 +99,16 @@ export interface PlacedRun {
   readonly busyWhileSubmitting: UtilisationLevels;
   /** The run without the time series of the cluster, which would be most of the file. */
   readonly run: Omit<Run, 'series'>;
+}
+
+/** One run of a policy or an estimator alone, without a cluster. */
+export interface Trial {
+  readonly x: number;
+  readonly label: string;
+  readonly variant: string;
+  readonly seed: number;
+  readonly workload: Pick<Workload, 'name' | 'sha256'>;
+  /** Everything besides the jobs that determines the run. */
+  readonly options: OptionValues;
+  readonly results: object;
 }

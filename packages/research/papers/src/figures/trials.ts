@@ -3,7 +3,7 @@ import { assessSeeds, type FigureRequest, type RunsAt } from './assess.js';
 import { meanPlanned } from './deadlines.js';
 import { percentilesOf } from './measure.js';
 import type { Point, Queue, Staged } from './point.js';
-import type { FigureResult } from './result.js';
+import type { FigureResult, Trial } from './result.js';
 
 /** Aggregates of a variant's runs over the seeds, by field of a point. */
 const OVER_SEEDS = {
@@ -22,6 +22,7 @@ type RunOf<F extends Field> = Parameters<(typeof OVER_SEEDS)[F]>[0][number];
 interface TrialRuns<F extends Field> extends FigureRequest {
   readonly places: readonly RunsAt<RunOf<F>>[];
   readonly workers: number | null;
+  readonly trials: readonly Trial[];
 }
 
 /** Computes numbers and verdicts from the runs of a trial. Seeds count from 1. */

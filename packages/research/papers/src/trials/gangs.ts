@@ -1,5 +1,5 @@
 import { type Millis, ONE_CPU, present } from '@goshawk/core';
-import { optionsOf, PlanningTimes, type SolveProgram, spreadOf } from '@goshawk/policies';
+import { optionsOf, PlanningTimes, type PolicyOptions, type SolveProgram, spreadOf } from '@goshawk/policies';
 import { History } from '@goshawk/predictor';
 import {
   type DeadlineResults,
@@ -39,6 +39,8 @@ interface GangRun {
   readonly planning?: PlanningResults;
   /** Wall time of the prediction for one job. */
   readonly predictionSeconds: ReturnType<typeof inSeconds>;
+  /** Options of the policy, with defaults, except those of the default policy. */
+  readonly options: PolicyOptions;
 }
 
 /** Cycle on the paper's clusters. It is virtual time here. */
@@ -104,6 +106,7 @@ export function runGangExperiment(experiment: GangExperiment, solve: SolveProgra
     deadlines: deadlinesOf(jobs, startedMs, completedMs),
     ...present({ planning: planningOf({ ...tally, preemptions }, times.read()) }),
     predictionSeconds: inSeconds(spreadOf(predictions)),
+    options: { ...(isDefault ? own : options) },
   };
 }
 

@@ -32,3 +32,12 @@ export function renderFigureCsv({ id, axis, panels, seeds }: FigureResult): stri
   ]);
   return `${csvOf(rows)}\n`;
 }
+
+/** Formats every run as tidy CSV: one row per run, with its workload, seed, options and results. */
+export function renderRunsCsv({ id, workload, runs, trials }: FigureResult): string {
+  const { name, sha256 } = workload;
+  const placed = runs.map(({ x, variant, run: { seed, options, ...results } }) => {
+    return { figure: id, x, variant, seed, workload: { name, sha256 }, options, results };
+  });
+  return `${csvOf([...placed, ...trials.map((trial) => ({ figure: id, ...trial }))])}\n`;
+}

@@ -28,11 +28,11 @@ function resultOf(figure: Figure, seeds: readonly number[] = [1]) {
     }));
   if (figure.mode === 'predicted') {
     const places = placesOf((variant) => [0.01, 0.1, 1].map((by) => by * (1 + variant)));
-    return assessTrials('errors', { ...asked, places, workers: null });
+    return assessTrials('errors', { ...asked, places, workers: null, trials: [] });
   }
   if (figure.mode === 'modelled') {
     const places = placesOf((variant, place) => ({ tasks: 1 + variant + place, peak: 9 }));
-    return assessTrials('queues', { ...asked, places, workers: 5 });
+    return assessTrials('queues', { ...asked, places, workers: 5, trials: [] });
   }
   const runs = figure.axis.ticks.map((tick, place) => ({
     ...runsAt(
