@@ -76,6 +76,41 @@ describe('short tasks', () => {
     expect([bench.count(2), bench.count(3)]).toEqual([0, 1]);
   });
 
+  test.each([1, 31, 40, 200])(
+    'borrow where they can, beside %d workers that lack what they need',
+    (others) => {
+      const gpu = { cpu: 1, gpu: 1 };
+      const bench = cluster(others, { capacity: { cpu: 1 } });
+      bench.join(others, 1, gpu);
+      // The tasks that may lend for longest are where the short one cannot run.
+      bench.need(1, { ...long, estimateMs: 200_000, tasks: others, demand: { cpu: 1 } });
+      bench.need(2, { ...long, tasks: others, demand: { cpu: 1 } });
+      expect(bench.count(1) + bench.count(2)).toBe(others + 1);
+      bench.now = 1_000;
+      bench.need(3, { estimateMs: 500, demand: gpu });
+      for (let turns = 0; turns < others && bench.count(3) === 0; turns += 64) {
+        bench.now += 1;
+        bench.settle();
+      }
+      expect(bench.count(3)).toBe(1);
+    },
+  );
+
+  test.each([1, 8, 20, 300])('borrow beside %d jobs that no pause helps', (others) => {
+    const bench = cluster(2, { capacity: { cpu: 1, memory: 100 } });
+    bench.need(1, { ...long, tasks: 4, demand: { cpu: 1, memory: 50 } });
+    bench.now = 1_000;
+    for (let job = 0; job < others; job++)
+      bench.need(10 + job, { estimateMs: 500, demand: { cpu: 1, memory: 60 + (job % 41) } });
+    bench.now = 2_000;
+    bench.need(999, { estimateMs: 900, demand: { cpu: 1 } });
+    for (let turns = 0; turns < others && bench.count(999) === 0; turns += 8) {
+      bench.now += 1;
+      bench.settle();
+    }
+    expect(bench.count(999)).toBe(1);
+  });
+
   test('do not borrow if the cluster lends nothing', () => {
     const bench = cluster(1, { context: { lend: 'none' } });
     bench.need(1, long);

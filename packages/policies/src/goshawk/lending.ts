@@ -20,6 +20,8 @@ const PAUSE_MAX_MS: Millis = 3_600_000;
 const SETTLED_MS: Millis = 20;
 /** Number of lenders considered for a task. */
 const CANDIDATES_MAX = 32;
+/** Number of workers at which lenders are searched if none of the candidates suits. */
+const WORKERS_MAX = 64;
 
 /** A worker, and the runs there that make room for a task if they pause. */
 export interface Offer {
@@ -49,6 +51,8 @@ export class Lending {
   readonly #workers: WorkerView[] = [];
   /** Position of each open worker in the list, by id; −1: none. */
   readonly #places: number[] = [];
+  /** Position of the open worker that was searched last. */
+  #nextWorker = 0;
   readonly #budgets = new Budgets();
   /** Paused runs. */
   readonly #paused = new Map<RunView, Pause>();
@@ -188,15 +192,34 @@ export class Lending {
     const taskMs = isUnknown(stage) ? this.#shortTaskMs : this.#estimates.taskMs(stage, now);
     if (this.#budgets.size === 0 || this.#budgets.longestMs < taskMs) return undefined;
     const mayLend = (run: RunView): boolean => this.#budgets.of(run) >= taskMs;
+    const atMostMs = this.#context.cutoffMs;
     let left = CANDIDATES_MAX;
     for (const run of this.#budgets.inOrder()) {
-      if (left-- === 0 || !mayLend(run)) return undefined;
+      if (!mayLend(run)) return undefined;
+      if (left-- === 0) break;
       if (!accepts(run.worker)) continue;
       const lenders = this.#lendersAt(run, stage, mayLend, now);
-      if (lenders !== undefined)
-        return { worker: run.worker, loan: { lenders, atMostMs: this.#context.cutoffMs } };
+      if (lenders !== undefined) return { worker: run.worker, loan: { lenders, atMostMs } };
+    }
+    if (left >= 0) return undefined;
+    // The first candidates may all be where the task cannot run.
+    for (const worker of this.#nextWorkers()) {
+      if (!accepts(worker) || !stage.needs.permits(worker)) continue;
+      for (const run of worker.runs) {
+        const lenders = mayLend(run) ? this.#lendersAt(run, stage, mayLend, now) : undefined;
+        if (lenders !== undefined) return { worker, loan: { lenders, atMostMs } };
+      }
     }
     return undefined;
+  }
+
+  /** The next open workers, so that calls see all of them in turn. */
+  *#nextWorkers(): Iterable<WorkerView> {
+    const count = this.#workers.length;
+    for (let left = Math.min(WORKERS_MAX, count); left > 0; left--) {
+      this.#nextWorker = (this.#nextWorker + 1) % count;
+      yield this.#workers[this.#nextWorker]!;
+    }
   }
 
   /**

@@ -21,6 +21,9 @@ export class Serving {
   readonly #placement: Placement;
   readonly #starting: Starting;
   readonly #lending: Lending;
+  /** Needs of stages for which no lender was found in this round. */
+  readonly #triedForShort = new Set<WaitingNeeds>();
+  readonly #triedForUser = new Set<WaitingNeeds>();
 
   constructor(queue: Queue, placement: Placement, starting: Starting, shares: UserShares, lending: Lending) {
     this.#lending = lending;
@@ -56,16 +59,35 @@ export class Serving {
   }
 
   #lendOne(draft: Draft, now: Millis): boolean {
-    const short = this.#lending.mayLendToShort ? this.#waiting.firstOf(SHORT_KINDS, CONTENDERS_MAX) : NONE;
-    for (const { stage } of short)
-      if (this.#startOn(this.#lending.forShort(stage, this.#accepts(stage, now), now), stage, draft, now))
-        return true;
+    const forShort = ({ stage }: Contender) =>
+      this.#startOn(this.#lending.forShort(stage, this.#accepts(stage, now), now), stage, draft, now);
+    if (this.#lending.mayLendToShort && this.#lendToFirst(SHORT_KINDS, this.#triedForShort, forShort))
+      return true;
     if (this.#waiting.users.size < 2) return false;
-    for (const { stage, line } of this.#waiting.firstOf(KINDS, CONTENDERS_MAX)) {
-      const offer = this.#lending.forUser(stage, line.user, this.#accepts(stage, now), now);
-      if (this.#startOn(offer, stage, draft, now)) return true;
-    }
-    return false;
+    const forUser = ({ stage, line }: Contender) =>
+      this.#startOn(
+        this.#lending.forUser(stage, line.user, this.#accepts(stage, now), now),
+        stage,
+        draft,
+        now,
+      );
+    return this.#lendToFirst(KINDS, this.#triedForUser, forUser);
+  }
+
+  /** Tries the first stages, and then the next ones in turn, because no pause may help the first. */
+  #lendToFirst(
+    kinds: readonly Kind[],
+    tried: Set<WaitingNeeds>,
+    start: (contender: Contender) => boolean,
+  ): boolean {
+    const first = this.#waiting.firstOf(kinds, CONTENDERS_MAX);
+    if (first.some(start)) return true;
+    if (first.length < CONTENDERS_MAX) return false;
+    for (const { needs } of first) tried.add(needs);
+    const next = this.#waiting.firstOf(kinds, CONTENDERS_MAX, (needs) => !tried.has(needs));
+    for (const { needs } of next) tried.add(needs);
+    if (next.length < CONTENDERS_MAX || tried.size > TRIED_MAX) tried.clear();
+    return next.some(start);
   }
 
   #accepts(stage: StageView, now: Millis): (worker: WorkerView) => boolean {
@@ -122,7 +144,8 @@ export class Serving {
 const SHORT_KINDS: readonly Kind[] = ['pilots', 'short', 'small'];
 /** Number of stages for which lenders are searched. */
 const CONTENDERS_MAX = 8;
-const NONE: readonly Contender[] = [];
+/** Number of needs in a round. */
+const TRIED_MAX = 1_024;
 
 /** State of one pass over the waiting stages. */
 interface Plan {

@@ -212,12 +212,16 @@ export class Waiting {
   }
 
   /** The first stages of their needs, blocked or not, up to a limit: users by share, stages of a user by key. */
-  firstOf(kinds: readonly Kind[], most: number): readonly Contender[] {
+  firstOf(
+    kinds: readonly Kind[],
+    most: number,
+    accepts: (needs: WaitingNeeds) => boolean = () => true,
+  ): readonly Contender[] {
     const orders = kinds.map((kind) => this.#open[kind]);
     for (const { users } of this.#blocked.values())
       for (const kind of kinds) if (!users[kind].isEmpty) orders.push(users[kind]);
     const headsOf = (line: Line) => [line.openHeads, ...line.blockedHeads()];
-    return first(kinds, orders, most, headsOf, () => true).contenders;
+    return first(kinds, orders, most, headsOf, accepts).contenders;
   }
 
   /** The first stages of blocked needs that are accepted and fit into this room, in the same order. */
