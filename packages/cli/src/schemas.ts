@@ -20,8 +20,7 @@ const autoscale = z.object({
   action: z.enum(['start', 'drain', 'undo', 'end']),
   dryRun: z.boolean(),
   workers: z.array(z.string()),
-  /** Number of workers before and after. */
-  from: count,
+  from: count.describe('Number of workers before and after.'),
   to: count,
   reason: z.string(),
 });
@@ -35,8 +34,7 @@ const clusters = z.object({
       keys: z.string().nullable(),
       pid: count,
       startedAt: time.nullable(),
-      /** Whether it was started from this folder. */
-      here: z.boolean(),
+      here: z.boolean().describe('Whether it was started from this folder.'),
     }),
   ),
   ...untruncated,
@@ -46,15 +44,13 @@ const config = z.object({
   schema: z.literal('goshawk.config/1'),
   settings: z.array(
     z.object({
-      /** Commands that have the option; empty for every command. */
-      commands: z.array(z.string()),
+      commands: z.array(z.string()).describe('Commands that have the option; empty for every command.'),
       name: z.string(),
       value: z.union([z.string(), z.number(), z.boolean(), z.array(z.string()), z.null()]),
       unit: z.literal('ms').optional(),
       whenUnset: z.string().optional(),
       origin: z.enum(['flag', 'environment', 'file', 'default', 'not set']),
-      /** Name of the variable or of the file. */
-      source: z.string(),
+      source: z.string().describe('Name of the variable or of the file.'),
     }),
   ),
   ...untruncated,
@@ -75,8 +71,9 @@ const up = z.object({
   httpTokenFile: z.string().nullable(),
   keys: z.string().nullable(),
   cutoffSeconds: seconds,
-  /** Number of completed jobs that the cutoff was learned from; null if it was set. */
-  cutoffJobs: count.nullable(),
+  cutoffJobs: count
+    .nullable()
+    .describe('Number of completed jobs that the cutoff was learned from; null if it was set.'),
 });
 
 const keygen = z.object({
@@ -94,10 +91,8 @@ const keygen = z.object({
     'switched',
     'finished',
   ]),
-  /** The client whose key was created, or the key that was revoked. */
-  client: z.string().nullable(),
-  /** File of the key of one process that was created. */
-  key: z.string().nullable(),
+  client: z.string().nullable().describe('The client whose key was created, or the key that was revoked.'),
+  key: z.string().nullable().describe('File of the key of one process that was created.'),
 });
 
 const keysList = z.object({
@@ -106,14 +101,18 @@ const keysList = z.object({
     z.object({
       name: z.string(),
       role: z.enum(ROLES),
-      /** The key of all processes of the role without an individual key. */
-      shared: z.boolean(),
-      /** Rights of a client; null for other roles. */
-      rights: z.array(z.string()).nullable(),
-      /** Patterns of the names that the process may take; null: any that is not the name of another key. */
-      names: z.array(z.string()).nullable(),
-      /** Attributes and size that the key permits workers, as text; null: any. */
-      bounds: z.string().nullable(),
+      shared: z.boolean().describe('The key of all processes of the role without an individual key.'),
+      rights: z.array(z.string()).nullable().describe('Rights of a client; null for other roles.'),
+      names: z
+        .array(z.string())
+        .nullable()
+        .describe(
+          'Patterns of the names that the process may take; null: any that is not the name of another key.',
+        ),
+      bounds: z
+        .string()
+        .nullable()
+        .describe('Attributes and size that the key permits workers, as text; null: any.'),
       expiresAt: z.string().nullable(),
     }),
   ),
@@ -149,16 +148,17 @@ const policies = z.object({
 
 const holder = {
   user: z.string().nullable(),
-  /** Null if central does not know it, because all of the jobs are on hold or have not begun. */
-  weight: z.number().positive().nullable(),
+  weight: z
+    .number()
+    .positive()
+    .nullable()
+    .describe('Null if central does not know it, because all of the jobs are on hold or have not begun.'),
   userWeight: z.number().positive().nullable(),
   running: count,
   waiting: count,
-  /** Fraction of the cluster's `of`, the holder's dominant resource. */
-  share: z.number(),
+  share: z.number().describe("Fraction of the cluster's `of`, the holder's dominant resource."),
   of: z.string().nullable(),
-  /** Null if the policy does not enforce shares. */
-  dueShare: z.number().nullable(),
+  dueShare: z.number().nullable().describe('Null if the policy does not enforce shares.'),
   has: amounts,
   due: amounts.nullable(),
 };
@@ -189,15 +189,18 @@ const event = z.object({
   text: z.string(),
   worker: z.string().nullable(),
   scheduler: z.string().nullable(),
-  /** Name of the key of the client that requested it; null: nobody did, or the cluster has no keys. */
-  by: z.string().nullable(),
+  by: z
+    .string()
+    .nullable()
+    .describe(
+      'Name of the key of the client that requested it; null: nobody did, or the cluster has no keys.',
+    ),
 });
 
 const takeover = z.object({
   schema: z.literal('goshawk.takeover/1'),
   scheduler: z.string(),
-  /** Number of unfinished jobs at its last heartbeat; null: unknown. */
-  jobs: count.nullable(),
+  jobs: count.nullable().describe('Number of unfinished jobs at its last heartbeat; null: unknown.'),
   schedulers: count.optional(),
 });
 
@@ -205,19 +208,16 @@ const journal = z.object({
   schema: z.literal('goshawk.journal/1'),
   tag: z.string(),
   format: count,
-  /** Version of Goshawk that created the journal. */
-  version: z.string(),
+  version: z.string().describe('Version of Goshawk that created the journal.'),
   formers: z.array(z.string()),
   fileBytes: count,
   usedBytes: count,
   jobs: count,
   jobsEnded: count,
   records: count,
-  /** Milliseconds since 1970; absent without records. */
-  firstAt: z.number().optional(),
+  firstAt: z.number().optional().describe('Milliseconds since 1970; absent without records.'),
   lastAt: z.number().optional(),
-  /** Owner of a journal in PostgreSQL. */
-  holder: z.string().optional(),
+  holder: z.string().optional().describe('Owner of a journal in PostgreSQL.'),
   epoch: count.optional(),
 });
 
@@ -229,8 +229,7 @@ const damaged = z.object({
 
 const journalInit = z.object({
   schema: z.literal('goshawk.journal-init/1'),
-  /** Previous version of the tables; 0 without tables. */
-  before: count,
+  before: count.describe('Previous version of the tables; 0 without tables.'),
   version: count,
 });
 
@@ -263,8 +262,7 @@ const journalRepair = z.object({
   jobs: count,
   damaged: z.array(damaged),
   problems: z.array(z.string()),
-  /** Folder of the damaged journal; null if nothing was damaged. */
-  kept: z.string().nullable(),
+  kept: z.string().nullable().describe('Folder of the damaged journal; null if nothing was damaged.'),
 });
 
 const journalImport = z.object({
@@ -279,8 +277,7 @@ const journalBackup = z.object({
   tag: z.string(),
   file: z.string(),
   records: count,
-  /** Records that cannot be read and are left out. */
-  damaged: count,
+  damaged: count.describe('Records that cannot be read and are left out.'),
 });
 
 /** Notification that a scheduler posts to the URL of `--notify`. */
@@ -325,25 +322,25 @@ const audited = { schema: z.literal('goshawk.audit/1'), at: time, by: z.string()
 const audit = z.union([
   z.object({
     ...audited,
-    /** `submit`, `cancel` and other changes; the type of the message for a refused request that only reads. */
-    action: z.string(),
+    action: z
+      .string()
+      .describe(
+        '`submit`, `cancel` and other changes; the type of the message for a refused request that only reads.',
+      ),
     outcome: z.enum(['done', 'pending', 'refused']),
     code: z.string().optional(),
     key: z.string().nullable(),
     client: z.string(),
     from: z.string().nullable(),
     job: z.string().optional(),
-    /** Number of affected jobs. */
-    jobs: count.optional(),
+    jobs: count.optional().describe('Number of affected jobs.'),
     worker: z.string().optional(),
     scheduler: z.string().optional(),
     idempotencyKey: z.string().optional(),
     name: z.string().optional(),
     user: z.string().optional(),
-    /** Present for `drain`; false accepts tasks again. */
-    on: z.boolean().optional(),
-    /** Present for `drain --deadline`. */
-    deadlineMs: count.optional(),
+    on: z.boolean().optional().describe('Present for `drain`; false accepts tasks again.'),
+    deadlineMs: count.optional().describe('Present for `drain --deadline`.'),
   }),
   z.object({
     ...audited,

@@ -59,7 +59,7 @@ export interface StageForecast {
   readonly workers: number;
 }
 
-interface Ahead {
+export interface Ahead {
   readonly jobs: number;
   readonly tasks: number;
   /** Number of these tasks without an estimate. */

@@ -75,7 +75,15 @@ export {
   DEFAULT_TIMINGS,
   type SubmitOptions,
 } from './options.js';
-export { planJob, planJson } from './plan.js';
+export { planJob, planJson, planTable } from './plan.js';
 export type { JobSubmission } from './submission.js';
-export { type Usage, type UsageOptions, usageJson } from './usage.js';
-export { drainJson, silentSchedulers, workerJson, workersJson } from './workers-json.js';
+export { type Usage, type UsageOptions, usageJson, usageTable } from './usage.js';
+export {
+  drainJson,
+  drainTable,
+  silentSchedulers,
+  workerJson,
+  workersJson,
+  workersTable,
+  workerTable,
+} from './workers-json.js';

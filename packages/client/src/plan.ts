@@ -1,16 +1,20 @@
 import {
+  CLASSES,
+  doc,
   GoshawkError,
   type JobSpec,
   type JobSummary,
+  json,
   LIMITS,
-  type Millis,
   sumOf,
   UnreachableError,
   type WaitingReason,
 } from '@goshawk/core';
 import type { Cluster } from './cluster.js';
 import type { ClusterWaiting } from './explanations.js';
-import { type Forecast, forecastOf } from './forecast.js';
+import { type Ahead, type Forecast, forecastOf, type StageForecast } from './forecast.js';
+
+const { byName, choice, count, flag, list, literal, number, omitted, orNull, seconds, table, text } = json;
 
 /** Predicts the class, the eligible workers and the start of a job without submitting it. @throws UnreachableError */
 export async function planJob(cluster: Cluster, spec: JobSpec, signal: AbortSignal): Promise<Forecast> {
@@ -75,29 +79,62 @@ async function explained(cluster: Cluster, id: string, signal: AbortSignal) {
   }
 }
 
-const seconds = (ms: Millis | undefined): number | null => (ms === undefined ? null : ms / 1_000);
+const stageTable = table<StageForecast>()(() => ({
+  name: text,
+  tasks: count,
+  demand: byName(number),
+  requires: omitted(byName(text)),
+  partition: doc(
+    'The partition that the job uses; absent: all workers.',
+    omitted(choice('general', 'short')),
+  ),
+  fitting: doc('Number of workers that can run the tasks, out of `workers` that accept tasks.', count),
+  workers: count,
+}));
+
+const exampleTable = table<Ahead['examples'][number]>()((of) => ({
+  id: text,
+  name: text,
+  waiting: of(count, ({ tasks }) => tasks.waiting),
+}));
+
+const aheadTable = table<Ahead>()((of) => ({
+  jobs: count,
+  tasks: count,
+  workSeconds: of(orNull(seconds), ({ workMs }) => workMs),
+  examples: list(exampleTable),
+}));
+
+/** The fields of `goshawk.plan/1`, from which its JSON and its schema are derived. */
+export const planTable = table<Forecast>()((of) => ({
+  schema: of(literal('goshawk.plan/1'), () => 'goshawk.plan/1' as const),
+  canRun: doc('Whether each stage has workers that can run its tasks, and submit accepts the job.', flag),
+  refusal: doc(
+    'Reason why submit refuses the job; null: submit accepts the job.',
+    of(orNull(text), ({ refusal }) =>
+      refusal === undefined ? undefined : `${refusal.message}; ${refusal.hint}`,
+    ),
+  ),
+  class: doc('Class of the job; null: determined after submission.', orNull(choice(...CLASSES))),
+  cutoffSeconds: of(orNull(seconds), ({ cutoffMs }) => cutoffMs),
+  cutoffFrom: text,
+  estimateSeconds: of(orNull(seconds), ({ estimateMs }) => estimateMs),
+  tasks: count,
+  stages: list(stageTable),
+  slots: count,
+  freeSlots: count,
+  startSeconds: doc(
+    'Expected time until the first task starts; null: unknown.',
+    of(orNull(seconds), ({ startMs }) => startMs),
+  ),
+  borrows: doc(
+    'Whether it starts at once although no CPU is free: its first tasks borrow the CPUs of longer ones, which pause.',
+    flag,
+  ),
+  ahead: aheadTable,
+}));
 
 /** `goshawk.plan/1` */
-export function planJson({ ahead, stages, refusal, ...forecast }: Forecast) {
-  return {
-    schema: 'goshawk.plan/1' as const,
-    canRun: forecast.canRun,
-    refusal: refusal === undefined ? null : `${refusal.message}; ${refusal.hint}`,
-    class: forecast.class ?? null,
-    cutoffSeconds: seconds(forecast.cutoffMs),
-    cutoffFrom: forecast.cutoffFrom,
-    estimateSeconds: seconds(forecast.estimateMs),
-    tasks: forecast.tasks,
-    stages,
-    slots: forecast.slots,
-    freeSlots: forecast.freeSlots,
-    startSeconds: seconds(forecast.startMs),
-    borrows: forecast.borrows,
-    ahead: {
-      jobs: ahead.jobs,
-      tasks: ahead.tasks,
-      workSeconds: seconds(ahead.workMs),
-      examples: ahead.examples.map(({ id, name, tasks }) => ({ id, name, waiting: tasks.waiting })),
-    },
-  };
+export function planJson(forecast: Forecast): json.JsonOf<typeof planTable> {
+  return planTable.json(forecast, undefined);
 }

@@ -1,18 +1,23 @@
 import {
   addUsage,
-  dayText,
+  usageDay as day,
+  doc,
   groupedUsage,
+  json,
   latestBooks,
   NO_USAGE,
+  USAGE_GROUPS,
   type UsageFilter,
   type UsageGroup,
   type UsageRow,
   type UsageSums,
-  usageRowJson,
-  usageSumsJson,
+  usageRowTable,
+  usageSumsTable,
 } from '@goshawk/core';
 import type { CallOptions } from './options.js';
 import { askSchedulers, type Session } from './session.js';
+
+const { choice, count, flag, list, literal, orNull, table, text } = json;
 
 /** Days are counted from 1970-01-01 (UTC), and both are included. */
 export interface UsageOptions extends CallOptions, UsageFilter {
@@ -50,22 +55,44 @@ export async function readUsage(session: Session, options: UsageOptions): Promis
   return { by, since, until, rows, totals, silent };
 }
 
+interface UsagePart {
+  readonly usage: Usage;
+  readonly from: number;
+  readonly limit: number;
+}
+
+const nextOf = ({ usage, from, limit }: UsagePart): number | undefined =>
+  from + limit < usage.rows.length ? from + limit : undefined;
+
+/** The fields of `goshawk.usage/1`, from which its JSON and its schema are derived. */
+export const usageTable = table<UsagePart>()((of) => ({
+  schema: of(literal('goshawk.usage/1'), () => 'goshawk.usage/1' as const),
+  by: of(list(choice(...USAGE_GROUPS)), ({ usage }) => usage.by),
+  since: doc(
+    'First and last day, UTC.',
+    of(orNull(day), ({ usage }) => usage.since),
+  ),
+  until: of(orNull(day), ({ usage }) => usage.until),
+  usage: doc(
+    'Only the fields named in `by` are present; null: unknown or unset.',
+    of(list(usageRowTable), ({ usage, from, limit }) =>
+      usage.rows.slice(from, from + limit).map((row) => ({ row, by: usage.by })),
+    ),
+  ),
+  totals: of(usageSumsTable, ({ usage }) => usage.totals),
+  total: of(count, ({ usage }) => usage.rows.length),
+  truncated: of(flag, (part) => nextOf(part) !== undefined),
+  next: of(orNull(count), nextOf),
+  silent: doc(
+    'Schedulers that did not answer.',
+    of(list(text), ({ usage }) => usage.silent),
+  ),
+}));
+
 /** A part of the rows, for programs. Unknown values are null. */
 export function usageJson(
-  { by, since, until, rows, totals, silent }: Usage,
-  { from, limit }: { readonly from: number; readonly limit: number },
-) {
-  const next = from + limit < rows.length ? from + limit : null;
-  return {
-    schema: 'goshawk.usage/1' as const,
-    by,
-    since: since === undefined ? null : dayText(since),
-    until: until === undefined ? null : dayText(until),
-    usage: rows.slice(from, from + limit).map((row) => usageRowJson(row, by)),
-    totals: usageSumsJson(totals),
-    total: rows.length,
-    truncated: next !== null,
-    next,
-    silent,
-  };
+  usage: Usage,
+  part: { readonly from: number; readonly limit: number },
+): json.JsonOf<typeof usageTable> {
+  return usageTable.json({ usage, ...part }, undefined);
 }

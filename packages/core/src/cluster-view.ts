@@ -1,6 +1,7 @@
 import {
   choice,
   count,
+  doc,
   flag,
   list,
   number,
@@ -13,13 +14,14 @@ import {
 } from './fields/fields.js';
 import { attribute, ms, name, settings, slots, used } from './fields/records.js';
 import { LIMITS } from './limits.js';
+import * as json from './output.js';
 import { WORKER_STATES } from './states.js';
 
 /** The view of the cluster that clients receive. */
 
 const party = text(512);
 
-const workerView = view({
+export const workerView = view({
   name,
   /** Full name of the party: `<endpoint>!<incarnation>/<index>`. */
   address: party,
@@ -57,8 +59,10 @@ const happened = record({
   text: text(8_192),
   worker: optional(name),
   scheduler: optional(name),
-  /** Name of the key of the client that requested it; absent: nobody did, or the cluster has no keys. */
-  by: optional(name),
+  by: doc(
+    'Name of the key of the client that requested it; null: nobody did, or the cluster has no keys.',
+    optional(name),
+  ),
 });
 /** Events that a scheduler reports, because central cannot know them. */
 export const NOTICE_KINDS = [
@@ -73,12 +77,11 @@ export type NoticeKind = (typeof NOTICE_KINDS)[number];
 export type HappenedEvent = NonNullable<(typeof happened)['infer']>;
 
 /** The event, as `goshawk events --json` and HTTP show it. */
-export function eventJson({ number, at, kind, text, worker, scheduler, by }: HappenedEvent) {
-  return {
-    ...{ number, at: new Date(at).toISOString(), kind, text },
-    ...{ worker: worker ?? null, scheduler: scheduler ?? null, by: by ?? null },
-  };
-}
+export const eventTable = json.table<HappenedEvent>()(() => ({
+  ...json.same(happened, 'number'),
+  at: json.time,
+  ...json.same(happened, 'kind', 'text', 'worker', 'scheduler', 'by'),
+}));
 
 export const eventPage = view({
   /** Oldest first. */
@@ -94,7 +97,7 @@ export type EventPage = NonNullable<(typeof eventPage)['infer']>;
 /** Time for which events are kept. ms */
 export const EVENTS_KEPT_MS = 7 * 24 * 3_600_000;
 
-const lostWorkerView = view({
+export const lostWorkerView = view({
   name,
   address: party,
   /** A one-line description of the cause. */

@@ -18,14 +18,16 @@ export type * from './cluster-outline.js';
 export {
   type Counters,
   type DrainAnswer,
+  drainState,
   EVENTS_KEPT_MS,
   type EventPage,
-  eventJson,
+  eventTable,
   type HappenedEvent,
   type ListedWorker,
   LOST_WORKERS_MAX,
   LOST_WORKERS_MS,
   type LostWorker,
+  lostWorkerView,
   type MissingScheduler,
   NOTICE_KINDS,
   type NoticeKind,
@@ -35,6 +37,7 @@ export {
   type SchedulerView,
   type TakeoverAnswer,
   WORKERS_PER_PAGE,
+  workerView,
 } from './cluster-view.js';
 export * from './environment.js';
 export * from './errors.js';
@@ -95,7 +98,20 @@ export {
   whyNoGang,
   whyOutside,
 } from './job/impossible.js';
-export { jobJson, resultJson, seconds, summaryJson, type TaskResult, taskJson } from './job/json.js';
+export {
+  jobJson,
+  jobsJson,
+  jobsTable,
+  jobTable,
+  resultJson,
+  resultKind,
+  seconds,
+  summaryJson,
+  summaryTable,
+  type TaskResult,
+  taskJson,
+  taskTable,
+} from './job/json.js';
 export { jobJsonSchema } from './job/json-schema.js';
 export * from './job/kill-outcomes.js';
 export * from './job/outline.js';
@@ -165,7 +181,7 @@ export {
   WAITING_LABELS,
   WAITING_WORDS,
 } from './job/waiting-words.js';
-export { cutoffJson, waitingJson, whyJson } from './job/why-json.js';
+export { waitingJson, waitingTable, whyJson, whyTable } from './job/why-json.js';
 export * from './limits.js';
 export { ROLES, type Role } from './messages/declaration.js';
 export { sharedByNumber } from './messages/shared.js';
@@ -182,6 +198,7 @@ export * from './numbers/percentiles.js';
 export * from './numbers/random.js';
 export { rendezvous } from './numbers/rendezvous.js';
 export * from './numbers/sums.js';
+export * as json from './output.js';
 export * from './policy/job-lengths.js';
 export * from './policy/presets.js';
 export * from './policy/settings.js';

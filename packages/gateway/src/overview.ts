@@ -85,7 +85,7 @@ export function overviewOf({
     }),
   );
   return {
-    schema: 'goshawk.overview/1',
+    schema: 'goshawk.overview/1' as const,
     cluster: where,
     policy: (view ?? lastSeen?.view)?.settings.policy.policy ?? null,
     reachable: view !== undefined,

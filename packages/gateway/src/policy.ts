@@ -13,7 +13,7 @@ export async function policyOf(cluster: Cluster, signal: AbortSignal) {
   const tasks = endedTasks(counted.totals.schedulers);
   const all = Object.values(messages).reduce((sum, count) => sum + count, 0);
   return {
-    schema: 'goshawk.policy/1',
+    schema: 'goshawk.policy/1' as const,
     policy,
     title: preset.title,
     estimator,

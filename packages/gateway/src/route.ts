@@ -44,8 +44,27 @@ type MethodOf<T> = { [K in keyof T]: T[K] extends (...args: never[]) => unknown 
 /** A call of the TypeScript client. */
 type SdkCall = `Cluster.${MethodOf<Cluster>}` | `JobHandle.${MethodOf<JobHandle>}` | 'planJob';
 
+/** What a handler returns: a missing or misspelled field does not compile. */
+type Answer<A> = [A] extends [z.ZodType]
+  ? Promise<Frozen<z.output<A>>>
+  : A extends 'events'
+    ? AsyncIterable<StreamEvent>
+    : Promise<unknown>;
+type Frozen<T> = unknown extends T
+  ? T
+  : T extends readonly (infer E)[]
+    ? readonly Frozen<E>[]
+    : T extends object
+      ? { readonly [K in keyof T]: Frozen<T[K]> }
+      : T;
+
 /** One route of the table from which the server, the OpenAPI document and its tests are generated. */
-export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B extends Shape = Shape> {
+export interface Route<
+  P extends Shape = Shape,
+  Q extends Shape = Shape,
+  B extends Shape = Shape,
+  A extends z.ZodType | 'events' = z.ZodType | 'events',
+> {
   readonly method: 'GET' | 'POST';
   /** Path with parameter names in braces, as in OpenAPI. */
   readonly url: `/v1${string}`;
@@ -61,7 +80,7 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   readonly body?: B;
   /** Schema of the body for the OpenAPI document, if the body is validated elsewhere. */
   readonly bodySchema?: () => Record<string, unknown>;
-  readonly answer: z.ZodType | 'events';
+  readonly answer: A;
   /** Streaming variant, for clients that accept events or JSON lines. */
   readonly stream?: (
     context: HandlerContext,
@@ -72,12 +91,15 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   readonly handle: (
     context: HandlerContext,
     asked: ValidRequest<Parsed<P>, Parsed<Q>, Parsed<B>>,
-  ) => Promise<unknown> | AsyncIterable<StreamEvent>;
+  ) => Answer<A>;
 }
 
 /** Returns the route. The call infers the types of path, query and body for `handle`. */
-export function route<P extends Shape = undefined, Q extends Shape = undefined, B extends Shape = undefined>(
-  line: Route<P, Q, B>,
-): Route {
+export function route<
+  const A extends z.ZodType | 'events',
+  P extends Shape = undefined,
+  Q extends Shape = undefined,
+  B extends Shape = undefined,
+>(line: Route<P, Q, B, A>): Route {
   return line as unknown as Route;
 }

@@ -25,7 +25,8 @@ it('jobs are paged as the client lists them', async () => {
       if ('from' in options) asked.push(options);
       const next = options.from === 0 ? 50 : undefined;
       const jobs = [{ id: 'a-1', ...SUMMARY }];
-      return { jobs, total: 70, truncated: true, next, silent: [], warnings: [], quotas: [] };
+      const counts = SUMMARY.tasks;
+      return { jobs, total: 70, truncated: true, counts, next, silent: [], warnings: [], quotas: [] };
     },
   });
   const nextOf = async (query: string) => (await read(`${url}/v1/jobs?${query}`)).body.next;

@@ -13,7 +13,7 @@ import {
   LIMITS as CLUSTER_LIMITS,
   type Counters,
   EVENTS_KEPT_MS,
-  eventJson,
+  eventTable,
   GoshawkError,
   givenSpan,
   HELD_JOBS,
@@ -24,6 +24,7 @@ import {
   type JobSummary,
   jobJson,
   jobJsonSchema,
+  jobsJson,
   PRIORITIES,
   parseDay,
   parseJobQuery,
@@ -88,7 +89,7 @@ export const ROUTES: readonly Route[] = [
     python: null,
     does: 'The cluster, and your role here',
     answer: shapes.session,
-    handle: async ({ where: cluster }, { role }) => ({ schema: 'goshawk.session/1', cluster, role }),
+    handle: async ({ where: cluster }, { role }) => ({ schema: 'goshawk.session/1' as const, cluster, role }),
   }),
   route({
     method: 'POST',
@@ -141,9 +142,7 @@ export const ROUTES: readonly Route[] = [
           `GET /v1/jobs/${id} shows the job`,
         );
       const listed = await (await cluster()).jobs({ states, ...asked, ...filters, signal });
-      const { jobs, next = null, cursor = null, ...rest } = listed;
-      const shown = jobs.map((job) => summaryJson(job, Date.now()));
-      return { schema: 'goshawk.jobs/1', ...rest, jobs: shown, next, cursor };
+      return jobsJson(listed, { now: Date.now() });
     },
   }),
   route({
@@ -195,7 +194,7 @@ export const ROUTES: readonly Route[] = [
       const { tasks, total, next = null, submittedAt } = page;
       const usedAt = isUsedAsked ? await usedAtWorkersOf(there, tasks, signal) : undefined;
       return {
-        schema: 'goshawk.tasks/1',
+        schema: 'goshawk.tasks/1' as const,
         job: path.id,
         tasks: tasks.map((task) => ({
           ...taskJson(task, submittedAt),
@@ -309,12 +308,14 @@ export const ROUTES: readonly Route[] = [
       ]);
       const now = Date.now();
       if (query.task === undefined) watch.limits.note(explained, now);
-      const limits = watch.limits
-        .of(path.id)
-        .map((limit) => ({ ...limit, from: isoTime(limit.from), to: isoTime(limit.to) }));
       const lack = waitsAsGang(explained) ? await gangLack(there, explained, signal) : undefined;
       const sentence = `${whySentence(explained, now)}${lack === undefined ? '' : ` In total, ${lack}.`}`;
-      return { ...whyJson(explained, settings?.policy, now), sentence, limits };
+      return whyJson(explained, {
+        now,
+        cutoff: settings?.policy,
+        sentence,
+        limits: watch.limits.of(path.id),
+      });
     },
   }),
   route({
@@ -369,12 +370,12 @@ export const ROUTES: readonly Route[] = [
       const job = (await cluster()).job(path.id);
       if (body.tasks === undefined && body.stage === undefined) {
         const { state } = await job.cancel({ signal });
-        return { schema: 'goshawk.cancel/1', job: path.id, state };
+        return { schema: 'goshawk.cancel/1' as const, job: path.id, state };
       }
       const { job: now, ...tasks } = await job.cancelTasks(body.tasks, { stage: body.stage, signal });
       const { cancelled, killing, ended } = tasks;
       return {
-        schema: 'goshawk.cancel/1',
+        schema: 'goshawk.cancel/1' as const,
         job: path.id,
         state: now.state,
         tasks: { cancelled, killing, ended },
@@ -400,7 +401,7 @@ export const ROUTES: readonly Route[] = [
       const { state: states, ...rest } = body;
       const done = await (await cluster()).cancelJobs({ states, ...rest, signal });
       const { jobs, waiting, running, silent } = done;
-      return { schema: 'goshawk.cancelled/1', jobs, tasks: { waiting, running }, silent };
+      return { schema: 'goshawk.cancelled/1' as const, jobs, tasks: { waiting, running }, silent };
     },
   }),
   route({
@@ -524,7 +525,7 @@ export const ROUTES: readonly Route[] = [
       const view = await (await cluster()).describe({ signal });
       const shown = view.workers.filter(({ state }) => query.state === undefined || state === query.state);
       const part = { workers: shown, total: shown.length, truncated: false, next: null };
-      return workersJson(view, part, query.state === undefined ? view.lostWorkers : []);
+      return workersJson({ view, ...part, lost: query.state === undefined ? view.lostWorkers : [] });
     },
   }),
   route({
@@ -549,7 +550,7 @@ export const ROUTES: readonly Route[] = [
         if (lost?.state !== 'lost') throw unknownWorker(path.name);
         const { cause = null, running = null } = lost.loss ?? {};
         return {
-          schema: 'goshawk.worker/1',
+          schema: 'goshawk.worker/1' as const,
           ...workerJson(lost.view),
           state: 'lost' as const,
           used: null,
@@ -564,7 +565,7 @@ export const ROUTES: readonly Route[] = [
         .catch(ignoreUnreachable);
       const { used, ...counted } = counters?.workers[path.name] ?? {};
       return {
-        schema: 'goshawk.worker/1',
+        schema: 'goshawk.worker/1' as const,
         ...workerJson(found),
         counters: counters === undefined ? null : counted,
         tasks: watch.stream
@@ -680,7 +681,11 @@ export const ROUTES: readonly Route[] = [
     handle: async ({ cluster }, { signal }) => {
       const asked = { of: ({ kind }: { kind: string }) => kind === 'scheduler', signal };
       const { totals, silent } = await (await cluster()).counters(asked);
-      return { schema: 'goshawk.predictor/1', estimators: scoresOf(totals.schedulers.shadow), silent };
+      return {
+        schema: 'goshawk.predictor/1' as const,
+        estimators: scoresOf(totals.schedulers.shadow),
+        silent,
+      };
     },
   }),
   route({
@@ -707,7 +712,7 @@ export const ROUTES: readonly Route[] = [
     handle: async ({ watch }, { query: { seconds } }) => {
       const after = Math.floor(Date.now() / 1_000) - seconds;
       const points = seconds <= 3_600 ? watch.history.points : watch.day.points(after);
-      return { schema: 'goshawk.history/1', points: points.filter(({ at }) => at > after) };
+      return { schema: 'goshawk.history/1' as const, points: points.filter(({ at }) => at > after) };
     },
   }),
   route({
@@ -732,7 +737,12 @@ export const ROUTES: readonly Route[] = [
     handle: async ({ cluster }, { query: { seconds, after }, signal }) => {
       const sinceMs = Date.now() - 1_000 * seconds;
       const { events, next, since } = await (await cluster()).events({ after, sinceMs, signal });
-      return { schema: 'goshawk.events/1', events: events.map(eventJson), next, since: isoTime(since) };
+      return {
+        schema: 'goshawk.events/1' as const,
+        events: events.map((event) => eventTable.json(event, undefined)),
+        next,
+        since: isoTime(since),
+      };
     },
   }),
   route({
@@ -764,8 +774,13 @@ export const ROUTES: readonly Route[] = [
   }),
 ];
 
-function submitted({ id: job, acceptedState: state, warning }: JobHandle): z.input<typeof shapes.submitted> {
-  return { schema: 'goshawk.submit/1', job, state: state!, ...(warning === undefined ? {} : { warning }) };
+function submitted({ id: job, acceptedState: state, warning }: JobHandle) {
+  return {
+    schema: 'goshawk.submit/1' as const,
+    job,
+    state: state!,
+    ...(warning === undefined ? {} : { warning }),
+  };
 }
 
 /**
@@ -789,7 +804,7 @@ async function checkPredecessors(
   await Promise.all(Array.from(ids, (id) => typeof id === 'string' && check(id)));
 }
 
-function changedJson(schema: string, job: JobSummary) {
+function changedJson<const S extends string>(schema: S, job: JobSummary) {
   return { schema, job: job.id, ...summaryJson(job, Date.now()) };
 }
 
@@ -838,7 +853,7 @@ async function resultsOf(
   const pages = LIMITS.resultPagesMax;
   const { results, next = null } = await job.resultsPage({ from, max: limit, pages, signal });
   return {
-    schema: 'goshawk.results/2',
+    schema: 'goshawk.results/2' as const,
     job: id,
     state,
     total: tasks.total,
@@ -867,7 +882,7 @@ async function logsOf(
   const chunks = cluster.job(job).logs({ ...query, signal, onDropped, onEarlierAttempts });
   for await (const chunk of chunks) tail.add(chunk);
   return {
-    schema: 'goshawk.logs/1',
+    schema: 'goshawk.logs/1' as const,
     job,
     chunks: tail.end(),
     truncated: tail.isTruncated,

@@ -62,7 +62,7 @@ export function streamJson(
     ];
   });
   return {
-    schema: 'goshawk.stream/1',
+    schema: 'goshawk.stream/1' as const,
     from: isoTime(from),
     to: isoTime(to),
     bucketSeconds: bucketMs / 1_000,

@@ -1,7 +1,7 @@
 import type { Cluster, HappenedEvent } from '@goshawk/client';
 import { type Context, defineCommand, plain } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import { eventJson, formatDuration } from '@goshawk/core';
+import { eventTable, formatDuration } from '@goshawk/core';
 import { localTime } from '../jobs/local-time.js';
 import { repeatUntilInterrupted } from '../repeat-until-interrupted.js';
 
@@ -56,6 +56,6 @@ async function followEvents(
 }
 
 function showEvent(context: Context, event: HappenedEvent): void {
-  if (context.global.json) context.json({ schema: 'goshawk.event/1', ...eventJson(event) });
+  if (context.global.json) context.json({ schema: 'goshawk.event/1', ...eventTable.json(event, undefined) });
   else context.out(`${localTime(event.at)}  ${plain(event.text)}`);
 }

@@ -90,7 +90,7 @@ async function* detailsOf(context: Context, job: JobHandle): AsyncGenerator<JobD
 
 function shownJson(detail: JobDetail): Output {
   const { spec } = detail;
-  return { ...jobJson(detail, Date.now()), ...(spec === undefined ? {} : { spec: specJson(spec) }) };
+  return jobJson(detail, Date.now(), spec === undefined ? {} : { spec: specJson(spec) });
 }
 
 function pageOf(context: Context, detail: JobDetail): string {

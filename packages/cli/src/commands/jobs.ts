@@ -1,14 +1,6 @@
 import { defineCommand, painter, plain } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import {
-  counted,
-  cutoffJson,
-  InputError,
-  JOB_STATES,
-  LIMITS,
-  parseJobQuery,
-  summaryJson,
-} from '@goshawk/core';
+import { counted, InputError, JOB_STATES, jobsJson, LIMITS, parseJobQuery } from '@goshawk/core';
 import { jobsTable } from '../jobs/jobs-table.js';
 import { statesIn } from '../jobs/states.js';
 import { STRICT, strictly } from '../jobs/strict.js';
@@ -72,22 +64,9 @@ export const jobsCommand = defineCommand({
       cluster.jobs({ ...query, states, user, from, all, limit, signal }),
       context.global.json ? cluster.settings({ signal }) : undefined,
     ]);
-    const { jobs, total, truncated, counts, next = null, cursor = null, silent, warnings, quotas } = listed;
+    const { jobs, total, truncated, next = null, silent, warnings, quotas } = listed;
     if (context.global.json) {
-      const shown = jobs.map((job) => summaryJson(job, Date.now()));
-      context.json({
-        schema: 'goshawk.jobs/1',
-        jobs: shown,
-        ...cutoffJson(settings?.policy),
-        total,
-        truncated,
-        counts,
-        next,
-        cursor,
-        silent,
-        warnings,
-        quotas,
-      });
+      context.json(jobsJson(listed, { now: Date.now(), cutoff: settings?.policy ?? null }));
       return strictly(options.strict, silent);
     }
     if (jobs.length > 0) {

@@ -23,7 +23,7 @@ import {
   USAGE_GROUPS,
   type UsageGroup,
   type UsageRow,
-  usageRowJson,
+  usageRowTable,
   usageSumsJson,
 } from '@goshawk/core';
 
@@ -77,7 +77,7 @@ export const usageCommand = defineCommand({
     if (context.global.json) return void context.json(usageJson(usage, options));
     const { shown, left, next } = partOf(usage.rows, options);
     if (csv) {
-      const rows = shown.map((row) => usageRowJson(row, by));
+      const rows = shown.map((row) => usageRowTable.json({ row, by }, undefined));
       const titles = [...by, ...Object.keys(usageSumsJson(NO_USAGE))];
       context.out(titles.join(','));
       for (const row of rows)

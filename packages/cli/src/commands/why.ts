@@ -58,7 +58,7 @@ export const whyCommand = defineCommand({
     }
     const { json } = context.global;
     const { explained, background } = await explainJob(cluster, job, { task, withEnd: !json, signal });
-    context.show(whyJson(explained, background.cutoff, Date.now()), () =>
+    context.show(whyJson(explained, { now: Date.now(), cutoff: background.cutoff }), () =>
       whyPage(explained, background, paint),
     );
     warn(context, cluster);

@@ -59,7 +59,7 @@ export const workersCommand = defineCommand({
     const silent = silentSchedulers(view);
     const lost = options.state === undefined || options.state === LOST ? view.lostWorkers : [];
     if (context.global.json) {
-      context.json(workersJson(view, { workers, total, truncated, next }, lost));
+      context.json(workersJson({ view, workers, total, truncated, next, lost }));
       return strictly(options.strict, silent);
     }
     const paint = painter(context);

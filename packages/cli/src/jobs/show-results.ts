@@ -23,7 +23,7 @@ export async function endedJson(
   job: JobDetail,
   withResults: boolean,
 ): Promise<Output> {
-  const ended = jobJson(job, Date.now());
-  if (!withResults) return ended;
-  return { ...ended, results: await handle.results({ wait: false, signal: context.interrupted }) };
+  if (!withResults) return jobJson(job, Date.now());
+  const results = await handle.results({ wait: false, signal: context.interrupted });
+  return jobJson(job, Date.now(), { results });
 }

@@ -106,10 +106,12 @@ it('shows no time if it is unknown', () => {
   const unknown = waits({ jobs: 1, tasks: 28, workMs: 0 });
   expect(page(unknown)).toContain('after 28 tasks of 1 job, whose run times are unknown');
   expect(page(unknown)).not.toMatch(/about|\b0 ms/);
-  expect(whyJson(unknown, background.cutoff, 0)).toMatchObject({
+  expect(whyJson(unknown, { now: 0, cutoff: background.cutoff })).toMatchObject({
     line: { needs: [{ expectedSeconds: null }] },
   });
-  expect(whyJson(waits({ jobs: 0, tasks: 0, workMs: 0 }), background.cutoff, 0)).toMatchObject({
+  expect(
+    whyJson(waits({ jobs: 0, tasks: 0, workMs: 0 }), { now: 0, cutoff: background.cutoff }),
+  ).toMatchObject({
     line: { needs: [{ expectedSeconds: null }] },
   });
 });
@@ -117,7 +119,9 @@ it('shows no time if it is unknown', () => {
 it('shows the estimated wait if there are estimates', () => {
   const known = waits({ jobs: 1, tasks: 28, workMs: 28_000 });
   expect(page(known)).toContain('after 28 tasks of 1 job, in about 7 s');
-  expect(whyJson(known, background.cutoff, 0)).toMatchObject({ line: { needs: [{ expectedSeconds: 7 }] } });
+  expect(whyJson(known, { now: 0, cutoff: background.cutoff })).toMatchObject({
+    line: { needs: [{ expectedSeconds: 7 }] },
+  });
 });
 
 it('shows bounds of the next start, from earlier waits', () => {
@@ -128,7 +132,7 @@ it('shows bounds of the next start, from earlier waits', () => {
   expect(page(answered)).toContain(
     'the next starts in 5 s, 2 s to 20 s in 8 of 10 cases (256 earlier waits)',
   );
-  expect(whyJson(answered, background.cutoff, 0)).toMatchObject({
+  expect(whyJson(answered, { now: 0, cutoff: background.cutoff })).toMatchObject({
     line: { needs: [{ startsInSeconds: { p10: 2, p50: 5, p90: 20, waits: 256 } }] },
   });
 });
@@ -139,7 +143,9 @@ it('shows the explanation of the policy, if it has one', () => {
   const why = 'each task needs cpu 2; the largest room left at a worker is cpu 1';
   const answered = { ...explained, central: { ...explained.central!, needs: [{ ...need!, why }] } };
   expect(page(answered)).toContain(`at central: ${why}`);
-  expect(whyJson(answered, background.cutoff, 0)).toMatchObject({ line: { needs: [{ why }] } });
+  expect(whyJson(answered, { now: 0, cutoff: background.cutoff })).toMatchObject({
+    line: { needs: [{ why }] },
+  });
 });
 
 it('shows where the policy plans to start the job, and in JSON when', () => {
@@ -148,7 +154,7 @@ it('shows where the policy plans to start the job, and in JSON when', () => {
   const plan = { why: 'its gang fits at the next slot', expected: { inMs: 12_000, where: 'rack-1' } };
   const answered = { ...explained, central: { ...explained.central!, needs: [{ ...need!, ...plan }] } };
   expect(page(answered)).toContain('its gang fits at the next slot; planned for rack-1');
-  expect(whyJson(answered, background.cutoff, 0)).toMatchObject({
+  expect(whyJson(answered, { now: 0, cutoff: background.cutoff })).toMatchObject({
     line: { needs: [{ expectedSeconds: 12 }] },
   });
 });
@@ -162,7 +168,7 @@ it('shows missing attributes of eligible workers, where they exist, and what to 
   const text = whyPage({ ...explained, waiting }, { ...background, workers: [] }, painter({ color: false }));
   expect(text).toContain(`(placing); ${missing}`);
   expect(text).not.toContain('no worker has zone=eu');
-  expect(whyJson({ ...explained, waiting }, undefined, 0)).toMatchObject({
+  expect(whyJson({ ...explained, waiting }, { now: 0, cutoff: undefined })).toMatchObject({
     cutoffSeconds: null,
     cutoffFrom: null,
     waiting: [{ requires: { zone: 'eu' }, missing }],
@@ -172,7 +178,10 @@ it('shows missing attributes of eligible workers, where they exist, and what to 
 it('shows the cutoff between short and long', () => {
   const known = waits({ jobs: 0, tasks: 0, workMs: 0 });
   expect(page(known)).toContain('a job whose tasks take 10 s or more on average is long (set by --cutoff)');
-  expect(whyJson(known, background.cutoff, 0)).toMatchObject({ cutoffSeconds: 10, cutoffFrom: 'said' });
+  expect(whyJson(known, { now: 0, cutoff: background.cutoff })).toMatchObject({
+    cutoffSeconds: 10,
+    cutoffFrom: 'said',
+  });
 });
 
 it('shows everything about an ended job that `job` shows', () => {
@@ -195,7 +204,7 @@ it('shows what the tasks of an ended job waited for', () => {
   const text = page({ ...ended, waitSums: [pilots, worker] });
   expect(text).toContain('3.83 s for the pilots of their job to measure its run time (7 tasks)');
   expect(text).toContain('3.5 s on average, 6 s at most, for a free worker (8 tasks)');
-  expect(whyJson({ ...ended, waitSums: [pilots] }, background.cutoff, 0)).toMatchObject({
+  expect(whyJson({ ...ended, waitSums: [pilots] }, { now: 0, cutoff: background.cutoff })).toMatchObject({
     waited: [{ phase: 'pilots', tasks: 7, meanSeconds: 3.83, maxSeconds: 3.83 }],
   });
 });
@@ -235,7 +244,7 @@ it('says what a task lends and borrows', () => {
   };
   const shown = (lending: LendingView) => {
     const explained = { ...waits({ jobs: 0, tasks: 0, workMs: 0 }), task: { ...of, ...lending } };
-    return { text: page(explained), json: whyJson(explained, undefined, 0).task };
+    return { text: page(explained), json: whyJson(explained, { now: 0, cutoff: undefined }).task };
   };
   const lent = shown({ lentTo: { job: 'b2-7', task: 4 }, pausedMs: 2_000 });
   expect(lent.text).toContain('is paused for 2 s while task b2-7/4 uses its CPU\n');

@@ -5,24 +5,31 @@
 import type { Address } from '../ids.js';
 import type { Resources } from '../resources/resources.js';
 
-export type FieldKind =
-  | { readonly kind: 'count'; readonly min?: number; readonly max?: number }
-  | { readonly kind: 'integer' }
-  | { readonly kind: 'number' }
-  | { readonly kind: 'signed' }
-  | { readonly kind: 'flag' }
-  | { readonly kind: 'text'; readonly lengthMax: number }
-  | { readonly kind: 'bytes'; readonly lengthMax: number }
-  | { readonly kind: 'address' }
-  | { readonly kind: 'resources' }
-  | { readonly kind: 'choice'; readonly of: readonly string[] }
-  | { readonly kind: 'optional'; readonly of: FieldKind }
-  | { readonly kind: 'list'; readonly of: FieldKind; readonly lengthMax: number }
-  | { readonly kind: 'record'; readonly fields: Fields }
-  /** Any JSON-like value or byte array; the reader validates it. */
-  | { readonly kind: 'open' }
-  /** Encoded like `open`; `parse` throws if the value is invalid. */
-  | { readonly kind: 'parsed'; readonly parse: (value: unknown) => unknown };
+export type FieldKind = Described &
+  (
+    | { readonly kind: 'count'; readonly min?: number; readonly max?: number }
+    | { readonly kind: 'integer' }
+    | { readonly kind: 'number' }
+    | { readonly kind: 'signed' }
+    | { readonly kind: 'flag' }
+    | { readonly kind: 'text'; readonly lengthMax: number }
+    | { readonly kind: 'bytes'; readonly lengthMax: number }
+    | { readonly kind: 'address' }
+    | { readonly kind: 'resources' }
+    | { readonly kind: 'choice'; readonly of: readonly string[] }
+    | { readonly kind: 'optional'; readonly of: FieldKind }
+    | { readonly kind: 'list'; readonly of: FieldKind; readonly lengthMax: number }
+    | { readonly kind: 'record'; readonly fields: Fields }
+    /** Any JSON-like value or byte array; the reader validates it. */
+    | { readonly kind: 'open' }
+    /** Encoded like `open`; `parse` throws if the value is invalid. */
+    | { readonly kind: 'parsed'; readonly parse: (value: unknown) => unknown }
+  );
+
+/** What a field means, in the published schemas of outputs that show it. */
+export interface Described {
+  readonly doc?: string | undefined;
+}
 
 export type Fields = { readonly [name: string]: FieldKind };
 
@@ -87,6 +94,11 @@ export function record<const F extends Record<string, Field<unknown>>>(fields: F
 /** A record shown to users and programs; its optional fields may be omitted. */
 export function view<const F extends Record<string, Field<unknown>>>(fields: F): Field<View<F>> {
   return { kind: 'record', fields };
+}
+
+/** Says what a field means. */
+export function doc<F extends object>(words: string, of: F): F {
+  return { ...of, doc: words };
 }
 
 /** A value that `parse` checks and converts; it throws for an invalid one. */

@@ -20,7 +20,8 @@ export function latestStartOf(explained: Omit<Explained, 'job'>): NeedView['late
  * How a job stands to its deadline. `late`: it is expected to end after it. `risk`: the interval of its expected end passes it.
  * `fine`: the interval ends before it. `open`: no end is expected yet.
  */
-export type DeadlineStanding = 'met' | 'missed' | 'late' | 'risk' | 'fine' | 'open';
+export const DEADLINE_STANDINGS = ['met', 'missed', 'late', 'risk', 'fine', 'open'] as const;
+export type DeadlineStanding = (typeof DEADLINE_STANDINGS)[number];
 
 /** @param now wall clock. @returns undefined if the job has no deadline */
 export function deadlineStanding(job: JobSummary, now: Millis): DeadlineStanding | undefined {

@@ -1,4 +1,4 @@
-import { choice, count, flag, list, optional, record, signed, text, view } from '../fields/fields.js';
+import { choice, count, doc, flag, list, optional, record, signed, text, view } from '../fields/fields.js';
 import { line, ms, name, requires, stage, task } from '../fields/records.js';
 import type { Millis } from '../ids.js';
 import { LIMITS } from '../limits.js';
@@ -31,7 +31,7 @@ export const waitingGroup = view({
 /** Tasks of one owner that wait for the same reason. */
 export type WaitingGroup = NonNullable<(typeof waitingGroup)['infer']>;
 
-const stageWait = view({
+export const stageWait = view({
   stage: name,
   reason,
   tasks: count,
@@ -47,7 +47,7 @@ const stageWait = view({
 /** Tasks of one job that wait for the same reason. */
 export type StageWait = NonNullable<(typeof stageWait)['infer']>;
 
-const taskStory = view({
+export const taskStory = view({
   task,
   stage: name,
   state: text(32),
@@ -66,8 +66,7 @@ const taskStory = view({
   ranMs: optional(ms),
   /** When the last attempt ended. */
   endedMs: optional(ms),
-  /** Message of the last failure, or why the task is cancelled. */
-  error: optional(line),
+  error: doc('Message of the last failure, or why the task is cancelled.', optional(line)),
   ...lendingFields,
 });
 /** State and times of one task, as known to its owner. */
@@ -77,7 +76,7 @@ const waitSpread = view({ tasks: count, p50: ms, p90: ms, max: ms });
 /** Waiting times of started tasks, by nearest rank. */
 export type WaitSpread = NonNullable<(typeof waitSpread)['infer']>;
 
-const waitSum = view({
+export const waitSum = view({
   phase: choice(...WAIT_PHASES),
   /** Number of tasks that waited for this phase. */
   tasks: count,
@@ -122,7 +121,7 @@ const startWait = view({ p10: ms, p50: ms, p90: ms, waits: count });
 /** Predicted time until the next task starts: percentiles of similar earlier waits. */
 export type StartWait = NonNullable<(typeof startWait)['infer']>;
 
-const needView = view({
+export const needView = view({
   stage,
   /** Kind of the job: `small` and `large` jobs are still waiting for their pilots. */
   kind: choice('short', 'small', 'long', 'large'),
@@ -241,8 +240,7 @@ export const centralLine = view({
   /** CPUs that run long tasks, and their maximum. */
   longRunning: count,
   longLimit: count,
-  /** CPUs that a typical short task could borrow now; absent: none. */
-  lendable: optional(count),
+  lendable: doc('CPUs that a typical short task could borrow now; absent: none.', optional(count)),
   /** Waiting tasks of all jobs for which central has found no worker. */
   unmatched: count,
   /**

@@ -1,164 +1,212 @@
+import { doc } from '../fields/fields.js';
 import type { Millis } from '../ids.js';
-import type { Output } from '../published.js';
+import * as json from '../output.js';
+import { type Cutoff, cutoffOrigin } from '../policy/settings.js';
+import { isFinal, type JobState } from '../states.js';
 import { expectedEndOf } from './outline.js';
 import {
   type AttemptView,
-  isFinal,
+  attemptView,
   type JobDetail,
-  type JobState,
   type JobSummary,
+  jobDetail,
+  jobSummary,
   type LendingView,
   metDeadline,
+  type Predecessor,
+  predecessor,
   type ResultRow,
+  type StageView,
+  stageView,
+  type TaskCounts,
+  type TaskFailure,
   type TaskRow,
   taskAddress,
+  taskFailure,
+  taskResult,
+  taskRow,
+  type UserQuota,
+  userQuota,
 } from './view.js';
 
 /** Available in every supported JavaScript engine. */
 declare const TextDecoder: new () => { decode(bytes: Uint8Array): string };
 
-/**
- * A job in a list. Times are ISO 8601, durations in seconds; unknown values are null.
- *
- * @param now wall clock, ms since 1970
- */
-export function summaryJson(job: JobSummary, now: Millis): Record<string, unknown> {
-  return {
-    id: job.id,
-    name: job.name,
-    user: job.user ?? null,
-    class: job.class,
-    classifiedBy: job.classifiedBy,
-    estimateSeconds: seconds(job.estimateMs),
-    state: job.state,
-    held: job.held ?? false,
-    beginAt: job.beginAt === undefined ? null : new Date(job.beginAt).toISOString(),
-    retryOf: job.retryOf ?? null,
-    tasks: job.tasks,
-    submittedAt: at(job, 0),
-    startedAt: at(job, job.startedMs),
-    endedAt: at(job, job.endedMs),
-    deadlineAt: at(job, job.deadlineMs),
-    deadlineMet: metDeadline(job, now) ?? null,
-    expectedEnd: expectedEndJson(job, now),
-  };
+const { count, list, literal, or, orNull, omitted, same, table, text, time } = json;
+
+/** Wall clock, ms since 1970: the present, and when the job was submitted, to which its times are relative. */
+export interface JobTimes {
+  readonly now: Millis;
+  readonly submittedAt: Millis;
 }
 
-/** When an active job is expected to end, with an interval; null: unknown, or it has ended. */
-function expectedEndJson(job: Pick<JobSummary, 'state' | 'expectedEnd'>, now: Millis) {
-  const end = expectedEndOf(job, now);
-  if (end === undefined) return null;
-  const iso = (ms: Millis): string => new Date(ms).toISOString();
-  return {
-    at: iso(end.at),
-    earliest: iso(end.earliest),
-    latest: iso(end.latest),
-    computedAt: iso(end.computedAt),
-  };
+const at = ({ submittedAt }: Pick<JobTimes, 'submittedAt'>, ms: Millis | undefined): Millis | undefined =>
+  ms === undefined ? undefined : submittedAt + ms;
+
+const quota = table<UserQuota>()(() => ({
+  user: omitted(text),
+  ...same(userQuota, 'waiting', 'max', 'scheduler'),
+}));
+
+const expected = table<NonNullable<JobSummary['expectedEnd']>>()(() => ({
+  at: time,
+  earliest: doc('The job ends from `earliest` to `latest` in about nine of ten cases.', time),
+  latest: time,
+  computedAt: doc('When this was computed.', time),
+}));
+
+/** A job in a list. Times are ISO 8601, durations in seconds; unknown values are null. */
+export const summaryTable = table<JobSummary, { readonly now: Millis }>()((of) => ({
+  ...same(jobSummary, 'id', 'name', 'user', 'class', 'classifiedBy'),
+  estimateSeconds: of(orNull(json.seconds), (job) => job.estimateMs),
+  ...same(jobSummary, 'state', 'held'),
+  beginAt: doc('Earliest start; null once that time has passed.', orNull(time)),
+  ...same(jobSummary, 'retryOf', 'tasks'),
+  submittedAt: time,
+  startedAt: of(orNull(time), (job) => at(job, job.startedMs)),
+  endedAt: of(orNull(time), (job) => at(job, job.endedMs)),
+  deadlineAt: of(orNull(time), (job) => at(job, job.deadlineMs)),
+  deadlineMet: of(orNull(json.flag), (job, { now }) => metDeadline(job, now)),
+  expectedEnd: doc(
+    'When an active job is expected to end; null: unknown, or the job has ended.',
+    of(orNull(expected), (job, { now }) => expectedEndOf(job, now)),
+  ),
+}));
+
+/** @param now wall clock, ms since 1970 */
+export function summaryJson(job: JobSummary, now: Millis): json.JsonOf<typeof summaryTable> {
+  return summaryTable.json(job, { now });
 }
 
-/** `goshawk.job/1`: everything known about one job except its submitted spec. */
-export function jobJson(job: JobDetail, now: Millis): Output {
-  return {
-    schema: 'goshawk.job/1',
-    ...summaryJson(job, now),
-    stages: job.stages.map(
-      ({ estimateMs, meanRunMs, counts, command, commandsDiffer, demand, ...stage }) => ({
-        ...stage,
-        command: command ?? null,
-        commandsDiffer: commandsDiffer ?? false,
-        demand,
-        counts,
-        estimateSeconds: seconds(estimateMs),
-        meanRunSeconds: seconds(meanRunMs),
-      }),
+/** A list of jobs with what is missing in it. */
+interface ListedJobs {
+  readonly jobs: readonly JobSummary[];
+  readonly total: number;
+  readonly truncated: boolean;
+  readonly counts: TaskCounts;
+  readonly next?: number | undefined;
+  readonly cursor?: string | undefined;
+  readonly silent: readonly string[];
+  readonly warnings: readonly string[];
+  readonly quotas: readonly UserQuota[];
+}
+
+interface JobsContext {
+  readonly now: Millis;
+  /** Shown by the command only; null: central does not answer. */
+  readonly cutoff?: Cutoff | null;
+}
+
+export const jobsTable = table<ListedJobs, JobsContext>()((of) => ({
+  schema: of(literal('goshawk.jobs/1'), () => 'goshawk.jobs/1' as const),
+  jobs: list(summaryTable),
+  cutoffSeconds: doc(
+    'Cutoff between short and long jobs, in the output of `goshawk jobs` only; null: central does not answer.',
+    of(omitted(orNull(json.seconds)), (_, { cutoff }) =>
+      cutoff === undefined ? undefined : (cutoff?.cutoffMs ?? null),
     ),
-    attempts: job.attemptList.map((attempt) => attemptJson(job, attempt)),
-    attemptsTruncated: job.attemptsTruncated ?? job.attemptList.length < job.attempts.total,
-    attemptCounts: job.attempts,
-    sampling:
-      job.sampling === undefined
-        ? null
-        : {
-            pilotTasks: job.sampling.pilotTasks,
-            decidedAt: at(job, job.sampling.decidedMs),
-            pilots: job.sampling.pilots.map(({ task, state, runMs }) => ({
-              task,
-              state,
-              runSeconds: seconds(runMs),
-            })),
-          },
-    failures: job.failures.map(({ exitCode, signal, printed, stdoutFile, stderrFile, ...failure }) => ({
-      ...failure,
-      /** Output of the first few failed tasks. */
-      printed: printed === undefined ? null : new TextDecoder().decode(printed),
-      stdoutFile: stdoutFile ?? null,
-      stderrFile: stderrFile ?? null,
-      exitCode: exitCode ?? null,
-      signal: signal ?? null,
-    })),
-    failuresTruncated: job.failuresTruncated,
-    timeLimitSeconds: seconds(job.timeLimitMs),
-    priority: job.priority,
-    open: job.open ?? false,
-    meanRunSeconds: seconds(job.meanRunMs),
-    /** Time in unsuccessful attempts. */
-    lostSeconds: seconds(job.wastedMs),
-    after: job.after ?? [],
-    cancelReason: job.cancelReason ?? null,
-  };
-}
+  ),
+  cutoffFrom: doc(
+    'Origin of the cutoff, in the output of `goshawk jobs` only.',
+    of(omitted(orNull(text)), (_, { cutoff }) => cutoff && cutoffOrigin(cutoff)),
+  ),
+  total: doc('Number of jobs that match, listed or not.', count),
+  truncated: json.flag,
+  counts: doc(
+    'Counts by state, independent of the state filter.',
+    of(same(jobSummary, 'tasks').tasks, ({ counts }) => counts),
+  ),
+  next: doc('`from` of the next page; null with `after`.', orNull(count)),
+  cursor: doc('`after` of the next page, which costs less than `from`.', orNull(text)),
+  silent: doc('Schedulers that did not answer.', list(text)),
+  warnings: list(text),
+  quotas: doc('Waiting tasks per user at schedulers with a limit.', list(quota)),
+}));
 
-function attemptJson(job: JobDetail, attempt: AttemptView): Record<string, unknown> {
-  return {
-    task: attempt.task,
-    attempt: attempt.attempt,
-    state: attempt.state,
-    worker: attempt.worker,
-    gpus: attempt.gpus ?? [],
-    startedAt: at(job, attempt.startedMs),
-    runSeconds: seconds(attempt.runMs),
-    code: attempt.code || null,
-    message: attempt.message || null,
-    exitCode: attempt.exitCode ?? null,
-    signal: attempt.signal ?? null,
-    ...lendingJson(attempt),
-  };
+/** `goshawk.jobs/1` */
+export function jobsJson(listed: ListedJobs, context: JobsContext): json.JsonOf<typeof jobsTable> {
+  return jobsTable.json(listed, context);
 }
 
 /** Pauses of an attempt, which its run time excludes, and the tasks (`JOB/TASK`) that it lent CPUs to and borrowed from. */
-export function lendingJson({ pausedMs, lentTo, borrowedFrom }: LendingView) {
-  return {
-    pausedSeconds: seconds(pausedMs ?? 0)!,
-    /** The task that uses its CPUs at present. */
-    lentTo: lentTo === undefined ? null : taskAddress(lentTo),
-    borrowedFrom: (borrowedFrom ?? []).map(taskAddress),
-  };
-}
+export const lendingEntries = table<LendingView>()((of) => ({
+  pausedSeconds: doc(
+    'For how long the attempt was paused while other tasks used its CPUs; `runSeconds` excludes it.',
+    of(json.seconds, ({ pausedMs }) => pausedMs ?? 0),
+  ),
+  lentTo: doc(
+    'The task that uses its CPUs at present, as JOB/TASK; null: the attempt is not paused.',
+    of(orNull(text), ({ lentTo }) => (lentTo === undefined ? undefined : taskAddress(lentTo))),
+  ),
+  borrowedFrom: doc(
+    'Tasks that were paused for it, once it has ended.',
+    of(list(text), ({ borrowedFrom }) => (borrowedFrom ?? []).map(taskAddress)),
+  ),
+})).entries;
 
-/**
- * A task in a list of `goshawk.tasks/1`.
- *
- * @param submittedAt submission time of its job
- */
-export function taskJson(task: TaskRow, submittedAt: Millis) {
-  const { index, stage, state, attempt, worker, exitCode, startedMs, runMs, maxRssBytes, error } = task;
-  const hasEnded = isFinal(state) && startedMs !== undefined && runMs !== undefined;
-  return {
-    index,
-    stage,
-    state,
-    attempt,
-    worker: worker ?? null,
-    exitCode: exitCode ?? null,
-    startedAt: at({ submittedAt }, startedMs),
-    endedAt: hasEnded ? at({ submittedAt }, startedMs + runMs + (task.pausedMs ?? 0)) : null,
-    runSeconds: seconds(runMs),
-    maxRssBytes: maxRssBytes ?? null,
-    error: error ?? null,
-    ...lendingJson(task),
-  };
-}
+const stage = table<StageView>()((of) => ({
+  ...same(stageView, 'name', 'state', 'tasks'),
+  unfinished: doc('Number of preceding stages that have not completed.', count),
+  ...same(stageView, 'after', 'command', 'commandsDiffer', 'demand', 'counts'),
+  estimateSeconds: of(orNull(json.seconds), ({ estimateMs }) => estimateMs),
+  meanRunSeconds: doc(
+    'Average run time of the completed tasks.',
+    of(orNull(json.seconds), ({ meanRunMs }) => meanRunMs),
+  ),
+}));
+
+const attempt = table<AttemptView, JobTimes>()((of) => ({
+  ...same(attemptView, 'task', 'attempt', 'state', 'worker'),
+  gpus: doc('Names of the GPUs of the attempt, once the attempt has ended.', or(list(text), [])),
+  startedAt: of(time, ({ startedMs }, { submittedAt }) => submittedAt + startedMs),
+  runSeconds: of(json.seconds, ({ runMs }) => runMs),
+  code: of(orNull(text), ({ code }) => code || undefined),
+  message: of(orNull(text), ({ message }) => message || undefined),
+  ...same(attemptView, 'exitCode', 'signal'),
+  ...lendingEntries,
+}));
+
+const pilot = table<NonNullable<JobDetail['sampling']>['pilots'][number]>()((of) => ({
+  task: count,
+  state: text,
+  runSeconds: of(json.seconds, ({ runMs }) => runMs),
+}));
+
+const sampling = table<NonNullable<JobDetail['sampling']>, JobTimes>()((of) => ({
+  pilotTasks: count,
+  decidedAt: of(orNull(time), ({ decidedMs }, job) => at(job, decidedMs)),
+  pilots: doc('The first hundred pilots.', list(pilot)),
+}));
+
+/** A job that a job still waits for. */
+export const predecessorTable = table<Predecessor>()(() => ({
+  ...same(predecessor, 'id', 'state', 'tasks', 'ended'),
+  ok: doc('Whether it must complete successfully.', json.flag),
+}));
+
+const failure = table<TaskFailure>()((of) => ({
+  ...same(taskFailure, 'task', 'attempts', 'kind', 'code', 'message', 'worker'),
+  printed: doc(
+    'Last lines of stdout and stderr of the task; for the first failures only.',
+    of(orNull(text), ({ printed }) =>
+      printed === undefined ? undefined : new TextDecoder().decode(printed),
+    ),
+  ),
+  stdoutFile: doc('Files on the worker that receive the output instead of the log.', orNull(text)),
+  ...same(taskFailure, 'stderrFile', 'exitCode', 'signal'),
+}));
+
+const resultError = table<ResultRow>()((of) => ({
+  code: of(text, ({ code }) => code!),
+  message: of(text, ({ message }) => message ?? ''),
+  signal: orNull(text),
+}));
+
+const resultOutput = table<ResultRow, { readonly job: string }>()((of) => ({
+  stdout: orNull(text),
+  stderr: orNull(text),
+  logs: of(text, ({ task }, { job }) => `goshawk logs ${job}/${task}`),
+}));
 
 /**
  * The result of one task, the same in the SDK, over HTTP and with `--json`; null means absent.
@@ -190,27 +238,92 @@ export interface TaskResult<Value = unknown> {
   readonly output: { readonly stdout: string | null; readonly stderr: string | null; readonly logs: string };
 }
 
+const resultTable = table<ResultRow, { readonly job: string }>()((of) => ({
+  index: doc(
+    'Index of the task in its job, from 0.',
+    of(count, ({ task }) => task),
+  ),
+  ...same(taskResult, 'stage', 'state', 'attempt'),
+  value: doc(
+    'Returned value; null if the task returned none, as commands do.',
+    of(json.unknown, ({ value }) => value ?? null),
+  ),
+  error: of(orNull(resultError), (task) => (task.code === undefined ? undefined : task)),
+  ...same(taskResult, 'exitCode'),
+  output: of(resultOutput, (task) => task),
+}));
+
+/** Results that are JSON already. */
+export const resultKind: json.Kind<TaskResult> = { schema: () => resultTable.schema() as never };
+
 /** The JSON form of a task’s result or error. */
 export function resultJson(job: string, result: ResultRow): TaskResult {
-  const { task: index, stage, state, attempt, value, code, message = '', exitCode, signal } = result;
-  const { stdout = null, stderr = null } = result;
-  return {
-    index,
-    stage,
-    state,
-    attempt,
-    value: value ?? null,
-    error: code === undefined ? null : { code, message, signal: signal ?? null },
-    exitCode: exitCode ?? null,
-    output: { stdout, stderr, logs: `goshawk logs ${job}/${index}` },
-  };
+  return resultTable.json(result, { job });
 }
 
-function at(job: Pick<JobSummary, 'submittedAt'>, ms: Millis | undefined): string | null {
-  return ms === undefined ? null : new Date(job.submittedAt + ms).toISOString();
+/** What only some readers of a job ask for. */
+export interface JobExtras {
+  readonly spec?: unknown;
+  readonly results?: readonly TaskResult[];
+}
+
+export const jobTable = table<JobDetail, JobTimes & JobExtras>()((of) => ({
+  schema: of(literal('goshawk.job/1'), () => 'goshawk.job/1' as const),
+  ...summaryTable.entries,
+  stages: list(stage),
+  attempts: of(list(attempt), ({ attemptList }) => attemptList),
+  attemptsTruncated: doc(
+    'Whether `attempts` is truncated; `/v1/jobs/{id}/tasks` lists all tasks.',
+    of(json.flag, (job) => job.attemptsTruncated ?? job.attemptList.length < job.attempts.total),
+  ),
+  attemptCounts: of(same(jobDetail, 'attempts').attempts, ({ attempts }) => attempts),
+  sampling: doc('Pilot tasks that determined the class of the job; null: none.', orNull(sampling)),
+  failures: list(failure),
+  ...same(jobDetail, 'failuresTruncated'),
+  timeLimitSeconds: of(orNull(json.seconds), ({ timeLimitMs }) => timeLimitMs),
+  ...same(jobDetail, 'priority', 'open'),
+  meanRunSeconds: of(orNull(json.seconds), ({ meanRunMs }) => meanRunMs),
+  lostSeconds: doc(
+    'Run time of attempts that failed or were lost.',
+    of(json.seconds, ({ wastedMs }) => wastedMs),
+  ),
+  after: or(list(predecessorTable), []),
+  ...same(jobDetail, 'cancelReason'),
+  spec: doc(
+    'The submitted job, in the output of `job --spec` only.',
+    of(omitted(json.unknown), (_, { spec }) => spec),
+  ),
+  results: doc(
+    'Results, in the output of `wait --results` and `submit --results` only.',
+    of(omitted(list(resultKind)), (_, { results }) => results),
+  ),
+}));
+
+/** `goshawk.job/1`: everything known about one job. */
+export function jobJson(job: JobDetail, now: Millis, extras: JobExtras = {}): json.JsonOf<typeof jobTable> {
+  return jobTable.json(job, { now, submittedAt: job.submittedAt, ...extras });
+}
+
+/** A task in a list of `goshawk.tasks/1`. */
+export const taskTable = table<TaskRow, Pick<JobTimes, 'submittedAt'>>()((of) => ({
+  ...same(taskRow, 'index', 'stage', 'state', 'attempt', 'worker', 'exitCode'),
+  startedAt: of(orNull(time), (task, job) => at(job, task.startedMs)),
+  endedAt: of(orNull(time), ({ state, startedMs, runMs, pausedMs = 0 }, job) =>
+    isFinal(state) && startedMs !== undefined && runMs !== undefined
+      ? at(job, startedMs + runMs + pausedMs)
+      : undefined,
+  ),
+  runSeconds: of(orNull(json.seconds), ({ runMs }) => runMs),
+  ...same(taskRow, 'maxRssBytes', 'error'),
+  ...lendingEntries,
+}));
+
+/** @param submittedAt submission time of its job */
+export function taskJson(task: TaskRow, submittedAt: Millis): json.JsonOf<typeof taskTable> {
+  return taskTable.json(task, { submittedAt });
 }
 
 /** Seconds with microsecond precision; null if unknown. */
 export function seconds(ms: Millis | undefined): number | null {
-  return ms === undefined ? null : Math.round(ms * 1_000) / 1_000_000;
+  return ms === undefined ? null : json.seconds.json!(ms, undefined);
 }

@@ -1,8 +1,10 @@
+import { z } from 'zod';
 import { InputError, quoted } from '../errors.js';
 import {
   choice,
   count,
   countTo,
+  doc,
   type Field,
   list,
   number,
@@ -13,6 +15,7 @@ import {
 } from '../fields/fields.js';
 import { name } from '../fields/records.js';
 import type { Millis } from '../ids.js';
+import * as json from '../output.js';
 import { parseDuration } from '../text/durations.js';
 
 /** Groups by which usage can be reported. */
@@ -54,6 +57,7 @@ const sums = {
   waitMs: number,
 };
 
+const usageSumsView = view(sums);
 export const usageRow = view({ ...key, ...sums });
 export type UsageRow = NonNullable<(typeof usageRow)['infer']>;
 type Sum = keyof typeof sums;
@@ -174,35 +178,54 @@ export function parseDay(given: string, what: string, now: Millis): number {
 
 const HOUR_MS = 3_600_000;
 
-/** Returns a row as in JSON and CSV output; unknown values are null. */
-export function usageRowJson(row: UsageRow, by: readonly UsageGroup[]) {
-  const names = { user: row.user, project: row.project, name: row.name } as const;
-  const groups = by.map((group) => [
-    group,
-    group === 'day' ? (row.day === undefined ? null : dayText(row.day)) : (names[group] ?? null),
-  ]);
-  return {
-    ...(Object.fromEntries(groups) as Partial<Record<UsageGroup, string | null>>),
-    ...usageSumsJson(row),
-  };
+export const usageSumsTable = json.table<UsageSums>()((of) => ({
+  ...json.same(usageSumsView, 'attempts', 'completed', 'failed', 'cancelled', 'preempted', 'lost'),
+  runHours: of(json.number, ({ runMs }) => runMs / HOUR_MS),
+  cpuHours: of(json.number, ({ cpuMs }) => cpuMs / HOUR_MS),
+  memoryGibHours: doc(
+    'Sum over the attempts that requested memory; null: no attempt did.',
+    of(json.orNull(json.number), ({ memoryMs, memoryUnknownMs }) =>
+      memoryMs === 0 && memoryUnknownMs > 0 ? undefined : memoryMs / HOUR_MS,
+    ),
+  ),
+  memoryUnknownHours: doc(
+    'Run time of the attempts that did not request memory.',
+    of(json.number, ({ memoryUnknownMs }) => memoryUnknownMs / HOUR_MS),
+  ),
+  gpuHours: of(json.number, ({ gpuMs }) => gpuMs / HOUR_MS),
+  waits: doc('Number of tasks with a known wait before the first attempt.', json.count),
+  meanWaitSeconds: doc(
+    'Mean of these waits.',
+    of(json.orNull(json.amount), ({ waits, waitMs }) => (waits === 0 ? undefined : waitMs / waits / 1_000)),
+  ),
+}));
+
+/** Days since 1970, UTC, as a date. */
+export const usageDay: json.Kind<string, number> = { schema: () => z.iso.date(), json: dayText };
+
+export interface GroupedRow {
+  readonly row: UsageRow;
+  readonly by: readonly UsageGroup[];
 }
 
-/** Returns sums as in JSON and CSV output; unknown values are null. */
-export function usageSumsJson(row: UsageSums) {
-  const { attempts, completed, failed, cancelled, preempted, lost, waits } = row;
+/** A row with the fields of its groups only; unknown values are null. */
+export const usageRowTable = json.table<GroupedRow>()((of) => {
+  const group = (name: 'user' | 'project' | 'name') =>
+    of(json.omitted(json.orNull(json.text)), ({ row, by }) =>
+      by.includes(name) ? (row[name] ?? null) : undefined,
+    );
   return {
-    attempts,
-    completed,
-    failed,
-    cancelled,
-    preempted,
-    lost,
-    runHours: row.runMs / HOUR_MS,
-    cpuHours: row.cpuMs / HOUR_MS,
-    memoryGibHours: row.memoryMs === 0 && row.memoryUnknownMs > 0 ? null : row.memoryMs / HOUR_MS,
-    memoryUnknownHours: row.memoryUnknownMs / HOUR_MS,
-    gpuHours: row.gpuMs / HOUR_MS,
-    waits,
-    meanWaitSeconds: waits === 0 ? null : row.waitMs / waits / 1_000,
+    day: of(json.omitted(json.orNull(usageDay)), ({ row, by }) =>
+      by.includes('day') ? (row.day ?? null) : undefined,
+    ),
+    user: group('user'),
+    project: group('project'),
+    name: group('name'),
+    ...of.within(usageSumsTable, ({ row }) => row),
   };
+});
+
+/** Returns sums as in JSON and CSV output; unknown values are null. */
+export function usageSumsJson(row: UsageSums): json.JsonOf<typeof usageSumsTable> {
+  return usageSumsTable.json(row, undefined);
 }

@@ -3,6 +3,7 @@ import {
   choice,
   count,
   countTo,
+  doc,
   flag,
   integer,
   list,
@@ -63,7 +64,7 @@ export type TaskCounts = NonNullable<(typeof taskCounts)['infer']>;
 /** A folder and a path within it; the path's placeholders are filled in. */
 const outputFile = optional(text(LIMITS.pathLengthMax));
 
-const taskFailure = view({
+export const taskFailure = view({
   task,
   attempts: count,
   kind: choice(...OUTCOMES),
@@ -99,7 +100,7 @@ export function taskAddress({ job, task }: TaskOfJob): string {
   return `${job}/${task}`;
 }
 
-const attemptView = view({
+export const attemptView = view({
   task,
   /** Starts at 1. */
   attempt,
@@ -113,8 +114,11 @@ const attemptView = view({
   message: optional(line),
   exitCode: optional(integer),
   signal: optional(text(32)),
-  /** Names of the GPUs that it used, after it has ended; absent if there were none. */
-  gpus: optional(list(name, LIMITS.gpusMax)),
+  /** Absent if there were none. */
+  gpus: doc(
+    'Names of the GPUs of the attempt, once the attempt has ended.',
+    optional(list(name, LIMITS.gpusMax)),
+  ),
   ...lendingFields,
 });
 /** One run of a task. */
@@ -177,7 +181,7 @@ export const samplingView = view({
 export const STAGE_STATES = ['blocked', ...JOB_STATES] as const;
 export type StageState = (typeof STAGE_STATES)[number];
 
-const stageView = view({
+export const stageView = view({
   name,
   state: choice(...STAGE_STATES),
   tasks: count,
@@ -190,12 +194,12 @@ const stageView = view({
   counts: taskCounts,
   /** Mean run time of its completed tasks; undefined: none has completed. */
   meanRunMs: optional(ms),
-  /** The command of its first task, truncated if long; absent without tasks. */
-  command: optional(text(COMMAND_LENGTH_MAX)),
-  /** The demand of each task. */
-  demand: resources,
-  /** Whether another task has another command. Absent if none of the first ones has. */
-  commandsDiffer: optional(flag),
+  command: doc(
+    'Command of the first task, truncated if long; null without tasks.',
+    optional(text(COMMAND_LENGTH_MAX)),
+  ),
+  demand: doc('Demand of each task.', resources),
+  commandsDiffer: doc('Whether another of the first 100 tasks has another command.', optional(flag)),
 });
 export type StageView = NonNullable<(typeof stageView)['infer']>;
 
@@ -204,7 +208,6 @@ export const jobDetail = view({
   /** Stages in topological order. */
   stages: list(stageView, LIMITS.stagesPerJobMax),
   sampling: optional(samplingView),
-  /** Number of all attempts, of failed ones and of lost ones. */
   attempts: record({ total: count, failed: count, lost: count }),
   /** Failed and lost attempts, then running and completed ones; truncated. */
   attemptList: list(attemptView, LISTED_MAX),
@@ -282,7 +285,7 @@ export const appended = view({
 /** Maximum number of users in a scheduler's report of waiting tasks. */
 export const QUOTAS_LISTED_MAX = 20;
 
-const userQuota = view({
+export const userQuota = view({
   user: optional(name),
   /** Tasks of the user that have not started, and their limit at this scheduler. */
   waiting: count,
@@ -353,13 +356,11 @@ export const jobList = view({
   reached: optional(jobPlace),
 });
 
-const taskRow = view({
-  /** Index in the job, as in `GOSHAWK_TASK`. */
-  index: task,
+export const taskRow = view({
+  index: doc('Index within the job, as in `GOSHAWK_TASK`.', task),
   stage: name,
   state: jobState,
-  /** Number of its last attempt; 0: no attempt. */
-  attempt: count,
+  attempt: doc('Number of the last attempt; 0: none.', count),
   /** Worker of that attempt. */
   worker: optional(party),
   /** Start and run time of that attempt. */
@@ -393,13 +394,12 @@ export type TaskPage = NonNullable<(typeof taskPage)['infer']>;
  */
 export const RESULT_ORDERS = ['index', 'prefix', 'ended'] as const;
 
-const taskResult = view({
+export const taskResult = view({
   /** Index in the job, from 0. */
   task,
   stage: name,
   state: jobState,
-  /** Number of the last attempt; 0: no attempt. */
-  attempt: count,
+  attempt: doc('Number of the last attempt; 0: no attempt.', count),
   /** Return value of a completed task. */
   value: open,
   /** Error of a task that failed or was cancelled. */

@@ -216,8 +216,11 @@ export const DEFAULT_POLICY: PolicySettings = {
   cancel: 'proactive',
 };
 
+/** The cutoff between short and long jobs. */
+export type Cutoff = Pick<PolicySettings, 'cutoffMs' | 'cutoffJobs'>;
+
 /** Describes the origin of a cutoff. */
-export function cutoffOrigin({ cutoffJobs }: Pick<PolicySettings, 'cutoffJobs'>): string {
+export function cutoffOrigin({ cutoffJobs }: Pick<Cutoff, 'cutoffJobs'>): string {
   if (cutoffJobs === null) return 'said';
   return cutoffJobs === 0
     ? `the default until ${CUTOFF_JOBS_MIN} jobs have completed`

@@ -51,8 +51,9 @@ const cycles = z.object({ count, p50: z.number(), p99: z.number(), max: z.number
 const run = z.object({
   policy: z.string(),
   seed: z.number(),
-  /** Every setting that shaped the run, by the names of the flags. */
-  options: z.record(z.string(), z.json()),
+  options: z
+    .record(z.string(), z.json())
+    .describe('Every setting that shaped the run, by the names of the flags.'),
   jobs: z.object({ submitted: count, completed: count, failed: count }),
   tasks: z.object({ submitted: count, completed: count, attempts: count }),
   runtimeSeconds: runTimes,
@@ -135,8 +136,7 @@ const comparison = z.object({
   workload,
   cluster: z.object({
     workers: count,
-    /** Per worker; 0: no fixed number. */
-    slots: count,
+    slots: count.describe('Per worker; 0: no fixed number.'),
     schedulers: count,
     mode: z.enum(['simulated', 'live']),
   }),
@@ -173,8 +173,7 @@ const figure = z.object({
   mode: modes,
   workload,
   seeds: z.array(z.number()),
-  /** Null: runs differ in it. */
-  workers: count.nullable(),
+  workers: count.nullable().describe('Null: runs differ in it.'),
   axis: z.object({
     name: z.string(),
     spacing: z.enum(['linear', 'log', 'even']),
