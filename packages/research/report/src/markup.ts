@@ -1,9 +1,9 @@
-/** A chart as a picture that stands alone, and its values as CSV. Both are rendered on demand. */
+/** A chart as a picture that stands alone, and its values. Both are made on demand. */
 export interface SavedChart {
   /** Unique on its page. */
   readonly id: string;
   svg(): string;
-  csv(): string;
+  values(): { readonly series: string; readonly x: number | string; readonly y: number | null }[];
 }
 
 /** Text that is already markup. Only `html` and `trusted` create it, so a string is never mistaken for it. */

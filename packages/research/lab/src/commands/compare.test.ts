@@ -1,12 +1,4 @@
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runHere } from '@goshawk/cli/testing';
@@ -46,22 +38,33 @@ it('puts the runs of several files into one table, page and CSV', async () => {
   expect(csv[0]).toMatch(/^policy,seed,options\./);
 });
 
-it('writes each chart as a picture and as CSV', async () => {
-  const charts = file('charts');
-  const { exitCode, stderr } = await runHere(['compare', file('a.json'), file('b.json'), '--charts', charts]);
-  expect(exitCode).toBe(0);
-  expect(stderr).toContain(`the charts are in ${charts}`);
-  const names = readdirSync(charts);
-  expect(names).toEqual(expect.arrayContaining(['parts-short.csv', 'parts-short.svg']));
-  expect(readFileSync(join(charts, 'parts-short.csv'), 'utf8')).toMatch(
-    /^series,x,y\n\w+,hawk \(a\),[\d.]+$/m,
-  );
-  expect(readFileSync(join(charts, 'parts-short.svg'), 'utf8')).toMatch(/^<svg /);
-  expect(readFileSync(join(charts, 'parts-short.pdf'), 'latin1')).toMatch(/^%PDF-/);
-  for (const within of ['', '/charts']) {
-    const refused = await runHere(['compare', file('a.json'), '--charts', `${file('a.json')}${within}`]);
-    expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is not a folder') });
-  }
+it.each(['svg', 'pdf'])(
+  'draws its charts as one figure with a table of their values: .%s',
+  async (ending) => {
+    const figure = file(`drawn/both.${ending}`);
+    const { exitCode, stderr } = await runHere([
+      'compare',
+      file('a.json'),
+      file('b.json'),
+      '--figure',
+      figure,
+    ]);
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain(`the figure is in ${figure}, its values in ${file('drawn/both.csv')}`);
+    expect(readFileSync(figure, 'latin1')).toMatch(ending === 'svg' ? /^<svg .*<title>hawk/s : /^%PDF-1/);
+    expect(readFileSync(file('drawn/both.csv'), 'utf8')).toMatch(
+      /^chart,series,x,y\n(.*\n)*parts-short,\w+,hawk \(a\),[\d.]+$/m,
+    );
+  },
+);
+
+it.each<[figure: string, line: string]>([
+  ['both.png', 'is neither .svg nor .pdf'],
+  ['.svg', 'is neither .svg nor .pdf'],
+  ['a.json/both.svg', 'is not a folder'],
+])('refuses --figure %s before it reads anything', async (figure, line) => {
+  const refused = await runHere(['compare', 'none.json', '--figure', figure], { cwd: folder });
+  expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(line) });
 });
 
 it('reads files with a byte order mark, as some editors write them', async () => {

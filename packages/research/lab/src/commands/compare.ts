@@ -3,9 +3,9 @@ import { type Context, commandLine, defineCommand, type OptionSpecs, readGivenFi
 import { decodeText, InputError } from '@goshawk/core';
 import type { Comparison } from '@goshawk/report';
 import {
-  CHARTS_OPTION,
   CSV_OPTION,
   checkOutput,
+  FIGURE_OPTION,
   printComparison,
   REPORT_OPTION,
 } from '../output/comparison.js';
@@ -14,7 +14,7 @@ import { outputFiles } from '../output/files.js';
 const OPTIONS = {
   csv: CSV_OPTION,
   report: { ...REPORT_OPTION, setting: false },
-  charts: { ...CHARTS_OPTION, setting: false },
+  figure: { ...FIGURE_OPTION, setting: false },
 } as const satisfies OptionSpecs;
 
 export const compareCommand = defineCommand({

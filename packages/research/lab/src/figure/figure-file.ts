@@ -38,7 +38,7 @@ const FIXED = [
   'parallel',
   'on',
   'report',
-  'charts',
+  'figure',
   'csv',
   'saveResults',
   'effectsHash',

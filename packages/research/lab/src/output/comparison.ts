@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { type Context, ExitCode, untilInterrupted, VERSION } from '@goshawk/command';
 import { InputError, present } from '@goshawk/core';
@@ -19,12 +19,12 @@ export const REPORT_OPTION = {
   describe: 'write an HTML page with tables and charts to FILE',
 } as const;
 
-export const CHARTS_OPTION = {
+export const FIGURE_OPTION = {
   type: 'text',
   setting: true,
-  value: 'FOLDER',
-  rare: true,
-  describe: 'write each chart of the report to FOLDER: SVG, PDF, and its values as CSV',
+  value: 'FILE',
+  describe:
+    'draw the charts of the report as one figure, FILE.svg or FILE.pdf, with their values in FILE.csv',
 } as const;
 
 export const SAVE_RESULTS_OPTION = {
@@ -34,14 +34,29 @@ export const SAVE_RESULTS_OPTION = {
   describe: 'write the outcome of each job to FILE as JSON Lines',
 } as const;
 
-/** @throws InputError if both --csv and --json are set, or if charts cannot be written to their folder */
-export async function checkOutput(
-  { global, cwd }: Context,
-  { csv, charts }: { readonly csv: boolean; readonly charts?: string | undefined },
-): Promise<void> {
+interface Outputs {
+  readonly csv: boolean;
+  readonly figure?: string | undefined;
+}
+
+/** @throws InputError if both --csv and --json are set, or if the figure cannot be written */
+export async function checkOutput({ global, cwd }: Context, { csv, figure }: Outputs): Promise<void> {
   if (csv && global.json)
     throw new InputError('usage', '--csv and --json cannot be used together', 'use one of them');
-  if (charts !== undefined) await checkOutFolder(resolve(cwd, charts), [], '--charts');
+  if (figure === undefined) return;
+  if (!/[^/\\]\.(svg|pdf)$/.test(figure))
+    throw new InputError(
+      'bad-option',
+      `--figure: ${figure} is neither .svg nor .pdf`,
+      'use one of these endings',
+    );
+  const file = resolve(cwd, figure);
+  await checkOutFolder(dirname(file), [basename(file), valuesOf(basename(file))], '--figure');
+}
+
+/** The file of values beside a figure. */
+function valuesOf(figure: string): string {
+  return figure.replace(/\.\w+$/, '.csv');
 }
 
 /** A report page for a comparison. */
@@ -62,18 +77,18 @@ interface Report {
  */
 export async function printComparison(
   context: Context,
-  { csv, charts }: { readonly csv: boolean; readonly charts?: string | undefined },
+  { csv, figure }: Outputs,
   comparison: Comparison,
   report: Report,
   after: readonly string[] = [],
 ): Promise<number> {
   const { comparisonCsv, comparisonText } = await import('@goshawk/report');
   const { file } = report;
-  const folder = charts === undefined ? undefined : resolve(context.cwd, charts);
-  if (file !== undefined || folder !== undefined)
+  const drawn = figure === undefined ? undefined : resolve(context.cwd, figure);
+  if (file !== undefined || drawn !== undefined)
     await untilInterrupted(
       context,
-      () => writeReport(context, comparison, report, folder),
+      () => writeReport(context, comparison, report, drawn),
       () => `all runs ended, but the report was not written`,
     );
   if (context.global.json) context.json(comparison);
@@ -84,7 +99,7 @@ export async function printComparison(
     context.out([table, ...after].join('\n\n'));
   }
   if (file !== undefined) context.note(`\nthe report with charts is in ${file}`);
-  if (folder !== undefined) context.note(`\nthe charts are in ${folder}`);
+  if (figure !== undefined) context.note(`\nthe figure is in ${figure}, its values in ${valuesOf(figure)}`);
   return comparison.runs.some((run) => run.jobs.failed > 0) ? ExitCode.failed : ExitCode.done;
 }
 
@@ -92,11 +107,11 @@ async function writeReport(
   context: Context,
   comparison: Comparison,
   { file, series, command, note }: Report,
-  folder: string | undefined,
+  drawn: string | undefined,
 ): Promise<void> {
   context.note('writing the report');
   const { renderReport } = await import('@goshawk/report');
-  const { page, charts } = renderReport(comparison, series, {
+  const { page, picture, values } = renderReport(comparison, series, {
     command,
     generator: `goshawk ${VERSION}`,
     ...present({ note }),
@@ -104,15 +119,11 @@ async function writeReport(
   // Rendering blocks the event loop. Handle a pending interrupt before writing.
   await setImmediate();
   if (file !== undefined) await writeReportFile(file, page, context.interrupted);
-  if (folder === undefined) return;
+  if (drawn === undefined) return;
+  const svg = picture();
   const { pdfOf } = await import('../figure/pdf.js');
-  const files = charts.map(async ({ id, svg, csv }) => {
-    const drawn = svg();
-    return [
-      [`${id}.svg`, drawn],
-      [`${id}.pdf`, await pdfOf(drawn)],
-      [`${id}.csv`, csv()],
-    ] as const;
+  await writeTogether(dirname(drawn), {
+    [basename(drawn)]: drawn.endsWith('.pdf') ? await pdfOf(svg) : svg,
+    [valuesOf(basename(drawn))]: values(),
   });
-  await writeTogether(folder, Object.fromEntries((await Promise.all(files)).flat()));
 }

@@ -3,7 +3,7 @@ import { ATTRIBUTE_OPTION, CPUS_OPTION, RESOURCES_OPTION } from '@goshawk/comman
 import { POLICY_OPTIONS } from '@goshawk/command/policy';
 import { InputError, POLICY_NAMES } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
-import { CHARTS_OPTION, CSV_OPTION, REPORT_OPTION, SAVE_RESULTS_OPTION } from '../output/comparison.js';
+import { CSV_OPTION, FIGURE_OPTION, REPORT_OPTION, SAVE_RESULTS_OPTION } from '../output/comparison.js';
 import { WORKLOAD_CUTOFF_OPTION } from '../simulate/options.js';
 import { POLICY_SETTINGS, VARY_OPTION, type Variant, variantsOf } from '../variants.js';
 
@@ -79,7 +79,7 @@ export const REPLAY_OPTIONS = {
   saveResults: SAVE_RESULTS_OPTION,
   csv: CSV_OPTION,
   report: REPORT_OPTION,
-  charts: CHARTS_OPTION,
+  figure: FIGURE_OPTION,
 } as const satisfies OptionSpecs;
 
 export type ReplayOptions = Resolved<typeof REPLAY_OPTIONS>;

@@ -4,7 +4,7 @@ import { POLICY_OPTIONS } from '@goshawk/command/policy';
 import { LIMITS } from '@goshawk/core';
 import { ALL_POLICY_NAMES } from '@goshawk/policies';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
-import { CHARTS_OPTION, CSV_OPTION, REPORT_OPTION, SAVE_RESULTS_OPTION } from '../output/comparison.js';
+import { CSV_OPTION, FIGURE_OPTION, REPORT_OPTION, SAVE_RESULTS_OPTION } from '../output/comparison.js';
 import { VARY_OPTION } from '../variants.js';
 import { REFERENCES, referenceLines } from './references.js';
 
@@ -181,7 +181,7 @@ export const SIMULATE_OPTIONS = {
   saveResults: SAVE_RESULTS_OPTION,
   csv: CSV_OPTION,
   report: REPORT_OPTION,
-  charts: CHARTS_OPTION,
+  figure: FIGURE_OPTION,
 } as const satisfies OptionSpecs;
 
 export type SimulateOptions = Resolved<typeof SIMULATE_OPTIONS>;

@@ -1,5 +1,5 @@
-import { csvRow, sumOf } from '@goshawk/core';
-import type { ChartDrawing, ChartSeries, LegendEntry, SwatchKind } from '../charts/drawing.js';
+import { sumOf } from '@goshawk/core';
+import type { ChartDrawing, LegendEntry, SwatchKind } from '../charts/drawing.js';
 import type { LineLook } from '../charts/palette.js';
 import { renderSvg } from '../charts/svg.js';
 import { SWATCH_HEIGHT, swatchBody, swatchWidth } from '../charts/swatch.js';
@@ -102,6 +102,8 @@ interface Figure {
   /** Unique on the page. */
   readonly id: string;
   readonly title: string;
+  /** Title of the separate picture, which lacks the heading of the section; default: `title`. */
+  readonly alone?: string;
   /** Description of the chart and its main numbers, for users who cannot see it. */
   readonly label: string;
   readonly drawing: ChartDrawing;
@@ -114,27 +116,31 @@ interface Figure {
 
 /** Renders a chart with its title and numbers, in the colors and the font of the page. */
 export function figure(of: Figure): Markup {
-  const { id, title, label, drawing, height = CHART_HEIGHT, legend: entries = [], numbers } = of;
+  const {
+    id,
+    title,
+    alone = title,
+    label,
+    drawing,
+    height = CHART_HEIGHT,
+    legend: entries = [],
+    numbers,
+  } = of;
   const chart = drawing.draw({ width: CHART_WIDTH, height });
   const saved: SavedChart = {
     id,
     svg: () =>
       renderSvg(
-        { ...drawing, title, description: label, id },
+        { ...drawing, title: alone, description: label, id },
         { width: FILE_WIDTH, height: height + FILE_HEAD },
       ),
-    csv: () => csvOfSeries(drawing.series),
+    values: () =>
+      drawing.series.flatMap(({ name, points }) => points.map(({ x, y }) => ({ series: name, x, y }))),
   };
   const { text } =
     html`<figure><figcaption>${title}</figcaption>${entries.length > 1 ? legend(entries) : null}<svg viewBox="0 0 ${CHART_WIDTH} ${height}" role="img" aria-label="${label}">${trusted(chart)}</svg>
 <details><summary>Numbers</summary>${numbers}</details></figure>`;
   return new Markup(text, [saved]);
-}
-
-/** One line for each value. */
-function csvOfSeries(series: readonly ChartSeries[]): string {
-  const rows = series.flatMap(({ name, points }) => points.map(({ x, y }) => csvRow([name, x, y])));
-  return `${[csvRow(['series', 'x', 'y']), ...rows].join('\n')}\n`;
 }
 
 /** Renders figures side by side; null if none has content. */

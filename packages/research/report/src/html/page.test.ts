@@ -217,7 +217,7 @@ test('names from outside are escaped everywhere', () => {
   expect(labels).toContain('onerror=&#39;alert(2)&#39;');
 });
 
-test('values of charts are tooltips, and each chart is also a picture and CSV', () => {
+test('values of charts are tooltips, and each chart is also a picture', () => {
   const { comparison, series } = sample({ goshawk: 1, hawk: 3 });
   const { page, charts } = renderReport(comparison, series, META);
   expect(page).toMatch(/<circle [^>]*><title>goshawk: \d+% at [^<]+<\/title><\/circle>/);
@@ -226,13 +226,24 @@ test('values of charts are tooltips, and each chart is also a picture and CSV', 
     expect.arrayContaining(['cdf-short', 'ratio-short', 'parts-long', 'busy']),
   );
   expect(new Set(charts.map(({ id }) => id)).size).toBe(charts.length);
-  for (const { svg, csv } of charts) {
-    expect(svg()).toMatch(/^<svg xmlns[\s\S]*<\/svg>\s*$/);
-    const [head, ...rows] = csv().trimEnd().split('\n');
-    expect(head).toBe('series,x,y');
-    expect(rows.length).toBeGreaterThan(0);
-    for (const row of rows) expect(row.split(',')).toHaveLength(3);
+  for (const { svg } of charts) expect(svg()).toMatch(/^<svg xmlns[\s\S]*<\/svg>\s*$/);
+});
+
+test('all charts are one picture with a caption, and one table of values', () => {
+  const { comparison, series } = sample({ goshawk: 1, hawk: 3 });
+  const { charts, picture, values } = renderReport(comparison, series, META);
+  const svg = picture();
+  for (const { id } of charts) expect(svg).toContain(`id="${id}-title"`);
+  expect(svg.match(/<svg /g)).toHaveLength(charts.length + 1);
+  expect(svg).toMatch(/<text x="16" y="[\d.]+">[^<]+ jobs? with /);
+  const [, width, height] = /width="(\d+)" height="(\d+)"/.exec(svg)!.map(Number);
+  for (const [, x, y] of [...svg.matchAll(/<svg x="(\d+)" y="(\d+)"/g)].map((found) => found.map(Number))) {
+    expect(x).toBeLessThan(width!);
+    expect(y).toBeLessThan(height!);
   }
+  const [head, ...rows] = values().trimEnd().split('\n');
+  expect(head).toBe('chart,series,x,y');
+  expect(new Set(rows.map((row) => row.split(',')[0]))).toEqual(new Set(charts.map(({ id }) => id)));
 });
 
 test('a page of half a million jobs under seven policies is smaller than 400 kB', () => {

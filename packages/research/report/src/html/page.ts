@@ -1,5 +1,7 @@
 import { counted } from '@goshawk/core';
+import { renderSheet } from '../charts/sheet.js';
 import type { Comparison } from '../comparison.js';
+import { csvOf } from '../csv.js';
 import { html, type Markup, type SavedChart } from '../markup.js';
 import { duration, unbroken, whole } from '../numbers.js';
 import type { RunSeries } from '../run.js';
@@ -16,10 +18,14 @@ import { timelineSection } from './timelines.js';
 
 const NAMED_IN_TITLE_MAX = 3;
 
-/** The page of a comparison, and its charts as separate files. */
+/** The page of a comparison, and its charts as one picture with their values. Both are rendered on demand. */
 export interface Report {
   readonly page: string;
   readonly charts: readonly SavedChart[];
+  /** All charts as one SVG file. */
+  picture(): string;
+  /** Their values as tidy CSV. */
+  values(): string;
 }
 
 /**
@@ -46,7 +52,19 @@ ${[
   shadowSection(comparison),
   provenanceSection(comparison, meta),
 ]}`;
-  return { page: renderDocument(title, body), charts: body.charts };
+  const { charts } = body;
+  return {
+    page: renderDocument(title, body),
+    charts,
+    picture: () =>
+      renderSheet(
+        title,
+        charts.map(({ svg }) => svg()),
+        inWords(comparison),
+      ),
+    values: () =>
+      `${csvOf(charts.flatMap(({ id, values }) => values().map((each) => ({ chart: id, ...each }))))}\n`,
+  };
 }
 
 function titleOf(policies: readonly PolicyView[]): string {
@@ -57,16 +75,20 @@ function titleOf(policies: readonly PolicyView[]): string {
 }
 
 function introduction(comparison: Comparison): Markup {
+  return html`<p>${inWords(comparison)}</p>`;
+}
+
+function inWords(comparison: Comparison): string {
   const { workload, cluster, runs } = comparison;
   const seeds = new Set(runs.map(({ seed }) => seed)).size;
-  const slots = slotsInWords(cluster.slots);
-  const estimates = estimatesInWords(comparison);
   const schedulers = cluster.schedulers === 1 ? 'one scheduler' : `${whole(cluster.schedulers)} schedulers`;
-  return html`<p>${workloadInWords(workload.name)}: ${counted(workload.jobs, 'job')} with ${counted(workload.tasks, 'task')},
-${unbroken(duration(workload.taskSeconds))} of work submitted over ${unbroken(duration(workload.spanSeconds))}, on
-${workersInWords(comparison)} ${slots} with ${schedulers}, ${cluster.mode === 'live' ? 'run live' : 'simulated'}${
-    estimates === '' ? '' : ` with ${estimates}`
-  }${seeds > 1 ? `; numbers are means over ${seeds} seeds` : ''}.</p>`;
+  const estimates = estimatesInWords(comparison);
+  return (
+    `${workloadInWords(workload.name)}: ${counted(workload.jobs, 'job')} with ${counted(workload.tasks, 'task')},\n` +
+    `${unbroken(duration(workload.taskSeconds))} of work submitted over ${unbroken(duration(workload.spanSeconds))}, on\n` +
+    `${workersInWords(comparison)} ${slotsInWords(cluster.slots)} with ${schedulers}, ${cluster.mode === 'live' ? 'run live' : 'simulated'}` +
+    `${estimates === '' ? '' : ` with ${estimates}`}${seeds > 1 ? `; numbers are means over ${seeds} seeds` : ''}.`
+  );
 }
 
 function slotsInWords(slots: number): string {

@@ -40,6 +40,7 @@ function ratioFigure(first: PolicyView, others: readonly PolicyView[], of: JobCl
   const names = percents.map((percent) => `p${percent}`);
   return figure({
     title: `${of === 'short' ? 'Short' : 'Long'} jobs`,
+    alone: `Run times of ${of} jobs: ${first.policy} ÷ ${others.length === 1 ? others[0]!.policy : 'the others'}`,
     id: `ratio-${of}`,
     label: `Run times of ${of} jobs under ${first.policy} divided by those under the others. ${bars
       .map(

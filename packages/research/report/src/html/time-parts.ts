@@ -64,6 +64,7 @@ function timePartsFigure(policies: readonly PolicyView[], of: JobClass): Markup 
   if (present.length === 0) return null;
   return figure({
     title: `${of === 'short' ? 'Short' : 'Long'} jobs`,
+    alone: `Mean run time of ${of} jobs, by part`,
     id: `parts-${of}`,
     height: bars.length * ROW_HEIGHT + 64,
     label: `Mean run time of ${of} jobs by part. ${bars
