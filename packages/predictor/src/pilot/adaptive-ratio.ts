@@ -8,8 +8,8 @@ const FIRST_RATIOS = [3, 2, 4] as const;
 const STEP_FACTOR = 1.1;
 
 /**
- * Chooses the sampling ratio that has recently served jobs best (SLearn Figure 4). A job's score is its run time over
- * the mean run time of its tasks, which does not depend on its amount of work; the ratio with the lowest mean score
+ * Chooses the sampling ratio that has recently served jobs best (SLearn Figure 4). A job's score is its completion time
+ * "normalized by the job runtime" (§5.1.2), which is the total run time of its tasks; the ratio with the lowest mean score
  * is chosen. If 2% is clearly best, 1% is tried, and if 4% is, 5%.
  */
 export class AdaptiveRatio {

@@ -43,6 +43,22 @@ describe('the number of pilots', () => {
     expect(plan(1_000, { pilotRatio: 'adaptive' })).toMatchObject({ pilots: 30, note: 3 });
   });
 
+  test('follows completion times over the total run time of a job, not over that of one task', () => {
+    const pilot = new Pilot({ ...SLEARN_SETTINGS, pilotRatio: 'adaptive' });
+    // The jobs at 2% are ten times as wide, and take twice as long.
+    for (const [tasks, runtimeMs] of [
+      [10, 10],
+      [100, 20],
+      [10, 10],
+    ] as const)
+      for (let i = 0; i < 100; i++) {
+        const job = jobOf(tasks);
+        const runsMs = new Array<number>(tasks).fill(1);
+        pilot.learn({ job, prediction: pilot.predict(job), completed: true, long: false, runtimeMs, runsMs });
+      }
+    expect(pilot.predict(jobOf(1_000))).toMatchObject({ pilots: 10, note: 1 });
+  });
+
   test('a job without information is estimated by recently ended jobs', () => {
     const pilot = new Pilot(SLEARN_SETTINGS);
     const prediction = pilot.predict(jobOf(3));

@@ -81,7 +81,7 @@ export class Pilot implements Estimator {
       if (this.#recentLong.length > RECENT_LONG_JOBS) this.#recentLong.shift();
     }
     const { note } = prediction;
-    if (typeof note === 'number' && sum > 0) this.#adaptive?.finished(note, (runtimeMs * length) / sum);
+    if (typeof note === 'number' && sum > 0) this.#adaptive?.finished(note, runtimeMs / sum);
   }
 
   save(): unknown {
