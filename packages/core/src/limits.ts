@@ -3,6 +3,8 @@ export const LIMITS = {
   /** Tasks of one job, all stages together. */
   tasksPerJobMax: 1_000_000,
   stagesPerJobMax: 1_000,
+  /** Dependencies between stages of a job. */
+  dependenciesPerJobMax: 100_000,
   /** Ranges of tasks in one request: a journal record of them stays below 64 kB. */
   taskRangesMax: 2_900,
   /** Characters of the name of a job, stage, user, worker or key. */

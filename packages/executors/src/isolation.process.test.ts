@@ -150,6 +150,28 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
       expect(sink.text()).toBe('');
     });
 
+    it('variables of the job have their values, under every name', async () => {
+      const letters = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'].filter(
+        (name) => name !== 'A',
+      );
+      const names = [...letters, 'IFS', 'OLDPWD', 'PWD', 'PS1', 'x1', 'path', 'GOSHAWKS', '_a'];
+      const env = Object.fromEntries(names.map((name, at) => [name, `value ${at} "$${name}"`]));
+      const exec = ['/usr/bin/env', '-0'];
+      for (const more of [{}, { stdout: 'out.txt', stderr: 'err.txt' }]) {
+        const { outcome, sink } = await outcomeOf(
+          executors(runAs),
+          { exec, env, ...more },
+          { user: MALLORY },
+        );
+        expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
+        const written =
+          'stdout' in more ? readFileSync(join(homes[MALLORY]!, 'out.txt'), 'utf8') : sink.text();
+        const seen = new Map(written.split('\0').map((line) => line.split(/=(.*)/s, 2) as [string, string]));
+        expect(Object.fromEntries(names.map((name) => [name, seen.get(name)]))).toEqual(env);
+        expect([...seen.keys()].filter((name) => /^GOSHAWK_(ENV|OWN)/.test(name))).toEqual([]);
+      }
+    });
+
     it('variables of the job do not reach processes of root', async () => {
       const marker = join(folder, `loaded-${runAs}`);
       const env = { LD_PRELOAD: '/nonexistent/evil.so', LD_DEBUG: 'files', LD_DEBUG_OUTPUT: marker };

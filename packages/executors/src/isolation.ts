@@ -100,6 +100,8 @@ const FOLDERS_MAX = 256;
  * Prefix of a task's variables until the task's account is set, so that LD_PRELOAD does not affect programs of root.
  */
 const PREFIX = 'GOSHAWK_ENV_';
+/** The shell's own variable while it does so. */
+const OWN = 'GOSHAWK_OWN';
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** System folders are read-only in a sandbox, even if a job names one as its working folder. */
@@ -120,15 +122,17 @@ const SECRETS = [
 
 /**
  * Runs under the task's account: sets its variables, enters its folder, opens its output files, and execs the
- * command. The kernel thus enforces file permissions.
+ * command. The kernel thus enforces file permissions. The shell's own variable has a reserved name, and is gone in the end.
  */
 const SCRIPT = [
-  `for n in $1; do eval "export $n=\\"\\$${PREFIX}$n\\"; unset ${PREFIX}$n"; done`,
   'cd -- "$2" || exit 126',
-  'o=$3 e=$4; shift 4',
-  'for f in "$o" "$e"; do [ -z "$f" ] || mkdir -p -- "$(dirname -- "$f")" || exit 126; done',
-  '[ -z "$o" ] || exec >"$o" || exit 126',
-  '[ -z "$e" ] || if [ "$e" = "$o" ]; then exec 2>&1; else exec 2>"$e"; fi || exit 126',
+  `for ${OWN} in "$3" "$4"; do [ -z "$${OWN}" ] || mkdir -p -- "$(dirname -- "$${OWN}")" || exit 126; done`,
+  '[ -z "$3" ] || exec >"$3" || exit 126',
+  '[ -z "$4" ] || if [ "$4" = "$3" ]; then exec 2>&1; else exec 2>"$4"; fi || exit 126',
+  'unset OLDPWD',
+  `for ${OWN} in $1; do eval "export $${OWN}=\\"\\$${PREFIX}$${OWN}\\"; unset ${PREFIX}$${OWN}"; done`,
+  `unset ${OWN}`,
+  'shift 4',
   'exec "$@"',
 ].join('\n');
 

@@ -92,6 +92,8 @@ export const LEFTOVERS_WAIT_MS = 1_000;
 /** Idle timeout of the processes of commands with `warm`, and their number per processor. Each keeps its memory. */
 export const WARM_IDLE_MS = 60_000;
 export const WARM_IDLE_MAX_PER_CPU = 4;
+/** Time after which an idle process is stopped until its next call: threads and processes that a call left would use CPUs. */
+export const WARM_PAUSE_MS = 1_000;
 
 /** Time for a warm process to exit, for example to run its exit handlers, before it is killed. */
 export const WARM_EXIT_MS = 1_000;

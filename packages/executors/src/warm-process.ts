@@ -41,6 +41,8 @@ import { serveValues } from './values-channel.js';
 const CALLS_VARIABLE = 'GOSHAWK_CALLS';
 /** Exit code of a process whose call has closed its socket or its output. */
 const CLOSED_FILES_CODE = 96;
+/** Messages that a process may send for a call: it has at most three to say. */
+const MESSAGES_MAX = 8;
 /** Variables that differ between the calls of one process. */
 const OF_THE_CALL = ['GOSHAWK_JOB', 'GOSHAWK_TASK', 'GOSHAWK_ATTEMPT', 'TRACEPARENT'];
 
@@ -96,6 +98,8 @@ export class WarmProcess {
   #isSent = false;
   #began = false;
   #id = 0;
+  /** Messages since the last call was sent. */
+  #messages = 0;
   #answer: Answer | undefined;
   #limit: OutputLimit | undefined;
   readonly #output: Readonly<Record<OutputStream, MarkedStream>>;
@@ -142,6 +146,8 @@ export class WarmProcess {
 
   /** Gives the next call to an idle process. */
   start(call: WarmCall): void {
+    this.resume();
+    this.#pausedMs = 0;
     this.#take(call);
     this.#send();
   }
@@ -168,6 +174,7 @@ export class WarmProcess {
   /** Lets an idle process exit. */
   retire(): void {
     this.#spend();
+    this.resume();
     this.#socket?.end();
     this.#exitTimer = setTimeout(() => this.#run.kill('cancelled'), WARM_EXIT_MS).unref();
   }
@@ -235,6 +242,7 @@ export class WarmProcess {
     const call = this.#call;
     if (call === undefined || this.#socket === undefined || this.#isSent) return;
     this.#isSent = true;
+    this.#messages = 0;
     const { stdin = '' } = call.order.payload as ExecPayload;
     const env = Object.fromEntries(Object.entries(call.order.env));
     this.#socket.write(message({ id: ++this.#id, stdin: Buffer.from(stdin).toString(), env }));
@@ -243,6 +251,8 @@ export class WarmProcess {
 
   /** Handles a message of the process. It runs code of the task, so nothing in it is trusted. */
   #heard(heard: Readonly<Record<string, unknown>>): void {
+    // A flood would keep the worker from other tasks.
+    if (++this.#messages > MESSAGES_MAX) return void this.#socket?.destroy();
     const call = this.#call;
     if (call === undefined) return;
     if (heard.began === this.#id) this.#began = true;
@@ -271,7 +281,8 @@ export class WarmProcess {
   #settleIfDone(): void {
     const answer = this.#answer;
     if (answer === undefined || !this.#output.stdout.isMarked || !this.#output.stderr.isMarked) return;
-    const peak = typeof answer.peak === 'number' && answer.peak >= 0 ? answer.peak : undefined;
+    const { peak: claimed } = answer;
+    const peak = Number.isSafeInteger(claimed) && (claimed as number) >= 0 ? (claimed as number) : undefined;
     const isLast = answer.last !== false || this.#isSpent;
     if (isLast) this.retire();
     this.idleSince = performance.now();
@@ -396,7 +407,7 @@ function readMessages(socket: Socket, heard: (message: Readonly<Record<string, u
   socket.on('data', (part: Buffer) => {
     parts.push(part);
     bytes += part.length;
-    while (bytes >= 4) {
+    while (bytes >= 4 && !socket.destroyed) {
       if (parts[0]!.length < 4) parts = [Buffer.concat(parts)];
       const length = parts[0]!.readUInt32LE(0);
       if (length > WARM_ANSWER_BYTES_MAX) return void socket.destroy();

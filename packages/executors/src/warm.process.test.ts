@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -65,6 +66,13 @@ print(order_of(f, [("name", packed_args(f, (sys.argv[1], {}), {}, NoStore()))], 
   });
   expect(made.stderr).toBe('');
   return made.stdout.trim();
+}
+
+/** Runs a call, and returns what it reports at its end. */
+async function endOf(payload: ExecPayload) {
+  const { sink } = record(executors, payload);
+  const end = await sink.end;
+  return { outcome: end.outcome, end };
 }
 
 const PID = 'print(__import__("os").getpid())';
@@ -176,6 +184,60 @@ it('pauses the process of a call', async () => {
   run.resume();
   expect((await sink.end).outcome.kind).toBe('completed');
   expect(sink.text()).toMatch(/^199$/m);
+});
+
+/** A program that speaks the protocol, and does what it should not. */
+const HOSTILE = `
+import json, os, socket, struct, sys, threading
+s = socket.socket(socket.AF_UNIX)
+s.connect(os.environ["GOSHAWK_CALLS"])
+def send(text):
+    s.sendall(struct.pack("<I", len(text)) + text.encode())
+def receive():
+    head = s.recv(4, socket.MSG_WAITALL)
+    if len(head) < 4: sys.exit(0)
+    return json.loads(s.recv(struct.unpack("<I", head)[0], socket.MSG_WAITALL))
+mark = receive()["mark"].encode("latin1")
+def spin():
+    while True: pass
+if sys.argv[1] == "spin": threading.Thread(target=spin, daemon=True).start()
+while True:
+    id = receive()["id"]
+    if sys.argv[1] == "flood":
+        while True: s.sendall((struct.pack("<I", 2) + b"{}") * 10_000)
+    os.write(1, b"%d" % os.getpid() + mark)
+    os.write(2, mark)
+    send('{"ended": %d, "value": 1, "last": false, "peak": %s}' % (id, sys.argv[2]))`;
+
+function hostile(what: string, peak = '1'): ExecPayload {
+  return { exec: [PYTHON, '-c', HOSTILE, what, peak], warm: true, cwd: folder };
+}
+
+it.each(['1e300', '1.5', '-1', '1e999', '"many"', 'null', '{}', '9007199254740993', '[1]'])(
+  'ignores that a process claims a memory of %s',
+  async (peak) => {
+    const { outcome, end } = await endOf(hostile('claim', peak));
+    expect(outcome).toEqual({ kind: 'completed', value: 1, exitCode: 0 });
+    expect(end.maxRssBytes).toBeUndefined();
+  },
+);
+
+// Reason: only Linux shows the state of a process.
+it.runIf(process.platform === 'linux')('stops what a call left running, until the next call', async () => {
+  const { sink } = await outcomeOf(executors, hostile('spin'));
+  const pid = sink.text();
+  const state = () => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]![0];
+  await expect.poll(state, { timeout: 20_000 }).toBe('T');
+  const again = await outcomeOf(executors, hostile('spin'));
+  expect([again.outcome.kind, again.sink.text()]).toEqual(['completed', pid]);
+  await expect.poll(state, { timeout: 20_000 }).toBe('T');
+  await executors.close();
+  expect(existsSync(`/proc/${pid}`)).toBe(false);
+});
+
+it('hangs up on a process that floods it with messages', async () => {
+  const { outcome } = await outcomeOf(executors, hostile('flood'));
+  expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'exit-code' } });
 });
 
 it('leaves no folder behind', async () => {

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { ExecPayload, KillReason } from '@goshawk/core';
 import { type Executor, failed, type Run, type RunOrder, type RunSink, refused } from './contract.js';
-import { WARM_IDLE_MAX_PER_CPU, WARM_IDLE_MS } from './limits.js';
+import { WARM_IDLE_MAX_PER_CPU, WARM_IDLE_MS, WARM_PAUSE_MS } from './limits.js';
 import { checkExec } from './payload.js';
 import { type WarmCall, WarmProcess } from './warm-process.js';
 
@@ -115,16 +115,18 @@ export class WarmExecutor implements Executor {
 
   #rest(process: WarmProcess): void {
     this.#idle.add(process);
-    this.#sweep ??= setTimeout(() => this.#retireIdle(), WARM_IDLE_MS).unref();
+    this.#sweep ??= setTimeout(() => this.#sweepIdle(), WARM_PAUSE_MS).unref();
   }
 
-  #retireIdle(): void {
+  /** Stops processes that have been idle, so that what their calls left uses no CPU, and ends those idle for long. */
+  #sweepIdle(): void {
     this.#sweep = undefined;
-    const before = performance.now() - WARM_IDLE_MS;
-    for (const process of this.#idle) if (process.idleSince <= before) process.retire();
-    const [oldest] = this.#idle;
-    if (oldest === undefined) return;
-    this.#sweep = setTimeout(() => this.#retireIdle(), oldest.idleSince - before).unref();
+    const now = performance.now();
+    for (const process of this.#idle) {
+      if (process.idleSince <= now - WARM_IDLE_MS) process.retire();
+      else if (process.idleSince <= now - WARM_PAUSE_MS) process.pause();
+    }
+    if (this.#idle.size > 0) this.#sweep = setTimeout(() => this.#sweepIdle(), WARM_PAUSE_MS).unref();
   }
 }
 

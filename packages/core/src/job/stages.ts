@@ -1,4 +1,6 @@
 import { InputError } from '../errors.js';
+import { LIMITS } from '../limits.js';
+import { sumOf } from '../numbers/sums.js';
 import { present } from '../present.js';
 import { demandOf } from '../resources/vector.js';
 import { CONTAINER, DOCKER } from './payload.js';
@@ -19,18 +21,25 @@ export function orderStages(job: ParsedJob, source: string): StageSpec[] {
   const written: readonly ParsedStage[] = job.stages ?? [
     { name: ONLY_STAGE, after: [], tasks: job.tasks ?? [] },
   ];
+  const count = sumOf(written, ({ after }) => after.length);
+  if (count > LIMITS.dependenciesPerJobMax)
+    throw new InputError(
+      'bad-job',
+      `${source}: its stages name ${count} dependencies; at most ${LIMITS.dependenciesPerJobMax} are allowed`,
+      'name only the stages that a stage needs directly; it waits for those before them, too',
+    );
   const ordered = inOrder(written, source);
   const placeOf = new Map(ordered.map(({ name }, place) => [name, place]));
   const defaultDemand = demandOf(job.demand);
-  /** The stages on which each stage depends, directly or not. */
-  const earlier: Set<number>[] = [];
+  const hasInputs = ordered.some(({ inputs }) => inputs !== undefined);
+  /** For each stage, a bit for each stage on which it depends, directly or not. */
+  const earlier: Uint32Array[] = [];
   return ordered.map((stage) => {
     const after = [...new Set(stage.after)].map((name) => placeOf.get(name)!);
-    const all = new Set(after.flatMap((place) => [place, ...earlier[place]!]));
-    earlier.push(all);
+    if (hasInputs) earlier.push(unionOf(after, earlier, ordered.length));
     return {
       name: stage.name,
-      ...present({ inputs: inputsOf(stage, placeOf, all, source) }),
+      ...present({ inputs: inputsOf(stage, placeOf, earlier.at(-1), source) }),
       after,
       tasks: Array.isArray(stage.tasks) ? { each: stage.tasks } : stage.tasks,
       demand: stage.demand === undefined ? defaultDemand : demandOf(stage.demand),
@@ -51,14 +60,16 @@ function inOrder(stages: readonly ParsedStage[], source: string): ParsedStage[] 
     byName.set(stage.name, stage);
   }
   const ordered = new Set<ParsedStage>();
-  /** @param trail names of the stages that led here, each of which depends on the next one */
-  const visit = (stage: ParsedStage, trail: readonly string[]): void => {
+  /** Names of the stages that led here, each of which depends on the next one. */
+  const trail = new Set<string>();
+  const visit = (stage: ParsedStage): void => {
     if (ordered.has(stage)) return;
     const { name, after } = stage;
-    if (trail.includes(name)) {
+    if (trail.has(name)) {
       const cycle = [...trail, name].join(' → ');
       throw new InputError('bad-job', `${source}: stages depend on each other in a cycle: ${cycle}`);
     }
+    trail.add(name);
     for (const before of after) {
       const earlier = byName.get(before);
       if (earlier === undefined) {
@@ -67,24 +78,36 @@ function inOrder(stages: readonly ParsedStage[], source: string): ParsedStage[] 
           `${source}: stage "${name}" depends on "${before}", which is not a stage of the job`,
         );
       }
-      visit(earlier, [...trail, name]);
+      visit(earlier);
     }
+    trail.delete(name);
     ordered.add(stage);
   };
-  for (const stage of stages) visit(stage, []);
+  for (const stage of stages) visit(stage);
   return [...ordered];
 }
 
-/** @param earlier the stages on which this stage depends, directly or not */
+/** These stages and those on which they depend. */
+function unionOf(places: readonly number[], earlier: readonly Uint32Array[], count: number): Uint32Array {
+  const all = new Uint32Array(Math.ceil(count / 32));
+  for (const place of places) {
+    all[place >>> 5]! |= 1 << (place & 31);
+    const others = earlier[place]!;
+    for (let word = 0; word < all.length; word++) all[word]! |= others[word]!;
+  }
+  return all;
+}
+
+/** @param earlier the stages on which this stage depends, directly or not; undefined: no stage has inputs */
 function inputsOf(
   { name, inputs }: ParsedStage,
   placeOf: ReadonlyMap<string, number>,
-  earlier: ReadonlySet<number>,
+  earlier: Uint32Array | undefined,
   source: string,
 ): number[] | undefined {
   const places = inputs?.map((of) => {
     const place = placeOf.get(of);
-    if (place !== undefined && earlier.has(place)) return place;
+    if (place !== undefined && isIn(earlier!, place)) return place;
     throw new InputError(
       'bad-job',
       `${source}: stage "${name}" has inputs of "${of}", a stage that it does not depend on`,
@@ -92,6 +115,10 @@ function inputsOf(
     );
   });
   return places && [...new Set(places)];
+}
+
+function isIn(set: Uint32Array, place: number): boolean {
+  return ((set[place >>> 5]! >>> (place & 31)) & 1) === 1;
 }
 
 /** Tasks in images require a container engine, unless the job says which. */

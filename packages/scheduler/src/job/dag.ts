@@ -13,6 +13,8 @@ function areAllCompleted({ first, count }: Stage, { states }: TaskTable): boolea
 /** The stages of a job and their dependencies. */
 export class Dag {
   readonly stages: readonly Stage[];
+  /** The stages that depend on each stage. */
+  readonly #dependents: readonly (readonly Stage[])[];
   readonly #spec: JobSpec;
   readonly #lane: Lane;
 
@@ -20,6 +22,9 @@ export class Dag {
     this.#spec = spec;
     this.#lane = lane;
     this.stages = stagesOf(spec, lane, acceptedAt);
+    const dependents = this.stages.map((): Stage[] => []);
+    for (const stage of this.stages) for (const before of stage.spec.after) dependents[before]!.push(stage);
+    this.#dependents = dependents;
   }
 
   /** The stages of an ended job of which some tasks run again. None of them is released yet. */
@@ -62,8 +67,7 @@ export class Dag {
   ended(stage: Stage, tasks: TaskTable, isCancelling: boolean, cancel: (stage: Stage) => void): Stage[] {
     const next: Stage[] = [];
     const completed = areAllCompleted(stage, tasks);
-    for (const other of this.stages) {
-      if (!other.spec.after.includes(stage.index)) continue;
+    for (const other of this.#dependents[stage.index]!) {
       if (completed) {
         if (--other.blockers === 0 && !isCancelling) next.push(other);
       } else if (other.unfinished > 0) {
