@@ -1,5 +1,6 @@
 import {
   GoshawkError,
+  givenParent,
   InputError,
   type JobInput,
   type JobState,
@@ -55,7 +56,9 @@ export async function submit(
     throw new InputError('bad-job', 'a job is an object', 'for example { tasks: [{ exec: ["hostname"] }] }');
   const { key, ...job } = submission;
   if (key !== undefined) checkKey(key);
-  const spec = prepareJob(job, process.cwd(), session.user);
+  // A gateway passes the parent on, also if there is none.
+  const parent = 'parent' in job ? {} : givenParent(process.env);
+  const spec = prepareJob({ ...parent, ...job }, process.cwd(), session.user);
   return new Submission(session, spec, key, options).run();
 }
 

@@ -56,6 +56,7 @@ export {
   type Outcome,
   type OutcomeKind,
   type OutputChunk,
+  type ParentRun,
   type Probe,
   type TaskAttempt,
   type TaskOfJob,
@@ -135,7 +136,14 @@ export {
   shareHolders,
   sharesByUser,
 } from './job/shares.js';
-export { givenSpan, type JobInput, type JobSpec, type StageSpec, type TaskList } from './job/spec.js';
+export {
+  givenParent,
+  givenSpan,
+  type JobInput,
+  type JobSpec,
+  type StageSpec,
+  type TaskList,
+} from './job/spec.js';
 export * from './job/start-fault.js';
 export type { TaskContext } from './job/task-context.js';
 export * from './job/usage.js';

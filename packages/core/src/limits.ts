@@ -87,6 +87,8 @@ export const LIMITS = {
   gpusMax: 1_024,
   /** Running tasks whose CPUs one task borrows. */
   lendersMax: 64,
+  /** Depth of jobs that tasks submit and wait for, all on the CPUs of the first task. */
+  nestedMax: 8,
   /** Workers that one need excludes. A task that failed at more workers declines the others when it is matched. */
   avoidedWorkersMax: 64,
   /** Tasks of one gang; their hosts must fit into an environment variable. */

@@ -44,7 +44,7 @@ const CLOSED_FILES_CODE = 96;
 /** Messages that a process may send for a call: it has at most three to say. */
 const MESSAGES_MAX = 8;
 /** Variables that differ between the calls of one process. */
-const OF_THE_CALL = ['GOSHAWK_JOB', 'GOSHAWK_TASK', 'GOSHAWK_ATTEMPT', 'TRACEPARENT'];
+const OF_THE_CALL = ['GOSHAWK_JOB', 'GOSHAWK_TASK', 'GOSHAWK_ATTEMPT', 'GOSHAWK_RUN', 'TRACEPARENT'];
 
 /** A call that waits for a process or runs in one. */
 export interface WarmCall {

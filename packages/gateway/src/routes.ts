@@ -105,7 +105,7 @@ export const ROUTES: readonly Route[] = [
     errors: { 404: 'a job in `after` or `afterOk` does not exist', 409: 'another job has this key' },
     handle: async ({ cluster }, { body, traceparent, signal }) => {
       checkPaths(body);
-      const input = { ...givenSpan(traceparent), ...body } as unknown as JobInput;
+      const input = { ...givenSpan(traceparent), parent: undefined, ...body } as unknown as JobInput;
       const to = await cluster();
       await checkPredecessors(to, input, signal);
       return submitted(await to.submit(input, { signal }));

@@ -118,9 +118,9 @@ export class TaskStream {
       worker: string,
       from: Millis,
       to: Millis,
-      { pausedMs = 0, lentTo, borrows, borrowedFrom = [] }: LendingView,
+      { pausedMs = 0, lentTo, toChild = false, borrows, borrowedFrom = [] }: LendingView,
     ): void => {
-      const isPaused = lentTo !== undefined;
+      const isPaused = lentTo !== undefined && !toChild;
       const lenders = borrows ? borrowedFrom.map(taskAddress) : [];
       if (worker === '' || to < now - STREAM_MS) return;
       const key = `${job.id}/${task}/${attempt}`;

@@ -5,6 +5,7 @@ import type {
   Lending,
   Millis,
   Needs,
+  ParentRun,
   Priority,
   Segment,
   StageIndex,
@@ -113,6 +114,8 @@ export interface JobView {
   readonly value: number;
   /** Preferred attributes of workers; empty: no preference. */
   readonly prefers: Attributes;
+  /** The task that submitted it, as its submitter says; see `ClusterView.parentOf`. undefined: none. */
+  readonly parent: ParentRun | undefined;
   /** Whether its owner classified it as long. */
   readonly long: boolean;
   /** Number of tasks in all stages. */
@@ -207,6 +210,8 @@ export interface RunView {
   readonly isPreempted: boolean;
   /** Runs that are paused for this one; they resume when it ends. */
   readonly lenders: readonly RunView[];
+  /** Its only lender is its parent, which is not paused, but shares its CPUs until this run ends. */
+  readonly isShared: boolean;
   /** The run that uses its CPUs; undefined: it is not paused. */
   readonly borrower: RunView | undefined;
   /** Slots and CPUs that it lends at present; empty: none. */
@@ -225,6 +230,8 @@ export interface ClusterView {
   /** Total capacity of the open workers. */
   readonly capacity: Vector;
   readonly jobs: Iterable<JobView>;
+  /** The running task that submitted the job, of the same user; undefined: none, or it has ended. */
+  parentOf(job: JobView): RunView | undefined;
   /** Incremented by every change. */
   readonly version: number;
 }
@@ -272,7 +279,10 @@ export interface Draft {
 /** Runs that pause, so that another task can use their CPUs. */
 export interface Loan {
   readonly lenders: readonly RunView[];
-  /** After this time the lenders continue beside the borrower, and the worker starts nothing until it has made up for it. */
+  /**
+   * After this time the lenders continue beside the borrower, and the worker starts nothing until it has made up for it.
+   * Infinity: the lender is the parent of the borrower, and shares its CPUs instead of pausing (see `canShare`).
+   */
   readonly atMostMs: Millis;
 }
 

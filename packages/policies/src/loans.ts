@@ -11,6 +11,16 @@ export function canLend(run: RunView, worker: WorkerView): boolean {
   return !isQueued && !isPreempted && isLendable(stage) && worker.runs.includes(run);
 }
 
+/**
+ * Whether the run may share its CPUs with its children: it is not paused, since it usually waits for them. A borrower may,
+ * too, so that children can have children.
+ */
+export function canShare(run: RunView, worker: WorkerView): boolean {
+  const { stage, borrower, isQueued, isPreempted } = run;
+  if (run.worker !== worker || borrower !== undefined || isQueued || isPreempted) return false;
+  return stage.mayLend && !stage.gang && (stage.demand[CPU] ?? 0) > 0 && worker.runs.includes(run);
+}
+
 /** Whether running tasks of the stage may lend their CPUs. */
 export function isLendable({ mayLend, gang, hasGpus, demand }: StageView): boolean {
   return mayLend && !gang && !hasGpus && (demand[CPU] ?? 0) > 0;
@@ -37,6 +47,15 @@ export function hasRoomWith(lenders: readonly RunView[], stage: StageView, worke
   return fitsIn(stage.demand, free) && isPermitted(stage, worker);
 }
 
+/** Whether a task of the stage fits if its parent shares its CPUs, also while tasks use more than the worker has. */
+export function hasRoomBeside(parent: RunView, stage: StageView, worker: WorkerView): boolean {
+  const free = [...worker.free];
+  addVector(free, owedAt(worker), -1);
+  for (const index of [SLOT, CPU]) free[index] = Math.max(0, free[index] ?? 0);
+  for (const part of lentBy([parent], stage.demand)) addVector(free, part, 1);
+  return fitsIn(stage.demand, free) && isPermitted(stage, worker);
+}
+
 /** Slots and CPUs that tasks use beyond the worker's capacity, because their lenders did not wait any longer. */
 function owedAt({ capacity, runs }: WorkerView): Vector {
   const used = [0, 0];
@@ -48,9 +67,10 @@ function owedAt({ capacity, runs }: WorkerView): Vector {
 }
 
 /** Returns what becomes free when the run ends: the CPUs that it has borrowed return to the lenders. */
-export function freedBy({ stage, lenders }: RunView): Vector {
+export function freedBy({ stage, lenders, lent }: RunView): Vector {
   if (lenders.length === 0) return stage.demand;
   const freed = [...stage.demand];
+  addVector(freed, lent, -1);
   for (const { lent } of lenders) addVector(freed, lent, -1);
   return freed;
 }

@@ -13,6 +13,7 @@ const OF_VIEWS: Readonly<
   attainedMs: true,
   runningAt: true,
   pausedMs: true,
+  parentOf: true,
   permits: true,
 };
 

@@ -3,6 +3,7 @@ import {
   type BatchPart,
   type Millis,
   NO_RESOURCES,
+  type ParentRun,
   type Priority,
   parseUsers,
   present,
@@ -35,6 +36,8 @@ export interface Need {
   readonly gang?: boolean;
   /** Whether its tasks may pause. Default: false. */
   readonly mayLend?: boolean;
+  /** The running task that submitted the job. */
+  readonly parent?: ParentRun;
 }
 
 export interface BenchSettings {
@@ -76,7 +79,8 @@ export class PolicyBench {
   }
 
   join(address: number, slots = 1, capacity: Resources = NO_RESOURCES): void {
-    const worker = this.books.addWorker(address as Address, this.books.names.capacityOf(slots, capacity));
+    const all = this.books.names.capacityOf(slots, capacity);
+    const worker = this.books.addWorker(address as Address, all, {}, `w${address}`);
     this.books.setOpen(worker, true);
   }
 
@@ -106,13 +110,14 @@ export class PolicyBench {
       user,
       gang = false,
       mayLend = false,
+      parent,
     } = need;
     const { books } = this;
     const booked = books.declare(OWNER, job, {
       arrivedAt: this.now - ageMs,
       long,
       tasks: jobTasks,
-      ...present({ priority, user }),
+      ...present({ priority, user, parent }),
     });
     const facts = { part, estimateMs, estimateFollows, demand: books.names.demandOf(demand), gang, mayLend };
     books.setWaiting(books.stage(booked, index, facts), tasks, this.now);

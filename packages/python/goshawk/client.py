@@ -135,6 +135,9 @@ class Client:
         if key is not None:
             body["key"] = key
         body.setdefault("key", str(uuid.uuid4()))
+        parent = _parent(os.environ)
+        if parent is not None:
+            body.setdefault("parent", parent)
         answer = self.request("POST", "/v1/jobs", _with_folder(body, os.getcwd()))
         return Job(self, answer["job"])
 
@@ -543,6 +546,15 @@ def _is_seconds(value: Any) -> bool:
 
 def _not_seconds(name: str, value: Any, hint: str) -> InvalidRequest:
     return InvalidRequest(f"{name}: {value!r} is not a valid number of seconds", "bad-time", hint)
+
+
+def _parent(environment: Mapping[str, str]) -> Optional[Dict[str, Any]]:
+    """The task that runs this process, on whose CPUs the job may run if the cluster is full; None outside of tasks."""
+    worker, _, match = environment.get("GOSHAWK_RUN", "").rpartition("/")
+    job, task = environment.get("GOSHAWK_JOB", ""), environment.get("GOSHAWK_TASK", "")
+    if not (worker and job and task.isdecimal() and match.isdecimal()):
+        return None
+    return {"job": job, "task": int(task), "worker": worker, "match": int(match)}
 
 
 def _encoded(body: Mapping[str, Any]) -> bytes:

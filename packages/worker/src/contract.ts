@@ -74,8 +74,9 @@ export interface WorkerEnvironment extends Environment<WorkerTimer> {
    *
    * @param gpus indices assigned to the task until it ends; undefined: the worker has no GPUs
    * @param demand resources assigned to the task, besides its slot
+   * @param match by which jobs that the task submits name it as their parent; 0: central does not know it
    */
-  execute(slot: number, order: TaskOrder, gpus?: readonly number[], demand?: Resources): void;
+  execute(slot: number, order: TaskOrder, gpus?: readonly number[], demand?: Resources, match?: number): void;
   /** Ends the task in a slot; `taskEnded` follows. */
   kill(slot: number, reason: KillReason): void;
   /** Takes the CPUs from the task in a slot until `resume`. Its run time then excludes the pause. */
@@ -108,7 +109,7 @@ export interface WorkerConfig {
   readonly self: Address;
   /** Number of CPUs, which is the maximum number of running tasks unless tasks share CPUs. */
   readonly slots: number;
-  /** Number of tasks that may be paused at a time, so that others use their CPUs. Default: `slots`. */
+  /** Number of tasks whose CPUs others may use at a time. Default: `slots`. */
   readonly lends?: number | undefined;
   /** Maximum number of running tasks under policies that let tasks share a CPU. Default: `slots`. */
   readonly places?: number | undefined;

@@ -35,10 +35,15 @@ export function assignedRuns(w: WorkerState, now: Millis): readonly HeldRun[] {
 
 /** The loan of the task in the slot, and the matches of tasks that are paused for it: none if it outlasted its loan. */
 function loansAt({ slots, memory }: WorkerState, slot: number, now: Millis): Partial<HeldRun> {
-  if (memory.lending.size === 0) return {};
-  const lenders = slots.loanOf(slot)?.lenders.map((lender) => memory.slots.match[slots.rowOf(lender)]!);
+  if (memory.lending.size === 0 && memory.loans.size === 0) return {};
+  const loan = slots.loanOf(slot);
+  const lenders = loan?.lenders.map((lender) => memory.slots.match[slots.rowOf(lender)]!);
   const pausedMs = slots.pausedMs(slot, now);
-  return { ...(pausedMs > 0 ? { pausedMs } : {}), ...(lenders === undefined ? {} : { lenders }) };
+  return {
+    ...(pausedMs > 0 ? { pausedMs } : {}),
+    ...(lenders === undefined ? {} : { lenders }),
+    ...(loan?.shares === true ? { shares: true } : {}),
+  };
 }
 
 const NOTHING_HELD: readonly HeldRun[] = [];
@@ -63,8 +68,11 @@ export function reportTasks(w: WorkerState, owner: Address, audit: number, now: 
     const match = slots.match[row]! || undefined;
     const lending = w.slots.lendingOf(slot);
     const paused = lending && { pausedMs: w.slots.pausedMs(slot, now), lentTo: lending.lent?.to };
-    const borrowedFrom = w.slots.loanOf(slot) && pausedFor(w, slot);
-    const loans = { ...paused, ...(borrowedFrom === undefined ? {} : { borrowedFrom }) };
+    const toChild = lending?.lent?.shares === true ? { toChild: true } : {};
+    const loan = w.slots.loanOf(slot);
+    const fromParent = loan?.shares === true ? { fromParent: true } : {};
+    const borrowed = loan === undefined ? {} : { borrowedFrom: pausedFor(w, slot), ...fromParent };
+    const loans = { ...paused, ...toChild, ...borrowed };
     tasks.push({ job, task, attempt, elapsedMs: now - slots.changedAt[row]!, match, ...loans });
   }
   for (const { owner: by, message } of [...(w.knownAhead?.kept ?? []), ...(w.knownChunks?.tasks() ?? [])]) {

@@ -7,7 +7,7 @@ import type { WorkerState } from './state.js';
 // else that it holds stays with it.
 
 /**
- * Frees the CPUs of the lenders for a task that central has matched.
+ * Frees the CPUs of the lenders for a task that central has matched. The parent of the task shares its CPUs and continues.
  *
  * @returns the slots of the lenders; undefined if the task does not borrow, or if they cannot make room for it: they have
  * ended, or the machine needs the memory of paused tasks
@@ -19,9 +19,15 @@ export function lendTo(
 ): readonly number[] | undefined {
   if (borrows === undefined || !w.takesWork) return undefined;
   const lenders = w.slots.hasSlotForBorrower ? lendersOf(w, borrows) : [];
-  if (lenders.length === 0 || w.env.pause === undefined || w.env.hasMemoryToLend?.() === false)
-    return undefined;
-  w.slots.pause(lenders, demand, { job: jobId, task }, now);
+  if (lenders.length === 0) return undefined;
+  if (borrows.parent !== undefined) {
+    // Without regard to memory: a parent that waits for its child would keep its own for ever.
+    if (!w.slots.fitsBeside(lenders[0]!, demand)) return undefined;
+    w.slots.pause(lenders, demand, { job: jobId, task }, true, now);
+    return lenders;
+  }
+  if (w.env.pause === undefined || w.env.hasMemoryToLend?.() === false) return undefined;
+  w.slots.pause(lenders, demand, { job: jobId, task }, false, now);
   if (w.canRun(demand)) return lenders;
   takeBack(w, lenders, now);
   return undefined;
@@ -37,15 +43,18 @@ export function beginLoan(
   w: WorkerParts,
   slot: number,
   lenders: readonly number[],
-  { atMostMs }: Borrowing,
+  { atMostMs, parent }: Borrowing,
   now: Millis,
 ): void {
-  w.slots.borrow(slot, lenders);
-  w.env.setTimer('loan', slot, now + atMostMs);
+  const shares = parent !== undefined;
+  w.slots.borrow(slot, lenders, shares);
+  if (atMostMs !== undefined && !shares) w.env.setTimer('loan', slot, now + atMostMs);
   for (const lender of lenders) {
     takePrediction(w, lender);
-    if (w.slots.timeoutOf(lender) !== undefined) w.env.clearTimer('taskTimeout', lender);
-    w.env.pause?.(lender);
+    if (!shares) {
+      if (w.slots.timeoutOf(lender) !== undefined) w.env.clearTimer('taskTimeout', lender);
+      w.env.pause?.(lender);
+    }
     reportLending(w, lender, now);
   }
 }
@@ -60,12 +69,12 @@ export function endLoan(w: WorkerParts, slot: number, now: Millis): boolean {
   const loan = w.slots.loanOf(slot);
   if (loan === undefined) return false;
   w.env.clearTimer('loan', slot);
-  const { lenders } = loan;
+  const { lenders, shares } = loan;
   loan.lenders = [];
   for (const lender of lenders) {
     w.counted.lentCpuMs += w.slots.resume(lender, now);
-    w.env.resume?.(lender);
-    const timeoutMs = w.slots.timeoutOf(lender);
+    if (!shares) w.env.resume?.(lender);
+    const timeoutMs = shares ? undefined : w.slots.timeoutOf(lender);
     if (timeoutMs !== undefined)
       w.env.setTimer('taskTimeout', lender, now + timeoutMs - w.slots.elapsedMs(lender, now));
     reportLending(w, lender, now);
@@ -99,16 +108,21 @@ export function leaveLoan(w: WorkerParts, slot: number, now: Millis): boolean {
 }
 
 /** Slots with these matches whose tasks may pause. */
-function lendersOf(w: WorkerParts, { lenders }: Borrowing): number[] {
+function lendersOf(w: WorkerParts, { lenders, parent }: Borrowing): number[] {
   const { slots, memory } = w;
   const found = new Set(lenders.map((match) => (match === 0 ? -1 : slots.indexOfMatch(match))));
   return [...found].filter((slot) => {
-    if (slot < 0 || slots.isPaused(slot) || slots.isBorrowing(slot)) return false;
+    if (slot < 0 || slots.isPaused(slot)) return false;
+    if (parent === undefined ? slots.isBorrowing(slot) : !isTask(slots.nameAt(slot), parent)) return false;
     const row = slots.rowOf(slot);
     // A stopped process would not end before it continues.
     const isOut = memory.slots.killed[row] === 1 || memory.members.has(row);
     return !isOut && w.knownAhead?.isAnnounced(slot) !== true;
   });
+}
+
+function isTask(one: TaskOfJob, other: TaskOfJob): boolean {
+  return one.job === other.job && one.task === other.task;
 }
 
 /** Tasks that are paused for the one in the slot. */
@@ -128,6 +142,7 @@ export function reportBorrowing(w: WorkerParts, slot: number): void {
     to: undefined,
     pausedMs: 0,
     from: pausedFor(w, slot),
+    ...(w.slots.loanOf(slot)?.shares === true ? { fromParent: true } : {}),
   });
 }
 
@@ -135,6 +150,8 @@ export function reportBorrowing(w: WorkerParts, slot: number): void {
 function reportLending(w: WorkerParts, slot: number, now: Millis): void {
   const { owner, job, task, attempt } = w.slots.taskAt(slot);
   if (w.memory.slots.orphaned[w.slots.rowOf(slot)] === 1) return;
-  const to = w.slots.lendingOf(slot)?.lent?.to;
-  w.env.send(owner, { type: 'lent', job, task, attempt, to, pausedMs: w.slots.pausedMs(slot, now) });
+  const lent = w.slots.lendingOf(slot)?.lent;
+  const child = lent?.shares === true ? { toChild: true } : {};
+  const pausedMs = w.slots.pausedMs(slot, now);
+  w.env.send(owner, { type: 'lent', job, task, attempt, to: lent?.to, pausedMs, ...child });
 }

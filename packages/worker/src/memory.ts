@@ -32,8 +32,16 @@ export interface Lending {
   /** Time for which it was paused before `pausedAt`. */
   pausedMs: Millis;
   pausedAt: Millis;
-  /** CPUs that it lends, and whether it also lends its place; undefined: it is not paused. */
-  lent: { readonly cpu: number; readonly place: boolean; readonly to: TaskOfJob } | undefined;
+  /** CPUs that it lends, and whether it also lends its place; undefined: none. */
+  lent:
+    | {
+        readonly cpu: number;
+        readonly place: boolean;
+        readonly to: TaskOfJob;
+        /** The borrower is its child: it continues beside it, although its CPUs count as lent. */
+        readonly shares: boolean;
+      }
+    | undefined;
 }
 
 /** A loan of CPUs to the task of a slot. */
@@ -42,6 +50,8 @@ export interface Loan {
   lenders: readonly number[];
   /** The lenders, as people refer to them. */
   readonly from: readonly TaskOfJob[];
+  /** The only lender is the parent of the task, and not paused. */
+  readonly shares: boolean;
 }
 
 /**
@@ -63,7 +73,7 @@ export class WorkerMemory {
     shares: 'u8',
     /** Slots that serve long work. */
     long: 'u32',
-    /** Slots with paused tasks. */
+    /** Slots with tasks that lend their CPUs, paused or beside their children. */
     paused: 'u32',
     /** 1: some task has paused, so that its spare slots are in use. */
     usesSpare: 'u8',

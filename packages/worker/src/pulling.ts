@@ -1,4 +1,4 @@
-import { type Address, cpusOf, type MessageOf, type Millis, NOBODY, pulls } from '@goshawk/core';
+import { type Address, cpusOf, LIMITS, type MessageOf, type Millis, NOBODY, pulls } from '@goshawk/core';
 import { type Entry, entryOfGiven } from './entry.js';
 import type { WorkerState } from './state.js';
 
@@ -126,9 +126,10 @@ export class Pulling {
 
   /**
    * Accepts a task after a match. Rejects a repeated match, because its task may have run here already, and a forged one.
+   * @param hasLenders whether tasks have made room for it
    * @returns the task as an entry; undefined if it was rejected or cannot run here now
    */
-  accept(owner: Address, message: MessageOf<'run'>): Entry | undefined {
+  accept(owner: Address, message: MessageOf<'run'>, hasLenders: boolean): Entry | undefined {
     const { match, long } = message;
     // Central counts on from the matches that this worker reports, so a far higher one is not from central.
     const last = Math.max(this.#lastNumber, this.#floor ?? 0, this.#received.at(-1) ?? 0);
@@ -137,9 +138,11 @@ export class Pulling {
       const { slots } = this.#w;
       const isFraction = cpusOf(message.demand) < 1;
       this.#fractionsLeft = isFraction ? slots.count : Math.max(0, this.#fractionsLeft - 1);
-      // Central cannot have more unconfirmed tasks that take a whole CPU than there are CPUs, or twice as many with loans.
-      this.#loansLeft = message.borrows === undefined ? Math.max(0, this.#loansLeft - 1) : 2 * slots.cpus;
-      const whole = this.#loansLeft > 0 ? 2 * slots.cpus : slots.cpus;
+      // Central cannot have more unconfirmed tasks that take a whole CPU than there are CPUs, or twice as many with loans, and
+      // with nested jobs as many again for each level.
+      const most = slots.cpus * (message.borrows?.parent === undefined ? 2 : 1 + LIMITS.nestedMax);
+      this.#loansLeft = Math.max(this.#loansLeft - 1, message.borrows === undefined ? 0 : most);
+      const whole = Math.max(slots.cpus, this.#loansLeft > 0 ? 2 * slots.cpus : 0, this.#loansLeft);
       const count = this.#fractionsLeft > 0 ? Math.max(whole, slots.count) : whole;
       this.#received = count === 1 ? [match] : [...this.#received, match].slice(-count);
       // A borrower takes none of the free slots.
@@ -148,7 +151,7 @@ export class Pulling {
     }
     if (match <= (this.#lastOf[owner] ?? this.#lastOfLost)) return undefined;
     this.#lastOf[owner] = match;
-    const isTaken = this.#w.canRun(message.demand) || this.#w.mayKeep(message);
+    const isTaken = hasLenders || this.#w.canRun(message.demand) || this.#w.mayKeep(message);
     return isTaken ? entryOfGiven(owner, message) : undefined;
   }
 

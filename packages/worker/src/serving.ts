@@ -101,7 +101,7 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
   if (message.ask > 0 && w.takesWork && slots.indexOfAnswered(from, message.ask) >= 0)
     return addToChunk(w, from, message, now);
   const lenders = lendTo(w, message, now);
-  const entry = w.finder?.accept(from, message);
+  const entry = w.finder?.accept(from, message, lenders !== undefined);
   if (entry === undefined) {
     if (lenders !== undefined) takeBack(w, lenders, now);
     giveBackTask(w, from, message, message.stage);
@@ -157,7 +157,7 @@ function run(w: WorkerParts, slot: number, owner: Address, message: MessageOf<'r
   w.finder?.started();
   if (entry.placed !== undefined) notifyCentral(w, 'placementStarted', owner, message);
   if (message.gang !== undefined) return holdMember(w, slot, message, now);
-  w.env.execute(slot, message, w.slots.gpusOf(slot), entry.demand);
+  w.env.execute(slot, message, w.slots.gpusOf(slot), entry.demand, w.slots.matchAt(slot));
   if (message.expectedMs !== undefined && !w.slots.isBorrowing(slot))
     predictEnd(w, slot, message.expectedMs, now);
   const { apartMs, jobId, task } = message;
@@ -171,7 +171,7 @@ export function startMember(w: WorkerParts, from: Address, message: MessageOf<'s
   if (member === undefined) return;
   const { hosts, port } = message;
   const order = { ...member, gang: { ...member.gang!, hosts, port } };
-  w.env.execute(slot, order, w.slots.gpusOf(slot), w.slots.entryAt(slot)!.demand);
+  w.env.execute(slot, order, w.slots.gpusOf(slot), w.slots.entryAt(slot)!.demand, w.slots.matchAt(slot));
 }
 
 // ---- running tasks
@@ -181,7 +181,7 @@ export function started(w: WorkerParts, slot: number, now: Millis): void {
   if (!w.slots.isRunning(slot)) return;
   const timeoutMs = w.slots.started(slot, now);
   w.knownHealth?.started();
-  if (timeoutMs !== undefined && !w.slots.isPaused(slot))
+  if (timeoutMs !== undefined && !w.slots.isStopped(slot))
     w.env.setTimer('taskTimeout', slot, now + timeoutMs);
 }
 
@@ -352,13 +352,15 @@ function loansOf(
   w: WorkerParts,
   slot: number,
   now: Millis,
-): Pick<MessageOf<'ended'>, 'pausedMs' | 'borrowedFrom'> {
+): Pick<MessageOf<'ended'>, 'pausedMs' | 'borrowedFrom' | 'fromParent'> {
   const lending = w.slots.lendingOf(slot);
   const loan = w.slots.loanOf(slot);
   if (lending === undefined && loan === undefined) return NO_LOANS;
+  const pausedMs = w.slots.pausedMs(slot, now);
   return {
-    ...(lending === undefined ? {} : { pausedMs: w.slots.pausedMs(slot, now) }),
+    ...(pausedMs > 0 ? { pausedMs } : {}),
     ...(loan === undefined ? {} : { borrowedFrom: loan.from }),
+    ...(loan?.shares === true ? { fromParent: true } : {}),
   };
 }
 

@@ -163,7 +163,7 @@ export class Slots {
 
   // ---- loans
 
-  /** Number of tasks that are paused. */
+  /** Number of tasks that lend their CPUs; those of children are not stopped. */
   get pausedCount(): number {
     return this.#memory.workers.paused[this.#row]!;
   }
@@ -174,9 +174,29 @@ export class Slots {
     return slots.state.subarray(this.#first, firstSlots[this.#row + 1]!).includes(IDLE);
   }
 
-  /** Whether the task in the slot is paused. */
+  /** Number of tasks that are stopped, because others use their CPUs. */
+  get stoppedCount(): number {
+    let count = 0;
+    if (this.pausedCount > 0) for (const index of this.running()) if (this.isStopped(index)) count++;
+    return count;
+  }
+
+  /** Whether the task in the slot lends its CPUs. */
   isPaused(index: number): boolean {
     return this.#memory.slots.state[this.rowOf(index)] === PAUSED;
+  }
+
+  /** Whether the task in the slot is stopped, because another uses its CPUs. */
+  isStopped(index: number): boolean {
+    return this.isPaused(index) && !this.lendingOf(index)!.lent!.shares;
+  }
+
+  /** Whether a task with this demand fits if the task in the slot shares its CPUs, also while the worker owes some. */
+  fitsBeside(index: number, demand: Resources): boolean {
+    const free = { ...this.#memory.free[this.#row]! };
+    if (free.cpu !== undefined)
+      free.cpu = Math.max(0, free.cpu) + Math.min(cpusOf(demand), cpusOf(this.entryAt(index)!.demand));
+    return fits(demand, free);
   }
 
   /** Whether the task in the slot uses CPUs of others. */
@@ -188,8 +208,9 @@ export class Slots {
    * Pauses tasks, which lend their CPUs for a demand: the first lender its place, and all together at most these CPUs.
    *
    * @param to the borrower
+   * @param shares whether the lender continues, because the borrower is its child
    */
-  pause(lenders: readonly number[], demand: Resources, to: TaskOfJob, now: Millis): void {
+  pause(lenders: readonly number[], demand: Resources, to: TaskOfJob, shares: boolean, now: Millis): void {
     const { lending, entries, workers } = this.#memory;
     workers.usesSpare[this.#row] = 1;
     let missing = cpusOf(demand);
@@ -199,7 +220,8 @@ export class Slots {
       const cpu = Math.min(missing, cpusOf(entries[row]!.demand));
       missing -= cpu;
       const known = lending.get(row);
-      lending.set(row, { pausedMs: known?.pausedMs ?? 0, pausedAt: now, lent: { cpu, place: at === 0, to } });
+      const lent = { cpu, place: at === 0, to, shares };
+      lending.set(row, { pausedMs: known?.pausedMs ?? 0, pausedAt: now, lent });
       workers.paused[this.#row]!++;
       if (this.#memory.slots.long[row] === 1) workers.long[this.#row]!--;
       this.#shift(cpu, at === 0, -1);
@@ -215,8 +237,8 @@ export class Slots {
     const row = this.rowOf(index);
     this.#step(LIFE.resume, row);
     const lending = this.#memory.lending.get(row)!;
-    const { cpu, place } = lending.lent!;
-    const pausedMs = Math.max(0, now - lending.pausedAt);
+    const { cpu, place, shares } = lending.lent!;
+    const pausedMs = shares ? 0 : Math.max(0, now - lending.pausedAt);
     lending.pausedMs += pausedMs;
     lending.lent = undefined;
     const { workers, slots } = this.#memory;
@@ -227,9 +249,9 @@ export class Slots {
   }
 
   /** Records that the task in the slot borrows from these slots. */
-  borrow(index: number, lenders: readonly number[]): void {
+  borrow(index: number, lenders: readonly number[], shares: boolean): void {
     const from = lenders.map((lender) => this.nameAt(lender));
-    this.#memory.loans.set(this.rowOf(index), { lenders, from });
+    this.#memory.loans.set(this.rowOf(index), { lenders, from, shares });
   }
 
   loanOf(index: number): Loan | undefined {
@@ -261,7 +283,8 @@ export class Slots {
   pausedMs(index: number, now: Millis): Millis {
     const lending = this.lendingOf(index);
     if (lending === undefined) return 0;
-    return lending.pausedMs + (lending.lent === undefined ? 0 : Math.max(0, now - lending.pausedAt));
+    const isStopped = lending.lent !== undefined && !lending.lent.shares;
+    return lending.pausedMs + (isStopped ? Math.max(0, now - lending.pausedAt) : 0);
   }
 
   /** How long the task in the slot has run since its start, without pauses. */
@@ -273,6 +296,11 @@ export class Slots {
   nameAt(index: number): TaskOfJob {
     const row = this.rowOf(index);
     return { job: this.#memory.jobIds[row]!, task: this.#memory.slots.task[row]! };
+  }
+
+  /** The match of the task in the slot, or of the first one of its series; 0: central does not know it. */
+  matchAt(index: number): number {
+    return this.#memory.slots.match[this.rowOf(index)]!;
   }
 
   /** The slot with the task of this match; −1: none. */
@@ -400,7 +428,7 @@ export class Slots {
   /** Returns whether the task has reached its time limit. */
   isOverdue(index: number, now: Millis): boolean {
     const timeoutMs = this.timeoutOf(index);
-    if (timeoutMs === undefined || !this.isRunning(index) || this.isPaused(index)) return false;
+    if (timeoutMs === undefined || !this.isRunning(index) || this.isStopped(index)) return false;
     return this.elapsedMs(index, now) >= timeoutMs;
   }
 

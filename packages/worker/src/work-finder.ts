@@ -80,8 +80,10 @@ export class WorkFinder {
   }
 
   /** Accepts a task. Returns it as an entry if it was requested or matched, and can run here now. */
-  accept(from: Address, message: MessageOf<'run'>): Entry | undefined {
-    return message.ask > 0 ? this.#seeking.accept(from, message) : this.#pulling.accept(from, message);
+  accept(from: Address, message: MessageOf<'run'>, hasLenders: boolean): Entry | undefined {
+    return message.ask > 0
+      ? this.#seeking.accept(from, message)
+      : this.#pulling.accept(from, message, hasLenders);
   }
 
   /** Handles the outcome of a task that arrived: it runs here, is kept, or was returned. */

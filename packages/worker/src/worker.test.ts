@@ -14,6 +14,7 @@ import {
   PRESETS,
   type Resources,
 } from '@goshawk/core';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { TaskOrder, WorkerTimer } from './contract.js';
 import { Worker } from './worker.js';
@@ -74,12 +75,13 @@ class Bench {
   #sent: { to: Address; message: Message }[] = [];
   readonly #timers = new Map<string, { timer: WorkerTimer; key: number; at: Millis }>();
 
-  constructor(slots = 1, capacity: Resources = {}, { places = slots } = {}) {
+  constructor(slots = 1, capacity: Resources = {}, { places = slots, lends = slots } = {}) {
     const config = {
       name: 'w',
       self: SELF,
       slots,
       places,
+      lends,
       capacity,
       central: CENTRAL,
       registerRetryMs: heartbeatMs,
@@ -979,7 +981,7 @@ describe('loans of CPUs', () => {
   const borrowing = { lenders: [1], atMostMs: 5_000 };
   /** A worker with one CPU whose task of match 1 is paused for that of match 2. */
   function lending(timeoutMs?: number): Bench {
-    const bench = new Bench(1, { cpu: 1 }).welcome(matching);
+    const bench = new Bench(1, { cpu: 1 }, { lends: 2 }).welcome(matching);
     bench.receive(OWNER, { ...run, jobId: 'long', long: true, timeoutMs, demand: NO_RESOURCES });
     bench.worker.taskStarted(0, bench.now);
     bench.now = 1_000;
@@ -1158,5 +1160,102 @@ describe('loans of CPUs', () => {
     ]);
     bench.receive(CENTRAL, { type: 'notRegistered' });
     expect(bench.take('register')[0]!.runs).toMatchObject([{ match: 1, pausedMs: 1_000 }, { lenders: [1] }]);
+  });
+
+  describe('with a parent', () => {
+    const parent = { job: 'j1', task: 0 };
+    /** A worker with one CPU that runs a chain of tasks, each of which has submitted the job of the next one. */
+    function chain(depth: number, timeoutMs?: number): Bench {
+      const bench = new Bench(1, { cpu: 1 }, { lends: 8 }).welcome(matching);
+      bench.receive(OWNER, { ...run, timeoutMs, demand: NO_RESOURCES });
+      bench.worker.taskStarted(0, bench.now);
+      for (let match = 2; match <= depth; match++) {
+        bench.now += 100;
+        const borrows = { lenders: [match - 1], parent: { job: `j${match - 1}`, task: 0 } };
+        const child = { match, job: match, jobId: `j${match}`, demand: NO_RESOURCES, borrows };
+        bench.receive(OWNER, { ...run, ...child });
+        bench.worker.taskStarted(match - 1, bench.now);
+      }
+      return bench;
+    }
+
+    test('leave it running, with its time limit, while the child uses its CPU', () => {
+      const bench = chain(2, 5_000);
+      expect([bench.orders.length, bench.pauses, bench.worker.standing.paused]).toEqual([2, [], 0]);
+      expect(bench.take('lent')).toMatchObject([
+        { job: 1, to: { job: 'j2', task: 0 }, toChild: true, pausedMs: 0 },
+        { job: 2, from: [parent], fromParent: true },
+      ]);
+      bench.now = 5_000;
+      bench.worker.wake('taskTimeout', 0, bench.now);
+      expect(bench.kills).toEqual([{ slot: 0, reason: 'timeout' }]);
+    });
+
+    test('end with the child, which leaves no pause in the run time of the parent', () => {
+      const bench = chain(2);
+      bench.now = 4_000;
+      end(bench, 1);
+      expect(bench.worker.counters.lentCpuMs).toBe(0);
+      expect(bench.take('ended')).toMatchObject([{ job: 2, borrowedFrom: [parent], fromParent: true }]);
+      bench.receive(CENTRAL, { type: 'notRegistered' });
+      const [held] = bench.take('register')[0]!.runs;
+      expect([held!.match, held!.pausedMs]).toEqual([1, undefined]);
+      end(bench, 0);
+      expect(bench.take('ended')[0]!.pausedMs).toBeUndefined();
+    });
+
+    test('nest: each task of a chain may end first, and the CPU is free after the last one', () => {
+      fc.assert(
+        fc.property(
+          fc.integer({ min: 2, max: 8 }),
+          fc.array(fc.nat(), { minLength: 8, maxLength: 8 }),
+          (depth, draws) => {
+            const bench = chain(depth);
+            expect(bench.orders).toHaveLength(depth);
+            const slots = Array.from({ length: depth }, (_, slot) => slot);
+            while (slots.length > 0) {
+              const [slot] = slots.splice(draws[slots.length - 1]! % slots.length, 1);
+              const job = bench.orders.find((each) => each.slot === slot)!.order.jobId;
+              const task = { job: Number(job.slice(1)), task: 0, attempt: 1 };
+              if (draws[0]! % 2 === 0) bench.receive(OWNER, { type: 'cancelTask', ...task });
+              end(bench, slot!);
+            }
+            expect(bench.take('pull').at(-1)).toMatchObject({ free: 1, runs: [] });
+          },
+        ),
+      );
+    });
+
+    test('are declined if the slot has another task now: it did not submit the job', () => {
+      const bench = chain(1);
+      const borrows = { lenders: [1], parent: { job: 'j1', task: 7 } };
+      bench.receive(OWNER, { ...run, match: 2, job: 2, borrows });
+      bench.receive(OWNER, { ...run, match: 3, job: 3, borrows: { lenders: [99], parent } });
+      expect([bench.orders.length, bench.take('declined').length]).toEqual([1, 2]);
+    });
+
+    test('are known to a new central and to the owners', () => {
+      const bench = chain(3);
+      bench.receive(OWNER, { type: 'resume', previousIncarnations: [], audit: 1 });
+      expect(bench.take('holding')[0]!.tasks).toMatchObject([
+        { job: 1, pausedMs: 0, lentTo: { job: 'j2', task: 0 }, toChild: true },
+        { job: 2, lentTo: { job: 'j3', task: 0 }, borrowedFrom: [parent], toChild: true, fromParent: true },
+        { job: 3, borrowedFrom: [{ job: 'j2', task: 0 }], fromParent: true },
+      ]);
+      bench.receive(CENTRAL, { type: 'notRegistered' });
+      expect(bench.take('register')[0]!.runs).toMatchObject([
+        { match: 1 },
+        { match: 2, lenders: [1], shares: true },
+        { match: 3, lenders: [2], shares: true },
+      ]);
+    });
+
+    test('are given also while tasks share a CPU whose loan has ended', () => {
+      const bench = lending();
+      bench.worker.wake('loan', 1, bench.now);
+      const child = { ...run, match: 3, job: 3, demand: NO_RESOURCES };
+      bench.receive(OWNER, { ...child, borrows: { lenders: [2], parent: { job: 'short', task: 0 } } });
+      expect([bench.orders.length, bench.take('declined').length]).toEqual([3, 0]);
+    });
   });
 });

@@ -224,7 +224,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       busy: { long: slots.longCount, short: slots.busyCount - slots.longCount },
       queued: queue.length,
       unconfirmed: reports.size,
-      paused: slots.pausedCount,
+      paused: slots.stoppedCount,
     };
   }
 

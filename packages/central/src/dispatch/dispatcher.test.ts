@@ -69,6 +69,7 @@ class Bench {
   open(at: number, slots = 1, open = true, capacity: Resources = NO_RESOURCES, places = slots): void {
     const record = {
       address: at as Address,
+      name: `w${at}`,
       place: at,
       slots,
       places,
@@ -444,6 +445,49 @@ describe('a job that its owner declares', () => {
       if (stages.some(({ waiting, job }) => waiting > 0 && job.number > 1)) draft.preempt(victims[0]!);
     }
   }
+
+  test('runs on the CPUs of its parent, which a declaration or a need names, also after a restart of central', () => {
+    const named = (match: number, job = '1') => ({ parent: { job, task: 0, worker: 'w0', match } });
+    const borrowed = (bench: Bench) =>
+      bench.sent
+        .splice(0)
+        .flatMap(({ message }) =>
+          message.type === 'matched' ? message.workers.map(({ borrows }) => borrows) : [],
+        );
+    const bench = new Bench(1);
+    bench.need(1, { user: 'ann' });
+    declare(bench, 2, named(1));
+    bench.now = 500;
+    bench.sent.length = 0;
+    bench.need(2);
+    expect(borrowed(bench)).toEqual([{ lenders: [1], parent: { job: '1', task: 0 } }]);
+    bench.need(3, { user: 'ann', ...named(2, '2') });
+    expect(borrowed(bench)).toEqual([{ lenders: [2], parent: { job: '2', task: 0 } }]);
+    bench.need(4, { user: 'ben', ...named(3, '3') });
+    expect(borrowed(bench)).toEqual([]);
+
+    const next = new Bench(1);
+    const held = (match: number) => ({ match, job: match, lenders: [match - 1], shares: true });
+    next.found(0, [
+      held(3),
+      { match: 1 },
+      held(2),
+      { match: 5, job: 5, lenders: [4], shares: true },
+      held(4),
+    ]);
+    const { runs } = next.dispatcher.books.worker(0 as Address)!;
+    const chain = runs.map(({ match, lenders }) => [match, ...lenders.map((lender) => lender.match)]);
+    expect(chain).toEqual([[1], [2, 1], [3, 2], [4, 3], [5, 4]]);
+    for (const job of [1, 2, 3, 4, 5]) next.need(job, { user: 'ann', tasks: 0 });
+    next.need(6, { user: 'ann', ...named(5, '5') });
+    expect(borrowed(next)).toEqual([{ lenders: [5], parent: { job: '5', task: 0 } }]);
+    // Without a match, a parent is known by its task, which the worker has reported.
+    const other = new Bench(1);
+    other.found(0, [{ match: 9 }]);
+    other.need(1, { user: 'ann', tasks: 0 });
+    other.need(2, { user: 'ann', ...named(0) });
+    expect(borrowed(other)).toEqual([{ lenders: [9], parent: { job: '1', task: 0 } }]);
+  });
 
   test('lends CPUs unless its owner says otherwise, in a declaration or a need', () => {
     const bench = new Bench(1);

@@ -270,7 +270,7 @@ export class Dispatcher {
   // ---- jobs
 
   declared(owner: Address, message: MessageOf<'declare'>, now: Millis): void {
-    const { user, weight, deadlineMs, value, prefers, ageMs, stages, preemptible = false } = message;
+    const { user, weight, deadlineMs, value, prefers, ageMs, stages, preemptible = false, parent } = message;
     const arrivedAt = now - ageMs;
     const known = this.books.job(owner, message.job)?.deadlineAt ?? Number.POSITIVE_INFINITY;
     const job = this.books.declare(owner, message.job, {
@@ -280,6 +280,7 @@ export class Dispatcher {
       value,
       preemptible,
       prefers: attributesByName(prefers),
+      parent,
       // A repeated message may arrive later, but must not extend the deadline.
       deadlineAt: Math.min(
         known,
@@ -319,7 +320,7 @@ export class Dispatcher {
       priority,
       tasks: jobTasks,
       attainedMs: message.attainedMs ?? 0,
-      ...present({ user: message.user, weight: describesJob ? 1 : undefined }),
+      ...present({ user: message.user, weight: describesJob ? 1 : undefined, parent: message.parent }),
     });
     const stage = this.books.stage(job, index, {
       part,
@@ -482,11 +483,12 @@ export class Dispatcher {
   // ---- messages
 
   #admit(record: WorkerRecord): BookedWorker {
-    const { address, slots, places, capacity, place, attributes } = record;
+    const { address, name, slots, places, capacity, place, attributes } = record;
     const worker = this.books.addWorker(
       address,
       this.books.names.capacityOf(places, { cpu: slots, ...capacity }),
       attributesByName(attributes),
+      name,
     );
     // The worker has not reported its free slots yet.
     worker.free.fill(0);
@@ -596,6 +598,9 @@ export class Dispatcher {
 }
 
 /** The worker's part of a loan, whose runs are identified by their matches. */
-function borrowingOf({ lenders, lentAtMostMs }: BookedRun): Borrowing {
-  return { lenders: lenders.map(({ match }) => match), atMostMs: lentAtMostMs };
+function borrowingOf({ lenders, lentAtMostMs, isShared, stage }: BookedRun): Borrowing {
+  const matches = lenders.map(({ match }) => match);
+  if (!isShared) return { lenders: matches, atMostMs: lentAtMostMs };
+  const { job, task } = stage.job.parent!;
+  return { lenders: matches, parent: { job, task } };
 }

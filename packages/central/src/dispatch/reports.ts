@@ -1,5 +1,5 @@
 import { type Environment, GPU, type MessageOf, type Millis, SLOT, unitsFree } from '@goshawk/core';
-import { type BookedRun, type BookedWorker, type ClusterBooks, canLend } from '@goshawk/policies';
+import { type BookedRun, type BookedWorker, type ClusterBooks, canLend, canShare } from '@goshawk/policies';
 
 type HeldRun = MessageOf<'register'>['runs'][number];
 
@@ -41,7 +41,7 @@ export class Reports {
     const paused = held.flatMap(({ lenders = [] }) => lenders);
     this.#endLoans(worker, (run) => paused.includes(run.match), now);
     // Lenders first: their borrowers use their slots.
-    for (const each of paused.length === 0 ? held : [...held].sort(byLoans)) {
+    for (const each of paused.length === 0 ? held : lendersFirst(held)) {
       const startedAt = now - each.elapsedMs;
       const known = this.#runOf(worker, each);
       if (known === undefined) this.#add(worker, each, startedAt, now);
@@ -226,11 +226,16 @@ export class Reports {
     if (named === undefined) {
       worker.numberFrom(match);
       const lenders = (held.lenders ?? []).flatMap((lender) => worker.runOf(lender) ?? []);
+      const isShared = held.shares === true;
+      const mayLend = isShared ? canShare : canLend;
       const run =
-        lenders.length > 0 && lenders.every((lender) => canLend(lender, worker))
-          ? this.#books.adoptBorrower(stage, worker, startedAt, match, lenders, now)
+        lenders.length > 0 && lenders.every((lender) => mayLend(lender, worker))
+          ? this.#books.adoptBorrower(stage, worker, startedAt, match, lenders, isShared, now)
           : this.#books.adoptRun(stage, worker, startedAt, { match, isExtra: held.lenders !== undefined });
-      if (run !== undefined) run.pausedBeforeMs = held.pausedMs ?? 0;
+      if (run !== undefined) {
+        run.pausedBeforeMs = held.pausedMs ?? 0;
+        run.task = task;
+      }
       return this.#books.deleteIfOver(job);
     }
     const waiting = stage.waitingAttempt(task);
@@ -262,9 +267,19 @@ function appended(runs: BookedRun[] | undefined, run: BookedRun): BookedRun[] {
   return runs;
 }
 
-/** Sorts runs that borrow behind the others. */
-function byLoans(one: HeldRun, other: HeldRun): number {
-  return (one.lenders?.length ?? 0) - (other.lenders?.length ?? 0);
+/** Sorts runs that borrow behind their lenders, which may borrow from others. */
+function lendersFirst(held: readonly HeldRun[]): HeldRun[] {
+  const sorted: HeldRun[] = [];
+  let left = [...held];
+  for (let before = -1; left.length > 0 && sorted.length > before; ) {
+    before = sorted.length;
+    const waiting = new Set(left.map(({ match }) => match));
+    const waits = ({ lenders = [] }: HeldRun): boolean => lenders.some((match) => waiting.has(match));
+    sorted.push(...left.filter((run) => !waits(run)));
+    left = left.filter(waits);
+  }
+  // Only a wrong report has lenders in a circle.
+  return [...sorted, ...left];
 }
 
 const NO_RUNS: readonly BookedRun[] = [];

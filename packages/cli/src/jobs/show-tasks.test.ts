@@ -59,16 +59,19 @@ it('a task that lends its CPUs is paused; its run time excludes pauses, and its 
     row(1, { runMs: 3_000, pausedMs: 500 }),
     row(2, { runMs: 1_000, borrowedFrom: [{ job: 'a1-3', task: 0 }] }),
     row(3, { state: 'running', runMs: 1_000, borrows: true, borrowedFrom: [{ job: 'a1-3', task: 0 }] }),
+    row(4, { state: 'running', runMs: 1_000, lentTo: { job: 'b2-8', task: 0 }, toChild: true }),
   ];
   const { stdout } = await shown(rows, 'text');
   expect(stdout).toMatch(/0 +paused .* 3 s \+ 2 s paused\n/);
   expect(stdout).toMatch(/3 +running .* 1 s on the CPU of a1-3\/0\n/);
+  expect(stdout).toMatch(/4 +running .* 1 s\n/);
   const { tasks } = JSON.parse((await shown(rows, 'json')).stdout) as { tasks: object[] };
   expect(tasks).toMatchObject([
     { state: 'running', pausedSeconds: 2, lentTo: 'b2-7/4', borrowedFrom: [], endedAt: null },
     { pausedSeconds: 0.5, lentTo: null, endedAt: new Date(submittedAt + 4_500).toISOString() },
     { pausedSeconds: 0, borrowedFrom: ['a1-3/0'], endedAt: new Date(submittedAt + 2_000).toISOString() },
     { state: 'running', borrowedFrom: ['a1-3/0'], endedAt: null },
+    { pausedSeconds: 0, lentTo: 'b2-8/0', toChild: true },
   ]);
 });
 
@@ -130,6 +133,8 @@ describe('tasks as JSON', () => {
       pausedSeconds: 0,
       lentTo: null,
       borrowedFrom: [],
+      toChild: false,
+      fromParent: false,
     });
     expect(listed.tasks[2]).toMatchObject({ endedAt: null, exitCode: null });
   });

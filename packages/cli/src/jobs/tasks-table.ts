@@ -37,7 +37,8 @@ export class TasksTable {
       ...(isStaged ? [{ title: 'stage', shrinkTo: 8, of: ({ stage }: TaskRow) => plain(stage) }] : []),
       {
         title: 'state',
-        of: ({ state, lentTo }) => (lentTo === undefined ? paintState(state, paint) : paint.yellow('paused')),
+        of: ({ state, lentTo, toChild = false }) =>
+          lentTo === undefined || toChild ? paintState(state, paint) : paint.yellow('paused'),
       },
       { title: 'try', align: 'right', of: ({ attempt }) => (attempt === 0 ? '' : `${attempt}`) },
       { title: 'worker', shrinkTo: 8, of: ({ worker = '' }) => plain(worker) },

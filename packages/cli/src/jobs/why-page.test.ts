@@ -261,5 +261,16 @@ it('says what a task lends and borrows', () => {
   });
   expect(shown({ borrows: true }).text).toContain('borrows the CPU of a task, which has paused for it');
   expect(shown({ pausedMs: 3_000 }).text).toContain('was paused for 3 s while others used its CPU\n');
+  const parent = shown({ lentTo: { job: 'b2-7', task: 4 }, toChild: true });
+  expect(parent.text).toContain('shares its CPU with task b2-7/4, whose job it has submitted\n');
+  expect(parent.json).toMatchObject({ lentTo: 'b2-7/4', toChild: true, fromParent: false });
+  const child = { borrowedFrom, fromParent: true };
+  const words = 'the CPU of its parent, task train-17/3, which has submitted the job';
+  expect(shown({ ...child, borrows: true }).text).toContain(`uses ${words}\n`);
+  expect(shown(child).text).toContain(`used ${words}\n`);
+  const lentTo = { job: 'b2-7', task: 4 };
+  expect(shown({ ...child, borrows: true, lentTo, toChild: true }).text).toContain(
+    `uses ${words}, and shares its CPU with task b2-7/4`,
+  );
   expect(shown({}).text).not.toMatch(/CPU of|paused/);
 });

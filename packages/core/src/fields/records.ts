@@ -150,22 +150,33 @@ export const heldRun = view({
   pausedMs: optional(ms),
   /** Matches of tasks that are paused for it: none any more if it outlasted its loan. Absent: it has no loan. */
   lenders: optional(list(count, LIMITS.lendersMax)),
+  /** The lender is its parent, which continues beside it; absent: the lenders are paused. */
+  shares: optional(flag),
 });
 /** A run or queued task at a worker that central assigned to it. */
 export type HeldRun = NonNullable<(typeof heldRun)['infer']>;
 
-/** CPUs of running tasks that another task borrows. */
-export const borrowing = record({
-  /** Matches of the lenders at the worker. */
-  lenders: list(count, LIMITS.lendersMax),
-  /** After this time the lenders continue beside the borrower, and the worker starts nothing until it has made up for it. */
-  atMostMs: ms,
-});
-export type Borrowing = NonNullable<(typeof borrowing)['infer']>;
-
 /** A task, as people refer to it. */
 export const taskOfJob = record({ job: name, task });
 export type TaskOfJob = NonNullable<(typeof taskOfJob)['infer']>;
+
+/** The running task that submitted a job: its run is the one with this match at the worker. */
+export const parentRun = record({ job: name, task, worker: name, match: count });
+export type ParentRun = NonNullable<(typeof parentRun)['infer']>;
+
+/** CPUs of running tasks that another task borrows. */
+export const borrowing = view({
+  /** Matches of the lenders at the worker. */
+  lenders: list(count, LIMITS.lendersMax),
+  /**
+   * After this time the lenders continue beside the borrower, and the worker starts nothing until it has made up for it.
+   * Absent: never, because the lender continues from the start.
+   */
+  atMostMs: optional(ms),
+  /** The lender is the parent of the task, and must be this task; it shares its CPUs and continues. Absent: they pause. */
+  parent: optional(taskOfJob),
+});
+export type Borrowing = NonNullable<(typeof borrowing)['infer']>;
 
 export const taskAttempt = record({ task, attempt });
 export type TaskAttempt = NonNullable<(typeof taskAttempt)['infer']>;

@@ -135,12 +135,20 @@ export const lendingEntries = table<LendingView>()((of) => ({
     of(json.seconds, ({ pausedMs }) => pausedMs ?? 0),
   ),
   lentTo: doc(
-    'The task that uses its CPUs at present, as JOB/TASK; null: the attempt is not paused.',
+    'The task that uses its CPUs at present, as JOB/TASK; null: none.',
     of(orNull(text), ({ lentTo }) => (lentTo === undefined ? undefined : taskAddress(lentTo))),
   ),
   borrowedFrom: doc(
-    'Tasks that were paused for it, once it has ended.',
+    'Tasks whose CPUs it uses, or used.',
     of(list(text), ({ borrowedFrom }) => (borrowedFrom ?? []).map(taskAddress)),
+  ),
+  toChild: doc(
+    'It has submitted the job of `lentTo`: they share the CPUs, so it is not paused.',
+    or(json.flag, false),
+  ),
+  fromParent: doc(
+    '`borrowedFrom` is the task that has submitted its job, and is not paused.',
+    or(json.flag, false),
   ),
 })).entries;
 

@@ -61,7 +61,12 @@ export function parseJobSpec(input: unknown, source = 'job', wallNow?: Millis): 
     ...present({ priority: job.priority, value: job.value }),
     ...(job.prefer === undefined ? {} : { prefer: joinedValues(job.prefer) }),
     ...(job.preemptible === true ? { preemptible: true as const } : {}),
-    ...present({ slowdown: job.slowdown, notify: job.notify, traceparent: job.traceparent }),
+    ...present({
+      slowdown: job.slowdown,
+      notify: job.notify,
+      parent: job.parent,
+      traceparent: job.traceparent,
+    }),
   };
 }
 

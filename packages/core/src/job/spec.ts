@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type InputError, quoted } from '../errors.js';
+import type { ParentRun } from '../fields/records.js';
 import { JOB_ID } from '../ids.js';
 import { LIMITS } from '../limits.js';
 import { spreadIn } from '../needs/requirements.js';
@@ -149,6 +150,28 @@ const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}
 export function givenSpan(traceparent: string | undefined): { traceparent?: string } {
   return traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {};
 }
+
+/**
+ * Returns the `parent` field of a job that a process with this environment submits: the task that runs it. Invalid variables
+ * are ignored.
+ */
+export function givenParent(environment: Readonly<Record<string, string | undefined>>): {
+  parent?: ParentRun;
+} {
+  const { GOSHAWK_JOB: job = '', GOSHAWK_TASK: task = '', GOSHAWK_RUN: run = '' } = environment;
+  const [, worker, match] = /^(.+)\/(\d+)$/.exec(run) ?? [];
+  if (worker === undefined || !/^\d+$/.test(task)) return {};
+  const found = parentSchema().safeParse({ job, task: Number(task), worker, match: Number(match) });
+  return found.success ? { parent: found.data } : {};
+}
+
+const parentSchema = () =>
+  z.strictObject({
+    job: name().describe('id of the task’s job'),
+    task: wholeNumber().max(LIMITS.tasksPerJobMax).describe('number of the task in its job'),
+    worker: name().describe('name of the worker on which it runs'),
+    match: wholeNumber().describe('number of its match at the worker'),
+  });
 
 const RETRIED_ON = 'expected an exit code from 1 to 255, or a signal such as "SIGXCPU"';
 
@@ -318,6 +341,11 @@ const jobSpecSchema = z.lazy(() =>
         .describe(
           'HTTP address, mail:ADDRESS or command:COMMAND, notified each time the job ends, including after a retry; the scheduler must allow it (`--notify-hosts`)',
         ),
+      parent: parentSchema()
+        .optional()
+        .describe(
+          'the running task that submits this job, from its GOSHAWK_JOB, GOSHAWK_TASK and GOSHAWK_RUN; clients add it. If the job fits nowhere, it runs on the CPUs of that task, which usually waits for it',
+        ),
       traceparent: z
         .string()
         .regex(TRACEPARENT, 'not a W3C traceparent: 00-TRACE-SPAN-FLAGS, in lower-case hexadecimal digits')
@@ -409,6 +437,8 @@ export interface JobSpec {
   /** The address that is notified when the job ends. */
   readonly notify?: string;
   /** The submitter's span, as W3C Trace Context writes it. */
+  /** The running task that submitted the job. */
+  readonly parent?: ParentRun;
   readonly traceparent?: string;
   /**
    * The job consists of these tasks of an ended job, with the same numbers. Only schedulers set it.

@@ -15,7 +15,7 @@ import {
   text,
   view,
 } from '../fields/fields.js';
-import { line, ms, name, taskRange } from '../fields/records.js';
+import { line, ms, name, parentRun, taskRange } from '../fields/records.js';
 import { LIMITS } from '../limits.js';
 import type { Payload } from './payload.js';
 import { PRIORITIES } from './priority.js';
@@ -98,6 +98,7 @@ const SPEC: Readonly<Record<keyof JobSpec, FieldKind>> = {
   preemptible: optional(flag),
   slowdown: optional(number),
   notify: optional(line),
+  parent: optional(parentRun),
   traceparent: optional(text(64)),
   retryOf: optional(view({ job: name, tasks: list(taskRange, LIMITS.taskRangesMax) })),
 };

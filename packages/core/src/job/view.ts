@@ -91,6 +91,10 @@ export const lendingFields = {
   borrowedFrom: optional(list(taskOfJob, LIMITS.lendersMax)),
   /** It runs on CPUs of tasks that are paused for it, since its start; absent: it does not, or no more. */
   borrows: optional(flag),
+  /** The task of `lentTo` is of a job that it has submitted: they share the CPUs, so it is not paused. */
+  toChild: optional(flag),
+  /** The task of `borrowedFrom` has submitted its job: they share the CPUs, so that one is not paused. */
+  fromParent: optional(flag),
 };
 
 export type LendingView = View<typeof lendingFields>;

@@ -145,17 +145,21 @@ export function predecessorWords({ id, state, tasks, ended, ok }: Predecessor): 
  * @param ranMs how long it has run, if it runs
  */
 export function lendingWords(
-  { lentTo, pausedMs = 0, borrows, borrowedFrom = [] }: LendingView,
+  { lentTo, toChild, pausedMs = 0, borrows, borrowedFrom = [], fromParent }: LendingView,
   ranMs: Millis = 0,
 ): string {
-  if (lentTo !== undefined)
+  if (lentTo !== undefined && !toChild)
     return `is paused for ${formatDuration(pausedMs)} while task ${taskAddress(lentTo)} uses its CPU`;
   const lenders = borrowedFrom.map((lender) => `task ${taskAddress(lender)}`).join(' and ');
-  const beside = borrows
-    ? `borrows the CPU of ${lenders || 'a task'}, which has paused for it for ${formatDuration(ranMs)}`
-    : lenders === ''
-      ? ''
-      : `ran beside ${lenders}, which paused for it`;
+  const child =
+    lentTo === undefined ? '' : `shares its CPU with task ${taskAddress(lentTo)}, whose job it has submitted`;
+  const beside = fromParent
+    ? `${borrows ? 'uses' : 'used'} the CPU of its parent, ${lenders || 'a task'}, which has submitted the job`
+    : borrows
+      ? `borrows the CPU of ${lenders || 'a task'}, which has paused for it for ${formatDuration(ranMs)}`
+      : lenders === ''
+        ? ''
+        : `ran beside ${lenders}, which paused for it`;
   const paused = pausedMs > 0 ? `was paused for ${formatDuration(pausedMs)} while others used its CPU` : '';
-  return [beside, paused].filter((words) => words !== '').join(', and ');
+  return [beside, child, paused].filter((words) => words !== '').join(', and ');
 }

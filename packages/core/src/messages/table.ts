@@ -52,6 +52,7 @@ import {
   name,
   outcome,
   outputChunk,
+  parentRun,
   probe,
   request,
   requires,
@@ -442,6 +443,8 @@ export const MESSAGES = {
       pausedMs: rare(ms),
       /** Tasks that were paused for it; absent: none. */
       borrowedFrom: rare(list(taskOfJob, LIMITS.lendersMax)),
+      /** As in `lent`. */
+      fromParent: rare(flag),
     },
   ),
   confirm: message('scheduler', 'worker', 'Lost: the report is repeated.', { report: count }),
@@ -632,6 +635,8 @@ export const MESSAGES = {
       user: optional(name),
       /** Whether its running tasks may pause for others; undefined: yes. */
       lend: optional(flag),
+      /** The running task that submitted the job, and may wait for it; absent: none. */
+      parent: rare(parentRun),
     },
   ),
   pull: message(
@@ -751,6 +756,9 @@ export const MESSAGES = {
         lentTo: optional(taskOfJob),
         /** Tasks that are paused for it now; empty: no more. Absent: never. */
         borrowedFrom: optional(list(taskOfJob, LIMITS.lendersMax)),
+        /** As in `lent`. */
+        toChild: optional(flag),
+        fromParent: optional(flag),
       }),
       LIMITS.heldTasksMax,
     ),
@@ -849,6 +857,8 @@ export const MESSAGES = {
       ),
       /** Its running tasks may be killed for a job that would otherwise miss its deadline. */
       preemptible: optional(flag),
+      /** The running task that submitted the job, and may wait for it; absent: none. */
+      parent: rare(parentRun),
     },
   ),
   preempt: message('central', 'scheduler', 'Lost: the policy asks again. Duplicate: no effect.', {
@@ -1182,6 +1192,10 @@ export const MESSAGES = {
       pausedMs: ms,
       /** Tasks that are paused for it now; empty: no more, because they continue beside it or have ended. Absent: never. */
       from: rare(list(taskOfJob, LIMITS.lendersMax)),
+      /** `to` is of a job that the task has submitted: they share the CPUs, so it is not paused. */
+      toChild: rare(flag),
+      /** `from` is the task that has submitted the job: they share the CPUs, so that one is not paused. */
+      fromParent: rare(flag),
     },
   ),
 

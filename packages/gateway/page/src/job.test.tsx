@@ -158,7 +158,7 @@ it('lists tasks with growing run times, and a link to the log of each', () => {
 });
 
 it('shows a task whose CPUs are lent as paused, with the time that it ran', () => {
-  const lent = { pausedSeconds: 5, lentTo: 'b-2/0', borrowedFrom: [] };
+  const lent = { pausedSeconds: 5, lentTo: 'b-2/0', borrowedFrom: [], toChild: false, fromParent: false };
   const row = {
     ...{ index: 0, stage: 'tasks', state: 'running' as const, attempt: 1, worker: 'w1', exitCode: null },
     ...{ startedAt: ago(12), endedAt: null, runSeconds: 7, maxRssBytes: null, error: null },

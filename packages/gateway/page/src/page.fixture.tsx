@@ -93,7 +93,13 @@ export function attempt(
 }
 
 /** An attempt whose CPUs were never lent. */
-export const NOT_LENT = { pausedSeconds: 0, lentTo: null, borrowedFrom: [] };
+export const NOT_LENT = {
+  pausedSeconds: 0,
+  lentTo: null,
+  borrowedFrom: [],
+  toChild: false,
+  fromParent: false,
+};
 
 export function item(more: Partial<Attention> = {}): Attention {
   return {

@@ -5,6 +5,7 @@ import {
   FeasibleWorkers,
   GPU,
   type JobNumber,
+  LIMITS,
   type Millis,
   NeedsTable,
   ResourceNames,
@@ -17,7 +18,7 @@ import {
 } from '@goshawk/core';
 import type { Attributes, ClusterChange, ClusterView, Loan, RunEnd } from '../contract.js';
 import { fitsEver, hasRoom } from '../fitting.js';
-import { canLend, hasRoomWith, lentBy } from '../loans.js';
+import { canLend, canShare, hasRoomBeside, hasRoomWith, lentBy } from '../loans.js';
 import { PendingChanges } from './changes.js';
 import {
   BookedJob,
@@ -50,6 +51,7 @@ export class ClusterBooks implements ClusterView {
   /** Incremented when the number of long runs of any worker changes. */
   longChanges = 0;
   readonly #workers = new Map<Address, BookedWorker>();
+  readonly #byName = new Map<string, BookedWorker>();
   readonly #needs = new NeedsTable();
   readonly #byId: (BookedWorker | undefined)[] = [];
   readonly #owners = new Owners();
@@ -106,6 +108,17 @@ export class ClusterBooks implements ClusterView {
     return this.#runs;
   }
 
+  parentOf({ parent, user }: Pick<BookedJob, 'parent' | 'user'>): BookedRun | undefined {
+    if (parent === undefined) return undefined;
+    const { match, task, worker } = parent;
+    for (const run of this.#byName.get(worker)?.runs ?? []) {
+      // Only the worker knows the task of a match, and refuses a loan by another one.
+      const isIt = match > 0 ? run.match === match : run.task === task;
+      if (isIt && run.stage.job.name === parent.job && run.stage.job.user === user) return run;
+    }
+    return undefined;
+  }
+
   // ---- workers
 
   worker(address: Address): BookedWorker | undefined {
@@ -113,10 +126,12 @@ export class ClusterBooks implements ClusterView {
   }
 
   /** Adds a worker, which is closed at first. */
-  addWorker(address: Address, capacity: Vector, attributes: Attributes = {}): BookedWorker {
+  addWorker(address: Address, capacity: Vector, attributes: Attributes = {}, name = ''): BookedWorker {
     const gpuAt = this.names.find(GPU) ?? 0;
     const worker = new BookedWorker(this.#ids.worker.take(), address, capacity, attributes, gpuAt);
+    worker.name = name;
     this.#workers.set(address, worker);
+    if (name !== '') this.#byName.set(name, worker);
     this.#byId[worker.id] = worker;
     this.feasible.add(worker);
     this.version++;
@@ -135,6 +150,7 @@ export class ClusterBooks implements ClusterView {
     for (const run of [...worker.runs]) this.end(run, 'lost', now);
     this.setOpen(worker, false);
     this.#workers.delete(worker.address);
+    if (this.#byName.get(worker.name) === worker) this.#byName.delete(worker.name);
     this.#byId[worker.id] = undefined;
     this.feasible.delete(worker);
     this.#changes.whenTaken(() => this.#ids.worker.release(worker.id));
@@ -404,11 +420,18 @@ export class ClusterBooks implements ClusterView {
     worker: BookedWorker,
     now: Millis,
   ): BookedRun | undefined {
-    const isValid = lenders.every((each, at) => canLend(each, worker) && lenders.indexOf(each) === at);
-    const mayStart = stage.waiting > 0 && worker.open && isValid && hasRoomWith(lenders, stage, worker);
-    if (!mayStart || stage.gang || !(atMostMs > 0)) return undefined;
+    const isShared = atMostMs === Number.POSITIVE_INFINITY;
+    const isValid = isShared
+      ? lenders.length === 1 && lenders[0] === this.parentOf(stage.job) && canShare(lenders[0]!, worker)
+      : lenders.every((each, at) => canLend(each, worker) && lenders.indexOf(each) === at);
+    if (!isValid || stage.waiting === 0 || !worker.open) return undefined;
+    const hasRoom = isShared
+      ? hasRoomBeside(lenders[0]!, stage, worker)
+      : hasRoomWith(lenders, stage, worker);
+    if (!hasRoom || stage.gang || !(atMostMs > 0)) return undefined;
     const run = this.#take(stage, worker, now);
     run.lentAtMostMs = atMostMs;
+    run.isShared = isShared;
     this.#lend(lenders as readonly BookedRun[], run, now);
     worker.occupy(run);
     return this.#enter(run);
@@ -489,8 +512,8 @@ export class ClusterBooks implements ClusterView {
       readonly isExtra?: boolean;
     } = {},
   ): BookedRun | undefined {
-    // A worker lends at most each of its slots once.
-    if (worker.slotsLeft <= (isExtra ? -worker.capacity[SLOT]! : 0)) return undefined;
+    // A worker lends at most each of its slots once, and once more for each level of nested jobs.
+    if (worker.slotsLeft <= (isExtra ? -worker.capacity[SLOT]! * LIMITS.nestedMax : 0)) return undefined;
     const run = this.#enter(this.#newRun(stage, worker, startedAt, named));
     run.match = match;
     this.#occupy(run);
@@ -509,9 +532,11 @@ export class ClusterBooks implements ClusterView {
     startedAt: Millis,
     match: number,
     lenders: readonly BookedRun[],
+    isShared: boolean,
     now: Millis,
   ): BookedRun | undefined {
     const run = this.#newRun(stage, worker, startedAt, undefined);
+    run.isShared = isShared;
     this.#lend(lenders, run, now);
     if (worker.slotsLeft <= 0) {
       for (const lender of lenders) this.resume(lender, now);
@@ -721,8 +746,8 @@ export class ClusterBooks implements ClusterView {
 
 /** The facts of a job that outlive its record: a run may be found again after the record was deleted. */
 function factsOf(job: BookedJob): JobFacts {
-  const { arrivedAt, user, weight, priority, preemptible, deadlineAt, value, prefers, long } = job;
-  const facts = { user, weight, priority, preemptible, deadlineAt, value, prefers, long };
+  const { arrivedAt, user, weight, priority, preemptible, deadlineAt, value, prefers, parent, long } = job;
+  const facts = { user, weight, priority, preemptible, deadlineAt, value, prefers, parent, long };
   return { ...facts, arrivedAt, isArrivalGuessed: true };
 }
 

@@ -8,6 +8,7 @@ import {
   type JobNumber,
   type Millis,
   type Needs,
+  type ParentRun,
   type Priority,
   type Segment,
   SLOT,
@@ -34,6 +35,7 @@ export interface JobFacts {
   readonly deadlineAt?: Millis;
   readonly value?: number;
   readonly prefers?: Attributes;
+  readonly parent?: ParentRun | undefined;
   readonly long?: boolean;
   readonly priority?: Priority;
   readonly tasks?: number;
@@ -99,6 +101,7 @@ export class BookedJob implements JobView {
   deadlineAt: Millis = Number.POSITIVE_INFINITY;
   value = 0;
   prefers: Attributes = NO_ATTRIBUTES;
+  parent: ParentRun | undefined;
   long = false;
   priority: Priority = 'normal';
   tasks = 0;
@@ -364,6 +367,8 @@ export class BookedWorker implements WorkerView {
   readonly address: Address;
   readonly capacity: Vector;
   readonly attributes: Attributes;
+  /** Empty: unknown. */
+  name = '';
   readonly free: number[];
   /** Free parts of each GPU; undefined without GPUs. */
   #gpus: Gpus<BookedRun> | undefined;
@@ -529,9 +534,12 @@ export class BookedRun implements RunView {
    */
   queriedAt: Millis;
   isPreempted = false;
+  /** Its task, if the worker has reported it with the run. */
+  task: TaskIndex | undefined;
   /** A `found` or `resumed` event of this run is queued for the policy. */
   isFoundPending = false;
   lenders: readonly BookedRun[] = NO_LENDERS;
+  isShared = false;
   /** How long the lenders pause at most. */
   lentAtMostMs: Millis = 0;
   borrower: BookedRun | undefined;
@@ -556,7 +564,9 @@ export class BookedRun implements RunView {
   }
 
   pausedMs(now: Millis): Millis {
-    return this.pausedBeforeMs + (this.borrower === undefined ? 0 : Math.max(0, now - this.pausedAt));
+    const { borrower } = this;
+    const isPaused = borrower !== undefined && !borrower.isShared;
+    return this.pausedBeforeMs + (isPaused ? Math.max(0, now - this.pausedAt) : 0);
   }
 }
 
@@ -576,7 +586,7 @@ const JOB_WATCHED_FIELDS = [
   'tasks',
   'priority',
 ] as const;
-const JOB_OTHER_FIELDS = ['prefers', 'preemptible'] as const;
+const JOB_OTHER_FIELDS = ['prefers', 'preemptible', 'parent'] as const;
 const STAGE_WATCHED_FIELDS = ['part', 'estimateMs', 'estimateFollows', 'ended', 'tasks'] as const;
 const STAGE_OTHER_FIELDS = ['after', 'gang', 'mayLend'] as const;
 

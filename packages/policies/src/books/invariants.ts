@@ -21,7 +21,11 @@ function checkLoans({ runs, paused }: BookedWorker): void {
         runs.includes(lender) && lender.borrower === run,
         () => `run ${run.id} borrows from ${lender.id}, which is not paused for it`,
       );
-    invariant(run.lenders.length === 0 || borrower === undefined, () => `run ${run.id} borrows and lends`);
+    invariant(
+      run.lenders.length === 0 || borrower === undefined || borrower.isShared,
+      () => `run ${run.id} borrows and lends`,
+    );
+    invariant(!run.isShared || run.lenders.length <= 1, () => `run ${run.id} has several parents`);
   }
   invariant(lenders === paused, () => `${lenders} runs are paused, counted ${paused}`);
 }

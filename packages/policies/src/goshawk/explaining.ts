@@ -13,6 +13,8 @@ export interface Facts {
   readonly count: { readonly kind: Kind; readonly running: number; readonly limit: number };
   /** Whether the limit on long tasks blocks the stage. */
   readonly isOverLimit: boolean;
+  /** Whether tasks lend CPUs at all. */
+  readonly lends: boolean;
   readonly now: Millis;
 }
 
@@ -35,6 +37,9 @@ export function explainWait(stage: StageView, facts: Facts): PolicyExplanation |
       sentence: 'it failed at every worker that may run it, and tries these again after a while',
     };
   const room = noRoom(stage, willing, facts);
+  const parent = unsharedParent(stage, facts);
+  if (parent !== undefined && room !== undefined)
+    return { reason: 'resources', sentence: room === BUSY ? parent : `${room}; ${parent}` };
   if (room === BUSY)
     return able.some((worker) => !willing.includes(worker) && worker.roomFor(stage.demand) > 0)
       ? {
@@ -54,6 +59,21 @@ export function explainWait(stage: StageView, facts: Facts): PolicyExplanation |
 
 /** No CPU is free anywhere; the position in the order says more. */
 const BUSY = '';
+
+/** Why the task that submitted the job does not share its CPUs with it; undefined: it has none, or will. */
+function unsharedParent({ job, gang }: StageView, { cluster, lends }: Facts): string | undefined {
+  const parent = cluster.parentOf(job);
+  if (parent === undefined) return undefined;
+  const { stage, borrower } = parent;
+  const who = `its parent, task ${job.parent!.task} of job ${stage.job.name},`;
+  if (!lends) return `${who} may wait for it, and the cluster lends no CPUs`;
+  if (stage.gang) return `${who} may wait for it, and is a member of a gang, which never lends CPUs`;
+  if (!stage.mayLend) return `${who} may wait for it, and lends no CPUs`;
+  if (gang) return `${who} may wait for it, and a gang starts only on CPUs that are free`;
+  if (borrower?.isShared)
+    return `${who} shares its CPUs with another task at present, and with this one later`;
+  return undefined;
+}
 
 function limitOf({ count: { kind, running, limit } }: Facts): string {
   const tasks = kind === 'long' ? 'long tasks' : 'tasks that are or may be long';

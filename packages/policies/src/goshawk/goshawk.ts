@@ -22,6 +22,7 @@ import type { Reservations } from '../reservations.js';
 import { RunTimeEstimates } from '../run-time-estimates.js';
 import { Backfill } from './backfill.js';
 import { Blocked } from './blocked.js';
+import { Children } from './children.js';
 import { Deadlines } from './deadlines.js';
 import { explainWait } from './explaining.js';
 import { Lending } from './lending.js';
@@ -53,6 +54,7 @@ class Goshawk implements CentralPolicy {
   readonly #queue: Queue;
   readonly #shares: UserShares;
   readonly #lending: Lending;
+  readonly #children = new Children();
   readonly #blocked: Blocked;
   readonly #starting: Starting;
   readonly #deadlines: Deadlines;
@@ -81,7 +83,7 @@ class Goshawk implements CentralPolicy {
     this.#starting = starting;
     this.#deadlines = new Deadlines(queue, placement, starting, lending);
     this.#backfill = new Backfill(queue, placement, starting);
-    this.#serving = new Serving(queue, placement, starting, shares, lending);
+    this.#serving = new Serving(queue, placement, starting, shares, lending, this.#children);
   }
 
   update(changes: readonly ClusterChange[], now: Millis): void {
@@ -121,9 +123,11 @@ class Goshawk implements CentralPolicy {
           break;
         case 'waiting':
           this.#queue.update(each.stage, now);
+          this.#children.update(each.stage);
           break;
         case 'gone':
           this.#queue.gone(each.job);
+          this.#children.gone(each.job);
           break;
         case 'shortWork':
           this.#limits.shortArrived(each.workMs, now);
@@ -158,7 +162,7 @@ class Goshawk implements CentralPolicy {
     }
     if (more === undefined || more.before !== undefined) this.#serving.serve(draft, now);
     const starts = this.#starting.count;
-    this.#serving.lend(draft, now);
+    this.#serving.lend(cluster, draft, now);
     // A stage that has borrowed gives its reservation up, and short tasks change the reserve.
     if (this.#starting.count > starts) this.#serving.serve(draft, now);
   }
@@ -207,6 +211,7 @@ class Goshawk implements CentralPolicy {
       reservations: this.#reservations,
       count: { kind, ...this.#limits.countOf(kind, now) },
       isOverLimit: !this.#limits.mayRun(kind, now),
+      lends: this.#lending.isOn,
       now,
     });
   }

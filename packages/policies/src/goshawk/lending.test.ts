@@ -1,5 +1,8 @@
-import { parseUsers } from '@goshawk/core';
+import { type ParentRun, parseUsers } from '@goshawk/core';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { BookedRun } from '../books/entries.js';
+import { checkBooks } from '../books/invariants.js';
 import { type Need, PolicyBench } from '../testing.fixture.js';
 
 /** A cutoff of 1 s; long tasks take 100 s, so that each may lend 5 s to short ones. */
@@ -270,4 +273,158 @@ test('a job near its deadline borrows only from tasks on workers that it prefers
   bench.settle();
   expect([bench.count(2), pausedFor(bench, 2)]).toEqual([1, [1]]);
   expect(bench.runOf(2).worker.address).toBe(3);
+});
+
+describe('a job that a running task has submitted', () => {
+  /** The run of a job, as its task names it. */
+  function parentOf(bench: PolicyBench, job: number): ParentRun {
+    const run = bench.runOf(job);
+    run.match ||= ++run.worker.match;
+    return { job: run.stage.job.name, task: 0, worker: run.worker.name, match: run.match };
+  }
+
+  test('runs on the CPUs of its parent if it fits nowhere, one task at a time, and the parent does not pause', () => {
+    const bench = cluster(1);
+    bench.need(1, { estimateMs: 100, mayLend: true });
+    bench.now = 1_000;
+    bench.need(2, { tasks: 3, estimateMs: 100, parent: parentOf(bench, 1) });
+    for (let ended = 0; ended < 3; ended++) {
+      const [run] = bench.books.job(900 as never, 2)!.runs;
+      expect([bench.count(2), run!.isShared, run!.lenders]).toEqual([1, true, [bench.runOf(1)]]);
+      bench.now += 100;
+      bench.end(2);
+    }
+    expect(bench.runOf(1).pausedMs(bench.now)).toBe(0);
+  });
+
+  test('may have children itself, and each end in any order leaves the books right', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 8 }), fc.array(fc.nat(), { maxLength: 10 }), (depth, ends) => {
+        const bench = cluster(1, { capacity: { cpu: 1 } });
+        const demand = { demand: { cpu: 1 } };
+        bench.need(1, { ...demand, mayLend: true });
+        for (let job = 2; job <= depth; job++) {
+          bench.now += 1_000;
+          bench.need(job, { ...demand, mayLend: true, parent: parentOf(bench, job - 1) });
+          expect(bench.count(job)).toBe(1);
+        }
+        for (const end of ends) {
+          bench.now += 100;
+          if (bench.books.runCount > 0) bench.endAny(end);
+          bench.policy.checkInvariants?.(bench.books);
+          checkBooks(bench.books);
+        }
+        while (bench.books.runCount > 0) bench.endAny(0);
+        expect(bench.worker(0).free[0]).toBe(1);
+        bench.need(99, { ...demand });
+        expect(bench.count(99)).toBe(1);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('never waits for ever: each tree of jobs whose tasks wait for their children completes', () => {
+    const tree = fc.array(fc.record({ parent: fc.nat(), tasks: fc.integer({ min: 1, max: 3 }) }), {
+      minLength: 1,
+      maxLength: 12,
+    });
+    fc.assert(
+      fc.property(
+        tree,
+        fc.integer({ min: 1, max: 3 }),
+        fc.array(fc.nat(), { maxLength: 60 }),
+        (jobs, cpus, draws) => {
+          const bench = cluster(cpus);
+          bench.need(1, { tasks: jobs[0]!.tasks, mayLend: true });
+          const left = new Map([[1, jobs[0]!.tasks]]);
+          const children = new Map<BookedRun, number>();
+          let next = 1;
+          let draw = 0;
+          for (let steps = 0; steps < 500; steps++) {
+            bench.now += 1_000;
+            const runs = [...bench.books.workers].flatMap((worker) => worker.runs);
+            if (runs.length === 0) break;
+            const drawn = (draws[draw++ % Math.max(1, draws.length)] ?? 0) + steps;
+            const submitter = runs.find((run) => !children.has(run));
+            if (next < jobs.length && submitter !== undefined && drawn % 2 === 0) {
+              const { tasks } = jobs[next++]!;
+              const number = next;
+              left.set(number, tasks);
+              children.set(submitter, number);
+              bench.need(number, { tasks, mayLend: true, parent: nameOf(submitter) });
+              continue;
+            }
+            // A task ends once the job that it has submitted has.
+            const free = runs.filter((run) => (left.get(children.get(run) ?? 0) ?? 0) === 0);
+            expect(free.length).toBeGreaterThan(0);
+            const run = free[drawn % free.length]!;
+            const { number } = run.stage.job;
+            left.set(number, left.get(number)! - 1);
+            bench.books.end(run, 'done', bench.now);
+            bench.settle();
+            bench.policy.checkInvariants?.(bench.books);
+          }
+          expect([...left.values()].every((tasks) => tasks === 0)).toBe(true);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  function nameOf(run: BookedRun): ParentRun {
+    run.match ||= ++run.worker.match;
+    return { job: run.stage.job.name, task: 0, worker: run.worker.name, match: run.match };
+  }
+
+  test.each<readonly [string, Need, (parent: ParentRun) => ParentRun]>([
+    ['of another user', { user: 'ben' }, (parent) => parent],
+    ['that has ended', { user: 'ann' }, (parent) => ({ ...parent, match: 77 })],
+    ['of another job', { user: 'ann' }, (parent) => ({ ...parent, job: '3' })],
+    ['at another worker', { user: 'ann' }, (parent) => ({ ...parent, worker: 'w1' })],
+  ])('cannot name a run %s', (_, child, change) => {
+    const bench = cluster(1);
+    bench.need(1, { user: 'ann', mayLend: true });
+    bench.now = 1_000;
+    const parent = change(parentOf(bench, 1));
+    bench.need(2, { ...child, parent });
+    expect(bench.count(2)).toBe(0);
+    bench.need(4, { user: 'ann', parent: parentOf(bench, 1) });
+    expect(bench.count(4)).toBe(1);
+  });
+
+  test.each<readonly [string, Need, Need, 'all' | 'none', string]>([
+    ['a gang member', { gang: true }, {}, 'all', 'and is a member of a gang, which never lends CPUs'],
+    ['not to lend', { mayLend: false }, {}, 'all', 'and lends no CPUs'],
+    ['in a cluster without loans', {}, {}, 'none', 'and the cluster lends no CPUs'],
+    [
+      'the parent of a gang',
+      {},
+      { gang: true, tasks: 2, jobTasks: 2 },
+      'all',
+      'and a gang starts only on CPUs that are free',
+    ],
+  ])('says why it waits if the parent is %s', (_, of, child, lend, why) => {
+    const bench = cluster(2, { context: { lend } });
+    bench.need(1, { tasks: 2, mayLend: true, ...of });
+    bench.now = 1_000;
+    bench.need(2, { ...child, parent: parentOf(bench, 1) });
+    expect(bench.count(2)).toBe(0);
+    expect(bench.policy.explain?.(bench.stage(2), bench.books, bench.now)?.sentence).toContain(
+      `its parent, task 0 of job 1, may wait for it, ${why}`,
+    );
+  });
+
+  test('uses CPUs of its parent also while a loan has left the worker with too few', () => {
+    const bench = cluster(1, { capacity: { cpu: 1 } });
+    const demand = { demand: { cpu: 1 } };
+    bench.need(1, { ...long, ...demand });
+    bench.now = 1_000;
+    bench.need(2, { ...demand, estimateMs: 500, mayLend: true });
+    // The borrower has outlasted its loan, so both use the CPU.
+    bench.books.resume(bench.runOf(1), bench.now);
+    bench.need(3, { ...demand, parent: parentOf(bench, 2) });
+    bench.need(4, { ...demand, parent: parentOf(bench, 1) });
+    expect([bench.count(3), bench.count(4)]).toEqual([1, 1]);
+    checkBooks(bench.books);
+  });
 });

@@ -1,7 +1,7 @@
 import { LIMITS, type Millis } from '@goshawk/core';
 import { TOLERANCE } from '../amounts.js';
 import type { ClusterView, Loan, PolicyContext, RunView, StageView, WorkerView } from '../contract.js';
-import { canLend, hasRoomWith, isLendable } from '../loans.js';
+import { canLend, canShare, hasRoomBeside, hasRoomWith, isLendable } from '../loans.js';
 import type { Reservations } from '../reservations.js';
 import { sampleOf } from '../reservations.js';
 import type { RunTimeEstimates } from '../run-time-estimates.js';
@@ -38,6 +38,7 @@ type Accepts = (worker: WorkerView) => boolean;
  * 1. Long tasks, and those of unknown run time, for short ones: at most 5% of their time. See `forShort`.
  * 2. Tasks of users above their share for users below theirs. See `forUser`.
  * 3. Tasks that have time for jobs that would miss their deadlines. See `forDeadline`.
+ * 4. Tasks for jobs that they have submitted; these do not pause. See `forChild`.
  *
  * Among possible lenders it takes those that have lent least. A lender resumes when its borrower ends.
  */
@@ -83,6 +84,11 @@ export class Lending {
     return this.#budgets.size > 0;
   }
 
+  /** Whether tasks lend CPUs at all. */
+  get isOn(): boolean {
+    return this.#context.lend !== 'none';
+  }
+
   // ---- what may be lent
 
   opened(worker: WorkerView, open: boolean): void {
@@ -122,7 +128,7 @@ export class Lending {
 
   #mayLend(run: RunView): boolean {
     if (run.borrower !== undefined || run.lenders.length > 0 || run.isQueued) return false;
-    return isLendable(run.stage) && this.#context.lend !== 'none';
+    return isLendable(run.stage) && this.isOn;
   }
 
   /** For how long the run may still pause for short tasks. */
@@ -265,6 +271,15 @@ export class Lending {
       return job !== stage.job && this.#estimates.endOf(run, now) + taskMs <= job.deadlineAt;
     };
     return this.#leastLent(stage, accepts, mayLend, now);
+  }
+
+  /** Rule 4: a child that fits nowhere runs on the CPUs of its parent, which usually waits for it, and does not pause. */
+  forChild(stage: StageView, parent: RunView): Offer | undefined {
+    const { worker } = parent;
+    if (!this.isOn || stage.gang || !worker.open) return undefined;
+    if (stage.declinedBy?.has(worker) === true || !canShare(parent, worker)) return undefined;
+    if (!hasRoomBeside(parent, stage, worker)) return undefined;
+    return { worker, loan: { lenders: [parent], atMostMs: Number.POSITIVE_INFINITY } };
   }
 
   /** The lenders that have lent the smallest part of their time so far, in a random sample of workers if there are many. */

@@ -1,6 +1,7 @@
 import type { Millis } from '@goshawk/core';
-import type { Draft, StageView, WorkerView } from '../contract.js';
+import type { ClusterView, Draft, StageView, WorkerView } from '../contract.js';
 import { gangSize, isSelective } from '../fitting.js';
+import type { Children } from './children.js';
 import { KINDS, type Kind } from './kinds.js';
 import type { Lending, Offer } from './lending.js';
 import type { Limits } from './limits.js';
@@ -24,9 +25,18 @@ export class Serving {
   /** Needs of stages for which no lender was found in this round. */
   readonly #triedForShort = new Set<WaitingNeeds>();
   readonly #triedForUser = new Set<WaitingNeeds>();
+  readonly #children: Children;
 
-  constructor(queue: Queue, placement: Placement, starting: Starting, shares: UserShares, lending: Lending) {
+  constructor(
+    queue: Queue,
+    placement: Placement,
+    starting: Starting,
+    shares: UserShares,
+    lending: Lending,
+    children: Children,
+  ) {
     this.#lending = lending;
+    this.#children = children;
     this.#waiting = queue.waiting;
     this.#shares = shares;
     this.#queue = queue;
@@ -54,7 +64,9 @@ export class Serving {
   }
 
   /** Starts tasks that fit nowhere on the CPUs of tasks that pause. */
-  lend(draft: Draft, now: Millis): void {
+  lend(cluster: ClusterView, draft: Draft, now: Millis): void {
+    for (const { stage, parent } of this.#children.waiting(cluster))
+      this.#startOn(this.#lending.forChild(stage, parent), stage, draft, now);
     while (this.#lendOne(draft, now));
   }
 

@@ -247,7 +247,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     http: process.http,
     slots: options.slots,
     places: placesOf(options.slots),
-    lends: options.slots,
+    // Each CPU can be lent, also to a job within a job, and few CPUs to several levels of these.
+    lends: 2 * options.slots + LIMITS.nestedMax - 2,
     capacity,
     central: process.centralAt(options.central),
     registerRetryMs: REGISTER_RETRY_MS,

@@ -87,7 +87,7 @@ class Recorder implements WorkerEntries {
 const names = new Directory();
 const codec = new Codec(names);
 const silent: Post = { register: () => {}, unregister: () => {}, send: () => {} };
-const IDENTITY = { GOSHAWK_JOB: 'a-1', GOSHAWK_TASK: '0', GOSHAWK_ATTEMPT: '1' };
+const IDENTITY = { GOSHAWK_JOB: 'a-1', GOSHAWK_TASK: '0', GOSHAWK_ATTEMPT: '1', GOSHAWK_RUN: 'worker-0/0' };
 const order = (payload: unknown) => ({
   payload,
   jobId: 'a-1',

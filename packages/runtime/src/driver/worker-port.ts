@@ -76,7 +76,7 @@ export function addWorker<M extends WorkerEntries>(
     const port = new WorkerPort(options, enter, () => host.now());
     return build({
       ...environment,
-      execute: (slot, order, gpus, demand) => port.execute(slot, order, gpus, demand),
+      execute: (slot, order, gpus, demand, match) => port.execute(slot, order, gpus, demand, match),
       kill: (slot, reason) => port.kill(slot, reason),
       pause: (slot) => port.pause(slot),
       resume: (slot) => port.resume(slot),
@@ -125,15 +125,21 @@ class WorkerPort {
     this.#now = now;
   }
 
-  execute(slot: number, order: TaskOrder, gpus?: readonly number[], demand: Resources = NO_RESOURCES): void {
-    const { executor, gpuNames, traceparentOf } = this.#options;
+  execute(
+    slot: number,
+    order: TaskOrder,
+    gpus?: readonly number[],
+    demand: Resources = NO_RESOURCES,
+    match = 0,
+  ): void {
+    const { executor, gpuNames, traceparentOf, name } = this.#options;
     // The machine reassigns a slot only after its task has ended; otherwise that task no longer matters.
     this.#bySlot[slot]?.run?.kill('cancelled');
     const names = gpus?.map((gpu) => gpuNames?.[gpu] ?? `${gpu}`);
     const task = `${order.jobId}/${order.task}`;
     const current: CurrentRun = { run: undefined, gpus: names ?? [], task, since: this.#now() };
     this.#bySlot[slot] = current;
-    const checked = runOrder(order, names?.join(','), traceparentOf?.(order), demand);
+    const checked = runOrder(order, `${name}/${match}`, names?.join(','), traceparentOf?.(order), demand);
     if ('problem' in checked) {
       this.#ended(slot, order, current, failedOutcome('bad-payload', checked.problem), 0);
       return;
@@ -395,6 +401,7 @@ function gangEnvironment({ rank, ranks, hosts: given = [], port = 0 }: GangPlace
 /** Builds the order for the executor. The payload is not validated yet. */
 function runOrder(
   { payload, jobId, task, attempt, execution = attempt, gang, user }: TaskOrder,
+  run: string,
   gpus: string | undefined,
   traceparent: string | undefined,
   { cpu, memory }: Resources,
@@ -409,6 +416,7 @@ function runOrder(
     GOSHAWK_JOB: jobId,
     GOSHAWK_TASK: `${task}`,
     GOSHAWK_ATTEMPT: `${execution}`,
+    GOSHAWK_RUN: run,
     ...(gang === undefined ? {} : gangEnvironment(gang)),
     ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
     // If GPUs are assigned, a task without one must see none.

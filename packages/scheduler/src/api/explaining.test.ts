@@ -262,6 +262,26 @@ test('a task that lends its CPUs has not run while it was paused', () => {
   expect(continued!.lentTo).toBeUndefined();
 });
 
+test('a task says that it shares its CPUs with a child and with its parent; a restarted scheduler learns it', () => {
+  const bench = new Bench();
+  const id = bench.submit({ tasks: [{ sleep: 5 }] }, 0);
+  const { task, attempt } = bench.bind(W1, 1, 10);
+  const [to, from] = [{ job: 'b2-7', task: 4 }, [{ job: 'a1-3', task: 0 }]];
+  const lent = { type: 'lent', job: 1, task, attempt, pausedMs: 0 } as const;
+  const told = (at = 310) => bench.why(id, at, task).task!;
+  bench.receive(W1, { ...lent, to: undefined, from, fromParent: true }, 110);
+  bench.receive(W1, { ...lent, to, toChild: true }, 110);
+  const shared = { lentTo: to, toChild: true, borrows: true, borrowedFrom: from, fromParent: true };
+  expect(told()).toMatchObject({ ...shared, ranMs: 300 });
+  expect(told().pausedMs).toBeUndefined();
+  bench.receive(W1, { ...lent, to: undefined }, 210);
+  expect([told().lentTo, told().toChild, told().borrows]).toEqual([undefined, undefined, true]);
+  const held = { job: 1, task, attempt, elapsedMs: 300, pausedMs: 0, lentTo: to, borrowedFrom: from };
+  const tasks = [{ ...held, toChild: true, fromParent: true }];
+  bench.receive(W1, { type: 'holding', tasks, audit: 0 }, 310);
+  expect(told(510)).toMatchObject({ ...shared, ranMs: 500 });
+});
+
 test('a task that borrows CPUs says from whom, until its lenders continue; a restarted scheduler learns it', () => {
   const bench = new Bench();
   const id = bench.submit({ tasks: [{ sleep: 5 }] }, 0);

@@ -130,6 +130,7 @@ export class NeedReporter {
         lend: stage.spec.lend,
       })),
       preemptible: job.spec.preemptible,
+      ...parentOf(job),
     });
   }
 
@@ -270,6 +271,7 @@ export class NeedReporter {
       avoid: this.#avoidedBy(job, batch, now),
       user: this.#userOf(job),
       lend: batch.spec.lend,
+      ...parentOf(job),
     });
   }
 
@@ -318,6 +320,12 @@ export class NeedReporter {
     return avoided.length === 0 ? undefined : avoided;
   }
 }
+
+function parentOf({ parent }: Job): Pick<MessageOf<'need'>, 'parent'> {
+  return parent === undefined ? NO_PARENT : { parent };
+}
+
+const NO_PARENT = {};
 
 /** The next attempts of these tasks. */
 function attemptsOf({ tasks }: Job, of: readonly TaskIndex[]): TaskAttempt[] {

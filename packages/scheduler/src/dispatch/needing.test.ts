@@ -1,7 +1,36 @@
 import { COMPLETED, type JobInput, LIVE_TIMINGS, type Message, PRESETS, parseJobSpec } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { Hold } from '../job/hold.js';
-import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
+import { CENTRAL, CLIENT, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
+
+test('central gets the parent of a job, and a newer one if another attempt of it submits the job again', () => {
+  const sent: Message[] = [];
+  const send = (to: unknown, message: Message): void => {
+    if (to === CENTRAL) sent.push(message);
+  };
+  const scheduler = loneScheduler({}, { send });
+  scheduler.start(0);
+  scheduler.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }), 0);
+  scheduler.receive(CENTRAL, joined(1, [W1], 100), 0);
+  const parents = (spec: JobInput, match: number, key: string) => {
+    const parent = { job: 'a-1', task: 3, worker: 'w1', match };
+    sent.splice(0);
+    scheduler.receive(CLIENT, { type: 'submit', request: match, key, spec: { ...spec, parent } }, 1);
+    return sent.flatMap((message) =>
+      message.type === 'need' || message.type === 'declare' ? [[message.type, message.parent?.match]] : [],
+    );
+  };
+  const plain = { tasks: [{ sleep: 10 }], estimate: 10 };
+  const planned = { ...plain, deadline: '1m' };
+  for (const match of [7, 9]) {
+    expect(parents(plain, match, 'plain')).toEqual([['need', match]]);
+    expect(parents(planned, match, 'planned')).toEqual([
+      ['declare', match],
+      ['need', match],
+    ]);
+  }
+  expect(parents(plain, 9, 'plain')).toEqual([]);
+});
 
 test('central gets an update if far fewer tasks wait because workers sought them', () => {
   const needs: number[] = [];

@@ -110,6 +110,12 @@ export class Routing {
     this.findWorkersForAll(job, now);
   }
 
+  /** Handles another parent: the task that submitted the job has submitted it again in another attempt. */
+  parentChanged(job: Job, now: Millis): void {
+    if (this.mustWait(job) || job.hasEnded || job.cancelling || job.isHeld) return;
+    if (job.needsCentral && !this.#isShed(job)) this.needs.sendAll(job, now);
+  }
+
   /**
    * Handles tasks of a stage that may now start, because they arrived or their class was determined.
    *

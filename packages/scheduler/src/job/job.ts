@@ -9,6 +9,7 @@ import {
   type JobState,
   type Millis,
   NOBODY,
+  type ParentRun,
   type Payload,
   type Priority,
   type RetryChoice,
@@ -54,6 +55,8 @@ export class Job {
   /** The idempotency key, chosen by the client. */
   readonly key: string | undefined;
   readonly spec: JobSpec;
+  /** The running task that submitted it last. */
+  parent: ParentRun | undefined;
   /** The project of the user when the job was accepted. */
   readonly project: string | undefined;
   readonly arriving: ArrivingJob;
@@ -152,6 +155,7 @@ export class Job {
     this.id = fields.id;
     this.key = fields.key;
     this.spec = fields.spec;
+    this.parent = fields.spec.parent;
     this.project = fields.project;
     this.arriving = fields.arriving;
     this.prediction = fields.prediction;

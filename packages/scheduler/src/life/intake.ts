@@ -1,4 +1,4 @@
-import type { JobSpec, Millis, RetryChoice } from '@goshawk/core';
+import type { JobSpec, Millis, ParentRun, RetryChoice } from '@goshawk/core';
 import type { Dispatch } from '../dispatch/dispatch.js';
 import type { Routing } from '../dispatch/routing.js';
 import type { Sampler } from '../dispatch/sampler.js';
@@ -97,6 +97,13 @@ export class Intake {
     else this.#routing.startJob(job, now);
     this.#holds.add(job, now);
     ledger.whenDurable((then) => this.#becameDurable(job, then), now);
+  }
+
+  /** Another attempt of the task that submitted the job has submitted it again, and may wait for it. */
+  adopt(job: Job, parent: ParentRun, now: Millis): void {
+    if (job.parent?.worker === parent.worker && job.parent.match === parent.match) return;
+    job.parent = parent;
+    this.#routing.parentChanged(job, now);
   }
 
   /** Withdraws an accepted job, because another job of the cluster has its key. */

@@ -15,7 +15,7 @@ const OMITTED_PAYLOAD: Payload = { sleep: 0 };
 
 /** Specifies a new job that runs these tasks of an ended job again and keeps their indexes. */
 export function retrySpecOf(job: Job, { marks }: Reopening): JobSpec {
-  const { hold: _held, begin: _begin, openMs: _open, after, afterOk, ...spec } = job.spec;
+  const { hold: _held, begin: _begin, openMs: _open, parent: _parent, after, afterOk, ...spec } = job.spec;
   const stillAwaited = (ids: readonly string[] | undefined): readonly string[] | undefined => {
     const left = ids?.filter((id) => job.pendingPredecessors.has(id));
     return left?.length ? left : undefined;

@@ -2,10 +2,12 @@ import type { JobSpec } from '@goshawk/core';
 
 /**
  * Whether two submissions are equal. Absent and `undefined` fields are equal, and a retry may have a different
- * tracing span.
+ * tracing span, or
+ * come from another attempt of the task that submitted it.
  */
 export function isSameJob(a: JobSpec, b: JobSpec): boolean {
-  return isDeepEqual({ ...a, traceparent: undefined }, { ...b, traceparent: undefined });
+  const any = { traceparent: undefined, parent: undefined };
+  return isDeepEqual({ ...a, ...any }, { ...b, ...any });
 }
 
 function isDeepEqual(a: unknown, b: unknown): boolean {

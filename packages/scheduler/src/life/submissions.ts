@@ -102,7 +102,7 @@ export class Submissions {
       return owner === undefined ? given : { ...given, user: owner };
     });
     if ('code' in spec) return spec;
-    if (known !== undefined) return this.#answerRepeated(key, known, spec);
+    if (known !== undefined) return this.#answerRepeated(key, known, spec, now);
     const hidden = this.#predecessorRefusal(from, spec, now);
     if (hidden !== undefined) return hidden;
     const refusal = notifyRefusal(spec, this.#s.config.notifyHosts) ?? this.#limitRefusal(spec);
@@ -250,8 +250,11 @@ export class Submissions {
   }
 
   /** Answers a submission whose key was used before: with that job if it is equal, else with an error. */
-  #answerRepeated(key: string, job: Job, spec: JobSpec): Accepted | Refusal {
-    return isSameJob(job.spec, spec) ? accepted(this.#s, job) : keyConflict(key, job.id);
+  #answerRepeated(key: string, job: Job, spec: JobSpec, now: Millis): Accepted | Refusal {
+    if (!isSameJob(job.spec, spec)) return keyConflict(key, job.id);
+    // Another attempt of the task that submitted it waits for it now.
+    if (spec.parent !== undefined) this.#intake.adopt(job, spec.parent, now);
+    return accepted(this.#s, job);
   }
 
   /** Withdraws a job, because another job of the cluster has its key. The client gets that job as the answer. */
