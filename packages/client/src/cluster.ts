@@ -115,8 +115,8 @@ export class Cluster implements AsyncDisposable {
         'map: the work names no module',
         'pass { module: PATH, export: NAME }',
       );
-    const there = module.startsWith('file:') ? module : resolve(module);
-    return mapInputs({ open }, { ...rest, module: there }, inputs, options);
+    const path = module.startsWith('file:') ? module : resolve(module);
+    return mapInputs({ open }, { ...rest, module: path }, inputs, options);
   }
 
   /** Default owner of submitted jobs; undefined if the system has no name for the user. */

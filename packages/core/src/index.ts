@@ -75,6 +75,7 @@ export {
   matchesDeadline,
   standingTo,
 } from './job/deadline-words.js';
+export { type Background, explanationOf, longWords, mainWait } from './job/explain.js';
 export {
   type CentralLine,
   expectedWaitMs,
@@ -99,6 +100,7 @@ export {
   whyNoGang,
   whyOutside,
 } from './job/impossible.js';
+export { classWords, cutoffWords, measures } from './job/job-words.js';
 export {
   jobJson,
   jobsJson,

@@ -18,7 +18,7 @@ import { centralLine, jobExplanation, waitingGroup } from './job/explanation.js'
 import { jobsJson, jobsTable, jobTable, resultJson, resultKind, taskTable } from './job/json.js';
 import { usageBooks, usageRowTable } from './job/usage.js';
 import { jobDetail, jobSummary, resultPage, taskPage } from './job/view.js';
-import { waitingTable, whyTable } from './job/why-json.js';
+import { waitingTable, whyJson, whyTable } from './job/why-json.js';
 import * as json from './output.js';
 
 /** Draws values of a field. */
@@ -92,7 +92,7 @@ it('what a table builds has the schema of the table', () => {
   const explained = fc
     .tuple(drawn(jobExplanation), fc.option(drawn(centralLine), { nil: undefined }))
     .map(([job, central]) => ({ ...job, central }));
-  fc.assert(fc.property(explained, (job) => why(whyTable.json(job, { now, cutoff: undefined }))));
+  fc.assert(fc.property(explained, (job) => why(whyJson(job, { now, cutoff: undefined }))));
   const waits = checkOf(waitingTable.object());
   fc.assert(
     fc.property(fc.array(drawn(waitingGroup)), drawn(centralLine), (waiting, central) =>

@@ -14,6 +14,7 @@ import {
   type JobSummary,
   largestShare,
   type Millis,
+  mainWait,
   needOf,
   shareHolders,
   sharesByUser,
@@ -21,7 +22,6 @@ import {
   type TaskFailure,
 } from '@goshawk/core';
 import { actionOf, type Finding } from './attention.js';
-import { mainWait } from './why-sentence.js';
 
 /** A task is slow if it runs this many times longer than other tasks of its stage, or than the estimate. */
 const SLOW_FACTOR = 10;

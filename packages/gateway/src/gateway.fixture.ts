@@ -14,6 +14,7 @@ export async function gatewayTo(answers: object, options: Partial<GatewayOptions
   };
   const cluster = {
     describe: silent,
+    events: silent,
     waiting: silent,
     counters: silent,
     jobs: silent,

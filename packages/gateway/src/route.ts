@@ -7,7 +7,7 @@ import type { Predictions } from './what-if.js';
 /** Services for the handlers of routes. */
 export interface HandlerContext {
   /** @throws UnreachableError */
-  cluster(): Promise<Cluster>;
+  connect(): Promise<Cluster>;
   readonly watch: ClusterWatch;
   readonly predictions: Predictions;
   /** Location of the cluster, for display. */

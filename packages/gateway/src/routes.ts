@@ -53,7 +53,6 @@ import { type Route, route } from './route.js';
 import * as shapes from './schemas.js';
 import { isoTime, streamJson } from './stream-json.js';
 import { usersJson } from './users.js';
-import { whySentence } from './why-sentence.js';
 
 /** Time for which the history is kept. */
 const DAY_SECONDS = HISTORY_KEPT_MS / 1_000;
@@ -103,10 +102,10 @@ export const ROUTES: readonly Route[] = [
     bodySchema: submissionSchema,
     answer: shapes.submitted,
     errors: { 404: 'a job in `after` or `afterOk` does not exist', 409: 'another job has this key' },
-    handle: async ({ cluster }, { body, traceparent, signal }) => {
+    handle: async ({ connect }, { body, traceparent, signal }) => {
       checkPaths(body);
       const input = { ...givenSpan(traceparent), parent: undefined, ...body } as unknown as JobInput;
-      const to = await cluster();
+      const to = await connect();
       await checkPredecessors(to, input, signal);
       return submitted(await to.submit(input, { signal }));
     },
@@ -132,7 +131,7 @@ export const ROUTES: readonly Route[] = [
       limit: written(z.number().int().min(1).max(1_000)).default(50),
     }),
     answer: shapes.jobs,
-    handle: async ({ cluster }, { query, signal }) => {
+    handle: async ({ connect }, { query, signal }) => {
       const { state: states, q, ...asked } = query;
       const { id, ...filters } = q === undefined ? {} : parseJobQuery(q, Date.now());
       if (id !== undefined)
@@ -141,7 +140,7 @@ export const ROUTES: readonly Route[] = [
           'q: a query cannot contain a job id',
           `GET /v1/jobs/${id} shows the job`,
         );
-      const listed = await (await cluster()).jobs({ states, ...asked, ...filters, signal });
+      const listed = await (await connect()).jobs({ states, ...asked, ...filters, signal });
       return jobsJson(listed, { now: Date.now() });
     },
   }),
@@ -156,8 +155,8 @@ export const ROUTES: readonly Route[] = [
     query: z.object({ wait: written(z.number().min(0).max(LIMITS.waitSecondsMax)).default(0) }),
     answer: shapes.job,
     errors: NO_JOB,
-    handle: async ({ cluster }, { path, query, signal }) => {
-      const job = (await cluster()).job(path.id);
+    handle: async ({ connect }, { path, query, signal }) => {
+      const job = (await connect()).job(path.id);
       if (query.wait > 0) {
         await job.wait({ timeoutMs: query.wait * 1_000, signal }).catch((error: unknown) => {
           if (!(error instanceof GoshawkError && error.code === 'wait-timeout')) throw error;
@@ -187,12 +186,12 @@ export const ROUTES: readonly Route[] = [
     }),
     answer: shapes.tasks,
     errors: { 404: 'no scheduler knows the job, or it has no such stage' },
-    handle: async ({ cluster }, { path, query, signal }) => {
+    handle: async ({ connect }, { path, query, signal }) => {
       const { state: states, used: isUsedAsked = false, ...asked } = query;
-      const there = await cluster();
-      const page = await there.job(path.id).tasksPage({ states, ...asked, signal });
+      const cluster = await connect();
+      const page = await cluster.job(path.id).tasksPage({ states, ...asked, signal });
       const { tasks, total, next = null, submittedAt } = page;
-      const usedAt = isUsedAsked ? await usedAtWorkersOf(there, tasks, signal) : undefined;
+      const usedAt = isUsedAsked ? await usedAtWorkersOf(cluster, tasks, signal) : undefined;
       return {
         schema: 'goshawk.tasks/1' as const,
         job: path.id,
@@ -242,10 +241,10 @@ export const ROUTES: readonly Route[] = [
     }),
     answer: shapes.appended,
     errors: { ...NO_JOB, 409: 'the job is closed, or has other tasks at these indices' },
-    handle: async ({ cluster }, { path, body, signal }) => {
+    handle: async ({ connect }, { path, body, signal }) => {
       const { tasks, ...rest } = body;
       checkPaths({ tasks: [body.common, ...tasks] });
-      const state = await (await cluster()).job(path.id).append({ ...rest, each: tasks }, { signal });
+      const state = await (await connect()).job(path.id).append({ ...rest, each: tasks }, { signal });
       return { schema: 'goshawk.append/1' as const, job: path.id, ...state };
     },
   }),
@@ -267,7 +266,7 @@ export const ROUTES: readonly Route[] = [
     }),
     answer: shapes.logs,
     errors: { 404: 'no scheduler knows the job, or it has no such task' },
-    handle: async ({ cluster }, { path, query, signal }) => logsOf(await cluster(), path.id, query, signal),
+    handle: async ({ connect }, { path, query, signal }) => logsOf(await connect(), path.id, query, signal),
   }),
   route({
     method: 'GET',
@@ -284,9 +283,9 @@ export const ROUTES: readonly Route[] = [
     }),
     answer: shapes.results,
     errors: NO_JOB,
-    handle: async ({ cluster }, { path, query, signal }) =>
-      resultsOf(await cluster(), path.id, query, signal),
-    stream: ({ cluster }, { path, query, signal }) => resultStream(cluster, path.id, query.order, signal),
+    handle: async ({ connect }, { path, query, signal }) =>
+      resultsOf(await connect(), path.id, query, signal),
+    stream: ({ connect }, { path, query, signal }) => resultStream(connect, path.id, query.order, signal),
   }),
   route({
     method: 'GET',
@@ -299,21 +298,21 @@ export const ROUTES: readonly Route[] = [
     query: z.object({ task: task.optional() }),
     answer: shapes.why,
     errors: { 404: 'no scheduler knows the job, or it has no such task' },
-    handle: async ({ cluster, watch }, { path, query, signal }) => {
-      const there = await cluster();
+    handle: async ({ connect, watch }, { path, query, signal }) => {
+      const cluster = await connect();
       const of = query.task === undefined ? {} : { task: query.task };
       const [explained, settings] = await Promise.all([
-        there.job(path.id).explain({ ...of, signal }),
-        there.settings({ signal }),
+        cluster.job(path.id).explain({ ...of, signal }),
+        cluster.settings({ signal }),
       ]);
       const now = Date.now();
       if (query.task === undefined) watch.limits.note(explained, now);
-      const lack = waitsAsGang(explained) ? await gangLack(there, explained, signal) : undefined;
-      const sentence = `${whySentence(explained, now)}${lack === undefined ? '' : ` In total, ${lack}.`}`;
+      const lack = waitsAsGang(explained) ? await gangLack(cluster, explained, signal) : undefined;
       return whyJson(explained, {
         now,
         cutoff: settings?.policy,
-        sentence,
+        workers: watch.lastWorkers,
+        lack,
         limits: watch.limits.of(path.id),
       });
     },
@@ -335,9 +334,9 @@ export const ROUTES: readonly Route[] = [
     }),
     answer: shapes.jobWhatIf,
     errors: NO_JOB,
-    handle: async ({ cluster, predictions }, { path, query, signal }) => {
+    handle: async ({ connect, predictions }, { path, query, signal }) => {
       const isChange = Object.values(query).some((value) => value !== undefined);
-      return predictions.ask(await cluster(), path.id, isChange ? [query] : [], signal);
+      return predictions.ask(await connect(), path.id, isChange ? [query] : [], signal);
     },
   }),
   route({
@@ -350,7 +349,7 @@ export const ROUTES: readonly Route[] = [
     path: id,
     answer: 'events',
     errors: NO_JOB,
-    handle: ({ cluster }, { path, lastEventId, signal }) => jobStream(cluster, path.id, lastEventId, signal),
+    handle: ({ connect }, { path, lastEventId, signal }) => jobStream(connect, path.id, lastEventId, signal),
   }),
   route({
     method: 'POST',
@@ -366,8 +365,8 @@ export const ROUTES: readonly Route[] = [
     }),
     answer: shapes.cancelled,
     errors: { 404: 'no scheduler knows the job, or it has no such task or stage' },
-    handle: async ({ cluster }, { path, body, signal }) => {
-      const job = (await cluster()).job(path.id);
+    handle: async ({ connect }, { path, body, signal }) => {
+      const job = (await connect()).job(path.id);
       if (body.tasks === undefined && body.stage === undefined) {
         const { state } = await job.cancel({ signal });
         return { schema: 'goshawk.cancel/1' as const, job: path.id, state };
@@ -397,9 +396,9 @@ export const ROUTES: readonly Route[] = [
       dryRun: z.boolean().optional().describe('only count'),
     }),
     answer: shapes.jobsCancelled,
-    handle: async ({ cluster }, { body, signal }) => {
+    handle: async ({ connect }, { body, signal }) => {
       const { state: states, ...rest } = body;
-      const done = await (await cluster()).cancelJobs({ states, ...rest, signal });
+      const done = await (await connect()).cancelJobs({ states, ...rest, signal });
       const { jobs, waiting, running, silent } = done;
       return { schema: 'goshawk.cancelled/1' as const, jobs, tasks: { waiting, running }, silent };
     },
@@ -419,7 +418,7 @@ export const ROUTES: readonly Route[] = [
     }),
     answer: shapes.bulk,
     errors: NO_JOB,
-    handle: async ({ cluster }, { body, signal }) => bulk(await cluster(), body, signal),
+    handle: async ({ connect }, { body, signal }) => bulk(await connect(), body, signal),
   }),
   route({
     method: 'POST',
@@ -431,10 +430,10 @@ export const ROUTES: readonly Route[] = [
     body: z.custom<object>((value) => isFields(value), 'expected the fields of a job'),
     bodySchema: submissionSchema,
     answer: shapes.plan,
-    handle: async ({ cluster }, { body, signal }) => {
+    handle: async ({ connect }, { body, signal }) => {
       checkPaths(body);
       const { key: _, ...job } = body as { key?: unknown };
-      return planJson(await planJob(await cluster(), parseJobSpec(job, 'job'), signal));
+      return planJson(await planJob(await connect(), parseJobSpec(job, 'job'), signal));
     },
   }),
   ...(['hold', 'release'] as const).map((verb) =>
@@ -452,8 +451,8 @@ export const ROUTES: readonly Route[] = [
       body: nothing,
       answer: verb === 'hold' ? shapes.held : shapes.released,
       errors: { ...NO_JOB, 409: 'the job has ended' },
-      handle: async ({ cluster }, { path, signal }) =>
-        changedJson(`goshawk.${verb}/1`, await (await cluster()).job(path.id)[verb]({ signal })),
+      handle: async ({ connect }, { path, signal }) =>
+        changedJson(`goshawk.${verb}/1`, await (await connect()).job(path.id)[verb]({ signal })),
     }),
   ),
   route({
@@ -467,8 +466,8 @@ export const ROUTES: readonly Route[] = [
     body: z.strictObject({ priority: z.enum(PRIORITIES) }),
     answer: shapes.updated,
     errors: { ...NO_JOB, 409: 'the job has ended' },
-    handle: async ({ cluster }, { path, body, signal }) => ({
-      ...changedJson('goshawk.update/1', await (await cluster()).job(path.id).update(body, { signal })),
+    handle: async ({ connect }, { path, body, signal }) => ({
+      ...changedJson('goshawk.update/1', await (await connect()).job(path.id).update(body, { signal })),
       ...body,
     }),
   }),
@@ -496,8 +495,8 @@ export const ROUTES: readonly Route[] = [
     }),
     answer: shapes.retried,
     errors: { ...NO_JOB, 409: 'the job continues, or all chosen tasks have completed' },
-    handle: async ({ cluster }, { path, body, signal }) => {
-      const again = await (await cluster()).job(path.id).retry({ ...body, signal });
+    handle: async ({ connect }, { path, body, signal }) => {
+      const again = await (await connect()).job(path.id).retry({ ...body, signal });
       const { id: job, acceptedState: state, tasksAgain: tasks, tasksCompleted: completed } = again;
       return { schema: 'goshawk.retry/1' as const, job, state: state!, tasks, completed };
     },
@@ -510,7 +509,7 @@ export const ROUTES: readonly Route[] = [
     python: null,
     does: 'Waiting tasks by reason',
     answer: shapes.waiting,
-    handle: async ({ cluster }, { signal }) => waitingJson(await (await cluster()).waiting({ signal })),
+    handle: async ({ connect }, { signal }) => waitingJson(await (await connect()).waiting({ signal })),
   }),
   route({
     method: 'GET',
@@ -521,8 +520,8 @@ export const ROUTES: readonly Route[] = [
     does: 'List the workers',
     query: z.object({ state: z.enum(WORKER_STATES).optional() }),
     answer: shapes.workers,
-    handle: async ({ cluster }, { query, signal }) => {
-      const view = await (await cluster()).describe({ signal });
+    handle: async ({ connect }, { query, signal }) => {
+      const view = await (await connect()).describe({ signal });
       const shown = view.workers.filter(({ state }) => query.state === undefined || state === query.state);
       const part = { workers: shown, total: shown.length, truncated: false, next: null };
       return workersJson({ view, ...part, lost: query.state === undefined ? view.lostWorkers : [] });
@@ -538,9 +537,9 @@ export const ROUTES: readonly Route[] = [
     path: name,
     answer: shapes.worker,
     errors: NO_WORKER,
-    handle: async ({ cluster, watch }, { path, signal }) => {
-      const there = await cluster();
-      const { workers } = await there.describe({ signal });
+    handle: async ({ connect, watch }, { path, signal }) => {
+      const cluster = await connect();
+      const { workers } = await cluster.describe({ signal });
       const found = workers.find((worker) => worker.name === path.name);
       const events = watch.workers
         .eventsOf(path.name)
@@ -560,7 +559,7 @@ export const ROUTES: readonly Route[] = [
           events,
         };
       }
-      const counters = await there
+      const counters = await cluster
         .counters({ of: (party) => party.kind === 'worker' && party.name === path.name, signal })
         .catch(ignoreUnreachable);
       const { used, ...counted } = counters?.workers[path.name] ?? {};
@@ -592,9 +591,9 @@ export const ROUTES: readonly Route[] = [
     body: shapes.drainOrder,
     answer: shapes.drained,
     errors: NO_WORKER,
-    handle: async ({ cluster }, { path, body: { deadlineSeconds }, signal }) => {
+    handle: async ({ connect }, { path, body: { deadlineSeconds }, signal }) => {
       const deadlineMs = deadlineSeconds === undefined ? undefined : deadlineSeconds * 1_000;
-      return drainJson(await (await cluster()).drain(path.name, true, { deadlineMs, signal }));
+      return drainJson(await (await connect()).drain(path.name, true, { deadlineMs, signal }));
     },
   }),
   route({
@@ -608,8 +607,8 @@ export const ROUTES: readonly Route[] = [
     body: nothing,
     answer: shapes.drained,
     errors: NO_WORKER,
-    handle: async ({ cluster }, { path, signal }) =>
-      drainJson(await (await cluster()).drain(path.name, false, { signal })),
+    handle: async ({ connect }, { path, signal }) =>
+      drainJson(await (await connect()).drain(path.name, false, { signal })),
   }),
   route({
     method: 'GET',
@@ -619,11 +618,11 @@ export const ROUTES: readonly Route[] = [
     python: null,
     does: 'Users with active jobs: tasks, and their shares of the cluster',
     answer: shapes.users,
-    handle: async ({ cluster }, { signal }) => {
-      const there = await cluster();
+    handle: async ({ connect }, { signal }) => {
+      const cluster = await connect();
       const [shares, { jobs: held }] = await Promise.all([
-        there.shares({ signal }),
-        there.jobs({ ...HELD_JOBS, signal }),
+        cluster.shares({ signal }),
+        cluster.jobs({ ...HELD_JOBS, signal }),
       ]);
       return usersJson(shares, held);
     },
@@ -651,13 +650,13 @@ export const ROUTES: readonly Route[] = [
       limit: written(z.number().int().min(1).max(10_000)).default(1_000),
     }),
     answer: shapes.usage,
-    handle: async ({ cluster }, { query, signal }) => {
+    handle: async ({ connect }, { query, signal }) => {
       const { by, user, project, name, ...part } = query;
       const day = (each: 'since' | 'until') =>
         query[each] === undefined ? undefined : parseDay(query[each], each, Date.now());
       const days = { since: day('since'), until: day('until') };
       const asked = { by, user, project, name, ...days, signal };
-      return usageJson(await (await cluster()).usage(asked), part);
+      return usageJson(await (await connect()).usage(asked), part);
     },
   }),
   route({
@@ -668,7 +667,7 @@ export const ROUTES: readonly Route[] = [
     python: null,
     does: 'Policy of the cluster, and its costs',
     answer: shapes.policy,
-    handle: async ({ cluster }, { signal }) => policyOf(await cluster(), signal),
+    handle: async ({ connect }, { signal }) => policyOf(await connect(), signal),
   }),
   route({
     method: 'GET',
@@ -678,9 +677,9 @@ export const ROUTES: readonly Route[] = [
     python: null,
     does: 'Accuracy of the shadow estimators',
     answer: shapes.predictor,
-    handle: async ({ cluster }, { signal }) => {
+    handle: async ({ connect }, { signal }) => {
       const asked = { of: ({ kind }: { kind: string }) => kind === 'scheduler', signal };
-      const { totals, silent } = await (await cluster()).counters(asked);
+      const { totals, silent } = await (await connect()).counters(asked);
       return {
         schema: 'goshawk.predictor/1' as const,
         estimators: scoresOf(totals.schedulers.shadow),
@@ -734,9 +733,9 @@ export const ROUTES: readonly Route[] = [
       after: written(z.number().int().min(0)).default(0).describe('only events after this number'),
     }),
     answer: shapes.clusterEvents,
-    handle: async ({ cluster }, { query: { seconds, after }, signal }) => {
+    handle: async ({ connect }, { query: { seconds, after }, signal }) => {
       const sinceMs = Date.now() - 1_000 * seconds;
-      const { events, next, since } = await (await cluster()).events({ after, sinceMs, signal });
+      const { events, next, since } = await (await connect()).events({ after, sinceMs, signal });
       return {
         schema: 'goshawk.events/1' as const,
         events: events.map((event) => eventTable.json(event, undefined)),

@@ -100,7 +100,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const watch = new ClusterWatch(link, options.where, { samples: true });
   const predictions = new Predictions(options.predict);
   const context: HandlerContext = {
-    cluster: () => link.cluster(),
+    connect: () => link.cluster(),
     watch,
     predictions,
     where: options.where,

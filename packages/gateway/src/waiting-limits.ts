@@ -1,6 +1,5 @@
 import type { ExplainedJob } from '@goshawk/client';
-import { isFinal, type Millis, needOf, WAITING_WORDS, type WaitingReason } from '@goshawk/core';
-import { mainWait } from './why-sentence.js';
+import { isFinal, type Millis, mainWait, needOf, WAITING_WORDS, type WaitingReason } from '@goshawk/core';
 
 /** Maximum number of jobs with limits, and of limits per job. */
 const JOBS_MAX = 1_000;

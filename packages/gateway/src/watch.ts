@@ -88,6 +88,11 @@ export class ClusterWatch {
     return this.#table;
   }
 
+  /** Workers as of the last answer of central. */
+  get lastWorkers(): ClusterView['workers'] | undefined {
+    return this.#lastView?.view.workers;
+  }
+
   get overview(): Overview {
     return this.#overview;
   }

@@ -148,9 +148,9 @@ export class Scaler {
       if (!isDraining) this.#drainedHere.delete(name);
       return { ...member, state, busy, isOurs: isDraining && this.#drainedHere.has(name) };
     });
-    const there = new Set(members.map(({ name }) => name));
-    for (const name of this.#lastSeenMs.keys()) if (!there.has(name)) this.#lastSeenMs.delete(name);
-    for (const name of this.#drainedHere) if (!there.has(name)) this.#drainedHere.delete(name);
+    const present = new Set(members.map(({ name }) => name));
+    for (const name of this.#lastSeenMs.keys()) if (!present.has(name)) this.#lastSeenMs.delete(name);
+    for (const name of this.#drainedHere) if (!present.has(name)) this.#drainedHere.delete(name);
     if (this.#options.lastLeavesFirst) return seen;
     return seen.sort((one, other) => rank(one) - rank(other) || other.busy - one.busy);
   }
@@ -158,8 +158,8 @@ export class Scaler {
   /** Returns members that disappeared before their workers joined. */
   #failures({ members, workers }: Snapshot): string[] {
     const joined = new Set(workers.map(({ name }) => name));
-    const there = new Set(members.map(({ name }) => name));
-    const failed = [...this.#unjoined].filter((name) => !joined.has(name) && !there.has(name));
+    const present = new Set(members.map(({ name }) => name));
+    const failed = [...this.#unjoined].filter((name) => !joined.has(name) && !present.has(name));
     this.#unjoined.clear();
     for (const { name } of members) if (!joined.has(name)) this.#unjoined.add(name);
     return failed;

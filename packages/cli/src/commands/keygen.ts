@@ -219,12 +219,12 @@ async function individualOf(
 
 async function firstKeys(folder: string, keep: boolean): Promise<KeyChange> {
   const { generateKeys, keysIn, readKeyFolder, writeKeyFolder } = await import('@goshawk/transport');
-  const there = keysIn(folder);
-  if (there.length > 0 && keep) return { keys: readKeyFolder(folder), step: 'kept' };
-  if (there.length > 0) {
+  const existing = keysIn(folder);
+  if (existing.length > 0 && keep) return { keys: readKeyFolder(folder), step: 'kept' };
+  if (existing.length > 0) {
     throw new InputError(
       'keys-exist',
-      `keygen: keys already exist: ${there[0]}`,
+      `keygen: keys already exist: ${existing[0]}`,
       'use another folder, --if-missing to keep them, or --rotate to replace them',
     );
   }

@@ -3,13 +3,13 @@ import { defineCommand, ExitCode, page, painter, plain, section } from '@goshawk
 import { openCluster } from '@goshawk/command/cluster';
 import {
   counted,
+  cutoffWords,
   formatAttributes,
   formatCount,
   formatDuration,
   type JobSpec,
   parseJobSpec,
 } from '@goshawk/core';
-import { cutoffWords } from '../jobs/words.js';
 import { buildJob } from '../submission/build-job.js';
 import { PLAN_OPTIONS } from '../submission/options.js';
 import { predecessorsNamed } from '../submission/predecessors.js';

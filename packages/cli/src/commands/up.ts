@@ -27,6 +27,7 @@ import { POLICY_OPTIONS, policySettings, shadowNames } from '@goshawk/command/po
 import {
   counted,
   cutoffOrigin,
+  cutoffWords,
   fileProblem,
   httpUrl,
   InputError,
@@ -42,7 +43,7 @@ import {
 } from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
 import type { RunAs } from '@goshawk/runtime';
-import { cutoffWords, someNames } from '../jobs/words.js';
+import { someNames } from '../jobs/words.js';
 import { otherPeople } from '../local/other-people.js';
 import { ignoreLaterFailures } from '../local/watched-central.js';
 import { onePolicy } from './central.js';

@@ -1,6 +1,7 @@
 import { type Painter, page, plain, type Section, section } from '@goshawk/command';
 import {
   ago,
+  classWords,
   counted,
   expectedEndOf,
   formatCount,
@@ -10,10 +11,11 @@ import {
   type JobDetail,
   lendingWords,
   type Millis,
+  measures,
   predecessorWords,
 } from '@goshawk/core';
 import { expectedEndTime, localTime } from './local-time.js';
-import { classWords, deadlineWords, failureLines, heading, measures, remedyLines } from './words.js';
+import { deadlineWords, failureLines, heading, remedyLines } from './words.js';
 
 /** Maximum number of running tasks that are shown. */
 const RUNNING_SHOWN = 5;

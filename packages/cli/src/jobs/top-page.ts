@@ -165,8 +165,8 @@ function bar(share: number, paint: Painter): string {
 
 function workersLine({ workers, lastSeen, reachable }: Overview): string {
   if (!reachable && lastSeen === null) return unknown(null, () => '');
-  const there = Object.entries(workers).filter(([state, count]) => count > 0 || state === 'active');
-  const line = there.map(([state, count]) => `${formatCount(count)} ${state}`).join(', ');
+  const shown = Object.entries(workers).filter(([state, count]) => count > 0 || state === 'active');
+  const line = shown.map(([state, count]) => `${formatCount(count)} ${state}`).join(', ');
   return lastSeen === null ? line : unknown(lastSeen, () => line);
 }
 

@@ -1,8 +1,8 @@
 import { painter } from '@goshawk/command';
-import type { TaskFailure } from '@goshawk/core';
+import { measures, type TaskFailure } from '@goshawk/core';
 import { describe, expect, it, test } from 'vitest';
 import { jobDetail, jobSummary, taskCounts } from './jobs.fixture.js';
-import { failureLines, measures, outcomeLine, outcomeText, remedyLines } from './words.js';
+import { failureLines, outcomeLine, outcomeText, remedyLines } from './words.js';
 
 const paint = painter({ color: false });
 

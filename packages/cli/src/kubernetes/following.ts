@@ -17,7 +17,7 @@ export class NodeFollower {
   #isFirst = true;
 
   orders(cordoned: ReadonlySet<string>, workers: readonly Pick<WorkerView, 'name' | 'state'>[]): Orders {
-    const there = new Map(workers.map((worker) => [worker.name, worker]));
+    const known = new Map(workers.map((worker) => [worker.name, worker]));
     const drain: string[] = [];
     for (const { name, state } of workers) {
       if (!isOnOneOf(cordoned, name)) continue;
@@ -28,9 +28,9 @@ export class NodeFollower {
     this.#isFirst = false;
     const undo: string[] = [];
     for (const name of this.#drained) {
-      if (there.has(name) && isOnOneOf(cordoned, name)) continue;
+      if (known.has(name) && isOnOneOf(cordoned, name)) continue;
       this.#drained.delete(name);
-      const worker = there.get(name);
+      const worker = known.get(name);
       if (worker !== undefined && worker.state !== 'active') undo.push(name);
     }
     return { drain, undo };

@@ -41,8 +41,8 @@ export type ClusterShares = NonNullable<(typeof clusterShares)['infer']>;
 /** The dominant share: the largest fraction of any resource. */
 export function largestShare(amounts: Resources, capacity: Resources): { share: number; of: string } {
   let largest = { share: 0, of: '' };
-  for (const [name, there] of Object.entries(capacity)) {
-    const share = there > 0 ? (amounts[name] ?? 0) / there : 0;
+  for (const [name, total] of Object.entries(capacity)) {
+    const share = total > 0 ? (amounts[name] ?? 0) / total : 0;
     if (share > largest.share) largest = { share, of: name };
   }
   return largest;

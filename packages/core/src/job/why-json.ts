@@ -5,6 +5,13 @@ import * as json from '../output.js';
 import { type Cutoff, cutoffOrigin } from '../policy/settings.js';
 import { DEADLINE_STANDINGS, deadlineSentence, deadlineStanding, latestStartOf } from './deadline-words.js';
 import {
+  type Background,
+  type Explained,
+  type Explanation,
+  type ExplanationPart,
+  explanationOf,
+} from './explain.js';
+import {
   type CentralLine,
   centralLine,
   expectedWaitMs,
@@ -137,8 +144,6 @@ const storyTable = table<TaskStory>()((of) => ({
   borrows: doc('It uses, or used, CPUs of tasks that paused for it.', or(flag, false)),
 }));
 
-type Explained = JobExplanation & { readonly central: CentralLine | undefined };
-
 const deadlineTable = table<Explained & { readonly sentence: string }, WhyContext>()((of) => ({
   latestStartInSeconds: doc(
     'Latest start that the policy plans for; negative: it has passed; null: unknown, or nothing waits.',
@@ -182,14 +187,13 @@ export interface AppliedLimit {
   readonly tasks: number;
 }
 
-interface WhyContext {
-  /** Wall clock, ms since 1970. */
-  readonly now: Millis;
-  readonly cutoff: Cutoff | undefined;
+interface WhyContext extends Background {
+  readonly explanation: Explanation;
   /** Over HTTP only. */
-  readonly sentence?: string;
-  readonly limits?: readonly AppliedLimit[];
+  readonly limits?: readonly AppliedLimit[] | undefined;
 }
+
+const partTable = table<ExplanationPart>()(() => ({ label: text, lines: list(text) }));
 
 export const whyTable = table<Explained, WhyContext>()((of) => ({
   schema: of(literal('goshawk.why/1'), () => 'goshawk.why/1' as const),
@@ -220,8 +224,12 @@ export const whyTable = table<Explained, WhyContext>()((of) => ({
   last: orNull(storyTable),
   task: omitted(storyTable),
   sentence: doc(
-    'Explanation in one sentence; over HTTP only, because the command prints a full explanation.',
-    of(omitted(text), (_, { sentence }) => sentence),
+    'Explanation in one sentence.',
+    of(text, (_, { explanation }) => explanation.sentence),
+  ),
+  parts: doc(
+    'The whole explanation in words, by topic, as `goshawk why` prints it.',
+    of(list(partTable), (_, { explanation }) => explanation.parts),
   ),
   limits: doc(
     'Limit that applied to most waiting tasks, over time; over HTTP only.',
@@ -230,6 +238,9 @@ export const whyTable = table<Explained, WhyContext>()((of) => ({
 }));
 
 /** `goshawk.why/1`: why one job waits. Times are seconds since its acceptance; unknown values are null. */
-export function whyJson(explained: Explained, context: WhyContext): json.JsonOf<typeof whyTable> {
-  return whyTable.json(explained, context);
+export function whyJson(
+  explained: Explained,
+  background: Omit<WhyContext, 'explanation'>,
+): json.JsonOf<typeof whyTable> {
+  return whyTable.json(explained, { ...background, explanation: explanationOf(explained, background) });
 }

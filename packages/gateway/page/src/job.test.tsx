@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { actionsOf, Failures, JobHead, Measures, RunTable, StageTable } from './job.js';
+import { actionsOf, Explanation, Failures, JobHead, Measures, RunTable, StageTable } from './job.js';
 import { AttemptRows, runWords, Timeline, Waterfall } from './job-figures.js';
 import { Lines, matching, notesOf } from './job-log.js';
 import { firstState, TaskTable } from './job-tasks.js';
@@ -207,6 +207,16 @@ it('draws how the time was spent, one row per limit', () => {
   expect(shown).toContain('job a-8 takes 4 CPUs 2 tasks (resources), seen for 4 s');
   expect(shown).toContain('tasks run from 4 s after submission, for 6 s');
   expect(shown).toContain('1.5 s for a free worker (3 tasks, at most 4 s)');
+});
+
+it('shows the whole explanation by topic', () => {
+  const parts = [
+    { label: 'class', lines: ['short, decided by 3 pilots'] },
+    { label: 'queue', lines: ['2 tasks at central: no room', '1 worker found for it so far'] },
+  ];
+  expect(text(<Explanation parts={parts} />)).toBe(
+    'class short, decided by 3 pilots queue 2 tasks at central: no room 1 worker found for it so far',
+  );
 });
 
 it('compares predictions with no change', () => {

@@ -84,6 +84,9 @@ export function JobView({ id, setName }: { readonly id: string; readonly setName
           {why === undefined ? null : <Waterfall job={job} why={why} />}
           <Measures job={job} />
         </div>
+        {why === undefined ? null : (
+          <Behind title="Whole explanation" build={() => <Explanation parts={why.parts} />} />
+        )}
         {store.may('submit') && job.tasks.waiting > 0 && !job.held ? (
           <WhatIf path={path} priority={job.priority} />
         ) : null}
@@ -135,6 +138,22 @@ function useEvents(path: string): number {
     };
   }, [path]);
   return tick;
+}
+
+/** What `goshawk why` prints. */
+export function Explanation({ parts }: Pick<Why, 'parts'>) {
+  return (
+    <Definitions
+      rows={parts.map(({ label, lines }) => [
+        label,
+        lines.map((line) => (
+          <div key={line}>
+            <Backticks text={line} />
+          </div>
+        )),
+      ])}
+    />
+  );
 }
 
 export function JobHead({ job, why }: { readonly job: Job; readonly why: Why | undefined }) {

@@ -174,12 +174,14 @@ export function Table<T>({
   );
 }
 
-/** The data of a drawing, for accessibility and exact numbers, which a click shows. */
+/** Details that a click shows, such as the data of a drawing, for accessibility and exact numbers. */
 export function Behind({
+  title = 'Table',
   build,
   isOpen = false,
   onToggle,
 }: {
+  readonly title?: string;
   readonly build: () => ComponentChild;
   /** Whether it is open at first. */
   readonly isOpen?: boolean;
@@ -196,7 +198,7 @@ export function Behind({
         onToggle?.(event.currentTarget.open);
       }}
     >
-      <summary>Table</summary>
+      <summary>{title}</summary>
       {open ? build() : null}
     </details>
   );

@@ -1,10 +1,25 @@
-import type { ExplainedJob } from '@goshawk/client';
 import { expect, it } from 'vitest';
-import { whySentence } from './why-sentence.js';
+import { type Explained, explanationOf } from './explain.js';
 
-function explained(job: object, more: object): ExplainedJob {
-  const none = { waiting: [], wastedMs: 0, central: undefined };
-  return { ...none, job: { id: 'a-1', tasks: { running: 0 }, ...job }, ...more } as unknown as ExplainedJob;
+function whySentence(job: Explained, now: number): string {
+  return explanationOf(job, { now, cutoff: undefined }).sentence;
+}
+
+function explained(job: object, more: object): Explained {
+  const none = {
+    waiting: [],
+    probes: [],
+    probesOut: 0,
+    probesMoved: 0,
+    placed: [],
+    wastedMs: 0,
+    central: undefined,
+  };
+  return {
+    ...none,
+    job: { id: 'a-1', classifiedBy: 'given', tasks: { running: 0 }, ...job },
+    ...more,
+  } as unknown as Explained;
 }
 
 const ENDED = { state: 'completed', startedMs: 100, endedMs: 900 };
@@ -57,8 +72,8 @@ it('uses the explanation of central for the largest group of waiting tasks', () 
   ];
   const ahead = { jobs: 0, tasks: 0, workMs: 0 };
   const needs = [
-    { stage: 0, tasks: 1, ahead },
-    { stage: 0, tasks: 6, ahead, reason: 'user-limit', why: 'user bob has 4 CPUs of the 4' },
+    { stage: 0, tasks: 1, ahead, demand: {} },
+    { stage: 0, tasks: 6, ahead, demand: {}, reason: 'user-limit', why: 'user bob has 4 CPUs of the 4' },
   ];
   expect(whySentence(explained({ state: 'running' }, { waiting, central: { needs } }), 0)).toMatch(
     /^6 tasks have waited 10 s: .*; user bob has 4 CPUs of the 4\.$/,
