@@ -6,121 +6,39 @@ import { access, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { openWorkload } from '../packages/research/traces/dist/index.js';
+import { openWorkload, PUBLISHED } from '../packages/research/traces/dist/index.js';
 
 /**
- * Repository and path; jobs, tasks, task seconds, and the seconds of CPUs, bytes and GPUs that tasks demand; for run times
+ * Name; jobs, tasks, task seconds, and the seconds of CPUs, bytes and GPUs that tasks demand; for run times
  * under FIFO: format of scripts/public-traces.py, number of servers, and CPUs of each.
  */
 const FILES = [
   [
-    'alibaba/clusterdata',
-    'cluster-trace-gpu-v2023/csv/openb_pod_list_cpu050.csv',
+    'alibaba-gpu-2023',
     [6561, 6561, 192629835, 2129618622.792, 5530885653449932800, 185294426.97],
     ['openb', '1', '128'],
   ],
+  ['hpc2n', [3145, 63578, 503655194, 0, 205315794534400, 0], ['swf', '120', '1']],
+  ['wagap-2013', [17898, 149384, 9647254226, 0, 6.632199439743381e23, 0], ['swf', '400', '1']],
   [
-    'aleasimulator/alea',
-    'Alea/data-set/hpc2n.swf',
-    [3145, 63578, 503655194, 0, 205315794534400, 0],
-    ['swf', '120', '1'],
-  ],
-  [
-    'aleasimulator/alea',
-    'Alea/data-set/wagap-2013.swf',
-    [17898, 149384, 9647254226, 0, 6.632199439743381e23, 0],
-    ['swf', '400', '1'],
-  ],
-  [
-    'Uv-can/e-Commerce-Applications-Workload-Forecasting',
-    'batch_task.csv',
+    'alibaba-2017',
     [11644, 10214274, 7822815623, 4522987089.85, 106641610.134, 0],
     ['alibaba2017', '3000', '4'],
   ],
-  [
-    'Oiapokxui/EP1-DSID',
-    'sample-traces/instance_events/instance-sample.csv',
-    [3, 5, 553371.932659, 0, 0, 0],
-    ['google2019', '1', '1'],
-  ],
-  [
-    'wfcommons/WfInstances',
-    'makeflow/blast/blast-chameleon-medium-001.json',
-    [1, 303, 31513.114385, 31513.114385, 33089480923733, 0],
-    ['wfcommons', '10', '1'],
-  ],
-  [
-    'wfcommons/WfInstances',
-    'pegasus/montage/montage-chameleon-2mass-05d-001.json',
-    [1, 1738, 8694.654, 0, 0, 0],
-    ['wfcommons', '16', '1'],
-  ],
-  [
-    'WorkflowSim/WorkflowSim-1.0',
-    'config/dax/Montage_100.xml',
-    [1, 100, 1079.34, 0, 0, 0],
-    ['dax', '5', '1'],
-  ],
-  [
-    'WorkflowSim/WorkflowSim-1.0',
-    'config/dax/CyberShake_1000.xml',
-    [1, 1000, 22751.94, 0, 0, 0],
-    ['dax', '20', '1'],
-  ],
-  [
-    'oar-team/batsim',
-    'workloads/example_workload_hpc_seed3_jobs250.json',
-    [250, 3320, 1063940.24, 0, 0, 0],
-    ['batsim', '64', '1'],
-  ],
-  [
-    'oar-team/batsim',
-    'workloads/test_batsim_paper_workload_seed1.json',
-    [800, 2179, 256361.954, 0, 0, 0],
-    ['batsim', '16', '1'],
-  ],
-  [
-    'abhinav269747/Capstone-cloud',
-    'batch_task.csv',
-    [4999, 31539, 1468867, 2094661, 28420284.4, 0],
-    ['alibaba2018', '20', '32'],
-  ],
-  [
-    'vhive-serverless/invitro',
-    'data/traces/example',
-    [4525, 4525, 1099.375, 0, 0, 0],
-    ['azure2019', '1', '1'],
-  ],
-  [
-    'NordicHPC/slurm2sql',
-    'tests/test-data1.csv',
-    [2, 2, 12822, 25627, 29548347392000, 0],
-    ['sacct', '1', '2'],
-  ],
-  [
-    'ubccr-slurm-simulator/slurm_sim_tools',
-    'tests/slurmanalyser/slurmparser/test_sacctlog/sacct_simple.log',
-    [4, 6, 105517, 3191992, 50171173928960000, 0],
-    ['sacct', '2', '32'],
-  ],
-  [
-    'SteampunkIslande/slurm-usage-report-rs',
-    'assets/tests/sacct.csv',
-    [1, 1, 778, 778, 815792128000, 0],
-    ['sacct', '1', '1'],
-  ],
-  [
-    'apache/hadoop',
-    'hadoop-tools/hadoop-sls/src/test/resources/inputsls.json',
-    [2, 5, 91.566, 0, 0, 0],
-    ['sls', '2', '1'],
-  ],
-  [
-    'apache/hadoop',
-    'hadoop-tools/hadoop-sls/src/test/resources/sls_dag.json',
-    [2, 5, 91.566, 0, 0, 0],
-    ['sls', '2', '1'],
-  ],
+  ['google-2019-sample', [3, 5, 553371.932659, 0, 0, 0], ['google2019', '1', '1']],
+  ['wf-blast', [1, 303, 31513.114385, 31513.114385, 33089480923733, 0], ['wfcommons', '10', '1']],
+  ['wf-montage', [1, 1738, 8694.654, 0, 0, 0], ['wfcommons', '16', '1']],
+  ['dax-montage', [1, 100, 1079.34, 0, 0, 0], ['dax', '5', '1']],
+  ['dax-cybershake', [1, 1000, 22751.94, 0, 0, 0], ['dax', '20', '1']],
+  ['batsim-hpc', [250, 3320, 1063940.24, 0, 0, 0], ['batsim', '64', '1']],
+  ['batsim-paper', [800, 2179, 256361.954, 0, 0, 0], ['batsim', '16', '1']],
+  ['alibaba-2018-sample', [4999, 31539, 1468867, 2094661, 28420284.4, 0], ['alibaba2018', '20', '32']],
+  ['azure-2019-sample', [4525, 4525, 1099.375, 0, 0, 0], ['azure2019', '1', '1']],
+  ['sacct-slurm2sql', [2, 2, 12822, 25627, 29548347392000, 0], ['sacct', '1', '2']],
+  ['sacct-sim-tools', [4, 6, 105517, 3191992, 50171173928960000, 0], ['sacct', '2', '32']],
+  ['sacct-usage', [1, 1, 778, 778, 815792128000, 0], ['sacct', '1', '1']],
+  ['sls', [2, 5, 91.566, 0, 0, 0], ['sls', '2', '1']],
+  ['sls-dag', [2, 5, 91.566, 0, 0, 0], ['sls', '2', '1']],
 ];
 
 const run = promisify(execFile);
@@ -132,7 +50,8 @@ if (folder === undefined || folder.startsWith('-')) {
   process.exit(2);
 }
 let [missing, different] = [0, 0];
-for (const [repository, path, expected, fifo] of FILES) {
+for (const [name, expected, fifo] of FILES) {
+  const { repository, path } = PUBLISHED[name];
   const file = join(folder, repository, path);
   const exists = await access(file).then(
     () => true,

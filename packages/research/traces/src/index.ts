@@ -28,6 +28,7 @@ export {
   unpackedJobs,
 } from './packed-jobs.js';
 export { type PreparedPrototype, preparePrototype } from './prototype.js';
+export { PUBLISHED } from './published.js';
 export type { SampleOptions } from './sample.js';
 export { formatStats } from './stats/format.js';
 export { plotStats } from './stats/plot.js';

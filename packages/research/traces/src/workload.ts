@@ -22,6 +22,7 @@ import {
   type PackedJobs,
   unpackedJobs,
 } from './packed-jobs.js';
+import { findPublished, PUBLISHED } from './published.js';
 import { type Tallied, Tally } from './tally.js';
 
 /** Files with at most this many tasks are kept in memory: 8 bytes per task. */
@@ -64,8 +65,8 @@ interface OpenOptions {
 }
 
 /**
- * Opens a workload by its path or by a generator's specification `name:key=value,…`. A generator's name takes
- * precedence over a file with that name; write `./name` for the file.
+ * Opens a workload by its path, by a generator's specification `name:key=value,…`, or by the name of a published trace whose
+ * file is here. A generator's name takes precedence over a file with that name; write `./name` for the file.
  *
  * A file or folder is read immediately, so that errors anywhere in it are found here, and sorted by
  * submission. With more than `heldTasksMax` tasks it is streamed on each iteration instead, and must be in
@@ -79,7 +80,11 @@ export async function openWorkload(spec: string, options: OpenOptions = {}): Pro
     if (features !== undefined) throw carriesItsOwn(spec, 'a generator');
     return generatedWorkload(configureGenerator(spec));
   }
-  if (!(await exists(spec))) throw neitherFileNorGenerator(spec);
+  if (!(await exists(spec))) {
+    const published = await findPublished(spec);
+    if (published === undefined) throw neitherFileNorGenerator(spec);
+    return openWorkload(published, options);
+  }
   const format = await detectFormat(spec);
   if (features === undefined) return fileWorkload(spec, format, options);
   if (format.name !== tr.name) throw carriesItsOwn(spec, format.name);
@@ -315,6 +320,6 @@ function neitherFileNorGenerator(spec: string): WorkloadError {
   if (/[/\\.]/.test(name)) return new WorkloadError('no such file', 'check the path', { file: spec });
   return new WorkloadError(
     `'${name}' is neither a file nor a generator`,
-    `known generators are ${known}; or use the path of a trace`,
+    `known generators are ${known}; published traces are ${Object.keys(PUBLISHED).join(', ')}; or use the path of a trace`,
   );
 }

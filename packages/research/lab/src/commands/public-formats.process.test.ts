@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { runHere } from '@goshawk/cli/testing';
+import { runGoshawk, runHere } from '@goshawk/cli/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const run = promisify(execFile);
@@ -47,4 +47,25 @@ describe('run times under FIFO are those of an independent program', () => {
     expect(times.length).toBe(expected.length);
     for (const [place, seconds] of expected.entries()) expect(times[place]).toBeCloseTo(seconds, 5);
   });
+});
+
+it('reads a published trace by its name, or says where to get it', async () => {
+  const simulate = [
+    'simulate',
+    'hpc2n',
+    '--workers',
+    '4',
+    '--policy',
+    'fifo-ff',
+    '--parallel',
+    '1',
+    '--json',
+  ];
+  const missing = await runGoshawk(simulate, {}, { cwd: folder });
+  expect(missing.stderr).toContain('copy Alea/data-set/hpc2n.swf of https://github.com/aleasimulator/alea');
+  expect(missing.exitCode).toBe(2);
+  await cp(join(SAMPLES, 'parallel.swf'), join(folder, 'traces/hpc2n.swf'));
+  const { exitCode, stdout, stderr } = await runGoshawk(simulate, {}, { cwd: folder });
+  expect(exitCode, stderr).toBe(0);
+  expect(JSON.parse(stdout).workload).toMatchObject({ name: 'hpc2n.swf', jobs: expect.any(Number) });
 });
