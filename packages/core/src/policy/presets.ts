@@ -131,6 +131,7 @@ export const POLICY_NAMES = Object.keys(PRESETS) as PolicyName[];
 /** Policies of `@goshawk/papers`, which a process loads on demand. */
 export const PAPER_POLICY_NAMES: readonly string[] = [
   'gs',
+  'easy',
   'fifo-ff',
   'bfjs',
   'vqs',

@@ -1,5 +1,6 @@
 import { addPolicies, type PolicyModule } from '@goshawk/policies';
 import { CARBYNE_POLICIES } from './policies/carbyne/index.js';
+import { EASY } from './policies/easy/easy.js';
 import { gs } from './policies/gs/gs.js';
 import { PACKING_MODULES } from './policies/packing/index.js';
 import { THREE_SIGMA_POLICIES } from './policies/three-sigma/index.js';
@@ -12,6 +13,7 @@ export * from './policies/three-sigma/index.js';
 // biome-ignore lint/suspicious/noExplicitAny: options differ by policy
 export const PAPER_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
   gs,
+  easy: EASY,
   ...PACKING_MODULES,
   ...CARBYNE_POLICIES,
   ...THREE_SIGMA_POLICIES,
