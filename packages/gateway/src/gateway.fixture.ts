@@ -19,6 +19,8 @@ export async function gatewayTo(answers: object, options: Partial<GatewayOptions
     counters: silent,
     jobs: silent,
     shares: silent,
+    events: silent,
+    history: silent,
     close: async () => {},
     ...answers,
   };

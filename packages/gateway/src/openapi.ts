@@ -49,6 +49,12 @@ const STREAMED = {
   'application/x-ndjson': { schema: { type: 'string' } },
 };
 
+/** An answer that is a text file. */
+const FILE = {
+  description: 'The file',
+  content: { 'text/plain': { schema: { type: 'string' } } },
+};
+
 function operation({ method, url, role, does, path, query, body, bodySchema, ...route }: Route) {
   const { answer, stream, errors = {} } = route;
   const asked = parameters(query, 'query');
@@ -65,13 +71,16 @@ function operation({ method, url, role, does, path, query, body, bodySchema, ...
               description: 'Server-sent events, each with JSON as its data',
               content: { 'text/event-stream': { schema: { type: 'string' } } },
             }
-          : {
-              description: 'Done',
-              content: {
-                ...contentOf(schemaOf(answer, 'output')).content,
-                ...(stream === undefined ? {} : STREAMED),
+          : answer === 'file'
+            ? FILE
+            : {
+                description: 'Done',
+                content: {
+                  ...contentOf(schemaOf(answer, 'output')).content,
+                  ...(stream === undefined ? {} : STREAMED),
+                },
               },
-            },
+      ...(answer === 'file' ? { 206: { ...FILE, description: 'The range of the file' } } : {}),
       ...(answer === 'events' ? { 204: { description: 'End of the stream: do not reconnect' } } : {}),
       ...Object.fromEntries(
         Object.entries({

@@ -1,6 +1,7 @@
 import type { Cluster, JobHandle } from '@goshawk/client';
 import type { z } from 'zod';
 import type { Role } from './access.js';
+import type { FileAnswer } from './file-answer.js';
 import type { ClusterWatch } from './watch.js';
 import type { Predictions } from './what-if.js';
 
@@ -44,12 +45,17 @@ type MethodOf<T> = { [K in keyof T]: T[K] extends (...args: never[]) => unknown 
 /** A call of the TypeScript client. */
 type SdkCall = `Cluster.${MethodOf<Cluster>}` | `JobHandle.${MethodOf<JobHandle>}` | 'planJob';
 
+/** The schema of a JSON answer, or another kind of answer. */
+type AnswerKind = z.ZodType | 'events' | 'file';
+
 /** What a handler returns: a missing or misspelled field does not compile. */
 type Answer<A> = [A] extends [z.ZodType]
   ? Promise<Frozen<z.output<A>>>
   : A extends 'events'
     ? AsyncIterable<StreamEvent>
-    : Promise<unknown>;
+    : A extends 'file'
+      ? Promise<FileAnswer>
+      : Promise<unknown>;
 type Frozen<T> = unknown extends T
   ? T
   : T extends readonly (infer E)[]
@@ -63,7 +69,7 @@ export interface Route<
   P extends Shape = Shape,
   Q extends Shape = Shape,
   B extends Shape = Shape,
-  A extends z.ZodType | 'events' = z.ZodType | 'events',
+  A extends AnswerKind = AnswerKind,
 > {
   readonly method: 'GET' | 'POST';
   /** Path with parameter names in braces, as in OpenAPI. */
@@ -96,7 +102,7 @@ export interface Route<
 
 /** Returns the route. The call infers the types of path, query and body for `handle`. */
 export function route<
-  const A extends z.ZodType | 'events',
+  const A extends AnswerKind,
   P extends Shape = undefined,
   Q extends Shape = undefined,
   B extends Shape = undefined,

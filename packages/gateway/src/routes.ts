@@ -44,6 +44,7 @@ import { scoresOf } from '@goshawk/predictor';
 import { z } from 'zod';
 import { BULK_ACTIONS, bulk } from './bulk.js';
 import { jobStream, pageStream, resultStream } from './events.js';
+import type { FileAnswer } from './file-answer.js';
 import { gangLack, waitsAsGang } from './findings.js';
 import { LIMITS } from './limits.js';
 import { LogTail } from './log-tail.js';
@@ -267,6 +268,26 @@ export const ROUTES: readonly Route[] = [
     answer: shapes.logs,
     errors: { 404: 'no scheduler knows the job, or it has no such task' },
     handle: async ({ connect }, { path, query, signal }) => logsOf(await connect(), path.id, query, signal),
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/jobs/{id}/output',
+    role: 'read',
+    sdk: 'JobHandle.output',
+    python: null,
+    does: 'All output of one task as a file, also after its end; `Range: bytes=N-` continues a download, or follows the task',
+    path: id,
+    query: z.object({
+      task: task,
+      attempt: written(z.number().int().min(1).max(999_999_999)).optional().describe('default: the last one'),
+      stream: z.enum(['both', 'stdout', 'stderr']).default('both'),
+    }),
+    answer: 'file',
+    errors: {
+      404: 'no scheduler knows the job, or it has no such task',
+      416: 'the output is shorter than the range',
+    },
+    handle: async ({ cluster }, { path, query, signal }) => outputOf(await cluster(), path.id, query, signal),
   }),
   route({
     method: 'GET',
@@ -888,6 +909,27 @@ async function logsOf(
     missing,
     earlierAttempts,
   };
+}
+
+/** A task keeps at most a few MiB of output. */
+async function outputOf(
+  cluster: Cluster,
+  job: string,
+  {
+    task: index,
+    attempt = 'last',
+    stream,
+  }: { task: number; attempt?: number | 'last' | undefined; stream: string },
+  signal: AbortSignal,
+): Promise<FileAnswer> {
+  let missing: string | null = null;
+  const onDropped = (_: unknown, why: string | undefined): void => {
+    missing ??= why ?? 'a part of the output was discarded';
+  };
+  const parts: Uint8Array[] = [];
+  for await (const chunk of cluster.job(job).logs({ task: index, attempt, signal, onDropped }))
+    if (stream === 'both' || chunk.stream === stream) parts.push(chunk.bytes);
+  return { bytes: Buffer.concat(parts), name: `${job}-${index}.log`, missing };
 }
 
 function unknownWorker(worker: string): InputError {

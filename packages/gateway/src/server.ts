@@ -18,6 +18,7 @@ import { z } from 'zod';
 import { Access, checkRole, type Role, type Token } from './access.js';
 import { Bodies } from './bodies.js';
 import { answerTo, Refused } from './errors.js';
+import { type FileAnswer, sendFile } from './file-answer.js';
 import { LIMITS } from './limits.js';
 import { Link } from './link.js';
 import { OpenResponses } from './open-responses.js';
@@ -251,6 +252,8 @@ function addRoutes(
         const format = route.stream === undefined ? 'events' : streamFormat(request.headers.accept);
         const isStream = route.answer === 'events' || (route.stream !== undefined && format !== undefined);
         const waits = ((asked.query as { wait?: number } | undefined)?.wait ?? 0) > 0;
+        if (route.answer === 'file')
+          return sendFile(request, reply, (await route.handle(context, asked)) as FileAnswer);
         if (!isStream && !waits) return route.handle(context, asked) as Promise<unknown>;
         const release = answers.hold(access.clientOf(request.headers));
         if (!isStream) return (route.handle(context, asked) as Promise<unknown>).finally(release);

@@ -52,6 +52,11 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   ).json() as Promise<T>;
 }
 
+/** Requests a file. @throws ApiError */
+export async function getFile(path: string): Promise<Blob> {
+  return (await checkedResponse(fetch(below(path), { headers: headers() }))).blob();
+}
+
 /** @throws ApiError */
 export async function post<T>(path: string, body: unknown = {}): Promise<T> {
   const sent = fetch(below(path), {

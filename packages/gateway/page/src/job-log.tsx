@@ -1,6 +1,7 @@
 import { isFinal } from '@goshawk/core';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ansiSpans } from './ansi.js';
+import { ApiError, getFile } from './api.js';
 import { type LogLine, linesOf } from './log-lines.js';
 import type { Job, Logs } from './shapes.js';
 import { useParam, useStore } from './store.js';
@@ -52,10 +53,19 @@ export function LogCard({
     if (mustScroll.current && data !== undefined) card.current?.scrollIntoView({ block: 'nearest' });
     if (data !== undefined) mustScroll.current = false;
   }, [data]);
-  const download = (): void => {
+  const [downloadError, setDownloadError] = useState<ApiError | undefined>(undefined);
+  /** Saves all output of the chosen task; of all tasks, what is shown. */
+  const download = async (): Promise<void> => {
     const text = lines.map((line) => `${line.task}: ${line.text}\n`).join('');
     const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+    try {
+      const file = asked.has('task') ? await getFile(`${path}/output?task=${task}`) : new Blob([text]);
+      link.href = URL.createObjectURL(file);
+      setDownloadError(undefined);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return setDownloadError(error);
+    }
     link.download = `${job.id}${task === '' ? '' : `-${task}`}.log`;
     link.click();
     URL.revokeObjectURL(link.href);
@@ -114,12 +124,12 @@ export function LogCard({
           <label for="wraps">wrap</label>
         </span>
         {lines.length === 0 ? null : (
-          <button type="button" class="plain" onClick={download}>
+          <button type="button" class="plain" onClick={() => void download()}>
             Download
           </button>
         )}
       </div>
-      <Problem error={error} />
+      <Problem error={error ?? downloadError} />
       <pre
         ref={log}
         class={wraps ? 'log wrapped' : 'log'}
