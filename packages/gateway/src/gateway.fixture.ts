@@ -19,7 +19,6 @@ export async function gatewayTo(answers: object, options: Partial<GatewayOptions
     counters: silent,
     jobs: silent,
     shares: silent,
-    events: silent,
     history: silent,
     close: async () => {},
     ...answers,

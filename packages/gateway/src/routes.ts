@@ -287,7 +287,7 @@ export const ROUTES: readonly Route[] = [
       404: 'no scheduler knows the job, or it has no such task',
       416: 'the output is shorter than the range',
     },
-    handle: async ({ cluster }, { path, query, signal }) => outputOf(await cluster(), path.id, query, signal),
+    handle: async ({ connect }, { path, query, signal }) => outputOf(await connect(), path.id, query, signal),
   }),
   route({
     method: 'GET',
