@@ -27,7 +27,8 @@ import {
 export const name = text(LIMITS.nameLengthMax);
 export const line = text(LIMITS.lineLengthMax);
 export const job: Field<JobNumber> = count;
-export const stage: Field<StageIndex> = countTo(LIMITS.stagesPerJobMax);
+/** A stage, or a batch of its tasks: the stages come first, then the pilots of one, then the other tasks of each stage. */
+export const stage: Field<StageIndex> = countTo(2 * LIMITS.stagesPerJobMax);
 export const task: Field<TaskIndex> = countTo(LIMITS.tasksPerJobMax);
 
 export const taskRange: Field<TaskRange> = record({ first: task, last: task });

@@ -307,6 +307,6 @@ const EXPLAINING_COST = 10;
 
 const TOO_MANY_WATCHES: Refusal = {
   code: 'overloaded',
-  message: `clients already watch ${LIMITS.watchesMax} jobs of this scheduler, which is the limit`,
+  message: `clients with this key already watch as many jobs of this scheduler as they may at present; ${LIMITS.watchesMax} is the limit for all`,
   hint: 'wait for jobs one after another, or poll them',
 };

@@ -1,10 +1,12 @@
 import { type Address, LIMITS } from '@goshawk/core';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { jobOf } from '../job/job.fixture.js';
 import { JobWatches } from './job-watches.js';
 
 const [ada, ben] = [1, 2] as [Address, Address];
 const job = (number: number) => jobOf({ tasks: [{ sleep: 1 }] }, { number });
+const MOST = 1_000;
 const requests = (watches: readonly { request: number }[]) => watches.map(({ request }) => request);
 
 function renew(
@@ -64,11 +66,40 @@ describe('watchers of a job', () => {
   test('are limited, and silent ones make room, including those of idle jobs', () => {
     const watches = new JobWatches();
     const one = job(1);
-    for (let request = 0; request < LIMITS.watchesMax; request++) renew(watches, one, ada, request, 0);
+    const most = 0.75 * LIMITS.watchesMax;
+    for (let request = 0; request < most; request++) expect(renew(watches, one, ada, request, 0)).toBe(true);
     expect(renew(watches, job(2), ben, 1, 1)).toBe(false);
     expect(renew(watches, one, ada, 7, 30_000)).toBe(true);
     expect(renew(watches, job(2), ben, 1, 60_000)).toBe(true);
     expect(requests(watches.current(one, 60_000))).toEqual([7]);
+  });
+
+  test('leave room for those with other keys, and cannot take that of others', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(9), { minLength: 1, maxLength: 8 }), (order) => {
+        const watches = new JobWatches(MOST);
+        const one = job(1);
+        const counts = new Map<number, number>();
+        let request = 0;
+        const watch = (key: number) =>
+          watches.renew(
+            one,
+            { client: ada, key: `k${key}`, request: ++request, detail: false, soon: false },
+            0,
+          );
+        // Each takes what it can, in turn.
+        for (const key of order) {
+          while (watch(key)) counts.set(key, (counts.get(key) ?? 0) + 1);
+          if (!counts.has(key)) expect(counts.size).toBeGreaterThan(4);
+        }
+        const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+        expect(total).toBeLessThanOrEqual(MOST);
+        expect(requests(watches.take(one))).toHaveLength(total);
+        // Everything is free again.
+        for (let left = 0.75 * MOST; left > 0; left--) expect(watch(99)).toBe(true);
+        expect(watch(99)).toBe(false);
+      }),
+    );
   });
 
   test('take the same time to renew and to drop, regardless of their number', () => {

@@ -35,7 +35,8 @@ export class Watching implements JobListener {
       this.#sendEnd(from, request, job, detail, now);
       return true;
     }
-    if (!this.#watches.renew(job, { client: from, request, detail, soon }, now)) return false;
+    const key = this.#s.env.clientKeyOf?.(from)?.name;
+    if (!this.#watches.renew(job, { client: from, key, request, detail, soon }, now)) return false;
     // Progress is sent after a delay, so that a job that is about to end sends only its end.
     this.changed(job, now, true);
     return true;
