@@ -71,6 +71,11 @@ describe('a usage error is one line and exit code 2', () => {
       ['drain', 'w1', '--undo', '--wait'],
       'drain: --undo and --wait cannot be used together; use one of them',
     ],
+    [['plan'], 'plan: there is nothing to run; pass a command after --, a job file, --sleep or --module'],
+    [
+      ['plan', 'no.json'],
+      'plan: cannot read no.json: there is no such file; write the command after --: goshawk submit -- CMD ARG…',
+    ],
     [['submit'], 'submit: there is nothing to run; pass a command after --, a job file, --sleep or --module'],
     [
       ['submit', 'echo', 'hi'],

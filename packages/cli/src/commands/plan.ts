@@ -27,7 +27,7 @@ export const planCommand = defineCommand({
   ],
   options: PLAN_OPTIONS,
   async run(context, options, positionals) {
-    const { key: _, ...whole } = await buildJob(options, positionals, sourcesOf(context));
+    const { key: _, ...whole } = await buildJob(options, positionals, sourcesOf(context), 'plan');
     if (lengthOf(whole) === 0) {
       context.note('`submit` would run nothing');
       return ExitCode.done;

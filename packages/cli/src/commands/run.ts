@@ -44,6 +44,7 @@ export const runCommand = defineCommand({
         { ...optionsGiven(SUBMIT_OPTIONS), ...options, exportEnv: '', ...(bytes && { stdin: '-' }) },
         { words: [], afterDashes },
         bytes === undefined ? sources : { ...sources, read: async () => bytes },
+        'run',
       );
       await using cluster = await openCluster(context);
       // `submit` gets no abort signal: an interrupted submission could leave a job that `run` cannot cancel.

@@ -27,9 +27,25 @@ import { chooseWork } from './work.js';
  * Builds the job that a command line of `submit` requests, and finds all errors that can be detected without
  * the cluster. It has no tasks if `--skip-existing` skips all of them, and no stages if a pipeline is up to date.
  *
+ * @param command named in errors
  * @throws InputError with one line that names the option, or the file and the field
  */
 export async function buildJob(
+  options: JobOptions,
+  positionals: Positionals<string>,
+  sources: Sources,
+  command: 'submit' | 'plan' | 'run' = 'submit',
+): Promise<JobSubmission> {
+  try {
+    return await submissionFrom(options, positionals, sources);
+  } catch (error) {
+    // The parts of a submission name `submit`; its options have the same meaning in other commands.
+    if (!(error instanceof InputError && error.message.startsWith('submit: '))) throw error;
+    throw new InputError(error.code, error.message.replace('submit', command), error.hint, { cause: error });
+  }
+}
+
+async function submissionFrom(
   options: JobOptions,
   positionals: Positionals<string>,
   sources: Sources,

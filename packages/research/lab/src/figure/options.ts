@@ -1,5 +1,5 @@
 import type { OptionSpecs, Resolved } from '@goshawk/command';
-import { ON_OPTION, PARALLEL_OPTION } from '../simulate/options.js';
+import { ON_OPTION, PARALLEL_OPTION, SEEDS_OPTION } from '../simulate/options.js';
 
 export const FIGURE_OPTIONS = {
   list: { type: 'flag', setting: false, describe: 'list the figures' },
@@ -39,14 +39,7 @@ export const FIGURE_OPTIONS = {
     setting: false,
     describe: 'leave these out of the figure: goshawk, or several separated by commas',
   },
-  seeds: {
-    type: 'count',
-    setting: true,
-    default: 1,
-    min: 1,
-    max: 1_000,
-    describe: 'number of seeds to average over',
-  },
+  seeds: SEEDS_OPTION,
   parallel: PARALLEL_OPTION,
   on: ON_OPTION,
   for: {

@@ -23,6 +23,15 @@ export const SIMULATED_USERS_OPTION = {
   describe: 'weights and limits of users, as for `up` (default: equal weights)',
 } as const;
 
+export const SEEDS_OPTION = {
+  type: 'count',
+  setting: true,
+  default: 1,
+  min: 1,
+  max: 1_000,
+  describe: 'number of seeds to average over',
+} as const;
+
 export const PARALLEL_OPTION = {
   type: 'count',
   setting: true,
@@ -148,14 +157,7 @@ export const SIMULATE_OPTIONS = {
   },
   shadow: SHADOW_OPTION,
   seed: { type: 'count', setting: true, default: 1, describe: 'seed of random numbers' },
-  seeds: {
-    type: 'count',
-    setting: true,
-    default: 1,
-    min: 1,
-    max: 1_000,
-    describe: 'number of seeds to average over, starting at --seed',
-  },
+  seeds: { ...SEEDS_OPTION, describe: `${SEEDS_OPTION.describe}, starting at --seed` },
   warmUp: {
     type: 'duration',
     setting: true,
