@@ -36,6 +36,8 @@ export class ClientApi {
   readonly #bulk: BulkCancelling;
   /** The only user whose jobs the current request may access; undefined: any user. */
   #allowedUser: string | undefined;
+  /** Name of the key of the current request, to which its queries are charged; empty without individual keys. */
+  #client = '';
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
@@ -46,7 +48,9 @@ export class ClientApi {
 
   receive(from: Address, message: Message, now: Millis): void {
     const s = this.#parts;
-    this.#allowedUser = ownerFor(s.env.clientKeyOf?.(from), message.type);
+    const key = s.env.clientKeyOf?.(from);
+    this.#allowedUser = ownerFor(key, message.type);
+    this.#client = key?.name ?? '';
     switch (message.type) {
       case 'submit':
         return s.submissions.submit(from, message, this.#allowedUser, now);
@@ -70,7 +74,7 @@ export class ClientApi {
       case 'readUsage':
         return this.#serveWithinBudget(from, message.request, now, () => {
           const books = s.accounting.report(message, this.#allowedUser, now);
-          this.#budget.charge(USAGE_REPORT_COST);
+          this.#budget.charge(this.#client, USAGE_REPORT_COST);
           s.answers.answerNow(from, message.request, 'usageBooks', books);
         });
       case 'listTasks':
@@ -213,7 +217,7 @@ export class ClientApi {
 
   /** Serves a request about all jobs if the query budget permits. */
   #serveWithinBudget(from: Address, request: number, now: Millis, serve: () => void): void {
-    const retryMs = this.#budget.waitMs(now);
+    const retryMs = this.#budget.waitMs(this.#client, now);
     if (retryMs === 0) return serve();
     this.#parts.answers.refuse(from, request, { ...TOO_MANY_QUERIES, retryMs });
   }
@@ -230,7 +234,7 @@ export class ClientApi {
             owners.every((each) => each === of) &&
             (userLike === undefined || matchesGlob(userLike, of ?? ''));
     const { archivedReads, ...listing } = listJobs(this.#parts, this.#views, message, isOwner, now);
-    this.#budget.charge(jobs.count + READING_COST * archivedReads);
+    this.#budget.charge(this.#client, jobs.count + READING_COST * archivedReads);
     answers.answerNow(from, message.request, 'jobList', { ...listing, ...this.#quotas(isOwner) });
   }
 
@@ -256,7 +260,7 @@ export class ClientApi {
         hint: 'only waiting and running jobs can be cancelled',
       });
     this.#serveWithinBudget(from, message.request, now, () => {
-      this.#budget.charge(jobs.activeCount);
+      this.#budget.charge(this.#client, jobs.activeCount);
       const answer = this.#bulk.cancel(from, message, this.#allowedUser, now);
       answers.answerWhenDurable(from, message.request, 'jobsCancelled', answer);
     });
@@ -264,7 +268,7 @@ export class ClientApi {
 
   #explainWaiting(from: Address, request: number, now: Millis): void {
     const { jobs, answers } = this.#parts;
-    this.#budget.charge(EXPLAINING_COST * jobs.activeCount);
+    this.#budget.charge(this.#client, EXPLAINING_COST * jobs.activeCount);
     const groups = waitingGroups(jobs.active(), waitContextOf(this.#parts, now), now);
     answers.answerNow(from, request, 'waitingGroups', groups);
   }
@@ -303,7 +307,7 @@ const READING_COST = 50;
 const USAGE_REPORT_COST = 20_000;
 
 /** Cost of explaining why a job waits, in units of listed jobs. */
-const EXPLAINING_COST = 10;
+const EXPLAINING_COST = 4;
 
 const TOO_MANY_WATCHES: Refusal = {
   code: 'overloaded',
