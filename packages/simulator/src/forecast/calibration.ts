@@ -18,27 +18,30 @@ function kindOf({ waits, isMeasured }: RawForecast): string {
 }
 
 interface Pending {
-  readonly at: Millis;
-  readonly raw: RawForecast;
-  /** Number of forecasts for the job so far, of which this is one at random. */
-  readonly of: number;
+  /** A few forecasts for the job, at random. */
+  readonly kept: { readonly at: Millis; readonly raw: RawForecast }[];
+  /** Number of forecasts for the job so far. */
+  of: number;
 }
 
 /** Forecasts of each kind whose errors are kept. */
-const ERRORS_KEPT = 300;
-/** Share of ends below the interval, and above it. */
-const TAIL = 0.06;
+const ERRORS_KEPT = 900;
+/** Forecasts of one job whose errors are kept: a long job gets many, and its early ones err most. */
+const KEPT_PER_JOB = 3;
+/** Share of known errors below the interval, and above it. Errors of one job are alike, so that few jobs show too short tails. */
+const TAIL = 0.02;
 /** Errors below this are noise of clocks and messages. */
 const SLACK_MS: Millis = 50;
 /** Least half width of an interval, as a logarithm. Jobs that arrive later may delay a job of which tasks wait. */
 const WIDTH_MIN = { waits: 0.1, runs: 0.01 };
-/** Before any outcome is known, errors are as large as the futures suggest, in this many assumed outcomes. */
-const ASSUMED = 20;
+/** Before outcomes are known, errors are twice as large as the futures suggest, in this many assumed outcomes. */
+const ASSUMED = 40;
+const ASSUMED_FACTOR = 2;
 /** Half the range of five draws, in standard deviations. */
 const HALF_RANGE = 1.16;
 const ASSUMED_SCORES = Array.from(
   { length: ASSUMED },
-  (_, index) => normalDeviate((index + 0.5) / ASSUMED) / HALF_RANGE,
+  (_, index) => (ASSUMED_FACTOR * normalDeviate((index + 0.5) / ASSUMED)) / HALF_RANGE,
 );
 /** Assumed outcomes are dropped with this many real ones. */
 const OUTCOMES_ENOUGH = 100;
@@ -50,6 +53,8 @@ const OUTCOMES_ENOUGH = 100;
  */
 export class Calibration {
   readonly #scores = new Map<string, number[]>();
+  /** Sorted scores by kind, until an outcome adds one. */
+  readonly #sortedOf = new Map<string, Float64Array>();
   readonly #pending = new Map<string, Pending>();
 
   /** @returns the interval and the most likely end */
@@ -68,14 +73,16 @@ export class Calibration {
   }
 
   /**
-   * Keeps one forecast per job, at random, to compare it with the end.
+   * Keeps a few forecasts per job, at random, to compare them with the end.
    *
    * @param random uniform in 0 … 1
    */
   forecast(job: string, raw: RawForecast, at: Millis, random: number): void {
-    const before = this.#pending.get(job);
-    const of = (before?.of ?? 0) + 1;
-    this.#pending.set(job, random * of < 1 || before === undefined ? { at, raw, of } : { ...before, of });
+    const pending = this.#pending.get(job) ?? { kept: [], of: 0 };
+    this.#pending.set(job, pending);
+    pending.of++;
+    const place = pending.kept.length < KEPT_PER_JOB ? pending.kept.length : Math.floor(random * pending.of);
+    if (place < KEPT_PER_JOB) pending.kept[place] = { at, raw };
   }
 
   /** @param endedAt undefined: the job did not complete */
@@ -83,13 +90,15 @@ export class Calibration {
     const pending = this.#pending.get(job);
     this.#pending.delete(job);
     if (pending === undefined || endedAt === undefined) return;
-    const { at, raw } = pending;
-    const leftMs = Math.max(0, endedAt - at);
-    const kind = kindOf(raw);
-    const scores = this.#scores.get(kind) ?? [];
-    this.#scores.set(kind, scores);
-    scores.push(Math.log((leftMs + SLACK_MS) / (raw.medianMs + SLACK_MS)) / widthOf(raw));
-    if (scores.length > ERRORS_KEPT) scores.shift();
+    for (const { at, raw } of pending.kept) {
+      const leftMs = Math.max(0, endedAt - at);
+      const kind = kindOf(raw);
+      const scores = this.#scores.get(kind) ?? [];
+      this.#scores.set(kind, scores);
+      this.#sortedOf.delete(kind);
+      scores.push(Math.log((leftMs + SLACK_MS) / (raw.medianMs + SLACK_MS)) / widthOf(raw));
+      if (scores.length > ERRORS_KEPT) scores.shift();
+    }
   }
 
   /** Forgets jobs that are not listed any more. */
@@ -98,9 +107,13 @@ export class Calibration {
   }
 
   #sorted(kind: string): Float64Array {
+    const known = this.#sortedOf.get(kind);
+    if (known !== undefined) return known;
     const scores = this.#scores.get(kind) ?? [];
     const assumed = scores.length >= OUTCOMES_ENOUGH ? [] : ASSUMED_SCORES;
-    return Float64Array.from([...scores, ...assumed]).sort();
+    const sorted = Float64Array.from([...scores, ...assumed]).sort();
+    this.#sortedOf.set(kind, sorted);
+    return sorted;
   }
 }
 
