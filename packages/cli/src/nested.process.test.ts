@@ -19,7 +19,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'goshawk-nested-'));
   await mkdir(join(folder, 'bin'));
   await symlink(BIN, join(folder, 'bin/goshawk'));
-  const sized = ['--workers', '1', '--cpus', '1', '--data-folder', join(folder, 'data')];
+  const sized = ['--workers', '1', '--cpus', '1', '--dashboard', '--data-folder', join(folder, 'data')];
   const environment = {
     XDG_STATE_HOME: folder,
     PATH: `${folder}/bin:${process.env.PATH}`,
@@ -101,11 +101,12 @@ it('a task waits for jobs of the SDK and of Python', async () => {
   await writeFile(
     join(folder, 'client.py'),
     `import goshawk
-with goshawk.Client() as client:
-    print(client.submit([{"exec": ["echo", "from Python"]}]).wait()["state"])
+print(goshawk.Client().submit(tasks=[goshawk.command("echo", "from Python")]).results(timeout=60)[0].state)
 `,
   );
-  const { code, text } = await shell('goshawk run -- node sdk.mjs; goshawk run -- python3 client.py');
+  const { code, text } = await shell(
+    `goshawk run -- node sdk.mjs; goshawk run -- env PYTHONPATH=${PYTHON} python3 client.py`,
+  );
   expect([code, text.trim().split('\n')]).toEqual([0, ['completed', 'completed']]);
 });
 

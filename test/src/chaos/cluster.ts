@@ -1,10 +1,13 @@
 import { Central, type CentralEnvironment } from '@goshawk/central';
 import {
   type Address,
+  LIMITS,
   type Machine,
   type Message,
+  type MessageOf,
   type Millis,
   NO_RESOURCES,
+  type ParentRun,
   parseUsers,
   type Role,
   type UserGrants,
@@ -61,6 +64,8 @@ export interface Counts {
   faults: number;
   /** Number of pauses of tasks that lent CPUs. */
   loans: number;
+  /** Number of tasks that ran on the CPUs of their parents. */
+  children: number;
   readonly byKind: Record<string, number>;
 }
 
@@ -68,7 +73,9 @@ export interface Counts {
 export class Cluster {
   readonly plan: Plan;
   readonly network: Network;
-  readonly counts: Counts = { messages: 0, faults: 0, loans: 0, byKind: {} };
+  readonly counts: Counts = { messages: 0, faults: 0, loans: 0, children: 0, byKind: {} };
+  /** Submits the job of a task. @returns whether that job is over */
+  submitChild: ((input: TaskInput, parent: ParentRun, attempt: number) => () => boolean) | undefined;
   readonly #calendar: Calendar;
   readonly #checker: Checker;
   readonly #transcript: Transcript | undefined;
@@ -509,7 +516,7 @@ export class Cluster {
       name,
       self: wire.self,
       slots,
-      lends: slots,
+      lends: 2 * slots + LIMITS.nestedMax - 2,
       capacity:
         memory + gpus === 0
           ? NO_RESOURCES
@@ -520,12 +527,13 @@ export class Cluster {
     };
     const worker = new Worker(config, {
       ...process.environment(),
-      execute: (slot, order) => {
+      execute: (slot, order, _gpus, _demand, match) => {
         const { jobId, task, attempt, execution: started = attempt } = order;
         const value = `${jobId}/${task}/${attempt} by ${process.id}, run ${++this.#runs}`;
         const startedAt = this.#calendar.now;
         const of = { worker: process.id, jobId, task, attempt, started, value, gang: order.gang?.port };
-        const { key, at: meant } = (order.payload as { input: TaskInput }).input;
+        const { input } = order.payload as { input: TaskInput };
+        const { key, at: meant } = input;
         const { require, user } = this.plan.orders.find((each) => each.key === key)?.job ?? {};
         const execution: Execution = { ...of, meant, user, startedAt, kind: 'running' };
         this.#transcript?.say(`${process.id} executes ${jobId}/${task}/${attempt} in slot ${slot}`);
@@ -535,8 +543,16 @@ export class Cluster {
         const required = require?.zone;
         if (required !== undefined && !required.includes(zone ?? ''))
           this.#checker.wrong(`required: ${jobId} requires zone ${required}, and runs at ${name}`);
-        if (tasks.runningCount >= slots) this.#checker.wrong(`slots: ${name} runs more than ${slots} tasks`);
-        tasks.start(slot, order, execution);
+        // A child may start beside others that share a CPU after a loan, because its parent waits.
+        const isChild = (order as Partial<MessageOf<'run'>>).borrows?.parent !== undefined;
+        if (isChild) this.counts.children++;
+        else if (tasks.runningCount >= slots)
+          this.#checker.wrong(`slots: ${name} runs more than ${slots} tasks`);
+        const isOver =
+          input.nests === undefined
+            ? undefined
+            : this.submitChild?.(input, { job: jobId, task, worker: name, match: match ?? 0 }, attempt);
+        tasks.start(slot, order, execution, isOver);
       },
       // Each attempt of a gang gets a different port, which distinguishes its members from those of other attempts.
       findPort: (slot) => worker.portFound(slot, ++this.#ports % 65_536, process.now),

@@ -113,11 +113,39 @@ export function drawLending(
   return [...lenders, ...borrowers];
 }
 
-/** @returns creates orders for jobs of equal tasks, whose estimate is right */
-function orderFactory(draw: Draw, schedulers: number) {
+/**
+ * Jobs whose tasks fill the slots, submit jobs and wait for them, up to four levels deep.
+ *
+ * @param slots total of the workers that are not removed
+ */
+export function drawNesting(
+  draw: Draw,
+  first: number,
+  span: Span,
+  slots: number,
+  schedulers: number,
+): OrderPlan[] {
+  return Array.from({ length: draw.int(1, 2) }, (_, i) => {
+    const orderOf = orderFactory(draw, schedulers, draw.pick([1, 1, 2, 3]));
+    const order = orderOf(
+      first + i,
+      draw.int(span.from, span.to),
+      draw.int(5, 1_000),
+      slots * draw.int(1, 2),
+      { name: 'parent', ...(draw.chance(0.2) ? { timeout: draw.int(1_000, 5_000) } : {}) },
+    );
+    return { ...order, cancelAfterMs: draw.chance(0.2) ? draw.scale(1, 4_000) : undefined };
+  });
+}
+
+/**
+ * @param nests how deep each task nests jobs
+ * @returns creates orders for jobs of equal tasks, whose estimate is right
+ */
+function orderFactory(draw: Draw, schedulers: number, nests?: number) {
   return (number: number, at: Millis, ms: Millis, count: number, job: JobInput): OrderPlan => {
     const key = `order ${number}`;
-    const input: TaskInput = { key, ms, fails: 0, prints: 0 };
+    const input: TaskInput = { key, ms, fails: 0, prints: 0, ...(nests === undefined ? {} : { nests }) };
     const tasks = Array.from({ length: count }, () => ({ module: 'chaos', input }));
     const via = draw.int(0, schedulers - 1);
     return { key, at, job: { estimate: ms, ...job, tasks }, via, retries: false };

@@ -3,7 +3,7 @@ import { presetNamed } from '@goshawk/policies';
 import { Draw } from '../drawing/draw.js';
 import { drawSettings } from '../drawing/settings.js';
 import { drawFaults, drawTakeovers } from './draw-faults.js';
-import { drawContention, drawEnduring, drawLending, drawOrder } from './draw-orders.js';
+import { drawContention, drawEnduring, drawLending, drawNesting, drawOrder } from './draw-orders.js';
 import type { AppendedTask, Fault, Plan, ProcessPlan, UsersPlan, WorkerPlan } from './plan.js';
 
 /** No fault occurs before this time, so that the cluster can form. */
@@ -138,6 +138,7 @@ const DRAWN: readonly ((plan: Plan) => Plan)[] = [
   withCancelledTasks,
   withContention,
   withLending,
+  withNesting,
 ];
 
 /** Some jobs start after others. A job on a lost disk would delay its successors until schedulers give it up. */
@@ -331,6 +332,18 @@ function withLending(plan: Plan): Plan {
   if (policy !== 'goshawk' || lend === 'none' || slots === 0 || !draw.chance(0.8)) return plan;
   const span = { from: FAULTS_FROM_MS, to: plan.safetyMs };
   const more = drawLending(draw, plan.orders.length, span, slots, plan.schedulers.length);
+  return { ...plan, orders: [...plan.orders, ...more] };
+}
+
+/** Tasks that fill some clusters submit jobs and wait for them. A limit of their user would let them wait for ever. */
+function withNesting(plan: Plan): Plan {
+  const draw = new Draw(`${plan.seed}/nesting`);
+  const { policy, lend } = plan.settings.policy;
+  const slots = sumOf(stayingWorkers(plan), (worker) => worker.slots);
+  if (policy !== 'goshawk' || lend === 'none' || slots === 0 || plan.users !== undefined) return plan;
+  if (!draw.chance(0.4)) return plan;
+  const span = { from: FAULTS_FROM_MS, to: plan.safetyMs };
+  const more = drawNesting(draw, plan.orders.length, span, slots, plan.schedulers.length);
   return { ...plan, orders: [...plan.orders, ...more] };
 }
 

@@ -1,8 +1,9 @@
 import type { Central } from '@goshawk/central';
-import type { JobDetail, Machine, Message, MessageType, Millis, TaskRange } from '@goshawk/core';
+import type { JobDetail, Machine, Message, MessageType, Millis, ParentRun, TaskRange } from '@goshawk/core';
 import { WorkConservation } from '@goshawk/policies';
 import type { Scheduler } from '@goshawk/scheduler';
 import type { Worker } from '@goshawk/worker';
+import { Draw } from '../drawing/draw.js';
 import { Calendar } from '../stepped/calendar.js';
 import { Checker, tagOf } from './checker.js';
 import { Client, type ClientWorld } from './client.js';
@@ -11,7 +12,7 @@ import { isOver, type Order, type OrderWish, UNSENT } from './orders.js';
 import type { Fault, OrderPlan, Plan } from './plan.js';
 import type { Process } from './process.js';
 import { StoreConnection } from './store.js';
-import type { Execution } from './tasks.js';
+import type { Execution, TaskInput } from './tasks.js';
 import { Transcript } from './transcript.js';
 import { anyPartyOf } from './wire.js';
 
@@ -81,6 +82,7 @@ class ChaosRun {
     this.#transcript = write && new Transcript(this.#calendar, write);
     this.#checker = new Checker(this.#transcript && ((line) => this.#transcript!.say(line)), plan);
     this.#cluster = new Cluster(plan, this.#calendar, this.#checker, this.#transcript);
+    this.#cluster.submitChild = (input, parent, attempt) => this.#submitChild(input, parent, attempt);
     // One client per order, and two further clients that repeat an order or send a different one with its key.
     for (const name of ['c1', 'c2', 'c3']) this.#addClient(name);
   }
@@ -274,10 +276,33 @@ class ChaosRun {
       });
   }
 
-  #order(client: number, wanted: OrderWish): void {
+  #order(client: number, wanted: OrderWish): Order {
     const order: Order = { ...wanted, ...UNSENT, client: `c${client + 1}`, values: new Map() };
     const process = this.#clientProcesses[client]!;
     this.#calendar.put(order.at, () => process.take((now) => this.#clients[client]!.take(order, now)));
+    return order;
+  }
+
+  /** A task submits a job; each attempt of the task submits its own. */
+  #submitChild(input: TaskInput, parent: ParentRun, attempt: number): () => boolean {
+    const { schedulers, seed } = this.#plan;
+    const key = `child of ${parent.job}/${parent.task}/${attempt}`;
+    const draw = new Draw(`${seed}/${key}`);
+    const more = (input.nests ?? 0) > 1 ? { nests: input.nests! - 1 } : {};
+    const ms = draw.int(5, 300);
+    const task = { key, ms, fails: 0, prints: 0, ...more };
+    const tasks = Array.from({ length: draw.int(1, 2) }, (_, at) => ({
+      module: 'chaos',
+      input: { ...task, at },
+    }));
+    const job = { name: 'child', estimate: ms, tasks, parent };
+    const order = this.#order(0, {
+      ...{ key, at: this.#calendar.now, job, after: [], afterOk: false, appends: undefined },
+      via: draw.pick(schedulers).name,
+      ...{ retryOf: undefined, asNewOf: undefined, chosen: undefined, isConflict: false, retries: false },
+      ...{ cancelAfterMs: undefined, retry: undefined, cancelTasks: undefined, hold: undefined },
+    });
+    return () => isOver(order);
   }
 
   // ---- faults

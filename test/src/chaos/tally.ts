@@ -7,6 +7,7 @@ export class Tally {
   faults = 0;
   executions = 0;
   loans = 0;
+  children = 0;
   #lendingRuns = 0;
   readonly failed: Outcome[] = [];
   readonly #faults = new Map<string, number>();
@@ -19,6 +20,7 @@ export class Tally {
     this.faults += counts.faults;
     this.executions += executions;
     this.loans += counts.loans;
+    this.children += counts.children;
     if (counts.loans > 0) this.#lendingRuns++;
     for (const [kind, count] of Object.entries(counts.byKind)) addTo(this.#faults, kind, count);
     for (const [state, count] of Object.entries(orders)) addTo(this.#orders, state, count);
@@ -29,7 +31,7 @@ export class Tally {
   summary(seconds: number): string[] {
     return [
       `${number(this.runs)} runs in ${seconds.toFixed(0)} s: ${number(this.messages)} messages, ${number(this.faults)} faults, ${number(this.executions)} executions of tasks`,
-      `loans: ${number(this.loans)} in ${number(this.#lendingRuns)} runs`,
+      `loans: ${number(this.loans)} in ${number(this.#lendingRuns)} runs, and ${number(this.children)} to children`,
       `faults: ${list(this.#faults)}`,
       `orders: ${list(this.#orders)}`,
       this.failed.length === 0 ? 'nothing was broken' : `${this.failed.length} runs broke something`,

@@ -15,6 +15,8 @@ export interface TaskInput {
   readonly prints: number;
   /** Index of the task in its job, as its client counts; absent in older plans. */
   readonly at?: number | undefined;
+  /** The task submits a job whose tasks submit jobs in turn, as often as this, and waits for it before it works; absent: none. */
+  readonly nests?: number | undefined;
 }
 
 interface TaskEntries {
@@ -53,7 +55,12 @@ interface Run {
   /** When it was paused; undefined: it runs. */
   pausedAt: Millis | undefined;
   pausedMs: Millis;
+  /** It waits for a job that it has submitted. */
+  isWaiting: boolean;
 }
+
+/** How often a task looks whether the job that it has submitted is over. */
+const LOOK_MS = 40;
 
 const KILL_MS = 5;
 
@@ -74,14 +81,15 @@ export class Tasks {
     return this.#runs.size;
   }
 
-  /** Number of tasks that use CPUs. A killed task is about to end. */
+  /** Number of tasks that use CPUs; those that wait for their own jobs do not. A killed task is about to end. */
   get runningCount(): number {
-    return [...this.#runs.values()].filter(({ pausedAt }) => pausedAt === undefined).length;
+    return [...this.#runs.values()].filter(({ pausedAt, isWaiting }) => pausedAt === undefined && !isWaiting)
+      .length;
   }
 
   /** Tasks that are paused, and so must have a borrower. */
   get pausedCount(): number {
-    return this.#runs.size - this.runningCount;
+    return [...this.#runs.values()].filter(({ pausedAt }) => pausedAt !== undefined).length;
   }
 
   /** The runs in progress. */
@@ -89,7 +97,8 @@ export class Tasks {
     return [...this.#runs.values()].map(({ execution }) => execution);
   }
 
-  start(slot: number, order: TaskOrder, execution: Execution): void {
+  /** @param isChildOver whether the job that the task has submitted is over; undefined: it submits none */
+  start(slot: number, order: TaskOrder, execution: Execution, isChildOver?: () => boolean): void {
     const { ms, fails, prints } = (order.payload as { input: TaskInput }).input;
     const draw = new Draw(`${this.#seed}/${order.jobId}/${order.task}/${order.attempt}`);
     const outcome: Outcome = draw.chance(fails)
@@ -103,9 +112,14 @@ export class Tasks {
       isKilled: false,
       pausedAt: undefined,
       pausedMs: 0,
+      isWaiting: isChildOver !== undefined,
       end: this.#endAt(slot, now + ms),
     };
     this.#runs.set(slot, run);
+    if (isChildOver !== undefined) {
+      run.end.isOff = true;
+      this.#await(slot, run, ms, isChildOver);
+    }
     this.#calendar.put(now, () => {
       if (this.#runs.get(slot) === run) this.#entries.taskStarted(slot);
     });
@@ -121,6 +135,17 @@ export class Tasks {
     }
   }
 
+  /** The task works for `ms` once its job is over. */
+  #await(slot: number, run: Run, ms: Millis, isOver: () => boolean): void {
+    this.#calendar.put(this.#calendar.now + LOOK_MS, () => {
+      if (this.#runs.get(slot) !== run || run.isKilled) return;
+      // A paused process does not look.
+      if (run.pausedAt !== undefined || !isOver()) return this.#await(slot, run, ms, isOver);
+      run.isWaiting = false;
+      run.end = this.#endAt(slot, this.#calendar.now + ms);
+    });
+  }
+
   pause(slot: number): void {
     const run = this.#runs.get(slot);
     if (run === undefined || run.pausedAt !== undefined) return;
@@ -134,7 +159,7 @@ export class Tasks {
     if (run?.pausedAt === undefined) return;
     const { at } = run.end;
     const pausedMs = this.#endPause(run);
-    if (!run.isKilled) run.end = this.#endAt(slot, at + pausedMs);
+    if (!run.isKilled && !run.isWaiting) run.end = this.#endAt(slot, at + pausedMs);
   }
 
   #endPause(run: Run): Millis {
@@ -150,7 +175,7 @@ export class Tasks {
     const run = this.#runs.get(slot);
     if (run === undefined || run.isKilled) return;
     const endsAt = this.#calendar.now + KILL_MS;
-    if (run.pausedAt === undefined && run.end.at < endsAt) return;
+    if (!run.end.isOff && run.end.at < endsAt) return;
     this.#endPause(run);
     run.isKilled = true;
     run.end.isOff = true;
