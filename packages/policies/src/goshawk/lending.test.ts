@@ -123,6 +123,18 @@ describe('short tasks', () => {
   });
 });
 
+test('a paused task does not count towards the limit of long tasks, even if its job changes meanwhile', () => {
+  const bench = cluster(1);
+  bench.need(1, long);
+  bench.now = 1_000;
+  bench.need(2, { estimateMs: 500 });
+  expect(bench.policy.line!(bench.now).longRunning).toBe(0);
+  bench.need(1, { ...long, tasks: 0, estimateMs: 90_000, priority: 'high' });
+  expect(bench.policy.line!(bench.now).longRunning).toBe(0);
+  bench.end(2);
+  expect(bench.policy.line!(bench.now).longRunning).toBe(1);
+});
+
 describe('the reserve', () => {
   const reserve = { context: { reserve: 0.2 } };
   /** Long tasks that run on ten workers beside a reserve of two CPUs, after a short task with this need has ended. */

@@ -123,7 +123,8 @@ export class Limits {
 
   count(run: RunView): void {
     const { stage, worker } = run;
-    if (!worker.open || this.#counted[run.id] !== undefined) return;
+    // Its CPUs count as those of its borrower.
+    if (run.borrower !== undefined || !worker.open || this.#counted[run.id] !== undefined) return;
     const early = earlyStageOf(stage);
     const kind = early === undefined ? classOf(stage) : (this.#waiting.kindOf(early) ?? 'large');
     if (early !== undefined) this.#undecided.add(early);
