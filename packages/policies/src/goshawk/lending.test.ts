@@ -123,6 +123,19 @@ describe('short tasks', () => {
   });
 });
 
+test('no task pauses for a pilot of its own job before it outlives the cutoff', () => {
+  const bench = cluster(4);
+  const unknown = { estimateMs: 0, jobTasks: 200, mayLend: true } as const;
+  bench.need(1, { ...unknown, stage: 0, part: 'early', tasks: 195 });
+  expect(bench.count(1)).toBe(4);
+  bench.now = 900;
+  bench.need(1, { ...unknown, stage: 1, part: 'pilots', tasks: 5 });
+  expect([bench.count(1), pausedFor(bench, 1)]).toEqual([4, []]);
+  bench.now = 1_100;
+  bench.need(1, { ...unknown, stage: 1, part: 'pilots', tasks: 5 });
+  expect(pausedFor(bench, 1)).toEqual([1, 1, 1, 1]);
+});
+
 test('a paused task does not count towards the limit of long tasks, even if its job changes meanwhile', () => {
   const bench = cluster(1);
   bench.need(1, long);

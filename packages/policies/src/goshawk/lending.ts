@@ -192,18 +192,22 @@ export class Lending {
 
   /**
    * Rule 1: a short task, or one of unknown run time, borrows from one that can lend for as long as it is expected to run.
-   * If it outlives the cutoff, it shares the CPU with its lender, and its worker starts nothing until a CPU is free.
+   * If it outlives the cutoff, it shares the CPU with its lender, and its worker starts nothing until a CPU is free. A task
+   * that has not outlived the cutoff pauses for none of its own job, such as a pilot, because the job would not end earlier.
    */
   forShort(stage: StageView, accepts: Accepts, now: Millis): Offer | undefined {
     const taskMs = isUnknown(stage) ? this.#shortTaskMs : this.#estimates.taskMs(stage, now);
     if (this.#budgets.size === 0 || this.#budgets.longestMs < taskMs) return undefined;
-    const mayLend = (run: RunView): boolean => this.#budgets.of(run) >= taskMs;
+    const hasBudget = (run: RunView): boolean => this.#budgets.of(run) >= taskMs;
     const atMostMs = this.#context.cutoffMs;
+    const isOther = (run: RunView): boolean =>
+      run.stage.job !== stage.job || now - run.startedAt > this.#context.cutoffMs;
+    const mayLend = (run: RunView): boolean => hasBudget(run) && isOther(run);
     let left = CANDIDATES_MAX;
     for (const run of this.#budgets.inOrder()) {
-      if (!mayLend(run)) return undefined;
+      if (!hasBudget(run)) return undefined;
       if (left-- === 0) break;
-      if (!accepts(run.worker)) continue;
+      if (!accepts(run.worker) || !mayLend(run)) continue;
       const lenders = this.#lendersAt(run, stage, mayLend, now);
       if (lenders !== undefined) return { worker: run.worker, loan: { lenders, atMostMs } };
     }
