@@ -1,12 +1,14 @@
 import { type Environment, GPU, type MessageOf, type Millis, SLOT, unitsFree } from '@goshawk/core';
-import { type BookedRun, type BookedWorker, type ClusterBooks, canLend, canShare } from '@goshawk/policies';
+import {
+  type BookedRun,
+  type BookedWorker,
+  type ClusterBooks,
+  canLend,
+  canShare,
+  type EndedRun,
+} from '@goshawk/policies';
 
 type HeldRun = MessageOf<'register'>['runs'][number];
-
-interface EndedRun {
-  readonly run: BookedRun;
-  readonly endedAt: Millis;
-}
 
 /**
  * Applies the workers' reports about their runs to the books. A number per worker identifies a match that
@@ -21,8 +23,6 @@ export class Reports {
    * worker. 0 means forever.
    */
   readonly #inFlightMs: { readonly started: Millis; readonly queued: Millis };
-  /** The latest runs that a worker no longer reported, at most one per slot. */
-  readonly #unreported = new WeakMap<BookedWorker, EndedRun[]>();
 
   constructor(
     env: Pick<Environment, 'send'>,
@@ -198,19 +198,20 @@ export class Reports {
   /** Ends a run that its worker no longer reports: it has ended, or its slot was announced as free too early. */
   #endUnreported(run: BookedRun, now: Millis): void {
     const { worker } = run;
-    const latest = this.#unreported.get(worker) ?? [];
-    latest.push({ run, endedAt: now });
-    if (latest.length > worker.capacity[SLOT]!) latest.shift();
-    this.#unreported.set(worker, latest);
+    worker.endedUnreported = withLatest(
+      worker.endedUnreported,
+      { run, endedAt: now },
+      worker.capacity[SLOT]!,
+    );
     this.#books.end(run, 'done', now);
   }
 
   /** Restores a run that its worker reports again, because the task has not ended when its slot was announced. */
   #restore(worker: BookedWorker, match: number): void {
-    const latest = this.#unreported.get(worker);
-    const index = latest?.findIndex(({ run }) => run.match === match) ?? -1;
+    const latest = worker.endedUnreported;
+    const index = latest.findIndex(({ run }) => run.match === match);
     if (index < 0 || worker.runOf(match) !== undefined) return;
-    const [{ run, endedAt }] = latest!.splice(index, 1) as [EndedRun];
+    const [{ run, endedAt }] = latest.splice(index, 1) as [EndedRun];
     this.#books.restore(run, endedAt);
   }
 
@@ -258,6 +259,14 @@ export class Reports {
     const { queued } = this.#inFlightMs;
     return isQueued && !isConfirmed && (queued === 0 || now - queriedAt < queued);
   }
+}
+
+/** Adds a run to the latest ones, of which it keeps at most this number. */
+function withLatest(latest: EndedRun[], ended: EndedRun, most: number): EndedRun[] {
+  if (latest.length === 0) return [ended];
+  if (latest.length >= most) latest.shift();
+  latest.push(ended);
+  return latest;
 }
 
 /** Adds a run to a list that most reports do not need. */

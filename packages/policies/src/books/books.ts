@@ -60,6 +60,8 @@ export class ClusterBooks implements ClusterView {
   readonly #limits = new RunningLimits(this.names);
   readonly #kinds = new WaitingKinds();
   readonly #ids = { worker: new DenseIds(), job: new DenseIds(), stage: new DenseIds(), run: new DenseIds() };
+  /** Free amounts of a worker before its report: one array for all reports. */
+  readonly #freeBefore: number[] = [];
   #waitingTasks = 0;
   #runs = 0;
 
@@ -173,14 +175,20 @@ export class ClusterBooks implements ClusterView {
     gpus: readonly GpuShare[] = [],
     lentInFlight: readonly BookedRun[] = [],
   ): void {
-    const before = [...worker.free];
+    const before = copyInto(this.#freeBefore, worker.free);
     worker.setFree(free, gpuParts);
     if (gpus.length > 0) worker.setGpus(gpus);
     for (const run of inFlight) worker.occupyAgain(run);
     for (const { lent } of lentInFlight) addVector(worker.free, lent, 1);
     worker.limitFreeSlots();
-    const more = worker.free.some((amount, index) => amount > (before[index] ?? 0));
-    const less = worker.free.some((amount, index) => amount < (before[index] ?? 0));
+    let more = false;
+    let less = false;
+    for (let index = 0; index < worker.free.length; index++) {
+      const amount = worker.free[index]!;
+      const known = before[index] ?? 0;
+      if (amount > known) more = true;
+      else if (amount < known) less = true;
+    }
     if (more) this.#freed(worker);
     else this.version++;
     if (less) this.#recordShrink(worker);
@@ -682,7 +690,7 @@ export class ClusterBooks implements ClusterView {
     const before = run.worker.free[SLOT]!;
     run.worker.occupy(run);
     const { free } = run.worker;
-    for (const [index, amount] of free.entries()) if (amount < 0) free[index] = 0;
+    for (let index = 0; index < free.length; index++) if (free[index]! < 0) free[index] = 0;
     run.isConfirmed = true;
     this.#confirmSlot(run, before);
   }
@@ -742,6 +750,12 @@ export class ClusterBooks implements ClusterView {
     this.version++;
     this.#changes.jobChanged(change);
   }
+}
+
+function copyInto(target: number[], from: Vector): Vector {
+  target.length = from.length;
+  for (let index = 0; index < from.length; index++) target[index] = from[index]!;
+  return target;
 }
 
 /** The facts of a job that outlive its record: a run may be found again after the record was deleted. */

@@ -361,6 +361,14 @@ export interface GpuShare {
 /** Largest match number accepted from a worker, so that all later ones are safe integers. */
 const MATCH_MAX = 2 ** 52;
 
+/** A run that has ended. */
+export interface EndedRun {
+  readonly run: BookedRun;
+  readonly endedAt: Millis;
+}
+
+const NONE_ENDED: EndedRun[] = [];
+
 /** A worker: its free resources, and the runs in progress or in flight. */
 export class BookedWorker implements WorkerView {
   readonly id: number;
@@ -387,6 +395,8 @@ export class BookedWorker implements WorkerView {
   match = 0;
   /** Index of its bit in the message `occupied`. */
   place = 0;
+  /** The latest runs that it no longer reported, at most one per slot: a later report may contain them again. */
+  endedUnreported: EndedRun[] = NONE_ENDED;
   /** Whether its last report lists a run that is not in the books. */
   hasUnknownRuns = false;
 

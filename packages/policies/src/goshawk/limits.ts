@@ -74,9 +74,9 @@ export class Limits {
     return KINDS.filter((kind) => this.mayRun(kind, now));
   }
 
-  /** The kinds of stages that may fit and may run. */
-  servedKinds(now: Millis): Kind[] {
-    return KINDS.filter((kind) => this.#waiting.hasOpen(kind) && this.mayRun(kind, now));
+  /** Those of these kinds of which a stage may fit and may run. */
+  servedKinds(of: readonly Kind[], now: Millis): readonly Kind[] {
+    return of.filter((kind) => this.#waiting.hasOpen(kind) && this.mayRun(kind, now));
   }
 
   kindOf(stage: StageView, now: Millis): Kind {

@@ -112,11 +112,18 @@ class Heads {
     this.heap = new IndexedHeap(ranks);
   }
 
-  *inOrder(line: Line): Iterable<Contender> {
-    for (const slot of this.heap.inOrder()) {
-      const { needs, order } = this.#queues[slot]!;
-      yield { line, needs, stage: order.first()!, key: order.firstKey };
-    }
+  inOrder(line: Line): Iterable<Contender> {
+    // Most lines have one queue, for which an array costs less than a generator.
+    return this.heap.size === 1 ? [this.#head(line, this.heap.top())] : this.#inOrder(line);
+  }
+
+  *#inOrder(line: Line): Iterable<Contender> {
+    for (const slot of this.heap.inOrder()) yield this.#head(line, slot);
+  }
+
+  #head(line: Line, slot: number): Contender {
+    const { needs, order } = this.#queues[slot]!;
+    return { line, needs, stage: order.first()!, key: order.firstKey };
   }
 }
 
@@ -299,6 +306,13 @@ export function firstAccepted(
   accepts: (needs: WaitingNeeds) => boolean,
 ): Contender[] {
   const first: Contender[] = [];
+  if (heads.length === 1) {
+    for (const contender of heads[0]!) {
+      if (accepts(contender.needs)) first.push(contender);
+      if (first.length === most) break;
+    }
+    return first.sort(compare);
+  }
   const accepted = heads.map((each) => acceptedOf(each, accepts));
   for (const contender of mergedInOrder(accepted, (one, other) => compare(one, other) < 0)) {
     first.push(contender);

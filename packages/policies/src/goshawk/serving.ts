@@ -49,9 +49,9 @@ export class Serving {
   serve(draft: Draft, now: Millis, before?: UserLines): void {
     if (this.#placement.free.size === 0) return this.#waiting.restoreSkipped();
     const plan: Plan = { candidates: new Map(), skipped: new Map(), closed: [] };
-    for (const withLarge of [false, true]) {
+    for (const of of [NOT_LARGE, KINDS]) {
       while (this.#placement.free.size > 0) {
-        const kinds = this.#limits.servedKinds(now).filter((kind) => withLarge || kind !== 'large');
+        const kinds = this.#limits.servedKinds(of, now);
         const user = this.#shares.first(kinds, now);
         if (user === undefined || (before !== undefined && !isServedBefore(user, before))) break;
         if (this.#waiting.needs > 1 && !plan.candidates.has(user))
@@ -152,6 +152,7 @@ export class Serving {
   }
 }
 
+const NOT_LARGE: readonly Kind[] = KINDS.filter((kind) => kind !== 'large');
 /** Tasks of these kinds borrow from long ones: those of unknown length, too, unless their jobs are large. */
 const SHORT_KINDS: readonly Kind[] = ['pilots', 'short', 'small'];
 /** Number of stages for which lenders are searched. */

@@ -206,7 +206,7 @@ export class Waiting {
    * stages of a user by key.
    */
   firstReservable(kinds: readonly Kind[], most: number): readonly Contender[] {
-    const orders = kinds.map((kind) => this.#reservable[kind]);
+    const orders = notEmpty(this.#reservable, kinds);
     const headsOf = (line: Line) => [line.openHeads, ...line.blockedHeads()];
     return first(kinds, orders, most, headsOf, ({ isReservable }) => isReservable).contenders;
   }
@@ -217,9 +217,8 @@ export class Waiting {
     most: number,
     accepts: (needs: WaitingNeeds) => boolean = () => true,
   ): readonly Contender[] {
-    const orders = kinds.map((kind) => this.#open[kind]);
-    for (const { users } of this.#blocked.values())
-      for (const kind of kinds) if (!users[kind].isEmpty) orders.push(users[kind]);
+    const orders = notEmpty(this.#open, kinds);
+    for (const { users } of this.#blocked.values()) orders.push(...notEmpty(users, kinds));
     const headsOf = (line: Line) => [line.openHeads, ...line.blockedHeads()];
     return first(kinds, orders, most, headsOf, accepts).contenders;
   }
@@ -233,8 +232,7 @@ export class Waiting {
   ): First {
     const orders: UsersInOrder[] = [];
     for (const { size, users } of this.#blocked.values())
-      if (fitsIn(size.least, room))
-        for (const kind of kinds) if (!users[kind].isEmpty) orders.push(users[kind]);
+      if (fitsIn(size.least, room)) orders.push(...notEmpty(users, kinds));
     return first(kinds, orders, most, (line) => line.blockedHeads(room), accepts);
   }
 
@@ -324,6 +322,13 @@ export class Waiting {
     }
     return needs;
   }
+}
+
+/** The orders of these kinds that have users. */
+function notEmpty(orders: Readonly<Record<Kind, UsersInOrder>>, kinds: readonly Kind[]): UsersInOrder[] {
+  const found: UsersInOrder[] = [];
+  for (const kind of kinds) if (!orders[kind].isEmpty) found.push(orders[kind]);
+  return found;
 }
 
 /** The first accepted stages: users in order of share, stages of a user in order. */
