@@ -2,6 +2,7 @@ import {
   type Address,
   type Attribute,
   DenseIds,
+  invariant,
   type Member,
   type MessageOf,
   type Millis,
@@ -106,8 +107,14 @@ export class Registry {
   }
 
   addWorker(worker: WorkerRecord): WorkerRecord {
-    this.#workers.set(worker.address, worker);
-    this.#byPlace[worker.place] = worker;
+    const { address, place, name } = worker;
+    const other = this.#byPlace[place] ?? this.#workers.get(address);
+    invariant(
+      other === undefined,
+      () => `worker ${name} is added at row ${place}, but ${other!.name} is there`,
+    );
+    this.#workers.set(address, worker);
+    this.#byPlace[place] = worker;
     this.#workerNames.set(worker.name, worker);
     return worker;
   }

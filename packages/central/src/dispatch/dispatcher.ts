@@ -576,10 +576,11 @@ export class Dispatcher {
   }
 
   #preempt(run: BookedRun, now: Millis): void {
-    const isFirst = run.queriedAt === Number.NEGATIVE_INFINITY;
+    const isFirst = run.preemption === 'requested';
     const mayBeLost = this.#lostAfterMs > 0 && now - run.queriedAt >= this.#lostAfterMs;
     if (!isFirst && !mayBeLost) return;
     if (isFirst) {
+      run.preemption = 'sent';
       this.preemptions++;
       this.#host.preempts?.(run.stage.job, run.worker.address);
     }

@@ -87,6 +87,50 @@ test('a job that a returning owner declares again stays until it is withdrawn ag
   expect(books.job(OWNER, 1)).toBeUndefined();
 });
 
+describe('the books notice', () => {
+  const CHANGES = ['queue', 'confirm', 'run'] as const;
+  /** Sequences of changes of a run that agree with the books; any other last change contradicts them. */
+  const LIVES = new Set(['', 'queue', 'confirm', 'run', 'queue confirm', 'queue run', 'queue confirm run']);
+
+  test.each([...LIVES])('any change of a run that cannot follow these: %s', (life) => {
+    for (const change of CHANGES) {
+      const run = startedIn(cluster(1));
+      const before = life.split(' ').filter((each) => each !== '') as (typeof CHANGES)[number][];
+      for (const each of before) run.step(each);
+      const isAllowed = LIVES.has([...before, change].join(' '));
+      if (isAllowed) run.step(change);
+      else expect(() => run.step(change)).toThrow(/^run 0 was \w+: \w+$/);
+    }
+  });
+
+  test('a run that is undone twice, or after its end', () => {
+    const books = cluster(1);
+    const run = startedIn(books);
+    books.end(run, 'done', 1);
+    expect(() => books.undo(run)).toThrow(/undone, but not at worker/);
+  });
+
+  test('a run at a worker that its job does not have', () => {
+    const books = cluster(1);
+    const run = startedIn(books);
+    run.stage.job.removeRun(run);
+    expect(() => books.end(run, 'done', 1)).toThrow(/known false/);
+  });
+
+  test('more confirmed slots that end than there are', () => {
+    const books = cluster(1);
+    const run = startedIn(books);
+    books.confirm(run);
+    run.worker.confirmedSlots = 0;
+    expect(() => books.end(run, 'done', 1)).toThrow(/-1 slots of worker/);
+  });
+});
+
+function startedIn(books: ClusterBooks): BookedRun {
+  const [worker] = books.workers;
+  return books.start(jobOf(books, 1, 2), worker!, 0)!;
+}
+
 test("a job's expected start and place are limited to what a message can carry", () => {
   const books = cluster(0);
   const { job } = jobOf(books, 1, 1);

@@ -4,6 +4,7 @@ import {
   DenseIds,
   FeasibleWorkers,
   GPU,
+  invariant,
   type JobNumber,
   LIMITS,
   type Millis,
@@ -341,6 +342,10 @@ export class ClusterBooks implements ClusterView {
   #addWaiting(stage: BookedStage, tasks: number): void {
     this.#waitingTasks += tasks;
     stage.waiting += tasks;
+    invariant(
+      stage.waiting >= 0,
+      () => `${stage.waiting} tasks of stage ${stage.id} wait after ${tasks} more`,
+    );
     this.#kinds.update(stage);
   }
 
@@ -482,20 +487,18 @@ export class ClusterBooks implements ClusterView {
   place(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun | undefined {
     if (stage.named === 0 || !worker.open || !fitsEver(stage, worker)) return undefined;
     const run = this.#take(stage, worker, now);
-    run.isQueued = true;
+    run.step('queue');
     return this.#enter(run);
   }
 
   /** Reverts a start of this draft, which no other party has seen. */
   undo(run: BookedRun): void {
     const { stage, worker } = run;
-    worker.removeRun(run);
-    stage.job.removeRun(run);
-    stage.running--;
+    invariant(worker.removeRun(run), () => `run ${run.id} is undone, but not at worker ${worker.id}`);
+    this.#leave(run);
     this.#limits.vacates(run);
     this.#addWaiting(stage, 1);
     if (run.named !== undefined) stage.name(run.named);
-    this.#runs--;
     this.#ids.run.release(run.id);
     worker.vacate(run);
   }
@@ -572,9 +575,9 @@ export class ClusterBooks implements ClusterView {
   /** Records a queued task at a worker that these books did not place. */
   adoptQueued(stage: BookedStage, worker: BookedWorker, now: Millis, named: TaskAttempt): BookedRun {
     const run = this.#newRun(stage, worker, now, named);
-    run.isQueued = true;
+    run.step('queue');
     this.#enter(run);
-    run.isConfirmed = true;
+    run.step('confirm');
     this.#changes.runFound(run);
     return run;
   }
@@ -582,19 +585,18 @@ export class ClusterBooks implements ClusterView {
   /** Marks a queued run as started, unless confirmed runs take all slots of its worker. */
   begin(run: BookedRun, startedAt: Millis): void {
     if (!run.isQueued || run.worker.slotsLeft <= 0) return;
-    run.isQueued = false;
     run.startedAt = startedAt;
-    this.#limits.occupies(run);
     this.#occupy(run);
+    this.#limits.occupies(run);
     this.#workerChanged({ kind: 'began', run });
   }
 
   /** The worker has confirmed the run. */
   confirm(run: BookedRun): void {
     if (run.isConfirmed) return;
-    run.isConfirmed = true;
+    run.step('confirm');
     if (!run.isQueued) this.#confirmSlot(run, run.worker.free[SLOT]!);
-    if (run.lent.length > 0) run.worker.confirmedSlots -= run.lent[SLOT]!;
+    if (run.lent.length > 0) run.worker.confirmSlots(-run.lent[SLOT]!);
   }
 
   /**
@@ -606,9 +608,7 @@ export class ClusterBooks implements ClusterView {
     const how = reported === 'done' && run.isPreempted ? 'preempted' : reported;
     if (!worker.removeRun(run)) return;
     if (worker.runs.length === 0) this.onIdle?.(worker);
-    stage.job.removeRun(run);
-    stage.running--;
-    this.#runs--;
+    this.#leave(run);
     if (how === 'done') stage.ended = Math.min(stage.tasks, stage.ended + 1);
     this.#limits.vacates(run);
     this.#limits.changed(stage);
@@ -623,7 +623,7 @@ export class ClusterBooks implements ClusterView {
         this.#endLoan(run, now);
         worker.takeBack(run);
       }
-      if (run.isConfirmed) worker.confirmedSlots -= stage.demand[SLOT]!;
+      if (run.isConfirmed) worker.confirmSlots(-stage.demand[SLOT]!);
       worker.vacate(run);
       for (const lender of run.lenders) this.resume(lender, how === 'declined' ? lender.pausedAt : now);
       worker.limitFreeSlots();
@@ -691,13 +691,13 @@ export class ClusterBooks implements ClusterView {
     run.worker.occupy(run);
     const { free } = run.worker;
     for (let index = 0; index < free.length; index++) if (free[index]! < 0) free[index] = 0;
-    run.isConfirmed = true;
+    run.step('run');
     this.#confirmSlot(run, before);
   }
 
   /** @param before free slots at the worker before this run */
   #confirmSlot({ worker, stage }: BookedRun, before: number): void {
-    worker.confirmedSlots += stage.demand[SLOT]!;
+    worker.confirmSlots(stage.demand[SLOT]!);
     worker.limitFreeSlots();
     if (worker.free[SLOT]! < before) this.#recordShrink(worker);
   }
@@ -723,6 +723,18 @@ export class ClusterBooks implements ClusterView {
     if (stage.job.long) this.longChanges++;
     this.version++;
     return run;
+  }
+
+  /** The run leaves its job. Each run enters and leaves once, so no count falls below 0. */
+  #leave(run: BookedRun): void {
+    const { stage } = run;
+    const wasThere = stage.job.removeRun(run);
+    stage.running--;
+    this.#runs--;
+    invariant(
+      wasThere && stage.running >= 0 && this.#runs >= 0,
+      () => `run ${run.id} ends, known ${wasThere}: ${stage.running} runs of its stage, ${this.#runs} in all`,
+    );
   }
 
   #freed(worker: BookedWorker): void {

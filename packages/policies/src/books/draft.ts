@@ -73,8 +73,7 @@ export class BookedDraft implements Draft {
   preempt(run: RunView): void {
     const booked = run as BookedRun;
     if (!booked.worker.runs.includes(booked)) return;
-    if (!booked.isPreempted) booked.queriedAt = Number.NEGATIVE_INFINITY;
-    booked.isPreempted = true;
+    booked.preemption ??= 'requested';
     this.#preempted ??= new Set();
     this.#preempted.add(booked);
   }

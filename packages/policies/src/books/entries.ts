@@ -5,6 +5,7 @@ import {
   Deque,
   GPU,
   Gpus,
+  invariant,
   type JobNumber,
   type Millis,
   type Needs,
@@ -191,9 +192,12 @@ export class BookedJob implements JobView {
     this.#named.set(run.named.task, run);
   }
 
-  removeRun(run: BookedRun): void {
-    if (this.#runs?.delete(run) && this.#runsAt !== undefined) this.#countAt(run.worker, -1);
+  /** @returns whether the job had the run */
+  removeRun(run: BookedRun): boolean {
+    const wasThere = this.#runs?.delete(run) === true;
+    if (wasThere && this.#runsAt !== undefined) this.#countAt(run.worker, -1);
     if (run.named !== undefined && this.runOf(run.named.task) === run) this.#named!.delete(run.named.task);
+    return wasThere;
   }
 
   runningAt(attribute: string, value: string): number {
@@ -467,18 +471,27 @@ export class BookedWorker implements WorkerView {
     if (run.lent.length > 0) addVector(this.free, run.lent, 1);
   }
 
+  /** Adds slots to those of confirmed runs. */
+  confirmSlots(slots: number): void {
+    this.confirmedSlots += slots;
+    invariant(
+      this.confirmedSlots >= 0,
+      () => `${this.confirmedSlots} slots of worker ${this.id} are confirmed after ${slots} more`,
+    );
+  }
+
   /** The run pauses, and frees these slots and CPUs for its borrower. */
   lend(run: BookedRun, amounts: Vector): void {
     run.lent = amounts;
     this.paused++;
     addVector(this.free, amounts, 1);
-    if (run.isConfirmed) this.confirmedSlots -= amounts[SLOT]!;
+    if (run.isConfirmed) this.confirmSlots(-amounts[SLOT]!);
   }
 
   /** The run takes back what it has lent. */
   takeBack(run: BookedRun): void {
     addVector(this.free, run.lent, -1);
-    if (run.isConfirmed) this.confirmedSlots += run.lent[SLOT]!;
+    if (run.isConfirmed) this.confirmSlots(run.lent[SLOT]!);
     this.paused--;
     run.lent = NOTHING_LENT;
   }
@@ -527,6 +540,20 @@ export class BookedWorker implements WorkerView {
   }
 }
 
+/**
+ * What is known of a run: its start is in flight to the worker, or its place in the worker's queue is (`queuing`); the worker has
+ * queued it; it uses a slot. One that has ended keeps its last state.
+ */
+type RunState = 'inFlight' | 'queuing' | 'queued' | 'running';
+
+/** The changes of a run: the next state by state. Others contradict the books. */
+const RUN_LIFE: Readonly<Record<'queue' | 'confirm' | 'run', { readonly [Before in RunState]?: RunState }>> =
+  {
+    queue: { inFlight: 'queuing' },
+    confirm: { inFlight: 'running', queuing: 'queued' },
+    run: { inFlight: 'running', queuing: 'running', queued: 'running' },
+  };
+
 /** A task at a worker, from its start in a plan to its reported end. */
 export class BookedRun implements RunView {
   readonly id: number;
@@ -535,17 +562,15 @@ export class BookedRun implements RunView {
   startedAt: Millis;
   /** Task and attempt, if the owner has named the task; otherwise the owner selects a task when it binds the match. */
   readonly named: TaskAttempt | undefined;
-  isQueued = false;
-  isConfirmed = false;
+  #state: RunState = 'inFlight';
   /** The number of the match at the worker; 0: none yet. */
   match = 0;
-  /**
-   * When the run was created or its owner was last queried about the match; −Infinity requests a kill.
-   */
+  /** When the run was created, or its owner was last queried about the match or asked to kill it. */
   queriedAt: Millis;
-  isPreempted = false;
   /** Its task, if the worker has reported it with the run. */
   task: TaskIndex | undefined;
+  /** Whether the policy has requested its preemption, and whether its owner has been asked; undefined: neither. */
+  preemption: 'requested' | 'sent' | undefined;
   /** A `found` or `resumed` event of this run is queued for the policy. */
   isFoundPending = false;
   lenders: readonly BookedRun[] = NO_LENDERS;
@@ -571,6 +596,26 @@ export class BookedRun implements RunView {
     this.startedAt = startedAt;
     this.named = named;
     this.queriedAt = startedAt;
+  }
+
+  get isQueued(): boolean {
+    return this.#state === 'queuing' || this.#state === 'queued';
+  }
+
+  get isConfirmed(): boolean {
+    return this.#state === 'queued' || this.#state === 'running';
+  }
+
+  get isPreempted(): boolean {
+    return this.preemption !== undefined;
+  }
+
+  /** Changes its state. @throws InvariantError if the change is not in `RUN_LIFE` */
+  step(change: keyof typeof RUN_LIFE): void {
+    const before = this.#state;
+    const after: RunState | undefined = RUN_LIFE[change][before];
+    invariant(after !== undefined, () => `run ${this.id} was ${before}: ${change}`);
+    this.#state = after;
   }
 
   pausedMs(now: Millis): Millis {

@@ -1,7 +1,7 @@
-import type { WaitingReason } from '@goshawk/core';
+import type { Address, WaitingReason } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { jobOf } from '../job/job.fixture.js';
+import { jobOf, startTasks } from '../job/job.fixture.js';
 import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
 import { snapshotOf, userLoadsOf, type WaitContext } from './snapshot.js';
@@ -104,7 +104,9 @@ describe('why tasks wait', () => {
           );
           wanted.forEach((state, task) => {
             // Tasks of the second stage wait for the first.
-            if (task < 3 && state !== TaskState.blocked) job.setState(task, state);
+            if (task >= 3 || state === TaskState.blocked) return;
+            job.tasks.setWorker(task, 1 as Address);
+            job.setState(task, state);
           });
           const { waiting, running } = snapshotOf([job], DEFAULT_CONTEXT, 0);
           const explained = Object.values(waiting.short).reduce((sum, tasks) => sum + tasks, 0);
@@ -124,9 +126,9 @@ test('loads of users count jobs, tasks, and the CPUs that running tasks of each 
       { name: 'thin', tasks: THREE.tasks },
     ],
   });
-  for (const task of [0, 1, 5]) staged.tasks.setState(task, TaskState.running);
+  startTasks(staged, 0, 1, 5);
   const plain = jobOf({ ...THREE, user: 'ann' });
-  plain.tasks.setState(1, TaskState.running);
+  startTasks(plain, 1);
   plain.tasks.setState(2, TaskState.completed);
   expect(userLoadsOf([staged, plain, jobOf(THREE)])).toEqual([
     { user: 'ann', jobs: 2, running: 4, cpus: 18, waiting: 4 },

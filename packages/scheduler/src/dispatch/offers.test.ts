@@ -8,7 +8,7 @@ import {
 } from '@goshawk/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jobOf } from '../job/job.fixture.js';
+import { jobOf, startTasks } from '../job/job.fixture.js';
 import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
 import { Offers } from './offers.js';
@@ -36,7 +36,7 @@ function offersOf(...jobs: Job[]): Offers {
 /** Binds the next task of the job. */
 function bind(job: Job): void {
   const task = job.waiting.takeNext(job.stages[0]!);
-  job.setState(task, TaskState.running);
+  startTasks(job, task);
 }
 
 const firstOf = (offers: Offers, spare: Resources = NO_RESOURCES, now: Millis = 0) =>

@@ -48,6 +48,13 @@ class Bench {
   }
 }
 
+it('notices a job that is added twice, or ends twice', () => {
+  const bench = new Bench();
+  const job = bench.run();
+  expect(() => bench.store.add(job)).toThrow(/becomes active, but is in memory/);
+  expect(() => bench.store.ended(job, 1)).toThrow(/leaves the active jobs, but is none/);
+});
+
 it('counts the tasks that wait, without those of jobs on hold or after others', () => {
   const { store } = new Bench();
   const add = (spec: object, hold?: Hold): Job => {

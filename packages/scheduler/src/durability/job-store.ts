@@ -1,5 +1,6 @@
 import {
   type Address,
+  invariant,
   type JobNumber,
   type JobState,
   LIMITS,
@@ -59,7 +60,15 @@ interface JobStoreOptions {
 }
 
 /**
- * The active and recently ended jobs of one owner.
+ * The active and recently ended jobs of one owner. A job is in one place, from top to bottom:
+ *
+ * | job | place | in memory | in the journal | its key |
+ * |---|---|---|---|---|
+ * | has not ended | `#active` | all | all | `#byKey` |
+ * | has not ended, and did not fit into memory at the start | `#notLoaded` | its number | all | `#notLoadedKeys` |
+ * | has ended | `#ended` | all | all | `#byKey` |
+ * | is archived: it ended earlier, and can be read | `#archived`, and `#cached` after a use | a tombstone | all | its tombstone has a hash |
+ * | was evicted, because memory ran short | `#tombstones` | a tombstone | all | its tombstone |
  *
  * - The number of ended jobs is limited, but a job that ended less than `LIMITS.endedAgeMinMs` ago is kept.
  * - If the journal can be read, most ended jobs are archived: they stay only in the journal, and are read on demand.
@@ -419,6 +428,7 @@ export class JobStore {
   }
 
   #moveToEnded(job: Job): void {
+    invariant(job.hasEnded, () => `${job.id} moves to the ended jobs, but has not ended`);
     this.updateBytes(job);
     this.#deactivate(job);
     this.#ended.add(job);
@@ -428,6 +438,7 @@ export class JobStore {
 
   /** Adds the job to the active ones, which count its memory. */
   #activate(job: Job): void {
+    invariant(this.byNumber(job.number) === undefined, () => `${job.id} becomes active, but is in memory`);
     this.#active.set(job.number, job);
     this.#sizes.add(job, { active: job.bytes });
     this.#users.add(job);
@@ -436,7 +447,7 @@ export class JobStore {
 
   /** Removes the job from the active ones. The caller counts its memory. */
   #deactivate(job: Job): void {
-    this.#active.delete(job.number);
+    invariant(this.#active.delete(job.number), () => `${job.id} leaves the active jobs, but is none`);
     this.#users.delete(job);
     job.tasks.setIndex(undefined);
   }

@@ -1,6 +1,7 @@
-import { type JobClass, type JobInput, parseJobSpec, type Route } from '@goshawk/core';
+import { type Address, type JobClass, type JobInput, parseJobSpec, type Route } from '@goshawk/core';
 import { arrivingJobOf } from './arriving.js';
 import { Job } from './job.js';
+import { TaskState } from './task-state.js';
 
 /** A classified job accepted at time 0. */
 export function jobOf(
@@ -31,6 +32,14 @@ export function jobOf(
     },
     acceptedAt,
   });
+}
+
+/** Starts tasks at a worker. */
+export function startTasks(job: Job, ...tasks: readonly number[]): void {
+  for (const task of tasks) {
+    job.tasks.setWorker(task, 1 as Address);
+    job.setState(task, TaskState.running);
+  }
 }
 
 interface Fields {

@@ -2,13 +2,18 @@ import type { Address } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkJob } from './invariants.js';
-import { jobOf } from './job.fixture.js';
+import { jobOf, startTasks } from './job.fixture.js';
 import type { Job } from './job.js';
 import { TASK_STATE_NAMES, TaskState } from './task-state.js';
 
 function stagesOf(...counts: number[]): Job {
   return jobOf({ stages: counts.map((count, i) => ({ name: `${i}`, tasks: { count, run: { sleep: i } } })) });
 }
+
+test('a task that runs at no worker is noticed', () => {
+  const job = stagesOf(2);
+  expect(() => job.setState(0, TaskState.running)).toThrow('task 0 of job 1 is running at no worker');
+});
 
 describe('the counts of a job', () => {
   // Tasks are skipped from the start, or never.
@@ -71,7 +76,7 @@ describe('waiting tasks', () => {
     job.release(stage!, 0);
     const take = () => {
       const task = job.waiting.takeNext(stage!);
-      if (task >= 0) job.setState(task, TaskState.running);
+      if (task >= 0) startTasks(job, task);
       return task;
     };
     expect([take(), take()]).toEqual([0, 1]);
@@ -84,7 +89,7 @@ describe('waiting tasks', () => {
     const job = stagesOf(3);
     const [stage] = job.stages;
     job.release(stage!, 0);
-    job.setState(job.waiting.takeNext(stage!), TaskState.running);
+    startTasks(job, job.waiting.takeNext(stage!));
     job.requeue(0);
     job.setState(0, TaskState.cancelled);
     job.setState(1, TaskState.cancelled);
@@ -115,10 +120,10 @@ describe('the limit on running tasks', () => {
     job.release(job.stages[0]!, 0);
     expect(job.assignableCount).toBe(4);
     for (const task of [0, 1]) {
-      job.setState(task, TaskState.placed);
       job.tasks.setWorker(task, 1 as Address);
+      job.setState(task, TaskState.placed);
     }
-    job.setState(2, TaskState.running);
+    startTasks(job, 2);
     expect(job.assignableCount).toBe(1);
     job.setState(2, TaskState.completed);
     expect(job.assignableCount).toBe(2);

@@ -156,6 +156,10 @@ export class TaskTable extends AttemptColumns {
       before < TaskState.completed,
       () => `task ${task} of job ${this.#job} left the final state ${TASK_STATE_NAMES[before]}`,
     );
+    invariant(
+      !isAssigned(state) || this.workerOf(task) !== NOBODY,
+      () => `task ${task} of job ${this.#job} is ${TASK_STATE_NAMES[state]} at no worker`,
+    );
     this.#counts[before]!--;
     this.#counts[state]!++;
     this.states[task] = state;

@@ -1,4 +1,4 @@
-import type { TaskIndex } from '@goshawk/core';
+import { invariant, type TaskIndex } from '@goshawk/core';
 import type { Batch, Stage } from './batch.js';
 import type { Dag } from './dag.js';
 import type { Sample } from './sample.js';
@@ -32,6 +32,10 @@ export class WaitingTasks {
     if (before === TaskState.waiting) batch.waiting--;
     if (state === TaskState.waiting) batch.waiting++;
     if (state >= TaskState.completed) stage.unfinished--;
+    invariant(
+      batch.waiting >= 0 && stage.unfinished >= batch.waiting,
+      () => `task ${task} became ${state}: ${batch.waiting} tasks wait, ${stage.unfinished} are unfinished`,
+    );
   }
 
   /** Makes the blocked tasks of the stage eligible. @param from the first task to release */

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { LoadLimits } from '../contract.js';
 import { JobStore } from '../durability/job-store.js';
 import { sharesOf } from '../durability/memory-shares.js';
-import { jobOf } from '../job/job.fixture.js';
+import { jobOf, startTasks } from '../job/job.fixture.js';
 import type { Job } from '../job/job.js';
 import { estimateJobBytes } from '../job/job-bytes.js';
 import { TaskState } from '../job/task-state.js';
@@ -144,7 +144,7 @@ describe('too much', () => {
     });
     expect(bench.overload.refusalOf('ada', 10)).toBeUndefined();
     job.setState(0, TaskState.waiting);
-    job.setState(0, TaskState.running);
+    startTasks(job, 0);
     expect(bench.overload.refusalOf('eve', 3)).toBeUndefined();
     job.setState(0, TaskState.waiting);
     expect(bench.overload.refusalOf('eve', 3)).toBeDefined();

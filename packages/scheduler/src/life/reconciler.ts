@@ -210,12 +210,12 @@ export class Reconciler {
     const mayStart = tasks.stateOf(task) === TaskState.waiting || job.inBackoff.has(task);
     if (isRunning ? !job.isRecovering : !mayStart) return false;
     if (isRunning) this.#s.env.send(tasks.workerOf(task), { type: 'cancelTask', ...tasks.ref(task) });
-    else job.setState(task, TaskState.running);
     job.history.countAttempt(task);
     tasks.setAttempt(task, attempt);
     // Central may preempt tasks that it matched.
     const by = match > 0 ? AssignedBy.match : AssignedBy.resumed;
     tasks.assign(task, from, { by, number: match }, now - elapsedMs);
+    if (!isRunning) job.setState(task, TaskState.running);
     job.startedAt(now - elapsedMs);
     if (held.pausedMs !== undefined || held.borrowedFrom !== undefined) job.loans.held(held, now);
     setTimeLimitTimer(job, this.#s.env);
