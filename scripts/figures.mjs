@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '..');
 const DATA = join(ROOT, 'measurements/figures.json');
 
 /*
- * The verdicts of docs/MEASUREMENTS.md, each with its command. Without --check, the figures run again, and the data gets
+ * The verdicts of docs/PAPERS.md, each with its command. Without --check, the figures run again, and the data gets
  * their verdicts. Results do not depend on the machine.
  */
 const options = readOptions('npm run figures -- [--check] [--only ID] [--add "ID OPTIONS"]', {
@@ -18,7 +18,7 @@ const options = readOptions('npm run figures -- [--check] [--only ID] [--add "ID
 });
 
 const data = JSON.parse(readFileSync(DATA, 'utf8'));
-const [table] = data.tables;
+const table = { title: 'Each claim with its verdict', page: 'PAPERS.md#each-claim', ...data.tables[0] };
 /** Rows by figure; the first one has the command, the size, the date and the commit. */
 const printed = new Map();
 for (const row of table.rows) {
@@ -49,6 +49,7 @@ for (const command of chosen) {
   }
   printed.set(id, { command, rows });
   table.rows = [...printed.values()].flatMap((each) => each.rows);
+  data.tables = [table, summaryOf(printed)];
   writeFileSync(DATA, format(data));
   console.log(rows[0][0]);
 }
@@ -98,8 +99,37 @@ function listOf(cells) {
   return `[${cells.map((cell) => JSON.stringify(cell)).join(', ')}]`;
 }
 
+/** Claims of each paper by verdict; of figures that have not been measured, only their number. */
+function summaryOf(measured) {
+  const args = [join(ROOT, 'packages/cli/bin/goshawk.js'), 'figure', '--list', '--json'];
+  const { figures } = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }));
+  const verdicts = ['holds', 'in direction', 'does not hold', 'not confirmed'];
+  // Those of our own policy belong to no paper.
+  const papers = [...new Set(figures.map(({ paper }) => paper.name))].filter((name) => name !== 'Goshawk');
+  const rows = papers.map((name) => {
+    const own = figures.filter(({ paper }) => paper.name === name);
+    const found = own.flatMap(({ id }) => (measured.get(id)?.rows ?? []).map((row) => row[4]));
+    const missing = own.filter(({ id }) => !measured.has(id));
+    const claims = missing.reduce((sum, figure) => sum + figure.claims.length, 0);
+    const ids = missing.map(({ id }) => id).join(', ');
+    const counts = verdicts.map((verdict) => found.filter((each) => each === verdict).length);
+    return [name, ...counts, claims === 0 ? '' : `${claims}: ${ids}`];
+  });
+  return {
+    title: 'claims by paper',
+    columns: ['paper', ...verdicts, 'not measured: claims of figures'],
+    rows,
+  };
+}
+
 /** One row per line. */
-function format({ tables: [{ columns, rows }], ...rest }) {
-  const lines = rows.map((row) => `        ${listOf(row)}`).join(',\n');
-  return `${JSON.stringify(rest, null, 2).slice(0, -2)},\n  "tables": [\n    {\n      "columns": ${listOf(columns)},\n      "rows": [\n${lines}\n      ]\n    }\n  ]\n}\n`;
+function format({ tables, ...rest }) {
+  const texts = tables.map(({ columns, rows, ...names }) => {
+    const lines = rows.map((row) => `        ${listOf(row)}`).join(',\n');
+    const head = Object.entries(names)
+      .map((name) => `      ${name.map((each) => JSON.stringify(each)).join(': ')},\n`)
+      .join('');
+    return `    {\n${head}      "columns": ${listOf(columns)},\n      "rows": [\n${lines}\n      ]\n    }`;
+  });
+  return `${JSON.stringify(rest, null, 2).slice(0, -2)},\n  "tables": [\n${texts.join(',\n')}\n  ]\n}\n`;
 }

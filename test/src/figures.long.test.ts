@@ -18,7 +18,7 @@ const commands = table!.rows.flatMap(([run]) => /^`goshawk figure ([^`]+)/.exec(
 const ids = commands.filter((each) => !SLOW.test(`${each} `)).map((each) => each.split(' ')[0]!);
 const id = ids[Number.parseInt(commit.slice(0, 8), 16) % ids.length]!;
 
-it(`${id} gives the verdicts that docs/MEASUREMENTS.md prints`, { timeout: 1_200_000 }, () => {
+it(`${id} gives the verdicts that docs/PAPERS.md prints`, { timeout: 1_200_000 }, () => {
   const args = [join(ROOT, 'scripts/figures.mjs'), '--check', '--only', id];
   expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toMatch(/claims as printed\n$/);
 });

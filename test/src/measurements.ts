@@ -8,6 +8,8 @@ const GROUPS = ['Policies', 'Speed', 'Faults', 'Operations', 'Papers'] as const;
 
 interface Table {
   readonly title?: string;
+  /** Place in another document that has the table. */
+  readonly page?: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly (number | string)[])[];
 }
@@ -115,10 +117,9 @@ function section(name: string, measurement: Measurement): string[] {
     '',
     `${provenance(measurement)} Data: \`measurements/${name}.json\`.`,
     '',
-    ...tables.flatMap((table) => [
-      ...(table.title === undefined ? [] : [`**${table.title}**`, '']),
-      ...rowsOf(table),
-      '',
+    ...tables.flatMap(({ title, page, ...table }) => [
+      ...(title === undefined ? [] : [page === undefined ? `**${title}**` : `[${title}](${page})`, '']),
+      ...(page === undefined ? [...rowsOf(table), ''] : []),
     ]),
     ...(notes.length === 0 ? [] : [...notes.map((note) => `- ${note}`), '']),
   ];

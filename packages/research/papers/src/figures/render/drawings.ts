@@ -85,7 +85,7 @@ function lineDrawing(result: FigureResult, panel: MeasuredPanel): ChartDrawing {
 }
 
 function barDrawing(result: FigureResult, panel: MeasuredPanel): ChartDrawing {
-  const looks = looksOf(result, panel.series);
+  const looks = barLooksOf(result, panel.series);
   const unit = panel.series[0]?.unit ?? 'ratio';
   return barChart({
     groups: result.axis.places.map(({ label }) => label),
@@ -103,18 +103,21 @@ function barDrawing(result: FigureResult, panel: MeasuredPanel): ChartDrawing {
 }
 
 /**
- * Chooses the looks of series. The subject of a series, which is the policy that begins its name, has one color in all
- * panels of a figure. Additions have the color of text, because the paper does not have them.
+ * Chooses the looks of series. The subject of a series, which is the policy that begins its name or that it is compared with, has
+ * one color in all panels of a figure. The default policy has the color of text, because no paper has it.
  */
 export function looksOf(
   { panels }: FigureResult,
   series: readonly { readonly name: string; readonly isAddition?: boolean }[],
 ): LineLook[] {
   const all = panels.flatMap(({ series: ofPanel, percentiles = {} }) => [
-    ...ofPanel.filter(({ isAddition }) => isAddition !== true).map(({ name }) => name),
-    ...Object.keys(percentiles).filter((name) => name !== DEFAULT_POLICY),
+    ...ofPanel,
+    ...Object.keys(percentiles).map((name) => ({ name, isAddition: name === DEFAULT_POLICY })),
   ]);
-  const subjects = [...new Set(all.map(subjectOf))];
+  const subjectsOf = (areAdditions: boolean) =>
+    all.filter(({ isAddition = false }) => isAddition === areAdditions).map(({ name }) => subjectOf(name));
+  const ofPaper = new Set(subjectsOf(false));
+  const subjects = [...new Set([...ofPaper, ...subjectsOf(true).filter((name) => name !== DEFAULT_POLICY)])];
   const used = new Map<string, number>();
   return series.map(({ name, isAddition }) => {
     const subject = subjectOf(name);
@@ -123,12 +126,29 @@ export function looksOf(
     const index = Math.max(0, subjects.indexOf(subject));
     // Several series of one subject share its color, and differ in dash and marker.
     const look = { ...lineLook(index + before), color: lineLook(index).color };
-    return isAddition === true ? { ...look, color: 'text' } : look;
+    const isOurs = isAddition === true && (subject === DEFAULT_POLICY || ofPaper.has(subject));
+    return isOurs ? { ...look, color: 'text' } : look;
+  });
+}
+
+/** Like `looksOf`. Bars have no dash or marker, so further series of one subject get colors that no other has. */
+export function barLooksOf(...of: Parameters<typeof looksOf>): LineLook[] {
+  const looks = looksOf(...of);
+  const taken = new Set(looks.map(({ color }) => color));
+  const seen = new Set<LineLook['color']>();
+  return looks.map((look) => {
+    if (!seen.has(look.color)) {
+      seen.add(look.color);
+      return look;
+    }
+    const own = looks.map((_, index) => lineLook(index)).find(({ color }) => !taken.has(color)) ?? look;
+    taken.add(own.color);
+    return own;
   });
 }
 
 function subjectOf(name: string): string {
-  return name.split(', ')[0]!;
+  return /, over (.+)$/.exec(name)?.[1] ?? name.split(', ')[0]!;
 }
 
 /** Queues that differ by more than this factor need a logarithmic axis, on which 0 has no place. */

@@ -3,8 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { assess } from '../assess.js';
 import type { Figure } from '../figure.js';
 import { FIGURES } from '../figures.js';
+import type { FigureResult } from '../result.js';
 import { runsAt } from '../runs.fixture.js';
 import { assessTrials } from '../trials.js';
+import { barLooksOf } from './drawings.js';
 import { renderFigurePage } from './page.js';
 import { renderFigureSvg } from './svg.js';
 import { renderFigureText } from './text.js';
@@ -109,4 +111,31 @@ test('the verdicts are summarized in a line, for one figure and for several', ()
   expect(verdictLine(one)).toBe('2 of 4 claims hold, 1 in direction, 1 does not');
   expect(verdictLine(other)).toBe('1 of 1 claim holds');
   expect(verdictLine(addVerdicts([one, other, one]))).toBe('5 of 9 claims hold, 2 in direction, 2 do not');
+});
+
+describe('bars beside each other', () => {
+  // The definitions suffice, so that figures whose runs the fixture lacks are covered, too.
+  const panels = FIGURES.flatMap((figure) => {
+    const all = figure.panels.flatMap((panel) => ('series' in panel ? [panel] : []));
+    const result = { panels: all } as unknown as FigureResult;
+    return all
+      .filter(({ kind, series }) => kind === 'bars' && series.length > 1)
+      .map((panel) => [`${figure.id}: ${panel.title}`, result, panel] as const);
+  });
+
+  test.each(panels)('%s: each has a color that the legend explains', (_, result, { series }) => {
+    const colors = barLooksOf(result, series).map(({ color }) => color);
+    const repeated = series.filter((_each, index) => colors.indexOf(colors[index]!) !== index);
+    expect(repeated.map(({ name }) => name)).toEqual([]);
+  });
+
+  test.each(panels)('%s: a policy has its color in all panels', (_, result) => {
+    const colors = new Map<string, string>();
+    for (const { series } of result.panels)
+      for (const [index, look] of barLooksOf(result, series).entries()) {
+        const { name } = series[index]!;
+        expect(colors.get(name) ?? look.color).toBe(look.color);
+        colors.set(name, look.color);
+      }
+  });
 });

@@ -1,6 +1,6 @@
 import { type LineLook, lineLook, PALETTE } from '@goshawk/report';
 import { type FigureResult, type MeasuredPanel, type MeasuredSeries, spreadOf } from '../result.js';
-import { looksOf } from './drawings.js';
+import { barLooksOf, looksOf } from './drawings.js';
 
 const MARKS: Readonly<Record<LineLook['marker'], string>> = {
   circle: '*',
@@ -57,7 +57,7 @@ function panelOf(result: FigureResult, panel: MeasuredPanel): string {
   }
   const { places, spacing, name } = result.axis;
   const xs = places.map(({ x }, at) => (spacing === 'even' || kind === 'bars' ? at : x));
-  const looks = looksOf(result, panel.series);
+  const looks = (kind === 'bars' ? barLooksOf : looksOf)(result, panel.series);
   const lines = panel.series.flatMap((series, index) => linesOf(series, looks[index]!, xs, kind === 'bars'));
   const labels = places.map(({ label }) => `{${escaped(label)}}`).join(',');
   const options = [
