@@ -64,7 +64,7 @@ function messagesAt({
 }): Record<string, number> {
   const countedAt = (of: Counters, way: 'sent' | 'received') =>
     counterGroup(counterGroup(of, 'messages'), way) as Readonly<Record<string, number>>;
-  // Both ends count a message, so the messages that central counts are subtracted.
+  // Sender and receiver both count a message; subtract what central counts, so that each counts once.
   const elsewhere = (way: 'sent' | 'received') => {
     const atCentral = countedAt(central ?? {}, way === 'sent' ? 'received' : 'sent');
     const counts = Object.entries(countedAt(totals.schedulers, way));

@@ -22,7 +22,7 @@ export const SCALE_OPTIONS = {
     type: 'duration',
     setting: true,
     default: '5m',
-    describe: 'how long a smaller pool must suffice before workers are drained',
+    describe: 'drain workers only after a smaller pool would have been enough for this long',
   },
   every: {
     type: 'duration',

@@ -249,8 +249,8 @@ function reasons({ overview }: ClusterWatch, paint: Painter): string {
       : waiting.length === 0
         ? ['no task is waiting']
         : waiting.map(
-            ({ class: of, reason, tasks, why, helps, example }) =>
-              `${counted(tasks, 'task')} of ${of} jobs (${reason}): ${plain(why)}; longest: ${example}; helps: ${plain(helps)}`,
+            ({ class: jobClass, reason, tasks, why, helps, example }) =>
+              `${counted(tasks, 'task')} of ${jobClass} jobs (${reason}): ${plain(why)}; longest: ${example}; helps: ${plain(helps)}`,
           );
   const attention = section('attention', attentionLines(overview, paint, true));
   return page('', [...attention, ...section('waiting', rows)], paint).replace(/^\n/, '');

@@ -89,9 +89,9 @@ export function topPage(
       ...section('attention', attentionLines(overview, paint, isLive ? undefined : true)),
       ...(waiting === null ? [['waiting', 'unknown: no scheduler answers'] satisfies Section] : []),
       ...(waiting ?? []).map(
-        ({ class: of, reason, tasks, why }): Section => [
+        ({ class: jobClass, reason, tasks, why }): Section => [
           'waiting',
-          `${bar(tasks / most, paint)} ${least}${counted(tasks, 'task')} of ${of} jobs: ${plain(why)} (${reason})`,
+          `${bar(tasks / most, paint)} ${least}${counted(tasks, 'task')} of ${jobClass} jobs: ${plain(why)} (${reason})`,
         ],
       ),
       ...(point === undefined

@@ -53,7 +53,7 @@ it('names the limit of a user that holds tasks, and that more workers do not hel
   const waiting = withCentralLimits([{ ...age, class: 'short', reason: 'matching', tasks: 3 }], limited);
   const text = waitingPage({ waiting, central: undefined, silent: [] }, painter({ color: false }));
   expect(text).toContain(`3 tasks of short jobs: ${why}`);
-  expect(text).toContain('helps: nothing: they start when others of the user end');
+  expect(text).toContain('helps: no action needed: they start when other tasks of the user end');
   expect(text).not.toMatch(/matching|more workers/);
 });
 

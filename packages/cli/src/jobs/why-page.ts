@@ -18,12 +18,12 @@ export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint:
   const total = sumOf(waiting, ({ tasks }) => tasks);
   const waits = total === 0 ? 'no task waits' : `${counted(total, 'task')} ${total === 1 ? 'waits' : 'wait'}`;
   const title = silent.length === 0 ? waits : `${waits} at the schedulers that answer`;
-  const groups = waiting.map(({ class: of, reason, tasks, example, exampleAgeMs, why }): Section => {
+  const groups = waiting.map(({ class: jobClass, reason, tasks, example, exampleAgeMs, why }): Section => {
     const { why: words, helps } = WAITING_WORDS[reason];
     return [
       reason,
       [
-        `${counted(tasks, 'task')} of ${of} jobs: ${plain(why ?? words)}`,
+        `${counted(tasks, 'task')} of ${jobClass} jobs: ${plain(why ?? words)}`,
         paint.dim(
           `longest ${example}, accepted ${formatDuration(exampleAgeMs)} ago (goshawk why ${example})`,
         ),

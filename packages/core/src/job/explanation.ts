@@ -209,16 +209,19 @@ export function withCentralLimits(
 ): WaitingGroup[] {
   const limited = explained.filter(({ reason: why }) => why !== 'matching');
   // The example of an owner may be a job that a limit holds.
-  const exampleOf = ({ class: of, example, exampleAgeMs }: WaitingGroup) =>
-    explained.find((group) => group.reason === 'matching' && group.class === of) ?? { example, exampleAgeMs };
+  const exampleOf = ({ class: jobClass, example, exampleAgeMs }: WaitingGroup) =>
+    explained.find((group) => group.reason === 'matching' && group.class === jobClass) ?? {
+      example,
+      exampleAgeMs,
+    };
   const left = new Map<WaitingGroup['class'], number>();
-  for (const { class: of, reason: why, tasks } of groups) if (why === 'matching') left.set(of, tasks);
+  for (const group of groups) if (group.reason === 'matching') left.set(group.class, group.tasks);
   // Central may also list tasks for which their owner has another reason, such as pilots.
   const taken: WaitingGroup[] = [];
-  const take = (group: WaitingGroup, of: WaitingGroup['class'], most: number): number => {
-    const tasks = Math.min(most, left.get(of) ?? 0);
-    left.set(of, (left.get(of) ?? 0) - tasks);
-    if (tasks > 0) taken.push({ ...group, class: of, tasks });
+  const take = (group: WaitingGroup, jobClass: WaitingGroup['class'], most: number): number => {
+    const tasks = Math.min(most, left.get(jobClass) ?? 0);
+    left.set(jobClass, (left.get(jobClass) ?? 0) - tasks);
+    if (tasks > 0) taken.push({ ...group, class: jobClass, tasks });
     return most - tasks;
   };
   const rests = limited.map((group) => take(group, group.class, group.tasks));

@@ -9,16 +9,16 @@ export const WAITING_WORDS: Readonly<
 > = {
   stage: {
     why: 'an earlier stage of their job has not completed',
-    helps: 'nothing: they start when it has',
+    helps: 'no action needed: they start once it completes',
   },
   resuming: {
     why: 'their scheduler has restarted and is still asking workers what they run',
-    helps: 'nothing: this takes at most 5 s',
+    helps: 'no action needed: this takes at most 5 s',
   },
   'job-limit': {
     why: 'their job is running its maximum number of tasks (--max-running, or one after workers were lost running it)',
     helps:
-      'a higher --max-running at the next submission; after lost workers, nothing: one task must run for a while',
+      'a higher --max-running at the next submission; after lost workers, no action needed: one task must run for a while',
   },
   'no-worker': { why: 'the cluster has no workers', helps: 'start workers: `goshawk worker`' },
   drained: {
@@ -59,11 +59,12 @@ export const WAITING_WORDS: Readonly<
   },
   'back-off': {
     why: 'they failed (--retry-backoff) or lost several workers, and are backing off before the next attempt',
-    helps: 'nothing: they are retried after the delay',
+    helps: 'no action needed: they are retried after the delay',
   },
   'other-job': {
     why: 'their job waits for another job to end (--after) or to complete (--after-ok)',
-    helps: 'nothing; if that job failed, `goshawk retry` it or cancel this one (`goshawk why ID` names it)',
+    helps:
+      'no action needed, unless that job failed: `goshawk retry` it or cancel this one (`goshawk why ID` names it)',
   },
   required: {
     why: 'no worker has the attributes they require and enough room',
@@ -75,7 +76,7 @@ export const WAITING_WORDS: Readonly<
   },
   begin: {
     why: 'their job begins later (--begin)',
-    helps: 'nothing: it starts then; `goshawk release ID` starts it now',
+    helps: 'no action needed: it starts then; `goshawk release ID` starts it now',
   },
   reserve: {
     why: 'long tasks use all the CPUs they may use, and the others are reserved for short tasks',
@@ -87,7 +88,7 @@ export const WAITING_WORDS: Readonly<
   },
   'user-limit': {
     why: 'their user or project has reached a limit (--users)',
-    helps: 'nothing: they start when others of the user end; the operator can raise the limit',
+    helps: 'no action needed: they start when other tasks of the user end; the operator can raise the limit',
   },
 };
 

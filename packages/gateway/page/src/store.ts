@@ -76,7 +76,7 @@ export class Store {
       updates?.abort();
       const problem = error as ApiError;
       batch(() => {
-        // A visitor without a token has made no mistake.
+        // Without a token, the page asks for one; that is no error.
         this.problem.value = problem.status === 401 && !hasToken() ? undefined : problem;
         this.needsToken.value = problem.status === 401;
       });

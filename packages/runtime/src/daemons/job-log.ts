@@ -67,8 +67,12 @@ export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => 
   }
 }
 
-function classOf({ class: of, classifiedBy, estimateMs }: Job): object {
-  return { class: of, classifiedBy, ...(estimateMs !== undefined && { estimateMs: Math.round(estimateMs) }) };
+function classOf({ class: jobClass, classifiedBy, estimateMs }: Job): object {
+  return {
+    class: jobClass,
+    classifiedBy,
+    ...(estimateMs !== undefined && { estimateMs: Math.round(estimateMs) }),
+  };
 }
 
 interface LoggedAttempt {

@@ -92,8 +92,8 @@ function shorterOf(one: Millis | undefined, other: Millis | undefined): Millis |
 }
 
 /** Estimated run time of the job's tasks, if their ends can be predicted. */
-function predictableRunMs({ class: of, meanRunMs, history }: Job): Millis | undefined {
-  if (of === 'long' || meanRunMs === undefined || history.longestRunMs > PREDICTABLE_SPREAD * meanRunMs)
+function predictableRunMs({ class: jobClass, meanRunMs, history }: Job): Millis | undefined {
+  if (jobClass === 'long' || meanRunMs === undefined || history.longestRunMs > PREDICTABLE_SPREAD * meanRunMs)
     return undefined;
   return meanRunMs >= PREDICTABLE_MS.min && meanRunMs <= PREDICTABLE_MS.max ? meanRunMs : undefined;
 }
