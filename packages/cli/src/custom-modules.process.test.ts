@@ -33,6 +33,41 @@ async function simulated(...args: string[]): Promise<Comparison> {
   return JSON.parse(done.stdout) as Comparison;
 }
 
+it('a module that never returns while it is loaded or checked is told, and ends the command', async () => {
+  const loop = 'for (;;);';
+  const modules = [
+    ['up', '--policy', loop],
+    ['central', '--policy', policy(loop)],
+    [
+      'simulate',
+      '--policy',
+      `export default { title: 'x', declares: false, options: {}, make: () => { ${loop} } };`,
+    ],
+    ['simulate', '--estimator', `await null; ${loop}`],
+  ] as const;
+  await Promise.all(
+    modules.map(async ([command, flag, source], index) => {
+      const file = join(folder, `loop-${index}.mjs`);
+      await writeFile(file, source);
+      const more =
+        command === 'simulate'
+          ? SMALL
+          : command === 'up'
+            ? ['--data-folder', join(folder, 'up')]
+            : ['--bind', 'tcp://127.0.0.1:0'];
+      const { exitCode, stdout, stderr } = await runGoshawk(
+        [command, ...more, flag, file],
+        {},
+        { cwd: folder },
+      );
+      expect({ exitCode, stdout }).toEqual({ exitCode: null, stdout: '' });
+      expect(stderr).toContain(
+        `${flag} ${file}: it has not returned for 5 s while it was loaded and checked`,
+      );
+    }),
+  );
+});
+
 describe('simulated', () => {
   it('a custom policy and estimator run beside others, in threads too', async () => {
     const names = ['./shortest-first.mjs', 'goshawk'];

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { describeThrownIn, InputError, PAPER_POLICY_NAMES } from '@goshawk/core';
 import { addCustomPolicy } from '@goshawk/policies';
 import { addCustomEstimator } from '@goshawk/predictor';
@@ -43,12 +44,48 @@ export async function loadPolicy(name: string, cwd: string): Promise<void> {
   if (PAPER_POLICY_NAMES.includes(name)) (await findPapers())?.addPapers();
   if (!isCustom(name)) return;
   const path = resolve(cwd, name);
-  addCustomPolicy(name, path, await defaultExport(`--policy ${name}`, path));
+  const where = `--policy ${name}`;
+  await returning(where, async () => addCustomPolicy(name, path, await defaultExport(where, path)));
 }
 
 /** @param path absolute @throws InputError */
 export async function loadCustomEstimator(path: string): Promise<void> {
-  addCustomEstimator(path, await defaultExport(`--estimator ${path}`, path));
+  const where = `--estimator ${path}`;
+  await returning(where, async () => addCustomEstimator(path, await defaultExport(where, path)));
+}
+
+/** A module that blocks for this long in ms while it is loaded and checked never returns. */
+const BLOCKED_MS = 5_000;
+
+/** Waits for a sign of life of the main thread, and ends the process if none comes: its handlers of signals cannot run either. */
+const WATCH = `
+const { workerData: { beats, blockedMs, line } } = require('node:worker_threads');
+for (let last = Atomics.load(beats, 0); last >= 0; last = Atomics.load(beats, 0)) {
+  if (Atomics.wait(beats, 0, last, blockedMs) !== 'timed-out') continue;
+  require('node:fs').writeSync(2, line);
+  process.kill(process.pid, 'SIGKILL');
+}`;
+
+/** Loads and checks a module; if that does not return, prints an error and ends the process. */
+async function returning(where: string, load: () => Promise<void>): Promise<void> {
+  const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const line =
+    `goshawk: ${where}: it has not returned for ${BLOCKED_MS / 1_000} s while it was loaded and checked; ` +
+    'look for a loop that does not end, at the top level of the module and in its functions\n';
+  const watch = new Worker(WATCH, { eval: true, workerData: { beats, blockedMs: BLOCKED_MS, line } });
+  watch.unref();
+  const timer = setInterval(() => {
+    Atomics.add(beats, 0, 1);
+    Atomics.notify(beats, 0);
+  }, BLOCKED_MS / 10);
+  try {
+    await load();
+  } finally {
+    clearInterval(timer);
+    Atomics.store(beats, 0, -1);
+    Atomics.notify(beats, 0);
+    await watch.terminate();
+  }
 }
 
 async function defaultExport(where: string, path: string): Promise<unknown> {
