@@ -111,8 +111,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'room-never-freed',
     what: 'the room of an ended run is not freed in the books of central',
     file: 'policies/books/books',
-    find: 'stage.running--;\n        this.#runs--;\n        if (how',
-    replace: 'stage.running -= 0;\n        this.#runs--;\n        if (how',
+    find: 'stage.running--;\n        this.#runs--;\n        invariant(wasThere',
+    replace: 'stage.running -= 0;\n        this.#runs--;\n        invariant(wasThere',
   },
   {
     name: 'attempts-from-the-journal-only',
