@@ -432,3 +432,27 @@ describe('machines of the caller', () => {
     expect(cluster.now).toBe(10);
   });
 });
+
+test('a job of a running task uses its CPU on a full cluster, and moves neither its end nor its time limit', () => {
+  const ended = new Map<string, number>();
+  const cluster = new VirtualCluster({
+    ...{ workers: 1, schedulers: 2, seed: 'children', checked: true },
+    settings: settingsOf({ policy: 'goshawk', preset: PRESETS.goshawk, estimator: 'given', reserve: 0 }),
+    onJobEnd: (job, now) => ended.set(job.spec.name, now),
+  });
+  const jobOf = (name: string, sleep: number, more: object) =>
+    parseJobSpec({ name, tasks: [{ sleep }], estimate: sleep, user: 'ann', ...more });
+  const submit = (at: number, via: number, name: string, sleep: number, match: number, more = {}): void => {
+    cluster.at(at, (now) => {
+      const job = cluster.schedulers[via]!.submit(jobOf(name, sleep, more), undefined, now);
+      const parent = { job: job.id, task: 0, worker: 'w0', match };
+      // The child belongs to the other scheduler.
+      if (match === 1) submit(at + 100, 1 - via, 'child', sleep - 1_000, 2, { parent });
+    });
+  };
+  submit(100, 0, 'parent', 5_000, 1, { timeout: 6_000 });
+  cluster.run(60_000);
+  expect([...ended.keys()]).toEqual(['child', 'parent']);
+  const ran = [...ended.values()].map((at, index) => at - [200, 100][index]!);
+  for (const [index, ms] of [4_000, 5_000].entries()) expect(ran[index]! - ms).toBeLessThan(50);
+});
