@@ -14,7 +14,7 @@ interface ChartPoint {
 }
 
 /** The values of one series. */
-export interface ChartSeries {
+interface ChartSeries {
   readonly name: string;
   readonly points: readonly ChartPoint[];
 }
