@@ -191,8 +191,7 @@ function isSlow(elapsedMs: Millis, typicalMs: Millis = Number.POSITIVE_INFINITY)
 }
 
 /**
- * Whether a task is slow if the estimate of its stage is stated, and not predicted from other jobs; only the spec of the job says
- * so.
+ * Whether a task would count as slow by the estimate of its stage. Only the job's spec says whether a user gave that estimate.
  */
 export function mayBeSlow({ state, running, stages, classifiedBy }: JobDetail): boolean {
   if (isFinal(state) || classifiedBy === 'given') return false;

@@ -131,9 +131,9 @@ export class FreeWorkers {
   }
 
   /**
-   * Returns a worker with room for a task of the stage, or undefined. It is random if the task requests nothing;
-   * otherwise it is the one of a random sample with the least left free, as a share of the cluster. That leaves large
-   * workers and rare resources to the tasks that need them.
+   * Returns a worker with room for a task of the stage, or undefined. It is random if the task requests nothing.
+   * Otherwise it is the worker of a random sample with the least free capacity, relative to the cluster. That leaves
+   * large workers and rare resources to the tasks that need them.
    *
    * @param capacity of the cluster
    */

@@ -23,8 +23,10 @@ export const CENTRAL_POLICIES: Modules = { goshawk, hawk };
 
 /** All policies of this process: those above and loaded ones of papers by name, custom ones by absolute path. */
 const POLICIES = new Map<string, PolicyModule>(Object.entries(CENTRAL_POLICIES));
-/** Presets by their names on the command line: the fixed ones, and one for each loaded policy. */
+/** Presets by their names on the command line: the fixed ones, and one for each policy without a fixed one. */
 const ALL_PRESETS = new Map<string, Preset>(Object.entries(PRESETS));
+for (const [name, module] of Object.entries(CENTRAL_POLICIES))
+  if (!ALL_PRESETS.has(name)) ALL_PRESETS.set(name, presetOf(name, module));
 
 /** Registers policies of another package, which are named in `PAPER_POLICY_NAMES` of core. */
 export function addPolicies(modules: Modules): void {
@@ -57,7 +59,7 @@ export function isCustomPolicy({ decidedBy }: Preset): boolean {
 }
 
 /** Names accepted by `--policy`; paper policies are loaded on demand. */
-export const ALL_POLICY_NAMES: readonly string[] = [...Object.keys(PRESETS), ...PAPER_POLICY_NAMES];
+export const ALL_POLICY_NAMES: readonly string[] = [...ALL_PRESETS.keys(), ...PAPER_POLICY_NAMES];
 
 /** @throws InputError that lists the policies */
 export function presetNamed(name: string): Preset {

@@ -26,7 +26,7 @@ export type SchedulerTimer =
   /** Ask other schedulers again about predecessor jobs that they own. */
   | 'predecessors'
   /** Release worker slots that have waited too long for a task. */
-  | 'held'
+  | 'waitingSlots'
   /** Start jobs whose begin time has come. */
   | 'begin';
 

@@ -172,7 +172,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return s.usage.report(s.cluster.central, now);
       case 'predecessors':
         return s.predecessors.wake(now);
-      case 'held':
+      case 'waitingSlots':
         return s.dispatch.assigner.releaseExpiredSlots(now);
       case 'begin':
         return s.holds.wake(now);

@@ -30,8 +30,8 @@ interface Rival {
 }
 
 /**
- * Sums the work that is served before a stage. Users with lower shares take turns with the user of the stage, so only the
- * tasks that bring them to the same share, and their part while the user's own earlier tasks are served, are ahead.
+ * Sums the work that is served before a stage. Users with lower shares are served first until all shares are equal, and then
+ * all take turns. So of their tasks, those up to equal shares are ahead, and one part per turn of the user's own earlier tasks.
  */
 export class WorkAhead {
   readonly #own: UserTurn | undefined;

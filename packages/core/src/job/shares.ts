@@ -48,7 +48,7 @@ export function largestShare(amounts: Resources, capacity: Resources): { share: 
   return largest;
 }
 
-/** The fair share of the resource of which the holder has the largest share. */
+/** The holder's fair share of its dominant resource: the one that it uses most, relative to the cluster. */
 export function fairShareOf({ has, due = {} }: Pick<JobShare, 'has' | 'due'>, capacity: Resources): number {
   const { of } = largestShare(has, capacity);
   const total = capacity[of] ?? 0;

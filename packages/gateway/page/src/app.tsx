@@ -88,19 +88,20 @@ function View({
   if (part === 'jobs' && id === '') return <JobsView />;
   return (
     <Lazy part={VIEWS}>
-      {({ JobView, WorkersView, UsersView, SubmitView, PolicyView }) =>
-        part === 'jobs' ? (
-          <JobView key={id} id={id} setName={setName} />
-        ) : part === 'workers' ? (
-          <WorkersView chosen={id} />
-        ) : part === 'users' ? (
-          <UsersView />
-        ) : part === 'submit' ? (
-          <SubmitView />
-        ) : (
-          <PolicyView />
-        )
-      }
+      {({ JobView, WorkersView, UsersView, SubmitView, PolicyView }) => {
+        switch (part) {
+          case 'jobs':
+            return <JobView key={id} id={id} setName={setName} />;
+          case 'workers':
+            return <WorkersView chosen={id} />;
+          case 'users':
+            return <UsersView />;
+          case 'submit':
+            return <SubmitView />;
+          case 'policy':
+            return <PolicyView />;
+        }
+      }}
     </Lazy>
   );
 }

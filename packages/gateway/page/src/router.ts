@@ -1,12 +1,12 @@
+export const PARTS = ['', 'jobs', 'workers', 'users', 'submit', 'policy'] as const;
+
 /** The view in an address: `#/PART/ID?QUERY`. The query holds all that the view shows, so that a link shows the same. */
 export interface Address {
-  readonly part: string;
+  readonly part: (typeof PARTS)[number];
   /** Path after the part, decoded; empty: none. */
   readonly id: string;
   readonly query: URLSearchParams;
 }
-
-export const PARTS = ['', 'jobs', 'workers', 'users', 'submit', 'policy'] as const;
 
 /** Decodes text of an address. Invalid encoding is returned unchanged. */
 export function decoded(text: string): string {
@@ -21,7 +21,7 @@ export function decoded(text: string): string {
 export function parseAddress(hash: string): Address {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
   const [name = '', ...more] = path.split('/');
-  const part = (PARTS as readonly string[]).includes(name) ? name : '';
+  const part = PARTS.find((known) => known === name) ?? '';
   return { part, id: decoded(more.join('/')), query: new URLSearchParams(query) };
 }
 

@@ -66,7 +66,7 @@ export function bindingOf(accounts: readonly Account[], amounts: readonly number
         return 'central has just started, and starts no tasks of users with limits until it knows all that run';
       if (limit === undefined || used[at]! + tasks * amounts[at]! <= limit * (1 + ROUNDING)) continue;
       const gang = tasks > 1 ? `, and the ${tasks} tasks of a gang start together` : '';
-      // Admitted tasks start without another allotment, so the sentence must hold before and after.
+      // Limits are not computed again when admitted tasks start, so the sentence must be true before and after.
       return used[at]! > running[at]! + ROUNDING
         ? `--users allows ${title} ${WORDS[name](limit)} at a time; tasks that run or start first take ${amountText(name, used[at]!)}${gang}`
         : `${title} has ${WORDS[name](used[at]!)} of the ${amountText(name, limit)} that --users allows at a time${gang}`;

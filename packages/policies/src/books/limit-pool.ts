@@ -160,7 +160,7 @@ export class LimitPool {
     else this.#running.delete(stage);
     const held = limitTasks - visible;
     const { limitGroup: next } = stage;
-    // Admitted tasks have started: they use what they used before.
+    // Only admitted tasks have started, and their usage is counted already.
     if (!isMoved && group !== undefined && waiting + running === used && stage.overLimit === held) {
       group.admitted += waiting - visible;
       if (waiting > 0) this.#shown.set(stage, waiting);

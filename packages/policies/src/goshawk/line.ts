@@ -34,8 +34,9 @@ export class UserLines {
   }
 
   /**
-   * The user with the lowest goes first: its usage, and what it has received, relative to its weight. Half a task rounds the number
-   * of tasks neither up nor down. Users without a started task are first, in order of arrival.
+   * The user with the lowest share is served first: usage plus half a task, over weight, plus what the user has received. Usage
+   * moves by whole tasks; without the half, users get half a task too much or too little on average. Users without a started
+   * task come first, in order of arrival.
    */
   get share(): number {
     if (this.task === undefined) return Number.NEGATIVE_INFINITY;

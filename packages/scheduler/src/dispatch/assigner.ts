@@ -64,7 +64,7 @@ export class Assigner {
 
   addWaitingSlot(slot: WaitingSlot, now: Millis): void {
     this.waitingSlots.add(slot, now);
-    this.#s.env.setTimer('held', 0, this.waitingSlots.nextReleaseAt);
+    this.#s.env.setTimer('waitingSlots', 0, this.waitingSlots.nextReleaseAt);
   }
 
   /** Assigns new tasks to slots that wait for them. */
@@ -83,7 +83,7 @@ export class Assigner {
   /** Releases slots for which no task has arrived; central may use them again. */
   releaseExpiredSlots(now: Millis): void {
     for (const { worker, ask } of this.waitingSlots.takeExpired(now)) this.answerNone(worker, ask);
-    if (!this.waitingSlots.isEmpty) this.#s.env.setTimer('held', 0, this.waitingSlots.nextReleaseAt);
+    if (!this.waitingSlots.isEmpty) this.#s.env.setTimer('waitingSlots', 0, this.waitingSlots.nextReleaseAt);
   }
 
   /** Answers the worker's request with `none`. */

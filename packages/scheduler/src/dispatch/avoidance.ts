@@ -87,7 +87,7 @@ export class Avoidance {
     const healthy = isFailing
       ? this.healthyWorkers(job, { spec, scope: probeScope })
       : Number.POSITIVE_INFINITY;
-    return (task) => blame.mayRunAt(task, worker, { isFailing, sound: healthy }, hasOthers, now);
+    return (task) => blame.mayRunAt(task, worker, { isFailing, healthy }, hasOthers, now);
   }
 
   /** Number of workers for the batch at which no task of its user currently fails, up to a limit. */

@@ -151,8 +151,8 @@ export class Binder {
     const job = this.#s.jobs.byNumber(ended);
     const spare = freedResources(job?.dag.stageOf(task).spec.demand ?? NO_RESOURCES);
     const offer = this.#firstTinyOffer(job?.spec.user, spare, from, now);
-    // A slot may wait here only if no task waits. Its match is charged to the user of its last task, so with quotas
-    // no other user's task may use it.
+    // A slot may wait here only if no task waits. Central counts it as used by the user of its last task, so with
+    // quotas a task of another user must not get it.
     const mayHold = this.#assigner.waitingSlots.mayWait && !this.#s.quotas.hasLimits;
     if (offer === undefined && mayHold && this.#assigner.offers.size === 0)
       return this.#assigner.addWaitingSlot({ worker: from, ask, spare }, now);

@@ -289,7 +289,7 @@ export class Routing {
     this.needs.sendAll(job, now);
   }
 
-  /** Handles a batch of which no task waits any more. Its probes and matches are no longer needed. */
+  /** No task of the batch waits any more: withdraws its probes and needs. */
   batchAssigned(job: Job, batch: Batch, now: Millis): void {
     this.prober.batchAssigned(job, batch);
     this.needs.clear(job, batch, now);

@@ -210,13 +210,13 @@ export class Blame {
    * Whether the task may run at the worker. A retry avoids workers on which its task or other tasks failed.
    *
    * @param isFailing whether tasks of the user failed at the worker, and none has completed since
-   * @param sound number of eligible workers without such failures
+   * @param healthy number of eligible workers without such failures
    * @param hasOther whether workers other than these are eligible
    */
   mayRunAt(
     task: TaskIndex,
     worker: Address,
-    { isFailing, sound: healthy }: { readonly isFailing: boolean; readonly sound: number },
+    { isFailing, healthy }: { readonly isFailing: boolean; readonly healthy: number },
     hasOther: (besides: readonly Address[]) => boolean,
     now: Millis,
   ): boolean {

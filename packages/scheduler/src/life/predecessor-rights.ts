@@ -25,8 +25,8 @@ interface Check {
 }
 
 /**
- * Checks which jobs a client may depend on whose key permits it to see its own jobs only. Otherwise, it could read from
- * the fate of its own jobs which other jobs exist, and how they end.
+ * For clients that may see only their own jobs: checks which jobs theirs may depend on. Without the check, the fate of their
+ * jobs would tell which other jobs exist, and how they end.
  *
  * The owner of a job of another scheduler is asked while the client repeats its submission.
  */

@@ -5,6 +5,7 @@ import { parseAttributes, timesAll } from '@goshawk/command/cluster';
 import { loadCustomEstimator, loadPolicy, schedulersEstimator } from '@goshawk/command/policy';
 import {
   type Attribute,
+  counted,
   GoshawkError,
   InputError,
   listAttributes,
@@ -115,7 +116,9 @@ export async function perform(
       throw new InputError(
         'policy-failed',
         `policy ${request.policy.policy} left ${simulation.activeJobs} jobs waiting forever with no task running`,
-        'a policy is called once per change of waiting tasks or free workers; `draft.again` requests another call',
+        simulation.planning.refusedStarts
+          ? `${counted(simulation.planning.refusedStarts, 'start')} did not fit and were refused; only \`draft.gang\`, with all of its tasks, starts a gang`
+          : 'a policy is called once per change of waiting tasks or free workers; `draft.again` requests another call',
       );
     }
     throw new GoshawkError(
