@@ -15,7 +15,7 @@ export function parseWith<T>(schema: z.ZodType<T>, value: unknown): z.ZodSafePar
  * @param unknown describes keys that the schema does not have
  */
 export function firstIssue(
-  error: z.ZodError,
+  error: Pick<z.ZodError, 'issues'>,
   unknown: (keys: readonly string[], path: readonly PropertyKey[]) => string = unknownKeys,
 ): string {
   let issue = error.issues[0]!;

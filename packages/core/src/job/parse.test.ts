@@ -70,6 +70,37 @@ describe('parsing a job', () => {
     expect(job.stages.map((stage) => stage.after)).toEqual([[], [0], [1, 0]]);
   });
 
+  test('long lists of tasks are checked up to the first invalid one, with the same results and errors', () => {
+    const count = 20_000;
+    const valid = Array.from({ length: count }, (_, index) => (index % 2 ? sleep : { exec: ['true'] }));
+    expect(parseJobSpec({ tasks: valid }).stages[0]!.tasks).toEqual({ each: valid });
+    const stages = [0, 1, 2].map((index) => ({ name: `s${index}`, tasks: valid }));
+    expect(parseJobSpec({ stages }).stages.map(({ tasks }) => tasks)).toEqual(
+      stages.map(() => ({ each: valid })),
+    );
+    const errorOf = (job: unknown): string => {
+      try {
+        parseJobSpec(job);
+        return '';
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    for (const bad of [{}, { sleep: 'x' }, 7, null, { exec: [] }, { sleep: 1, color: 'red' }, []]) {
+      for (const at of [0, 1, 500]) {
+        const few = [...valid.slice(0, at), bad];
+        const many = [...few, ...Array.from({ length: count }, () => bad)];
+        expect(errorOf({ tasks: few })).not.toBe('');
+        expect(errorOf({ tasks: many })).toBe(errorOf({ tasks: few }));
+        const inStage = (tasks: unknown) => ({ stages: [stages[0]!, { name: 'x', tasks }].slice(1) });
+        expect(errorOf(inStage(many))).toBe(errorOf(inStage(few)));
+      }
+    }
+    expect(errorOf({ stages: Array.from({ length: 400_000 }, () => ({})) })).toBe(
+      'job: stages: a job has at most 1000 stages, not 400000',
+    );
+  });
+
   test('a stage may have a separate estimate, in ms', () => {
     const { stages } = parseJobSpec({
       stages: [

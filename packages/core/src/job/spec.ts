@@ -89,7 +89,7 @@ function valuesProblem(values: string): string | undefined {
   return undefined;
 }
 
-const TASKS_MAX = `a job has at most ${LIMITS.tasksPerJobMax} tasks`;
+export const TASKS_MAX = `a job has at most ${LIMITS.tasksPerJobMax} tasks`;
 
 const tasks = () =>
   z.union(
