@@ -8,7 +8,7 @@ export function format(value: number | undefined, unit: Series['unit']): string 
     case 'index':
       return ratioText(value);
     case 'share':
-      return `${(100 * value).toFixed(needsTenth(Math.abs(value)) ? 1 : 0).replace(/\.0$/, '')}%`;
+      return `${(100 * value).toLocaleString('en-US', { maximumFractionDigits: needsTenth(Math.abs(value)) ? 1 : 0 })}%`;
     case 'tasks':
       return secondsText(value);
     case 'seconds':

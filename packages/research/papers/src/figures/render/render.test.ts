@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { assess } from '../assess.js';
 import type { Figure } from '../figure.js';
 import { FIGURES } from '../figures.js';
+import { format } from '../format.js';
 import type { FigureResult } from '../result.js';
 import { runsAt } from '../runs.fixture.js';
 import { assessTrials } from '../trials.js';
@@ -138,4 +139,15 @@ describe('bars beside each other', () => {
         colors.set(name, look.color);
       }
   });
+});
+
+test.each([
+  [0.0504, '5%'],
+  [0.056, '5.6%'],
+  [0.42, '42%'],
+  [0.978, '97.8%'],
+  [1, '100%'],
+  [100, '10,000%'],
+])('the share %d is %s', (share, text) => {
+  expect(format(share, 'share')).toBe(text);
 });
