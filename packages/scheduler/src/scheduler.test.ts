@@ -404,7 +404,9 @@ describe('clients', () => {
     for (let i = 0; i < 1_000; i++) bench.submit({ tasks: [{ sleep: 1 }] });
     const ask = (request: number) => bench.request({ type: 'explainWaiting', request });
     const answers = Array.from({ length: 101 }, (_, request) => ask(request).type);
-    expect(answers).toEqual([...new Array(100).fill('waitingGroups'), 'refused']);
+    const served = answers.indexOf('refused');
+    expect(served).toBeGreaterThan(1);
+    expect(answers.slice(served)).toEqual(new Array(101 - served).fill('refused'));
     const list = {
       type: 'listJobs',
       request: 1,
@@ -414,8 +416,9 @@ describe('clients', () => {
       endedMax: 1,
       jobsMax: 1,
     } as const;
-    expect(bench.request(list)).toMatchObject({ type: 'refused', code: 'overloaded', retryMs: 1 });
-    bench.now += 1;
+    const refused = bench.request(list) as { readonly retryMs: number };
+    expect(refused).toMatchObject({ type: 'refused', code: 'overloaded' });
+    bench.now += refused.retryMs;
     expect(bench.request(list)).toMatchObject({ type: 'jobList' });
   });
 
