@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deserialize, serialize } from 'node:v8';
+import { VERSION } from '@goshawk/command';
 import { counted } from '@goshawk/core';
 import type { FinishedRun } from '@goshawk/papers/figures';
 import { writeTogether } from '../output/files.js';
@@ -146,8 +147,15 @@ const PACKAGES = [
  */
 export async function stampOf(paths: readonly string[]): Promise<string> {
   const { resolve } = createRequire(import.meta.url);
-  const code = PACKAGES.map((name) => dirname(resolve(`@goshawk/${name}`)));
-  const hash = createHash('sha256').update(process.version);
+  const code = PACKAGES.flatMap((name) => {
+    try {
+      return [dirname(resolve(`@goshawk/${name}`))];
+    } catch {
+      // An installed bundle has no packages; its version identifies it.
+      return [];
+    }
+  });
+  const hash = createHash('sha256').update(`${VERSION} ${process.version}`);
   for (const path of [fileURLToPath(new URL('..', import.meta.url)), ...code, ...paths]) {
     for (const line of await listed(path)) hash.update(line);
   }
