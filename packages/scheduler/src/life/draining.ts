@@ -31,6 +31,8 @@ export class Draining implements JobListener {
   reportIfStuck(now: Millis): void {
     const { cluster, ledger } = this.#s;
     if (!cluster.isDraining || !ledger.hasJournal || cluster.mayMissWorkers(now)) return;
-    if (this.#predecessors.areAllStuck((job) => hasUnmetNeeds(job, cluster))) this.#s.env.drained();
+    const hasNoWorkers = cluster.members.size === 0;
+    const isUnmet = (job: Job) => (hasNoWorkers ? job.runningCount === 0 : hasUnmetNeeds(job, cluster));
+    if (this.#predecessors.areAllStuck(isUnmet)) this.#s.env.drained();
   }
 }

@@ -105,6 +105,23 @@ describe('a held job', () => {
     expect(isDrained).toBe(true);
   });
 
+  test('keeps no scheduler from draining once all workers have left', () => {
+    let isDrained = false;
+    const env = {
+      drained() {
+        isDrained = true;
+      },
+    };
+    const bench = submitted(TASKS, new DurableBench(undefined, 0, true, {}, env));
+    bench.scheduler.drain();
+    bench.now += 60_000;
+    bench.scheduler.wake('heartbeat', 0, bench.now);
+    expect(isDrained).toBe(false);
+    bench.receive(CENTRAL, { ...joined(2, []), since: 1, left: [W1, W2] } as never);
+    bench.scheduler.wake('heartbeat', 0, bench.now);
+    expect(isDrained).toBe(true);
+  });
+
   test('starts nothing more, lets running tasks continue, and resumes on release', () => {
     const bench = submitted();
     const ran = bench.ask(W1, 1)!;
