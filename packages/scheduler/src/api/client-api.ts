@@ -304,7 +304,7 @@ const TOO_MANY_QUERIES = {
 const READING_COST = 50;
 
 /** Cost of a usage report, in units of listed jobs. */
-const USAGE_REPORT_COST = 20_000;
+const USAGE_REPORT_COST = 6_000;
 
 /** Cost of explaining why a job waits, in units of listed jobs. */
 const EXPLAINING_COST = 4;
