@@ -78,6 +78,8 @@ async function returning(where: string, load: () => Promise<void>): Promise<void
     Atomics.add(beats, 0, 1);
     Atomics.notify(beats, 0);
   }, BLOCKED_MS / 10);
+  // A module that waits for ever for nothing ends the process, as without this timer.
+  timer.unref();
   try {
     await load();
   } finally {
