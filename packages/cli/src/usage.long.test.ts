@@ -138,7 +138,8 @@ describe.runIf(database.isThere && process.platform === 'linux')('usage', () => 
       expect(sums).toMatchObject({ failed: 1, cancelled: 1, lost: 1, waits: 7 });
       const share = sums.runMs / 1_000 / own.seconds;
       expect(share).toBeGreaterThan(0.99);
-      expect(share).toBeLessThan(1.01);
+      // On a busy machine, a program starts and ends its clock late.
+      expect(share).toBeLessThan(1.1);
       return sums.runMs;
     };
     const before = await expectToAgree();

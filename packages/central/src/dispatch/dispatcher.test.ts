@@ -489,6 +489,19 @@ describe('a job that its owner declares', () => {
     expect(borrowed(other)).toEqual([{ lenders: [9], parent: { job: '1', task: 0 } }]);
   });
 
+  test.each([
+    ['the same lender twice', { lenders: [1, 1] }, [2, 1]],
+    ['the same parent twice', { lenders: [1, 1], shares: true }, [2, 1]],
+    ['two parents', { lenders: [1, 3], shares: true }, [2]],
+  ])('a report of a run with %s leaves the books right', (_, wrong, borrowed) => {
+    const bench = new Bench(1, 4);
+    bench.found(0, [{ match: 1 }, { match: 3, job: 3 }, { match: 2, job: 2, ...wrong }]);
+    const { runs } = bench.dispatcher.books.worker(0 as Address)!;
+    const run = runs.find(({ match }) => match === 2)!;
+    expect([run.match, ...run.lenders.map(({ match }) => match)]).toEqual(borrowed);
+    bench.dispatcher.checkInvariants();
+  });
+
   test('lends CPUs unless its owner says otherwise, in a declaration or a need', () => {
     const bench = new Bench(1);
     const mayLend = (job: number) => bench.dispatcher.books.job(OWNER, job)!.stages[0]!.mayLend;

@@ -226,11 +226,14 @@ export class Reports {
     });
     if (named === undefined) {
       worker.numberFrom(match);
-      const lenders = (held.lenders ?? []).flatMap((lender) => worker.runOf(lender) ?? []);
+      // A wrong report may name a lender twice.
+      const lenders = [...new Set((held.lenders ?? []).flatMap((lender) => worker.runOf(lender) ?? []))];
       const isShared = held.shares === true;
       const mayLend = isShared ? canShare : canLend;
       const run =
-        lenders.length > 0 && lenders.every((lender) => mayLend(lender, worker))
+        lenders.length > 0 &&
+        (!isShared || lenders.length === 1) &&
+        lenders.every((lender) => mayLend(lender, worker))
           ? this.#books.adoptBorrower(stage, worker, startedAt, match, lenders, isShared, now)
           : this.#books.adoptRun(stage, worker, startedAt, { match, isExtra: held.lenders !== undefined });
       if (run !== undefined) {
