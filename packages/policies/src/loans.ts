@@ -6,9 +6,7 @@ import { isPermitted } from './fitting.js';
 
 /** Whether the run may pause at the worker; borrowers never do. */
 export function canLend(run: RunView, worker: WorkerView): boolean {
-  const { stage, borrower, lenders, isQueued, isPreempted } = run;
-  if (run.worker !== worker || borrower !== undefined || lenders.length > 0) return false;
-  return !isQueued && !isPreempted && isLendable(stage) && worker.runs.includes(run);
+  return run.lenders.length === 0 && isLendable(run.stage) && usesItsCpus(run, worker);
 }
 
 /**
@@ -16,14 +14,28 @@ export function canLend(run: RunView, worker: WorkerView): boolean {
  * too, so that children can have children.
  */
 export function canShare(run: RunView, worker: WorkerView): boolean {
-  const { stage, borrower, isQueued, isPreempted } = run;
-  if (run.worker !== worker || borrower !== undefined || isQueued || isPreempted) return false;
-  return stage.mayLend && !stage.gang && (stage.demand[CPU] ?? 0) > 0 && worker.runs.includes(run);
+  return isShareable(run.stage) && usesItsCpus(run, worker);
+}
+
+/** Whether these different runs may pause at the worker for one task, or one of them may share its CPUs with its child. */
+export function canMakeRoom(lenders: readonly RunView[], isShared: boolean, worker: WorkerView): boolean {
+  if (isShared) return lenders.length === 1 && canShare(lenders[0]!, worker);
+  return lenders.every((each, at) => canLend(each, worker) && lenders.indexOf(each) === at);
 }
 
 /** Whether running tasks of the stage may lend their CPUs. */
-export function isLendable({ mayLend, gang, hasGpus, demand }: StageView): boolean {
-  return mayLend && !gang && !hasGpus && (demand[CPU] ?? 0) > 0;
+export function isLendable(stage: StageView): boolean {
+  return isShareable(stage) && !stage.hasGpus;
+}
+
+function isShareable({ mayLend, gang, demand }: StageView): boolean {
+  return mayLend && !gang && (demand[CPU] ?? 0) > 0;
+}
+
+function usesItsCpus(run: RunView, worker: WorkerView): boolean {
+  const { borrower, isQueued, isPreempted } = run;
+  if (run.worker !== worker || borrower !== undefined || isQueued || isPreempted) return false;
+  return worker.runs.includes(run);
 }
 
 /**

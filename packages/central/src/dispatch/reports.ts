@@ -3,8 +3,7 @@ import {
   type BookedRun,
   type BookedWorker,
   type ClusterBooks,
-  canLend,
-  canShare,
+  canMakeRoom,
   type EndedRun,
 } from '@goshawk/policies';
 
@@ -229,11 +228,8 @@ export class Reports {
       // A wrong report may name a lender twice.
       const lenders = [...new Set((held.lenders ?? []).flatMap((lender) => worker.runOf(lender) ?? []))];
       const isShared = held.shares === true;
-      const mayLend = isShared ? canShare : canLend;
       const run =
-        lenders.length > 0 &&
-        (!isShared || lenders.length === 1) &&
-        lenders.every((lender) => mayLend(lender, worker))
+        lenders.length > 0 && canMakeRoom(lenders, isShared, worker)
           ? this.#books.adoptBorrower(stage, worker, startedAt, match, lenders, isShared, now)
           : this.#books.adoptRun(stage, worker, startedAt, { match, isExtra: held.lenders !== undefined });
       if (run !== undefined) {

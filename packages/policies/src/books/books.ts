@@ -19,7 +19,7 @@ import {
 } from '@goshawk/core';
 import type { Attributes, ClusterChange, ClusterView, Loan, RunEnd } from '../contract.js';
 import { fitsEver, hasRoom } from '../fitting.js';
-import { canLend, canShare, hasRoomBeside, hasRoomWith, lentBy } from '../loans.js';
+import { canMakeRoom, hasRoomBeside, hasRoomWith, lentBy } from '../loans.js';
 import { PendingChanges } from './changes.js';
 import {
   BookedJob,
@@ -434,10 +434,8 @@ export class ClusterBooks implements ClusterView {
     now: Millis,
   ): BookedRun | undefined {
     const isShared = atMostMs === Number.POSITIVE_INFINITY;
-    const isValid = isShared
-      ? lenders.length === 1 && lenders[0] === this.parentOf(stage.job) && canShare(lenders[0]!, worker)
-      : lenders.every((each, at) => canLend(each, worker) && lenders.indexOf(each) === at);
-    if (!isValid || stage.waiting === 0 || !worker.open) return undefined;
+    if (isShared && lenders[0] !== this.parentOf(stage.job)) return undefined;
+    if (!canMakeRoom(lenders, isShared, worker) || stage.waiting === 0 || !worker.open) return undefined;
     const hasRoom = isShared
       ? hasRoomBeside(lenders[0]!, stage, worker)
       : hasRoomWith(lenders, stage, worker);
@@ -769,6 +767,7 @@ function copyInto(target: number[], from: Vector): Vector {
   for (let index = 0; index < from.length; index++) target[index] = from[index]!;
   return target;
 }
+
 /** A fact that is missing in `factsOf` does not compile. */
 type LastingFacts = Required<Omit<JobFacts, 'userWeight' | 'tasks' | 'attainedMs' | 'isDeclared'>>;
 

@@ -22,7 +22,6 @@ import type { Reservations } from '../reservations.js';
 import { RunTimeEstimates } from '../run-time-estimates.js';
 import { Backfill } from './backfill.js';
 import { Blocked } from './blocked.js';
-import { Children } from './children.js';
 import { Deadlines } from './deadlines.js';
 import { explainWait } from './explaining.js';
 import { Lending } from './lending.js';
@@ -54,7 +53,6 @@ class Goshawk implements CentralPolicy {
   readonly #queue: Queue;
   readonly #shares: UserShares;
   readonly #lending: Lending;
-  readonly #children = new Children();
   readonly #blocked: Blocked;
   readonly #starting: Starting;
   readonly #deadlines: Deadlines;
@@ -83,7 +81,7 @@ class Goshawk implements CentralPolicy {
     this.#starting = starting;
     this.#deadlines = new Deadlines(queue, placement, starting, lending);
     this.#backfill = new Backfill(queue, placement, starting);
-    this.#serving = new Serving(queue, placement, starting, shares, lending, this.#children);
+    this.#serving = new Serving(queue, placement, starting, shares, lending);
   }
 
   update(changes: readonly ClusterChange[], now: Millis): void {
@@ -123,11 +121,11 @@ class Goshawk implements CentralPolicy {
           break;
         case 'waiting':
           this.#queue.update(each.stage, now);
-          this.#children.update(each.stage);
+          this.#serving.children.update(each.stage);
           break;
         case 'gone':
           this.#queue.gone(each.job);
-          this.#children.gone(each.job);
+          this.#serving.children.gone(each.job);
           break;
         case 'shortWork':
           this.#limits.shortArrived(each.workMs, now);

@@ -74,7 +74,7 @@ export class Limits {
     return KINDS.filter((kind) => this.mayRun(kind, now));
   }
 
-  /** Those of these kinds of which a stage may fit and may run. */
+  /** Selects the kinds of which a stage may fit and may run. */
   servedKinds(of: readonly Kind[], now: Millis): readonly Kind[] {
     return of.filter((kind) => this.#waiting.hasOpen(kind) && this.mayRun(kind, now));
   }

@@ -1,7 +1,6 @@
 import type { Millis } from '@goshawk/core';
-import type { ClusterView, Draft, StageView, WorkerView } from '../contract.js';
+import type { ClusterView, Draft, JobView, RunView, StageView, WorkerView } from '../contract.js';
 import { gangSize, isSelective } from '../fitting.js';
-import type { Children } from './children.js';
 import { KINDS, type Kind } from './kinds.js';
 import type { Lending, Offer } from './lending.js';
 import type { Limits } from './limits.js';
@@ -25,18 +24,10 @@ export class Serving {
   /** Needs of stages for which no lender was found in this round. */
   readonly #triedForShort = new Set<WaitingNeeds>();
   readonly #triedForUser = new Set<WaitingNeeds>();
-  readonly #children: Children;
+  readonly children = new Children();
 
-  constructor(
-    queue: Queue,
-    placement: Placement,
-    starting: Starting,
-    shares: UserShares,
-    lending: Lending,
-    children: Children,
-  ) {
+  constructor(queue: Queue, placement: Placement, starting: Starting, shares: UserShares, lending: Lending) {
     this.#lending = lending;
-    this.#children = children;
     this.#waiting = queue.waiting;
     this.#shares = shares;
     this.#queue = queue;
@@ -65,7 +56,7 @@ export class Serving {
 
   /** Starts tasks that fit nowhere on the CPUs of tasks that pause. */
   lend(cluster: ClusterView, draft: Draft, now: Millis): void {
-    for (const { stage, parent } of this.#children.waiting(cluster))
+    for (const { stage, parent } of this.children.waiting(cluster))
       this.#startOn(this.#lending.forChild(stage, parent), stage, draft, now);
     while (this.#lendOne(draft, now));
   }
@@ -179,4 +170,29 @@ function firstLine({ lines }: UserLines, kinds: readonly Kind[]): Line | undefin
     if (next === undefined || line.firstKey < next.firstKey) next = line;
   }
   return next;
+}
+
+/** The waiting stages of jobs that running tasks have submitted, in order of arrival. Such a task usually waits for them. */
+class Children {
+  readonly #stages = new Set<StageView>();
+
+  /** The number of waiting tasks has changed. */
+  update(stage: StageView): void {
+    if (stage.job.parent === undefined) return;
+    if (stage.waiting > 0) this.#stages.add(stage);
+    else this.#stages.delete(stage);
+  }
+
+  gone({ stages, parent }: JobView): void {
+    if (parent !== undefined) for (const stage of stages) this.#stages.delete(stage);
+  }
+
+  /** Waiting stages whose parents run and share their CPUs with no other child yet. */
+  *waiting(cluster: ClusterView): Iterable<{ readonly stage: StageView; readonly parent: RunView }> {
+    for (const stage of this.#stages) {
+      if (stage.waiting === 0) continue;
+      const parent = cluster.parentOf(stage.job);
+      if (parent !== undefined && parent.borrower === undefined) yield { stage, parent };
+    }
+  }
 }
