@@ -160,7 +160,8 @@ export class WarmProcess {
   }
 
   pause(): void {
-    this.#pausedAt ??= performance.now();
+    if (this.#pausedAt !== undefined) return;
+    this.#pausedAt = performance.now();
     this.#run.pause();
   }
 

@@ -10,11 +10,17 @@ function areAllCompleted({ first, count }: Stage, { states }: TaskTable): boolea
   return true;
 }
 
+function dependentsOf(stages: readonly Stage[]): Stage[][] {
+  const dependents = stages.map((): Stage[] => []);
+  for (const stage of stages) for (const before of stage.spec.after) dependents[before]!.push(stage);
+  return dependents;
+}
+
 /** The stages of a job and their dependencies. */
 export class Dag {
   readonly stages: readonly Stage[];
-  /** The stages that depend on each stage. */
-  readonly #dependents: readonly (readonly Stage[])[];
+  /** The stages that depend on each stage; undefined before the end of the first one. */
+  #dependents: readonly (readonly Stage[])[] | undefined;
   readonly #spec: JobSpec;
   readonly #lane: Lane;
 
@@ -22,9 +28,6 @@ export class Dag {
     this.#spec = spec;
     this.#lane = lane;
     this.stages = stagesOf(spec, lane, acceptedAt);
-    const dependents = this.stages.map((): Stage[] => []);
-    for (const stage of this.stages) for (const before of stage.spec.after) dependents[before]!.push(stage);
-    this.#dependents = dependents;
   }
 
   /** The stages of an ended job of which some tasks run again. None of them is released yet. */
@@ -67,6 +70,7 @@ export class Dag {
   ended(stage: Stage, tasks: TaskTable, isCancelling: boolean, cancel: (stage: Stage) => void): Stage[] {
     const next: Stage[] = [];
     const completed = areAllCompleted(stage, tasks);
+    this.#dependents ??= dependentsOf(this.stages);
     for (const other of this.#dependents[stage.index]!) {
       if (completed) {
         if (--other.blockers === 0 && !isCancelling) next.push(other);

@@ -2,8 +2,7 @@ import type { JobSpec } from '@goshawk/core';
 
 /**
  * Whether two submissions are equal. Absent and `undefined` fields are equal, and a retry may have a different
- * tracing span, or
- * come from another attempt of the task that submitted it.
+ * tracing span, or come from another attempt of the task that submitted it.
  */
 export function isSameJob(a: JobSpec, b: JobSpec): boolean {
   const any = { traceparent: undefined, parent: undefined };

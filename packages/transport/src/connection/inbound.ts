@@ -49,14 +49,19 @@ export class Inbound {
   /** Closes all connections and proxies new ones. */
   guard(why: string): void {
     if (this.#isProxied || this.#isClosing) return;
-    const { counters, log, unread } = this.#reader;
-    this.#isProxied = this.#listener.canBeProxied;
+    const { counters, log } = this.#reader;
+    this.#proxy();
     const outcome = this.#isProxied ? 'from now on a proxy checks all frames' : 'all connections were closed';
     log.warn('', 'guard', `${why}: ${outcome}`);
-    if (this.#isProxied) unread.stop();
     if (this.#isCutting) return;
     counters.cuts++;
     void this.#cut(0);
+  }
+
+  /** New connections are proxied if they can be. The proxy bounds unread replies itself. */
+  #proxy(): void {
+    this.#isProxied = this.#listener.canBeProxied;
+    if (this.#isProxied) this.#reader.unread.stop();
   }
 
   /** Disables `cut` and the memory checks. Call it before `close`. */
@@ -107,8 +112,7 @@ export class Inbound {
         'cut',
         'a peer sends a frame that does not end: all connections to this process were closed',
       );
-      this.#isProxied = this.#listener.canBeProxied;
-      if (this.#isProxied) unread.stop();
+      this.#proxy();
       void this.#cut(shutMs, () => breaker.reset(memory()));
     };
     const checkLater = (): void => {

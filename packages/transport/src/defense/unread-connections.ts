@@ -14,7 +14,7 @@ export interface ReadConnection {
   readonly queuedBytes: number;
   /** Bytes that this process and its system may hold for the client. */
   readonly heldBytes: number;
-  /** Since when it waits for its client, if that is known better than from its bytes. */
+  /** When it began to wait for its client, if that is known better than from its bytes. */
   readonly quietSince?: Millis | undefined;
   /** When the check first saw these bytes, after `read` bytes. */
   unread: { readonly since: Millis; readonly read: number; readonly bytes: number } | undefined;
@@ -22,9 +22,13 @@ export interface ReadConnection {
   destroy(): void;
 }
 
-/** A client must read all bytes in this time, plus the time that they take at the lowest rate. */
 const READ_MS: Millis = 15_000;
 const READ_BYTES_PER_MS = 64;
+
+/** Returns the time in which a client must read these bytes: a fixed one, plus what they take at the lowest rate. */
+export function readTimeMs(bytes: number): Millis {
+  return READ_MS + bytes / READ_BYTES_PER_MS;
+}
 
 /** Closes connections whose client does not read, and those of clients that leave too many bytes unread. */
 export function closeUnread(connections: Iterable<ReadConnection>, limits: UnreadLimits, now: Millis): void {
@@ -70,6 +74,6 @@ function isStuck(connection: ReadConnection, now: Millis): boolean {
   if (bytes === 0) connection.unread = undefined;
   else if (unread === undefined || read >= unread.read + unread.bytes)
     connection.unread = { since: now, read, bytes };
-  else return now - unread.since >= READ_MS + unread.bytes / READ_BYTES_PER_MS;
+  else return now - unread.since >= readTimeMs(unread.bytes);
   return false;
 }

@@ -115,7 +115,7 @@ test('replies are unread until each connection with undelivered bytes has had no
         }
         if (toldAt !== undefined) return;
         const total = [...waiting.values()].reduce((sum, bytes) => sum + bytes, 0);
-        // What is in flight on each connection counts as read.
+        // Bytes in flight on each connection count as read.
         expect(unread.bytes).toBeGreaterThanOrEqual(total - 4 * 16 * KIB);
         expect(total).toBeLessThan(8_000 * KIB + 400 * KIB + 4 * 16 * KIB);
       }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Millis } from '@goshawk/core';
+import { readTimeMs } from './unread-connections.js';
 
 /** Bytes of replies above which the system's queues are read at once instead of at intervals. */
 const HURRY_SHARE = 1 / 4;
@@ -9,9 +10,6 @@ const HURRIED_SAMPLE_MS: Millis = 20;
 const SAMPLE_LOAD = 1 / 20;
 /** Fewer unread bytes are not worth a look. */
 const IGNORED_BYTES = 1024 * 1024;
-/** A client must read all bytes in this time, plus the time that they take at the lowest rate. */
-const READ_MS: Millis = 15_000;
-const BYTES_PER_MS = 64;
 /** Replies wait for this time at the limit before their readers count as not reading. */
 const FULL_MS: Millis = 500;
 /** Replies up to this size pass until twice the limit, so that a few clients with large ones do not delay all others. */
@@ -122,7 +120,7 @@ export class UnreadReplies {
     this.#samplePauseMs = (this.#now() - now) / SAMPLE_LOAD;
     // Without the system's help, replies count as read after the time in which they should be.
     if (queues === undefined) {
-      if (now - this.#beganAt >= READ_MS) this.#begin(now, undefined);
+      if (now - this.#beganAt >= readTimeMs(0)) this.#begin(now, undefined);
       return;
     }
     const busy = new Set([...queues].flatMap(([peer, bytes]) => (bytes > IN_FLIGHT_BYTES ? [peer] : [])));
@@ -131,7 +129,7 @@ export class UnreadReplies {
     const left = new Set([...pending].filter((peer) => busy.has(peer)));
     if (left.size === 0) return this.#begin(now, busy);
     this.#pending = left;
-    if (now - this.#beganAt >= READ_MS + this.#before / BYTES_PER_MS) this.#tell(now);
+    if (now - this.#beganAt >= readTimeMs(this.#before)) this.#tell(now);
   }
 
   #begin(now: Millis, pending: ReadonlySet<string> | undefined): void {
