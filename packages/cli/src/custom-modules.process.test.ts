@@ -33,7 +33,7 @@ async function simulated(...args: string[]): Promise<Comparison> {
   return JSON.parse(done.stdout) as Comparison;
 }
 
-it('a module that never returns while it is loaded or checked is told, and ends the command', async () => {
+it('a module that never returns while it is loaded or checked is reported, and ends the command', async () => {
   const loop = 'for (;;);';
   const modules = [
     ['up', '--policy', loop],

@@ -110,7 +110,7 @@ it('takes points of central for the times at which it did not poll', () => {
   const own = history.points.map(({ at }) => at);
   const others = [4_000, 8_500, 9_100, 9_200, 9_800, 10_000].map(other);
   const added = history.fill(others, now);
-  // Those that are older than an hour, or that an own point covers, are left out.
+  // Points older than an hour are left out, and those that a point of this process covers.
   expect(added.map(({ at }) => at)).toEqual([8_500, 9_200, 9_800]);
   expect(history.points.map(({ at }) => at)).toEqual([8_500, ...own.slice(0, 2), 9_200, 9_800, 10_000]);
   expect(history.fill(others, now)).toEqual([]);

@@ -48,7 +48,7 @@ type SdkCall = `Cluster.${MethodOf<Cluster>}` | `JobHandle.${MethodOf<JobHandle>
 /** The schema of a JSON answer, or another kind of answer. */
 type AnswerKind = z.ZodType | 'events' | 'file';
 
-/** What a handler returns: a missing or misspelled field does not compile. */
+/** The type that a handler returns. A missing or misspelled field does not compile. */
 type Answer<A> = [A] extends [z.ZodType]
   ? Promise<Frozen<z.output<A>>>
   : A extends 'events'

@@ -10,8 +10,8 @@ import { TestDaemons } from '../test-daemons.fixture.js';
 const daemons = new TestDaemons('restarts', { beforeEach, afterEach });
 const database = databases();
 
-/** What a user has seen of a cluster so far, and sees after each restart. */
-class Witness {
+/** Records what a user has seen of a cluster, and compares it after each restart. */
+class Observer {
   readonly #printed = new Map<string, string>();
   readonly #events = new Map<number, HappenedEvent>();
   readonly #points = new Map<number, HistoryPoint>();
@@ -98,7 +98,7 @@ test.runIf(database.isThere)(
     const roles = Object.keys(start) as Role[];
     const running = new Map<Role, Daemon>();
     for (const role of roles) running.set(role, await start[role]());
-    const witness = new Witness();
+    const observer = new Observer();
     let cluster = await daemons.connect();
     await pointAfter(cluster, 0);
     const rounds: (readonly [how: 'kill' | 'stop', ...Role[]])[] = [
@@ -115,8 +115,8 @@ test.runIf(database.isThere)(
       ['stop', ...roles],
     ];
     for (const [round, [how, ...which]] of rounds.entries()) {
-      await witness.run(cluster, `round ${round}`);
-      await witness.look(cluster, daemons.url, running.get('gateway')!.endpoint);
+      await observer.run(cluster, `round ${round}`);
+      await observer.look(cluster, daemons.url, running.get('gateway')!.endpoint);
       if (which.length > 1) await cluster.close();
       for (const role of which) {
         const daemon = running.get(role)!;
@@ -128,10 +128,10 @@ test.runIf(database.isThere)(
       }
       for (const role of which) running.set(role, await start[role]());
       if (which.length > 1) cluster = await daemons.connect();
-      await witness.look(cluster, daemons.url, running.get('gateway')!.endpoint);
+      await observer.look(cluster, daemons.url, running.get('gateway')!.endpoint);
     }
-    expect(witness.count('central-started')).toBe(5);
-    expect(witness.count('worker-lost')).toBeGreaterThanOrEqual(1);
+    expect(observer.count('central-started')).toBe(5);
+    expect(observer.count('worker-lost')).toBeGreaterThanOrEqual(1);
     await cluster.close();
   },
 );
@@ -145,25 +145,25 @@ test('events, output and charts are complete after `up` was stopped, and after a
     const { cluster: url, dashboard } = JSON.parse(await process.firstLine) as Record<string, string>;
     return { process, url: url!, dashboard: dashboard!, cluster: await connect(url!) };
   };
-  const witness = new Witness();
+  const observer = new Observer();
   let now = await up();
   try {
     await pointAfter(now.cluster, 0);
     for (const how of ['SIGTERM', 'SIGKILL'] as const) {
-      await witness.run(now.cluster, `before ${how}`);
-      await witness.look(now.cluster, now.url, now.dashboard);
+      await observer.run(now.cluster, `before ${how}`);
+      await observer.look(now.cluster, now.url, now.dashboard);
       await now.cluster.close();
       await endAll(now.process, how);
       now = await up();
-      await witness.look(now.cluster, now.url, now.dashboard);
+      await observer.look(now.cluster, now.url, now.dashboard);
     }
-    expect(witness.count('central-started')).toBe(3);
+    expect(observer.count('central-started')).toBe(3);
     // Charts continue: the restarted central adds points to the earlier ones.
-    const before = witness.points;
+    const before = observer.points;
     const { points } = await now.cluster.history();
     await pointAfter(now.cluster, points.at(-1)!.at);
-    await witness.look(now.cluster, now.url, now.dashboard);
-    expect(witness.points).toBeGreaterThan(before);
+    await observer.look(now.cluster, now.url, now.dashboard);
+    expect(observer.points).toBeGreaterThan(before);
   } finally {
     await now.cluster.close();
     await endAll(now.process, 'SIGTERM');

@@ -443,7 +443,7 @@ export const MESSAGES = {
       pausedMs: rare(ms),
       /** Tasks that were paused for it; absent: none. */
       borrowedFrom: rare(list(taskOfJob, LIMITS.lendersMax)),
-      /** As in `lent`. */
+      /** The message `lent` has the same field. */
       fromParent: rare(flag),
     },
   ),
@@ -756,7 +756,7 @@ export const MESSAGES = {
         lentTo: optional(taskOfJob),
         /** Tasks that are paused for it now; empty: no more. Absent: never. */
         borrowedFrom: optional(list(taskOfJob, LIMITS.lendersMax)),
-        /** As in `lent`. */
+        /** The message `lent` has the same field. */
         toChild: optional(flag),
         fromParent: optional(flag),
       }),

@@ -69,7 +69,7 @@ export const figureCommand = defineCommand({
   },
 });
 
-/** Returns the files that may determine the results: traces, figures of one's own, and their policies. */
+/** Returns the files that may determine the results: traces, custom figures, and their policies. */
 function filesRead(
   chosen: readonly ChosenFigure[],
   words: readonly string[],
