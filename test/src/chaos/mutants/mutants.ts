@@ -634,8 +634,8 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'central matches a second task with CPUs that are lent',
     file: 'policies/loans',
     test: 'packages/policies/src/books/books.test.ts',
-    find: 'borrower !== undefined || lenders.length > 0) return false;',
-    replace: 'lenders.length > 0) return false;',
+    find: 'borrower !== undefined || isQueued || isPreempted) return false;',
+    replace: 'isQueued || isPreempted) return false;',
   },
   {
     name: 'pause-counted-as-run-time',
