@@ -1,6 +1,6 @@
 // Bundles the scripts and the styles of the page into `packages/gateway/dist/page`, from their sources: a page of few files
 // appears soon on a slow line. The page imports the formats and words of the core.
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -47,12 +47,19 @@ export async function pageBundle() {
   }
 }
 
-/** Builds the files. A gateway that starts meanwhile finds each file whole. */
+/** Builds the files. */
 export async function writePage() {
-  const folder = `${gateway}/dist/page`;
+  writeWhole(`${gateway}/dist/page`, await pageBundle());
+}
+
+/** Replaces the files of a folder one by one. A process that starts meanwhile finds each of them, and whole. */
+export function writeWhole(folder, files) {
   mkdirSync(folder, { recursive: true });
-  for (const [name, text] of Object.entries(await pageBundle())) {
+  for (const [name, text] of Object.entries(files)) {
     writeFileSync(`${folder}/.${name}.${process.pid}`, text);
     renameSync(`${folder}/.${name}.${process.pid}`, `${folder}/${name}`);
   }
+  // Another build of the folder may be at work on its temporary files.
+  const outdated = readdirSync(folder).filter((name) => !name.startsWith('.') && !Object.hasOwn(files, name));
+  for (const name of outdated) rmSync(`${folder}/${name}`, { recursive: true, force: true });
 }
