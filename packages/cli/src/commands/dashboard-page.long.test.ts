@@ -361,7 +361,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     expect(await page.getByRole('heading', { level: 2 }).count()).toBe(0);
   });
 
-  it('shows unknown values with their age while central does not respond', async () => {
+  it('shows unknown values with their age, and says so on every view, while central does not respond', async () => {
     await open('#/', 'Overview');
     cluster.pause();
     await page
@@ -369,7 +369,15 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
       .waitFor();
     await page.locator('.tile.unknown', { hasText: 'Active jobs' }).waitFor();
     expect(await page.locator('.tile strong').allTextContents()).not.toContain('0');
+    for (const part of ['jobs', 'workers', 'users', 'submit', 'policy']) {
+      await page.goto(`${url}#/${part}`);
+      await page
+        .locator('.connection', { hasText: /Central does not answer: its values are .* old/ })
+        .waitFor();
+    }
     cluster.resume();
+    await page.locator('.connection', { hasText: 'Central does not answer' }).waitFor({ state: 'detached' });
+    await open('#/', 'Overview');
     await page.locator('.tile.unknown').first().waitFor({ state: 'detached' });
   });
 
