@@ -76,7 +76,8 @@ describe('connect', () => {
   test('to a cluster of another version names both versions', async () => {
     await using peer = await ScriptedPeer.start();
     const behind = await otherVersionOf(peer.endpoint);
-    await expect(connect(behind.endpoint, IMPATIENT)).rejects.toMatchObject({
+    // Time for the handshake on a busy machine.
+    await expect(connect(behind.endpoint, { ...IMPATIENT, connectTimeoutMs: 2_000 })).rejects.toMatchObject({
       code: 'other-version',
       message: `${behind.endpoint} speaks protocol version ${PROTOCOL_VERSION + 1}; this client speaks version ${PROTOCOL_VERSION}`,
       hint: 'upgrade this client to the cluster’s version',
@@ -111,7 +112,8 @@ describe('connect', () => {
   test('with keys to a cluster without keys says so', async () => {
     await using fake = await FakeCluster.start(1);
     const keys = JSON.stringify(generateKeys().client);
-    await expect(connect(fake.central.endpoint, { ...FAST, keys: { text: keys } })).rejects.toMatchObject({
+    const options = { ...FAST, connectTimeoutMs: 2_000, keys: { text: keys } };
+    await expect(connect(fake.central.endpoint, options)).rejects.toMatchObject({
       code: 'keys-unknown',
       message: expect.stringMatching(/uses no keys, but this client has one$/),
     });
