@@ -1,4 +1,5 @@
 export * from './assert.js';
+export { boundedList } from './bounded.js';
 export {
   type ClassRates,
   CounterRates,
@@ -143,6 +144,7 @@ export {
   givenSpan,
   type JobInput,
   type JobSpec,
+  jobSpecSchema,
   type StageSpec,
   type TaskList,
 } from './job/spec.js';

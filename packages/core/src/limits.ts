@@ -59,6 +59,8 @@ export const LIMITS = {
    */
   answerBytesMax: 1024 * 1024,
   answerValuesMax: 250_000,
+  /** Estimated bytes of the tasks of one request that appends some, each with the common fields. */
+  appendedBytesMax: 32 * 1024 * 1024,
   /** Tasks of a job whose times are included in the final event. */
   timedTasksMax: 100_000,
   /** Jobs in one list for a client. */

@@ -10,6 +10,7 @@ import {
   workersJson,
 } from '@goshawk/client';
 import {
+  boundedList,
   LIMITS as CLUSTER_LIMITS,
   type Counters,
   EVENTS_KEPT_MS,
@@ -433,7 +434,7 @@ export const ROUTES: readonly Route[] = [
     does: 'Cancel, retry, hold or release several jobs: those named, or all that match a query',
     body: z.strictObject({
       action: z.enum(BULK_ACTIONS),
-      ids: z.array(z.string().min(1).max(512)).min(1).max(LIMITS.bulkJobsMax).optional(),
+      ids: boundedList(z.string().min(1).max(512)).min(1).max(LIMITS.bulkJobsMax).optional(),
       q: z.string().max(1_000).optional().describe('a query as in GET /v1/jobs; empty: all jobs'),
       dryRun: z.boolean().optional().describe('report what would change, without changing it'),
     }),

@@ -14,7 +14,6 @@ import {
   jobSpecSchema,
   type ParsedJob,
   type StageSpec,
-  TASKS_MAX,
   type TaskList,
 } from './spec.js';
 import { joinedValues, orderStages } from './stages.js';
@@ -69,66 +68,10 @@ export function parseJobSpec(input: unknown, source = 'job', wallNow?: Millis): 
   };
 }
 
-/** Number of tasks in lists above which they are checked one by one. */
-const TOGETHER_MAX = 1_000;
-
-/**
- * Validates the fields of a job. Checks tasks of long lists one by one up to the first invalid one, because zod describes each
- * of them: a job of a megabyte can contain 400,000.
- */
 function parseFields(input: unknown, source: string): ParsedJob {
-  const parts = [input, ...stagesIn(input, source)];
-  const lists = parts.map((part) => (isFields(part) && 'tasks' in part ? part.tasks : undefined));
-  for (const [place, list] of lists.entries())
-    if (Array.isArray(list) && list.length > LIMITS.tasksPerJobMax)
-      throw new InputError(
-        'bad-job',
-        `${source}: ${place === 0 ? '' : `stages[${place - 1}].`}tasks: ${TASKS_MAX}, not ${list.length}`,
-      );
-  const isLong = sumOf(lists, (list) => (Array.isArray(list) ? list.length : 0)) > TOGETHER_MAX;
-  const shorten = (part: unknown, place: number): unknown => {
-    const list = lists[place];
-    return isLong && Array.isArray(list) ? { ...(part as object), tasks: list.slice(0, 1) } : part;
-  };
-  const [short, ...stages] = parts.map(shorten);
-  const shortened = stages.length === 0 ? short : { ...(short as object), stages };
-  const result = parseWith(jobSpecSchema, isLong ? shortened : input);
-  if (!result.success) throw new InputError('bad-job', `${source}: ${describeIssue(result.error)}`);
-  const job = result.data;
-  if (!isLong) return job;
-  const completed = [job, ...(job.stages ?? [])].map(({ tasks }, place) => {
-    const list: unknown = lists[place];
-    if (!Array.isArray(list) || !Array.isArray(tasks)) return tasks;
-    const where = place === 0 ? ['tasks'] : ['stages', place - 1, 'tasks'];
-    const rest = list.slice(1).map((task: unknown, index) => {
-      const parsed = parseWith(payloadSchemaOf(task), task);
-      if (parsed.success) return parsed.data;
-      const issues = parsed.error.issues.map((issue) => ({
-        ...issue,
-        path: [...where, index + 1, ...issue.path],
-      }));
-      throw new InputError('bad-job', `${source}: ${describeIssue({ issues })}`);
-    });
-    return [...tasks, ...rest];
-  });
-  const [own, ...ofStages] = completed;
-  return {
-    ...job,
-    ...(own === undefined ? {} : { tasks: own }),
-    ...(job.stages && { stages: job.stages.map((stage, index) => ({ ...stage, tasks: ofStages[index]! })) }),
-  };
-}
-
-/** The stages as they were given. @throws InputError for too many, each of which would be described */
-function stagesIn(input: unknown, source: string): readonly unknown[] {
-  if (!isFields(input) || !('stages' in input) || !Array.isArray(input.stages)) return [];
-  const { length } = input.stages;
-  if (length > LIMITS.stagesPerJobMax)
-    throw new InputError(
-      'bad-job',
-      `${source}: stages: a job has at most ${LIMITS.stagesPerJobMax} stages, not ${length}`,
-    );
-  return input.stages;
+  const result = parseWith(jobSpecSchema, input);
+  if (result.success) return result.data;
+  throw new InputError('bad-job', `${source}: ${describeIssue(result.error)}`);
 }
 
 /** Whether any stage is a gang. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList, boundedRecord } from '../bounded.js';
 import type { InputError } from '../errors.js';
 import { LIMITS } from '../limits.js';
 import { parseDuration } from '../text/durations.js';
@@ -21,12 +22,7 @@ const TOO_LONG = `longer than the ${LIMITS.argumentBytesMax} bytes that the syst
 
 const argument = () => passableText().max(LIMITS.argumentLengthMax).refine(fits, TOO_LONG);
 const environment = () =>
-  z
-    .record(z.string(), argument())
-    .refine(
-      (given) => Object.keys(given).length <= LIMITS.environmentMax,
-      `at most ${LIMITS.environmentMax} variables`,
-    )
+  boundedRecord(z.string(), argument(), [LIMITS.environmentMax, 'variables'])
     .refine(
       (given) => Object.keys(given).every(namesVariable),
       `a variable has a name of 1 to ${LIMITS.nameLengthMax} characters, without "=" and NUL`,
@@ -74,17 +70,13 @@ export function withUnit(
 
 /** Values by which tables of results name a task. They do not affect how it runs. */
 const params = () =>
-  z
-    .record(
-      passable(nameProblem).min(1).max(LIMITS.nameLengthMax),
-      z.union([passable(wellFormedProblem).max(LIMITS.argumentLengthMax), z.number(), z.boolean()], {
-        error: () => 'expected a text, a number, true or false',
-      }),
-    )
-    .refine(
-      (given) => Object.keys(given).length <= LIMITS.environmentMax,
-      `at most ${LIMITS.environmentMax} parameters`,
-    )
+  boundedRecord(
+    passable(nameProblem).min(1).max(LIMITS.nameLengthMax),
+    z.union([passable(wellFormedProblem).max(LIMITS.argumentLengthMax), z.number(), z.boolean()], {
+      error: () => 'expected a text, a number, true or false',
+    }),
+    [LIMITS.environmentMax, 'parameters'],
+  )
     .optional()
     .describe(
       'parameters of the task by name, which `goshawk tasks --csv` and `goshawk results` show: {"rate": 0.1}',
@@ -140,8 +132,7 @@ const IMAGE = /^[a-zA-Z0-9][a-zA-Z0-9._/:@-]*$/;
 const execPayload = () =>
   z
     .strictObject({
-      exec: z
-        .array(argument())
+      exec: boundedList(argument())
         .min(1)
         .max(LIMITS.argumentsMax)
         .refine(([command]) => command !== '', 'the command, its first element, is empty')

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedList, boundedRecord } from '../bounded.js';
 import { type InputError, quoted } from '../errors.js';
 import type { ParentRun } from '../fields/records.js';
 import { JOB_ID } from '../ids.js';
@@ -11,7 +12,15 @@ import type { TaskRange } from '../task-ranges.js';
 import { nameProblem } from '../text/utf8.js';
 import { type Begin, parseBegin } from './begin.js';
 import { parseBytes } from './bytes.js';
-import { DURATION, type Payload, passable, payloadFields, payloadSchema, withUnit } from './payload.js';
+import {
+  DURATION,
+  type Payload,
+  passable,
+  payloadFields,
+  payloadSchema,
+  payloadSchemaOf,
+  withUnit,
+} from './payload.js';
 import { PRIORITIES, type Priority } from './priority.js';
 
 /**
@@ -22,8 +31,7 @@ import { PRIORITIES, type Priority } from './priority.js';
 const name = () => passable(nameProblem).min(1).max(LIMITS.nameLengthMax);
 
 const otherJobs = () =>
-  z
-    .array(z.string().regex(JOB_ID, 'this is not a job id; `goshawk submit` prints one'))
+  boundedList(z.string().regex(JOB_ID, 'this is not a job id; `goshawk submit` prints one'))
     .min(1)
     .max(LIMITS.predecessorsMax)
     .optional();
@@ -51,32 +59,26 @@ const begin = () =>
     });
 
 const demand = () =>
-  z
-    .record(name(), withUnit('demand', { parse: parseBytes, max: LIMITS.amountMax, example: '"1GiB"' }))
-    .refine(
-      (amounts) => Object.keys(amounts).length <= LIMITS.resourcesMax,
-      `at most ${LIMITS.resourcesMax} resources`,
-    );
+  boundedRecord(name(), withUnit('demand', { parse: parseBytes, max: LIMITS.amountMax, example: '"1GiB"' }), [
+    LIMITS.resourcesMax,
+    'resources',
+  ]);
 
 const value = () => z.string().min(1).max(LIMITS.nameLengthMax);
 
 const attributes = () =>
-  z
-    .record(
-      name(),
-      z
-        .union([value(), z.array(value()).min(1).max(LIMITS.attributeValuesMax)], {
-          error: () => `expected a text, or a list of 1 to ${LIMITS.attributeValuesMax} texts`,
-        })
-        .superRefine((values, context) => {
-          const problem = valuesProblem(String(values));
-          if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
-        }),
-    )
-    .refine(
-      (named) => Object.keys(named).length <= LIMITS.attributesMax,
-      `at most ${LIMITS.attributesMax} attributes`,
-    );
+  boundedRecord(
+    name(),
+    z
+      .union([value(), boundedList(value()).min(1).max(LIMITS.attributeValuesMax)], {
+        error: () => `expected a text, or a list of 1 to ${LIMITS.attributeValuesMax} texts`,
+      })
+      .superRefine((values, context) => {
+        const problem = valuesProblem(String(values));
+        if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+      }),
+    [LIMITS.attributesMax, 'attributes'],
+  );
 
 /** Checks alternative values separated by commas, with a ! in front of values to avoid, or a number to spread over. */
 function valuesProblem(values: string): string | undefined {
@@ -89,12 +91,14 @@ function valuesProblem(values: string): string | undefined {
   return undefined;
 }
 
-export const TASKS_MAX = `a job has at most ${LIMITS.tasksPerJobMax} tasks`;
+const TASKS_MAX = `a job has at most ${LIMITS.tasksPerJobMax} tasks`;
 
 const tasks = () =>
   z.union(
     [
-      z.array(payloadSchema).min(1, 'a job needs at least one task').max(LIMITS.tasksPerJobMax),
+      boundedList(payloadSchema, payloadSchemaOf)
+        .min(1, 'a job needs at least one task')
+        .max(LIMITS.tasksPerJobMax),
       z.strictObject({
         count: wholeNumber().min(1).max(LIMITS.tasksPerJobMax, TASKS_MAX),
         run: payloadSchema,
@@ -111,14 +115,12 @@ const tasks = () =>
 const stage = () =>
   z.strictObject({
     name: name().describe('unique name of the stage'),
-    after: z
-      .array(name())
+    after: boundedList(name())
       .max(LIMITS.stagesPerJobMax)
       .default([])
       .describe('names of the stages that must have completed before this one starts'),
     tasks: tasks().describe('the tasks of the stage, like those of a job'),
-    inputs: z
-      .array(name())
+    inputs: boundedList(name())
       .min(1)
       .max(LIMITS.stagesPerJobMax)
       .optional()
@@ -212,10 +214,9 @@ const jobSpecSchema = z.lazy(() =>
         .describe(
           'clients append tasks, as `map` of the SDK does. The job closes when a client closes it, or when no client has appended to it or watched it for this long. `tasks` may be omitted',
         ),
-      stages: z
-        .array(stage())
+      stages: boundedList(stage())
         .min(1)
-        .max(LIMITS.stagesPerJobMax)
+        .max(LIMITS.stagesPerJobMax, `a job has at most ${LIMITS.stagesPerJobMax} stages`)
         .optional()
         .describe('stages of tasks that can depend on each other, instead of `tasks`'),
       estimate: duration('estimate').optional().describe('estimated mean run time of the job’s tasks'),
@@ -229,8 +230,7 @@ const jobSpecSchema = z.lazy(() =>
         .describe(
           'longest delay before the first retry of a failed task, doubled for each further retry up to 5 min',
         ),
-      retryOn: z
-        .array(retriedOn())
+      retryOn: boundedList(retriedOn())
         .min(1)
         .max(LIMITS.exitCodesMax)
         .optional()

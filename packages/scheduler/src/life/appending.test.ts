@@ -184,6 +184,25 @@ describe('an open job', () => {
     expect(detail().tasks.total).toBe(0);
   });
 
+  test('refuses tasks whose common fields, repeated in each, take more memory than a request may', () => {
+    const count = 10_000;
+    const empty = Array.from({ length: count }, () => ({}));
+    const list = Array.from({ length: 1_000 }, (_, index) => `${index}`);
+    const env = Object.fromEntries(list.map((name) => [`V${name}`, 'x']));
+    for (const common of [
+      { exec: ['true'], env },
+      { exec: ['true', ...list] },
+      { exec: ['true'], params: env },
+      { exec: ['cat'], stdin: 'x'.repeat(100_000) },
+      { module: '/m.js', input: { deep: [list] } },
+    ]) {
+      expect(append(0, [], { common, each: empty })).toBe('bad-job');
+      expect(append(0, [], { common, each: empty.slice(0, 10), digest: 'd' })).toMatchObject({ tasks: 10 });
+      bench = benched(new DurableBench());
+      open();
+    }
+  });
+
   test('accepts images only if it requires a container engine, since others could not run them', () => {
     const tasks = {
       common: undefined,

@@ -66,6 +66,8 @@ export class Appending {
     if (!isRepeated && first !== job.taskCount) return conflict(job, first);
     const refusal = this.#s.ledger.refusal ?? this.#overload.refusalOfTasks(job.spec.user, each.length);
     if (refusal !== undefined) return refusal;
+    const bytes = isRepeated ? 0 : heapBytes(common) * each.length + heapBytes(each);
+    if (bytes > LIMITS.appendedBytesMax) return tooLarge(bytes);
     let tasks: ReturnType<typeof parseTasks>;
     try {
       tasks = isRepeated ? [] : parseTasks(common, each, LIMITS.tasksPerJobMax - job.taskCount);
@@ -77,7 +79,6 @@ export class Appending {
       const image = tasks.findIndex((task) => 'exec' in task && task.image !== undefined);
       if (image >= 0) return engineNotRequired(image);
     }
-    const bytes = heapBytes(tasks);
     const overLimit = this.#s.quotas.refusalOfTasks(job.spec.user, tasks.length, bytes);
     if (tasks.length > 0 && overLimit !== undefined) return overLimit;
     // A request that only closes the job takes no memory, so it is never refused for lack of memory.
@@ -122,6 +123,12 @@ function engineNotRequired(task: number): Refusal {
     message: `tasks[${task}]: an image needs workers with a container engine, which the open job does not require`,
     hint: `submit the job with "require": {"${CONTAINER}": "${DOCKER}"}`,
   };
+}
+
+/** Refuses tasks before they are read: a few kilobytes of common fields, repeated by 10,000 tasks, are gigabytes. */
+function tooLarge(bytes: number): Refusal {
+  const message = `these tasks take ${bytes} bytes of memory, with their common fields in each; ${LIMITS.appendedBytesMax} is the most for one request`;
+  return { code: 'bad-job', message, hint: 'append fewer tasks at once, or pass large values in a file' };
 }
 
 function notOpen(message: string): Refusal {
