@@ -296,7 +296,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
       completed: ended.state === 'completed',
       tasksCompleted: ended.counts.completed,
       attempts: ended.history.total,
-      judged: { long: ended.class === 'long', estimateMs: ended.estimateMs },
+      judged: { long: ended.class === 'long', estimateMs: ended.estimate.meanMs },
       sampled: sampledOf(ended),
       startsMs: startsOf(ended),
       runsMs: ended.tasks.runMs,
@@ -313,12 +313,12 @@ interface Submitted<J extends SimulatedJob> {
   readonly job: J;
 }
 
-function sampledOf({ sample, classifiedAt, acceptedAt }: Job): SimulatedEnd['sampled'] {
-  if (sample === undefined) return undefined;
-  const { tasks, plan } = sample;
+function sampledOf({ estimate, times, acceptedAt }: Job): SimulatedEnd['sampled'] {
+  if (estimate.sample === undefined) return undefined;
+  const { tasks, plan } = estimate.sample;
   return {
     pilots: tasks.length,
-    decidedMs: classifiedAt === undefined ? undefined : classifiedAt - acceptedAt,
+    decidedMs: times.classifiedAt === undefined ? undefined : times.classifiedAt - acceptedAt,
     note: plan.note,
   };
 }

@@ -130,10 +130,11 @@ test.each(POLICY_NAMES)(
     // The value lies between short tasks, of at most 150 ms, and long tasks, of at least 2.5 s.
     expect(learned).toBeGreaterThan(300);
     expect(learned).toBeLessThan(2_500);
-    const late = ended.filter(({ eligibleAt }) => eligibleAt > notifiedAt + 1_000);
+    const late = ended.filter(({ times }) => times.eligibleAt > notifiedAt + 1_000);
     // Under split, jobs misclassified as short wait in a sixth of the cluster until after the last arrival.
     if (policy !== 'split') expect(late.length).toBeGreaterThan(50);
-    for (const { class: was, estimateMs } of late) expect(was).toBe(estimateMs! > 1_000 ? 'long' : 'short');
+    for (const { class: was, estimate } of late)
+      expect(was).toBe(estimate.meanMs! > 1_000 ? 'long' : 'short');
   },
 );
 
@@ -171,7 +172,9 @@ test('idle workers steal short probes that wait behind long tasks', () => {
   const run = (stealing: boolean) => {
     const settings = settingsOf({ preset: ablate(PRESETS.hawk, { ...NOTHING_ABLATED, stealing }) });
     const { ended, cluster } = observe({ settings }, 300, 'steal');
-    const runtimes = ended.filter((job) => job.class === 'short').map((job) => job.endedAt! - job.acceptedAt);
+    const runtimes = ended
+      .filter((job) => job.class === 'short')
+      .map((job) => job.times.endedAt! - job.acceptedAt);
     return { mean: runtimes.reduce((a, b) => a + b, 0) / runtimes.length, cluster };
   };
   const withStealing = run(true);
@@ -361,7 +364,7 @@ describe('with leases and retries', () => {
     expect([...job.tasks.states]).toEqual([TaskState.completed, TaskState.failed]);
     expect([0, 1].map((task) => job.tasks.attemptOf(task))).toEqual([1, 3]);
     expect(job.history.reports.errorOf(1, undefined)?.outcome.kind).toBe('timeout');
-    expect(job.endedAt! - job.acceptedAt).toBeLessThan(700);
+    expect(job.times.endedAt! - job.acceptedAt).toBeLessThan(700);
   });
 });
 

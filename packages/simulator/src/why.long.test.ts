@@ -134,7 +134,7 @@ class Situation {
 
   cancel(which: (job: Job) => boolean): void {
     for (const job of this.jobs)
-      if (job.endedAt === undefined && which(job))
+      if (job.times.endedAt === undefined && which(job))
         this.cluster.schedulers[this.ownerOf(job)]!.cancel(job, this.cluster.now);
   }
 
@@ -243,9 +243,7 @@ function remove(there: Situation, job: Job, cause: string, situation: string): v
   const others = (other: Job): boolean => other !== job;
   const user = job.spec.user!;
   if (cause.startsWith('other-job')) {
-    const before = there.jobs.filter(
-      ({ id, endedAt }) => job.spec.after!.includes(id) && endedAt === undefined,
-    );
+    const before = there.jobs.filter(({ id, hasEnded }) => job.spec.after!.includes(id) && !hasEnded);
     expect(before.map(({ id }) => id).join(), situation).toBe(cause.slice('other-job '.length));
     return there.cancel((other) => before.includes(other));
   }
@@ -327,7 +325,8 @@ test(`removing the causes that why states, one after another, starts a task, in 
   const seen = new Set<string>();
   for (let seed = 1; seed <= SEEDS; seed++) {
     const waiting = new Situation(seed).jobs.flatMap((job, place) =>
-      job.endedAt === undefined && (job.hasPendingPredecessors || job.tasks.countOf(TaskState.waiting) > 0)
+      job.times.endedAt === undefined &&
+      (job.hasPendingPredecessors || job.tasks.countOf(TaskState.waiting) > 0)
         ? [place]
         : [],
     );
@@ -336,7 +335,7 @@ test(`removing the causes that why states, one after another, starts a task, in 
       const job = there.jobs[place]!;
       const before = startsOf(job);
       const causes: string[] = [];
-      while (startsOf(job) === before && job.endedAt === undefined) {
+      while (startsOf(job) === before && job.times.endedAt === undefined) {
         const cause = causeIn(there.why(job));
         const situation = `seed ${seed}, job ${job.id}: ${[...causes, cause].join('; then ')}`;
         expect(cause, situation).toBeDefined();

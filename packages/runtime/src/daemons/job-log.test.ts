@@ -27,11 +27,11 @@ test('nothing is logged about a job until its acceptance is durable, then in ord
       id: 'ab-1',
       spec: { name: 'x' },
       taskCount: 1,
-      isUndecided: false,
+      estimate: { isUndecided: false, classifiedBy: 'given' },
       class: 'short',
       state: 'completed',
     },
-    ...{ counts, history: counts, tasks: { attemptOf: () => 1 }, acceptedAt: 0, endedAt: 1 },
+    ...{ counts, history: counts, tasks: { attemptOf: () => 1 }, acceptedAt: 0, times: { endedAt: 1 } },
   } as unknown as Job;
   log.jobAccepted(job);
   log.taskBound(job, 0, 0);

@@ -27,7 +27,7 @@ export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => 
     jobAccepted(job) {
       const { id, spec, taskCount } = job;
       const { name, user } = spec;
-      const classified = job.isUndecided ? {} : classOf(job);
+      const classified = job.estimate.isUndecided ? {} : classOf(job);
       const fields = { job: id, name, user, tasks: taskCount, ...classified };
       waiting.set(job, [['job-accepted', fields, 'job accepted']]);
     },
@@ -50,9 +50,9 @@ export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => 
       tell(job, `attempt-${outcome.kind}`, fields, attemptLine(attempt, outcome));
     },
     jobEnded(job) {
-      const { id, state, counts, acceptedAt, endedAt } = job;
+      const { id, state, counts, acceptedAt, times } = job;
       const fields = { job: id, state, ...counts, attempts: job.history.total };
-      tell(job, 'job-ended', { ...fields, ms: Math.round(endedAt! - acceptedAt) }, `job ${state}`);
+      tell(job, 'job-ended', { ...fields, ms: Math.round(times.endedAt! - acceptedAt) }, `job ${state}`);
     },
   };
 
@@ -67,11 +67,11 @@ export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => 
   }
 }
 
-function classOf({ class: jobClass, classifiedBy, estimateMs }: Job): object {
+function classOf({ class: jobClass, estimate }: Job): object {
   return {
     class: jobClass,
-    classifiedBy,
-    ...(estimateMs !== undefined && { estimateMs: Math.round(estimateMs) }),
+    classifiedBy: estimate.classifiedBy,
+    ...(estimate.meanMs !== undefined && { estimateMs: Math.round(estimate.meanMs) }),
   };
 }
 

@@ -332,7 +332,7 @@ function mailOf(address: string, body: string, variables: Record<string, string>
 }
 
 function notificationOf(job: Job, wallOffsetMs: Millis): object {
-  const { id, spec, state, counts, acceptedAt, firstStartAt, endedAt } = job;
+  const { id, spec, state, counts, acceptedAt, times } = job;
   const at = (ms: Millis | undefined): string | null =>
     ms === undefined ? null : new Date(ms + wallOffsetMs).toISOString();
   return {
@@ -344,7 +344,7 @@ function notificationOf(job: Job, wallOffsetMs: Millis): object {
     state,
     tasks: counts,
     submittedAt: at(acceptedAt),
-    startedAt: at(firstStartAt),
-    endedAt: at(endedAt),
+    startedAt: at(times.firstStartAt),
+    endedAt: at(times.endedAt),
   };
 }

@@ -292,7 +292,10 @@ function hostWith(
           }),
           ...jobEffects(process, shadow, log, (job) => notifier?.jobEnded(job, wallOffsetMs())),
           notify: (job) => {
-            const { number, ends } = job;
+            const {
+              number,
+              ends: { count: ends },
+            } = job;
             notifier?.notify(job, wallOffsetMs(), () =>
               hosted.enter('notified', (scheduler, now) => scheduler.notified(number, ends, now)),
             );

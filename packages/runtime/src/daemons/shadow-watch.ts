@@ -39,7 +39,7 @@ export class ShadowWatch {
     const completed = job.state === 'completed';
     this.#board?.ended(job.id, {
       completed,
-      runtimeMs: job.endedAt! - job.eligibleAt,
+      runtimeMs: job.times.endedAt! - job.times.eligibleAt,
       runsMs: job.tasks.completedRunMs(),
     });
   }

@@ -17,7 +17,7 @@ export class JobTracing {
   }
 
   jobAccepted(job: Job): void {
-    if (!job.isUndecided) this.#classified(job, job.acceptedAt);
+    if (!job.estimate.isUndecided) this.#classified(job, job.acceptedAt);
   }
 
   /** Effects of the scheduler that only tracing observes. */
@@ -72,7 +72,7 @@ export class JobTracing {
       key: 'job',
       parent: undefined,
       from: job.acceptedAt,
-      to: job.endedAt!,
+      to: job.times.endedAt!,
       attributes: {
         'goshawk.job.name': spec.name,
         'goshawk.job.class': job.class,
@@ -86,7 +86,7 @@ export class JobTracing {
   }
 
   #classified(job: Job, now: Millis): void {
-    const { id, estimateMs } = job;
+    const { id } = job;
     this.#tracing.add({
       job: id,
       key: 'classify',
@@ -95,9 +95,9 @@ export class JobTracing {
       to: now,
       attributes: {
         'goshawk.job.class': job.class,
-        'goshawk.job.classified_by': job.classifiedBy,
-        'goshawk.job.pilots': job.sample?.tasks.length ?? 0,
-        ...present({ 'goshawk.job.estimate_ms': estimateMs }),
+        'goshawk.job.classified_by': job.estimate.classifiedBy,
+        'goshawk.job.pilots': job.estimate.sample?.tasks.length ?? 0,
+        ...present({ 'goshawk.job.estimate_ms': job.estimate.meanMs }),
       },
     });
   }

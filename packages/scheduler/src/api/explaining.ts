@@ -81,7 +81,7 @@ function stageWaits(
 ): StageWait[] {
   const scope = batch?.scope ?? job.route.over;
   const waitOf = (stage: Stage, waiting: number): StageWait => {
-    const isPilots = batch === job.sample?.pilots;
+    const isPilots = batch === job.estimate.sample?.pilots;
     const eligibleAt =
       stage.blockers > 0 ? now : Math.max(readyAt(job, stage, isPilots), (batch ?? stage).requeuedAt);
     const { name, requires } = stage.spec;
@@ -118,7 +118,7 @@ function taskStory(
 ): TaskStory {
   const state = job.tasks.stateOf(task);
   const stage = job.dag.stageOf(task);
-  const isPilot = job.sample?.isPilot(task) ?? false;
+  const isPilot = job.estimate.sample?.isPilot(task) ?? false;
   const hasRun = state === TaskState.running || job.tasks.isFinal(task);
   const last = lastAttempt(s, job, task);
   const startedAt = last?.startedAt ?? job.acceptedAt;
@@ -139,7 +139,7 @@ function taskStory(
     isPilot,
     attempts: job.tasks.executionsOf(task),
     worker: last?.worker || undefined,
-    waitedMs: Math.max(0, (hasStarted ? startedAt : (job.endedAt ?? now)) - from),
+    waitedMs: Math.max(0, (hasStarted ? startedAt : (job.times.endedAt ?? now)) - from),
     ranMs: hasStarted ? ranMs : undefined,
     endedMs: hasStarted && job.tasks.isFinal(task) ? endedAt - job.acceptedAt : undefined,
     error: problemOf(s, job, task).error,

@@ -31,12 +31,12 @@ interface Logged {
 function partsOf(log: readonly Logged[]) {
   const jobs = log.map(({ number, state, name, user, acceptedAt, ranMs, isAway, isHeld = false }) => ({
     ...{ number, id: `s-${number}`, state, acceptedAt, isAway, isHeld },
-    endedAt: isFinal(state) ? acceptedAt + ranMs : undefined,
+    times: { endedAt: isFinal(state) ? acceptedAt + ranMs : undefined },
     spec: { name, user },
   }));
   const ended = jobs
-    .filter(({ endedAt }) => endedAt !== undefined)
-    .sort((one, other) => other.endedAt! - one.endedAt!);
+    .filter(({ times }) => times.endedAt !== undefined)
+    .sort((one, other) => other.times.endedAt! - one.times.endedAt!);
   return {
     config: { wallOffsetMs: WALL_OFFSET_MS },
     jobs: {
@@ -46,7 +46,7 @@ function partsOf(log: readonly Logged[]) {
       archivedNewestFirst: (states: readonly JobState[]) =>
         ended
           .filter(({ isAway, state }) => isAway && states.includes(state))
-          .map(({ spec: { user }, number, state, endedAt }) => ({ number, state, endedAt, user })),
+          .map(({ spec: { user }, number, state, times: { endedAt } }) => ({ number, state, endedAt, user })),
       readArchived: ({ number }: { number: number }) => jobs.find((job) => job.number === number),
       endedCount: (of: JobState) => ended.filter(({ state }) => state === of).length,
     },
@@ -54,10 +54,10 @@ function partsOf(log: readonly Logged[]) {
 }
 
 const views = {
-  summary: ({ id, state, acceptedAt, endedAt }: Job) =>
+  summary: ({ id, state, acceptedAt, times }: Job) =>
     ({
       ...{ id, state, submittedAt: acceptedAt + WALL_OFFSET_MS },
-      endedMs: endedAt === undefined ? undefined : endedAt - acceptedAt,
+      endedMs: times.endedAt === undefined ? undefined : times.endedAt - acceptedAt,
     }) as JobSummary,
 } as JobViews;
 

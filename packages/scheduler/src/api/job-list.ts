@@ -194,10 +194,10 @@ function listEnded(
   if (!isFiltered) for (const state of JOB_STATES) query.count(state, jobs.endedCount(state));
   const inMemory = new Newest<Job>(room, endedBy - 2 * TIE_MS);
   for (const job of jobs.endedNewestFirst(query.endedStates(isFiltered))) {
-    if (job.endedAt! < endedSince || (!isFiltered && inMemory.isTruncated)) break;
+    if (job.times.endedAt! < endedSince || (!isFiltered && inMemory.isTruncated)) break;
     if (!query.isMatch(job)) continue;
     if (isFiltered) query.count(job.state);
-    if (wanted.includes(job.state) && job.endedAt! <= endedBy) inMemory.add(job, job.endedAt!);
+    if (wanted.includes(job.state) && job.times.endedAt! <= endedBy) inMemory.add(job, job.times.endedAt!);
   }
   // Tombstones have no names or deadlines, so these jobs can be counted by them only once they are read.
   const countsTombstones = isFiltered && !needsSpecs;

@@ -24,7 +24,7 @@ function released(job: Job): Job {
 }
 
 function recovering(job: Job): Job {
-  job.isRecovering = true;
+  job.recovering();
   return released(job);
 }
 

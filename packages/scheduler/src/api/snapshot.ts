@@ -124,12 +124,13 @@ export function snapshotOf(jobs: Iterable<Job>, context: WaitContext, now: Milli
     probesOut: 0,
   };
   for (const job of jobs) {
-    snapshot.jobs[job.firstStartAt === undefined ? 'waiting' : 'running']++;
+    snapshot.jobs[job.times.firstStartAt === undefined ? 'waiting' : 'running']++;
     snapshot.running[job.class] += job.runningCount;
     for (const { batch, reason, tasks } of waitGroupsOf(job, context)) {
       snapshot.waiting[job.class][reason] += tasks;
       if (NOT_STARTABLE.has(reason)) continue;
-      const since = batch === undefined ? job.eligibleAt : Math.max(batch.stage.releasedAt, batch.requeuedAt);
+      const since =
+        batch === undefined ? job.times.eligibleAt : Math.max(batch.stage.releasedAt, batch.requeuedAt);
       const { oldestWaitMs } = snapshot;
       oldestWaitMs[job.class] = Math.max(oldestWaitMs[job.class], now - since);
     }
@@ -189,15 +190,15 @@ export function waitGroupsOf(job: Job, context: WaitContext): WaitGroup[] {
 
 /** Returns batches that together contain each waiting task once: tasks beside the pilots belong to their stages. */
 function startableBatches(job: Job): readonly Batch[] {
-  return job.isUndecided ? [job.sample!.pilots, ...job.stages] : job.stages;
+  return job.estimate.isUndecided ? [job.estimate.sample!.pilots, ...job.stages] : job.stages;
 }
 
 /** Why a startable task has not started. */
 function reasonOf(job: Job, batch: Batch, context: WaitContext): WaitingReason {
   if (job.isRecovering) return 'resuming';
   if (!context.hasWorkers) return 'no-worker';
-  const isPilots = batch === job.sample?.pilots;
-  if (job.isUndecided && !isPilots) return 'pilots';
+  const isPilots = batch === job.estimate.sample?.pilots;
+  if (job.estimate.isUndecided && !isPilots) return 'pilots';
   if (job.needsCentral && context.isCentralSilent && (!job.maySeek || context.isLimited?.(job)))
     return 'central-away';
   const scope = batch.scope ?? job.route.over;

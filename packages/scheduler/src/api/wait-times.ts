@@ -13,13 +13,14 @@ import { spreadOf } from './job-views.js';
 
 /** When a waiting task became eligible: earlier stages had ended, and except for pilots, its job had a class. */
 export function readyAt(job: Job, stage: Stage, isPilot: boolean): Millis {
-  return isPilot ? stage.releasedAt : Math.max(stage.releasedAt, job.classifiedAt ?? stage.releasedAt);
+  return isPilot ? stage.releasedAt : Math.max(stage.releasedAt, job.times.classifiedAt ?? stage.releasedAt);
 }
 
 /** When a started task became eligible. Pilots and some other tasks start before the class is known. */
 export function readyAtOfStarted(job: Job, task: TaskIndex): Millis {
-  const isPilot = job.sample?.isPilot(task) ?? false;
-  const startedBefore = job.classifiedAt !== undefined && job.tasks.startedAtOf(task) < job.classifiedAt;
+  const isPilot = job.estimate.sample?.isPilot(task) ?? false;
+  const startedBefore =
+    job.times.classifiedAt !== undefined && job.tasks.startedAtOf(task) < job.times.classifiedAt;
   return readyAt(job, job.dag.stageOf(task), isPilot || startedBefore);
 }
 
@@ -44,7 +45,7 @@ export function waitSums(job: Job): WaitSum[] {
   const firstStarts = firstStartsOf(job);
   for (const task of startedTasks(job)) {
     const endOf = phaseEndsOf(job, task, firstStarts.get(task));
-    let since = job.reopenedAt ?? job.acceptedAt;
+    let since = job.times.reopenedAt ?? job.acceptedAt;
     let heldMs = 0;
     for (const sum of sums) {
       const to = endOf[sum.phase];
@@ -79,8 +80,8 @@ function phaseEndsOf(
 ): Record<WaitPhase, Millis> {
   const startedAt = job.tasks.startedAtOf(task);
   return {
-    'other-job': job.predecessorsEndedAt,
-    held: job.eligibleAt,
+    'other-job': job.predecessors.endedAt ?? job.acceptedAt,
+    held: job.times.eligibleAt,
     stage: job.dag.stageOf(task).releasedAt,
     pilots: readyAtOfStarted(job, task),
     worker: Math.min(startedAt, firstStart),
@@ -105,8 +106,8 @@ function* startedTasks(job: Job): Iterable<TaskIndex> {
     if (hasStarted(tasks, task) && tasks.startedAtOf(task) >= runSince(job)) yield task;
 }
 
-function runSince({ reopenedAt = Number.NEGATIVE_INFINITY }: Job): Millis {
-  return reopenedAt;
+function runSince({ times }: Job): Millis {
+  return times.reopenedAt ?? Number.NEGATIVE_INFINITY;
 }
 
 export const ENDED_STATES = [TaskState.completed, TaskState.failed, TaskState.cancelled] as const;

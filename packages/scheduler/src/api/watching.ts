@@ -27,10 +27,10 @@ export class Watching implements JobListener {
   /** @returns false if there are too many watches */
   watch(from: Address, message: MessageOf<'watchJob'>, job: Job, now: Millis): boolean {
     const { request, detail, soon = false } = message;
-    job.lastClientActivityAt = now;
-    if (job.endedAt !== undefined) {
+    job.client.activeAt = now;
+    if (job.times.endedAt !== undefined) {
       // A slow disk delays the end event. A progress event then shows the client that its watch still works.
-      const isLate = now - job.endedAt > this.#s.cluster.timings.progressMs;
+      const isLate = now - job.times.endedAt > this.#s.cluster.timings.progressMs;
       if (isLate && !this.#s.ledger.isDurable) this.#sendProgress(from, request, job);
       this.#sendEnd(from, request, job, detail, now);
       return true;

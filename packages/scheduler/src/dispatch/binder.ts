@@ -320,13 +320,13 @@ export class Binder {
   /** Sends the next task of the batch to a worker that did not ask for this batch. @returns false if none waits */
   #assignNext(job: Job, batch: Batch, worker: Address, assignment: Assignment, now: Millis): boolean {
     if (this.#assigner.assignNext(job, batch, worker, assignment, now) < 0) return false;
-    if (job.isUndecided) this.#sampler.evaluatePilots(job, now);
+    if (job.estimate.isUndecided) this.#sampler.evaluatePilots(job, now);
     return true;
   }
 
   #bind(job: Job, task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
     this.#assigner.bind(job, task, worker, assignment, now);
-    if (job.isUndecided) this.#sampler.evaluatePilots(job, now);
+    if (job.estimate.isUndecided) this.#sampler.evaluatePilots(job, now);
   }
 
   #isSuitableFor(worker: Address, now: Millis): (offer: Offer) => boolean {

@@ -81,9 +81,9 @@ test('a run has the expected run time of its task, if there is an estimate or a 
     return bench.take().find(({ type }) => type === 'run');
   };
   expect(expected(1)).toMatchObject({ expectedMs: undefined, execution: undefined });
-  job.restoreDecision({ guessMs: 50 });
+  job.estimate.restore({ guessMs: 50 });
   expect(expected(2)).toMatchObject({ expectedMs: 50 });
-  job.restoreDecision({ estimateMs: 80 });
+  job.estimate.restore({ estimateMs: 80 });
   expect(expected(3)).toMatchObject({ expectedMs: 80 });
 });
 

@@ -24,12 +24,11 @@ function endedJob(...runMs: number[]): Job {
   return {
     arriving,
     spec: {},
-    prediction: { kind: 'unknown' },
-    isUndecided: false,
+    estimate: { prediction: { kind: 'unknown' }, isUndecided: false },
     counts: { completed: runMs.length, total: runMs.length },
     taskCount: runMs.length,
     acceptedAt: 0,
-    endedAt: 9_000,
+    times: { eligibleAt: 0, endedAt: 9_000 },
     tasks: { completedRunMs: () => Float64Array.from(runMs) },
   } as unknown as Job;
 }
@@ -86,15 +85,13 @@ describe('a scheduler’s history of run times', () => {
     sampler.setPolicy({ ...HISTORY, preset: { ...HISTORY.preset, declares: true, byClass: false } });
     for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs));
     const decided: object[] = [];
-    const prediction = { kind: 'unknown' };
-    const job = {
+    const restore = (to: object) => decided.push(to);
+    const job = () => ({
       arriving,
-      prediction,
-      classifiedBy: 'given',
-      restoreDecision: (to: object) => decided.push(to),
-    };
-    sampler.resume({ ...job, expectedRunMs: 0 } as unknown as Job, 10_000);
-    sampler.resume({ ...job, expectedRunMs: 7 } as unknown as Job, 10_000);
+      estimate: { prediction: { kind: 'unknown' }, classifiedBy: 'given', restore },
+    });
+    sampler.resume({ ...job(), expectedRunMs: 0 } as unknown as Job, 10_000);
+    sampler.resume({ ...job(), expectedRunMs: 7 } as unknown as Job, 10_000);
     expect(decided).toMatchObject([{ estimateMs: 5_000, distribution: [{ p: 0.5 }, { p: 0.5 }] }]);
   });
 

@@ -83,7 +83,8 @@ export class NeedReporter {
 
   /** Whether the `need` alone describes the job: one stage, no options, no progress. It saves `declare` and `withdraw`. */
   #isDescribedByNeed(job: Job): boolean {
-    if (!this.#declares || job.isSentToCentral || job.isUndecided || job.stages.length > 1) return false;
+    if (!this.#declares || job.isSentToCentral || job.estimate.isUndecided || job.stages.length > 1)
+      return false;
     const stage = job.stages[0]!;
     const { weight, deadlineMs, value = 0, prefer, preemptible } = job.spec;
     return (
@@ -93,7 +94,7 @@ export class NeedReporter {
       value === 0 &&
       prefer === undefined &&
       preemptible === undefined &&
-      (job.estimateOf(stage) !== undefined || job.distribution === undefined)
+      (job.estimate.ofStage(stage) !== undefined || job.estimate.distribution === undefined)
     );
   }
 
@@ -113,18 +114,18 @@ export class NeedReporter {
       user: user ?? '',
       weight: weight / job.slackFactor,
       // Relative to the submission.
-      deadlineMs: deadlineMs === undefined ? undefined : Math.max(0, job.deadlineAt - job.eligibleAt),
+      deadlineMs: deadlineMs === undefined ? undefined : Math.max(0, job.deadlineAt - job.times.eligibleAt),
       value: value ?? 0,
       prefers: listAttributes(prefer) ?? [],
-      ageMs: now - job.eligibleAt,
+      ageMs: now - job.times.eligibleAt,
       stages: job.stages.map((stage) => ({
         tasks: stage.count,
         ended: stage.count - stage.unfinished,
         after: stage.spec.after,
         demand: stage.spec.demand,
-        estimateMs: job.estimateOf(stage) ?? job.expectedRunMs,
+        estimateMs: job.estimate.ofStage(stage) ?? job.expectedRunMs,
         // A stage with a separate estimate does not have the distribution of the whole job.
-        distribution: job.estimateOf(stage) === undefined ? (job.distribution ?? []) : [],
+        distribution: job.estimate.ofStage(stage) === undefined ? (job.estimate.distribution ?? []) : [],
         requires: listAttributes(stage.spec.requires),
         gang: stage.spec.gang,
         lend: stage.spec.lend,
@@ -182,7 +183,7 @@ export class NeedReporter {
     const { central, timings } = this.#cluster;
     const isNews = (since: Millis): boolean => timings.retryMs === 0 || now - since < timings.retryMs;
     if (job === undefined || job.hasEnded) {
-      if (central === NOBODY || isNews(job?.endedAt ?? Number.NEGATIVE_INFINITY)) return;
+      if (central === NOBODY || isNews(job?.times.endedAt ?? Number.NEGATIVE_INFINITY)) return;
       this.#env.send(central, { type: 'withdraw', job: number });
     } else if (batch?.waiting === 0 && !isNews(batch.needSentAt)) this.#send(job, batch, now, 0);
   }
@@ -208,7 +209,7 @@ export class NeedReporter {
     const { central, timings } = this.#cluster;
     const mayBeInFlight = (since: Millis): boolean => now - since < timings.leaseMs;
     if (job === undefined || job.hasEnded) {
-      if (!mayBeInFlight(job?.endedAt ?? Number.NEGATIVE_INFINITY))
+      if (!mayBeInFlight(job?.times.endedAt ?? Number.NEGATIVE_INFINITY))
         this.#env.send(central, { type: 'withdraw', job: number });
       return;
     }
@@ -223,7 +224,7 @@ export class NeedReporter {
 
   /** Sends the new class or estimate of the job to central, even if none of its tasks waits. */
   sendDecision(job: Job, now: Millis): void {
-    const { pilots } = job.sample!;
+    const { pilots } = job.estimate.sample!;
     this.declare(job, now);
     if (pilots.needSent > 0) this.#send(job, pilots, now, 0);
     for (const stage of job.stages) if (stage.needSent > 0 || stage.matches > 0) this.#send(job, stage, now);
@@ -249,7 +250,7 @@ export class NeedReporter {
       const { stage } = batch;
       return this.#place(job, stage, attemptsOf(job, job.waiting.takeAll(stage, tasks)));
     }
-    const arePilots = batch === job.sample?.pilots && job.isUndecided;
+    const arePilots = batch === job.estimate.sample?.pilots && job.estimate.isUndecided;
     this.#env.send(this.#cluster.central, {
       type: 'need',
       job: job.number,
@@ -258,12 +259,14 @@ export class NeedReporter {
       tasks,
       matches: batch.matches,
       // Pilots come first. Policies that plan whole jobs use estimates of stages, others that of the job.
-      estimateMs: arePilots ? 0 : ((this.#declares ? job.estimateOf(batch) : undefined) ?? job.expectedRunMs),
+      estimateMs: arePilots
+        ? 0
+        : ((this.#declares ? job.estimate.ofStage(batch) : undefined) ?? job.expectedRunMs),
       demand: batch.spec.demand,
       part: partOf(job, batch),
       jobTasks: job.tasks.includedCount,
-      ageMs: now - job.eligibleAt,
-      estimateFollows: job.sample?.isEstimatePending || undefined,
+      ageMs: now - job.times.eligibleAt,
+      estimateFollows: job.estimate.sample?.state === 'refining' || undefined,
       priority: job.priority === 'normal' ? undefined : job.priority,
       requires: listAttributes(batch.spec.requires),
       attainedMs: job.history.completedRunMs + job.history.wastedMs || undefined,
@@ -340,7 +343,7 @@ function placedIn({ tasks }: Job, { first, count }: Stage): TaskAttempt[] {
 
 /** Batches reported to central: pilots separately, then the rest. */
 function batchesInNeed(job: Job): readonly Batch[] {
-  const batches = job.isUndecided ? [job.sample!.pilots, ...job.stages] : job.stages;
+  const batches = job.estimate.isUndecided ? [job.estimate.sample!.pilots, ...job.stages] : job.stages;
   return batches.filter((batch) => tasksInNeed(job, batch) > 0);
 }
 
@@ -352,7 +355,7 @@ function tasksInNeed(job: Job, batch: Batch): number {
 }
 
 function partOf(job: Job, batch: Batch): BatchPart {
-  if (job.prediction.kind === 'thin') return 'thin';
-  if (!job.isUndecided) return 'judged';
-  return batch === job.sample?.pilots ? 'pilots' : 'early';
+  if (job.estimate.prediction.kind === 'thin') return 'thin';
+  if (!job.estimate.isUndecided) return 'judged';
+  return batch === job.estimate.sample?.pilots ? 'pilots' : 'early';
 }

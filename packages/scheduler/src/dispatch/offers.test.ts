@@ -82,7 +82,7 @@ test('a batch without waiting tasks is not offered, reported or not', () => {
   const offers = offersOf(one, other);
   bind(one);
   expect(firstOf(offers)).toBe(other);
-  other.cancelling = true;
+  other.cancellation = {};
   expect(firstOf(offers)).toBeUndefined();
   expect(offers.size).toBe(0);
 });
@@ -123,7 +123,7 @@ test('the first is always the least eligible batch', () => {
           const job = jobs[of];
           if (job === undefined) continue;
           if (what === 'run' && job.stages[0]!.waiting > 0) bind(job);
-          if (what === 'cancel') job.cancelling = true;
+          if (what === 'cancel') job.cancellation = {};
           offers.update(job, job.stages[0]!, 0);
           const able = jobs.filter(
             ({ stages, cancelling }) =>
@@ -166,10 +166,10 @@ test('a series takes tasks with a tiny estimate or guess, and none without', () 
   const tiny = (job: Job) => offersOf(job).firstIfTiny(NO_RESOURCES, 0, () => true)?.job;
   const job = offered({ tasks: { count: 3, run: { sleep: 1 } } });
   expect(tiny(job)).toBeUndefined();
-  job.restoreDecision({ guessMs: 1 });
+  job.estimate.restore({ guessMs: 1 });
   expect(tiny(job)).toBe(job);
-  job.restoreDecision({ guessMs: POLICY.seriesMs });
+  job.estimate.restore({ guessMs: POLICY.seriesMs });
   expect(tiny(job)).toBeUndefined();
-  job.restoreDecision({ estimateMs: 1 });
+  job.estimate.restore({ estimateMs: 1 });
   expect(tiny(job)).toBe(job);
 });

@@ -123,11 +123,11 @@ export class Routing {
    */
   #tasksBecameEligible(job: Job, stage: Stage, tasks: number, now: Millis): void {
     // Jobs on hold do not count as work yet.
-    if (this.#maySeek(job) && !job.isUndecided && !job.isHeld) {
+    if (this.#maySeek(job) && !job.estimate.isUndecided && !job.isHeld) {
       const isReported = job.needsCentral && !this.isWithoutCentral(now);
       this.#s.usage.shortArrived(job.expectedRunMs * tasks, tasks, isReported, now);
     }
-    if (job.isUndecided) this.findWorkers(job, job.sample!.pilots, now);
+    if (job.estimate.isUndecided) this.findWorkers(job, job.estimate.sample!.pilots, now);
     this.findWorkers(job, stage, now);
   }
 
@@ -135,12 +135,14 @@ export class Routing {
   findWorkers(job: Job, ofBatch: Batch, now: Millis): void {
     // Tasks other than pilots use a separate route until the class of the job is known.
     const batch =
-      job.isUndecided && !job.needsCentral ? job.sample!.nonPilotsOf(ofBatch) : ofBatch.countingBatch;
+      job.estimate.isUndecided && !job.needsCentral
+        ? job.estimate.sample!.nonPilotsOf(ofBatch)
+        : ofBatch.countingBatch;
     if (batch.waiting === 0 || job.cancelling || this.mustWait(job)) return;
     // Possibly long tasks go only to their probes: seeking workers get tasks known to be short.
     if (this.#maySeek(job) && batch === batch.countingBatch) {
       this.offers.update(job, batch, now);
-      if (!job.isUndecided) this.#assigner.assignToWaitingSlots(job, batch, now);
+      if (!job.estimate.isUndecided) this.#assigner.assignToWaitingSlots(job, batch, now);
       if (batch.waiting === 0) return this.batchAssigned(job, batch, now);
     }
     this.#s.sweepTimer.arm(now);
@@ -224,7 +226,7 @@ export class Routing {
 
   #probeInsteadOfMatching(job: Job, of: Batch): void {
     if (!job.needsCentral || this.mustWait(job) || !this.#maySeek(job) || this.isUpToCentral(job)) return;
-    const batch = job.isUndecided ? job.sample!.nonPilotsOf(of) : of.countingBatch;
+    const batch = job.estimate.isUndecided ? job.estimate.sample!.nonPilotsOf(of) : of.countingBatch;
     if (batch.waiting > 0) this.prober.ensureProbes(job, batch);
   }
 

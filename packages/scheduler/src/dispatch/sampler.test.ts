@@ -121,25 +121,26 @@ describe('an arriving job', () => {
     const bench = new Bench();
     const job = bench.submit(tasks);
     expect(lanesOf(bench.take('probe'))).toEqual({ express: 2 * tasks });
-    expect([job.class, job.classifiedBy]).toEqual(['short', 'fewer than 3 tasks']);
-    expect(job.sample).toBeUndefined();
+    expect([job.class, job.estimate.classifiedBy]).toEqual(['short', 'fewer than 3 tasks']);
+    expect(job.estimate.sample).toBeUndefined();
   });
 
   test('has pilots in the express lane, and the rest in the normal one at once', () => {
     const bench = new Bench();
     const job = bench.submit(10);
     expect(lanesOf(bench.take('probe'))).toEqual({ express: 8, normal: 16 });
-    expect(job.sample!.tasks).toHaveLength(2);
-    expect(job.isUndecided).toBe(true);
+    expect(job.estimate.sample!.tasks).toHaveLength(2);
+    expect(job.estimate.isUndecided).toBe(true);
   });
 
   test('of 10,000 tasks has pilots by the ratio, up to the cap', () => {
-    expect(new Bench({ pilotRatio: 0.03 }).submit(10_000).sample!.tasks).toHaveLength(300);
-    expect(new Bench({ pilotsMax: 3 }).submit(10_000).sample!.tasks).toHaveLength(3);
+    expect(new Bench({ pilotRatio: 0.03 }).submit(10_000).estimate.sample!.tasks).toHaveLength(300);
+    expect(new Bench({ pilotsMax: 3 }).submit(10_000).estimate.sample!.tasks).toHaveLength(3);
   });
 
   test('has the same pilots at any scheduler, by its seed', () => {
-    const tasks = (random: number, seed: string) => new Bench({}, random).submit(200, { seed }).sample!.tasks;
+    const tasks = (random: number, seed: string) =>
+      new Bench({}, random).submit(200, { seed }).estimate.sample!.tasks;
     expect(tasks(0.1, 'a')).toEqual(tasks(0.9, 'a'));
     expect(tasks(0.1, 'a')).not.toEqual(tasks(0.1, 'b'));
     expect(new Set(tasks(0.1, 'a')).size).toBe(40);
@@ -155,7 +156,7 @@ describe('an arriving job', () => {
     const stages = [stage('few', 2), stage('many', 20), stage('later', 50, ['few'])];
     const job = bench.scheduler.submit(parseJobSpec({ stages }), undefined, 0);
     const { first, count } = job.stages[1]!;
-    for (const task of job.sample!.tasks) expect(task >= first && task < first + count).toBe(true);
+    for (const task of job.estimate.sample!.tasks) expect(task >= first && task < first + count).toBe(true);
   });
 });
 
@@ -163,7 +164,7 @@ describe('while its pilots run', () => {
   test('an express probe never gets another task, and one of the rest never a pilot', () => {
     const bench = new Bench();
     const job = bench.submit(10);
-    const pilots = job.sample!.tasks;
+    const pilots = job.estimate.sample!.tasks;
     const early = Array.from({ length: 10 }, (_, i) => bench.serve(i, job, EARLY));
     expect(early.filter((task) => task >= 0)).toHaveLength(8);
     expect(early.filter((task) => pilots.includes(task))).toEqual([]);
@@ -175,9 +176,9 @@ describe('while its pilots run', () => {
     const job = bench.submit(10);
     const [one, other] = [bench.serve(1, job, PILOTS), bench.serve(2, job, PILOTS)];
     bench.end(1, job, one, 100);
-    expect(job.isUndecided).toBe(true);
+    expect(job.estimate.isUndecided).toBe(true);
     bench.end(2, job, other, 200);
-    expect([job.class, job.classifiedBy, job.estimateMs]).toEqual(['short', '2 pilots', 150]);
+    expect([job.class, job.estimate.classifiedBy, job.estimate.meanMs]).toEqual(['short', '2 pilots', 150]);
   });
 
   test('a job becomes long as soon as that is certain, and its waiting tasks go to central', () => {
@@ -188,7 +189,7 @@ describe('while its pilots run', () => {
     const early = bench.serve(3, job, EARLY);
     bench.now = 1_000;
     bench.scheduler.wake('weigh', job.number, bench.now);
-    expect([job.class, job.estimateMs]).toEqual(['long', 1_000]);
+    expect([job.class, job.estimate.meanMs]).toEqual(['long', 1_000]);
     const placed = bench.take('place').flatMap(({ tasks }) => tasks);
     expect(placed).toHaveLength(7);
     expect(bench.take('nowLong').map(({ task }) => task)).toEqual([...tasks, early].sort((a, b) => a - b));
@@ -205,7 +206,7 @@ describe('while its pilots run', () => {
     for (const [i, task] of tasks.entries()) bench.end(1 + i, job, task, 10);
     bench.now = 1e6;
     bench.scheduler.wake('weigh', job.number, bench.now);
-    expect([job.class, job.estimateMs]).toEqual(['short', 10]);
+    expect([job.class, job.estimate.meanMs]).toEqual(['short', 10]);
     expect(lanesOf(bench.take('probe')).normal).toBe(16);
   });
 });
@@ -216,10 +217,14 @@ describe('pilots without a result', () => {
     const job = bench.submit(10, { retries: 1 });
     for (let run = 1; run <= 4; run++) {
       const task = bench.serve(run, job, PILOTS);
-      expect(job.sample!.tasks).toContain(task);
+      expect(job.estimate.sample!.tasks).toContain(task);
       bench.end(run, job, task, 100 * run, FAILED);
     }
-    expect([job.class, job.estimateMs, job.classifiedBy]).toEqual(['short', 250, '4 failed runs of pilots']);
+    expect([job.class, job.estimate.meanMs, job.estimate.classifiedBy]).toEqual([
+      'short',
+      250,
+      '4 failed runs of pilots',
+    ]);
     expect(job.counts.failed).toBe(2);
   });
 
@@ -237,11 +242,11 @@ describe('pilots without a result', () => {
       ownersVersion: 0,
       silentMs: undefined,
     });
-    expect(job.isUndecided).toBe(true);
+    expect(job.estimate.isUndecided).toBe(true);
     expect(bench.serve(3, job, PILOTS)).toBe(tasks[0]);
     bench.end(3, job, tasks[0]!, 60);
     bench.end(2, job, tasks[1]!, 40);
-    expect(job.estimateMs).toBe(50);
+    expect(job.estimate.meanMs).toBe(50);
   });
 
   test('a cancelled job gets no decision, and starts nothing more', () => {
@@ -252,7 +257,7 @@ describe('pilots without a result', () => {
     expect(bench.serve(2, job, PILOTS)).toBe(-1);
     expect(bench.serve(3, job, EARLY)).toBe(-1);
     bench.end(1, job, task, 10, { ...COMPLETED, kind: 'cancelled' });
-    expect([job.state, job.isUndecided]).toEqual(['cancelled', true]);
+    expect([job.state, job.estimate.isUndecided]).toEqual(['cancelled', true]);
     bench.scheduler.wake('weigh', job.number, 1e6);
     expect(job.class).toBe('short');
   });
@@ -268,7 +273,7 @@ describe('if central matches', () => {
       [PILOTS, 2, 'pilots'],
       [0, 8, 'early'],
     ]);
-    expect(bench.match(job, PILOTS, [1, 2])).toEqual(job.sample!.tasks);
+    expect(bench.match(job, PILOTS, [1, 2])).toEqual(job.estimate.sample!.tasks);
     bench.now = 1_000;
     bench.scheduler.wake('weigh', job.number, bench.now);
     const [need] = bench.take('need');
@@ -286,17 +291,17 @@ describe('if central matches', () => {
     bench.take('need');
     bench.now = 4_000;
     bench.end(1, job, pilots[0]!, 4_000);
-    expect([job.estimateMs, bench.take('need')]).toEqual([1_000, []]);
+    expect([job.estimate.meanMs, bench.take('need')]).toEqual([1_000, []]);
     // Two of three pilots have ended, and the third has run longer than both.
     bench.now = 6_000;
     bench.end(2, job, pilots[1]!, 5_000);
-    expect([job.class, job.estimateMs]).toEqual(['long', 5_000]);
+    expect([job.class, job.estimate.meanMs]).toEqual(['long', 5_000]);
     const [need, ...others] = bench.take('need');
     expect(need).toMatchObject({ stage: 0, tasks: 7, long: true, estimateMs: 5_000 });
     expect([need!.estimateFollows, others]).toEqual([undefined, []]);
     bench.now = 90_000;
     bench.end(3, job, pilots[2]!, 90_000);
-    expect([job.estimateMs, bench.take('need')]).toEqual([5_000, []]);
+    expect([job.estimate.meanMs, bench.take('need')]).toEqual([5_000, []]);
   });
 
   test('it also gets the estimate of a job without waiting tasks', () => {
@@ -323,7 +328,7 @@ describe('if central matches', () => {
     const [other] = bench.match(job, 0, [3]);
     bench.take('need');
     bench.end(3, job, other!, 7_000);
-    expect([job.estimateMs, bench.take('need')]).toEqual([1_000, []]);
+    expect([job.estimate.meanMs, bench.take('need')]).toEqual([1_000, []]);
   });
 });
 
@@ -371,6 +376,6 @@ test('a stage with an estimate is declared with it', () => {
 test('no task of a gang runs before the others, even if the estimator requests pilots', () => {
   const bench = new Bench({ preset: { ...PRESETS.goshawk, gangs: true } });
   const job = bench.submit(10);
-  expect(job.sample).toBeUndefined();
+  expect(job.estimate.sample).toBeUndefined();
   expect(bench.take('need')).toMatchObject([{ tasks: 10, part: 'judged' }]);
 });

@@ -9,7 +9,6 @@ import {
 } from '@goshawk/core';
 import {
   type ArrivingJob,
-  type Estimate,
   type Estimator,
   Guarded,
   isKnownEstimator,
@@ -98,9 +97,15 @@ export class Sampler {
   resume(job: Job, now: Millis): void {
     this.#estimateRestored(job);
     if (job.hasPendingPredecessors) return;
-    if (job.classifiedBy !== UNDECIDED || job.sample !== undefined || job.cancelling || job.hasEnded) return;
-    if (job.prediction.kind !== 'sample') return;
-    this.startPilots(job, job.prediction);
+    if (
+      job.estimate.classifiedBy !== UNDECIDED ||
+      job.estimate.sample !== undefined ||
+      job.cancelling ||
+      job.hasEnded
+    )
+      return;
+    if (job.estimate.prediction.kind !== 'sample') return;
+    this.startPilots(job, job.estimate.prediction);
     this.evaluatePilots(job, now);
   }
 
@@ -109,11 +114,11 @@ export class Sampler {
    * count as no work and go first.
    */
   #estimateRestored(job: Job): void {
-    if (job.prediction.kind !== 'unknown') return;
-    job.prediction = this.predict(job.arriving, job.spec);
-    if (job.prediction.kind === 'unknown' || job.expectedRunMs > 0) return;
-    const { estimateMs, guessMs, distribution } = decide(job.prediction, this.#policy!);
-    job.restoreDecision({ estimateMs, guessMs, distribution });
+    if (job.estimate.prediction.kind !== 'unknown') return;
+    job.estimate.prediction = this.predict(job.arriving, job.spec);
+    if (job.estimate.prediction.kind === 'unknown' || job.expectedRunMs > 0) return;
+    const { estimateMs, guessMs, distribution } = decide(job.estimate.prediction, this.#policy!);
+    job.estimate.restore({ estimateMs, guessMs, distribution });
   }
 
   /** Draws the pilots from the largest stage that may start immediately. */
@@ -128,9 +133,9 @@ export class Sampler {
 
   /** Evaluates the pilots after an outcome, or after some time. */
   evaluatePilots(job: Job, now: Millis): void {
-    const { sample } = job;
+    const { sample } = job.estimate;
     if (sample === undefined || job.cancelling || job.hasEnded) return;
-    if (sample.isDecided && !sample.isEstimatePending) return;
+    if (sample.state === 'decided') return;
     const evidence = sample.evidence((task) => {
       const state = job.tasks.stateOf(task);
       if (state === TaskState.completed) return { ran: job.tasks.runMsOf(task) };
@@ -138,11 +143,10 @@ export class Sampler {
       return job.tasks.isFinal(task) ? 'failed' : 'waiting';
     });
     const verdict = this.#estimator!.weigh(job.arriving, sample.plan, evidence, this.#longThresholdMs());
-    if (sample.isDecided) return this.#refine(job, verdict, now);
+    if (sample.state === 'refining') return this.#refine(job, verdict, now);
     if (verdict.kind === 'wait') return this.#s.env.setTimer('weigh', job.number, now + verdict.againInMs);
     this.#s.env.clearTimer('weigh', job.number);
-    sample.isEstimatePending = verdict.provisional === true;
-    this.#decide(job, sample, verdict.estimate, now);
+    this.#decide(job, sample, verdict, now);
   }
 
   /**
@@ -150,13 +154,13 @@ export class Sampler {
    */
   #refine(job: Job, verdict: Verdict, now: Millis): void {
     if (verdict.kind === 'wait' || verdict.provisional) return;
-    job.refineEstimate(verdict.estimate);
+    job.estimate.refine(verdict.estimate);
     this.#s.ledger.classified(job, now);
     this.#routing.estimateRefined(job, now);
   }
 
-  #decide(job: Job, sample: Sample, estimate: Estimate, now: Millis): void {
-    job.classify(decideBy(estimate, this.#policy!), now);
+  #decide(job: Job, sample: Sample, verdict: Exclude<Verdict, { kind: 'wait' }>, now: Millis): void {
+    job.classify(decideBy(verdict.estimate, this.#policy!), verdict.provisional === true, now);
     this.#s.ledger.classified(job, now);
     this.#s.events.classified(job, now);
     this.#announceLong(job);
@@ -181,7 +185,8 @@ export class Sampler {
 
   /** Passes the run times of an ended job to the estimator, once per job. */
   learn(job: Job): void {
-    if (this.#policy === undefined || !this.#canLearn() || job.isLearned || job.taskCount === 0) return;
+    if (this.#policy === undefined || !this.#canLearn() || job.estimate.isLearned || job.taskCount === 0)
+      return;
     const { completed, total } = job.counts;
     const isCompleted = completed === total;
     const runsMs = completed === 0 ? NO_RUNS : this.#normalizedRunMs(job);
@@ -190,10 +195,10 @@ export class Sampler {
     this.#hasLearned = true;
     this.#estimator!.learn({
       job: job.arriving,
-      prediction: job.prediction,
+      prediction: job.estimate.prediction,
       completed: isCompleted,
       long: runsMs.length > 0 && sum / runsMs.length >= this.#policy.cutoffMs,
-      runtimeMs: job.endedAt! - job.eligibleAt,
+      runtimeMs: job.times.endedAt! - job.times.eligibleAt,
       runsMs,
     });
   }

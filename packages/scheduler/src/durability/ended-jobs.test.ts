@@ -19,14 +19,14 @@ test('ended jobs are listed and counted by state, latest first, after any evicti
       const model: Job[] = [];
       for (const [index, each] of steps.entries()) {
         if (typeof each === 'string') {
-          const job = { number: index, state: each, endedAt: Math.floor(index / 3) } as Job;
+          const job = { number: index, state: each, times: { endedAt: Math.floor(index / 3) } } as Job;
           ended.add(job);
           model.push(job);
         } else if (model.length > 0) {
           const [gone] = model.splice((typeof each === 'number' ? each : each.again) % model.length, 1);
           expect([ended.delete(gone!), ended.delete(gone!)]).toEqual([true, false]);
           if (typeof each === 'object') {
-            const again = { ...gone!, state: each.state, endedAt: Math.floor(index / 3) } as Job;
+            const again = { ...gone!, state: each.state, times: { endedAt: Math.floor(index / 3) } } as Job;
             ended.add(again);
             model.push(again);
           }

@@ -80,7 +80,7 @@ export class EndedJobs {
 
   /** Sorts the jobs by the time at which they ended. */
   sort(): void {
-    const jobs = [...this.#jobs.values()].sort((one, other) => one.endedAt! - other.endedAt!);
+    const jobs = [...this.#jobs.values()].sort((one, other) => one.times.endedAt! - other.times.endedAt!);
     this.#jobs.clear();
     for (const job of jobs) this.#jobs.set(job.number, job);
     this.#compact();

@@ -44,9 +44,9 @@ export class JobBytesByUser {
 
   /** Updates the size of the job's records in the journal. */
   measureRecords(job: Job): void {
-    const bytes = job.bytes + job.history.reports.recordedBytes;
-    this.deleteRecords(job.spec.user, job.journalBytes - bytes);
-    job.journalBytes = bytes;
+    const bytes = job.bytes.total + job.history.reports.recordedBytes;
+    this.deleteRecords(job.spec.user, job.bytes.journal - bytes);
+    job.bytes.journal = bytes;
   }
 
   /** Subtracts deleted records from the user's bytes in the journal. */

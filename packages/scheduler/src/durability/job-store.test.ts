@@ -37,7 +37,7 @@ class Bench {
     const job = jobOf({ user, tasks: [{ exec: [argument] }] }, { number, key, acceptedAt: this.now });
     this.store.add(job);
     this.journal?.set(number, job);
-    job.endedAt = this.now;
+    job.end(this.now);
     this.store.ended(job, this.now);
     return job;
   }
@@ -88,7 +88,7 @@ describe('jobs that ended before this process', () => {
     const bench = new Bench({ endedJobsKeepMs: 1_000 });
     const { number } = bench.store.allocateId();
     const job = jobOf({ tasks: [{ sleep: 1 }] }, { number, key: 'k', acceptedAt: -1e9 });
-    job.endedAt = -1e9;
+    job.end(-1e9);
     bench.store.restore(job);
     bench.store.sortEnded();
     return bench;
@@ -178,7 +178,7 @@ test('return values count as memory of their job, including the value that ends 
   job.history.reports.setValue(0, 'x'.repeat(90_000));
   bench.store.updateBytes(job);
   expect(bench.store.activeBytes).toBeGreaterThan(90_000);
-  job.endedAt = 0;
+  job.end(0);
   bench.store.ended(job, 0);
   expect(bench.store.activeBytes).toBe(0);
   bench.run('eve', undefined, 'x'.repeat(20_000));
@@ -192,7 +192,7 @@ describe('ended jobs in a journal', () => {
     let largest = 0;
     for (let i = 0; i < jobs; i++) {
       const job = most.run('ada', `k${i}`);
-      if (i % 100 === 0) largest = Math.max(largest, most.kept.length * job.bytes);
+      if (i % 100 === 0) largest = Math.max(largest, most.kept.length * job.bytes.total);
     }
     expect(largest).toBeGreaterThan(30 * 1024 ** 2);
     expect(largest).toBeLessThanOrEqual(32 * 1024 ** 2);

@@ -39,8 +39,8 @@ const EVICTION_TARGET = 0.9;
 
 /** Sets the estimated memory of a job that has no results yet. */
 function measureJob(job: Job): void {
-  job.specBytes = estimateJobBytes(job.spec);
-  job.bytes = job.specBytes + job.stages[0]!.appendedBytes;
+  job.bytes.spec = estimateJobBytes(job.spec);
+  job.bytes.total = job.bytes.spec + job.stages[0]!.appendedBytes;
 }
 
 interface JobStoreOptions {
@@ -237,7 +237,7 @@ export class JobStore {
     const key = scopedKeyOf(job);
     if (this.#ended.get(number) === job) this.#removeEnded(job);
     else {
-      job.journalBytes = this.#archived.byNumber(number)?.bytes ?? job.journalBytes;
+      job.bytes.journal = this.#archived.byNumber(number)?.bytes ?? job.bytes.journal;
       this.#archived.remove(number);
       this.#cached.delete(number);
     }
@@ -251,11 +251,11 @@ export class JobStore {
     const { number } = job;
     if (this.#active.has(number)) {
       this.#deactivate(job);
-      this.#sizes.add(job, { active: -job.bytes });
+      this.#sizes.add(job, { active: -job.bytes.total });
     } else this.#removeEnded(job);
     this.logs.delete(number);
     this.#freeKey(job);
-    this.#sizes.deleteRecords(job.spec.user, job.journalBytes);
+    this.#sizes.deleteRecords(job.spec.user, job.bytes.journal);
   }
 
   /** Frees the key of a job that was removed from memory. */
@@ -275,7 +275,7 @@ export class JobStore {
       hasRun: job.history.total > 0,
       acceptedAt: job.acceptedAt + this.#config.wallOffsetMs,
     });
-    if (!job.hasEnded && this.activeBytes + job.bytes > this.#shares.restoredMax) {
+    if (!job.hasEnded && this.activeBytes + job.bytes.total > this.#shares.restoredMax) {
       this.#notLoaded.add(job.number);
       const key = scopedKeyOf(job);
       if (key !== undefined) this.#notLoadedKeys.add(key);
@@ -304,9 +304,9 @@ export class JobStore {
 
   /** Updates the estimated memory of a job whose results have changed. */
   updateBytes(job: Job): void {
-    const bytes = job.specBytes + job.stages[0]!.appendedBytes + job.history.reports.bytes;
-    this.#sizes.add(job, { active: bytes - job.bytes });
-    job.bytes = bytes;
+    const bytes = job.bytes.spec + job.stages[0]!.appendedBytes + job.history.reports.bytes;
+    this.#sizes.add(job, { active: bytes - job.bytes.total });
+    job.bytes.total = bytes;
     this.#sizes.measureRecords(job);
   }
 
@@ -432,15 +432,15 @@ export class JobStore {
     this.updateBytes(job);
     this.#deactivate(job);
     this.#ended.add(job);
-    this.#sizes.add(job, { active: -job.bytes, ended: job.bytes });
-    if (this.#isArchivable(job)) this.#archivableBytes += job.bytes;
+    this.#sizes.add(job, { active: -job.bytes.total, ended: job.bytes.total });
+    if (this.#isArchivable(job)) this.#archivableBytes += job.bytes.total;
   }
 
   /** Adds the job to the active ones, which count its memory. */
   #activate(job: Job): void {
     invariant(this.byNumber(job.number) === undefined, () => `${job.id} becomes active, but is in memory`);
     this.#active.set(job.number, job);
-    this.#sizes.add(job, { active: job.bytes });
+    this.#sizes.add(job, { active: job.bytes.total });
     this.#users.add(job);
     job.tasks.setIndex(this.#tasksByWorker);
   }
@@ -482,7 +482,9 @@ export class JobStore {
   }
 
   #isArchivable({ bytes, history }: Job): boolean {
-    return this.#readJob !== undefined && bytes + history.reports.recordedBytes <= ARCHIVED_JOB_BYTES_MAX;
+    return (
+      this.#readJob !== undefined && bytes.total + history.reports.recordedBytes <= ARCHIVED_JOB_BYTES_MAX
+    );
   }
 
   /** Archives the jobs that ended first. */
@@ -506,11 +508,15 @@ export class JobStore {
       if (tombstone === undefined || !isOld(tombstone.endedAt)) break;
       this.#deleteFirst(this.#archived, now);
     }
-    for (let job = this.#ended.first; job !== undefined && isOld(job.endedAt!); job = this.#ended.first) {
+    for (
+      let job = this.#ended.first;
+      job !== undefined && isOld(job.times.endedAt!);
+      job = this.#ended.first
+    ) {
       this.#removeEnded(job);
       this.#freeKey(job);
-      this.#sizes.deleteRecords(job.spec.user, job.journalBytes);
-      this.#deleteRecords(job.number, now, job.endedAt!);
+      this.#sizes.deleteRecords(job.spec.user, job.bytes.journal);
+      this.#deleteRecords(job.number, now, job.times.endedAt!);
     }
     for (let left = EXPIRED_MAX; left > 0; left--) {
       const tombstone = this.#tombstones.first;
@@ -529,19 +535,25 @@ export class JobStore {
   }
 
   #evictEnded(now: Millis | undefined, kept?: Iterable<readonly [string | undefined, number]>): void {
-    const ended = Array.from(this.#ended.values(), (job) => ({ user: job.spec.user, bytes: job.bytes, job }));
+    const ended = Array.from(this.#ended.values(), (job) => ({
+      user: job.spec.user,
+      bytes: job.bytes.total,
+      job,
+    }));
     const drop = ({ job }: { job: Job }): number => {
       this.#removeEnded(job);
       this.logs.delete(job.number);
       this.#keepTombstone(this.#tombstones, job, now);
-      return job.bytes;
+      return job.bytes.total;
     };
     evictFairly(ended, this.#bytes() - EVICTION_TARGET * this.#shares.jobsMax, drop, kept);
   }
 
   /** @param droppedAt when the job was evicted for lack of memory; undefined: at the start, or it is archived */
   #keepTombstone(tombstones: Tombstones, job: Job, droppedAt?: Millis): void {
-    const { number, state, endedAt, spec, journalBytes: bytes } = job;
+    const { number, state, spec } = job;
+    const { endedAt } = job.times;
+    const bytes = job.bytes.journal;
     this.#freeKey(job);
     tombstones.push({
       number,
@@ -565,8 +577,8 @@ export class JobStore {
   /** Removes an ended job from memory. */
   #removeEnded(job: Job): void {
     if (!this.#ended.delete(job)) return;
-    if (this.#isArchivable(job)) this.#archivableBytes -= job.bytes;
-    this.#sizes.add(job, { ended: -job.bytes });
+    if (this.#isArchivable(job)) this.#archivableBytes -= job.bytes.total;
+    this.#sizes.add(job, { ended: -job.bytes.total });
   }
 
   #deleteRecords(number: JobNumber, now: Millis, endedAt: Millis): void {

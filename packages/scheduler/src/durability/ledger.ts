@@ -177,7 +177,8 @@ export class Ledger {
   // ---- records; no-ops without a journal
 
   accepted(job: Job, now: Millis): void {
-    const { key, spec, class: jobClass, classifiedBy, route, stagesMs, project } = job;
+    const { key, spec, class: jobClass, route, project } = job;
+    const { classifiedBy, stagesMs } = job.estimate;
     const about = { key, spec, class: jobClass, classifiedBy, route, stagesMs, project };
     this.#write(
       { kind: 'accepted', job: job.number, at: this.#wallTime(now), ...about },
@@ -188,7 +189,8 @@ export class Ledger {
 
   /** Records a changed class. */
   classified(job: Job, now: Millis): void {
-    const { class: jobClass, classifiedBy, route, estimateMs, stagesMs } = job;
+    const { class: jobClass, route } = job;
+    const { classifiedBy, meanMs: estimateMs, stagesMs } = job.estimate;
     const about = { class: jobClass, classifiedBy, route, estimateMs, stagesMs };
     this.#write({ kind: 'classified', job: job.number, at: this.#wallTime(now), ...about });
   }
@@ -215,8 +217,8 @@ export class Ledger {
     this.#write({ kind: 'appended', job: number, at: this.#wallTime(now), ...about }, bytes);
   }
 
-  cancelled({ number, cancelReason: reason }: Job, now: Millis): void {
-    this.#write({ kind: 'cancelled', job: number, at: this.#wallTime(now), reason });
+  cancelled({ number, cancellation }: Job, now: Millis): void {
+    this.#write({ kind: 'cancelled', job: number, at: this.#wallTime(now), reason: cancellation!.reason });
   }
 
   retried({ number }: Job, key: string, choice: RetryChoice, now: Millis): void {

@@ -17,7 +17,7 @@ export class NotDurableJobs {
   }
 
   add(job: Job): void {
-    job.isDurable = false;
+    job.recording();
     this.#requests.set(job, []);
   }
 
@@ -45,7 +45,7 @@ export class NotDurableJobs {
   remove(job: Job): readonly DeferredRequest[] {
     const requests = this.#requests.get(job) ?? [];
     this.#requests.delete(job);
-    job.isDurable = true;
+    job.activated();
     return requests;
   }
 }

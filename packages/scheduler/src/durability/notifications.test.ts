@@ -81,7 +81,7 @@ class Crashing {
             lastJob: Math.max(...records.map(({ job }) => job)),
             previousIncarnations: [],
           };
-    const notify = ({ id: job, number, ends }: Job): void => {
+    const notify = ({ id: job, number, ends: { count: ends } }: Job): void => {
       expect(this.endsOf(number), `${job} is reported before its end is durable`).toBe(ends);
       expect(this.reported).not.toContainEqual({ job, number, ends });
       this.reported.push({ job, number, ends });

@@ -37,17 +37,17 @@ export class Notifications {
 
   ended(job: Job, now: Millis): void {
     if (job.spec.notify === undefined) return;
-    const { ends } = job;
+    const ends = job.ends.count;
     this.#ledger.whenDurable(() => {
       // The job may have been retried meanwhile. It is then reported when it ends again.
-      if (job.hasEnded && job.ends === ends) this.#report(job);
+      if (job.hasEnded && job.ends.count === ends) this.#report(job);
     }, now);
   }
 
   /** Adds a job of an earlier incarnation. */
   restored(job: Job): void {
-    const { spec, hasEnded, notifiedEnd, ends } = job;
-    if (spec.notify !== undefined && hasEnded && notifiedEnd < ends) this.#report(job);
+    const { spec, hasEnded, ends } = job;
+    if (spec.notify !== undefined && hasEnded && ends.notified < ends.count) this.#report(job);
   }
 
   /** Before its admission, the scheduler may have a mere copy of another one's journal. */

@@ -146,7 +146,7 @@ class JobRebuilder {
 
   #release(): void {
     const { job } = this;
-    for (const stage of job.stages) if (stage.blockers === 0) job.release(stage, job.eligibleAt);
+    for (const stage of job.stages) if (stage.blockers === 0) job.release(stage, job.times.eligibleAt);
   }
 
   apply(record: JobRecord, position: number | undefined): void {
@@ -156,8 +156,7 @@ class JobRebuilder {
       case 'attempt':
         return this.#attemptEnded(record, position);
       case 'cancelled':
-        this.job.cancelling = true;
-        this.job.cancelReason = record.reason;
+        this.job.cancellation = { reason: record.reason };
         return;
       case 'passed':
         return this.#predecessorEnded(record);
@@ -175,7 +174,7 @@ class JobRebuilder {
         return;
       case 'notified':
         // The reports of two ends may be confirmed in either order.
-        this.job.notifiedEnd = Math.max(this.job.notifiedEnd, record.ends);
+        this.job.ends.notified = Math.max(this.job.ends.notified, record.ends);
         return;
       case 'retried':
         return this.#retried(record);
@@ -196,13 +195,13 @@ class JobRebuilder {
     if (!job.isOpen || first !== job.taskCount) return;
     job.append(tasks);
     job.markDurable(job.taskCount);
-    job.digest = digest;
-    job.isOpen = !close;
+    job.client.digest = digest;
+    job.client.isOpen = !close;
   }
 
   #predecessorEnded({ after, at }: JobRecordOf<'passed'>): void {
     const { job } = this;
-    if (!job.pendingPredecessors.delete(after) || job.pendingPredecessors.size > 0) return;
+    if (!job.predecessors.pending.delete(after) || job.predecessors.pending.size > 0) return;
     job.predecessorsEnded(this.#machineTime(at));
     this.#release();
   }
@@ -219,8 +218,8 @@ class JobRebuilder {
   #classified(record: JobRecordOf<'classified'>): void {
     const { class: jobClass, classifiedBy: by, route, estimateMs = this.job.spec.estimateMs } = record;
     // The first record has the time of the classification; later records only update estimates.
-    this.job.classifiedAt ??= this.#machineTime(record.at);
-    this.job.restoreDecision({ class: jobClass, by, route, estimateMs, stagesMs: record.stagesMs });
+    this.job.times.classifiedAt ??= this.#machineTime(record.at);
+    this.job.estimate.restore({ class: jobClass, by, route, estimateMs, stagesMs: record.stagesMs });
   }
 
   #attemptEnded(
@@ -236,12 +235,12 @@ class JobRebuilder {
     if (!isEndedByOwner(outcome) || runMs > 0) {
       job.history.countAttempt(task);
       job.history.skipUsedNumber(task, attempt, lastUsed);
-      job.startedAt(startedAt);
+      job.times.started(startedAt);
     }
     if (this.#context.accounting !== undefined)
       addAttempt(job, { task, outcome, runMs }, now, this.#context.wallOffsetMs);
     const how = classifyEnd(outcome, job.isCancelling(task));
-    if (runMs > 0 && how !== 'excused') job.ran(startedAt);
+    if (runMs > 0 && how !== 'excused') job.times.ran(startedAt);
     const state = job.attemptEnded({ task, outcome, runMs, position }, how, worker, now);
     if (state === TaskState.waiting) {
       const restMs = job.backoffMsOf(task, how);
@@ -268,7 +267,7 @@ class JobRebuilder {
 
   finish(rebuilt: RebuiltCallback): void {
     this.#endUnstartable();
-    this.job.isRecovering = !this.job.hasEnded;
+    this.job.recovering();
     this.#context.accounting?.loadActive(this.job.usage);
     rebuilt(this.job);
   }

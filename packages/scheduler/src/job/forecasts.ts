@@ -93,7 +93,11 @@ export class Forecasts {
     for (const [number, { of }] of this.#expected) {
       if (!of.hasEnded) continue;
       this.#expected.delete(number);
-      outcomes.push({ job: number, endedAgoMs: now - of.endedAt!, completed: of.state === 'completed' });
+      outcomes.push({
+        job: number,
+        endedAgoMs: now - of.times.endedAt!,
+        completed: of.state === 'completed',
+      });
     }
     return outcomes;
   }
@@ -119,7 +123,7 @@ function outlineOf(
     prefers: listAttributes(spec.prefer),
     preemptible: spec.preemptible,
     slowdown: spec.slowdown,
-    ageMs: Math.max(0, now - job.eligibleAt),
+    ageMs: Math.max(0, now - job.times.eligibleAt),
     beginsInMs: isLater ? Math.max(0, hold.beginAt! - wallNow) : undefined,
     endless: job.hasPendingPredecessors
       ? 'after'
@@ -163,7 +167,9 @@ function outlineOfStage(
   }
   const { demand, requires, gang, lend, after } = stage.spec;
   const isDeclared = waits > 0 && waiting.count === waits;
-  const estimateMs = job.isUndecided ? undefined : (job.estimateOf(stage) ?? job.estimateMs);
+  const estimateMs = job.estimate.isUndecided
+    ? undefined
+    : (job.estimate.ofStage(stage) ?? job.estimate.meanMs);
   return {
     waiting: waits,
     running,

@@ -18,7 +18,7 @@ export function checkJob(job: Job): void {
     let waiting = 0;
     let unfinished = 0;
     for (let task = stage.first; task < stage.first + stage.count; task++) {
-      if (tasks.states[task] === TaskState.waiting && !job.sample?.isUndecidedPilot(task)) waiting++;
+      if (tasks.states[task] === TaskState.waiting && !job.estimate.sample?.isUndecidedPilot(task)) waiting++;
       if (!tasks.isFinal(task)) unfinished++;
     }
     invariant(waiting === stage.waiting, () => `${job.id}: ${waiting} tasks wait, counted ${stage.waiting}`);
@@ -27,9 +27,9 @@ export function checkJob(job: Job): void {
       () => `${job.id}: ${unfinished} unfinished, counted ${stage.unfinished}`,
     );
   }
-  const pilots = job.sample?.pilots;
-  const waiting = job.sample?.tasks.filter(
-    (task) => job.sample?.isUndecidedPilot(task) && tasks.states[task] === TaskState.waiting,
+  const pilots = job.estimate.sample?.pilots;
+  const waiting = job.estimate.sample?.tasks.filter(
+    (task) => job.estimate.sample?.isUndecidedPilot(task) && tasks.states[task] === TaskState.waiting,
   );
   invariant(
     waiting?.length === pilots?.waiting,

@@ -37,8 +37,8 @@ export function setRetryTimer(job: Job, env: Environment<JobTimer>): void {
 }
 
 /** When an open job is closed unless a client is active before; Infinity: the job is not open. */
-export function closesAt({ isOpen, lastClientActivityAt, spec }: Job): Millis {
-  return isOpen ? lastClientActivityAt + spec.openMs! : Number.POSITIVE_INFINITY;
+export function closesAt({ client, spec }: Job): Millis {
+  return client.isOpen ? client.activeAt + spec.openMs! : Number.POSITIVE_INFINITY;
 }
 
 /** Sets the timer that closes an open job without active clients. */
@@ -47,10 +47,10 @@ export function setOpenTimer(job: Job, env: Environment<JobTimer>): void {
 }
 
 /** Clears the timers of an ended job. */
-export function clearTimers({ spec, number, isUndecided, inBackoff }: Job, env: Environment<JobTimer>): void {
+export function clearTimers({ spec, number, estimate, inBackoff }: Job, env: Environment<JobTimer>): void {
   if (spec.deadlineMs !== undefined) env.clearTimer('deadline', number);
   if (spec.retryBackoffMs !== undefined || inBackoff.isAny) env.clearTimer('retry', number);
   if (spec.timeLimitMs !== undefined) env.clearTimer('timeLimit', number);
   if (spec.openMs !== undefined) env.clearTimer('open', number);
-  if (isUndecided) env.clearTimer('weigh', number);
+  if (estimate.isUndecided) env.clearTimer('weigh', number);
 }

@@ -57,7 +57,7 @@ describe('the counts of a job', () => {
             expect(stage.waiting).toBe(own.filter((other) => other === TaskState.waiting).length);
             expect(stage.unfinished).toBe(own.filter((other) => other < TaskState.completed).length);
           }
-          if (job.unfinishedCount === 0) job.endedAt = 1;
+          if (job.unfinishedCount === 0) job.end(1);
           checkJob(job);
         },
       ),

@@ -14,7 +14,6 @@ import {
   type Priority,
   type RetryChoice,
   type Route,
-  type Segment,
   SLACK,
   spreadOf,
   sumOf,
@@ -23,7 +22,7 @@ import {
   type TaskIndex,
   type TaskRange,
 } from '@goshawk/core';
-import type { ArrivingJob, Estimate, Prediction } from '@goshawk/predictor';
+import type { ArrivingJob, Prediction } from '@goshawk/predictor';
 import type { Assignment } from './assignment.js';
 import { resized } from './attempt-columns.js';
 import { type AttemptEnd, AttemptHistory } from './attempt-history.js';
@@ -32,6 +31,16 @@ import type { Batch, Stage } from './batch.js';
 import type { Decision } from './classify.js';
 import { Dag } from './dag.js';
 import type { Hold } from './hold.js';
+import { JobEstimate } from './job-estimate.js';
+import {
+  clientOf,
+  type JobBytes,
+  type JobClient,
+  type JobPhase,
+  JobTimes,
+  type PredecessorWait,
+  predecessorsOf,
+} from './job-parts.js';
 import type { JobUsage } from './job-usage.js';
 import type { EndClass } from './outcomes.js';
 import type { Reopening } from './reopening.js';
@@ -43,10 +52,26 @@ import { TaskState } from './task-state.js';
 import { TaskTable } from './task-table.js';
 import { WaitingTasks } from './waiting-tasks.js';
 
-/** Shared by all jobs without predecessors. Nothing is ever added to it. */
-const NONE = new Set<string>();
 const NO_USAGE: readonly JobUsage[] = [];
 const CENTRAL_ROUTE: Route = { by: 'matching', over: 'all' };
+
+/** The tasks of a job from its acceptance, or its last retry, to its end. */
+interface JobRun {
+  readonly dag: Dag;
+  readonly waiting: WaitingTasks;
+  readonly inBackoff: BackoffTasks;
+  /** 1 for each task that was cancelled individually. Created on demand. */
+  cancelledTasks: Uint8Array | undefined;
+}
+
+function runOf(tasks: TaskTable, dag: Dag): JobRun {
+  return {
+    dag,
+    waiting: new WaitingTasks(tasks, dag),
+    inBackoff: new BackoffTasks(tasks),
+    cancelledTasks: undefined,
+  };
+}
 
 /** The state of one job at its owner. */
 export class Job {
@@ -60,84 +85,46 @@ export class Job {
   /** The project of the user when the job was accepted. */
   readonly project: string | undefined;
   readonly arriving: ArrivingJob;
-  /** Prediction at arrival, or at a restart of the owner. */
-  prediction: Prediction;
   readonly acceptedAt: Millis;
-  /** The client that submitted it to this incarnation of the owner; NOBODY: none did. */
-  submitter: Address = NOBODY;
-  /** Number of that client's request. */
-  submission = 0;
-  priority: Priority;
-  /** undefined: the job was never on hold. */
-  hold: Hold | undefined;
   /** Whether any stage is a gang. */
   readonly hasGangs: boolean;
   /** Whether a stage limits how many of its tasks run at workers with the same attribute. */
   readonly spreads: boolean;
+
+  // What users may change.
+  priority: Priority;
+  /** undefined: the job was never on hold. */
+  hold: Hold | undefined;
+
+  // Where it is in its life.
+  #phase: JobPhase = 'active';
+  /** undefined: it was not cancelled. An absent reason: a user cancelled it, not the scheduler. */
+  cancellation: { readonly reason?: string | undefined } | undefined;
+  /** How often it has ended, as a retry reopens it, and the last end that was reported to the target of its submitter. */
+  readonly ends = { count: 0, notified: 0 };
+  readonly times: JobTimes;
+  readonly predecessors: PredecessorWait;
+
+  // What it is, takes and needs, by those who ask.
+  readonly client: JobClient;
+  readonly estimate: JobEstimate;
+  readonly bytes: JobBytes = { spec: 0, total: 0, journal: 0 };
+  /** Whether the whole job was sent to central, which must then be notified of its end. */
+  isSentToCentral = false;
+
+  // What its tasks do.
   readonly tasks: TaskTable;
   readonly history: AttemptHistory;
-  #dag: Dag;
-  #waiting: WaitingTasks;
-  #inBackoff: BackoffTasks;
-  /** Ids of the unfinished jobs on which it depends. */
-  readonly pendingPredecessors: Set<string>;
-  /** Whether no stage may start before other jobs have ended. */
-  hasPendingPredecessors: boolean;
-  /** When the last of its predecessors ended, or else when it was accepted. */
-  predecessorsEndedAt: Millis;
-  /** Earliest possible start: when it was accepted, its predecessors had ended, it was released, or it was last retried. */
-  eligibleAt: Millis;
-  #decision: Decision;
-  /** The pilots, which run first to determine its class. */
-  #sample: Sample | undefined;
-  /** 1 for each task that was cancelled individually. Created on demand. */
-  #cancelledTasks: Uint8Array | undefined;
-  /** When its pilots determined its class. By the owner's clock. */
-  classifiedAt: Millis | undefined;
-  cancelling = false;
-  /** Why the scheduler cancelled it; undefined: a user cancelled it, or it was not cancelled. */
-  cancelReason: string | undefined;
-  /** Estimated memory of the submission. */
-  specBytes = 0;
-  /** Estimated memory of the job, as counted by the job store. */
-  bytes = 0;
-  /** Usage of its attempts since its acceptance or last retry, by day. */
-  usage: readonly JobUsage[] = NO_USAGE;
-  /** Estimated size of its records in the journal, as counted for its user. */
-  journalBytes = 0;
-  /** Whether clients may append tasks. An open job does not end before it is closed. */
-  isOpen: boolean;
-  /** Digest of all tasks, computed by the client that appended last. */
-  digest = '';
-  /** When a client last appended tasks or watched the job. */
-  lastClientActivityAt: Millis = 0;
-  /**
-   * Whether workers may still run tasks that an earlier incarnation of the owner started. No task may be assigned before
-   * the workers have answered.
-   */
-  isRecovering = false;
-  /** If false, the job or its last retry is not durable yet, and none of its tasks may be assigned. */
-  isDurable = true;
-  endedAt: Millis | undefined;
-  /** Number of times it has ended: a retry reopens it. */
-  ends = 0;
-  /** The last of these ends that was reported to the target that its submitter named. */
-  notifiedEnd = 0;
-  firstStartAt: Millis | undefined;
-  /** Earliest start that a worker has reported with the end of an attempt. */
-  #firstReportedStartAt: Millis | undefined;
-  /** When it was last retried. */
-  reopenedAt: Millis | undefined;
-  /** When its first task started since its acceptance or last retry. */
-  #runStartedAt: Millis | undefined;
+  /** Renewed by each retry. */
+  #run: JobRun;
   /** Created with the first loan of CPUs. */
   #loans: TaskLoans | undefined;
-  /** Created at the first retry. */
-  #retryKeys: RetryKeys | undefined;
-  /** Whether the estimator has learned from it. */
-  isLearned = false;
+  /** Usage of its attempts since its acceptance or last retry, by day. */
+  usage: readonly JobUsage[] = NO_USAGE;
   /** Number of its probes that were stolen by another worker. */
   probesMoved = 0;
+  /** Created at the first retry. */
+  #retryKeys: RetryKeys | undefined;
 
   constructor(fields: {
     number: JobNumber;
@@ -158,44 +145,37 @@ export class Job {
     this.parent = fields.spec.parent;
     this.project = fields.project;
     this.arriving = fields.arriving;
-    this.prediction = fields.prediction;
-    this.#decision = fields.decision;
     this.acceptedAt = fields.acceptedAt;
-    this.eligibleAt = fields.acceptedAt;
-    this.predecessorsEndedAt = fields.acceptedAt;
-    const { after = [], afterOk = [] } = fields.spec;
-    this.pendingPredecessors = after.length + afterOk.length === 0 ? NONE : new Set([...after, ...afterOk]);
-    this.hasPendingPredecessors = this.pendingPredecessors.size > 0;
+    this.estimate = new JobEstimate(fields.prediction, fields.decision);
+    this.times = new JobTimes(fields.acceptedAt);
+    this.predecessors = predecessorsOf(fields.spec, fields.acceptedAt);
+    this.client = clientOf(fields.spec);
     this.priority = fields.spec.priority ?? 'normal';
     this.hold = fields.hold;
-    this.#dag = new Dag(fields.spec, fields.decision.lane, fields.acceptedAt);
     this.hasGangs = hasGangs(fields.spec);
     this.spreads = fields.spec.stages.some(({ requires }) => spreadOf(requires) !== undefined);
+    const dag = new Dag(fields.spec, fields.decision.lane, fields.acceptedAt);
     this.tasks = new TaskTable(
       fields.number,
-      sumOf(this.#dag.stages, ({ count }) => count),
+      sumOf(dag.stages, ({ count }) => count),
       fields.spec.openMs !== undefined,
     );
-    if (fields.spec.retryOf !== undefined) {
-      this.tasks.skipAllBut(fields.spec.retryOf.tasks);
-      this.#dag = this.#dag.reopened(this.tasks, fields.acceptedAt);
-    }
-    this.isOpen = fields.spec.openMs !== undefined;
-    this.#waiting = new WaitingTasks(this.tasks, this.#dag);
+    const { retryOf } = fields.spec;
+    if (retryOf !== undefined) this.tasks.skipAllBut(retryOf.tasks);
+    this.#run = runOf(this.tasks, retryOf === undefined ? dag : dag.reopened(this.tasks, fields.acceptedAt));
     this.history = new AttemptHistory(this, this.tasks);
-    this.#inBackoff = new BackoffTasks(this.tasks);
   }
 
   get dag(): Dag {
-    return this.#dag;
+    return this.#run.dag;
   }
 
   get waiting(): WaitingTasks {
-    return this.#waiting;
+    return this.#run.waiting;
   }
 
   get inBackoff(): BackoffTasks {
-    return this.#inBackoff;
+    return this.#run.inBackoff;
   }
 
   /** undefined: no task has lent or borrowed CPUs. */
@@ -234,53 +214,25 @@ export class Job {
 
   /** The class used for scheduling: short until the job is classified. */
   get class(): JobClass {
-    return this.#decision.class;
-  }
-
-  /** Reason for the class, as `goshawk job` and `goshawk why` show it. */
-  get classifiedBy(): string {
-    return this.#decision.by;
-  }
-
-  /** Estimated mean run time of its tasks; undefined: unknown. */
-  get estimateMs(): Millis | undefined {
-    return this.#decision.estimateMs;
+    return this.estimate.decision.class;
   }
 
   /** Estimated or guessed mean run time of its tasks; 0: unknown. */
   get expectedRunMs(): Millis {
-    return this.#decision.estimateMs ?? this.#decision.guessMs ?? 0;
+    return this.estimate.guessMs ?? 0;
   }
 
   /** Mean run time of its completed tasks; before the first one, the estimate or guess. */
   get meanRunMs(): Millis | undefined {
     const completed = this.tasks.countOf(TaskState.completed);
     if (completed > 0) return this.history.completedRunMs / completed;
-    return this.#decision.estimateMs ?? this.#decision.guessMs;
-  }
-
-  /** Estimate for the stage: the estimator's, else the submitter's. undefined: the estimate of the job applies. */
-  estimateOf({ index, spec }: Pick<Stage, 'index' | 'spec'>): Millis | undefined {
-    return this.#decision.stagesMs?.[index] ?? spec.estimateMs;
-  }
-
-  /** Estimates by stage, if the estimator distinguishes stages. */
-  get stagesMs(): readonly Millis[] | undefined {
-    return this.#decision.stagesMs;
-  }
-
-  /** Distribution of run times, if the estimator provides one. */
-  get distribution(): readonly Segment[] | undefined {
-    return this.#decision.distribution;
+    return this.estimate.guessMs;
   }
 
   /** How its tasks find workers. Central starts gangs and tasks that spread, because it sees all workers. */
   get route(): Route {
-    return this.hasGangs || this.spreads ? CENTRAL_ROUTE : this.#decision.route;
+    return this.hasGangs || this.spreads ? CENTRAL_ROUTE : this.estimate.decision.route;
   }
-
-  /** Whether the whole job was sent to central, which must then be notified of its end. */
-  isSentToCentral = false;
 
   /** Whether central finds workers for it, unless central is unreachable. */
   get needsCentral(): boolean {
@@ -292,46 +244,28 @@ export class Job {
   get maySeek(): boolean {
     const { by } = this.route;
     return (
-      !this.hasGangs &&
-      !this.spreads &&
-      (by === 'seeking' || (by === 'matching' && this.#decision.class === 'short'))
+      !this.hasGangs && !this.spreads && (by === 'seeking' || (by === 'matching' && this.class === 'short'))
     );
-  }
-
-  get sample(): Sample | undefined {
-    return this.#sample;
-  }
-
-  /** Whether its pilots have not determined its class yet. */
-  get isUndecided(): boolean {
-    return this.#sample?.isDecided === false;
   }
 
   /** Runs the pilots first. */
   startSample(sample: Sample): void {
-    this.#sample = sample;
+    this.estimate.sample = sample;
     this.waiting.startSample(sample);
   }
 
-  /** Sets the class that the pilots or the guess determined. */
-  classify(decision: Decision, now: Millis): void {
-    const sample = this.#sample;
-    invariant(sample?.isDecided === false, () => `${this.id} was classified twice`);
+  /**
+   * Sets the class that the pilots or the guess determined.
+   *
+   * @param isProvisional whether the estimate follows, once all pilots have ended
+   */
+  classify(decision: Decision, isProvisional: boolean, now: Millis): void {
+    const { sample } = this.estimate;
+    invariant(sample?.state === 'running', () => `${this.id} was classified twice`);
     this.waiting.endSample(sample);
-    sample.isDecided = true;
-    this.classifiedAt = now;
-    this.#decision = decision;
-  }
-
-  /** Restores the classification of an earlier incarnation of the owner. */
-  restoreDecision(decision: Partial<Decision>): void {
-    this.#decision = { ...this.#decision, ...decision };
-  }
-
-  /** Sets the final estimate of a job that was classified as long before all pilots ended. */
-  refineEstimate({ meanMs: estimateMs, stagesMs }: Estimate): void {
-    this.#sample!.isEstimatePending = false;
-    this.#decision = { ...this.#decision, estimateMs, stagesMs: stagesMs ?? this.stagesMs };
+    sample.state = isProvisional ? 'refining' : 'decided';
+    this.times.classifiedAt = now;
+    this.estimate.decide(decision);
   }
 
   get runningCount(): number {
@@ -339,7 +273,47 @@ export class Job {
   }
 
   get hasEnded(): boolean {
-    return this.endedAt !== undefined;
+    return this.#phase === 'ended';
+  }
+
+  /** Whether the job or its last retry is durable. If not, none of its tasks may be assigned. */
+  get isDurable(): boolean {
+    return this.#phase !== 'recording';
+  }
+
+  /** Whether workers may still run tasks that an earlier incarnation of the owner started. */
+  get isRecovering(): boolean {
+    return this.#phase === 'recovering';
+  }
+
+  /** The job or its retry is not durable yet. */
+  recording(): void {
+    this.#phase = 'recording';
+  }
+
+  /** Its owner has restarted, and asks workers which of its tasks they run. */
+  recovering(): void {
+    if (this.#phase === 'active') this.#phase = 'recovering';
+  }
+
+  /** The job is durable, or its workers have answered. */
+  activated(): void {
+    if (this.#phase !== 'ended') this.#phase = 'active';
+  }
+
+  /** Whether it was cancelled, and ends or has ended for that reason. */
+  get cancelling(): boolean {
+    return this.cancellation !== undefined;
+  }
+
+  /** Whether clients may append tasks. An open job does not end before it is closed. */
+  get isOpen(): boolean {
+    return this.client.isOpen;
+  }
+
+  /** Whether no stage may start before other jobs have ended. */
+  get hasPendingPredecessors(): boolean {
+    return this.predecessors.endedAt === undefined;
   }
 
   get unfinishedCount(): number {
@@ -370,14 +344,12 @@ export class Job {
 
   /** The deadline by the owner's clock; Infinity: none. */
   get deadlineAt(): Millis {
-    return (this.reopenedAt ?? this.acceptedAt) + (this.spec.deadlineMs ?? Number.POSITIVE_INFINITY);
+    return (this.times.reopenedAt ?? this.acceptedAt) + (this.spec.deadlineMs ?? Number.POSITIVE_INFINITY);
   }
 
   /** End of the time limit by the owner's clock; Infinity: no limit, or not started. */
   get timeLimitAt(): Millis {
-    return (
-      (this.#runStartedAt ?? Number.POSITIVE_INFINITY) + (this.spec.timeLimitMs ?? Number.POSITIVE_INFINITY)
-    );
+    return this.times.runStartedAt + (this.spec.timeLimitMs ?? Number.POSITIVE_INFINITY);
   }
 
   /** Whether no worker has a task of the job, and no task has ended. */
@@ -387,7 +359,7 @@ export class Job {
   }
 
   get state(): JobState {
-    if (this.endedAt === undefined) return this.firstStartAt === undefined ? 'waiting' : 'running';
+    if (!this.hasEnded) return this.times.firstStartAt === undefined ? 'waiting' : 'running';
     if (this.isOpen) return 'cancelled';
     if (this.tasks.countOf(TaskState.failed) > 0) return this.cancelling ? 'cancelled' : 'failed';
     return this.tasks.countOf(TaskState.cancelled) > 0 ? 'cancelled' : 'completed';
@@ -483,29 +455,22 @@ export class Job {
    */
   reopen({ marks }: Reopening, key: string, choice: RetryChoice, now: Millis): void {
     invariant(this.hasEnded, () => `${this.id} was retried before it had ended`);
-    this.isLearned = this.tasks.countOf(TaskState.completed) > 0;
+    this.estimate.isLearned = this.tasks.countOf(TaskState.completed) > 0;
     this.tasks.reopen(marks);
     // Central may have placed the next attempts just before the job ended, and workers will return them.
     if (this.route.by === 'central')
       for (let task = 0; task < this.taskCount; task++) if (marks[task] !== 0) this.tasks.nextAttempt(task);
     this.history.reports.dropFailures(marks);
     this.history.resetFailures();
-    this.#dag = this.#dag.reopened(this.tasks, now);
-    this.#waiting = new WaitingTasks(this.tasks, this.#dag);
-    this.#inBackoff = new BackoffTasks(this.tasks);
-    this.#sample = undefined;
-    this.isRecovering = false;
-    this.isOpen = false;
-    this.cancelling = false;
-    this.cancelReason = undefined;
-    this.#cancelledTasks = undefined;
+    this.#run = runOf(this.tasks, this.dag.reopened(this.tasks, now));
+    this.estimate.sample = undefined;
+    this.#phase = 'active';
+    this.cancellation = undefined;
+    this.client.isOpen = false;
     this.hold = undefined;
-    this.endedAt = undefined;
     // The job may have been cancelled between the end of its predecessors and `predecessorsEnded`.
-    this.hasPendingPredecessors = this.pendingPredecessors.size > 0;
-    this.reopenedAt = now;
-    this.eligibleAt = now;
-    this.#runStartedAt = undefined;
+    if (this.predecessors.pending.size === 0) this.predecessors.endedAt ??= this.acceptedAt;
+    this.times.reopened(now);
     this.#retryKeys ??= new RetryKeys();
     this.#retryKeys.add(key, choice);
   }
@@ -517,14 +482,13 @@ export class Job {
 
   /** All predecessors have ended. */
   predecessorsEnded(now: Millis): void {
-    this.hasPendingPredecessors = false;
-    this.predecessorsEndedAt = now;
-    this.eligibleAt = now;
+    this.predecessors.endedAt = now;
+    this.times.eligibleAt = now;
   }
 
   /** Whether the task or the job was cancelled, so that the task must not be retried. */
   isCancelling(task: TaskIndex): boolean {
-    return this.cancelling || this.#cancelledTasks?.[task] === 1;
+    return this.cancelling || this.#run.cancelledTasks?.[task] === 1;
   }
 
   /** Whether the current attempt of the task must be killed: the task was cancelled, or its gang failed. */
@@ -534,7 +498,7 @@ export class Job {
 
   /** Whether some of its tasks were cancelled individually. */
   get hasCancelledTasks(): boolean {
-    return this.#cancelledTasks !== undefined;
+    return this.#run.cancelledTasks !== undefined;
   }
 
   /** Marks unfinished tasks as cancelled. @returns whether any of them was not cancelled before */
@@ -552,9 +516,10 @@ export class Job {
 
   #markCancelled(task: TaskIndex): void {
     // Grows with the job, because clients may append tasks.
-    if ((this.#cancelledTasks?.length ?? 0) < this.taskCount)
-      this.#cancelledTasks = resized(this.#cancelledTasks ?? new Uint8Array(0), this.taskCount);
-    this.#cancelledTasks![task] = 1;
+    const run = this.#run;
+    if ((run.cancelledTasks?.length ?? 0) < this.taskCount)
+      run.cancelledTasks = resized(run.cancelledTasks ?? new Uint8Array(0), this.taskCount);
+    run.cancelledTasks![task] = 1;
   }
 
   /** Whether the job is on hold, at the user's request or until its begin time. */
@@ -570,8 +535,8 @@ export class Job {
 
   /** The hold has ended. If no task has started, waiting times are counted from now on. */
   released(now: Millis): void {
-    if (this.hasPendingPredecessors || this.firstStartAt !== undefined) return;
-    this.eligibleAt = now;
+    if (this.hasPendingPredecessors || this.times.firstStartAt !== undefined) return;
+    this.times.eligibleAt = now;
     for (const stage of this.stages) if (stage.blockers === 0) stage.releasedAt = now;
   }
 
@@ -626,7 +591,7 @@ export class Job {
   /** Assigns the task to a worker. The caller has advanced the attempt number. */
   bound(task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
     this.tasks.assign(task, worker, assignment, now);
-    this.startedAt(now);
+    this.times.started(now);
     this.setState(task, TaskState.running);
     this.history.started(task);
   }
@@ -644,22 +609,11 @@ export class Job {
     this.setState(task, TaskState.placed);
   }
 
-  /** Records a start, possibly earlier than the known ones. */
-  startedAt(at: Millis): void {
-    this.firstStartAt = Math.min(this.firstStartAt ?? at, at);
-    this.#runStartedAt = Math.min(this.#runStartedAt ?? at, at);
-  }
-
-  /** An attempt has ended that started at this time, according to its worker. */
-  ran(startedAt: Millis): void {
-    this.#firstReportedStartAt = Math.min(this.#firstReportedStartAt ?? startedAt, startedAt);
-  }
-
-  /** The job has ended. The time at which its first task started replaces the time at which it was assigned. */
+  /** The job has ended. */
   end(at: Millis): void {
-    this.endedAt = at;
-    this.ends++;
-    this.firstStartAt = this.#firstReportedStartAt ?? this.firstStartAt;
+    this.#phase = 'ended';
+    this.ends.count++;
+    this.times.ended(at);
   }
 
   /** Uncounts the current attempt, which was assigned but did not start. */
@@ -670,9 +624,7 @@ export class Job {
 
   /** Clears the start times of the job if no counted attempt is left. */
   #clearStart(): void {
-    if (this.history.total > 0) return;
-    this.firstStartAt = undefined;
-    this.#runStartedAt = undefined;
+    if (this.history.total === 0) this.times.clearStart();
   }
 
   /**
@@ -701,7 +653,7 @@ export class Job {
         return cancelling ? cancelled : mayRetry ? waiting : failed;
       }
       case 'failed':
-        if (!isEndedByOwner(end.outcome)) this.#sample?.attemptFailed(end.task, end.runMs);
+        if (!isEndedByOwner(end.outcome)) this.estimate.sample?.attemptFailed(end.task, end.runMs);
         return history.failed(end, worker, now, this.gangStageOf(end.task)) && !cancelling ? waiting : failed;
     }
   }

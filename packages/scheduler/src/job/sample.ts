@@ -18,10 +18,8 @@ export class Sample {
   readonly pilots: PilotBatch;
   /** The tasks that are not pilots, by stage. */
   readonly nonPilots: readonly NonPilotBatch[];
-  /** Whether the job is classified. */
-  isDecided = false;
-  /** Whether the job is classified, but its pilots have not determined its estimate yet. */
-  isEstimatePending = false;
+  /** `refining`: the job is classified as long, but its pilots have not determined its estimate yet. */
+  state: 'running' | 'refining' | 'decided' = 'running';
   readonly #isPilot: ReadonlySet<number>;
   readonly #failedRunsMs: Millis[] = [];
 
@@ -51,7 +49,7 @@ export class Sample {
 
   /** Whether the task is a pilot and the job is not classified yet. */
   isUndecidedPilot(task: TaskIndex): boolean {
-    return !this.isDecided && this.#isPilot.has(task);
+    return this.state === 'running' && this.#isPilot.has(task);
   }
 
   /** Whether the task is or was a pilot. */
@@ -61,7 +59,7 @@ export class Sample {
 
   /** Whether the end of the task may still affect the class or the estimate. */
   isPending(task: TaskIndex): boolean {
-    return this.#isPilot.has(task) && (!this.isDecided || this.isEstimatePending);
+    return this.#isPilot.has(task) && this.state !== 'decided';
   }
 
   attemptFailed(task: TaskIndex, runMs: Millis): void {

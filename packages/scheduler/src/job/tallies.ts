@@ -60,7 +60,7 @@ export class Tallies {
   jobEnded(job: Job, now: Millis): void {
     this.tasksEnded[job.class].cancelled += job.counts.cancelled;
     this.jobsEnded[job.class][job.state as End]++;
-    this.jobMs[job.class].add(now - job.eligibleAt);
+    this.jobMs[job.class].add(now - job.times.eligibleAt);
   }
 }
 

@@ -67,7 +67,7 @@ export class WaitingTasks {
   /** The undecided pilots of the stage, which are counted separately from its other tasks. */
   #undecidedPilotsOf(stage: Stage): readonly TaskIndex[] {
     const sample = this.#sample;
-    return sample === undefined || sample.isDecided || sample.pilots.stage !== stage ? [] : sample.tasks;
+    return sample?.state !== 'running' || sample.pilots.stage !== stage ? [] : sample.tasks;
   }
 
   /** Makes the task wait again after an attempt. It goes before tasks that never ran. */
@@ -114,7 +114,8 @@ export class WaitingTasks {
    */
   takeNext(batch: Batch, mayRun?: (task: TaskIndex) => boolean): TaskIndex {
     const sample = this.#sample;
-    if (batch === sample?.pilots) return sample.isDecided ? -1 : this.#takeFrom(sample.pilots.queue, mayRun);
+    if (batch === sample?.pilots)
+      return sample.state !== 'running' ? -1 : this.#takeFrom(sample.pilots.queue, mayRun);
     const { stage } = batch;
     // Without this check, the loop below would skip tasks that are not released yet.
     if (stage.waiting === 0) return -1;

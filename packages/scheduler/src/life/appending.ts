@@ -54,7 +54,12 @@ export class Appending {
       return notOpen(`${job.id} accepts no further tasks: it was submitted without "open"`);
     if (!Array.isArray(each)) return { code: 'bad-job', message: 'tasks: expected a list', hint: '' };
     const isRepeated = first + each.length <= job.taskCount;
-    if (isRepeated && each.length > 0 && first + each.length === job.taskCount && digest !== job.digest)
+    if (
+      isRepeated &&
+      each.length > 0 &&
+      first + each.length === job.taskCount &&
+      digest !== job.client.digest
+    )
       return conflict(job, first);
     const changesJob = !isRepeated || (close && job.isOpen);
     if (!changesJob || job.hasEnded || job.cancelling || !job.isOpen) {
@@ -89,8 +94,8 @@ export class Appending {
     if (tooMuch !== undefined) return tooMuch;
     this.#s.ledger.appended(job, { first: job.taskCount, tasks, digest, close }, bytes, now);
     job.append(tasks);
-    if (tasks.length > 0) job.digest = digest;
-    job.isOpen = !close;
+    if (tasks.length > 0) job.client.digest = digest;
+    job.client.isOpen = !close;
     this.#clientIsActive(job, taken, now);
     const count = job.taskCount;
     this.#s.ledger.whenDurable((then) => {
@@ -103,7 +108,7 @@ export class Appending {
   }
 
   #clientIsActive(job: Job, taken: number, now: Millis): void {
-    job.lastClientActivityAt = now;
+    job.client.activeAt = now;
     if (job.isOpen && !job.hasEnded) setOpenTimer(job, this.#s.env);
     job.history.reports.dropValues(Math.min(taken, job.taskCount));
     if (!job.hasEnded) this.#s.jobs.updateBytes(job);
@@ -112,8 +117,8 @@ export class Appending {
 
 type Appended = MessageOf<'appended'>['value'];
 
-function appendedAnswer({ taskCount: tasks, digest, isOpen, state }: Job): Appended {
-  return { tasks, digest, closed: !isOpen, state };
+function appendedAnswer({ taskCount: tasks, client, state }: Job): Appended {
+  return { tasks, digest: client.digest, closed: !client.isOpen, state };
 }
 
 /** Refuses a container task, because an open job cannot change the requirements of its submission. */

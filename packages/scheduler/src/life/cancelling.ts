@@ -33,8 +33,7 @@ export class Cancelling {
   /** Cancels a job. @param reason why the scheduler cancels it; undefined: a user does */
   cancel(job: Job, now: Millis, reason?: string): void {
     if (job.hasEnded || job.cancelling) return;
-    job.cancelling = true;
-    job.cancelReason = reason;
+    job.cancellation = { reason };
     this.#s.tallies.cancellations++;
     this.#s.ledger.cancelled(job, now);
     this.#routing.withdraw(job);

@@ -122,7 +122,7 @@ export class Endings {
     if (program !== undefined) history.shareCrashes(this.#s.crashes.getOrCreate(program));
     const state = job.attemptEnded(end, how, worker, endedAt);
     const startedAt = endedAt - runMs - (end.pausedMs ?? 0);
-    if (runMs > 0 && how !== 'excused') job.ran(startedAt);
+    if (runMs > 0 && how !== 'excused') job.times.ran(startedAt);
     const gang = how === 'completed' ? undefined : job.gangStageOf(task);
     if (gang !== undefined)
       this.#breakGang(
@@ -337,9 +337,9 @@ export class Endings {
   /** Closes the job: no more tasks are appended. */
   close(job: Job, now: Millis): void {
     if (!job.isOpen) return;
-    const { taskCount: first, digest } = job;
-    this.#s.ledger.appended(job, { first, tasks: [], digest, close: true }, 0, now);
-    job.isOpen = false;
+    const { taskCount: first, client } = job;
+    this.#s.ledger.appended(job, { first, tasks: [], digest: client.digest, close: true }, 0, now);
+    job.client.isOpen = false;
     this.#s.env.clearTimer('open', job.number);
   }
 
@@ -364,7 +364,7 @@ export class Endings {
       job.backOff(task, now + restMs);
       setRetryTimer(job, this.#s.env);
     } else job.requeue(task);
-    if (job.isUndecided) this.#sampler.evaluatePilots(job, now);
+    if (job.estimate.isUndecided) this.#sampler.evaluatePilots(job, now);
     this.abandonIfLate(job, now);
     if (job.hasEnded) return;
     if (restMs === 0) this.#routing.findWorkers(job, job.waiting.batchOf(task), now);
@@ -378,7 +378,7 @@ export class Endings {
     job.setState(task, state);
     if (state !== TaskState.cancelled)
       this.#s.events.taskEnded(job, state === TaskState.completed ? 'completed' : 'failed');
-    if (job.sample?.isPending(task)) this.#sampler.evaluatePilots(job, now);
+    if (job.estimate.sample?.isPending(task)) this.#sampler.evaluatePilots(job, now);
     if (stage.unfinished === 0) {
       this.#routing.prober.batchAssigned(job, stage);
       for (const next of job.stageEnded(stage)) this.#startStage(job, next, now);

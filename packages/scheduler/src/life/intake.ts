@@ -50,8 +50,8 @@ export class Intake {
     const job = new Job({ ...about, acceptedAt: now, hold });
     job.history.shareCrashes(this.#s.crashes.find(() => job.history.program));
     if (prediction.kind === 'sample') this.#sampler.startPilots(job, prediction);
-    job.lastClientActivityAt = now;
-    job.eligibleAt -= ageMs;
+    job.client.activeAt = now;
+    job.times.eligibleAt -= ageMs;
     // Before the job is added, because this throws if the record cannot be encoded.
     ledger.accepted(job, now);
     jobs.add(job);

@@ -43,7 +43,7 @@ class Bench {
   }
 
   end(job: Job): void {
-    (job as { endedAt: number | undefined }).endedAt = this.now;
+    job.end(this.now);
     this.jobs.ended(job, this.now);
     this.overload.ended(job, this.now);
   }
@@ -175,7 +175,7 @@ describe('too much', () => {
           expect(bench.jobs.activeBytesOf(user)).toBeLessThanOrEqual(share);
           // Results of running tasks grow without being asked for, here by up to a tenth of all memory.
           if (grows && bench.jobs.activeBytes < 1.1 * max) {
-            job.specBytes += 50_000;
+            job.bytes.spec += 50_000;
             bench.jobs.updateBytes(job);
           }
         }

@@ -86,13 +86,13 @@ export class Predecessors implements JobListener {
 
   /** The job must not start before its predecessors have ended. */
   track(job: Job, now: Millis): void {
-    for (const id of job.pendingPredecessors) addTo(this.#dependents, id, job);
-    this.#query([...job.pendingPredecessors], now);
+    for (const id of job.predecessors.pending) addTo(this.#dependents, id, job);
+    this.#query([...job.predecessors.pending], now);
   }
 
   /** Removes a job that has ended or was withdrawn. */
   untrack(job: Job): void {
-    for (const id of job.pendingPredecessors) this.#removeDependent(id, job);
+    for (const id of job.predecessors.pending) this.#removeDependent(id, job);
   }
 
   /** A local job has ended. */
@@ -177,7 +177,7 @@ export class Predecessors implements JobListener {
       const isStuck =
         job.isIdle ||
         isUnmet(job) ||
-        [...job.pendingPredecessors].some(
+        [...job.predecessors.pending].some(
           (id) => stuck.has(id) || (job.spec.afterOk?.includes(id) === true && this.#hasFailed(id)),
         );
       if (!isStuck) return false;
@@ -195,7 +195,7 @@ export class Predecessors implements JobListener {
   /** The unfinished predecessors of the job, truncated. */
   unfinishedOf(job: Job): Predecessor[] {
     if (!job.hasPendingPredecessors || job.hasEnded) return [];
-    return [...job.pendingPredecessors].slice(0, PREDECESSORS_LISTED_MAX).map((id) => {
+    return [...job.predecessors.pending].slice(0, PREDECESSORS_LISTED_MAX).map((id) => {
       const fate =
         tagOf(id) === this.#s.config.tag
           ? this.#localFate(id)
@@ -303,10 +303,11 @@ export class Predecessors implements JobListener {
       this.#fates.set(id, fate);
       return;
     }
-    job.pendingPredecessors.delete(id);
+    job.predecessors.pending.delete(id);
     this.#s.ledger.passed(job, id, now);
     // A later owner, or a restart, must know that the job may run, and not ask again.
-    if (job.pendingPredecessors.size === 0) this.#s.ledger.whenDurable((then) => this.#start(job, then), now);
+    if (job.predecessors.pending.size === 0)
+      this.#s.ledger.whenDurable((then) => this.#start(job, then), now);
   }
 
   #start(job: Job, now: Millis): void {

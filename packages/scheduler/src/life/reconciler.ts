@@ -216,7 +216,7 @@ export class Reconciler {
     const by = match > 0 ? AssignedBy.match : AssignedBy.resumed;
     tasks.assign(task, from, { by, number: match }, now - elapsedMs);
     if (!isRunning) job.setState(task, TaskState.running);
-    job.startedAt(now - elapsedMs);
+    job.times.started(now - elapsedMs);
     if (held.pausedMs !== undefined || held.borrowedFrom !== undefined) job.loans.held(held, now);
     setTimeLimitTimer(job, this.#s.env);
     return true;
@@ -236,7 +236,7 @@ export class Reconciler {
   *#startRecovered(): Iterable<number> {
     for (const job of this.#s.jobs.active()) {
       if (!job.isRecovering) continue;
-      job.isRecovering = false;
+      job.activated();
       const { now } = this.#s.chunkedWork;
       this.#sampler.resume(job, now);
       this.#endings.breakPartialGangs(job, now);

@@ -32,7 +32,7 @@ export class Restarting {
       const { accounting } = this.#s;
       const context = { ...this.#s.rebuildContext(inheritance.now), accounting };
       yield* rebuildJobs(entriesOfJobs(inheritance, this.#keys, accounting), context, (job) => {
-        if (!jobs.restore(job)) this.#s.env.leftInJournal?.(job.id, job.bytes);
+        if (!jobs.restore(job)) this.#s.env.leftInJournal?.(job.id, job.bytes.total);
         this.#s.notifications.restored(job);
       });
       jobs.sortEnded();
@@ -44,7 +44,7 @@ export class Restarting {
       yield 1;
     }
     for (const job of jobs.active()) {
-      job.lastClientActivityAt = chunkedWork.now;
+      job.client.activeAt = chunkedWork.now;
       setOpenTimer(job, this.#s.env);
       this.#s.ledger.resumed(job, chunkedWork.now);
       if (job.hasPendingPredecessors) this.#predecessors.track(job, chunkedWork.now);

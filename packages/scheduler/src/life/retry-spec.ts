@@ -17,7 +17,7 @@ const OMITTED_PAYLOAD: Payload = { sleep: 0 };
 export function retrySpecOf(job: Job, { marks }: Reopening): JobSpec {
   const { hold: _held, begin: _begin, openMs: _open, parent: _parent, after, afterOk, ...spec } = job.spec;
   const stillAwaited = (ids: readonly string[] | undefined): readonly string[] | undefined => {
-    const left = ids?.filter((id) => job.pendingPredecessors.has(id));
+    const left = ids?.filter((id) => job.predecessors.pending.has(id));
     return left?.length ? left : undefined;
   };
   return {

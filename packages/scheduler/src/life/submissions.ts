@@ -96,7 +96,8 @@ export class Submissions {
     const known = this.#knownOrRefused(key, user);
     if (known !== undefined && !(known instanceof Job)) return known;
     // Recognizes a repeated request without parsing the job, which is slow for large jobs.
-    if (known?.submitter === from && known.submission === message.request) return accepted(this.#s, known);
+    if (known?.client.submitter === from && known.client.submission === message.request)
+      return accepted(this.#s, known);
     const spec = refusedIfInvalid((): JobSpec => {
       const given = parseJobSpec(message.spec, 'job', now + this.#s.config.wallOffsetMs);
       return owner === undefined ? given : { ...given, user: owner };
@@ -115,8 +116,8 @@ export class Submissions {
     }
     const job = refusedIfInvalid(() => this.#intake.accept(spec, key, now));
     if ('code' in job) return job;
-    job.submitter = from;
-    job.submission = message.request;
+    job.client.submitter = from;
+    job.client.submission = message.request;
     return accepted(this.#s, job);
   }
 
@@ -175,7 +176,7 @@ export class Submissions {
       this.#overload.refusal(job.spec.user) ??
       this.#s.quotas.refusalOfTasks(job.spec.user, count, 0) ??
       this.#overload.refusalOf(job.spec.user, count) ??
-      this.#overload.refusalOfBytes(job.spec.user, job.bytes);
+      this.#overload.refusalOfBytes(job.spec.user, job.bytes.total);
     if (refusal !== undefined) return refusal;
     this.#intake.reopen(job, reopening, { key, choice }, now);
     return { ...accepted(this.#s, job), again: count, ...(completed > 0 ? { completed } : {}) };

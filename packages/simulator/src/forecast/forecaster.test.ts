@@ -92,7 +92,7 @@ describe.each(['goshawk', 'hawk', 'sparrow'] as const)('expected ends under %s',
     bench.cluster.run(6 * SECOND);
     const stated = [await bench.end('first'), await bench.end('second', 1)];
     bench.cluster.run(100 * SECOND);
-    const actual = ['first', 'second'].map((name) => bench.job(name).endedAt!);
+    const actual = ['first', 'second'].map((name) => bench.job(name).times.endedAt!);
     // Probes may order equal tasks otherwise.
     const slackMs = policy === 'goshawk' ? SECOND : 20 * SECOND;
     for (const [index, end] of stated.entries()) {
@@ -119,7 +119,7 @@ test('a job on hold, an open job, and a job after another have no expected end; 
     expect([name, await bench.end(name)]).toEqual([name, undefined]);
   const end = await bench.end('later');
   bench.cluster.run(90 * SECOND);
-  expect(Math.abs(end!.at - bench.job('later').endedAt!)).toBeLessThan(SECOND);
+  expect(Math.abs(end!.at - bench.job('later').times.endedAt!)).toBeLessThan(SECOND);
 });
 
 test('a run time about which nothing is known gives no end', () => {

@@ -255,7 +255,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'adopted-run-started-again',
     what: 'a new owner starts waiting tasks before workers have reported running ones',
     file: 'scheduler/durability/rebuild',
-    find: 'this.job.isRecovering = !this.job.hasEnded;',
+    find: 'this.job.recovering();',
     replace: '',
   },
   {
@@ -271,7 +271,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'started-before-its-key',
     what: 'a job starts before its key is reserved',
     file: 'scheduler/durability/not-durable-jobs',
-    find: 'job.isDurable = false;\n        this.#requests.set(job, []);',
+    find: 'job.recording();\n        this.#requests.set(job, []);',
     replace: '',
   },
   {
