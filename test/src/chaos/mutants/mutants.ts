@@ -182,8 +182,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'room-of-ended-jobs-kept',
     what: 'the memory of a job still counts after its end',
     file: 'scheduler/durability/job-store',
-    find: 'this.#sizes.add(job, { active: -job.bytes, ended: job.bytes });',
-    replace: 'this.#sizes.add(job, { ended: job.bytes });',
+    find: 'this.#sizes.add(job, { active: -job.bytes.total, ended: job.bytes.total });',
+    replace: 'this.#sizes.add(job, { ended: job.bytes.total });',
   },
   {
     name: 'forgotten-too-soon',
