@@ -14,6 +14,7 @@ const CPUS = 4;
 const LOANS = 1_000;
 const BATCH = 100;
 const MAX_ROUNDS = 30;
+const GOSHAWK = join(import.meta.dirname, '../../../packages/cli/bin/goshawk.js');
 const SEED = Number(process.env.SEED ?? Date.now() % 1_000_000);
 
 /** Processes of the tasks of this test, by a variable in their environment. */
@@ -177,4 +178,33 @@ test('a thousand loans leave no stopped process, and each task ends right, whate
   daemons.letGo();
   expect(await long.wait()).toMatchObject({ state: 'completed' });
   expect([...processesOf('long'), ...processesOf('short')]).toEqual([]);
+});
+
+test('a task and the job that it waits for go on, on one CPU, after any process is killed', async () => {
+  console.info(`SEED=${SEED}`);
+  const cluster = await startCluster(1);
+  await using client = cluster.client;
+  const parent = async () => {
+    for (const { pid } of processesOf('long')) killIfThere(pid);
+  };
+  const faults: typeof cluster.faults = { ...cluster.faults, parent };
+  const names = Object.keys(faults);
+  const draws = Random.seeded(SEED);
+  for (let at = 0; at < names.length; at++) {
+    const fault = drawTo(at, names, { random: () => draws.next() });
+    const child = `exec env "LENDING_TEST=short ${daemons.folder}" sh -c "until [ -e go-${fault} ]; do sleep 0.1; done"`;
+    const exec = ['submit', '--wait', '--cluster', daemons.url, '--retries', '1', '--', 'sh', '-c', child];
+    const job = await client.submit({
+      ...{ name: fault, retries: 1 },
+      tasks: [{ ...burnUntil('', 'long'), exec: [process.execPath, GOSHAWK, ...exec] }],
+    });
+    await expect.poll(() => processesOf('short').length, { message: fault }).toBeGreaterThan(0);
+    // The parent is not stopped: it has to read the result.
+    expect(processesOf('long').filter(({ state }) => state === 'T')).toEqual([]);
+    await faults[fault]!();
+    writeFileSync(join(daemons.folder, `go-${fault}`), '');
+    expect(await job.wait(), fault).toMatchObject({ state: 'completed' });
+    const left = () => [...processesOf('long'), ...processesOf('short')];
+    await expect.poll(left, { message: fault }).toEqual([]);
+  }
 });
