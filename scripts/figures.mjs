@@ -1,19 +1,21 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readOptions } from './options.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 const DATA = join(ROOT, 'measurements/figures.json');
 
+const OUT = join(ROOT, '.goshawk/figures');
+
 /*
  * The verdicts of docs/PAPERS.md, each with its command. Without --check, the figures run again, and the data gets
- * their verdicts. Results do not depend on the machine.
+ * their verdicts. Results do not depend on the machine. Figures with equal options share runs, and a run that was
+ * interrupted continues.
  */
-const options = readOptions('npm run figures -- [--check] [--only ID] [--add "ID OPTIONS"]', {
+const options = readOptions('npm run figures -- [--check] [--only ID,ID] [--add "ID ID OPTIONS"]', {
   check: false,
-  only: undefined,
+  only: [''],
   add: undefined,
 });
 
@@ -27,31 +29,40 @@ for (const row of table.rows) {
   [...printed.values()].at(-1).rows.push(row);
 }
 const known = [...printed.keys()];
-const chosen =
-  options.add !== undefined
-    ? [options.add]
-    : known.filter((id) => (options.only ?? id) === id).map((id) => printed.get(id).command);
-if (chosen.length === 0) {
-  console.error(`there is no figure "${options.only}"; there are ${known.join(', ')}`);
+const unknown = options.only.find((id) => id !== '' && !printed.has(id));
+if (unknown !== undefined) {
+  console.error(`there is no figure "${unknown}"; there are ${known.join(', ')}`);
   process.exit(2);
+}
+const chosen =
+  options.add === undefined
+    ? known.filter((id) => options.only[0] === '' || options.only.includes(id))
+    : idsOf(options.add);
+
+/** Figures by their options. */
+const groups = new Map();
+for (const id of chosen) {
+  const given = optionsOf(options.add ?? printed.get(id).command);
+  groups.set(given, [...(groups.get(given) ?? []), id]);
 }
 
 let wrong = 0;
-for (const command of chosen) {
-  const id = idOf(command);
-  const rows = rowsOf(command);
-  if (options.check) {
-    const differences = differencesOf(printed.get(id).rows, rows);
-    for (const line of differences) console.log(`${id}: ${line}`);
-    if (differences.length === 0) console.log(`${id}: ${rows.length} claims as printed`);
-    wrong += differences.length;
-    continue;
+for (const [given, ids] of groups) {
+  for (const [id, rows] of rowsOf(ids, given)) {
+    if (options.check) {
+      const differences = differencesOf(printed.get(id).rows, rows);
+      for (const line of differences) console.log(`${id}: ${line}`);
+      if (differences.length === 0) console.log(`${id}: ${rows.length} claims as printed`);
+      wrong += differences.length;
+      continue;
+    }
+    printed.set(id, { command: `${id}${given}`, rows });
+    console.log(rows[0][0]);
   }
-  printed.set(id, { command, rows });
+  if (options.check) continue;
   table.rows = [...printed.values()].flatMap((each) => each.rows);
   data.tables = [table, summaryOf(printed)];
   writeFileSync(DATA, format(data));
-  console.log(rows[0][0]);
 }
 process.exitCode = wrong > 0 ? 1 : 0;
 
@@ -59,14 +70,26 @@ function idOf(words) {
   return words.split(' ')[0];
 }
 
-/** Runs a figure. @returns a row for each of its claims */
-function rowsOf(command) {
+function idsOf(words) {
+  return words.split(' --')[0].split(' ');
+}
+
+/** Options of a command, with the blank before them. */
+function optionsOf(words) {
+  return words.slice(idsOf(words).join(' ').length);
+}
+
+/** Runs figures. @returns by id, a row for each claim */
+function rowsOf(ids, given) {
   const bin = join(ROOT, 'packages/cli/bin/goshawk.js');
-  const out = mkdtempSync(join(tmpdir(), 'goshawk-figures-'));
-  const args = [bin, 'figure', ...command.split(' '), '--json', '--quiet', '--out', out];
-  const stdio = ['ignore', 'pipe', 'inherit'];
-  const output = execFileSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 1 << 28, stdio });
-  const { workload, paper, seeds, claims } = JSON.parse(output);
+  const words = given === '' ? [] : given.trim().split(' ');
+  const args = [bin, 'figure', ...ids, ...words, '--quiet', '--out', OUT];
+  execFileSync(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  return new Map(ids.map((id) => [id, rowsIn(id, given)]));
+}
+
+function rowsIn(id, given) {
+  const { workload, paper, seeds, claims } = JSON.parse(readFileSync(join(OUT, `${id}.json`), 'utf8'));
   const commit = execFileSync('git', ['rev-parse', '--short=8', 'HEAD'], {
     cwd: ROOT,
     encoding: 'utf8',
@@ -75,7 +98,7 @@ function rowsOf(command) {
   const run = `${workload.jobs.toLocaleString('en-US')} jobs${theirs}, ${seeds.length === 1 ? 'one seed' : `${seeds.length} seeds`}`;
   const today = new Date().toISOString().slice(0, 10);
   return claims.map(({ section, text, ours, verdict }, index) => [
-    index === 0 ? `\`goshawk figure ${command}\`: ${run}; ${today}, ${commit}` : '',
+    index === 0 ? `\`goshawk figure ${id}${given}\`: ${run}; ${today}, ${commit}` : '',
     section,
     text,
     ours,

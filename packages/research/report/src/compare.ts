@@ -85,13 +85,18 @@ function withInterval(ratio: Ratio, times: readonly JobTimes[], method: Interval
 
 /**
  * Merges comparisons of one workload. The first policy of all is compared with each other one; a single
- * comparison keeps its pairs. Existing intervals are kept.
+ * comparison keeps its pairs. Existing intervals are kept; the others need the times of all comparisons.
  *
  * @param named comparisons; the names distinguish runs of the same policy
  * @throws ComparisonError if they are of different workloads
  */
 export function mergeComparisons(
-  named: readonly { readonly name: string; readonly comparison: Comparison }[],
+  named: readonly {
+    readonly name: string;
+    readonly comparison: Comparison;
+    /** Times of its runs by job, if they are known. */
+    readonly times?: readonly JobTimes[] | undefined;
+  }[],
 ): Comparison {
   const [first, ...others] = named;
   if (first === undefined) throw new ComparisonError('there is nothing to compare');
@@ -114,9 +119,14 @@ export function mergeComparisons(
     others.length > 0
       ? undefined
       : first.comparison.ratios.map((each) => [each.policy, each.baseline] as const);
-  const merged = buildComparison({ workload, cluster, runs, pairs });
   const nameIn = (name: string, policy: string): string =>
     filesOf(policy) > 1 ? `${policy} (${name})` : policy;
+  const times = named.every((each) => each.times !== undefined)
+    ? named.flatMap(({ name, times: own }) =>
+        own!.map((each) => ({ ...each, policy: nameIn(name, each.policy) })),
+      )
+    : [];
+  const merged = buildComparison({ workload, cluster, runs, pairs, times });
   const known = named.flatMap(({ name, comparison }) =>
     comparison.ratios.map((ratio) => ({
       policy: nameIn(name, ratio.policy),
@@ -125,7 +135,7 @@ export function mergeComparisons(
       method: comparison.intervals,
     })),
   );
-  let intervals: IntervalMethod | undefined;
+  let intervals = merged.intervals;
   const ratios = merged.ratios.map((ratio) => {
     const same = known.find(({ policy, baseline }) => policy === ratio.policy && baseline === ratio.baseline);
     if (same?.interval === undefined || same.method === undefined) return ratio;

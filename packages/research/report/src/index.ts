@@ -15,7 +15,7 @@ export { figure, percentileTable, section, table } from './html/elements.js';
 export { renderReport } from './html/page.js';
 export type { JobTimes } from './intervals.js';
 export type { CounterReading, JobResult, MessageTimes } from './job-result.js';
-export { formatJobRows, type JobRow } from './job-row.js';
+export { formatJobRows, type JobRow, jobTimesIn } from './job-row.js';
 export { html, Markup } from './markup.js';
 export { duration } from './numbers.js';
 export { inSeconds, planningOf } from './planning.js';

@@ -1,4 +1,5 @@
 import { present } from '@goshawk/core';
+import type { JobTimes } from './intervals.js';
 import type { JobResult } from './job-result.js';
 import type { PredictedJob } from './predictor-tally.js';
 
@@ -58,4 +59,36 @@ export function formatJobRows(runs: Iterable<readonly JobRow[]>): string {
       lines.push(JSON.stringify(record));
   }
   return `${lines.join('\n')}\n`;
+}
+
+/**
+ * Reads the times of each run from lines of `formatJobRows`, to pair runs of several commands job by job.
+ *
+ * @param jobs number of jobs in the workload
+ * @returns undefined if the lines are something else
+ */
+export async function jobTimesIn(
+  lines: AsyncIterable<string>,
+  jobs: number,
+): Promise<JobTimes[] | undefined> {
+  const runs = new Map<string, JobTimes>();
+  let isHeader = true;
+  for await (const line of lines) {
+    if (isHeader) {
+      if (line !== JSON.stringify({ schema: SCHEMA })) return undefined;
+      isHeader = false;
+      continue;
+    }
+    const { policy, seed, job, class: of, outcome, runtimeSeconds } = JSON.parse(line) as JobRow;
+    const key = JSON.stringify([policy, seed]);
+    if (!runs.has(key)) {
+      const unknown = new Float64Array(jobs).fill(Number.NaN);
+      runs.set(key, { policy, seed, runtimeSeconds: unknown, isLong: new Uint8Array(jobs) });
+    }
+    const run = runs.get(key)!;
+    if (!(job >= 1 && job <= jobs)) return undefined;
+    if (outcome === 'completed') run.runtimeSeconds[job - 1] = runtimeSeconds;
+    run.isLong[job - 1] = of === 'long' ? 1 : 0;
+  }
+  return [...runs.values()];
 }

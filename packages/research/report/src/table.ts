@@ -97,16 +97,32 @@ function ratioLines(comparison: Comparison, columns: number, paint: Painter): st
   const blocks = ratios.map((ratio) => {
     const pair = `${paint.bold(plain(ratio.policy))} against ${plain(ratio.baseline)}:`;
     const classes = JOB_CLASSES.map((of) => `${of} ${ratiosInWords(ratio, comparison, of, paint)}`);
+    const tied = withoutDifference(ratio);
+    const ends = tied === '' ? [] : [`  ${wrapWords(tied, columns - 4).join(`${HANG}  `)}`];
     const oneLine = `${pair} ${classes.join('; ')}`;
-    if (widthOf(oneLine) <= columns) return oneLine;
+    if (widthOf(oneLine) <= columns) return [oneLine, ...ends].join('\n');
     const lines = classes.map((line) => `  ${wrapWords(line, columns - 4).join(`${HANG}  `)}`);
-    return [pair, ...lines].join('\n');
+    return [pair, ...lines, ...ends].join('\n');
   });
   const brackets = bracketsInWords(comparison);
   const isOne = ratios.every(({ policy }) => policy === ratios[0]!.policy);
   const faster = isOne ? plain(ratios[0]!.policy) : 'the first policy';
   const legend = [`below 1×: ${faster} is faster`, ...(brackets === '' ? [] : [brackets])];
   return [...blocks, paint.dim(wrapWords(legend.join('; '), columns - 2).join(HANG))].join('\n');
+}
+
+/** Names the statistics whose interval includes 1: chance may explain their difference. Empty if there are none. */
+function withoutDifference({ interval }: Ratio): string {
+  if (interval === undefined) return '';
+  const known = JOB_CLASSES.flatMap((of) =>
+    (['p50', 'p90', 'mean'] as const).flatMap((name) => {
+      const range = interval[of][name];
+      return range === null ? [] : [{ name: `${of} ${name}`, isTied: range[0] <= 1 && range[1] >= 1 }];
+    }),
+  );
+  const tied = known.filter(({ isTied }) => isTied).map(({ name }) => name);
+  if (tied.length === 0) return '';
+  return `no difference shown${tied.length === known.length ? '' : `: ${tied.join(', ')}`}`;
 }
 
 function ratiosInWords(

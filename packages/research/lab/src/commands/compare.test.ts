@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runHere } from '@goshawk/cli/testing';
 import type { Comparison } from '@goshawk/report';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const folder = mkdtempSync(join(tmpdir(), 'goshawk-compare-'));
 const file = (name: string) => join(folder, name);
@@ -104,4 +104,51 @@ it('keeps the intervals of the simulation instead of showing ranges over seeds',
   expect(after.intervals).toEqual(before.intervals);
   const table = (await runHere(['compare', file('seeds.json'), file('b.json')])).stdout;
   expect(table).toContain('95% confidence intervals from a paired bootstrap over jobs and seeds');
+});
+
+describe('policies of different files, with the times of their jobs', () => {
+  beforeAll(async () => {
+    const load = ['google-like:jobs=400', '--policy'];
+    await simulate('fast.json', ...load, 'hawk', '--save-results', file('fast.jsonl'));
+    await simulate('same.json', ...load, 'hawk', '--save-results', file('same.jsonl'));
+    await simulate('slow.json', ...load, 'sparrow', '--save-results', file('slow.jsonl'));
+    await simulate('both.json', ...load, 'hawk,sparrow');
+  });
+
+  it('differ if they do, by intervals as of one command', async () => {
+    const { stdout, stderr } = await runHere(['compare', file('fast.json'), file('slow.json')]);
+    expect(stdout).toContain('95% confidence intervals from a paired bootstrap over jobs');
+    expect(stdout).toMatch(/short p50 \d\.\d+× \(/);
+    expect(stdout).not.toMatch(/no difference shown$/m);
+    expect(stderr.trim()).toBe('');
+    const { stdout: json } = await runHere(['compare', file('fast.json'), file('slow.json'), '--json']);
+    const both = JSON.parse(readFileSync(file('both.json'), 'utf8')) as Comparison;
+    expect((JSON.parse(json) as Comparison).ratios).toEqual(both.ratios);
+  });
+
+  it('do not differ if they are the same', async () => {
+    const { stdout } = await runHere(['compare', file('fast.json'), file('same.json')]);
+    expect(stdout).toMatch(/^hawk \(fast\) against hawk \(same\):.*\n(.*\n)? {2}no difference shown$/m);
+  });
+
+  it('are not tested without the times, which is said', async () => {
+    const { stdout, stderr } = await runHere(['compare', file('both.json'), file('fast.json')]);
+    expect(stdout).toMatch(/^hawk \(both\) against hawk \(fast\):.*\n(below|policy)/m);
+    expect(stderr).toContain(`differences are not tested without the times of jobs`);
+    expect(stderr).toContain(file('both.jsonl'));
+  });
+
+  it('are refused with the times of other runs', async () => {
+    copyFileSync(file('fast.json'), file('wrong.json'));
+    copyFileSync(file('slow.jsonl'), file('wrong.jsonl'));
+    writeFileSync(
+      file('wrong.jsonl'),
+      readFileSync(file('wrong.jsonl'), 'utf8').replaceAll('"seed":1', '"seed":2'),
+    );
+    const { exitCode, stderr } = await runHere(['compare', file('wrong.json')]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(
+      /^goshawk: compare: \S+wrong\.jsonl does not have the jobs of \S+wrong\.json; move it away/,
+    );
+  });
 });

@@ -1,7 +1,8 @@
-import { Random } from '@goshawk/core';
+import { meanOf, Random, sumOf } from '@goshawk/core';
 import type { Workload } from '@goshawk/report';
 import type { Axis, Tick } from './axis.js';
 import { type Claim, type Figure, type Panel, type Series, VERDICTS, type Verdict } from './figure.js';
+import { SAME } from './judging/index.js';
 import { type FinishedRun, pointOf } from './measure.js';
 import type { Point } from './point.js';
 import {
@@ -60,9 +61,10 @@ export function assessSeeds<Run>(
   const points = places.map(pointOf);
   const drawn = (indices: readonly number[]) => places.map((at) => pointOf(ofSeeds(at, indices)));
   const bySeed = seeds.length < 2 ? [] : seeds.map((_, index) => drawn([index]));
-  const resamples = seeds.length < 2 ? [] : resampledSeeds(seeds.length).map(drawn);
+  let made: Point[][] | undefined;
+  const resamples = () => (made ??= seeds.length < 2 ? [] : resampledSeeds(seeds.length).map(drawn));
   const isSmall = hasFewJobs(asked);
-  const claims = figure.claims.map((claim) => judged(claim, points, resamples, isSmall));
+  const claims = figure.claims.map((claim) => judged(claim, points, bySeed, resamples, isSmall));
   const { paperJobs = null } = figure.workload;
   return {
     schema: FIGURE_SCHEMA,
@@ -133,20 +135,54 @@ function hasFewJobs({
 function judged(
   { section, text, judge }: Claim,
   points: readonly Point[],
-  resamples: readonly (readonly Point[])[],
+  bySeed: readonly (readonly Point[])[],
+  resamples: () => readonly (readonly Point[])[],
   isSmall: boolean,
 ): JudgedClaim {
-  const { verdict, ours } = judge(points);
+  const { verdict, ours, ratios } = judge(points);
   const judgement = { section, text, kind: judge.kind, ours };
   if (verdict === 'not judged') return { ...judgement, verdict };
   if (isSmall) return { ...judgement, verdict: 'not confirmed', ours: `${ours}; too few jobs` };
+  if (ratios !== undefined && !isShown(ratios, judge, bySeed)) {
+    const why = ours.endsWith(': a tie')
+      ? ''
+      : bySeed.length === 0
+        ? '; one seed'
+        : '; within the spread of seeds';
+    return { ...judgement, verdict: 'not confirmed', ours: `${ours}${why}` };
+  }
   return {
     ...judgement,
     verdict: confirmed(
       verdict,
-      resamples.map((each) => judge(each).verdict),
+      resamples().map((each) => judge(each).verdict),
     ),
   };
+}
+
+/**
+ * Whether an effect differs from none by more than other seeds would change it: a two-sided t-test of its mean over the
+ * seeds, on a log scale. With one seed, some ratio must differ by more than `SAME`.
+ */
+function isShown(
+  ratios: readonly number[],
+  judge: Claim['judge'],
+  bySeed: readonly (readonly Point[])[],
+): boolean {
+  if (bySeed.length === 0) return ratios.some((ratio) => Math.abs(ratio - 1) > SAME);
+  const effects = bySeed.map((points) => meanOf(judge(points).ratios ?? [], logOf));
+  const mean = meanOf(effects);
+  const deviation = Math.sqrt(sumOf(effects, (each) => (each - mean) ** 2) / (effects.length - 1));
+  const bound = STUDENT[effects.length - 2] ?? STUDENT.at(-1)!;
+  return mean !== 0 && Math.abs(mean) >= (bound * deviation) / Math.sqrt(effects.length);
+}
+
+/** The 97.5th percentile of Student's distribution with 1, 2, … degrees of freedom. */
+const STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179];
+
+/** Logarithm of a ratio; 0 ÷ 0 is no effect, and some against none is a large one. */
+function logOf(ratio: number): number {
+  return Number.isNaN(ratio) ? 0 : Math.log(Math.min(1e6, Math.max(1e-6, ratio)));
 }
 
 /** Returns the strongest verdict that all seeds support and with which nearly all resamples agree. */

@@ -59,8 +59,8 @@ export type Panel =
 export type FigureMode = 'simulated' | 'live' | 'predicted' | 'planned' | 'modelled' | 'staged';
 
 /**
- * `not confirmed`: a tie, an effect no larger than its spread over the seeds, or too few jobs. `not judged`: the run does
- * not cover the claim.
+ * `not confirmed`: a tie, an effect no larger than its spread over the seeds or, with one seed, than 5%, or too few jobs.
+ * `not judged`: the run does not cover the claim.
  */
 export const VERDICTS = ['holds', 'in direction', 'does not hold', 'not confirmed', 'not judged'] as const;
 export type Verdict = (typeof VERDICTS)[number];
@@ -69,6 +69,8 @@ export interface Judgement {
   readonly verdict: Verdict;
   /** Our numbers, briefly. */
   readonly ours: string;
+  /** Effects: the ratios that were judged; 1 is no effect. */
+  readonly ratios?: readonly number[];
 }
 
 /**

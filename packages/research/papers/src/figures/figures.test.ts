@@ -1,5 +1,7 @@
+import { meanOf, Random } from '@goshawk/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { assessSeeds, type RunsAt } from './assess.js';
 import type { Figure } from './figure.js';
 import { FIGURES, figuresNamed, GROUPS } from './figures.js';
 import { type Point, pairName } from './point.js';
@@ -64,44 +66,108 @@ test.each(FIGURES.map((figure) => [figure.id, figure] as const))(
   },
 );
 
+test.each([1, 3])('of policies that differ by chance alone, hardly any effect holds: %i seeds', (seeds) => {
+  let drawn = 0;
+  const held: string[] = [];
+  for (const figure of FIGURES) {
+    const claims = figure.claims.filter(({ judge }) => judge.kind === 'effect');
+    for (let draw = 1; claims.length > 0 && draw <= 2; draw++) {
+      const random = Random.seeded(`${figure.id} ${draw}`);
+      // With one seed, only ratios beyond 5% count.
+      const noise = seeds === 1 ? 0.015 : 0.2;
+      const value = () => 0.4 * Math.exp(noise * normal(random));
+      const chosen = { ...figure, claims, panels: [] };
+      for (const { text, verdict, ours } of judgedByChance(chosen, seeds, value)) {
+        drawn++;
+        if (verdict === 'holds') held.push(`${figure.id} ${text}: ${ours}`);
+      }
+    }
+  }
+  expect(held.length / drawn, held.join('\n')).toBeLessThan(0.025);
+});
+
+/** Judges a figure whose variants have independent draws of the same distribution at each point, for each seed. */
+function judgedByChance(figure: Figure, seeds: number, value: () => number) {
+  const places = figure.axis.ticks.map((tick) => {
+    const runs = Array.from({ length: seeds }, () => pointAt(figure, tick, value));
+    return { tick, byVariant: { all: runs } };
+  });
+  const workload = { name: 'drawn', sha256: '', jobs: 1e9, tasks: 1, taskSeconds: 1, spanSeconds: 1 };
+  const means = ({ byVariant: { all = [] } }: RunsAt<Point>) => (all.length === 1 ? all[0]! : averaged(all));
+  return assessSeeds(places, means, {
+    ...{ figure, axis: figure.axis, workload, command: '', generator: '' },
+    ...{ seeds: Array.from({ length: seeds }, (_, index) => index + 1), workers: 1, runs: [], trials: [] },
+  }).claims;
+}
+
+/** Averages all numbers of points of one shape. All elements of a list are the same. */
+function averaged<T>(all: readonly T[]): T {
+  const [first] = all;
+  if (typeof first === 'number') return meanOf(all as readonly number[]) as T;
+  if (Array.isArray(first))
+    return Array(first.length).fill(meanOf(all, (each) => (each as number[])[0]!)) as T;
+  if (typeof first !== 'object' || first === null) return first as T;
+  const names = Object.keys(first) as (keyof T)[];
+  return Object.fromEntries(names.map((name) => [name, averaged(all.map((each) => each[name]))])) as T;
+}
+
+/** A number of a normal distribution, by the method of Box and Muller. */
+function normal(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
+}
+
 /** A point at which all variants have the same numbers. */
-function samePolicies({ variants, pairs = [] }: Figure, tick: Point['tick'], value: number): Point {
-  const each = <T>(made: T) => Object.fromEntries(variants.map(({ name }) => [name, made]));
-  const ofPairs = <T>(made: T) => Object.fromEntries(pairs.map(({ of, over }) => [pairName(of, over), made]));
-  const seconds = 1_000 * value;
-  const distribution = { count: 9, mean: seconds, p50: seconds, p90: seconds, p99: seconds, max: seconds };
-  const percentiles = Array.from({ length: 101 }, () => seconds);
+function samePolicies(figure: Figure, tick: Point['tick'], value: number): Point {
+  return pointAt(figure, tick, () => value);
+}
+
+/** A point at which each variant has numbers made of one value. */
+function pointAt({ variants, pairs = [] }: Figure, tick: Point['tick'], draw: () => number): Point {
+  const values = new Map(variants.map(({ name }) => [name, draw()]));
+  const each = <T>(made: (value: number) => T) =>
+    Object.fromEntries([...values].map(([name, value]) => [name, made(value)]));
+  const ofPairs = <T>(made: (of: number, over: number) => T) =>
+    Object.fromEntries(
+      pairs.map(({ of, over }) => [pairName(of, over), made(values.get(of)!, values.get(over)!)]),
+    );
+  const distribution = (value: number) => {
+    const seconds = 1_000 * value;
+    return { count: 9, mean: seconds, p50: seconds, p90: seconds, p99: seconds, max: seconds };
+  };
+  const percentiles = (value: number) => Array.from({ length: 101 }, () => value);
   const paired = { improved: 0, improvedByHalf: 0, betterOrEqual: 1 };
-  const wait = { own: value / 3, common: value / 3, lower: 0 };
   return {
     tick,
-    measured: each({
-      runtimeSeconds: { short: distribution, long: distribution, all: distribution },
+    measured: each((value) => ({
+      runtimeSeconds: { short: distribution(value), long: distribution(value), all: distribution(value) },
       busy: { mean: value, p50: value, max: value, intervalSeconds: 1 },
-      percentiles: { short: percentiles, long: percentiles },
-    }) as unknown as Point['measured'],
-    paired: ofPairs({ short: paired, long: paired }),
-    errors: each(percentiles.map(() => value)),
-    queues: each({ tasks: 100 * value, peak: 200 * value }),
-    speedups: ofPairs({ average: 1, p50: 1 }),
-    waits: ofPairs({ none: wait, moderate: wait, long: wait }),
-    accuracy: each({ errorP50: value, rightQueueShare: value }),
-    planned: each({
+      percentiles: { short: percentiles(1_000 * value), long: percentiles(1_000 * value) },
+    })) as unknown as Point['measured'],
+    paired: ofPairs(() => ({ short: paired, long: paired })),
+    errors: each(percentiles),
+    queues: each((value) => ({ tasks: 100 * value, peak: 200 * value })),
+    speedups: ofPairs((of, over) => ({ average: over / of, p50: over / of })),
+    waits: ofPairs((of) => {
+      const wait = { own: of / 3, common: of / 3, lower: 0 };
+      return { none: wait, moderate: wait, long: wait };
+    }),
+    accuracy: each((value) => ({ errorP50: value, rightQueueShare: value })),
+    planned: each((value) => ({
       missed: value,
-      goodputHours: { deadline: seconds, bestEffort: seconds },
-      bestEffortSeconds: seconds,
+      goodputHours: { deadline: 1_000 * value, bestEffort: 1_000 * value },
+      bestEffortSeconds: 1_000 * value,
       preemptions: 3,
       cycleSeconds: { p50: value, p99: value, max: value },
       predictionSeconds: { p50: value, p99: value, max: value },
-    }),
-    staged: each({
-      meanSeconds: seconds,
-      p95Seconds: seconds,
-      makespanSeconds: seconds,
+    })),
+    staged: each((value) => ({
+      meanSeconds: 1_000 * value,
+      p95Seconds: 1_000 * value,
+      makespanSeconds: 1_000 * value,
       fairness: value,
       slower: 0,
       muchSlower: 0,
-    }),
+    })),
   };
 }
 

@@ -26,8 +26,8 @@ test('a planned figure is judged by the means over its seeds', () => {
         byVariant: {
           '3sigma-sched': [run(0.04), run(0.06)],
           'point-perf': [run(0.03), run(0.05)],
-          'point-real': [run(0.2), run(0.2)],
-          prio: [run(0.05), run(0.07)],
+          'point-real': [run(0.16), run(0.24)],
+          prio: [run(0.05), run(0.075)],
         },
       },
     ],

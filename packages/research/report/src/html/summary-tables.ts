@@ -102,7 +102,9 @@ function ratioTable(comparison: Comparison): Markup | null {
   const statistics = ['p50', 'p90', 'mean'] as const;
   const cell = (ratio: Ratio, of: JobClass, statistic: (typeof statistics)[number]) => {
     const spread = (comparison.intervals === undefined ? ratio.spread : ratio.interval)?.[of][statistic];
-    const range = spread ? html`<br><small>${factorRange(...spread)}</small>` : null;
+    const isTied = comparison.intervals !== undefined && spread && spread[0] <= 1 && spread[1] >= 1;
+    const tie = isTied ? ', no difference shown' : '';
+    const range = spread ? html`<br><small>${factorRange(...spread)}${tie}</small>` : null;
     return html`${factor(ratio[of][statistic])}${range}`;
   };
   const brackets = bracketsInWords(comparison).replace('brackets show', 'Small print shows');

@@ -12,6 +12,7 @@ export {
   judgeMeasured,
   judgement,
   only,
+  SAME,
 } from './places.js';
 export * from './queues.js';
 export * from './trends.js';

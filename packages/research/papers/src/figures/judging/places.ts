@@ -71,7 +71,7 @@ export function effect(
   inDirection: boolean,
 ): Judgement {
   if (ratios.every(isTie)) return { verdict: 'not confirmed', ours: `${ours}: a tie` };
-  return judgement(ours, holds, inDirection);
+  return { ...judgement(ours, holds, inDirection), ratios };
 }
 
 /** Whether a ratio is so close to 1, or to 0 ÷ 0, that it is no difference. */
