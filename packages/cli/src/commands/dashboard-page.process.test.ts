@@ -133,6 +133,23 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium, in short', () => {
     expect(states.find((row) => row.includes(second))).toContain('held');
   });
 
+  it.each(['#/', '#/jobs', '#/workers/w1', '#/users', '#/submit', '#/policy'])(
+    'nothing moves while %s loads',
+    async (hash) => {
+      const other = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+      other.setDefaultTimeout(PATIENCE_MS);
+      await other.addInitScript(
+        'moved = 0; new PerformanceObserver((list) => { for (const { value } of list.getEntries()) moved += value; }).observe({ type: "layout-shift", buffered: true });',
+      );
+      await other.goto(`${cluster.dashboard}${hash}`);
+      await other.locator('main .pending').first().waitFor({ state: 'detached' });
+      await other.locator('main :is(.card, .tile)').first().waitFor();
+      // The score of Web Vitals; 0.1 is the limit of "good".
+      expect(await other.evaluate<number>('moved')).toBeLessThan(0.03);
+      await other.close();
+    },
+  );
+
   it('complains of nothing', () => {
     expect(complaints).toEqual([]);
   });

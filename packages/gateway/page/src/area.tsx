@@ -140,6 +140,7 @@ export function AreaCard({ time }: { readonly time: ChartTime }) {
         </li>
       </ul>
       <Behind
+        name="use"
         build={() => (
           <Table<number>
             caption={`${RESOURCE_WORDS[resource]} in use by user`}

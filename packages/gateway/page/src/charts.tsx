@@ -16,6 +16,8 @@ interface Line {
 }
 
 interface ChartSpec {
+  /** Name in the address. */
+  readonly name: string;
   readonly title: string;
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
@@ -32,16 +34,18 @@ const CLASSES = ['short', 'long'] as const;
 
 export const CHARTS: readonly ChartSpec[] = [
   {
+    name: 'throughput',
     title: 'Throughput, tasks per second',
     format: (value) => `${Number(value.toPrecision(3))}`,
     lines: CLASSES.map((kind) => ({ label: kind, colour: kind, of: (point) => point[kind].tasksPerSecond })),
   },
-  spread('Scheduling delay of tasks', 'p99', ({ delaySeconds }) => delaySeconds),
-  spread('Run time of jobs', 'p90', ({ runSeconds }) => runSeconds),
+  spread('delay', 'Scheduling delay of tasks', 'p99', ({ delaySeconds }) => delaySeconds),
+  spread('run', 'Run time of jobs', 'p90', ({ runSeconds }) => runSeconds),
 ];
 
 /** Describes a chart of the median and, with a dashed line, a high percentile of both classes. */
 function spread<High extends string>(
+  name: string,
   title: string,
   high: High,
   of: (point: Point['short']) => Readonly<Record<'p50' | High, number>> | null,
@@ -55,14 +59,14 @@ function spread<High extends string>(
       of: (point: Point) => of(point[kind])?.[high] ?? null,
     },
   ]);
-  return { title, format: duration, isLog: true, lines };
+  return { name, title, format: duration, isLog: true, lines };
 }
 
 /** A chart whose legend shows the values under the pointer, with its table behind it. */
 export function ChartCard({ spec, time }: { readonly spec: ChartSpec; readonly time: ChartTime }) {
   const { points } = time;
   const [at, setAt] = useState<number | undefined>(undefined);
-  const { title, lines } = spec;
+  const { name, title, lines } = spec;
   const data = useMemo(() => dataOf(spec, points), [points]);
   return (
     <section class="card">
@@ -76,6 +80,7 @@ export function ChartCard({ spec, time }: { readonly spec: ChartSpec; readonly t
         label={`${title}: a chart of ${time.words}; the table below has its numbers`}
       />
       <Behind
+        name={name}
         build={() => (
           <Table<Point>
             caption={title}

@@ -1,7 +1,7 @@
 import type { ClusterEvents } from './shapes.js';
 import { useStore } from './store.js';
 import { moved, windowOf } from './stream.js';
-import { Card, Problem } from './ui.js';
+import { Card, Problem, Waiting } from './ui.js';
 import { useAnswer } from './use-answer.js';
 import { clock } from './words.js';
 
@@ -18,7 +18,7 @@ export function EventStrip() {
   return (
     <Card title="Events" class="events">
       <Problem error={error} />
-      {data === undefined ? null : <EventList all={data} />}
+      {data !== undefined ? <EventList all={data} /> : error === undefined ? <Waiting /> : null}
     </Card>
   );
 }

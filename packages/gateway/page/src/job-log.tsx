@@ -5,7 +5,7 @@ import { ApiError, getFile } from './api.js';
 import { type LogLine, linesOf } from './log-lines.js';
 import type { Job, Logs } from './shapes.js';
 import { useParam, useStore } from './store.js';
-import { Backticks, Problem } from './ui.js';
+import { Backticks, Problem, Waiting } from './ui.js';
 import { useAnswer } from './use-answer.js';
 
 /** Refresh interval (ms) of the log of a running job, because output arrives between events of the job. */
@@ -15,7 +15,7 @@ const LINES = 500;
 /** Distance (px) from the end at which the log counts as scrolled to its end. */
 const END_PX = 4;
 
-/** The output of the job. The address has the task, the search and whether only failed tasks are shown. */
+/** The output of the job. The address has the task, the search and how it is shown. */
 export function LogCard({
   path,
   job,
@@ -29,8 +29,9 @@ export function LogCard({
   const task = useParam('task');
   const find = useParam('find');
   const isFailedOnly = useParam('failed') === '1';
-  const [isFollowed, setFollowed] = useState(true);
-  const [wraps, setWraps] = useState(false);
+  const isFollowed = useParam('follow') !== 'no';
+  const wraps = useParam('wrap') === '1';
+  const setFollowed = (follows: boolean): void => store.setQuery({ follow: follows ? '' : 'no' });
   const asked = new URLSearchParams();
   if (isFailedOnly) asked.set('failed', 'true');
   if (/^\d{1,9}$/.test(task)) asked.set('task', task);
@@ -119,7 +120,7 @@ export function LogCard({
             type="checkbox"
             id="wraps"
             checked={wraps}
-            onChange={(event) => setWraps(event.currentTarget.checked)}
+            onChange={(event) => store.setQuery({ wrap: event.currentTarget.checked ? '1' : '' })}
           />
           <label for="wraps">wrap</label>
         </span>
@@ -130,6 +131,7 @@ export function LogCard({
         )}
       </div>
       <Problem error={error ?? downloadError} />
+      {data === undefined && error === undefined ? <Waiting /> : null}
       <pre
         ref={log}
         class={wraps ? 'log wrapped' : 'log'}

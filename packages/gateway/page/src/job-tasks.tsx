@@ -2,7 +2,7 @@ import { counted, formatBytes, formatCount, JOB_STATES } from '@goshawk/core';
 import { addressOf } from './router.js';
 import type { Job, TaskList } from './shapes.js';
 import { useParam, useStore } from './store.js';
-import { Clip, Problem, Since, StateBadge, Table } from './ui.js';
+import { Clip, Problem, Since, StateBadge, Table, Waiting } from './ui.js';
 import { useAnswer } from './use-answer.js';
 import { ABSENT, duration } from './words.js';
 import { UsedByTask } from './workers.js';
@@ -69,7 +69,11 @@ export function TasksCard({
         })}
       </nav>
       <Problem error={list.error} />
-      {list.data === undefined ? null : (
+      {list.data === undefined ? (
+        list.error === undefined ? (
+          <Waiting />
+        ) : null
+      ) : (
         <TaskTable
           tasks={list.data.tasks}
           used={usedBy}

@@ -22,6 +22,7 @@ import {
   Since,
   StateBadge,
   Table,
+  Waiting,
 } from './ui.js';
 import { useAnswer } from './use-answer.js';
 import { WhatIf } from './what-if.js';
@@ -41,7 +42,11 @@ export function JobView({ id, setName }: { readonly id: string; readonly setName
   const tick = useEvents(path);
   const { data: job, error, reload, at } = useAnswer<Job>(path, tick);
   const isActive = job !== undefined && !isFinal(job.state);
-  const { data: why } = useAnswer<Why>(`${path}/why`, tick, isActive ? REFRESH_MS : undefined);
+  const { data: why, error: whyError } = useAnswer<Why>(
+    `${path}/why`,
+    tick,
+    isActive ? REFRESH_MS : undefined,
+  );
   const name = job === undefined ? undefined : `${job.name} (${job.id})`;
   useEffect(() => {
     if (name !== undefined) setName(name);
@@ -59,7 +64,8 @@ export function JobView({ id, setName }: { readonly id: string; readonly setName
       )}
     </Problem>
   );
-  if (job === undefined) return error === undefined ? <p class="hint">Waiting for an answer.</p> : problem;
+  if (job === undefined) return error === undefined ? <Waiting /> : problem;
+  if (why === undefined && whyError === undefined) return <Waiting />;
   const done = (answer: unknown): void => {
     const { job: other = id } = answer as { readonly job?: string };
     if (other === id) reload();
@@ -85,7 +91,7 @@ export function JobView({ id, setName }: { readonly id: string; readonly setName
           <Measures job={job} />
         </div>
         {why === undefined ? null : (
-          <Behind title="Whole explanation" build={() => <Explanation parts={why.parts} />} />
+          <Behind name="why" title="Whole explanation" build={() => <Explanation parts={why.parts} />} />
         )}
         {store.may('submit') && job.tasks.waiting > 0 && !job.held ? (
           <WhatIf path={path} priority={job.priority} />
@@ -108,7 +114,7 @@ export function JobView({ id, setName }: { readonly id: string; readonly setName
         <div class="chart">
           <Timeline job={job} />
         </div>
-        <Behind build={() => <AttemptRows id={id} attempts={job.attempts} />} />
+        <Behind name="attempts" build={() => <AttemptRows id={id} attempts={job.attempts} />} />
       </Card>
       <Runs job={job} />
     </>

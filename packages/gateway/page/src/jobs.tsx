@@ -5,7 +5,7 @@ import { type ApiError, get, post } from './api.js';
 import { addressOf } from './router.js';
 import type { Bulk, JobList, JobSummary } from './shapes.js';
 import { useParam, useStore } from './store.js';
-import { Ago, Clip, Pages, Problem, ProgressBar, Since, StateBadge, Table } from './ui.js';
+import { Ago, Clip, Pages, Problem, ProgressBar, Since, StateBadge, Table, Waiting } from './ui.js';
 import { useAnswer } from './use-answer.js';
 import { ABSENT, clock, duration } from './words.js';
 
@@ -91,7 +91,7 @@ export function JobsView() {
       )}
       <Problem error={error} />
       {data === undefined ? (
-        <p class="hint">Waiting for an answer.</p>
+        <Waiting />
       ) : (
         <section class="card wide">
           {data.silent.length === 0 ? null : (

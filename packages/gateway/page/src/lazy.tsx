@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { Waiting } from './ui.js';
 
 /** A part of the page that the browser loads when it is first shown. */
 export class Part<M> {
@@ -51,5 +52,5 @@ export function Lazy<M>({
       clearTimeout(timer);
     };
   }, [part, attempt]);
-  return <>{module === undefined ? <p class="hint">Loading …</p> : children(module)}</>;
+  return <>{module === undefined ? <Waiting words="Loading …" /> : children(module)}</>;
 }

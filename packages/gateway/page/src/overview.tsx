@@ -5,7 +5,7 @@ import { Lazy, Part } from './lazy.js';
 import { addressOf } from './router.js';
 import type { Attention, Overview } from './shapes.js';
 import { type Store, useStore } from './store.js';
-import { Ago, Backticks, Card } from './ui.js';
+import { Ago, Backticks, Card, Waiting } from './ui.js';
 import { clock, countedAll, duration } from './words.js';
 
 const PICTURES = new Part(() => import('./pictures.js'));
@@ -13,16 +13,19 @@ const PICTURES = new Part(() => import('./pictures.js'));
 export function OverviewView() {
   const store = useStore();
   const overview = store.overview.value;
+  if (overview === undefined) return <Waiting />;
   return (
     <>
-      <div class="numbers">{overview === undefined ? null : <Tiles overview={overview} />}</div>
+      <div class="numbers">
+        <Tiles overview={overview} />
+      </div>
       <div class="front">
         <div class="side">
           <Card title="Needs attention" class="needs">
-            {overview === undefined ? null : <AttentionList all={overview.attention} />}
+            <AttentionList all={overview.attention} />
           </Card>
           <Card title="Waiting, by reason" class="waits">
-            {overview === undefined ? null : <WaitingList overview={overview} />}
+            <WaitingList overview={overview} />
           </Card>
         </div>
         <Lazy part={PICTURES}>{({ Pictures }) => <Pictures />}</Lazy>

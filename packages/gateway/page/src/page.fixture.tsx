@@ -1,7 +1,7 @@
 import type { ComponentChild } from 'preact';
 import { render } from 'preact-render-to-string';
 import { parseAddress } from './router.js';
-import type { Attention, Job, JobSummary, Overview, Session, Worker } from './shapes.js';
+import type { Attention, Job, JobSummary, Overview, Session, Stream, Worker } from './shapes.js';
 import { Store, StoreContext } from './store.js';
 
 export const NOW = Date.parse('2026-03-02T10:00:00.000Z');
@@ -129,3 +129,21 @@ export function worker(name: string, more: Partial<Worker> = {}): Worker {
     ...more,
   };
 }
+
+export const STREAM: Stream = {
+  ...{ schema: 'goshawk.stream/1', from: ago(60), to: ago(0), bucketSeconds: 10, bucketsFrom: ago(60) },
+  workers: [{ name: 'w0', slots: 2, partition: 'general', state: 'active', busy: [50], hidden: [0] }],
+  total: 1,
+  jobs: [
+    { id: 'a-1', name: 'etl', user: 'ann' },
+    { id: 'a-2', name: 'etl', user: 'ann' },
+    { id: 'a-3', name: 'two words', user: null },
+  ],
+  states: ['running', 'completed', 'failed', 'lost', 'cancelled', 'unknown'],
+  bars: [
+    [0, 0, 3, 1, 1, 1_000, 2_000, 1, 0],
+    [0, 1, 0, 1, 0, 5_000, 1_000, 1, 500],
+    [0, 2, 0, 1, 0, 9_000, 500, 2, 0],
+  ],
+  ...{ omitted: 0, reserved: [null] },
+};

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { withGaps } from './gaps.js';
 import type { Point } from './shapes.js';
@@ -71,7 +71,8 @@ export function Plot({
   });
   const latest = useRef({ data, range, mark });
   latest.current = { data: withGaps(data), range, mark };
-  useEffect(() => {
+  // Before the first picture is painted, so that nothing below moves.
+  useLayoutEffect(() => {
     const element = place.current!;
     const width = Math.max(120, element.clientWidth);
     const given = options();

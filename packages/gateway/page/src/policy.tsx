@@ -1,6 +1,6 @@
 import { counted, formatCount, formatShare } from '@goshawk/core';
 import type { Policy, Predictor } from './shapes.js';
-import { Card, Definitions, Problem, Table } from './ui.js';
+import { Card, Definitions, Problem, Table, Waiting } from './ui.js';
 import { useAnswer } from './use-answer.js';
 import { ABSENT, duration } from './words.js';
 
@@ -10,20 +10,19 @@ const REFRESH_MS = 10_000;
 export function PolicyView() {
   const policy = useAnswer<Policy>('/v1/policy', 0, REFRESH_MS);
   const predictor = useAnswer<Predictor>('/v1/predictor', 0, REFRESH_MS);
-  const waiting = <p class="hint">Waiting for an answer.</p>;
   return (
     <>
       <Problem error={policy.error ?? predictor.error} />
       <div class="columns">
         <Card title="Settings">
-          {policy.data === undefined ? waiting : <SettingList policy={policy.data} />}
+          {policy.data === undefined ? <Waiting /> : <SettingList policy={policy.data} />}
         </Card>
         <Card title="Messages">
-          {policy.data === undefined ? waiting : <MessageTable policy={policy.data} />}
+          {policy.data === undefined ? <Waiting /> : <MessageTable policy={policy.data} />}
         </Card>
       </div>
       <Card title="Predictor">
-        {predictor.data === undefined ? waiting : <Scoreboard predictor={predictor.data} />}
+        {predictor.data === undefined ? <Waiting /> : <Scoreboard predictor={predictor.data} />}
       </Card>
     </>
   );

@@ -1,5 +1,5 @@
 import { counted, formatCount } from '@goshawk/core';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { addressOf, jobsLink, taskLink } from './router.js';
 import type { Stream } from './shapes.js';
 import { type Store, useStore } from './store.js';
@@ -15,7 +15,7 @@ import {
   wordsAt,
   workerAt,
 } from './stream-draw.js';
-import { Behind, colour, cssColour, Key, Problem, Table, useWidth } from './ui.js';
+import { Behind, colour, cssColour, Key, Problem, Table, useWidth, Waiting } from './ui.js';
 import { useAnswer } from './use-answer.js';
 import { clock, colourOf, duration } from './words.js';
 
@@ -124,6 +124,7 @@ export function StreamCard() {
         </span>
       </div>
       <Problem error={error} />
+      {data === undefined && error === undefined ? <Waiting /> : null}
       <StreamCanvas stream={data} seconds={seconds} until={until} show={show} />
       {data === undefined ? null : <StreamLegend stream={data} isDark={store.isDark.value} />}
       {data === undefined ? null : (
@@ -132,9 +133,7 @@ export function StreamCard() {
         </p>
       )}
       {data === undefined ? null : <WorkerPages stream={data} from={from} store={store} />}
-      <Behind
-        build={() => (data === undefined ? <p class="hint">No data yet.</p> : <AttemptTable stream={data} />)}
-      />
+      {data === undefined ? null : <Behind name="stream" build={() => <AttemptTable stream={data} />} />}
     </section>
   );
 }
@@ -200,7 +199,7 @@ function StreamCanvas({
     drawn.current = drawStream(canvas.current!, stream, width, isDark, colour, brush.current);
   };
   const place = useWidth<HTMLDivElement>(draw);
-  useEffect(draw, [stream, isDark]);
+  useLayoutEffect(draw, [stream, isDark]);
   const point = (x: number, y: number): void => {
     if (drawn.current === undefined) return;
     const words = wordsAt(drawn.current, x, y);

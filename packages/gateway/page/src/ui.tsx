@@ -1,8 +1,8 @@
 import { ago, formatCount, type Millis } from '@goshawk/core';
 import { type ComponentChild, type ComponentChildren, Fragment } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { ApiError } from './api.js';
-import { useStore } from './store.js';
+import { useParam, useStore } from './store.js';
 import { elapsed } from './words.js';
 
 /** Components that several views use. Preact never parses text as HTML, so text from users cannot become markup. */
@@ -71,6 +71,11 @@ export function Problem({
       )}
     </div>
   );
+}
+
+/** Stands for a part whose data has not arrived. The style sheet hides what follows it, so that nothing moves later. */
+export function Waiting({ words = 'Waiting for an answer.' }: { readonly words?: string }) {
+  return <p class="hint pending">{words}</p>;
 }
 
 export function StateBadge({ state }: { readonly state: string }) {
@@ -174,31 +179,35 @@ export function Table<T>({
   );
 }
 
-/** Details that a click shows, such as the data of a drawing, for accessibility and exact numbers. */
+/** Details that a click shows, such as the data of a drawing, for accessibility and exact numbers. The address says which are open. */
 export function Behind({
+  name,
   title = 'Table',
   build,
   isOpen = false,
-  onToggle,
 }: {
+  /** Its name in the address, unique within the view. */
+  readonly name: string;
   readonly title?: string;
   readonly build: () => ComponentChild;
   /** Whether it is open at first. */
   readonly isOpen?: boolean;
-  readonly onToggle?: (isOpen: boolean) => void;
 }) {
-  const [open, setOpen] = useState(isOpen);
-  useEffect(() => setOpen(isOpen), [isOpen]);
+  const store = useStore();
+  const toggled = useParam('toggled').split(' ').filter(Boolean);
+  const open = toggled.includes(name) !== isOpen;
   return (
-    <details
-      class="behind"
-      open={open}
-      onToggle={(event) => {
-        setOpen(event.currentTarget.open);
-        onToggle?.(event.currentTarget.open);
-      }}
-    >
-      <summary>{title}</summary>
+    <details class="behind" open={open}>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the control of its element, also by keyboard */}
+      <summary
+        onClick={(event) => {
+          event.preventDefault();
+          const others = toggled.filter((other) => other !== name);
+          store.setQuery({ toggled: (open === isOpen ? [...others, name] : others).join(' ') });
+        }}
+      >
+        {title}
+      </summary>
       {open ? build() : null}
     </details>
   );

@@ -2,7 +2,7 @@ import { counted, formatCount, formatShare } from '@goshawk/core';
 import { jobsLink } from './router.js';
 import type { Usage, Users } from './shapes.js';
 import { useStore } from './store.js';
-import { Card, Problem, Table } from './ui.js';
+import { Card, Problem, Table, Waiting } from './ui.js';
 import { useAnswer } from './use-answer.js';
 import { ABSENT, amounts, duration } from './words.js';
 
@@ -14,15 +14,14 @@ export function UsersView() {
   const { updates } = useStore();
   const users = useAnswer<Users>('/v1/users', updates.value);
   const usage = useAnswer<Usage>(`/v1/usage?by=user,project&since=${DAYS}d&limit=100`, updates.value);
-  const waiting = <p class="hint">Waiting for an answer.</p>;
   return (
     <>
       <Problem error={users.error ?? usage.error} />
       <Card title="Users with active jobs">
-        {users.data === undefined ? waiting : <UsersTable users={users.data} />}
+        {users.data === undefined ? <Waiting /> : <UsersTable users={users.data} />}
       </Card>
       <Card title={`Usage in the last ${DAYS} days`}>
-        {usage.data === undefined ? waiting : <UsageTable usage={usage.data} />}
+        {usage.data === undefined ? <Waiting /> : <UsageTable usage={usage.data} />}
       </Card>
     </>
   );

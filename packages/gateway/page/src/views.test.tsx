@@ -6,9 +6,9 @@ import { CHARTS, ChartLegend } from './charts.js';
 import { EventList } from './event-strip.js';
 import { fillOf, kindOf } from './grid.js';
 import { Lazy, Part } from './lazy.js';
-import { ago, html, item, NOW, overview, storeAt, text, worker } from './page.fixture.js';
+import { ago, html, item, NOW, overview, STREAM, storeAt, text, worker } from './page.fixture.js';
 import { MessageTable, Scoreboard, SettingList } from './policy.js';
-import type { Plan, Point, Stream, Usage, Users, WorkerDetail, Workers } from './shapes.js';
+import type { Plan, Point, Usage, Users, WorkerDetail, Workers } from './shapes.js';
 import { AttemptTable, moved, StreamLegend, windowOf } from './stream.js';
 import { FieldTable, Planned } from './submit.js';
 import { Backticks, Pages, Problem, ProgressBar } from './ui.js';
@@ -150,24 +150,6 @@ it('each line of a chart has a swatch of its color', () => {
     expect(swatches).toEqual(spec.lines.map(({ colour }) => expect.stringContaining(`var(--${colour})`)));
   }
 });
-
-const STREAM: Stream = {
-  ...{ schema: 'goshawk.stream/1', from: ago(60), to: ago(0), bucketSeconds: 10, bucketsFrom: ago(60) },
-  workers: [{ name: 'w0', slots: 2, partition: 'general', state: 'active', busy: [50], hidden: [0] }],
-  total: 1,
-  jobs: [
-    { id: 'a-1', name: 'etl', user: 'ann' },
-    { id: 'a-2', name: 'etl', user: 'ann' },
-    { id: 'a-3', name: 'two words', user: null },
-  ],
-  states: ['running', 'completed', 'failed', 'lost', 'cancelled', 'unknown'],
-  bars: [
-    [0, 0, 3, 1, 1, 1_000, 2_000, 1, 0],
-    [0, 1, 0, 1, 0, 5_000, 1_000, 1, 500],
-    [0, 2, 0, 1, 0, 9_000, 500, 2, 0],
-  ],
-  ...{ omitted: 0, reserved: [null] },
-};
 
 it('the legend of the stream names jobs with their users, and explains each mark', () => {
   const shown = html(<StreamLegend stream={STREAM} isDark={false} />);

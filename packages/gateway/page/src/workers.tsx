@@ -1,12 +1,23 @@
 import { ago, compareNames, counted, formatCount } from '@goshawk/core';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { type Action, Actions } from './actions.js';
 import { post } from './api.js';
 import { Grid, KINDS, kindOf } from './grid.js';
 import { addressOf, taskLink } from './router.js';
 import type { Worker, WorkerDetail, Workers } from './shapes.js';
-import { useStore } from './store.js';
-import { Ago, Behind, cssColour, Definitions, ErrorText, Key, StateBadge, Table, useWidth } from './ui.js';
+import { type Store, useStore } from './store.js';
+import {
+  Ago,
+  Behind,
+  cssColour,
+  Definitions,
+  ErrorText,
+  Key,
+  StateBadge,
+  Table,
+  useWidth,
+  Waiting,
+} from './ui.js';
 import { useAnswer } from './use-answer.js';
 import { ABSENT, amount, amountOf, clock, duration, elapsed } from './words.js';
 
@@ -20,17 +31,23 @@ export function WorkersView({ chosen }: { readonly chosen: string }) {
   const workers = store.workers.value;
   const sorted = useMemo(() => [...workers.values()].sort((a, b) => compareNames(a.name, b.name)), [workers]);
   const isFew = sorted.length > 0 && sorted.length <= FEW;
+  if (store.updates.value === 0) return <Waiting />;
   return (
     <div class="beside">
       <section class="card">
         <h2>CPUs in use by worker</h2>
         <GridLegend workers={sorted} />
         <WorkerGrid workers={sorted} chosen={chosen} />
-        <Behind isOpen={isFew} build={() => <WorkerTable workers={sorted} />} />
+        <Behind name="table" isOpen={isFew} build={() => <WorkerTable workers={sorted} />} />
       </section>
       {chosen === '' ? null : <WorkerPanel key={chosen} name={chosen} />}
     </div>
   );
+}
+
+/** Returns the address of the panel of a worker, or of none, which keeps what else is shown. */
+function workerAddress({ address }: Store, name = ''): string {
+  return addressOf('workers', name, Object.fromEntries(address.value.query));
 }
 
 function WorkerGrid({ workers, chosen }: { readonly workers: readonly Worker[]; readonly chosen: string }) {
@@ -40,13 +57,14 @@ function WorkerGrid({ workers, chosen }: { readonly workers: readonly Worker[]; 
   const draw = (): void =>
     grid.current?.show(workers, place.current?.clientWidth ?? 0, chosen === '' ? undefined : chosen);
   const place = useWidth<HTMLDivElement>(draw);
-  useEffect(() => {
+  // Before the first picture is painted, so that nothing below moves.
+  useLayoutEffect(() => {
     grid.current = new Grid();
     place.current!.append(grid.current.canvas);
     const { canvas } = grid.current;
     canvas.addEventListener('click', ({ offsetX, offsetY }) => {
       const worker = grid.current?.at(offsetX, offsetY);
-      if (worker !== undefined) location.hash = addressOf('workers', worker.name);
+      if (worker !== undefined) location.hash = workerAddress(store, worker.name);
     });
     canvas.addEventListener('pointermove', ({ offsetX, offsetY }) => {
       const worker = grid.current?.at(offsetX, offsetY);
@@ -54,13 +72,13 @@ function WorkerGrid({ workers, chosen }: { readonly workers: readonly Worker[]; 
     });
     return () => canvas.remove();
   }, []);
-  useEffect(draw, [workers, chosen]);
+  useLayoutEffect(draw, [workers, chosen]);
   useEffect(() => grid.current?.repaint(), [isDark]);
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
       if (event.key !== 'Escape' || chosen === '' || event.defaultPrevented) return;
       place.current?.focus();
-      location.replace('#/workers');
+      location.replace(workerAddress(store));
     };
     addEventListener('keydown', pressed);
     return () => removeEventListener('keydown', pressed);
@@ -77,7 +95,7 @@ function WorkerGrid({ workers, chosen }: { readonly workers: readonly Worker[]; 
         event.preventDefault();
         const worker = grid.current?.towards(event.key);
         // Navigation within the grid adds no history entries.
-        if (worker !== undefined) location.replace(addressOf('workers', worker.name));
+        if (worker !== undefined) location.replace(workerAddress(store, worker.name));
       }}
     />
   );
@@ -118,10 +136,9 @@ export function GridLegend({ workers }: { readonly workers: readonly Worker[] })
 function WorkerTable({ workers }: { readonly workers: readonly Worker[] }) {
   const store = useStore();
   // The details of more workers than the table shows are not requested.
-  const { data } = useAnswer<Workers>(
-    workers.length <= ROWS ? '/v1/workers' : undefined,
-    store.updates.value,
-  );
+  const path = workers.length <= ROWS ? '/v1/workers' : undefined;
+  const { data, error } = useAnswer<Workers>(path, store.updates.value);
+  if (path !== undefined && data === undefined && error === undefined) return <Waiting />;
   return <WorkerRows workers={workers} listed={data?.workers ?? []} />;
 }
 
@@ -133,6 +150,7 @@ export function WorkerRows({
   readonly workers: readonly Worker[];
   readonly listed: Workers['workers'];
 }) {
+  const store = useStore();
   const details = new Map(listed.map((worker) => [worker.name, worker]));
   const others = [...new Set(listed.flatMap(({ resources }) => Object.keys(resources)))]
     .filter((name) => name !== 'cpu' && name !== 'slots')
@@ -146,7 +164,7 @@ export function WorkerRows({
         rows={workers.slice(0, most)}
         keyOf={({ name }) => name}
         columns={[
-          { title: 'name', of: ({ name }) => <a href={addressOf('workers', name)}>{name}</a> },
+          { title: 'name', of: ({ name }) => <a href={workerAddress(store, name)}>{name}</a> },
           { title: 'state', of: ({ state }) => <StateBadge state={state} /> },
           {
             title: 'runs',
@@ -205,7 +223,7 @@ function WorkerPanel({ name }: { readonly name: string }) {
     <section class="card panel">
       <div aria-live="polite">
         <h2>{name}</h2>
-        <a href="#/workers" class="close">
+        <a href={workerAddress(store)} class="close">
           Close
         </a>
         {error !== undefined ? (
@@ -216,7 +234,7 @@ function WorkerPanel({ name }: { readonly name: string }) {
             </p>
           </>
         ) : data === undefined ? (
-          <p class="hint">Waiting for an answer.</p>
+          <Waiting />
         ) : (
           <WorkerDetails worker={data} />
         )}
