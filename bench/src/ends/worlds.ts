@@ -141,7 +141,7 @@ export function forecastWorld(
           before.push({ job: key, ...end, at: outline.at });
         }
       }
-      return { ends, tookMs: spanMs / forecasts / PAUSE_FACTOR };
+      return { ends, planned: [], tookMs: spanMs / forecasts / PAUSE_FACTOR };
     },
     onJobEnd: (job, now) => {
       active--;

@@ -118,7 +118,9 @@ export class Central implements Machine<CentralTimer> {
       this.#dispatcher.books,
       config.settings,
     );
-    this.#outlook = new Outlook(config, env, this.#members.registry);
+    this.#outlook = new Outlook(config, env, this.#members.registry, (to, request, end) =>
+      this.#answer(to, request, 'plannedEnd', end),
+    );
     const books = this.#pulls ? this.#dispatcher : undefined;
     this.#chronicle = new Chronicle(env, this.#members, this.#dispatcher, books);
   }
@@ -210,7 +212,9 @@ export class Central implements Machine<CentralTimer> {
       case 'readCounters':
         return this.#answer(from, message.request, 'counters', this.#counterValues());
       case 'explainLine':
-        return this.#explain(from, message.request, undefined, now);
+        return this.#explain(from, message, undefined, now);
+      case 'planEnd':
+        return this.#planEnd(from, message, now);
       case 'explainNeed':
         return this.#explainNeed(from, message, now);
       case 'readEvents':
@@ -387,15 +391,29 @@ export class Central implements Machine<CentralTimer> {
     const job = owner === undefined ? undefined : this.#dispatcher.books.job(owner, message.job);
     const only = ownerFor(this.#env.clientKeyOf?.(from), message.type);
     const isForeign = only !== undefined && job !== undefined && job.user !== '' && job.user !== only;
-    this.#explain(from, message.request, isForeign ? undefined : job, now);
+    this.#explain(from, message, isForeign ? undefined : job, now);
   }
 
   /** @param job the requested job; undefined if none was, or if it belongs to another user */
-  #explain(from: Address, request: number, job: BookedJob | undefined, now: Millis): void {
+  #explain(
+    from: Address,
+    { type, request }: MessageOf<'explainLine' | 'explainNeed'>,
+    job: BookedJob | undefined,
+    now: Millis,
+  ): void {
     const line = this.#pulls
       ? this.#dispatcher.line(job, now)
       : lineOfQueues(this.#members.registry.workers.values(), this.pendingTasks);
-    this.#answer(from, request, 'centralLine', line);
+    const onlyOwn = ownerFor(this.#env.clientKeyOf?.(from), type) !== undefined;
+    const visible = onlyOwn ? { ...line, limited: undefined, onlyOwn } : line;
+    this.#answer(from, request, 'centralLine', visible);
+  }
+
+  #planEnd(from: Address, message: MessageOf<'planEnd'>, now: Millis): void {
+    const key = this.#env.clientKeyOf?.(from);
+    const user = ownerFor(key, message.type) ?? message.outline.user;
+    const outline = { ...message.outline, user };
+    this.#outlook.planEnd(from, key?.name ?? `${from}`, { ...message, outline }, now);
   }
 
   // ---- members

@@ -7,15 +7,20 @@ import {
   type JobOutline,
   type MessageOf,
   type Millis,
+  noPlannedEnd,
+  type PlannedEnd,
   sumOf,
 } from '@goshawk/core';
 import { isActive, type Registry } from './cluster/registry.js';
 import type { CentralConfig, CentralEnvironment } from './contract.js';
+import { PlannedJobs } from './planned-jobs.js';
 
 /** Pause (ms) before jobs are looked for again, and at least between two forecasts. */
 const PAUSE_MIN_MS: Millis = 2_000;
 /** A forecast takes at most one part in this many of the time, which is 1.3% of a core. */
 const PAUSE_FACTOR = 75;
+/** While a client waits for the end of a planned job, forecasts take up to a tenth of a core. */
+const PLANNED_PAUSE_FACTOR = 9;
 /** Time (ms) for schedulers to answer. */
 const ANSWER_MS: Millis = 5_000;
 /** Pause (ms) after a forecast that was too large, failed or got no answer. */
@@ -45,8 +50,18 @@ export class Outlook {
   #isTooLarge = false;
   /** Whether the driver computes a forecast of the answers. */
   #isComputing = false;
+  /** Cost and time of the last forecast. */
+  #last = { tookMs: 0, at: 0 };
+  readonly #planned: PlannedJobs;
 
-  constructor(config: CentralConfig, env: CentralEnvironment, registry: Registry) {
+  /** @param answer sends the end of a planned job to a client */
+  constructor(
+    config: CentralConfig,
+    env: CentralEnvironment,
+    registry: Registry,
+    answer: (to: Address, request: number, end: PlannedEnd) => void,
+  ) {
+    this.#planned = new PlannedJobs(answer);
     this.#config = config;
     this.#env = env;
     this.#registry = registry;
@@ -56,18 +71,29 @@ export class Outlook {
     if (this.#env.foresee !== undefined) this.#again(PAUSE_MIN_MS, now);
   }
 
+  /** Forecasts the end of a job that was not submitted, with the next forecast. @param by key or address of the client */
+  planEnd(from: Address, by: string, { request, outline }: MessageOf<'planEnd'>, now: Millis): void {
+    if (this.#env.foresee === undefined) return this.#planned.answer(from, request, noPlannedEnd('off'));
+    if (!this.#planned.add(from, by, request, outline)) return;
+    // A forecast under way may have begun before the job was planned, and serves it if it has not.
+    if (this.#question === 0 && !this.#isComputing) this.#again(this.#pauseMs(now), now);
+  }
+
   /** Asks for outlines; or gives up on answers that have not arrived. */
   wake(now: Millis): void {
     if (this.#isComputing) return;
     const isLate = this.#question !== 0;
     this.#question = 0;
     this.#answers.clear();
-    if (isLate) return this.#again(FAILED_PAUSE_MS, now);
+    if (isLate) {
+      this.#planned.answerAll(noPlannedEnd('silent'));
+      return this.#again(FAILED_PAUSE_MS, now);
+    }
     const { members } = this.#registry.schedulers;
     // Without heartbeats central does not know whether there are jobs.
     const mayHaveJobs = this.#config.settings.timings.heartbeatMs === 0;
-    if (![...members.values()].some(({ jobs }) => mayHaveJobs || jobs > 0))
-      return this.#again(PAUSE_MIN_MS, now);
+    const hasJobs = [...members.values()].some(({ jobs }) => mayHaveJobs || jobs > 0);
+    if (members.size === 0 || (!hasJobs && this.#planned.isEmpty)) return this.#again(PAUSE_MIN_MS, now);
     this.#question = ++this.#questions;
     this.#isTooLarge = false;
     for (const [address, { tag }] of members) {
@@ -92,10 +118,13 @@ export class Outlook {
     this.#question = 0;
     const schedulers = [...this.#answers.values()];
     const tasks = sumOf(schedulers, ({ jobs }) => sumOf(jobs, tasksOf));
-    if (this.#isTooLarge || tasks > FORECAST_TASKS_MAX) return this.#publish(NOTHING, now);
+    const workers = [...this.#registry.workers.values()].filter(isActive);
+    const isTooLarge = this.#isTooLarge || tasks > FORECAST_TASKS_MAX;
+    if (isTooLarge) this.#planned.answerAll(noPlannedEnd('too-large'));
+    if (workers.length === 0) this.#planned.answerAll(noPlannedEnd('no-workers'));
+    if (isTooLarge) return this.#publish(NOTHING, now);
     this.#isComputing = true;
     this.#env.clearTimer('outlook', 0);
-    const workers = [...this.#registry.workers.values()].filter(isActive);
     const outline: ClusterOutline = {
       at: now,
       policy: this.#config.settings.policy,
@@ -107,6 +136,7 @@ export class Outlook {
         attributes,
       })),
       schedulers,
+      planned: this.#planned.take(),
     };
     this.#env.foresee!(outline);
   }
@@ -115,6 +145,8 @@ export class Outlook {
   foreseen(forecast: Forecast, now: Millis): void {
     if (!this.#isComputing) return;
     this.#isComputing = false;
+    this.#last = { tookMs: forecast.tookMs, at: now };
+    this.#planned.serve(forecast.planned);
     this.#publish(forecast, now);
   }
 
@@ -128,7 +160,14 @@ export class Outlook {
         });
     this.#answers.clear();
     const pauseMs = ends.size === 0 ? FAILED_PAUSE_MS : PAUSE_MIN_MS;
-    this.#again(Math.max(pauseMs, PAUSE_FACTOR * tookMs), now);
+    const usualMs = Math.max(pauseMs, PAUSE_FACTOR * tookMs);
+    this.#again(this.#planned.isEmpty ? usualMs : Math.min(usualMs, this.#pauseMs(now)), now);
+  }
+
+  /** Time until a forecast for planned jobs may begin. */
+  #pauseMs(now: Millis): Millis {
+    const { tookMs, at } = this.#last;
+    return Math.max(0, at + PLANNED_PAUSE_FACTOR * tookMs - now);
   }
 
   #again(inMs: Millis, now: Millis): void {
@@ -136,7 +175,7 @@ export class Outlook {
   }
 }
 
-const NOTHING: Forecast = { ends: new Map(), tookMs: 0 };
+const NOTHING: Forecast = { ends: new Map(), planned: [], tookMs: 0 };
 
 function tasksOf({ stages }: JobOutline): number {
   return sumOf(stages, ({ waiting, running }) => waiting + running.length);

@@ -174,8 +174,12 @@ describe('while a cluster runs', () => {
     ]) {
       const { exitCode, stderr } = await as(own, ...refused);
       expect(exitCode, stderr).toBe(2);
-      expect(stderr).toMatch(/there is no job|does not permit this/);
+      expect(stderr).toMatch(/there is no job|does not permit \w+ing/);
     }
+
+    // A plan needs no more rights, and simulates jobs that the key does not show.
+    const plan = JSON.parse((await as(own, 'plan', '--json', '--sleep', '2s')).stdout);
+    expect(plan.expectedEnd, plan.expectedEndUnknown).not.toBeNull();
 
     await cp(join(folder, own), join(folder, 'ci.key'));
     await using session = await connect(url, { keys: join(folder, 'ci.key') });

@@ -9,6 +9,7 @@ import {
   type HistoryPoint,
   type HistoryRoster,
   InputError,
+  type JobSpec,
   LIMITS,
   type Millis,
   quoted,
@@ -24,6 +25,7 @@ import { JobHandle } from './job-handle.js';
 import { type Jobs, type JobsOptions, listJobs } from './job-listing.js';
 import { type MapCluster, type MapOptions, type MapWork, mapInputs } from './map.js';
 import type { CallOptions, SubmitOptions } from './options.js';
+import { type PlannedEnd, plannedEnd } from './planned-end.js';
 import { askCentral, changeCentral, type Session } from './session.js';
 import { type JobSubmission, submit } from './submission.js';
 import { readUsage, type Usage, type UsageOptions } from './usage.js';
@@ -222,6 +224,14 @@ export class Cluster implements AsyncDisposable {
       if (value.atEnd) return { points, rosters: [...rosters.values()] };
       if ((points.at(-1)?.at ?? 0) <= from) throw badAnswer(peer, 'further points');
     }
+  }
+
+  /**
+   * Returns when a job would end if it were submitted now, simulated by central beside all active jobs, which takes some seconds;
+   * or why that is unknown.
+   */
+  plannedEnd(spec: JobSpec, options: CallOptions = {}): Promise<PlannedEnd> {
+    return plannedEnd(this.#session, spec, options);
   }
 
   /** Sums the CPU, memory and GPU time of ended attempts by user, project, job name or day. */

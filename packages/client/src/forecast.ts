@@ -64,7 +64,9 @@ export interface Ahead {
   readonly tasks: number;
   /** Number of these tasks without an estimate. */
   readonly unknown: number;
-  /** Undefined if some have no estimate. */
+  /** Waiting tasks of other users, of which central tells only the number to a key that may read only own jobs. */
+  readonly hidden: number;
+  /** Undefined if some have no estimate, or are hidden. */
   readonly workMs: Millis | undefined;
   /** The jobs with the most waiting tasks. */
   readonly examples: readonly Pick<JobSummary, 'id' | 'name' | 'tasks'>[];
@@ -101,15 +103,24 @@ export function forecastOf(
   // With classes, short jobs go first.
   const isBefore = (job: JobSummary): boolean =>
     decided !== 'short' || !preset.byClass || job.class === 'short';
-  const ahead = aheadOf(jobs.filter((job) => job.tasks.waiting > 0 && isBefore(job)));
+  const waiting = jobs.filter((job) => job.tasks.waiting > 0);
+  const hidden = central.onlyOwn
+    ? Math.max(0, central.unmatched - sumOf(waiting, ({ tasks }) => tasks.waiting))
+    : 0;
+  const ahead = aheadOf(waiting.filter(isBefore), hidden);
   const { slots, freeSlots, longLimit, lendable = 0 } = central;
   const usable = Math.max(1, decided === 'long' && preset.byClass ? longLimit : slots);
   const impossible = whyImpossible(spec, policy, knownWorkers(workers));
   const canRun = impossible === undefined && stages.every(({ fitting }) => fitting > 0);
-  const shortAhead = aheadOf(jobs.filter((job) => job.tasks.waiting > 0 && job.class === 'short')).tasks;
+  const shortAhead =
+    hidden +
+    aheadOf(
+      waiting.filter((job) => job.class === 'short'),
+      hidden,
+    ).tasks;
   const borrows =
     canRun && decided !== 'long' && freeSlots === 0 && shortAhead < lendable && spec.stages.some(mayBorrow);
-  const soonMs = freeSlots > 0 && ahead.tasks === 0 ? 0 : nextEndMs(jobs, freeSlots);
+  const soonMs = freeSlots > 0 && ahead.tasks + hidden === 0 ? 0 : nextEndMs(jobs, freeSlots);
   const known = canRun && ahead.workMs !== undefined && soonMs !== undefined;
   return {
     tasks: sumOf(stages, ({ tasks }) => tasks),
@@ -174,15 +185,18 @@ function classOf(estimateMs: Millis | undefined, estimator: string, cutoffMs: Mi
   return estimator === 'given' ? 'short' : undefined;
 }
 
-function aheadOf(waiting: readonly JobSummary[]): Ahead {
+function aheadOf(waiting: readonly JobSummary[], hidden: number): Ahead {
   const unknown = sumOf(waiting, ({ tasks, estimateMs }) => (estimateMs === undefined ? tasks.waiting : 0));
   const most = [...waiting].sort((a, b) => b.tasks.waiting - a.tasks.waiting);
   return {
     jobs: waiting.length,
     tasks: sumOf(waiting, ({ tasks }) => tasks.waiting),
     unknown,
+    hidden,
     workMs:
-      unknown === 0 ? sumOf(waiting, ({ tasks, estimateMs }) => tasks.waiting * estimateMs!) : undefined,
+      unknown + hidden === 0
+        ? sumOf(waiting, ({ tasks, estimateMs }) => tasks.waiting * estimateMs!)
+        : undefined,
     examples: most.slice(0, EXAMPLES).map(({ id, name, tasks }) => ({ id, name, tasks })),
   };
 }

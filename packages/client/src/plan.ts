@@ -1,6 +1,7 @@
 import {
   CLASSES,
   doc,
+  expectedEndTable,
   GoshawkError,
   type JobSpec,
   type JobSummary,
@@ -13,11 +14,26 @@ import {
 import type { Cluster } from './cluster.js';
 import type { ClusterWaiting } from './explanations.js';
 import { type Ahead, type Forecast, forecastOf, type StageForecast } from './forecast.js';
+import type { PlannedEnd } from './planned-end.js';
 
 const { byName, choice, count, flag, list, literal, number, omitted, orNull, seconds, table, text } = json;
 
-/** Predicts the class, the eligible workers and the start of a job without submitting it. @throws UnreachableError */
-export async function planJob(cluster: Cluster, spec: JobSpec, signal: AbortSignal): Promise<Forecast> {
+/** Prediction for a job that was not submitted. */
+export type Plan = Forecast & { readonly end: PlannedEnd };
+
+/**
+ * Predicts the class, the eligible workers, the start and the end of a job without submitting it. A key that may read only own
+ * jobs suffices: central counts and simulates the others.
+ * @throws UnreachableError
+ */
+export async function planJob(cluster: Cluster, spec: JobSpec, signal: AbortSignal): Promise<Plan> {
+  // Central answers after some seconds.
+  const ending = cluster.plannedEnd(spec, { signal });
+  const [forecast, end] = await Promise.all([forecastNow(cluster, spec, signal), ending]);
+  return { ...forecast, end: forecast.canRun ? end : { unknown: 'no worker can run it now' } };
+}
+
+async function forecastNow(cluster: Cluster, spec: JobSpec, signal: AbortSignal): Promise<Forecast> {
   const [view, { central, waiting }, { jobs }] = await Promise.all([
     cluster.describe({ signal }),
     cluster.waiting({ signal }),
@@ -102,11 +118,12 @@ const aheadTable = table<Ahead>()((of) => ({
   jobs: count,
   tasks: count,
   workSeconds: of(orNull(seconds), ({ workMs }) => workMs),
+  hidden: doc('Waiting tasks of other users; 0 unless the key may read only own jobs.', count),
   examples: list(exampleTable),
 }));
 
 /** The fields of `goshawk.plan/1`, from which its JSON and its schema are derived. */
-export const planTable = table<Forecast>()((of) => ({
+export const planTable = table<Plan>()((of) => ({
   schema: of(literal('goshawk.plan/1'), () => 'goshawk.plan/1' as const),
   canRun: doc('Whether each stage has workers that can run its tasks, and submit accepts the job.', flag),
   refusal: doc(
@@ -127,6 +144,14 @@ export const planTable = table<Forecast>()((of) => ({
     'Expected time until the first task starts; null: unknown.',
     of(orNull(seconds), ({ startMs }) => startMs),
   ),
+  expectedEnd: doc(
+    'When the job would end if it were submitted now; null: unknown.',
+    of(orNull(expectedEndTable), ({ end }) => end.expectedEnd),
+  ),
+  expectedEndUnknown: doc(
+    'Why the end is unknown; null: it is known.',
+    of(orNull(text), ({ end }) => end.unknown),
+  ),
   borrows: doc(
     'Whether it starts at once although no CPU is free: its first tasks borrow the CPUs of longer ones, which pause.',
     flag,
@@ -135,6 +160,6 @@ export const planTable = table<Forecast>()((of) => ({
 }));
 
 /** `goshawk.plan/1` */
-export function planJson(forecast: Forecast): json.JsonOf<typeof planTable> {
-  return planTable.json(forecast, undefined);
+export function planJson(plan: Plan): json.JsonOf<typeof planTable> {
+  return planTable.json(plan, undefined);
 }

@@ -103,6 +103,7 @@ export {
 } from './job/impossible.js';
 export { classWords, cutoffWords, measures } from './job/job-words.js';
 export {
+  expectedEndTable,
   jobJson,
   jobsJson,
   jobsTable,
@@ -122,6 +123,7 @@ export * from './job/outline.js';
 export type { GoneOutput, OutputStore, StoredOutput, StoredOutputPage } from './job/output-store.js';
 export { countTasks, describeIssue, hasGangs, parseJobSpec, parseTasks } from './job/parse.js';
 export * from './job/payload.js';
+export { plannedOutline } from './job/planned-outline.js';
 export * from './job/priority.js';
 export { JOB_QUERY_HINT, type JobQuery, parseJobQuery } from './job/query.js';
 export * from './job/record.js';

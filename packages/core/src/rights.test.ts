@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MESSAGE_TYPES, MESSAGES } from './messages/table.js';
-import { RIGHTS, type Right, rightsFor, scopeOf } from './rights.js';
+import { purposeOf, RIGHTS, type Right, rightsFor, scopeOf } from './rights.js';
 
 const key = (...rights: Right[]) => ({ name: 'ci', rights });
 
@@ -10,6 +10,8 @@ test('every request but four needs a right, and other messages need none', () =>
     const { from } = MESSAGES[type];
     const isRequest = from.some((role) => role === 'client') && !free.has(type);
     expect({ type, wants: rightsFor(type).length > 0 }).toEqual({ type, wants: isRequest });
+    // Errors name what was asked, not the message.
+    if (isRequest) expect(purposeOf(type)).toMatch(/^\w+ing\b/);
     expect(scopeOf(key(), type)).toBe(isRequest ? undefined : 'all');
     expect(scopeOf(key(...RIGHTS), type)).toBe('all');
   }
@@ -26,6 +28,10 @@ test.each([
   ['drainWorker', 'operate', 'all'],
   ['drainWorker', 'drain', 'all'],
   ['explainWaiting', 'drain', 'all'],
+  ['explainWaiting', 'read-own', 'own'],
+  ['explainLine', 'read-own', 'own'],
+  ['planEnd', 'read-own', 'own'],
+  ['planEnd', 'read-all', 'all'],
   ['takeOverFrom', 'drain', undefined],
   ['submit', 'drain', undefined],
   ['listJobs', 'drain', undefined],

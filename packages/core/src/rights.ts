@@ -40,8 +40,9 @@ const REQUIRED: { readonly [T in MessageType]?: RequiredRights } = {
   explainJob: READING,
   explainNeed: READING,
   readUsage: READING,
-  explainWaiting: { all: 'read-all', also: 'drain' },
-  explainLine: { all: 'read-all', also: 'drain' },
+  explainWaiting: { ...READING, also: 'drain' },
+  explainLine: { ...READING, also: 'drain' },
+  planEnd: READING,
   describeShares: { all: 'read-all' },
   readEvents: { all: 'read-all', also: 'drain' },
   readHistory: { all: 'read-all' },
@@ -67,6 +68,40 @@ export function isChange(type: MessageType): boolean {
 /** The only user that the client may act for in this request; undefined: any user. */
 export function ownerFor(key: ClientKey | undefined, type: MessageType): string | undefined {
   return key !== undefined && scopeOf(key, type) === 'own' ? key.name : undefined;
+}
+
+/** What a request does, for error messages: "the key ann does not permit …". */
+const DOES: { readonly [T in MessageType]?: string } = {
+  submit: 'submitting jobs',
+  appendTasks: 'adding tasks to jobs',
+  retryJob: 'retrying jobs',
+  cancelJob: 'cancelling jobs',
+  updateJob: 'holding, releasing or reprioritizing jobs',
+  cancelTasks: 'cancelling tasks',
+  cancelJobs: 'cancelling jobs',
+  watchJob: 'following jobs',
+  describeJob: 'reading jobs',
+  listJobs: 'listing jobs',
+  listTasks: 'listing tasks',
+  readLogs: 'reading output',
+  readResults: 'reading results',
+  explainJob: 'reading why jobs wait',
+  explainNeed: 'reading why jobs wait',
+  readUsage: 'reading usage',
+  explainWaiting: 'reading why tasks wait',
+  explainLine: 'reading what waits',
+  planEnd: 'predicting the end of a job',
+  describeShares: 'reading the shares of users',
+  readEvents: 'reading the events of the cluster',
+  readHistory: 'reading the history of the cluster',
+  readCounters: 'reading the counters of the cluster',
+  drainWorker: 'draining workers',
+  takeOverFrom: 'having jobs taken over',
+};
+
+/** What the request does, for error messages: `listing jobs`. */
+export function purposeOf(type: MessageType): string {
+  return DOES[type] ?? 'this request';
 }
 
 /** Returns the rights that permit this request, for error messages; any one of them is sufficient. */

@@ -448,7 +448,7 @@ export const ROUTES: readonly Route[] = [
     role: 'submit',
     sdk: 'planJob',
     python: null,
-    does: 'Predict class, eligible workers and start of a job, without submitting it',
+    does: 'Predict class, eligible workers, start and end of a job, without submitting it',
     body: z.custom<object>((value) => isFields(value), 'expected the fields of a job'),
     bodySchema: submissionSchema,
     answer: shapes.plan,

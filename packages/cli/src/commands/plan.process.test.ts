@@ -30,6 +30,27 @@ describe('goshawk plan', () => {
     expect(JSON.parse(jobs.stdout)).toMatchObject({ total: 0 });
   });
 
+  it('says when the job would end, and why that is unknown', async () => {
+    const { stdout } = await cluster.goshawk(['plan', '--tasks', '16', '--sleep', '30s']);
+    expect(stdout).toMatch(/end +\d\d:\d\d:\d\d \(.* to .*\), in about \S+ .*, if submitted now/);
+    const { expectedEnd, expectedEndUnknown } = await planned('--tasks', '16', '--sleep', '30s');
+    expect(expectedEndUnknown).toBeNull();
+    // Two rounds on eight CPUs.
+    const inMs = Date.parse(expectedEnd.at) - Date.parse(expectedEnd.computedAt);
+    expect(inMs / 60_000).toBeCloseTo(1, 1);
+    expect(Date.parse(expectedEnd.earliest)).toBeLessThanOrEqual(Date.parse(expectedEnd.at));
+    expect(Date.parse(expectedEnd.latest)).toBeGreaterThanOrEqual(Date.parse(expectedEnd.at));
+    for (const [args, why] of [
+      [['--', 'true'], /run time of its tasks is unknown; --estimate states it/],
+      [['--hold', '--sleep', '1s'], /goshawk release/],
+      [['--cpus', '5', '--sleep', '1s'], /no worker can run it now/],
+    ] as const)
+      expect(await planned(...args)).toMatchObject({
+        expectedEnd: null,
+        expectedEndUnknown: expect.stringMatching(why),
+      });
+  });
+
   it('exits with 1 if no worker has room', async () => {
     await untilComplete();
     const { exitCode, stdout } = await cluster.goshawk(['plan', '--cpus', '5', '--', 'true']);

@@ -1,4 +1,4 @@
-import { type Forecast, planJob, planJson, type StageForecast } from '@goshawk/client';
+import { type Forecast, type Plan, planJob, planJson, type StageForecast } from '@goshawk/client';
 import { defineCommand, ExitCode, page, painter, plain, section } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import {
@@ -10,6 +10,7 @@ import {
   type JobSpec,
   parseJobSpec,
 } from '@goshawk/core';
+import { expectedEndTime } from '../jobs/local-time.js';
 import { buildJob } from '../submission/build-job.js';
 import { PLAN_OPTIONS } from '../submission/options.js';
 import { predecessorsNamed } from '../submission/predecessors.js';
@@ -20,7 +21,7 @@ export const planCommand = defineCommand({
   name: 'plan',
   words: '[FILE | -- CMD ARG…]',
   describe:
-    'predict the class, eligible workers and start time of a job without submitting it; takes the arguments of submit; exit with 1 if no worker can run the job now',
+    'predict the class, eligible workers, start and end of a job without submitting it; takes the arguments of submit; exit with 1 if no worker can run the job now',
   examples: [
     ['goshawk plan --tasks 100 --estimate 2s --cpus 4 -- ./simulate', 'predict when the job would start'],
     ['goshawk plan job.json && goshawk submit job.json', 'submit only if the job can run now'],
@@ -42,9 +43,9 @@ export const planCommand = defineCommand({
     }
     const after = await predecessorsNamed(context, cluster, options, job);
     const spec = parseJobSpec({ ...job, ...after }, 'plan');
-    const forecast = await planJob(cluster, spec, context.interrupted);
-    const plan = planJson(forecast);
-    context.show(plan, () => planPage(spec.name, forecast, plan.refusal, painter(context)));
+    const planned = await planJob(cluster, spec, context.interrupted);
+    const plan = planJson(planned);
+    context.show(plan, () => planPage(spec.name, planned, plan.refusal, painter(context)));
     const first = waitsFirst(spec);
     if (first.length > 0)
       context.note(`the job first waits for ${first.join(', and for ')}; that time is not counted`);
@@ -63,7 +64,7 @@ function waitsFirst({ after = [], afterOk = [], hold, begin }: JobSpec): string[
 
 function planPage(
   name: string,
-  forecast: Forecast,
+  forecast: Plan,
   refusal: string | null,
   paint: ReturnType<typeof painter>,
 ): string {
@@ -79,10 +80,18 @@ function planPage(
       ['class', classLines(forecast)],
       ['workers', forecast.stages.map(fittingLine)],
       ['start', refusal === null ? startLine(forecast) : `never, submit refuses it: ${plain(refusal)}`],
+      ['end', endLine(forecast)],
       ...section('behind', behind),
     ],
     paint,
   );
+}
+
+function endLine({ end, startMs, borrows }: Plan): string {
+  if (end.expectedEnd === undefined) return `unknown: ${end.unknown}`;
+  const { at, computedAt } = end.expectedEnd;
+  const now = startMs === 0 || borrows ? '' : ', after the work ahead';
+  return `${expectedEndTime(end.expectedEnd, computedAt)}, in about ${formatDuration(at - computedAt)}${now}, if submitted now`;
 }
 
 function classLines({ class: decided, estimateMs, cutoffMs, cutoffFrom }: Forecast): string[] {
@@ -115,12 +124,14 @@ function unestimated({ unknown, tasks }: Forecast['ahead']): string {
 function startLine({ canRun, startMs, slots, freeSlots, ahead, borrows }: Forecast): string {
   if (!canRun) return 'once workers with the required resources accept tasks';
   const free = `${formatCount(freeSlots)} of ${counted(slots, 'CPU')} ${freeSlots === 1 ? 'is' : 'are'} free`;
-  if (ahead.tasks === 0 && freeSlots > 0) return `immediately: ${free}, and nothing is queued ahead`;
+  if (ahead.tasks + ahead.hidden === 0 && freeSlots > 0)
+    return `immediately: ${free}, and nothing is queued ahead`;
   if (borrows) return `immediately: its first tasks borrow CPUs of longer tasks, which pause; ${free}`;
-  const after =
-    ahead.tasks === 0
-      ? 'the next task that ends'
-      : `${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')}`;
+  const own = ahead.tasks === 0 ? [] : [`${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')}`];
+  const others = ahead.hidden === 0 ? [] : [`${counted(ahead.hidden, 'task')} of other users`];
+  const first = [...own, ...others];
+  const after = first.length === 0 ? 'the next task that ends' : first.join(' and ');
+  if (startMs === undefined && ahead.hidden > 0) return `after ${after}, perhaps; ${free}`;
   if (startMs === undefined) return `after ${after}; ${unestimated(ahead)}; ${free}`;
   return `in about ${formatDuration(startMs)}, after ${after}, if their estimates are right; ${free}`;
 }

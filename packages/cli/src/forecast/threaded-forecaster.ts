@@ -29,7 +29,7 @@ export class ThreadedForecaster {
       if (this.#answer !== give) return;
       this.#failed(reason);
       this.#end();
-      give({ ends: new Map(), tookMs: performance.now() - begin });
+      give({ ends: new Map(), planned: [], tookMs: performance.now() - begin });
     };
     const guard = setTimeout(() => fail(`it took longer than ${BUDGET_MS / 1_000} s`), BUDGET_MS);
     guard.unref();

@@ -152,7 +152,7 @@ describe('the forecast of a job', () => {
       startMs: undefined,
       refusal: { message: 'the 8 tasks of the gang start together, and the cluster has room for 7 of them' },
     });
-    expect(planJson(gang(8))).toMatchObject({
+    expect(planJson({ ...gang(8), end: { unknown: 'no worker can run it now' } })).toMatchObject({
       canRun: false,
       refusal: expect.stringMatching(/^the 8 tasks of the gang/),
     });

@@ -251,6 +251,8 @@ export const centralLine = view({
    * not include, those without room or above the reserve, and those without a limit (`matching`); truncated.
    */
   limited: optional(list(waitingGroup, LISTED_MAX)),
+  /** The key of the client may see only jobs of its user, and `limited` is omitted. */
+  onlyOwn: optional(flag),
 });
 /** The jobs waiting for workers at central, and its capacity. */
 export type CentralLine = NonNullable<(typeof centralLine)['infer']>;

@@ -48,7 +48,8 @@ const quota = table<UserQuota>()(() => ({
   ...same(userQuota, 'waiting', 'max', 'scheduler'),
 }));
 
-const expected = table<NonNullable<JobSummary['expectedEnd']>>()(() => ({
+/** When a job is expected to end. */
+export const expectedEndTable = table<NonNullable<JobSummary['expectedEnd']>>()(() => ({
   at: time,
   earliest: doc('The job ends from `earliest` to `latest` in about nine of ten cases.', time),
   latest: time,
@@ -69,7 +70,7 @@ export const summaryTable = table<JobSummary, { readonly now: Millis }>()((of) =
   deadlineMet: of(orNull(json.flag), (job, { now }) => metDeadline(job, now)),
   expectedEnd: doc(
     'When an active job is expected to end; null: unknown, or the job has ended.',
-    of(orNull(expected), (job, { now }) => expectedEndOf(job, now)),
+    of(orNull(expectedEndTable), (job, { now }) => expectedEndOf(job, now)),
   ),
 }));
 

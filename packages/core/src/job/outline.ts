@@ -83,6 +83,42 @@ export type ForecastOutcome = NonNullable<(typeof forecastOutcome)['infer']>;
 export const forecastEnd = record({ job, inMs: ms, earliestMs: ms, latestMs: ms });
 export type ForecastEnd = NonNullable<(typeof forecastEnd)['infer']>;
 
+/** Why the end of a planned job is unknown. */
+export const PLAN_UNKNOWN = [
+  /** The run times of its tasks are unknown. */
+  'run-times',
+  /** Nothing is known about the run times of the jobs before it. */
+  'other-run-times',
+  /** The cluster, or the planned job, has too many tasks for a forecast. */
+  'too-large',
+  /** No worker accepts tasks. */
+  'no-workers',
+  /** A scheduler did not answer, so that its jobs are unknown. */
+  'silent',
+  /** Too many jobs are planned at once. */
+  'busy',
+  /** The job does not end in the simulation, or the simulation failed. */
+  'no-end',
+  /** Central makes no forecasts. */
+  'off',
+] as const;
+export type PlanUnknown = (typeof PLAN_UNKNOWN)[number];
+
+/** The forecast end of a job that was not submitted, as if it were now: typical, and an interval for nine of ten. */
+export const plannedEnd = view({
+  /** Why there is none; absent: there is one. */
+  unknown: optional(choice(...PLAN_UNKNOWN)),
+  inMs: ms,
+  earliestMs: ms,
+  latestMs: ms,
+});
+export type PlannedEnd = NonNullable<(typeof plannedEnd)['infer']>;
+
+/** @returns the answer without an end */
+export function noPlannedEnd(unknown: PlanUnknown): PlannedEnd {
+  return { unknown, inMs: 0, earliestMs: 0, latestMs: 0 };
+}
+
 /** When a job is expected to end. Wall clock, ms since 1970. */
 export const expectedEnd = record({
   at: ms,

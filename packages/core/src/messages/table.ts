@@ -67,7 +67,13 @@ import {
   wish,
 } from '../fields/records.js';
 import { centralLine, jobExplanation, waitingGroup } from '../job/explanation.js';
-import { forecastEnd, forecastOutcome, jobOutline, OUTLINES_PER_MESSAGE_MAX } from '../job/outline.js';
+import {
+  forecastEnd,
+  forecastOutcome,
+  jobOutline,
+  OUTLINES_PER_MESSAGE_MAX,
+  plannedEnd,
+} from '../job/outline.js';
 import { PRIORITIES } from '../job/priority.js';
 import { retryChoiceFields } from '../job/retry-choice.js';
 import { clusterShares } from '../job/shares.js';
@@ -793,6 +799,11 @@ export const MESSAGES = {
   }),
   explainWaiting: message('client', 'scheduler', 'Retried until answered.', { request }),
   explainLine: message('client', 'central', 'Retried until answered.', { request }),
+  planEnd: message('client', 'central', 'Retried until answered, which takes some seconds.', {
+    request,
+    /** A job that was not submitted; running tasks are ignored. */
+    outline: jobOutline,
+  }),
   explainNeed: message('client', 'central', 'Retried until answered.', {
     request,
     /** Full name of the job's scheduler. */
@@ -933,6 +944,7 @@ export const MESSAGES = {
   cluster: answer('central', clusterView),
   workerPage: answer('central', workerPage),
   centralLine: answer('central', centralLine),
+  plannedEnd: answer('central', plannedEnd),
   shares: answer('central', clusterShares),
   drainState: answer('central', drainState),
   takeover: answer('central', takeover),
@@ -1284,6 +1296,7 @@ export const ANSWERS = {
   listWorkers: ['workerPage'],
   explainLine: ['centralLine'],
   explainNeed: ['centralLine'],
+  planEnd: ['plannedEnd'],
   describeShares: ['shares'],
   readEvents: ['eventPage'],
   readHistory: ['historyPage'],

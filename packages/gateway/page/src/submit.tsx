@@ -2,6 +2,7 @@ import { counted, formatCount } from '@goshawk/core';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiError, post, randomKey } from './api.js';
+import { expectedEndWords } from './jobs.js';
 import { addressOf } from './router.js';
 import type { Plan } from './shapes.js';
 import { useStore } from './store.js';
@@ -173,6 +174,13 @@ export function FieldTable({ fields }: { readonly fields: Readonly<Record<string
   );
 }
 
+function endSentence({ expectedEnd, expectedEndUnknown }: Plan): string {
+  const words = expectedEndWords({ expectedEnd });
+  return words === undefined
+    ? `Its end is unknown: ${expectedEndUnknown}.`
+    : `It would end at ${words} if it were submitted now.`;
+}
+
 export function Planned({ plan }: { readonly plan: Plan }) {
   const { canRun, refusal, class: kind, tasks, stages, startSeconds, ahead, cutoffSeconds } = plan;
   const start =
@@ -189,14 +197,18 @@ export function Planned({ plan }: { readonly plan: Plan }) {
     kind === null
       ? 'The cluster determines after submission whether it is short or long.'
       : `It is ${kind}: the cutoff is ${duration(cutoffSeconds)}.`;
+  const others = ahead.hidden === 0 ? '' : ` ${counted(ahead.hidden, 'task')} of other users wait, too.`;
   const before =
     ahead.tasks === 0
-      ? 'Nothing is ahead of it.'
+      ? ahead.hidden === 0
+        ? 'Nothing is ahead of it.'
+        : ''
       : `${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')} may be served first.`;
   return (
     <div>
       <p class={canRun ? 'sentence' : 'sentence error'}>{`${counted(tasks, 'task')}. ${start}`}</p>
-      <p>{`${known} ${before} ${formatCount(plan.freeSlots)} of ${counted(plan.slots, 'CPU')} are free.`}</p>
+      <p>{endSentence(plan)}</p>
+      <p>{`${known} ${before}${others} ${formatCount(plan.freeSlots)} of ${counted(plan.slots, 'CPU')} are free.`}</p>
       <Table<Plan['stages'][number]>
         caption="Workers for each stage"
         rows={stages}

@@ -332,10 +332,24 @@ it('describes a plan and the fields of a job', () => {
       freeSlots: 2,
       startSeconds: 0.2,
     },
-    ...{ stages: [{ name: 'tasks', tasks: 5, fitting: 3, workers: 4 }], ahead: { jobs: 1, tasks: 7 } },
+    ...{
+      stages: [{ name: 'tasks', tasks: 5, fitting: 3, workers: 4 }],
+      ahead: { jobs: 1, tasks: 7, hidden: 0 },
+    },
+    ...{ expectedEnd: null, expectedEndUnknown: 'its run time is unknown' },
   } as unknown as Plan;
   expect(text(<Planned plan={plan} />)).toMatch(
-    /^5 tasks\. It starts at once\. .* 7 tasks of 1 job may be served first\. 2 of 48 CPUs are free\./,
+    /^5 tasks\. It starts at once\. Its end is unknown: its run time is unknown\. .* 7 tasks of 1 job may be served first\. 2 of 48 CPUs are free\./,
+  );
+  const [at, earliest, latest] = ['10:05', '10:04', '10:08'].map((time) =>
+    new Date(`2026-01-05T${time}:00`).toISOString(),
+  );
+  const expectedEnd = { at, earliest, latest, computedAt: earliest } as NonNullable<Plan['expectedEnd']>;
+  expect(text(<Planned plan={{ ...plan, expectedEnd }} />)).toMatch(
+    /It would end at .*10:05:00 \(.*10:04:00 to .*10:08:00\) if it were submitted now\./,
+  );
+  expect(text(<Planned plan={{ ...plan, ahead: { ...plan.ahead, hidden: 3 } }} />)).toContain(
+    '3 tasks of other users wait, too.',
   );
   expect(text(<Planned plan={{ ...plan, startSeconds: 90 }} />)).toContain(
     'Its first task starts in about 1 min 30 s.',

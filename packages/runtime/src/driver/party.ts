@@ -8,6 +8,7 @@ import {
   type Message,
   type MessageOf,
   type Millis,
+  purposeOf,
   type Random,
   type Role,
   rightsFor,
@@ -163,7 +164,7 @@ export class Party {
     this.#context.audit?.forbidden(from, message, this.name);
     this.#answer(from, message, {
       code: 'not-allowed',
-      message: `the key ${key.name} does not permit this (${message.type})`,
+      message: `the key ${key.name} does not permit ${purposeOf(message.type)}`,
       hint: `it needs ${rightsFor(message.type).join(' or ')}; \`goshawk keygen client ${key.name} FOLDER --rights …\` creates another key`,
     });
     return false;

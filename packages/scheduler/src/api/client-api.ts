@@ -269,7 +269,10 @@ export class ClientApi {
   #explainWaiting(from: Address, request: number, now: Millis): void {
     const { jobs, answers } = this.#parts;
     this.#budget.charge(this.#client, EXPLAINING_COST * jobs.activeCount);
-    const groups = waitingGroups(jobs.active(), waitContextOf(this.#parts, now), now);
+    const allowed = this.#allowedUser;
+    const visible =
+      allowed === undefined ? jobs.active() : [...jobs.active()].filter(({ spec }) => spec.user === allowed);
+    const groups = waitingGroups(visible, waitContextOf(this.#parts, now), now);
     answers.answerNow(from, request, 'waitingGroups', groups);
   }
 }

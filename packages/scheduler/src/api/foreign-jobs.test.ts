@@ -73,6 +73,14 @@ function cluster() {
   const states = Object.fromEntries(Object.entries(jobs).map(([state, job]) => [job.id, state]));
   return {
     states,
+    /** The waiting tasks that a client with these rights sees. */
+    waiting(of: readonly Right[]): number {
+      sent = [];
+      rights = of;
+      receive(CLIENT, { type: 'explainWaiting', request: 7 });
+      const answers = sent.flatMap(({ message }) => (message.type === 'waitingGroups' ? message.value : []));
+      return answers.reduce((sum, { tasks }) => sum + tasks, 0);
+    },
     /** What all parties get after the request, with the id left out. */
     after(type: AboutJob['type'], id: string, of: readonly Right[]): string {
       sent = [];
@@ -105,3 +113,9 @@ describe.each(RIGHTS.map((given) => [given.join(', '), given] as const))(
     );
   },
 );
+
+test('why tasks wait is shown without the jobs of other users', () => {
+  const there = cluster();
+  expect(there.waiting(['read-all'])).toBeGreaterThan(2);
+  expect(there.waiting(['read-own'])).toBe(0);
+});

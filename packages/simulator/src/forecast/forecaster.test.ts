@@ -3,18 +3,28 @@ import {
   DEFAULT_POLICY,
   type ExpectedEnd,
   type JobInput,
+  type JobOutline,
+  type Message,
   type Millis,
+  type PlannedEnd,
   PRESETS,
   parseJobSpec,
+  plannedOutline,
   RELIABLE_TIMINGS,
 } from '@goshawk/core';
 import { presetNamed } from '@goshawk/policies';
 import type { Job } from '@goshawk/scheduler';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { VirtualCluster } from '../virtual-cluster.js';
 import { Forecaster } from './forecaster.js';
 
 const SECOND = 1_000;
+
+/** What a client sends that plans the job. */
+function planned(job: JobOutline): Message {
+  return { type: 'planEnd', request: 7, outline: job };
+}
 
 /** A cluster that forecasts, and the expected ends that its schedulers state. */
 class Bench {
@@ -58,6 +68,20 @@ class Bench {
 
   job(name: string): Job {
     return this.#jobs.get(name)!;
+  }
+
+  /** The answer to a client that plans a job. */
+  planEnd(outline: JobOutline): PlannedEnd | undefined {
+    let seen: PlannedEnd | undefined;
+    const client = this.cluster.addOutsider((_from, message) => {
+      if (message.type === 'plannedEnd') seen = message.value;
+    });
+    this.cluster.at(this.cluster.now, () =>
+      this.cluster.post(client, this.cluster.centralAddress, planned(outline) as never),
+    );
+    const until = this.cluster.now + 8 * SECOND;
+    while (seen === undefined && this.cluster.now < until) this.cluster.step();
+    return seen;
   }
 
   /** What a client sees. */
@@ -104,6 +128,49 @@ describe.each(['goshawk', 'hawk', 'sparrow'] as const)('expected ends under %s',
     }
     expect(await bench.end('first')).toBeUndefined();
   });
+});
+
+// Random clusters: jobs of declared run times, and a job that is planned and then submitted.
+test('the end of a planned job is that of the same job submitted then', () => {
+  const jobs = fc.record({ count: fc.integer({ min: 1, max: 8 }), sleep: fc.integer({ min: 1, max: 30 }) });
+  fc.assert(
+    fc.property(fc.array(jobs, { maxLength: 4 }), jobs, (others, own) => {
+      const bench = new Bench();
+      const job = ({ count, sleep }: typeof own) => ({
+        ...sleeps(count, sleep * SECOND),
+        estimate: sleep * SECOND,
+      });
+      for (const [index, other] of others.entries())
+        bench.submit(`other ${index}`, 1_000 + index, job(other), index % 2);
+      bench.cluster.run(3 * SECOND);
+      const end = bench.planEnd(plannedOutline(parseJobSpec({ name: 'own', ...job(own) }), 0))!;
+      expect(end.unknown).toBeUndefined();
+      const at = bench.cluster.now;
+      bench.submit('own', at, job(own));
+      while (bench.cluster.now <= at || !bench.job('own').hasEnded) bench.cluster.step();
+      const inMs = bench.job('own').times.endedAt! - at;
+      expect(Math.abs(end.inMs - inMs)).toBeLessThan(3 * SECOND + 0.1 * inMs);
+      expect(end.earliestMs).toBeLessThanOrEqual(end.inMs);
+      expect(end.latestMs).toBeGreaterThanOrEqual(end.inMs);
+    }),
+    { numRuns: 10 },
+  );
+});
+
+test('a planned job does not change the ends of active jobs, and is unknown without run times', async () => {
+  const bench = new Bench();
+  bench.submit('first', 1_000, { ...sleeps(8, 10 * SECOND), estimate: 10 * SECOND });
+  bench.cluster.run(5 * SECOND);
+  const exec = { tasks: { count: 2, run: { exec: ['true'] } } };
+  const large = { tasks: { count: 60_000, run: { sleep: 30_000 } } };
+  const plan = (of: JobInput) => bench.planEnd(plannedOutline(parseJobSpec(of), 0));
+  expect(plan(exec)).toMatchObject({ unknown: 'run-times' });
+  expect(plan({ ...exec, estimate: '5s' })).toMatchObject({ unknown: undefined });
+  expect(plan(large)).toMatchObject({ unknown: 'too-large' });
+  bench.cluster.run(bench.cluster.now + 5 * SECOND);
+  const end = await bench.end('first');
+  bench.cluster.run(100 * SECOND);
+  expect(Math.abs(end!.at - bench.job('first').times.endedAt!)).toBeLessThan(SECOND);
 });
 
 test('a job on hold, an open job, and a job after another have no expected end; a job that begins later has one', async () => {

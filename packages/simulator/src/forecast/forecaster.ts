@@ -1,11 +1,15 @@
 import {
   type ClusterOutline,
+  FORECAST_TASKS_MAX,
   type Forecast,
   type ForecastEnd,
   type JobOutline,
   type Millis,
   meanOf,
+  noPlannedEnd,
+  type PlannedEnd,
   Random,
+  sumOf,
 } from '@goshawk/core';
 import { Calibration, type RawForecast } from './calibration.js';
 import { type ActiveJob, simulateFuture } from './future.js';
@@ -15,6 +19,10 @@ import { assumed, type Known, normalDeviate, RunTimes } from './run-times.js';
 const FUTURES = 5;
 /** Maximum number of events of one future: some seconds. */
 const EVENTS_MAX = 3_000_000;
+/** The same for a planned job, of which a client may ask for many. */
+const PLANNED_EVENTS_MAX = 1_000_000;
+/** Time after which no further future of a planned job is simulated. */
+const PLANNED_BUDGET_MS: Millis = 4_000;
 
 /** Forecasts when jobs end, by simulating a few futures, and learns from the ends of jobs how far to trust them. */
 export class Forecaster {
@@ -34,7 +42,9 @@ export class Forecaster {
     this.#learn(outline);
     const jobs = this.#jobsOf(outline, random);
     const ends = new Map<string, ForecastEnd[]>(outline.schedulers.map(({ tag }) => [tag, []]));
-    if (outline.workers.length === 0 || jobs.length === 0) return { ends, tookMs: this.#clock() - begin };
+    const planned = outline.planned.map((job) => this.#plan(outline, jobs, job, random));
+    if (outline.workers.length === 0 || jobs.length === 0)
+      return { ends, planned, tookMs: this.#clock() - begin };
     const futures: Float64Array[] = [];
     for (let future = 0; future < FUTURES; future++)
       futures.push(simulateFuture(outline, jobs, future, EVENTS_MAX).endsMs);
@@ -47,7 +57,45 @@ export class Forecaster {
       this.#calibration.forecast(keyOf(tag, job.outline), raw, outline.at, random.next());
       ends.get(tag)!.push({ job: job.outline.job, ...this.#calibration.adjust(raw) });
     }
-    return { ends, tookMs: this.#clock() - begin };
+    return { ends, planned, tookMs: this.#clock() - begin };
+  }
+
+  /** The end of a job that was not submitted, as if it were now. */
+  #plan(
+    outline: ClusterOutline,
+    active: readonly ActiveJob[],
+    planned: JobOutline,
+    random: Random,
+  ): PlannedEnd {
+    const tasks = sumOf([...active.map((job) => job.outline), planned], tasksOf);
+    if (tasks > FORECAST_TASKS_MAX) return noPlannedEnd('too-large');
+    const known = planned.stages.map((stage) => this.#runTimes.of(stage));
+    if (known.some((stage) => stage === undefined)) return noPlannedEnd('run-times');
+    if (active.length === 0 && outline.schedulers.some(({ jobs }) => jobs.length > 0))
+      return noPlannedEnd('other-run-times');
+    const job: ActiveJob = {
+      outline: planned,
+      owner: 0,
+      known: known as Known[],
+      deviates: stratified(random),
+    };
+    const begin = this.#clock();
+    const endsMs = new Float64Array(FUTURES);
+    try {
+      for (let future = 0; future < FUTURES; future++) {
+        if (this.#clock() - begin > PLANNED_BUDGET_MS) return noPlannedEnd('too-large');
+        const all = [...active, job];
+        const last = active.length;
+        const { endsMs: ends, events } = simulateFuture(outline, all, future, PLANNED_EVENTS_MAX, last);
+        if (!Number.isFinite(ends[last]!))
+          return noPlannedEnd(events >= PLANNED_EVENTS_MAX ? 'too-large' : 'no-end');
+        endsMs[future] = ends[last]!;
+      }
+    } catch {
+      // A job of a client must not end the forecasts of the others.
+      return noPlannedEnd('no-end');
+    }
+    return { unknown: undefined, ...this.#calibration.adjust(rawOf(endsMs.sort(), job)) };
   }
 
   #learn({ schedulers, at }: ClusterOutline): void {
@@ -106,6 +154,10 @@ function rawOf(sorted: Float64Array, { outline, known }: ActiveJob): RawForecast
     waits,
     isMeasured,
   };
+}
+
+function tasksOf({ stages }: JobOutline): number {
+  return sumOf(stages, ({ waiting, running }) => waiting + running.length);
 }
 
 function keyOf(tag: string, { job }: Pick<JobOutline, 'job'>): string {

@@ -36,6 +36,7 @@ export interface ActiveJob {
  * Continues the cluster in virtual time, with run times drawn for this future, until all jobs have ended.
  *
  * @param eventsMax ends the simulation early
+ * @param until index of the only job whose end matters, with which the simulation ends
  * @returns when each job ends, from now; Infinity: not within the simulation
  */
 export function simulateFuture(
@@ -43,6 +44,7 @@ export function simulateFuture(
   jobs: readonly ActiveJob[],
   future: number,
   eventsMax: number,
+  until?: number,
 ): { readonly endsMs: Float64Array; readonly events: number } {
   const endsMs = new Float64Array(jobs.length);
   const partsLeft = new Int32Array(jobs.length);
@@ -80,7 +82,8 @@ export function simulateFuture(
       else jobOf.set(job, index);
     });
   }
-  while (active > 0 && cluster.pendingEvents > 0 && cluster.events < eventsMax) cluster.step();
+  const isOver = (): boolean => active === 0 || (until !== undefined && partsLeft[until] === 0);
+  while (!isOver() && cluster.pendingEvents > 0 && cluster.events < eventsMax) cluster.step();
   for (let index = 0; index < jobs.length; index++)
     if (partsLeft[index]! > 0) endsMs[index] = Number.POSITIVE_INFINITY;
   return { endsMs, events: cluster.events };
