@@ -55,16 +55,23 @@ export class ClientApi {
       case 'submit':
         return s.submissions.submit(from, message, this.#allowedUser, now);
       case 'watchJob':
-        return this.#withJob(from, message, (job) => {
+        return this.#readJob(from, message, now, (job) => {
           if (!this.watching.watch(from, message, job, now))
             s.answers.refuse(from, message.request, TOO_MANY_WATCHES);
+          return message.detail ? STAGE_COST * job.stages.length : 1;
         });
       case 'unwatch':
         return this.watching.unwatch(from, message.request);
       case 'describeJob':
-        return this.#withJob(from, message, (job) => this.#describe(from, message, job, now));
+        return this.#readJob(from, message, now, (job) => {
+          this.#describe(from, message, job, now);
+          return STAGE_COST * job.stages.length;
+        });
       case 'explainJob':
-        return this.#withJob(from, message, (job) => this.#explain(from, message, job, now));
+        return this.#readJob(from, message, now, (job) => {
+          this.#explain(from, message, job, now);
+          return 2 * STAGE_COST * job.stages.length;
+        });
       case 'explainWaiting':
         return this.#serveWithinBudget(from, message.request, now, () =>
           this.#explainWaiting(from, message.request, now),
@@ -78,15 +85,21 @@ export class ClientApi {
           s.answers.answerNow(from, message.request, 'usageBooks', books);
         });
       case 'listTasks':
-        return this.#withJob(from, message, (job) => {
+        return this.#readJob(from, message, now, (job) => {
           const page = taskPage(s, job, message, now);
+          const scan = STATE_COST * job.taskCount;
           if ('code' in page) s.answers.refuse(from, message.request, page);
           else s.answers.answerNow(from, message.request, 'taskPage', page);
+          const rows = 'code' in page ? 0 : page.tasks.length;
+          return ROW_COST * rows + (message.states.length > 0 ? scan : 0);
         });
       case 'readLogs':
-        return this.#withJob(from, message, (job) => this.#readLogs(from, message, job));
+        return this.#readJob(from, message, now, (job) => {
+          this.#readLogs(from, message, job);
+          return STATE_COST * job.taskCount;
+        });
       case 'readResults':
-        return this.#withJob(from, message, (job) => this.#readResults(from, message, job));
+        return this.#readJob(from, message, now, (job) => this.#readResults(from, message, job));
       case 'appendTasks':
         return this.#withJob(from, message, (job) => s.appending.append(from, message, job, now));
       case 'cancelJob':
@@ -145,6 +158,20 @@ export class ClientApi {
     answers.refuse(from, request, this.#refusalFor(id));
   }
 
+  /** Serves a reading request about one job if the query budget permits. @param serve returns its cost, in listed jobs */
+  #readJob(
+    from: Address,
+    message: { request: number; id: string },
+    now: Millis,
+    serve: (job: Job) => number,
+  ): void {
+    this.#withJob(from, message, (job) =>
+      this.#serveWithinBudget(from, message.request, now, () =>
+        this.#budget.charge(this.#client, serve(job)),
+      ),
+    );
+  }
+
   #refusalFor(id: string): Refusal {
     const { jobs } = this.#parts;
     const known = jobs.tombstoneOfId(id);
@@ -190,11 +217,13 @@ export class ClientApi {
   }
 
   /** Sends results once they are durable, so that a restart never revokes a result that a client has read. */
-  #readResults(from: Address, { request, from: first, order }: MessageOf<'readResults'>, job: Job): void {
+  #readResults(from: Address, { request, from: first, order }: MessageOf<'readResults'>, job: Job): number {
     const { answers, ledger } = this.#parts;
     const page = this.#views.results(job, first, order);
     if (ledger.isEndDurable(job)) answers.answerNow(from, request, 'resultPage', page);
     else answers.readWhenDurable(from, request, 'resultPage', page);
+    const scanned = order === undefined ? STATE_COST * (job.taskCount - first) : 0;
+    return ROW_COST * Math.max(page.values.length, page.tasks?.length ?? 0) + Math.max(0, scanned);
   }
 
   #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {
@@ -215,7 +244,7 @@ export class ClientApi {
 
   // ---- requests about all jobs
 
-  /** Serves a request about all jobs if the query budget permits. */
+  /** Serves a request if the query budget permits. */
   #serveWithinBudget(from: Address, request: number, now: Millis, serve: () => void): void {
     const retryMs = this.#budget.waitMs(this.#client, now);
     if (retryMs === 0) return serve();
@@ -299,9 +328,14 @@ const DROPPED_HINT =
 
 const TOO_MANY_QUERIES = {
   code: 'overloaded',
-  message: 'this scheduler receives too many queries over all its jobs',
+  message: 'this scheduler receives too many queries about many jobs, stages or tasks',
   hint: 'try again in a moment',
 };
+
+/** Costs of describing a stage, of listing a task or its result, and of looking at the state of a task, in units of listed jobs. */
+const STAGE_COST = 40;
+const ROW_COST = 3;
+const STATE_COST = 1 / 24;
 
 /** Cost of reading a job from the journal, in units of listed jobs. */
 const READING_COST = 50;

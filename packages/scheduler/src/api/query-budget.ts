@@ -9,8 +9,8 @@ const JOBS_PER_MS = 300;
 const JOBS_MAX = 100_000;
 
 /**
- * Limits the rate of queries over all jobs. A query takes time in proportion to the number of jobs, and one frame can
- * contain hundreds of thousands of queries. Above the limit, clients must retry later.
+ * Limits the rate of queries. A query takes time in proportion to the number of jobs, or of the stages and tasks of a job,
+ * and one frame can contain hundreds of thousands of queries. Above the limit, clients must retry later.
  *
  * The clients that have queried recently share the rate equally, so a flood by one is not refused at the cost of the
  * others.
