@@ -11,13 +11,13 @@ import { type Millis, UnreachableError } from '@goshawk/core';
 export async function repeatUntilInterrupted(
   { interrupted, note }: Context,
   everyMs: Millis,
-  look: () => Promise<void>,
+  poll: () => Promise<void>,
 ): Promise<void> {
   let problem = '';
   while (!interrupted.aborted) {
     let now = '';
     try {
-      await look();
+      await poll();
     } catch (error) {
       // An error after Ctrl-C is not a problem of the cluster.
       if (interrupted.aborted) return;

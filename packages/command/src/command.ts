@@ -114,7 +114,7 @@ export const FROM = {
 } as const;
 
 /** Returns a page of a list and its JSON metadata. */
-export function partOf<T>(all: readonly T[], { from, limit }: { from: number; limit: number }) {
+export function pageOf<T>(all: readonly T[], { from, limit }: { from: number; limit: number }) {
   const shown = all.slice(from, from + limit);
   const left = Math.max(0, all.length - from - shown.length);
   return { shown, left, total: all.length, truncated: left > 0, next: left > 0 ? from + shown.length : null };

@@ -7,7 +7,7 @@ export {
   ExitCode,
   FROM,
   type Positionals,
-  partOf,
+  pageOf,
   refuseSurplusWords,
   wholeList,
   wordsFor,
@@ -39,7 +39,7 @@ export {
 export { pairsIn, valueListsIn } from './pairs.js';
 export { START_FOLDER } from './start-folder.js';
 export { commandLine, durationText, flagsFor } from './terminal/command-line.js';
-export { type Painter, painter, paintStanding, paintState, plain } from './terminal/paint.js';
+export { type Painter, painter, paintJobState, paintState, plain } from './terminal/paint.js';
 export { type Progress, startProgress } from './terminal/progress.js';
 export { redrawing } from './terminal/redrawing.js';
 export { page, type Section, section } from './terminal/sections.js';

@@ -68,13 +68,13 @@ export { readAmounts } from './job/amounts.js';
 export { type Begin, beginOf } from './job/begin.js';
 export { parseBytes } from './job/bytes.js';
 export {
-  type DeadlineStanding,
+  type DeadlineState,
   deadlineSentence,
-  deadlineStanding,
+  deadlineState,
+  deadlineStateOf,
   forecastWords,
   latestStartOf,
   matchesDeadline,
-  standingTo,
 } from './job/deadline-words.js';
 export { type Background, explanationOf, longWords, mainWait } from './job/explain.js';
 export {
@@ -86,7 +86,7 @@ export {
   needOf,
   type StageWait,
   type StartWait,
-  type TaskStory,
+  type TaskExplanation,
   type WaitingGroup,
   type WaitSpread,
   type WaitSum,

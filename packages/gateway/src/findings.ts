@@ -2,7 +2,7 @@ import type { Cluster, ExplainedJob } from '@goshawk/client';
 import {
   type ClusterShares,
   counted,
-  deadlineStanding,
+  deadlineState,
   fairShareOf,
   formatBytes,
   formatCount,
@@ -309,12 +309,12 @@ export class Findings {
    */
   noteDeadlines(jobs: readonly JobSummary[], now: Millis): void {
     for (const job of jobs) {
-      const standing = deadlineStanding(job, now);
+      const deadlineIs = deadlineState(job, now);
       const deadline = job.submittedAt + (job.deadlineMs ?? 0);
       // A job that failed earlier is listed as failed.
       const isPast =
-        standing === 'missed' && now - deadline < DEADLINE_SHOWN_MS && missedAfter(job, deadline);
-      if (isPast || standing === 'late') this.#late.set(job.id, { at: now, job, deadline });
+        deadlineIs === 'missed' && now - deadline < DEADLINE_SHOWN_MS && missedAfter(job, deadline);
+      if (isPast || deadlineIs === 'late') this.#late.set(job.id, { at: now, job, deadline });
       else this.#late.delete(job.id);
     }
     for (const [id, { at, job, deadline }] of this.#late) {

@@ -40,7 +40,7 @@ export class History {
   add(
     at: Millis,
     schedulers: Readonly<Record<string, Counters>>,
-    standing: Pick<Point, 'waiting' | 'busy' | 'slots'>,
+    levels: Pick<Point, 'waiting' | 'busy' | 'slots'>,
     shares?: ClusterShares,
   ): Point | undefined {
     const rates = this.#rates.add(at, schedulers);
@@ -49,7 +49,7 @@ export class History {
     // Remove points that lie in the future after the clock was set back.
     while (this.#points.length > 0 && this.#points.at(-1)!.at * 1_000 > at) this.#points.pop();
     const point = {
-      ...{ at: Math.round(at / 1_000), seconds: rates.seconds, ...standing, use, capacity },
+      ...{ at: Math.round(at / 1_000), seconds: rates.seconds, ...levels, use, capacity },
       ...{ short: classPoint(rates.short), long: classPoint(rates.long) },
     };
     this.#points.push(point);

@@ -130,7 +130,7 @@ export interface WorkerConfig {
 }
 
 /** Current state of a worker, for metrics. */
-export interface WorkerStanding {
+export interface WorkerLoad {
   readonly slots: number;
   /** Tasks of long and of short jobs that run or are being fetched. */
   readonly busy: { readonly long: number; readonly short: number };

@@ -826,7 +826,7 @@ describe('tasks that take less than a CPU', () => {
     match(bench, 2, { cpu: 1 });
     match(bench, 3, { gpu: 1 });
     expect(bench.orders).toHaveLength(2);
-    expect(bench.worker.standing.busy).toEqual({ long: 0, short: 2 });
+    expect(bench.worker.load.busy).toEqual({ long: 0, short: 2 });
   });
 
   test('the worker reports how many more it may take', () => {
@@ -944,7 +944,7 @@ describe('a member of a gang', () => {
     const bench = holding();
     bench.receive(OWNER, { type: 'cancelTask', ...ref });
     expect(bench.take('declined')).toMatchObject([{ placed: { task: 0, attempt: 1 } }]);
-    expect([bench.kills, bench.worker.standing.busy]).toEqual([[], { long: 0, short: 0 }]);
+    expect([bench.kills, bench.worker.load.busy]).toEqual([[], { long: 0, short: 0 }]);
     bench.receive(OWNER, { type: 'startGang', ...ref, hosts, port: 9 });
     expect(bench.orders).toEqual([]);
   });
@@ -955,7 +955,7 @@ describe('a member of a gang', () => {
     expect(bench.take('declined')).toEqual([]);
     bench.pass(2 * leaseMs);
     expect(bench.take('declined')).toMatchObject([{ placed: { task: 0, attempt: 1 } }]);
-    expect(bench.worker.standing.busy).toEqual({ long: 0, short: 0 });
+    expect(bench.worker.load.busy).toEqual({ long: 0, short: 0 });
     bench.take('gangReady');
     bench.pass(2 * retryMs);
     expect(bench.take('gangReady')).toEqual([]);
@@ -972,7 +972,7 @@ describe('a member of a gang', () => {
       audit: 0,
     });
     expect(resumed.take('holding')).toMatchObject([{ tasks: [] }]);
-    expect(resumed.worker.standing.busy).toEqual({ long: 0, short: 0 });
+    expect(resumed.worker.load.busy).toEqual({ long: 0, short: 0 });
   });
 });
 
@@ -1002,10 +1002,10 @@ describe('loans of CPUs', () => {
       { job: 1, to: { job: 'short', task: 0 }, pausedMs: 0 },
       { job: 2, from: [{ job: 'long', task: 0 }] },
     ]);
-    expect([bench.worker.standing.paused, bench.worker.counters.lentCpuMs]).toEqual([1, 0]);
+    expect([bench.worker.load.paused, bench.worker.counters.lentCpuMs]).toEqual([1, 0]);
     bench.now = 3_000;
     end(bench, 1);
-    expect([bench.worker.standing.paused, bench.worker.counters.lentCpuMs]).toEqual([0, 2_000]);
+    expect([bench.worker.load.paused, bench.worker.counters.lentCpuMs]).toEqual([0, 2_000]);
     expect(bench.pauses).toEqual([
       { slot: 0, on: true },
       { slot: 0, on: false },
@@ -1120,7 +1120,7 @@ describe('loans of CPUs', () => {
     expect(bench.pauses).toEqual([{ slot: 0, on: true }]);
     bench.receive(OWNER, { type: 'cancelTask', job: 1, task: 0, attempt: 1 });
     bench.worker.checkInvariants();
-    expect(bench.worker.standing.paused).toBe(0);
+    expect(bench.worker.load.paused).toBe(0);
     expect(bench.take('lent').slice(-2)).toMatchObject([
       { job: 3, from: [] },
       { job: 1, to: undefined },
@@ -1181,7 +1181,7 @@ describe('loans of CPUs', () => {
 
     test('leave it running, with its time limit, while the child uses its CPU', () => {
       const bench = chain(2, 5_000);
-      expect([bench.orders.length, bench.pauses, bench.worker.standing.paused]).toEqual([2, [], 0]);
+      expect([bench.orders.length, bench.pauses, bench.worker.load.paused]).toEqual([2, [], 0]);
       expect(bench.take('lent')).toMatchObject([
         { job: 1, to: { job: 'j2', task: 0 }, toChild: true, pausedMs: 0 },
         { job: 2, from: [parent], fromParent: true },

@@ -10,7 +10,7 @@ import {
   NOBODY,
   type Outcome,
 } from '@goshawk/core';
-import type { KeptResult, WorkerCounters, WorkerStanding, WorkerTimer } from './contract.js';
+import type { KeptResult, WorkerCounters, WorkerLoad, WorkerTimer } from './contract.js';
 import { predictedEndDue } from './foreseeing.js';
 import { giveBackOverdueMembers, memberReady, sweepMembers } from './gang-members.js';
 import { giveBack } from './giving-back.js';
@@ -217,7 +217,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     };
   }
 
-  get standing(): WorkerStanding {
+  get load(): WorkerLoad {
     const { config, queue, reports, slots } = this;
     return {
       slots: config.slots,
@@ -244,8 +244,8 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
   /** Returns the counters and current numbers for a `counters` message. */
   #counted(): Counters {
     const { slots, queue, env } = this;
-    const standing = { busy: slots.busyCount, queued: queue.length };
-    return { ...this.counters, ...standing, ...env.counted?.() } as Counters;
+    const load = { busy: slots.busyCount, queued: queue.length };
+    return { ...this.counters, ...load, ...env.counted?.() } as Counters;
   }
 
   #answerSteal(thief: Address, message: MessageOf<'steal'>, now: Millis): void {

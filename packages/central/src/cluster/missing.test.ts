@@ -134,7 +134,7 @@ class Bench {
     return this.ask('workerPage', { type: 'listWorkers', request: 1, from: 0 }).value.lost!;
   }
 
-  standing() {
+  status() {
     return this.#central.status(this.now);
   }
 }
@@ -146,7 +146,7 @@ test('an expected scheduler that does not join is reported missing one lease aft
   expect(bench.missing).toEqual([]);
   bench.until(2 * leaseMs);
   expect(bench.missing).toMatchObject([{ name: 'b', shared: false, missingMs: 2 * leaseMs }]);
-  expect(bench.standing()).toMatchObject({ schedulersMissing: 1, unownedJournals: 0 });
+  expect(bench.status()).toMatchObject({ schedulersMissing: 1, unownedJournals: 0 });
   expect(bench.events).toContainEqual({ kind: 'schedulers-missing', schedulers: ['b'] });
   bench.enlist(B, 'b', 'y', 0);
   expect(bench.missing).toEqual([]);
@@ -161,7 +161,7 @@ test('the absent owner of a journal in a shared database is reported missing', (
   bench.until(2 * leaseMs);
   bench.sees(A, 'a', 'b');
   expect(bench.missing).toMatchObject([{ name: 'b', tag: 'tag-b', shared: true }]);
-  expect(bench.standing().unownedJournals).toBe(1);
+  expect(bench.status().unownedJournals).toBe(1);
   bench.sees(A, 'a');
   expect(bench.missing).toEqual([]);
 });
@@ -277,7 +277,7 @@ test('schedulers report a missing one to a restarted central, until it returns',
   expect(bench.missing).toEqual([]);
   bench.until(2 * leaseMs);
   expect(bench.missing).toMatchObject([{ name: 'b', tag: 'y', shared: false, missingMs: 2 * leaseMs }]);
-  expect(bench.standing()).toMatchObject({ schedulersMissing: 1, unownedJournals: 0 });
+  expect(bench.status()).toMatchObject({ schedulersMissing: 1, unownedJournals: 0 });
   expect(bench.sentTo(A)).toEqual(['a', 'b']);
   expect(bench.takeOverRefusal('b')).toMatchObject({
     code: 'not-shared',

@@ -47,7 +47,7 @@ export const clustersCommand = defineCommand({
         { title: 'cluster', of: ({ url }) => url },
         { title: 'data folder', of: ({ dataFolder = '' }) => dataFolder },
         { title: 'process', align: 'right', of: ({ pid }) => `${pid}` },
-        { title: 'started', align: 'right', dropFirst: 1, of: started },
+        { title: 'started', align: 'right', expendable: 1, of: started },
         { title: '', shrinkTo: 14, wraps: true, of: meant },
       ];
       context.out(renderTable(columns, clusters, painter(context)));

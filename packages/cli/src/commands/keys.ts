@@ -14,7 +14,7 @@ const COLUMNS: readonly Column<ListedKey>[] = [
   { title: 'key', of: ({ name }) => name },
   { title: 'role', of: ({ role, shared }) => (shared && role !== 'central' ? `${role} (shared)` : role) },
   { title: 'may', shrinkTo: 12, wraps: true, of: mayWords },
-  { title: 'expires', dropFirst: 1, of: expiryWords },
+  { title: 'expires', expendable: 1, of: expiryWords },
 ];
 
 export const keysCommand = defineCommand({

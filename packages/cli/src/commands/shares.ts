@@ -1,5 +1,5 @@
 import type { ClusterShares } from '@goshawk/client';
-import { defineCommand, FROM, painter, partOf, renderTable } from '@goshawk/command';
+import { defineCommand, FROM, pageOf, painter, renderTable } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import {
   counted,
@@ -40,7 +40,7 @@ export const sharesCommand = defineCommand({
       (one, other) =>
         largestShare(other.has, shares.capacity).share - largestShare(one.has, shares.capacity).share,
     );
-    const { shown, left, next, ...part } = partOf(all, options);
+    const { shown, left, next, ...part } = pageOf(all, options);
     // Central lists only the jobs with the largest shares.
     const unlisted = shares.total - shares.jobs.length;
     const unweighted = holders.length - shares.jobs.length;

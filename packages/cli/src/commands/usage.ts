@@ -4,8 +4,8 @@ import {
   defineCommand,
   FROM,
   type Painter,
+  pageOf,
   painter,
-  partOf,
   plain,
   renderTable,
 } from '@goshawk/command';
@@ -75,7 +75,7 @@ export const usageCommand = defineCommand({
     const signal = context.interrupted;
     const usage = await cluster.usage({ by, since, until, user, project, name, signal });
     if (context.global.json) return void context.json(usageJson(usage, options));
-    const { shown, left, next } = partOf(usage.rows, options);
+    const { shown, left, next } = pageOf(usage.rows, options);
     if (csv) {
       const rows = shown.map((row) => usageRowTable.json({ row, by }, undefined));
       const titles = [...by, ...Object.keys(usageSumsJson(NO_USAGE))];
@@ -138,17 +138,17 @@ const AMOUNTS: readonly Column<Amounts>[] = [
   {
     title: 'wait',
     align: 'right',
-    dropFirst: 1,
+    expendable: 1,
     of: ({ waits, waitMs }) => (waits === 0 ? UNKNOWN : formatDuration(waitMs / waits)),
   },
   { title: 'failed', align: 'right', of: ({ failed }) => `${failed}` },
   {
     title: 'killed',
     align: 'right',
-    dropFirst: 3,
+    expendable: 3,
     of: ({ cancelled, preempted }) => `${cancelled + preempted}`,
   },
-  { title: 'lost', align: 'right', dropFirst: 2, of: ({ lost }) => `${lost}` },
+  { title: 'lost', align: 'right', expendable: 2, of: ({ lost }) => `${lost}` },
 ];
 
 /** Renders the groups, and their total in the last row. */

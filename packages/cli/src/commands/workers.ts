@@ -4,8 +4,8 @@ import {
   defineCommand,
   FROM,
   type Painter,
+  pageOf,
   painter,
-  partOf,
   plain,
   renderTable,
 } from '@goshawk/command';
@@ -55,7 +55,7 @@ export const workersCommand = defineCommand({
     const matching = [...view.workers]
       .filter(({ state }) => options.state === undefined || state === options.state)
       .sort((a, b) => compareNames(a.name, b.name));
-    const { shown: workers, left, total, truncated, next } = partOf(matching, options);
+    const { shown: workers, left, total, truncated, next } = pageOf(matching, options);
     const silent = silentSchedulers(view);
     const lost = options.state === undefined || options.state === LOST ? view.lostWorkers : [];
     if (context.global.json) {
@@ -127,11 +127,11 @@ function tableOf(workers: readonly WorkerView[], paint: Painter): string {
   const columns: Column<WorkerView>[] = [
     { title: 'name', shrinkTo: 12, of: ({ name }) => plain(name) },
     { title: 'state', of: ({ state }) => states[state](state) },
-    { title: 'partition', dropFirst: 1, of: ({ partition }) => partition },
+    { title: 'partition', expendable: 1, of: ({ partition }) => partition },
     { title: 'CPUs', align: 'right', of: ({ capacity, slots }) => `${capacity.cpu ?? slots}` },
     { title: 'tasks', align: 'right', of: ({ busy }) => `${busy}` },
     { title: 'queued', align: 'right', of: ({ queued }) => formatCount(queued) },
-    { title: 'in use', dropFirst: 0, of: ({ used }) => formatUsed(used) },
+    { title: 'in use', expendable: 0, of: ({ used }) => formatUsed(used) },
   ];
   if (workers.some((worker) => othersOf(worker) !== ''))
     columns.push({ title: 'resources', shrinkTo: 12, wraps: true, of: othersOf });

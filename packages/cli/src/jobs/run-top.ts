@@ -224,7 +224,7 @@ async function bodyOf(
 const WORKER_COLUMNS: readonly Column<{ readonly name: string } & Partial<WorkerView>>[] = [
   { title: 'name', shrinkTo: 12, of: ({ name }) => plain(name) },
   { title: 'state', of: ({ state = 'lost' }) => state },
-  { title: 'partition', dropFirst: 0, of: ({ partition = '' }) => partition },
+  { title: 'partition', expendable: 0, of: ({ partition = '' }) => partition },
   {
     title: 'busy',
     align: 'right',

@@ -5,7 +5,7 @@ import { clockTime } from './local-time.js';
 const MEMORY: Column<TaskRow> = {
   title: 'memory',
   align: 'right',
-  dropFirst: 2,
+  expendable: 2,
   of: ({ maxRssBytes }) => (maxRssBytes === undefined ? '' : formatBytes(maxRssBytes)),
 };
 
@@ -43,7 +43,7 @@ export class TasksTable {
       { title: 'try', align: 'right', of: ({ attempt }) => (attempt === 0 ? '' : `${attempt}`) },
       { title: 'worker', shrinkTo: 8, of: ({ worker = '' }) => plain(worker) },
       { title: 'exit', align: 'right', of: ({ exitCode = '' }) => `${exitCode}` },
-      { title: 'started', align: 'right', dropFirst: 1, of: started },
+      { title: 'started', align: 'right', expendable: 1, of: started },
       { title: 'ran', align: 'right', of: ranWords },
       ...(isMeasured ? [MEMORY] : []),
       { title: 'error', shrinkTo: 8, of: ({ error = '' }) => plain(error) },

@@ -1,7 +1,7 @@
-import { type Painter, painter, paintStanding, paintState, plain } from '@goshawk/command';
+import { type Painter, painter, paintJobState, paintState, plain } from '@goshawk/command';
 import {
   counted,
-  deadlineStanding,
+  deadlineState,
   expectedEndOf,
   formatCount,
   formatDuration,
@@ -20,7 +20,7 @@ const FAILURES_SHOWN = 5;
 
 /** Returns the heading of a job: `a1-3  sweep  running` */
 export function heading(job: JobSummary, paint: Painter): string {
-  return `${paint.bold(job.id)}  ${plain(job.name)}  ${paintStanding(job, paint)}`;
+  return `${paint.bold(job.id)}  ${plain(job.name)}  ${paintJobState(job, paint)}`;
 }
 
 /**
@@ -70,8 +70,8 @@ export function deadlineWords(job: JobSummary, now: Millis): string {
   if (met !== undefined) return met ? 'met' : 'missed';
   const { deadlineMs, submittedAt } = job;
   if (deadlineMs === undefined) return '';
-  const standing = deadlineStanding(job, now);
-  const risk = standing === 'late' ? ', probably missed' : standing === 'risk' ? ', at risk' : '';
+  const state = deadlineState(job, now);
+  const risk = state === 'late' ? ', probably missed' : state === 'risk' ? ', at risk' : '';
   return `in ${formatDuration(submittedAt + deadlineMs - now)}${risk}`;
 }
 

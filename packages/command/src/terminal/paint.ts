@@ -11,7 +11,7 @@ const STATE_STYLES: Readonly<Record<JobState, Style>> = {
 };
 
 /** Returns the state of a job, and whether it is on hold or begins later. */
-export function paintStanding(
+export function paintJobState(
   { state, held, beginAt }: Pick<JobSummary, 'state' | 'held' | 'beginAt'>,
   paint: Painter,
 ): string {

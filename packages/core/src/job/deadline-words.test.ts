@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { deadlineSentence, deadlineStanding, matchesDeadline } from './deadline-words.js';
+import { deadlineSentence, deadlineState, matchesDeadline } from './deadline-words.js';
 import { DEADLINE_FILTERS, JOB_STATES, type JobSummary } from './view.js';
 
 function sentence(job: object, latestStart: object | undefined, now: number): string | undefined {
@@ -71,7 +71,7 @@ function claimOf(words: string): string {
   return 'open';
 }
 
-test('the sentence, the standing, the column and the filter never disagree', () => {
+test('the sentence, the state, the column and the filter never disagree', () => {
   fc.assert(
     fc.property(
       jobs,
@@ -86,19 +86,19 @@ test('the sentence, the standing, the column and the filter never disagree', () 
         const job = { submittedAt: 0, ...more, expectedEnd } as unknown as JobSummary;
         const explained = { job, sampling, central: { needs: [{ latestStart }] } };
         const words = deadlineSentence(explained as never, now);
-        const standing = deadlineStanding(job, now);
-        if (standing === undefined) {
+        const state = deadlineState(job, now);
+        if (state === undefined) {
           expect(words).toBeUndefined();
           return;
         }
-        expect(claimOf(words!)).toBe(standing);
+        expect(claimOf(words!)).toBe(state);
         // Only without an expected end does the latest start say whether the deadline can be met.
-        if (standing !== 'open')
+        if (state !== 'open')
           expect(words).not.toMatch(/can no longer be met|must start within|may end late/);
         const filters = DEADLINE_FILTERS.filter((filter) => matchesDeadline(filter, job, now));
-        const filter = standing === 'late' ? 'risk' : standing;
+        const filter = state === 'late' ? 'risk' : state;
         expect(filters).toEqual(
-          DEADLINE_FILTERS.filter((each) => each === 'any' || (each === filter && standing !== 'risk')),
+          DEADLINE_FILTERS.filter((each) => each === 'any' || (each === filter && state !== 'risk')),
         );
       },
     ),

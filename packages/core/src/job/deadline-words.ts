@@ -20,25 +20,25 @@ export function latestStartOf(explained: Omit<Explained, 'job'>): NeedView['late
  * How a job stands to its deadline. `late`: it is expected to end after it. `risk`: the interval of its expected end passes it.
  * `fine`: the interval ends before it. `open`: no end is expected yet.
  */
-export const DEADLINE_STANDINGS = ['met', 'missed', 'late', 'risk', 'fine', 'open'] as const;
-export type DeadlineStanding = (typeof DEADLINE_STANDINGS)[number];
+export const DEADLINE_STATES = ['met', 'missed', 'late', 'risk', 'fine', 'open'] as const;
+export type DeadlineState = (typeof DEADLINE_STATES)[number];
 
 /** @param now wall clock. @returns undefined if the job has no deadline */
-export function deadlineStanding(job: JobSummary, now: Millis): DeadlineStanding | undefined {
+export function deadlineState(job: JobSummary, now: Millis): DeadlineState | undefined {
   const { deadlineMs, submittedAt } = job;
   if (deadlineMs === undefined) return undefined;
-  return standingTo(submittedAt + deadlineMs, metDeadline(job, now), expectedEndOf(job, now));
+  return deadlineStateOf(submittedAt + deadlineMs, metDeadline(job, now), expectedEndOf(job, now));
 }
 
 /**
  * @param deadline wall clock, as the times of the end
  * @param met undefined: not decided yet
  */
-export function standingTo(
+export function deadlineStateOf(
   deadline: Millis,
   met: boolean | undefined,
   end: { readonly at: Millis; readonly latest: Millis } | undefined,
-): DeadlineStanding {
+): DeadlineState {
   if (met !== undefined) return met ? 'met' : 'missed';
   if (end === undefined) return 'open';
   return end.at > deadline ? 'late' : end.latest > deadline ? 'risk' : 'fine';
@@ -46,9 +46,9 @@ export function standingTo(
 
 /** Whether a list filtered by deadline contains the job. */
 export function matchesDeadline(filter: DeadlineFilter, job: JobSummary, now: Millis): boolean {
-  const standing = deadlineStanding(job, now);
-  if (standing === undefined) return false;
-  return filter === 'any' || standing === (filter === 'risk' ? 'late' : filter);
+  const state = deadlineState(job, now);
+  if (state === undefined) return false;
+  return filter === 'any' || state === (filter === 'risk' ? 'late' : filter);
 }
 
 /**
@@ -97,14 +97,13 @@ export function deadlineSentence(explained: Explained, now: Millis): string | un
 /** Relates the expected end to the deadline; undefined: the end is unknown. */
 export function forecastWords(job: JobSummary, now: Millis): string | undefined {
   const end = expectedEndOf(job, now);
-  const standing = deadlineStanding(job, now);
+  const state = deadlineState(job, now);
   if (end === undefined || job.deadlineMs === undefined) return undefined;
   const deadline = job.submittedAt + job.deadlineMs;
   const distance = formatDuration(Math.abs(end.at - deadline));
   const latest = formatDuration(Math.max(0, end.latest - deadline));
-  if (standing === 'late')
-    return `it will probably be missed: the job is expected to end ${distance} after it`;
-  if (standing === 'risk')
+  if (state === 'late') return `it will probably be missed: the job is expected to end ${distance} after it`;
+  if (state === 'risk')
     return `it is at risk: the job is expected to end ${distance} before it, but may end up to ${latest} after it`;
   return `it is expected to be met: the job is expected to end ${distance} before it`;
 }

@@ -14,7 +14,7 @@ import {
   needOf,
   type StageWait,
   type StartWait,
-  type TaskStory,
+  type TaskExplanation,
   type WaitSum,
 } from './explanation.js';
 import { classWords, cutoffWords, measures } from './job-words.js';
@@ -227,8 +227,8 @@ function afterLine(before: Predecessor): string {
   return `waits for job ${predecessorWords(before)}`;
 }
 
-function taskLines(story: TaskStory): string[] {
-  const { task, stage, state, reason, isPilot, attempts, worker, waitedMs, ranMs, error } = story;
+function taskLines(explained: TaskExplanation): string[] {
+  const { task, stage, state, reason, isPilot, attempts, worker, waitedMs, ranMs, error } = explained;
   const pilot = isPilot ? ', a pilot' : '';
   const where = worker === undefined ? '' : ` on ${worker}`;
   const again = attempts > 1 ? `, attempt ${attempts}` : '';
@@ -239,7 +239,7 @@ function taskLines(story: TaskStory): string[] {
     return [head, now, ...why.map((text) => `last failure: ${text}`)];
   }
   const times = `waited ${formatDuration(waitedMs)}, ran ${formatDuration(ranMs ?? 0)}`;
-  const lending = lendingWords(story, ranMs);
+  const lending = lendingWords(explained, ranMs);
   const lent = lending === '' ? [] : [lending];
   return [head, ...lent, ...why, ...(ranMs === undefined ? [] : [times])];
 }
@@ -330,7 +330,7 @@ function sumLine({ phase, tasks, meanMs, maxMs }: WaitSum, started: number): str
 }
 
 function lastLine(
-  { task, waitedMs, ranMs, worker, endedMs, attempts }: TaskStory,
+  { task, waitedMs, ranMs, worker, endedMs, attempts }: TaskExplanation,
   hasEnded: boolean,
 ): string {
   const where = worker === undefined ? '' : ` on ${worker}`;

@@ -47,7 +47,7 @@ export const stageWait = view({
 /** Tasks of one job that wait for the same reason. */
 export type StageWait = NonNullable<(typeof stageWait)['infer']>;
 
-export const taskStory = view({
+export const taskExplanation = view({
   task,
   stage: name,
   state: text(32),
@@ -70,7 +70,7 @@ export const taskStory = view({
   ...lendingFields,
 });
 /** State and times of one task, as known to its owner. */
-export type TaskStory = NonNullable<(typeof taskStory)['infer']>;
+export type TaskExplanation = NonNullable<(typeof taskExplanation)['infer']>;
 
 const waitSpread = view({ tasks: count, p50: ms, p90: ms, max: ms });
 /** Waiting times of started tasks, by nearest rank. */
@@ -107,9 +107,9 @@ export const jobExplanation = view({
   /** Run time of attempts that failed or were lost. */
   wastedMs: ms,
   /** The last task to end, which determined the end of the job. */
-  last: optional(taskStory),
+  last: optional(taskExplanation),
   /** The requested task. */
-  task: optional(taskStory),
+  task: optional(taskExplanation),
   /** Unfinished jobs that it depends on; truncated. */
   after: optional(list(predecessor, LISTED_MAX)),
   /** Waiting times of tasks that run or have completed, by phase. */

@@ -146,7 +146,7 @@ const summaryFields = {
 };
 
 /** Changes that the user made since submission; summaries and details include them near their end. */
-const standingFields = {
+const startFields = {
   /** No task starts until the job is released. */
   held: optional(flag),
   /** No task starts earlier. Wall clock, ms since 1970; undefined once that time has passed. */
@@ -159,7 +159,7 @@ const retryOf = optional(name);
 /** When it is expected to end; undefined: unknown. Read it with `expectedEndOf`. */
 const expected = optional(expectedEnd);
 
-export const jobSummary = view({ ...summaryFields, ...standingFields, retryOf, expectedEnd: expected });
+export const jobSummary = view({ ...summaryFields, ...startFields, retryOf, expectedEnd: expected });
 export type JobSummary = NonNullable<(typeof jobSummary)['infer']>;
 
 /** Whether a job met its deadline; undefined: it has none, or the outcome is still open. */
@@ -237,7 +237,7 @@ export const jobDetail = view({
   cancelReason: optional(line),
   /** `attemptList` is truncated. */
   attemptsTruncated: optional(flag),
-  ...standingFields,
+  ...startFields,
   /** Clients may append tasks to it. */
   open: optional(flag),
   retryOf,

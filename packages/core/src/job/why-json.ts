@@ -3,7 +3,7 @@ import type { Millis } from '../ids.js';
 import { attributesByName } from '../needs/attributes.js';
 import * as json from '../output.js';
 import { type Cutoff, cutoffOrigin } from '../policy/settings.js';
-import { DEADLINE_STANDINGS, deadlineSentence, deadlineStanding, latestStartOf } from './deadline-words.js';
+import { DEADLINE_STATES, deadlineSentence, deadlineState, latestStartOf } from './deadline-words.js';
 import {
   type Background,
   type Explained,
@@ -21,8 +21,8 @@ import {
   needView,
   type StageWait,
   stageWait,
-  type TaskStory,
-  taskStory,
+  type TaskExplanation,
+  taskExplanation,
   type WaitingGroup,
   type WaitSpread,
   type WaitSum,
@@ -134,12 +134,12 @@ const waitTable = table<StageWait>()((of) => ({
   waitedSeconds: of(json.seconds, ({ waitedMs }) => waitedMs),
 }));
 
-const storyTable = table<TaskStory>()((of) => ({
-  ...same(taskStory, 'task', 'stage', 'state', 'reason', 'isPilot', 'attempts', 'worker'),
+const taskExplanationTable = table<TaskExplanation>()((of) => ({
+  ...same(taskExplanation, 'task', 'stage', 'state', 'reason', 'isPilot', 'attempts', 'worker'),
   waitedSeconds: of(json.seconds, ({ waitedMs }) => waitedMs),
   ranSeconds: of(orNull(json.seconds), ({ ranMs }) => ranMs),
   endedSeconds: of(orNull(json.seconds), ({ endedMs }) => endedMs),
-  ...same(taskStory, 'error'),
+  ...same(taskExplanation, 'error'),
   ...lendingEntries,
   borrows: doc('It uses, or used, CPUs of tasks that paused for it.', or(flag, false)),
 }));
@@ -153,15 +153,15 @@ const deadlineTable = table<Explained & { readonly sentence: string }, WhyContex
     'Whether run times leave enough time; null: unknown, or nothing waits.',
     of(orNull(flag), (explained, { now }) => {
       const latest = plannedStart(explained);
-      const standing = deadlineStanding(explained.job, now);
+      const state = deadlineState(explained.job, now);
       if (latest === undefined) return undefined;
       // An expected end decides, if there is one.
-      return standing === 'open' ? !latest.isTooLate : standing !== 'late' && standing !== 'missed';
+      return state === 'open' ? !latest.isTooLate : state !== 'late' && state !== 'missed';
     }),
   ),
-  standing: doc(
+  state: doc(
     '`late`: the job is expected to end after the deadline; `risk`: the interval of its expected end passes it; `fine`: the interval ends before it; `open`: no end is expected yet.',
-    of(json.choice(...DEADLINE_STANDINGS), ({ job }, { now }) => deadlineStanding(job, now)!),
+    of(json.choice(...DEADLINE_STATES), ({ job }, { now }) => deadlineState(job, now)!),
   ),
   sentence: doc('Follows the word "deadline".', text),
 }));
@@ -221,8 +221,8 @@ export const whyTable = table<Explained, WhyContext>()((of) => ({
       return sentence === undefined ? undefined : { ...explained, sentence };
     }),
   ),
-  last: orNull(storyTable),
-  task: omitted(storyTable),
+  last: orNull(taskExplanationTable),
+  task: omitted(taskExplanationTable),
   sentence: doc(
     'Explanation in one sentence.',
     of(text, (_, { explanation }) => explanation.sentence),

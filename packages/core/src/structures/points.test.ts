@@ -34,7 +34,7 @@ class Heaviest implements PointSearch {
     return -leastId;
   }
 
-  look(id: number): void {
+  visit(id: number): void {
     this.looks++;
     const values = this.#points.get(id)!;
     if (this.#limits.some((limit, column) => values[column]! > limit)) return;
@@ -70,7 +70,7 @@ function compareWithScan(seed: number, columns: number, ranges: readonly number[
     const [weights, limits] = [drawn(3), drawn(12)];
     const [found, scanned] = [new Heaviest(all, weights, limits), new Heaviest(all, weights, limits)];
     points.search(found);
-    for (const each of all.keys()) scanned.look(each);
+    for (const each of all.keys()) scanned.visit(each);
     expect(found.found).toBe(scanned.found);
   }
 }

@@ -14,7 +14,7 @@ export interface PointSearch {
   bound(lows: Float64Array, highs: Float64Array): number;
   /** Upper bound of the ties in a box. @param leastId lowest id in it */
   tieBound(lows: Float64Array, highs: Float64Array, leastId: number): number;
-  look(id: number): void;
+  visit(id: number): void;
 }
 
 const CHUNK = 64;
@@ -88,7 +88,7 @@ export class Points {
     for (let at = this.#nextFor(search); at >= 0; at = this.#nextFor(search)) {
       bounds[at] = Number.NEGATIVE_INFINITY;
       const { ids, length } = chunks[at]!;
-      for (let place = 0; place < length; place++) search.look(ids[place]!);
+      for (let place = 0; place < length; place++) search.visit(ids[place]!);
     }
   }
 

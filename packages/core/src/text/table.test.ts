@@ -12,8 +12,8 @@ function cellsAs(columns: readonly Omit<Column<never>, 'of'>[]): Column<readonly
 const columns = cellsAs([
   { title: 'id' },
   { title: 'name', shrinkTo: 4 },
-  { title: 'user', dropFirst: 2 },
-  { title: 'class', dropFirst: 1 },
+  { title: 'user', expendable: 2 },
+  { title: 'class', expendable: 1 },
   { title: 'n', align: 'right' },
 ]);
 const rows = [

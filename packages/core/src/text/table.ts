@@ -13,7 +13,7 @@ export interface Column<Row> {
   /** Whether text wraps at spaces if the terminal is too narrow; words are never cut. */
   readonly wraps?: boolean;
   /** Rank for removal if the terminal is too narrow; the highest number goes first. */
-  readonly dropFirst?: number;
+  readonly expendable?: number;
 }
 
 const GAP = '  ';
@@ -35,8 +35,8 @@ export function renderTable<Row>(
     return { ...column, index, width, shrinkTo };
   });
   const droppable = shown
-    .filter((column) => column.dropFirst !== undefined)
-    .sort((a, b) => b.dropFirst! - a.dropFirst!);
+    .filter((column) => column.expendable !== undefined)
+    .sort((a, b) => b.expendable! - a.expendable!);
   const dropped: typeof shown = [];
   for (const column of droppable) {
     if (lineWidth(shown, leastWidth) <= paint.columns) break;

@@ -2,14 +2,14 @@ import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { hasToken, setToken } from './api.js';
 import { JobsView } from './jobs.js';
-import { Lazy, Part } from './lazy.js';
+import { Lazy, LazyModule } from './lazy.js';
 import { OverviewView } from './overview.js';
 import { type Address, addressOf, PARTS, viewOf } from './router.js';
 import { type Store, useStore } from './store.js';
 import { ErrorText } from './ui.js';
 import { duration } from './words.js';
 
-const VIEWS = new Part(() => import('./views.js'));
+const VIEWS = new LazyModule(() => import('./views.js'));
 
 const TITLES: Readonly<Record<(typeof PARTS)[number], string>> = {
   '': 'Overview',

@@ -5,7 +5,7 @@ import { type ChartTime, Plot } from './plot.js';
 import { jobsLink } from './router.js';
 import type { Point } from './shapes.js';
 import { useParam, useStore } from './store.js';
-import { Behind, colour, Key, Table } from './ui.js';
+import { colour, Disclosure, Key, Table } from './ui.js';
 import { ABSENT, amountOf, colourOf, minute } from './words.js';
 
 const RESOURCES = ['cpu', 'gpu', 'memory'] as const;
@@ -139,7 +139,7 @@ export function AreaCard({ time }: { readonly time: ChartTime }) {
           {capacity > 0 ? `of ${amountOf(resource, capacity)} ${RESOURCE_WORDS[resource]}` : 'no data yet'}
         </li>
       </ul>
-      <Behind
+      <Disclosure
         name="use"
         build={() => (
           <Table<number>

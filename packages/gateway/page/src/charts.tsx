@@ -4,7 +4,7 @@ import type uPlot from 'uplot';
 import { bridged, isolated } from './gaps.js';
 import { type ChartTime, nearest, Plot } from './plot.js';
 import type { Point } from './shapes.js';
-import { Behind, type Colour, colour, cssColour, Table } from './ui.js';
+import { type Colour, colour, cssColour, Disclosure, Table } from './ui.js';
 import { ABSENT, duration, minute } from './words.js';
 
 interface Line {
@@ -79,7 +79,7 @@ export function ChartCard({ spec, time }: { readonly spec: ChartSpec; readonly t
         options={() => optionsOf(spec, setAt)}
         label={`${title}: a chart of ${time.words}; the table below has its numbers`}
       />
-      <Behind
+      <Disclosure
         name={name}
         build={() => (
           <Table<Point>

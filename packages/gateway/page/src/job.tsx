@@ -6,7 +6,7 @@ import { follow, post, randomKey } from './api.js';
 import { AttemptRows, runWords, Timeline, Waterfall } from './job-figures.js';
 import { LogCard } from './job-log.js';
 import { TasksCard } from './job-tasks.js';
-import { expectedEndWords, Ran, Standing } from './jobs.js';
+import { expectedEndWords, JobStateBadge, Ran } from './jobs.js';
 import { addressOf, jobsLink, taskLink } from './router.js';
 import type { Job, JobList, Why } from './shapes.js';
 import { DRAWN_MAX, StageGraph } from './stage-graph.js';
@@ -14,9 +14,9 @@ import { useStore } from './store.js';
 import {
   Ago,
   Backticks,
-  Behind,
   Card,
   Definitions,
+  Disclosure,
   Problem,
   ProgressBar,
   Since,
@@ -91,7 +91,7 @@ export function JobView({ id, setName }: { readonly id: string; readonly setName
           <Measures job={job} />
         </div>
         {why === undefined ? null : (
-          <Behind name="why" title="Whole explanation" build={() => <Explanation parts={why.parts} />} />
+          <Disclosure name="why" title="Whole explanation" build={() => <Explanation parts={why.parts} />} />
         )}
         {store.may('submit') && job.tasks.waiting > 0 && !job.held ? (
           <WhatIf path={path} priority={job.priority} />
@@ -114,7 +114,7 @@ export function JobView({ id, setName }: { readonly id: string; readonly setName
         <div class="chart">
           <Timeline job={job} />
         </div>
-        <Behind name="attempts" build={() => <AttemptRows id={id} attempts={job.attempts} />} />
+        <Disclosure name="attempts" build={() => <AttemptRows id={id} attempts={job.attempts} />} />
       </Card>
       <Runs job={job} />
     </>
@@ -174,7 +174,7 @@ export function JobHead({ job, why }: { readonly job: Job; readonly why: Why | u
   return (
     <>
       <p class="name">
-        <Standing job={job} />
+        <JobStateBadge job={job} />
         <ExpectedEnd job={job} />
       </p>
       <p class="hint">

@@ -7,9 +7,9 @@ import {
   bulkQuestion,
   Deadline,
   expectedEndWords,
+  JobStateBadge,
   JobsTable,
   Ran,
-  Standing,
   sortJobs,
   Tabs,
   withState,
@@ -95,8 +95,8 @@ it('selects rows only for users who may change jobs', () => {
 });
 
 it('shows why a waiting job does not start', () => {
-  expect(text(<Standing job={summary({ state: 'waiting', held: true })} />)).toBe('waiting held');
-  expect(text(<Standing job={summary({ state: 'waiting', beginAt: ago(-60) })} />)).toMatch(
+  expect(text(<JobStateBadge job={summary({ state: 'waiting', held: true })} />)).toBe('waiting held');
+  expect(text(<JobStateBadge job={summary({ state: 'waiting', beginAt: ago(-60) })} />)).toMatch(
     /^waiting begins \d/,
   );
 });

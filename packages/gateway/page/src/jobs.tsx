@@ -1,4 +1,4 @@
-import { counted, formatCount, JOB_STATES, type JobState, type Millis, standingTo } from '@goshawk/core';
+import { counted, deadlineStateOf, formatCount, JOB_STATES, type JobState, type Millis } from '@goshawk/core';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Action, Actions } from './actions.js';
 import { type ApiError, get, post } from './api.js';
@@ -388,7 +388,7 @@ export function JobsTable({
           of: ({ user }) => <Clip text={user ?? ''} />,
         },
         { title: 'class', isExtra: true, of: (job) => job.class },
-        { title: head('state', 'state'), sorted: sorted('state'), of: (job) => <Standing job={job} /> },
+        { title: head('state', 'state'), sorted: sorted('state'), of: (job) => <JobStateBadge job={job} /> },
         {
           title: head('tasks', 'tasks'),
           sorted: sorted('tasks'),
@@ -461,20 +461,19 @@ export function Deadline({ job }: { readonly job: JobSummary }) {
     isActive && expectedEnd !== null
       ? { at: Date.parse(expectedEnd.at), latest: Date.parse(expectedEnd.latest) }
       : undefined;
-  const standing = standingTo(deadline, met, end);
-  if (standing === 'met') return <span class="badge completed">met</span>;
-  if (standing === 'missed') return <span class="badge failed">missed</span>;
+  const outlook = deadlineStateOf(deadline, met, end);
+  if (outlook === 'met') return <span class="badge completed">met</span>;
+  if (outlook === 'missed') return <span class="badge failed">missed</span>;
   return (
     <span>
-      {clock(deadlineAt, now)}{' '}
-      {standing === 'late' ? <span class="badge failed">probably missed</span> : null}
-      {standing === 'risk' ? <span class="badge held">at risk</span> : null}
+      {clock(deadlineAt, now)} {outlook === 'late' ? <span class="badge failed">probably missed</span> : null}
+      {outlook === 'risk' ? <span class="badge held">at risk</span> : null}
     </span>
   );
 }
 
 /** Shows the state of a job, and the hold or begin time that delays the job. */
-export function Standing({ job: { state, held, beginAt } }: { readonly job: JobSummary }) {
+export function JobStateBadge({ job: { state, held, beginAt } }: { readonly job: JobSummary }) {
   const why = held ? 'held' : beginAt === null ? '' : `begins ${clock(beginAt)}`;
   return (
     <span>

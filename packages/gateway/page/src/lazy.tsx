@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Waiting } from './ui.js';
 
 /** A part of the page that the browser loads when it is first shown. */
-export class Part<M> {
+export class LazyModule<M> {
   readonly #load: () => Promise<M>;
   loaded: M | undefined;
   #loading: Promise<M> | undefined;
@@ -30,7 +30,7 @@ export function Lazy<M>({
   part,
   children,
 }: {
-  readonly part: Part<M>;
+  readonly part: LazyModule<M>;
   readonly children: (module: M) => ComponentChildren;
 }) {
   const [module, setModule] = useState(part.loaded);

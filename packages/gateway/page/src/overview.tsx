@@ -1,14 +1,14 @@
 import { counted, formatCount, sumOf, WAITING_LABELS } from '@goshawk/core';
 import { type Action, Actions } from './actions.js';
 import { post } from './api.js';
-import { Lazy, Part } from './lazy.js';
+import { Lazy, LazyModule } from './lazy.js';
 import { addressOf } from './router.js';
 import type { Attention, Overview } from './shapes.js';
 import { type Store, useStore } from './store.js';
 import { Ago, Backticks, Card, Waiting } from './ui.js';
 import { clock, countedAll, duration } from './words.js';
 
-const PICTURES = new Part(() => import('./pictures.js'));
+const PICTURES = new LazyModule(() => import('./pictures.js'));
 
 export function OverviewView() {
   const store = useStore();

@@ -15,7 +15,7 @@ import {
   wordsAt,
   workerAt,
 } from './stream-draw.js';
-import { Behind, colour, cssColour, Key, Problem, Table, useWidth, Waiting } from './ui.js';
+import { colour, cssColour, Disclosure, Key, Problem, Table, useWidth, Waiting } from './ui.js';
 import { useAnswer } from './use-answer.js';
 import { clock, colourOf, duration } from './words.js';
 
@@ -133,7 +133,7 @@ export function StreamCard() {
         </p>
       )}
       {data === undefined ? null : <WorkerPages stream={data} from={from} store={store} />}
-      {data === undefined ? null : <Behind name="stream" build={() => <AttemptTable stream={data} />} />}
+      {data === undefined ? null : <Disclosure name="stream" build={() => <AttemptTable stream={data} />} />}
     </section>
   );
 }

@@ -139,8 +139,9 @@ export function Table<T>({
   readonly keyOf: (row: T) => string | number;
   readonly link?: (row: T) => string;
 }) {
-  const shown = columns.filter((column): column is Column<T> => Boolean(column));
-  const look = ({ isNumber, isExtra }: Column<T>) =>
+  // A column that is left out has its place, so that the elements of the others stay theirs.
+  const shown = [...columns.entries()].filter((entry): entry is [number, Column<T>] => Boolean(entry[1]));
+  const cellClass = ({ isNumber, isExtra }: Column<T>) =>
     [isNumber ? 'number' : '', isExtra ? 'extra' : ''].join(' ').trim() || undefined;
   const follow = (event: MouseEvent, row: T): void => {
     const isOwn = (event.target as Element).closest('a, input, label, button') !== null;
@@ -152,8 +153,8 @@ export function Table<T>({
         <caption class="hidden">{caption}</caption>
         <thead>
           <tr>
-            {shown.map((column, index) => (
-              <th key={index} scope="col" class={look(column)} aria-sort={column.sorted}>
+            {shown.map(([index, column]) => (
+              <th key={index} scope="col" class={cellClass(column)} aria-sort={column.sorted}>
                 {column.title}
               </th>
             ))}
@@ -166,8 +167,8 @@ export function Table<T>({
               class={link === undefined ? undefined : 'link'}
               onClick={link === undefined ? undefined : (event) => follow(event, row)}
             >
-              {shown.map((column, index) => (
-                <td key={index} class={look(column)}>
+              {shown.map(([index, column]) => (
+                <td key={index} class={cellClass(column)}>
                   {column.of(row)}
                 </td>
               ))}
@@ -180,7 +181,7 @@ export function Table<T>({
 }
 
 /** Details that a click shows, such as the data of a drawing, for accessibility and exact numbers. The address says which are open. */
-export function Behind({
+export function Disclosure({
   name,
   title = 'Table',
   build,

@@ -5,7 +5,7 @@ import { areasOf, stacked } from './area.js';
 import { CHARTS, ChartLegend } from './charts.js';
 import { EventList } from './event-strip.js';
 import { fillOf, kindOf } from './grid.js';
-import { Lazy, Part } from './lazy.js';
+import { Lazy, LazyModule } from './lazy.js';
 import { ago, html, item, NOW, overview, STREAM, storeAt, text, worker } from './page.fixture.js';
 import { MessageTable, Scoreboard, SettingList } from './policy.js';
 import type { Plan, Point, Usage, Users, WorkerDetail, Workers } from './shapes.js';
@@ -66,7 +66,7 @@ it('names the role, and the number of problems on other views', () => {
 
 it('loads a part once, and again after a failure', async () => {
   let calls = 0;
-  const part = new Part(async () => {
+  const part = new LazyModule(async () => {
     calls++;
     if (calls === 1) throw new Error('away');
     return { word: 'there' };

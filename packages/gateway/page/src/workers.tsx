@@ -8,9 +8,9 @@ import type { Worker, WorkerDetail, Workers } from './shapes.js';
 import { type Store, useStore } from './store.js';
 import {
   Ago,
-  Behind,
   cssColour,
   Definitions,
+  Disclosure,
   ErrorText,
   Key,
   StateBadge,
@@ -38,7 +38,7 @@ export function WorkersView({ chosen }: { readonly chosen: string }) {
         <h2>CPUs in use by worker</h2>
         <GridLegend workers={sorted} />
         <WorkerGrid workers={sorted} chosen={chosen} />
-        <Behind name="table" isOpen={isFew} build={() => <WorkerTable workers={sorted} />} />
+        <Disclosure name="table" isOpen={isFew} build={() => <WorkerTable workers={sorted} />} />
       </section>
       {chosen === '' ? null : <WorkerPanel key={chosen} name={chosen} />}
     </div>

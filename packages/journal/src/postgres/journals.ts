@@ -94,7 +94,7 @@ export class PostgresJournals {
         for (const { tag, epoch } of this.#open) void this.#lock(tag, epoch).catch(() => {});
       },
     });
-    this.#timer = setInterval(() => void this.#look(), LOOK_MS);
+    this.#timer = setInterval(() => void this.#checkOwners(), LOOK_MS);
     this.#timer.unref();
   }
 
@@ -261,7 +261,7 @@ export class PostgresJournals {
   }
 
   /** Checks the epochs, so that an idle owner learns, too, that it lost its journal or cannot write. */
-  async #look(): Promise<void> {
+  async #checkOwners(): Promise<void> {
     this.#isDue = this.#isLooking;
     if (this.#isLooking || this.#open.size === 0) return;
     this.#isLooking = true;
@@ -284,7 +284,7 @@ export class PostgresJournals {
     } finally {
       this.#isLooking = false;
     }
-    if (this.#isDue) void this.#look();
+    if (this.#isDue) void this.#checkOwners();
   }
 }
 

@@ -2,8 +2,8 @@ import type { ClusterEvent, LossCause } from '@goshawk/central';
 import { counted, formatDuration } from '@goshawk/core';
 import { type Logger, parsePartyName, parseProcessName } from '@goshawk/transport';
 import type { NewEvent } from './event-book.js';
+import { EventLog } from './event-log.js';
 import { diagnoseSilence } from './silence-diagnosis.js';
-import { StoryLog } from './story-log.js';
 
 /** Maximum number of concurrent checks. Many losses at once have one cause, so a few checks suffice. */
 const CHECKS_MAX = 20;
@@ -21,7 +21,7 @@ export function clusterLog(
   record: (event: NewEvent) => void = () => {},
   diagnose: (endpoint: string) => Promise<string> = diagnoseSilence,
 ): (event: ClusterEvent) => void {
-  const log = new StoryLog(logger);
+  const log = new EventLog(logger);
   const checks = new Map<string, Promise<string>>();
   /** Tag of the journal with which a scheduler joined last, by its name. */
   const tags = new Map<string, string>();

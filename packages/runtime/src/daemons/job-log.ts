@@ -1,7 +1,7 @@
 import type { Outcome, TaskIndex } from '@goshawk/core';
 import type { Job, SchedulerEnvironment } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
-import { StoryLog } from './story-log.js';
+import { EventLog } from './event-log.js';
 
 type Effects = Required<
   Pick<
@@ -20,9 +20,9 @@ const WAITING_LINES_MAX = 100;
  * @param workerOf returns the name of a task's worker
  */
 export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => string): Effects {
-  const log = new StoryLog(logger);
+  const log = new EventLog(logger);
   /** Lines of jobs whose acceptance is not durable yet. */
-  const waiting = new Map<Job, Parameters<StoryLog['report']>[]>();
+  const waiting = new Map<Job, Parameters<EventLog['report']>[]>();
   return {
     jobAccepted(job) {
       const { id, spec, taskCount } = job;
@@ -56,7 +56,7 @@ export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => 
     },
   };
 
-  function tell(job: Job, ...line: Parameters<StoryLog['report']>): void {
+  function tell(job: Job, ...line: Parameters<EventLog['report']>): void {
     const before = waiting.get(job);
     if (before === undefined) log.report(...line);
     else if (before.length < WAITING_LINES_MAX) before.push(line);

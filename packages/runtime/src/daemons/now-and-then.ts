@@ -8,14 +8,14 @@ import type { Millis } from '@goshawk/core';
 export function repeatUntil(
   pauseMs: Millis | (() => Millis),
   ended: Promise<unknown>,
-  look: () => unknown,
+  check: () => unknown,
 ): void {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
   const later = (): void => {
     const ms = typeof pauseMs === 'number' ? pauseMs : pauseMs();
     timer = setTimeout(async () => {
-      await look();
+      await check();
       if (!isOver) later();
     }, ms).unref();
   };

@@ -84,12 +84,12 @@ export function watchForOtherCentrals(
   found: (places: readonly string[]) => void,
 ): void {
   let looks = 0;
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     // If a name does not resolve, no peer reaches another central through it either.
     const places = await endpointsBehind(advertised).catch((): string[] => []);
     const others = places.filter((place) => !own.includes(place) && place !== advertised);
     if (others.length > 0) found(others);
   };
-  repeatUntil(() => (++looks < FIRST_CHECKS ? FIRST_PAUSE_MS : PAUSE_MS), ended, look);
-  void look();
+  repeatUntil(() => (++looks < FIRST_CHECKS ? FIRST_PAUSE_MS : PAUSE_MS), ended, check);
+  void check();
 }

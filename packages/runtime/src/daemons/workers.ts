@@ -33,6 +33,7 @@ import { RunTallies, workerReadings } from '../metrics/index.js';
 import { type Tracing, traceparentOfRun, traceRun } from '../tracing/index.js';
 import { watchCentral } from './complaints.js';
 import type { Daemon } from './daemon.js';
+import { EventLog } from './event-log.js';
 import { attemptLine, endOf } from './job-log.js';
 import { KeptResults } from './kept-results.js';
 import { NameTaken } from './name-taken.js';
@@ -46,7 +47,6 @@ import {
   type ProcessOptions,
   whenJoined,
 } from './process.js';
-import { StoryLog } from './story-log.js';
 
 export interface WorkersOptions extends ProcessOptions {
   /** Names of the workers, one each. */
@@ -202,13 +202,13 @@ class RunLog {
   readonly #logger: Logger;
   readonly #tracing: Tracing | undefined;
   readonly #notStarted: NotStarted;
-  readonly #story: StoryLog;
+  readonly #events: EventLog;
 
   constructor(logger: Logger, tracing: Tracing | undefined) {
     this.#logger = logger;
     this.#tracing = tracing;
     this.#notStarted = new NotStarted(logger);
-    this.#story = new StoryLog(logger);
+    this.#events = new EventLog(logger);
   }
 
   /** @param runMs run time measured by the executor; `now`: by the clock of the process */
@@ -223,7 +223,7 @@ class RunLog {
     const fields = { worker, job: jobId, task, attempt, ...endOf(outcome), ms: Math.round(runMs) };
     if (outcome.kind === 'completed') return this.#logger.debug(fields, 'attempt completed');
     const line = attemptLine({ job: jobId, task, attempt, worker }, outcome);
-    this.#story.report(`attempt-${outcome.kind}`, fields, line);
+    this.#events.report(`attempt-${outcome.kind}`, fields, line);
   }
 }
 

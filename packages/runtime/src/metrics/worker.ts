@@ -9,14 +9,14 @@ export function workerReadings(workers: readonly Worker[], { ended, runMs }: Run
   const members = sum(({ isMember }) => (isMember ? 1 : 0));
   return {
     goshawk_worker_workers: byLabel('state', { member: members, apart: workers.length - members }),
-    goshawk_worker_slots: sum(({ standing }) => standing.slots),
+    goshawk_worker_slots: sum(({ load }) => load.slots),
     goshawk_worker_busy_slots: byLabel('class', {
-      short: sum(({ standing }) => standing.busy.short),
-      long: sum(({ standing }) => standing.busy.long),
+      short: sum(({ load }) => load.busy.short),
+      long: sum(({ load }) => load.busy.long),
     }),
-    goshawk_worker_paused_tasks: sum(({ standing }) => standing.paused),
-    goshawk_worker_queued_entries: sum(({ standing }) => standing.queued),
-    goshawk_worker_unconfirmed_reports: sum(({ standing }) => standing.unconfirmed),
+    goshawk_worker_paused_tasks: sum(({ load }) => load.paused),
+    goshawk_worker_queued_entries: sum(({ load }) => load.queued),
+    goshawk_worker_unconfirmed_reports: sum(({ load }) => load.unconfirmed),
     goshawk_worker_tasks_started_total: sum(({ counters }) => counters.tasksStarted),
     goshawk_worker_tasks_ended_total: byLabels(['class', 'outcome'], ended),
     goshawk_worker_task_run_seconds: byLabel('class', runMs),

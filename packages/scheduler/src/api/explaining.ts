@@ -5,8 +5,8 @@ import {
   type Millis,
   type StageWait,
   sumOf,
+  type TaskExplanation,
   type TaskIndex,
-  type TaskStory,
   type WaitingGroup,
   type WaitingReason,
 } from '@goshawk/core';
@@ -48,7 +48,7 @@ export function explain(
 ): JobExplanation {
   const context = waitContextOf(s, now);
   const waits = waitGroupsOf(job, context);
-  const story = (of: number): TaskStory => taskStory(s, job, of, waits, now);
+  const explained = (of: number): TaskExplanation => taskExplanation(s, job, of, waits, now);
   const last = lastEnded(job);
   return {
     job: views.summary(job),
@@ -67,8 +67,8 @@ export function explain(
     waits: waitSpread(job),
     waitSums: waitSums(job),
     wastedMs: job.history.wastedMs,
-    last: last < 0 ? undefined : story(last),
-    task: task === undefined ? undefined : story(task),
+    last: last < 0 ? undefined : explained(last),
+    task: task === undefined ? undefined : explained(task),
     after: s.predecessors.unfinishedOf(job),
   };
 }
@@ -109,13 +109,13 @@ function countPlaced({ first, count }: Stage, job: Job): number {
   return found;
 }
 
-function taskStory(
+function taskExplanation(
   s: SchedulerParts,
   job: Job,
   task: TaskIndex,
   waits: readonly WaitGroup[],
   now: Millis,
-): TaskStory {
+): TaskExplanation {
   const state = job.tasks.stateOf(task);
   const stage = job.dag.stageOf(task);
   const isPilot = job.estimate.sample?.isPilot(task) ?? false;

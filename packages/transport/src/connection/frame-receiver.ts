@@ -227,9 +227,9 @@ export class FrameReceiver {
   #isAlive(sender: ProcessName): boolean {
     if (isClientEndpoint(sender.endpoint)) return true;
     const { incarnations, onSuccessor } = this.#options;
-    const standing = incarnations.observe(placeOf(sender), sender.incarnation, performance.now());
-    if (standing === 'successor') onSuccessor(sender);
-    return standing !== 'retired';
+    const seen = incarnations.observe(placeOf(sender), sender.incarnation, performance.now());
+    if (seen === 'successor') onSuccessor(sender);
+    return seen !== 'retired';
   }
 
   #deliver(name: string, { mail }: OpenedFrame, routingId?: string): number {

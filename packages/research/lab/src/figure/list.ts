@@ -17,7 +17,7 @@ export function listFigures(context: Context): void {
   const columns: readonly Column<Figure>[] = [
     { title: 'figure', of: ({ id }) => id },
     { title: 'jobs', align: 'right', of: ({ workload }) => formatCount(workload.jobs) },
-    { title: 'runs', align: 'right', dropFirst: 1, of: (figure) => `${runsOf(figure)}` },
+    { title: 'runs', align: 'right', expendable: 1, of: (figure) => `${runsOf(figure)}` },
     { title: 'shows', of: ({ title }) => title },
   ];
   context.out(renderTable(columns, FIGURES, painter(context)));

@@ -38,9 +38,9 @@ function watching(...answers: (ClusterCounters | Error)[]) {
 
 test('reads counts since the start and queued entries when a reading is due', async () => {
   const { watch, asked } = watching(counters({ w0: worker(3, 4), w1: worker(2, 5) }));
-  watch.look(999);
+  watch.observe(999);
   expect(asked()).toBe(0);
-  watch.look(1_000);
+  watch.observe(1_000);
   const readings = await watch.finish(60_000, END);
   expect(readings).toEqual([
     {
@@ -56,21 +56,21 @@ test('reads counts since the start and queued entries when a reading is due', as
 
 test('starts no reading before the pause is over or while another is in progress', async () => {
   const { watch, asked } = watching(counters({}), counters({}));
-  watch.look(1_000);
-  watch.look(5_000);
+  watch.observe(1_000);
+  watch.observe(5_000);
   await watch.finish(60_000, END);
-  watch.look(5_001);
+  watch.observe(5_001);
   expect(asked()).toBe(2);
   await watch.finish(60_000, END);
-  watch.look(6_000);
+  watch.observe(6_000);
   expect(asked()).toBe(2);
 });
 
 test('leaves out failed and incomplete readings', async () => {
   const { watch } = watching(new Error('gone'), counters({ w0: worker(5, 1) }, ['worker w1']));
-  watch.look(1_000);
+  watch.observe(1_000);
   await watch.finish(60_000, END);
-  watch.look(3_000);
+  watch.observe(3_000);
   expect(await watch.finish(60_000, END)).toHaveLength(1);
 });
 

@@ -47,7 +47,7 @@ export class CounterWatch {
   }
 
   /** Takes a reading when one is due. It is called periodically with the time since the start of the run. */
-  look(elapsedMs: Millis): void {
+  observe(elapsedMs: Millis): void {
     if (elapsedMs < this.#dueAtMs || this.#underway !== undefined) return;
     this.#dueAtMs = elapsedMs + this.#pauseMs;
     this.#underway = this.#read(elapsedMs).finally(() => {

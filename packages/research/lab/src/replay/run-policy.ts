@@ -56,7 +56,7 @@ export async function runPolicy(
       cancelOnAbort: target.isShared,
       stallMs: STALL_MS + STALL_TASKS * plan.fit.longestTaskMs,
       onProgress: (progress) => {
-        watch.look(progress.elapsedMs);
+        watch.observe(progress.elapsedMs);
         shown.update(progress.ended, progressNote(progress, plan, totalSlots));
       },
     });

@@ -90,7 +90,7 @@ class Submitter {
     await new Promise<void>((resolve, reject) => {
       this.#settle = { resolve, reject };
       signal.addEventListener('abort', this.#onAbort);
-      this.#progressTimer = setInterval(() => this.#look(), PROGRESS_INTERVAL_MS);
+      this.#progressTimer = setInterval(() => this.#showProgress(), PROGRESS_INTERVAL_MS);
       this.#submitDue();
     });
     this.#report();
@@ -144,7 +144,7 @@ class Submitter {
     if (this.#ended.length + this.#lost.length === this.#jobs.length) this.#settle.resolve();
   }
 
-  #look(): void {
+  #showProgress(): void {
     this.#report();
     const silentMs = performance.now() - this.#progressAtMs;
     if (this.#next < this.#jobs.length || silentMs < this.#options.stallMs) return;

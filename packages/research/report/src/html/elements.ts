@@ -27,19 +27,19 @@ export function policyLegend(
   return legend(policies.map(({ policy, look }) => ({ name: policy, look, kind })));
 }
 
-export interface Column {
+export interface HtmlColumn {
   readonly title: Content;
   /** Name above a group of columns. */
   readonly group?: string;
 }
 
-export interface Row {
+export interface HtmlRow {
   readonly head: Content;
   readonly cells: readonly Content[];
 }
 
 /** Renders a table whose first column names the rows and whose other columns are numbers. */
-export function table(corner: Content, columns: readonly Column[], rows: readonly Row[]): Markup {
+export function table(corner: Content, columns: readonly HtmlColumn[], rows: readonly HtmlRow[]): Markup {
   const groups: { name: string; span: number }[] = [];
   for (const { group = '' } of columns) {
     const last = groups.at(-1);

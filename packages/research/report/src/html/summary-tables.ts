@@ -15,7 +15,7 @@ import {
   whole,
 } from '../numbers.js';
 import { bracketsInWords } from '../summary.js';
-import { type Column, columnTable, type Row, section, swatch, table } from './elements.js';
+import { columnTable, type HtmlColumn, type HtmlRow, section, swatch, table } from './elements.js';
 import type { PolicyView } from './policy.js';
 
 const STATISTICS = ['p50', 'p90', 'p99', 'mean', 'max'] as const;
@@ -67,7 +67,7 @@ export function runtimeTables(policies: readonly PolicyView[], comparison: Compa
     table(
       'policy',
       JOB_CLASSES.flatMap((of) =>
-        STATISTICS.map((title): Column => ({ title, group: `${of} jobs, ${units.get(of)!.symbol}` })),
+        STATISTICS.map((title): HtmlColumn => ({ title, group: `${of} jobs, ${units.get(of)!.symbol}` })),
       ),
       policies.map((policy) => ({
         head: named(policy),
@@ -115,7 +115,7 @@ function ratioTable(comparison: Comparison): Markup | null {
     : 'under equal settings';
   return html`<h3>${title}</h3>${table(
     'against',
-    JOB_CLASSES.flatMap((of) => statistics.map((title): Column => ({ title, group: `${of} jobs` }))),
+    JOB_CLASSES.flatMap((of) => statistics.map((title): HtmlColumn => ({ title, group: `${of} jobs` }))),
     ratios.map((ratio) => ({
       head: isOne ? ratio.baseline : `${ratio.policy} over ${ratio.baseline}`,
       cells: JOB_CLASSES.flatMap((of) => statistics.map((statistic) => cell(ratio, of, statistic))),
@@ -125,8 +125,8 @@ function ratioTable(comparison: Comparison): Markup | null {
 
 /** Renders the costs of each policy: CPUs, steals, messages. */
 export function costSection(policies: readonly PolicyView[]): Markup {
-  const byPolicy = policies.map((policy): Column => ({ title: named(policy) }));
-  const rows = (entries: Columns<PolicyView>): Row[] =>
+  const byPolicy = policies.map((policy): HtmlColumn => ({ title: named(policy) }));
+  const rows = (entries: Columns<PolicyView>): HtmlRow[] =>
     entries.map(([head, cell]) => ({ head, cells: policies.map(cell) }));
   const types = [...new Set(policies.flatMap(({ messages }) => Object.keys(messages.byType)))];
   const work = rows([

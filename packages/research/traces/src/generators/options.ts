@@ -1,7 +1,7 @@
 import { WorkloadError } from '../errors.js';
 
 /** One option of a generator: its default, its meaning, and how its text is parsed. */
-export interface OptionSpec<T extends number | string> {
+export interface GeneratorOption<T extends number | string> {
   readonly default: T;
   readonly description: string;
   /** Description of valid values, for help and errors. */
@@ -13,24 +13,24 @@ export interface OptionSpec<T extends number | string> {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: an option of any type; `unknown` would not take the parsers
-export type OptionSpecs = Readonly<Record<string, OptionSpec<any>>>;
+export type OptionSpecs = Readonly<Record<string, GeneratorOption<any>>>;
 
 export type OptionValues<O extends OptionSpecs> = {
-  readonly [K in keyof O]: O[K] extends OptionSpec<infer T> ? T : never;
+  readonly [K in keyof O]: O[K] extends GeneratorOption<infer T> ? T : never;
 };
 
 /** An option with a positive integer. */
-export function count(fallback: number, description: string): OptionSpec<number> {
+export function count(fallback: number, description: string): GeneratorOption<number> {
   return wholeNumber(fallback, description, 1);
 }
 
 /** An option with a nonnegative integer. */
-export function seed(): OptionSpec<number> {
+export function seed(): GeneratorOption<number> {
   return wholeNumber(1, 'seed of the random numbers; the same seed gives the same jobs', 0);
 }
 
 /** An option with an integer of at least `least`. */
-export function wholeNumber(fallback: number, description: string, least: number): OptionSpec<number> {
+export function wholeNumber(fallback: number, description: string, least: number): GeneratorOption<number> {
   return {
     default: fallback,
     description,
@@ -43,7 +43,7 @@ export function wholeNumber(fallback: number, description: string, least: number
 }
 
 /** An option with a number above zero. */
-export function positive(fallback: number, description: string): OptionSpec<number> {
+export function positive(fallback: number, description: string): GeneratorOption<number> {
   return {
     default: fallback,
     description,
@@ -59,7 +59,7 @@ export function positive(fallback: number, description: string): OptionSpec<numb
 export function choice<const T extends string>(
   words: readonly [T, ...T[]],
   description: string,
-): OptionSpec<T> {
+): GeneratorOption<T> {
   return {
     default: words[0],
     description,

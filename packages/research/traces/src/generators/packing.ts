@@ -3,7 +3,7 @@ import { exponential, pickAt } from '../draws.js';
 import { WorkloadError } from '../errors.js';
 import { jobOf, type TraceJob } from '../job.js';
 import { defineGenerator } from './generator.js';
-import { choice, count, type OptionSpec, positive, seed } from './options.js';
+import { choice, count, type GeneratorOption, positive, seed } from './options.js';
 
 /** A distribution of sizes, as shares of a machine. */
 interface Sizes {
@@ -33,7 +33,7 @@ function sizesOf(text: string): Sizes | undefined {
   };
 }
 
-const sizes: OptionSpec<string> = {
+const sizes: GeneratorOption<string> = {
   default: 'uniform,0.1,0.9',
   description: 'shares of a machine that tasks request: uniform,LOW,HIGH or SIZE:WEIGHT,SIZE:WEIGHT',
   accepts: 'uniform,LOW,HIGH or SIZE:WEIGHT,… with shares above 0 and at most 1',

@@ -170,7 +170,7 @@ class ServerSearch implements PointSearch {
     return -leastId;
   }
 
-  look(server: number): void {
+  visit(server: number): void {
     const at = this.#serverAt(server);
     const { demand } = this.#needs;
     if (!fitsIn(demand, at.free) || !this.#needs.permits(at)) return;
@@ -202,7 +202,7 @@ abstract class TaskSearch implements PointSearch {
 
   abstract bound(lows: Float64Array, highs: Float64Array): number;
   abstract tieBound(lows: Float64Array, highs: Float64Array): number;
-  abstract look(id: number): void;
+  abstract visit(id: number): void;
 
   protected fits({ needs }: Shape): boolean {
     return fitsIn(needs.demand, this.server.free) && needs.permits(this.server);
@@ -244,7 +244,7 @@ class ShapeSearch extends TaskSearch {
     return sum;
   }
 
-  look(id: number): void {
+  visit(id: number): void {
     const shape = this.shapeAt(id);
     if (!this.fits(shape)) return;
     const { demand } = shape.needs;
@@ -277,7 +277,7 @@ class SizeSearch extends TaskSearch {
     return 0;
   }
 
-  look(id: number): void {
+  visit(id: number): void {
     const shape = this.shapeAt(id);
     if (shape.size > this.#above && shape.size <= this.#upTo && this.fits(shape))
       this.take(shape, shape.size, 0);

@@ -1,12 +1,12 @@
 import type { Logger } from '@goshawk/transport';
 import { expect, test } from 'vitest';
-import { StoryLog } from './story-log.js';
+import { EventLog } from './event-log.js';
 
 function bench() {
   const lines: object[] = [];
   const logger = { info: (fields: object) => void lines.push(fields) } as unknown as Logger;
   const time = { now: 0 };
-  return { lines, time, log: new StoryLog(logger, () => time.now) };
+  return { lines, time, log: new EventLog(logger, () => time.now) };
 }
 
 test('a storm of one kind is a few lines and one with the count of the rest; other kinds are unaffected', () => {

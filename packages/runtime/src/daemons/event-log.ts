@@ -11,7 +11,7 @@ interface Window {
 }
 
 /** Logs events at level info, with a rate limit per kind. */
-export class StoryLog {
+export class EventLog {
   readonly #logger: Logger;
   readonly #clock: () => number;
   readonly #windows = new Map<string, Window>();
