@@ -132,6 +132,8 @@ export const POLICY_NAMES = Object.keys(PRESETS) as PolicyName[];
 export const PAPER_POLICY_NAMES: readonly string[] = [
   'gs',
   'easy',
+  'eagle',
+  'capacity',
   'fifo-ff',
   'bfjs',
   'vqs',

@@ -1,5 +1,7 @@
 import { addPolicies, type PolicyModule } from '@goshawk/policies';
+import { CAPACITY } from './policies/capacity/capacity.js';
 import { CARBYNE_POLICIES } from './policies/carbyne/index.js';
+import { EAGLE } from './policies/eagle/eagle.js';
 import { EASY } from './policies/easy/easy.js';
 import { gs } from './policies/gs/gs.js';
 import { PACKING_MODULES } from './policies/packing/index.js';
@@ -14,6 +16,8 @@ export * from './policies/three-sigma/index.js';
 export const PAPER_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
   gs,
   easy: EASY,
+  eagle: EAGLE,
+  capacity: CAPACITY,
   ...PACKING_MODULES,
   ...CARBYNE_POLICIES,
   ...THREE_SIGMA_POLICIES,

@@ -111,8 +111,8 @@ describe('policies of different files, with the times of their jobs', () => {
     const load = ['google-like:jobs=400', '--policy'];
     await simulate('fast.json', ...load, 'hawk', '--save-results', file('fast.jsonl'));
     await simulate('same.json', ...load, 'hawk', '--save-results', file('same.jsonl'));
-    await simulate('slow.json', ...load, 'sparrow', '--save-results', file('slow.jsonl'));
-    await simulate('both.json', ...load, 'hawk,sparrow');
+    await simulate('slow.json', ...load, 'eagle', '--save-results', file('slow.jsonl'));
+    await simulate('both.json', ...load, 'hawk,eagle,capacity');
   });
 
   it('differ if they do, by intervals as of one command', async () => {
@@ -123,7 +123,7 @@ describe('policies of different files, with the times of their jobs', () => {
     expect(stderr.trim()).toBe('');
     const { stdout: json } = await runHere(['compare', file('fast.json'), file('slow.json'), '--json']);
     const both = JSON.parse(readFileSync(file('both.json'), 'utf8')) as Comparison;
-    expect((JSON.parse(json) as Comparison).ratios).toEqual(both.ratios);
+    expect((JSON.parse(json) as Comparison).ratios).toEqual(both.ratios.slice(0, 1));
   });
 
   it('do not differ if they are the same', async () => {

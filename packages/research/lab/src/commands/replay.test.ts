@@ -23,8 +23,8 @@ describe('replay refuses before it starts anything', () => {
   const cases: [what: string, args: string[], line: string | RegExp][] = [
     [
       'an unknown policy',
-      ['prototype', '--policy', 'hawk,eagle'],
-      'unknown policy "eagle"; `goshawk policies` lists all policies',
+      ['prototype', '--policy', 'hawk,kestrel'],
+      'unknown policy "kestrel"; `goshawk policies` lists all policies',
     ],
     ['a policy twice', ['prototype', '--policy', 'hawk,hawk'], '--policy lists hawk twice'],
     [
@@ -114,7 +114,7 @@ describe('replay refuses before it starts anything', () => {
       'replay',
       'prototype',
       '--policy',
-      'eagle',
+      'kestrel',
       '--json',
     ]);
     expect(exitCode).toBe(2);
@@ -122,15 +122,15 @@ describe('replay refuses before it starts anything', () => {
     expect(JSON.parse(stderr)).toEqual({
       schema: 'goshawk.error/1',
       code: 'unknown-policy',
-      message: 'unknown policy "eagle"',
+      message: 'unknown policy "kestrel"',
       hint: '`goshawk policies` lists all policies',
     });
   });
 
   it('names settings of the environment and of a file as they are written there', async () => {
     expectRefusal(
-      await runHere(['replay', 'prototype'], { environment: { GOSHAWK_POLICY: 'eagle' } }),
-      'unknown policy "eagle"',
+      await runHere(['replay', 'prototype'], { environment: { GOSHAWK_POLICY: 'kestrel' } }),
+      'unknown policy "kestrel"',
     );
     const config = join(folder, 'config.json');
     await writeFile(config, '{"steal-cap": 0}');

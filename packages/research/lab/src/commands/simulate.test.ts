@@ -153,8 +153,8 @@ describe('simulate rejects with one line and without a report', () => {
     ],
     [
       'an unknown policy',
-      ['--policy', 'hawk,eagle'],
-      'unknown policy "eagle"; `goshawk policies` lists all policies',
+      ['--policy', 'hawk,kestrel'],
+      'unknown policy "kestrel"; `goshawk policies` lists all policies',
     ],
     [
       'a resource without an amount',
