@@ -181,6 +181,9 @@ describe('while a cluster runs', () => {
     const plan = JSON.parse((await as(own, 'plan', '--json', '--sleep', '2s')).stdout);
     expect(plan.expectedEnd, plan.expectedEndUnknown).not.toBeNull();
 
+    const top = await as(own, 'top');
+    expect(top.stdout, top.stderr).toMatch(/jobs +\d+ active/);
+
     await cp(join(folder, own), join(folder, 'ci.key'));
     await using session = await connect(url, { keys: join(folder, 'ci.key') });
     const job = await session.submit({ tasks: [{ sleep: '1h' }] });

@@ -1,24 +1,20 @@
-import { cut, type Painter } from '@goshawk/command';
-import { formatCount } from '@goshawk/core';
-
-/** Views of `goshawk top`, by the key that shows them. */
-const TOP_VIEWS = [
-  ['1', 'overview'],
-  ['2', 'jobs'],
-  ['3', 'workers'],
-  ['4', 'users'],
-  ['5', 'reasons'],
-] as const;
-type TopView = (typeof TOP_VIEWS)[number][1];
+import { type Command, commandOf, TOP_VIEWS, type TopChange, type TopView } from './top-commands.js';
 
 /** State of the user interface. */
 export interface TopState {
   readonly view: TopView;
-  /** Index of the selected line. */
+  /** Name of the selected row, which the cursor never leaves by itself; undefined: the first one. */
+  readonly at: string | undefined;
+  /** Index of the selected row when it was last listed; in a text, its first visible line. */
   readonly selected: number;
+  /** Marked rows, on which actions act instead of the selected one. */
+  readonly marks: ReadonlySet<string>;
+  /** Column by which rows are sorted; undefined: as the cluster lists them. */
+  readonly sort: string | undefined;
+  readonly isReversed: boolean;
   readonly filter: string;
-  /** Filter that is being edited. */
-  readonly typing: string | undefined;
+  /** Filter or command that is being edited. */
+  readonly typing: { readonly kind: '/' | ':'; readonly text: string } | undefined;
   /** Page in front of the list, with its first visible line. */
   readonly detail: { readonly title: string; readonly text: string; readonly from: number } | undefined;
   /** Action that awaits confirmation. */
@@ -31,15 +27,21 @@ export interface TopState {
 /** Action that a key triggers. */
 export type TopAction =
   | { readonly kind: 'quit' | 'refresh' }
-  | { readonly kind: 'details' | 'logs' | 'why' | 'cancel' | 'drain' | 'undrain'; readonly of: string };
+  | { readonly kind: 'details' | 'logs' | 'why'; readonly of: string }
+  | { readonly kind: TopChange; readonly of: readonly string[] };
 
-interface TopRow {
+export interface TopRow {
   readonly name: string;
   readonly line: string;
   /** Consequences of the action that ends the job or drains the worker. */
   readonly note?: string;
   /** Set for a job that has ended, and for a lost worker: there is nothing left to cancel or drain. */
   readonly hasEnded?: boolean;
+  /** Set for a job on hold, and for a worker that takes no tasks. */
+  readonly isHeld?: boolean;
+  readonly tone?: 'red' | 'yellow' | 'dim';
+  /** Values by which it can be sorted. */
+  readonly by?: Readonly<Record<string, string | number>>;
 }
 
 /** Rendered list with selectable rows; overview and reasons are text instead. */
@@ -52,7 +54,11 @@ export interface TopList {
 
 export const TOP_START: TopState = {
   view: 'overview',
+  at: undefined,
   selected: 0,
+  marks: new Set(),
+  sort: undefined,
+  isReversed: false,
   filter: '',
   typing: undefined,
   detail: undefined,
@@ -66,29 +72,39 @@ const HELP = [
   '',
   'up, down, j, k   choose a line           PgUp, PgDn   ten lines',
   'Home, End, g, G  first or last line',
+  'space            mark a line             *            mark all, or none',
+  's                sort by the next column S            reverse the order',
   'Enter            details of the job or worker',
   'l                its output              y            why it waits',
-  'c                cancel the job          d            drain or resume the worker',
+  'c                cancel                  h            hold, or release',
+  't                retry                   +, -         raise, lower priority',
+  'd                drain or resume the worker',
   '/                filter; jobs: name:etl* user:ann state:failed since:1h',
-  'r                refresh                 Esc          back',
+  ':                command: workers, sort COLUMN, cancel ID, show ID, quit …',
+  'r                refresh                 Esc          back; no marks, no filter',
   'q, Ctrl-C        quit (q on a page: back)',
+  '',
+  'Actions act on the marked lines, or on the selected one if none is marked.',
 ].join('\n');
 
+interface Pressed {
+  readonly state: TopState;
+  readonly action?: TopAction;
+}
+
 /** Returns the state after a key, and the action to perform. */
-export function press(
-  state: TopState,
-  key: string,
-  body: TopList | string,
-): { state: TopState; action?: TopAction } {
+export function press(state: TopState, key: string, body: TopList | string): Pressed {
   const list = typeof body === 'string' ? undefined : body;
   const quiet = { ...state, message: '' };
   if (key === 'ctrl-c') return { state, action: { kind: 'quit' } };
   if (state.confirm !== undefined) {
     const { action } = state.confirm;
     const done = { ...quiet, confirm: undefined };
-    return key === 'y' ? { state: done, action } : { state: { ...done, message: 'nothing was changed' } };
+    return key === 'y'
+      ? { state: { ...done, marks: new Set() }, action }
+      : { state: { ...done, message: 'nothing was changed' } };
   }
-  if (state.typing !== undefined) return typed(quiet, state.typing, key);
+  if (state.typing !== undefined) return typed(quiet, state.typing, key, list);
   const view = TOP_VIEWS.find(([number]) => number === key)?.[1];
   if (state.detail !== undefined && view === undefined) {
     const { detail } = state;
@@ -99,38 +115,72 @@ export function press(
       };
     return key === 'escape' || key === 'q' ? { state: { ...quiet, detail: undefined } } : { state };
   }
-  if (view !== undefined)
-    return {
-      state: { ...quiet, view, selected: 0, filter: '', detail: undefined },
-      action: { kind: 'refresh' },
-    };
+  if (view !== undefined) return shown(quiet, view);
   const step = STEPS[key];
-  // A text has no selected line: its first visible line moves.
-  const count = typeof body === 'string' ? linesOf(body) : body.rows.length;
-  if (step !== undefined) return { state: { ...quiet, selected: moved(state.selected, step, count) } };
+  if (step !== undefined) return { state: stepped(quiet, step, body) };
   switch (key) {
     case 'q':
       return { state, action: { kind: 'quit' } };
     case '?':
-    case 'h':
       return { state: { ...quiet, detail: { title: 'Keys', text: HELP, from: 0 } } };
     case '/':
-      return { state: { ...quiet, typing: state.filter } };
+      return { state: { ...quiet, typing: { kind: '/', text: state.filter } } };
+    case ':':
+      return { state: { ...quiet, typing: { kind: ':', text: '' } } };
     case 'escape':
-      return { state: { ...quiet, filter: '', selected: 0 }, action: { kind: 'refresh' } };
+      if (state.marks.size > 0) return { state: { ...quiet, marks: new Set() } };
+      return { state: { ...quiet, filter: '', at: undefined, selected: 0 }, action: { kind: 'refresh' } };
     case 'r':
       return { state: quiet, action: { kind: 'refresh' } };
+    case 's':
+      return { state: { ...quiet, sort: nextColumn(quiet.sort, list) } };
+    case 'S':
+      return { state: { ...quiet, isReversed: !quiet.isReversed } };
     default:
-      return onRow(quiet, key, list?.rows[Math.min(state.selected, list.rows.length - 1)]);
+      return list === undefined ? { state } : onRow(quiet, key, list);
   }
 }
 
-/** Returns the state with the same row selected in a new list, so that a key acts on the row that the user sees. */
+function shown(state: TopState, view: TopView): Pressed {
+  return { state: { ...TOP_START, view, problem: state.problem }, action: { kind: 'refresh' } };
+}
+
+/** The row under the cursor; undefined: there is none, or it is not listed any more. */
+export function rowAt(
+  { at, selected }: Pick<TopState, 'at' | 'selected'>,
+  { rows }: TopList,
+): TopRow | undefined {
+  return at === undefined ? rows[Math.min(selected, rows.length - 1)] : rows.find(({ name }) => name === at);
+}
+
+/** The list in the order that the user chose. */
+export function arranged(body: TopList | string, { sort, isReversed }: TopState): TopList | string {
+  if (typeof body === 'string' || (sort === undefined && !isReversed)) return body;
+  const rows = [...body.rows];
+  if (sort !== undefined)
+    rows.sort((one, other) => {
+      const [a, b] = [one.by?.[sort] ?? '', other.by?.[sort] ?? ''];
+      if (typeof a === 'number' && typeof b === 'number') return a - b;
+      return `${a}` < `${b}` ? -1 : `${a}` > `${b}` ? 1 : 0;
+    });
+  if (isReversed) rows.reverse();
+  return { ...body, rows };
+}
+
+/**
+ * Returns the state for a new list: the cursor stays at its row, wherever that is now, so that a key acts on the row that the
+ * user sees. Rows that are not listed any more lose their mark.
+ */
 export function following(state: TopState, before: TopList | string, after: TopList | string): TopState {
-  if (typeof before === 'string' || typeof after === 'string') return state;
-  const name = before.rows[Math.min(state.selected, before.rows.length - 1)]?.name;
-  const at = after.rows.findIndex((row) => row.name === name);
-  return at < 0 ? state : { ...state, selected: at };
+  if (typeof after === 'string') return state;
+  const row = typeof before === 'string' ? undefined : rowAt(state, before);
+  const at = state.at ?? row?.name ?? after.rows[Math.min(state.selected, after.rows.length - 1)]?.name;
+  const index = after.rows.findIndex(({ name }) => name === at);
+  const marks =
+    state.marks.size === 0
+      ? state.marks
+      : new Set(after.rows.flatMap(({ name }) => (state.marks.has(name) ? [name] : [])));
+  return { ...state, marks, at, selected: index < 0 ? state.selected : index };
 }
 
 /** Returns the state after a refresh. @param error undefined: it succeeded */
@@ -151,6 +201,15 @@ const STEPS: Readonly<Record<string, number>> = {
   G: Number.POSITIVE_INFINITY,
 };
 
+function stepped(state: TopState, step: number, body: TopList | string): TopState {
+  // A text has no selected line: its first visible line moves.
+  if (typeof body === 'string') return { ...state, selected: moved(state.selected, step, linesOf(body)) };
+  const found = body.rows.findIndex(({ name }) => name === state.at);
+  const from = found < 0 ? Math.min(state.selected, body.rows.length - 1) : found;
+  const selected = moved(from, step, body.rows.length);
+  return { ...state, selected, at: body.rows[selected]?.name };
+}
+
 function moved(at: number, step: number, count: number): number {
   return Math.max(0, Math.min(count - 1, at + step));
 }
@@ -159,117 +218,182 @@ function linesOf(text: string): number {
   return text.split('\n').length;
 }
 
-function typed(state: TopState, typing: string, key: string): { state: TopState; action?: TopAction } {
-  if (key === 'enter')
-    return {
-      state: { ...state, filter: typing, typing: undefined, selected: 0 },
-      action: { kind: 'refresh' },
-    };
-  if (key === 'escape') return { state: { ...state, typing: undefined } };
-  if (key === 'backspace') return { state: { ...state, typing: typing.slice(0, -1) } };
-  return [...key].length === 1 ? { state: { ...state, typing: typing + key } } : { state };
+function nextColumn(sort: string | undefined, list: TopList | undefined): string | undefined {
+  const columns = Object.keys(list?.rows[0]?.by ?? {});
+  return columns[sort === undefined ? 0 : columns.indexOf(sort) + 1];
 }
 
-function onRow(state: TopState, key: string, row: TopRow | undefined): ReturnType<typeof press> {
+function typed(
+  state: TopState,
+  { kind, text }: NonNullable<TopState['typing']>,
+  key: string,
+  list: TopList | undefined,
+): Pressed {
+  const done = { ...state, typing: undefined };
+  if (key === 'enter')
+    return kind === ':'
+      ? commanded(done, commandOf(text), list)
+      : { state: { ...done, filter: text, at: undefined, selected: 0 }, action: { kind: 'refresh' } };
+  if (key === 'escape') return { state: done };
+  if (key === 'backspace') return { state: { ...state, typing: { kind, text: text.slice(0, -1) } } };
+  return [...key].length === 1 ? { state: { ...state, typing: { kind, text: text + key } } } : { state };
+}
+
+/** Performs what was typed after `:`. */
+function commanded(state: TopState, command: Command, list: TopList | undefined): Pressed {
+  switch (command.kind) {
+    case 'nothing':
+      return { state };
+    case 'unknown':
+      return { state: { ...state, message: command.why } };
+    case 'quit':
+      return { state, action: { kind: 'quit' } };
+    case 'help':
+      return { state: { ...state, detail: { title: 'Keys', text: HELP, from: 0 } } };
+    case 'view':
+      return shown(state, command.view);
+    case 'filter':
+      return {
+        state: { ...state, filter: command.text, at: undefined, selected: 0 },
+        action: { kind: 'refresh' },
+      };
+    case 'sort': {
+      const columns = Object.keys(list?.rows[0]?.by ?? {});
+      const sort = columns.find((column) => column.startsWith(command.column));
+      if (sort === undefined)
+        return { state: { ...state, message: `sort by one of ${columns.join(', ') || 'nothing here'}` } };
+      return { state: { ...state, sort } };
+    }
+    default: {
+      const { of } = command;
+      const rows = list?.rows ?? [];
+      // An id may be shortened to its only beginning here.
+      const named = of.map((id) => {
+        const found = rows.filter(({ name }) => name.startsWith(id));
+        return rows.find(({ name }) => name === id)?.name ?? (found.length === 1 ? found[0]!.name : id);
+      });
+      if (command.kind === 'open') {
+        const target = named[0] ?? (list && rowAt(state, list)?.name);
+        return target === undefined
+          ? { state: { ...state, message: 'name a job' } }
+          : { state, action: { kind: command.what, of: target } };
+      }
+      if (named.length === 0) return list === undefined ? { state } : changed(state, command.change, list);
+      return confirmed(state, command.change, named, rows);
+    }
+  }
+}
+
+const KEYS: Readonly<Record<string, TopChange>> = { c: 'cancel', t: 'retry', '+': 'raise', '-': 'lower' };
+
+function onRow(state: TopState, key: string, list: TopList): Pressed {
   const isJobs = state.view === 'jobs';
   const isWorkers = state.view === 'workers';
-  if (row === undefined || (!isJobs && !isWorkers)) return { state };
-  const of = row.name;
-  if (key === 'enter') return { state, action: { kind: 'details', of } };
-  if (isJobs && key === 'l') return { state, action: { kind: 'logs', of } };
-  if (isJobs && key === 'y') return { state, action: { kind: 'why', of } };
-  const ask = (question: string, kind: 'cancel' | 'drain' | 'undrain') => ({
-    state: { ...state, confirm: { question, action: { kind, of } } },
-  });
-  if (isJobs && key === 'c' && row.hasEnded) return { state: { ...state, message: `${of} has ended` } };
-  if (isJobs && key === 'c') return ask(`cancel ${of}? ${row.note ?? ''}`, 'cancel');
-  if (isWorkers && key === 'd' && row.hasEnded) return { state: { ...state, message: `${of} is lost` } };
-  if (isWorkers && key === 'd') {
-    return row.note === undefined
-      ? ask(`let ${of} take tasks again?`, 'undrain')
-      : ask(`drain ${of}? ${row.note}`, 'drain');
+  if (!isJobs && !isWorkers) return { state };
+  const row = rowAt(state, list);
+  if (key === ' ' && row !== undefined) {
+    const marks = new Set(state.marks);
+    if (!marks.delete(row.name)) marks.add(row.name);
+    return { state: stepped({ ...state, marks }, 1, list) };
   }
-  return { state };
+  if (key === '*')
+    return {
+      state: { ...state, marks: new Set(state.marks.size > 0 ? [] : list.rows.map(({ name }) => name)) },
+    };
+  const opens = { enter: 'details', ...(isJobs ? { l: 'logs', y: 'why' } : {}) }[key] as
+    | 'details'
+    | 'logs'
+    | 'why'
+    | undefined;
+  if (opens !== undefined)
+    return row === undefined ? gone(state) : { state, action: { kind: opens, of: row.name } };
+  const chosen = chosenRows(state, list);
+  const areHeld = chosen.length > 0 && chosen.every(({ isHeld }) => isHeld);
+  if (isJobs && key === 'h') return changed(state, areHeld ? 'release' : 'hold', list);
+  if (isWorkers && key === 'd') return changed(state, areHeld ? 'undrain' : 'drain', list);
+  const change = isJobs ? KEYS[key] : undefined;
+  return change === undefined ? { state } : changed(state, change, list);
 }
 
-/**
- * Renders the screen: a line of views, the list or text, and a line of keys.
- *
- * @param body the list or the text of the view
- * @returns as many lines as the screen has rows, none wider than the screen
- */
-export function screen(
+function gone(state: TopState): Pressed {
+  return { state: { ...state, message: state.at === undefined ? '' : `${state.at} is not listed any more` } };
+}
+
+/** The marked rows, or the selected one. */
+function chosenRows(state: TopState, list: TopList): readonly TopRow[] {
+  if (state.marks.size > 0) return list.rows.filter(({ name }) => state.marks.has(name));
+  const row = rowAt(state, list);
+  return row === undefined ? [] : [row];
+}
+
+const IN_VIEW: Readonly<Record<TopChange, TopView>> = {
+  ...{ cancel: 'jobs', hold: 'jobs', release: 'jobs', retry: 'jobs', raise: 'jobs', lower: 'jobs' },
+  ...{ drain: 'workers', undrain: 'workers' },
+};
+
+/** Changes the marked rows, or the selected one: those that the change can affect. */
+function changed(state: TopState, change: TopChange, list: TopList): Pressed {
+  if (state.view !== IN_VIEW[change])
+    return { state: { ...state, message: `${change}: show ${IN_VIEW[change]} first` } };
+  const chosen = chosenRows(state, list);
+  if (chosen.length === 0) return gone(state);
+  const able = chosen.filter((row) => cannot(change, row) === undefined);
+  if (able.length === 0) {
+    const why = cannot(change, chosen[0]!)!;
+    const message = chosen.length === 1 ? `${chosen[0]!.name} ${why}` : `each of the ${chosen.length} ${why}`;
+    return { state: { ...state, message } };
+  }
+  return confirmed(
+    state,
+    change,
+    able.map(({ name }) => name),
+    list.rows,
+  );
+}
+
+/** Why a change cannot affect a row. */
+function cannot(change: TopChange, { hasEnded, isHeld }: TopRow): string | undefined {
+  switch (change) {
+    case 'retry':
+      return hasEnded ? undefined : 'has not ended';
+    case 'drain':
+      return hasEnded ? 'is lost' : isHeld ? 'takes no tasks' : undefined;
+    case 'undrain':
+      return hasEnded ? 'is lost' : isHeld ? undefined : 'takes tasks';
+    case 'hold':
+      return hasEnded ? 'has ended' : isHeld ? 'is on hold' : undefined;
+    case 'release':
+      return hasEnded ? 'has ended' : isHeld ? undefined : 'is not on hold';
+    default:
+      return hasEnded ? 'has ended' : undefined;
+  }
+}
+
+/** Changes that end running work, and those of several rows, need a confirmation. */
+const ASKS: ReadonlySet<TopChange> = new Set(['cancel', 'drain', 'undrain']);
+
+const WORDS: Readonly<Record<TopChange, (what: string) => string>> = {
+  cancel: (what) => `cancel ${what}?`,
+  hold: (what) => `hold ${what}?`,
+  release: (what) => `release ${what}?`,
+  retry: (what) => `retry ${what}?`,
+  raise: (what) => `raise the priority of ${what}?`,
+  lower: (what) => `lower the priority of ${what}?`,
+  drain: (what) => `drain ${what}?`,
+  undrain: (what) => `let ${what} take tasks again?`,
+};
+
+function confirmed(
   state: TopState,
-  body: TopList | string,
-  size: { readonly columns: number; readonly rows: number },
-  paint: Painter,
-): string[] {
-  // A terminal of unknown size reports 0.
-  const [columns, rows] = [size.columns || 80, size.rows || 24];
-  const tabs = TOP_VIEWS.map(([key, view]) =>
-    view === state.view ? paint.bold(`[${key} ${view}]`) : ` ${key} ${view} `,
-  ).join('');
-  const room = Math.max(1, rows - 3);
-  const shown =
-    state.detail === undefined ? body : `${paint.bold(state.detail.title)}\n\n${state.detail.text}`;
-  const lines =
-    typeof shown === 'string'
-      ? scrolled(shown, state.detail?.from ?? state.selected, room)
-      : chosen(state, shown, room, paint);
-  while (lines.length < room) lines.push('');
-  return [tabs, ...lines, status(state, paint), keys(state, paint)]
-    .map((line) => cut(line, columns))
-    .slice(0, rows);
-}
-
-function scrolled(text: string, from: number, room: number): string[] {
-  const all = text.split('\n');
-  const start = Math.max(0, Math.min(from, all.length - room));
-  const lines = all.slice(start, start + room);
-  if (start + room < all.length)
-    lines[room - 1] = `… ${formatCount(all.length - start - room + 1)} more lines`;
-  return lines;
-}
-
-/** Renders the visible part of a list, scrolled to the selected line. */
-function chosen(
-  { selected }: TopState,
-  { head, rows, hidden = 0 }: TopList,
-  room: number,
-  paint: Painter,
-): string[] {
-  if (rows.length === 0) return ['nothing to show'];
-  const fit = Math.max(1, room - 2);
-  const at = Math.min(selected, rows.length - 1);
-  const start = Math.max(0, Math.min(at - Math.floor(fit / 2), rows.length - fit));
-  const lines = rows.slice(start, start + fit).map(({ line }, index) => {
-    const mark = start + index === at ? '>' : ' ';
-    return start + index === at ? paint.bold(`${mark} ${line}`) : `${mark} ${line}`;
-  });
-  const more = hidden === 0 ? '' : ` listed, and ${formatCount(hidden)} more (/ filters)`;
-  return [`  ${head}`, ...lines, paint.dim(`  ${formatCount(at + 1)} of ${formatCount(rows.length)}${more}`)];
-}
-
-function status({ typing, confirm, message, problem, filter }: TopState, paint: Painter): string {
-  if (confirm !== undefined) return paint.yellow(confirm.question);
-  if (typing !== undefined) return `/${typing}█`;
-  if (message !== '') return message;
-  if (problem !== '') return problem;
-  return filter === '' ? '' : paint.dim(`filter: ${filter} (Esc clears it)`);
-}
-
-function keys({ view, detail, typing, confirm }: TopState, paint: Painter): string {
-  if (confirm !== undefined) return paint.dim('y yes   any other key: no');
-  if (typing !== undefined) return paint.dim('Enter apply   Esc back');
-  if (detail !== undefined) return paint.dim('up/down scroll   Esc back');
-  const own = {
-    jobs: 'Enter details  l log  y why  c cancel  / filter  ',
-    workers: 'Enter details  d drain  / filter  ',
-    users: '',
-    overview: 'up/down scroll  5 hints  ',
-    reasons: 'up/down scroll  ',
-  };
-  return paint.dim(`${own[view]}? help  q quit`);
+  kind: TopChange,
+  of: readonly string[],
+  rows: readonly TopRow[],
+): Pressed {
+  const action = { kind, of };
+  if (of.length === 1 && !ASKS.has(kind)) return { state: { ...state, marks: new Set() }, action };
+  const note = of.length === 1 ? (rows.find(({ name }) => name === of[0])?.note ?? '') : of.join(', ');
+  const what = of.length === 1 ? of[0]! : `${of.length} ${IN_VIEW[kind]}`;
+  return { state: { ...state, confirm: { question: `${WORDS[kind](what)} ${note}`.trim(), action } } };
 }
 
 const ESCAPE = String.fromCharCode(27);

@@ -16,20 +16,19 @@ import {
   formatCount,
   formatDuration,
   formatUsed,
-  isFinal,
   parseJobQuery,
   sharesByUser,
 } from '@goshawk/core';
 import type { ClusterWatch } from '@goshawk/gateway';
 import { explainJob } from './explain-job.js';
 import { jobPage } from './job-page.js';
-import { jobsTable } from './jobs-table.js';
 import {
+  arranged,
   following,
   keysIn,
   press,
   refreshed,
-  screen,
+  rowAt,
   TOP_START,
   type TopAction,
   type TopList,
@@ -37,7 +36,10 @@ import {
 } from './live-top.js';
 import { readShares, sharesColumns } from './shares-table.js';
 import { wholeLines } from './task-output.js';
+import { changeAll } from './top-changes.js';
+import { jobRows } from './top-jobs.js';
 import { attentionLines, lostWorkerPage, topPage, workerPage } from './top-page.js';
+import { paneWidths, screen } from './top-screen.js';
 import { whyPage } from './why-page.js';
 
 /** Maximum number of lines of a list. */
@@ -56,13 +58,17 @@ export async function runTop(context: Context, cluster: Cluster, watch: ClusterW
   const paint = painter({ color: context.color });
   let state = TOP_START;
   let body: TopList | string = '';
+  /** The list as the cluster gave it, before it is sorted. */
+  let listed: TopList | string = '';
+  /** The second pane of a large screen. */
+  let side = '';
+  const sizeOf = () => ({ columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 });
   const quit = new AbortController();
   const signal = AbortSignal.any([quit.signal, context.interrupted]);
   /** The action that opened the page in front of the list. */
   let opened: { readonly action: TopAction; readonly title: string } | undefined;
   const draw = (): void => {
-    const { columns = 80, rows = 24 } = process.stdout;
-    const lines = screen(state, body, { columns, rows }, paint);
+    const lines = screen(state, body, sizeOf(), paint, side);
     context.stdout.write(`\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\r\n')}`);
   };
   /** Requests in flight, by view and filter. */
@@ -74,15 +80,36 @@ export async function runTop(context: Context, cluster: Cluster, watch: ClusterW
     asked.add(key);
     const isCurrent = () => state.view === view && state.filter === filter;
     try {
-      const fresh = await bodyOf(cluster, watch, view, filter, signal);
+      const fresh = await bodyOf(cluster, watch, view, filter, paneWidths(sizeOf()).left, signal);
       if (isCurrent()) {
-        state = following(state, body, fresh);
-        body = fresh;
+        listed = fresh;
+        const now = arranged(listed, state);
+        state = following(state, body, now);
+        body = now;
         // Jobs and users are asked for by each refresh, and the other views show the last poll.
         state = refreshed(state, view === 'jobs' || view === 'users' ? undefined : silence(watch));
       }
     } catch (error) {
       if (isCurrent()) state = refreshed(state, error as Error);
+    } finally {
+      asked.delete(key);
+    }
+    if (!signal.aborted) draw();
+    await refreshSide();
+  };
+  const refreshSide = async (): Promise<void> => {
+    const { right } = paneWidths(sizeOf());
+    const row = typeof body === 'string' ? undefined : rowAt(state, body);
+    const key = `side ${state.view} ${row?.name}`;
+    if (right === 0 || asked.has(key)) return;
+    asked.add(key);
+    const { view, at } = state;
+    try {
+      const text = await sideOf(cluster, watch, view, row?.name, right, signal);
+      // The cursor may have moved during the request.
+      if (state.view === view && state.at === at) side = text;
+    } catch (error) {
+      if (state.view === view && state.at === at) side = (error as Error).message;
     } finally {
       asked.delete(key);
     }
@@ -106,8 +133,12 @@ export async function runTop(context: Context, cluster: Cluster, watch: ClusterW
   const onData = (chunk: Buffer): void => {
     for (const key of keysIn(chunk.toString())) {
       const next = press(state, key, body);
-      if (next.state.view !== state.view) body = 'asking the cluster …';
+      const isMoved = next.state.view !== state.view || next.state.at !== state.at;
+      if (next.state.view !== state.view) listed = 'asking the cluster …';
+      if (isMoved) side = '';
       state = next.state;
+      body = arranged(listed, state);
+      if (isMoved && next.action === undefined) void refreshSide();
       if (next.action !== undefined) void act(next.action);
     }
     if (!signal.aborted) draw();
@@ -160,10 +191,10 @@ async function bodyOf(
   watch: ClusterWatch,
   view: TopState['view'],
   filter: string,
+  width: number,
   signal: AbortSignal,
 ): Promise<TopList | string> {
-  const columns = (process.stdout.columns || 80) - 2;
-  const paint = painter({ color: false, columns });
+  const paint = painter({ color: false, columns: width - 2 });
   switch (view) {
     case 'overview':
       return topPage(watch, paint, true);
@@ -176,17 +207,7 @@ async function bodyOf(
         id === undefined
           ? await cluster.jobs(asked)
           : { jobs: [await cluster.job(id).describe({ signal })], total: 1 };
-      const [head = '', ...lines] = jobs.length === 0 ? [] : jobsTable(jobs, Date.now(), paint).split('\n');
-      const rows = jobs.map(({ id, state, tasks }, index) => ({
-        name: id,
-        line: lines[index] ?? '',
-        hasEnded: isFinal(state),
-        note: [
-          ...(tasks.waiting > 0 ? [`${counted(tasks.waiting, 'waiting task')} will not start`] : []),
-          ...(tasks.running > 0 ? [`${counted(tasks.running, 'running task')} will be killed`] : []),
-        ].join(', '),
-      }));
-      return { head, rows, hidden: total - jobs.length };
+      return { ...jobRows(jobs, Date.now(), paint), hidden: total - jobs.length };
     }
     case 'workers': {
       const last = watch.lastSeen;
@@ -197,11 +218,15 @@ async function bodyOf(
       const lost = last.view.lostWorkers.filter(({ name }) => name.includes(filter));
       const { head, lines } = tableLines(WORKER_COLUMNS, [...fitting, ...lost], paint);
       const lostRows = lost.map(({ name }, index) => ({
-        ...{ name, line: lines[fitting.length + index] ?? '', hasEnded: true },
+        ...{ name, line: lines[fitting.length + index] ?? '', hasEnded: true, tone: 'red' as const },
+        by: { name, state: 'lost', busy: 0, queued: 0 },
       }));
       const rows = fitting.map(({ name, state, busy, queued }, index) => ({
         name,
         line: lines[index] ?? '',
+        isHeld: state === 'draining' || state === 'drained',
+        ...(state === 'active' ? {} : { tone: 'yellow' as const }),
+        by: { name, state, busy: -busy, queued: -queued },
         ...(state === 'active' || state === 'quarantined'
           ? { note: `${formatCount(busy)} running will finish, ${formatCount(queued)} queued go elsewhere` }
           : {}),
@@ -215,9 +240,49 @@ async function bodyOf(
         .filter(({ user }) => user.includes(filter))
         .sort((one, other) => other.running - one.running || other.waiting - one.waiting);
       const { head, lines } = tableLines(sharesColumns('user', shares), users, paint);
-      return { head, rows: users.map(({ user }, index) => ({ name: user, line: lines[index] ?? '' })) };
+      const rows = users.map(({ user, running, waiting }, index) => ({
+        ...{ name: user, line: lines[index] ?? '' },
+        by: { user, running: -running, waiting: -waiting },
+      }));
+      return { head, rows };
     }
   }
+}
+
+/** Jobs beside the overview that fit on a large screen. */
+const BESIDE = 100;
+
+/** Renders the second pane: jobs beside the overview, otherwise details of the selected row. */
+async function sideOf(
+  cluster: Cluster,
+  watch: ClusterWatch,
+  view: TopState['view'],
+  name: string | undefined,
+  width: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const paint = painter({ color: false, columns: width });
+  if (view === 'overview') {
+    const { jobs, total } = await cluster.jobs({ limit: BESIDE, signal });
+    const { head, rows } = jobRows(jobs, Date.now(), paint);
+    const more = total > jobs.length ? [`… ${formatCount(total - jobs.length)} more: 2 shows them`] : [];
+    return [head, ...rows.map(({ line }) => line), ...more].join('\n');
+  }
+  if (name === undefined) return '';
+  if (view === 'users') {
+    const { jobs } = await cluster.jobs({ user: name, limit: BESIDE, signal });
+    const { head, rows } = jobRows(jobs, Date.now(), paint);
+    return [head, ...rows.map(({ line }) => line)].join('\n');
+  }
+  const { detail, message = '' } = await done(
+    cluster,
+    watch,
+    { kind: 'details', of: name },
+    view,
+    signal,
+    width,
+  );
+  return detail?.text ?? message;
 }
 
 /** Columns of workers, lost ones included. */
@@ -256,6 +321,11 @@ function reasons({ overview }: ClusterWatch, paint: Painter): string {
   return page('', [...attention, ...section('waiting', rows)], paint).replace(/^\n/, '');
 }
 
+/** Whether the action shows a page of one job or worker. */
+function opens(action: TopAction & { readonly of: unknown }): action is TopAction & { readonly of: string } {
+  return typeof action.of === 'string';
+}
+
 /**
  * Performs an action.
  *
@@ -267,19 +337,21 @@ async function done(
   action: TopAction,
   view: TopState['view'],
   signal: AbortSignal,
+  columns = process.stdout.columns || 80,
 ): Promise<Partial<TopState>> {
   if (!('of' in action)) return {};
-  const { of } = action;
-  const paint = painter({ color: false, columns: process.stdout.columns || 80 });
+  if (!opens(action)) return { message: await changeAll(cluster, action.kind, action.of, signal) };
+  const { kind, of } = action;
+  const paint = painter({ color: false, columns });
   const shown = (title: string, text: string) => ({ detail: { title, text, from: 0 } });
-  switch (action.kind) {
+  switch (kind) {
     case 'details': {
-      if (view === 'jobs') {
+      const worker = watch.lastSeen?.view.workers.find(({ name }) => name === of);
+      const lost = watch.lastSeen?.view.lostWorkers.find(({ name }) => name === of);
+      if (view === 'jobs' || (view !== 'workers' && (lost ?? worker) === undefined)) {
         const detail = await cluster.job(of).describe({ signal });
         return shown(`job ${of}`, jobPage(detail, Date.now(), paint));
       }
-      const worker = watch.lastSeen?.view.workers.find(({ name }) => name === of);
-      const lost = watch.lastSeen?.view.lostWorkers.find(({ name }) => name === of);
       if (lost !== undefined) return shown(`worker ${of}`, lostWorkerPage(lost, paint));
       if (worker === undefined) return { message: `${of} is not in the cluster` };
       return shown(`worker ${of}`, workerPage(worker, watch.stream.runningAt(of, Date.now()), Date.now()));
@@ -288,7 +360,7 @@ async function done(
       const { explained, background } = await explainJob(cluster, cluster.job(of), { signal });
       return shown(`why ${of}`, whyPage(explained, background, paint));
     }
-    case 'logs': {
+    default: {
       const lines: string[] = [];
       const decoder = new TextDecoder();
       const sink = wholeLines(({ task, bytes }) => {
@@ -308,18 +380,6 @@ async function done(
       const printed = lines.slice(-LOG_LINES);
       if (printed.length === 0 && notes.size === 0) notes.add('nothing was printed');
       return shown(`output of ${of}`, [...notes, ...printed].join('\n'));
-    }
-    case 'cancel': {
-      const { state: now } = await cluster.job(of).cancel({ signal });
-      return {
-        message: isFinal(now) ? `${of} is ${now}` : `${of} is being cancelled: running tasks are killed`,
-      };
-    }
-    default: {
-      const { state: now, running } = await cluster.drain(of, action.kind === 'drain', { signal });
-      return {
-        message: `${of} is ${now}${running > 0 ? `, ${counted(running, 'task')} running` : ''}`,
-      };
     }
   }
 }
