@@ -49,6 +49,22 @@ export function drawFaults(seed: string, names: Names, span: Span): Fault[] {
   );
 }
 
+const ONE_STALLED_IN = 4;
+/** Longer than every lease, timeout and retry of a client. */
+const STALL_MS = 20_000;
+
+/** Draws disks and databases that do not answer, in some of the clusters: of one scheduler, or of all at once. */
+export function drawStalls(seed: string, schedulers: readonly string[], span: Span): Fault[] {
+  const draw = new Draw(`${seed}/stalls`);
+  if (draw.int(1, ONE_STALLED_IN) > 1) return [];
+  return Array.from({ length: draw.int(1, 2) }, () => {
+    const at = draw.int(span.from, span.to);
+    const forMs = Math.min(draw.pick([1_000, 8_000, STALL_MS]), Math.max(0, span.to - at));
+    const stalled = draw.chance(0.5) ? schedulers : [draw.pick(schedulers)];
+    return stalled.map((process): Fault => ({ kind: 'diskSlow', at, process, forMs, syncMs: STALL_MS }));
+  }).flat();
+}
+
 const TAKEOVERS_MAX = 5;
 /** Downtimes beyond a lease, in ms: another scheduler has taken over the jobs by then, or soon will. */
 const LOST_MS = [6_000, 9_000, 16_000, 60_000];

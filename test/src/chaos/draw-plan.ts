@@ -2,7 +2,7 @@ import { type JobInput, type PolicySettings, present, startsGangs, sumOf } from 
 import { presetNamed } from '@goshawk/policies';
 import { Draw } from '../drawing/draw.js';
 import { drawSettings } from '../drawing/settings.js';
-import { drawFaults, drawTakeovers } from './draw-faults.js';
+import { drawFaults, drawStalls, drawTakeovers } from './draw-faults.js';
 import { drawContention, drawEnduring, drawLending, drawNesting, drawOrder } from './draw-orders.js';
 import type { AppendedTask, Fault, Plan, ProcessPlan, UsersPlan, WorkerPlan } from './plan.js';
 
@@ -107,7 +107,9 @@ function drawPrivate(seed: string): Plan {
     orders.push(drawEnduring(enduring, orders.length, span, schedulers.length));
   }
   const names = { workers: workers.map(({ name }) => name), schedulers: schedulers.map(({ name }) => name) };
-  const faults = drawFaults(seed, names, { from: FAULTS_FROM_MS, to: safetyMs });
+  const span = { from: FAULTS_FROM_MS, to: safetyMs };
+  const stalls = drawStalls(seed, names.schedulers, span);
+  const faults = [...drawFaults(seed, names, span), ...stalls].sort((one, other) => one.at - other.at);
   const plan = { seed, settings, workers, schedulers, central, network, orders, faults, safetyMs };
   const drawn = DRAWN.reduce((so, more) => more(so), plan as Plan);
   return withIndices(drawn);
