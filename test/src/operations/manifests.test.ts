@@ -187,7 +187,10 @@ it('Kubernetes pods that drain nodes and set sizes have keys that permit nothing
     ['Deployment goshawk-autoscale', 'goshawk-autoscale-key'],
   ]) {
     const [, { volumes = [] }] = podsIn(...PODS).find(([name]) => name === workload)!;
-    expect(volumes.flatMap(({ secret }) => secret?.secretName ?? [])).toEqual([key]);
+    expect(volumes.flatMap(({ secret }) => secret?.secretName ?? [])).toEqual([
+      key,
+      'goshawk-http-token-hash',
+    ]);
   }
 });
 

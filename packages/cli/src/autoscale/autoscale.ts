@@ -2,9 +2,10 @@ import type { Cluster, ClusterView, ClusterWaiting } from '@goshawk/client';
 import type { Context, OptionSpecs, Resolved } from '@goshawk/command';
 import { type FoundCluster, findCluster, openCluster } from '@goshawk/command/cluster';
 import { counted, formatDuration, InputError, type Millis, sumOf, type WaitingReason } from '@goshawk/core';
+import { HEALTH_OPTIONS, healthPort } from '../commands/daemon-options.js';
 import { drainUnlessGone } from '../jobs/drain-unless-gone.js';
 import { someNames } from '../jobs/words.js';
-import { repeatUntilInterrupted } from '../repeat-until-interrupted.js';
+import { NOT_CHECKED, repeatUntilInterrupted } from '../repeat-until-interrupted.js';
 import { type Actions, type Member, type Pool, Scaler } from './scaler.js';
 
 /** Options of every kind of pool. */
@@ -30,6 +31,7 @@ export const SCALE_OPTIONS = {
     default: '2s',
     describe: 'interval between two checks of the cluster',
   },
+  ...HEALTH_OPTIONS,
   dryRun: { type: 'flag', setting: false, describe: 'print the actions without taking them' },
 } as const satisfies OptionSpecs;
 
@@ -54,7 +56,9 @@ export async function autoscale(
     );
   const found = await findCluster(context);
   await using driver = new Driver(context, { ...options, max }, makePool(found), found);
-  await repeatUntilInterrupted(context, options.every, () => driver.check());
+  const notReady = [NOT_CHECKED];
+  await using _health = await healthPort(context, options, true, () => notReady);
+  await repeatUntilInterrupted(context, options.every, () => driver.check(), notReady);
 }
 
 class Driver implements AsyncDisposable {

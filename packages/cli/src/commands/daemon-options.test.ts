@@ -1,7 +1,9 @@
 import type { Context } from '@goshawk/command';
+import { UnreachableError } from '@goshawk/core';
 import type { CloseReason, Daemon } from '@goshawk/runtime';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keep } from './daemon-options.js';
+import { NOT_CHECKED, repeatUntilInterrupted } from '../repeat-until-interrupted.js';
+import { healthPort, keep } from './daemon-options.js';
 
 describe('a daemon after a termination signal', () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -85,4 +87,40 @@ describe('a daemon after a termination signal', () => {
     expect(calls).toStrictEqual(['stop']);
     expect(lines).toStrictEqual([['info', 'stopped', 'exits: stopped by SIGTERM']]);
   });
+});
+
+it('a process that repeats a check serves whether the last one succeeded, on a port of its own', async () => {
+  const stop = new AbortController();
+  const notes: string[] = [];
+  const note = (line: string) => void notes.push(line);
+  const environment = { GOSHAWK_HTTP_TOKEN: 'a-token-of-the-metrics' };
+  const context = { environment, cwd: '/', note, interrupted: stop.signal } as unknown as Context;
+  const notReady = [NOT_CHECKED];
+  const options = { http: '127.0.0.1:0', httpTokenFile: undefined, httpPortFile: undefined };
+  await using _health = await healthPort(context, options, true, () => notReady);
+  const url = /http:\S+$/.exec(notes[0]!)![0];
+  const ask = async (path: string, token = '') => {
+    const headers = token === '' ? {} : { Authorization: `Bearer ${token}` };
+    const response = await fetch(url + path, { headers });
+    return [response.status, (await response.text()).trim()] as const;
+  };
+  expect(await ask('/livez')).toEqual([200, 'alive']);
+  expect(await ask('/readyz', environment.GOSHAWK_HTTP_TOKEN)).toEqual([503, NOT_CHECKED]);
+  expect((await ask('/metrics'))[0]).toBe(401);
+
+  const seen: unknown[] = [];
+  const outcomes = [undefined, new UnreachableError('gone', 'central does not answer', ''), undefined];
+  await repeatUntilInterrupted(
+    context,
+    0,
+    async () => {
+      seen.push((await ask('/readyz'))[0]);
+      if (outcomes.length === 0) return stop.abort();
+      const outcome = outcomes.shift();
+      if (outcome !== undefined) throw outcome;
+    },
+    notReady,
+  );
+  expect(seen).toEqual([503, 200, 503, 200]);
+  expect((await ask('/metrics', environment.GOSHAWK_HTTP_TOKEN))[1]).toMatch(/^goshawk_ready 1$/m);
 });

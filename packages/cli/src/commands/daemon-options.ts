@@ -1,7 +1,15 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Context, ExitCode, readGivenFile, whenAborted, whenOrphaned } from '@goshawk/command';
-import type { DaemonIsUp, NOTIFY_OPTIONS } from '@goshawk/command/cluster';
+import {
+  type Context,
+  ExitCode,
+  type OptionSpecs,
+  type Resolved,
+  readGivenFile,
+  whenAborted,
+  whenOrphaned,
+} from '@goshawk/command';
+import { DAEMON_OPTIONS, type DaemonIsUp, type NOTIFY_OPTIONS } from '@goshawk/command/cluster';
 import { decodeText, InputError, type Millis, TIMER_MAX_MS, whyUnread } from '@goshawk/core';
 import type { Daemon, HttpOptions, NotifyOptions } from '@goshawk/runtime';
 import { outliveTerminal } from './outlive-terminal.js';
@@ -53,6 +61,34 @@ export async function httpOptions(
   const path = resolve(cwd, file);
   const token = (await readSecret(context, path, '--http-token-file')).trim();
   return { bind, token: checkToken(token, `--http-token-file: ${path}`), portFile };
+}
+
+/** Options of processes that are not members of the cluster, and serve their health on a port of its own. */
+export const HEALTH_OPTIONS = {
+  http: {
+    ...DAEMON_OPTIONS.http,
+    describe: 'serve /livez, /readyz and /metrics over HTTP, on a port of their own (default: no HTTP)',
+  },
+  httpTokenFile: DAEMON_OPTIONS.httpTokenFile,
+  httpPortFile: DAEMON_OPTIONS.httpPortFile,
+} as const satisfies OptionSpecs;
+
+/**
+ * Serves the health of such a process until it is disposed of.
+ *
+ * @param isSealed see `HttpOptions`
+ * @param notReady returns the reasons why the process is not ready
+ */
+export async function healthPort(
+  context: Context,
+  options: Resolved<typeof HEALTH_OPTIONS>,
+  isSealed: boolean,
+  notReady: () => readonly string[],
+): Promise<AsyncDisposable> {
+  const http = await httpOptions(context, options);
+  if (http === undefined) return { [Symbol.asyncDispose]: async () => {} };
+  const { openHealthPort } = await import('@goshawk/runtime');
+  return openHealthPort({ ...http, isSealed }, notReady, context.note);
 }
 
 /** Returns the absolute path of the audit log. */

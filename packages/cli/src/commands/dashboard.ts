@@ -12,7 +12,7 @@ import {
 import { fileProblem } from '@goshawk/core';
 import type { Role, Token } from '@goshawk/gateway';
 import { findLaboratory } from '../laboratory.js';
-import { readSecret } from './daemon-options.js';
+import { HEALTH_OPTIONS, healthPort, readSecret } from './daemon-options.js';
 import { outliveTerminal } from './outlive-terminal.js';
 
 const ROLES = ['read', 'submit', 'operate'] as const satisfies readonly Role[];
@@ -62,6 +62,7 @@ export const dashboardCommand = defineCommand({
       value: 'FOLDER',
       describe: 'folder for large values of Python calls, which the workers share (default: no large values)',
     },
+    ...HEALTH_OPTIONS,
     withParent: DAEMON_OPTIONS.withParent,
   },
   async run(context, options) {
@@ -74,6 +75,8 @@ export const dashboardCommand = defineCommand({
     const source = keySource(context) ?? keys;
     const given = await readTokens(context, options.tokenFile);
     const own = given.length === 0 && source !== undefined ? [ownToken()] : [];
+    // The page is also ready if central does not answer, because it then shows this.
+    await using _health = await healthPort(context, options, source !== undefined, () => []);
     const gateway = await openGateway({
       bind: options.listen,
       tokens: [...given, ...own],

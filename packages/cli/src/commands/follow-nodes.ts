@@ -5,7 +5,8 @@ import { drainUnlessGone } from '../jobs/drain-unless-gone.js';
 import { API_OPTIONS, type ApiOptions, apiOptions } from '../kubernetes/api.js';
 import { NodeFollower } from '../kubernetes/following.js';
 import { cordonedNodes } from '../kubernetes/nodes.js';
-import { repeatUntilInterrupted } from '../repeat-until-interrupted.js';
+import { NOT_CHECKED, repeatUntilInterrupted } from '../repeat-until-interrupted.js';
+import { HEALTH_OPTIONS, healthPort } from './daemon-options.js';
 
 export const followNodesCommand = defineCommand({
   name: 'follow-nodes',
@@ -19,13 +20,17 @@ export const followNodesCommand = defineCommand({
   ],
   options: {
     ...API_OPTIONS,
+    ...HEALTH_OPTIONS,
     every: { type: 'duration', setting: 'nodesEvery', default: '5s', describe: 'interval between requests' },
   },
   async run(context, options) {
     const nodes = apiOptions(context, options, 'follow-nodes');
     await using cluster = await openCluster(context);
     const follower = new NodeFollower();
-    await repeatUntilInterrupted(context, options.every, () => follow(context, cluster, follower, nodes));
+    const notReady = [NOT_CHECKED];
+    await using _health = await healthPort(context, options, true, () => notReady);
+    const check = () => follow(context, cluster, follower, nodes);
+    await repeatUntilInterrupted(context, options.every, check, notReady);
   },
 });
 

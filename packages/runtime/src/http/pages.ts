@@ -1,7 +1,8 @@
 import type { ScrapeTarget } from '@goshawk/central';
 import type { Role } from '@goshawk/core';
-import { type CommonSources, commonReadings, exposition, type Readings } from '../metrics/index.js';
+import { type CommonSources, commonReadings, type Readings } from '../metrics/index.js';
 import { VERSION } from '../version.js';
+import { healthPages } from './health-port.js';
 import type { HttpCounters, Page, Pages } from './server.js';
 
 export interface Shown extends CommonSources {
@@ -25,16 +26,13 @@ export interface RoleView {
 
 export function pagesOf(shown: Shown, http: HttpCounters): Pages {
   return {
-    '/livez': () => text(200, 'alive\n'),
-    '/readyz': () => {
-      const problems = shown.view().notReady;
-      return text(problems.length === 0 ? 200 : 503, `${problems.join('\n') || 'ready'}\n`);
-    },
-    '/metrics': () => {
-      const { notReady, readings } = shown.view();
-      const all = { ...commonReadings(shown, http, notReady.length === 0), ...readings() };
-      return { status: 200, type: 'text/plain; version=0.0.4', body: exposition(all) };
-    },
+    ...healthPages(
+      () => shown.view().notReady,
+      () => {
+        const { notReady, readings } = shown.view();
+        return { ...commonReadings(shown, http, notReady.length === 0), ...readings() };
+      },
+    ),
     '/status': () => json(status(shown)),
     ...(shown.role === 'central'
       ? { '/targets': () => json(targets(shown.view().scrapeTargets?.() ?? [])) }
@@ -63,10 +61,6 @@ function status({ role, endpoint, hasKeys, mailbox, machines, view }: Shown) {
     mailbox,
     machines: machines(),
   };
-}
-
-function text(status: number, body: string): Page {
-  return { status, type: 'text/plain', body };
 }
 
 function json(value: unknown): Page {

@@ -18,6 +18,17 @@ export interface CommonSources {
   droppedLogLines(): number;
 }
 
+/** The metrics of any process that serves HTTP, such as a dashboard. */
+export function processReadings(http: HttpCounters, isReady: boolean): Readings {
+  return {
+    goshawk_build_info: [{ labels: { version: VERSION, node_version: process.versions.node }, value: 1 }],
+    goshawk_ready: isReady ? 1 : 0,
+    ...systemReadings(),
+    goshawk_http_requests_total: http.requests,
+    goshawk_http_refused_total: byLabel('reason', http.refused),
+  };
+}
+
 export function commonReadings(sources: CommonSources, http: HttpCounters, isReady: boolean): Readings {
   const { mailbox, lateMs } = sources;
   const machines = Object.values(sources.machines());
@@ -25,9 +36,7 @@ export function commonReadings(sources: CommonSources, http: HttpCounters, isRea
   const ways = (of: keyof Traffic): Sample[] =>
     byLabel('way', { sent: sent[of], received: received[of], local: local[of] });
   return {
-    goshawk_build_info: [{ labels: { version: VERSION, node_version: process.versions.node }, value: 1 }],
-    goshawk_ready: isReady ? 1 : 0,
-    ...processReadings(),
+    ...processReadings(http, isReady),
     goshawk_event_loop_delay_seconds: lateMs,
     goshawk_timers_fired_total: sumOf(machines, ({ wakes }) => wakes),
     goshawk_connections: byLabel('way', {
@@ -47,12 +56,10 @@ export function commonReadings(sources: CommonSources, http: HttpCounters, isRea
     goshawk_messages_unsendable_total: sumOf(machines, ({ unsendable }) => unsendable),
     goshawk_messages_failed_total: sumOf(machines, ({ failed }) => failed),
     goshawk_log_lines_dropped_total: sources.droppedLogLines(),
-    goshawk_http_requests_total: http.requests,
-    goshawk_http_refused_total: byLabel('reason', http.refused),
   };
 }
 
-function processReadings(): Readings {
+function systemReadings(): Readings {
   const { used_heap_size: heapUsed, heap_size_limit: heapLimit } = getHeapStatistics();
   const { user, system } = process.cpuUsage();
   return {
