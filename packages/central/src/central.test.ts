@@ -621,7 +621,7 @@ test('needs of a scheduler that is not a member are dropped, and it is asked to 
   expect(bench.take('notRegistered')).toHaveLength(1);
 });
 
-function twoTasks(job: number, more: Partial<MessageOf<'need'>> = {}): MessageOf<'need'> {
+function twoTasks(job: number, more: Parameters<typeof need>[1] = {}): MessageOf<'need'> {
   return need(job, { tasks: 2, jobTasks: 2, estimateMs: 1, ...more });
 }
 

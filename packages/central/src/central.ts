@@ -41,7 +41,6 @@ const MEMBERS_ONLY: ReadonlySet<Message['type']> = new Set([
   'unused',
   'place',
   'withdraw',
-  'declare',
   'holdings',
   'notices',
   'usage',
@@ -161,8 +160,6 @@ export class Central implements Machine<CentralTimer> {
         return this.#dispatcher.place(from, message, now);
       case 'withdraw':
         return this.#dispatcher.withdraw(from, message.job, now);
-      case 'declare':
-        return this.#dispatcher.declared(from, message, now);
       case 'register':
         return this.#register(from, message, now);
       case 'enlist':

@@ -93,6 +93,7 @@ export {
   withCentralLimits,
   withLimits,
 } from './job/explanation.js';
+export * from './job/facts.js';
 export {
   type Impossible,
   possibleClasses,

@@ -2,11 +2,10 @@ import type {
   Address,
   Attributes,
   BatchPart,
+  JobFactValues,
   Lending,
   Millis,
   Needs,
-  ParentRun,
-  Priority,
   Segment,
   StageIndex,
   UnmatchedKind,
@@ -87,10 +86,10 @@ export type ClusterChange =
 export type RunEnd = 'done' | 'declined' | 'lost' | 'preempted';
 
 /**
- * A job with waiting or running tasks, or one that its owner has declared. Books objects are mutable and keep their
+ * A job with waiting or running tasks, or one that its owner has declared, with its facts (`JOB_FACTS` in core). Books objects are mutable and keep their
  * identity as long as the thing they describe exists.
  */
-export interface JobView {
+export interface JobView extends JobFactValues {
   /** Small and dense; reused after the policy has received `gone`. */
   readonly id: number;
   /** Number of the job at its owner. */
@@ -99,27 +98,10 @@ export interface JobView {
   readonly name: string;
   /** When its owner accepted it, on central's clock. */
   readonly arrivedAt: Millis;
-  /** Empty: unknown user. */
-  readonly user: string;
-  /** Weight of the job, which includes its priority. */
-  readonly weight: number;
   /** Weight of its user: twice the weight means twice the share. Default: 1. */
   readonly userWeight: number;
-  /** Whether its running tasks may be killed for a job that would otherwise miss its deadline. */
-  readonly preemptible: boolean;
-  readonly priority: Priority;
   /** The deadline on central's clock; Infinity: none. */
   readonly deadlineAt: Millis;
-  /** Value of meeting the deadline; 0: the policy's default. */
-  readonly value: number;
-  /** Preferred attributes of workers; empty: no preference. */
-  readonly prefers: Attributes;
-  /** The task that submitted it, as its submitter says; see `ClusterView.parentOf`. undefined: none. */
-  readonly parent: ParentRun | undefined;
-  /** Whether its owner classified it as long. */
-  readonly long: boolean;
-  /** Number of tasks in all stages. */
-  readonly tasks: number;
   /** Number of running tasks, including those in flight to a worker. */
   readonly running: number;
   /**

@@ -2,6 +2,7 @@ import {
   type Address,
   type FieldKind,
   type Fields,
+  GIVEN_FACTS,
   LIMITS,
   MESSAGE_TYPES,
   MESSAGES,
@@ -71,6 +72,7 @@ function hostileJob(draw: Draw): unknown {
   const name = (): unknown => draw.pick(NAMES);
   const some = (field: string, value: () => unknown): object =>
     draw.chance(0.2) ? { [field]: value() } : {};
+  const fact = (): unknown => draw.pick<unknown>([true, false, 'yes', ...NUMBERS]);
   const demand = (): unknown =>
     Object.fromEntries([[draw.pick(['cpu', 'memory', 'gpu', '__proto__']), quantity()]]);
   const task = { sleep: draw.chance(0.9) ? 1 : quantity() };
@@ -96,7 +98,7 @@ function hostileJob(draw: Draw): unknown {
     ...some('deadline', quantity),
     ...some('gang', () => draw.pick<unknown>([true, false, 1])),
     ...some('lend', () => draw.pick<unknown>([true, false, 'no'])),
-    ...some('preemptible', () => draw.pick<unknown>([true, false, 'yes'])),
+    ...Object.assign({}, ...Object.keys(GIVEN_FACTS).map((field) => some(field, fact))),
     ...some('weight', quantity),
     ...some('notify', name),
     ...some('open', quantity),

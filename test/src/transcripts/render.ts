@@ -113,9 +113,10 @@ const RENDERERS: Renderers = {
     `stolen, round ${round}: ${list(probes.map(({ owner, job, stage }) => batchName(names, owner, job, stage)))}`,
   moved: ({ job, stage, to: thief, probes }, { to, names }) =>
     `moved ${plural(probes, 'probe')} of ${batchName(names, to, job, stage)} to ${names.party(thief)}`,
-  need: ({ job, stage, long, tasks, estimateMs, demand, part }, { from, names }) =>
+  need: ({ job, stage, tasks, estimateMs, demand, part, about }, { from, names }) =>
     `need ${plural(tasks, 'worker')} for ${batchName(names, from, job, stage)} ` +
-    `(${long ? 'long' : 'short'}, ${estimateMs} ms${part === 'judged' ? '' : `, ${part}`}${needs(demand)})`,
+    `(${about === undefined ? '' : about.long ? 'long, ' : 'short, '}${estimateMs} ms${part === 'judged' ? '' : `, ${part}`}${needs(demand)})` +
+    (about?.stages === undefined ? '' : `, whole job: ${JSON.stringify(about)}`),
   pull: ({ heard, free, spare, long, paused = [] }) =>
     `pull: ${free} free${isEmpty(spare) ? '' : ` with ${formatResources(spare)}`}, ${long} long` +
     (paused.length === 0 ? '' : `, paused ${paused.map((match) => `#${match}`).join(' ')}`) +

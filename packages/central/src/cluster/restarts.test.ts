@@ -10,7 +10,7 @@ import { addPapers } from '@goshawk/papers';
 import { presetNamed } from '@goshawk/policies';
 import { expect, test } from 'vitest';
 import { Central } from '../central.js';
-import { need, pull, registration } from '../messages.fixture.js';
+import { need, pull, registration, stageAbout } from '../messages.fixture.js';
 
 addPapers();
 
@@ -62,14 +62,13 @@ class Bench {
   }
 
   declare(from: Address, job: number, deadlineMs: number | undefined): void {
-    const stage = { tasks: 1, ended: 0, after: [], demand: {}, estimateMs: 60_000, distribution: [] };
-    const more = { user: '', weight: 1, value: 0, prefers: [], ageMs: 0, preemptible: undefined };
-    const stages = [{ ...stage, requires: undefined }];
-    this.receive(from, { type: 'declare', job, deadlineMs, stages, ...more });
+    const stages = [stageAbout({ tasks: 1, demand: {}, estimateMs: 60_000 })];
+    const facts = { long: true, ...(deadlineMs !== undefined && { deadlineMs }) };
+    this.receive(from, need(job, { tasks: 0, estimateMs: 60_000, stages, ...facts }));
   }
 
   need(from: Address, job: number): void {
-    this.receive(from, need(job, { long: true, estimateMs: 60_000, priority: 'normal' }));
+    this.receive(from, need(job, { about: undefined, estimateMs: 60_000 }));
   }
 
   pull(free: number, heard: number[], runs: number[]): void {

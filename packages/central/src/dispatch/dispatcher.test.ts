@@ -18,7 +18,7 @@ import {
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { WorkerRecord } from '../cluster/registry.js';
-import { need, pull } from '../messages.fixture.js';
+import { need, pull, stageAbout } from '../messages.fixture.js';
 import { Dispatcher } from './dispatcher.js';
 
 addPapers();
@@ -54,12 +54,13 @@ class Bench {
       nameOf: String,
     };
     const made = typeof policy === 'string' ? makePolicy(policy, {}, context) : policy;
-    this.dispatcher = new Dispatcher(env, made, TIMINGS, {
-      tasksArrived: (tasks) => {
+    const host = {
+      tasksArrived: (tasks: number) => {
         this.arrived += tasks;
       },
       nameIfUnknown: () => undefined,
-    });
+    };
+    this.dispatcher = new Dispatcher(env, made, TIMINGS, host, policy !== 'gs');
     for (let at = 0; at < workers; at++) {
       this.open(at, slots);
       this.pull(at, { free: slots });
@@ -103,7 +104,7 @@ class Bench {
     this.settle();
   }
 
-  need(job: number, fields: Partial<MessageOf<'need'>> = {}, owner = OWNER): void {
+  need(job: number, fields: Parameters<typeof need>[1] = {}, owner = OWNER): void {
     this.dispatcher.needed(owner, need(job, fields), this.now);
     this.settle();
   }
@@ -408,24 +409,13 @@ describe('a slot that was announced as free too early', () => {
 });
 
 describe('a job that its owner declares', () => {
-  const stage = { tasks: 2, ended: 0, after: [], demand: NO_RESOURCES, estimateMs: 100, distribution: [] };
-  const declare = (bench: Bench, job: number, more: Partial<MessageOf<'declare'>> = {}) => {
-    const nothing = {
-      user: 'ann',
-      weight: 2,
-      deadlineMs: undefined,
-      value: 0,
-      prefers: [],
-      ageMs: 0,
-      preemptible: undefined,
-    };
-    bench.dispatcher.declared(
-      OWNER,
-      { type: 'declare', job, stages: [stage], ...nothing, ...more },
-      bench.now,
-    );
-    bench.settle();
+  const stage = stageAbout();
+  const declare = (bench: Bench, job: number, more: Parameters<typeof need>[1] = {}) => {
+    const jobTasks = (more.stages ?? [stage]).reduce((sum, { tasks }) => sum + tasks, 0);
+    bench.need(job, { tasks: 0, jobTasks, user: 'ann', weight: 2, stages: [stage], ...more });
   };
+  /** What waits of a job that central knows. */
+  const known = { about: undefined };
 
   /** Starts waiting tasks, highest job number first, and preempts a run of the first job if a later job waits. */
   class Preempting implements CentralPolicy {
@@ -459,7 +449,7 @@ describe('a job that its owner declares', () => {
     declare(bench, 2, named(1));
     bench.now = 500;
     bench.sent.length = 0;
-    bench.need(2);
+    bench.need(2, known);
     expect(borrowed(bench)).toEqual([{ lenders: [1], parent: { job: '1', task: 0 } }]);
     bench.need(3, { user: 'ann', ...named(2, '2') });
     expect(borrowed(bench)).toEqual([{ lenders: [2], parent: { job: '2', task: 0 } }]);
@@ -506,11 +496,11 @@ describe('a job that its owner declares', () => {
     const bench = new Bench(1);
     const mayLend = (job: number) => bench.dispatcher.books.job(OWNER, job)!.stages[0]!.mayLend;
     declare(bench, 1);
-    declare(bench, 2, { stages: [{ ...stage, lend: false }] });
+    declare(bench, 2, { lend: false, stages: [{ ...stage, lend: false }] });
     bench.need(3);
     bench.need(4, { lend: false });
     expect([1, 2, 3, 4].map(mayLend)).toEqual([true, false, true, false]);
-    bench.need(2, { lend: false });
+    bench.need(2, { ...known, lend: false });
     expect(mayLend(2)).toBe(false);
   });
 
@@ -536,9 +526,9 @@ describe('a job that its owner declares', () => {
     const bench = new Bench(2);
     declare(bench, 1, { stages: [{ ...stage, tasks: 5 }] });
     for (const job of [1, 2]) {
-      bench.need(job, { tasks: 5 });
-      bench.need(job, { tasks: 5, matches: 0 });
-      bench.need(job, { tasks: 3, matches: 2 });
+      bench.need(job, { tasks: 5, ...(job === 1 && known) });
+      bench.need(job, { tasks: 5, matches: 0, ...known });
+      bench.need(job, { tasks: 3, matches: 2, ...known });
     }
     bench.need(3, { tasks: 7, long: true });
     expect(bench.arrived).toBe(10);

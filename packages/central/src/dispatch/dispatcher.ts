@@ -11,7 +11,7 @@ import {
   type MessageOf,
   type Millis,
   PER_CPU,
-  present,
+  receivedFacts,
   requiresOf,
   slicesOf,
   type Timings,
@@ -44,6 +44,8 @@ type Env = Environment<'plan'> & {
   readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
 };
 
+type Description = NonNullable<MessageOf<'need'>['about']>;
+
 /** The dispatcher's view of the rest of central. */
 interface DispatcherHost {
   /** Called when tasks arrive whose jobs are short or of unknown length. */
@@ -74,6 +76,7 @@ export class Dispatcher {
   readonly #host: DispatcherHost;
   /** Whether to plan at the end of this turn: something has changed, or the policy's timer has fired. */
   #isDue = false;
+  readonly #declares: boolean;
   /** Id of the next problem for the solver. */
   #nextProblemId = 1;
   matches = 0;
@@ -93,6 +96,7 @@ export class Dispatcher {
   ) {
     this.#env = env;
     this.#policy = policy;
+    this.#declares = declares;
     this.#lostAfterMs = 2 * retryMs;
     const inFlightMs = { started: this.#lostAfterMs, queued: leaseMs };
     this.#reports = new Reports(env, this.books, inFlightMs);
@@ -269,59 +273,14 @@ export class Dispatcher {
 
   // ---- jobs
 
-  declared(owner: Address, message: MessageOf<'declare'>, now: Millis): void {
-    const { user, weight, deadlineMs, value, prefers, ageMs, stages, preemptible = false, parent } = message;
-    const arrivedAt = now - ageMs;
-    const known = this.books.job(owner, message.job)?.deadlineAt ?? Number.POSITIVE_INFINITY;
-    const job = this.books.declare(owner, message.job, {
-      arrivedAt,
-      user,
-      weight,
-      value,
-      preemptible,
-      prefers: attributesByName(prefers),
-      parent,
-      // A repeated message may arrive later, but must not extend the deadline.
-      deadlineAt: Math.min(
-        known,
-        deadlineMs === undefined ? Number.POSITIVE_INFINITY : arrivedAt + deadlineMs,
-      ),
-      tasks: stages.reduce((sum, { tasks }) => sum + tasks, 0),
-      isDeclared: true,
-    });
-    stages.forEach((stage, index) => {
-      const { tasks, ended, after, demand, estimateMs, distribution, requires } = stage;
-      const { gang = false, lend: mayLend = true } = stage;
-      this.books.stage(job, index, {
-        tasks,
-        ended,
-        after,
-        gang,
-        mayLend,
-        estimateMs,
-        demand: this.books.names.demandOf(demand),
-        distribution: distribution.length === 0 ? undefined : distribution,
-        requires: requiresOf(requires),
-      });
-    });
-    this.#isDue = true;
-  }
-
   needed(owner: Address, message: MessageOf<'need'>, now: Millis): void {
-    const { job: number, stage: index, tasks, matches, long, ageMs, jobTasks, part, estimateMs } = message;
+    const { job: number, stage: index, about, tasks, matches, part, estimateMs } = message;
     const known = this.books.job(owner, number)?.stageAt(index);
-    if (known === undefined && tasks === 0) return;
-    const { priority = 'normal' } = message;
-    // The owner includes the user only while no task of the job has ended, so the need describes the whole job.
-    const describesJob = message.user !== undefined;
-    const job = this.books.declare(owner, number, {
-      arrivedAt: now - ageMs,
-      long,
-      priority,
-      tasks: jobTasks,
-      attainedMs: message.attainedMs ?? 0,
-      ...present({ user: message.user, weight: describesJob ? 1 : undefined, parent: message.parent }),
-    });
+    if (known === undefined && tasks === 0 && about?.stages === undefined) return;
+    const job =
+      about === undefined ? this.books.job(owner, number) : this.#described(owner, number, about, now);
+    if (job === undefined) return;
+    const isOnly = this.#declares && about !== undefined && about.stages === undefined;
     const stage = this.books.stage(job, index, {
       part,
       estimateFollows: message.estimateFollows ?? false,
@@ -331,12 +290,12 @@ export class Dispatcher {
       requires: requiresOf(message.requires),
       gang: message.gang ?? false,
       mayLend: message.lend ?? true,
-      ...(describesJob && { tasks: jobTasks, ended: 0 }),
+      ...(isOnly && { tasks: job.tasks, ended: 0 }),
     });
-    // A stage arrives with its first tasks, not with its declaration.
+    // A stage arrives with its first tasks, not with its description.
     const arrives = known === undefined || (known.waiting + known.overLimit === 0 && known.matches === 0);
     if (known === undefined) stage.matches = matches;
-    if (arrives && !long) this.#host.tasksArrived(tasks);
+    if (arrives && !job.long) this.#host.tasksArrived(tasks);
     const avoided = message.avoid?.flatMap((address) => this.books.worker(address) ?? []);
     this.books.reconsider(stage, now, avoided);
     const inFlight = this.#matchesInFlight(stage, matches, now);
@@ -344,6 +303,46 @@ export class Dispatcher {
     this.books.setWaiting(stage, Math.max(0, tasks - inFlight), now);
     this.books.deleteIfOver(job);
     this.#isDue = true;
+  }
+
+  /** Applies the description of a job. */
+  #described(owner: Address, number: JobNumber, about: Description, now: Millis): BookedJob {
+    const { ageMs, deadlineMs = Number.POSITIVE_INFINITY, attainedMs = 0, stages } = about;
+    const arrivedAt = now - ageMs;
+    const known = this.books.job(owner, number)?.deadlineAt ?? Number.POSITIVE_INFINITY;
+    const job = this.books.declare(owner, number, {
+      ...receivedFacts(about),
+      arrivedAt,
+      // A repeated message may arrive later, but must not extend the deadline.
+      deadlineAt: Math.min(known, arrivedAt + deadlineMs),
+      attainedMs,
+      isDeclared: stages !== undefined,
+    });
+    stages?.forEach((stage, index) => {
+      const {
+        tasks,
+        ended,
+        after,
+        demand,
+        estimateMs,
+        distribution,
+        requires,
+        gang = false,
+        lend = true,
+      } = stage;
+      this.books.stage(job, index, {
+        tasks,
+        ended,
+        after,
+        gang,
+        mayLend: lend,
+        estimateMs,
+        demand: this.books.names.demandOf(demand),
+        distribution: distribution.length === 0 ? undefined : distribution,
+        requires: requiresOf(requires),
+      });
+    });
+    return job;
   }
 
   /** Handles a need that names its tasks, so that they can queue at workers (Hawk §3.7). */

@@ -37,7 +37,7 @@ export type Fields = { readonly [name: string]: FieldKind };
 export type Field<T> = FieldKind & { readonly infer?: T };
 
 /** A field that may be absent. */
-type OptionalField<T> = Field<T | undefined> & { readonly kind: 'optional' };
+export type OptionalField<T> = Field<T | undefined> & { readonly kind: 'optional' };
 
 /** A whole number from 0 to 2^53 − 1. */
 export const count: Field<number> = { kind: 'count' };

@@ -15,6 +15,7 @@ import { job, ms, name, requires, stage, wish } from '../fields/records.js';
 import type { Millis } from '../ids.js';
 import { LIMITS } from '../limits.js';
 import { isFinal, type JobState } from '../states.js';
+import { givenFields } from './facts.js';
 import { PRIORITIES } from './priority.js';
 
 /** Maximum number of unfinished tasks that a forecast simulates. */
@@ -61,11 +62,10 @@ export const jobOutline = view({
   maxRunning: optional(count),
   /** Negative: missed. */
   deadlineInMs: optional(signed),
-  value: optional(number),
+  ...givenFields,
   prefers: optional(list(wish, LIMITS.attributesMax)),
   /** Factor for the run times of tasks that only sleep on workers without the preferred attributes. */
   slowdown: optional(number),
-  preemptible: optional(flag),
   /** Time since it could start. */
   ageMs: ms,
   beginsInMs: optional(ms),

@@ -7,6 +7,7 @@ import { sumOf } from '../numbers/sums.js';
 import { present } from '../present.js';
 import { formatDuration } from '../text/durations.js';
 import { didYouMean, nearest } from '../text/nearest.js';
+import { givenFactsOf } from './facts.js';
 import { type Payload, payloadSchemaOf, TASK_KINDS } from './payload.js';
 import {
   fieldsOf,
@@ -56,9 +57,9 @@ export function parseJobSpec(input: unknown, source = 'job', wallNow?: Millis): 
     maxRunning: job.maxRunning,
     deadlineMs: job.deadline,
     weight: job.weight,
-    ...present({ priority: job.priority, value: job.value }),
+    ...present({ priority: job.priority }),
     ...(job.prefer === undefined ? {} : { prefer: joinedValues(job.prefer) }),
-    ...(job.preemptible === true ? { preemptible: true as const } : {}),
+    ...givenFactsOf(job),
     ...present({
       slowdown: job.slowdown,
       notify: job.notify,

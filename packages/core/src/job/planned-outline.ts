@@ -1,6 +1,7 @@
 import type { Millis } from '../ids.js';
 import { listAttributes } from '../needs/attributes.js';
 import { present } from '../present.js';
+import { givenFactsOf } from './facts.js';
 import type { JobOutline, StageOutline } from './outline.js';
 import { countTasks } from './parse.js';
 import type { JobSpec, StageSpec } from './spec.js';
@@ -17,10 +18,9 @@ export function plannedOutline(spec: JobSpec, now: Millis): JobOutline {
     weight: spec.weight,
     maxRunning: spec.maxRunning,
     deadlineInMs: spec.deadlineMs,
-    value: spec.value,
+    ...givenFactsOf(spec),
     prefers: listAttributes(spec.prefer),
     slowdown: spec.slowdown,
-    preemptible: spec.preemptible,
     ageMs: 0,
     beginsInMs: beginsInMs > 0 ? beginsInMs : undefined,
     endless: undefined,

@@ -12,6 +12,7 @@ import type { TaskRange } from '../task-ranges.js';
 import { nameProblem } from '../text/utf8.js';
 import { type Begin, parseBegin } from './begin.js';
 import { parseBytes } from './bytes.js';
+import { type GivenFacts, givenSchemas } from './facts.js';
 import {
   DURATION,
   type Payload,
@@ -270,12 +271,6 @@ const jobSpecSchema = z.lazy(() =>
         .describe(
           'the tasks of each stage start together or not at all; if one fails or is lost, all of them start again',
         ),
-      preemptible: z
-        .boolean()
-        .optional()
-        .describe(
-          'allow running tasks to be killed and restarted later for a job that would otherwise miss its deadline',
-        ),
       lend: z
         .boolean()
         .optional()
@@ -292,12 +287,7 @@ const jobSpecSchema = z.lazy(() =>
         .describe(
           'time from submission, also of a job with `begin`, by which the job should end: `goshawk` and policies that plan by deadlines use it, and `wait` exits with 4 if it is missed',
         ),
-      value: z
-        .number()
-        .positive()
-        .max(LIMITS.weightMax)
-        .optional()
-        .describe('value of meeting the deadline, relative to other jobs'),
+      ...givenSchemas(),
       require: attributes()
         .optional()
         .describe(
@@ -394,7 +384,7 @@ export type TaskList =
   | { readonly sleepsMs: ArrayLike<number> };
 
 /** A validated job: stages in topological order, numbers in ms and bytes, defaults filled in. */
-export interface JobSpec {
+export interface JobSpec extends GivenFacts {
   readonly name: string;
   readonly user: string | undefined;
   readonly logicalName?: string | undefined;
@@ -427,18 +417,15 @@ export interface JobSpec {
   readonly weight: number;
   /** Absent: normal. */
   readonly priority?: Priority;
-  readonly value?: number;
   /** Preferred attributes; alternatives are comma-separated. */
   readonly prefer?: Readonly<Record<string, string>>;
-  /** Its running tasks may be killed for a job that would otherwise miss its deadline. */
-  readonly preemptible?: true;
   /** How many times longer tasks run on workers without the preferred attributes. */
   readonly slowdown?: number;
   /** The address that is notified when the job ends. */
   readonly notify?: string;
-  /** The submitter's span, as W3C Trace Context writes it. */
   /** The running task that submitted the job. */
   readonly parent?: ParentRun;
+  /** The submitter's span, as W3C Trace Context writes it. */
   readonly traceparent?: string;
   /**
    * The job consists of these tasks of an ended job, with the same numbers. Only schedulers set it.

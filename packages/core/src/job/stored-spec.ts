@@ -17,6 +17,7 @@ import {
 } from '../fields/fields.js';
 import { line, ms, name, parentRun, taskRange } from '../fields/records.js';
 import { LIMITS } from '../limits.js';
+import { givenFields } from './facts.js';
 import type { Payload } from './payload.js';
 import { PRIORITIES } from './priority.js';
 import type { JobSpec, StageSpec, TaskList } from './spec.js';
@@ -93,9 +94,8 @@ const SPEC: Readonly<Record<keyof JobSpec, FieldKind>> = {
   deadlineMs: optional(ms),
   weight: number,
   priority: optional(choice(...PRIORITIES)),
-  value: optional(number),
+  ...givenFields,
   prefer: optional(texts),
-  preemptible: optional(flag),
   slowdown: optional(number),
   notify: optional(line),
   parent: optional(parentRun),

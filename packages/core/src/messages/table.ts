@@ -52,7 +52,6 @@ import {
   name,
   outcome,
   outputChunk,
-  parentRun,
   probe,
   request,
   requires,
@@ -64,9 +63,9 @@ import {
   taskOfJob,
   taskRange,
   used,
-  wish,
 } from '../fields/records.js';
 import { centralLine, jobExplanation, waitingGroup } from '../job/explanation.js';
+import { factFields } from '../job/facts.js';
 import {
   forecastEnd,
   forecastOutcome,
@@ -111,6 +110,18 @@ const quotaUsage = record({
   /** Bytes of the user's jobs in journals. */
   journal: number,
 });
+
+/** What an owner tells central about the tasks of a stage. */
+const stageFacts = {
+  demand: resources,
+  /** The owner’s estimate of a task’s run time; 0: unknown. */
+  estimateMs: ms,
+  requires,
+  /** The tasks start together or not at all. */
+  gang: optional(flag),
+  /** Whether its running tasks may pause for others; undefined: yes. */
+  lend: optional(flag),
+};
 
 /** Tells where a journal comes from. */
 const lineage = record({
@@ -606,43 +617,55 @@ export const MESSAGES = {
     {
       job,
       stage,
-      long: flag,
       /** Tasks that wait at the owner and may run. 0: the job needs no more workers. */
       tasks: countTo(LIMITS.tasksPerJobMax),
       /**
        * Matches for this stage that the owner has received, so that matches in flight are not counted twice.
        */
       matches: count,
-      /** The owner’s estimate of a task’s run time. */
-      estimateMs: ms,
-      demand: resources,
       part: choice(...BATCH_PARTS),
-      /** Number of tasks of the job, in all stages. */
-      jobTasks: countTo(LIMITS.tasksPerJobMax),
-      /** Time since the owner accepted the job. */
-      ageMs: ms,
+      ...stageFacts,
       /** The job is known to be long; its pilots have not determined the estimate yet. */
       estimateFollows: optional(flag),
-      /** undefined: normal. */
-      priority: optional(choice(...PRIORITIES)),
-      requires,
-      /**
-       * Slot time of the job’s ended attempts, for a restarted central; undefined: none.
-       */
-      attainedMs: optional(ms),
-      /** The tasks start together or not at all. */
-      gang: optional(flag),
       /** Workers that the tasks must avoid because attempts failed there. */
       avoid: optional(list(address, LIMITS.avoidedWorkersMax)),
       /**
-       * User of the job. If the policy plans whole jobs, a need with a user replaces `declare`: the job has one
-       * stage, no ended tasks, and no deadline, weight or preference. Other policies get it if users have limits.
+       * Describes the job: the first time, with each change, and with repetitions. Absent: the last description is valid;
+       * a central without one ignores the message.
        */
-      user: optional(name),
-      /** Whether its running tasks may pause for others; undefined: yes. */
-      lend: optional(flag),
-      /** The running task that submitted the job, and may wait for it; absent: none. */
-      parent: rare(parentRun),
+      about: rare(
+        view({
+          ...factFields,
+          /** Time since the owner accepted the job. */
+          ageMs: ms,
+          /** Deadline, relative to acceptance. */
+          deadlineMs: rare(ms),
+          /**
+           * Slot time of the job’s ended attempts, for a restarted central; absent: none.
+           */
+          attainedMs: rare(ms),
+          /**
+           * All stages, for a policy that plans whole jobs: central keeps the job until it is withdrawn. Absent: central
+           * forgets the job when none of its tasks waits or runs. Such a policy then knows the whole job, too: `stage`
+           * is its only stage, and no task has ended.
+           */
+          stages: rare(
+            list(
+              view({
+                ...stageFacts,
+                tasks: countTo(LIMITS.tasksPerJobMax),
+                /** Tasks that completed, or that were given up. */
+                ended: countTo(LIMITS.tasksPerJobMax),
+                /** Stages that must complete first. */
+                after: list(stage, LIMITS.stagesPerJobMax),
+                /** Distribution of run times, if the estimator knows it; otherwise empty. */
+                distribution: list(record({ from: ms, to: ms, p: number }), LIMITS.segmentsMax),
+              }),
+              LIMITS.stagesPerJobMax,
+            ),
+          ),
+        }),
+      ),
     },
   ),
   pull: message(
@@ -829,49 +852,7 @@ export const MESSAGES = {
     reason: text(1_024),
   }),
 
-  // ---- policies that plan whole jobs
-  declare: message(
-    'scheduler',
-    'central',
-    'Repeated with the needs of the job, and when `heartbeatAck` lists the job as not declared; it carries absolute state, not a delta.',
-    {
-      job,
-      user: name,
-      weight: number,
-      /** Deadline, relative to acceptance. */
-      deadlineMs: optional(ms),
-      /** Value of meeting the deadline; 0: the default value. */
-      value: number,
-      /** Attributes that its workers should have. */
-      prefers: list(wish, LIMITS.attributesMax),
-      /** Time since the owner accepted the job. */
-      ageMs: ms,
-      stages: list(
-        view({
-          tasks: countTo(LIMITS.tasksPerJobMax),
-          /** Tasks that completed, or that were given up. */
-          ended: countTo(LIMITS.tasksPerJobMax),
-          /** Stages that must complete first. */
-          after: list(stage, LIMITS.stagesPerJobMax),
-          demand: resources,
-          /** The owner’s estimate of a task’s run time; 0: unknown. */
-          estimateMs: ms,
-          /** Distribution of run times, if the estimator knows it; otherwise empty. */
-          distribution: list(record({ from: ms, to: ms, p: number }), LIMITS.segmentsMax),
-          requires,
-          /** The stage is a gang: its tasks start together or not at all. */
-          gang: optional(flag),
-          /** Whether its running tasks may pause for others; undefined: yes. */
-          lend: optional(flag),
-        }),
-        LIMITS.stagesPerJobMax,
-      ),
-      /** Its running tasks may be killed for a job that would otherwise miss its deadline. */
-      preemptible: optional(flag),
-      /** The running task that submitted the job, and may wait for it; absent: none. */
-      parent: rare(parentRun),
-    },
-  ),
+  // ---- preemption
   preempt: message('central', 'scheduler', 'Lost: the policy asks again. Duplicate: no effect.', {
     job,
     worker: address,

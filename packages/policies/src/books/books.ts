@@ -768,14 +768,10 @@ function copyInto(target: number[], from: Vector): Vector {
   return target;
 }
 
-/** A fact that is missing in `factsOf` does not compile. */
-type LastingFacts = Required<Omit<JobFacts, 'userWeight' | 'tasks' | 'attainedMs' | 'isDeclared'>>;
-
 /** The facts of a job that outlive its record: a run may be found again after the record was deleted. */
-function factsOf(job: BookedJob): LastingFacts {
-  const { arrivedAt, user, weight, priority, preemptible, deadlineAt, value, prefers, parent, long } = job;
-  const facts = { user, weight, priority, preemptible, deadlineAt, value, prefers, parent, long };
-  return { ...facts, arrivedAt, isArrivalGuessed: true };
+function factsOf(job: BookedJob): JobFacts {
+  const { arrivedAt, deadlineAt } = job;
+  return { ...job.facts, arrivedAt, deadlineAt, isArrivalGuessed: true };
 }
 
 /** A declined worker is not offered again for this time (ms). */

@@ -2,15 +2,19 @@ import {
   type Address,
   addVector,
   type BatchPart,
+  CHANGING_FACTS,
   Deque,
+  FACT_NAMES,
+  type FactName,
+  FIXED_FACTS,
   GPU,
   Gpus,
   invariant,
+  type JobFactValues,
   type JobNumber,
   type Millis,
   type Needs,
-  type ParentRun,
-  type Priority,
+  NO_FACTS,
   type Segment,
   SLOT,
   type StageIndex,
@@ -25,21 +29,12 @@ import type { LimitGroup } from './limit-group.js';
 import type { WaitingKind } from './waiting-kind.js';
 
 /** Properties of a job that its owner reports. Omitted fields stay unchanged. */
-export interface JobFacts {
+export interface JobFacts extends Partial<JobFactValues> {
   readonly arrivedAt: Millis;
   /** `arrivedAt` is only the time at which central first saw the job; its owner has not reported the arrival yet. */
   readonly isArrivalGuessed?: boolean;
-  readonly user?: string;
-  readonly weight?: number;
   readonly userWeight?: number;
-  readonly preemptible?: boolean;
   readonly deadlineAt?: Millis;
-  readonly value?: number;
-  readonly prefers?: Attributes;
-  readonly parent?: ParentRun | undefined;
-  readonly long?: boolean;
-  readonly priority?: Priority;
-  readonly tasks?: number;
   /** Slot time (ms) of attempts that ended before central began to count them. */
   readonly attainedMs?: Millis;
   readonly isDeclared?: boolean;
@@ -83,29 +78,28 @@ export class BookedOwner {
 }
 
 // Shared by all entries that have none, because each of a backlog's jobs would otherwise keep several empty objects.
-const NO_ATTRIBUTES: Attributes = {};
 const NO_STAGES: readonly BookedStage[] = [];
 const NO_NUMBERS: readonly number[] = [];
 const NO_WORKERS: readonly WorkerView[] = [];
 const NO_RUNS: ReadonlySet<BookedRun> = new Set();
 
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
+
+/** Has the facts of a job as properties. */
+const BookedFacts = class {
+  constructor() {
+    Object.assign(this, NO_FACTS);
+  }
+} as new () => Mutable<JobFactValues>;
+
 /** A job with its stages and runs. It exists while tasks wait or run, or until its owner withdraws it. */
-export class BookedJob implements JobView {
+export class BookedJob extends BookedFacts implements JobView {
   readonly id: number;
   owner: BookedOwner;
   readonly number: JobNumber;
   arrivedAt: Millis;
-  user = '';
-  weight = 1;
   userWeight = 1;
-  preemptible = false;
   deadlineAt: Millis = Number.POSITIVE_INFINITY;
-  value = 0;
-  prefers: Attributes = NO_ATTRIBUTES;
-  parent: ParentRun | undefined;
-  long = false;
-  priority: Priority = 'normal';
-  tasks = 0;
   stages: readonly BookedStage[] = NO_STAGES;
   pilots: BookedStage | undefined;
   /** Created with the first run: most jobs of a backlog have none. */
@@ -126,6 +120,7 @@ export class BookedJob implements JobView {
   #byIndex: Map<number, BookedStage> | undefined;
 
   constructor(id: number, owner: BookedOwner, number: JobNumber, facts: JobFacts) {
+    super();
     this.id = id;
     this.owner = owner;
     this.number = number;
@@ -136,6 +131,12 @@ export class BookedJob implements JobView {
   get name(): string {
     const { tag } = this.owner;
     return tag === undefined ? String(this.number) : `${tag}-${this.number}`;
+  }
+
+  get facts(): Partial<JobFactValues> {
+    const facts: Partial<Record<FactName, unknown>> = {};
+    for (const name of FACT_NAMES) facts[name] = this[name];
+    return facts as JobFactValues;
   }
 
   get runs(): ReadonlySet<BookedRun> {
@@ -222,7 +223,7 @@ export class BookedJob implements JobView {
   /** Applies a report of the owner. @returns whether anything has changed */
   update(facts: JobFacts): boolean {
     let hasChanged = applyFacts<JobFields>(this, facts, JOB_WATCHED_FIELDS);
-    applyFacts<JobFields>(this, facts, JOB_OTHER_FIELDS);
+    applyFacts<JobFields>(this, facts, FIXED_FACTS);
     this.isDeclared ||= facts.isDeclared ?? false;
     if (this.#isArrivalGuessed && facts.isArrivalGuessed !== true) {
       hasChanged ||= this.arrivedAt !== facts.arrivedAt;
@@ -631,21 +632,11 @@ const NOTHING_LENT: Vector = [];
 const GPU_UNITS = unitsOf(GPU);
 
 /** The policy is notified of changes to the watched fields only. */
-const JOB_WATCHED_FIELDS = [
-  'user',
-  'weight',
-  'userWeight',
-  'deadlineAt',
-  'value',
-  'long',
-  'tasks',
-  'priority',
-] as const;
-const JOB_OTHER_FIELDS = ['prefers', 'preemptible', 'parent'] as const;
+const JOB_WATCHED_FIELDS = [...CHANGING_FACTS, 'userWeight', 'deadlineAt'] as const;
 const STAGE_WATCHED_FIELDS = ['part', 'estimateMs', 'estimateFollows', 'ended', 'tasks'] as const;
 const STAGE_OTHER_FIELDS = ['after', 'gang', 'mayLend'] as const;
 
-type JobFields = Pick<BookedJob, (typeof JOB_WATCHED_FIELDS | typeof JOB_OTHER_FIELDS)[number]>;
+type JobFields = Pick<BookedJob, FactName | 'userWeight' | 'deadlineAt'>;
 type StageFields = Pick<BookedStage, (typeof STAGE_WATCHED_FIELDS | typeof STAGE_OTHER_FIELDS)[number]>;
 
 /** Copies the properties that are set. @returns whether any has changed */

@@ -1,4 +1,11 @@
-import { LIMITS, MESSAGE_TYPES, PRIORITIES, type PublishedSchemas, publish } from '@goshawk/core';
+import {
+  givenSchemas,
+  LIMITS,
+  MESSAGE_TYPES,
+  PRIORITIES,
+  type PublishedSchemas,
+  publish,
+} from '@goshawk/core';
 import type { FigureResult } from '@goshawk/papers/figures';
 import { estimatorScoreShape } from '@goshawk/predictor';
 import type { Comparison } from '@goshawk/report';
@@ -436,7 +443,7 @@ const traceJob = {
   deadlineSeconds: positive.optional(),
   weight: weight.optional(),
   priority: z.enum(PRIORITIES).optional(),
-  value: weight.optional(),
+  ...givenSchemas(),
   retries: z.int().min(0).max(LIMITS.retriesMax).optional(),
   retryBackoffSeconds: positive.optional(),
   timeoutSeconds: seconds.optional(),
@@ -446,7 +453,6 @@ const traceJob = {
   slowdown: z.number().min(1).max(LIMITS.slowdownMax).optional(),
   gang: z.boolean().optional(),
   lend: z.boolean().optional(),
-  preemptible: z.boolean().optional(),
 };
 
 const traceStage = z.object({

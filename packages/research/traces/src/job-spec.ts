@@ -1,5 +1,6 @@
 import {
   demandOf,
+  givenFactsOf,
   type JobInput,
   type JobSpec,
   type Millis,
@@ -42,8 +43,8 @@ export function jobSpecOf(
     maxRunning: job.maxRunning,
     deadlineMs: milliseconds(job.deadlineSeconds),
     weight: job.weight ?? 1,
-    ...present({ priority: job.priority, value: job.value, prefer: job.prefer, slowdown: job.slowdown }),
-    ...(job.preemptible ? { preemptible: true } : {}),
+    ...present({ priority: job.priority, prefer: job.prefer, slowdown: job.slowdown }),
+    ...givenFactsOf(job),
   };
 }
 

@@ -1,7 +1,7 @@
-import { type Millis, meanOf, type Priority, present, type Resources } from '@goshawk/core';
+import { type GivenFacts, type Millis, meanOf, type Priority, present, type Resources } from '@goshawk/core';
 
 /** One job of a workload, as in a trace. Times are in seconds, as on disk. */
-export interface TraceJob {
+export interface TraceJob extends GivenFacts {
   /** When the job is submitted, in seconds since the start of the trace. */
   readonly submitSeconds: number;
   /** Run time of each task, in task order. Never empty. Shared between readers, so it must not be modified. */
@@ -27,8 +27,6 @@ export interface TraceJob {
   readonly schedulingClass?: number;
   /** Deadline from submission. */
   readonly deadlineSeconds?: number;
-  /** Value of meeting the deadline, relative to other jobs. */
-  readonly value?: number;
   /** Preferred attributes of workers; alternatives are comma-separated. */
   readonly prefer?: Readonly<Record<string, string>>;
   /** Required attributes of workers, in the same form, unless a stage overrides them. */
@@ -39,8 +37,6 @@ export interface TraceJob {
   readonly gang?: boolean;
   /** Whether its running tasks may pause while others use their CPUs. Default: true. */
   readonly lend?: boolean;
-  /** Whether its running tasks may be killed for a job that would miss its deadline. */
-  readonly preemptible?: boolean;
   /** Share relative to other jobs. */
   readonly weight?: number;
   readonly priority?: Priority;

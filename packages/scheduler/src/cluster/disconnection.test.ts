@@ -184,7 +184,11 @@ describe('when central answers again', () => {
     take('need');
     scheduler.disconnected(CENTRAL, 2);
     scheduler.receive(CENTRAL, matching, 100);
-    const needs = take('need').map(({ to, message }) => ({ to, long: message.long, tasks: message.tasks }));
+    const needs = take('need').map(({ to, message }) => ({
+      to,
+      long: message.about?.long ?? false,
+      tasks: message.tasks,
+    }));
     expect(needs).toEqual([
       { to: CENTRAL, long: false, tasks: 2 },
       { to: CENTRAL, long: true, tasks: 2 },

@@ -157,8 +157,8 @@ describe('a scheduler’s history of run times', () => {
     };
     const estimateAfter = (bench: DurableBench) => {
       bench.commit();
-      const declared = bench.take().findLast((message) => message.type === 'declare');
-      return declared?.stages.map(({ estimateMs }) => estimateMs);
+      const need = bench.take().findLast((message) => message.type === 'need');
+      return need?.about?.stages?.map(({ estimateMs }) => estimateMs);
     };
     const afterRestart = (bench: DurableBench) => {
       const next = new DurableBench(bench.inheritance(), 100, false);

@@ -7,6 +7,7 @@ import {
   type MessageOf,
   type Millis,
   NOBODY,
+  sentFacts,
   slicesOf,
   type TaskAttempt,
   type TaskIndex,
@@ -35,19 +36,17 @@ export type WaitingAtCentral = NonNullable<MessageOf<'heartbeatAck'>['waiting']>
 export class NeedReporter {
   readonly #env: SchedulerState['env'];
   readonly #cluster: SchedulerState['cluster'];
-  readonly #quotas: SchedulerState['quotas'];
   readonly #unfit: SchedulerState['unfit'];
   readonly #avoidance: Avoidance;
 
-  constructor({ env, cluster, quotas, unfit }: Pick<SchedulerState, 'env' | 'cluster' | 'quotas' | 'unfit'>) {
+  constructor({ env, cluster, unfit }: Pick<SchedulerState, 'env' | 'cluster' | 'unfit'>) {
     this.#env = env;
     this.#cluster = cluster;
-    this.#quotas = quotas;
     this.#unfit = unfit;
     this.#avoidance = new Avoidance(cluster, unfit);
   }
 
-  /** Whether central plans whole jobs, which must be declared before their tasks wait. */
+  /** Whether central plans whole jobs. */
   get #declares(): boolean {
     return this.#cluster.policy?.preset.declares === true;
   }
@@ -55,9 +54,9 @@ export class NeedReporter {
   /** Ensures that central knows of all startable tasks of the stage. */
   sendIfGrown(job: Job, batch: Batch, now: Millis): void {
     if (tasksInNeed(job, batch) <= batch.needSent) return;
-    if ((batch.matches === 0 && batch.needSent === 0) || !job.isSentToCentral) this.#describe(job, now);
+    const isFirst = batch.matches === 0 && batch.needSent === 0;
     if (job.route.by === 'central') this.#nameNewTasks(job, batch.stage, now);
-    else this.#send(job, batch, now);
+    else this.#send(job, batch, now, { describes: isFirst });
   }
 
   /** Names only the tasks that no earlier need has named, because the full list can be very long. */
@@ -75,73 +74,35 @@ export class NeedReporter {
     this.#place(job, stage, attemptsOf(job, [...more]));
   }
 
-  /** Declares appended tasks to a central that plans whole jobs. */
-  declareGrowth(job: Job, now: Millis): void {
+  /** Describes appended tasks to a central that plans whole jobs. */
+  describeGrowth(job: Job, now: Millis): void {
     const stage = job.stages[0]!;
-    if (stage.matches > 0 || stage.needSent > 0) this.declare(job, now);
+    if (stage.matches > 0 || stage.needSent > 0) this.describe(job, now);
   }
 
-  /** Whether the `need` alone describes the job: one stage, no options, no progress. It saves `declare` and `withdraw`. */
-  #isDescribedByNeed(job: Job): boolean {
-    if (!this.#declares || job.isSentToCentral || job.estimate.isUndecided || job.stages.length > 1)
-      return false;
+  /** Whether central must keep the job until it is withdrawn, because a need of one stage does not describe all of it. */
+  #isKept(job: Job): boolean {
+    if (!this.#declares) return false;
+    if (job.isSentToCentral || job.estimate.isUndecided || job.stages.length > 1) return true;
     const stage = job.stages[0]!;
-    const { weight, deadlineMs, value = 0, prefer, preemptible } = job.spec;
-    return (
-      stage.unfinished === stage.count &&
-      weight === job.slackFactor &&
-      deadlineMs === undefined &&
-      value === 0 &&
-      prefer === undefined &&
-      preemptible === undefined &&
-      (job.estimate.ofStage(stage) !== undefined || job.estimate.distribution === undefined)
-    );
+    const hasDistribution =
+      job.estimate.ofStage(stage) === undefined && job.estimate.distribution !== undefined;
+    return stage.unfinished < stage.count || hasDistribution;
   }
 
-  /** Declares the job to a central that plans whole jobs, unless its need already describes it. */
-  #describe(job: Job, now: Millis): void {
-    if (!this.#isDescribedByNeed(job)) this.declare(job, now);
-  }
-
-  /** Declares the whole job to a central that plans whole jobs. */
-  declare(job: Job, now: Millis): void {
+  /** Describes the job to a central that plans whole jobs, and repeats what waits. */
+  describe(job: Job, now: Millis): void {
     if (this.#cluster.central === NOBODY || !this.#declares) return;
     job.isSentToCentral = true;
-    const { user, weight, deadlineMs, value, prefer } = job.spec;
-    this.#env.send(this.#cluster.central, {
-      type: 'declare',
-      job: job.number,
-      user: user ?? '',
-      weight: weight / job.slackFactor,
-      // Relative to the submission.
-      deadlineMs: deadlineMs === undefined ? undefined : Math.max(0, job.deadlineAt - job.times.eligibleAt),
-      value: value ?? 0,
-      prefers: listAttributes(prefer) ?? [],
-      ageMs: now - job.times.eligibleAt,
-      stages: job.stages.map((stage) => ({
-        tasks: stage.count,
-        ended: stage.count - stage.unfinished,
-        after: stage.spec.after,
-        demand: stage.spec.demand,
-        estimateMs: job.estimate.ofStage(stage) ?? job.expectedRunMs,
-        // A stage with a separate estimate does not have the distribution of the whole job.
-        distribution: job.estimate.ofStage(stage) === undefined ? (job.estimate.distribution ?? []) : [],
-        requires: listAttributes(stage.spec.requires),
-        gang: stage.spec.gang,
-        lend: stage.spec.lend,
-      })),
-      preemptible: job.spec.preemptible,
-      ...parentOf(job),
-    });
+    const stage = job.stages[0]!;
+    this.#sendNeed(job, stage, stage.needSent, true, now);
   }
 
   /** Reports the whole job. A new central knows only the workers of its running tasks. */
   sendAll(job: Job, now: Millis): void {
     const batches = batchesInNeed(job);
-    // Without a waiting task no need is sent, so the job must be declared.
-    if (batches.length === 0) this.declare(job, now);
-    else this.#describe(job, now);
-    for (const batch of batches) this.#send(job, batch, now);
+    if (batches.length === 0) this.describe(job, now);
+    for (const [at, batch] of batches.entries()) this.#send(job, batch, now, { describes: at === 0 });
   }
 
   /** Repeats needs that central has not answered for `pauseMs`, and corrects needs that have become much smaller. */
@@ -153,11 +114,10 @@ export class NeedReporter {
         now - batch.needSentAt >= Math.max(batch.needRepeatMs, pauseMs) ||
         batch.needSent > OVERSTATED * tasksInNeed(job, batch),
     );
-    if (due.length > 0) this.#describe(job, now);
-    for (const batch of due) {
+    for (const [at, batch] of due.entries()) {
       const { needSent, needRepeatMs } = batch;
       if (isAnyPlaced) this.#place(job, batch.stage, placedIn(job, batch.stage));
-      this.#send(job, batch, now);
+      this.#send(job, batch, now, { describes: at === 0 });
       // Very many jobs may wait for long, so unchanged needs are repeated at growing intervals.
       if (batch.needSent === needSent)
         batch.needRepeatMs = longerPause(
@@ -170,7 +130,7 @@ export class NeedReporter {
 
   /** Reports to central that no task of the batch waits any more. */
   clear(job: Job, batch: Batch, now: Millis): void {
-    if (batch.needSent > 0) this.#send(job, batch, now, 0);
+    if (batch.needSent > 0) this.#send(job, batch, now, { tasks: 0 });
   }
 
   /**
@@ -185,7 +145,7 @@ export class NeedReporter {
     if (job === undefined || job.hasEnded) {
       if (central === NOBODY || isNews(job?.times.endedAt ?? Number.NEGATIVE_INFINITY)) return;
       this.#env.send(central, { type: 'withdraw', job: number });
-    } else if (batch?.waiting === 0 && !isNews(batch.needSentAt)) this.#send(job, batch, now, 0);
+    } else if (batch?.waiting === 0 && !isNews(batch.needSentAt)) this.#send(job, batch, now, { tasks: 0 });
   }
 
   /** Repeats the needs of a job of which a match was lost: central counts one task fewer than waits. */
@@ -198,7 +158,7 @@ export class NeedReporter {
    * may still be in flight.
    *
    * @param job undefined: the job is gone
-   * @param waiting a stage, how many of its tasks wait at central, and whether central has its job's declaration
+   * @param waiting a stage, how many of its tasks wait at central, and whether central keeps the job until it is withdrawn
    */
   correct(
     number: JobNumber,
@@ -219,15 +179,19 @@ export class NeedReporter {
     this.withdraw(job);
     if (job.cancelling || !job.needsCentral) return;
     if (!job.isHeld) this.sendAll(job, now);
-    else if (job.runningCount > 0) this.declare(job, now);
+    else if (job.runningCount > 0) this.describe(job, now);
   }
 
   /** Sends the new class or estimate of the job to central, even if none of its tasks waits. */
   sendDecision(job: Job, now: Millis): void {
     const { pilots } = job.estimate.sample!;
-    this.declare(job, now);
-    if (pilots.needSent > 0) this.#send(job, pilots, now, 0);
-    for (const stage of job.stages) if (stage.needSent > 0 || stage.matches > 0) this.#send(job, stage, now);
+    const stages = job.stages.filter((stage) => stage.needSent > 0 || stage.matches > 0);
+    const isPilotDue = pilots.needSent > 0;
+    if (this.#declares) job.isSentToCentral = true;
+    if (!isPilotDue && stages.length === 0) this.describe(job, now);
+    if (isPilotDue) this.#send(job, pilots, now, { tasks: 0, describes: true });
+    for (const [at, stage] of stages.entries())
+      this.#send(job, stage, now, { describes: !isPilotDue && at === 0 });
   }
 
   /** Withdraws an ended job from central, if central knows it. */
@@ -243,39 +207,60 @@ export class NeedReporter {
     if (central !== NOBODY) this.#env.send(central, { type: 'withdraw', job: job.number });
   }
 
-  #send(job: Job, batch: Batch, now: Millis, tasks = tasksInNeed(job, batch)): void {
+  #send(
+    job: Job,
+    batch: Batch,
+    now: Millis,
+    { tasks = tasksInNeed(job, batch), describes = false }: { tasks?: number; describes?: boolean } = {},
+  ): void {
     if (this.#cluster.central === NOBODY) return;
     batch.needReported(tasks, now);
     if (job.route.by === 'central') {
       const { stage } = batch;
       return this.#place(job, stage, attemptsOf(job, job.waiting.takeAll(stage, tasks)));
     }
+    // Central forgets a job that it does not keep, so each need of workers describes it.
+    this.#sendNeed(job, batch, tasks, describes || (tasks > 0 && !job.isSentToCentral), now);
+  }
+
+  #sendNeed(job: Job, batch: Batch, tasks: number, describes: boolean, now: Millis): void {
     const arePilots = batch === job.estimate.sample?.pilots && job.estimate.isUndecided;
-    this.#env.send(this.#cluster.central, {
+    const { demand, requires, gang, lend } = batch.spec;
+    const message: MessageOf<'need'> = {
       type: 'need',
       job: job.number,
       stage: batch.index,
-      long: job.class === 'long',
       tasks,
       matches: batch.matches,
+      part: partOf(job, batch),
+      demand,
       // Pilots come first. Policies that plan whole jobs use estimates of stages, others that of the job.
       estimateMs: arePilots
         ? 0
         : ((this.#declares ? job.estimate.ofStage(batch) : undefined) ?? job.expectedRunMs),
-      demand: batch.spec.demand,
-      part: partOf(job, batch),
-      jobTasks: job.tasks.includedCount,
-      ageMs: now - job.times.eligibleAt,
+      requires: listAttributes(requires),
+      gang,
+      lend,
       estimateFollows: job.estimate.sample?.state === 'refining' || undefined,
-      priority: job.priority === 'normal' ? undefined : job.priority,
-      requires: listAttributes(batch.spec.requires),
-      attainedMs: job.history.completedRunMs + job.history.wastedMs || undefined,
-      gang: batch.spec.gang,
       avoid: this.#avoidedBy(job, batch, now),
-      user: this.#userOf(job),
-      lend: batch.spec.lend,
-      ...parentOf(job),
-    });
+    };
+    this.#env.send(this.#cluster.central, describes ? { ...message, about: this.#about(job, now) } : message);
+  }
+
+  #about(job: Job, now: Millis): MessageOf<'need'>['about'] {
+    const attainedMs = job.history.completedRunMs + job.history.wastedMs;
+    const isKept = this.#isKept(job);
+    if (isKept) job.isSentToCentral = true;
+    return {
+      ...sentFacts(job),
+      ageMs: now - job.times.eligibleAt,
+      // Relative to the submission.
+      ...(job.spec.deadlineMs !== undefined && {
+        deadlineMs: Math.max(0, job.deadlineAt - job.times.eligibleAt),
+      }),
+      ...(attainedMs > 0 && { attainedMs }),
+      ...(isKept && { stages: job.stages.map((stage) => stageAbout(job, stage)) }),
+    };
   }
 
   /** Requests that central queue these tasks at workers (Hawk §3.7). Central ignores tasks that it has already placed. */
@@ -294,12 +279,6 @@ export class NeedReporter {
         requires: listAttributes(stage.spec.requires),
       });
     }
-  }
-
-  /** The user to name in a need; undefined if central knows it from `declare` or does not use it. */
-  #userOf(job: Job): string | undefined {
-    if (!this.#declares) return this.#quotas.hasLimits ? job.spec.user : undefined;
-    return this.#isDescribedByNeed(job) ? (job.spec.user ?? '') : undefined;
   }
 
   /** Workers that no task of the batch may use because attempts of the job or its user failed there. */
@@ -324,11 +303,22 @@ export class NeedReporter {
   }
 }
 
-function parentOf({ parent }: Job): Pick<MessageOf<'need'>, 'parent'> {
-  return parent === undefined ? NO_PARENT : { parent };
+function stageAbout(job: Job, stage: Stage) {
+  const { after, demand, requires, gang, lend } = stage.spec;
+  const estimateMs = job.estimate.ofStage(stage);
+  return {
+    demand,
+    estimateMs: estimateMs ?? job.expectedRunMs,
+    requires: listAttributes(requires),
+    gang,
+    lend,
+    tasks: stage.count,
+    ended: stage.count - stage.unfinished,
+    after,
+    // A stage with a separate estimate does not have the distribution of the whole job.
+    distribution: estimateMs === undefined ? (job.estimate.distribution ?? []) : [],
+  };
 }
-
-const NO_PARENT = {};
 
 /** The next attempts of these tasks. */
 function attemptsOf({ tasks }: Job, of: readonly TaskIndex[]): TaskAttempt[] {

@@ -1,4 +1,12 @@
-import { COMPLETED, type JobInput, LIVE_TIMINGS, type Message, PRESETS, parseJobSpec } from '@goshawk/core';
+import {
+  COMPLETED,
+  type JobInput,
+  LIVE_TIMINGS,
+  type Message,
+  type MessageOf,
+  PRESETS,
+  parseJobSpec,
+} from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { Hold } from '../job/hold.js';
 import { CENTRAL, CLIENT, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
@@ -16,18 +24,13 @@ test('central gets the parent of a job, and a newer one if another attempt of it
     const parent = { job: 'a-1', task: 3, worker: 'w1', match };
     sent.splice(0);
     scheduler.receive(CLIENT, { type: 'submit', request: match, key, spec: { ...spec, parent } }, 1);
-    return sent.flatMap((message) =>
-      message.type === 'need' || message.type === 'declare' ? [[message.type, message.parent?.match]] : [],
-    );
+    return sent.flatMap((message) => (message.type === 'need' ? [message.about?.parent?.match] : []));
   };
   const plain = { tasks: [{ sleep: 10 }], estimate: 10 };
   const planned = { ...plain, deadline: '1m' };
   for (const match of [7, 9]) {
-    expect(parents(plain, match, 'plain')).toEqual([['need', match]]);
-    expect(parents(planned, match, 'planned')).toEqual([
-      ['declare', match],
-      ['need', match],
-    ]);
+    expect(parents(plain, match, 'plain')).toEqual([match]);
+    expect(parents(planned, match, 'planned')).toEqual([match]);
   }
   expect(parents(plain, 9, 'plain')).toEqual([]);
 });
@@ -107,25 +110,31 @@ function messagesToCentral(options: Partial<JobInput>): Message[] {
   return messages;
 }
 
-function typesToCentral(options: Partial<JobInput>): string[] {
-  return messagesToCentral(options).map(({ type }) => type);
-}
-
-test('the need of a plain job describes it, and a job with options is declared before', () => {
-  expect(typesToCentral({})).toEqual(['need']);
-  expect(typesToCentral({ deadline: '1m' })).toEqual(['declare', 'need']);
-  expect(typesToCentral({ priority: 'high' })).toEqual(['declare', 'need']);
-  expect(typesToCentral({ prefer: { rack: 'r1' } })).toEqual(['declare', 'need']);
-  expect(typesToCentral({ preemptible: true })).toEqual(['declare', 'need']);
+test('the first need describes the job, with all stages if central must keep it', () => {
+  const first = (options: Partial<JobInput>) => {
+    const sent = messagesToCentral(options);
+    expect(sent).toMatchObject([{ type: 'need', tasks: 1 }]);
+    return (sent as MessageOf<'need'>[])[0]!.about!;
+  };
+  expect(first({})).toEqual({ tasks: 1, ageMs: 0 });
+  expect(first({ deadline: '1m' })).toEqual({ tasks: 1, ageMs: 0, deadlineMs: 60_000 });
+  expect(first({ priority: 'high' })).toMatchObject({ priority: 'high', weight: 8 });
+  expect(first({ prefer: { rack: 'r1' } })).toMatchObject({ prefers: [{ name: 'rack', value: 'r1' }] });
+  expect(first({ preemptible: true, value: 3 })).toMatchObject({ preemptible: true, value: 3 });
+  const run = { sleep: 10 };
+  const stages = [
+    { name: 'a', tasks: { count: 1, run } },
+    { name: 'b', after: ['a'], tasks: { count: 5, run } },
+  ];
+  expect(first({ tasks: undefined, stages })).toMatchObject({
+    tasks: 6,
+    stages: [{ tasks: 1 }, { tasks: 5, after: [0] }],
+  });
 });
 
-test('central hears which jobs do not lend CPUs, from the need of a plain job and the declaration of another', () => {
+test('central hears which jobs do not lend CPUs, from their needs', () => {
   expect(messagesToCentral({})).toMatchObject([{ type: 'need', lend: undefined }]);
   expect(messagesToCentral({ lend: false })).toMatchObject([{ type: 'need', lend: false }]);
-  expect(messagesToCentral({ lend: false, deadline: '1m' })).toMatchObject([
-    { type: 'declare', stages: [{ lend: false }] },
-    { type: 'need', lend: false },
-  ]);
 });
 
 test('central finds no workers for tasks that end with their job at the time limit', () => {
@@ -236,15 +245,23 @@ describe('a list of what waits at central', () => {
     expect(list(job.number, 5, leaseMs + 1)).toEqual([]);
   });
 
-  test('without the declaration of a job is corrected by declaring the job', () => {
-    const { scheduler, job, list } = waiting({ weight: 2, user: 'ann' });
+  test('with a job that central does not keep is corrected by describing the job', () => {
+    const run = { sleep: 1 };
+    const stages = [
+      { name: 'a', tasks: { count: 2, run } },
+      { name: 'b', after: ['a'], tasks: { count: 2, run } },
+    ];
+    const { scheduler, job, list } = waiting({ weight: 2, user: 'ann', tasks: undefined, stages });
     expect(list(job.number, 2, leaseMs, true)).toEqual([]);
     const workers = [1, 2].map((match) => ({ worker: W1, match }));
     const matched = { job: job.number, stage: 0, workers, noneWaiting: undefined, newcomers: undefined };
     scheduler.receive(CENTRAL, { type: 'matched', ...matched }, leaseMs);
     expect(job.runningCount).toBe(2);
     expect(list(job.number, 0, 3 * leaseMs, true)).toEqual([]);
-    const declared = [{ type: 'withdraw' }, { type: 'declare', user: 'ann', weight: 2 }];
+    const declared = [
+      { type: 'withdraw' },
+      { type: 'need', tasks: 0, about: { user: 'ann', weight: 2, stages: [{ tasks: 2 }, { tasks: 2 }] } },
+    ];
     expect(list(job.number, 0, 3 * leaseMs)).toMatchObject(declared);
     job.hold = new Hold(true, undefined, 3 * leaseMs);
     expect(list(job.number, 0, 3 * leaseMs)).toMatchObject(declared);

@@ -63,7 +63,7 @@ export class Routing {
   /** Looks for workers for tasks that were appended to an open job. */
   tasksAppended(job: Job, tasks: number, now: Millis): void {
     if (job.hasPendingPredecessors || job.cancelling) return;
-    if (job.needsCentral) this.needs.declareGrowth(job, now);
+    if (job.needsCentral) this.needs.describeGrowth(job, now);
     this.#tasksBecameEligible(job, job.stages[0]!, tasks, now);
   }
 
@@ -249,7 +249,7 @@ export class Routing {
     if (!job.needsCentral) return;
     if (!this.mustWait(job)) this.#returnToCentral(job, now);
     // Running tasks of a job on hold count against the limits of its user.
-    else if (job.isHeld && job.runningCount > 0) this.needs.declare(job, now);
+    else if (job.isHeld && job.runningCount > 0) this.needs.describe(job, now);
   }
 
   /** Handles a job that an earlier incarnation accepted, once its running tasks are known. */
@@ -260,7 +260,7 @@ export class Routing {
 
   /** Handles that central counts a running task of the job, which this scheduler assigned while central was away. */
   taskCounted(job: Job, now: Millis): void {
-    if (job.needsCentral && !job.isSentToCentral) this.needs.declare(job, now);
+    if (job.needsCentral && !job.isSentToCentral) this.needs.describe(job, now);
   }
 
   /** Whether short jobs must find workers without central. */

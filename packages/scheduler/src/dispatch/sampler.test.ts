@@ -276,8 +276,10 @@ describe('if central matches', () => {
     expect(bench.match(job, PILOTS, [1, 2])).toEqual(job.estimate.sample!.tasks);
     bench.now = 1_000;
     bench.scheduler.wake('weigh', job.number, bench.now);
-    const [need] = bench.take('need');
-    expect(need).toMatchObject({ stage: 0, tasks: 8, long: true, part: 'judged', estimateMs: 1_000 });
+    const needs = bench.take('need');
+    const need = needs.at(-1);
+    expect(needs.flatMap(({ about }) => about?.long)).toContain(true);
+    expect(need).toMatchObject({ stage: 0, tasks: 8, part: 'judged', estimateMs: 1_000 });
     expect(need!.estimateFollows).toBe(true);
     expect(bench.take('nowLong')).toHaveLength(2);
   });
@@ -297,7 +299,7 @@ describe('if central matches', () => {
     bench.end(2, job, pilots[1]!, 5_000);
     expect([job.class, job.estimate.meanMs]).toEqual(['long', 5_000]);
     const [need, ...others] = bench.take('need');
-    expect(need).toMatchObject({ stage: 0, tasks: 7, long: true, estimateMs: 5_000 });
+    expect(need).toMatchObject({ stage: 0, tasks: 7, estimateMs: 5_000, about: { long: true } });
     expect([need!.estimateFollows, others]).toEqual([undefined, []]);
     bench.now = 90_000;
     bench.end(3, job, pilots[2]!, 90_000);
@@ -315,7 +317,7 @@ describe('if central matches', () => {
     bench.now = 8_000;
     bench.end(1, job, pilot!, 8_000);
     expect(bench.take('need')).toMatchObject([
-      { stage: 0, tasks: 0, long: true, estimateMs: 8_000, estimateFollows: undefined },
+      { stage: 0, tasks: 0, estimateMs: 8_000, estimateFollows: undefined, about: { long: true } },
     ]);
   });
 
@@ -336,7 +338,7 @@ test('a central that plans whole jobs gets the priority of a job in its weight',
   const bench = new Bench({ preset: BY_SIZE });
   const weights = (['low', 'normal', 'high'] as const).map((priority) => {
     bench.submit(2, { priority, weight: 2 });
-    return bench.take('declare').at(-1)!.weight;
+    return bench.take('need').at(-1)!.about!.weight ?? 1;
   });
   expect(weights).toEqual([0.25, 2, 16]);
 });
@@ -350,27 +352,31 @@ test('a central that plans whole jobs gets the estimate of each stage from pilot
   ];
   const job = bench.submit(0, { tasks: undefined, stages });
   const pilots = 2;
-  bench.take('declare');
+  bench.take('need');
   const [pilot] = bench.match(job, pilots, [0]);
   bench.end(0, job, pilot!, 30_000);
   // The job is new: history estimates ten minutes for each stage, and the pilot a twentieth of it.
-  const declared = bench.take('declare').at(-1)!;
-  expect(declared.stages.map(({ estimateMs, ended }) => [estimateMs, ended])).toEqual([
+  const needs = bench.take('need');
+  const described = needs.flatMap(({ about }) => about?.stages ?? []);
+  expect(described.map(({ estimateMs, ended }) => [estimateMs, ended])).toEqual([
     [30_000, 1],
     [30_000, 0],
   ]);
-  expect(bench.take('need').at(-1)).toMatchObject({ stage: 0, estimateMs: 30_000, tasks: 4 });
+  expect(needs.at(-1)).toMatchObject({ stage: 0, estimateMs: 30_000, tasks: 4 });
 });
 
-test('a stage with an estimate is declared with it', () => {
+test('a stage with an estimate is described with it', () => {
   const bench = new Bench({ preset: BY_SIZE, estimator: 'given' });
   const stages: JobInput['stages'] = [
     { name: 'map', tasks: { count: 5, run: { sleep: 1 } }, estimate: 7_000 },
     { name: 'reduce', after: ['map'], tasks: { count: 5, run: { sleep: 1 } } },
   ];
   bench.submit(0, { tasks: undefined, stages, estimate: 2_000 });
-  expect(bench.take('declare')[0]?.stages.map(({ estimateMs }) => estimateMs)).toEqual([7_000, 2_000]);
-  expect(bench.take('need')[0]).toMatchObject({ stage: 0, estimateMs: 7_000 });
+  expect(bench.take('need')[0]).toMatchObject({
+    stage: 0,
+    estimateMs: 7_000,
+    about: { stages: [{ estimateMs: 7_000 }, { estimateMs: 2_000 }] },
+  });
 });
 
 test('no task of a gang runs before the others, even if the estimator requests pilots', () => {

@@ -348,7 +348,7 @@ describe('central', () => {
     });
     expect(bench.take()).toContainEqual({ type: 'unused', ...match });
     const needs = update(bench, { held: false }).sent.filter((message) => message.type === 'need');
-    expect(needs).toMatchObject([{ job: 1, tasks: 4, ageMs: 0 }]);
+    expect(needs).toMatchObject([{ job: 1, tasks: 4, about: { ageMs: 0 } }]);
   });
 
   test('gets no needs of a held job', () => {
@@ -356,7 +356,7 @@ describe('central', () => {
     expect(bench.take()).toEqual([]);
     bench.now = 2_000;
     bench.scheduler.wake('sweep', 0, bench.now);
-    expect(bench.take().filter(({ type }) => type === 'need' || type === 'declare')).toEqual([]);
+    expect(bench.take().filter(({ type }) => type === 'need')).toEqual([]);
     expect(update(bench, { held: false }).sent.filter(({ type }) => type === 'need')).toMatchObject([
       { tasks: 4 },
     ]);
@@ -366,7 +366,9 @@ describe('central', () => {
     const bench = matched();
     const { sent, answer } = update(bench, { priority: 'high' });
     expect(answer).toMatchObject({ type: 'jobSummary' });
-    expect(sent.filter((message) => message.type === 'need')).toMatchObject([{ priority: 'high', tasks: 4 }]);
+    expect(sent.filter((message) => message.type === 'need')).toMatchObject([
+      { about: { priority: 'high' }, tasks: 4 },
+    ]);
     expect(detail(bench)).toMatchObject({ priority: 'high' });
   });
 });

@@ -1,6 +1,7 @@
 import {
   attributesByName,
   type ClusterOutline,
+  givenFactsOf,
   type JobOutline,
   type JobSpec,
   type Millis,
@@ -143,8 +144,7 @@ function specOf(
 ): JobSpec {
   const left = drawn.map((each) => which.flatMap((kind) => each[kind]));
   const places = left.map((_, index) => left.slice(0, index).filter(({ length }) => length > 0).length);
-  const { name, user, priority, weight, maxRunning, deadlineInMs, value, prefers, preemptible, slowdown } =
-    outline;
+  const { name, user, priority, weight, maxRunning, deadlineInMs, prefers, slowdown } = outline;
   // Running tasks have their workers, and measured run times include a slowdown.
   const isSlowed =
     which.includes('waiting') &&
@@ -172,8 +172,8 @@ function specOf(
     ...{ name, user, priority, weight, maxRunning, retries: 0, timeoutMs: undefined },
     // A job that has missed its deadline is due at once.
     deadlineMs: deadlineInMs === undefined ? undefined : Math.max(1, deadlineInMs),
-    ...present({ value, prefer: prefers && attributesByName(prefers) }),
-    ...(preemptible ? { preemptible } : {}),
+    ...givenFactsOf(outline),
+    ...present({ prefer: prefers && attributesByName(prefers) }),
     ...(isSlowed && slowdown !== undefined ? { slowdown } : {}),
     estimateMs: workMs / Math.max(1, tasks),
     stages,

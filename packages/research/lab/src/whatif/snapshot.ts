@@ -1,6 +1,7 @@
 import type { Cluster } from '@goshawk/client';
 import {
   type Attributes,
+  givenFactsOf,
   InputError,
   isFinal,
   type JobDetail,
@@ -235,11 +236,8 @@ function partsOf({ detail, spec, stages, isAsked }: UnfinishedJob, assumedMs: Mi
         deadlineMs: deadlineLeftMs(detail),
         weight: spec.weight ?? 1,
         priority: detail.priority,
-        ...present({
-          prefer: spec.prefer ?? undefined,
-          value: spec.value ?? undefined,
-          preemptible: spec.preemptible ?? undefined,
-        }),
+        ...givenFactsOf(spec),
+        ...present({ prefer: spec.prefer ?? undefined }),
         estimateMs: meanOf(
           left.filter((_, index) => kept[index]),
           ({ runMs }) => runMs,

@@ -1,5 +1,6 @@
 import {
   countTasks,
+  givenFactsOf,
   type JobRecord,
   type JobSpec,
   type JobState,
@@ -256,8 +257,7 @@ function ranJobOf(
     'tasks that did not complete, in jobs that are read',
     first - durations.length,
   );
-  const { name, user, logicalName, estimateMs, maxRunning, deadlineMs, value, weight, stages } = spec;
-  const { prefer, preemptible } = spec;
+  const { name, user, logicalName, estimateMs, maxRunning, deadlineMs, weight, stages, prefer } = spec;
   const ofOnly = stages.length === 1 ? needsOf(stages[0]!) : {};
   return {
     ...jobOf((readyAt - begin) / 1_000, Float64Array.from(durations)),
@@ -268,7 +268,8 @@ function ranJobOf(
     ...(deadlineMs === undefined
       ? {}
       : { deadlineSeconds: Math.max(1, deadlineMs - (readyAt - at)) / 1_000 }),
-    ...present({ value, prefer, preemptible }),
+    ...givenFactsOf(spec),
+    ...present({ prefer }),
     ...(priority === undefined || priority === 'normal' ? {} : { priority }),
     ...(weight === undefined || weight === 1 ? {} : { weight }),
     ...ofOnly,

@@ -1,4 +1,5 @@
 import {
+  givenSchemas,
   LIMITS,
   meanOf,
   nameProblem,
@@ -144,8 +145,20 @@ function checkDemand(value: unknown, where: string): Resources {
   return Object.fromEntries(entries) as Resources;
 }
 
+/** Facts that are checked as in job files. */
+const GIVEN_KINDS = Object.fromEntries(
+  Object.entries(givenSchemas()).map(([name, schema]): [string, Kind<unknown>] => [
+    name,
+    {
+      accepts: 'valid as in a job file, see docs/JOBS.md',
+      is: (value): value is unknown => schema.safeParse(value).success,
+    },
+  ]),
+);
+
 /** Optional fields with one value, which is checked and used unchanged. */
-const OPTIONAL_VALUES = {
+const OPTIONAL_VALUES: Readonly<Record<string, Kind<unknown>>> = {
+  ...GIVEN_KINDS,
   name: NAME,
   user: NAME,
   logicalName: NAME,
@@ -165,7 +178,7 @@ const OPTIONAL_VALUES = {
   gang: FLAG,
   lend: FLAG,
   preemptible: FLAG,
-} as const;
+};
 
 const JOB_FIELDS = [
   'submitSeconds',
