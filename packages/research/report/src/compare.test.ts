@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { buildComparison } from './compare.js';
+import { buildComparison, labelRuns } from './compare.js';
 import { ComparisonError } from './errors.js';
 import { buildRun, job, measurements, sample } from './sample-runs.fixture.js';
 
@@ -96,5 +97,75 @@ describe('the JSON contract goshawk.comparison/1', () => {
 
   test('survives a round trip without undefined, NaN or infinite values', () => {
     expect(json).toEqual(sample().comparison);
+  });
+});
+
+describe('labels of merged runs', () => {
+  const named = (
+    files: readonly { readonly name: string; readonly options: object; readonly policy?: string }[],
+  ) =>
+    files.map(({ name, options, policy = 'hawk' }) => ({
+      name,
+      comparison: { runs: [{ ...run(policy, 1, 1, 5), options: { policy, ...options } }] },
+    }));
+  const labels = (files: Parameters<typeof named>[0]) =>
+    files.map(({ name, policy = 'hawk' }) => labelRuns(named(files)).get(name)!.get(policy)!);
+
+  test('say in which settings runs differ, and name files only if none does', () => {
+    const both = { cutoff: 10, seed: 1 };
+    expect(
+      labels([
+        { name: 'a', options: { ...both, estimator: 'auto' } },
+        { name: 'b', options: { ...both, estimator: 'oracle', seed: 2 } },
+      ]),
+    ).toEqual(['hawk (estimator=auto)', 'hawk (estimator=oracle)']);
+    expect(
+      labels([
+        { name: 'a', options: both },
+        { name: 'b', options: both },
+      ]),
+    ).toEqual(['hawk (a)', 'hawk (b)']);
+    expect(
+      labels([
+        { name: 'a', options: both },
+        { name: 'b', options: both },
+        { name: 'c', options: { ...both, set: ['x=1'] } },
+      ]),
+    ).toEqual(['hawk (set=unset, a)', 'hawk (set=unset, b)', 'hawk (set=["x=1"])']);
+    expect(
+      labels([
+        { name: 'a', options: both },
+        { name: 'b', options: both, policy: 'drf' },
+      ]),
+    ).toEqual(['hawk', 'drf']);
+  });
+
+  test('differ for runs that differ in any setting, and for all files', () => {
+    const value = fc.oneof(
+      fc.constantFrom('auto', 'oracle', 'unset', 'a'),
+      fc.nat(2),
+      fc.boolean(),
+      fc.constant(null),
+    );
+    const options = fc.dictionary(fc.constantFrom('estimator', 'cutoff', 'set', 'workers', 'reserve'), value);
+    const policy = fc.constantFrom('hawk', 'drf', 'hawk (a)', 'hawk (estimator=auto)');
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd', 'a=1'), options, policy }), {
+          selector: ({ name }) => name,
+          minLength: 1,
+        }),
+        (files) => {
+          const given = labels(files);
+          expect(new Set(given).size).toBe(files.length);
+          // A label that names a setting names the run's own value.
+          for (const [index, file] of files.entries())
+            for (const [name, each] of Object.entries(file.options))
+              if (each !== null && given[index]!.includes(`${name}=`) && file.policy === 'drf')
+                expect(given[index]).toContain(`${name}=${each}`);
+        },
+      ),
+      { numRuns: 10_000 },
+    );
   });
 });

@@ -108,19 +108,15 @@ export function mergeComparisons(
       `${name} ran ${comparison.workload.name}, and ${first.name} ${workload.name}: compare runs of one workload`,
     );
   }
-  const filesOf = (policy: string) =>
-    named.filter(({ comparison }) => comparison.runs.some((run) => run.policy === policy)).length;
+  const labels = labelRuns(named);
+  const nameIn = (name: string, policy: string): string => labels.get(name)!.get(policy) ?? policy;
   const runs = named.flatMap(({ name, comparison }) =>
-    comparison.runs.map((run) =>
-      filesOf(run.policy) > 1 ? { ...run, policy: `${run.policy} (${name})` } : run,
-    ),
+    comparison.runs.map((run) => ({ ...run, policy: nameIn(name, run.policy) })),
   );
   const pairs =
     others.length > 0
       ? undefined
       : first.comparison.ratios.map((each) => [each.policy, each.baseline] as const);
-  const nameIn = (name: string, policy: string): string =>
-    filesOf(policy) > 1 ? `${policy} (${name})` : policy;
   const times = named.every((each) => each.times !== undefined)
     ? named.flatMap(({ name, times: own }) =>
         own!.map((each) => ({ ...each, policy: nameIn(name, each.policy) })),
@@ -143,6 +139,56 @@ export function mergeComparisons(
     return same.method.over === intervals.over ? { ...ratio, interval: same.interval } : ratio;
   });
   return intervals === undefined ? merged : { ...merged, ratios, intervals };
+}
+
+/** Differences that a label names; more are left to the name of the file. */
+const NAMED_MAX = 3;
+
+/**
+ * Names the runs of each comparison, by its name and their policy: a policy of several comparisons gets the settings in which its
+ * runs differ, and the name of the comparison if these do not tell them apart.
+ */
+export function labelRuns(
+  named: readonly { readonly name: string; readonly comparison: Pick<Comparison, 'runs'> }[],
+): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  const labels = new Map(named.map(({ name }) => [name, new Map<string, string>()]));
+  const policies = new Set(named.flatMap(({ comparison }) => comparison.runs.map(({ policy }) => policy)));
+  const taken = new Set<string>();
+  for (const policy of policies) {
+    const found = named.flatMap(({ name, comparison: { runs } }) => {
+      const run = runs.find((each) => each.policy === policy);
+      return run === undefined ? [] : [{ name, options: settingsOf(run) }];
+    });
+    const names = [...new Set(found.flatMap(({ options }) => [...options.keys()]))];
+    const differing = names.filter(
+      (option) => new Set(found.map(({ options }) => options.get(option))).size > 1,
+    );
+    const shown = differing.slice(0, NAMED_MAX);
+    const inWords = found.map(({ options }) =>
+      shown.map((option) => `${option}=${options.get(option) ?? 'unset'}`).join(', '),
+    );
+    for (const [index, { name }] of found.entries()) {
+      const words = inWords[index]!;
+      const isUnique = words !== '' && inWords.filter((each) => each === words).length === 1;
+      const parts = [...(words === '' ? [] : [words]), ...(isUnique ? [] : [name])];
+      let label = found.length === 1 ? policy : `${policy} (${parts.join(', ')})`;
+      // A policy may have been named like the label of another one.
+      while (taken.has(label)) label = `${label} (${name})`;
+      taken.add(label);
+      labels.get(name)!.set(policy, label);
+    }
+  }
+  return labels;
+}
+
+/** The settings of a run as text, by name, except its seed. */
+function settingsOf({ options }: Run): ReadonlyMap<string, string> {
+  const texts = Object.entries(options).flatMap(([name, value]): [string, string][] =>
+    name === 'seed' || name === 'seeds' || value === null
+      ? []
+      : [[name, typeof value === 'object' ? JSON.stringify(value) : String(value)]],
+  );
+  return new Map(texts);
 }
 
 function assertComparable(runs: readonly Run[]): void {

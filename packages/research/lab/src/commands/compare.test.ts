@@ -1,4 +1,12 @@
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runHere } from '@goshawk/cli/testing';
@@ -21,7 +29,7 @@ beforeAll(async () => {
   writeFileSync(file('d.json'), '{"schema": "goshawk.config/1"}');
   writeFileSync(file('e.json'), '{"schema": "goshawk.comparison/1", "workload": {}, "runs": [{}]}');
   mkdirSync(file('other'));
-  copyFileSync(file('b.json'), file('other/a.json'));
+  copyFileSync(file('a.json'), file('other/a.json'));
 });
 
 it('puts the runs of several files into one table, page and CSV', async () => {
@@ -29,10 +37,14 @@ it('puts the runs of several files into one table, page and CSV', async () => {
   const report = file('both.html');
   const { exitCode, stdout } = await runHere(['compare', ...files, '--report', report]);
   expect(exitCode).toBe(0);
-  expect(stdout).toMatch(/^hawk \(a\) against hawk \(b\):/m);
-  expect(readFileSync(report, 'utf8')).toContain('hawk (b)');
+  expect(stdout).toMatch(/^hawk \(stealing=true\) against hawk \(stealing=false\):/m);
+  expect(readFileSync(report, 'utf8')).toContain('hawk (stealing=false)');
   const json = JSON.parse((await runHere(['compare', ...files, '--json'])).stdout) as Comparison;
-  expect(json.runs.map(({ policy }) => policy)).toEqual(['hawk (a)', 'sparrow', 'hawk (b)']);
+  expect(json.runs.map(({ policy }) => policy)).toEqual([
+    'hawk (stealing=true)',
+    'sparrow',
+    'hawk (stealing=false)',
+  ]);
   const csv = (await runHere(['compare', ...files, '--csv'])).stdout.trim().split('\n');
   expect(csv).toHaveLength(4);
   expect(csv[0]).toMatch(/^policy,seed,options\./);
@@ -53,10 +65,25 @@ it.each(['svg', 'pdf'])(
     expect(stderr).toContain(`the figure is in ${figure}, its values in ${file('drawn/both.csv')}`);
     expect(readFileSync(figure, 'latin1')).toMatch(ending === 'svg' ? /^<svg .*<title>hawk/s : /^%PDF-1/);
     expect(readFileSync(file('drawn/both.csv'), 'utf8')).toMatch(
-      /^chart,series,x,y\n(.*\n)*parts-short,\w+,hawk \(a\),[\d.]+$/m,
+      /^chart,series,x,y\n(.*\n)*parts-short,\w+,hawk \(stealing=true\),[\d.]+$/m,
     );
   },
 );
+
+it('draws each chart as SVG, with its values as CSV, in a folder', async () => {
+  const drawn = `${file('each')}/`;
+  const { exitCode, stderr } = await runHere(['compare', file('a.json'), file('b.json'), '--figure', drawn]);
+  expect(exitCode).toBe(0);
+  expect(stderr).toContain(`each chart is in ${drawn}, with its values`);
+  const names = readdirSync(drawn);
+  const ids = names.filter((name) => name.endsWith('.svg')).map((name) => name.slice(0, -4));
+  expect(names.sort()).toEqual(ids.flatMap((id) => [`${id}.csv`, `${id}.svg`]).sort());
+  expect(ids).toContain('parts-short');
+  for (const id of ids) {
+    expect(readFileSync(join(drawn, `${id}.svg`), 'utf8')).toMatch(/^<svg .*<title/s);
+    expect(readFileSync(join(drawn, `${id}.csv`), 'utf8')).toMatch(/^series,x,y\n.*,.*,.*\n/);
+  }
+});
 
 it.each<[figure: string, line: string]>([
   ['both.png', 'is neither .svg nor .pdf'],

@@ -28,7 +28,7 @@ export const compareCommand = defineCommand({
   examples: [
     [
       'goshawk compare a.json b.json --report both.html',
-      'write an HTML report; identical policies are labeled with their file names',
+      'write an HTML report; runs of one policy are labeled with what differs',
     ],
     ['goshawk compare a.json b.json --csv', 'one row per run'],
   ],

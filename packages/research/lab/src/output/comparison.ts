@@ -24,7 +24,7 @@ export const FIGURE_OPTION = {
   setting: true,
   value: 'FILE',
   describe:
-    'draw the charts of the report as one figure, FILE.svg or FILE.pdf, with their values in FILE.csv',
+    'draw the charts of the report as one figure, FILE.svg or FILE.pdf, with their values in FILE.csv; or each chart in a folder, FOLDER/',
 } as const;
 
 export const SAVE_RESULTS_OPTION = {
@@ -44,14 +44,20 @@ export async function checkOutput({ global, cwd }: Context, { csv, figure }: Out
   if (csv && global.json)
     throw new InputError('usage', '--csv and --json cannot be used together', 'use one of them');
   if (figure === undefined) return;
+  if (isFolder(figure)) return checkOutFolder(resolve(cwd, figure), [], '--figure');
   if (!/[^/\\]\.(svg|pdf)$/.test(figure))
     throw new InputError(
       'bad-option',
       `--figure: ${figure} is neither .svg nor .pdf`,
-      'use one of these endings',
+      'use one of these endings, or a folder that ends with /',
     );
   const file = resolve(cwd, figure);
   await checkOutFolder(dirname(file), [basename(file), valuesOf(basename(file))], '--figure');
+}
+
+/** Whether the option names a folder, for a file of each chart. */
+function isFolder(figure: string): boolean {
+  return /[/\\]$/.test(figure);
 }
 
 /** The file of values beside a figure. */
@@ -88,7 +94,7 @@ export async function printComparison(
   if (file !== undefined || drawn !== undefined)
     await untilInterrupted(
       context,
-      () => writeReport(context, comparison, report, drawn),
+      () => writeReport(context, comparison, report, drawn, figure !== undefined && isFolder(figure)),
       () => `all runs ended, but the report was not written`,
     );
   if (context.global.json) context.json(comparison);
@@ -99,7 +105,9 @@ export async function printComparison(
     context.out([table, ...after].join('\n\n'));
   }
   if (file !== undefined) context.note(`\nthe report with charts is in ${file}`);
-  if (figure !== undefined) context.note(`\nthe figure is in ${figure}, its values in ${valuesOf(figure)}`);
+  if (figure !== undefined && isFolder(figure)) context.note(`\neach chart is in ${figure}, with its values`);
+  else if (figure !== undefined)
+    context.note(`\nthe figure is in ${figure}, its values in ${valuesOf(figure)}`);
   return comparison.runs.some((run) => run.jobs.failed > 0) ? ExitCode.failed : ExitCode.done;
 }
 
@@ -108,10 +116,11 @@ async function writeReport(
   comparison: Comparison,
   { file, series, command, note }: Report,
   drawn: string | undefined,
+  isEach: boolean,
 ): Promise<void> {
   context.note('writing the report');
   const { renderReport } = await import('@goshawk/report');
-  const { page, picture, values } = renderReport(comparison, series, {
+  const { page, charts, picture, values } = renderReport(comparison, series, {
     command,
     generator: `goshawk ${VERSION}`,
     ...present({ note }),
@@ -120,6 +129,14 @@ async function writeReport(
   await setImmediate();
   if (file !== undefined) await writeReportFile(file, page, context.interrupted);
   if (drawn === undefined) return;
+  if (isEach) {
+    const { csvOf } = await import('@goshawk/report');
+    const files = charts.flatMap((chart) => [
+      [`${chart.id}.svg`, chart.svg()],
+      [`${chart.id}.csv`, `${csvOf(chart.values())}\n`],
+    ]);
+    return writeTogether(drawn, Object.fromEntries(files) as Record<string, string>);
+  }
   const svg = picture();
   const { pdfOf } = await import('../figure/pdf.js');
   await writeTogether(dirname(drawn), {

@@ -52,6 +52,14 @@ describe('the page of a comparison', () => {
     expect(all(page, /<details>/g)).toHaveLength(12);
   });
 
+  test('names the best other policy in each tile, if it is not the only one', () => {
+    const { comparison: three, series: of } = sample({ hawk: 2, sparrow: 8, central: 1 });
+    const tiles = all(renderPage(three, of, META), /(best other: [^<]*)/g);
+    expect(tiles).toHaveLength(4);
+    expect(tiles[0]).toMatch(/^best other: central [\d.]+ m?s \([\d.]+×\)$/);
+    expect(page).not.toContain('best other');
+  });
+
   test('shows the command that reproduces it', () => {
     expect(
       all(page, /<code>goshawk(.*?)<\/code>/g).map((line) => `goshawk${line.replaceAll(/<[^>]+>/g, '')}`),

@@ -27,7 +27,7 @@ const NOTABLE_RATIO = 0.05;
 /** Tables of more policies than this take the page's whole width. */
 const SIDE_BY_SIDE_MAX = 3;
 
-/** Renders the four most important numbers: the first policy against the first baseline. */
+/** Renders the four most important numbers: the first policy against the first baseline, and the best other policy of each. */
 export function headlineCards(policies: readonly PolicyView[], ratios: readonly Ratio[]): Markup | null {
   const [first, baseline] = policies;
   const ratio = ratios[0];
@@ -37,10 +37,23 @@ export function headlineCards(policies: readonly PolicyView[], ratios: readonly 
       const ours = duration(first.runtimeSeconds[of][statistic]);
       const theirs = duration(baseline.runtimeSeconds[of][statistic]);
       return html`<div class="card"><h3>${of} jobs, ${statistic}</h3><p class="big">${factor(ratio[of][statistic])}</p>
-<p class="words">${inWords(ratio[of][statistic])}</p><p>${first.policy} ${ours}<br>${baseline.policy} ${theirs}</p></div>`;
+<p class="words">${inWords(ratio[of][statistic])}</p><p>${first.policy} ${ours}<br>${baseline.policy} ${theirs}${bestLine(policies, of, statistic)}</p></div>`;
     }),
   );
   return html`<div class="cards">${cards}</div>`;
+}
+
+/** Names the best policy other than the first one, unless it is the only other one. */
+function bestLine(policies: readonly PolicyView[], of: JobClass, statistic: 'p50' | 'p90'): Markup | null {
+  const rivals = policies.slice(1).flatMap(({ policy, runtimeSeconds }) => {
+    const seconds = runtimeSeconds[of][statistic];
+    return seconds === null ? [] : [{ policy, seconds }];
+  });
+  if (policies.length <= 2 || rivals.length === 0) return null;
+  const best = rivals.reduce((one, other) => (other.seconds < one.seconds ? other : one));
+  const own = policies[0]!.runtimeSeconds[of][statistic];
+  const ratio = own === null || best.seconds === 0 ? null : own / best.seconds;
+  return html`<br>best other: ${best.policy} ${duration(best.seconds)} (${factor(ratio)})`;
 }
 
 /** Describes a ratio of run times in words. */
