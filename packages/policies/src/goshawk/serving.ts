@@ -24,6 +24,11 @@ export class Serving {
   /** Needs of stages for which no lender was found in this round. */
   readonly #triedForShort = new Set<WaitingNeeds>();
   readonly #triedForUser = new Set<WaitingNeeds>();
+  /** Stages that were skipped in earlier plans, by needs of which too many were skipped to try all in one plan. */
+  readonly #passed = new Map<WaitingNeeds, WeakSet<StageView>>();
+  #passedCount = 0;
+  /** When a plan tries the stages after the passed ones; other plans try the first ones. */
+  #passesAt: Millis = Number.NEGATIVE_INFINITY;
   readonly children = new Children();
 
   constructor(queue: Queue, placement: Placement, starting: Starting, shares: UserShares, lending: Lending) {
@@ -39,7 +44,8 @@ export class Serving {
   /** @param before serve only users before this one; default: all */
   serve(draft: Draft, now: Millis, before?: UserLines): void {
     if (this.#placement.free.size === 0) return this.#waiting.restoreSkipped();
-    const plan: Plan = { candidates: new Map(), skipped: new Map(), closed: [] };
+    const passes = this.#passed.size > 0 && now >= this.#passesAt;
+    const plan: Plan = { passes, candidates: new Map(), skipped: new Map(), closed: [] };
     for (const of of [NOT_LARGE, KINDS]) {
       while (this.#placement.free.size > 0) {
         const kinds = this.#limits.servedKinds(of, now);
@@ -52,6 +58,23 @@ export class Serving {
     }
     this.#waiting.restoreSkipped();
     for (const { line, needs } of plan.closed) this.#waiting.open(line, needs);
+    if (plan.passes || (plan.closed.length > 0 && this.#passed.size === 0)) this.#pass(plan, draft, now);
+  }
+
+  /** Plans when to try the stages after those that this plan has skipped. Begins anew with needs whose last stage was tried. */
+  #pass({ closed, skipped }: Plan, draft: Draft, now: Millis): void {
+    const left = new Set(closed.map(({ needs }) => needs));
+    for (const needs of this.#passed.keys()) if (!left.has(needs)) this.#passed.delete(needs);
+    if (left.size === 0) this.#passedCount = 0;
+    for (const needs of left) {
+      const passed = this.#passed.get(needs) ?? new WeakSet();
+      for (const stage of skipped.get(needs)!) passed.add(stage);
+      this.#passed.set(needs, passed);
+      this.#passedCount += skipped.get(needs)!.length;
+    }
+    if (left.size === 0) return;
+    this.#passesAt = now + Math.max(PASS_MS, this.#passedCount / PASSED_PER_MS);
+    draft.again(this.#passesAt);
   }
 
   /** Starts tasks that fit nowhere on the CPUs of tasks that pause. */
@@ -116,9 +139,10 @@ export class Serving {
     return candidates;
   }
 
-  #serveFirst(line: Line, { candidates, skipped, closed }: Plan, draft: Draft, now: Millis): void {
+  #serveFirst(line: Line, { passes, candidates, skipped, closed }: Plan, draft: Draft, now: Millis): void {
     const stage = line.first()!;
     const needs = this.#waiting.needsOf(stage)!;
+    if (passes && this.#passed.get(needs)?.has(stage) === true) return this.#waiting.skipFirst(line);
     if (needs.together > 1) {
       if (this.#starting.startTogether(stage, draft, now)) return;
     } else {
@@ -135,11 +159,12 @@ export class Serving {
     // workers.
     const mayDiffer =
       isSelective(stage) || (this.#placement.reservations.size > 0 && this.#placement.free.hasRoom(stage));
-    const count = (skipped.get(needs) ?? 0) + 1;
-    if (mayDiffer) skipped.set(needs, count);
-    if (mayDiffer && count < CANDIDATES_MAX) return this.#waiting.skipFirst(line);
+    const others = skipped.get(needs) ?? [];
+    others.push(stage);
+    if (mayDiffer) skipped.set(needs, others);
+    if (mayDiffer && others.length < CANDIDATES_MAX) return this.#waiting.skipFirst(line);
     const lines = this.#waiting.block(needs);
-    if (count >= CANDIDATES_MAX) for (const each of lines) closed.push({ line: each, needs });
+    if (others.length >= CANDIDATES_MAX) for (const each of lines) closed.push({ line: each, needs });
   }
 }
 
@@ -151,11 +176,17 @@ const CONTENDERS_MAX = 8;
 /** Number of needs in a round. */
 const TRIED_MAX = 1_024;
 
+/** Shortest delay (ms) of the plan that tries the stages after the first hundred, and how many it may pass per ms of delay. */
+const PASS_MS = 250;
+const PASSED_PER_MS = 10;
+
 /** State of one pass over the waiting stages. */
 interface Plan {
+  /** Whether it passes the stages that earlier plans have tried. */
+  readonly passes: boolean;
   readonly candidates: Map<UserLines, readonly Candidate[]>;
-  /** Number of stages with these needs that were skipped. */
-  readonly skipped: Map<WaitingNeeds, number>;
+  /** Stages that were skipped, by their needs. */
+  readonly skipped: Map<WaitingNeeds, StageView[]>;
   /** Stages that are excluded until the end of the pass, because too many with equal needs were skipped. */
   readonly closed: { readonly line: Line; readonly needs: WaitingNeeds }[];
 }

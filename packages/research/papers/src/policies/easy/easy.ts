@@ -42,8 +42,8 @@ class Easy implements CentralPolicy {
     for (const stage of inOrder(cluster)) {
       while (stage.waiting > 0 && startIn(stage, workers, reservations, draft, now));
       if (stage.waiting === 0 || reservations.size > 0) continue;
-      // A job that never fits must not block the others.
-      if (!workers.some((worker) => fitsEver(stage, worker))) continue;
+      // A job that never fits, or that declines the workers where it would, must not block the others.
+      if (mostTasks(stage, workers) < gangSize(stage)) continue;
       const reservation = reservationFor(stage, workers, reservations, now);
       // Without a time, any later job could delay this one.
       if (reservation === undefined) return;
@@ -58,6 +58,16 @@ function inOrder({ jobs }: ClusterView): StageView[] {
   return [...jobs]
     .sort((one, other) => one.arrivedAt - other.arrivedAt || one.number - other.number)
     .flatMap(({ stages }) => stages.filter(({ waiting }) => waiting > 0));
+}
+
+/** Number of tasks of the stage that would fit if nothing else ran, up to those that start together. */
+function mostTasks(stage: StageView, workers: readonly WorkerView[]): number {
+  const together = gangSize(stage);
+  const chosen: WorkerView[] = [];
+  for (const worker of workers)
+    if (fitsEver(stage, worker) && stage.declinedBy?.has(worker) !== true)
+      choose(worker, countIn(stage, worker.capacity, together), stage, together, chosen);
+  return chosen.length;
 }
 
 /** Starts one task, or all of a gang, on the first workers with room. @returns whether they started */

@@ -102,8 +102,13 @@ export class Rooms {
     this.#workers = [...cluster.workers].filter(({ open }) => open);
   }
 
-  /** Whether some open worker meets the requirements of the stage and is large enough for one of its tasks. */
+  /**
+   * Whether some open worker meets the requirements of the stage, is large enough for one of its tasks, and was not declined.
+   */
   canStart(stage: StageView): boolean {
+    const { declinedBy } = stage;
+    if (declinedBy !== undefined)
+      return this.#workers.some((worker) => !declinedBy.has(worker) && fitsEver(stage, worker));
     let fits = this.#everFits.get(stage.needs);
     if (fits === undefined) {
       fits = this.#workers.some((worker) => fitsEver(stage, worker));
