@@ -92,12 +92,19 @@ const EXAMPLES: ReadonlySet<string> = new Set([
   'packages/research/papers/src/figures/papers/PAPER.ts',
 ]);
 
-/** Whether a document means a file by a path from its own folder, from `packages/NAME/src`, or by the end of a path. */
+/**
+ * Whether a document means a file: by a path from its own folder or from `packages/NAME/src`, or by the end of a path, which is in
+ * its package if the document is in a package.
+ */
 function isFile(document: string, name: string): boolean {
   if (name.startsWith('.')) return files.includes(normalize(join(dirname(document), name)));
   const [first, ...rest] = name.split('/');
-  const inPackage = `packages/${first}/src/${rest.join('/')}`;
-  return files.some((file) => file === name || file === inPackage || file.endsWith(`/${name}`));
+  const [own = ''] = /^packages\/(?:research\/)?[^/]+\//.exec(document) ?? [];
+  const named = [
+    name,
+    ...['packages', 'packages/research'].map((at) => `${at}/${first}/src/${rest.join('/')}`),
+  ];
+  return files.some((file) => named.includes(file) || (file.startsWith(own) && file.endsWith(`/${name}`)));
 }
 
 test('every image is used', () => {

@@ -1,4 +1,4 @@
-import { JOB_STATES, type PublishedSchemas, publish, ROLES } from '@goshawk/core';
+import { JOB_STATES, type OutputsOf, type PublishedSchemas, publish, ROLES } from '@goshawk/core';
 import { z } from 'zod';
 
 /**
@@ -365,34 +365,38 @@ const audit = z.union([
   }),
 ]);
 
+const SHAPES = [
+  autoscale,
+  clusters,
+  config,
+  daemon,
+  journal,
+  journalBackup,
+  journalImport,
+  journalInit,
+  journalOwners,
+  journalRepair,
+  journalVerify,
+  keygen,
+  keysList,
+  keysRevoked,
+  notification,
+  policies,
+  schemas,
+  shares,
+  status,
+  submitSkipped,
+  event,
+  takeover,
+  up,
+] as const;
+
+declare module '@goshawk/core' {
+  interface Outputs extends OutputsOf<(typeof SHAPES)[number]> {}
+}
+
 /** Returns the schemas that the HTTP API does not share. */
+
 export function commandSchemas(): PublishedSchemas {
-  return publish(
-    [
-      autoscale,
-      clusters,
-      config,
-      daemon,
-      journal,
-      journalBackup,
-      journalImport,
-      journalInit,
-      journalOwners,
-      journalRepair,
-      journalVerify,
-      keygen,
-      keysList,
-      keysRevoked,
-      notification,
-      policies,
-      schemas,
-      shares,
-      status,
-      submitSkipped,
-      event,
-      takeover,
-      up,
-    ],
-    { 'goshawk.audit/1': audit },
-  );
+  return publish(SHAPES, { 'goshawk.audit/1': audit });
 }

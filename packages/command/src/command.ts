@@ -102,7 +102,7 @@ export function refuseSurplusWords(name: string, words: readonly string[], words
 
 /** Returns the JSON metadata of a complete list. */
 export function wholeList(entries: readonly unknown[]) {
-  return { total: entries.length, truncated: false, next: null };
+  return { total: entries.length, truncated: false, next: null } as const;
 }
 
 /** Option of commands that truncate lists with `--limit`. */

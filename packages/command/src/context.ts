@@ -1,4 +1,4 @@
-import type { Output } from '@goshawk/core';
+import type { Output, Outputs } from '@goshawk/core';
 import type { OptionSpecs, Resolved } from './options.js';
 
 /** Options of every command. */
@@ -70,6 +70,9 @@ export function isReadByProgram(
   return json && progress === 'auto' && stderr.isTTY !== true;
 }
 
+/** An output of a published schema. One that differs from its schema does not compile. */
+type Shown<S extends keyof Outputs> = { readonly schema: S } & Output<S>;
+
 /** The environment of a command. Tests replace it. */
 export interface Context {
   readonly global: GlobalOptions;
@@ -80,11 +83,11 @@ export interface Context {
   /** Width of the terminal on stdout; infinite without a terminal, so that nothing is cut. */
   readonly columns: number;
   /** Prints a result: a JSON value with --json, else text for people. */
-  show<T extends Pick<Output, 'schema'>>(value: T, words: () => string): void;
+  show<S extends keyof Outputs>(value: Shown<S>, words: () => string): void;
   /** Prints text of a result on stdout. */
   out(text: string): void;
   /** Prints a JSON value of a result as one line of stdout. */
-  json<T extends Pick<Output, 'schema'>>(value: T): void;
+  json<S extends keyof Outputs>(value: Shown<S>): void;
   /** Prints a message for people on stderr; nothing with --quiet or if `isReadByProgram`. */
   note(text: string): void;
   /** Stream for bytes of tasks, unchanged; text goes through `out`. */

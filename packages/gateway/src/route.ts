@@ -1,4 +1,5 @@
 import type { Cluster, JobHandle } from '@goshawk/client';
+import type { Frozen } from '@goshawk/core';
 import type { z } from 'zod';
 import type { Role } from './access.js';
 import type { FileAnswer } from './file-answer.js';
@@ -56,13 +57,6 @@ type Answer<A> = [A] extends [z.ZodType]
     : A extends 'file'
       ? Promise<FileAnswer>
       : Promise<unknown>;
-type Frozen<T> = unknown extends T
-  ? T
-  : T extends readonly (infer E)[]
-    ? readonly Frozen<E>[]
-    : T extends object
-      ? { readonly [K in keyof T]: Frozen<T[K]> }
-      : T;
 
 /** One route of the table from which the server, the OpenAPI document and its tests are generated. */
 export interface Route<

@@ -16,13 +16,14 @@ import {
   wholeList,
   withoutPasswords,
 } from '@goshawk/command';
+import type { Output } from '@goshawk/core';
 
 interface Setting {
   /** Commands that have the option; empty if all have it. */
   readonly commands: readonly string[];
   readonly name: string;
   /** Value of the option; durations in ms. */
-  readonly value: unknown;
+  readonly value: Output<'goshawk.config/1'>['settings'][number]['value'];
   readonly unit?: 'ms';
   /** Description of the behavior without a value. */
   readonly whenUnset?: string;
@@ -95,8 +96,8 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
 }
 
 /** Hides passwords in URLs. */
-function withoutPassword(value: unknown): unknown {
-  return typeof value === 'string' ? withoutPasswords(value) : value;
+function withoutPassword(value: unknown): Setting['value'] {
+  return typeof value === 'string' ? withoutPasswords(value) : (value as Setting['value']);
 }
 
 function table(context: Context, settings: readonly Setting[], withOrigin: boolean): string {

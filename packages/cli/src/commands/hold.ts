@@ -1,14 +1,7 @@
 import type { JobHandle } from '@goshawk/client';
 import { type Context, defineCommand, type JobWord, throwAll } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import {
-  counted,
-  InputError,
-  type JobSummary,
-  PRIORITIES,
-  type SchemaName,
-  summaryJson,
-} from '@goshawk/core';
+import { counted, InputError, type JobSummary, PRIORITIES, summaryJson } from '@goshawk/core';
 import { outcomesOf } from '../jobs/outcomes.js';
 
 export const holdCommand = defineCommand({
@@ -18,7 +11,12 @@ export const holdCommand = defineCommand({
   examples: [['goshawk hold $id; goshawk release $id', 'start no new tasks, then let them start again']],
   options: {},
   run: (context, _options, { words }) =>
-    forEach(context, words, 'goshawk.hold/1', (job, signal) => job.hold({ signal }), heldSentence),
+    forEach(
+      context,
+      words,
+      (job, signal) => job.hold({ signal }),
+      (job) => context.show({ schema: 'goshawk.hold/1', ...changedJson(job) }, () => heldSentence(job)),
+    ),
 });
 
 export const releaseCommand = defineCommand({
@@ -33,9 +31,9 @@ export const releaseCommand = defineCommand({
     forEach(
       context,
       words,
-      'goshawk.release/1',
       (job, signal) => job.release({ signal }),
-      ({ id }) => `${id} is released`,
+      (job) =>
+        context.show({ schema: 'goshawk.release/1', ...changedJson(job) }, () => `${job.id} is released`),
     ),
 });
 
@@ -61,10 +59,12 @@ export const updateCommand = defineCommand({
     return forEach(
       context,
       words,
-      'goshawk.update/1',
       (job, signal) => job.update({ priority }, { signal }),
-      ({ id }) => `${id} has priority ${priority}`,
-      { priority },
+      (job) =>
+        context.show(
+          { schema: 'goshawk.update/1', ...changedJson(job), priority },
+          () => `${job.id} has priority ${priority}`,
+        ),
     );
   },
 });
@@ -73,10 +73,8 @@ export const updateCommand = defineCommand({
 async function forEach(
   context: Context,
   words: readonly JobWord[],
-  schema: SchemaName,
   change: (job: JobHandle, signal: AbortSignal) => Promise<JobSummary>,
-  sentence: (job: JobSummary) => string,
-  more: object = {},
+  show: (job: JobSummary) => void,
 ): Promise<undefined> {
   await using cluster = await openCluster(context);
   const problems: unknown[] = [];
@@ -88,10 +86,13 @@ async function forEach(
       problems.push(outcome.reason);
       continue;
     }
-    const job = outcome.value;
-    context.show({ schema, job: job.id, ...summaryJson(job, Date.now()), ...more }, () => sentence(job));
+    show(outcome.value);
   }
   throwAll(context, problems);
+}
+
+function changedJson(job: JobSummary) {
+  return { job: job.id, ...summaryJson(job, Date.now()) };
 }
 
 function heldSentence({ id, tasks: { running, waiting } }: JobSummary): string {

@@ -88,7 +88,7 @@ async function* detailsOf(context: Context, job: JobHandle): AsyncGenerator<JobD
   }
 }
 
-function shownJson(detail: JobDetail): Output {
+function shownJson(detail: JobDetail): Output<'goshawk.job/1'> {
   const { spec } = detail;
   return jobJson(detail, Date.now(), spec === undefined ? {} : { spec: specJson(spec) });
 }

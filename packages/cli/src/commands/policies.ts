@@ -89,7 +89,8 @@ function defaultOf(spec: OptionSpec): string {
   return 'default' in spec && spec.default !== undefined ? `${spec.default}` : (spec.whenUnset ?? '');
 }
 
-function shown({ default: normal, min, max, choices, help }: PolicyOption<unknown>) {
+function shown({ default: given, min, max, choices, help }: PolicyOption<unknown>) {
+  const normal = given as string | number | boolean;
   const bounds = [min === undefined ? '' : `from ${min}`, max === undefined ? '' : `to ${max}`];
   const values =
     typeof normal === 'boolean' ? 'true, false' : (choices?.join(', ') ?? bounds.join(' ').trim());

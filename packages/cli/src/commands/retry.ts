@@ -38,9 +38,15 @@ export const retryCommand = defineCommand({
     await using cluster = await openCluster(context);
     const job = await word.job(context, cluster);
     const again = await job.retry({ tasks, stage, failed, asNew, signal });
-    const { id, acceptedState: state, tasksAgain, tasksCompleted: completed } = again;
+    const { id, tasksAgain, tasksCompleted: completed } = again;
     if (context.global.json) {
-      context.json({ schema: 'goshawk.retry/1', job: id, state, tasks: tasksAgain, completed });
+      context.json({
+        schema: 'goshawk.retry/1',
+        job: id,
+        state: again.acceptedState!,
+        tasks: tasksAgain,
+        completed,
+      });
       return wait ? await awaitEnds(context, [again], { retried: !asNew }) : undefined;
     }
     context.out(id);

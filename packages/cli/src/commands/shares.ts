@@ -6,6 +6,7 @@ import {
   fairShareOf,
   formatResources,
   largestShare,
+  type Output,
   type Resources,
   type ShareHolder,
   sharesByUser,
@@ -69,11 +70,15 @@ export const sharesCommand = defineCommand({
   },
 });
 
-function holderJson(holder: ShareHolder, by: 'job' | 'user', capacity: Resources): Record<string, unknown> {
+function holderJson(
+  holder: ShareHolder,
+  by: 'job' | 'user',
+  capacity: Resources,
+): Output<'goshawk.shares/1'>['shares'][number] {
   const { id, user, jobs, weight, running, waiting, has, due } = holder;
   const { share, of } = largestShare(has, capacity);
   return {
-    ...(by === 'job' ? { job: id } : { jobs }),
+    ...(by === 'job' ? { job: id! } : { jobs }),
     user: user === '' ? null : user,
     weight: weight ?? null,
     userWeight: weight === undefined ? null : (holder.userWeight ?? 1),

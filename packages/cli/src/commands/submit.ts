@@ -109,7 +109,7 @@ function skippedJson(skipped: Skipped): { skipped?: Skipped } {
   return skipped.completed + skipped.active + skipped.existing === 0 ? {} : { skipped };
 }
 
-function submitJson({ id: job, warning }: JobHandle, state: JobState): Output {
+function submitJson({ id: job, warning }: JobHandle, state: JobState): Output<'goshawk.submit/1'> {
   return { schema: 'goshawk.submit/1', job, state, ...present({ warning }) };
 }
 

@@ -1,6 +1,6 @@
 import type { JobHandle, TaskResult } from '@goshawk/client';
 import type { Context } from '@goshawk/command';
-import { type JobDetail, jobJson, type Output } from '@goshawk/core';
+import { type JobDetail, jobJson } from '@goshawk/core';
 
 /**
  * Prints the results of an ended job, one JSON line per task in index order: the return value of a module
@@ -22,7 +22,7 @@ export async function endedJson(
   handle: JobHandle,
   job: JobDetail,
   withResults: boolean,
-): Promise<Output> {
+): Promise<ReturnType<typeof jobJson>> {
   if (!withResults) return jobJson(job, Date.now());
   const results = await handle.results({ wait: false, signal: context.interrupted });
   return jobJson(job, Date.now(), { results });

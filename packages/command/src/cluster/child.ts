@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { GoshawkError, InputError } from '@goshawk/core';
+import { GoshawkError, InputError, type Role } from '@goshawk/core';
 import { ExitCode } from '../command.js';
 import { START_FOLDER } from '../start-folder.js';
 import { LogFile } from './log-file.js';
@@ -16,7 +16,7 @@ const ERROR_LINE = /^(?:Uncaught )?\w*Error\b.*: /;
 /** The startup message of a daemon on stdout with --json. */
 export interface DaemonIsUp {
   readonly schema: 'goshawk.daemon/1';
-  readonly role: string;
+  readonly role: Exclude<Role, 'client'> | 'dashboard';
   readonly endpoint: string;
 }
 

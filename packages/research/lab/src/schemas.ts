@@ -2,6 +2,7 @@ import {
   givenSchemas,
   LIMITS,
   MESSAGE_TYPES,
+  type OutputsOf,
   PRIORITIES,
   type PublishedSchemas,
   publish,
@@ -473,8 +474,14 @@ const traceLine = z.union([
   z.object({ ...traceJob, stages: z.array(traceStage).min(1) }),
 ]);
 
+const SHAPES = [comparison, delays, figure, figures, generators, traceFile, traceStats, whatif] as const;
+
+declare module '@goshawk/core' {
+  interface Outputs extends OutputsOf<(typeof SHAPES)[number]> {}
+}
+
 export function laboratorySchemas(): PublishedSchemas {
-  return publish([comparison, delays, figure, figures, generators, traceFile, traceStats, whatif], {
+  return publish(SHAPES, {
     'goshawk.results/1': resultLine,
     'goshawk.trace/1': traceLine,
   });

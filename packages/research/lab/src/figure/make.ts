@@ -1,5 +1,5 @@
 import { type Context, commandLine, VERSION } from '@goshawk/command';
-import { counted } from '@goshawk/core';
+import { counted, type Output } from '@goshawk/core';
 import {
   assess,
   assessTrials,
@@ -100,7 +100,8 @@ function unloadedLines({ id, mode, runs, workload }: FigureResult): string[] {
 
 export function tell(context: Context, result: FigureResult, { out }: FigureOptions): void {
   if (context.global.json) {
-    context.json(result);
+    // The results of a trial are any object.
+    context.json({ ...result, trials: result.trials as Output<'goshawk.figure/1'>['trials'] });
     return;
   }
   context.out(`\n${renderFigureText(result, { color: context.color, columns: context.columns })}`);

@@ -14,7 +14,7 @@ export interface MeasuredSeries {
   /** Values that the paper's text states at the same points, if any. */
   readonly paper?: readonly (number | null)[];
   /** Whether this project added the line to those of the paper. */
-  readonly isAddition?: boolean;
+  readonly isAddition?: true;
   /** The values of each seed, one per point of the axis, if there are several seeds. */
   readonly bySeed?: readonly (readonly (number | null)[])[];
 }
