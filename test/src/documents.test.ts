@@ -70,6 +70,19 @@ test('all tests that documents name exist', () => {
   expect(named.filter((each) => !tests.has(each.split(': ')[1]!))).toEqual([]);
 });
 
+test('each promise of the pages about attacks, faults and operation names a test or a command', () => {
+  const security = textOf('SECURITY.md').split('## What Goshawk does\n')[1]!.split('\n## ')[0]!;
+  const inTables = ['docs/DURABILITY.md', 'docs/OPERATE.md'].map((path) =>
+    [...textOf(path).matchAll(/^\| promise \| tests \|\n\|[-|]+\|\n((?:\|.*\n?)+)/gm)].flatMap(([, rows]) =>
+      rows!.trim().split('\n'),
+    ),
+  );
+  for (const promises of [security.split(/\n(?=- )/).slice(1), ...inTables]) {
+    expect(promises.length).toBeGreaterThan(9);
+    expect(promises.filter((each) => !/\.test\.ts`|`npm run [^`]+`/.test(each))).toEqual([]);
+  }
+});
+
 test('all source files that documents name exist', () => {
   const named = documents.flatMap((path) =>
     // The changelog may mention files that no longer exist.

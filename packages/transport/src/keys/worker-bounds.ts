@@ -42,13 +42,19 @@ export function boundsProblem(
   const stated: Resources = Object.hasOwn(capacity, 'cpu') ? capacity : { ...capacity, cpu: slots };
   for (const [name, amount] of Object.entries(stated))
     if (amount > amountOf(most, name))
-      return `its key permits at most ${formatResources({ [name]: amountOf(most, name) })}, not ${formatResources({ [name]: amount })}`;
+      return `its key permits at most ${differing(name, amountOf(most, name), amount)}`;
   const slotsMost = slotsOf(most);
   if (slots > slotsMost) return `its key permits at most ${slotsMost} slots, not ${slots}`;
   const placesMost = Math.max(slotsMost, placesOf(amountOf(most, 'cpu')));
   return places > placesMost
     ? `its key permits at most ${placesMost} tasks at a time, not ${places}`
     : undefined;
+}
+
+/** Two amounts, with all digits if they are equal when rounded. */
+function differing(name: string, most: number, amount: number): string {
+  const [one, other] = [most, amount].map((each) => formatResources({ [name]: each }));
+  return one === other ? `${name} ${most}, not ${name} ${amount}` : `${one}, not ${other}`;
 }
 
 function valuesIn(bounds: WorkerBounds | undefined, name: string): readonly string[] | undefined {
