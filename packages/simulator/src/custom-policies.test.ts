@@ -1,4 +1,4 @@
-import { DEFAULT_POLICY, type JobInput, parseJobSpec, Random, RELIABLE_TIMINGS } from '@goshawk/core';
+import { type JobInput, parseJobSpec, Random } from '@goshawk/core';
 import { addPapers } from '@goshawk/papers';
 import {
   ALL_POLICY_NAMES,
@@ -12,7 +12,8 @@ import {
   type WorkerView,
 } from '@goshawk/policies';
 import { describe, expect, test } from 'vitest';
-import { type SimulatedEnd, Simulation } from './simulation.js';
+import { endsOf, settingsOf } from './simulation.fixture.js';
+import { Simulation } from './simulation.js';
 
 addPapers();
 
@@ -93,21 +94,11 @@ async function expectAllJobsEnd(policy: string, estimator: 'pilot' | 'hybrid', r
     slots: 1,
     capacity: {},
     schedulers: 2,
-    settings: {
-      policy: {
-        ...DEFAULT_POLICY,
-        policy: policy as 'goshawk',
-        cutoffMs: 1_000,
-        estimator,
-        preset: presetNamed(policy),
-      },
-      timings: RELIABLE_TIMINGS,
-    },
+    settings: settingsOf(policy, { cutoffMs: 1_000, estimator }),
     seed: 1,
     checked: true,
   });
-  const ends: SimulatedEnd[] = [];
-  for await (const batch of simulation.run(jobs)) ends.push(...batch);
+  const ends = await endsOf(simulation, jobs);
   expect(ends.filter(({ completed }) => completed)).toHaveLength(jobs.length);
 }
 

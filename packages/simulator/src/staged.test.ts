@@ -1,8 +1,8 @@
-import { DEFAULT_POLICY, type JobInput, parseJobSpec, Random, RELIABLE_TIMINGS } from '@goshawk/core';
+import { type JobInput, Random } from '@goshawk/core';
 import { addPapers, CARBYNE_POLICIES } from '@goshawk/papers';
-import { presetNamed } from '@goshawk/policies';
 import { expect, test } from 'vitest';
-import { type SimulatedEnd, Simulation } from './simulation.js';
+import { drawnJobs, endsOf, integersOf, settingsOf } from './simulation.fixture.js';
+import { Simulation } from './simulation.js';
 
 addPapers();
 
@@ -13,7 +13,7 @@ const SEED = 'staged';
  * predecessors.
  */
 function randomJob(random: Random): JobInput {
-  const integer = (least: number, most: number) => least + Math.floor(random.next() * (most - least + 1));
+  const integer = integersOf(random);
   const names = ['a', 'b', 'c', 'd', 'e'].slice(0, integer(2, 5));
   return {
     weight: integer(1, 3),
@@ -40,24 +40,17 @@ test.each([
   'under %s, estimated by %s, jobs of stages with demands complete, in order',
   async (policy, estimator) => {
     const random = Random.seeded(SEED);
-    const jobs = Array.from({ length: 12 }, (_, i) => ({
-      submitMs: i * 300,
-      spec: parseJobSpec(randomJob(random)),
-    }));
+    const jobs = drawnJobs(12, 300, () => randomJob(random));
     const simulation = new Simulation({
       workers: 3,
       slots: 8,
       capacity: { cpu: 8, gpu: 4 },
       schedulers: 2,
-      settings: {
-        policy: { ...DEFAULT_POLICY, policy, estimator, preset: presetNamed(policy) },
-        timings: RELIABLE_TIMINGS,
-      },
+      settings: settingsOf(policy, { estimator }),
       seed: 1,
       network: { kind: 'constant', delayMs: 0.5 },
     });
-    const ends: SimulatedEnd[] = [];
-    for await (const batch of simulation.run(jobs)) ends.push(...batch);
+    const ends = await endsOf(simulation, jobs);
     expect(ends.map(({ completed }) => completed)).toEqual(jobs.map(() => true));
     for (const { index, startsMs: starts, runsMs: runs } of ends) {
       const firstTasks: number[] = [];

@@ -1,13 +1,6 @@
-import {
-  DEFAULT_POLICY,
-  parseJobSpec,
-  RELIABLE_TIMINGS,
-  sumOf,
-  type UserGrant,
-  type UserGrants,
-} from '@goshawk/core';
-import { presetNamed } from '@goshawk/policies';
+import { parseJobSpec, sumOf, type UserGrant, type UserGrants } from '@goshawk/core';
 import { expect, test } from 'vitest';
+import { endsOf, settingsOf } from './simulation.fixture.js';
 import { type SimulatedEnd, type SimulatedJob, Simulation } from './simulation.js';
 
 /** Shares are measured between these times (ms), in which all users with a backlog have tasks waiting. */
@@ -66,17 +59,12 @@ async function run(jobs: readonly SimulatedJob[], workers = WORKERS): Promise<Si
     capacity: { cpu: CPUS, memory: 8 * 2 ** 30 },
     schedulers: 2,
     users: GRANTS,
-    settings: {
-      policy: { ...DEFAULT_POLICY, policy: 'goshawk', preset: presetNamed('goshawk') },
-      timings: RELIABLE_TIMINGS,
-    },
+    settings: settingsOf('goshawk'),
     seed: 1,
     network: { kind: 'constant', delayMs: 0.5 },
   });
   const sorted = jobs.toSorted((one, other) => one.submitMs - other.submitMs);
-  const ends: SimulatedEnd[] = [];
-  for await (const batch of simulation.run(sorted)) ends.push(...batch);
-  return ends;
+  return endsOf(simulation, sorted);
 }
 
 /** Seconds × CPUs of the user between two times. */

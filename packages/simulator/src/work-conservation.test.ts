@@ -1,13 +1,13 @@
-import { DEFAULT_POLICY, type JobInput, parseJobSpec, Random, RELIABLE_TIMINGS } from '@goshawk/core';
-import { presetNamed } from '@goshawk/policies';
+import { type JobInput, Random } from '@goshawk/core';
 import { expect, test } from 'vitest';
-import { type SimulatedEnd, Simulation } from './simulation.js';
+import { drawnJobs, endsOf, integersOf, settingsOf } from './simulation.fixture.js';
+import { Simulation } from './simulation.js';
 
 const SEEDS = Array.from({ length: 12 }, (_, seed) => seed + 1);
 
 /** Draws a job of small tasks, stages, a gang with a deadline or GPU tasks for one of three users. */
 function randomJob(random: Random): JobInput {
-  const integer = (least: number, most: number) => least + Math.floor(random.next() * (most - least + 1));
+  const integer = integersOf(random);
   const sleep = integer(10, 2_000);
   const user = `u${integer(1, 3)}`;
   const tasks = (most: number) => ({ count: integer(1, most), run: { sleep } });
@@ -38,30 +38,17 @@ test.each(CASES)(
   'no room stays free while a task that fits it waits: seed %i, cutoff %i ms',
   async (seed, cutoffMs) => {
     const random = Random.seeded(`work conservation ${seed}`);
-    const jobs = Array.from({ length: 60 }, (_, i) => ({
-      submitMs: i * 100,
-      spec: parseJobSpec(randomJob(random)),
-    }));
+    const jobs = drawnJobs(60, 100, () => randomJob(random));
     const simulation = new Simulation({
       workers: 4,
       slots: 4,
       capacity: { cpu: 4, gpu: 1 },
       schedulers: 2,
-      settings: {
-        policy: {
-          ...DEFAULT_POLICY,
-          cutoffMs,
-          policy: 'goshawk',
-          estimator: 'given',
-          preset: presetNamed('goshawk'),
-        },
-        timings: RELIABLE_TIMINGS,
-      },
+      settings: settingsOf('goshawk', { cutoffMs, estimator: 'given' }),
       seed,
       checked: true,
     });
-    const ends: SimulatedEnd[] = [];
-    for await (const batch of simulation.run(jobs)) ends.push(...batch);
+    const ends = await endsOf(simulation, jobs);
     expect(ends.map(({ completed }) => completed)).toEqual(jobs.map(() => true));
   },
 );

@@ -82,7 +82,6 @@ export function AreaCard({ time }: { readonly time: ChartTime }) {
   const data = useMemo((): uPlot.AlignedData => [[...times], ...stacked(amounts)], [areas]);
   const fill = (user: string): string =>
     user === OTHERS ? colour('cell-drained') : colourOf(user, '', isDark);
-  const last = (at: number): number | null => amounts[at]?.at(-1) ?? null;
   return (
     <section class="card">
       <h2>In use, by user</h2>
@@ -121,24 +120,7 @@ export function AreaCard({ time }: { readonly time: ChartTime }) {
         options={() => optionsOf(resource, capacity, users.map(fill).reverse())}
         label={`${RESOURCE_WORDS[resource]} in use by user: a chart of ${time.words}; the table below has its numbers`}
       />
-      <ul class="legend">
-        {users.map((user, at) => (
-          <li key={user}>
-            <Key colour={user === OTHERS ? 'var(--cell-drained)' : colourOf(user, '', isDark)} />
-            {user === OTHERS ? (
-              'other users'
-            ) : user === '' ? (
-              'unknown user'
-            ) : (
-              <a href={jobsLink(`user:${user} state:active`)}>{user}</a>
-            )}{' '}
-            {last(at) === null ? ABSENT : amountOf(resource, last(at)!)}
-          </li>
-        ))}
-        <li>
-          {capacity > 0 ? `of ${amountOf(resource, capacity)} ${RESOURCE_WORDS[resource]}` : 'no data yet'}
-        </li>
-      </ul>
+      <AreaLegend areas={areas} resource={resource} isDark={isDark} />
       <Disclosure
         name="use"
         build={() => (
@@ -164,6 +146,38 @@ export function AreaCard({ time }: { readonly time: ChartTime }) {
         )}
       />
     </section>
+  );
+}
+
+function AreaLegend({
+  areas: { users, amounts, capacity },
+  resource,
+  isDark,
+}: {
+  readonly areas: Areas;
+  readonly resource: string;
+  readonly isDark: boolean;
+}) {
+  const last = (at: number): number | null => amounts[at]?.at(-1) ?? null;
+  return (
+    <ul class="legend">
+      {users.map((user, at) => (
+        <li key={user}>
+          <Key colour={user === OTHERS ? 'var(--cell-drained)' : colourOf(user, '', isDark)} />
+          {user === OTHERS ? (
+            'other users'
+          ) : user === '' ? (
+            'unknown user'
+          ) : (
+            <a href={jobsLink(`user:${user} state:active`)}>{user}</a>
+          )}{' '}
+          {last(at) === null ? ABSENT : amountOf(resource, last(at)!)}
+        </li>
+      ))}
+      <li>
+        {capacity > 0 ? `of ${amountOf(resource, capacity)} ${RESOURCE_WORDS[resource]}` : 'no data yet'}
+      </li>
+    </ul>
   );
 }
 

@@ -1,10 +1,11 @@
 import { isFinal } from '@goshawk/core';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ansiSpans } from './ansi.js';
 import { ApiError, getFile } from './api.js';
 import { type LogLine, linesOf } from './log-lines.js';
 import type { Job, Logs } from './shapes.js';
-import { useParam, useStore } from './store.js';
+import { type Store, useParam, useStore } from './store.js';
 import { Backticks, Problem, Waiting } from './ui.js';
 import { useAnswer } from './use-answer.js';
 
@@ -26,12 +27,7 @@ export function LogCard({
   readonly tick: number;
 }) {
   const store = useStore();
-  const task = useParam('task');
-  const find = useParam('find');
-  const isFailedOnly = useParam('failed') === '1';
-  const isFollowed = useParam('follow') !== 'no';
-  const wraps = useParam('wrap') === '1';
-  const setFollowed = (follows: boolean): void => store.setQuery({ follow: follows ? '' : 'no' });
+  const { task, find, isFailedOnly, isFollowed, wraps } = useLogOptions();
   const asked = new URLSearchParams();
   if (isFailedOnly) asked.set('failed', 'true');
   if (/^\d{1,9}$/.test(task)) asked.set('task', task);
@@ -74,62 +70,13 @@ export function LogCard({
   return (
     <section class="card" ref={card}>
       <h2>Log</h2>
-      <div class="filters">
-        <span>
-          <input
-            type="checkbox"
-            id="failed"
-            checked={isFailedOnly}
-            onChange={(event) => store.setQuery({ failed: event.currentTarget.checked ? '1' : '' })}
-          />
-          <label for="failed">failed tasks only</label>
-        </span>
-        <span>
-          <label for="task">Task</label>
-          <input
-            id="task"
-            size={6}
-            inputMode="numeric"
-            autocomplete="off"
-            value={task}
-            onChange={(event) => store.setQuery({ task: event.currentTarget.value.trim() })}
-          />
-        </span>
-        <span>
-          <label for="find">Find</label>
-          <input
-            id="find"
-            type="search"
-            size={10}
-            autocomplete="off"
-            value={find}
-            onInput={(event) => store.setQuery({ find: event.currentTarget.value })}
-          />
-        </span>
-        <span>
-          <input
-            type="checkbox"
-            id="follow"
-            checked={isFollowed}
-            onChange={(event) => setFollowed(event.currentTarget.checked)}
-          />
-          <label for="follow">follow</label>
-        </span>
-        <span>
-          <input
-            type="checkbox"
-            id="wraps"
-            checked={wraps}
-            onChange={(event) => store.setQuery({ wrap: event.currentTarget.checked ? '1' : '' })}
-          />
-          <label for="wraps">wrap</label>
-        </span>
+      <LogOptions>
         {lines.length === 0 ? null : (
           <button type="button" class="plain" onClick={() => void download()}>
             Download
           </button>
         )}
-      </div>
+      </LogOptions>
       <Problem error={error ?? downloadError} />
       {data === undefined && error === undefined ? <Waiting /> : null}
       <pre
@@ -140,7 +87,7 @@ export function LogCard({
         aria-live="off"
         aria-label="Task output"
         onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) =>
-          setFollowed(scrollTop + clientHeight >= scrollHeight - END_PX)
+          follow(store, scrollTop + clientHeight >= scrollHeight - END_PX)
         }
       >
         {data === undefined ? null : (
@@ -165,6 +112,80 @@ export function LogCard({
       ) : null}
     </section>
   );
+}
+
+/** What of the output is shown and how, which is in the address. */
+function LogOptions({ children }: { readonly children: ComponentChildren }) {
+  const store = useStore();
+  const { task, find, isFailedOnly, isFollowed, wraps } = useLogOptions();
+  return (
+    <div class="filters">
+      <span>
+        <input
+          type="checkbox"
+          id="failed"
+          checked={isFailedOnly}
+          onChange={(event) => store.setQuery({ failed: event.currentTarget.checked ? '1' : '' })}
+        />
+        <label for="failed">failed tasks only</label>
+      </span>
+      <span>
+        <label for="task">Task</label>
+        <input
+          id="task"
+          size={6}
+          inputMode="numeric"
+          autocomplete="off"
+          value={task}
+          onChange={(event) => store.setQuery({ task: event.currentTarget.value.trim() })}
+        />
+      </span>
+      <span>
+        <label for="find">Find</label>
+        <input
+          id="find"
+          type="search"
+          size={10}
+          autocomplete="off"
+          value={find}
+          onInput={(event) => store.setQuery({ find: event.currentTarget.value })}
+        />
+      </span>
+      <span>
+        <input
+          type="checkbox"
+          id="follow"
+          checked={isFollowed}
+          onChange={(event) => follow(store, event.currentTarget.checked)}
+        />
+        <label for="follow">follow</label>
+      </span>
+      <span>
+        <input
+          type="checkbox"
+          id="wraps"
+          checked={wraps}
+          onChange={(event) => store.setQuery({ wrap: event.currentTarget.checked ? '1' : '' })}
+        />
+        <label for="wraps">wrap</label>
+      </span>
+      {children}
+    </div>
+  );
+}
+
+function useLogOptions() {
+  return {
+    task: useParam('task'),
+    find: useParam('find'),
+    isFailedOnly: useParam('failed') === '1',
+    isFollowed: useParam('follow') !== 'no',
+    wraps: useParam('wrap') === '1',
+  };
+}
+
+function follow(store: Store, follows: boolean): void {
+  store.setQuery({ follow: follows ? '' : 'no' });
 }
 
 /** Returns the lines that contain a text, ignoring case. */

@@ -10,6 +10,7 @@ import {
   RELIABLE_TIMINGS,
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
+import { endsOf } from '../simulation.fixture.js';
 import { Simulation } from '../simulation.js';
 import { VirtualCluster } from '../virtual-cluster.js';
 import type { MeasuredPhase, NetworkModel } from './index.js';
@@ -54,8 +55,7 @@ async function run(network: NetworkModel, { policy = 'hawk' as keyof typeof PRES
     seed,
     network,
   });
-  const ends = [];
-  for await (const batch of simulation.run(workload(100, 4))) ends.push(...batch);
+  const ends = await endsOf(simulation, workload(100, 4));
   expect(simulation.activeJobs).toBe(0);
   return ends.sort((a, b) => a.index - b.index);
 }
