@@ -38,10 +38,36 @@ const COMMANDS_WAITING_MAX = 1_000;
 interface Lane {
   /** For logs. */
   readonly name: string;
-  readonly requestsMax: number;
+  readonly queue: Queue;
   pending: number;
-  requests: number;
-  readonly waiting: (() => void)[];
+}
+
+/** Runs at most so many calls at once; the others wait in order. */
+class Queue {
+  readonly #callsMax: number;
+  #calls = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(callsMax: number) {
+    this.#callsMax = callsMax;
+  }
+
+  /** Number of calls that wait. */
+  get length(): number {
+    return this.#waiting.length;
+  }
+
+  async run<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#calls < this.#callsMax) this.#calls++;
+    else await new Promise<void>((go) => this.#waiting.push(go));
+    try {
+      return await call();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#calls--;
+      else next();
+    }
+  }
 }
 
 /**
@@ -59,8 +85,8 @@ export class Notifier {
   readonly #lanes = new Map<string, Lane>();
   /** The last pending notification of each job. */
   readonly #lastOf = new Map<string, Promise<void>>();
-  readonly #commands: (() => void)[] = [];
-  #running = 0;
+  /** The operator's commands. */
+  readonly #commands = new Queue(COMMANDS_MAX);
 
   readonly #pausesMs: readonly Millis[];
   readonly #commandMs: Millis;
@@ -111,7 +137,6 @@ export class Notifier {
 
   close(): void {
     this.#ending.abort();
-    this.#commands.length = 0;
   }
 
   #send(job: Job, to: string, body: string, settled: () => void): void {
@@ -122,10 +147,8 @@ export class Notifier {
     const key = isWeb ? name : `user ${spec.user ?? ''}`;
     const lane = this.#lanes.get(key) ?? {
       name,
-      requestsMax: isWeb ? REQUESTS_PER_HOST_MAX : COMMANDS_MAX,
+      queue: new Queue(isWeb ? REQUESTS_PER_HOST_MAX : COMMANDS_MAX),
       pending: 0,
-      requests: 0,
-      waiting: [],
     };
     if (this.#pending >= PENDING_MAX || lane.pending >= PENDING_PER_HOST_MAX) {
       this.#logger.warn(
@@ -161,13 +184,7 @@ export class Notifier {
   ): Promise<boolean> {
     const { signal } = this.#ending;
     for (let attempts = 0; ; attempts++) {
-      if (lane.requests < lane.requestsMax) lane.requests++;
-      else await new Promise<void>((go) => lane.waiting.push(go));
-      if (signal.aborted) return false;
-      const problem = await attempt();
-      const next = lane.waiting.shift();
-      if (next === undefined) lane.requests--;
-      else next();
+      const problem = await lane.queue.run(async () => (signal.aborted ? undefined : attempt()));
       if (signal.aborted) return false;
       if (problem === undefined) return true;
       const waitMs = problem.isFinal ? undefined : this.#pausesMs[attempts];
@@ -230,20 +247,11 @@ export class Notifier {
       this.#logger.warn({ job }, `--notify-command is skipped: ${COMMANDS_WAITING_MAX} others wait for it`);
       return;
     }
-    this.#commands.push(() => {
-      this.#running++;
-      void this.#run(['/bin/sh', '-c', command], `${body}\n`, process.env).then((problem) => {
-        this.#running--;
-        if (problem !== undefined) this.#logger.warn({ job }, `--notify-command failed: ${problem}`);
-        this.#runNext();
-      });
+    void this.#commands.run(async () => {
+      if (this.#ending.signal.aborted) return;
+      const problem = await this.#run(['/bin/sh', '-c', command], `${body}\n`, process.env);
+      if (problem !== undefined) this.#logger.warn({ job }, `--notify-command failed: ${problem}`);
     });
-    this.#runNext();
-  }
-
-  #runNext(): void {
-    if (this.#running >= COMMANDS_MAX || this.#ending.signal.aborted) return;
-    this.#commands.shift()?.();
   }
 
   /** @returns what went wrong; undefined: nothing */
