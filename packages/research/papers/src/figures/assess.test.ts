@@ -39,7 +39,7 @@ function swept(runs: FigureSweep['places']): FigureSweep {
   return {
     figure,
     axis: figure.axis,
-    workload: { name: 'w', sha256: 'f00', jobs: 3, tasks: 3, taskSeconds: 3, spanSeconds: 3 },
+    workload: { name: 'w', sha256: 'f00', jobs: 3_000, tasks: 3, taskSeconds: 3, spanSeconds: 3 },
     places: runs,
     command: 'goshawk figure made-up',
     generator: 'goshawk 0',
@@ -149,6 +149,20 @@ test.each([
   const claims = [{ section: '§1', text: 'better', judge: isMuchBetter([short], 0.2) }];
   const result = assess({ ...swept([runs]), figure: { ...figure, claims } });
   expect(result.claims.map((claim) => claim.verdict)).toEqual([verdict]);
+});
+
+test('with one seed, an effect needs the more jobs the smaller it is', () => {
+  const runs = runsAt(10, { hawk: { short: [9] }, sparrow: { short: [10], policy: 'sparrow' } });
+  const claims = [
+    { section: '§1', text: 'better', judge: isMuchBetter([ratio('hawk', 'sparrow', 'short', 'p50')], 0.05) },
+  ];
+  const verdictWith = (jobs: number) => {
+    const asked = swept([runs]);
+    return assess({ ...asked, figure: { ...figure, claims }, workload: { ...asked.workload, jobs } })
+      .claims[0]!;
+  };
+  expect(verdictWith(10_000).verdict).toBe('holds');
+  expect(verdictWith(2_000)).toMatchObject({ verdict: 'not confirmed', ours: 'short p50 0.90; one seed' });
 });
 
 test('a job that ended in neither run, or is not counted, is not compared', () => {

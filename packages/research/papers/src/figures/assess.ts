@@ -64,7 +64,8 @@ export function assessSeeds<Run>(
   let made: Point[][] | undefined;
   const resamples = () => (made ??= seeds.length < 2 ? [] : resampledSeeds(seeds.length).map(drawn));
   const isSmall = hasFewJobs(asked);
-  const claims = figure.claims.map((claim) => judged(claim, points, bySeed, resamples, isSmall));
+  const jobs = Math.min(workload.jobs, figure.workload.draw?.jobs ?? Number.POSITIVE_INFINITY);
+  const claims = figure.claims.map((claim) => judged(claim, points, bySeed, resamples, isSmall, jobs));
   const { paperJobs = null } = figure.workload;
   return {
     schema: FIGURE_SCHEMA,
@@ -138,18 +139,19 @@ function judged(
   bySeed: readonly (readonly Point[])[],
   resamples: () => readonly (readonly Point[])[],
   isSmall: boolean,
+  jobs: number,
 ): JudgedClaim {
   const { verdict, ours, ratios } = judge(points);
   const judgement = { section, text, kind: judge.kind, ours };
   if (verdict === 'not judged') return { ...judgement, verdict };
   if (isSmall) return { ...judgement, verdict: 'not confirmed', ours: `${ours}; too few jobs` };
-  if (ratios !== undefined && !isShown(ratios, judge, bySeed)) {
-    const why = ours.endsWith(': a tie')
-      ? ''
-      : bySeed.length === 0
-        ? '; one seed'
-        : '; within the spread of seeds';
-    return { ...judgement, verdict: 'not confirmed', ours: `${ours}${why}` };
+  if (ratios !== undefined && !isShown(ratios, judge, bySeed, jobs)) {
+    const why = bySeed.length === 0 ? '; one seed' : '; within the spread of seeds';
+    return {
+      ...judgement,
+      verdict: 'not confirmed',
+      ours: ours.endsWith(': a tie') ? ours : `${ours}${why}`,
+    };
   }
   return {
     ...judgement,
@@ -162,14 +164,17 @@ function judged(
 
 /**
  * Whether an effect differs from none by more than other seeds would change it: a two-sided t-test of its mean over the
- * seeds, on a log scale. With one seed, some ratio must differ by more than `SAME`.
+ * seeds, on a log scale. With one seed, some ratio must differ by more than `SAME`, or more if the jobs are few: by the
+ * fifth part of its size for 625 jobs.
  */
 function isShown(
   ratios: readonly number[],
   judge: Claim['judge'],
   bySeed: readonly (readonly Point[])[],
+  jobs: number,
 ): boolean {
-  if (bySeed.length === 0) return ratios.some((ratio) => Math.abs(ratio - 1) > SAME);
+  const least = Math.max(SAME, 5 / Math.sqrt(jobs));
+  if (bySeed.length === 0) return ratios.some((ratio) => Math.abs(logOf(ratio)) > least);
   const effects = bySeed.map((points) => meanOf(judge(points).ratios ?? [], logOf));
   const mean = meanOf(effects);
   const deviation = Math.sqrt(sumOf(effects, (each) => (each - mean) ** 2) / (effects.length - 1));

@@ -59,7 +59,8 @@ export type Panel =
 export type FigureMode = 'simulated' | 'live' | 'predicted' | 'planned' | 'modelled' | 'staged';
 
 /**
- * `not confirmed`: a tie, an effect no larger than its spread over the seeds or, with one seed, than 5%, or too few jobs.
+ * `not confirmed`: a tie, an effect no larger than its spread over the seeds or, with one seed, than 5% (20% for 625 jobs), or too
+ * few jobs.
  * `not judged`: the run does not cover the claim.
  */
 export const VERDICTS = ['holds', 'in direction', 'does not hold', 'not confirmed', 'not judged'] as const;
