@@ -22,6 +22,16 @@ describe.each(['light', 'dark'] as const)('on a %s page', (kind) => {
     expect(contrast(color(role), color('page'))).toBeGreaterThanOrEqual(3);
   });
 
+  test('neighbors, and any of the first four, differ in gray', () => {
+    for (const [index, role] of series.entries()) {
+      const others = index < 4 ? series.slice(index + 1, 4) : series.slice(index + 1, index + 2);
+      for (const other of others) {
+        expect([role, other, contrast(color(role), color(other)) >= 1.25]).toEqual([role, other, true]);
+      }
+    }
+    expect(contrast(color(series[3]!), color(series[4]!))).toBeGreaterThanOrEqual(1.25);
+  });
+
   test.each(['text', 'muted', 'warning'] as const)('%s can be read: 4.5 : 1', (role) => {
     expect(contrast(color(role), color('page'))).toBeGreaterThanOrEqual(4.5);
     expect(contrast(color(role), color('raised'))).toBeGreaterThanOrEqual(4.5);

@@ -8,18 +8,18 @@ interface Shade {
 }
 
 /**
- * Okabe and Ito's colors, which people with all kinds of color vision can distinguish. Some are darkened on
- * white and lightened on dark to reach a contrast of 3 : 1, which WCAG requires of graphics.
+ * Hues of Okabe and Ito, which people with all kinds of color vision can distinguish. Neighbors differ in lightness, so that
+ * they differ in gray print, too. All reach a contrast of 3 : 1, which WCAG requires of graphics.
  */
 const SERIES: readonly Shade[] = [
-  { light: '#0072b2', dark: '#56b4e9' },
-  { light: '#d55e00', dark: '#f28e4b' },
-  { light: '#00875f', dark: '#2fc79a' },
-  { light: '#b65f92', dark: '#dd9dc0' },
-  { light: '#a87400', dark: '#f0c24b' },
-  { light: '#6b4fa3', dark: '#b9a3ec' },
+  { light: '#045181', dark: '#1fb7f8' },
+  { light: '#e86d18', dark: '#c86b29' },
+  { light: '#007d57', dark: '#57e6b7' },
+  { light: '#660b48', dark: '#d577ad' },
+  { light: '#ac7706', dark: '#ffdf9e' },
+  { light: '#654a9d', dark: '#957fcd' },
   { light: '#3d8fc4', dark: '#8ecbf0' },
-  { light: '#8c7a00', dark: '#f0e442' },
+  { light: '#4d4200', dark: '#aca400' },
 ];
 
 const ROLES = {

@@ -121,3 +121,13 @@ describe('unusual numbers have a place or none', () => {
     }
   });
 });
+
+test('a title that is longer than the chart is wide has several rows, and the chart moves down', () => {
+  const long = 'Mean completion time under DRF ÷ that under other policies, and more';
+  const draw = (title: string) => renderSvg({ ...lines, title }, { width: 560, height: 380 });
+  const rows = [...draw(long).matchAll(/font-weight="600"[^>]*>([^<]*)<\/text>/g)].map((match) => match[1]!);
+  expect(rows.join(' ')).toBe(long);
+  expect(rows.length).toBe(2);
+  const topOf = (svg: string) => Number(/translate\(0 (\d+)\)/.exec(svg)![1]);
+  expect(topOf(draw(long))).toBe(topOf(draw('short')) + 20);
+});

@@ -1,3 +1,4 @@
+import { wrapWords } from '@goshawk/core';
 import { html, trusted } from '../markup.js';
 import { FONT_SIZE, LETTER_WIDTH } from './axes.js';
 import type { ChartDrawing, LegendEntry, Size } from './drawing.js';
@@ -7,6 +8,9 @@ import { swatchBody, swatchWidth } from './swatch.js';
 const MARGIN = 16;
 const TITLE_SIZE = 16;
 const TITLE_HEIGHT = 26;
+const TITLE_ROW = 20;
+/** Width of a bold letter of the title, in the widest of the fonts. */
+const TITLE_LETTER = 10.2;
 const LEGEND_ROW = 22;
 const LEGEND_GAP = 24;
 const SWATCH_GAP = 8;
@@ -29,7 +33,9 @@ interface SvgChart extends ChartDrawing {
 export function renderSvg({ title, description, draw, legend, id = 'chart' }: SvgChart, size: Size): string {
   const { width, height } = size;
   const rows = legendRows(legend.length > 1 ? legend : [], width - 2 * MARGIN);
-  const top = MARGIN + TITLE_HEIGHT + rows.length * LEGEND_ROW;
+  const titles = wrapWords(title, Math.floor((width - 2 * MARGIN) / TITLE_LETTER));
+  const legendTop = MARGIN + TITLE_HEIGHT + (titles.length - 1) * TITLE_ROW;
+  const top = legendTop + rows.length * LEGEND_ROW;
   const chart = draw({ width, height: height - top });
   const described =
     description === undefined ? null : html`<desc id="${id}-description">${description}</desc>`;
@@ -38,13 +44,18 @@ export function renderSvg({ title, description, draw, legend, id = 'chart' }: Sv
   }" font-family="${FONTS}" font-size="${FONT_SIZE}">
 <title id="${id}-title">${title}</title>${described}
 <rect width="${width}" height="${height}" fill="${color('page')}"/>
-<text x="${MARGIN}" y="${MARGIN + TITLE_SIZE}" font-size="${TITLE_SIZE}" font-weight="600" fill="${color('text')}">${title}</text>
-${rows.map((row, index) => row.map((entry) => legendEntry(entry, MARGIN + TITLE_HEIGHT + index * LEGEND_ROW)))}<g transform="translate(0 ${top})">
+${titles.map(titleRow)}${rows.map((row, index) => row.map((entry) => legendEntry(entry, legendTop + index * LEGEND_ROW)))}<g transform="translate(0 ${top})">
 ${trusted(chart)}
 </g>
 </svg>
 `;
   return toLiterals(svg.text, 'light');
+}
+
+function titleRow(text: string, index: number) {
+  const y = MARGIN + TITLE_SIZE + index * TITLE_ROW;
+  return html`<text x="${MARGIN}" y="${y}" font-size="${TITLE_SIZE}" font-weight="600" fill="${color('text')}">${text}</text>
+`;
 }
 
 interface PlacedEntry extends LegendEntry {
