@@ -7,9 +7,8 @@ import {
   type Millis,
   sumOf,
 } from '@goshawk/core';
-import type { Membership } from './cluster/membership.js';
-import type { CentralEnvironment } from './contract.js';
-import type { Dispatcher } from './dispatch/dispatcher.js';
+import { lostNames } from './members/worker-membership.js';
+import type { CentralState } from './state.js';
 
 /** Time (ms) for schedulers to answer. */
 const ANSWER_MS: Millis = 5_000;
@@ -18,31 +17,19 @@ const FIRST_MS: Millis = 10_000;
 
 /** Records the state of the cluster every two minutes: asks all schedulers for their counters, and adds central's books. */
 export class Chronicle {
-  readonly #env: CentralEnvironment;
-  readonly #members: Membership;
-  readonly #dispatcher: Pick<Dispatcher, 'shares'>;
-  readonly #books: Pick<Dispatcher, 'loadAt'> | undefined;
+  readonly #s: CentralState;
   #questions = 0;
   /** Names of the schedulers that have not answered yet; undefined: no question is open. */
   #open: Map<Address, string> | undefined;
   #counters: Record<string, Counters> = {};
   #askedAt: Millis = 0;
 
-  /** @param books undefined: central does not match jobs and workers, so that only workers know their tasks */
-  constructor(
-    env: CentralEnvironment,
-    members: Membership,
-    dispatcher: Pick<Dispatcher, 'shares'>,
-    books: Pick<Dispatcher, 'loadAt'> | undefined,
-  ) {
-    this.#env = env;
-    this.#members = members;
-    this.#dispatcher = dispatcher;
-    this.#books = books;
+  constructor(s: CentralState) {
+    this.#s = s;
   }
 
   start(now: Millis): void {
-    if (this.#env.recordHistory !== undefined) this.#env.setTimer('chronicle', 0, now + FIRST_MS);
+    if (this.#s.env.recordHistory !== undefined) this.#s.env.setTimer('chronicle', 0, now + FIRST_MS);
   }
 
   /** Asks schedulers; or records a point without those that have not answered. */
@@ -51,11 +38,11 @@ export class Chronicle {
     this.#askedAt = now;
     this.#counters = {};
     this.#questions++;
-    const { members } = this.#members.registry.schedulers;
+    const { members } = this.#s.registry.schedulers;
     this.#open = new Map([...members].map(([address, { name }]) => [address, name]));
-    for (const address of members.keys()) this.#env.send(address, { type: 'count', id: this.#questions });
+    for (const address of members.keys()) this.#s.env.send(address, { type: 'count', id: this.#questions });
     if (this.#open.size === 0) this.#record(now);
-    else this.#env.setTimer('chronicle', 0, now + ANSWER_MS);
+    else this.#s.env.setTimer('chronicle', 0, now + ANSWER_MS);
   }
 
   counted(from: Address, { id, counters }: MessageOf<'counted'>, now: Millis): void {
@@ -68,21 +55,21 @@ export class Chronicle {
 
   #record(now: Millis): void {
     this.#open = undefined;
-    const { registry, workers } = this.#members;
+    const { registry, dispatcher, pulls } = this.#s;
     const present = [...registry.workers.values()].map(({ address, name, slots, busy }) => {
-      const cpus = this.#books?.loadAt(address).cpus ?? busy;
+      const cpus = (pulls ? dispatcher.loadAt(address).cpus : undefined) ?? busy;
       return { name, slots, busy, load: Math.min(100, Math.round((100 * cpus) / Math.max(1, slots, cpus))) };
     });
-    const lost = workers.lostNames(now).map((name) => ({ name, slots: 0, load: LOAD_LOST }));
-    this.#env.recordHistory!({
+    const lost = lostNames(this.#s, now).map((name) => ({ name, slots: 0, load: LOAD_LOST }));
+    this.#s.env.recordHistory!({
       waiting: sumOf([...registry.schedulers.members.values()], ({ waiting }) => waiting),
       busy: sumOf(present, ({ busy }) => busy),
       slots: sumOf(present, ({ slots }) => slots),
-      shares: this.#dispatcher.shares(),
+      shares: this.#s.dispatcher.shares(),
       workers: [...present, ...lost],
       counters: this.#counters,
     });
     this.#counters = {};
-    this.#env.setTimer('chronicle', 0, Math.max(now, this.#askedAt + HISTORY_STEP_MS));
+    this.#s.env.setTimer('chronicle', 0, Math.max(now, this.#askedAt + HISTORY_STEP_MS));
   }
 }

@@ -30,95 +30,120 @@ import {
   type SchedulerEnvironment,
   type SchedulerTimer,
 } from './contract.js';
+import { releaseExpiredSlots } from './dispatch/assigner.js';
+import { probesMoved, probeWithoutCentral } from './dispatch/routing.js';
 import { slowdownAt } from './dispatch/slowdown.js';
 import { checkJob } from './job/invariants.js';
 import type { Job } from './job/job.js';
 import type { SchedulerCounters } from './job/job-events.js';
 import type { Tallies } from './job/tallies.js';
-import { SchedulerParts } from './parts.js';
+import { cancelJob } from './life/cancelling.js';
+import {
+  heartbeatAcknowledged,
+  limitsReceived,
+  membersChanged,
+  sendHeartbeat,
+  welcomed,
+} from './life/cluster-messages.js';
+import { drainListener, reportIfDrained } from './life/draining.js';
+import { closeIfInactive, deadlinePassed, endIfOutOfTime, retryAfterBackoff } from './life/endings.js';
+import { acceptJob } from './life/intake.js';
+import { SchedulerParts } from './life/parts.js';
+import { loadJobs } from './life/restarting.js';
+import { sweep } from './life/retries.js';
+import { keyTaken } from './life/submissions.js';
+import {
+  gangReady,
+  outputArrived,
+  taskDeclined,
+  taskEnded,
+  taskLent,
+  taskPreempted,
+  tasksPlaced,
+} from './life/task-messages.js';
 
 /**
  * Owns jobs from submission to result. Depending on the policy and the class of a job, it sends probes to workers or
  * its needs to central. Either way it assigns each task itself, and only it decides which attempt of a task counts.
  */
 export class Scheduler implements Machine<SchedulerTimer> {
-  readonly #parts: SchedulerParts;
+  readonly #s: SchedulerParts;
   readonly #clientApi: ClientApi;
   #startedAt: Millis = 0;
   /** Whether jobs of previous incarnations are still being loaded. Until that is done, messages are ignored. */
   #isLoading: boolean;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
-    this.#parts = new SchedulerParts(config, env);
-    this.#clientApi = new ClientApi(this.#parts);
-    const { events, overload, predecessors, draining } = this.#parts;
-    events.setListeners(overload, this.#clientApi.watching, predecessors, draining);
+    this.#s = new SchedulerParts(config, env);
+    this.#clientApi = new ClientApi(this.#s);
+    const { events, overload, predecessors } = this.#s;
+    events.setListeners(overload, this.#clientApi.watching, predecessors, drainListener(this.#s));
     this.#isLoading = config.inheritance !== undefined;
   }
 
   // ---- events of the driver
   start(now: Millis): void {
     this.#startedAt = now;
-    this.#parts.chunkedWork.begin(this.#loadAndEnlist(), now);
+    this.#s.chunkedWork.begin(this.#loadAndEnlist(), now);
   }
 
   *#loadAndEnlist(): Iterable<number> {
-    const { config, env, cluster, jobs, chunkedWork, restarting, draining } = this.#parts;
-    yield* restarting.loadJobs();
+    const { config, env, cluster, jobs, chunkedWork } = this.#s;
+    yield* loadJobs(this.#s);
     this.#isLoading = false;
     if (config.inheritance !== undefined) env.inherited?.(jobs.activeCount);
     cluster.enlist(chunkedWork.now);
-    draining.reportIfDrained();
+    reportIfDrained(this.#s);
   }
 
   receive(from: Address, message: Message, now: Millis): void {
     if (this.#isLoading) return;
-    const s = this.#parts;
+    const s = this.#s;
     switch (message.type) {
       case 'ask':
         s.cluster.slotIsFree(from, now);
-        return s.dispatch.binder.receiveRequest(from, message, now);
+        return s.binder.receiveRequest(from, message, now);
       case 'matched':
       case 'checkMatch':
-        return s.dispatch.binder.receiveRequest(from, message, now);
+        return s.binder.receiveRequest(from, message, now);
       case 'seek':
         s.cluster.slotIsFree(from, now);
-        return s.dispatch.binder.seek(from, message, now);
+        return s.binder.seek(from, message, now);
       case 'ended':
-        s.taskMessages.ended(from, message, now);
-        return s.dispatch.binder.continueSeries(from, message, now);
+        taskEnded(s, from, message, now);
+        return s.binder.continueSeries(from, message, now);
       case 'lent':
-        return s.taskMessages.lent(from, message, now);
+        return taskLent(s, from, message, now);
       case 'gangReady':
-        return s.taskMessages.gangReady(from, message);
+        return gangReady(s, from, message);
       case 'output':
-        return s.taskMessages.output(from, message);
+        return outputArrived(s, from, message);
       case 'declined':
-        return s.taskMessages.declined(from, message, now);
+        return taskDeclined(s, from, message, now);
       case 'moved':
-        return s.dispatch.routing.probesMoved(from, message, now);
+        return probesMoved(s, from, message, now);
       case 'placed':
-        return s.taskMessages.placed(from, message, now);
+        return tasksPlaced(s, from, message, now);
       case 'preempt':
-        return s.taskMessages.preempted(from, message);
+        return taskPreempted(s, from, message);
       case 'holding':
         return s.reconciler.holding(from, message, now);
       case 'occupied':
         if (from === s.cluster.central) s.cluster.members.setOccupied(message.bits);
         return;
       case 'members':
-        return s.clusterMessages.membersChanged(from, message, now);
+        return membersChanged(s, from, message, now);
       case 'noticesStored':
         if (from === s.cluster.central) s.notices.stored(message);
         return;
       case 'remember':
         return s.cluster.setFormerSchedulers(from, message);
       case 'welcome':
-        return s.clusterMessages.welcomed(from, message, now);
+        return welcomed(s, from, message, now);
       case 'heartbeatAck':
-        return s.clusterMessages.acknowledged(from, message, now);
+        return heartbeatAcknowledged(s, from, message, now);
       case 'limits':
-        if (from === s.cluster.central) s.clusterMessages.limitsReceived(message, now);
+        if (from === s.cluster.central) limitsReceived(s, message, now);
         return;
       case 'notRegistered':
         return s.cluster.notRegistered(from, now);
@@ -152,20 +177,20 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   #outline(from: Address, message: MessageOf<'outline'>, now: Millis): void {
-    const { forecasts, jobs, cluster, env } = this.#parts;
+    const { forecasts, jobs, cluster, env } = this.#s;
     const slowdown = (job: Job, worker: Address) => slowdownAt(job, worker, cluster.members);
     for (const answer of forecasts.answer(message, jobs.active(), slowdown, now)) env.send(from, answer);
   }
 
   wake(timer: SchedulerTimer, key: number, now: Millis): void {
-    const s = this.#parts;
+    const s = this.#s;
     switch (timer) {
       case 'chunk':
         return s.chunkedWork.runChunk(now);
       case 'heartbeat':
-        return s.clusterMessages.sendHeartbeat(this.#startedAt, now);
+        return sendHeartbeat(s, this.#startedAt, now);
       case 'sweep':
-        return s.retries.sweep(now);
+        return sweep(s, now);
       case 'progress':
         return this.#clientApi.watching.progressTimerFired(key, now);
       case 'usage':
@@ -173,7 +198,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'predecessors':
         return s.predecessors.wake(now);
       case 'waitingSlots':
-        return s.dispatch.assigner.releaseExpiredSlots(now);
+        return releaseExpiredSlots(s, now);
       case 'begin':
         return s.holds.wake(now);
       case 'weigh':
@@ -188,29 +213,28 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   #wakeJob(job: Job, timer: 'weigh' | 'deadline' | 'retry' | 'open' | 'timeLimit', now: Millis): void {
-    const { dispatch, endings } = this.#parts;
-    if (timer === 'weigh') dispatch.sampler.evaluatePilots(job, now);
-    else if (timer === 'deadline') endings.deadlinePassed(job, now);
-    else if (timer === 'retry') endings.retryAfterBackoff(job, now);
-    else if (timer === 'open') endings.closeIfInactive(job, now);
-    else endings.endIfOutOfTime(job, now);
+    const s = this.#s;
+    if (timer === 'weigh') s.sampler.evaluatePilots(job, now);
+    else if (timer === 'deadline') deadlinePassed(s, job, now);
+    else if (timer === 'retry') retryAfterBackoff(s, job, now);
+    else if (timer === 'open') closeIfInactive(s, job, now);
+    else endIfOutOfTime(s, job, now);
   }
 
   disconnected(from: Address, now: Millis): void {
-    const { cluster, dispatch } = this.#parts;
-    if (cluster.disconnected(from, now)) dispatch.routing.probeWithoutCentral(now);
+    if (this.#s.cluster.disconnected(from, now)) probeWithoutCentral(this.#s, now);
   }
 
   // ---- events of the journal
 
   /** The first `count` records of this process are durable. */
   recorded(count: number, now: Millis): void {
-    this.#parts.ledger.recorded(count, now);
+    this.#s.ledger.recorded(count, now);
   }
 
   /** More task output is stored. */
   outputSettled(): void {
-    this.#parts.jobs.logs.storeSettled();
+    this.#s.jobs.logs.storeSettled();
   }
 
   /**
@@ -218,22 +242,22 @@ export class Scheduler implements Machine<SchedulerTimer> {
    * job. The driver calls this before the acceptance counts as recorded, so no task has started.
    */
   keyTaken(number: JobNumber, by: KeyHolder): void {
-    this.#parts.submissions.keyTaken(number, by);
+    keyTaken(this.#s, number, by);
   }
 
   /** Reports an event that the driver has noticed to central. */
   notice(kind: NoticeKind, text: string, now: Millis): void {
-    this.#parts.notices.add(kind, text, now);
+    this.#s.notices.add(kind, text, now);
   }
 
   /** The journal has started or stopped accepting records. */
   journalChanged(state: JournalState, now: Millis): void {
-    const { ledger, notices } = this.#parts;
+    const { ledger, notices } = this.#s;
     ledger.setJournal(state);
     if (state.kind === 'open') notices.add('journal-accepts-jobs', 'the journal accepts new jobs again', now);
     else if (state.kind !== 'failed')
       notices.add('journal-refuses-jobs', `no new jobs are accepted: ${state.message}`, now);
-    this.#parts.notDurableJobs.setJournalUnreachable(state.kind === 'away', now);
+    this.#s.notDurableJobs.setJournalUnreachable(state.kind === 'away', now);
   }
 
   // ---- direct calls of a driver in the same process
@@ -245,140 +269,140 @@ export class Scheduler implements Machine<SchedulerTimer> {
    * @param ageMs how long the job has been able to start, if a simulation continues another cluster
    */
   submit(spec: JobSpec, key: string | undefined, now: Millis, ageMs = 0): Job {
-    return this.#parts.intake.accept(spec, key, now, ageMs);
+    return acceptJob(this.#s, spec, key, now, ageMs);
   }
 
   /** Explains why no worker could ever run some stage of this job; undefined if each stage has one. */
   whyImpossible(spec: JobSpec): Impossible | undefined {
-    return whyImpossible(spec, this.#parts.cluster.joinedPolicy, this.#parts.cluster.members);
+    return whyImpossible(spec, this.#s.cluster.joinedPolicy, this.#s.cluster.members);
   }
 
   /** Cancels all unfinished tasks. Waiting tasks end at once, running tasks when their workers have killed them. */
   cancel(job: Job, now: Millis): void {
-    this.#parts.cancelling.cancel(job, now);
+    cancelJob(this.#s, job, now);
   }
 
   /** Stops accepting jobs, and calls `env.drained()` once all accepted jobs have ended. */
   drain(): void {
-    this.#parts.cluster.drain();
-    if (!this.#isLoading) this.#parts.draining.reportIfDrained();
+    this.#s.cluster.drain();
+    if (!this.#isLoading) reportIfDrained(this.#s);
   }
 
   /** Tells central that this scheduler stops, so that no process waits for its lease to expire. */
   leave(): void {
-    this.#parts.cluster.leave();
+    this.#s.cluster.leave();
   }
 
   // ---- status
 
   get counters(): SchedulerCounters {
-    return this.#parts.counters;
+    return this.#s.counters;
   }
 
   get tallies(): Tallies {
-    return this.#parts.tallies;
+    return this.#s.tallies;
   }
 
   /** Users with active jobs, those with the most jobs first. */
   largestUsers(count: number): { user: string | undefined; jobs: number; waiting: number }[] {
-    return this.#parts.jobs.largestUsers(count);
+    return this.#s.jobs.largestUsers(count);
   }
 
   /** Active jobs and tasks by user. */
   userLoads(): UserLoad[] {
-    return userLoadsOf(this.#parts.jobs.active());
+    return userLoadsOf(this.#s.jobs.active());
   }
 
   get isDraining(): boolean {
-    return this.#parts.cluster.isDraining;
+    return this.#s.cluster.isDraining;
   }
 
   /** Whether central has welcomed this scheduler at least once, so that it can accept jobs. */
   get isReady(): boolean {
-    return this.#parts.cluster.isReady;
+    return this.#s.cluster.isReady;
   }
 
   /** The policy of the cluster; undefined before central's first welcome. */
   get policy(): PolicySettings | undefined {
-    return this.#parts.cluster.policy;
+    return this.#s.cluster.policy;
   }
 
   /** Sends central the list of all journals in the shared database. Central looks for journals without owners. */
   reportJournals(journals: MessageOf<'journals'>['journals']): void {
-    this.#parts.cluster.setJournals(journals);
+    this.#s.cluster.setJournals(journals);
   }
 
   /** Returns the name of a worker, which may be lost. */
   workerName(worker: Address): string {
-    return this.#parts.cluster.nameOf(worker);
+    return this.#s.cluster.nameOf(worker);
   }
 
   /** Usage recorded in this journal. Another scheduler keeps it when the journal is discarded. */
   get usageBooks(): readonly UsageBook[] {
-    return this.#parts.accounting.books();
+    return this.#s.accounting.books();
   }
 
   /** Records the usage of a journal that will be discarded. @param done called when that record is durable */
   keepUsage(books: readonly UsageBook[], done: () => void, now: Millis): void {
-    this.#parts.accounting.importBooks(books, done, now);
+    this.#s.accounting.importBooks(books, done, now);
   }
 
   /** The job's target has been notified of its `ends`-th end, or never will be. */
   notified(job: JobNumber, ends: number, now: Millis): void {
-    this.#parts.notifications.notified(job, ends, now);
+    this.#s.notifications.notified(job, ends, now);
   }
 
   /** Number of exceptions and invalid answers of estimators. */
   get estimatorFailures(): number {
-    return this.#parts.dispatch.sampler.failures;
+    return this.#s.sampler.failures;
   }
 
   /** Returns the estimator states to save; undefined if they have not changed since the last call. */
   takeEstimatorStates(): EstimatorStates | undefined {
-    const { dispatch, usage } = this.#parts;
-    const learned = dispatch.sampler.takeEstimatorStates();
+    const { sampler, usage } = this.#s;
+    const learned = sampler.takeEstimatorStates();
     return learned && { ...learned, [JOB_LENGTHS]: usage.jobLengths };
   }
 
   /** Summarizes the current state, at the cost of a few steps per active job. */
   snapshot(now: Millis): SchedulerSnapshot {
-    const { jobs } = this.#parts;
-    return snapshotOf(jobs.active(), waitContextOf(this.#parts, now), now);
+    const { jobs } = this.#s;
+    return snapshotOf(jobs.active(), waitContextOf(this.#s, now), now);
   }
 
   /** Whether central is disconnected or has not answered several heartbeats. */
   isCentralSilent(now: Millis): boolean {
-    return this.#parts.cluster.isSilent(now);
+    return this.#s.cluster.isSilent(now);
   }
 
   get knownWorkers(): number {
-    return this.#parts.cluster.members.size;
+    return this.#s.cluster.members.size;
   }
 
   /** Estimated memory of active jobs and of the tombstones of ended jobs, in bytes. */
   get activeBytes(): number {
-    return this.#parts.jobs.activeBytes;
+    return this.#s.jobs.activeBytes;
   }
 
   /** The part of `activeBytes` that tombstones of ended jobs use. */
   get tombstoneBytes(): number {
-    return this.#parts.jobs.tombstoneBytes;
+    return this.#s.jobs.tombstoneBytes;
   }
 
   /** Number of answers that wait until a record is durable. */
   get pendingAnswers(): number {
-    return this.#parts.ledger.delayedCount;
+    return this.#s.ledger.delayedCount;
   }
 
   get activeJobs(): number {
-    return this.#parts.jobs.activeCount;
+    return this.#s.jobs.activeCount;
   }
 
   checkInvariants(): void {
     // Jobs that are still being loaded are incomplete.
     if (this.#isLoading) return;
-    const { dispatch, jobs } = this.#parts;
-    dispatch.assigner.offers.checkInvariants();
+    const { offers, jobs } = this.#s;
+    offers.checkInvariants();
     for (const job of jobs.active()) checkJob(job);
   }
 }

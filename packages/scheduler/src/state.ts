@@ -6,7 +6,6 @@ import { UnfitWorkers } from './cluster/unfit-workers.js';
 import { Usage } from './cluster/usage.js';
 import { JOB_LENGTHS, type SchedulerConfig, type SchedulerEnvironment } from './contract.js';
 import { Accounting } from './durability/accounting.js';
-import { Answers } from './durability/answers.js';
 import { ChunkedWork } from './durability/chunked-work.js';
 import { JobStore } from './durability/job-store.js';
 import { Ledger } from './durability/ledger.js';
@@ -22,8 +21,9 @@ import { JobEvents, type SchedulerCounters } from './job/job-events.js';
 import { Tallies } from './job/tallies.js';
 
 /**
- * The state of a scheduler: jobs, cluster membership and journal. It calls none of the components in `parts.ts` that
- * act on it.
+ * The state that all layers share: jobs, cluster, journal. Each layer adds its own: `dispatch/search.ts`,
+ * `dispatch/dispatch.ts`, `life/life.ts`, `life/parts.ts`. Functions take the state of their layer as `s`, so they see
+ * nothing above it. A class has state of its own.
  */
 export class SchedulerState {
   readonly config: SchedulerConfig;
@@ -45,20 +45,21 @@ export class SchedulerState {
   readonly events: JobEvents;
   readonly crashes = new CrashesByProgram();
   readonly unfit: UnfitWorkers;
-  readonly shares: MemoryShares;
   readonly cluster: Cluster;
   readonly usage: Usage;
+
+  // The jobs, in memory and in the journal.
+  readonly shares: MemoryShares;
   readonly ledger: Ledger;
   readonly accounting: Accounting;
   readonly jobs: JobStore;
   readonly notDurableJobs = new NotDurableJobs();
   readonly quotas: Quotas;
   readonly notifications: Notifications;
-  readonly chunkedWork: ChunkedWork;
-  readonly answers: Answers;
-  readonly sweepTimer: SweepTimer;
   readonly forecasts: Forecasts;
   readonly notices: Notices;
+  readonly chunkedWork: ChunkedWork;
+  readonly sweepTimer: SweepTimer;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     const { inheritance } = config;
@@ -86,7 +87,6 @@ export class SchedulerState {
     this.quotas = new Quotas(this.jobs);
     this.notifications = new Notifications(env, this.ledger, this.jobs);
     this.chunkedWork = new ChunkedWork(env, inheritance?.chunkSize);
-    this.answers = new Answers(this.ledger);
     this.sweepTimer = new SweepTimer(env, this.cluster);
     this.forecasts = new Forecasts(config);
     this.notices = new Notices(env, config.wallOffsetMs);

@@ -156,4 +156,14 @@ export class ExpectedSchedulers {
   #isKnown(name: string): boolean {
     return this.#schedulers.byName(name) !== undefined;
   }
+
+  /** Returns the schedulers with local journals. Other schedulers store these names for the next central. */
+  remembered(): RememberedScheduler[] {
+    const known = this.#schedulers.all
+      .filter(({ durable, epoch, adopted }) => durable && epoch === 0 && !adopted)
+      .map(({ name, tag, address }) => ({ name, tag, address }));
+    const tags = new Set(known.map(({ tag }) => tag));
+    const missed = Array.from(this.missingLocal, ({ name, tag, address }) => ({ name, tag, address }));
+    return [...known, ...missed.filter(({ tag }) => !tags.has(tag))];
+  }
 }

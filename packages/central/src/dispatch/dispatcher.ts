@@ -36,7 +36,18 @@ import {
 import type { BookedLoad } from '../cluster/describing.js';
 import type { WorkerRecord } from '../cluster/registry.js';
 import { WaitingLine, waitingStages } from './line.js';
-import { Reports } from './reports.js';
+import {
+  addReportedRuns,
+  areRunsOutdated,
+  checkLoansAt,
+  checkMatch,
+  isPullStale,
+  namedRun,
+  placementBegan,
+  type ReportState,
+  updateQueue,
+  workerPulled,
+} from './reports.js';
 import { sharesOf } from './shares.js';
 import { WaitingLists } from './waiting-lists.js';
 
@@ -68,7 +79,7 @@ export class Dispatcher {
   readonly books = new ClusterBooks();
   readonly #env: Env;
   readonly #policy: CentralPolicy;
-  readonly #reports: Reports;
+  readonly #reports: ReportState;
   readonly #line: WaitingLine;
   readonly #waitingLists: WaitingLists;
   /** Age in ms at which an unconfirmed match counts as possibly lost; 0 if messages are never lost. */
@@ -99,7 +110,7 @@ export class Dispatcher {
     this.#declares = declares;
     this.#lostAfterMs = 2 * retryMs;
     const inFlightMs = { started: this.#lostAfterMs, queued: leaseMs };
-    this.#reports = new Reports(env, this.books, inFlightMs);
+    this.#reports = { env, books: this.books, inFlightMs };
     this.#line = new WaitingLine(this.books, policy);
     this.#waitingLists = new WaitingLists(this.books, declares);
     this.#host = host;
@@ -197,33 +208,33 @@ export class Dispatcher {
   addReported(from: Address, runs: MessageOf<'register'>['runs'], now: Millis): void {
     const worker = this.books.worker(from);
     if (worker === undefined) return;
-    this.#reports.addReported(worker, runs, now);
+    addReportedRuns(this.#reports, worker, runs, now);
     this.#isDue = true;
   }
 
   pulled(from: Address, message: MessageOf<'pull'>, now: Millis): void {
     const worker = this.books.worker(from);
     if (worker === undefined) return;
-    this.#reports.pulled(worker, message, now);
+    workerPulled(this.#reports, worker, message, now);
     this.#isDue = true;
   }
 
   /** Returns whether the books show more busy slots than the worker reported, so that it should report them again. */
   isStale(address: Address, busy: number, now: Millis): boolean {
     const worker = this.books.worker(address);
-    return worker !== undefined && this.#reports.isStale(worker, busy, now);
+    return worker !== undefined && isPullStale(this.#reports, worker, busy, now);
   }
 
   /** Looks for lost messages about loans. @returns whether the worker should report its runs again */
   checkLoans(address: Address, now: Millis): boolean {
     const worker = this.books.worker(address);
-    return worker !== undefined && this.#reports.checkLoans(worker, now);
+    return worker !== undefined && checkLoansAt(this.#reports, worker, now);
   }
 
   /** Returns whether the books differ from the tasks that the worker holds, so that it should register again. */
   areBooksOutdated(address: Address, held: number, now: Millis): boolean {
     const worker = this.books.worker(address);
-    return worker !== undefined && this.#reports.areOutdated(worker, held, now);
+    return worker !== undefined && areRunsOutdated(this.#reports, worker, held, now);
   }
 
   /**
@@ -233,7 +244,7 @@ export class Dispatcher {
   idle(address: Address, queued: number, now: Millis): void {
     const worker = this.books.worker(address);
     if (worker === undefined || worker.runs.length === 0) return;
-    if (queued === 0) this.#reports.updateQueue(worker, [], now);
+    if (queued === 0) updateQueue(this.#reports, worker, [], now);
     for (const run of [...worker.runs])
       if (run.isConfirmed && run.named === undefined) this.#end(run, 'done', now);
     this.#isDue = true;
@@ -247,7 +258,7 @@ export class Dispatcher {
     for (const run of [...(this.books.worker(address)?.runs ?? [])]) {
       if (run.named !== undefined) continue;
       if (run.isConfirmed || this.#lostAfterMs === 0) this.#end(run, 'done', now);
-      else this.#reports.checkMatch(run, now);
+      else checkMatch(this.#reports, run, now);
     }
     this.#isDue = true;
   }
@@ -256,11 +267,11 @@ export class Dispatcher {
   placementStarted(from: Address, message: MessageOf<'placementStarted'>, now: Millis): boolean {
     const worker = this.books.worker(from);
     this.#isDue = true;
-    return worker !== undefined && this.#reports.started(worker, message, now);
+    return worker !== undefined && placementBegan(this.#reports, worker, message, now);
   }
 
   placementEnded(from: Address, message: MessageOf<'placementEnded'>, now: Millis): void {
-    const run = this.#reports.namedRun(message);
+    const run = namedRun(this.#reports, message);
     if (run?.worker.address === from) this.#end(run, 'done', now);
   }
 

@@ -11,17 +11,20 @@ import {
   type TaskIndex,
   type UserQuota,
 } from '@goshawk/core';
+import { answerNow, answerWhenDurable, readWhenDurable, refuse } from '../durability/answers.js';
 import type { Refusal } from '../durability/ledger.js';
 import type { IsOwner } from '../durability/tombstones.js';
 import { type HeapSize, isAnswerable, measureHeap } from '../job/heap-bytes.js';
 import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
-import { NOT_LOADED } from '../life/submissions.js';
-import type { SchedulerParts } from '../parts.js';
-import { BulkCancelling, firstNotCancellable } from './bulk-cancelling.js';
+import { appendTasks } from '../life/appending.js';
+import { cancelJob, cancelTasks } from '../life/cancelling.js';
+import type { SchedulerParts } from '../life/parts.js';
+import { NOT_LOADED, retryJob, submitJob } from '../life/submissions.js';
+import { cancelJobs, firstNotCancellable } from './bulk-cancelling.js';
 import { explain, waitingGroups } from './explaining.js';
 import { listJobs } from './job-list.js';
-import { JobViews } from './job-views.js';
+import { isOutputFetched, jobDetail, jobResults, jobSummary } from './job-views.js';
 import { QueryBudget } from './query-budget.js';
 import { waitContextOf } from './snapshot.js';
 import { taskPage } from './task-list.js';
@@ -30,34 +33,30 @@ import { Watching } from './watching.js';
 /** Serves the requests of clients. */
 export class ClientApi {
   readonly watching: Watching;
-  readonly #parts: SchedulerParts;
-  readonly #views: JobViews;
+  readonly #s: SchedulerParts;
   readonly #budget = new QueryBudget();
-  readonly #bulk: BulkCancelling;
   /** The only user whose jobs the current request may access; undefined: any user. */
   #allowedUser: string | undefined;
   /** Name of the key of the current request, to which its queries are charged; empty without individual keys. */
   #client = '';
 
-  constructor(parts: SchedulerParts) {
-    this.#parts = parts;
-    this.#views = new JobViews(parts, parts.predecessors);
-    this.watching = new Watching(parts, this.#views);
-    this.#bulk = new BulkCancelling(parts.jobs, parts.cancelling);
+  constructor(s: SchedulerParts) {
+    this.#s = s;
+    this.watching = new Watching(s);
   }
 
   receive(from: Address, message: Message, now: Millis): void {
-    const s = this.#parts;
+    const s = this.#s;
     const key = s.env.clientKeyOf?.(from);
     this.#allowedUser = ownerFor(key, message.type);
     this.#client = key?.name ?? '';
     switch (message.type) {
       case 'submit':
-        return s.submissions.submit(from, message, this.#allowedUser, now);
+        return submitJob(s, from, message, this.#allowedUser, now);
       case 'watchJob':
         return this.#readJob(from, message, now, (job) => {
           if (!this.watching.watch(from, message, job, now))
-            s.answers.refuse(from, message.request, TOO_MANY_WATCHES);
+            refuse(s, from, message.request, TOO_MANY_WATCHES);
           return message.detail ? STAGE_COST * job.stages.length : 1;
         });
       case 'unwatch':
@@ -82,14 +81,14 @@ export class ClientApi {
         return this.#serveWithinBudget(from, message.request, now, () => {
           const books = s.accounting.report(message, this.#allowedUser, now);
           this.#budget.charge(this.#client, USAGE_REPORT_COST);
-          s.answers.answerNow(from, message.request, 'usageBooks', books);
+          answerNow(s, from, message.request, 'usageBooks', books);
         });
       case 'listTasks':
         return this.#readJob(from, message, now, (job) => {
           const page = taskPage(s, job, message, now);
           const scan = STATE_COST * job.taskCount;
-          if ('code' in page) s.answers.refuse(from, message.request, page);
-          else s.answers.answerNow(from, message.request, 'taskPage', page);
+          if ('code' in page) refuse(s, from, message.request, page);
+          else answerNow(s, from, message.request, 'taskPage', page);
           const rows = 'code' in page ? 0 : page.tasks.length;
           return ROW_COST * rows + (message.states.length > 0 ? scan : 0);
         });
@@ -101,18 +100,18 @@ export class ClientApi {
       case 'readResults':
         return this.#readJob(from, message, now, (job) => this.#readResults(from, message, job));
       case 'appendTasks':
-        return this.#withJob(from, message, (job) => s.appending.append(from, message, job, now));
+        return this.#withJob(from, message, (job) => appendTasks(s, from, message, job, now));
       case 'cancelJob':
         return this.#withJob(from, message, (job) => {
-          s.cancelling.cancel(job, now);
-          s.answers.answerWhenDurable(from, message.request, 'jobSummary', this.#views.summary(job));
+          cancelJob(s, job, now);
+          answerWhenDurable(s, from, message.request, 'jobSummary', jobSummary(s, job));
         });
       case 'cancelTasks':
         return this.#withJob(from, message, (job) => {
-          const outcome = s.cancelling.cancelTasks(job, message, now);
-          if ('code' in outcome) return s.answers.refuse(from, message.request, outcome);
-          s.answers.answerWhenDurable(from, message.request, 'tasksCancelled', {
-            job: this.#views.summary(job),
+          const outcome = cancelTasks(s, job, message, now);
+          if ('code' in outcome) return refuse(s, from, message.request, outcome);
+          answerWhenDurable(s, from, message.request, 'tasksCancelled', {
+            job: jobSummary(s, job),
             ...outcome,
           });
         });
@@ -120,21 +119,21 @@ export class ClientApi {
         return this.#cancelJobs(from, message, now);
       case 'updateJob':
         return this.#withJob(from, message, (job) => {
-          const refusal = s.holds.update(from, message, job, now);
-          if (refusal !== undefined) s.answers.refuse(from, message.request, refusal);
-          else s.answers.answerWhenDurable(from, message.request, 'jobSummary', this.#views.summary(job));
+          const refusal = this.#s.holds.update(from, message, job, now);
+          if (refusal !== undefined) refuse(s, from, message.request, refusal);
+          else answerWhenDurable(s, from, message.request, 'jobSummary', jobSummary(s, job));
         });
       case 'retryJob':
-        return this.#withJob(from, message, (job) => s.submissions.retry(from, message, job, now));
+        return this.#withJob(from, message, (job) => retryJob(s, from, message, job, now));
       case 'findSchedulers':
-        return s.answers.answerNow(from, message.request, 'introduction', {
+        return answerNow(s, from, message.request, 'introduction', {
           name: s.config.name,
           tag: s.config.tag,
           central: s.env.nameOf(s.config.central),
           workers: s.cluster.members.size,
         });
       case 'readCounters':
-        return s.answers.answerNow(from, message.request, 'counters', {
+        return answerNow(s, from, message.request, 'counters', {
           ...s.events.counted,
           ...s.ledger.counted,
           ...s.env.counted?.(),
@@ -149,13 +148,13 @@ export class ClientApi {
 
   /** Serves a request about an existing job that the client may see. */
   #withJob(from: Address, { request, id }: { request: number; id: string }, serve: (job: Job) => void): void {
-    const { jobs, answers } = this.#parts;
+    const { jobs } = this.#s;
     const allowed = this.#allowedUser;
     // Another user's job is refused as unknown, without reading it from the journal.
     const tombstone = allowed === undefined ? undefined : jobs.tombstoneOfId(id);
     const job = tombstone === undefined || tombstone.user === allowed ? jobs.byId(id) : undefined;
     if (job !== undefined && (allowed === undefined || job.spec.user === allowed)) return serve(job);
-    answers.refuse(from, request, this.#refusalFor(id));
+    refuse(this.#s, from, request, this.#refusalFor(id));
   }
 
   /** Serves a reading request about one job if the query budget permits. @param serve returns its cost, in listed jobs */
@@ -173,7 +172,7 @@ export class ClientApi {
   }
 
   #refusalFor(id: string): Refusal {
-    const { jobs } = this.#parts;
+    const { jobs } = this.#s;
     const known = jobs.tombstoneOfId(id);
     const isVisible = this.#allowedUser === undefined || known?.user === this.#allowedUser;
     if (isVisible && jobs.isNotLoaded(id)) return { ...NOT_LOADED, message: `${id} ${NOT_LOADED.message}` };
@@ -198,12 +197,11 @@ export class ClientApi {
   }
 
   #describe(from: Address, { request, spec }: MessageOf<'describeJob'>, job: Job, now: Millis): void {
-    const { answers } = this.#parts;
-    if (!this.#views.isFetched(job)) return answers.refuse(from, request, OUTPUT_NOT_FETCHED);
+    if (!isOutputFetched(this.#s, job)) return refuse(this.#s, from, request, OUTPUT_NOT_FETCHED);
     const weight = spec ? measureHeap(job.spec) : EMPTY;
     if (isAnswerable(weight))
-      return answers.answerNow(from, request, 'jobDetail', this.#views.detail(job, now, spec));
-    answers.refuse(from, request, {
+      return answerNow(this.#s, from, request, 'jobDetail', jobDetail(this.#s, job, now, spec));
+    refuse(this.#s, from, request, {
       code: 'spec-too-long',
       message: `the specification of ${job.id} is too long for one answer: ${weight.values} values, ${weight.bytes} bytes of text`,
       hint: `the limits are ${LIMITS.answerValuesMax} values and ${LIMITS.answerBytesMax} bytes; request the job without its specification, or read the submitted job file`,
@@ -211,35 +209,34 @@ export class ClientApi {
   }
 
   #explain(from: Address, { request, task }: MessageOf<'explainJob'>, job: Job, now: Millis): void {
-    const { answers } = this.#parts;
-    if (task !== undefined && !job.has(task)) return answers.refuse(from, request, noSuchTask(job, task));
-    answers.answerNow(from, request, 'jobExplanation', explain(this.#parts, this.#views, job, task, now));
+    if (task !== undefined && !job.has(task)) return refuse(this.#s, from, request, noSuchTask(job, task));
+    answerNow(this.#s, from, request, 'jobExplanation', explain(this.#s, job, task, now));
   }
 
   /** Sends results once they are durable, so that a restart never revokes a result that a client has read. */
   #readResults(from: Address, { request, from: first, order }: MessageOf<'readResults'>, job: Job): number {
-    const { answers, ledger } = this.#parts;
-    const page = this.#views.results(job, first, order);
-    if (ledger.isEndDurable(job)) answers.answerNow(from, request, 'resultPage', page);
-    else answers.readWhenDurable(from, request, 'resultPage', page);
+    const { ledger } = this.#s;
+    const page = jobResults(this.#s, job, first, order);
+    if (ledger.isEndDurable(job)) answerNow(this.#s, from, request, 'resultPage', page);
+    else readWhenDurable(this.#s, from, request, 'resultPage', page);
     const scanned = order === undefined ? STATE_COST * (job.taskCount - first) : 0;
     return ROW_COST * Math.max(page.values.length, page.tasks?.length ?? 0) + Math.max(0, scanned);
   }
 
   #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {
-    const { jobs, answers } = this.#parts;
+    const { jobs } = this.#s;
     const { task, failedOnly, cursor, attempt } = message;
     // A task may still be appended to an open job.
     if (task !== undefined && !job.has(task) && !job.isOpen)
-      return answers.refuse(from, message.request, noSuchTask(job, task));
+      return refuse(this.#s, from, message.request, noSuchTask(job, task));
     const isWanted = (of: number) =>
       (task === undefined || of === task) && (!failedOnly || job.tasks.stateOf(of) === TaskState.failed);
     const attemptOf =
       attempt === undefined ? undefined : (of: number) => attempt || job.tasks.executionsOf(of);
     const page = jobs.logs.read(job.number, cursor, isWanted, job.hasEnded, attemptOf);
-    if (page === undefined) return answers.refuse(from, message.request, OUTPUT_NOT_FETCHED);
+    if (page === undefined) return refuse(this.#s, from, message.request, OUTPUT_NOT_FETCHED);
     const hasEarlier = attempt === 0 ? page.hasEarlier : undefined;
-    answers.answerNow(from, message.request, 'logPage', { ...page, hasEarlier });
+    answerNow(this.#s, from, message.request, 'logPage', { ...page, hasEarlier });
   }
 
   // ---- requests about all jobs
@@ -248,12 +245,12 @@ export class ClientApi {
   #serveWithinBudget(from: Address, request: number, now: Millis, serve: () => void): void {
     const retryMs = this.#budget.waitMs(this.#client, now);
     if (retryMs === 0) return serve();
-    this.#parts.answers.refuse(from, request, { ...TOO_MANY_QUERIES, retryMs });
+    refuse(this.#s, from, request, { ...TOO_MANY_QUERIES, retryMs });
   }
 
   /** Lists the jobs that match the request, and quotas. */
   #list(from: Address, message: MessageOf<'listJobs'>, now: Millis): void {
-    const { jobs, answers } = this.#parts;
+    const { jobs } = this.#s;
     const { user, where: { userLike } = {} } = message;
     const owners = [user, this.#allowedUser].filter((each) => each !== undefined);
     const isOwner =
@@ -262,14 +259,20 @@ export class ClientApi {
         : (of?: string) =>
             owners.every((each) => each === of) &&
             (userLike === undefined || matchesGlob(userLike, of ?? ''));
-    const { archivedReads, ...listing } = listJobs(this.#parts, this.#views, message, isOwner, now);
+    const { archivedReads, ...listing } = listJobs(
+      this.#s,
+      (job) => jobSummary(this.#s, job),
+      message,
+      isOwner,
+      now,
+    );
     this.#budget.charge(this.#client, jobs.count + READING_COST * archivedReads);
-    answers.answerNow(from, message.request, 'jobList', { ...listing, ...this.#quotas(isOwner) });
+    answerNow(this.#s, from, message.request, 'jobList', { ...listing, ...this.#quotas(isOwner) });
   }
 
   /** Waiting tasks per user and their limit, largest first; empty without a limit. */
   #quotas(isOwner: IsOwner | undefined): { quotas?: readonly UserQuota[] } {
-    const { jobs, config, overload } = this.#parts;
+    const { jobs, config, overload } = this.#s;
     const max = overload.userWaitingTasksMax;
     if (max === Number.POSITIVE_INFINITY) return {};
     const used = Array.from(jobs.activeByUser, ([user, { waiting }]) => ({ user, waiting }))
@@ -280,29 +283,29 @@ export class ClientApi {
   }
 
   #cancelJobs(from: Address, message: MessageOf<'cancelJobs'>, now: Millis): void {
-    const { jobs, answers } = this.#parts;
+    const { jobs } = this.#s;
     const wrong = firstNotCancellable(message.states);
     if (wrong !== undefined)
-      return answers.refuse(from, message.request, {
+      return refuse(this.#s, from, message.request, {
         code: 'bad-state',
         message: `jobs that are ${wrong} cannot be cancelled`,
         hint: 'only waiting and running jobs can be cancelled',
       });
     this.#serveWithinBudget(from, message.request, now, () => {
       this.#budget.charge(this.#client, jobs.activeCount);
-      const answer = this.#bulk.cancel(from, message, this.#allowedUser, now);
-      answers.answerWhenDurable(from, message.request, 'jobsCancelled', answer);
+      const answer = cancelJobs(this.#s, from, message, this.#allowedUser, now);
+      answerWhenDurable(this.#s, from, message.request, 'jobsCancelled', answer);
     });
   }
 
   #explainWaiting(from: Address, request: number, now: Millis): void {
-    const { jobs, answers } = this.#parts;
+    const { jobs } = this.#s;
     this.#budget.charge(this.#client, EXPLAINING_COST * jobs.activeCount);
     const allowed = this.#allowedUser;
     const visible =
       allowed === undefined ? jobs.active() : [...jobs.active()].filter(({ spec }) => spec.user === allowed);
-    const groups = waitingGroups(visible, waitContextOf(this.#parts, now), now);
-    answers.answerNow(from, request, 'waitingGroups', groups);
+    const groups = waitingGroups(visible, waitContextOf(this.#s, now), now);
+    answerNow(this.#s, from, request, 'waitingGroups', groups);
   }
 }
 

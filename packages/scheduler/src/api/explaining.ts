@@ -14,8 +14,8 @@ import type { Stage } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import { ATTEMPTS_LISTED_MAX } from '../job/task-reports.js';
 import { TASK_STATE_NAMES, TaskState } from '../job/task-state.js';
-import type { SchedulerParts } from '../parts.js';
-import { type JobViews, samplingOf } from './job-views.js';
+import type { SchedulerParts } from '../life/parts.js';
+import { jobSummary, samplingOf } from './job-views.js';
 import { type WaitContext, type WaitGroup, waitContextOf, waitGroupsOf } from './snapshot.js';
 import { lastAttempt, problemOf } from './task-list.js';
 import { ENDED_STATES, hasStarted, readyAt, readyAtOfStarted, waitSpread, waitSums } from './wait-times.js';
@@ -41,7 +41,6 @@ export function waitingGroups(jobs: Iterable<Job>, context: WaitContext, now: Mi
 /** Explains why a job waits and how it has spent its time so far. */
 export function explain(
   s: SchedulerParts,
-  views: JobViews,
   job: Job,
   task: TaskIndex | undefined,
   now: Millis,
@@ -51,7 +50,7 @@ export function explain(
   const explained = (of: number): TaskExplanation => taskExplanation(s, job, of, waits, now);
   const last = lastEnded(job);
   return {
-    job: views.summary(job),
+    job: jobSummary(s, job),
     owner: s.env.nameOf(s.config.self),
     number: job.number,
     sampling: samplingOf(job),

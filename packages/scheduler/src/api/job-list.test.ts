@@ -11,7 +11,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Job } from '../job/job.js';
 import { type JobListing, listJobs } from './job-list.js';
-import type { JobViews } from './job-views.js';
 
 /** A wall clock that rounds the sums of times. */
 const WALL_OFFSET_MS = 1_764_000_000_000.123;
@@ -53,20 +52,18 @@ function partsOf(log: readonly Logged[]) {
   } as unknown as Parameters<typeof listJobs>[0];
 }
 
-const views = {
-  summary: ({ id, state, acceptedAt, times }: Job) =>
-    ({
-      ...{ id, state, submittedAt: acceptedAt + WALL_OFFSET_MS },
-      endedMs: times.endedAt === undefined ? undefined : times.endedAt - acceptedAt,
-    }) as JobSummary,
-} as JobViews;
+const summaryOf = ({ id, state, acceptedAt, times }: Job) =>
+  ({
+    ...{ id, state, submittedAt: acceptedAt + WALL_OFFSET_MS },
+    endedMs: times.endedAt === undefined ? undefined : times.endedAt - acceptedAt,
+  }) as JobSummary;
 
 function listed(
   log: readonly Logged[],
   message: MessageOf<'listJobs'>,
   isOwner?: Parameters<typeof listJobs>[3],
 ): JobListing {
-  return listJobs(partsOf(log), views, message, isOwner, 0);
+  return listJobs(partsOf(log), summaryOf, message, isOwner, 0);
 }
 
 const logs = fc.uniqueArray(

@@ -17,7 +17,6 @@ import type { IsOwner, Tombstone } from '../durability/tombstones.js';
 import { Page } from '../job/heap-bytes.js';
 import type { Job } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
-import type { JobViews } from './job-views.js';
 
 /** Maximum number of ended jobs read from the journal for one list. */
 const ARCHIVED_READS_MAX = 200;
@@ -43,18 +42,18 @@ export interface JobListing {
  */
 export function listJobs(
   { jobs, config: { wallOffsetMs } }: Pick<SchedulerState, 'jobs' | 'config'>,
-  views: JobViews,
+  summaryOf: SummaryOf,
   message: MessageOf<'listJobs'>,
   isOwner: IsOwner | undefined,
   now: Millis,
 ): JobListing {
   const { endedMax, jobsMax } = message;
   const query = new Query(message, isOwner, wallOffsetMs, (filter, job) =>
-    matchesDeadline(filter, views.summary(job), now + wallOffsetMs),
+    matchesDeadline(filter, summaryOf(job), now + wallOffsetMs),
   );
-  const active = listActive(jobs, views, query, jobsMax);
+  const active = listActive(jobs, summaryOf, query, jobsMax);
   const room = Math.max(0, Math.min(endedMax, jobsMax - active.jobs.length));
-  const ended = listEnded(jobs, views, query, room);
+  const ended = listEnded(jobs, summaryOf, query, room);
   const page = new Page<JobSummary>();
   const fitsInPage = [...active.jobs, ...ended.jobs.slice(0, room)].every((job) => page.take(job));
   const last = page.items.at(-1);
@@ -68,6 +67,8 @@ export function listJobs(
     archivedReads: ended.archivedReads,
   };
 }
+
+type SummaryOf = (job: Job) => JobSummary;
 
 /** The filters and the start position of one request, with the numbers of matching jobs. */
 class Query {
@@ -158,7 +159,7 @@ class Query {
 
 function listActive(
   jobs: SchedulerState['jobs'],
-  views: JobViews,
+  summaryOf: SummaryOf,
   query: Query,
   jobsMax: number,
 ): { readonly jobs: JobSummary[]; readonly isTruncated: boolean } {
@@ -174,14 +175,14 @@ function listActive(
   const ties = matching.filter(({ acceptedAt }) => Math.abs(acceptedAt - tieAt) <= 2 * TIE_MS);
   const later = matching.filter(({ acceptedAt }) => acceptedAt > tieAt + 2 * TIE_MS);
   const candidates = [...ties, ...firstWithTies(later, jobsMax + 1, ({ acceptedAt }) => acceptedAt)];
-  const listed = query.inOrder(candidates.map((job) => views.summary(job)));
+  const listed = query.inOrder(candidates.map(summaryOf));
   return { jobs: listed.slice(0, jobsMax), isTruncated: listed.length > jobsMax };
 }
 
 /** Lists ended jobs, those in memory and those in the journal, of which it reads a limited number. */
 function listEnded(
   jobs: SchedulerState['jobs'],
-  views: JobViews,
+  summaryOf: SummaryOf,
   query: Query,
   room: number,
 ): {
@@ -220,7 +221,7 @@ function listEnded(
         { ended: true, at: Math.max(0, completeTo + wallOffsetMs - TIE_MS / 2), id: LAST_ID };
   // Compares rounded times, because the request for the next page contains rounded times.
   const summaries = [...inMemory.items, ...found]
-    .map((job) => views.summary(job))
+    .map(summaryOf)
     .filter((job) => completeAt === undefined || comparePlaces(placeOfJob(job), completeAt) <= 0);
   return { jobs: query.inOrder(summaries), completeAt, archivedReads: read.length };
 }

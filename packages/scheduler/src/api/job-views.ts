@@ -26,209 +26,212 @@ import { Page } from '../job/heap-bytes.js';
 import type { Job } from '../job/job.js';
 import { ATTEMPTS_LISTED_MAX, type ReadRecord } from '../job/task-reports.js';
 import { TASK_STATE_NAMES, TaskState } from '../job/task-state.js';
-import type { Predecessors } from '../life/predecessors.js';
-import type { SchedulerState } from '../state.js';
+import type { SchedulerParts } from '../life/parts.js';
 import { SHOWN_STATES } from './task-list.js';
 import { whyCancelled } from './why-cancelled.js';
 
 /** Maximum number of failures that include the last lines of their output. */
 const FAILURES_WITH_OUTPUT_MAX = 5;
 
-/** Describes jobs in answers to clients. */
-export class JobViews {
-  readonly #s: SchedulerState;
-  readonly #predecessors: Predecessors;
+// Describes jobs in answers to clients.
 
-  constructor(s: SchedulerState, predecessors: Predecessors) {
-    this.#s = s;
-    this.#predecessors = predecessors;
-  }
+export function jobSummary(s: SchedulerParts, job: Job): JobSummary {
+  const { wallOffsetMs } = s.config;
+  const expectedEnd = job.hasEnded ? undefined : s.forecasts.expectedEndOf(job);
+  return {
+    id: job.id,
+    name: job.spec.name,
+    user: job.spec.user,
+    class: job.class,
+    classifiedBy: job.estimate.classifiedBy,
+    estimateMs: job.estimate.meanMs,
+    state: job.state,
+    tasks: job.counts,
+    submittedAt: job.acceptedAt + wallOffsetMs,
+    startedMs: job.times.firstStartAt === undefined ? undefined : job.times.firstStartAt - job.acceptedAt,
+    endedMs: job.times.endedAt === undefined ? undefined : job.times.endedAt - job.acceptedAt,
+    deadlineMs: job.spec.deadlineMs,
+    ...(job.isHeld && !job.hasEnded ? { held: job.hold!.isHeld, beginAt: job.hold!.beginAt } : {}),
+    ...(job.spec.retryOf === undefined ? {} : { retryOf: job.spec.retryOf.job }),
+    ...(expectedEnd === undefined ? {} : { expectedEnd }),
+  };
+}
 
-  summary(job: Job): JobSummary {
-    const { wallOffsetMs } = this.#s.config;
-    const expectedEnd = job.hasEnded ? undefined : this.#s.forecasts.expectedEndOf(job);
-    return {
-      id: job.id,
-      name: job.spec.name,
-      user: job.spec.user,
-      class: job.class,
-      classifiedBy: job.estimate.classifiedBy,
-      estimateMs: job.estimate.meanMs,
-      state: job.state,
-      tasks: job.counts,
-      submittedAt: job.acceptedAt + wallOffsetMs,
-      startedMs: job.times.firstStartAt === undefined ? undefined : job.times.firstStartAt - job.acceptedAt,
-      endedMs: job.times.endedAt === undefined ? undefined : job.times.endedAt - job.acceptedAt,
-      deadlineMs: job.spec.deadlineMs,
-      ...(job.isHeld && !job.hasEnded ? { held: job.hold!.isHeld, beginAt: job.hold!.beginAt } : {}),
-      ...(job.spec.retryOf === undefined ? {} : { retryOf: job.spec.retryOf.job }),
-      ...(expectedEnd === undefined ? {} : { expectedEnd }),
-    };
-  }
+/** Whether the output of failed tasks, which details include, is available. */
+export function isOutputFetched(s: SchedulerParts, job: Job): boolean {
+  const { logs } = s.jobs;
+  if (!logs.mayBeLate(job.number)) return true;
+  const failed = [...job.tasks.inStates(TaskState.failed)];
+  return logs.lastLines(job.number, failed.slice(0, FAILURES_WITH_OUTPUT_MAX)) !== undefined;
+}
 
-  /** Whether the output of failed tasks, which details include, is available. */
-  isFetched(job: Job): boolean {
-    const { logs } = this.#s.jobs;
-    if (!logs.mayBeLate(job.number)) return true;
-    const failed = [...job.tasks.inStates(TaskState.failed)];
-    return logs.lastLines(job.number, failed.slice(0, FAILURES_WITH_OUTPUT_MAX)) !== undefined;
-  }
-
-  detail(job: Job, now: Millis, withSpec: boolean): JobDetail {
-    const { tasks, history } = job;
-    const running: JobDetail['running'][number][] = [];
-    for (const task of tasks.inStates(TaskState.running)) {
-      if (running.length === ATTEMPTS_LISTED_MAX) break;
-      running.push({
-        task,
-        attempt: tasks.executionsOf(task),
-        worker: this.#s.cluster.nameOf(tasks.workerOf(task)),
-        elapsedMs: job.elapsedMs(task, now),
-        ...job.knownLoans?.viewOf(task, tasks.attemptOf(task), now),
-      });
-    }
-    const failed = [...tasks.inStates(TaskState.failed)];
-    const attempts = this.#attempts(job, now);
-    const stages = stageSums(job);
-    const printed = this.#s.jobs.logs.lastLines(job.number, failed.slice(0, FAILURES_WITH_OUTPUT_MAX));
-    const completed = tasks.countOf(TaskState.completed);
-    return {
-      stages: job.stages.map((stage, index) => {
-        const { counts, meanRunMs } = stages[index]!;
-        return {
-          name: stage.spec.name,
-          state: stageStateOf(job, stage, counts),
-          tasks: counts.total,
-          unfinished: stage.unfinished,
-          after: stage.spec.after.map((before) => job.stages[before]!.spec.name),
-          estimateMs: job.estimate.ofStage(stage) ?? job.estimate.meanMs,
-          counts,
-          ...(meanRunMs === undefined ? {} : { meanRunMs }),
-          ...commandOf(job, stage),
-          demand: stage.spec.demand,
-        };
-      }),
-      sampling: samplingOf(job),
-      attempts: {
-        total: history.total,
-        failed: history.failedCount + history.endedByOwnerCount,
-        lost: history.lostCount,
-      },
-      attemptList: attempts.listed,
-      attemptsTruncated: attempts.truncated,
-      failures: failed
-        .slice(0, ATTEMPTS_LISTED_MAX)
-        .map((task) => describeFailure(job, task, this.#s.env.readRecord, printed?.get(task))),
-      failuresTruncated: failed.length > ATTEMPTS_LISTED_MAX,
-      meanRunMs: completed === 0 ? undefined : history.completedRunMs / completed,
-      runPercentilesMs: job.hasEnded ? runPercentiles(job) : undefined,
-      wastedMs: history.wastedMs,
-      firstStartMs:
-        job.times.firstStartAt === undefined ? undefined : job.times.firstStartAt - job.acceptedAt,
-      running,
-      spec: withSpec ? job.spec : undefined,
-      timeLimitMs: job.spec.timeLimitMs,
-      priority: job.priority,
-      after: job.hasPendingPredecessors && !job.hasEnded ? this.#predecessors.unfinishedOf(job) : undefined,
-      cancelReason: job.cancellation?.reason,
-      ...(job.isOpen ? { open: true } : {}),
-      ...(job.knownLoans?.paused ? { pausedTasks: job.knownLoans.paused } : {}),
-      // The spread must be last: with this many fields after it, V8 takes 20 µs for the literal instead of 0.3 µs.
-      ...this.summary(job),
-    };
-  }
-
-  /** Lists unsuccessful attempts, then running, completed and cancelled ones. */
-  #attempts(job: Job, now: Millis): { listed: AttemptView[]; truncated: boolean } {
-    const { tasks, history } = job;
-    const listed = [...history.reports.unsuccessful];
-    // Samples all tasks evenly, because the first tasks alone would not represent the job.
-    const { running, completed, cancelled } = job.counts;
-    const step = Math.max(1, (running + completed + cancelled - tasks.archivedCount) / ATTEMPTS_LISTED_MAX);
-    let seen = 0;
-    for (const task of tasks.inStates(TaskState.running, TaskState.completed, TaskState.cancelled)) {
-      if (tasks.isArchived(task) || Math.floor(seen / step) === Math.floor(++seen / step)) continue;
-      const state = tasks.stateOf(task);
-      // The task was cancelled before it started.
-      if (state === TaskState.cancelled && tasks.runMsOf(task) === 0) continue;
-      const isRunning = state === TaskState.running;
-      const startedAt = tasks.startedAtOf(task);
-      const gpus = isRunning ? undefined : history.reports.gpusOf(task, this.#s.env.readRecord);
-      listed.push({
-        task,
-        attempt: tasks.executionsOf(task),
-        state: isRunning ? 'running' : state === TaskState.completed ? 'completed' : 'cancelled',
-        worker: this.#s.cluster.nameOf(tasks.workerOf(task)),
-        startedMs: startedAt - job.acceptedAt,
-        runMs: isRunning ? job.elapsedMs(task, now) : tasks.runMsOf(task),
-        ...(gpus === undefined ? {} : { gpus }),
-        ...job.knownLoans?.viewOf(task, tasks.attemptOf(task), now),
-      });
-    }
-    // Attempts that could not start are listed but not counted.
-    const started = listed.filter(
-      ({ state, code = '' }) => state !== 'lost' || startFaultOf(code) === undefined,
-    );
-    return { listed, truncated: started.length < history.total };
-  }
-
-  /** Lists return values, or outcomes if an order is given, as many as fit into one answer. */
-  results(job: Job, from: number, order: MessageOf<'readResults'>['order']): ResultPage {
-    if (order !== undefined) return this.#taskResults(job, from, order);
-    const page = new Page<ResultPage['values'][number]>();
-    for (let task = from; task < job.taskCount; task++) {
-      if (job.tasks.stateOf(task) !== TaskState.completed) continue;
-      const value = job.history.reports.valueOf(task, this.#s.env.readRecord);
-      if (value !== undefined && !page.take({ task, value })) return { values: page.items, next: task };
-    }
-    return { values: page.items, next: undefined };
-  }
-
-  #taskResults(job: Job, from: number, order: (typeof RESULT_ORDERS)[number]): ResultPage {
-    const { tasks } = job;
-    const page = new Page<ResultRow>();
-    for (let at = from; ; at++) {
-      const task = order === 'ended' ? tasks.endOrder.at(at) : at < tasks.count ? at : undefined;
-      if (task === undefined || (order === 'prefix' && !tasks.isFinal(task))) break;
-      if (tasks.stateOf(task) === TaskState.skipped) continue;
-      if (!page.take(this.#resultOf(job, task))) return { values: [], tasks: page.items, next: at };
-    }
-    return { values: [], tasks: page.items, next: undefined };
-  }
-
-  #resultOf(job: Job, task: TaskIndex): ResultRow {
-    const { tasks, history } = job;
-    const { readRecord } = this.#s.env;
-    const state = tasks.stateOf(task);
-    const attempt = tasks.executionsOf(task);
-    const of = {
+export function jobDetail(s: SchedulerParts, job: Job, now: Millis, withSpec: boolean): JobDetail {
+  const { tasks, history } = job;
+  const running: JobDetail['running'][number][] = [];
+  for (const task of tasks.inStates(TaskState.running)) {
+    if (running.length === ATTEMPTS_LISTED_MAX) break;
+    running.push({
       task,
-      stage: job.dag.stageOf(task).spec.name,
-      state: SHOWN_STATES[state]!,
-      attempt,
-      value: undefined,
-      ...outputFiles(job, task, attempt),
-    };
-    if (state === TaskState.completed) {
-      const value = history.reports.valueOf(task, readRecord);
-      return { ...of, value, ...('exec' in job.dag.payloadOf(task) ? { exitCode: 0 } : {}) };
-    }
-    if (state === TaskState.cancelled) return { ...of, code: 'cancelled', message: whyCancelled(job, task) };
-    if (state !== TaskState.failed) return of;
-    const { code, kind, message, exitCode, signal } = describeFailure(job, task, readRecord);
-    const value = history.reports.errorOf(task, readRecord)?.outcome.value;
-    return { ...of, value, code: code || kind, message, ...present({ exitCode, signal }) };
+      attempt: tasks.executionsOf(task),
+      worker: s.cluster.nameOf(tasks.workerOf(task)),
+      elapsedMs: job.elapsedMs(task, now),
+      ...job.knownLoans?.viewOf(task, tasks.attemptOf(task), now),
+    });
   }
+  const failed = [...tasks.inStates(TaskState.failed)];
+  const attempts = attemptViews(s, job, now);
+  const stages = stageSums(job);
+  const printed = s.jobs.logs.lastLines(job.number, failed.slice(0, FAILURES_WITH_OUTPUT_MAX));
+  const completed = tasks.countOf(TaskState.completed);
+  return {
+    stages: job.stages.map((stage, index) => {
+      const { counts, meanRunMs } = stages[index]!;
+      return {
+        name: stage.spec.name,
+        state: stageStateOf(job, stage, counts),
+        tasks: counts.total,
+        unfinished: stage.unfinished,
+        after: stage.spec.after.map((before) => job.stages[before]!.spec.name),
+        estimateMs: job.estimate.ofStage(stage) ?? job.estimate.meanMs,
+        counts,
+        ...(meanRunMs === undefined ? {} : { meanRunMs }),
+        ...commandOf(job, stage),
+        demand: stage.spec.demand,
+      };
+    }),
+    sampling: samplingOf(job),
+    attempts: {
+      total: history.total,
+      failed: history.failedCount + history.endedByOwnerCount,
+      lost: history.lostCount,
+    },
+    attemptList: attempts.listed,
+    attemptsTruncated: attempts.truncated,
+    failures: failed
+      .slice(0, ATTEMPTS_LISTED_MAX)
+      .map((task) => describeFailure(job, task, s.env.readRecord, printed?.get(task))),
+    failuresTruncated: failed.length > ATTEMPTS_LISTED_MAX,
+    meanRunMs: completed === 0 ? undefined : history.completedRunMs / completed,
+    runPercentilesMs: job.hasEnded ? runPercentiles(job) : undefined,
+    wastedMs: history.wastedMs,
+    firstStartMs: job.times.firstStartAt === undefined ? undefined : job.times.firstStartAt - job.acceptedAt,
+    running,
+    spec: withSpec ? job.spec : undefined,
+    timeLimitMs: job.spec.timeLimitMs,
+    priority: job.priority,
+    after: job.hasPendingPredecessors && !job.hasEnded ? s.predecessors.unfinishedOf(job) : undefined,
+    cancelReason: job.cancellation?.reason,
+    ...(job.isOpen ? { open: true } : {}),
+    ...(job.knownLoans?.paused ? { pausedTasks: job.knownLoans.paused } : {}),
+    // The spread must be last: with this many fields after it, V8 takes 20 µs for the literal instead of 0.3 µs.
+    ...jobSummary(s, job),
+  };
+}
 
-  /** @param withTasks whether to include the times of each task, unless there are too many */
-  end(job: Job, withTasks: boolean, now: Millis): JobEnd {
-    const isTimed = withTasks && job.taskCount <= LIMITS.timedTasksMax && job.tasks.archivedCount === 0;
-    return {
-      job: this.detail(job, now, false),
-      starts: isTimed ? Array.from(job.tasks.startedAt, (_at, task) => startMsOf(job, task)) : undefined,
-      runs: isTimed ? Array.from(job.tasks.runMs) : undefined,
-    };
+/** Lists unsuccessful attempts, then running, completed and cancelled ones. */
+function attemptViews(
+  s: SchedulerParts,
+  job: Job,
+  now: Millis,
+): { listed: AttemptView[]; truncated: boolean } {
+  const { tasks, history } = job;
+  const listed = [...history.reports.unsuccessful];
+  // Samples all tasks evenly, because the first tasks alone would not represent the job.
+  const { running, completed, cancelled } = job.counts;
+  const step = Math.max(1, (running + completed + cancelled - tasks.archivedCount) / ATTEMPTS_LISTED_MAX);
+  let seen = 0;
+  for (const task of tasks.inStates(TaskState.running, TaskState.completed, TaskState.cancelled)) {
+    if (tasks.isArchived(task) || Math.floor(seen / step) === Math.floor(++seen / step)) continue;
+    const state = tasks.stateOf(task);
+    // The task was cancelled before it started.
+    if (state === TaskState.cancelled && tasks.runMsOf(task) === 0) continue;
+    const isRunning = state === TaskState.running;
+    const startedAt = tasks.startedAtOf(task);
+    const gpus = isRunning ? undefined : history.reports.gpusOf(task, s.env.readRecord);
+    listed.push({
+      task,
+      attempt: tasks.executionsOf(task),
+      state: isRunning ? 'running' : state === TaskState.completed ? 'completed' : 'cancelled',
+      worker: s.cluster.nameOf(tasks.workerOf(task)),
+      startedMs: startedAt - job.acceptedAt,
+      runMs: isRunning ? job.elapsedMs(task, now) : tasks.runMsOf(task),
+      ...(gpus === undefined ? {} : { gpus }),
+      ...job.knownLoans?.viewOf(task, tasks.attemptOf(task), now),
+    });
   }
+  // Attempts that could not start are listed but not counted.
+  const started = listed.filter(
+    ({ state, code = '' }) => state !== 'lost' || startFaultOf(code) === undefined,
+  );
+  return { listed, truncated: started.length < history.total };
+}
+
+/** Lists return values, or outcomes if an order is given, as many as fit into one answer. */
+export function jobResults(
+  s: SchedulerParts,
+  job: Job,
+  from: number,
+  order: MessageOf<'readResults'>['order'],
+): ResultPage {
+  if (order !== undefined) return taskResults(s, job, from, order);
+  const page = new Page<ResultPage['values'][number]>();
+  for (let task = from; task < job.taskCount; task++) {
+    if (job.tasks.stateOf(task) !== TaskState.completed) continue;
+    const value = job.history.reports.valueOf(task, s.env.readRecord);
+    if (value !== undefined && !page.take({ task, value })) return { values: page.items, next: task };
+  }
+  return { values: page.items, next: undefined };
+}
+
+function taskResults(
+  s: SchedulerParts,
+  job: Job,
+  from: number,
+  order: (typeof RESULT_ORDERS)[number],
+): ResultPage {
+  const { tasks } = job;
+  const page = new Page<ResultRow>();
+  for (let at = from; ; at++) {
+    const task = order === 'ended' ? tasks.endOrder.at(at) : at < tasks.count ? at : undefined;
+    if (task === undefined || (order === 'prefix' && !tasks.isFinal(task))) break;
+    if (tasks.stateOf(task) === TaskState.skipped) continue;
+    if (!page.take(resultOf(s, job, task))) return { values: [], tasks: page.items, next: at };
+  }
+  return { values: [], tasks: page.items, next: undefined };
+}
+
+function resultOf(s: SchedulerParts, job: Job, task: TaskIndex): ResultRow {
+  const { tasks, history } = job;
+  const { readRecord } = s.env;
+  const state = tasks.stateOf(task);
+  const attempt = tasks.executionsOf(task);
+  const of = {
+    task,
+    stage: job.dag.stageOf(task).spec.name,
+    state: SHOWN_STATES[state]!,
+    attempt,
+    value: undefined,
+    ...outputFiles(job, task, attempt),
+  };
+  if (state === TaskState.completed) {
+    const value = history.reports.valueOf(task, readRecord);
+    return { ...of, value, ...('exec' in job.dag.payloadOf(task) ? { exitCode: 0 } : {}) };
+  }
+  if (state === TaskState.cancelled) return { ...of, code: 'cancelled', message: whyCancelled(job, task) };
+  if (state !== TaskState.failed) return of;
+  const { code, kind, message, exitCode, signal } = describeFailure(job, task, readRecord);
+  const value = history.reports.errorOf(task, readRecord)?.outcome.value;
+  return { ...of, value, code: code || kind, message, ...present({ exitCode, signal }) };
+}
+
+/** @param withTasks whether to include the times of each task, unless there are too many */
+export function jobEnd(s: SchedulerParts, job: Job, withTasks: boolean, now: Millis): JobEnd {
+  const isTimed = withTasks && job.taskCount <= LIMITS.timedTasksMax && job.tasks.archivedCount === 0;
+  return {
+    job: jobDetail(s, job, now, false),
+    starts: isTimed ? Array.from(job.tasks.startedAt, (_at, task) => startMsOf(job, task)) : undefined,
+    runs: isTimed ? Array.from(job.tasks.runMs) : undefined,
+  };
 }
 
 /** Maximum number of tasks whose commands are compared, because a job may have a million. */

@@ -1,8 +1,8 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 import type { JobListener } from '../job/job-events.js';
-import type { SchedulerState } from '../state.js';
-import type { JobViews } from './job-views.js';
+import type { SchedulerParts } from '../life/parts.js';
+import { jobEnd, jobSummary } from './job-views.js';
 import { JobWatches } from './job-watches.js';
 
 /** Key of the timer for prompt updates, which clients that read results get, and their least distance in milliseconds. */
@@ -11,17 +11,15 @@ const PROMPT_MS = 10;
 
 /** Sends the progress and the end of a job to the clients that watch it. */
 export class Watching implements JobListener {
-  readonly #s: SchedulerState;
-  readonly #views: JobViews;
+  readonly #s: SchedulerParts;
   readonly #watches = new JobWatches();
   /** Watched jobs with changes that have not been sent, for prompt and for regular updates. */
   readonly #changed = { soon: new Set<Job>(), later: new Set<Job>() };
   /** When prompt updates were last sent. */
   #promptedAt: Millis = Number.NEGATIVE_INFINITY;
 
-  constructor(s: SchedulerState, views: JobViews) {
+  constructor(s: SchedulerParts) {
     this.#s = s;
-    this.#views = views;
   }
 
   /** @returns false if there are too many watches */
@@ -84,7 +82,7 @@ export class Watching implements JobListener {
   }
 
   #sendProgress(client: Address, request: number, job: Job): void {
-    this.#s.ledger.sendNow(client, { type: 'jobProgress', request, value: this.#views.summary(job) });
+    this.#s.ledger.sendNow(client, { type: 'jobProgress', request, value: jobSummary(this.#s, job) });
   }
 
   /** Sends the end of the job once it is durable. */
@@ -92,7 +90,7 @@ export class Watching implements JobListener {
     this.#s.ledger.sendWhenDurable(client, {
       type: 'jobEnded',
       request,
-      value: this.#views.end(job, withTasks, now),
+      value: jobEnd(this.#s, job, withTasks, now),
     });
   }
 }

@@ -13,12 +13,13 @@ import { AssignedBy, type Assignment } from '../job/assignment.js';
 import type { Batch, Stage } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
-import type { SchedulerState } from '../state.js';
-import type { Assigner } from './assigner.js';
-import type { Delivery } from './delivery.js';
+import { addWaitingSlot, answerNone, assignNext, bindTask, takeTask } from './assigner.js';
+import { hasTaskFor } from './avoidance.js';
+import { resendTask } from './delivery.js';
 import type { Offer } from './offers.js';
-import type { Routing } from './routing.js';
+import { batchAssigned, findWorkers, isUpToCentral, isWithoutCentral } from './routing.js';
 import type { Sampler } from './sampler.js';
+import type { SearchState } from './search.js';
 
 /** Maximum number of tasks in a chunk. */
 const CHUNK_TASKS_MAX = 16;
@@ -26,6 +27,9 @@ const CHUNK_TASKS_MAX = 16;
 const CHUNK_SHARE = 1 / 50;
 
 /** Messages that ask for tasks of a job. */
+/** The search, and the estimator, which learns that pilots run. */
+type BinderState = SearchState & { readonly sampler: Sampler };
+
 type TaskRequest = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'checkMatch'>;
 
 /**
@@ -34,22 +38,14 @@ type TaskRequest = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'checkMat
  * all batches.
  */
 export class Binder {
-  readonly #s: SchedulerState;
-  readonly #routing: Routing;
-  readonly #assigner: Assigner;
-  readonly #delivery: Delivery;
-  readonly #sampler: Sampler;
+  readonly #s: BinderState;
   readonly #requestNumbers = new LastNumbers();
   #central: Address = NOBODY;
   /** The latest match of each worker, as numbered by `#central`. */
   #matchNumbers = new LastNumbers();
 
-  constructor(s: SchedulerState, routing: Routing, assigner: Assigner, delivery: Delivery, sampler: Sampler) {
+  constructor(s: BinderState) {
     this.#s = s;
-    this.#routing = routing;
-    this.#assigner = assigner;
-    this.#delivery = delivery;
-    this.#sampler = sampler;
   }
 
   /**
@@ -58,7 +54,7 @@ export class Binder {
    */
   removeWorkers(workers: ReadonlySet<Address>): void {
     this.#requestNumbers.reset(workers);
-    while (this.#assigner.waitingSlots.take(({ worker }) => workers.has(worker)) !== undefined);
+    while (this.#s.waitingSlots.take(({ worker }) => workers.has(worker)) !== undefined);
     this.#matchNumbers.reset(workers);
   }
 
@@ -106,7 +102,7 @@ export class Binder {
     }
     const isNew = this.#requestNumbers.isNew(from, message.ask);
     const assignment: Assignment = { by: AssignedBy.ask, number: message.ask };
-    if (!isNew && this.#delivery.resend(job, from, assignment)) return;
+    if (!isNew && resendTask(this.#s, job, from, assignment)) return;
     const task =
       message.placed === undefined
         ? this.#taskForProbe(job, batch, from, isNew, now)
@@ -114,7 +110,7 @@ export class Binder {
     if (task < 0) {
       this.#refuseRequest(from, message.ask);
     } else {
-      this.#routing.prober.hints.delete(from);
+      this.#s.prober.hints.delete(from);
       this.#bind(job, task, from, assignment, now);
     }
     if (message.placed === undefined) this.#updateSearch(job, batch, now, task < 0);
@@ -126,17 +122,17 @@ export class Binder {
     if (!this.#needsAnswer(from, assignment)) return;
     const isSuitable = this.#isSuitableFor(from, now);
     // Only central knows how many tasks of such a user run, even if the worker misses it.
-    const isUpToCentral = !this.#routing.isWithoutCentral(now);
-    const offer = this.#assigner.offers.first(
+    const hasCentral = !isWithoutCentral(this.#s, now);
+    const offer = this.#s.offers.first(
       spare,
       now,
       (each) =>
         isSuitable(each) &&
-        !(isUpToCentral && this.#s.quotas.limitsRunningTasks(each.job.spec.user)) &&
-        !this.#routing.isUpToCentral(each.job),
+        !(hasCentral && this.#s.quotas.limitsRunningTasks(each.job.spec.user)) &&
+        !isUpToCentral(this.#s, each.job),
     );
-    if (offer === undefined) this.#routing.prober.hints.add(from);
-    else this.#routing.prober.hints.delete(from);
+    if (offer === undefined) this.#s.prober.hints.add(from);
+    else this.#s.prober.hints.delete(from);
     this.#serveOffer(from, assignment, offer, now);
   }
 
@@ -153,9 +149,9 @@ export class Binder {
     const offer = this.#firstTinyOffer(job?.spec.user, spare, from, now);
     // A slot may wait here only if no task waits. Central counts it as used by the user of its last task, so with
     // quotas a task of another user must not get it.
-    const mayHold = this.#assigner.waitingSlots.mayWait && !this.#s.quotas.hasLimits;
-    if (offer === undefined && mayHold && this.#assigner.offers.size === 0)
-      return this.#assigner.addWaitingSlot({ worker: from, ask, spare }, now);
+    const mayHold = this.#s.waitingSlots.mayWait && !this.#s.quotas.hasLimits;
+    if (offer === undefined && mayHold && this.#s.offers.size === 0)
+      return addWaitingSlot(this.#s, { worker: from, ask, spare }, now);
     this.#serveOffer(from, assignment, offer, now);
     if (offer !== undefined) this.#addToChunk(offer.job, from, assignment, spare, now);
   }
@@ -169,7 +165,7 @@ export class Binder {
     worker: Address,
     now: Millis,
   ): Offer | undefined {
-    const { offers } = this.#assigner;
+    const { offers } = this.#s;
     const { shareBy } = this.#s.cluster.joinedPolicy.preset.decidedBy.options;
     const isCharged = shareBy !== 'none' || this.#s.quotas.hasLimits;
     if (isCharged && offers.hasOtherUsersThan(user)) return undefined;
@@ -181,7 +177,7 @@ export class Binder {
    * waiting tasks, so that no slot idles beside a full one (guided self-scheduling, Polychronopoulos and Kuck 1987).
    */
   #addToChunk(first: Job, worker: Address, assignment: Assignment, spare: Resources, now: Millis): void {
-    const { offers } = this.#assigner;
+    const { offers } = this.#s;
     const { members, joinedPolicy: policy } = this.#s.cluster;
     let leftMs = CHUNK_SHARE * policy.seriesMs - first.meanRunMs!;
     let left = Math.min(CHUNK_TASKS_MAX - 1, Math.floor(offers.waiting / (2 * members.slotCount)));
@@ -217,10 +213,10 @@ export class Binder {
       this.#s.env.send(central, { type: 'unused', worker, match });
       isAnyUnused = true;
     }
-    if (isAnyUnused) this.#routing.needs.returnMatch(message.job, job, batch, now);
+    if (isAnyUnused) this.#s.needs.returnMatch(message.job, job, batch, now);
     if (job === undefined || batch === undefined) return;
-    if (batch.waiting === 0) this.#routing.batchAssigned(job, batch, now);
-    else if (gotNoTask && job.history.maySearch(now)) this.#routing.findWorkers(job, batch, now);
+    if (batch.waiting === 0) batchAssigned(this.#s, job, batch, now);
+    else if (gotNoTask && job.history.maySearch(now)) findWorkers(this.#s, job, batch, now);
   }
 
   /** Assigns all members of a gang to workers that central has matched, or returns all workers. */
@@ -246,17 +242,17 @@ export class Binder {
       job.tasks.nextAttempt(task);
       this.#bind(job, task, worker, { by: AssignedBy.match, number: match }, now);
     }
-    if (stage.waiting === 0) this.#routing.batchAssigned(job, stage, now);
-    else if (job.history.maySearch(now)) this.#routing.findWorkers(job, stage, now);
+    if (stage.waiting === 0) batchAssigned(this.#s, job, stage, now);
+    else if (job.history.maySearch(now)) findWorkers(this.#s, job, stage, now);
   }
 
   /** Handles a match that the worker has not confirmed: sends the task again, or returns the slot. */
   #checkMatch(central: Address, { job: number, worker, match }: MessageOf<'checkMatch'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(number);
-    if (job !== undefined && this.#delivery.resend(job, worker, { by: AssignedBy.match, number: match }))
+    if (job !== undefined && resendTask(this.#s, job, worker, { by: AssignedBy.match, number: match }))
       return;
     this.#s.env.send(central, { type: 'unused', worker, match });
-    if (job?.mayAssign) this.#routing.needs.matchLost(job, now);
+    if (job?.mayAssign) this.#s.needs.matchLost(job, now);
   }
 
   /** Whether the worker is admitted and its question is new; a lost answer is sent again. */
@@ -264,25 +260,24 @@ export class Binder {
     if (this.#s.cluster.members.isAdmitted(from)) {
       if (this.#requestNumbers.isNew(from, assignment.number)) return true;
       for (const job of this.#s.jobs.withTasksAt(from))
-        if (this.#delivery.resend(job, from, assignment)) return false;
+        if (resendTask(this.#s, job, from, assignment)) return false;
     }
-    this.#assigner.waitingSlots.take((slot) => slot.worker === from && slot.ask === assignment.number);
-    this.#assigner.answerNone(from, assignment.number);
+    this.#s.waitingSlots.take((slot) => slot.worker === from && slot.ask === assignment.number);
+    answerNone(this.#s, from, assignment.number);
     return false;
   }
 
   #serveOffer(from: Address, assignment: Assignment, offer: Offer | undefined, now: Millis): void {
-    if (offer === undefined) return this.#assigner.answerNone(from, assignment.number);
+    if (offer === undefined) return answerNone(this.#s, from, assignment.number);
     const { job, batch } = offer;
-    if (!this.#assignNext(job, batch, from, assignment, now))
-      this.#assigner.answerNone(from, assignment.number);
+    if (!this.#assignNext(job, batch, from, assignment, now)) answerNone(this.#s, from, assignment.number);
     this.#updateSearch(job, batch, now);
   }
 
   #refuseRequest(worker: Address, ask: number): void {
     this.#s.counters.asksRefused++;
-    this.#routing.prober.hints.add(worker);
-    this.#assigner.answerNone(worker, ask);
+    this.#s.prober.hints.add(worker);
+    answerNone(this.#s, worker, ask);
   }
 
   /**
@@ -291,10 +286,10 @@ export class Binder {
    */
   #taskForProbe(job: Job, batch: Batch, from: Address, isNew: boolean, now: Millis): TaskIndex {
     if (!isNew) return -1;
-    this.#routing.prober.probesUsed(batch, from, 1);
+    this.#s.prober.probesUsed(batch, from, 1);
     // A probe from before the job became long must not take a task that central places.
-    const mayStart = job.mayAssign && job.route.by !== 'central' && !this.#routing.isUpToCentral(job);
-    return mayStart ? this.#assigner.take(job, batch, from, now) : -1;
+    const mayStart = job.mayAssign && job.route.by !== 'central' && !isUpToCentral(this.#s, job);
+    return mayStart ? takeTask(this.#s, job, batch, from, now) : -1;
   }
 
   /** The placed task that the worker asks for, or −1 if the attempt is outdated or runs elsewhere. */
@@ -311,26 +306,26 @@ export class Binder {
   #updateSearch(job: Job, batch: Batch, now: Millis, gotNoTask = false): void {
     const { countingBatch } = batch;
     if (countingBatch !== batch && countingBatch.waiting === 0)
-      this.#routing.batchAssigned(job, countingBatch, now);
-    if (batch.waiting === 0) this.#routing.batchAssigned(job, batch, now);
+      batchAssigned(this.#s, job, countingBatch, now);
+    if (batch.waiting === 0) batchAssigned(this.#s, job, batch, now);
     else if (batch.probes.outstanding < batch.waiting && (!gotNoTask || job.history.maySearch(now)))
-      this.#routing.findWorkers(job, batch, now);
+      findWorkers(this.#s, job, batch, now);
   }
 
   /** Sends the next task of the batch to a worker that did not ask for this batch. @returns false if none waits */
   #assignNext(job: Job, batch: Batch, worker: Address, assignment: Assignment, now: Millis): boolean {
-    if (this.#assigner.assignNext(job, batch, worker, assignment, now) < 0) return false;
-    if (job.estimate.isUndecided) this.#sampler.evaluatePilots(job, now);
+    if (assignNext(this.#s, job, batch, worker, assignment, now) < 0) return false;
+    if (job.estimate.isUndecided) this.#s.sampler.evaluatePilots(job, now);
     return true;
   }
 
   #bind(job: Job, task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
-    this.#assigner.bind(job, task, worker, assignment, now);
-    if (job.estimate.isUndecided) this.#sampler.evaluatePilots(job, now);
+    bindTask(this.#s, job, task, worker, assignment, now);
+    if (job.estimate.isUndecided) this.#s.sampler.evaluatePilots(job, now);
   }
 
   #isSuitableFor(worker: Address, now: Millis): (offer: Offer) => boolean {
-    return ({ job, batch }) => this.#assigner.hasTaskFor(job, batch, worker, now);
+    return ({ job, batch }) => hasTaskFor(this.#s, job, batch, worker, now);
   }
 }
 

@@ -5,8 +5,8 @@ import type { EstimatorStates } from '../contract.js';
 import { DurableBench } from '../durable.fixture.js';
 import type { Job } from '../job/job.js';
 import { CENTRAL, W1, welcome } from '../lone-scheduler.fixture.js';
-import type { SchedulerState } from '../state.js';
 import { Sampler } from './sampler.js';
+import type { SearchState } from './search.js';
 
 /** Central decides by sizes, as SLearn's generic scheduler does. */
 const BY_SIZE = {
@@ -38,8 +38,8 @@ function samplerOf(estimatorStates?: EstimatorStates, refused: string[] = []): S
     random: () => 0.5,
     estimatorStateRefused: (estimator: string, message: string) => refused.push(`${estimator}: ${message}`),
   };
-  const state = { env, config: { estimatorStates } } as unknown as SchedulerState;
-  return new Sampler(state, {} as never);
+  const state = { env, config: { estimatorStates } } as unknown as SearchState;
+  return new Sampler(state);
 }
 
 describe('a scheduler’s history of run times', () => {

@@ -16,7 +16,7 @@ import type { Batch, Stage } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
 import type { SchedulerState } from '../state.js';
-import { Avoidance } from './avoidance.js';
+import { hasTaskFor, healthyWorkers } from './avoidance.js';
 import { longerPause } from './probe-watch.js';
 
 /**
@@ -37,13 +37,13 @@ export class NeedReporter {
   readonly #env: SchedulerState['env'];
   readonly #cluster: SchedulerState['cluster'];
   readonly #unfit: SchedulerState['unfit'];
-  readonly #avoidance: Avoidance;
+  readonly #s: Pick<SchedulerState, 'cluster' | 'unfit'>;
 
   constructor({ env, cluster, unfit }: Pick<SchedulerState, 'env' | 'cluster' | 'unfit'>) {
     this.#env = env;
     this.#cluster = cluster;
     this.#unfit = unfit;
-    this.#avoidance = new Avoidance(cluster, unfit);
+    this.#s = { cluster, unfit };
   }
 
   /** Whether central plans whole jobs. */
@@ -288,15 +288,14 @@ export class NeedReporter {
     // Tasks that never failed may run anywhere.
     if (job.waiting.canTake(batch, (task) => !blame.hasFailures(task))) return undefined;
     const avoided: Address[] = [];
-    const failing =
-      this.#avoidance.healthyWorkers(job, batch) > 0 ? this.#unfit.failingFor(job.spec.user) : [];
+    const failing = healthyWorkers(this.#s, job, batch) > 0 ? this.#unfit.failingFor(job.spec.user) : [];
     for (const worker of new Set([
       ...blame.failedWorkers,
       ...[...failing].slice(0, LIMITS.avoidedWorkersMax),
     ])) {
       if (avoided.length === LIMITS.avoidedWorkersMax) break;
       // Skips unknown workers of unsent attempts, and workers that have left.
-      if (this.#cluster.members.has(worker) && !this.#avoidance.hasTaskFor(job, batch, worker, now))
+      if (this.#cluster.members.has(worker) && !hasTaskFor(this.#s, job, batch, worker, now))
         avoided.push(worker);
     }
     return avoided.length === 0 ? undefined : avoided;

@@ -23,8 +23,8 @@ import { decide, decideBy, UNDECIDED } from '../job/classify.js';
 import type { Job } from '../job/job.js';
 import { Sample } from '../job/sample.js';
 import { TaskState } from '../job/task-state.js';
-import type { SchedulerState } from '../state.js';
-import type { Routing } from './routing.js';
+import { estimateRefined, jobClassified } from './routing.js';
+import type { SearchState } from './search.js';
 import { slowdownAt } from './slowdown.js';
 
 /**
@@ -32,8 +32,7 @@ import { slowdownAt } from './slowdown.js';
  * if the estimator requires them. It passes run times of pilots and of ended jobs to the estimator.
  */
 export class Sampler {
-  readonly #s: SchedulerState;
-  readonly #routing: Routing;
+  readonly #s: SearchState;
   /** State of inactive estimators. */
   readonly #estimatorStates: Record<string, unknown>;
   #policy: PolicySettings | undefined;
@@ -43,9 +42,8 @@ export class Sampler {
   /** Whether the estimator has learned since `takeEstimatorStates` was last called. */
   #hasLearned = false;
 
-  constructor(s: SchedulerState, routing: Routing) {
+  constructor(s: SearchState) {
     this.#s = s;
-    this.#routing = routing;
     this.#estimatorStates = { ...s.config.estimatorStates };
   }
 
@@ -156,7 +154,7 @@ export class Sampler {
     if (verdict.kind === 'wait' || verdict.provisional) return;
     job.estimate.refine(verdict.estimate);
     this.#s.ledger.classified(job, now);
-    this.#routing.estimateRefined(job, now);
+    estimateRefined(this.#s, job, now);
   }
 
   #decide(job: Job, sample: Sample, verdict: Exclude<Verdict, { kind: 'wait' }>, now: Millis): void {
@@ -164,7 +162,7 @@ export class Sampler {
     this.#s.ledger.classified(job, now);
     this.#s.events.classified(job, now);
     this.#announceLong(job);
-    this.#routing.classified(job, sample, now);
+    jobClassified(this.#s, job, sample, now);
   }
 
   /**

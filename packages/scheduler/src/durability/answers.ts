@@ -1,56 +1,66 @@
 import type { Address, AnswerType, AnswerValue, Message, MessageOf, Reply } from '@goshawk/core';
 import type { Ledger, Refusal } from './ledger.js';
 
-/** Sends answers to clients. A client may repeat any request, and gets an equivalent answer. */
-export class Answers {
-  readonly #ledger: Ledger;
+interface WithLedger {
+  readonly ledger: Ledger;
+}
 
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger;
-  }
+// Sends answers to clients. A client may repeat any request, and gets an equivalent answer.
 
-  /** Answers immediately. For answers that only describe the current state. */
-  answerNow<A extends AnswerType>(to: Address, request: number, type: A, value: AnswerValue<A>): void {
-    this.#ledger.sendNow(to, { type, request, value } as Message);
-  }
+/** Answers immediately. For answers that only describe the current state. */
+export function answerNow<A extends AnswerType>(
+  s: WithLedger,
+  to: Address,
+  request: number,
+  type: A,
+  value: AnswerValue<A>,
+): void {
+  s.ledger.sendNow(to, { type, request, value } as Message);
+}
 
-  /**
-   * Answers a request that has changed something, once all records so far are durable. While no record can be written,
-   * reports that the change is pending: it must not be called refused, because it takes effect once it is written.
-   */
-  answerWhenDurable<A extends AnswerType>(
-    to: Address,
-    request: number,
-    type: A,
-    value: AnswerValue<A>,
-  ): void {
-    this.#sendWhenDurable(to, { type, request, value } as Reply, this.#ledger.pendingRefusal);
-  }
+/**
+ * Answers a request that has changed something, once all records so far are durable. While no record can be written,
+ * reports that the change is pending: it must not be called refused, because it takes effect once it is written.
+ */
+export function answerWhenDurable<A extends AnswerType>(
+  s: WithLedger,
+  to: Address,
+  request: number,
+  type: A,
+  value: AnswerValue<A>,
+): void {
+  sendWhenDurable(s, to, { type, request, value } as Reply, s.ledger.pendingRefusal);
+}
 
-  /** Answers a question once all records so far are durable. Refuses it while no record can be written. */
-  readWhenDurable<A extends AnswerType>(to: Address, request: number, type: A, value: AnswerValue<A>): void {
-    this.#sendWhenDurable(to, { type, request, value } as Reply, this.#ledger.stoppedRefusal);
-  }
+/** Answers a question once all records so far are durable. Refuses it while no record can be written. */
+export function readWhenDurable<A extends AnswerType>(
+  s: WithLedger,
+  to: Address,
+  request: number,
+  type: A,
+  value: AnswerValue<A>,
+): void {
+  sendWhenDurable(s, to, { type, request, value } as Reply, s.ledger.stoppedRefusal);
+}
 
-  #sendWhenDurable(to: Address, answer: Reply, stopped: Refusal | undefined): void {
-    const ledger = this.#ledger;
-    if (stopped === undefined || ledger.isDurable) ledger.sendWhenDurable(to, answer);
-    else ledger.sendNow(to, refusalMessage(answer.request, stopped));
-  }
+function sendWhenDurable(s: WithLedger, to: Address, answer: Reply, stopped: Refusal | undefined): void {
+  const ledger = s.ledger;
+  if (stopped === undefined || ledger.isDurable) ledger.sendWhenDurable(to, answer);
+  else ledger.sendNow(to, refusalMessage(answer.request, stopped));
+}
 
-  /**
-   * Refuses a request, which must have changed nothing. A client gives up after some refusals, so a restart must not
-   * revoke their reasons.
-   */
-  refuse(to: Address, request: number, refusal: Refusal): void {
-    const ledger = this.#ledger;
-    if (refusal.isRevocable !== true || ledger.isDurable)
-      return ledger.sendNow(to, refusalMessage(request, refusal));
-    const { stoppedRefusal } = ledger;
-    if (stoppedRefusal === undefined)
-      ledger.sendWhenDurable(to, refusalMessage(request, refusal), refusal.keyHolder);
-    else ledger.sendNow(to, refusalMessage(request, stoppedRefusal));
-  }
+/**
+ * Refuses a request, which must have changed nothing. A client gives up after some refusals, so a restart must not
+ * revoke their reasons.
+ */
+export function refuse(s: WithLedger, to: Address, request: number, refusal: Refusal): void {
+  const ledger = s.ledger;
+  if (refusal.isRevocable !== true || ledger.isDurable)
+    return ledger.sendNow(to, refusalMessage(request, refusal));
+  const { stoppedRefusal } = ledger;
+  if (stoppedRefusal === undefined)
+    ledger.sendWhenDurable(to, refusalMessage(request, refusal), refusal.keyHolder);
+  else ledger.sendNow(to, refusalMessage(request, stoppedRefusal));
 }
 
 /** Converts a refusal to a message. */

@@ -1,11 +1,11 @@
 import { counted, type MessageOf, type Millis, mergedRanges, quoted, type TaskRange } from '@goshawk/core';
-import type { Routing } from '../dispatch/routing.js';
+import { waitingTasksCancelled, withdrawSearch } from '../dispatch/routing.js';
 import type { Refusal } from '../durability/ledger.js';
 import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
-import type { SchedulerState } from '../state.js';
-import type { Endings } from './endings.js';
-import type { Killing } from './killing.js';
+import { endIfDone, taskCancelled } from './endings.js';
+import { killAttempt } from './killing.js';
+import type { LifeState } from './life.js';
 
 /** Result of a request to cancel tasks. */
 export interface CancelledTasks {
@@ -16,56 +16,48 @@ export interface CancelledTasks {
   readonly ended: number;
 }
 
-/** Cancels jobs and tasks. Waiting tasks end immediately, running ones when their workers have killed them. */
-export class Cancelling {
-  readonly #s: SchedulerState;
-  readonly #routing: Routing;
-  readonly #endings: Endings;
-  readonly #killing: Killing;
+// Cancels jobs and tasks. Waiting tasks end immediately, running ones when their workers have killed them.
 
-  constructor(s: SchedulerState, routing: Routing, endings: Endings, killing: Killing) {
-    this.#s = s;
-    this.#routing = routing;
-    this.#endings = endings;
-    this.#killing = killing;
+/** Cancels a job. @param reason why the scheduler cancels it; undefined: a user does */
+export function cancelJob(s: LifeState, job: Job, now: Millis, reason?: string): void {
+  if (job.hasEnded || job.cancelling) return;
+  job.cancellation = { reason };
+  s.tallies.cancellations++;
+  s.ledger.cancelled(job, now);
+  withdrawSearch(s, job);
+  for (const task of [...job.tasks.inStates(TaskState.placed, TaskState.running)]) {
+    killAttempt(s, job.tasks.workerOf(task), job.tasks.ref(task));
+    if (job.tasks.stateOf(task) === TaskState.placed) job.setState(task, TaskState.cancelled);
   }
+  job.cancelWaiting();
+  s.sweepTimer.arm(now);
+  endIfDone(s, job, now);
+}
 
-  /** Cancels a job. @param reason why the scheduler cancels it; undefined: a user does */
-  cancel(job: Job, now: Millis, reason?: string): void {
-    if (job.hasEnded || job.cancelling) return;
-    job.cancellation = { reason };
-    this.#s.tallies.cancellations++;
-    this.#s.ledger.cancelled(job, now);
-    this.#routing.withdraw(job);
-    for (const task of [...job.tasks.inStates(TaskState.placed, TaskState.running)]) {
-      this.#killing.kill(job.tasks.workerOf(task), job.tasks.ref(task));
-      if (job.tasks.stateOf(task) === TaskState.placed) job.setState(task, TaskState.cancelled);
-    }
-    job.cancelWaiting();
-    this.#s.sweepTimer.arm(now);
-    this.#endings.endIfDone(job, now);
-  }
-
-  /** Cancels individual tasks of a job. The others continue, but dependent stages are cancelled. */
-  cancelTasks(job: Job, message: MessageOf<'cancelTasks'>, now: Millis): CancelledTasks | Refusal {
-    const ranges = resolveRanges(job, message);
-    if ('code' in ranges) return ranges;
-    if (!job.hasEnded && !job.cancelling && job.cancelTasks(ranges)) {
-      this.#s.ledger.tasksCancelled(job, ranges, now);
-      for (const { first, last } of ranges) {
-        for (let task = first; task <= last && !job.hasEnded; task++) {
-          const state = job.tasks.stateOf(task);
-          if (state === TaskState.running || state === TaskState.placed)
-            this.#killing.kill(job.tasks.workerOf(task), job.tasks.ref(task));
-          if (state < TaskState.running) this.#endings.taskCancelled(job, task, now);
-        }
+/** Cancels individual tasks of a job. The others continue, but dependent stages are cancelled. */
+export function cancelTasks(
+  s: LifeState,
+  job: Job,
+  message: MessageOf<'cancelTasks'>,
+  now: Millis,
+): CancelledTasks | Refusal {
+  const ranges = resolveRanges(job, message);
+  if ('code' in ranges) return ranges;
+  if (!job.hasEnded && !job.cancelling && job.cancelTasks(ranges)) {
+    s.ledger.tasksCancelled(job, ranges, now);
+    for (const { first, last } of ranges) {
+      for (let task = first; task <= last && !job.hasEnded; task++) {
+        const state = job.tasks.stateOf(task);
+        if (state === TaskState.running || state === TaskState.placed)
+          killAttempt(s, job.tasks.workerOf(task), job.tasks.ref(task));
+        if (state < TaskState.running) taskCancelled(s, job, task, now);
       }
-      if (!job.hasEnded) this.#routing.waitingTasksCancelled(job, now);
-      this.#s.sweepTimer.arm(now);
-      this.#s.events.changed(job, now);
     }
-    return countStates(job, ranges);
+    if (!job.hasEnded) waitingTasksCancelled(s, job, now);
+    s.sweepTimer.arm(now);
+    s.events.changed(job, now);
   }
+  return countStates(job, ranges);
 }
 
 function resolveRanges(

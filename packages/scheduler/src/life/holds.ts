@@ -1,12 +1,12 @@
 import { type Address, type MessageOf, type Millis, type Priority, setLatest } from '@goshawk/core';
-import type { Routing } from '../dispatch/routing.js';
+import { jobReleased, priorityChanged, withdrawSearch } from '../dispatch/routing.js';
 import { NOT_READY, type Refusal } from '../durability/ledger.js';
 import { Hold } from '../job/hold.js';
 import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
-import type { SchedulerState } from '../state.js';
-import type { Endings } from './endings.js';
-import type { Killing } from './killing.js';
+import { abandonIfLate } from './endings.js';
+import { killAttempt } from './killing.js';
+import type { LifeState } from './life.js';
 
 /** Begin times are checked at least this often, in milliseconds, because wall clocks may be set. */
 const CHECK_INTERVAL_MS = 30_000;
@@ -19,10 +19,7 @@ const CLIENTS_MAX = 10_000;
 
 /** Applies changes that users make to their jobs: hold, begin time and priority. */
 export class Holds {
-  readonly #s: SchedulerState;
-  readonly #routing: Routing;
-  readonly #endings: Endings;
-  readonly #killing: Killing;
+  readonly #s: LifeState;
   /** Jobs with a begin time. */
   readonly #withBeginTime = new Set<Job>();
   /** Number of the last request of each client. */
@@ -30,11 +27,8 @@ export class Holds {
   /** Time of the timer; Infinity: not set. */
   #timerAt: Millis = Number.POSITIVE_INFINITY;
 
-  constructor(s: SchedulerState, routing: Routing, endings: Endings, killing: Killing) {
+  constructor(s: LifeState) {
     this.#s = s;
-    this.#routing = routing;
-    this.#endings = endings;
-    this.#killing = killing;
   }
 
   /** Adds a job that was accepted or loaded. Ignores jobs without a begin time. */
@@ -115,9 +109,9 @@ export class Holds {
 
   /** Stops the search for workers, and withdraws tasks from the queues of workers. */
   #withdrawTasks(job: Job, now: Millis): void {
-    this.#routing.withdraw(job);
+    withdrawSearch(this.#s, job);
     for (const task of [...job.tasks.inStates(TaskState.placed)]) {
-      this.#killing.kill(job.tasks.workerOf(task), job.tasks.ref(task));
+      killAttempt(this.#s, job.tasks.workerOf(task), job.tasks.ref(task));
       this.#s.ledger.declined(job, task, now);
       job.requeue(task);
     }
@@ -133,8 +127,8 @@ export class Holds {
 
   #start(job: Job, now: Millis): void {
     job.released(now);
-    this.#routing.jobReleased(job, now);
-    this.#endings.abandonIfLate(job, now);
+    jobReleased(this.#s, job, now);
+    abandonIfLate(this.#s, job, now);
     this.#s.events.changed(job, now);
   }
 
@@ -142,7 +136,7 @@ export class Holds {
     if (job.priority === priority) return;
     job.priority = priority;
     this.#s.ledger.updated(job, now);
-    this.#routing.priorityChanged(job, now);
+    priorityChanged(this.#s, job, now);
     this.#s.events.changed(job, now);
   }
 }

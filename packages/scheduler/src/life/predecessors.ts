@@ -12,15 +12,13 @@ import {
   slicesOf,
   tagOf,
 } from '@goshawk/core';
-import type { Dispatch } from '../dispatch/dispatch.js';
-import type { Routing } from '../dispatch/routing.js';
-import type { Sampler } from '../dispatch/sampler.js';
+import { startJob } from '../dispatch/routing.js';
 import type { Refusal } from '../durability/ledger.js';
 import type { Job } from '../job/job.js';
 import type { JobListener } from '../job/job-events.js';
-import type { SchedulerState } from '../state.js';
-import type { Cancelling } from './cancelling.js';
-import type { Endings } from './endings.js';
+import { cancelJob } from './cancelling.js';
+import { abandonIfLate } from './endings.js';
+import type { LifeState } from './life.js';
 import { PredecessorRights } from './predecessor-rights.js';
 
 /**
@@ -53,11 +51,7 @@ interface Owner {
  * of other schedulers, central names the owner, and the owner reports their ends.
  */
 export class Predecessors implements JobListener {
-  readonly #s: SchedulerState;
-  readonly #routing: Routing;
-  readonly #sampler: Sampler;
-  readonly #endings: Endings;
-  readonly #cancelling: Cancelling;
+  readonly #s: LifeState;
   /** Waiting jobs by the id of a predecessor. */
   readonly #dependents = new Map<string, Set<Job>>();
   /** Last known fates of other schedulers' jobs. */
@@ -70,12 +64,8 @@ export class Predecessors implements JobListener {
   #isApplying = false;
   readonly #rights: PredecessorRights;
 
-  constructor(s: SchedulerState, { routing, sampler }: Dispatch, endings: Endings, cancelling: Cancelling) {
+  constructor(s: LifeState) {
     this.#s = s;
-    this.#routing = routing;
-    this.#sampler = sampler;
-    this.#endings = endings;
-    this.#cancelling = cancelling;
     this.#rights = new PredecessorRights(s);
   }
 
@@ -294,7 +284,8 @@ export class Predecessors implements JobListener {
     if (job.hasEnded || job.cancelling) return;
     if (state !== 'completed' && job.spec.afterOk?.includes(id)) {
       if (state === 'forgotten' || state === 'unknown')
-        return this.#cancelling.cancel(
+        return cancelJob(
+          this.#s,
           job,
           now,
           `it depended on the completion of ${id}, ${FATE_DESCRIPTIONS[state]}`,
@@ -313,9 +304,9 @@ export class Predecessors implements JobListener {
   #start(job: Job, now: Millis): void {
     if (job.hasEnded || job.cancelling || this.#s.jobs.byNumber(job.number) !== job) return;
     job.predecessorsEnded(now);
-    this.#sampler.resume(job, now);
-    this.#routing.startJob(job, now);
-    this.#endings.abandonIfLate(job, now);
+    this.#s.sampler.resume(job, now);
+    startJob(this.#s, job, now);
+    abandonIfLate(this.#s, job, now);
   }
 }
 

@@ -1,16 +1,14 @@
 import type { Address, Member, MessageOf, Millis, TaskIndex } from '@goshawk/core';
-import type { Delivery } from '../dispatch/delivery.js';
-import type { Dispatch } from '../dispatch/dispatch.js';
-import type { Routing } from '../dispatch/routing.js';
-import type { Sampler } from '../dispatch/sampler.js';
+import { sendTask } from '../dispatch/delivery.js';
+import { jobRecovered, taskCounted } from '../dispatch/routing.js';
 import { AssignedBy, attemptKey } from '../job/assignment.js';
 import type { Job } from '../job/job.js';
 import { setDeadlineTimer, setRetryTimer, setTimeLimitTimer } from '../job/job-timers.js';
 import { LOST, LOST_WITH_SUSPECT } from '../job/outcomes.js';
 import { TaskState } from '../job/task-state.js';
-import type { SchedulerState } from '../state.js';
-import type { Endings } from './endings.js';
-import type { Killing } from './killing.js';
+import { attemptDeclined, attemptEnded, breakPartialGangs, recordEnd } from './endings.js';
+import { abandonAttempt, abandonUnrecorded, repeatAbandoned } from './killing.js';
+import type { LifeState } from './life.js';
 
 type HeldTask = MessageOf<'holding'>['tasks'][number];
 
@@ -32,12 +30,7 @@ const START_COST = 5;
  * passed. Workers with tasks that have run for long are asked occasionally, and all with tasks when central restarts.
  */
 export class Reconciler {
-  readonly #s: SchedulerState;
-  readonly #delivery: Delivery;
-  readonly #routing: Routing;
-  readonly #sampler: Sampler;
-  readonly #killing: Killing;
-  readonly #endings: Endings;
+  readonly #s: LifeState;
   /** Addresses of earlier incarnations of this scheduler. */
   readonly #previousIncarnations: readonly Address[];
   /** Workers that were asked since the start. */
@@ -54,18 +47,8 @@ export class Reconciler {
   /** Tasks that started before this time should have reached their workers before the last audit. */
   #startedBefore: Millis = Number.NEGATIVE_INFINITY;
 
-  constructor(
-    s: SchedulerState,
-    { delivery, routing, sampler }: Dispatch,
-    killing: Killing,
-    endings: Endings,
-  ) {
+  constructor(s: LifeState) {
     this.#s = s;
-    this.#delivery = delivery;
-    this.#routing = routing;
-    this.#sampler = sampler;
-    this.#killing = killing;
-    this.#endings = endings;
     this.#previousIncarnations = s.config.inheritance?.previousIncarnations ?? [];
   }
 
@@ -89,7 +72,13 @@ export class Reconciler {
       this.#endRecoveryIfAllAnswered(now);
       if (this.#unconfirmed.size > 0) this.#s.sweepTimer.arm(now);
     }
-    if (this.#killing.repeatAbandoned(workers.map(({ address }) => address))) this.#s.sweepTimer.arm(now);
+    if (
+      repeatAbandoned(
+        this.#s,
+        workers.map(({ address }) => address),
+      )
+    )
+      this.#s.sweepTimer.arm(now);
   }
 
   /** Audits all workers with tasks, because a restarted central cannot repeat the matches of its predecessor. */
@@ -166,8 +155,7 @@ export class Reconciler {
         if (job !== undefined && this.#confirmOrAdopt(job, held, from, now)) continue;
         // Memory no longer holds the attempt number of a settled task.
         const isKnown = job !== undefined && task < job.taskCount && !job.tasks.isArchived(task);
-        if (isKnown && attempt > job.tasks.attemptOf(task))
-          this.#killing.abandonUnrecorded(from, job, held, now);
+        if (isKnown && attempt > job.tasks.attemptOf(task)) abandonUnrecorded(this.#s, from, job, held, now);
         env.send(from, { type: 'cancelTask', job: number, task, attempt });
       }
       this.#unconfirmed.delete(from);
@@ -181,7 +169,7 @@ export class Reconciler {
     for (const job of jobs.withTasksAt(from))
       for (const task of jobs.tasksAt(from, job))
         if (this.#shouldBeAtWorker(job, task) && !held.has(attemptKey(job.tasks.ref(task))))
-          this.#delivery.send(job, task);
+          sendTask(this.#s, job, task);
   }
 
   #shouldBeAtWorker({ tasks }: Job, task: TaskIndex): boolean {
@@ -197,7 +185,7 @@ export class Reconciler {
       if (held.pausedMs !== undefined || held.borrowedFrom !== undefined) job.loans.held(held, now);
       if (match > 0 && tasks.matchOf(task) === 0) {
         tasks.assign(task, from, { by: AssignedBy.match, number: match }, tasks.startedAtOf(task));
-        this.#routing.taskCounted(job, now);
+        taskCounted(this.#s, job, now);
       }
       return true;
     }
@@ -238,10 +226,10 @@ export class Reconciler {
       if (!job.isRecovering) continue;
       job.activated();
       const { now } = this.#s.chunkedWork;
-      this.#sampler.resume(job, now);
-      this.#endings.breakPartialGangs(job, now);
+      this.#s.sampler.resume(job, now);
+      breakPartialGangs(this.#s, job, now);
       if (job.hasEnded) continue;
-      this.#routing.jobRecovered(job, now);
+      jobRecovered(this.#s, job, now);
       setDeadlineTimer(job, this.#s.cluster, this.#s.env);
       setTimeLimitTimer(job, this.#s.env);
       setRetryTimer(job, this.#s.env);
@@ -270,7 +258,7 @@ export class Reconciler {
       // The task ended when the rest of its job was failed.
       if (job.tasks.isFinal(task) || job.tasks.workerOf(task) !== worker) continue;
       if (job.tasks.stateOf(task) === TaskState.placed) {
-        this.#endings.attemptDeclined(job, task, now);
+        attemptDeclined(this.#s, job, task, now);
         continue;
       }
       const others = suspects.get(worker);
@@ -280,10 +268,10 @@ export class Reconciler {
       const startedAt = job.tasks.startedAtOf(task);
       const endedAt = Math.max(startedAt, now - (silentMs.get(worker) ?? 0));
       const runMs = Math.max(0, job.elapsedMs(task, endedAt));
-      this.#killing.abandon(job, task, runMs, now);
+      abandonAttempt(this.#s, job, task, runMs, now);
       const end = { task, outcome, runMs, endedAt, position: undefined };
-      this.#endings.recordEnd(job, end, now);
-      this.#endings.attemptEnded(job, end, now);
+      recordEnd(this.#s, job, end, now);
+      attemptEnded(this.#s, job, end, now);
     }
   }
 

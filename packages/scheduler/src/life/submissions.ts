@@ -20,260 +20,274 @@ import {
   whyImpossible,
 } from '@goshawk/core';
 import { unmetRequirements } from '../cluster/admission.js';
-import { refusalMessage } from '../durability/answers.js';
+import { answerWhenDurable, refusalMessage, refuse } from '../durability/answers.js';
 import { NOT_READY, type Refusal } from '../durability/ledger.js';
 import { notifyRefusal } from '../durability/notifications.js';
 import { Job } from '../job/job.js';
 import { estimateJobBytes } from '../job/job-bytes.js';
 import { findReopening, type Reopening } from '../job/reopening.js';
-import type { SchedulerState } from '../state.js';
-import type { Intake } from './intake.js';
-import type { Keys } from './keys.js';
-import type { Overload } from './overload.js';
-import type { Predecessors } from './predecessors.js';
-import { RefusedRequests } from './refused-requests.js';
+import { acceptJob, reopenJob, setParent, withdrawJob } from './intake.js';
+import type { SchedulerParts } from './parts.js';
 import { missingInputs, retrySpecOf } from './retry-spec.js';
 import { isSameJob } from './same-job.js';
 
-/** Handles submissions and retries of clients: accepts them, recognizes repeated ones by key, or refuses them. */
-export class Submissions {
-  readonly #s: SchedulerState;
-  readonly #intake: Intake;
-  readonly #overload: Overload;
-  readonly #keys: Keys;
-  readonly #predecessors: Pick<Predecessors, 'refusalOf'>;
-  readonly #refused = new RefusedRequests();
+// Handles submissions and retries of clients: accepts them, recognizes repeated ones by key, or refuses them.
 
-  constructor(
-    s: SchedulerState,
-    intake: Intake,
-    overload: Overload,
-    keys: Keys,
-    predecessors: Pick<Predecessors, 'refusalOf'>,
-  ) {
-    this.#s = s;
-    this.#intake = intake;
-    this.#overload = overload;
-    this.#keys = keys;
-    this.#predecessors = predecessors;
-  }
+/** @param owner the only user that the client may submit for; undefined: any user */
+export function submitJob(
+  s: SchedulerParts,
+  from: Address,
+  message: MessageOf<'submit'>,
+  owner: string | undefined,
+  now: Millis,
+): void {
+  reply(s, from, message, () => trySubmit(s, from, message, owner, now));
+}
 
-  /** @param owner the only user that the client may submit for; undefined: any user */
-  submit(from: Address, message: MessageOf<'submit'>, owner: string | undefined, now: Millis): void {
-    this.#reply(from, message, () => this.#trySubmit(from, message, owner, now));
-  }
+/**
+ * Runs tasks of an ended job again: as further attempts of the same job, or as a new job that keeps their numbers.
+ */
+export function retryJob(
+  s: SchedulerParts,
+  from: Address,
+  message: MessageOf<'retryJob'>,
+  job: Job,
+  now: Millis,
+): void {
+  reply(s, from, message, () => tryRetry(s, message, job, now));
+}
 
-  /**
-   * Runs tasks of an ended job again: as further attempts of the same job, or as a new job that keeps their numbers.
-   */
-  retry(from: Address, message: MessageOf<'retryJob'>, job: Job, now: Millis): void {
-    this.#reply(from, message, () => this.#tryRetry(message, job, now));
-  }
+function reply(
+  s: SchedulerParts,
+  from: Address,
+  message: MessageOf<'submit'> | MessageOf<'retryJob'>,
+  decide: () => Accepted | Refusal,
+): void {
+  const { request } = message;
+  const outcome = s.refusedSubmissions.of(from, message) ?? decide();
+  if (!('code' in outcome)) return answerWhenDurable(s, from, request, 'accepted', outcome);
+  if (outcome.cause !== undefined) s.tallies.jobsRefused[outcome.cause]++;
+  s.refusedSubmissions.add(from, message, outcome);
+  refuse(s, from, request, outcome);
+}
 
-  #reply(
-    from: Address,
-    message: MessageOf<'submit'> | MessageOf<'retryJob'>,
-    decide: () => Accepted | Refusal,
-  ): void {
-    const { request } = message;
-    const outcome = this.#refused.of(from, message) ?? decide();
-    if (!('code' in outcome)) return this.#s.answers.answerWhenDurable(from, request, 'accepted', outcome);
-    if (outcome.cause !== undefined) this.#s.tallies.jobsRefused[outcome.cause]++;
-    this.#refused.add(from, message, outcome);
-    this.#s.answers.refuse(from, request, outcome);
+function trySubmit(
+  s: SchedulerParts,
+  from: Address,
+  message: MessageOf<'submit'>,
+  owner: string | undefined,
+  now: Millis,
+): Accepted | Refusal {
+  const { key } = message;
+  const asked = userInRequest(message.spec);
+  if (owner !== undefined && asked !== undefined && asked !== owner) return otherUser(owner, asked);
+  const user = owner ?? asked;
+  const known = knownOrRefused(s, key, user);
+  if (known !== undefined && !(known instanceof Job)) return known;
+  // Recognizes a repeated request without parsing the job, which is slow for large jobs.
+  if (known?.client.submitter === from && known.client.submission === message.request)
+    return accepted(s, known);
+  const spec = refusedIfInvalid((): JobSpec => {
+    const given = parseJobSpec(message.spec, 'job', now + s.config.wallOffsetMs);
+    return owner === undefined ? given : { ...given, user: owner };
+  });
+  if ('code' in spec) return spec;
+  if (known !== undefined) return answerRepeated(s, key, known, spec, now);
+  const hidden = predecessorRefusal(s, from, spec, now);
+  if (hidden !== undefined) return hidden;
+  const refusal = notifyRefusal(spec, s.config.notifyHosts) ?? limitRefusal(s, spec);
+  if (refusal !== undefined) return refusal;
+  const impossible = whyImpossible(spec, s.cluster.joinedPolicy, s.cluster.members);
+  if (impossible !== undefined) {
+    // The client should retry while workers are still joining. Later, the refusal is permanent.
+    const retryMs = s.cluster.mayMissWorkers(now) ? ROSTER_RETRY_MS : undefined;
+    return { code: 'impossible-demand', ...impossible, retryMs };
   }
+  const job = refusedIfInvalid(() => acceptJob(s, spec, key, now));
+  if ('code' in job) return job;
+  job.client.submitter = from;
+  job.client.submission = message.request;
+  return accepted(s, job);
+}
 
-  #trySubmit(
-    from: Address,
-    message: MessageOf<'submit'>,
-    owner: string | undefined,
-    now: Millis,
-  ): Accepted | Refusal {
-    const { key } = message;
-    const asked = userInRequest(message.spec);
-    if (owner !== undefined && asked !== undefined && asked !== owner) return otherUser(owner, asked);
-    const user = owner ?? asked;
-    const known = this.#knownOrRefused(key, user);
-    if (known !== undefined && !(known instanceof Job)) return known;
-    // Recognizes a repeated request without parsing the job, which is slow for large jobs.
-    if (known?.client.submitter === from && known.client.submission === message.request)
-      return accepted(this.#s, known);
-    const spec = refusedIfInvalid((): JobSpec => {
-      const given = parseJobSpec(message.spec, 'job', now + this.#s.config.wallOffsetMs);
-      return owner === undefined ? given : { ...given, user: owner };
-    });
-    if ('code' in spec) return spec;
-    if (known !== undefined) return this.#answerRepeated(key, known, spec, now);
-    const hidden = this.#predecessorRefusal(from, spec, now);
-    if (hidden !== undefined) return hidden;
-    const refusal = notifyRefusal(spec, this.#s.config.notifyHosts) ?? this.#limitRefusal(spec);
-    if (refusal !== undefined) return refusal;
-    const impossible = whyImpossible(spec, this.#s.cluster.joinedPolicy, this.#s.cluster.members);
-    if (impossible !== undefined) {
-      // The client should retry while workers are still joining. Later, the refusal is permanent.
-      const retryMs = this.#s.cluster.mayMissWorkers(now) ? ROSTER_RETRY_MS : undefined;
-      return { code: 'impossible-demand', ...impossible, retryMs };
-    }
-    const job = refusedIfInvalid(() => this.#intake.accept(spec, key, now));
-    if ('code' in job) return job;
-    job.client.submitter = from;
-    job.client.submission = message.request;
-    return accepted(this.#s, job);
-  }
+/** Refuses a job that depends on jobs that the client may not see. */
+function predecessorRefusal(
+  s: SchedulerParts,
+  from: Address,
+  { after = [], afterOk = [] }: JobSpec,
+  now: Millis,
+): Refusal | undefined {
+  if (after.length + afterOk.length === 0) return undefined;
+  const key = s.env.clientKeyOf?.(from);
+  if (key === undefined || scopeOf(key, 'describeJob') === 'all') return undefined;
+  return s.predecessors.refusalOf([...after, ...afterOk], key.name, now);
+}
 
-  /** Refuses a job that depends on jobs that the client may not see. */
-  #predecessorRefusal(
-    from: Address,
-    { after = [], afterOk = [] }: JobSpec,
-    now: Millis,
-  ): Refusal | undefined {
-    if (after.length + afterOk.length === 0) return undefined;
-    const key = this.#s.env.clientKeyOf?.(from);
-    if (key === undefined || scopeOf(key, 'describeJob') === 'all') return undefined;
-    return this.#predecessors.refusalOf([...after, ...afterOk], key.name, now);
+function tryRetry(
+  s: SchedulerParts,
+  message: MessageOf<'retryJob'>,
+  job: Job,
+  now: Millis,
+): Accepted | Refusal {
+  const { key, tasks, failedOnly, asNew } = message;
+  if (!s.cluster.isReady) return NOT_READY;
+  const badKey = keyRefusal(key);
+  if (badKey !== undefined) return badKey;
+  const choice: RetryChoice = { failedOnly, tasks: tasks && mergedRanges(tasks) };
+  const known = retryWithKey(s, key, job, choice, asNew === true);
+  if (known !== undefined) return known;
+  if (!isFinal(job.state)) {
+    const problem = `${job.id} is still ${job.state}`;
+    return { code: 'not-ended', message: problem, hint: 'wait for it to end, or cancel it' };
   }
+  if (s.cluster.isDraining) return { ...DRAINING, hint: 'try again after its restart' };
+  const last = Math.max(-1, ...(tasks ?? []).map((range) => range.last));
+  if (last >= job.taskCount) {
+    const hint = `its tasks are 0 to ${job.taskCount - 1}`;
+    return { code: 'unknown-task', message: `${job.id} has no task ${last}`, hint };
+  }
+  const reopening = findReopening(job.dag, job.tasks, choice);
+  if ('stage' in reopening) {
+    const problem = `task ${reopening.task} of ${job.id} runs after stage ${reopening.stage}, which has not completed`;
+    return {
+      code: 'stage-not-completed',
+      message: problem,
+      hint: 'retry the failed tasks of that stage as well',
+      isRevocable: true,
+    };
+  }
+  const { count, completed } = reopening;
+  if (count === 0) {
+    const message = nothingToRetry(job, choice);
+    const hint =
+      failedOnly === true && job.counts.cancelled > 0
+        ? 'omit --failed to retry them'
+        : 'only failed and cancelled tasks run again';
+    return { code: 'nothing-failed', message, hint, isRevocable: true };
+  }
+  if (asNew === true) return retryAsNew(s, key, job, reopening, now);
+  const refusal =
+    s.ledger.refusal ??
+    s.overload.refusal(job.spec.user) ??
+    s.quotas.refusalOfTasks(job.spec.user, count, 0) ??
+    s.overload.refusalOf(job.spec.user, count) ??
+    s.overload.refusalOfBytes(job.spec.user, job.bytes.total);
+  if (refusal !== undefined) return refusal;
+  reopenJob(s, job, reopening, { key, choice }, now);
+  return { ...accepted(s, job), again: count, ...(completed > 0 ? { completed } : {}) };
+}
 
-  #tryRetry(message: MessageOf<'retryJob'>, job: Job, now: Millis): Accepted | Refusal {
-    const { key, tasks, failedOnly, asNew } = message;
-    if (!this.#s.cluster.isReady) return NOT_READY;
-    const badKey = keyRefusal(key);
-    if (badKey !== undefined) return badKey;
-    const choice: RetryChoice = { failedOnly, tasks: tasks && mergedRanges(tasks) };
-    const known = this.#retryWithKey(key, job, choice, asNew === true);
-    if (known !== undefined) return known;
-    if (!isFinal(job.state)) {
-      const problem = `${job.id} is still ${job.state}`;
-      return { code: 'not-ended', message: problem, hint: 'wait for it to end, or cancel it' };
-    }
-    if (this.#s.cluster.isDraining) return { ...DRAINING, hint: 'try again after its restart' };
-    const last = Math.max(-1, ...(tasks ?? []).map((range) => range.last));
-    if (last >= job.taskCount) {
-      const hint = `its tasks are 0 to ${job.taskCount - 1}`;
-      return { code: 'unknown-task', message: `${job.id} has no task ${last}`, hint };
-    }
-    const reopening = findReopening(job.dag, job.tasks, choice);
-    if ('stage' in reopening) {
-      const problem = `task ${reopening.task} of ${job.id} runs after stage ${reopening.stage}, which has not completed`;
-      return {
-        code: 'stage-not-completed',
-        message: problem,
-        hint: 'retry the failed tasks of that stage as well',
-        isRevocable: true,
-      };
-    }
-    const { count, completed } = reopening;
-    if (count === 0) {
-      const message = nothingToRetry(job, choice);
-      const hint =
-        failedOnly === true && job.counts.cancelled > 0
-          ? 'omit --failed to retry them'
-          : 'only failed and cancelled tasks run again';
-      return { code: 'nothing-failed', message, hint, isRevocable: true };
-    }
-    if (asNew === true) return this.#retryAsNew(key, job, reopening, now);
-    const refusal =
-      this.#s.ledger.refusal ??
-      this.#overload.refusal(job.spec.user) ??
-      this.#s.quotas.refusalOfTasks(job.spec.user, count, 0) ??
-      this.#overload.refusalOf(job.spec.user, count) ??
-      this.#overload.refusalOfBytes(job.spec.user, job.bytes.total);
-    if (refusal !== undefined) return refusal;
-    this.#intake.reopen(job, reopening, { key, choice }, now);
-    return { ...accepted(this.#s, job), again: count, ...(completed > 0 ? { completed } : {}) };
-  }
+/** Answers a retry request whose key was used before. */
+function retryWithKey(
+  s: SchedulerParts,
+  key: string,
+  job: Job,
+  choice: RetryChoice,
+  asNew: boolean,
+): Accepted | Refusal | undefined {
+  const { id, spec } = job;
+  const earlier = job.retryWithKey(key, choice);
+  if (earlier !== undefined)
+    return earlier === 'same' && !asNew ? accepted(s, job) : retryKeyConflict(key, id);
+  const known = s.jobs.byKey(key, spec.user);
+  if (!asNew) return known?.spec.retryOf?.job === id ? keyConflict(key, known.id) : undefined;
+  if (known !== undefined)
+    return known.spec.retryOf?.job === id ? accepted(s, known) : keyConflict(key, known.id);
+  const tombstone = s.jobs.tombstoneWithKey(key, spec.user);
+  return tombstone && { job: s.jobs.idOf(tombstone.number), state: tombstone.state };
+}
 
-  /** Answers a retry request whose key was used before. */
-  #retryWithKey(key: string, job: Job, choice: RetryChoice, asNew: boolean): Accepted | Refusal | undefined {
-    const { id, spec } = job;
-    const earlier = job.retryWithKey(key, choice);
-    if (earlier !== undefined)
-      return earlier === 'same' && !asNew ? accepted(this.#s, job) : retryKeyConflict(key, id);
-    const known = this.#s.jobs.byKey(key, spec.user);
-    if (!asNew) return known?.spec.retryOf?.job === id ? keyConflict(key, known.id) : undefined;
-    if (known !== undefined)
-      return known.spec.retryOf?.job === id ? accepted(this.#s, known) : keyConflict(key, known.id);
-    const tombstone = this.#s.jobs.tombstoneWithKey(key, spec.user);
-    return tombstone && { job: this.#s.jobs.idOf(tombstone.number), state: tombstone.state };
+function retryAsNew(
+  s: SchedulerParts,
+  key: string,
+  job: Job,
+  reopening: Reopening,
+  now: Millis,
+): Accepted | Refusal {
+  if (s.config.adopted === true) return { ...DRAINING, hint: 'retry it in place, as the same job' };
+  const missing = missingInputs(job, reopening);
+  if (missing !== undefined) {
+    const message = `stage ${missing.stage} takes return values of stage ${missing.of}, which only ${job.id} has`;
+    return { code: 'missing-inputs', message, hint: 'retry it in place, as the same job' };
   }
+  const spec = retrySpecOf(job, reopening);
+  const refusal = s.ledger.refusal ?? s.overload.refusal(spec.user) ?? limitRefusal(s, spec);
+  if (refusal !== undefined) return refusal;
+  const made = refusedIfInvalid(() => acceptJob(s, spec, key, now));
+  if ('code' in made) return made;
+  const { count, completed } = reopening;
+  return { ...accepted(s, made), again: count, ...(completed > 0 ? { completed } : {}) };
+}
 
-  #retryAsNew(key: string, job: Job, reopening: Reopening, now: Millis): Accepted | Refusal {
-    if (this.#s.config.adopted === true) return { ...DRAINING, hint: 'retry it in place, as the same job' };
-    const missing = missingInputs(job, reopening);
-    if (missing !== undefined) {
-      const message = `stage ${missing.stage} takes return values of stage ${missing.of}, which only ${job.id} has`;
-      return { code: 'missing-inputs', message, hint: 'retry it in place, as the same job' };
-    }
-    const spec = retrySpecOf(job, reopening);
-    const refusal = this.#s.ledger.refusal ?? this.#overload.refusal(spec.user) ?? this.#limitRefusal(spec);
-    if (refusal !== undefined) return refusal;
-    const made = refusedIfInvalid(() => this.#intake.accept(spec, key, now));
-    if ('code' in made) return made;
-    const { count, completed } = reopening;
-    return { ...accepted(this.#s, made), again: count, ...(completed > 0 ? { completed } : {}) };
-  }
+/**
+ * Returns the job with this key, or an answer that does not depend on the submitted job.
+ *
+ * @param user owner of the key; undefined: no user
+ * @returns undefined: a new job may be accepted
+ */
+function knownOrRefused(
+  s: SchedulerParts,
+  key: string,
+  user: string | undefined,
+): Job | Accepted | Refusal | undefined {
+  // Jobs of an earlier incarnation can be queried before there is a policy for new ones.
+  if (!s.cluster.isReady) return NOT_READY;
+  const badKey = keyRefusal(key);
+  if (badKey !== undefined) return badKey;
+  const known = s.jobs.byKey(key, user);
+  if (known !== undefined) return known;
+  // The job with the key was evicted, but its tombstone exists.
+  const tombstone = s.jobs.tombstoneWithKey(key, user);
+  if (tombstone !== undefined) return { job: s.jobs.idOf(tombstone.number), state: tombstone.state };
+  if (s.jobs.isKeyOfNotLoadedJob(key, user))
+    return { ...NOT_LOADED, message: `the job with this key ${NOT_LOADED.message}` };
+  if (s.cluster.isDraining || s.config.adopted === true) return DRAINING;
+  if (s.ledger.refusal !== undefined) return s.ledger.refusal;
+  return (s.ledger.isShared ? undefined : s.keys.refusal(key)) ?? s.overload.refusal(user);
+}
 
-  /**
-   * Returns the job with this key, or an answer that does not depend on the submitted job.
-   *
-   * @param user owner of the key; undefined: no user
-   * @returns undefined: a new job may be accepted
-   */
-  #knownOrRefused(key: string, user: string | undefined): Job | Accepted | Refusal | undefined {
-    // Jobs of an earlier incarnation can be queried before there is a policy for new ones.
-    if (!this.#s.cluster.isReady) return NOT_READY;
-    const badKey = keyRefusal(key);
-    if (badKey !== undefined) return badKey;
-    const known = this.#s.jobs.byKey(key, user);
-    if (known !== undefined) return known;
-    // The job with the key was evicted, but its tombstone exists.
-    const tombstone = this.#s.jobs.tombstoneWithKey(key, user);
-    if (tombstone !== undefined) return { job: this.#s.jobs.idOf(tombstone.number), state: tombstone.state };
-    if (this.#s.jobs.isKeyOfNotLoadedJob(key, user))
-      return { ...NOT_LOADED, message: `the job with this key ${NOT_LOADED.message}` };
-    if (this.#s.cluster.isDraining || this.#s.config.adopted === true) return DRAINING;
-    if (this.#s.ledger.refusal !== undefined) return this.#s.ledger.refusal;
-    return (this.#s.ledger.isShared ? undefined : this.#keys.refusal(key)) ?? this.#overload.refusal(user);
-  }
+/** Checks the limits of the user and of memory. */
+function limitRefusal(s: SchedulerParts, spec: JobSpec): Refusal | undefined {
+  const { user, stages, retryOf } = spec;
+  const tasks =
+    retryOf === undefined ? sumOf(stages, (stage) => countTasks(stage.tasks)) : tasksInRanges(retryOf.tasks);
+  const bytes = estimateJobBytes(spec);
+  return (
+    s.quotas.refusalOf(spec, tasks, bytes) ??
+    s.overload.refusalOf(user, tasks) ??
+    s.overload.refusalOfBytes(user, bytes)
+  );
+}
 
-  /** Checks the limits of the user and of memory. */
-  #limitRefusal(spec: JobSpec): Refusal | undefined {
-    const { user, stages, retryOf } = spec;
-    const tasks =
-      retryOf === undefined
-        ? sumOf(stages, (stage) => countTasks(stage.tasks))
-        : tasksInRanges(retryOf.tasks);
-    const bytes = estimateJobBytes(spec);
-    return (
-      this.#s.quotas.refusalOf(spec, tasks, bytes) ??
-      this.#overload.refusalOf(user, tasks) ??
-      this.#overload.refusalOfBytes(user, bytes)
-    );
-  }
+/** Answers a submission whose key was used before: with that job if it is equal, else with an error. */
+function answerRepeated(
+  s: SchedulerParts,
+  key: string,
+  job: Job,
+  spec: JobSpec,
+  now: Millis,
+): Accepted | Refusal {
+  if (!isSameJob(job.spec, spec)) return keyConflict(key, job.id);
+  // Another attempt of the task that submitted it waits for it now.
+  if (spec.parent !== undefined) setParent(s, job, spec.parent, now);
+  return accepted(s, job);
+}
 
-  /** Answers a submission whose key was used before: with that job if it is equal, else with an error. */
-  #answerRepeated(key: string, job: Job, spec: JobSpec, now: Millis): Accepted | Refusal {
-    if (!isSameJob(job.spec, spec)) return keyConflict(key, job.id);
-    // Another attempt of the task that submitted it waits for it now.
-    if (spec.parent !== undefined) this.#intake.adopt(job, spec.parent, now);
-    return accepted(this.#s, job);
-  }
-
-  /** Withdraws a job, because another job of the cluster has its key. The client gets that job as the answer. */
-  keyTaken(number: JobNumber, { id, accepted, ended }: KeyHolder): void {
-    const job = this.#s.jobs.byNumber(number);
-    if (job === undefined) return;
-    this.#s.ledger.replacePendingReplies(
-      job.id,
-      (request) => {
-        if (accepted === undefined) return refusalMessage(request, KEY_HOLDER_DELETED);
-        if (isSameJob(accepted.spec, job.spec))
-          return { type: 'accepted', request, value: { job: id, state: ended ?? 'running' } };
-        return refusalMessage(request, keyConflict(accepted.key ?? '', id));
-      },
-      (request) => refusalMessage(request, KEY_HOLDER_WITHDRAWN),
-    );
-    this.#intake.withdraw(job);
-  }
+/** Withdraws a job, because another job of the cluster has its key. The client gets that job as the answer. */
+export function keyTaken(s: SchedulerParts, number: JobNumber, { id, accepted, ended }: KeyHolder): void {
+  const job = s.jobs.byNumber(number);
+  if (job === undefined) return;
+  s.ledger.replacePendingReplies(
+    job.id,
+    (request) => {
+      if (accepted === undefined) return refusalMessage(request, KEY_HOLDER_DELETED);
+      if (isSameJob(accepted.spec, job.spec))
+        return { type: 'accepted', request, value: { job: id, state: ended ?? 'running' } };
+      return refusalMessage(request, keyConflict(accepted.key ?? '', id));
+    },
+    (request) => refusalMessage(request, KEY_HOLDER_WITHDRAWN),
+  );
+  withdrawJob(s, job);
 }
 
 type Accepted = MessageOf<'accepted'>['value'];
@@ -309,7 +323,7 @@ function userInRequest(spec: unknown): string | undefined {
   return typeof user === 'string' ? user : undefined;
 }
 
-function accepted({ cluster }: SchedulerState, job: Job): Accepted {
+function accepted({ cluster }: SchedulerParts, job: Job): Accepted {
   const warning = unmetRequirements(job.spec, cluster.joinedPolicy, cluster.members);
   return { job: job.id, state: job.state, ...(warning === undefined ? {} : { warning }) };
 }

@@ -1,203 +1,196 @@
 import { type Address, type MessageOf, type Millis, NOBODY, sumOf } from '@goshawk/core';
-import type { Routing } from '../dispatch/routing.js';
+import { probesReturned } from '../dispatch/routing.js';
 import { AssignedBy } from '../job/assignment.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
 import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
-import type { SchedulerState } from '../state.js';
-import type { Endings } from './endings.js';
-import type { Killing } from './killing.js';
-import type { Reconciler } from './reconciler.js';
+import { adjustOutcome, attemptDeclined, attemptEnded, recordEnd } from './endings.js';
+import { abandonedEnded, killAttempt } from './killing.js';
+import type { SchedulerParts } from './parts.js';
 
-/** Handles messages about tasks from workers and central. */
-export class TaskMessages {
-  readonly #s: SchedulerState;
-  readonly #routing: Routing;
-  readonly #endings: Endings;
-  readonly #killing: Killing;
-  readonly #reconciler: Reconciler;
+// Handles messages about tasks from workers and central.
 
-  constructor(
-    s: SchedulerState,
-    routing: Routing,
-    endings: Endings,
-    killing: Killing,
-    reconciler: Reconciler,
-  ) {
-    this.#s = s;
-    this.#routing = routing;
-    this.#endings = endings;
-    this.#killing = killing;
-    this.#reconciler = reconciler;
+/** An attempt has ended at its worker. */
+export function taskEnded(s: SchedulerParts, from: Address, message: MessageOf<'ended'>, now: Millis): void {
+  const { task, attempt } = message;
+  const job = s.jobs.byNumber(message.job);
+  const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
+  // Drops the report. The worker will repeat it.
+  if (counts ? s.ledger.isBacklogFull : s.reconciler.awaitsAnswer(from)) return;
+  const gang = counts ? job.gangStageOf(task)?.gang : undefined;
+  if (gang !== undefined && message.outcome.kind === 'completed' && !job!.cancelling) {
+    const { unfinished } = job!.dag.stageOf(task);
+    if (gang.defersCompletion(task, unfinished, (then) => processEnd(s, from, message, then))) return;
   }
+  processEnd(s, from, message, now);
+  if (gang?.areAllCompleted) for (const goOn of gang.takeCompleted()) goOn(now);
+}
 
-  /** An attempt has ended at its worker. */
-  ended(from: Address, message: MessageOf<'ended'>, now: Millis): void {
-    const { task, attempt } = message;
-    const job = this.#s.jobs.byNumber(message.job);
-    const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
-    // Drops the report. The worker will repeat it.
-    if (counts ? this.#s.ledger.isBacklogFull : this.#reconciler.awaitsAnswer(from)) return;
-    const gang = counts ? job.gangStageOf(task)?.gang : undefined;
-    if (gang !== undefined && message.outcome.kind === 'completed' && !job!.cancelling) {
-      const { unfinished } = job!.dag.stageOf(task);
-      if (gang.defersCompletion(task, unfinished, (then) => this.#processEnd(from, message, then))) return;
-    }
-    this.#processEnd(from, message, now);
-    if (gang?.areAllCompleted) for (const goOn of gang.takeCompleted()) goOn(now);
+function processEnd(s: SchedulerParts, from: Address, message: MessageOf<'ended'>, now: Millis): void {
+  const { task, attempt, runMs, pausedMs } = message;
+  const job = s.jobs.byNumber(message.job);
+  const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
+  const outcome = counts ? adjustOutcome(s, job, task, message.outcome) : message.outcome;
+  const end: AttemptEnd = { task, outcome, runMs, pausedMs, position: undefined };
+  if (counts) recordEnd(s, job, end, now);
+  else abandonedEnded(s, from, { job: message.job, task, attempt }, { outcome, runMs }, now);
+  const { logs } = s.jobs;
+  const isKept = counts || isLate(s, job, message);
+  if (isKept && (message.outputBytes > 0 || !logs.isEmpty)) keepOutput(s, job!, message);
+  // The worker deletes its report, and the task's output, after the confirmation.
+  if (s.cluster.timings.retryMs > 0) {
+    const confirm = { type: 'confirm', report: message.report } as const;
+    if (message.outputBytes === 0) s.ledger.sendWhenDurable(from, confirm);
+    else logs.whenStored(() => s.ledger.sendWhenDurable(from, confirm));
   }
+  if (!counts) {
+    s.counters.staleReports++;
+    return;
+  }
+  if (job.knownLoans !== undefined || pausedMs !== undefined) job.loans.ended(message);
+  job.history.reports.dropsOptional = s.jobs.isMemoryScarce;
+  attemptEnded(s, job, end, now);
+  if (!job.hasEnded) s.jobs.updateBytes(job);
+}
 
-  #processEnd(from: Address, message: MessageOf<'ended'>, now: Millis): void {
-    const { task, attempt, runMs, pausedMs } = message;
-    const job = this.#s.jobs.byNumber(message.job);
-    const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
-    const outcome = counts ? this.#endings.adjustOutcome(job, task, message.outcome) : message.outcome;
-    const end: AttemptEnd = { task, outcome, runMs, pausedMs, position: undefined };
-    if (counts) this.#endings.recordEnd(job, end, now);
-    else this.#killing.endReported(from, { job: message.job, task, attempt }, { outcome, runMs }, now);
-    const { logs } = this.#s.jobs;
-    const isKept = counts || this.#isLate(job, message);
-    if (isKept && (message.outputBytes > 0 || !logs.isEmpty)) this.#keepOutput(job!, message);
-    // The worker deletes its report, and the task's output, after the confirmation.
-    if (this.#s.cluster.timings.retryMs > 0) {
-      const confirm = { type: 'confirm', report: message.report } as const;
-      if (message.outputBytes === 0) this.#s.ledger.sendWhenDurable(from, confirm);
-      else logs.whenStored(() => this.#s.ledger.sendWhenDurable(from, confirm));
-    }
-    if (!counts) {
-      this.#s.counters.staleReports++;
-      return;
-    }
-    if (job.knownLoans !== undefined || pausedMs !== undefined) job.loans.ended(message);
-    job.history.reports.dropsOptional = this.#s.jobs.isMemoryScarce;
-    this.#endings.attemptEnded(job, end, now);
-    if (!job.hasEnded) this.#s.jobs.updateBytes(job);
-  }
+/**
+ * Whether the attempt ended under an earlier incarnation, which may have recorded its end, but not stored its output.
+ */
+function isLate(
+  s: SchedulerParts,
+  job: Job | undefined,
+  { task, attempt }: MessageOf<'ended' | 'output'>,
+): boolean {
+  return (
+    job !== undefined &&
+    s.jobs.logs.mayBeLate(job.number) &&
+    task < job.taskCount &&
+    job.tasks.isFinal(task) &&
+    job.tasks.attemptOf(task) === attempt
+  );
+}
 
-  /**
-   * Whether the attempt ended under an earlier incarnation, which may have recorded its end, but not stored its output.
-   */
-  #isLate(job: Job | undefined, { task, attempt }: MessageOf<'ended' | 'output'>): boolean {
-    return (
-      job !== undefined &&
-      this.#s.jobs.logs.mayBeLate(job.number) &&
-      task < job.taskCount &&
-      job.tasks.isFinal(task) &&
-      job.tasks.attemptOf(task) === attempt
-    );
+function keepOutput(
+  s: SchedulerParts,
+  { number, spec: { user }, tasks }: Job,
+  { task, output, outputBytes }: MessageOf<'ended'>,
+): void {
+  const { logs } = s.jobs;
+  const execution = tasks.executionsOf(task);
+  let offset = outputBytes - sumOf(output, ({ bytes }) => bytes.length);
+  for (const chunk of output) {
+    logs.append(number, user, task, execution, chunk, offset);
+    offset += chunk.bytes.length;
   }
+  logs.ended(number, user, task, execution, outputBytes);
+}
 
-  #keepOutput(
-    { number, spec: { user }, tasks }: Job,
-    { task, output, outputBytes }: MessageOf<'ended'>,
-  ): void {
-    const { logs } = this.#s.jobs;
-    const execution = tasks.executionsOf(task);
-    let offset = outputBytes - sumOf(output, ({ bytes }) => bytes.length);
-    for (const chunk of output) {
-      logs.append(number, user, task, execution, chunk, offset);
-      offset += chunk.bytes.length;
-    }
-    logs.ended(number, user, task, execution, outputBytes);
-  }
+/** A worker has paused an attempt, whose CPUs another task uses, or continued it. */
+export function taskLent(s: SchedulerParts, from: Address, message: MessageOf<'lent'>, now: Millis): void {
+  const job = s.jobs.byNumber(message.job);
+  if (job === undefined || job.hasEnded || !job.tasks.isRunningAt(message.task, message.attempt, from))
+    return;
+  job.loans.reported(message, now);
+  s.events.changed(job, now);
+}
 
-  /** A worker has paused an attempt, whose CPUs another task uses, or continued it. */
-  lent(from: Address, message: MessageOf<'lent'>, now: Millis): void {
-    const job = this.#s.jobs.byNumber(message.job);
-    if (job === undefined || job.hasEnded || !job.tasks.isRunningAt(message.task, message.attempt, from))
-      return;
-    job.loans.reported(message, now);
-    this.#s.events.changed(job, now);
-  }
+/** A gang member has a slot. The gang starts once all members have slots. */
+export function gangReady(s: SchedulerParts, from: Address, message: MessageOf<'gangReady'>): void {
+  const { task, attempt } = message;
+  if (s.reconciler.awaitsAnswer(from)) return;
+  const job = s.jobs.byNumber(message.job);
+  const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
+  const stage = counts ? job.gangStageOf(task) : undefined;
+  if (stage === undefined || job!.mustEnd(task))
+    return killAttempt(s, from, { job: message.job, task, attempt });
+  const gang = stage.gang!;
+  const { isStarted } = gang;
+  gang.addReady(task, message);
+  const where = gang.start(stage.unfinished);
+  if (where === undefined) return;
+  for (const member of isStarted ? [task] : job!.runningMembers(stage))
+    s.ledger.sendWhenDurable(job!.tasks.workerOf(member), {
+      type: 'startGang',
+      ...job!.tasks.ref(member),
+      ...where,
+    });
+}
 
-  /** A gang member has a slot. The gang starts once all members have slots. */
-  gangReady(from: Address, message: MessageOf<'gangReady'>): void {
-    const { task, attempt } = message;
-    if (this.#reconciler.awaitsAnswer(from)) return;
-    const job = this.#s.jobs.byNumber(message.job);
-    const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
-    const stage = counts ? job.gangStageOf(task) : undefined;
-    if (stage === undefined || job!.mustEnd(task))
-      return this.#killing.kill(from, { job: message.job, task, attempt });
-    const gang = stage.gang!;
-    const { isStarted } = gang;
-    gang.addReady(task, message);
-    const where = gang.start(stage.unfinished);
-    if (where === undefined) return;
-    for (const member of isStarted ? [task] : job!.runningMembers(stage))
-      this.#s.ledger.sendWhenDurable(job!.tasks.workerOf(member), {
-        type: 'startGang',
-        ...job!.tasks.ref(member),
-        ...where,
-      });
+/** A running task has produced output. */
+export function outputArrived(s: SchedulerParts, from: Address, message: MessageOf<'output'>): void {
+  const { task, attempt, offset, chunk, keptFrom } = message;
+  const job = s.jobs.byNumber(message.job);
+  const acknowledge = (received: number, gap: boolean): void => {
+    // The sum of a hostile offset and the length of its chunk may be too large.
+    const bytes = Math.min(received, Number.MAX_SAFE_INTEGER);
+    s.env.send(from, { type: 'outputReceived', job: message.job, task, attempt, bytes, gap });
+  };
+  const isRunning = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
+  if (job === undefined || (!isRunning && !isLate(s, job, message))) {
+    // The output is not used, but the worker reports the end of the attempt only after it.
+    if (!s.reconciler.awaitsAnswer(from)) acknowledge(offset + chunk.bytes.length, false);
+    return;
   }
+  const { logs } = s.jobs;
+  const execution = job.tasks.executionsOf(task);
+  const isGap = offset > Math.max(keptFrom, logs.receivedBytes(job.number, task, execution));
+  if (!isGap) logs.append(job.number, job.spec.user, task, execution, chunk, offset);
+  acknowledge(logs.receivedBytes(job.number, task, execution), isGap);
+}
 
-  /** A running task has produced output. */
-  output(from: Address, message: MessageOf<'output'>): void {
-    const { task, attempt, offset, chunk, keptFrom } = message;
-    const job = this.#s.jobs.byNumber(message.job);
-    const acknowledge = (received: number, gap: boolean): void => {
-      // The sum of a hostile offset and the length of its chunk may be too large.
-      const bytes = Math.min(received, Number.MAX_SAFE_INTEGER);
-      this.#s.env.send(from, { type: 'outputReceived', job: message.job, task, attempt, bytes, gap });
-    };
-    const isRunning = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
-    if (job === undefined || (!isRunning && !this.#isLate(job, message))) {
-      // The output is not used, but the worker reports the end of the attempt only after it.
-      if (!this.#reconciler.awaitsAnswer(from)) acknowledge(offset + chunk.bytes.length, false);
-      return;
-    }
-    const { logs } = this.#s.jobs;
-    const execution = job.tasks.executionsOf(task);
-    const isGap = offset > Math.max(keptFrom, logs.receivedBytes(job.number, task, execution));
-    if (!isGap) logs.append(job.number, job.spec.user, task, execution, chunk, offset);
-    acknowledge(logs.receivedBytes(job.number, task, execution), isGap);
+/** A worker returns probes, or a task that it has not started. */
+export function taskDeclined(
+  s: SchedulerParts,
+  from: Address,
+  message: MessageOf<'declined'>,
+  now: Millis,
+): void {
+  const job = s.jobs.byNumber(message.job);
+  if (message.placed !== undefined)
+    abandonedEnded(s, from, { job: message.job, ...message.placed }, undefined, now);
+  if (job === undefined || job.hasEnded) return;
+  if (message.placed === undefined) {
+    const batch = job.batches[message.stage];
+    if (batch !== undefined) probesReturned(s, job, batch, from, message.probes, now);
+    return;
   }
+  const { task, attempt } = message.placed;
+  if (task >= job.taskCount || !s.cluster.members.isAdmitted(from)) return;
+  // The worker may return the task before central's answer has arrived here.
+  job.queuedAt({ task, attempt }, from, now);
+  const isThere = job.tasks.attemptOf(task) === attempt && job.tasks.workerOf(task) === from;
+  if (!isThere || job.tasks.isFinal(task) || job.tasks.stateOf(task) === TaskState.waiting) return;
+  const borrowed = job.knownLoans?.isBorrowing(task, attempt) === true ? job.tasks.matchOf(task) : 0;
+  attemptDeclined(s, job, task, now);
+  // The lenders continue in central's books, too. Sent after the need, without which central may forget the refusal.
+  const { central } = s.cluster;
+  if (borrowed > 0 && central !== NOBODY)
+    s.env.send(central, { type: 'unused', worker: from, match: borrowed });
+}
 
-  /** A worker returns probes, or a task that it has not started. */
-  declined(from: Address, message: MessageOf<'declined'>, now: Millis): void {
-    const job = this.#s.jobs.byNumber(message.job);
-    if (message.placed !== undefined)
-      this.#killing.endReported(from, { job: message.job, ...message.placed }, undefined, now);
-    if (job === undefined || job.hasEnded) return;
-    if (message.placed === undefined) {
-      const batch = job.batches[message.stage];
-      if (batch !== undefined) this.#routing.probesReturned(job, batch, from, message.probes, now);
-      return;
-    }
-    const { task, attempt } = message.placed;
-    if (task >= job.taskCount || !this.#s.cluster.members.isAdmitted(from)) return;
-    // The worker may return the task before central's answer has arrived here.
-    job.queuedAt({ task, attempt }, from, now);
-    const isThere = job.tasks.attemptOf(task) === attempt && job.tasks.workerOf(task) === from;
-    if (!isThere || job.tasks.isFinal(task) || job.tasks.stateOf(task) === TaskState.waiting) return;
-    const borrowed = job.knownLoans?.isBorrowing(task, attempt) === true ? job.tasks.matchOf(task) : 0;
-    this.#endings.attemptDeclined(job, task, now);
-    // The lenders continue in central's books, too. Sent after the need, without which central may forget the refusal.
-    const { central } = this.#s.cluster;
-    if (borrowed > 0 && central !== NOBODY)
-      this.#s.env.send(central, { type: 'unused', worker: from, match: borrowed });
+/** Central has queued tasks at workers. */
+export function tasksPlaced(
+  s: SchedulerParts,
+  from: Address,
+  message: MessageOf<'placed'>,
+  now: Millis,
+): void {
+  const job = s.jobs.byNumber(message.job);
+  if (job === undefined || s.cluster.isFormerCentral(from)) return;
+  for (const { task, attempt, worker } of message.at) {
+    if (task >= job.taskCount) continue;
+    job.queuedAt({ task, attempt }, worker, now);
+    s.cluster.members.matched(worker, now);
+    if (job.isCancelling(task) && job.tasks.states[task] === TaskState.cancelled)
+      killAttempt(s, worker, { job: job.number, task, attempt });
   }
+}
 
-  /** Central has queued tasks at workers. */
-  placed(from: Address, message: MessageOf<'placed'>, now: Millis): void {
-    const job = this.#s.jobs.byNumber(message.job);
-    if (job === undefined || this.#s.cluster.isFormerCentral(from)) return;
-    for (const { task, attempt, worker } of message.at) {
-      if (task >= job.taskCount) continue;
-      job.queuedAt({ task, attempt }, worker, now);
-      this.#s.cluster.members.matched(worker, now);
-      if (job.isCancelling(task) && job.tasks.states[task] === TaskState.cancelled)
-        this.#killing.kill(worker, { job: job.number, task, attempt });
-    }
-  }
-
-  /** Central preempts a task, which then waits again. */
-  preempted(from: Address, message: MessageOf<'preempt'>): void {
-    const { worker, match } = message;
-    const job = this.#s.jobs.byNumber(message.job);
-    if (job === undefined || from !== this.#s.cluster.central) return;
-    const task = job.tasks.findAssigned(worker, { by: AssignedBy.match, number: match });
-    if (task >= 0) this.#s.ledger.sendWhenDurable(worker, { type: 'evict', ...job.tasks.ref(task) });
-  }
+/** Central preempts a task, which then waits again. */
+export function taskPreempted(s: SchedulerParts, from: Address, message: MessageOf<'preempt'>): void {
+  const { worker, match } = message;
+  const job = s.jobs.byNumber(message.job);
+  if (job === undefined || from !== s.cluster.central) return;
+  const task = job.tasks.findAssigned(worker, { by: AssignedBy.match, number: match });
+  if (task >= 0) s.ledger.sendWhenDurable(worker, { type: 'evict', ...job.tasks.ref(task) });
 }

@@ -292,7 +292,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'gang-goes-on-without-a-member',
     what: 'a gang continues without a member that never started',
     file: 'scheduler/life/endings',
-    find: 'for (const other of others)\n            this.#killing.kill(job.tasks.workerOf(other), job.tasks.ref(other));',
+    find: 'for (const other of others)\n        killAttempt(s, job.tasks.workerOf(other), job.tasks.ref(other));',
     replace: 'gang.settle();',
   },
   {
@@ -320,7 +320,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'held-job-forgotten',
     what: 'a released job is not scheduled',
     file: 'scheduler/life/holds',
-    find: 'job.released(now);\n        this.#routing.jobReleased(job, now);',
+    find: 'job.released(now);\n        jobReleased(this.#s, job, now);',
     replace: 'job.released(now);',
   },
   {
@@ -570,8 +570,8 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'a worker that misses central gets tasks beyond the limit of their user',
     file: 'scheduler/dispatch/binder',
     test: 'packages/scheduler/src/dispatch/seeking.test.ts',
-    find: 'const isUpToCentral = !this.#routing.isWithoutCentral(now);',
-    replace: 'const isUpToCentral = false;',
+    find: 'const hasCentral = !isWithoutCentral(this.#s, now);',
+    replace: 'const hasCentral = false;',
   },
   {
     name: 'poison-of-all-users',
