@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { drawPlan, FAULT_FREE, OUTAGES, SHARED } from './draw-plan.js';
-import { knownNames, readKnown } from './known.js';
+import { knownNames, knownPath, readKnown, textOf } from './known.js';
 import { play } from './run.js';
 
 /** Seeds played here; `npm run chaos` plays more. */
@@ -68,6 +69,11 @@ describe('invariants hold under all faults', () => {
 });
 
 describe('recorded failures do not return', () => {
+  test('each is stored as it is written, with an order or a fault per line', () => {
+    for (const name of knownNames())
+      expect(readFileSync(knownPath(name), 'utf8')).toBe(textOf(readKnown(name)));
+  });
+
   test.each(knownNames())('%s', async (name) => {
     const { plan, open } = readKnown(name);
     const { complaints } = await play(plan);

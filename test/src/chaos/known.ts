@@ -19,14 +19,28 @@ export function knownNames(): string[] {
     .map((file) => file.slice(0, -'.json'.length));
 }
 
+export function knownPath(name: string): string {
+  return join(FOLDER, `${name}.json`);
+}
+
 export function readKnown(name: string): Known {
-  return JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8')) as Known;
+  return JSON.parse(readFileSync(knownPath(name), 'utf8')) as Known;
 }
 
 /** @returns its path */
 export function writeKnown(name: string, known: Known): string {
   mkdirSync(FOLDER, { recursive: true });
-  const path = join(FOLDER, `${name}.json`);
-  writeFileSync(path, `${JSON.stringify(known, null, 2)}\n`);
+  const path = knownPath(name);
+  writeFileSync(path, textOf(known));
   return path;
+}
+
+/** Returns a plan as JSON with an order or a fault per line, so that a diff shows what was left out. */
+export function textOf({ plan, ...known }: Known): string {
+  const fields = Object.entries(plan).map(([field, value]: [string, unknown]) => {
+    const lines = Array.isArray(value) ? value.map((each) => `\n    ${JSON.stringify(each)}`) : [];
+    return `\n  ${JSON.stringify(field)}: ${lines.length > 0 ? `[${lines.join()}]` : JSON.stringify(value)}`;
+  });
+  const others = Object.entries(known).map(([field, value]) => `\n"${field}": ${JSON.stringify(value)},`);
+  return `{${others.join('')}\n"plan": {${fields.join()}}}\n`;
 }
