@@ -42,13 +42,13 @@ async function prometheus(path) {
 /** Returns the number of targets of each role that Prometheus reports as up. */
 async function targetsUp() {
   const { activeTargets } = await prometheus('targets?state=active');
-  const counts = { central: 0, scheduler: 0, worker: 0 };
+  const counts = { central: 0, scheduler: 0, worker: 0, dashboard: 0 };
   for (const { health, labels } of activeTargets) if (health === 'up') counts[labels.role]++;
   return { counts, all: activeTargets.length };
 }
 
 async function untilAllAreUp() {
-  const wanted = JSON.stringify({ central: 1, scheduler: SCHEDULERS, worker: WORKERS });
+  const wanted = JSON.stringify({ central: 1, scheduler: SCHEDULERS, worker: WORKERS, dashboard: 1 });
   const until = Date.now() + FOUND_WITHIN_MS;
   for (;;) {
     const { counts, all } = await targetsUp();
@@ -86,6 +86,7 @@ async function check() {
     'central',
     'scheduler',
     'worker',
+    'dashboard',
     'prometheus',
   );
   await untilAllAreUp();

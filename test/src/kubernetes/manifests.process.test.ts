@@ -277,14 +277,16 @@ describe.skipIf(whyNot !== undefined)(`what belongs together ${whyNot === undefi
     expect(allowed.map(({ spec }) => nameOfRole(spec))).toEqual(['scheduler']);
   });
 
-  it('has a page with the overlay for that, which requires tokens and is probed at its port', () => {
+  it('has a page with the overlay for that, which requires tokens; its liveness has a port of its own', () => {
     const manifests = built.get('overlays/dashboard')!;
     const page = workloadsOf(manifests).find(({ spec }) => nameOfRole(spec) === 'dashboard')!;
     const { env = [], ports = [], livenessProbe, readinessProbe } = mainOf(page.spec.template.spec);
     const setting = (name: string) => env.find((each) => each.name === name)?.value;
-    const [port] = ports;
+    const [port, health] = ports;
     expect(setting('GOSHAWK_LISTEN')).toBe(`0.0.0.0:${port!.containerPort}`);
-    for (const probe of [livenessProbe, readinessProbe]) expect(probe?.httpGet?.port).toBe(port!.name);
+    expect(setting('GOSHAWK_HTTP')).toBe(`0.0.0.0:${health!.containerPort}`);
+    expect(readinessProbe?.httpGet?.port).toBe(port!.name);
+    expect(livenessProbe?.httpGet?.port).toBe(health!.name);
     const mounts = mainOf(page.spec.template.spec).volumeMounts ?? [];
     const tokens = mounts.find(({ mountPath }) => setting('GOSHAWK_TOKEN_FILE')?.startsWith(`${mountPath}/`));
     const secret = page.spec.template.spec.volumes?.find(({ name }) => name === tokens!.name)?.secret;
