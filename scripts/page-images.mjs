@@ -190,7 +190,9 @@ try {
     const file = `${folder}/${name}.png`;
     if (part !== undefined) await page.locator(part).first().screenshot({ path: file });
     else await page.screenshot({ path: file, fullPage: widths !== 'docs' });
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    const overflow = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
     if (overflow > 0) console.error(`${name}: overflows by ${overflow} px`);
     await page.close();
   }

@@ -211,7 +211,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await stream.getByText(/^1 h, live/).waitFor();
     await stream.getByRole('searchbox', { name: 'Workers' }).fill('w1');
     await stream.getByText('1 worker of 1').waitFor();
-    expect(new URL(page.url()).hash).toBe('#/?seconds=3600&workers=w1');
+    expect(new URL(page.url()).hash).toBe('#/?toggled=stream&seconds=3600&workers=w1');
     await stream.getByText(/^1 h, live: [\d,]+ sampled attempts? of \d+ jobs?/).waitFor();
     await open(`#/jobs/${id}`, new RegExp(`\\(${id}\\)`));
   });
@@ -471,7 +471,9 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
       );
       const found = violations.map(({ id: rule, nodes }) => `${address} ${rule}: ${nodes[0]!.html}`);
       expect(found).toEqual([]);
-      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      const overflow = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
       expect({ address, overflow }).toEqual({ address, overflow: 0 });
     }
   });
