@@ -45,3 +45,8 @@ export type AttemptNumber = Naming<'attempt'>;
 
 /** Milliseconds: a duration, or a reading of a monotonic clock. */
 export type Millis = number;
+
+/** Makes a submission key unique in the cluster: each user has a separate namespace. */
+export function scopedKey(key: string, user: string | undefined): string {
+  return user === undefined ? key : `${key}\0${user}`;
+}

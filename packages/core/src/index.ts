@@ -118,8 +118,6 @@ export {
   taskJson,
   taskTable,
 } from './job/json.js';
-export { jobJsonSchema } from './job/json-schema.js';
-export * from './job/kill-outcomes.js';
 export * from './job/outline.js';
 export type { GoneOutput, OutputStore, StoredOutput, StoredOutputPage } from './job/output-store.js';
 export { countTasks, describeIssue, hasGangs, parseJobSpec, parseTasks } from './job/parse.js';
@@ -129,7 +127,6 @@ export * from './job/priority.js';
 export { JOB_QUERY_HINT, type JobQuery, parseJobQuery } from './job/query.js';
 export * from './job/record.js';
 export type { RetryChoice } from './job/retry-choice.js';
-export { scopedKey } from './job/scoped-key.js';
 export * from './job/segment.js';
 export {
   type ClusterShares,
@@ -147,10 +144,12 @@ export {
   givenSpan,
   type JobInput,
   type JobSpec,
+  jobJsonSchema,
   jobSpecSchema,
   type StageSpec,
   type TaskList,
 } from './job/spec.js';
+export * from './job/start-fault.js';
 export * from './job/start-fault.js';
 export type { TaskContext } from './job/task-context.js';
 export * from './job/usage.js';
@@ -198,7 +197,6 @@ export {
 } from './job/waiting-words.js';
 export { waitingJson, waitingTable, whyJson, whyTable } from './job/why-json.js';
 export * from './limits.js';
-export { ROLES, type Role } from './messages/declaration.js';
 export { sharedByNumber } from './messages/shared.js';
 export * from './messages/table.js';
 export * from './needs/able-workers.js';
@@ -207,11 +205,10 @@ export { FeasibleWorkers } from './needs/feasible-workers.js';
 export { Needs, NeedsTable } from './needs/needs.js';
 export { spreadOver } from './needs/requirements.js';
 export * from './numbers/decaying-sum.js';
-export * from './numbers/hash.js';
 export * from './numbers/histogram.js';
 export * from './numbers/percentiles.js';
 export * from './numbers/random.js';
-export { rendezvous } from './numbers/rendezvous.js';
+export * from './numbers/rendezvous.js';
 export * from './numbers/sums.js';
 export * as json from './output.js';
 export * from './policy/job-lengths.js';

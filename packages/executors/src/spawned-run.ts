@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync } from 'node:fs';
+import { closeSync, readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
@@ -9,7 +9,6 @@ import { CgroupError, type TaskCgroup, type TaskLimits } from './cgroup.js';
 import type { CommandStreams, Pipe } from './command-streams.js';
 import { failed, type Outcome, type OutputStream } from './contract.js';
 import { abandonContainer, ContainerPause, endContainer } from './end-container.js';
-import { fatalSignalOf } from './fatal-signal.js';
 import type { GroupUsage } from './group-usage.js';
 import type { GroupWatch } from './group-watch.js';
 import { BYTES_AFTER_EXIT_MAX, GROUP_POLL_MS } from './limits.js';
@@ -469,4 +468,19 @@ function killedBy(name: string, number: number): Outcome {
     ...failed('signal', `the command was killed by ${name} (signal ${number})${hint}`),
     signal: name,
   };
+}
+
+/**
+ * Returns the real-time signal that has ended a process, until the process is reaped. Node.js has no names for signals
+ * above 31 and reports exit code 0 for them.
+ */
+function fatalSignalOf(pid: number): number | undefined {
+  try {
+    // The last field of proc(5) stat is the wait status, set before the kernel closes the descriptors of the process.
+    const status = /(\d+)\s*$/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))![1];
+    const signal = Number(status) & 0x7f;
+    return signal > 31 ? signal : undefined;
+  } catch {
+    return undefined;
+  }
 }

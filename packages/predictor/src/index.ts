@@ -9,6 +9,5 @@ export * from './history/points.js';
 export { spreadOf } from './history/spread.js';
 export * from './settings.js';
 export * from './shadow/score.js';
-export { estimatorScoreShape } from './shadow/score-shape.js';
 export * from './shadow/scoreboard.js';
 export * from './shadow/simulate-pilots.js';

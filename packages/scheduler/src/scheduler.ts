@@ -39,13 +39,14 @@ import type { SchedulerCounters } from './job/job-events.js';
 import type { Tallies } from './job/tallies.js';
 import { cancelJob } from './life/cancelling.js';
 import {
+  drainListener,
   heartbeatAcknowledged,
   limitsReceived,
   membersChanged,
+  reportIfDrained,
   sendHeartbeat,
   welcomed,
 } from './life/cluster-messages.js';
-import { drainListener, reportIfDrained } from './life/draining.js';
 import { closeIfInactive, deadlinePassed, endIfOutOfTime, retryAfterBackoff } from './life/endings.js';
 import { acceptJob } from './life/intake.js';
 import { SchedulerParts } from './life/parts.js';

@@ -14,7 +14,6 @@ import type { KeptResult, WorkerCounters, WorkerLoad, WorkerTimer } from './cont
 import { predictedEndDue } from './foreseeing.js';
 import { giveBackOverdueMembers, memberReady, sweepMembers } from './gang-members.js';
 import { giveBack } from './giving-back.js';
-import { checkWorker } from './invariants.js';
 import {
   acknowledged,
   disconnected,
@@ -55,6 +54,7 @@ import {
   started,
   startMember,
 } from './serving.js';
+import type { WorkerState } from './state.js';
 import { emptyReply } from './stealing.js';
 
 /**
@@ -283,4 +283,28 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     if (isWaiting || holdsMembers || this.slots.isAsking) this.armSweep(now);
     reportIfDrained(this);
   }
+}
+
+/** Checks the invariants of a worker between steps. */
+function checkWorker({ queue, slots, takesWork, knownAhead: ahead, knownChunks }: WorkerState): void {
+  slots.checkInvariants();
+  const long = [...queue].filter((entry) => entry.long && entry.lane === 'normal').length;
+  invariant(long === queue.longEntries, () => `${long} long entries wait, counted ${queue.longEntries}`);
+  const head = queue.head();
+  invariant(
+    head === undefined || slots.idleCount === 0 || !slots.fits(head.demand),
+    'a slot is idle and the head of the queue would fit',
+  );
+  if (ahead !== undefined) {
+    const kept = ahead.kept.length;
+    invariant(ahead.open >= 0, () => `${kept} tasks are kept for ${ahead.announcedCount} slots`);
+    invariant(kept === 0 || slots.idleCount === 0, 'a slot is idle and a task is kept for one');
+    invariant(takesWork || kept === 0, 'a worker that accepts no tasks keeps some');
+  }
+  for (const [ask, { owner }] of knownChunks?.firsts() ?? [])
+    invariant(
+      takesWork && slots.indexOfAnswered(owner, ask) >= 0,
+      () => `a chunk waits behind a slot that does not run: question ${ask}`,
+    );
+  invariant(takesWork || queue.isEmpty, 'a worker that accepts no tasks has entries');
 }

@@ -1,11 +1,3 @@
-/**
- * Every message of the protocol: its sender and receiver, its fields with their units, and the effect of
- * losing, duplicating or delaying it. Messages between two parties arrive in order while their connection
- * lasts; machines assume nothing else about the network.
- *
- * The order of the table and of the fields defines the wire format. After a release, append messages and optional
- * fields at the end, and raise PROTOCOL_VERSION for any other change.
- */
 import { historyPage } from '../cluster-history.js';
 import {
   clusterView,
@@ -96,7 +88,41 @@ import { WAITING_REASONS } from '../job/waiting.js';
 import { LIMITS } from '../limits.js';
 import { LENGTHS_MAX } from '../policy/job-lengths.js';
 import { CLASSES } from '../policy/presets.js';
-import { message, type Role } from './declaration.js';
+
+export const ROLES = ['client', 'scheduler', 'central', 'worker'] as const;
+export type Role = (typeof ROLES)[number];
+
+interface Declaration<F> {
+  readonly from: readonly Role[];
+  readonly to: readonly Role[];
+  /** Effect of losing, duplicating or delaying the message. */
+  readonly faults: string;
+  readonly fields: F;
+}
+
+/** Declares a message. @param faults what happens if it is lost, repeated or late */
+function message<const F extends Record<string, Field<unknown>>>(
+  from: Role | readonly Role[],
+  to: Role | readonly Role[],
+  faults: string,
+  fields: F,
+): Declaration<F> {
+  return {
+    from: typeof from === 'string' ? [from] : from,
+    to: typeof to === 'string' ? [to] : to,
+    faults,
+    fields,
+  };
+}
+
+/**
+ * Every message of the protocol: its sender and receiver, its fields with their units, and the effect of
+ * losing, duplicating or delaying it. Messages between two parties arrive in order while their connection
+ * lasts; machines assume nothing else about the network.
+ *
+ * The order of the table and of the fields defines the wire format. After a release, append messages and optional
+ * fields at the end, and raise PROTOCOL_VERSION for any other change.
+ */
 
 function answer<T>(from: Role | readonly Role[], value: Field<T>) {
   return message(from, 'client', 'Lost: the request is retried.', { request, value });

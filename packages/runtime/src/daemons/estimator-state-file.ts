@@ -4,7 +4,6 @@ import { InputError } from '@goshawk/core';
 import type { PostgresJournals } from '@goshawk/journal';
 import type { EstimatorStates } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
-import { jsonPieces } from './json-pieces.js';
 
 const SCHEMA = 'goshawk.learnt/1';
 const NAME = 'goshawk.learnt/';
@@ -167,4 +166,29 @@ function refused(file: string, why: string, cause?: unknown): InputError {
     'move or delete it to start learning from scratch',
     cause === undefined ? undefined : { cause },
   );
+}
+
+/** Number of array elements written at a time. */
+const ELEMENTS = 256;
+
+/** Yields the JSON of plain values in chunks, so that the process can do other work in between. */
+export function* jsonPieces(value: unknown): Generator<string> {
+  if (Array.isArray(value) && value.length > ELEMENTS) {
+    for (let first = 0; first < value.length; first += ELEMENTS) {
+      const piece = JSON.stringify(value.slice(first, first + ELEMENTS));
+      yield `${first === 0 ? '[' : ','}${piece.slice(1, -1)}`;
+    }
+    yield ']';
+  } else if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    let before = '{';
+    for (const [name, of] of Object.entries(value)) {
+      if (of === undefined) continue;
+      yield `${before}${JSON.stringify(name)}:`;
+      yield* jsonPieces(of);
+      before = ',';
+    }
+    yield before === '{' ? '{}' : '}';
+  } else {
+    yield JSON.stringify(value);
+  }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jsonPieces } from './json-pieces.js';
+import { jsonPieces } from './estimator-state-file.js';
 
 const value = fc.jsonValue({ maxDepth: 3 });
 

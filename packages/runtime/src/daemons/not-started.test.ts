@@ -1,6 +1,6 @@
 import type { Logger } from '@goshawk/transport';
 import { expect, test } from 'vitest';
-import { NotStarted } from './not-started.js';
+import { NotStarted } from './workers.js';
 
 test('a failed start is logged once per worker, job and reason', () => {
   const lines: string[] = [];

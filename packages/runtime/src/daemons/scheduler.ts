@@ -40,7 +40,6 @@ import {
   whenJoined,
 } from './process.js';
 import { ShadowWatch } from './shadow-watch.js';
-import { steadyOffset } from './wall-offset.js';
 
 export interface SchedulerOptions extends ProcessOptions {
   readonly name: string;
@@ -465,4 +464,21 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
     },
   };
   return { daemon, adopted };
+}
+
+/** Smaller differences stem from reading two clocks in sequence and from gradual clock corrections. */
+const JITTER_MS = 50;
+
+/**
+ * Returns the offset from the process clock to the wall clock. It stays constant while both agree, so that
+ * the times and order of jobs do not change between queries.
+ * @param read the current offset
+ */
+export function steadyOffset(read: () => Millis): () => Millis {
+  let held = read();
+  return () => {
+    const offset = read();
+    if (Math.abs(offset - held) > JITTER_MS) held = offset;
+    return held;
+  };
 }

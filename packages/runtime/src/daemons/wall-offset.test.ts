@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { steadyOffset } from './wall-offset.js';
+import { steadyOffset } from './scheduler.js';
 
 test('the offset of the wall clock stays while both clocks agree, and follows when the wall clock was set', () => {
   let offset = 1_000;

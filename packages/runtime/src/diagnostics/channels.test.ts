@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect, test } from 'vitest';
+import type { TimerFired } from '../driver/timers.js';
 import { TimerQueue } from '../driver/timers.js';
-import type { TimerFired } from './channels.js';
 
 test('a channel publishes how late timers of machines fire', async () => {
   const fired: unknown[] = [];

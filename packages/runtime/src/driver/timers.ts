@@ -1,5 +1,5 @@
+import { type Channel, channel } from 'node:diagnostics_channel';
 import { DenseIds, Histogram, IndexedHeap, invariant, type Millis } from '@goshawk/core';
-import { timerFired } from '../diagnostics/channels.js';
 import { type Alarm, NodeAlarm } from './alarm.js';
 
 /** The timers of one state machine, each named by (timer, key). */
@@ -153,3 +153,12 @@ export class TimerQueue {
     return due.length;
   }
 }
+
+/** Event of `goshawk.timer.fired`: a machine's timer. Subscribe to it like the channels of `@goshawk/transport`. */
+export interface TimerFired {
+  readonly timer: string;
+  readonly lateMs: Millis;
+}
+
+const timerFired: Pick<Channel, 'hasSubscribers'> & { publish(message: TimerFired): void } =
+  channel('goshawk.timer.fired');

@@ -2,8 +2,7 @@ export { METRICS, METRICS_USERS_MAX, type MetricName, type MetricSpec } from './
 export { centralReadings } from './central.js';
 export { exposition, type Readings } from './exposition.js';
 export { type CommonSources, commonReadings, processReadings } from './process.js';
-export { RunTallies } from './run-tallies.js';
 export { journalReadings, schedulerReadings } from './scheduler.js';
 export { combineReadings, counted } from './together.js';
 export { userReadings } from './users.js';
-export { workerReadings } from './worker.js';
+export { RunTallies, workerReadings } from './worker.js';

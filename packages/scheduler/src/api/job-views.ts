@@ -27,8 +27,7 @@ import type { Job } from '../job/job.js';
 import { ATTEMPTS_LISTED_MAX, type ReadRecord } from '../job/task-reports.js';
 import { TASK_STATE_NAMES, TaskState } from '../job/task-state.js';
 import type { SchedulerParts } from '../life/parts.js';
-import { SHOWN_STATES } from './task-list.js';
-import { whyCancelled } from './why-cancelled.js';
+import { SHOWN_STATES, whyCancelled } from './task-list.js';
 
 /** Maximum number of failures that include the last lines of their output. */
 const FAILURES_WITH_OUTPUT_MAX = 5;

@@ -16,7 +16,6 @@ import type { Job } from '../job/job.js';
 import { TASK_STATE_NAMES, TaskState } from '../job/task-state.js';
 import { noSuchStage } from '../life/cancelling.js';
 import type { SchedulerState } from '../state.js';
-import { whyCancelled } from './why-cancelled.js';
 
 /** Maximum number of attempts read from the journal for one answer; each is a disk read. */
 const ARCHIVED_READS_MAX = 500;
@@ -161,4 +160,12 @@ function hasRun({ tasks }: Job, task: TaskIndex): boolean {
 function hasFailed({ tasks }: Job, task: TaskIndex): boolean {
   const state = tasks.stateOf(task);
   return state === TaskState.failed || (state < TaskState.running && tasks.executionsOf(task) > 0);
+}
+
+/** Returns the reason why a task is cancelled. */
+export function whyCancelled(job: Job, task: TaskIndex): string {
+  if (job.cancellation !== undefined) return job.cancellation.reason ?? 'the job was cancelled';
+  const { spec, blockers } = job.dag.stageOf(task);
+  const isBlocked = spec.after.length > 0 && blockers > 0 && !job.isCancelling(task);
+  return isBlocked ? 'an earlier stage that it depends on did not complete' : 'the task was cancelled';
 }

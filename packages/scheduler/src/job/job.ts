@@ -44,7 +44,7 @@ import {
 import type { JobUsage } from './job-usage.js';
 import type { EndClass } from './outcomes.js';
 import type { Reopening } from './reopening.js';
-import { RetryKeys } from './retry-keys.js';
+import { RetryKeys } from './reopening.js';
 import { backoffMs } from './retrying.js';
 import type { Sample } from './sample.js';
 import { TaskLoans } from './task-loans.js';

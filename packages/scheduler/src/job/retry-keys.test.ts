@@ -1,6 +1,6 @@
 import type { RetryChoice } from '@goshawk/core';
 import { expect, test } from 'vitest';
-import { RetryKeys } from './retry-keys.js';
+import { RetryKeys } from './reopening.js';
 
 const ALL: RetryChoice = { failedOnly: undefined, tasks: undefined };
 

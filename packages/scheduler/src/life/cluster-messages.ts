@@ -1,4 +1,5 @@
 import { type Address, LIMITS, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
+import { hasUnmetNeeds } from '../cluster/admission.js';
 import {
   centralReconnected,
   centralReplaced,
@@ -8,8 +9,9 @@ import {
   sheddingChanged,
   workersChanged,
 } from '../dispatch/routing.js';
+import type { Job } from '../job/job.js';
+import type { JobListener } from '../job/job-events.js';
 import { setDeadlineTimer } from '../job/job-timers.js';
-import { reportIfStuck } from './draining.js';
 import type { SchedulerParts } from './parts.js';
 
 // Handles central's messages about its policy, limits and workers, and sends heartbeats.
@@ -119,4 +121,28 @@ const NONE: ReadonlyMap<Address, Millis> = new Map();
 /** Time since the last heartbeat of each lost worker; empty if central has not reported it. */
 function silentMsByWorker({ left, silentMs }: MessageOf<'members'>): ReadonlyMap<Address, Millis> {
   return silentMs === undefined ? NONE : new Map(left.map((worker, at) => [worker, silentMs[at] ?? 0]));
+}
+
+// Detects when a draining scheduler may exit. Jobs that cannot continue do not delay the exit; they stay in the journal.
+
+export function drainListener(s: SchedulerParts): JobListener {
+  return {
+    ended: () => reportIfDrained(s),
+    changed: (job) => {
+      if (job.isIdle) reportIfDrained(s);
+    },
+  };
+}
+
+export function reportIfDrained(s: SchedulerParts): void {
+  if (s.cluster.isDraining && s.predecessors.areAllStuck(() => false)) s.env.drained();
+}
+
+/** Also reports the drain as complete if no worker can run the remaining jobs, once all workers have had time to join. */
+function reportIfStuck(s: SchedulerParts, now: Millis): void {
+  const { cluster, ledger } = s;
+  if (!cluster.isDraining || !ledger.hasJournal || cluster.mayMissWorkers(now)) return;
+  const hasNoWorkers = cluster.members.size === 0;
+  const isUnmet = (job: Job) => (hasNoWorkers ? job.runningCount === 0 : hasUnmetNeeds(job, cluster));
+  if (s.predecessors.areAllStuck(isUnmet)) s.env.drained();
 }
