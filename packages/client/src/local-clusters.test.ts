@@ -57,7 +57,8 @@ test('folders that cannot be entered are not searched', () => {
   symlinkSync('/proc/1/cwd', join(folder, 'a', 'forbidden'));
   symlinkSync('/dev/null', join(folder, 'a', 'device'));
   expect(from('a')).toEqual(a);
-  expect(localClusters({}, join(folder, 'a'))).toEqual([a]);
+  // Other clusters of the user may run.
+  expect(localClusters({}, join(folder, 'a'))).toContainEqual(a);
 });
 
 test('a cluster is found by its URL', () => {
