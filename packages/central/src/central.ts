@@ -253,8 +253,8 @@ export class Central implements Machine<CentralTimer> {
   }
 
   /** Contacts these addresses of this cluster, at which another central may run; see `DuplicateCentrals`. */
-  lookForOthers(places: readonly Address[], now: Millis): void {
-    this.#s.duplicates.announce(places, now);
+  lookForOthers(addresses: readonly Address[], now: Millis): void {
+    this.#s.duplicates.announce(addresses, now);
   }
 
   checkInvariants(): void {

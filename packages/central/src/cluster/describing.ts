@@ -63,7 +63,7 @@ export function listWorkers(
 ): MessageOf<'workerPage'>['value'] {
   const end = from + WORKERS_PER_PAGE;
   const workers: ListedWorker[] = [];
-  for (const worker of registry.inPlaces(from, end)) {
+  for (const worker of registry.inRows(from, end)) {
     const load = loadAt(worker.address);
     workers.push({
       name: worker.name,
@@ -82,7 +82,7 @@ export function listWorkers(
       cpus: load && load.cpus + Math.max(0, worker.busy - load.tasks),
     });
   }
-  return { workers, next: end < registry.places ? end : undefined };
+  return { workers, next: end < registry.rowCount ? end : undefined };
 }
 
 /**

@@ -33,9 +33,9 @@ export class DuplicateCentrals {
   }
 
   /** Announces this central at these endpoints. Some may be its own. */
-  announce(places: Iterable<Address>, now: Millis): void {
+  announce(addresses: Iterable<Address>, now: Millis): void {
     const claim = { type: 'claim', ...this.#claim(now), at: this.#config.at ?? [] } as const;
-    for (const place of places) this.#env.send(place, claim);
+    for (const address of addresses) this.#env.send(address, claim);
   }
 
   claimReceived(from: Address, { followers, isNew, at }: MessageOf<'claim'>, now: Millis): void {
@@ -49,10 +49,10 @@ export class DuplicateCentrals {
     if (own.followers > 0 && followers > 0) this.#env.contested?.(other.name, followers);
   }
 
-  #answer(places: readonly Address[], now: Millis): void {
+  #answer(addresses: readonly Address[], now: Millis): void {
     if (now - this.#answeredAt < ANSWER_INTERVAL_MIN_MS) return;
     this.#answeredAt = now;
-    this.announce(places, now);
+    this.announce(addresses, now);
   }
 
   #claim(now: Millis): Pick<Claim, 'followers' | 'isNew'> {

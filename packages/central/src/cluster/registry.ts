@@ -64,12 +64,12 @@ export class Registry {
   }
 
   /** Upper bound of the row numbers. */
-  get places(): number {
+  get rowCount(): number {
     return this.#rows.end;
   }
 
   /** Workers with row numbers in this range, in their order. */
-  *inPlaces(from: number, end: number): Iterable<WorkerRecord> {
+  *inRows(from: number, end: number): Iterable<WorkerRecord> {
     for (let place = from; place < Math.min(end, this.#byPlace.length); place++) {
       const worker = this.#byPlace[place];
       if (worker !== undefined) yield worker;

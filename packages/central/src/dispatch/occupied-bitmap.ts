@@ -19,13 +19,13 @@ export class OccupiedBitmap {
   /** Whether a scheduler has no bitmap yet, so that it considers no worker occupied. */
   #hasNewcomer = false;
   /** State at the last full scan; undefined forces a scan. */
-  #lastScan: { readonly longChanges: number; readonly places: number } | undefined;
+  #lastScan: { readonly longChanges: number; readonly rowCount: number } | undefined;
 
   /** Returns the bitmap; undefined if too little has changed since the last one. */
-  update({ workers, longChanges }: OccupiedSource, places: number): Uint8Array | undefined {
-    if (this.#lastScan?.longChanges === longChanges && this.#lastScan.places === places) return undefined;
-    this.#lastScan = { longChanges, places };
-    const bits = new Uint8Array(Math.ceil(places / 8));
+  update({ workers, longChanges }: OccupiedSource, rowCount: number): Uint8Array | undefined {
+    if (this.#lastScan?.longChanges === longChanges && this.#lastScan.rowCount === rowCount) return undefined;
+    this.#lastScan = { longChanges, rowCount };
+    const bits = new Uint8Array(Math.ceil(rowCount / 8));
     for (const { runs, capacity, place } of workers) {
       let long = 0;
       for (const { stage } of runs) if (stage.job.long) long++;
@@ -33,7 +33,7 @@ export class OccupiedBitmap {
     }
     const isOutdated = (published: Uint8Array): boolean => {
       const changes = countDifferentBits(bits, published);
-      return changes > 0 && changes >= CHANGED_SHARE_MIN * places;
+      return changes > 0 && changes >= CHANGED_SHARE_MIN * rowCount;
     };
     if (!isOutdated(this.#published) && !(this.#hasNewcomer && isOutdated(NONE_OCCUPIED))) return undefined;
     this.#published = bits;

@@ -43,7 +43,7 @@ export class OccupiedPublisher {
 
   publish(): void {
     this.#armed = false;
-    const bits = this.#occupied.update(this.#source, this.#registry.places);
+    const bits = this.#occupied.update(this.#source, this.#registry.rowCount);
     if (bits === undefined) return;
     const message: Message = { type: 'occupied', bits };
     for (const scheduler of this.#registry.schedulers.members.keys()) this.#env.send(scheduler, message);
