@@ -25,6 +25,7 @@ test.each([
       waiting: [{ class: 'short', reason: 'user-limit', tasks: 9, example: 'a-1', exampleAgeMs: 1 }],
     }),
     jobs: async () => ({ jobs: [held as unknown as JobSummary] }),
+    plannedEnd: async () => ({ unknown: 'nothing is known' }),
     job: () => ({ explain: async () => ({ waiting: [{ reason: 'user-limit', tasks: 9 }] }) }),
   } as unknown as Cluster;
   const spec = parseJobSpec({ tasks: { count: 1, run: { sleep: 10 } }, user });
