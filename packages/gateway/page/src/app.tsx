@@ -1,6 +1,7 @@
 import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { hasToken, setToken } from './api.js';
+import { giveFocus, keepFocus } from './focus.js';
 import { JobsView } from './jobs.js';
 import { Lazy, LazyModule } from './lazy.js';
 import { OverviewView } from './overview.js';
@@ -254,70 +255,9 @@ function useFocus(view: string, heading: { readonly current: HTMLElement | null 
     // A job is read from its heading.
     const href = view === 'jobs/' ? store.lastFocus.get(view) : undefined;
     if (href === undefined) return undefined;
-    // The rows of a list arrive later. Until then, the focus is on the heading, unless the user moves it.
-    const give = (): boolean => {
-      if (document.activeElement !== heading.current) return true;
-      const link = document.querySelector<HTMLElement>(`main a[href=${JSON.stringify(href)}]`);
-      link?.focus();
-      return link !== null;
-    };
-    if (give()) return undefined;
-    const observer = new MutationObserver(() => {
-      if (give()) observer.disconnect();
-    });
-    observer.observe(document.body, { childList: true, subtree: true });
-    return () => observer.disconnect();
+    // The rows of a list arrive later.
+    return giveFocus(() => document.querySelector<HTMLElement>(`main a[href=${JSON.stringify(href)}]`));
   }, [view]);
-}
-
-const FOCUSABLE = 'a[href], button, input, select, textarea, summary, [tabindex="0"]';
-
-/**
- * Gives the focus to the nearest control when an update removes the focused one: to one of the same name, or else to the first
- * one of the part in which it was. Returns a function that ends this.
- */
-function keepFocus(heading: { readonly current: HTMLElement | null }): () => void {
-  let lost: HTMLElement | undefined;
-  let parents: readonly Element[] = [];
-  const noted = ({ target }: FocusEvent): void => {
-    lost = target as HTMLElement;
-    parents = ancestorsOf(lost);
-  };
-  // The user left the control for the page itself.
-  const left = (): void => {
-    setTimeout(() => {
-      if (lost?.isConnected === true && document.activeElement !== lost) lost = undefined;
-    });
-  };
-  const observer = new MutationObserver(() => {
-    if (lost === undefined || lost.isConnected || document.activeElement !== document.body) return;
-    const own = nameOf(lost);
-    for (const parent of parents.filter(({ isConnected }) => isConnected)) {
-      const controls = [...parent.querySelectorAll<HTMLElement>(FOCUSABLE)];
-      const same = controls.find((control) => nameOf(control) === own);
-      if (parent.tagName === 'MAIN' || same !== undefined) return (same ?? heading.current)?.focus();
-      if (parent.matches(FOCUSABLE)) return (parent as HTMLElement).focus();
-      if (controls.length > 0) return controls[0]!.focus();
-    }
-    heading.current?.focus();
-  });
-  addEventListener('focusin', noted);
-  addEventListener('focusout', left);
-  observer.observe(document.body, { childList: true, subtree: true });
-  return () => {
-    removeEventListener('focusin', noted);
-    removeEventListener('focusout', left);
-    observer.disconnect();
-  };
-}
-
-function ancestorsOf({ parentElement }: Element): Element[] {
-  return parentElement === null ? [] : [parentElement, ...ancestorsOf(parentElement)];
-}
-
-/** What a user takes a control for. */
-export function nameOf(control: Element): string {
-  return control.getAttribute('href') ?? control.getAttribute('aria-label') ?? control.textContent;
 }
 
 /** Ctrl-K and `/` open the query for jobs, `j` and `k` move between rows. */

@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { nameOf } from './app.js';
 import { controlsOf, picture, Tab, WORLD } from './browser.fixture.js';
+import { nameOf } from './focus.js';
 import { parseAddress, viewOf } from './router.js';
 
 const RUNS = 12;

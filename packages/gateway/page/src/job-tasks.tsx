@@ -1,4 +1,5 @@
 import { counted, formatBytes, formatCount, JOB_STATES } from '@goshawk/core';
+import { giveFocus } from './focus.js';
 import { addressOf } from './router.js';
 import type { Job, TaskList } from './shapes.js';
 import { useParam, useStore } from './store.js';
@@ -179,7 +180,7 @@ export function TaskTable({
               <a
                 href={logLink(index)}
                 aria-label={`Log of task ${index}`}
-                onClick={() => document.querySelector<HTMLElement>('pre.log[tabindex]')?.focus()}
+                onClick={() => giveFocus(() => document.querySelector('pre.log[tabindex]'))}
               >
                 log
               </a>
