@@ -23,6 +23,7 @@ class Bench {
   #answers: Reply[] = [];
   #bound: MessageOf<'run'> | undefined;
   #ask = 0;
+  #now = 3;
 
   constructor() {
     const config = {
@@ -87,7 +88,9 @@ class Bench {
   /** Returns the scheduler's reply after encoding it in a frame. */
   ask(question: Message): Reply {
     this.#answers = [];
-    this.#scheduler.receive(CLIENT, question, 3);
+    // Later than the budget of queries demands.
+    this.#now += 10_000;
+    this.#scheduler.receive(CLIENT, question, this.#now);
     const [answer] = this.#answers;
     let bytes = 0;
     const writer = new FrameWriter(null, DEFAULT_LIMITS, (frame) => {
