@@ -8,6 +8,8 @@ import { parseArgs } from 'node:util';
  * @param usage first lines of the help
  */
 export function readOptions(usage, defaults = {}, takesPositionals = false) {
+  for (const [name, value] of Object.entries(defaults))
+    if (typeof value === 'object' && !Array.isArray(value)) throw new TypeError(`the default of --${name}`);
   const kinds = Object.entries(defaults).map(([name, value]) => [
     name,
     { type: typeof value === 'boolean' ? 'boolean' : 'string' },

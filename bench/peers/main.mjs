@@ -128,15 +128,15 @@ const PEERS = {
 };
 const WORKS = [...QUEUE, 'module'];
 const values = readOptions('npm run bench -- peers [OPTIONS]', {
-  rounds: { type: 'string', default: '5' },
-  peers: { type: 'string', default: Object.keys(PEERS).join(',') },
-  works: { type: 'string', default: WORKS.join(',') },
-  write: { type: 'string' },
+  rounds: 5,
+  peers: Object.keys(PEERS),
+  works: WORKS,
+  write: undefined,
 });
 
 /** Ends the process if a list contains an unknown name. */
 function chosen(option, there) {
-  const names = values[option].split(',');
+  const names = values[option];
   const wrong = names.find((name) => !there.includes(name));
   if (wrong === undefined) return names;
   console.error(`bench:peers: --${option}: there is no ${wrong}; there are ${there.join(', ')}`);
@@ -156,7 +156,7 @@ const names = chosen('peers', Object.keys(PEERS)).filter((name) => {
 });
 
 const rounds = [];
-for (let round = 1; round <= Number(values.rounds); round++) {
+for (let round = 1; round <= values.rounds; round++) {
   const measured = {};
   for (const name of names) {
     const began = performance.now();

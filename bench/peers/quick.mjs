@@ -31,7 +31,7 @@ const values = readOptions(
   `npm run bench -- [OPTIONS] finds slowdowns since the last measurement.
 npm run bench -- NAME [OPTIONS] runs one measurement: ${BENCHES.join(', ')}.
 npm run bench -- NAME --help lists its options.`,
-  { rounds: { type: 'string', default: '3' }, write: { type: 'boolean', default: false } },
+  { rounds: 3, write: false },
 );
 
 /** Returns the time of a loop with the typical operations of a simulator, on a heap of numbers and a map. ms */
@@ -72,7 +72,7 @@ function simulateMs() {
 }
 
 const rounds = [];
-for (let round = 1; round <= Number(values.rounds); round++) {
+for (let round = 1; round <= values.rounds; round++) {
   const bare = await measure({ start: floor.start, does: WORKS }, WORKS);
   const ours = await measure({ start: goshawk.start, does: WORKS }, WORKS);
   bare.simulateMs = loopMs();
