@@ -13,7 +13,7 @@ import {
   waitingTable,
   whyTable,
 } from '@goshawk/core';
-import { estimatorScoreShape } from '@goshawk/predictor';
+import { predictorShape } from '@goshawk/predictor';
 import { z } from 'zod';
 import { ROLES } from './access.js';
 import { BULK_ACTIONS } from './bulk.js';
@@ -367,11 +367,7 @@ export const policy = z.object({
   messages: z.record(z.string(), count),
 });
 
-export const predictor = z.object({
-  schema: z.literal('goshawk.predictor/1'),
-  estimators: z.array(estimatorScoreShape),
-  silent: z.array(z.string()),
-});
+export const predictor = predictorShape;
 
 export const overview = z.object({
   schema: z.literal('goshawk.overview/1'),

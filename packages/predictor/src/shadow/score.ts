@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import type { Millis, OutputsOf } from '@goshawk/core';
 import { z } from 'zod';
 import { type BucketCounts, countIn, quantileOf } from './log-buckets.js';
 
@@ -213,3 +213,14 @@ export const estimatorScoreShape = z.object({
   bySize: groups,
   byRecurrence: groups,
 }) satisfies z.ZodType<EstimatorScore>;
+
+/** The accuracy of all shadow estimators, from the command and over HTTP. */
+export const predictorShape = z.object({
+  schema: z.literal('goshawk.predictor/1'),
+  estimators: z.array(estimatorScoreShape),
+  silent: z.array(z.string()),
+});
+
+declare module '@goshawk/core' {
+  interface Outputs extends OutputsOf<typeof predictorShape> {}
+}
