@@ -1,21 +1,9 @@
 import { type Column, type Painter, paintJobState, plain, renderTable } from '@goshawk/command';
-import {
-  ago,
-  expectedEndOf,
-  formatCount,
-  formatDuration,
-  isFinal,
-  type JobSummary,
-  type Millis,
-} from '@goshawk/core';
-import { deadlineWords, endWords } from './words.js';
+import { ago, expectedEndOf, formatCount, type JobSummary, type Millis } from '@goshawk/core';
+import { deadlineWords, endWords, tookWords } from './words.js';
 
 /** @param now wall clock, ms since 1970 */
 export function jobsTable(jobs: readonly JobSummary[], now: Millis, paint: Painter): string {
-  const took = ({ state, endedMs, submittedAt }: JobSummary): string => {
-    if (!isFinal(state)) return `${formatDuration(Math.max(0, now - submittedAt))} so far`;
-    return endedMs === undefined ? '' : formatDuration(Math.max(0, endedMs));
-  };
   const columns: Column<JobSummary>[] = [
     { title: 'id', of: ({ id }) => id },
     { title: 'name', shrinkTo: 7, expendable: 0, of: ({ name }) => plain(name) },
@@ -31,7 +19,7 @@ export function jobsTable(jobs: readonly JobSummary[], now: Millis, paint: Paint
       of: ({ tasks: { failed } }) => (failed === 0 ? '' : paint.red(formatCount(failed))),
     },
     { title: 'submitted', align: 'right', expendable: 6, of: ({ submittedAt }) => ago(now - submittedAt) },
-    { title: 'took', align: 'right', expendable: 5, of: took },
+    { title: 'took', align: 'right', expendable: 5, of: (job) => tookWords(job, now) },
   ];
   if (jobs.some((job) => expectedEndOf(job, now) !== undefined))
     columns.push({ title: 'ends', align: 'right', expendable: 9, of: (job) => endWords(job, now) });

@@ -1,16 +1,8 @@
 import { type Column, type Painter, plain, renderTable } from '@goshawk/command';
-import {
-  counted,
-  expectedEndOf,
-  formatCount,
-  formatDuration,
-  isFinal,
-  type JobSummary,
-  type Millis,
-} from '@goshawk/core';
+import { counted, expectedEndOf, formatCount, isFinal, type JobSummary, type Millis } from '@goshawk/core';
 import type { TopList, TopRow } from './live-top.js';
 import { clockTime } from './local-time.js';
-import { deadlineWords } from './words.js';
+import { deadlineWords, tookWords } from './words.js';
 
 /** Renders jobs for `goshawk top`: fewer columns than `goshawk jobs`, so that names stay readable. @param now wall clock */
 export function jobRows(jobs: readonly JobSummary[], now: Millis, paint: Painter): TopList {
@@ -25,10 +17,6 @@ function columnsFor(jobs: readonly JobSummary[], now: Millis): readonly Column<J
     const end = expectedEndOf({ ...job, state }, now);
     return end === undefined ? 'unknown' : clockTime(end.at, now);
   };
-  const took = ({ state, endedMs, submittedAt }: JobSummary): string =>
-    isFinal(state)
-      ? formatDuration(Math.max(0, endedMs ?? 0))
-      : `${formatDuration(Math.max(0, now - submittedAt))} so far`;
   return [
     { title: 'id', of: ({ id }) => id },
     { title: 'name', shrinkTo: 16, of: ({ name }) => plain(name) },
@@ -53,7 +41,7 @@ function columnsFor(jobs: readonly JobSummary[], now: Millis): readonly Column<J
       ? [{ title: 'deadline', expendable: 2, of: (job: JobSummary) => deadlineWords(job, now) }]
       : []),
     { title: 'class', expendable: 5, of: (job) => job.class },
-    { title: 'took', align: 'right', expendable: 4, of: took },
+    { title: 'took', align: 'right', expendable: 4, of: (job) => tookWords(job, now) },
   ];
 }
 

@@ -59,6 +59,12 @@ function lateness({ endedMs = 0, deadlineMs = Number.POSITIVE_INFINITY }: JobSum
   return endedMs > deadlineMs ? `, ${formatDuration(endedMs - deadlineMs)} after its deadline` : '';
 }
 
+/** Returns the time from the job's submission to its end: `20.1 s`, or `12.7 s so far`. @param now wall clock, ms since 1970 */
+export function tookWords({ state, endedMs, submittedAt }: JobSummary, now: Millis): string {
+  if (!isFinal(state)) return `${formatDuration(Math.max(0, now - submittedAt))} so far`;
+  return endedMs === undefined ? '' : formatDuration(Math.max(0, endedMs));
+}
+
 /**
  * Describes the deadline: `met`, `missed`, or the time left: `in 12 min 0 s`, with `probably missed` or `at risk` if the job is
  * expected to end, or may end, after it.

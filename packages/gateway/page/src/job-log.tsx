@@ -120,15 +120,12 @@ function LogOptions({ children }: { readonly children: ComponentChildren }) {
   const { task, find, isFailedOnly, isFollowed, wraps } = useLogOptions();
   return (
     <div class="filters">
-      <span>
-        <input
-          type="checkbox"
-          id="failed"
-          checked={isFailedOnly}
-          onChange={(event) => store.setQuery({ failed: event.currentTarget.checked ? '1' : '' })}
-        />
-        <label for="failed">failed tasks only</label>
-      </span>
+      <CheckBox
+        id="failed"
+        label="failed tasks only"
+        isOn={isFailedOnly}
+        set={(isOn) => store.setQuery({ failed: isOn ? '1' : '' })}
+      />
       <span>
         <label for="task">Task</label>
         <input
@@ -151,26 +148,34 @@ function LogOptions({ children }: { readonly children: ComponentChildren }) {
           onInput={(event) => store.setQuery({ find: event.currentTarget.value })}
         />
       </span>
-      <span>
-        <input
-          type="checkbox"
-          id="follow"
-          checked={isFollowed}
-          onChange={(event) => follow(store, event.currentTarget.checked)}
-        />
-        <label for="follow">follow</label>
-      </span>
-      <span>
-        <input
-          type="checkbox"
-          id="wraps"
-          checked={wraps}
-          onChange={(event) => store.setQuery({ wrap: event.currentTarget.checked ? '1' : '' })}
-        />
-        <label for="wraps">wrap</label>
-      </span>
+      <CheckBox id="follow" label="follow" isOn={isFollowed} set={(isOn) => follow(store, isOn)} />
+      <CheckBox
+        id="wraps"
+        label="wrap"
+        isOn={wraps}
+        set={(isOn) => store.setQuery({ wrap: isOn ? '1' : '' })}
+      />
       {children}
     </div>
+  );
+}
+
+function CheckBox({
+  id,
+  label,
+  isOn,
+  set,
+}: {
+  readonly id: string;
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly set: (isOn: boolean) => void;
+}) {
+  return (
+    <span>
+      <input type="checkbox" id={id} checked={isOn} onChange={(event) => set(event.currentTarget.checked)} />
+      <label for={id}>{label}</label>
+    </span>
   );
 }
 
