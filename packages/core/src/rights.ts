@@ -99,7 +99,7 @@ const DOES: { readonly [T in MessageType]?: string } = {
   takeOverFrom: 'having jobs taken over',
 };
 
-/** What the request does, for error messages: `listing jobs`. */
+/** Describes what the request does, for error messages: `listing jobs`. */
 export function purposeOf(type: MessageType): string {
   return DOES[type] ?? 'this request';
 }

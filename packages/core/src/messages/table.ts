@@ -137,7 +137,7 @@ const quotaUsage = record({
   journal: number,
 });
 
-/** What an owner tells central about the tasks of a stage. */
+/** The fields in which an owner tells central about the tasks of a stage. */
 const stageFacts = {
   demand: resources,
   /** The owner’s estimate of a task’s run time; 0: unknown. */

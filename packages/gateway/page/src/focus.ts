@@ -43,7 +43,7 @@ function ancestorsOf({ parentElement }: Element): Element[] {
   return parentElement === null ? [] : [parentElement, ...ancestorsOf(parentElement)];
 }
 
-/** What a user takes a control for. */
+/** Returns what a user takes a control for. */
 export function nameOf(control: Element): string {
   return control.getAttribute('href') ?? control.getAttribute('aria-label') ?? control.textContent;
 }

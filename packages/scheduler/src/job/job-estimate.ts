@@ -4,7 +4,7 @@ import type { Stage } from './batch.js';
 import type { Decision } from './classify.js';
 import type { Sample } from './sample.js';
 
-/** What the estimator and the pilots say about a job, and the class that follows. */
+/** Holds what the estimator and the pilots say about a job, and the class that follows. */
 export class JobEstimate {
   /** Prediction at arrival, or at a restart of the owner. */
   prediction: Prediction;

@@ -1,7 +1,7 @@
 import { type Address, type JobSpec, type Millis, NOBODY } from '@goshawk/core';
 
 /**
- * Where a job is in its life:
+ * A job is in one of these phases of its life:
  *
  *     recording ──→ active ──→ ended
  *         ↑        ↗             │

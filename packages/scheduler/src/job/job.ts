@@ -91,7 +91,7 @@ export class Job {
   /** Whether a stage limits how many of its tasks run at workers with the same attribute. */
   readonly spreads: boolean;
 
-  // What users may change.
+  // Users may change these.
   priority: Priority;
   /** undefined: the job was never on hold. */
   hold: Hold | undefined;

@@ -21,7 +21,7 @@ import { Forecaster } from './forecaster.js';
 
 const SECOND = 1_000;
 
-/** What a client sends that plans the job. */
+/** Returns the message of a client that plans the job. */
 function planned(job: JobOutline): Message {
   return { type: 'planEnd', request: 7, outline: job };
 }
