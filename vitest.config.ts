@@ -35,16 +35,18 @@ const FAULTS = [
 ];
 
 /**
- * Options of tests over real processes. Their timeouts are so long that only a hang exceeds them. Other work on the machine may
- * disturb them, so CI retries a failed test twice, and `.ci/run` reports the retry. Elsewhere nothing is retried, so that flaky
- * tests are noticed.
+ * Other work on the machine may disturb tests, so CI retries a failed test twice, and `.ci/run` reports the retry. Elsewhere
+ * nothing is retried, so that flaky tests are noticed.
  */
+const retry = process.env.CI ? 2 : 0;
+
+/** Options of tests over real processes. Their timeouts are so long that only a hang exceeds them. */
 const REAL_PROCESSES = {
   globalSetup: ['test/src/bundle.setup.ts'],
   testTimeout: 400_000,
   hookTimeout: 900_000,
   expect: { poll: { timeout: 60_000 } },
-  retry: process.env.CI ? 2 : 0,
+  retry,
 };
 
 export default defineConfig({
@@ -70,6 +72,7 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 180_000,
           expect: { poll: { timeout: 30_000 } },
+          retry,
         },
       },
       {

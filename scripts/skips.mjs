@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Lists the skipped tests of runs with their reasons, and sums up the runs.
+// Lists the failed, retried and skipped tests of runs with their reasons, and sums up the runs.
 //
 //     node scripts/skips.mjs test-results/tests.json test-results/verify.json
 import { readFileSync } from 'node:fs';
@@ -44,14 +44,17 @@ export const skipReporter = {
 function main(files) {
   const runs = files.map((file) => JSON.parse(readFileSync(file, 'utf8')));
   const tests = runs.flatMap(({ testResults }) =>
-    testResults.flatMap(({ name, assertionResults }) =>
-      assertionResults.map((result) => ({ file: name, name: result.fullName, ...result })),
-    ),
+    testResults.flatMap(({ name: file, status, message, assertionResults }) => {
+      // A file that cannot be loaded has failed without a test.
+      const unloaded = { fullName: 'the file', status, failureMessages: [message] };
+      const results = status === 'failed' && assertionResults.length === 0 ? [unloaded] : assertionResults;
+      return results.map((result) => ({ ...result, file, name: result.fullName }));
+    }),
   );
   for (const { file, name, status, failureMessages } of tests)
-    if (status === 'passed' && failureMessages.length > 0)
+    if (failureMessages.length > 0)
       console.log(
-        `passed after a retry: ${relative(ROOT, file)}: ${name}: ${failureMessages[0].split('\n')[0]}`,
+        `${status === 'passed' ? 'passed after a retry' : 'FAILED'}: ${relative(ROOT, file)}: ${name}: ${failureMessages.at(-1).split('\n')[0]}`,
       );
   const of = (...statuses) => tests.filter(({ status }) => statuses.includes(status));
   const skipped = of('skipped', 'pending', 'todo');
