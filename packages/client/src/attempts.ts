@@ -61,7 +61,7 @@ export class Attempts {
   /**
    * @param ring called when the next attempt is due
    * @param notRunning called once if the destination has never answered, has not moved, and its address refuses
-   * connections after `absentTimeoutMs`
+   * connections, which is tried every `absentTimeoutMs`
    */
   constructor(
     asking: Asking,
@@ -110,17 +110,25 @@ export class Attempts {
     return turns.hasAnswered(this.#to.party) || connection.isConnectedTo(this.#to.party);
   }
 
+  /** Probes the destination, and again later if this does not show that it is absent. */
   async #probe(): Promise<void> {
-    if (this.#mayReturn) return;
+    if (await this.#isAbsent()) this.#notRunning();
+    else if (!this.#hasEnded)
+      this.#absence!.set(performance.now() + Math.max(PROBE_MS, this.#asking.timings.absentTimeoutMs));
+  }
+
+  async #isAbsent(): Promise<boolean> {
+    if (this.#mayReturn) return false;
     const to = this.#to!;
     const { process } = parsePartyName(to.party);
     const found = await probeEndpoint(process.slice(0, process.lastIndexOf('!')), PROBE_MS);
-    if (found !== 'refused') return;
+    if (found !== 'refused') return false;
     // A process that restarts has another address.
     await Promise.race([this.#route.refresh?.().catch(() => {}), pause(PROBE_MS, undefined, { ref: false })]);
-    if (to !== this.#to || this.#hasEnded || this.#mayReturn) return;
-    if (this.#hasMovedFrom(to)) this.#ring(performance.now());
-    else this.#notRunning();
+    if (to !== this.#to || this.#hasEnded || this.#mayReturn) return false;
+    const hasMoved = this.#hasMovedFrom(to);
+    if (hasMoved) this.#ring(performance.now());
+    return !hasMoved;
   }
 
   #hasMovedFrom({ party }: Destination): boolean {

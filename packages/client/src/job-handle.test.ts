@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import type { JobEvent } from '@goshawk/core';
 import { InputError } from '@goshawk/core';
@@ -485,6 +487,26 @@ describe('a request about a job', () => {
         },
       });
     }
+  });
+
+  test('whose scheduler stops listening while the request is open fails soon, too', async () => {
+    await using fake = await silentOwner();
+    const port = Number(new URL(fake.schedulers[0]!.endpoint).port);
+    await fake.schedulers[0]!.close();
+    // A process that hangs: it accepts connections and says nothing.
+    const hung = createServer().listen(port, '127.0.0.1');
+    await once(hung, 'listening');
+    await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 600_000, absentTimeoutMs: 30 });
+    const sockets: Socket[] = [];
+    hung.on('connection', (socket) => {
+      sockets.push(socket.on('error', () => {}));
+      // Those of the client and of its first probe.
+      if (sockets.length < 2) return;
+      hung.close();
+      for (const each of sockets) each.destroy();
+    });
+    const asked = cluster.job('t0-1').describe();
+    await expect(asked).rejects.toMatchObject({ code: 'owner-away' });
   });
 
   test('whose scheduler does not listen yet waits for it', async () => {
