@@ -137,7 +137,7 @@ function checkBounds({ keys, names, attributes, capacity, slots }: WorkersOption
   if (keys === undefined) return;
   for (const [index, name] of names.entries()) {
     const claims = { attributes: attributes?.[index] ?? [], capacity, slots };
-    const problem = boundsProblem(keys.members, keys.name, claims);
+    const problem = boundsProblem(keys, keys.name, claims);
     if (problem === undefined) continue;
     const hint =
       'state fewer --cpus, --resources and --attribute, or use a key that permits it (`goshawk keys`)';

@@ -316,7 +316,7 @@ export class Mailbox {
     const { keyed } = this.#parts;
     const process = keyed && this.directory.partyAt(from)?.process;
     if (process?.role !== 'worker') return undefined;
-    return boundsProblem(keyed!.ring.members, claimedKey(process), claims);
+    return boundsProblem(keyed!.ring, claimedKey(process), claims);
   }
 
   /** Returns the individual key of a client; undefined for the cluster's key, or if it is not a client. */

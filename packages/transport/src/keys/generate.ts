@@ -65,11 +65,22 @@ export function addMember(
 ): { files: ClusterKeys; member: KeyFile } {
   const secret = newSecrets();
   const member = { ...key, ...publicTexts(secret) };
-  const admitting = withMembers(files, (members) => [
-    ...members.filter(({ name }) => name !== key.name),
-    member,
-  ]);
+  const all = withMembers(files, (members) => [...members.filter(({ name }) => name !== key.name), member]);
+  const reserved = reservedWith(files.central.reserved, key.attributes);
+  const admitting = byRole((role) =>
+    role === 'client' ? all.client : { ...all[role], ...present({ reserved }) },
+  );
   return { files: admitting, member: individualFile(key, secret, admitting) };
+}
+
+function reservedWith(
+  reserved: KeyFile['reserved'],
+  listed: NamedMember['attributes'] = {},
+): KeyFile['reserved'] {
+  const all = new Map(Object.entries(reserved ?? {}));
+  for (const [name, values] of Object.entries(listed))
+    all.set(name, [...new Set([...(all.get(name) ?? []), ...values])]);
+  return all.size === 0 ? undefined : Object.fromEntries(all);
 }
 
 /** Revokes an individual key. Returns the updated files; undefined if no key has this name. */
@@ -130,7 +141,7 @@ function individualFile(
   files: ClusterKeys,
 ): KeyFile {
   const known = [...clientsIn(files), ...membersIn(files)].find((key) => key.name === name);
-  const { clients, members } = files[role];
+  const { clients, members, reserved } = files[role];
   return {
     schema: KEY_SCHEMA,
     role,
@@ -141,7 +152,7 @@ function individualFile(
       secret,
       public: role === 'client' ? { ...generation.public, client: publicTexts(secret) } : generation.public,
     })),
-    ...present({ clients, members, expires: known?.expires }),
+    ...present({ clients, members, reserved, expires: known?.expires }),
   };
 }
 

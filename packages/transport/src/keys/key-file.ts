@@ -25,6 +25,11 @@ export interface KeyFile {
   readonly clients?: readonly NamedClient[] | undefined;
   /** Workers and schedulers with individual keys; clients need only the schedulers. */
   readonly members?: readonly NamedMember[] | undefined;
+  /**
+   * Values of attributes that a worker's key has ever listed, by name: only keys that list them permit them, also once the first
+   * such key has expired or is revoked. Clients need none.
+   */
+  readonly reserved?: WorkerBounds['attributes'];
   /** When this individual key expires, as an ISO date. */
   readonly expires?: string | undefined;
 }
@@ -41,7 +46,7 @@ export interface NamedMember extends KeyTexts {
   readonly name: string;
   /** Patterns of the names that its process may take in the cluster; default: the name of the key. */
   readonly names?: readonly string[] | undefined;
-  /** Values of attributes that its workers may have, by name; of other attributes: any that no other key lists. */
+  /** Values of attributes that its workers may have, by name; of other attributes: any that is not reserved. */
   readonly attributes?: WorkerBounds['attributes'];
   /** Most that one of its workers may have; default: any. */
   readonly capacity?: WorkerBounds['capacity'];
@@ -102,6 +107,8 @@ export function parseKeyFile(text: string, source: string): KeyFile {
     throw badKeys(source, `it needs one or ${GENERATIONS_MAX} generations of keys`);
   }
   const { name, clients, members } = file;
+  const reserved = boundsOf(file.reserved, undefined);
+  if (typeof reserved === 'string') throw badKeys(source, `of reserved values, ${reserved}`);
   if (name !== undefined && !(isKeyName(name) && role !== 'central'))
     throw badKeys(source, 'its name is not a valid key name');
   return {
@@ -111,6 +118,7 @@ export function parseKeyFile(text: string, source: string): KeyFile {
     ...present({ name }),
     ...(clients === undefined ? {} : { clients: clientsOf(clients, source) }),
     ...(members === undefined ? {} : { members: membersOf(members, source) }),
+    ...present({ reserved: reserved.attributes }),
     ...expiryOf(file, source),
   };
 }

@@ -16,6 +16,8 @@ export interface KeyRing {
   readonly clients: ReadonlyMap<string, ClientKey & PeerKeys & Expiring>;
   /** Workers and schedulers with individual keys, by name. */
   readonly members: ReadonlyMap<string, Member>;
+  /** Values of attributes that only keys which list them permit, by name. */
+  readonly reserved: WorkerBounds['attributes'];
   /** The file that the keys were read from, which may change, and its version (`fileVersion`). */
   readonly path?: string | undefined;
   readonly version?: string | undefined;
@@ -79,7 +81,7 @@ export function keyRing(file: KeyFile, source: string, now = Date.now()): KeyRin
         },
       ] as const,
   );
-  const all = { role, generations: [inUse!, ...others], name } as const;
+  const all = { role, generations: [inUse!, ...others], name, reserved: file.reserved } as const;
   return withoutExpired({ ...all, clients: new Map(clients), members: new Map(members) }, now);
 }
 

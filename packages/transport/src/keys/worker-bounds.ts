@@ -2,10 +2,16 @@ import { type Attribute, amountOf, formatResources, placesOf, type Resources, sl
 
 /** What an individual key permits its workers to say about themselves. */
 export interface WorkerBounds {
-  /** Permitted values of attributes, by name. Of other attributes: any value that no other key lists. */
+  /** Permitted values of attributes, by name. Of other attributes: any value that is not reserved. */
   readonly attributes?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Most that one worker may have; undefined: any. Resources that are not listed: none. */
   readonly capacity?: Resources | undefined;
+}
+
+/** The individual keys of a cluster by name, and the values of attributes that are reserved. */
+interface Reservations {
+  readonly members: ReadonlyMap<string, { readonly bounds: WorkerBounds }>;
+  readonly reserved: WorkerBounds['attributes'];
 }
 
 /** What a worker says about itself when it joins. */
@@ -18,22 +24,21 @@ export interface WorkerClaims {
 }
 
 /**
- * Returns in one line why a worker may not join; undefined: it may. A value of an attribute that a key lists is reserved for the
- * keys that list it, so `--require` of that value reaches only their workers.
+ * Returns in one line why a worker may not join; undefined: it may. A value of an attribute that a key has ever listed is reserved for
+ * the keys that list it, so `--require` of that value reaches only their workers, and none once all of them have ended.
  *
  * @param key the individual key of the worker, if it has one
  */
 export function boundsProblem(
-  members: ReadonlyMap<string, { readonly bounds: WorkerBounds }>,
+  { members, reserved }: Reservations,
   key: string | undefined,
   { attributes, capacity, slots, places = slots }: WorkerClaims,
 ): string | undefined {
   const own = key === undefined ? undefined : members.get(key);
   for (const { name, value } of attributes) {
-    const permitted = valuesIn(own?.bounds, name);
+    const permitted = valuesOf(own?.bounds.attributes, name);
     if (permitted?.includes(value)) continue;
-    const isReserved = [...members.values()].some(({ bounds }) => valuesIn(bounds, name)?.includes(value));
-    if (permitted !== undefined || isReserved)
+    if (permitted !== undefined || valuesOf(reserved, name)?.includes(value))
       return `its key does not permit the attribute ${name}=${value}`;
   }
   const most = own?.bounds?.capacity;
@@ -57,8 +62,7 @@ function differing(name: string, most: number, amount: number): string {
   return one === other ? `${name} ${most}, not ${name} ${amount}` : `${one}, not ${other}`;
 }
 
-function valuesIn(bounds: WorkerBounds | undefined, name: string): readonly string[] | undefined {
-  const { attributes } = bounds ?? {};
+function valuesOf(attributes: WorkerBounds['attributes'], name: string): readonly string[] | undefined {
   return attributes !== undefined && Object.hasOwn(attributes, name) ? attributes[name] : undefined;
 }
 
