@@ -12,4 +12,5 @@ export {
   parseNetwork,
 } from './network/index.js';
 export { type SimulatedEnd, type SimulatedJob, Simulation, type SimulationOptions } from './simulation.js';
+export type { Trouble } from './trouble.js';
 export { type TaskMachine, VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';

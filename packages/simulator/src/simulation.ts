@@ -41,6 +41,8 @@ export interface SimulationOptions {
   readonly network?: NetworkModel;
   /** Time that central takes for each message. Default: 0 ms. */
   readonly centralServiceMs?: Millis;
+  /** Slow and failing workers. Default: none. */
+  readonly trouble?: VirtualClusterOptions['trouble'];
   /** Clock (ms) by which planning time is measured. */
   readonly wallClock?: VirtualClusterOptions['wallClock'];
   /** Checks invariants after every step. Slow; for tests. */

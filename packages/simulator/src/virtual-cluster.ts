@@ -11,6 +11,7 @@ import {
   type JobSpec,
   KILL_OUTCOMES,
   type KillReason,
+  LIVE_TIMINGS,
   type Machine,
   type Message,
   type MessageType,
@@ -36,6 +37,7 @@ import { MessageCounts } from './message-counts.js';
 import { type Delays, delaysOf, type NetworkModel } from './network/index.js';
 import { CentralParty, PartyEnvironment, SchedulerParty, WorkerParty } from './parties.js';
 import { Service } from './service.js';
+import { type Trouble, TroubleSource } from './trouble.js';
 import { NO_RUN, VirtualSlots } from './virtual-slots.js';
 
 const EventKind = { timer: 1, taskEnd: 2, call: 3, message: 4, served: 5 } as const;
@@ -60,6 +62,8 @@ export interface VirtualClusterOptions {
   readonly network?: NetworkModel;
   /** Time that central takes for each message; later messages wait. Default: 0 ms. */
   readonly centralServiceMs?: Millis;
+  /** Slow and failing workers. Central loses a failed worker when its lease would end. Default: none. */
+  readonly trouble?: Trouble | undefined;
   /** Time at which the phases of a measured network begin. Default: 0. */
   readonly networkBeginsAt?: Millis;
   /** Solves problems of a central policy synchronously; without it, the policy plans without a solver. */
@@ -142,6 +146,11 @@ export class VirtualCluster {
   /** Number of entries of `#begun` in use; the array keeps its length, because resizing it for each task is slow. */
   #begunCount = 0;
   readonly #conservation: WorkConservation;
+  readonly #trouble: TroubleSource | undefined;
+  /** Addresses of the workers by number; undefined while one is away. */
+  readonly #present: (Address | undefined)[] = [];
+  /** Numbers of workers that are back after a failure, with another address. */
+  readonly #numbers = new Map<Address, number>();
   readonly #random: Random;
   readonly #carry: VirtualClusterOptions['carry'];
   /**
@@ -182,6 +191,12 @@ export class VirtualCluster {
     const ofWorkers = random.fork('workers');
     this.workers = Array.from({ length: options.workers }, (_, i) => this.#newWorker(i, ofWorkers));
     this.workerAddresses = this.workers.map((_, i) => (firstWorker + i) as Address);
+    const { trouble } = options;
+    if (trouble !== undefined) {
+      this.#trouble = new TroubleSource(trouble, options.workers, random.fork('trouble'));
+      this.#present.push(...this.workerAddresses);
+      this.#planFailure(this.#trouble);
+    }
 
     for (const [address, machine] of this.#machines.entries()) {
       this.#actAs(address as Address);
@@ -273,6 +288,33 @@ export class VirtualCluster {
     this.#machines[address] = NO_MACHINE;
     const end = this.#firstPlaces[address + 1] ?? this.#slots.size;
     for (let place = this.#firstPlaces[address]!; place < end; place++) this.#slots.remove(place);
+  }
+
+  #planFailure(trouble: TroubleSource): void {
+    const failure = trouble.nextFailure();
+    if (failure === undefined) return;
+    this.at(this.#now + failure.inMs, (now) => {
+      const { worker, downMs } = failure;
+      const address = this.#present[worker];
+      if (address !== undefined) {
+        this.kill(address);
+        this.#present[worker] = undefined;
+        // Stands for the end of its lease, without simulating every heartbeat.
+        this.at(now + LIVE_TIMINGS.leaseMs, () => this.post(address, this.centralAddress, { type: 'leave' }));
+        this.at(now + downMs, () => this.#return(worker));
+      }
+      this.#planFailure(trouble);
+    });
+  }
+
+  /** Starts a worker that failed, under its name. */
+  #return(worker: number): void {
+    const self = this.#nextAddress();
+    const environment = new WorkerParty(this, self, this.#random.fork(self));
+    const machine = this.#workerOf(worker, self, environment);
+    this.#present[worker] = self;
+    this.#numbers.set(self, worker);
+    machine.start(this.#now);
   }
 
   /** Notifies all parties that the connection to this one broke, as after `kill`; its machine continues. */
@@ -461,7 +503,8 @@ export class VirtualCluster {
   /** @internal */
   execute(worker: Address, slot: number, order: TaskOrder): void {
     const now = this.#now;
-    const until = now + sleepOf(order);
+    const sleepMs = sleepOf(order);
+    const until = now + (this.#trouble?.runMs(this.#numberOf(worker), sleepMs) ?? sleepMs);
     const endsAt = until + (this.#delays?.sleepLateMs(until) ?? 0);
     const run = this.#slots.begin(this.#place(worker, slot), now, endsAt);
     const begun = this.#begun;
@@ -580,9 +623,12 @@ export class VirtualCluster {
 
   #newWorker(index: number, random: Random): Worker {
     const self = this.#nextAddress();
-    const name = `w${index}`;
     this.#ofWorkers ??= new WorkerParty(this, self, random);
-    const environment = this.#ofWorkers;
+    return this.#workerOf(index, self, this.#ofWorkers);
+  }
+
+  #workerOf(index: number, self: Address, environment: WorkerParty): Worker {
+    const name = `w${index}`;
     const { slots = 1, places, capacity = NO_RESOURCES, sizeOf } = this.#options;
     const worker = new Worker(
       {
@@ -624,6 +670,10 @@ export class VirtualCluster {
 
   #workerAt(address: Address): TaskMachine {
     return this.#machines[address] as TaskMachine;
+  }
+
+  #numberOf(worker: Address): number {
+    return this.#numbers.get(worker) ?? worker - this.#firstWorker;
   }
 
   #place(worker: Address, slot: number): number {

@@ -124,6 +124,29 @@ export const SIMULATE_OPTIONS = {
     default: '0.5ms',
     describe: 'one-way delay of a message: 0.5ms, normal:0.5ms,0.1ms (mean, deviation), measured:FILE.json',
   },
+  speeds: {
+    type: 'text',
+    setting: true,
+    value: 'NUMBERS',
+    rare: true,
+    describe:
+      'speeds of the workers, in turn: 1,0.5; a task takes its run time divided by the speed of its worker (default: 1)',
+  },
+  stragglers: {
+    type: 'text',
+    setting: true,
+    value: 'FRACTION,TIMES',
+    rare: true,
+    describe: 'fraction of the runs of tasks that are slow, and how many times as long they take: 0.05,8',
+  },
+  failures: {
+    type: 'text',
+    setting: true,
+    value: 'MEAN,AWAY',
+    rare: true,
+    describe:
+      'mean time until a worker fails, and how long it is away: 1d,10m; its tasks run again once it is missed, after 5s',
+  },
   estimator: {
     type: 'text',
     setting: true,

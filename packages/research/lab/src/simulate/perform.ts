@@ -8,6 +8,7 @@ import {
   counted,
   GoshawkError,
   InputError,
+  LIVE_TIMINGS,
   listAttributes,
   meanOf,
   present,
@@ -42,6 +43,9 @@ import { type Arrival, Results } from './results.js';
 /** Interval of clock checks, progress reports and checks for interruption, in ms. */
 const PAUSE_MS = 200;
 
+/** Failed workers answer nothing, so questions are repeated. The simulator replaces leases. */
+const WITH_FAILURES = { ...LIVE_TIMINGS, heartbeatMs: 0, leaseMs: 0, retryMs: LIVE_TIMINGS.leaseMs };
+
 /**
  * Runs one simulation from its request and jobs alone, so that the result is the same in every thread.
  *
@@ -66,7 +70,7 @@ export async function perform(
     attributesOf: attributesOf(request),
     estimatorStates: request.estimatorStates ?? estimatorStates,
     ...(effects === undefined ? {} : { observe: effects.observe }),
-    settings: { policy: request.policy, timings: RELIABLE_TIMINGS },
+    settings: { policy: request.policy, timings: hasFailures(request) ? WITH_FAILURES : RELIABLE_TIMINGS },
   });
   const cutoffSeconds = request.policy.cutoffMs / 1_000;
   const meter = new RunMeter({
@@ -230,6 +234,7 @@ function arrivals(
   const columns = columnBlocks();
   let index = 0;
   const hasGangs = startsGangs(request.policy.preset);
+  const mayRunAgain = request.policy.preset.declares || hasFailures(request);
   return mapJobs(jobs, (given) => {
     const job = hasGangs ? given : withoutGangs(given);
     const { job: submitted, estimateMs } = submit(job);
@@ -239,11 +244,15 @@ function arrivals(
     index++;
     return {
       submitMs,
-      spec: request.durations === 'start' ? dealtByStart(spec, order, request.policy.preset.declares) : spec,
+      spec: request.durations === 'start' ? dealtByStart(spec, order, mayRunAgain) : spec,
       tasks: job.durationsSeconds.length,
       meanMs: meanOf(job.durationsSeconds) * 1_000,
     };
   });
+}
+
+function hasFailures({ trouble }: RunRequest): boolean {
+  return trouble?.failures !== undefined;
 }
 
 function asSubmitted(job: TraceJob): Submitted {

@@ -1,7 +1,7 @@
 import type { OptionSpecs } from '@goshawk/command';
 import { attributesOfAll, parseAttributes, sizeOfWorker } from '@goshawk/command/cluster';
 import { NO_FACTS, policyRecord, shadowNames } from '@goshawk/command/policy';
-import { formatCount, InputError, LIMITS, type PolicySettings, startsGangs } from '@goshawk/core';
+import { formatCount, InputError, LIMITS, type PolicySettings, present, startsGangs } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
 import { configureGenerator, findGenerator } from '@goshawk/traces';
 import { checkEstimator } from '../replay/estimates.js';
@@ -10,6 +10,7 @@ import { SIMULATE_OPTIONS, type SimulateOptions } from './options.js';
 import { simulatedPolicies } from './references.js';
 import type { RunRequest } from './request.js';
 import type { Survey } from './survey.js';
+import { troubleOf } from './trouble.js';
 
 const DEFAULT_WORKERS = 15_000;
 
@@ -72,6 +73,7 @@ export function checkOptions(options: SimulateOptions): void {
   for (const { options: own } of simulateVariants(options)) {
     sizeOfWorker(own);
     checkEstimator(own.estimator);
+    troubleOf(own);
     simulatedPolicies(own, NO_FACTS, NO_DELAY);
   }
 }
@@ -85,6 +87,9 @@ const VARIABLE: OptionSpecs = specsOf(SIMULATE_OPTIONS, [
   'load',
   'networkDelay',
   'durations',
+  'speeds',
+  'stragglers',
+  'failures',
 ]);
 
 /**
@@ -130,6 +135,7 @@ export function planRuns(
       schedulers: options.schedulers,
       seed: options.seed + i,
       network: of,
+      trouble: troubleOf(options),
       estimator,
       shadow: shadowNames(options.shadow),
       history: options.history,
@@ -196,6 +202,7 @@ function optionsRecord(
   network: NetworkModel,
   seed: number,
 ): RunRequest['options'] {
+  const { speeds, stragglers, failures } = options;
   return {
     workers: sizing.workers,
     slots: sizeOfWorker(options).slots,
@@ -211,6 +218,7 @@ function optionsRecord(
     features: options.features ?? null,
     history: options.history ?? null,
     shadow: options.shadow ?? null,
+    ...present({ speeds, stragglers, failures }),
     networkDelay: network.kind === 'constant' ? network.delayMs / 1_000 : options.networkDelay,
     warmUp: options.warmUp / 1_000,
     coolDown: options.coolDown / 1_000,

@@ -1,7 +1,7 @@
 import type { Attributes, PolicySettings, Resources, UserGrants } from '@goshawk/core';
 import type { JobDetails } from '@goshawk/papers/figures';
 import type { JobRow, JobTimes, OptionValues, Run, RunSeries } from '@goshawk/report';
-import type { NetworkModel } from '@goshawk/simulator';
+import type { NetworkModel, Trouble } from '@goshawk/simulator';
 import type { PackedJobs } from '@goshawk/traces';
 
 /** One run as plain data: together with the jobs, a thread needs nothing else. */
@@ -23,6 +23,8 @@ export interface RunRequest {
   readonly schedulers: number;
   readonly seed: number;
   readonly network: NetworkModel;
+  /** Slow and failing workers. Default: none. */
+  readonly trouble?: Trouble | undefined;
   readonly estimator: string;
   /** Whether the cluster gets the submitters' estimates, regardless of the estimator. */
   readonly asSubmitted?: boolean;

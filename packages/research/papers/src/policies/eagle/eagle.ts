@@ -246,6 +246,7 @@ class Eagle implements CentralPolicy {
       for (const earlier of queue.slice(0, place)) if (earlier.stage.waiting > 0) earlier.bypassed++;
       if (!entry.isTask) continue;
       queue.splice(place, 1);
+      if (!queue.some(({ stage }) => stage === entry.stage)) this.#workersOf.get(entry.stage)?.delete(worker);
       this.#count(entry.stage, -1);
     }
   }
