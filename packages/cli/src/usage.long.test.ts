@@ -136,6 +136,11 @@ describe.runIf(database.isThere && process.platform === 'linux')('usage', () => 
         .toBe(own.attempts);
       const { sums } = await totals(cluster);
       expect(sums).toMatchObject({ failed: 1, cancelled: 1, lost: 1, waits: 7 });
+      // The kernel measured all attempts but the lost one, whose worker was killed.
+      expect(sums.cpuUsedMs).toBeGreaterThan(0);
+      expect(sums.cpuUsedMs).toBeLessThan(sums.runMs);
+      expect(sums.cpuUnknownMs).toBeGreaterThan(0);
+      expect(sums.cpuUnknownMs).toBeLessThan(10_000);
       const share = sums.runMs / 1_000 / own.seconds;
       expect(share).toBeGreaterThan(0.99);
       // On a busy machine, a program starts and ends its clock late.

@@ -181,16 +181,26 @@ export class TaskCgroup {
     }
   }
 
+  /** Processor time so far of all its processes, in ms; undefined if the kernel does not report it. */
+  get cpuMs(): number | undefined {
+    try {
+      const [, us] = /^usage_usec (\d+)$/m.exec(readFileSync(join(this.#folder, 'cpu.stat'), 'utf8')) ?? [];
+      return us === undefined ? undefined : Number(us) / 1_000;
+    } catch {
+      return undefined;
+    }
+  }
+
   /** Memory in use, and processor time so far, of all its processes; undefined if the kernel does not report both. */
   get usage(): { readonly cpuMs: number; readonly memory: number } | undefined {
     try {
       const read = (file: string) => readFileSync(join(this.#folder, file), 'utf8');
-      const [, microseconds] = /^usage_usec (\d+)$/m.exec(read('cpu.stat')) ?? [];
-      if (microseconds === undefined) return undefined;
+      const { cpuMs } = this;
+      if (cpuMs === undefined) return undefined;
       // Excludes the cache of inactive files, which the kernel drops when memory is short.
       const [, droppable] = /^inactive_file (\d+)$/m.exec(read('memory.stat')) ?? [];
       const memory = Math.max(0, Number(read('memory.current')) - Number(droppable ?? 0));
-      return { cpuMs: Number(microseconds) / 1_000, memory };
+      return { cpuMs, memory };
     } catch {
       return undefined;
     }

@@ -94,6 +94,17 @@ export interface Usage {
   readonly memory: number;
 }
 
+/** What the kernel measured of a run that has ended; absent if it gave nothing. */
+export interface Measured {
+  /** Peak memory of a command and its children, if it ran long enough to be sampled. */
+  readonly maxRssBytes?: number | undefined;
+  /**
+   * CPU time of a command and of the children it waited for; with a cgroup, of all its processes. Above 0: what ran for
+   * less than the kernel's resolution was not measured.
+   */
+  readonly cpuMs?: number | undefined;
+}
+
 /** Receives the events of a run. Nothing is called before `start` has returned; `ended` is called exactly once, and last. */
 export interface RunSink {
   /**
@@ -105,10 +116,9 @@ export interface RunSink {
   /** Called about once a second while the run's usage is known. */
   used?(usage: Usage): void;
   /**
-   * `runMs`: duration of the run without pauses, 0 if it never began. `maxRssBytes`: peak memory of a command and its children, if it ran long
-   * enough to be measured.
+   * `runMs`: duration of the run without pauses, 0 if it never began.
    */
-  ended(outcome: Outcome, runMs: number, maxRssBytes?: number): void;
+  ended(outcome: Outcome, runMs: number, measured?: Measured): void;
 }
 
 export interface Run {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Executors } from './executors.js';
@@ -50,6 +50,27 @@ describe('a command', () => {
     expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
     expect(sink.text()).toBe('a b|$HOME||*|');
     expect(sink.calls).toEqual(['started', 'output', 'ended']);
+  });
+
+  it.each([
+    ['of its own', 'exec node -e "$BURN"'],
+    ['of a child it waited for', 'node -e "$BURN" & wait'],
+    ['before it fails', 'node -e "$BURN"; exit 3'],
+    ['and ends by a signal', 'node -e "$BURN"; kill -KILL $$'],
+  ])('reports the CPU time %s', async (_, command) => {
+    const burn =
+      'const used = () => { const { user, system } = process.cpuUsage(); return user + system; }; while (used() < 3e5);';
+    const { sink } = record(executors, sh(`BURN=$1; ${command}`.replaceAll('$1', `'${burn}'`)));
+    const { cpuMs, runMs } = await sink.end;
+    // A tick of each of the four sums may be cut off.
+    expect(cpuMs).toBeGreaterThanOrEqual(260);
+    expect(cpuMs).toBeLessThan(runMs * availableParallelism() + 40);
+  });
+
+  it('never reports that it used no CPU time', async () => {
+    const commands = ['true', ':', 'exec >&- 2>&-; true', 'sleep 0', 'true & exit 1', 'kill -34 $$'];
+    const ends = await Promise.all(commands.map((command) => record(executors, sh(command)).sink.end));
+    for (const { cpuMs } of ends) expect(cpuMs ?? 1).toBeGreaterThan(0);
   });
 
   it('reports its peak memory, including its children', async () => {

@@ -158,9 +158,9 @@ export class Executors implements Executor {
       started: () => sink.started?.(),
       output: (chunk) => sink.output(chunk),
       used: (usage) => sink.used?.(usage),
-      ended: (outcome, runMs, maxRssBytes) => {
+      ended: (outcome, runMs, measured) => {
         this.#live.delete(live);
-        sink.ended(outcome, runMs, maxRssBytes);
+        sink.ended(outcome, runMs, measured);
         if (this.#live.size > 0) return;
         this.#hold.unref();
         this.#onIdle?.();

@@ -14,6 +14,8 @@ interface Watched {
   /** Source of the values other than the scan, such as a cgroup. */
   readonly read: ReadUsage | undefined;
   peak: number;
+  /** Highest CPU time of the processes that existed together. */
+  peakCpuMs: number;
   /** Current memory, and CPU time since the start of the command. */
   memory: number;
   cpuMs: number | undefined;
@@ -38,15 +40,17 @@ export class GroupUsage {
 
   add(group: number, read?: ReadUsage): void {
     const reported = { cpuMs: 0, at: performance.now() };
-    this.#watched.set(group, { read, peak: 0, memory: 0, cpuMs: undefined, reported });
+    this.#watched.set(group, { read, peak: 0, peakCpuMs: 0, memory: 0, cpuMs: undefined, reported });
     this.#timer ??= setTimeout(() => this.#sample(), SAMPLE_INTERVAL_MS).unref();
   }
 
-  /** Stops watching the group. @returns its peak memory in bytes; undefined if unknown */
-  take(group: number): number | undefined {
-    const peak = this.#watched.get(group)?.peak;
+  /** Stops watching the group. @returns its peak memory in bytes and its CPU time at the last sample; undefined if unknown */
+  take(group: number): { readonly peak: number; readonly cpuMs: number } | undefined {
+    const watched = this.#watched.get(group);
     this.#watched.delete(group);
-    return peak === 0 ? undefined : peak;
+    return watched === undefined || watched.peak === 0
+      ? undefined
+      : { peak: watched.peak, cpuMs: watched.peakCpuMs };
   }
 
   #sample(): void {
@@ -59,6 +63,7 @@ export class GroupUsage {
       for (const [group, { peak, memory, cpuMs }] of usageOfGroups(scanned)) {
         const watched = this.#watched.get(group)!;
         watched.peak = Math.max(watched.peak, peak);
+        watched.peakCpuMs = Math.max(watched.peakCpuMs, cpuMs);
         Object.assign(watched, { memory, cpuMs });
       }
     if (began - this.#reportedAt >= REPORT_MS) this.#report(began);

@@ -107,6 +107,38 @@ export function usageOfGroups(groups: { has(group: number): boolean }): Map<numb
   return sums;
 }
 
+/** What proc(5) shows of a process that exits, from before it closes its descriptors until it is reaped. */
+export interface Exiting {
+  /** The signal that ended it; 0: none. */
+  readonly fatalSignal: number;
+  /** CPU time of all its threads, and of the children it waited for. */
+  readonly cpuMs: number;
+  /** Whether a later look would show the same. */
+  readonly isFinal: boolean;
+}
+
+/** @returns undefined if the process runs or is reaped, or without /proc */
+export function exiting(pid: number): Exiting | undefined {
+  const stat = statOf(pid);
+  if (stat === undefined || !stat.isExiting) return undefined;
+  const { waitStatus, processorTicks, childTicks } = stat;
+  return {
+    fatalSignal: waitStatus & 0x7f,
+    cpuMs: Math.max(MS_PER_TICK * processorTicks, threadMs(pid)) + MS_PER_TICK * childTicks,
+    isFinal: hasExited(stat) || waitStatus !== 0,
+  };
+}
+
+/** CPU time of the first thread of a process in finer units than ticks, which is that of most short commands; 0 if unknown. */
+function threadMs(pid: number): number {
+  try {
+    const nanoseconds = Number.parseInt(readFileSync(`/proc/${pid}/schedstat`, 'latin1'), 10);
+    return Math.round(nanoseconds / 1e3) / 1e3 || 0;
+  } catch {
+    return 0;
+  }
+}
+
 function allProcesses(): number[] | undefined {
   try {
     return processNumbers(readdirSync('/proc'));

@@ -1,6 +1,6 @@
 import type { Payload } from '@goshawk/core';
 import type { TaskLimits } from './cgroup.js';
-import type { Executor, Outcome, OutputStream, Run, RunSink } from './contract.js';
+import type { Executor, Measured, Outcome, OutputStream, Run, RunSink } from './contract.js';
 
 /** A sink that records its calls, for tests of executors. */
 export class RecordingSink implements RunSink {
@@ -8,9 +8,9 @@ export class RecordingSink implements RunSink {
   readonly calls: string[] = [];
   readonly #output: Record<OutputStream, Uint8Array[]> = { stdout: [], stderr: [] };
   readonly isStarted: Promise<void>;
-  readonly end: Promise<{ outcome: Outcome; runMs: number; maxRssBytes?: number | undefined }>;
+  readonly end: Promise<{ outcome: Outcome; runMs: number } & Measured>;
   #onStarted!: () => void;
-  #onEnded!: (end: { outcome: Outcome; runMs: number; maxRssBytes?: number | undefined }) => void;
+  #onEnded!: (end: { outcome: Outcome; runMs: number } & Measured) => void;
 
   constructor() {
     this.isStarted = new Promise((resolve) => {
@@ -31,9 +31,9 @@ export class RecordingSink implements RunSink {
     this.#output[stream].push(bytes);
   }
 
-  ended(outcome: Outcome, runMs: number, maxRssBytes?: number): void {
+  ended(outcome: Outcome, runMs: number, measured?: Measured): void {
     this.calls.push('ended');
-    this.#onEnded({ outcome, runMs, maxRssBytes });
+    this.#onEnded({ outcome, runMs, ...measured });
   }
 
   bytes(stream: OutputStream): Buffer {
@@ -73,7 +73,7 @@ export async function outcomeOf(
   executor: Executor,
   payload: Payload,
   options: RecordOptions = {},
-): Promise<{ outcome: Outcome; runMs: number; sink: RecordingSink }> {
+): Promise<{ outcome: Outcome; runMs: number; sink: RecordingSink } & Measured> {
   const { sink } = record(executor, payload, options);
   return { ...(await sink.end), sink };
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, readFileSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
@@ -7,14 +7,14 @@ import type { KillReason } from '@goshawk/core';
 import { nameOfRealTimeSignal } from '@goshawk/core/system';
 import { CgroupError, type TaskCgroup, type TaskLimits } from './cgroup.js';
 import type { CommandStreams, Pipe } from './command-streams.js';
-import { failed, type Outcome, type OutputStream } from './contract.js';
+import { failed, type Measured, type Outcome, type OutputStream } from './contract.js';
 import { abandonContainer, ContainerPause, endContainer } from './end-container.js';
 import type { GroupUsage } from './group-usage.js';
 import type { GroupWatch } from './group-watch.js';
 import { BYTES_AFTER_EXIT_MAX, GROUP_POLL_MS } from './limits.js';
 import { type OutputFiles, type OutputPaths, openOutputFiles, withFullDisk } from './output-files.js';
 import { OutputLimit } from './output-limit.js';
-import { signal } from './process-identity.js';
+import { type Exiting, exiting, signal } from './process-identity.js';
 import { RunClock } from './run-clock.js';
 import { spawnFailure } from './spawn-failure.js';
 import type { AccountIds, SpawnOrder } from './spawner-protocol.js';
@@ -53,7 +53,7 @@ interface Shared {
 interface SpawnedRunSink {
   started(pid: number): void;
   output(stream: OutputStream, bytes: Uint8Array): void;
-  ended(outcome: Outcome, runMs: number, maxRssBytes?: number, report?: string): void;
+  ended(outcome: Outcome, runMs: number, measured?: Measured, report?: string): void;
 }
 
 /**
@@ -93,8 +93,8 @@ export class SpawnedRun {
   #killedAt = 0;
   #graceTimer: NodeJS.Timeout | undefined;
   #graceOver = false;
-  /** Number of the signal that ended the command, if Node.js has no name for it. */
-  #fatalSignal: number | undefined;
+  /** The state of the process that the kernel shows until it is reaped. */
+  #exiting: Exiting | undefined;
   #exit: { code: number | null; signal: NodeJS.Signals | null; runMs: number } | undefined;
   #bytesRead = 0;
   readonly #reportBytesMax: number;
@@ -286,7 +286,8 @@ export class SpawnedRun {
         this.#openPipes--;
       });
       pipe.on('end', () => {
-        if (this.#exit === undefined) this.#fatalSignal ??= fatalSignalOf(this.#pid);
+        if (this.#exit === undefined && !this.#exiting?.isFinal)
+          this.#exiting = exiting(this.#pid) ?? this.#exiting;
       });
     }
     this.#extra?.on('data', (bytes: Buffer) => this.#keepReport(bytes)).on('error', () => {});
@@ -344,8 +345,7 @@ export class SpawnedRun {
     if (this.#ended) return;
     this.#ended = true;
     const memoryExceeded = this.#memoryExceeded();
-    const sampled = this.#usage.take(this.#pid);
-    const maxRssBytes = this.#place?.cgroup.peakBytes ?? sampled;
+    const measured = this.#measured();
     this.#place?.cgroup.remove();
     this.#stdout?.destroy();
     this.#stderr?.destroy();
@@ -356,7 +356,17 @@ export class SpawnedRun {
     const outcome = this.#outcome(code, signalName, memoryExceeded);
     const isReport = this.#reportBytes > 0 && this.#reportBytes <= this.#reportBytesMax;
     const report = isReport ? Buffer.concat(this.#report).toString() : undefined;
-    void this.#settled(outcome).then((settled) => this.#sink.ended(settled, runMs, maxRssBytes, report));
+    void this.#settled(outcome).then((settled) => this.#sink.ended(settled, runMs, measured, report));
+  }
+
+  #measured(): Measured {
+    const sampled = this.#usage.take(this.#pid);
+    const cgroup = this.#place?.cgroup;
+    const maxRssBytes = cgroup?.peakBytes ?? sampled?.peak;
+    // A container is a child of its engine and not of the client that was spawned.
+    if (this.#container !== undefined) return { maxRssBytes };
+    const cpuMs = cgroup?.cpuMs ?? Math.max(this.#exiting?.cpuMs ?? 0, sampled?.cpuMs ?? 0);
+    return { maxRssBytes, cpuMs: cpuMs > 0 ? cpuMs : undefined };
   }
 
   /** Ends the container, and looks for causes of a failure that the exit code does not show. */
@@ -378,8 +388,9 @@ export class SpawnedRun {
     memoryExceeded: number | undefined,
   ): Outcome {
     if (this.#killReason !== undefined) return { kind: 'killed', reason: this.#killReason };
-    if (this.#fatalSignal !== undefined)
-      return killedBy(nameOfRealTimeSignal(this.#fatalSignal), this.#fatalSignal);
+    const { fatalSignal = 0 } = this.#exiting ?? {};
+    // Node.js has no names for the signals above 31 and reports exit code 0 for them.
+    if (fatalSignal > 31) return killedBy(nameOfRealTimeSignal(fatalSignal), fatalSignal);
     if (code === 0) return { kind: 'completed', exitCode: 0 };
     if (memoryExceeded !== undefined) return failed('out-of-memory', outOfMemoryMessage(memoryExceeded));
     if (code !== null) {
@@ -468,19 +479,4 @@ function killedBy(name: string, number: number): Outcome {
     ...failed('signal', `the command was killed by ${name} (signal ${number})${hint}`),
     signal: name,
   };
-}
-
-/**
- * Returns the real-time signal that has ended a process, until the process is reaped. Node.js has no names for signals
- * above 31 and reports exit code 0 for them.
- */
-function fatalSignalOf(pid: number): number | undefined {
-  try {
-    // The last field of proc(5) stat is the wait status, set before the kernel closes the descriptors of the process.
-    const status = /(\d+)\s*$/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))![1];
-    const signal = Number(status) & 0x7f;
-    return signal > 31 ? signal : undefined;
-  } catch {
-    return undefined;
-  }
 }

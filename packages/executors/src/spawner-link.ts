@@ -213,10 +213,10 @@ export class SpawnerLink {
         sink.output(readOutputBody(body));
         return;
       case FrameKind.Ended: {
-        const { outcome, runMs, maxRssBytes, report } = readEndedBody(body);
+        const { outcome, runMs, measured, report } = readEndedBody(body);
         this.#unanswered.delete(run);
         this.#started.delete(run);
-        sink.ended(settle(outcome, report), runMs, maxRssBytes);
+        sink.ended(settle(outcome, report), runMs, measured);
         break;
       }
     }

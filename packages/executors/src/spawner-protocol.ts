@@ -1,6 +1,6 @@
 import type { KillReason } from '@goshawk/core';
 import type { TaskLimits } from './cgroup.js';
-import type { Outcome, OutputStream, Usage } from './contract.js';
+import type { Measured, Outcome, OutputStream, Usage } from './contract.js';
 import type { OutputPaths } from './output-files.js';
 
 /**
@@ -78,7 +78,7 @@ interface ContainerOrder {
 interface EndReport {
   readonly outcome: Outcome;
   readonly runMs: number;
-  readonly maxRssBytes?: number | undefined;
+  readonly measured?: Measured | undefined;
   /** Text that the command wrote to descriptor 3; undefined if it is too long. */
   readonly report?: string | undefined;
 }

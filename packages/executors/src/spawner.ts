@@ -119,12 +119,12 @@ function begin(run: number, body: Buffer): void {
         writer.send(FrameKind.Output, run, ...outputBody(stream, bytes));
         if (link.writableLength + writer.queuedBytes > LINK_QUEUED_BYTES_MAX) pauseOutput();
       },
-      ended(outcome, runMs, maxRssBytes, report) {
+      ended(outcome, runMs, measured, report) {
         live.delete(run);
         if (runOfGroup.get(group) === run) runOfGroup.delete(group);
         if (slot !== undefined) record.remove(slot);
         if (group !== 0) leftovers.runEnded();
-        writer.send(FrameKind.Ended, run, endedBody({ outcome, runMs, maxRssBytes, report }));
+        writer.send(FrameKind.Ended, run, endedBody({ outcome, runMs, measured, report }));
       },
     },
   );

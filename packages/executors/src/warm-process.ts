@@ -136,7 +136,7 @@ export class WarmProcess {
         started: () => this.#started(),
         output: ({ stream, bytes }) => this.#printed(stream, bytes),
         used: (usage) => this.#call?.sink.used?.(usage),
-        ended: (outcome, _runMs, maxRssBytes) => this.#ended(outcome, maxRssBytes),
+        ended: (outcome, _runMs, measured) => this.#ended(outcome, measured?.maxRssBytes),
       });
     } catch (error) {
       this.#close();
@@ -303,7 +303,7 @@ export class WarmProcess {
     this.#limit = undefined;
     const runMs = call.startedAt === undefined ? 0 : performance.now() - call.startedAt - pausedMs;
     const reason = this.#killedFor;
-    call.sink.ended(reason === undefined ? outcome : { kind: 'killed', reason }, runMs, maxRssBytes);
+    call.sink.ended(reason === undefined ? outcome : { kind: 'killed', reason }, runMs, { maxRssBytes });
   }
 
   #ended(outcome: Outcome, maxRssBytes: number | undefined): void {

@@ -33,7 +33,7 @@ const UNKNOWN = 'unknown';
 export const usageCommand = defineCommand({
   name: 'usage',
   describe:
-    'show the resource usage of ended attempts (requested CPUs, memory and GPUs × run time), with waits and failures, by user, project, job name or day',
+    'show the resource usage of ended attempts (requested CPUs, memory and GPUs × run time, and measured CPU time), with waits and failures, by user, project, job name or day',
   examples: [
     ['goshawk usage --since 30d', 'show usage by user for the last 30 days'],
     ['goshawk usage --by day,user --project lab --csv > usage.csv', 'for a spreadsheet'],
@@ -89,7 +89,7 @@ export const usageCommand = defineCommand({
     if (next !== null) context.note(`${counted(left, 'more line')}; --from ${next} continues`);
     if (!csv && shown.length > 0)
       context.note(
-        'hours are requested resources × run time of all ended attempts; GiB h counts those that request memory',
+        `hours are requested resources × run time of all ended attempts; GiB h counts those that request memory; used h is the CPU time that the kernel measured${unmeasured(usage.totals)}`,
       );
   },
 });
@@ -129,6 +129,11 @@ const AMOUNTS: readonly Column<Amounts>[] = [
   { title: 'attempts', align: 'right', of: ({ attempts }) => `${attempts}` },
   { title: 'CPU h', align: 'right', of: ({ cpuMs }) => hours(cpuMs) },
   {
+    title: 'used h',
+    align: 'right',
+    of: ({ cpuUsedMs, cpuUnknownMs }) => (cpuUsedMs === 0 && cpuUnknownMs > 0 ? UNKNOWN : hours(cpuUsedMs)),
+  },
+  {
     title: 'GiB h',
     align: 'right',
     of: ({ memoryMs, memoryUnknownMs }) =>
@@ -162,6 +167,10 @@ function usageTable(shown: readonly UsageRow[], { by, totals }: Usage, paint: Pa
     ...AMOUNTS.map((column) => ({ ...column, of: ({ amounts }: Line) => column.of(amounts) })),
   ];
   return renderTable(columns, lines, paint);
+}
+
+function unmeasured({ cpuUnknownMs }: Amounts): string {
+  return cpuUnknownMs > 0 ? `, which is unknown for ${hours(cpuUnknownMs)} h of run time` : '';
 }
 
 interface Line {

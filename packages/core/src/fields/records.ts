@@ -70,6 +70,8 @@ export const outcome = view({
   gpus: optional(list(name, LIMITS.gpusMax)),
   /** Peak memory of a command and its children; absent if not measured. */
   maxRssBytes: optional(count),
+  /** CPU time of a command and its children; absent if not measured. */
+  cpuMs: optional(number),
 });
 /** How a run ended. */
 export type Outcome = NonNullable<(typeof outcome)['infer']>;

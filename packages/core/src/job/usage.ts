@@ -42,6 +42,10 @@ const sums = {
   attempts: count,
   runMs: number,
   cpuMs: number,
+  /** CPU time that the kernel measured. */
+  cpuUsedMs: number,
+  /** Run time of attempts whose CPU time was not measured. */
+  cpuUnknownMs: number,
   /** GiB × ms, of attempts that requested memory. */
   memoryMs: number,
   /** Run time of attempts that requested none: their memory is unknown. */
@@ -182,6 +186,16 @@ export const usageSumsTable = json.table<UsageSums>()((of) => ({
   ...json.same(usageSumsView, 'attempts', 'completed', 'failed', 'cancelled', 'preempted', 'lost'),
   runHours: of(json.number, ({ runMs }) => runMs / HOUR_MS),
   cpuHours: of(json.number, ({ cpuMs }) => cpuMs / HOUR_MS),
+  cpuUsedHours: doc(
+    'CPU time that the kernel measured; null: of no attempt.',
+    of(json.orNull(json.number), ({ cpuUsedMs, cpuUnknownMs }) =>
+      cpuUsedMs === 0 && cpuUnknownMs > 0 ? undefined : cpuUsedMs / HOUR_MS,
+    ),
+  ),
+  cpuUnknownHours: doc(
+    'Run time of the attempts whose CPU time was not measured.',
+    of(json.number, ({ cpuUnknownMs }) => cpuUnknownMs / HOUR_MS),
+  ),
   memoryGibHours: doc(
     'Sum over the attempts that requested memory; null: no attempt did.',
     of(json.orNull(json.number), ({ memoryMs, memoryUnknownMs }) =>

@@ -13,7 +13,15 @@ test('the fields of a process are found, whatever its name contains', () => {
     childTicks: 0,
     processorTicks: 22,
     start: 9182736,
+    isExiting: false,
+    waitStatus: 0,
   });
+});
+
+test('a process that exits shows how it ended', () => {
+  const exiting = STAT.replace(' 4194304 ', ' 4227076 ');
+  const { isExiting, waitStatus } = parseProcessStat(`${exiting}${' 0'.repeat(26)} 256\n`);
+  expect({ isExiting, waitStatus }).toEqual({ isExiting: true, waitStatus: 256 });
 });
 
 test('zombies and dead processes have exited', () => {

@@ -11,7 +11,14 @@ export interface ProcessStat {
   readonly childTicks: number;
   /** Clock ticks from boot to the start of the process. */
   readonly start: number;
+  /** Whether it has begun to exit. It does so before it closes its descriptors. */
+  readonly isExiting: boolean;
+  /** As from waitpid(2), set before it closes its descriptors; 0 if this process may not see it. */
+  readonly waitStatus: number;
 }
+
+/** A flag of the kernel's tasks (`linux/sched.h`). */
+const PF_EXITING = 4;
 
 /** @param text of `/proc/PID/stat`, in which the command's name is in parentheses and may contain anything */
 export function parseProcessStat(text: string): ProcessStat {
@@ -24,6 +31,8 @@ export function parseProcessStat(text: string): ProcessStat {
     processorTicks: Number(fields[11]) + Number(fields[12]),
     childTicks: Number(fields[13]) + Number(fields[14]),
     start: Number(fields[19]),
+    isExiting: (Number(fields[6]) & PF_EXITING) !== 0,
+    waitStatus: Number(fields[49] ?? 0),
   };
 }
 

@@ -97,6 +97,12 @@ export function UsageTable({ usage: { usage, total, totals, silent } }: { readon
           { title: 'attempts', isNumber: true, of: ({ attempts }) => formatCount(attempts) },
           { title: 'CPU time', isNumber: true, of: ({ cpuHours }) => duration(3_600 * cpuHours) },
           {
+            title: 'used CPU time',
+            isNumber: true,
+            isExtra: true,
+            of: ({ cpuUsedHours }) => (cpuUsedHours === null ? 'unknown' : duration(3_600 * cpuUsedHours)),
+          },
+          {
             title: 'share',
             isNumber: true,
             of: ({ cpuHours }) => (totals.cpuHours > 0 ? formatShare(cpuHours / totals.cpuHours) : ABSENT),

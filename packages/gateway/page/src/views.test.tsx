@@ -281,6 +281,7 @@ it('shows shares and usage, with totals', () => {
     failed: 1,
     lost: 0,
     cpuHours: 0.01,
+    cpuUsedHours: 0.005,
     memoryGibHours: null,
     gpuHours: 0,
     meanWaitSeconds: 2,
@@ -292,7 +293,7 @@ it('shows shares and usage, with totals', () => {
     silent: [],
   } as unknown as Usage;
   expect(text(<UsageTable usage={usage} />)).toMatch(
-    /ann 4 36 s 25\.0% not requested 0 ms 2 s 1 0 In total: 2 min 24 s of CPU time/,
+    /ann 4 36 s 18 s 25\.0% not requested 0 ms 2 s 1 0 In total: 2 min 24 s of CPU time/,
   );
 });
 

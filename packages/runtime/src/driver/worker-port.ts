@@ -163,10 +163,10 @@ class WorkerPort {
       used: (usage) => {
         current.usage = usage;
       },
-      ended: (outcome, runMs, maxRssBytes) => {
+      ended: (outcome, runMs, measured) => {
         const end = returns ? withResult(outcome, current.folder!) : outcome;
         const reported = taskOutcome(end);
-        this.#ended(slot, order, current, maxRssBytes ? { ...reported, maxRssBytes } : reported, runMs);
+        this.#ended(slot, order, current, measured ? { ...reported, ...measured } : reported, runMs);
       },
     });
   }

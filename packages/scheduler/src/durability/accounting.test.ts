@@ -79,7 +79,15 @@ test('every attempt counts with its requested resources, however it ended', () =
     {
       ...NO_USAGE,
       ...{ user: 'ann', attempts: 3, completed: 1, failed: 1, preempted: 1 },
-      ...{ runMs: 60_000, cpuMs: 120_000, memoryMs: 120_000, gpuMs: 60_000, waits: 1, waitMs: 1_000 },
+      ...{
+        runMs: 60_000,
+        cpuMs: 120_000,
+        cpuUnknownMs: 60_000,
+        memoryMs: 120_000,
+        gpuMs: 60_000,
+        waits: 1,
+        waitMs: 1_000,
+      },
     },
   ]);
 });
@@ -115,6 +123,18 @@ test('a task that requests nothing counts one CPU, and its memory is unknown', (
   expect(usage(there)).toMatchObject([{ cpuMs: 1_000, memoryMs: 0, memoryUnknownMs: 1_000, gpuMs: 0 }]);
 });
 
+test('measured CPU time is summed, and run time without it is told apart, also after a restart', () => {
+  const there = bench();
+  there.submit({ user: 'ann', retries: 3, tasks: [{ sleep: 1 }, { sleep: 1 }, { sleep: 1 }] });
+  there.commit();
+  run(there, 1, 1_000, { ...COMPLETED, cpuMs: 700 });
+  run(there, 1, 2_000, FAILED);
+  run(there, 1, 4_000, { ...COMPLETED, cpuMs: 9_000 });
+  const expected = [{ cpuMs: 7_000, cpuUsedMs: 9_700, cpuUnknownMs: 2_000 }];
+  expect(usage(there)).toMatchObject(expected);
+  expect(usage(restarted(there))).toMatchObject(expected);
+});
+
 test('a task that requests only memory counts one CPU, as in scheduling', () => {
   const there = bench();
   const stages = [{ name: 'a', tasks: [{ sleep: 1 }], demand: { memory: 2 ** 30 } }];
@@ -131,10 +151,10 @@ test('a run across midnight counts on both days, and as an attempt on the day of
   there.submit({ user: 'ann', tasks: [{ sleep: 1 }] });
   there.commit();
   there.now = UNTIL_MIDNIGHT - HOUR;
-  run(there, 1, 3 * HOUR);
+  run(there, 1, 3 * HOUR, { ...COMPLETED, cpuMs: 3_000 });
   const days = [
-    { day: DAY0, runMs: HOUR, attempts: 0 },
-    { day: DAY0 + 1, runMs: 2 * HOUR, attempts: 1 },
+    { day: DAY0, runMs: HOUR, attempts: 0, cpuUsedMs: 1_000 },
+    { day: DAY0 + 1, runMs: 2 * HOUR, attempts: 1, cpuUsedMs: 2_000 },
   ];
   expect(usage(there, ['day'])).toMatchObject(days);
   expect(usage(restarted(there), ['day'])).toMatchObject(days);
@@ -230,14 +250,25 @@ describe('an attempt on a lost worker', () => {
     }
   });
 
-  test.each([3_000, 9_000])('counts with its real run time of %d ms once the worker reports it', (runMs) => {
-    const { there, task } = lost();
-    there.now = 20_000;
-    for (let times = 0; times < 2; times++) there.end(W1, task, CANCELLED, runMs);
-    const expected = [{ attempts: 1, lost: 1, runMs, cpuMs: runMs }];
-    expect(usage(there)).toMatchObject(expected);
-    expect(usage(restarted(there))).toMatchObject(expected);
-  });
+  test.each([
+    [3_000, undefined],
+    [9_000, undefined],
+    [3_000, 100],
+    [5_000, 100],
+    [9_000, 100],
+  ])(
+    'counts with its real run time of %d ms and CPU time of %s ms once the worker reports it',
+    (runMs, cpuMs) => {
+      const { there, task } = lost();
+      expect(usage(there)).toMatchObject([{ cpuUsedMs: 0, cpuUnknownMs: 5_000 }]);
+      there.now = 20_000;
+      for (let times = 0; times < 2; times++) there.end(W1, task, { ...CANCELLED, cpuMs }, runMs);
+      const used = { cpuUsedMs: cpuMs ?? 0, cpuUnknownMs: cpuMs === undefined ? runMs : 0 };
+      const expected = [{ attempts: 1, lost: 1, runMs, cpuMs: runMs, ...used }];
+      expect(usage(there)).toMatchObject(expected);
+      expect(usage(restarted(there))).toMatchObject(expected);
+    },
+  );
 });
 
 test('an attempt of a job that was cancelled before a restart counts when its worker ends it', () => {

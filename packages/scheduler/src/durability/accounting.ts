@@ -1,5 +1,6 @@
 import {
   addUsage,
+  COMPLETED,
   dayOf,
   groupedUsage,
   isInUsage,
@@ -19,6 +20,7 @@ import type { Job } from '../job/job.js';
 import {
   addAttempt,
   addTime,
+  cpuUsedIn,
   daysOfRun,
   endKindOf,
   isTooOld,
@@ -132,15 +134,17 @@ export class Accounting {
     now: Millis,
   ): void {
     const actualMs = end?.runMs ?? 0;
-    if (actualMs === (runMs ?? 0)) return;
+    if (actualMs === (runMs ?? 0) && end?.outcome.cpuMs === undefined) return;
     const book = new UsageTable();
-    const add = (ms: Millis, sign: 1 | -1): void => {
-      const endedAt = startedAt + ms;
-      for (const day of daysOfRun(endedAt, ms))
-        addTime(book.rowOf(day, key), demand, sign * msOnDay(day, endedAt, ms));
+    const add = (runMs: Millis, sign: 1 | -1, outcome: Outcome): void => {
+      const endedAt = startedAt + runMs;
+      for (const day of daysOfRun(endedAt, runMs)) {
+        const ms = msOnDay(day, endedAt, runMs);
+        addTime(book.rowOf(day, key), demand, sign * ms, cpuUsedIn(ms, outcome, runMs));
+      }
     };
-    add(actualMs, 1);
-    if (runMs !== undefined) add(runMs, -1);
+    add(actualMs, 1, end?.outcome ?? COMPLETED);
+    if (runMs !== undefined) add(runMs, -1, COMPLETED);
     else if (end !== undefined) {
       const row = book.rowOf(dayOf(startedAt + actualMs), key);
       row.attempts++;

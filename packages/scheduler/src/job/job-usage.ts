@@ -132,8 +132,8 @@ export function addAttempt(
   for (const day of daysOfRun(endedAt, ranMs)) {
     const { row, total: sum } = usageOn(job, day, total);
     const ms = msOnDay(day, endedAt, ranMs);
-    addTime(row, stage.spec.demand, ms);
-    if (sum !== undefined) addTime(sum, stage.spec.demand, ms);
+    addTime(row, stage.spec.demand, ms, cpuUsedIn(ms, outcome, ranMs));
+    if (sum !== undefined) addTime(sum, stage.spec.demand, ms, cpuUsedIn(ms, outcome, ranMs));
     if (day < lastDay) continue;
     // The waiting time of an open job's task is unknown, because the time of its append is not recorded.
     const isFirst = job.tasks.executionsOf(task) === 1;
@@ -171,11 +171,27 @@ export function endKindOf({
   return errorCode === KILL_OUTCOMES.preempted.errorCode ? 'preempted' : kind;
 }
 
-/** Adds the requested resources multiplied by the run time. */
-export function addTime(sums: MutableRow, demand: StageSpec['demand'], ms: Millis): void {
+/** The part of a run's measured CPU time that counts for `ms` of its run time. */
+export function cpuUsedIn(ms: Millis, { cpuMs }: Outcome, runMs: Millis): Millis | undefined {
+  return cpuMs === undefined || runMs === 0 ? cpuMs : cpuMs * (ms / runMs);
+}
+
+/**
+ * Adds the requested resources multiplied by the run time.
+ *
+ * @param cpuUsedMs measured CPU time; undefined: unknown
+ */
+export function addTime(
+  sums: MutableRow,
+  demand: StageSpec['demand'],
+  ms: Millis,
+  cpuUsedMs: Millis | undefined,
+): void {
   const memory = amountOf(demand, 'memory');
   sums.runMs += ms;
   sums.cpuMs += cpusOf(demand) * ms;
+  if (cpuUsedMs === undefined) sums.cpuUnknownMs += ms;
+  else sums.cpuUsedMs += cpuUsedMs;
   if (memory === 0) sums.memoryUnknownMs += ms;
   else sums.memoryMs += (memory / GIB) * ms;
   sums.gpuMs += amountOf(demand, GPU) * ms;
