@@ -30,8 +30,10 @@ import {
   type SchedulerEnvironment,
   type SchedulerTimer,
 } from './contract.js';
-import { releaseExpiredSlots } from './dispatch/assigner.js';
+import { releaseExpiredSlots } from './dispatch/assigning.js';
+import { continueSeries, receiveRequest, serveSeek } from './dispatch/binding.js';
 import { probesMoved, probeWithoutCentral } from './dispatch/routing.js';
+import { evaluatePilots } from './dispatch/sampling.js';
 import { slowdownAt } from './dispatch/slowdown.js';
 import { checkJob } from './job/invariants.js';
 import type { Job } from './job/job.js';
@@ -48,8 +50,16 @@ import {
   welcomed,
 } from './life/cluster-messages.js';
 import { closeIfInactive, deadlinePassed, endIfOutOfTime, retryAfterBackoff } from './life/endings.js';
+import { releaseBegun } from './life/holds.js';
 import { acceptJob } from './life/intake.js';
-import { SchedulerParts } from './life/parts.js';
+import {
+  fatesReported,
+  jobsAwaited,
+  ownerNamed,
+  predecessorEnded,
+  repeatQueries,
+} from './life/predecessors.js';
+import { workerHolds } from './life/reconciling.js';
 import { loadJobs } from './life/restarting.js';
 import { sweep } from './life/retries.js';
 import { keyTaken } from './life/submissions.js';
@@ -62,22 +72,24 @@ import {
   taskPreempted,
   tasksPlaced,
 } from './life/task-messages.js';
+import { SchedulerState } from './state/state.js';
 
 /**
  * Owns jobs from submission to result. Depending on the policy and the class of a job, it sends probes to workers or
  * its needs to central. Either way it assigns each task itself, and only it decides which attempt of a task counts.
  */
 export class Scheduler implements Machine<SchedulerTimer> {
-  readonly #s: SchedulerParts;
+  readonly #s: SchedulerState;
   readonly #clientApi: ClientApi;
   #startedAt: Millis = 0;
   /** Whether jobs of previous incarnations are still being loaded. Until that is done, messages are ignored. */
   #isLoading: boolean;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
-    this.#s = new SchedulerParts(config, env);
+    this.#s = new SchedulerState(config, env);
     this.#clientApi = new ClientApi(this.#s);
-    const { events, overload, predecessors } = this.#s;
+    const { events, overload } = this.#s;
+    const predecessors = { ended: (job: Job, now: Millis) => predecessorEnded(this.#s, job, now) };
     events.setListeners(overload, this.#clientApi.watching, predecessors, drainListener(this.#s));
     this.#isLoading = config.inheritance !== undefined;
   }
@@ -103,16 +115,16 @@ export class Scheduler implements Machine<SchedulerTimer> {
     switch (message.type) {
       case 'ask':
         s.cluster.slotIsFree(from, now);
-        return s.binder.receiveRequest(from, message, now);
+        return receiveRequest(s, from, message, now);
       case 'matched':
       case 'checkMatch':
-        return s.binder.receiveRequest(from, message, now);
+        return receiveRequest(s, from, message, now);
       case 'seek':
         s.cluster.slotIsFree(from, now);
-        return s.binder.seek(from, message, now);
+        return serveSeek(s, from, message, now);
       case 'ended':
         taskEnded(s, from, message, now);
-        return s.binder.continueSeries(from, message, now);
+        return continueSeries(s, from, message, now);
       case 'lent':
         return taskLent(s, from, message, now);
       case 'gangReady':
@@ -128,7 +140,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'preempt':
         return taskPreempted(s, from, message);
       case 'holding':
-        return s.reconciler.holding(from, message, now);
+        return workerHolds(s, from, message, now);
       case 'occupied':
         if (from === s.cluster.central) s.cluster.members.setOccupied(message.bits);
         return;
@@ -157,10 +169,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
         if (message.epoch > (s.config.epoch ?? 0)) s.env.superseded?.();
         return;
       case 'ownerIs':
-        if (from === s.cluster.central) s.predecessors.onOwnerIs(message, now);
+        if (from === s.cluster.central) ownerNamed(s, message, now);
         return;
       case 'awaitJobs':
-        return s.predecessors.onAwaitJobs(from, message);
+        return jobsAwaited(s, from, message);
       case 'outline':
         if (from !== s.cluster.central) return;
         return this.#outline(from, message, now);
@@ -171,7 +183,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         if (from === s.cluster.central) s.forecasts.update(message, (job) => s.jobs.byNumber(job), now);
         return;
       case 'jobFates':
-        return s.predecessors.onFates(from, message, now);
+        return fatesReported(s, from, message, now);
       default:
         return this.#clientApi.receive(from, message, now);
     }
@@ -197,11 +209,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'usage':
         return s.usage.report(s.cluster.central, now);
       case 'predecessors':
-        return s.predecessors.wake(now);
+        return repeatQueries(s, now);
       case 'waitingSlots':
         return releaseExpiredSlots(s, now);
       case 'begin':
-        return s.holds.wake(now);
+        return releaseBegun(s, now);
       case 'weigh':
       case 'deadline':
       case 'retry':
@@ -215,7 +227,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #wakeJob(job: Job, timer: 'weigh' | 'deadline' | 'retry' | 'open' | 'timeLimit', now: Millis): void {
     const s = this.#s;
-    if (timer === 'weigh') s.sampler.evaluatePilots(job, now);
+    if (timer === 'weigh') evaluatePilots(s, job, now);
     else if (timer === 'deadline') deadlinePassed(s, job, now);
     else if (timer === 'retry') retryAfterBackoff(s, job, now);
     else if (timer === 'open') closeIfInactive(s, job, now);
@@ -355,13 +367,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** Number of exceptions and invalid answers of estimators. */
   get estimatorFailures(): number {
-    return this.#s.sampler.failures;
+    return this.#s.estimators.failures;
   }
 
   /** Returns the estimator states to save; undefined if they have not changed since the last call. */
   takeEstimatorStates(): EstimatorStates | undefined {
-    const { sampler, usage } = this.#s;
-    const learned = sampler.takeEstimatorStates();
+    const { estimators, usage } = this.#s;
+    const learned = estimators.takeStates();
     return learned && { ...learned, [JOB_LENGTHS]: usage.jobLengths };
   }
 

@@ -10,7 +10,7 @@ import {
 } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 import { cancelJob } from '../life/cancelling.js';
-import type { LifeState } from '../life/life.js';
+import type { SchedulerState } from '../state/state.js';
 
 type Answer = MessageOf<'jobsCancelled'>['value'];
 
@@ -23,7 +23,7 @@ const CLIENTS_MAX = 1_000;
  * @param allowedUser the only user whose jobs the client may cancel; undefined: any user
  */
 export function cancelJobs(
-  s: LifeState,
+  s: SchedulerState,
   from: Address,
   message: MessageOf<'cancelJobs'>,
   allowedUser: string | undefined,
@@ -48,7 +48,7 @@ export function cancelJobs(
 }
 
 function selectedJobs(
-  s: LifeState,
+  s: SchedulerState,
   { ids, ...filters }: MessageOf<'cancelJobs'>,
   allowedUser: string | undefined,
 ): Job[] {

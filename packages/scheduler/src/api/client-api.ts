@@ -19,8 +19,9 @@ import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
 import { appendTasks } from '../life/appending.js';
 import { cancelJob, cancelTasks } from '../life/cancelling.js';
-import type { SchedulerParts } from '../life/parts.js';
+import { updateJob } from '../life/holds.js';
 import { NOT_LOADED, retryJob, submitJob } from '../life/submissions.js';
+import type { SchedulerState } from '../state/state.js';
 import { cancelJobs, firstNotCancellable } from './bulk-cancelling.js';
 import { explain, waitingGroups } from './explaining.js';
 import { listJobs } from './job-list.js';
@@ -33,14 +34,14 @@ import { Watching } from './watching.js';
 /** Serves the requests of clients. */
 export class ClientApi {
   readonly watching: Watching;
-  readonly #s: SchedulerParts;
+  readonly #s: SchedulerState;
   readonly #budget = new QueryBudget();
   /** The only user whose jobs the current request may access; undefined: any user. */
   #allowedUser: string | undefined;
   /** Name of the key of the current request, to which its queries are charged; empty without individual keys. */
   #client = '';
 
-  constructor(s: SchedulerParts) {
+  constructor(s: SchedulerState) {
     this.#s = s;
     this.watching = new Watching(s);
   }
@@ -119,7 +120,7 @@ export class ClientApi {
         return this.#cancelJobs(from, message, now);
       case 'updateJob':
         return this.#withJob(from, message, (job) => {
-          const refusal = this.#s.holds.update(from, message, job, now);
+          const refusal = updateJob(this.#s, from, message, job, now);
           if (refusal !== undefined) refuse(s, from, message.request, refusal);
           else answerWhenDurable(s, from, message.request, 'jobSummary', jobSummary(s, job));
         });

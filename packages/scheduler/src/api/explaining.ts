@@ -14,7 +14,8 @@ import type { Stage } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import { ATTEMPTS_LISTED_MAX } from '../job/task-reports.js';
 import { TASK_STATE_NAMES, TaskState } from '../job/task-state.js';
-import type { SchedulerParts } from '../life/parts.js';
+import { unfinishedPredecessorsOf } from '../life/predecessors.js';
+import type { SchedulerState } from '../state/state.js';
 import { jobSummary, samplingOf } from './job-views.js';
 import { type WaitContext, type WaitGroup, waitContextOf, waitGroupsOf } from './snapshot.js';
 import { lastAttempt, problemOf } from './task-list.js';
@@ -40,7 +41,7 @@ export function waitingGroups(jobs: Iterable<Job>, context: WaitContext, now: Mi
 
 /** Explains why a job waits and how it has spent its time so far. */
 export function explain(
-  s: SchedulerParts,
+  s: SchedulerState,
   job: Job,
   task: TaskIndex | undefined,
   now: Millis,
@@ -68,7 +69,7 @@ export function explain(
     wastedMs: job.history.wastedMs,
     last: last < 0 ? undefined : explained(last),
     task: task === undefined ? undefined : explained(task),
-    after: s.predecessors.unfinishedOf(job),
+    after: unfinishedPredecessorsOf(s, job),
   };
 }
 
@@ -109,7 +110,7 @@ function countPlaced({ first, count }: Stage, job: Job): number {
 }
 
 function taskExplanation(
-  s: SchedulerParts,
+  s: SchedulerState,
   job: Job,
   task: TaskIndex,
   waits: readonly WaitGroup[],
@@ -161,7 +162,7 @@ function reasonFor(job: Job, task: TaskIndex, waits: readonly WaitGroup[]): Wait
 
 const STATE_REASONS: ReadonlySet<WaitingReason> = new Set(['stage', 'queued', 'back-off', 'other-job']);
 
-function probesOf({ cluster }: SchedulerParts, job: Job): JobExplanation['probes'] {
+function probesOf({ cluster }: SchedulerState, job: Job): JobExplanation['probes'] {
   const sums = new Map<Address, number>();
   for (const { probes } of job.batches) {
     for (const [worker, out] of probes.byWorker()) sums.set(worker, (sums.get(worker) ?? 0) + out);

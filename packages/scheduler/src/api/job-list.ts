@@ -16,7 +16,7 @@ import {
 import type { IsOwner, Tombstone } from '../durability/tombstones.js';
 import { Page } from '../job/heap-bytes.js';
 import type { Job } from '../job/job.js';
-import type { SchedulerState } from '../state.js';
+import type { SchedulerState } from '../state/state.js';
 
 /** Maximum number of ended jobs read from the journal for one list. */
 const ARCHIVED_READS_MAX = 200;

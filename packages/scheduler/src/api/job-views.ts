@@ -26,7 +26,8 @@ import { Page } from '../job/heap-bytes.js';
 import type { Job } from '../job/job.js';
 import { ATTEMPTS_LISTED_MAX, type ReadRecord } from '../job/task-reports.js';
 import { TASK_STATE_NAMES, TaskState } from '../job/task-state.js';
-import type { SchedulerParts } from '../life/parts.js';
+import { unfinishedPredecessorsOf } from '../life/predecessors.js';
+import type { SchedulerState } from '../state/state.js';
 import { SHOWN_STATES, whyCancelled } from './task-list.js';
 
 /** Maximum number of failures that include the last lines of their output. */
@@ -34,7 +35,7 @@ const FAILURES_WITH_OUTPUT_MAX = 5;
 
 // Describes jobs in answers to clients.
 
-export function jobSummary(s: SchedulerParts, job: Job): JobSummary {
+export function jobSummary(s: SchedulerState, job: Job): JobSummary {
   const { wallOffsetMs } = s.config;
   const expectedEnd = job.hasEnded ? undefined : s.forecasts.expectedEndOf(job);
   return {
@@ -57,14 +58,14 @@ export function jobSummary(s: SchedulerParts, job: Job): JobSummary {
 }
 
 /** Whether the output of failed tasks, which details include, is available. */
-export function isOutputFetched(s: SchedulerParts, job: Job): boolean {
+export function isOutputFetched(s: SchedulerState, job: Job): boolean {
   const { logs } = s.jobs;
   if (!logs.mayBeLate(job.number)) return true;
   const failed = [...job.tasks.inStates(TaskState.failed)];
   return logs.lastLines(job.number, failed.slice(0, FAILURES_WITH_OUTPUT_MAX)) !== undefined;
 }
 
-export function jobDetail(s: SchedulerParts, job: Job, now: Millis, withSpec: boolean): JobDetail {
+export function jobDetail(s: SchedulerState, job: Job, now: Millis, withSpec: boolean): JobDetail {
   const { tasks, history } = job;
   const running: JobDetail['running'][number][] = [];
   for (const task of tasks.inStates(TaskState.running)) {
@@ -118,7 +119,7 @@ export function jobDetail(s: SchedulerParts, job: Job, now: Millis, withSpec: bo
     spec: withSpec ? job.spec : undefined,
     timeLimitMs: job.spec.timeLimitMs,
     priority: job.priority,
-    after: job.hasPendingPredecessors && !job.hasEnded ? s.predecessors.unfinishedOf(job) : undefined,
+    after: job.hasPendingPredecessors && !job.hasEnded ? unfinishedPredecessorsOf(s, job) : undefined,
     cancelReason: job.cancellation?.reason,
     ...(job.isOpen ? { open: true } : {}),
     ...(job.knownLoans?.paused ? { pausedTasks: job.knownLoans.paused } : {}),
@@ -129,7 +130,7 @@ export function jobDetail(s: SchedulerParts, job: Job, now: Millis, withSpec: bo
 
 /** Lists unsuccessful attempts, then running, completed and cancelled ones. */
 function attemptViews(
-  s: SchedulerParts,
+  s: SchedulerState,
   job: Job,
   now: Millis,
 ): { listed: AttemptView[]; truncated: boolean } {
@@ -167,7 +168,7 @@ function attemptViews(
 
 /** Lists return values, or outcomes if an order is given, as many as fit into one answer. */
 export function jobResults(
-  s: SchedulerParts,
+  s: SchedulerState,
   job: Job,
   from: number,
   order: MessageOf<'readResults'>['order'],
@@ -183,7 +184,7 @@ export function jobResults(
 }
 
 function taskResults(
-  s: SchedulerParts,
+  s: SchedulerState,
   job: Job,
   from: number,
   order: (typeof RESULT_ORDERS)[number],
@@ -199,7 +200,7 @@ function taskResults(
   return { values: [], tasks: page.items, next: undefined };
 }
 
-function resultOf(s: SchedulerParts, job: Job, task: TaskIndex): ResultRow {
+function resultOf(s: SchedulerState, job: Job, task: TaskIndex): ResultRow {
   const { tasks, history } = job;
   const { readRecord } = s.env;
   const state = tasks.stateOf(task);
@@ -224,7 +225,7 @@ function resultOf(s: SchedulerParts, job: Job, task: TaskIndex): ResultRow {
 }
 
 /** @param withTasks whether to include the times of each task, unless there are too many */
-export function jobEnd(s: SchedulerParts, job: Job, withTasks: boolean, now: Millis): JobEnd {
+export function jobEnd(s: SchedulerState, job: Job, withTasks: boolean, now: Millis): JobEnd {
   const isTimed = withTasks && job.taskCount <= LIMITS.timedTasksMax && job.tasks.archivedCount === 0;
   return {
     job: jobDetail(s, job, now, false),

@@ -15,7 +15,7 @@ import { unmetNeedOf } from '../cluster/admission.js';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
-import type { SchedulerState } from '../state.js';
+import type { SchedulerState } from '../state/state.js';
 
 /** Summary of a scheduler's current state, computed on request. */
 export interface SchedulerSnapshot {

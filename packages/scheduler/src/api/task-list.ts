@@ -15,7 +15,7 @@ import { Page } from '../job/heap-bytes.js';
 import type { Job } from '../job/job.js';
 import { TASK_STATE_NAMES, TaskState } from '../job/task-state.js';
 import { noSuchStage } from '../life/cancelling.js';
-import type { SchedulerState } from '../state.js';
+import type { SchedulerState } from '../state/state.js';
 
 /** Maximum number of attempts read from the journal for one answer; each is a disk read. */
 const ARCHIVED_READS_MAX = 500;

@@ -1,7 +1,7 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 import type { JobListener } from '../job/job-events.js';
-import type { SchedulerParts } from '../life/parts.js';
+import type { SchedulerState } from '../state/state.js';
 import { jobEnd, jobSummary } from './job-views.js';
 import { JobWatches } from './job-watches.js';
 
@@ -11,14 +11,14 @@ const PROMPT_MS = 10;
 
 /** Sends the progress and the end of a job to the clients that watch it. */
 export class Watching implements JobListener {
-  readonly #s: SchedulerParts;
+  readonly #s: SchedulerState;
   readonly #watches = new JobWatches();
   /** Watched jobs with changes that have not been sent, for prompt and for regular updates. */
   readonly #changed = { soon: new Set<Job>(), later: new Set<Job>() };
   /** When prompt updates were last sent. */
   #promptedAt: Millis = Number.NEGATIVE_INFINITY;
 
-  constructor(s: SchedulerParts) {
+  constructor(s: SchedulerState) {
     this.#s = s;
   }
 

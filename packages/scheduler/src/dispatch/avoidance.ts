@@ -11,7 +11,7 @@ import {
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
-import type { SchedulerState } from '../state.js';
+import type { SchedulerState } from '../state/state.js';
 
 /** Maximum count of healthy workers. A task that failed at this many workers may run on any worker. */
 const HEALTHY_MAX = 16;

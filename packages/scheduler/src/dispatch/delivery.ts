@@ -1,7 +1,7 @@
 import type { Address, Borrowing, MessageOf, Millis, TaskIndex } from '@goshawk/core';
 import type { Assignment } from '../job/assignment.js';
 import type { Job } from '../job/job.js';
-import type { SchedulerState } from '../state.js';
+import type { SchedulerState } from '../state/state.js';
 import { slowdownAt, slowed } from './slowdown.js';
 import { inputsOf } from './stage-inputs.js';
 

@@ -1,12 +1,13 @@
-import { DEFAULT_POLICY, type PolicySettings, PRESETS } from '@goshawk/core';
+import { DEFAULT_POLICY, type Millis, type PolicySettings, PRESETS } from '@goshawk/core';
 import type { ArrivingJob } from '@goshawk/predictor';
 import { describe, expect, test } from 'vitest';
-import type { EstimatorStates } from '../contract.js';
+import type { EstimatorStates, SchedulerEnvironment } from '../contract.js';
 import { DurableBench } from '../durable.fixture.js';
 import type { Job } from '../job/job.js';
 import { CENTRAL, W1, welcome } from '../lone-scheduler.fixture.js';
-import { Sampler } from './sampler.js';
-import type { SearchState } from './search.js';
+import { Estimators } from '../state/estimators.js';
+import type { SchedulerState } from '../state/state.js';
+import { learnFrom, resumeSampling } from './sampling.js';
 
 /** Central decides by sizes, as SLearn's generic scheduler does. */
 const BY_SIZE = {
@@ -33,28 +34,42 @@ function endedJob(...runMs: number[]): Job {
   } as unknown as Job;
 }
 
-function samplerOf(estimatorStates?: EstimatorStates, refused: string[] = []): Sampler {
-  const env = {
-    random: () => 0.5,
-    estimatorStateRefused: (estimator: string, message: string) => refused.push(`${estimator}: ${message}`),
-  };
-  const state = { env, config: { estimatorStates } } as unknown as SearchState;
-  return new Sampler(state);
+/** The part of a scheduler's state that has to do with estimates. */
+class Learner {
+  readonly estimators: Estimators;
+
+  constructor(estimatorStates?: EstimatorStates, refused: string[] = []) {
+    const estimatorStateRefused = (estimator: string, message: string) =>
+      refused.push(`${estimator}: ${message}`);
+    const env = { random: () => 0.5, estimatorStateRefused } as unknown as SchedulerEnvironment;
+    this.estimators = new Estimators(env, estimatorStates);
+  }
+
+  learn(job: Job): void {
+    learnFrom(this as unknown as SchedulerState, job);
+  }
+
+  resume(job: Job, now: Millis): void {
+    resumeSampling(this as unknown as SchedulerState, job, now);
+  }
 }
 
 describe('a scheduler’s history of run times', () => {
   test('is exported once, and passed to the next scheduler', () => {
-    const first = samplerOf();
-    first.setPolicy(HISTORY);
-    expect(first.takeEstimatorStates()).toBeUndefined();
+    const first = new Learner();
+    first.estimators.setPolicy(HISTORY);
+    expect(first.estimators.takeStates()).toBeUndefined();
     first.learn(endedJob(4_000, 6_000));
-    const estimatorStates = first.takeEstimatorStates();
+    const estimatorStates = first.estimators.takeStates();
     expect(Object.keys(estimatorStates!)).toEqual(['history']);
-    expect(first.takeEstimatorStates()).toBeUndefined();
-    const next = samplerOf(JSON.parse(JSON.stringify(estimatorStates)));
-    expect(next.predict(arriving)).toEqual({ kind: 'unknown' });
-    next.setPolicy(HISTORY);
-    expect(next.predict(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
+    expect(first.estimators.takeStates()).toBeUndefined();
+    const next = new Learner(JSON.parse(JSON.stringify(estimatorStates)));
+    expect(next.estimators.predict(arriving)).toEqual({ kind: 'unknown' });
+    next.estimators.setPolicy(HISTORY);
+    expect(next.estimators.predict(arriving)).toMatchObject({
+      kind: 'estimate',
+      estimate: { meanMs: 5_000 },
+    });
   });
 
   test('is updated after the end is journaled, so that nothing waits for it', () => {
@@ -70,37 +85,43 @@ describe('a scheduler’s history of run times', () => {
   });
 
   test('returns when the cluster switches back to an estimator', () => {
-    const sampler = samplerOf();
-    sampler.setPolicy(HISTORY);
-    sampler.learn(endedJob(5_000));
-    sampler.setPolicy({ ...HISTORY, estimator: 'pilot' });
-    sampler.learn(endedJob(5_000));
-    expect(Object.keys(sampler.takeEstimatorStates()!).sort()).toEqual(['history', 'pilot']);
-    sampler.setPolicy(HISTORY);
-    expect(sampler.predict(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
+    const learner = new Learner();
+    learner.estimators.setPolicy(HISTORY);
+    learner.learn(endedJob(5_000));
+    learner.estimators.setPolicy({ ...HISTORY, estimator: 'pilot' });
+    learner.learn(endedJob(5_000));
+    expect(Object.keys(learner.estimators.takeStates()!).sort()).toEqual(['history', 'pilot']);
+    learner.estimators.setPolicy(HISTORY);
+    expect(learner.estimators.predict(arriving)).toMatchObject({
+      kind: 'estimate',
+      estimate: { meanMs: 5_000 },
+    });
   });
 
   test('applies to existing jobs if central plans by it', () => {
-    const sampler = samplerOf();
-    sampler.setPolicy({ ...HISTORY, preset: { ...HISTORY.preset, declares: true, byClass: false } });
-    for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs));
+    const learner = new Learner();
+    learner.estimators.setPolicy({
+      ...HISTORY,
+      preset: { ...HISTORY.preset, declares: true, byClass: false },
+    });
+    for (const runMs of [4_000, 6_000]) learner.learn(endedJob(runMs));
     const decided: object[] = [];
     const restore = (to: object) => decided.push(to);
     const job = () => ({
       arriving,
       estimate: { prediction: { kind: 'unknown' }, classifiedBy: 'given', restore },
     });
-    sampler.resume({ ...job(), expectedRunMs: 0 } as unknown as Job, 10_000);
-    sampler.resume({ ...job(), expectedRunMs: 7 } as unknown as Job, 10_000);
+    learner.resume({ ...job(), expectedRunMs: 0 } as unknown as Job, 10_000);
+    learner.resume({ ...job(), expectedRunMs: 7 } as unknown as Job, 10_000);
     expect(decided).toMatchObject([{ estimateMs: 5_000, distribution: [{ p: 0.5 }, { p: 0.5 }] }]);
   });
 
   test('includes distributions only if the policy needs them for the job', () => {
     const distributionOf = (preset: object, cutoffMs: number, hasDeadline: boolean): unknown => {
-      const sampler = samplerOf();
-      sampler.setPolicy({ ...HISTORY, cutoffMs, preset: { ...HISTORY.preset, ...preset } });
-      for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs));
-      const prediction = sampler.predict({ ...arriving, hasDeadline });
+      const learner = new Learner();
+      learner.estimators.setPolicy({ ...HISTORY, cutoffMs, preset: { ...HISTORY.preset, ...preset } });
+      for (const runMs of [4_000, 6_000]) learner.learn(endedJob(runMs));
+      const prediction = learner.estimators.predict({ ...arriving, hasDeadline });
       return prediction.kind === 'estimate' && prediction.estimate.distribution?.length;
     };
     const byClass = { declares: true, byClass: true };
@@ -127,10 +148,10 @@ describe('a scheduler’s history of run times', () => {
       ['what is guessed of too few tasks to sample', 'auto', erratic, { name: 'nightly', tasks: tasks(2) }],
       ['what is guessed while pilots run', 'hybrid', [4_000, 6_000], { name: 'nightly', tasks: tasks(20) }],
     ])('%s', (_, estimator, learnt, spec) => {
-      const sampler = samplerOf();
-      sampler.setPolicy({ ...DEFAULT_POLICY, estimator });
-      for (const runMs of learnt) sampler.learn(endedJob(runMs));
-      const estimatorStates = sampler.takeEstimatorStates();
+      const learner = new Learner();
+      learner.estimators.setPolicy({ ...DEFAULT_POLICY, estimator });
+      for (const runMs of learnt) learner.learn(endedJob(runMs));
+      const estimatorStates = learner.estimators.takeStates();
       const needs = (before?: DurableBench) => {
         const bench = new DurableBench(before?.inheritance(), 100, false, { estimatorStates });
         bench.receive(CENTRAL, welcome({ estimator, preset: { ...PRESETS.goshawk } }));
@@ -192,9 +213,9 @@ describe('a scheduler’s history of run times', () => {
 
   test('of a newer version is reported and ignored', () => {
     const refused: string[] = [];
-    const sampler = samplerOf({ history: { schema: 'goshawk.history/9', values: [] } }, refused);
-    sampler.setPolicy(HISTORY);
+    const learner = new Learner({ history: { schema: 'goshawk.history/9', values: [] } }, refused);
+    learner.estimators.setPolicy(HISTORY);
     expect(refused).toEqual([expect.stringContaining('history: the history was saved by a newer version')]);
-    expect(sampler.predict(arriving)).toEqual({ kind: 'unknown' });
+    expect(learner.estimators.predict(arriving)).toEqual({ kind: 'unknown' });
   });
 });

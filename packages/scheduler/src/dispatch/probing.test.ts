@@ -2,16 +2,17 @@ import { type Address, DEFAULT_POLICY, type Message, type PolicySettings } from 
 import { expect, it } from 'vitest';
 import { Members } from '../cluster/members.js';
 import { jobOf } from '../job/job.fixture.js';
-import type { SchedulerState } from '../state.js';
-import { Prober } from './probing.js';
+import { IdleHints } from '../state/idle-hints.js';
+import type { SchedulerState } from '../state/state.js';
+import { endProbing, ensureProbes, probesUsed, repeatProbes } from './probing.js';
 
 const WORKERS = 20;
 
-/** A prober with twenty workers. */
-function proberOf(
+/** The part of a scheduler's state that probing needs, with twenty workers. */
+function stateOf(
   send: (to: Address, message: Message) => void,
   policy: Partial<PolicySettings> = {},
-): Prober {
+): SchedulerState {
   const members = new Members();
   members.apply({
     type: 'members',
@@ -35,23 +36,24 @@ function proberOf(
   const settings = { ...DEFAULT_POLICY, ...policy };
   const cluster = { members, policy: settings, joinedPolicy: settings };
   const counters = { probesSent: 0, probesRecalled: 0 };
-  return new Prober({ env: { random: () => 0.5, send }, cluster, counters } as unknown as SchedulerState);
+  const env = { random: () => 0.5, send };
+  return { env, cluster, counters, hints: new IdleHints(), probing: new Map() } as unknown as SchedulerState;
 }
 
 it('a huge batch limits its outstanding probes, and sends more as they are served', () => {
   const sent: Address[] = [];
-  const prober = proberOf((to) => sent.push(to));
+  const s = stateOf((to) => sent.push(to));
   const job = jobOf({ tasks: { count: 500_000, run: { sleep: 1 } } });
   const stage = job.stages[0]!;
   job.release(stage, 0);
-  prober.ensureProbes(job, stage);
+  ensureProbes(s, job, stage);
   expect(sent).toHaveLength(10_000);
-  prober.ensureProbes(job, stage);
+  ensureProbes(s, job, stage);
   expect(sent).toHaveLength(10_000);
   for (let served = 1; served <= 100; served++) {
     job.waiting.takeNext(stage);
-    prober.probesUsed(stage, sent[served - 1]!, 1);
-    prober.ensureProbes(job, stage);
+    probesUsed(stage, sent[served - 1]!, 1);
+    ensureProbes(s, job, stage);
     expect(stage.probes.outstanding).toBe(10_000);
     expect(sent).toHaveLength(10_000 + served);
   }
@@ -64,14 +66,14 @@ it.each([
   ['with a hint for each task, three for two tasks', 10, 15],
 ])('%s', (_title, hinted, random) => {
   const sent: Address[] = [];
-  const prober = proberOf((to) => sent.push(to), { probeDraw: 'independent' });
-  prober.hints.reset(true);
+  const s = stateOf((to) => sent.push(to), { probeDraw: 'independent' });
+  s.hints.reset(true);
   const idle = Array.from({ length: hinted }, (_, index) => (index + 1) as Address);
-  for (const worker of idle) prober.hints.add(worker);
+  for (const worker of idle) s.hints.add(worker);
   const route = { by: 'seeking', over: 'all' } as const;
   const job = jobOf({ tasks: { count: 10, run: { sleep: 1 } } }, { route });
   job.release(job.stages[0]!, 0);
-  prober.ensureProbes(job, job.stages[0]!);
+  ensureProbes(s, job, job.stages[0]!);
   expect(sent.slice(0, hinted).sort((a, b) => a - b)).toEqual(idle);
   expect(sent).toHaveLength(hinted + random);
   expect(job.stages[0]!.probes.outstanding).toBe(hinted + random);
@@ -82,17 +84,17 @@ it.each([
   ['are taken back if more were sent where nothing was heard', true, WORKERS],
 ])('under lazy cancellation, probes of a fully bound batch %s', (_title, again, takenBack) => {
   const types: string[] = [];
-  const prober = proberOf((_, { type }) => types.push(type), { cancel: 'lazy', probeDraw: 'distinct' });
+  const s = stateOf((_, { type }) => types.push(type), { cancel: 'lazy', probeDraw: 'distinct' });
   const job = jobOf({ tasks: { count: 10, run: { sleep: 1 } } });
   const stage = job.stages[0]!;
   job.release(stage, 0);
-  prober.ensureProbes(job, stage);
-  if (again) prober.repeatProbes(job, stage);
-  prober.batchAssigned(job, stage);
+  ensureProbes(s, job, stage);
+  if (again) repeatProbes(s, job, stage);
+  endProbing(s, job, stage);
   expect(types.filter((type) => type === 'cancelProbes')).toHaveLength(takenBack);
   // The next probes of the same batch are the first again.
-  prober.ensureProbes(job, stage);
+  ensureProbes(s, job, stage);
   types.length = 0;
-  prober.batchAssigned(job, stage);
+  endProbing(s, job, stage);
   expect(types).toEqual([]);
 });

@@ -8,8 +8,7 @@ import {
 } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
-import type { SchedulerState } from '../state.js';
-import { IdleHints } from './idle-hints.js';
+import type { SchedulerState } from '../state/state.js';
 
 /**
  * Maximum number of outstanding probes of one batch; more follow as they are used. More at once could overflow the
@@ -25,136 +24,127 @@ const PROBES_OUT_MIN = 10_000;
  */
 const HINTS_PER_RANDOM_PROBE = 2;
 
+// Batch probing (Sparrow; Hawk §3.5): a batch of t tasks sends `probeRatio`·t probes to random workers, and each
+// worker that serves one gets the next task. The locations of probes are tracked, so that those on a lost
+// worker can be replaced.
+
 /**
- * Batch probing (Sparrow; Hawk §3.5): a batch of t tasks sends `probeRatio`·t probes to random workers, and each
- * worker that serves one gets the next task. The prober tracks the locations of probes, so that those on a lost
- * worker can be replaced.
+ * Ensures that a batch has probes for every startable task. The first call sends `probeRatio` probes per
+ * task; later calls send more only if fewer probes than startable tasks are outstanding.
  */
-export class Prober {
-  /** Workers that are probably idle. */
-  readonly hints = new IdleHints();
-  readonly #s: SchedulerState;
-  /** Batches with probes at workers, and possibly some without. */
-  readonly #probing = new Map<Batch, Job>();
+export function ensureProbes(s: SchedulerState, job: Job, batch: Batch): void {
+  const needed = Math.min(batch.waiting, job.assignableCount);
+  sendProbes(s, job, batch, needed - batch.probes.outstanding);
+}
 
-  constructor(s: SchedulerState) {
-    this.#s = s;
-  }
+/** Sends probes for all startable tasks in addition to the outstanding ones. */
+export function repeatProbes(s: SchedulerState, job: Job, batch: Batch): void {
+  batch.hasExtraProbes = true;
+  sendProbes(s, job, batch, Math.min(batch.waiting, job.assignableCount));
+}
 
-  /**
-   * Ensures that a batch has probes for every startable task. The first call sends `probeRatio` probes per
-   * task; later calls send more only if fewer probes than startable tasks are outstanding.
-   */
-  ensureProbes(job: Job, batch: Batch): void {
-    const needed = Math.min(batch.waiting, job.assignableCount);
-    this.#send(job, batch, needed - batch.probes.outstanding);
-  }
+function sendProbes(s: SchedulerState, job: Job, batch: Batch, missing: number): void {
+  if (missing <= 0) return;
+  const { env, counters } = s;
+  const { members, joinedPolicy: policy } = s.cluster;
+  const most = Math.min(PROBES_OUT_MAX, Math.max(PROBES_OUT_MIN, PROBES_PER_WORKER * members.size));
+  const room = most - batch.probes.outstanding;
+  const probes = Math.min(
+    room,
+    Math.max(missing, Math.ceil(batch.probeFactor * policy.probeRatio * missing)),
+  );
+  if (probes <= 0) return;
+  const scope: Scope = effectiveScope(policy.preset, batch.scope ?? job.route.over);
+  const { spec } = batch;
+  const maySeek = job.route.by !== 'probing';
+  const message: MessageOf<'probe'> = {
+    type: 'probe',
+    job: job.number,
+    stage: batch.index,
+    long: job.class === 'long',
+    lane: batch.lane,
+    demand: spec.demand,
+    sizeMs: maySeek ? sizeMsOf(job, batch) : 0,
+    requires: listAttributes(spec.requires),
+  };
+  batch.areProbesCancelled = false;
+  s.probing.set(batch, job);
+  batch.probes.reserve(probes);
+  const send = (to: Address): void => {
+    counters.probesSent++;
+    batch.probes.add(to, 1);
+    env.send(to, message);
+  };
+  const draw = { how: policy.probeDraw, scope, needs: spec };
+  if (!maySeek) return members.draw({ ...draw, count: probes }, env, send);
+  const isSuitable = (worker: Address): boolean => members.mayProbe(worker, scope, spec);
+  const hinted = s.hints.take(missing, isSuitable);
+  for (const worker of hinted) send(worker);
+  const random = Math.max(
+    Math.min(missing, probes),
+    probes - Math.floor(hinted.length / HINTS_PER_RANDOM_PROBE),
+  );
+  members.draw({ ...draw, count: random, avoidsOccupied: true }, env, send);
+}
 
-  /** Sends probes for all startable tasks in addition to the outstanding ones. */
-  repeatProbes(job: Job, batch: Batch): void {
-    batch.hasExtraProbes = true;
-    this.#send(job, batch, Math.min(batch.waiting, job.assignableCount));
-  }
+/** Records that probes were served or returned. */
+export function probesUsed(batch: Batch, worker: Address, probes: number): void {
+  if (batch.areProbesCancelled) return;
+  batch.probes.add(worker, -probes);
+}
 
-  #send(job: Job, batch: Batch, missing: number): void {
-    if (missing <= 0) return;
-    const { env, counters } = this.#s;
-    const { members, joinedPolicy: policy } = this.#s.cluster;
-    const most = Math.min(PROBES_OUT_MAX, Math.max(PROBES_OUT_MIN, PROBES_PER_WORKER * members.size));
-    const room = most - batch.probes.outstanding;
-    const probes = Math.min(
-      room,
-      Math.max(missing, Math.ceil(batch.probeFactor * policy.probeRatio * missing)),
-    );
-    if (probes <= 0) return;
-    const scope: Scope = effectiveScope(policy.preset, batch.scope ?? job.route.over);
-    const { spec } = batch;
-    const maySeek = job.route.by !== 'probing';
-    const message: MessageOf<'probe'> = {
-      type: 'probe',
-      job: job.number,
-      stage: batch.index,
-      long: job.class === 'long',
-      lane: batch.lane,
-      demand: spec.demand,
-      sizeMs: maySeek ? sizeMsOf(job, batch) : 0,
-      requires: listAttributes(spec.requires),
-    };
-    batch.areProbesCancelled = false;
-    this.#probing.set(batch, job);
-    batch.probes.reserve(probes);
-    const send = (to: Address): void => {
-      counters.probesSent++;
-      batch.probes.add(to, 1);
-      env.send(to, message);
-    };
-    const draw = { how: policy.probeDraw, scope, needs: spec };
-    if (!maySeek) return members.draw({ ...draw, count: probes }, env, send);
-    const isSuitable = (worker: Address): boolean => members.mayProbe(worker, scope, spec);
-    const hinted = this.hints.take(missing, isSuitable);
-    for (const worker of hinted) send(worker);
-    const random = Math.max(
-      Math.min(missing, probes),
-      probes - Math.floor(hinted.length / HINTS_PER_RANDOM_PROBE),
-    );
-    members.draw({ ...draw, count: random, avoidsOccupied: true }, env, send);
-  }
+export function moveProbes(
+  s: SchedulerState,
+  job: Job,
+  batch: Batch,
+  from: Address,
+  to: Address,
+  probes: number,
+): void {
+  if (batch.areProbesCancelled) return;
+  s.probing.set(batch, job);
+  batch.probes.add(from, -probes);
+  // If the stealing worker has left, the probes are lost.
+  if (s.cluster.members.has(to)) batch.probes.add(to, probes);
+}
 
-  /** Records that probes were served or returned. */
-  probesUsed(batch: Batch, worker: Address, probes: number): void {
-    if (batch.areProbesCancelled) return;
-    batch.probes.add(worker, -probes);
-  }
+/**
+ * Called when the batch needs no more probes. `proactive` cancels the remaining probes now; `lazy` refuses
+ * them when workers serve them. Repeated probes are always cancelled, because a refusal costs a round trip.
+ */
+export function endProbing(s: SchedulerState, job: Job, batch: Batch): void {
+  if (batch.probes.outstanding === 0 || (s.cluster.policy?.cancel === 'lazy' && !batch.hasExtraProbes))
+    return;
+  cancelProbes(s, job, batch);
+}
 
-  probesMoved(job: Job, batch: Batch, from: Address, to: Address, probes: number): void {
-    if (batch.areProbesCancelled) return;
-    this.#probing.set(batch, job);
-    batch.probes.add(from, -probes);
-    // If the stealing worker has left, the probes are lost.
-    if (this.#s.cluster.members.has(to)) batch.probes.add(to, probes);
+/** Drops the probes of lost workers. @returns the jobs to which they belonged */
+export function dropProbesAt(s: SchedulerState, gone: ReadonlySet<Address>): Set<Job> {
+  const affected = new Set<Job>();
+  for (const [batch, job] of s.probing) {
+    const { outstanding } = batch.probes;
+    batch.probes.drop(gone);
+    if (batch.probes.outstanding !== outstanding) affected.add(job);
+    if (batch.probes.entryCount === 0) s.probing.delete(batch);
   }
+  return affected;
+}
 
-  /**
-   * Called when the batch needs no more probes. `proactive` cancels the remaining probes now; `lazy` refuses
-   * them when workers serve them. Repeated probes are always cancelled, because a refusal costs a round trip.
-   */
-  batchAssigned(job: Job, batch: Batch): void {
-    if (
-      batch.probes.outstanding === 0 ||
-      (this.#s.cluster.policy?.cancel === 'lazy' && !batch.hasExtraProbes)
-    )
-      return;
-    this.cancelProbes(job, batch);
-  }
+/** Forgets the probes of a batch whose job has ended. */
+export function forgetProbes(s: SchedulerState, batch: Batch): void {
+  s.probing.delete(batch);
+}
 
-  /** Drops the probes of lost workers. @returns the jobs to which they belonged */
-  workersLost(gone: ReadonlySet<Address>): Set<Job> {
-    const affected = new Set<Job>();
-    for (const [batch, job] of this.#probing) {
-      const { outstanding } = batch.probes;
-      batch.probes.drop(gone);
-      if (batch.probes.outstanding !== outstanding) affected.add(job);
-      if (batch.probes.entryCount === 0) this.#probing.delete(batch);
-    }
-    return affected;
+/** Cancels all probes of the batch. */
+export function cancelProbes(s: SchedulerState, job: Job, batch: Batch): void {
+  s.counters.probesRecalled += batch.probes.outstanding;
+  for (const worker of batch.probes.byWorker().keys()) {
+    s.env.send(worker, { type: 'cancelProbes', job: job.number, stage: batch.index });
   }
-
-  /** Forgets the probes of a batch whose job has ended. */
-  forget(batch: Batch): void {
-    this.#probing.delete(batch);
-  }
-
-  /** Cancels all probes of the batch. */
-  cancelProbes(job: Job, batch: Batch): void {
-    this.#s.counters.probesRecalled += batch.probes.outstanding;
-    for (const worker of batch.probes.byWorker().keys()) {
-      this.#s.env.send(worker, { type: 'cancelProbes', job: job.number, stage: batch.index });
-    }
-    batch.probes.clear();
-    this.#probing.delete(batch);
-    batch.areProbesCancelled = true;
-    batch.hasExtraProbes = false;
-  }
+  batch.probes.clear();
+  s.probing.delete(batch);
+  batch.areProbesCancelled = true;
+  batch.hasExtraProbes = false;
 }
 
 /**

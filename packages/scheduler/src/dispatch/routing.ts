@@ -3,10 +3,31 @@ import type { Batch, Stage } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import type { Sample } from '../job/sample.js';
 import { TaskState } from '../job/task-state.js';
-import { assignToWaitingSlots } from './assigner.js';
-import type { WaitingAtCentral } from './need-reporter.js';
+import type { SchedulerState } from '../state/state.js';
+import { assignToWaitingSlots } from './assigning.js';
+import type { WaitingAtCentral } from './needing.js';
+import {
+  clearNeed,
+  correctNeed,
+  describeGrowth,
+  describeJob,
+  repeatUnansweredNeeds,
+  sendAllNeeds,
+  sendDecision,
+  sendGrownNeed,
+  withdrawEndedJob,
+  withdrawNeeds,
+} from './needing.js';
 import { hasStalled, probesRepeated } from './probe-watch.js';
-import type { SearchState } from './search.js';
+import {
+  cancelProbes,
+  endProbing,
+  ensureProbes,
+  forgetProbes,
+  moveProbes,
+  probesUsed,
+  repeatProbes,
+} from './probing.js';
 
 /** Number of retry intervals after which an unanswered message counts as lost. */
 const SILENCE_RETRIES = 10;
@@ -25,32 +46,32 @@ const RETURNED_PER_TASK = 4;
  * Whether no task of the job may be assigned yet: it has predecessors, is on hold, is still recovering, or is not
  * durable.
  */
-export function mustWait(s: SearchState, job: Job): boolean {
+export function mustWait(s: SchedulerState, job: Job): boolean {
   return job.hasPendingPredecessors || job.isHeld || job.isRecovering || s.notDurableJobs.mustNotSearch(job);
 }
 
 /** Starts the stages without predecessors. */
-export function startJob(s: SearchState, job: Job, now: Millis): void {
+export function startJob(s: SchedulerState, job: Job, now: Millis): void {
   for (const stage of job.stages) if (stage.blockers === 0) startStage(s, job, stage, now);
 }
 
-export function startStage(s: SearchState, job: Job, stage: Stage, now: Millis): void {
+export function startStage(s: SchedulerState, job: Job, stage: Stage, now: Millis): void {
   job.release(stage, now);
   tasksBecameEligible(s, job, stage, stage.waiting, now);
 }
 
 /** Looks for workers for tasks that were appended to an open job. */
-export function tasksAppended(s: SearchState, job: Job, tasks: number, now: Millis): void {
+export function tasksAppended(s: SchedulerState, job: Job, tasks: number, now: Millis): void {
   if (job.hasPendingPredecessors || job.cancelling) return;
-  if (job.needsCentral) s.needs.describeGrowth(job, now);
+  if (job.needsCentral) describeGrowth(s, job, now);
   tasksBecameEligible(s, job, job.stages[0]!, tasks, now);
 }
 
 /** Applies the class of the job, once it is determined. Waiting tasks then use the route of the class. */
-export function jobClassified(s: SearchState, job: Job, { pilots, nonPilots }: Sample, now: Millis): void {
-  if ((job.maySeek || job.needsCentral) && !job.isHeld) s.needs.sendDecision(job, now);
+export function jobClassified(s: SchedulerState, job: Job, { pilots, nonPilots }: Sample, now: Millis): void {
+  if ((job.maySeek || job.needsCentral) && !job.isHeld) sendDecision(s, job, now);
   for (const batch of [pilots, ...nonPilots]) {
-    s.prober.batchAssigned(job, batch);
+    endProbing(s, job, batch);
     s.offers.withdraw(batch);
   }
   for (const stage of job.stages)
@@ -58,21 +79,21 @@ export function jobClassified(s: SearchState, job: Job, { pilots, nonPilots }: S
 }
 
 /** Reports the final estimate of a long job to central. */
-export function estimateRefined(s: SearchState, job: Job, now: Millis): void {
-  if (job.needsCentral && !job.isHeld) s.needs.sendDecision(job, now);
+export function estimateRefined(s: SchedulerState, job: Job, now: Millis): void {
+  if (job.needsCentral && !job.isHeld) sendDecision(s, job, now);
 }
 
 /** Handles the release of a job: repeats its needs to central, from which the hold withdrew them. */
-export function jobReleased(s: SearchState, job: Job, now: Millis): void {
+export function jobReleased(s: SchedulerState, job: Job, now: Millis): void {
   if (mustWait(s, job) || job.hasEnded || job.cancelling) return;
-  if (job.needsCentral && !isShed(s, job)) s.needs.sendAll(job, now);
+  if (job.needsCentral && !isShed(s, job)) sendAllNeeds(s, job, now);
   for (const stage of job.stages)
     if (stage.waiting > 0) tasksBecameEligible(s, job, stage, stage.waiting, now);
   findWorkersForAll(s, job, now);
 }
 
 /** Handles the cancellation of waiting tasks of the job. */
-export function waitingTasksCancelled(s: SearchState, job: Job, now: Millis): void {
+export function waitingTasksCancelled(s: SchedulerState, job: Job, now: Millis): void {
   for (const batch of job.batches) {
     if (batch.waiting > 0) continue;
     s.offers.withdraw(batch);
@@ -82,17 +103,17 @@ export function waitingTasksCancelled(s: SearchState, job: Job, now: Millis): vo
 }
 
 /** Handles a changed priority: updates central, and replaces queued probes. */
-export function priorityChanged(s: SearchState, job: Job, now: Millis): void {
+export function priorityChanged(s: SchedulerState, job: Job, now: Millis): void {
   if (mustWait(s, job) || job.hasEnded || job.cancelling) return;
-  for (const batch of job.batches) if (batch.probes.outstanding > 0) s.prober.cancelProbes(job, batch);
-  if (job.needsCentral && !isShed(s, job)) s.needs.sendAll(job, now);
+  for (const batch of job.batches) if (batch.probes.outstanding > 0) cancelProbes(s, job, batch);
+  if (job.needsCentral && !isShed(s, job)) sendAllNeeds(s, job, now);
   findWorkersForAll(s, job, now);
 }
 
 /** Handles another parent: the task that submitted the job has submitted it again in another attempt. */
-export function parentChanged(s: SearchState, job: Job, now: Millis): void {
+export function parentChanged(s: SchedulerState, job: Job, now: Millis): void {
   if (mustWait(s, job) || job.hasEnded || job.cancelling || job.isHeld) return;
-  if (job.needsCentral && !isShed(s, job)) s.needs.sendAll(job, now);
+  if (job.needsCentral && !isShed(s, job)) sendAllNeeds(s, job, now);
 }
 
 /**
@@ -100,7 +121,7 @@ export function parentChanged(s: SearchState, job: Job, now: Millis): void {
  *
  * @param tasks their number
  */
-function tasksBecameEligible(s: SearchState, job: Job, stage: Stage, tasks: number, now: Millis): void {
+function tasksBecameEligible(s: SchedulerState, job: Job, stage: Stage, tasks: number, now: Millis): void {
   // Jobs on hold do not count as work yet.
   if (maySeekTasks(s, job) && !job.estimate.isUndecided && !job.isHeld) {
     const isReported = job.needsCentral && !isWithoutCentral(s, now);
@@ -111,7 +132,7 @@ function tasksBecameEligible(s: SearchState, job: Job, stage: Stage, tasks: numb
 }
 
 /** Looks for workers for the waiting tasks of the batch. */
-export function findWorkers(s: SearchState, job: Job, ofBatch: Batch, now: Millis): void {
+export function findWorkers(s: SchedulerState, job: Job, ofBatch: Batch, now: Millis): void {
   // Tasks other than pilots use a separate route until the class of the job is known.
   const batch =
     job.estimate.isUndecided && !job.needsCentral
@@ -125,15 +146,15 @@ export function findWorkers(s: SearchState, job: Job, ofBatch: Batch, now: Milli
     if (batch.waiting === 0) return batchAssigned(s, job, batch, now);
   }
   s.sweepTimer.arm(now);
-  if (!job.needsCentral) return s.prober.ensureProbes(job, batch);
-  if (!isShed(s, job)) s.needs.sendIfGrown(job, batch, now);
-  const isBacklog = s.offers.size > probingMax(s) && s.prober.hints.size === 0;
+  if (!job.needsCentral) return ensureProbes(s, job, batch);
+  if (!isShed(s, job)) sendGrownNeed(s, job, batch, now);
+  const isBacklog = s.offers.size > probingMax(s) && s.hints.size === 0;
   if (isWithoutCentral(s, now) && !isBacklog) probeInsteadOfMatching(s, job, batch);
 }
 
 /** Records that a worker has stolen probes from another one. */
 export function probesMoved(
-  s: SearchState,
+  s: SchedulerState,
   from: Address,
   { job: number, stage, to, probes }: MessageOf<'moved'>,
   now: Millis,
@@ -141,7 +162,7 @@ export function probesMoved(
   const job = s.jobs.byNumber(number);
   const batch = job?.batches[stage];
   if (job === undefined || batch === undefined || job.hasEnded) return;
-  s.prober.probesMoved(job, batch, from, to, probes);
+  moveProbes(s, job, batch, from, to, probes);
   job.probesMoved += probes;
   // Without this limit, a worker that gets no task of the batch would steal its probes repeatedly.
   if (batch.probes.outstanding < batch.waiting && job.history.maySearch(now)) findWorkers(s, job, batch, now);
@@ -152,7 +173,7 @@ export function probesMoved(
  * messages between workers that return all probes could multiply them without bound.
  */
 export function probesReturned(
-  s: SearchState,
+  s: SchedulerState,
   job: Job,
   batch: Batch,
   from: Address,
@@ -162,7 +183,7 @@ export function probesReturned(
   // A duplicated message must not create probes, so only probes recorded at this worker count.
   const probes = Math.min(reported, batch.probes.at(from));
   if (probes <= 0) return;
-  s.prober.probesUsed(batch, from, probes);
+  probesUsed(batch, from, probes);
   if (s.cluster.timings.retryMs === 0) return findWorkers(s, job, batch, now);
   batch.returnedProbes += probes;
   if (batch.returnedProbes <= RETURNED_MIN + RETURNED_PER_TASK * batch.waiting)
@@ -171,7 +192,7 @@ export function probesReturned(
 }
 
 /** Replaces the remaining returned probes. @returns whether there were any */
-function replaceReturnedProbes(s: SearchState, job: Job, now: Millis): boolean {
+function replaceReturnedProbes(s: SchedulerState, job: Job, now: Millis): boolean {
   let wereReturned = false;
   for (const batch of job.batches) {
     if (batch.returnedProbes === 0) continue;
@@ -184,12 +205,12 @@ function replaceReturnedProbes(s: SearchState, job: Job, now: Millis): boolean {
 }
 
 /** Looks for workers for all waiting tasks of the job. */
-export function findWorkersForAll(s: SearchState, job: Job, now: Millis): void {
+export function findWorkersForAll(s: SchedulerState, job: Job, now: Millis): void {
   for (const batch of job.batches) findWorkers(s, job, batch, now);
 }
 
 /** Handles a change of the set of workers. */
-export function workersChanged(s: SearchState, now: Millis): void {
+export function workersChanged(s: SchedulerState, now: Millis): void {
   for (const job of s.jobs.active()) {
     if (job.needsCentral) continue;
     findWorkersForAll(s, job, now);
@@ -197,7 +218,7 @@ export function workersChanged(s: SearchState, now: Millis): void {
 }
 
 /** Probes for short jobs, the oldest first, while central is absent or overloaded. */
-export function probeWithoutCentral(s: SearchState, now: Millis): void {
+export function probeWithoutCentral(s: SchedulerState, now: Millis): void {
   if (!isWithoutCentral(s, now)) return;
   let probing = 0;
   for (const job of s.jobs.active()) {
@@ -210,51 +231,51 @@ export function probeWithoutCentral(s: SearchState, now: Millis): void {
 }
 
 /** Maximum number of probing batches, which keep all workers busy. Other tasks wait for seeking workers. */
-function probingMax(s: SearchState): number {
+function probingMax(s: SchedulerState): number {
   return Math.max(PROBING_MIN, PROBING_PER_WORKER * s.cluster.members.size);
 }
 
-function probeInsteadOfMatching(s: SearchState, job: Job, of: Batch): void {
+function probeInsteadOfMatching(s: SchedulerState, job: Job, of: Batch): void {
   if (!job.needsCentral || mustWait(s, job) || !maySeekTasks(s, job) || isUpToCentral(s, job)) return;
   const batch = job.estimate.isUndecided ? job.estimate.sample!.nonPilotsOf(of) : of.countingBatch;
-  if (batch.waiting > 0) s.prober.ensureProbes(job, batch);
+  if (batch.waiting > 0) ensureProbes(s, job, batch);
 }
 
 /** Handles that central has started or stopped matching short jobs. */
-export function sheddingChanged(s: SearchState, now: Millis): void {
+export function sheddingChanged(s: SchedulerState, now: Millis): void {
   if (s.cluster.isShedding) return probeWithoutCentral(s, now);
   returnJobsToCentral(s, (job) => maySeekTasks(s, job), now);
 }
 
 /** Handles a restored connection to the same central. Recent messages may have been lost. */
-export function centralReconnected(s: SearchState, now: Millis): void {
+export function centralReconnected(s: SchedulerState, now: Millis): void {
   returnJobsToCentral(s, (job) => !isShed(s, job), now);
 }
 
-function returnJobsToCentral(s: SearchState, isAffected: (job: Job) => boolean, now: Millis): void {
+function returnJobsToCentral(s: SchedulerState, isAffected: (job: Job) => boolean, now: Millis): void {
   for (const job of s.jobs.active()) if (isAffected(job)) reportToCentral(s, job, now);
 }
 
-function reportToCentral(s: SearchState, job: Job, now: Millis): void {
+function reportToCentral(s: SchedulerState, job: Job, now: Millis): void {
   if (!job.needsCentral) return;
   if (!mustWait(s, job)) returnToCentral(s, job, now);
   // Running tasks of a job on hold count against the limits of its user.
-  else if (job.isHeld && job.runningCount > 0) s.needs.describe(job, now);
+  else if (job.isHeld && job.runningCount > 0) describeJob(s, job, now);
 }
 
 /** Handles a job that an earlier incarnation accepted, once its running tasks are known. */
-export function jobRecovered(s: SearchState, job: Job, now: Millis): void {
+export function jobRecovered(s: SchedulerState, job: Job, now: Millis): void {
   if (job.runningCount > 0 && !isShed(s, job)) reportToCentral(s, job, now);
   findWorkersForAll(s, job, now);
 }
 
 /** Handles that central counts a running task of the job, which this scheduler assigned while central was away. */
-export function taskCounted(s: SearchState, job: Job, now: Millis): void {
-  if (job.needsCentral && !job.isSentToCentral) s.needs.describe(job, now);
+export function taskCounted(s: SchedulerState, job: Job, now: Millis): void {
+  if (job.needsCentral && !job.isSentToCentral) describeJob(s, job, now);
 }
 
 /** Whether short jobs must find workers without central. */
-export function isWithoutCentral(s: SearchState, now: Millis): boolean {
+export function isWithoutCentral(s: SchedulerState, now: Millis): boolean {
   return s.cluster.isShedding || s.cluster.isSilent(now);
 }
 
@@ -262,80 +283,80 @@ export function isWithoutCentral(s: SearchState, now: Millis): boolean {
  * Whether central sheds the job because of overload. A central that is only silent still receives needs,
  * because it may still process them.
  */
-function isShed(s: SearchState, job: Job): boolean {
+function isShed(s: SchedulerState, job: Job): boolean {
   return maySeekTasks(s, job) && s.cluster.isShedding && !isUpToCentral(s, job);
 }
 
 /** Whether the job's tasks must not start without central, which enforces the limits of their user. */
-export function isUpToCentral(s: SearchState, job: Job): boolean {
+export function isUpToCentral(s: SchedulerState, job: Job): boolean {
   return job.needsCentral && s.quotas.needsCentral(job.spec.user);
 }
 
 /** Whether seeking workers may take single tasks of the job; a gang starts as a whole. */
-function maySeekTasks(s: SearchState, job: Job): boolean {
+function maySeekTasks(s: SchedulerState, job: Job): boolean {
   return job.maySeek && s.cluster.policy?.preset.gangs === false;
 }
 
-function returnToCentral(s: SearchState, job: Job, now: Millis): void {
-  for (const batch of job.batches) if (batch.probes.outstanding > 0) s.prober.cancelProbes(job, batch);
-  s.needs.sendAll(job, now);
+function returnToCentral(s: SchedulerState, job: Job, now: Millis): void {
+  for (const batch of job.batches) if (batch.probes.outstanding > 0) cancelProbes(s, job, batch);
+  sendAllNeeds(s, job, now);
 }
 
 /** No task of the batch waits any more: withdraws its probes and needs. */
-export function batchAssigned(s: SearchState, job: Job, batch: Batch, now: Millis): void {
-  s.prober.batchAssigned(job, batch);
-  s.needs.clear(job, batch, now);
+export function batchAssigned(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
+  endProbing(s, job, batch);
+  clearNeed(s, job, batch, now);
 }
 
 /** Withdraws the needs and probes of a job that was cancelled, given up or taken over. */
-export function withdrawSearch(s: SearchState, job: Job): void {
-  if (job.needsCentral) s.needs.withdraw(job);
+export function withdrawSearch(s: SchedulerState, job: Job): void {
+  if (job.needsCentral) withdrawNeeds(s, job);
   for (const batch of job.batches) {
     // Counts of single workers may remain although no probe is outstanding in total.
-    if (batch.probes.entryCount > 0) s.prober.cancelProbes(job, batch);
+    if (batch.probes.entryCount > 0) cancelProbes(s, job, batch);
     s.offers.withdraw(batch);
   }
 }
 
-export function endSearch(s: SearchState, job: Job): void {
+export function endSearch(s: SchedulerState, job: Job): void {
   for (const batch of job.batches) {
-    s.prober.batchAssigned(job, batch);
-    s.prober.forget(batch);
+    endProbing(s, job, batch);
+    forgetProbes(s, batch);
     s.offers.withdraw(batch);
   }
-  s.needs.withdrawEnded(job);
+  withdrawEndedJob(s, job);
 }
 
 /** Reports all waiting tasks to a new central, which does not know them. */
-export function centralReplaced(s: SearchState, now: Millis): void {
-  s.prober.hints.reset(maySeek(s.cluster.joinedPolicy.preset));
+export function centralReplaced(s: SchedulerState, now: Millis): void {
+  s.hints.reset(maySeek(s.cluster.joinedPolicy.preset));
   returnJobsToCentral(s, () => true, now);
 }
 
 /** Corrects what central wrongly lists as waiting, because it has lost a message about it. */
-export function correctCentral(s: SearchState, waiting: readonly WaitingAtCentral[], now: Millis): void {
+export function correctCentral(s: SchedulerState, waiting: readonly WaitingAtCentral[], now: Millis): void {
   for (const { job: number, ...listed } of waiting) {
     const job = s.jobs.byNumber(number);
     // Such a job sends its needs later.
     if (job !== undefined && !job.isHeld && (mustWait(s, job) || isShed(s, job))) continue;
-    s.needs.correct(number, job, listed, now);
+    correctNeed(s, number, job, listed, now);
   }
 }
 
 /** Repeats messages that central has not answered for long. @returns whether any is unanswered */
-export function retryUnanswered(s: SearchState, job: Job, retryMs: Millis, now: Millis): boolean {
+export function retryUnanswered(s: SchedulerState, job: Job, retryMs: Millis, now: Millis): boolean {
   if (mustWait(s, job)) return false;
   const isAvoiding = retryAvoidingTasks(s, job, now);
   const wereReturned = replaceReturnedProbes(s, job, now);
   const isProbing = repeatStalledProbes(s, job, SILENCE_RETRIES * retryMs, now);
   const needs = job.tasks.countOf(TaskState.waiting) + job.tasks.countOf(TaskState.placed);
   const isNeeding = job.needsCentral && needs > 0 && !isShed(s, job);
-  if (isNeeding) s.needs.repeatUnanswered(job, NEED_RETRIES * retryMs, now);
+  if (isNeeding) repeatUnansweredNeeds(s, job, NEED_RETRIES * retryMs, now);
   return isNeeding || isProbing || isAvoiding || wereReturned;
 }
 
 /** Looks for workers again for tasks that avoid some of them. @returns whether to repeat this */
-function retryAvoidingTasks(s: SearchState, job: Job, now: Millis): boolean {
+function retryAvoidingTasks(s: SchedulerState, job: Job, now: Millis): boolean {
   if (job.history.blame === undefined) return false;
   job.history.reviewTrial(now);
   findWorkersForAll(s, job, now);
@@ -343,13 +364,13 @@ function retryAvoidingTasks(s: SearchState, job: Job, now: Millis): boolean {
 }
 
 /** Sends more probes for batches with silent ones. @returns whether any probes are outstanding */
-function repeatStalledProbes(s: SearchState, job: Job, pauseMs: Millis, now: Millis): boolean {
+function repeatStalledProbes(s: SchedulerState, job: Job, pauseMs: Millis, now: Millis): boolean {
   let isProbing = false;
   for (const batch of job.batches) {
     if (batch.probes.outstanding === 0 || batch.waiting === 0 || job.assignableCount === 0) continue;
     isProbing = true;
     if (!hasStalled(batch, pauseMs, now)) continue;
-    s.prober.repeatProbes(job, batch);
+    repeatProbes(s, job, batch);
     probesRepeated(batch, pauseMs, now);
   }
   return isProbing;

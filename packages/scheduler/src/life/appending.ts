@@ -15,14 +15,14 @@ import { heapBytes } from '../job/heap-bytes.js';
 import type { Job } from '../job/job.js';
 import { TASK_BYTES } from '../job/job-bytes.js';
 import { setOpenTimer } from '../job/job-timers.js';
+import type { SchedulerState } from '../state/state.js';
 import { endIfDone } from './endings.js';
-import type { LifeState } from './life.js';
 
 // Appends tasks to open jobs, and closes them.
 
 /** Appends tasks to an open job, or closes it. A repeated request has no further effect. */
 export function appendTasks(
-  s: LifeState,
+  s: SchedulerState,
   from: Address,
   message: MessageOf<'appendTasks'>,
   job: Job,
@@ -38,7 +38,7 @@ export function appendTasks(
 }
 
 function tryAppend(
-  s: LifeState,
+  s: SchedulerState,
   message: MessageOf<'appendTasks'>,
   job: Job,
   now: Millis,
@@ -98,7 +98,7 @@ function tryAppend(
   return undefined;
 }
 
-function clientIsActive(s: LifeState, job: Job, taken: number, now: Millis): void {
+function clientIsActive(s: SchedulerState, job: Job, taken: number, now: Millis): void {
   job.client.activeAt = now;
   if (job.isOpen && !job.hasEnded) setOpenTimer(job, s.env);
   job.history.reports.dropValues(Math.min(taken, job.taskCount));

@@ -3,9 +3,9 @@ import { waitingTasksCancelled, withdrawSearch } from '../dispatch/routing.js';
 import type { Refusal } from '../durability/ledger.js';
 import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
+import type { SchedulerState } from '../state/state.js';
 import { endIfDone, taskCancelled } from './endings.js';
 import { killAttempt } from './killing.js';
-import type { LifeState } from './life.js';
 
 /** Result of a request to cancel tasks. */
 export interface CancelledTasks {
@@ -19,7 +19,7 @@ export interface CancelledTasks {
 // Cancels jobs and tasks. Waiting tasks end immediately, running ones when their workers have killed them.
 
 /** Cancels a job. @param reason why the scheduler cancels it; undefined: a user does */
-export function cancelJob(s: LifeState, job: Job, now: Millis, reason?: string): void {
+export function cancelJob(s: SchedulerState, job: Job, now: Millis, reason?: string): void {
   if (job.hasEnded || job.cancelling) return;
   job.cancellation = { reason };
   s.tallies.cancellations++;
@@ -36,7 +36,7 @@ export function cancelJob(s: LifeState, job: Job, now: Millis, reason?: string):
 
 /** Cancels individual tasks of a job. The others continue, but dependent stages are cancelled. */
 export function cancelTasks(
-  s: LifeState,
+  s: SchedulerState,
   job: Job,
   message: MessageOf<'cancelTasks'>,
   now: Millis,

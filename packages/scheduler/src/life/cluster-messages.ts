@@ -1,5 +1,7 @@
 import { type Address, LIMITS, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
 import { hasUnmetNeeds } from '../cluster/admission.js';
+import { forgetRequests } from '../dispatch/binding.js';
+import { dropProbesAt } from '../dispatch/probing.js';
 import {
   centralReconnected,
   centralReplaced,
@@ -12,17 +14,19 @@ import {
 import type { Job } from '../job/job.js';
 import type { JobListener } from '../job/job-events.js';
 import { setDeadlineTimer } from '../job/job-timers.js';
-import type { SchedulerParts } from './parts.js';
+import type { SchedulerState } from '../state/state.js';
+import { areAllStuck } from './predecessors.js';
+import { askJoined, auditForNewCentral, endAttemptsAt } from './reconciling.js';
 
 // Handles central's messages about its policy, limits and workers, and sends heartbeats.
 
-export function welcomed(s: SchedulerParts, from: Address, message: MessageOf<'welcome'>, now: Millis): void {
+export function welcomed(s: SchedulerState, from: Address, message: MessageOf<'welcome'>, now: Millis): void {
   const { cluster, usage } = s;
   const { isDisconnected: isCutOff } = cluster;
   const isNew = cluster.welcomed(from, message, now);
   s.notifications.admitted();
   const { joinedPolicy: policy } = cluster;
-  s.sampler.setPolicy(policy);
+  s.estimators.setPolicy(policy);
   if (!isNew) {
     usage.setPolicy(policy, now);
     return isCutOff ? centralReconnected(s, now) : undefined;
@@ -31,11 +35,11 @@ export function welcomed(s: SchedulerParts, from: Address, message: MessageOf<'w
   for (const job of s.jobs.active()) setDeadlineTimer(job, cluster, s.env);
   usage.centralChanged(from, policy, now);
   centralReplaced(s, now);
-  s.reconciler.centralChanged(now);
+  auditForNewCentral(s, now);
 }
 
 /** Sends a heartbeat. @param startedAt start of this process */
-export function sendHeartbeat(s: SchedulerParts, startedAt: Millis, now: Millis): void {
+export function sendHeartbeat(s: SchedulerState, startedAt: Millis, now: Millis): void {
   const { cluster, jobs } = s;
   workersLost(s, cluster.dropMissingWorkers(), now);
   jobs.evictOld(now);
@@ -55,7 +59,7 @@ export function sendHeartbeat(s: SchedulerParts, startedAt: Millis, now: Millis)
 
 /** Handles central's acknowledgment of a heartbeat. */
 export function heartbeatAcknowledged(
-  s: SchedulerParts,
+  s: SchedulerState,
   from: Address,
   message: MessageOf<'heartbeatAck'>,
   now: Millis,
@@ -68,7 +72,7 @@ export function heartbeatAcknowledged(
 }
 
 /** Sets the limits of users. If these are the first ones, sends the needs of waiting jobs to central again. */
-export function limitsReceived(s: SchedulerParts, message: MessageOf<'limits'>, now: Millis): void {
+export function limitsReceived(s: SchedulerState, message: MessageOf<'limits'>, now: Millis): void {
   const wereSet = s.quotas.hasLimits;
   s.quotas.setLimits(message);
   if (!wereSet && s.quotas.hasLimits) centralReconnected(s, now);
@@ -76,7 +80,7 @@ export function limitsReceived(s: SchedulerParts, message: MessageOf<'limits'>, 
 
 /** Applies central's message that workers have joined, changed or left. */
 export function membersChanged(
-  s: SchedulerParts,
+  s: SchedulerState,
   from: Address,
   message: MessageOf<'members'>,
   now: Millis,
@@ -89,26 +93,26 @@ export function membersChanged(
   if (!ledger.isShared) s.keys.onMembers(from, message, now);
   else s.keys.setVersion(message);
   workersLost(s, gone, now, silentMsByWorker(message));
-  s.reconciler.joined(message.changed, now);
+  askJoined(s, message.changed, now);
   // A batch may have waited for workers like the new ones.
   if (message.changed.length > 0) workersChanged(s, now);
 }
 
 function workersLost(
-  s: SchedulerParts,
+  s: SchedulerState,
   addresses: readonly Address[],
   now: Millis,
   silentMs: ReadonlyMap<Address, Millis> = NONE,
 ): void {
   if (addresses.length === 0) return;
   const gone = new Set(addresses);
-  s.binder.removeWorkers(gone);
-  const affected = s.prober.workersLost(gone);
+  forgetRequests(s, gone);
+  const affected = dropProbesAt(s, gone);
   // Central may have matched a lost worker with a job that still has more tasks to report.
   for (const worker of gone)
     for (const job of s.jobs.withTasksAt(worker))
       if (job.batches.some(({ waiting, needSent }) => waiting > needSent)) affected.add(job);
-  s.reconciler.lost(gone, silentMs, now);
+  endAttemptsAt(s, gone, silentMs, now);
   s.unfit.lost(gone);
   const inOrder = [...affected].sort((one, other) => one.number - other.number);
   for (const job of inOrder) findWorkersForAll(s, job, now);
@@ -125,7 +129,7 @@ function silentMsByWorker({ left, silentMs }: MessageOf<'members'>): ReadonlyMap
 
 // Detects when a draining scheduler may exit. Jobs that cannot continue do not delay the exit; they stay in the journal.
 
-export function drainListener(s: SchedulerParts): JobListener {
+export function drainListener(s: SchedulerState): JobListener {
   return {
     ended: () => reportIfDrained(s),
     changed: (job) => {
@@ -134,15 +138,15 @@ export function drainListener(s: SchedulerParts): JobListener {
   };
 }
 
-export function reportIfDrained(s: SchedulerParts): void {
-  if (s.cluster.isDraining && s.predecessors.areAllStuck(() => false)) s.env.drained();
+export function reportIfDrained(s: SchedulerState): void {
+  if (s.cluster.isDraining && areAllStuck(s, () => false)) s.env.drained();
 }
 
 /** Also reports the drain as complete if no worker can run the remaining jobs, once all workers have had time to join. */
-function reportIfStuck(s: SchedulerParts, now: Millis): void {
+function reportIfStuck(s: SchedulerState, now: Millis): void {
   const { cluster, ledger } = s;
   if (!cluster.isDraining || !ledger.hasJournal || cluster.mayMissWorkers(now)) return;
   const hasNoWorkers = cluster.members.size === 0;
   const isUnmet = (job: Job) => (hasNoWorkers ? job.runningCount === 0 : hasUnmetNeeds(job, cluster));
-  if (s.predecessors.areAllStuck(isUnmet)) s.env.drained();
+  if (areAllStuck(s, isUnmet)) s.env.drained();
 }

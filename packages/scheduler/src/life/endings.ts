@@ -9,6 +9,7 @@ import {
   startFaultOf,
   type TaskIndex,
 } from '@goshawk/core';
+import { endProbing } from '../dispatch/probing.js';
 import {
   endSearch,
   findWorkers,
@@ -17,6 +18,7 @@ import {
   startStage,
   withdrawSearch,
 } from '../dispatch/routing.js';
+import { evaluatePilots, learnFrom } from '../dispatch/sampling.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
 import type { Stage } from '../job/batch.js';
 import { breakReason } from '../job/gang.js';
@@ -30,8 +32,8 @@ import {
   MISSED_DEADLINE,
 } from '../job/outcomes.js';
 import { TaskState } from '../job/task-state.js';
+import type { SchedulerState } from '../state/state.js';
 import { abandonAttempt, killAttempt } from './killing.js';
-import type { LifeState } from './life.js';
 
 const VALUE_DROPPED =
   'its return value was dropped: its scheduler is out of memory for results and has no journal (--data-folder)';
@@ -58,7 +60,7 @@ interface GangBreak {
 // ends.
 
 /** Adjusts a reported outcome: decides who is to blame for a failed start, and drops texts if memory is scarce. */
-export function adjustOutcome(s: LifeState, job: Job, task: TaskIndex, outcome: Outcome): Outcome {
+export function adjustOutcome(s: SchedulerState, job: Job, task: TaskIndex, outcome: Outcome): Outcome {
   const gang = job.gangStageOf(task)?.gang;
   if (gang?.breakOutcome !== undefined) return gang.breakOutcome;
   // A gang completes as a whole: if it is cancelled, no member counts as completed, so that a retry runs all.
@@ -82,7 +84,7 @@ export function adjustOutcome(s: LifeState, job: Job, task: TaskIndex, outcome: 
 }
 
 /** Records the end of a current attempt before it is processed. Sets the journal position of `end`. */
-export function recordEnd(s: LifeState, job: Job, end: AttemptEnd, now: Millis): void {
+export function recordEnd(s: SchedulerState, job: Job, end: AttemptEnd, now: Millis): void {
   const { task, outcome, runMs } = end;
   const endedAt = end.endedAt ?? job.endTimeOf(task, runMs, now);
   s.events.attemptEnded(job, task, outcome, runMs, endedAt);
@@ -92,7 +94,7 @@ export function recordEnd(s: LifeState, job: Job, end: AttemptEnd, now: Millis):
 }
 
 /** Ends the current attempt of a task: the task completes, fails or is retried. */
-export function attemptEnded(s: LifeState, job: Job, end: AttemptEnd, now: Millis): void {
+export function attemptEnded(s: SchedulerState, job: Job, end: AttemptEnd, now: Millis): void {
   const { task, outcome, runMs } = end;
   const { tasks, history } = job;
   const cancelling = job.isCancelling(task);
@@ -141,7 +143,7 @@ export function attemptEnded(s: LifeState, job: Job, end: AttemptEnd, now: Milli
 }
 
 /** Handles an attempt that will not start. It does not count, and its task waits again. */
-export function attemptDeclined(s: LifeState, job: Job, task: TaskIndex, now: Millis): void {
+export function attemptDeclined(s: SchedulerState, job: Job, task: TaskIndex, now: Millis): void {
   const gang = job.gangStageOf(task);
   const reason =
     gang === undefined ? '' : breakReason(task - gang.first, workerNameOf(s, job, task), undefined);
@@ -160,13 +162,13 @@ export function attemptDeclined(s: LifeState, job: Job, task: TaskIndex, now: Mi
   clearGangBreak(job, gang);
 }
 
-function requeueDeclined(s: LifeState, job: Job, task: TaskIndex, now: Millis): void {
+function requeueDeclined(s: SchedulerState, job: Job, task: TaskIndex, now: Millis): void {
   s.ledger.declined(job, task, now);
   requeueTask(s, job, task, 0, now);
 }
 
 /** The task was cancelled before it started. */
-export function taskCancelled(s: LifeState, job: Job, task: TaskIndex, now: Millis): void {
+export function taskCancelled(s: SchedulerState, job: Job, task: TaskIndex, now: Millis): void {
   const gang = job.gangStageOf(task);
   if (gang !== undefined) {
     const reason = `rank ${task - gang.first} of its gang was cancelled`;
@@ -178,7 +180,7 @@ export function taskCancelled(s: LifeState, job: Job, task: TaskIndex, now: Mill
 
 /** Ends the other members of a gang after one failed or was lost. Then all members start again, or all have failed. */
 function breakGang(
-  s: LifeState,
+  s: SchedulerState,
   job: Job,
   stage: Stage,
   { task, reason, isFinal }: GangBreak,
@@ -205,7 +207,7 @@ function breakGang(
  * After a restart of the owner, fails gangs of which a member has failed, and restarts gangs of which only some members
  * run.
  */
-export function breakPartialGangs(s: LifeState, job: Job, now: Millis): void {
+export function breakPartialGangs(s: SchedulerState, job: Job, now: Millis): void {
   if (!job.hasGangs || job.cancelling) return;
   for (const stage of job.stages) {
     if (stage.gang === undefined || stage.unfinished === 0) continue;
@@ -228,18 +230,18 @@ function clearGangBreak(job: Job, stage: Stage): void {
     stage.gang!.clearBreak();
 }
 
-export function endIfDone(s: LifeState, job: Job, now: Millis): void {
+export function endIfDone(s: SchedulerState, job: Job, now: Millis): void {
   const mayGrow = job.isOpen && !job.cancelling;
   if (!job.hasEnded && !mayGrow && job.unfinishedCount === 0) endJob(s, job, now);
 }
 
-function endJob(s: LifeState, job: Job, now: Millis): void {
+function endJob(s: SchedulerState, job: Job, now: Millis): void {
   job.end(now);
   clearTimers(job, s.env);
   endSearch(s, job);
   s.ledger.ended(job, s.accounting.jobEnded(job), now);
   // Clients do not wait for the estimator.
-  s.ledger.whenDurable(() => s.sampler.learn(job), now);
+  s.ledger.whenDurable(() => learnFrom(s, job), now);
   const { completed, total } = job.counts;
   if (completed > 0 && completed === total) {
     // Memory holds only a sample of the run times of settled tasks.
@@ -252,7 +254,7 @@ function endJob(s: LifeState, job: Job, now: Millis): void {
 }
 
 /** Fails identical tasks at once after one could not start because something is missing on all workers. */
-function failIdentical(s: LifeState, job: Job, failed: TaskIndex, outcome: Outcome, now: Millis): void {
+function failIdentical(s: SchedulerState, job: Job, failed: TaskIndex, outcome: Outcome, now: Millis): void {
   if (s.failing.isIdentical || job.tasks.countOf(TaskState.completed) > 0) return;
   const payload = job.dag.payloadOf(failed);
   const { first, count } = job.dag.stageOf(failed);
@@ -271,7 +273,7 @@ function failIdentical(s: LifeState, job: Job, failed: TaskIndex, outcome: Outco
 
 /** Fails the task without a report of its worker. */
 function failTask(
-  s: LifeState,
+  s: SchedulerState,
   job: Job,
   task: TaskIndex,
   outcome: Outcome,
@@ -284,7 +286,7 @@ function failTask(
 }
 
 /** Reports that the job has missed its deadline. */
-export function deadlinePassed(s: LifeState, job: Job, now: Millis): void {
+export function deadlinePassed(s: SchedulerState, job: Job, now: Millis): void {
   if (!job.hasEnded && !job.cancelling) {
     const { name, user } = job.spec;
     const whose = user === undefined ? '' : ` of ${user}`;
@@ -294,7 +296,7 @@ export function deadlinePassed(s: LifeState, job: Job, now: Millis): void {
 }
 
 /** Fails a job that missed its deadline before its start, if the policy abandons such jobs. */
-export function abandonIfLate(s: LifeState, job: Job, now: Millis): void {
+export function abandonIfLate(s: SchedulerState, job: Job, now: Millis): void {
   // Before a restarted scheduler is welcomed, its policy is unknown; the welcome sets the timer of the deadline.
   if (now < job.deadlineAt || s.cluster.policy?.preset.abandons !== true) return;
   if (job.hasEnded || job.cancelling || !job.isUntouched || mustWait(s, job)) return;
@@ -302,13 +304,13 @@ export function abandonIfLate(s: LifeState, job: Job, now: Millis): void {
 }
 
 /** Fails a job that has exceeded its time limit. */
-export function endIfOutOfTime(s: LifeState, job: Job, now: Millis): void {
+export function endIfOutOfTime(s: SchedulerState, job: Job, now: Millis): void {
   if (now < job.timeLimitAt || job.hasEnded || job.cancelling) return;
   failRest(s, job, exceededTimeLimit(job.spec.timeLimitMs!), now);
 }
 
 /** Fails the unfinished tasks of the job. Dependent stages are cancelled. */
-function failRest(s: LifeState, job: Job, outcome: Outcome, now: Millis): void {
+function failRest(s: SchedulerState, job: Job, outcome: Outcome, now: Millis): void {
   s.failing.job = job;
   closeJob(s, job, now);
   withdrawSearch(s, job);
@@ -328,7 +330,7 @@ function failRest(s: LifeState, job: Job, outcome: Outcome, now: Millis): void {
 }
 
 /** Closes the job: no more tasks are appended. */
-function closeJob(s: LifeState, job: Job, now: Millis): void {
+function closeJob(s: SchedulerState, job: Job, now: Millis): void {
   if (!job.isOpen) return;
   const { taskCount: first, client } = job;
   s.ledger.appended(job, { first, tasks: [], digest: client.digest, close: true }, 0, now);
@@ -337,7 +339,7 @@ function closeJob(s: LifeState, job: Job, now: Millis): void {
 }
 
 /** Closes an open job that no client uses. It then ends after its present tasks. */
-export function closeIfInactive(s: LifeState, job: Job, now: Millis): void {
+export function closeIfInactive(s: SchedulerState, job: Job, now: Millis): void {
   if (job.hasEnded || !job.isOpen || job.cancelling) return;
   if (now < closesAt(job)) return setOpenTimer(job, s.env);
   closeJob(s, job, now);
@@ -345,19 +347,19 @@ export function closeIfInactive(s: LifeState, job: Job, now: Millis): void {
 }
 
 /** Retries tasks whose back-off has ended. */
-export function retryAfterBackoff(s: LifeState, job: Job, now: Millis): void {
+export function retryAfterBackoff(s: SchedulerState, job: Job, now: Millis): void {
   if (job.hasEnded || job.cancelling) return;
   for (const task of job.inBackoff.takeExpired(now)) requeueTask(s, job, task, 0, now);
   setRetryTimer(job, s.env);
 }
 
 /** Makes the task wait again, after a back-off if it is not 0. */
-function requeueTask(s: LifeState, job: Job, task: TaskIndex, restMs: Millis, now: Millis): void {
+function requeueTask(s: SchedulerState, job: Job, task: TaskIndex, restMs: Millis, now: Millis): void {
   if (restMs > 0) {
     job.backOff(task, now + restMs);
     setRetryTimer(job, s.env);
   } else job.requeue(task);
-  if (job.estimate.isUndecided) s.sampler.evaluatePilots(job, now);
+  if (job.estimate.isUndecided) evaluatePilots(s, job, now);
   abandonIfLate(s, job, now);
   if (job.hasEnded) return;
   if (restMs === 0) findWorkers(s, job, job.waiting.batchOf(task), now);
@@ -366,14 +368,14 @@ function requeueTask(s: LifeState, job: Job, task: TaskIndex, restMs: Millis, no
 }
 
 /** Sets the final state of a task, and continues with dependent stages and the end of the job. */
-function finishTask(s: LifeState, job: Job, task: TaskIndex, state: TaskState, now: Millis): void {
+function finishTask(s: SchedulerState, job: Job, task: TaskIndex, state: TaskState, now: Millis): void {
   const stage = job.dag.stageOf(task);
   job.setState(task, state);
   if (state !== TaskState.cancelled)
     s.events.taskEnded(job, state === TaskState.completed ? 'completed' : 'failed');
-  if (job.estimate.sample?.isPending(task)) s.sampler.evaluatePilots(job, now);
+  if (job.estimate.sample?.isPending(task)) evaluatePilots(s, job, now);
   if (stage.unfinished === 0) {
-    s.prober.batchAssigned(job, stage);
+    endProbing(s, job, stage);
     for (const next of job.stageEnded(stage)) startNextStage(s, job, next, now);
   }
   if (job.isConcurrencyLimited && job !== s.failing.job) findWorkersForAll(s, job, now);
@@ -386,14 +388,14 @@ function finishTask(s: LifeState, job: Job, task: TaskIndex, state: TaskState, n
  * Starts a stage. In a shared journal, the ends of the earlier stages must be durable first. Otherwise a scheduler that
  * takes the job over would not adopt the running tasks.
  */
-function startNextStage(s: LifeState, job: Job, stage: Stage, now: Millis): void {
+function startNextStage(s: SchedulerState, job: Job, stage: Stage, now: Millis): void {
   if (!s.ledger.isShared) return startStage(s, job, stage, now);
   s.ledger.whenDurable((then) => {
     if (!job.hasEnded && !job.cancelling) startStage(s, job, stage, then);
   }, now);
 }
 
-function workerNameOf(s: LifeState, job: Job, task: TaskIndex): string {
+function workerNameOf(s: SchedulerState, job: Job, task: TaskIndex): string {
   const worker: Address = job.tasks.workerOf(task);
   if (worker === NOBODY) return '';
   return s.cluster.nameOf(worker);

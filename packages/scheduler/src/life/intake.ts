@@ -1,12 +1,15 @@
 import type { JobSpec, Millis, ParentRun, RetryChoice } from '@goshawk/core';
 import { findWorkersForAll, parentChanged, startJob, withdrawSearch } from '../dispatch/routing.js';
+import { resumeSampling, startPilots } from '../dispatch/sampling.js';
 import { arrivingJobOf } from '../job/arriving.js';
 import { decide } from '../job/classify.js';
 import { holdOf } from '../job/hold.js';
 import { Job } from '../job/job.js';
 import { setDeadlineTimer, setOpenTimer } from '../job/job-timers.js';
 import type { Reopening } from '../job/reopening.js';
-import type { SchedulerParts } from './parts.js';
+import type { SchedulerState } from '../state/state.js';
+import { addBeginTime } from './holds.js';
+import { trackPredecessors, untrackPredecessors } from './predecessors.js';
 
 // Creates jobs from submissions, and withdraws those with the key of another job.
 
@@ -18,7 +21,7 @@ import type { SchedulerParts } from './parts.js';
  * @throws InputError if the journal cannot encode it
  */
 export function acceptJob(
-  s: SchedulerParts,
+  s: SchedulerState,
   spec: JobSpec,
   key: string | undefined,
   now: Millis,
@@ -29,7 +32,7 @@ export function acceptJob(
   if (known !== undefined) return known;
   const { wallOffsetMs, hasPrivateNames = false } = s.config;
   const arriving = arrivingJobOf(spec, now + wallOffsetMs, hasPrivateNames);
-  const prediction = s.sampler.predict(arriving, spec);
+  const prediction = s.estimators.predict(arriving, spec);
   const { number, id } = jobs.allocateId();
   const decision = decide(prediction, cluster.joinedPolicy);
   const hold = holdOf(spec, now, now + s.config.wallOffsetMs);
@@ -37,7 +40,7 @@ export function acceptJob(
   const about = { number, id, key, spec, project, arriving, prediction, decision };
   const job = new Job({ ...about, acceptedAt: now, hold });
   job.history.shareCrashes(s.crashes.find(() => job.history.program));
-  if (prediction.kind === 'sample') s.sampler.startPilots(job, prediction);
+  if (prediction.kind === 'sample') startPilots(s, job, prediction);
   job.client.activeAt = now;
   job.times.eligibleAt -= ageMs;
   // Before the job is added, because this throws if the record cannot be encoded.
@@ -60,8 +63,8 @@ export function acceptJob(
     }, now);
   else setDeadlineTimer(job, cluster, s.env);
   setOpenTimer(job, s.env);
-  if (job.hasPendingPredecessors) s.predecessors.track(job, now);
-  s.holds.add(job, now);
+  if (job.hasPendingPredecessors) trackPredecessors(s, job, now);
+  addBeginTime(s, job, now);
   return job;
 }
 
@@ -70,7 +73,7 @@ export function acceptJob(
  * the job would count as ended after a crash, while its tasks run.
  */
 export function reopenJob(
-  s: SchedulerParts,
+  s: SchedulerState,
   job: Job,
   reopening: Reopening,
   { key, choice }: { readonly key: string; readonly choice: RetryChoice },
@@ -81,28 +84,28 @@ export function reopenJob(
   jobs.reopen(job, () => job.reopen(reopening, key, choice, now));
   s.notDurableJobs.add(job);
   // Draws the pilots first. Otherwise probes would be sent for tasks that must wait for the pilots.
-  s.sampler.resume(job, now);
-  if (job.hasPendingPredecessors) s.predecessors.track(job, now);
+  resumeSampling(s, job, now);
+  if (job.hasPendingPredecessors) trackPredecessors(s, job, now);
   else startJob(s, job, now);
-  s.holds.add(job, now);
+  addBeginTime(s, job, now);
   ledger.whenDurable((then) => becameDurable(s, job, then), now);
 }
 
 /** Another attempt of the task that submitted the job has submitted it again, and may wait for it. */
-export function setParent(s: SchedulerParts, job: Job, parent: ParentRun, now: Millis): void {
+export function setParent(s: SchedulerState, job: Job, parent: ParentRun, now: Millis): void {
   if (job.parent?.worker === parent.worker && job.parent.match === parent.match) return;
   job.parent = parent;
   parentChanged(s, job, now);
 }
 
 /** Withdraws an accepted job, because another job of the cluster has its key. */
-export function withdrawJob(s: SchedulerParts, job: Job): void {
+export function withdrawJob(s: SchedulerState, job: Job): void {
   withdrawSearch(s, job);
-  s.predecessors.untrack(job);
+  untrackPredecessors(s, job);
   s.jobs.withdraw(job);
 }
 
-function becameDurable(s: SchedulerParts, job: Job, now: Millis): void {
+function becameDurable(s: SchedulerState, job: Job, now: Millis): void {
   const questions = s.notDurableJobs.remove(job);
   const isAdopted = s.jobs.byNumber(job.number) === job;
   for (const ask of questions) ask(now);

@@ -1,6 +1,5 @@
 import {
   type Address,
-  Deque,
   type FateOfJob,
   isFinal,
   type JobFate,
@@ -13,13 +12,12 @@ import {
   tagOf,
 } from '@goshawk/core';
 import { startJob } from '../dispatch/routing.js';
-import type { Refusal } from '../durability/ledger.js';
+import { resumeSampling } from '../dispatch/sampling.js';
 import type { Job } from '../job/job.js';
-import type { JobListener } from '../job/job-events.js';
+import type { OwnerOfTag, SchedulerState } from '../state/state.js';
 import { cancelJob } from './cancelling.js';
 import { abandonIfLate } from './endings.js';
-import type { LifeState } from './life.js';
-import { PredecessorRights } from './predecessor-rights.js';
+import { isOwnJob, rightsOwnerNamed, rightsReported } from './predecessor-rights.js';
 
 /**
  * First and longest interval between queries to another scheduler, in milliseconds. Ends are also reported without a
@@ -35,279 +33,254 @@ const OWNER_GONE_MS = 10 * 60_000;
 /** Maximum number of listed predecessors. */
 const PREDECESSORS_LISTED_MAX = 100;
 
-/** The scheduler that owns the jobs of a tag. */
-interface Owner {
-  address: Address;
-  /** Whether it has answered since the last query. */
-  hasAnswered: boolean;
-  queryIntervalMs: Millis;
-  nextQueryAt: Millis;
-  /** Time of central’s first reply that names no owner; undefined: it names one, or has not replied. */
-  goneSince: Millis | undefined;
+// Tracks dependencies between jobs. The search for workers begins when the predecessors of a job have ended. For jobs
+// of other schedulers, central names the owner, and the owner reports their ends.
+
+/** The job must not start before its predecessors have ended. */
+export function trackPredecessors(s: SchedulerState, job: Job, now: Millis): void {
+  for (const id of job.predecessors.pending) addTo(s.dependencies.dependents, id, job);
+  queryFates(s, [...job.predecessors.pending], now);
+}
+
+/** Removes a job that has ended or was withdrawn. */
+export function untrackPredecessors(s: SchedulerState, job: Job): void {
+  for (const id of job.predecessors.pending) removeDependent(s, id, job);
+}
+
+/** A local job has ended. */
+export function predecessorEnded(s: SchedulerState, job: Job, now: Millis): void {
+  const { dependents, subscribers } = s.dependencies;
+  untrackPredecessors(s, job);
+  const fate = fateOf(job);
+  for (const asker of subscribers.get(job.number) ?? [])
+    s.ledger.sendWhenDurable(asker, { type: 'jobFates', fates: [fate], user: undefined });
+  subscribers.delete(job.number);
+  if (dependents.has(job.id)) applyFate(s, fate, now);
+}
+
+/** Answers another scheduler whose jobs depend on local ones. The end of a job is reported once it is durable. */
+export function jobsAwaited(s: SchedulerState, from: Address, { ids, user }: MessageOf<'awaitJobs'>): void {
+  if (user !== undefined) {
+    const fates = ids.map((id) => (isOwnJob(s, id, user) ? localFate(s, id) : { ...UNKNOWN_FATE, id }));
+    return s.ledger.sendNow(from, { type: 'jobFates', fates, user });
+  }
+  const fates = ids.map((id) => localFate(s, id));
+  for (const { id, state } of fates) {
+    const job = state === 'waiting' || state === 'running' ? s.jobs.byId(id) : undefined;
+    if (job !== undefined) addTo(s.dependencies.subscribers, job.number, from);
+  }
+  s.ledger.sendWhenDurable(from, { type: 'jobFates', fates, user: undefined });
+}
+
+export function fatesReported(
+  s: SchedulerState,
+  from: Address,
+  { fates, user }: MessageOf<'jobFates'>,
+  now: Millis,
+): void {
+  if (user !== undefined) {
+    rightsReported(s, fates, user);
+    return;
+  }
+  for (const fate of fates) {
+    const owner = s.dependencies.owners.get(tagOf(fate.id));
+    if (owner?.address === from) {
+      owner.hasAnswered = true;
+      owner.goneSince = undefined;
+    }
+    if (!s.dependencies.dependents.has(fate.id)) continue;
+    s.dependencies.fates.set(fate.id, fate);
+    if (isFinalFate(fate.state)) applyFate(s, fate, now);
+  }
+}
+
+/** Central names the owner of a tag's jobs. */
+export function ownerNamed(
+  s: SchedulerState,
+  { tag, owner: address, gone }: MessageOf<'ownerIs'>,
+  now: Millis,
+): void {
+  rightsOwnerNamed(s, tag, address, gone);
+  const owner = s.dependencies.owners.get(tag);
+  if (owner === undefined) return;
+  owner.goneSince = gone && address === undefined ? (owner.goneSince ?? now) : undefined;
+  if (address !== undefined && address !== owner.address) {
+    owner.address = address;
+    sendQuery(s, owner, pendingIdsOf(s, tag));
+  }
+  if (owner.goneSince === undefined || now - owner.goneSince < OWNER_GONE_MS) return;
+  for (const id of pendingIdsOf(s, tag)) applyFate(s, { ...UNKNOWN_FATE, id }, now);
+}
+
+/** Repeats unanswered queries. */
+export function repeatQueries(s: SchedulerState, now: Millis): void {
+  const { dependents, owners } = s.dependencies;
+  if (!s.cluster.isReady) return s.env.setTimer('predecessors', 0, now + QUERY_INTERVAL_MIN_MS);
+  const awaited = byTag(dependents.keys());
+  for (const tag of owners.keys()) if (!awaited.has(tag)) owners.delete(tag);
+  for (const [tag, ids] of awaited) {
+    const owner = owners.get(tag);
+    if (tag === s.config.tag || owner === undefined) queryFates(s, ids, now);
+    else if (owner.nextQueryAt <= now) repeatQuery(s, tag, owner, ids, now);
+  }
+  setQueryTimer(s);
 }
 
 /**
- * Tracks dependencies between jobs. The search for workers begins when the predecessors of a job have ended. For jobs
- * of other schedulers, central names the owner, and the owner reports their ends.
+ * Whether no active job can continue: each is idle, waits for a retry of a failed job, directly or through other
+ * local jobs, or has tasks that no worker can run.
+ *
+ * @param isUnmet whether no worker has what the waiting tasks of a job require
  */
-export class Predecessors implements JobListener {
-  readonly #s: LifeState;
-  /** Waiting jobs by the id of a predecessor. */
-  readonly #dependents = new Map<string, Set<Job>>();
-  /** Last known fates of other schedulers' jobs. */
-  readonly #fates = new Map<string, FateOfJob>();
-  readonly #owners = new Map<string, Owner>();
-  /** Schedulers that wait for the end of a local job, by its number. */
-  readonly #subscribers = new Map<number, Set<Address>>();
-  /** Fates that are not processed yet. A queue avoids deep recursion along chains of jobs. */
-  readonly #endedFates = new Deque<FateOfJob>();
-  #isApplying = false;
-  readonly #rights: PredecessorRights;
-
-  constructor(s: LifeState) {
-    this.#s = s;
-    this.#rights = new PredecessorRights(s);
-  }
-
-  /** Why a user who may see only own jobs may not submit a job that depends on these. */
-  refusalOf(ids: readonly string[], user: string, now: Millis): Refusal | undefined {
-    return this.#rights.refusalOf(ids, user, now);
-  }
-
-  /** The job must not start before its predecessors have ended. */
-  track(job: Job, now: Millis): void {
-    for (const id of job.predecessors.pending) addTo(this.#dependents, id, job);
-    this.#query([...job.predecessors.pending], now);
-  }
-
-  /** Removes a job that has ended or was withdrawn. */
-  untrack(job: Job): void {
-    for (const id of job.predecessors.pending) this.#removeDependent(id, job);
-  }
-
-  /** A local job has ended. */
-  ended(job: Job, now: Millis): void {
-    this.untrack(job);
-    const fate = fateOf(job);
-    for (const asker of this.#subscribers.get(job.number) ?? [])
-      this.#s.ledger.sendWhenDurable(asker, { type: 'jobFates', fates: [fate], user: undefined });
-    this.#subscribers.delete(job.number);
-    if (this.#dependents.has(job.id)) this.#applyFate(fate, now);
-  }
-
-  /** Answers another scheduler whose jobs depend on local ones. The end of a job is reported once it is durable. */
-  onAwaitJobs(from: Address, { ids, user }: MessageOf<'awaitJobs'>): void {
-    if (user !== undefined) {
-      const fates = ids.map((id) =>
-        this.#rights.isOwn(id, user) ? this.#localFate(id) : { ...UNKNOWN_FATE, id },
+export function areAllStuck(s: SchedulerState, isUnmet: (job: Job) => boolean): boolean {
+  const stuck = new Set<string>();
+  for (const job of s.jobs.active()) {
+    const isStuck =
+      job.isIdle ||
+      isUnmet(job) ||
+      [...job.predecessors.pending].some(
+        (id) => stuck.has(id) || (job.spec.afterOk?.includes(id) === true && hasFailed(s, id)),
       );
-      return this.#s.ledger.sendNow(from, { type: 'jobFates', fates, user });
-    }
-    const fates = ids.map((id) => this.#localFate(id));
-    for (const { id, state } of fates) {
-      const job = state === 'waiting' || state === 'running' ? this.#s.jobs.byId(id) : undefined;
-      if (job !== undefined) addTo(this.#subscribers, job.number, from);
-    }
-    this.#s.ledger.sendWhenDurable(from, { type: 'jobFates', fates, user: undefined });
+    if (!isStuck) return false;
+    stuck.add(job.id);
   }
+  return true;
+}
 
-  onFates(from: Address, { fates, user }: MessageOf<'jobFates'>, now: Millis): void {
-    if (user !== undefined) {
-      this.#rights.onFates(fates, user);
-      return;
-    }
-    for (const fate of fates) {
-      const owner = this.#owners.get(tagOf(fate.id));
-      if (owner?.address === from) {
-        owner.hasAnswered = true;
-        owner.goneSince = undefined;
+function hasFailed(s: SchedulerState, id: string): boolean {
+  const { state } =
+    tagOf(id) === s.config.tag ? localFate(s, id) : (s.dependencies.fates.get(id) ?? UNKNOWN_FATE);
+  return state === 'failed' || state === 'cancelled';
+}
+
+/** The unfinished predecessors of the job, truncated. */
+export function unfinishedPredecessorsOf(s: SchedulerState, job: Job): Predecessor[] {
+  if (!job.hasPendingPredecessors || job.hasEnded) return [];
+  return [...job.predecessors.pending].slice(0, PREDECESSORS_LISTED_MAX).map((id) => {
+    const fate =
+      tagOf(id) === s.config.tag
+        ? localFate(s, id)
+        : (s.dependencies.fates.get(id) ?? { ...UNKNOWN_FATE, id });
+    return { ...fate, ok: job.spec.afterOk?.includes(id) ?? false };
+  });
+}
+
+/** Looks up the fates of new predecessors. */
+function queryFates(s: SchedulerState, ids: readonly string[], now: Millis): void {
+  const { owners } = s.dependencies;
+  // Jobs cannot start before the policy is known.
+  if (!s.cluster.isReady) return s.env.setTimer('predecessors', 0, now + QUERY_INTERVAL_MIN_MS);
+  for (const [tag, those] of byTag(ids)) {
+    if (tag === s.config.tag) {
+      for (const id of those) {
+        const fate = localFate(s, id);
+        if (isFinalFate(fate.state)) applyFate(s, fate, now);
       }
-      if (!this.#dependents.has(fate.id)) continue;
-      this.#fates.set(fate.id, fate);
-      if (isFinalFate(fate.state)) this.#applyFate(fate, now);
+      continue;
     }
+    let owner = owners.get(tag);
+    if (owner === undefined) {
+      owner = {
+        address: NOBODY,
+        hasAnswered: false,
+        queryIntervalMs: QUERY_INTERVAL_MIN_MS,
+        nextQueryAt: 0,
+        goneSince: undefined,
+      };
+      owners.set(tag, owner);
+      repeatQuery(s, tag, owner, those, now);
+    } else sendQuery(s, owner, those);
   }
+  setQueryTimer(s);
+}
 
-  /** Central names the owner of a tag's jobs. */
-  onOwnerIs({ tag, owner: address, gone }: MessageOf<'ownerIs'>, now: Millis): void {
-    this.#rights.onOwnerIs(tag, address, gone);
-    const owner = this.#owners.get(tag);
-    if (owner === undefined) return;
-    owner.goneSince = gone && address === undefined ? (owner.goneSince ?? now) : undefined;
-    if (address !== undefined && address !== owner.address) {
-      owner.address = address;
-      this.#sendQuery(owner, this.#pendingIdsOf(tag));
-    }
-    if (owner.goneSince === undefined || now - owner.goneSince < OWNER_GONE_MS) return;
-    for (const id of this.#pendingIdsOf(tag)) this.#applyFate({ ...UNKNOWN_FATE, id }, now);
-  }
+function repeatQuery(
+  s: SchedulerState,
+  tag: string,
+  owner: OwnerOfTag,
+  ids: readonly string[],
+  now: Millis,
+): void {
+  const { central } = s.cluster;
+  // Another scheduler may have taken the jobs over.
+  if (!owner.hasAnswered && central !== NOBODY) s.env.send(central, { type: 'seekOwner', tag });
+  sendQuery(s, owner, ids);
+  owner.hasAnswered = false;
+  owner.nextQueryAt = now + owner.queryIntervalMs;
+  owner.queryIntervalMs = Math.min(2 * owner.queryIntervalMs, QUERY_INTERVAL_MAX_MS);
+}
 
-  /** Repeats unanswered queries. */
-  wake(now: Millis): void {
-    if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + QUERY_INTERVAL_MIN_MS);
-    const awaited = byTag(this.#dependents.keys());
-    for (const tag of this.#owners.keys()) if (!awaited.has(tag)) this.#owners.delete(tag);
-    for (const [tag, ids] of awaited) {
-      const owner = this.#owners.get(tag);
-      if (tag === this.#s.config.tag || owner === undefined) this.#query(ids, now);
-      else if (owner.nextQueryAt <= now) this.#repeatQuery(tag, owner, ids, now);
-    }
-    this.#setTimer();
-  }
+function sendQuery(s: SchedulerState, { address }: OwnerOfTag, ids: readonly string[]): void {
+  if (address === NOBODY) return;
+  for (const some of slicesOf(ids, LIMITS.awaitedMax))
+    s.env.send(address, { type: 'awaitJobs', ids: some, user: undefined });
+}
 
-  /**
-   * Whether no active job can continue: each is idle, waits for a retry of a failed job, directly or through other
-   * local jobs, or has tasks that no worker can run.
-   *
-   * @param isUnmet whether no worker has what the waiting tasks of a job require
-   */
-  areAllStuck(isUnmet: (job: Job) => boolean): boolean {
-    const stuck = new Set<string>();
-    for (const job of this.#s.jobs.active()) {
-      const isStuck =
-        job.isIdle ||
-        isUnmet(job) ||
-        [...job.predecessors.pending].some(
-          (id) => stuck.has(id) || (job.spec.afterOk?.includes(id) === true && this.#hasFailed(id)),
-        );
-      if (!isStuck) return false;
-      stuck.add(job.id);
-    }
-    return true;
-  }
+function pendingIdsOf(s: SchedulerState, tag: string): string[] {
+  return [...s.dependencies.dependents.keys()].filter((id) => tagOf(id) === tag);
+}
 
-  #hasFailed(id: string): boolean {
-    const { state } =
-      tagOf(id) === this.#s.config.tag ? this.#localFate(id) : (this.#fates.get(id) ?? UNKNOWN_FATE);
-    return state === 'failed' || state === 'cancelled';
-  }
+function setQueryTimer(s: SchedulerState): void {
+  let at = Number.POSITIVE_INFINITY;
+  for (const { nextQueryAt } of s.dependencies.owners.values()) at = Math.min(at, nextQueryAt);
+  if (at < Number.POSITIVE_INFINITY) s.env.setTimer('predecessors', 0, at);
+}
 
-  /** The unfinished predecessors of the job, truncated. */
-  unfinishedOf(job: Job): Predecessor[] {
-    if (!job.hasPendingPredecessors || job.hasEnded) return [];
-    return [...job.predecessors.pending].slice(0, PREDECESSORS_LISTED_MAX).map((id) => {
-      const fate =
-        tagOf(id) === this.#s.config.tag
-          ? this.#localFate(id)
-          : (this.#fates.get(id) ?? { ...UNKNOWN_FATE, id });
-      return { ...fate, ok: job.spec.afterOk?.includes(id) ?? false };
-    });
-  }
+function removeDependent(s: SchedulerState, id: string, job: Job): void {
+  const { dependents, fates } = s.dependencies;
+  const waiting = dependents.get(id);
+  if (waiting?.delete(job) !== true || waiting.size > 0) return;
+  dependents.delete(id);
+  fates.delete(id);
+}
 
-  /** Looks up the fates of new predecessors. */
-  #query(ids: readonly string[], now: Millis): void {
-    // Jobs cannot start before the policy is known.
-    if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + QUERY_INTERVAL_MIN_MS);
-    for (const [tag, those] of byTag(ids)) {
-      if (tag === this.#s.config.tag) {
-        for (const id of those) {
-          const fate = this.#localFate(id);
-          if (isFinalFate(fate.state)) this.#applyFate(fate, now);
-        }
-        continue;
-      }
-      let owner = this.#owners.get(tag);
-      if (owner === undefined) {
-        owner = {
-          address: NOBODY,
-          hasAnswered: false,
-          queryIntervalMs: QUERY_INTERVAL_MIN_MS,
-          nextQueryAt: 0,
-          goneSince: undefined,
-        };
-        this.#owners.set(tag, owner);
-        this.#repeatQuery(tag, owner, those, now);
-      } else this.#sendQuery(owner, those);
-    }
-    this.#setTimer();
-  }
+function localFate(s: SchedulerState, id: string): FateOfJob {
+  const job = s.jobs.byId(id);
+  if (job !== undefined) return fateOf(job);
+  const state = s.jobs.tombstoneOfId(id)?.state ?? (s.jobs.isDeleted(id) ? 'forgotten' : 'unknown');
+  return { id, state, tasks: 0, ended: 0 };
+}
 
-  #repeatQuery(tag: string, owner: Owner, ids: readonly string[], now: Millis): void {
-    const { central } = this.#s.cluster;
-    // Another scheduler may have taken the jobs over.
-    if (!owner.hasAnswered && central !== NOBODY) this.#s.env.send(central, { type: 'seekOwner', tag });
-    this.#sendQuery(owner, ids);
-    owner.hasAnswered = false;
-    owner.nextQueryAt = now + owner.queryIntervalMs;
-    owner.queryIntervalMs = Math.min(2 * owner.queryIntervalMs, QUERY_INTERVAL_MAX_MS);
+function applyFate(s: SchedulerState, fate: FateOfJob, now: Millis): void {
+  if (!s.cluster.isReady) return s.env.setTimer('predecessors', 0, now + QUERY_INTERVAL_MIN_MS);
+  const { dependencies } = s;
+  const { dependents, fates, endedFates } = dependencies;
+  endedFates.push(fate);
+  if (dependencies.isApplying) return;
+  dependencies.isApplying = true;
+  while (endedFates.length > 0) {
+    const next = endedFates.shift()!;
+    const waiting = dependents.get(next.id) ?? [];
+    dependents.delete(next.id);
+    fates.delete(next.id);
+    for (const job of waiting) updateDependent(s, job, next, now);
   }
+  dependencies.isApplying = false;
+}
 
-  #sendQuery({ address }: Owner, ids: readonly string[]): void {
-    if (address === NOBODY) return;
-    for (const some of slicesOf(ids, LIMITS.awaitedMax))
-      this.#s.env.send(address, { type: 'awaitJobs', ids: some, user: undefined });
+/** A failed or cancelled job may be retried, so jobs that need it to complete stay on hold. */
+function updateDependent(s: SchedulerState, job: Job, fate: FateOfJob, now: Millis): void {
+  const { id, state } = fate;
+  if (job.hasEnded || job.cancelling) return;
+  if (state !== 'completed' && job.spec.afterOk?.includes(id)) {
+    if (state === 'forgotten' || state === 'unknown')
+      return cancelJob(s, job, now, `it depended on the completion of ${id}, ${FATE_DESCRIPTIONS[state]}`);
+    addTo(s.dependencies.dependents, id, job);
+    s.dependencies.fates.set(id, fate);
+    return;
   }
+  job.predecessors.pending.delete(id);
+  s.ledger.passed(job, id, now);
+  // A later owner, or a restart, must know that the job may run, and not ask again.
+  if (job.predecessors.pending.size === 0) s.ledger.whenDurable((then) => startDependent(s, job, then), now);
+}
 
-  #pendingIdsOf(tag: string): string[] {
-    return [...this.#dependents.keys()].filter((id) => tagOf(id) === tag);
-  }
-
-  #setTimer(): void {
-    let at = Number.POSITIVE_INFINITY;
-    for (const { nextQueryAt } of this.#owners.values()) at = Math.min(at, nextQueryAt);
-    if (at < Number.POSITIVE_INFINITY) this.#s.env.setTimer('predecessors', 0, at);
-  }
-
-  #removeDependent(id: string, job: Job): void {
-    const dependents = this.#dependents.get(id);
-    if (dependents?.delete(job) !== true || dependents.size > 0) return;
-    this.#dependents.delete(id);
-    this.#fates.delete(id);
-  }
-
-  #localFate(id: string): FateOfJob {
-    const job = this.#s.jobs.byId(id);
-    if (job !== undefined) return fateOf(job);
-    const state =
-      this.#s.jobs.tombstoneOfId(id)?.state ?? (this.#s.jobs.isDeleted(id) ? 'forgotten' : 'unknown');
-    return { id, state, tasks: 0, ended: 0 };
-  }
-
-  #applyFate(fate: FateOfJob, now: Millis): void {
-    if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + QUERY_INTERVAL_MIN_MS);
-    this.#endedFates.push(fate);
-    if (this.#isApplying) return;
-    this.#isApplying = true;
-    while (this.#endedFates.length > 0) {
-      const next = this.#endedFates.shift()!;
-      const dependents = this.#dependents.get(next.id) ?? [];
-      this.#dependents.delete(next.id);
-      this.#fates.delete(next.id);
-      for (const job of dependents) this.#updateDependent(job, next, now);
-    }
-    this.#isApplying = false;
-  }
-
-  /** A failed or cancelled job may be retried, so jobs that need it to complete stay on hold. */
-  #updateDependent(job: Job, fate: FateOfJob, now: Millis): void {
-    const { id, state } = fate;
-    if (job.hasEnded || job.cancelling) return;
-    if (state !== 'completed' && job.spec.afterOk?.includes(id)) {
-      if (state === 'forgotten' || state === 'unknown')
-        return cancelJob(
-          this.#s,
-          job,
-          now,
-          `it depended on the completion of ${id}, ${FATE_DESCRIPTIONS[state]}`,
-        );
-      addTo(this.#dependents, id, job);
-      this.#fates.set(id, fate);
-      return;
-    }
-    job.predecessors.pending.delete(id);
-    this.#s.ledger.passed(job, id, now);
-    // A later owner, or a restart, must know that the job may run, and not ask again.
-    if (job.predecessors.pending.size === 0)
-      this.#s.ledger.whenDurable((then) => this.#start(job, then), now);
-  }
-
-  #start(job: Job, now: Millis): void {
-    if (job.hasEnded || job.cancelling || this.#s.jobs.byNumber(job.number) !== job) return;
-    job.predecessorsEnded(now);
-    this.#s.sampler.resume(job, now);
-    startJob(this.#s, job, now);
-    abandonIfLate(this.#s, job, now);
-  }
+function startDependent(s: SchedulerState, job: Job, now: Millis): void {
+  if (job.hasEnded || job.cancelling || s.jobs.byNumber(job.number) !== job) return;
+  job.predecessorsEnded(now);
+  resumeSampling(s, job, now);
+  startJob(s, job, now);
+  abandonIfLate(s, job, now);
 }
 
 const UNKNOWN_FATE = { state: 'unknown', tasks: 0, ended: 0 } as const;

@@ -2,19 +2,21 @@ import type { Inheritance, JournalEntry } from '../contract.js';
 import type { Accounting } from '../durability/accounting.js';
 import { rebuildJobs } from '../durability/rebuild.js';
 import { setOpenTimer } from '../job/job-timers.js';
+import type { Keys } from '../state/keys.js';
+import { rebuildContextOf, type SchedulerState } from '../state/state.js';
 import { endIfDone } from './endings.js';
-import type { Keys } from './keys.js';
-import type { SchedulerParts } from './parts.js';
+import { addBeginTime } from './holds.js';
+import { trackPredecessors } from './predecessors.js';
 
-// Loads the jobs of earlier incarnations. `Reconciler` then asks workers which tasks run, and starts the others.
+// Loads the jobs of earlier incarnations. `reconciling.ts` then asks workers which tasks run, and starts the others.
 
 /** @returns steps, each with its number of records */
-export function* loadJobs(s: SchedulerParts): Iterable<number> {
+export function* loadJobs(s: SchedulerState): Iterable<number> {
   const { jobs, chunkedWork, config } = s;
   const { inheritance } = config;
   if (inheritance !== undefined) {
     const { accounting } = s;
-    const context = { ...s.rebuildContext(inheritance.now), accounting };
+    const context = { ...rebuildContextOf(s, inheritance.now), accounting };
     yield* rebuildJobs(entriesOfJobs(inheritance, s.keys, accounting), context, (job) => {
       if (!jobs.restore(job)) s.env.leftInJournal?.(job.id, job.bytes.total);
       s.notifications.restored(job);
@@ -31,8 +33,8 @@ export function* loadJobs(s: SchedulerParts): Iterable<number> {
     job.client.activeAt = chunkedWork.now;
     setOpenTimer(job, s.env);
     s.ledger.resumed(job, chunkedWork.now);
-    if (job.hasPendingPredecessors) s.predecessors.track(job, chunkedWork.now);
-    s.holds.add(job, chunkedWork.now);
+    if (job.hasPendingPredecessors) trackPredecessors(s, job, chunkedWork.now);
+    addBeginTime(s, job, chunkedWork.now);
     yield 1;
   }
 }

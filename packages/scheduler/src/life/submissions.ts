@@ -26,8 +26,9 @@ import { notifyRefusal } from '../durability/notifications.js';
 import { Job } from '../job/job.js';
 import { estimateJobBytes } from '../job/job-bytes.js';
 import { findReopening, type Reopening } from '../job/reopening.js';
+import type { SchedulerState } from '../state/state.js';
 import { acceptJob, reopenJob, setParent, withdrawJob } from './intake.js';
-import type { SchedulerParts } from './parts.js';
+import { refusalOfPredecessors } from './predecessor-rights.js';
 import { missingInputs, retrySpecOf } from './retry-spec.js';
 import { isSameJob } from './same-job.js';
 
@@ -35,7 +36,7 @@ import { isSameJob } from './same-job.js';
 
 /** @param owner the only user that the client may submit for; undefined: any user */
 export function submitJob(
-  s: SchedulerParts,
+  s: SchedulerState,
   from: Address,
   message: MessageOf<'submit'>,
   owner: string | undefined,
@@ -48,7 +49,7 @@ export function submitJob(
  * Runs tasks of an ended job again: as further attempts of the same job, or as a new job that keeps their numbers.
  */
 export function retryJob(
-  s: SchedulerParts,
+  s: SchedulerState,
   from: Address,
   message: MessageOf<'retryJob'>,
   job: Job,
@@ -58,7 +59,7 @@ export function retryJob(
 }
 
 function reply(
-  s: SchedulerParts,
+  s: SchedulerState,
   from: Address,
   message: MessageOf<'submit'> | MessageOf<'retryJob'>,
   decide: () => Accepted | Refusal,
@@ -72,7 +73,7 @@ function reply(
 }
 
 function trySubmit(
-  s: SchedulerParts,
+  s: SchedulerState,
   from: Address,
   message: MessageOf<'submit'>,
   owner: string | undefined,
@@ -112,7 +113,7 @@ function trySubmit(
 
 /** Refuses a job that depends on jobs that the client may not see. */
 function predecessorRefusal(
-  s: SchedulerParts,
+  s: SchedulerState,
   from: Address,
   { after = [], afterOk = [] }: JobSpec,
   now: Millis,
@@ -120,11 +121,11 @@ function predecessorRefusal(
   if (after.length + afterOk.length === 0) return undefined;
   const key = s.env.clientKeyOf?.(from);
   if (key === undefined || scopeOf(key, 'describeJob') === 'all') return undefined;
-  return s.predecessors.refusalOf([...after, ...afterOk], key.name, now);
+  return refusalOfPredecessors(s, [...after, ...afterOk], key.name, now);
 }
 
 function tryRetry(
-  s: SchedulerParts,
+  s: SchedulerState,
   message: MessageOf<'retryJob'>,
   job: Job,
   now: Millis,
@@ -179,7 +180,7 @@ function tryRetry(
 
 /** Answers a retry request whose key was used before. */
 function retryWithKey(
-  s: SchedulerParts,
+  s: SchedulerState,
   key: string,
   job: Job,
   choice: RetryChoice,
@@ -198,7 +199,7 @@ function retryWithKey(
 }
 
 function retryAsNew(
-  s: SchedulerParts,
+  s: SchedulerState,
   key: string,
   job: Job,
   reopening: Reopening,
@@ -226,7 +227,7 @@ function retryAsNew(
  * @returns undefined: a new job may be accepted
  */
 function knownOrRefused(
-  s: SchedulerParts,
+  s: SchedulerState,
   key: string,
   user: string | undefined,
 ): Job | Accepted | Refusal | undefined {
@@ -247,7 +248,7 @@ function knownOrRefused(
 }
 
 /** Checks the limits of the user and of memory. */
-function limitRefusal(s: SchedulerParts, spec: JobSpec): Refusal | undefined {
+function limitRefusal(s: SchedulerState, spec: JobSpec): Refusal | undefined {
   const { user, stages, retryOf } = spec;
   const tasks =
     retryOf === undefined ? sumOf(stages, (stage) => countTasks(stage.tasks)) : tasksInRanges(retryOf.tasks);
@@ -261,7 +262,7 @@ function limitRefusal(s: SchedulerParts, spec: JobSpec): Refusal | undefined {
 
 /** Answers a submission whose key was used before: with that job if it is equal, else with an error. */
 function answerRepeated(
-  s: SchedulerParts,
+  s: SchedulerState,
   key: string,
   job: Job,
   spec: JobSpec,
@@ -274,7 +275,7 @@ function answerRepeated(
 }
 
 /** Withdraws a job, because another job of the cluster has its key. The client gets that job as the answer. */
-export function keyTaken(s: SchedulerParts, number: JobNumber, { id, accepted, ended }: KeyHolder): void {
+export function keyTaken(s: SchedulerState, number: JobNumber, { id, accepted, ended }: KeyHolder): void {
   const job = s.jobs.byNumber(number);
   if (job === undefined) return;
   s.ledger.replacePendingReplies(
@@ -323,7 +324,7 @@ function userInRequest(spec: unknown): string | undefined {
   return typeof user === 'string' ? user : undefined;
 }
 
-function accepted({ cluster }: SchedulerParts, job: Job): Accepted {
+function accepted({ cluster }: SchedulerState, job: Job): Accepted {
   const warning = unmetRequirements(job.spec, cluster.joinedPolicy, cluster.members);
   return { job: job.id, state: job.state, ...(warning === undefined ? {} : { warning }) };
 }

@@ -4,19 +4,20 @@ import { AssignedBy } from '../job/assignment.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
 import type { Job } from '../job/job.js';
 import { TaskState } from '../job/task-state.js';
+import type { SchedulerState } from '../state/state.js';
 import { adjustOutcome, attemptDeclined, attemptEnded, recordEnd } from './endings.js';
 import { abandonedEnded, killAttempt } from './killing.js';
-import type { SchedulerParts } from './parts.js';
+import { awaitsAnswer } from './reconciling.js';
 
 // Handles messages about tasks from workers and central.
 
 /** An attempt has ended at its worker. */
-export function taskEnded(s: SchedulerParts, from: Address, message: MessageOf<'ended'>, now: Millis): void {
+export function taskEnded(s: SchedulerState, from: Address, message: MessageOf<'ended'>, now: Millis): void {
   const { task, attempt } = message;
   const job = s.jobs.byNumber(message.job);
   const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
   // Drops the report. The worker will repeat it.
-  if (counts ? s.ledger.isBacklogFull : s.reconciler.awaitsAnswer(from)) return;
+  if (counts ? s.ledger.isBacklogFull : awaitsAnswer(s, from)) return;
   const gang = counts ? job.gangStageOf(task)?.gang : undefined;
   if (gang !== undefined && message.outcome.kind === 'completed' && !job!.cancelling) {
     const { unfinished } = job!.dag.stageOf(task);
@@ -26,7 +27,7 @@ export function taskEnded(s: SchedulerParts, from: Address, message: MessageOf<'
   if (gang?.areAllCompleted) for (const goOn of gang.takeCompleted()) goOn(now);
 }
 
-function processEnd(s: SchedulerParts, from: Address, message: MessageOf<'ended'>, now: Millis): void {
+function processEnd(s: SchedulerState, from: Address, message: MessageOf<'ended'>, now: Millis): void {
   const { task, attempt, runMs, pausedMs } = message;
   const job = s.jobs.byNumber(message.job);
   const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
@@ -57,7 +58,7 @@ function processEnd(s: SchedulerParts, from: Address, message: MessageOf<'ended'
  * Whether the attempt ended under an earlier incarnation, which may have recorded its end, but not stored its output.
  */
 function isLate(
-  s: SchedulerParts,
+  s: SchedulerState,
   job: Job | undefined,
   { task, attempt }: MessageOf<'ended' | 'output'>,
 ): boolean {
@@ -71,7 +72,7 @@ function isLate(
 }
 
 function keepOutput(
-  s: SchedulerParts,
+  s: SchedulerState,
   { number, spec: { user }, tasks }: Job,
   { task, output, outputBytes }: MessageOf<'ended'>,
 ): void {
@@ -86,7 +87,7 @@ function keepOutput(
 }
 
 /** A worker has paused an attempt, whose CPUs another task uses, or continued it. */
-export function taskLent(s: SchedulerParts, from: Address, message: MessageOf<'lent'>, now: Millis): void {
+export function taskLent(s: SchedulerState, from: Address, message: MessageOf<'lent'>, now: Millis): void {
   const job = s.jobs.byNumber(message.job);
   if (job === undefined || job.hasEnded || !job.tasks.isRunningAt(message.task, message.attempt, from))
     return;
@@ -95,9 +96,9 @@ export function taskLent(s: SchedulerParts, from: Address, message: MessageOf<'l
 }
 
 /** A gang member has a slot. The gang starts once all members have slots. */
-export function gangReady(s: SchedulerParts, from: Address, message: MessageOf<'gangReady'>): void {
+export function gangReady(s: SchedulerState, from: Address, message: MessageOf<'gangReady'>): void {
   const { task, attempt } = message;
-  if (s.reconciler.awaitsAnswer(from)) return;
+  if (awaitsAnswer(s, from)) return;
   const job = s.jobs.byNumber(message.job);
   const counts = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
   const stage = counts ? job.gangStageOf(task) : undefined;
@@ -117,7 +118,7 @@ export function gangReady(s: SchedulerParts, from: Address, message: MessageOf<'
 }
 
 /** A running task has produced output. */
-export function outputArrived(s: SchedulerParts, from: Address, message: MessageOf<'output'>): void {
+export function outputArrived(s: SchedulerState, from: Address, message: MessageOf<'output'>): void {
   const { task, attempt, offset, chunk, keptFrom } = message;
   const job = s.jobs.byNumber(message.job);
   const acknowledge = (received: number, gap: boolean): void => {
@@ -128,7 +129,7 @@ export function outputArrived(s: SchedulerParts, from: Address, message: Message
   const isRunning = job !== undefined && !job.hasEnded && job.tasks.isRunningAt(task, attempt, from);
   if (job === undefined || (!isRunning && !isLate(s, job, message))) {
     // The output is not used, but the worker reports the end of the attempt only after it.
-    if (!s.reconciler.awaitsAnswer(from)) acknowledge(offset + chunk.bytes.length, false);
+    if (!awaitsAnswer(s, from)) acknowledge(offset + chunk.bytes.length, false);
     return;
   }
   const { logs } = s.jobs;
@@ -140,7 +141,7 @@ export function outputArrived(s: SchedulerParts, from: Address, message: Message
 
 /** A worker returns probes, or a task that it has not started. */
 export function taskDeclined(
-  s: SchedulerParts,
+  s: SchedulerState,
   from: Address,
   message: MessageOf<'declined'>,
   now: Millis,
@@ -170,7 +171,7 @@ export function taskDeclined(
 
 /** Central has queued tasks at workers. */
 export function tasksPlaced(
-  s: SchedulerParts,
+  s: SchedulerState,
   from: Address,
   message: MessageOf<'placed'>,
   now: Millis,
@@ -187,7 +188,7 @@ export function tasksPlaced(
 }
 
 /** Central preempts a task, which then waits again. */
-export function taskPreempted(s: SchedulerParts, from: Address, message: MessageOf<'preempt'>): void {
+export function taskPreempted(s: SchedulerState, from: Address, message: MessageOf<'preempt'>): void {
   const { worker, match } = message;
   const job = s.jobs.byNumber(message.job);
   if (job === undefined || from !== s.cluster.central) return;

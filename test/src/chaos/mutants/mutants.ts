@@ -131,7 +131,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'keys-of-unlisted-schedulers',
     what: 'a scheduler takes over the keys of schedulers that a new central does not list yet',
-    file: 'scheduler/life/keys',
+    file: 'scheduler/state/keys',
     find: 'this.#missing.set(name, now);',
     replace: '{}',
   },
@@ -145,15 +145,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no-census',
     what: 'running tasks are not audited',
-    file: 'scheduler/life/reconciler',
-    find: 'audit !== this.#round || !this.#audited.delete(from)',
+    file: 'scheduler/life/reconciling',
+    find: 'audit !== s.audit.round || !s.audit.workers.delete(from)',
     replace: 'true',
   },
   {
     name: 'placed-for-ever',
     what: 'placed tasks are not audited',
-    file: 'scheduler/dispatch/need-reporter',
-    find: 'this.#place(job, batch.stage, placedIn(job, batch.stage));',
+    file: 'scheduler/dispatch/needing',
+    find: 'requestPlaces(s, job, batch.stage, placedIn(job, batch.stage));',
     replace: '{}',
   },
   {
@@ -320,15 +320,15 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'held-job-forgotten',
     what: 'a released job is not scheduled',
     file: 'scheduler/life/holds',
-    find: 'job.released(now);\n        jobReleased(this.#s, job, now);',
+    find: 'job.released(now);\n    jobReleased(s, job, now);',
     replace: 'job.released(now);',
   },
   {
     name: 'held-after-a-failure-forgotten',
     what: 'a job held for a failed predecessor stays held after the predecessor completes',
     file: 'scheduler/life/predecessors',
-    find: 'addTo(this.#dependents, id, job);\n            this.#fates.set(id, fate);',
-    replace: 'this.#fates.set(id, fate);',
+    find: 'addTo(s.dependencies.dependents, id, job);\n        s.dependencies.fates.set(id, fate);',
+    replace: 's.dependencies.fates.set(id, fate);',
   },
   {
     name: 'charged-to-the-wrong-user',
@@ -426,7 +426,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'release-not-written',
     what: 'a restarted scheduler holds jobs that were released',
     file: 'scheduler/life/holds',
-    find: 'hold.update(false, undefined, now);\n        this.#s.ledger.updated(job, now);',
+    find: 'hold.update(false, undefined, now);\n    s.ledger.updated(job, now);',
     replace: 'hold.update(false, undefined, now);',
   },
   {
@@ -448,7 +448,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'refusals-forgotten',
     what: 'a copy of a refused submission is accepted',
-    file: 'scheduler/life/refused-requests',
+    file: 'scheduler/state/refused-requests',
     test: 'packages/scheduler/src/scheduler.test.ts',
     find: 'this.#refusals.set(idOf(from, request), refusal);',
     replace: '',
@@ -490,7 +490,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'after a restart an attempt has the number of one that a hold took back from a worker',
     file: 'scheduler/life/holds',
     test: 'packages/scheduler/src/life/holds.test.ts',
-    find: 'this.#s.ledger.declined(job, task, now);',
+    find: 's.ledger.declined(job, task, now);',
     replace: '',
   },
   {
@@ -552,7 +552,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'declaration-lost',
     what: 'a job whose declaration was lost is not declared again',
-    file: 'scheduler/dispatch/need-reporter',
+    file: 'scheduler/dispatch/needing',
     test: 'test/src/stepped/lost-messages.test.ts',
     find: ' || declared !== job.isSentToCentral',
     replace: '',
@@ -568,9 +568,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'limits-only-while-matching',
     what: 'a worker that misses central gets tasks beyond the limit of their user',
-    file: 'scheduler/dispatch/binder',
+    file: 'scheduler/dispatch/binding',
     test: 'packages/scheduler/src/dispatch/seeking.test.ts',
-    find: 'const hasCentral = !isWithoutCentral(this.#s, now);',
+    find: 'const hasCentral = !isWithoutCentral(s, now);',
     replace: 'const hasCentral = false;',
   },
   {

@@ -10,16 +10,16 @@ import { AssignedBy, type Assignment } from '../job/assignment.js';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import { setTimeLimitTimer } from '../job/job-timers.js';
+import type { SchedulerState } from '../state/state.js';
+import type { WaitingSlot } from '../state/waiting-slots.js';
 import { hasTaskFor, takeNextFor } from './avoidance.js';
 import { deliverTask } from './delivery.js';
-import type { SearchState } from './search.js';
-import type { WaitingSlot } from './waiting-slots.js';
 
-// Assigns waiting tasks to workers, and to slots that wait for them. `Binder` and `routing.ts` decide which.
+// Assigns waiting tasks to workers, and to slots that wait for them. `binding.ts` and `routing.ts` decide which.
 
 /** Assigns the next task of the batch to a worker that did not ask for this batch. @returns the task, or −1 */
 export function assignNext(
-  s: SearchState,
+  s: SchedulerState,
   job: Job,
   batch: Batch,
   worker: Address,
@@ -32,14 +32,14 @@ export function assignNext(
 }
 
 /** Takes the next task of the batch that may run at the worker, as a new attempt; −1: none. */
-export function takeTask(s: SearchState, job: Job, batch: Batch, worker: Address, now: Millis): TaskIndex {
+export function takeTask(s: SchedulerState, job: Job, batch: Batch, worker: Address, now: Millis): TaskIndex {
   const task = takeNextFor(s, job, batch, worker, now);
   if (task >= 0) job.tasks.nextAttempt(task);
   return task;
 }
 
 export function bindTask(
-  s: SearchState,
+  s: SchedulerState,
   job: Job,
   task: TaskIndex,
   worker: Address,
@@ -56,13 +56,13 @@ export function bindTask(
   s.events.changed(job, now);
 }
 
-export function addWaitingSlot(s: SearchState, slot: WaitingSlot, now: Millis): void {
+export function addWaitingSlot(s: SchedulerState, slot: WaitingSlot, now: Millis): void {
   s.waitingSlots.add(slot, now);
   s.env.setTimer('waitingSlots', 0, s.waitingSlots.nextReleaseAt);
 }
 
 /** Assigns new tasks to slots that wait for them. */
-export function assignToWaitingSlots(s: SearchState, job: Job, batch: Batch, now: Millis): void {
+export function assignToWaitingSlots(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
   while (!s.waitingSlots.isEmpty && batch.waiting > 0 && job.mayAssign) {
     const slot = s.waitingSlots.take(
       ({ worker, spare }) => fits(batch.spec.demand, spare) && hasTaskFor(s, job, batch, worker, now),
@@ -75,13 +75,13 @@ export function assignToWaitingSlots(s: SearchState, job: Job, batch: Batch, now
 }
 
 /** Releases slots for which no task has arrived; central may use them again. */
-export function releaseExpiredSlots(s: SearchState, now: Millis): void {
+export function releaseExpiredSlots(s: SchedulerState, now: Millis): void {
   for (const { worker, ask } of s.waitingSlots.takeExpired(now)) answerNone(s, worker, ask);
   if (!s.waitingSlots.isEmpty) s.env.setTimer('waitingSlots', 0, s.waitingSlots.nextReleaseAt);
 }
 
 /** Answers the worker's request with `none`. */
-export function answerNone(s: SearchState, worker: Address, ask: number): void {
+export function answerNone(s: SchedulerState, worker: Address, ask: number): void {
   s.env.send(worker, noneMessage(ask));
 }
 
