@@ -21,7 +21,7 @@ import { EndedJobs } from './ended-jobs.js';
 import { JobBytesByUser } from './job-bytes-by-user.js';
 import { evictFairly, type MemoryShares } from './memory-shares.js';
 import { TaskLogs } from './task-logs.js';
-import { type Tombstone, Tombstones } from './tombstones.js';
+import { type Tombstone, type TombstoneKind, Tombstones } from './tombstones.js';
 
 /** Rebuilds a job from the journal; undefined if it cannot be read. */
 type ReadJob = (job: Tombstone) => Job | undefined;
@@ -60,15 +60,15 @@ interface JobStoreOptions {
 }
 
 /**
- * The active and recently ended jobs of one owner. A job is in one place, from top to bottom:
+ * The active and ended jobs of one owner. An ended job has two homes: `#ended` in memory, and later a tombstone in `#index`.
  *
- * | job | place | in memory | in the journal | its key |
+ * | job | home | in memory | in the journal | its key |
  * |---|---|---|---|---|
  * | has not ended | `#active` | all | all | `#byKey` |
  * | has not ended, and did not fit into memory at the start | `#notLoaded` | its number | all | `#notLoadedKeys` |
  * | has ended | `#ended` | all | all | `#byKey` |
- * | is archived: it ended earlier, and can be read | `#archived`, and `#cached` after a use | a tombstone | all | its tombstone has a hash |
- * | was evicted, because memory ran short | `#tombstones` | a tombstone | all | its tombstone |
+ * | is archived: it ended earlier, and can be read | `#index`, and `#cached` after a use | a tombstone | all | its tombstone has a hash |
+ * | was evicted, because memory ran short | `#index` | a tombstone | all | its tombstone |
  *
  * - The number of ended jobs is limited, but a job that ended less than `LIMITS.endedAgeMinMs` ago is kept.
  * - If the journal can be read, most ended jobs are archived: they stay only in the journal, and are read on demand.
@@ -86,10 +86,8 @@ export class JobStore {
   readonly #active = new Map<number, Job>();
   /** In the order in which they ended. */
   readonly #ended = new EndedJobs();
-  /** Tombstones of evicted jobs, roughly in the order in which the jobs ended. */
-  readonly #tombstones: Tombstones;
-  /** Tombstones of archived jobs, roughly in the order in which the jobs ended. */
-  readonly #archived: Tombstones;
+  /** Tombstones of archived and evicted jobs, roughly in the order in which the jobs ended. */
+  readonly #index: Tombstones;
   /** Memory of the ended jobs that can be archived. */
   #archivableBytes = 0;
   readonly #readJob: ReadJob | undefined;
@@ -118,13 +116,12 @@ export class JobStore {
     this.#records = records;
     this.#shares = shares;
     this.#readJob = readJob;
-    this.#tombstones = new Tombstones(true, random);
-    this.#archived = new Tombstones(false, random);
+    this.#index = new Tombstones(random);
     this.logs = new TaskLogs(
       Math.min(logBytesMax, shares.logsMax),
       (number, task) => {
         const job = this.byNumber(number);
-        if (job === undefined) return this.#archived.byNumber(number)?.state === 'failed';
+        if (job === undefined) return this.#archivedByNumber(number)?.state === 'failed';
         return job.tasks.stateOf(task) === TaskState.failed;
       },
       lastJob,
@@ -135,12 +132,12 @@ export class JobStore {
 
   /** Whether there are no jobs and no tombstones. */
   get isEmpty(): boolean {
-    return this.#active.size + this.#endedCount + this.#tombstones.length === 0;
+    return this.#active.size + this.#endedCount + this.#index.lengthOf('evicted') === 0;
   }
 
   /** Number of ended jobs that can be queried. */
   get #endedCount(): number {
-    return this.#ended.size + this.#archived.length;
+    return this.#ended.size + this.#index.lengthOf('archived');
   }
 
   get activeCount(): number {
@@ -164,7 +161,7 @@ export class JobStore {
 
   /** The part of `activeBytes` that tombstones of ended jobs use. */
   get tombstoneBytes(): number {
-    return this.#tombstones.bytes + this.#archived.bytes;
+    return this.#index.bytes;
   }
 
   /** Whether memory is too scarce to keep optional data. */
@@ -237,8 +234,8 @@ export class JobStore {
     const key = scopedKeyOf(job);
     if (this.#ended.get(number) === job) this.#removeEnded(job);
     else {
-      job.bytes.journal = this.#archived.byNumber(number)?.bytes ?? job.bytes.journal;
-      this.#archived.remove(number);
+      job.bytes.journal = this.#index.byNumber(number)?.bytes ?? job.bytes.journal;
+      this.#index.remove(number);
       this.#cached.delete(number);
     }
     reopen();
@@ -299,7 +296,7 @@ export class JobStore {
   /** Sorts the ended jobs by the time at which they ended. Called once all jobs have been restored. */
   sortEnded(): void {
     this.#ended.sort();
-    this.#archived.sort();
+    this.#index.sort();
   }
 
   /** Updates the estimated memory of a job whose results have changed. */
@@ -337,7 +334,7 @@ export class JobStore {
 
   /** Tombstones of archived jobs, newest first. */
   archivedNewestFirst(states: readonly JobState[]): Iterable<Tombstone> {
-    return this.#archived.newestFirst(states);
+    return this.#index.newestFirst(states);
   }
 
   /** Reads an archived job from the journal without caching it, for a list. */
@@ -347,7 +344,7 @@ export class JobStore {
 
   /** Number of ended jobs in a state, in memory or in the journal. */
   endedCount(state: JobState): number {
-    return this.#ended.count([state]) + this.#archived.count(state);
+    return this.#ended.count([state]) + this.#index.count(state);
   }
 
   /** Returns the job if it is in memory. */
@@ -367,8 +364,13 @@ export class JobStore {
   #byNumberAnywhere(number: JobNumber): Job | undefined {
     const job = this.byNumber(number);
     if (job !== undefined) return job;
-    const tombstone = this.#archived.byNumber(number);
+    const tombstone = this.#archivedByNumber(number);
     return tombstone && this.#cachedOrRead(tombstone);
+  }
+
+  #archivedByNumber(number: JobNumber): Tombstone | undefined {
+    const tombstone = this.#index.byNumber(number);
+    return tombstone?.kind === 'archived' ? tombstone : undefined;
   }
 
   #cachedOrRead(tombstone: Tombstone): Job | undefined {
@@ -388,8 +390,7 @@ export class JobStore {
   }
 
   tombstoneOfId(id: string): Tombstone | undefined {
-    const number = this.#numberOf(id);
-    return this.#tombstones.byNumber(number) ?? this.#archived.byNumber(number);
+    return this.#index.byNumber(this.#numberOf(id));
   }
 
   /** @returns 0 if the id does not belong to this owner */
@@ -404,8 +405,8 @@ export class JobStore {
     const key = scopedKey(of, user);
     const job = this.#byKey.get(key);
     if (job !== undefined) return job;
-    for (const tombstone of this.#archived.withKey(key)) {
-      const archived = this.#cachedOrRead(tombstone);
+    for (const tombstone of this.#index.withKey(key)) {
+      const archived = tombstone.kind === 'archived' ? this.#cachedOrRead(tombstone) : undefined;
       if (archived !== undefined && scopedKeyOf(archived) === key) return archived;
     }
     return undefined;
@@ -414,10 +415,9 @@ export class JobStore {
   /** Returns the tombstone of the job with this key, if the job was evicted or cannot be read. */
   tombstoneWithKey(of: string, user: string | undefined): Tombstone | undefined {
     const key = scopedKey(of, user);
-    for (const tombstone of this.#tombstones.withKey(key)) return tombstone;
     // If the job cannot be read, an equal hash counts as a match. That is wrong for one key in billions.
-    for (const tombstone of this.#archived.withKey(key))
-      if (this.#cachedOrRead(tombstone) === undefined) return tombstone;
+    for (const tombstone of this.#index.withKey(key))
+      if (tombstone.kind === 'evicted' || this.#cachedOrRead(tombstone) === undefined) return tombstone;
     return undefined;
   }
 
@@ -493,7 +493,7 @@ export class JobStore {
       if (this.#archivableBytes <= ARCHIVE_TARGET * this.#shares.endedMax) break;
       if (!this.#isArchivable(job)) continue;
       this.#removeEnded(job);
-      this.#keepTombstone(this.#archived, job);
+      this.#keepTombstone(job, 'archived');
     }
   }
 
@@ -503,11 +503,7 @@ export class JobStore {
       const age = now - endedAt;
       return age > keepMs || (this.#endedCount > this.#endedJobsMax && age > LIMITS.endedAgeMinMs);
     };
-    for (let left = EXPIRED_MAX; left > 0; left--) {
-      const tombstone = this.#archived.first;
-      if (tombstone === undefined || !isOld(tombstone.endedAt)) break;
-      this.#deleteFirst(this.#archived, now);
-    }
+    this.#deleteTombstones('archived', isOld, now);
     for (
       let job = this.#ended.first;
       job !== undefined && isOld(job.times.endedAt!);
@@ -518,11 +514,8 @@ export class JobStore {
       this.#sizes.deleteRecords(job.spec.user, job.bytes.journal);
       this.#deleteRecords(job.number, now, job.times.endedAt!);
     }
-    for (let left = EXPIRED_MAX; left > 0; left--) {
-      const tombstone = this.#tombstones.first;
-      if (tombstone === undefined || now - tombstone.endedAt <= Math.min(keepMs, LIMITS.endedAgeMinMs)) break;
-      this.#deleteFirst(this.#tombstones, now);
-    }
+    const evictedMs = Math.min(keepMs, LIMITS.endedAgeMinMs);
+    this.#deleteTombstones('evicted', (endedAt) => now - endedAt > evictedMs, now);
   }
 
   /**
@@ -543,20 +536,21 @@ export class JobStore {
     const drop = ({ job }: { job: Job }): number => {
       this.#removeEnded(job);
       this.logs.delete(job.number);
-      this.#keepTombstone(this.#tombstones, job, now);
+      this.#keepTombstone(job, 'evicted', now);
       return job.bytes.total;
     };
     evictFairly(ended, this.#bytes() - EVICTION_TARGET * this.#shares.jobsMax, drop, kept);
   }
 
-  /** @param droppedAt when the job was evicted for lack of memory; undefined: at the start, or it is archived */
-  #keepTombstone(tombstones: Tombstones, job: Job, droppedAt?: Millis): void {
+  /** @param droppedAt when the job was evicted; undefined: at the start, or it is archived */
+  #keepTombstone(job: Job, kind: TombstoneKind, droppedAt?: Millis): void {
     const { number, state, spec } = job;
     const { endedAt } = job.times;
     const bytes = job.bytes.journal;
     this.#freeKey(job);
-    tombstones.push({
+    this.#index.push({
       number,
+      kind,
       key: scopedKeyOf(job),
       user: spec.user,
       state,
@@ -566,12 +560,16 @@ export class JobStore {
     });
   }
 
-  #deleteFirst(tombstones: Tombstones, now: Millis): void {
-    const { number, user, bytes, endedAt } = tombstones.first!;
-    this.#sizes.deleteRecords(user, bytes);
-    tombstones.shift();
-    this.#cached.delete(number);
-    this.#deleteRecords(number, now, endedAt);
+  #deleteTombstones(kind: TombstoneKind, isOld: (endedAt: Millis) => boolean, now: Millis): void {
+    for (let left = EXPIRED_MAX; left > 0; left--) {
+      const tombstone = this.#index.first(kind);
+      if (tombstone === undefined || !isOld(tombstone.endedAt)) return;
+      const { number, user, bytes, endedAt } = tombstone;
+      this.#sizes.deleteRecords(user, bytes);
+      this.#index.remove(number);
+      this.#cached.delete(number);
+      this.#deleteRecords(number, now, endedAt);
+    }
   }
 
   /** Removes an ended job from memory. */

@@ -1,18 +1,21 @@
 import { JOB_STATES } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Tombstone, Tombstones } from './tombstones.js';
+import { type Tombstone, type TombstoneKind, Tombstones } from './tombstones.js';
 
 function tombstone(number: number, fields: Partial<Tombstone> = {}): Tombstone {
-  const rest = { key: `k${number}`, user: undefined, state: 'completed', bytes: 100 } as const;
-  return { number, ...rest, endedAt: number, ...fields };
+  const rest = { kind: 'archived', key: `k${number}`, user: undefined, state: 'completed' } as const;
+  return { number, ...rest, bytes: 100, endedAt: number, ...fields };
 }
+
+const KINDS = ['archived', 'evicted'] as const;
 
 const step = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
       number: fc.integer({ min: 1, max: 1e15 }),
+      kind: fc.constantFrom(...KINDS),
       // Few, so that some collide.
       key: fc.option(fc.integer({ min: 0, max: 20 }).map(String), { nil: undefined }),
       user: fc.constantFrom(undefined, 'ada', 'bob'),
@@ -21,32 +24,45 @@ const step = fc.oneof(
       bytes: fc.integer({ min: 0, max: 1_000_000 }),
     }),
   },
-  { weight: 1, arbitrary: fc.constant('shift' as const) },
+  // Removes the first of the kind.
+  { weight: 1, arbitrary: fc.constantFrom(...KINDS) },
   // The position, in millionths.
   { weight: 1, arbitrary: fc.nat(999_999) },
 );
 
+/** The tombstone as it is returned: of keys of archived jobs, only hashes are stored. */
+function seen(of: Tombstone | undefined): Tombstone | undefined {
+  return of && { ...of, key: of.kind === 'evicted' ? of.key : undefined };
+}
+
 describe('tombstones', () => {
-  test.each([true, false])('are returned in order of insertion (keys are kept: %s)', (keepsKeys) => {
+  test('are returned in order of insertion, also by kind', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 600 }), (steps) => {
-        const tombstones = new Tombstones(keepsKeys, () => 0.3);
+        const tombstones = new Tombstones(() => 0.3);
         let model: Tombstone[] = [];
-        const seen = (of: Tombstone | undefined) => of && { ...of, key: keepsKeys ? of.key : undefined };
+        const ofKind = (of: TombstoneKind) => model.filter(({ kind }) => kind === of);
         for (const [index, each] of steps.entries()) {
           if (typeof each === 'number') {
             const at = Math.floor((each * model.length) / 1e6);
             tombstones.remove(model[at]?.number ?? 7);
             model.splice(at, 1);
-          } else if (each !== 'shift') {
+          } else if (typeof each === 'object') {
             if (model.some(({ number }) => number === each.number)) continue;
             tombstones.push(each);
             model.push(each);
-          } else if (model.length > 0) {
-            tombstones.shift();
-            model.shift();
+          } else {
+            const first = tombstones.first(each);
+            if (first !== undefined) tombstones.remove(first.number);
+            model = model.filter((of) => of !== ofKind(each)[0]);
           }
-          expect([tombstones.length, tombstones.first]).toEqual([model.length, seen(model[0])]);
+          for (const kind of KINDS) {
+            const [first] = ofKind(kind);
+            expect([tombstones.lengthOf(kind), tombstones.first(kind)]).toEqual([
+              ofKind(kind).length,
+              seen(first),
+            ]);
+          }
           if (index % 50 !== 49) continue;
           if (index % 100 === 99) {
             tombstones.sort();
@@ -60,15 +76,16 @@ describe('tombstones', () => {
           }
           expect(tombstones.byNumber(2e15)).toBeUndefined();
           expect([...tombstones.withKey('21')]).toEqual([]);
-          const theirs = model.filter(({ user }) => user === 'ada').reverse();
+          const archived = ofKind('archived').reverse();
+          const theirs = archived.filter(({ user }) => user === 'ada');
           const found = [...tombstones.newestFirst(JOB_STATES)].filter(({ user }) => user === 'ada');
           expect(found).toEqual(theirs.map(seen));
-          const failed = model.filter(({ state }) => state === 'failed').reverse();
+          const failed = archived.filter(({ state }) => state === 'failed');
           expect([...tombstones.newestFirst(['failed'])]).toEqual(failed.map(seen));
           expect(tombstones.count('failed')).toBe(failed.length);
         }
-        while (tombstones.length > 0) tombstones.shift();
-        expect(tombstones.bytes).toBe(0);
+        for (const { number } of model) tombstones.remove(number);
+        expect([...KINDS.map((kind) => tombstones.lengthOf(kind)), tombstones.bytes]).toEqual([0, 0, 0]);
       }),
       { numRuns: 100 },
     );
@@ -76,7 +93,7 @@ describe('tombstones', () => {
 
   test('of a million jobs take little memory, can be looked up, and are evicted in order of their ends', () => {
     const count = 1_000_000;
-    const tombstones = new Tombstones(false, () => 0.3);
+    const tombstones = new Tombstones(() => 0.3);
     for (let number = 1; number <= count; number++) tombstones.push(tombstone(number));
     expect(tombstones.bytes).toBeLessThan(100 * count);
     for (const number of [1, 2, 500_000, count]) {
@@ -85,8 +102,8 @@ describe('tombstones', () => {
     }
     let inOrder = 0;
     for (let number = 1; number < count; number++) {
-      if (tombstones.first!.number === number) inOrder++;
-      tombstones.shift();
+      if (tombstones.first('archived')!.number === number) inOrder++;
+      tombstones.remove(number);
     }
     expect(inOrder).toBe(count - 1);
     expect(tombstones.byNumber(count)).toBeDefined();
@@ -95,16 +112,31 @@ describe('tombstones', () => {
 
   test('of retried jobs are removed without a scan of the others', () => {
     const count = 200_000;
-    const tombstones = new Tombstones(false, () => 0.3);
+    const tombstones = new Tombstones(() => 0.3);
     for (let number = 1; number <= count; number++) tombstones.push(tombstone(number));
     for (let number = 2; number <= count; number += 2) tombstones.remove(number);
-    expect([tombstones.length, tombstones.byNumber(2)]).toEqual([count / 2, undefined]);
+    expect([tombstones.lengthOf('archived'), tombstones.byNumber(2)]).toEqual([count / 2, undefined]);
     const numbers = Array.from(tombstones.newestFirst(['completed']), (each) => each.number);
     expect(numbers).toEqual(Array.from({ length: count / 2 }, (_, index) => count - 1 - 2 * index));
   });
 
+  test('of evicted jobs expire without a scan of the archived ones before them', () => {
+    const count = 200_000;
+    const tombstones = new Tombstones(() => 0.3);
+    for (let number = 1; number <= count; number++) tombstones.push(tombstone(number));
+    const evicted: number[] = [];
+    for (let number = count + 1; number <= 2 * count; number++) {
+      tombstones.push(tombstone(number, { kind: 'evicted' }));
+      const { number: first } = tombstones.first('evicted')!;
+      evicted.push(first);
+      tombstones.remove(first);
+    }
+    expect(evicted).toEqual(Array.from({ length: count }, (_, index) => count + 1 + index));
+    expect(tombstones.lengthOf('archived')).toBe(count);
+  });
+
   test('of very many users keep each name', () => {
-    const tombstones = new Tombstones(true, () => 0.3);
+    const tombstones = new Tombstones(() => 0.3);
     for (let number = 1; number <= 3_000; number++)
       tombstones.push(tombstone(number, { user: `u${number % 1_500}` }));
     for (const number of [1, 1_499, 2_999])

@@ -9,20 +9,23 @@ import {
 } from '@goshawk/core';
 import { RowIndex } from './row-index.js';
 
+/** Whether the job can be read from the journal, or was dropped for lack of memory. */
+export type TombstoneKind = 'archived' | 'evicted';
+
 /**
- * Remainder of an evicted or archived job in memory: it recognizes the key and reports the final state. An archived
- * job can be read from the journal.
+ * Remainder of an ended job that is no longer in memory: it recognizes the key and reports the final state.
  */
 export interface Tombstone {
   readonly number: JobNumber;
-  /** undefined: it has no key, or the key must be read from the journal. */
+  readonly kind: TombstoneKind;
+  /** undefined: it has no key, or the job is archived, so that its key must be read from the journal. */
   readonly key: string | undefined;
   readonly user: string | undefined;
   readonly state: JobState;
   readonly endedAt: Millis;
   /** Estimated bytes of the job in the journal. */
   readonly bytes: number;
-  /** When it was evicted for lack of memory; undefined: at the start, or it is archived. */
+  /** When it was evicted; undefined: at the start, or it is archived. */
   readonly droppedAt?: Millis | undefined;
 }
 
@@ -36,15 +39,27 @@ const TEXT_BYTES = 24;
 const ROWS_MIN = 64;
 /** The state in rows of removed tombstones. */
 const REMOVED = 255;
+/** This bit is set in the states of evicted jobs. */
+const EVICTED = 64;
 /** Maximum number of user names that are stored only once. */
 const USERS_MAX = 1_000;
 
+/** What is known of the tombstones of one kind. */
+class Kind {
+  /** Number of rows by state. */
+  readonly counts = new Uint32Array(JOB_STATES.length);
+  length = 0;
+  /** No row before this one has the kind, counted from the head of the ring. */
+  start = 0;
+}
+
 /**
- * The tombstones of ended jobs, in the order in which they were added. There may be a million of them, because each is
- * kept for some minutes. They are therefore stored in columns of numbers (ring buffers) instead of objects.
+ * The index of ended jobs that are not in memory, in the order in which they were added. There may be a million of them,
+ * so they are stored in columns of numbers (ring buffers) instead of objects. Archived and evicted jobs share the columns
+ * but expire separately, so each kind has its own first tombstone. Of the keys of archived jobs only hashes are stored, so
+ * that matches must be verified in the journal.
  */
 export class Tombstones {
-  readonly #keepsKeys: boolean;
   readonly #random: () => number;
   /** Drawn on first use, so that owners without tombstones draw no random number. */
   #seed: number | undefined;
@@ -53,9 +68,9 @@ export class Tombstones {
   #journalBytes = new Float64Array(0);
   /** NaN: not evicted for lack of memory. */
   #droppedAt = new Float64Array(0);
+  /** Indices of states, with `EVICTED`; or `REMOVED`. */
   #states = new Uint8Array(0);
-  /** Number of rows by state. */
-  readonly #counts = new Uint32Array(JOB_STATES.length);
+  readonly #kinds = { archived: new Kind(), evicted: new Kind() };
   /** Hashes of keys; 0: no key. */
   #hashes = new Uint32Array(0);
   #keys: (string | undefined)[] = [];
@@ -69,75 +84,81 @@ export class Tombstones {
   #textBytes = 0;
   readonly #internedUsers = new Map<string, string>();
 
-  /**
-   * @param keepsKeys if false, only hashes of keys are stored, so that matches must be verified in the journal
-   * @param random in [0, 1): seeds the hash, so that clients cannot provoke collisions
-   */
-  constructor(keepsKeys: boolean, random: () => number) {
-    this.#keepsKeys = keepsKeys;
+  /** @param random in [0, 1): seeds the hash, so that clients cannot provoke collisions */
+  constructor(random: () => number) {
     this.#random = random;
   }
 
-  get length(): number {
+  get #length(): number {
     return this.#used - this.#removed;
+  }
+
+  lengthOf(kind: TombstoneKind): number {
+    return this.#kinds[kind].length;
   }
 
   /** Estimated memory. */
   get bytes(): number {
-    return this.length * ROW_BYTES + this.#textBytes;
+    return this.#length * ROW_BYTES + this.#textBytes;
   }
 
-  /** The tombstone that was added first. */
-  get first(): Tombstone | undefined {
-    return this.length === 0 ? undefined : this.#at(this.#head);
+  /** The tombstone of this kind that was added first. */
+  first(kind: TombstoneKind): Tombstone | undefined {
+    const of = this.#kinds[kind];
+    if (of.length === 0) return undefined;
+    while (kindIn(this.#states[this.#rowAt(of.start)]!) !== kind) of.start++;
+    return this.#at(this.#rowAt(of.start));
   }
 
-  push({ number, key, user, state, endedAt, bytes, droppedAt }: Tombstone): void {
+  push({ number, kind, key, user, state, endedAt, bytes, droppedAt }: Tombstone): void {
     const rows = this.#numbers.length;
-    if (this.#used === rows) this.#resize(this.length > rows / 2 ? 2 * rows : Math.max(ROWS_MIN, rows));
+    if (this.#used === rows) this.#resize(this.#length > rows / 2 ? 2 * rows : Math.max(ROWS_MIN, rows));
+    const of = this.#kinds[kind];
+    if (of.length === 0) of.start = this.#used;
     const row = this.#rowAt(this.#used++);
     this.#numbers[row] = number;
     this.#endedAt[row] = endedAt;
     this.#journalBytes[row] = bytes;
     this.#droppedAt[row] = droppedAt ?? Number.NaN;
-    this.#states[row] = JOB_STATES.indexOf(state);
-    this.#counts[this.#states[row]!]!++;
+    const stateIndex = JOB_STATES.indexOf(state);
+    this.#states[row] = kind === 'evicted' ? stateIndex | EVICTED : stateIndex;
+    of.counts[stateIndex]!++;
+    of.length++;
     this.#hashes[row] = key === undefined ? 0 : this.#hashOf(key);
     this.#users[row] = this.#interned(user);
-    if (this.#keepsKeys) this.#keys[row] = key;
+    if (kind === 'evicted') this.#keys[row] = key;
     this.#textBytes += this.#textBytesAt(row);
     this.#index(row);
   }
 
-  shift(): void {
-    this.#clear(this.#head);
-    this.#head = this.#rowAt(1);
-    this.#used--;
-    for (; this.#used > 0 && this.#states[this.#head] === REMOVED; this.#used--) {
-      this.#head = this.#rowAt(1);
-      this.#removed--;
-    }
-    const rows = this.#numbers.length;
-    if (rows > ROWS_MIN && this.length < rows / 8) this.#resize(rows / 4);
-  }
-
-  /** Removes a tombstone from any position. Its row stays until the rows before it are removed, or until all are in use. */
+  /** Removes a tombstone. Its row stays until the rows before it are removed, or until all are in use. */
   remove(number: JobNumber): void {
     const row = this.#rowOf(number);
-    if (row === this.#head) return this.shift();
     if (row < 0) return;
-    this.#clear(row);
-    this.#states[row] = REMOVED;
-    this.#removed++;
-  }
-
-  #clear(row: number): void {
-    this.#counts[this.#states[row]!]!--;
+    const kind = this.#kinds[kindIn(this.#states[row]!)!];
+    kind.counts[this.#states[row]! & ~EVICTED]!--;
+    kind.length--;
     this.#textBytes -= this.#textBytesAt(row);
     this.#byNumber.remove(row);
     if (this.#hashes[row] !== 0) this.#byKey.remove(row);
     this.#users[row] = undefined;
-    if (this.#keepsKeys) this.#keys[row] = undefined;
+    this.#keys[row] = undefined;
+    this.#states[row] = REMOVED;
+    this.#removed++;
+    this.#dropRemoved();
+    const rows = this.#numbers.length;
+    if (rows > ROWS_MIN && this.#length < rows / 8) this.#resize(rows / 4);
+  }
+
+  /** Moves the head beyond removed rows. */
+  #dropRemoved(): void {
+    let dropped = 0;
+    while (dropped < this.#used && this.#states[this.#rowAt(dropped)] === REMOVED) dropped++;
+    if (dropped === 0) return;
+    this.#head = this.#rowAt(dropped);
+    this.#used -= dropped;
+    this.#removed -= dropped;
+    for (const kind of Object.values(this.#kinds)) kind.start = Math.max(0, kind.start - dropped);
   }
 
   byNumber(number: JobNumber): Tombstone | undefined {
@@ -151,17 +172,17 @@ export class Tombstones {
     return -1;
   }
 
-  /** Tombstones with the key; if keys are not stored, tombstones with the same hash. */
+  /** Tombstones of evicted jobs with the key, and of archived jobs with the same hash of their key. */
   *withKey(key: string): Iterable<Tombstone> {
-    if (this.length === 0) return;
+    if (this.#length === 0) return;
     for (const row of this.#byKey.rowsOf(this.#hashOf(key)))
-      if (!this.#keepsKeys || this.#keys[row] === key) yield this.#at(row);
+      if (kindIn(this.#states[row]!) === 'archived' || this.#keys[row] === key) yield this.#at(row);
   }
 
-  /** Tombstones in one of these states, newest first. */
+  /** Tombstones of archived jobs in one of these states, newest first. */
   *newestFirst(states: readonly JobState[]): Iterable<Tombstone> {
     const wanted = states.map((state) => JOB_STATES.indexOf(state));
-    let left = sumOf(wanted, (state) => this.#counts[state]!);
+    let left = sumOf(wanted, (state) => this.#kinds.archived.counts[state]!);
     for (let i = this.#used - 1; i >= 0 && left > 0; i--) {
       const row = this.#rowAt(i);
       if (!wanted.includes(this.#states[row]!)) continue;
@@ -170,8 +191,9 @@ export class Tombstones {
     }
   }
 
+  /** Number of archived jobs in the state. */
   count(state: JobState): number {
-    return this.#counts[JOB_STATES.indexOf(state)]!;
+    return this.#kinds.archived.counts[JOB_STATES.indexOf(state)]!;
   }
 
   /** Sorts by the end of the jobs, so that the oldest are removed first. */
@@ -186,9 +208,10 @@ export class Tombstones {
   #at(row: number): Tombstone {
     return {
       number: this.#numbers[row]!,
-      key: this.#keepsKeys ? this.#keys[row] : undefined,
+      kind: kindIn(this.#states[row]!)!,
+      key: this.#keys[row],
       user: this.#users[row],
-      state: JOB_STATES[this.#states[row]!]!,
+      state: JOB_STATES[this.#states[row]! & ~EVICTED]!,
       endedAt: this.#endedAt[row]!,
       bytes: this.#journalBytes[row]!,
       droppedAt: Number.isNaN(this.#droppedAt[row]!) ? undefined : this.#droppedAt[row]!,
@@ -201,7 +224,7 @@ export class Tombstones {
 
   /** The rows of all tombstones, in order. */
   #rows(): Uint32Array {
-    const rows = new Uint32Array(this.length);
+    const rows = new Uint32Array(this.#length);
     for (let index = 0, next = 0; index < this.#used; index++) {
       const row = this.#rowAt(index);
       if (this.#states[row] !== REMOVED) rows[next++] = row;
@@ -230,7 +253,7 @@ export class Tombstones {
     this.#states = column(new Uint8Array(size), this.#states);
     this.#hashes = column(new Uint32Array(size), this.#hashes);
     this.#users = texts(this.#users);
-    if (this.#keepsKeys) this.#keys = texts(this.#keys);
+    this.#keys = texts(this.#keys);
     const numbers = this.#numbers;
     const hashes = this.#hashes;
     this.#byNumber = new RowIndex(2 * size, (row) => scramble(numbers[row]!));
@@ -238,11 +261,12 @@ export class Tombstones {
     this.#head = 0;
     this.#used = length;
     this.#removed = 0;
+    for (const kind of Object.values(this.#kinds)) kind.start = 0;
     for (let row = 0; row < length; row++) this.#index(row);
   }
 
   #textBytesAt(row: number): number {
-    const key = this.#keepsKeys ? this.#keys[row] : undefined;
+    const key = this.#keys[row];
     return (key === undefined ? 0 : TEXT_BYTES + key.length) + (this.#users[row]?.length ?? 0);
   }
 
@@ -260,4 +284,10 @@ export class Tombstones {
     this.#seed ??= Math.floor(this.#random() * 2 ** 32);
     return hashText(key, this.#seed) || 1;
   }
+}
+
+/** @returns undefined: the row is that of a removed tombstone */
+function kindIn(state: number): TombstoneKind | undefined {
+  if (state === REMOVED) return undefined;
+  return (state & EVICTED) === 0 ? 'archived' : 'evicted';
 }
