@@ -44,7 +44,7 @@ export class JobBytesByUser {
 
   /** Updates the size of the job's records in the journal. */
   measureRecords(job: Job): void {
-    const bytes = job.bytes.total + job.history.reports.recordedBytes;
+    const bytes = job.bytes.total + job.history.recordedBytes;
     this.deleteRecords(job.spec.user, job.bytes.journal - bytes);
     job.bytes.journal = bytes;
   }

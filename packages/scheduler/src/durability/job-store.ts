@@ -301,7 +301,7 @@ export class JobStore {
 
   /** Updates the estimated memory of a job whose results have changed. */
   updateBytes(job: Job): void {
-    const bytes = job.bytes.spec + job.stages[0]!.appendedBytes + job.history.reports.bytes;
+    const bytes = job.bytes.spec + job.stages[0]!.appendedBytes + job.history.keptBytes;
     this.#sizes.add(job, { active: bytes - job.bytes.total });
     job.bytes.total = bytes;
     this.#sizes.measureRecords(job);
@@ -483,7 +483,7 @@ export class JobStore {
 
   #isArchivable({ bytes, history }: Job): boolean {
     return (
-      this.#readJob !== undefined && bytes.total + history.reports.recordedBytes <= ARCHIVED_JOB_BYTES_MAX
+      this.#readJob !== undefined && bytes.total + history.recordedBytes <= ARCHIVED_JOB_BYTES_MAX
     );
   }
 

@@ -139,7 +139,7 @@ class JobRebuilder {
       acceptedAt: this.#machineTime(accepted.at),
       hold: holdOf(spec, this.#machineTime(accepted.at), accepted.at),
     });
-    this.job.history.reports.dropsOptional = context.isMemoryScarce();
+    if (context.isMemoryScarce()) this.job.history.reports.dropsOptional = true;
     this.job.tasks.trackUsedAttempts();
     if (!this.job.hasPendingPredecessors) this.#release();
   }

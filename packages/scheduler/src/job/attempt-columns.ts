@@ -64,6 +64,10 @@ class Columns {
   }
 }
 
+/** Stands for the columns of all jobs that do not grow and have not started a task. Nothing is written to it. */
+const UNUSED = new Columns(0);
+const UNUSED_PAGES: (Columns | undefined)[] = [UNUSED];
+
 /** A task of an archived page that stays in memory, because it did not complete at its first execution. */
 interface TaskRow {
   attempt: AttemptNumber;
@@ -123,7 +127,7 @@ export class AttemptColumns {
   readonly #shift: number;
   readonly #mask: number;
   /** undefined: archived */
-  readonly #pages: (Columns | undefined)[];
+  #pages: (Columns | undefined)[];
   /** undefined: no page is archived */
   #archive: Archive | undefined;
   /** Whether earlier incarnations of the owner may have started attempts. See `trackUsedAttempts`. */
@@ -135,8 +139,8 @@ export class AttemptColumns {
     const { shift, mask } = isGrowing ? PAGED : SINGLE_PAGE;
     this.#shift = shift;
     this.#mask = mask;
-    this.#pages = [new Columns(Math.min(count, mask + 1))];
-    this.#fillPages();
+    this.#pages = UNUSED_PAGES;
+    if (isGrowing) this.#fillPages();
   }
 
   /** Adds tasks. */
@@ -147,7 +151,8 @@ export class AttemptColumns {
 
   #fillPages(): void {
     const size = this.#mask + 1;
-    for (let at = Math.max(0, this.#pages.length - 1); at * size < this.count; at++) {
+    if (this.#pages === UNUSED_PAGES) this.#pages = [new Columns(0)];
+    for (let at = this.#pages.length - 1; at * size < this.count; at++) {
       const count = Math.min(size, this.count - at * size);
       const page = this.#pages[at];
       if (at === this.#pages.length) this.#pages.push(new Columns(count));
@@ -157,6 +162,16 @@ export class AttemptColumns {
 
   #pageOf(task: TaskIndex): Columns | undefined {
     return this.#pages[task >> this.#shift];
+  }
+
+  /** The page of a task for writing; undefined: archived. */
+  #writablePageOf(task: TaskIndex): Columns | undefined {
+    let page = this.#pageOf(task);
+    if (page === UNUSED) {
+      page = new Columns(this.count);
+      this.#pages = [page];
+    }
+    return page;
   }
 
   /** The state of a task of an archived page. */
@@ -183,7 +198,7 @@ export class AttemptColumns {
   }
 
   setAttempt(task: TaskIndex, attempt: AttemptNumber): void {
-    const page = this.#pageOf(task);
+    const page = this.#writablePageOf(task);
     if (page === undefined) this.#rowOf(task).attempt = attempt;
     else page.open().attempts[task & this.#mask] = attempt;
   }
@@ -197,7 +212,7 @@ export class AttemptColumns {
   }
 
   setExecutions(task: TaskIndex, executions: number): void {
-    const page = this.#pageOf(task);
+    const page = this.#writablePageOf(task);
     if (page === undefined) this.#rowOf(task).executions = executions;
     else page.open().executions[task & this.#mask] = executions;
   }
@@ -214,7 +229,7 @@ export class AttemptColumns {
   }
 
   setTimes(task: TaskIndex, startedAt: Millis, runMs: Millis): void {
-    const page = this.#pageOf(task);
+    const page = this.#writablePageOf(task);
     if (page === undefined) Object.assign(this.#rowOf(task), { startedAt, runMs });
     else {
       page.open().startedAt[task & this.#mask] = startedAt;
@@ -236,7 +251,7 @@ export class AttemptColumns {
   }
 
   setLastUsedAttempt(task: TaskIndex, attempt: AttemptNumber): void {
-    const page = this.#pageOf(task);
+    const page = this.#writablePageOf(task);
     if (page === undefined) this.#rowOf(task).lastUsedAttempt = attempt;
     else {
       if (page.lastUsedAttempts.length < page.count)
@@ -262,13 +277,15 @@ export class AttemptColumns {
   }
 
   protected putWorker(task: TaskIndex, worker: Address): void {
-    const page = this.#pageOf(task);
+    // Nobody is the default: it takes no memory.
+    if (worker === NOBODY && this.#pageOf(task)?.workers.length === 0) return;
+    const page = this.#writablePageOf(task);
     if (page === undefined) this.#rowOf(task).worker = worker;
-    else if (worker !== NOBODY || page.workers.length > 0) page.open().workers[task & this.#mask] = worker;
+    else page.open().workers[task & this.#mask] = worker;
   }
 
   protected putAssignment(task: TaskIndex, assignment: Assignment, startedAt: Millis): void {
-    const page = this.#pageOf(task);
+    const page = this.#writablePageOf(task);
     if (page === undefined) Object.assign(this.#rowOf(task), { startedAt, assignment: codeOf(assignment) });
     else {
       page.open().startedAt[task & this.#mask] = startedAt;
@@ -347,16 +364,16 @@ export class AttemptColumns {
     return this.#archive?.runMsSample ?? [];
   }
 
-  /** Counts an ended task of its page. */
+  /** Counts an ended task of its page, if pages are archived. */
   protected countEnd(task: TaskIndex): void {
     const page = this.#pageOf(task);
-    if (page !== undefined) page.endedCount++;
+    if (page !== undefined && page !== UNUSED) page.endedCount++;
   }
 
   /** Counts the ended tasks of all pages again. */
   protected recountEnds(isFinal: (task: TaskIndex) => boolean): void {
     for (const [at, page] of this.#pages.entries()) {
-      if (page === undefined) continue;
+      if (page === undefined || page === UNUSED) continue;
       const first = at * (this.#mask + 1);
       page.endedCount = 0;
       for (let task = first; task < first + page.count; task++) if (isFinal(task)) page.endedCount++;

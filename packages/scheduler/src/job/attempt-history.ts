@@ -32,9 +32,15 @@ export interface AttemptEnd {
   readonly endedAt?: Millis;
 }
 
+interface JobFacts {
+  readonly number: number;
+  readonly id: string;
+  readonly spec: JobSpec;
+  readonly acceptedAt: Millis;
+}
+
 /** Counts the attempts of a job, and keeps the results and the causes of failures. */
 export class AttemptHistory {
-  readonly reports: TaskReports;
   /** Number of attempts that started. */
   total = 0;
   /** Number of attempts that failed, for which their worker may be to blame. */
@@ -49,29 +55,36 @@ export class AttemptHistory {
   completedRunMs: Millis = 0;
   /** Longest run of a completed task. */
   longestRunMs: Millis = 0;
-  readonly #job: { readonly id: string; readonly spec: JobSpec; readonly acceptedAt: Millis };
+  readonly #job: JobFacts;
   readonly #tasks: TaskTable;
   /** Number of attempts that workers could not start. */
   #failedStarts = 0;
-  // Created on demand, because most jobs need none of these.
+  // Created on demand, because most jobs need none of these, and waiting jobs no reports.
+  #reports: TaskReports | undefined;
   #startFaults: StartFaults | undefined;
   #blame: Blame | undefined;
   #crashes: Crashes | undefined;
   /** See `program`. NaN: the tasks cannot kill workers. */
   #program: number | undefined;
 
-  constructor(
-    job: {
-      readonly number: number;
-      readonly id: string;
-      readonly spec: JobSpec;
-      readonly acceptedAt: Millis;
-    },
-    tasks: TaskTable,
-  ) {
+  constructor(job: JobFacts, tasks: TaskTable) {
     this.#job = job;
     this.#tasks = tasks;
-    this.reports = new TaskReports(job.number, job.spec.openMs !== undefined);
+  }
+
+  get reports(): TaskReports {
+    this.#reports ??= new TaskReports(this.#job.number, this.#job.spec.openMs !== undefined);
+    return this.#reports;
+  }
+
+  /** Estimated heap size of the results that are kept in memory. */
+  get keptBytes(): number {
+    return this.#reports?.bytes ?? 0;
+  }
+
+  /** Estimated size of results in the journal. */
+  get recordedBytes(): number {
+    return this.#reports?.recordedBytes ?? 0;
   }
 
   /** Failures attributed to tasks and workers; undefined if there are none since the last `resetFailures`. */

@@ -4,13 +4,15 @@ import type { TaskTable } from './task-table.js';
 
 /** Tasks that failed or were lost repeatedly and are in back-off before the next attempt. Their state is `blocked`. */
 export class BackoffTasks {
+  /** Stands for those of all jobs without a task in back-off. None is added to it. */
+  static readonly NONE = new BackoffTasks({ states: [] });
   /** No back-off ends before this time. Infinity: no task is in back-off. */
   nextEndAt: Millis = Number.POSITIVE_INFINITY;
-  readonly #tasks: TaskTable;
+  readonly #tasks: Pick<TaskTable, 'states'>;
   /** End of each back-off. May include tasks that have left `blocked`. Created on demand. */
   #endsAt: Map<TaskIndex, Millis> | undefined;
 
-  constructor(tasks: TaskTable) {
+  constructor(tasks: Pick<TaskTable, 'states'>) {
     this.#tasks = tasks;
   }
 

@@ -59,7 +59,8 @@ const CENTRAL_ROUTE: Route = { by: 'matching', over: 'all' };
 interface JobRun {
   readonly dag: Dag;
   readonly waiting: WaitingTasks;
-  readonly inBackoff: BackoffTasks;
+  /** Created on demand. */
+  inBackoff: BackoffTasks | undefined;
   /** 1 for each task that was cancelled individually. Created on demand. */
   cancelledTasks: Uint8Array | undefined;
 }
@@ -68,7 +69,7 @@ function runOf(tasks: TaskTable, dag: Dag): JobRun {
   return {
     dag,
     waiting: new WaitingTasks(tasks, dag),
-    inBackoff: new BackoffTasks(tasks),
+    inBackoff: undefined,
     cancelledTasks: undefined,
   };
 }
@@ -175,7 +176,7 @@ export class Job {
   }
 
   get inBackoff(): BackoffTasks {
-    return this.#run.inBackoff;
+    return this.#run.inBackoff ?? BackoffTasks.NONE;
   }
 
   /** undefined: no task has lent or borrowed CPUs. */
@@ -573,7 +574,8 @@ export class Job {
   backOff(task: TaskIndex, until: Millis): void {
     this.setState(task, TaskState.blocked);
     this.tasks.setWorker(task, NOBODY);
-    this.inBackoff.add(task, until);
+    this.#run.inBackoff ??= new BackoffTasks(this.tasks);
+    this.#run.inBackoff.add(task, until);
   }
 
   /** Handles the end of all tasks of a stage. See `Dag.ended`. */

@@ -72,7 +72,7 @@ function retriedStates({ failedOnly }: RetryChoice): number {
 }
 
 /** Marks the selected tasks that have not completed. @returns how many have completed */
-function markSelected(marks: Uint8Array, states: Uint8Array, ranges: readonly TaskRange[]): number {
+function markSelected(marks: Uint8Array, states: TaskTable['states'], ranges: readonly TaskRange[]): number {
   let completed = 0;
   for (const { first, last } of ranges) {
     for (let task = first; task <= last && task < states.length; task++) {

@@ -24,9 +24,13 @@ function bitSetOf(states: readonly TaskState[]): number {
   return states.reduce<number>((mask, state) => mask | (1 << state), 0);
 }
 
+/** Jobs of at most this many tasks have a list of states. */
+const LIST_MAX = 16;
+
 /** The states of a job's tasks, with their counts, the order in which they ended, and an index by worker. */
 export class TaskTable extends AttemptColumns {
-  states: Uint8Array;
+  /** A list for few tasks, which takes a quarter of the memory of a typed array. */
+  states: Uint8Array | TaskState[];
   /** Peak memory of the last attempt, in KiB; 0: not measured. Created on demand. */
   maxRssKiB: Uint32Array | undefined;
   /** Counter of tasks of the same user that have not started. Updated if present. */
@@ -36,22 +40,23 @@ export class TaskTable extends AttemptColumns {
   /** Index of the owner's tasks by worker, while the job is active. */
   #byWorker: TasksByWorker | undefined;
   readonly #job: JobNumber;
-  /** Tasks in the order in which they ended. A retried task is listed once for each end. */
-  readonly endOrder = new EndOrder();
+  /** Created with the first end. */
+  #endOrder: EndOrder | undefined;
   readonly #counts: number[] = new Array<number>(TASK_STATE_NAMES.length).fill(0);
 
   /** @param isGrowing whether tasks may be appended */
   constructor(job: JobNumber, count: number, isGrowing = false) {
     super(count, isGrowing);
     this.#job = job;
-    this.states = new Uint8Array(count);
+    const isList = count <= LIST_MAX && !isGrowing;
+    this.states = isList ? new Array<TaskState>(count).fill(TaskState.blocked) : new Uint8Array(count);
     this.#counts[TaskState.blocked] = count;
   }
 
   /** Adds blocked tasks. */
   override grow(more: number): void {
     super.grow(more);
-    this.states = resized(this.states, this.count);
+    this.states = resized(this.states instanceof Uint8Array ? this.states : Uint8Array.from(this.states), this.count);
     this.#counts[TaskState.blocked]! += more;
     if (this.waitingOfUser !== undefined) this.waitingOfUser.waiting += more;
   }
@@ -85,6 +90,11 @@ export class TaskTable extends AttemptColumns {
       if (isAll || isSampled(task)) runs.push(this.runMsOf(task) / (slowdownOf?.(task) ?? 1));
     }
     return Float64Array.from(runs);
+  }
+
+  /** Tasks in the order in which they ended. A retried task is listed once for each end. */
+  get endOrder(): Pick<EndOrder, 'length' | 'at'> {
+    return this.#endOrder ?? NO_ENDS;
   }
 
   countOf(state: TaskState): number {
@@ -164,7 +174,8 @@ export class TaskTable extends AttemptColumns {
     this.#counts[state]!++;
     this.states[task] = state;
     if (state >= TaskState.completed) {
-      this.endOrder.push(task);
+      this.#endOrder ??= new EndOrder();
+      this.#endOrder.push(task);
       this.countEnd(task);
     }
     if (this.#byWorker !== undefined && isAssigned(before) !== isAssigned(state)) {
@@ -186,8 +197,8 @@ export class TaskTable extends AttemptColumns {
   moveAll(first: TaskIndex, end: TaskIndex, from: readonly TaskState[], to: TaskState): Uint32Array {
     const moved = new Uint32Array(TASK_STATE_NAMES.length);
     const mask = bitSetOf(from);
-    const { states, endOrder } = this;
-    const isEnd = to >= TaskState.completed;
+    const { states } = this;
+    const endOrder = to >= TaskState.completed ? (this.#endOrder ??= new EndOrder()) : undefined;
     // Consecutive tasks are recorded as one range.
     let run = first;
     for (let task = first; task < end; task++) {
@@ -196,11 +207,11 @@ export class TaskTable extends AttemptColumns {
         moved[before]!++;
         states[task] = to;
       } else {
-        if (isEnd && task > run) endOrder.pushRange(run, task);
+        if (task > run) endOrder?.pushRange(run, task);
         run = task + 1;
       }
     }
-    if (isEnd && end > run) endOrder.pushRange(run, end);
+    if (end > run) endOrder?.pushRange(run, end);
     for (const state of from) {
       invariant(
         state < TaskState.placed && state !== to,
@@ -320,3 +331,5 @@ class EndOrder {
     return index < this.length ? this.#tasks!.get(index) - 1 : undefined;
   }
 }
+
+const NO_ENDS = new EndOrder();
