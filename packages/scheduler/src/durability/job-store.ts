@@ -482,9 +482,7 @@ export class JobStore {
   }
 
   #isArchivable({ bytes, history }: Job): boolean {
-    return (
-      this.#readJob !== undefined && bytes.total + history.recordedBytes <= ARCHIVED_JOB_BYTES_MAX
-    );
+    return this.#readJob !== undefined && bytes.total + history.recordedBytes <= ARCHIVED_JOB_BYTES_MAX;
   }
 
   /** Archives the jobs that ended first. */

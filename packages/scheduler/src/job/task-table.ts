@@ -56,7 +56,10 @@ export class TaskTable extends AttemptColumns {
   /** Adds blocked tasks. */
   override grow(more: number): void {
     super.grow(more);
-    this.states = resized(this.states instanceof Uint8Array ? this.states : Uint8Array.from(this.states), this.count);
+    this.states = resized(
+      this.states instanceof Uint8Array ? this.states : Uint8Array.from(this.states),
+      this.count,
+    );
     this.#counts[TaskState.blocked]! += more;
     if (this.waitingOfUser !== undefined) this.waitingOfUser.waiting += more;
   }
@@ -198,7 +201,8 @@ export class TaskTable extends AttemptColumns {
     const moved = new Uint32Array(TASK_STATE_NAMES.length);
     const mask = bitSetOf(from);
     const { states } = this;
-    const endOrder = to >= TaskState.completed ? (this.#endOrder ??= new EndOrder()) : undefined;
+    if (to >= TaskState.completed) this.#endOrder ??= new EndOrder();
+    const endOrder = to >= TaskState.completed ? this.#endOrder : undefined;
     // Consecutive tasks are recorded as one range.
     let run = first;
     for (let task = first; task < end; task++) {
