@@ -37,6 +37,12 @@ export interface JobsOptions extends CallOptions {
   readonly held?: true | undefined;
   /** Only jobs with a deadline: `any`, one that it is expected to miss (`risk`), has missed, or has met. */
   readonly deadline?: DeadlineFilter | undefined;
+  /** Excludes jobs that were submitted later. Wall clock, ms since 1970. */
+  readonly until?: Millis | undefined;
+  /** Only jobs that have, or had, a task at a worker whose name matches; a pattern with `*` and `?`. */
+  readonly worker?: string | undefined;
+  /** Only jobs with an attempt, among the first 100 failed ones, that ended with this code (1 to 255); a signal is 128 + its number. */
+  readonly exit?: number | undefined;
   /** All retained ended jobs, rather than the last ten. Default: true with `from` or `after`. */
   readonly all?: boolean | undefined;
   /** Number of jobs to skip, to continue a truncated list: its `next`. */
@@ -77,6 +83,9 @@ export async function listJobs(session: Session, options: JobsOptions): Promise<
     since,
     held,
     deadline,
+    until,
+    worker,
+    exit,
     from = 0,
     all = false,
     limit = LIMIT_DEFAULT,
@@ -84,6 +93,7 @@ export async function listJobs(session: Session, options: JobsOptions): Promise<
   checkStates(states);
   checkCount('limit', limit, 1, LIMIT_MAX);
   checkCount('from', from, 0, Number.MAX_SAFE_INTEGER);
+  if (exit !== undefined) checkCount('exit', exit, 1, 255);
   let after = options.after === undefined ? undefined : placeIn(options.after);
   const withAll = all || from > 0 || after !== undefined;
   const endedMax = withAll ? LIMIT_MAX : ENDED_SHOWN;
@@ -97,7 +107,7 @@ export async function listJobs(session: Session, options: JobsOptions): Promise<
         what: 'for its jobs',
         build: (request) => ({
           ...{ type: 'listJobs', request, states, user, endedMax, jobsMax },
-          where: present({ userLike, name, since, after, held, deadline }),
+          where: present({ userLike, name, since, after, held, deadline, until, worker, exit }),
         }),
       },
       options,

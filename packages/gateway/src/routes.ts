@@ -126,7 +126,9 @@ export const ROUTES: readonly Route[] = [
         .string()
         .max(1_000)
         .optional()
-        .describe('a query: `name:etl* user:ann state:failed since:1h`; a word alone is part of a name'),
+        .describe(
+          'a query: `name:etl* user:ann state:failed since:2h until:1h worker:w1 exit:3`; a word alone is part of a name',
+        ),
       all: flag.optional().describe('list all ended jobs, not only the last ten'),
       from: written(z.number().int().min(0).max(999_999_999)).default(0),
       after: z.string().max(600).optional().describe('`cursor` of the page before'),

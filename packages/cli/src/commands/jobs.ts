@@ -18,6 +18,10 @@ export const jobsCommand = defineCommand({
     ['goshawk jobs --state running,waiting', 'list only active jobs'],
     ["goshawk jobs 'name:etl* state:failed since:1h'", 'list jobs of the last hour that failed, by name'],
     [
+      "goshawk jobs 'worker:w1 exit:137 since:2h until:1h'",
+      'list jobs of a past hour of which a task was killed, at w1',
+    ],
+    [
       'goshawk jobs --user $USER --all --json',
       'list all my jobs, including every ended job that schedulers still keep',
     ],

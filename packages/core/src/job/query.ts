@@ -12,10 +12,14 @@ export interface JobQuery {
   readonly since?: Millis;
   readonly id?: string;
   readonly deadline?: DeadlineFilter;
+  /** Wall clock, ms since 1970. */
+  readonly until?: Millis;
+  readonly worker?: string;
+  readonly exit?: number;
 }
 
 export const JOB_QUERY_HINT =
-  'for example `name:etl* user:ann state:failed since:1h deadline:risk`; a word alone is part of a name';
+  'for example `name:etl* user:ann state:failed since:2h until:1h worker:w1 exit:3 deadline:risk`; a word alone is part of a name';
 
 /** Names for groups of states. */
 const STATE_GROUPS: Readonly<Record<string, readonly JobState[]>> = {
@@ -24,7 +28,8 @@ const STATE_GROUPS: Readonly<Record<string, readonly JobState[]>> = {
 };
 
 /**
- * Parses `name:etl* user:ann state:failed,running since:1h`.
+ * Parses `name:etl* user:ann state:failed,running since:2h until:1h worker:w1 exit:3`. `since` excludes jobs that ended
+ * earlier, and `until` those that were submitted later.
  *
  * @param now wall clock, ms since 1970
  * @throws InputError
@@ -42,7 +47,9 @@ export function parseJobQuery(text: string, now: Millis): JobQuery {
     else if (key === 'id') query.id = value;
     else if (key === 'state') query.states = value.split(',').flatMap(statesNamed);
     else if (key === 'deadline') query.deadline = deadlineNamed(value);
-    else if (key === 'since') query.since = Math.max(0, now - parseDuration(value, 'since'));
+    else if (key === 'worker') query.worker = value;
+    else if (key === 'exit') query.exit = exitCodeNamed(value);
+    else if (key === 'since' || key === 'until') query[key] = Math.max(0, now - parseDuration(value, key));
     else throw badQuery(`"${key}:" is not a filter of jobs`);
   }
   return query;
@@ -57,6 +64,12 @@ function deadlineNamed(name: string): DeadlineFilter {
   const filter = DEADLINE_FILTERS.find((each) => each === name);
   if (filter === undefined) throw badQuery(`deadline: expected ${DEADLINE_FILTERS.join(', ')}, got ${name}`);
   return filter;
+}
+
+function exitCodeNamed(value: string): number {
+  const code = Number(value);
+  if (/^\d+$/.test(value) && code >= 1 && code <= 255) return code;
+  throw badQuery(`exit: expected a code from 1 to 255, got ${value}`);
 }
 
 function statesNamed(name: string): readonly JobState[] {

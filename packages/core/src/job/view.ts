@@ -325,6 +325,12 @@ export const jobFilter = view({
   held: optional(flag),
   /** Lists only jobs whose deadline stands like this. */
   deadline: optional(choice(...DEADLINE_FILTERS)),
+  /** Excludes jobs that were submitted later. Wall clock, ms since 1970. */
+  until: optional(ms),
+  /** Lists only jobs that have, or had, a task at a worker whose name matches. */
+  worker: optional(name),
+  /** Lists only jobs with a failed attempt that ended with this code, among the first 100. A signal counts as 128 + its number. */
+  exit: optional(countTo(255, 1)),
 });
 
 /** Returns the position of a job in lists: active jobs by submission, ended ones by end. */

@@ -187,7 +187,7 @@ function QueryForm({
         type="search"
         autocomplete="off"
         spellcheck={false}
-        placeholder="name:etl* user:ann state:failed since:1h deadline:risk, or an id"
+        placeholder="name:etl* user:ann state:failed since:1h worker:w1 exit:3 deadline:risk, or an id"
         aria-label="Query of jobs"
       />
       <button type="submit">Find</button>

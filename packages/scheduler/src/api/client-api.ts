@@ -260,14 +260,14 @@ export class ClientApi {
         : (of?: string) =>
             owners.every((each) => each === of) &&
             (userLike === undefined || matchesGlob(userLike, of ?? ''));
-    const { archivedReads, ...listing } = listJobs(
+    const { archivedReads, tasksRead, ...listing } = listJobs(
       this.#s,
       (job) => jobSummary(this.#s, job),
       message,
       isOwner,
       now,
     );
-    this.#budget.charge(this.#client, jobs.count + READING_COST * archivedReads);
+    this.#budget.charge(this.#client, jobs.count + READING_COST * archivedReads + tasksRead / TASKS_PER_JOB);
     answerNow(this.#s, from, message.request, 'jobList', { ...listing, ...this.#quotas(isOwner) });
   }
 
@@ -341,6 +341,8 @@ const STAGE_COST = 40;
 const ROW_COST = 3;
 const STATE_COST = 1 / 24;
 
+/** Number of tasks whose workers are read in the time of one listed job. */
+const TASKS_PER_JOB = 10;
 /** Cost of reading a job from the journal, in units of listed jobs. */
 const READING_COST = 50;
 

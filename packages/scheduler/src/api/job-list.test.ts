@@ -6,6 +6,7 @@ import {
   type JobSummary,
   type MessageOf,
   matchesGlob,
+  NOBODY,
 } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -24,12 +25,28 @@ interface Logged {
   readonly ranMs: number;
   readonly isAway: boolean;
   readonly isHeld?: boolean;
+  /** Workers of its tasks; undefined: the task has not started. */
+  readonly workers?: readonly (string | undefined)[];
+  readonly unsuccessful?: readonly Unsuccessful[];
 }
+
+interface Unsuccessful {
+  readonly worker: string;
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+}
+
+const WORKERS = ['w1', 'w2', 'gpu-1'];
 
 /** A scheduler's jobs, some of which have ended and are only in the journal. */
 function partsOf(log: readonly Logged[]) {
-  const jobs = log.map(({ number, state, name, user, acceptedAt, ranMs, isAway, isHeld = false }) => ({
-    ...{ number, id: `s-${number}`, state, acceptedAt, isAway, isHeld },
+  const jobs = log.map(({ number, state, name, user, acceptedAt, ranMs, isAway, ...more }) => ({
+    ...{ number, id: `s-${number}`, state, acceptedAt, isAway, isHeld: more.isHeld === true },
+    tasks: {
+      count: more.workers?.length ?? 0,
+      workerOf: (task: number) => WORKERS.indexOf(more.workers?.[task] ?? '') + NOBODY + 1,
+    },
+    history: { reports: { unsuccessful: more.unsuccessful ?? [] } },
     times: { endedAt: isFinal(state) ? acceptedAt + ranMs : undefined },
     spec: { name, user },
   }));
@@ -38,6 +55,7 @@ function partsOf(log: readonly Logged[]) {
     .sort((one, other) => other.times.endedAt! - one.times.endedAt!);
   return {
     config: { wallOffsetMs: WALL_OFFSET_MS },
+    cluster: { nameOf: (at: number) => WORKERS[at - NOBODY - 1] },
     jobs: {
       active: () => jobs.filter(({ state }) => !isFinal(state)),
       endedNewestFirst: (states: readonly JobState[]) =>
@@ -193,4 +211,55 @@ test('with the filter `held`, only unfinished jobs on hold are listed and counte
   const { jobs, total } = listed(log, { ...message, where: { held: true } } as MessageOf<'listJobs'>);
   expect(jobs.map(({ id }) => id)).toEqual(['s-1']);
   expect(total).toBe(1);
+});
+
+test('the filters `worker`, `exit` and `until` list the jobs of which they are true, in memory and in the journal', () => {
+  const worker = fc.constantFrom(...WORKERS);
+  const end = fc.constantFrom<Omit<Unsuccessful, 'worker'>>(
+    ...[{ exitCode: 1 }, { exitCode: 137 }, { signal: 'SIGKILL' }, { exitCode: 3 }, {}],
+  );
+  const attempts = fc.array(
+    fc.tuple(worker, end).map(([at, how]) => ({ worker: at, ...how })),
+    { maxLength: 3 },
+  );
+  const tasks = fc.array(fc.option(worker, { nil: undefined }), { maxLength: 3 });
+  const detailed = logs.chain((log) =>
+    fc.tuple(
+      ...log.map((job) =>
+        fc.record({ workers: tasks, unsuccessful: attempts }).map((more) => ({ ...job, ...more })),
+      ),
+    ),
+  );
+  fc.assert(
+    fc.property(
+      detailed,
+      fc.option(fc.constantFrom('w1', 'w*', 'none'), { nil: undefined }),
+      fc.option(fc.constantFrom(1, 137, 9), { nil: undefined }),
+      fc.option(fc.nat(30), { nil: undefined }),
+      (log, at, exit, until) => {
+        const codeOf = ({ exitCode, signal }: Unsuccessful) => (signal === 'SIGKILL' ? 137 : exitCode);
+        const fits = log.filter(({ workers, unsuccessful, acceptedAt }) => {
+          const places = [...workers, ...unsuccessful.map((attempt) => attempt.worker)];
+          return (
+            (at === undefined || places.some((one) => one !== undefined && matchesGlob(at, one))) &&
+            (exit === undefined || unsuccessful.some((attempt) => codeOf(attempt) === exit)) &&
+            (until === undefined || acceptedAt + WALL_OFFSET_MS <= until + WALL_OFFSET_MS)
+          );
+        });
+        const where = {
+          ...(at === undefined ? {} : { worker: at }),
+          ...(exit === undefined ? {} : { exit }),
+          ...(until === undefined ? {} : { until: until + WALL_OFFSET_MS }),
+        };
+        const seen: string[] = [];
+        for (let after: JobPlace | undefined, pages = 0; pages < 100; pages++) {
+          const page = listed(log, ask({ where: { ...where, ...(after && { after }) }, jobsMax: 50 }));
+          seen.push(...page.jobs.map(({ id }) => id));
+          after = page.reached;
+          if (after === undefined) break;
+        }
+        expect(seen.toSorted()).toEqual(fits.map(({ number }) => `s-${number}`).toSorted());
+      },
+    ),
+  );
 });

@@ -1,6 +1,7 @@
 import {
+  type Address,
   comparePlaces,
-  type DeadlineFilter,
+  exitCodeOfSignal,
   JOB_STATES,
   type JobPlace,
   type JobState,
@@ -9,6 +10,7 @@ import {
   type Millis,
   matchesDeadline,
   matchesGlob,
+  NOBODY,
   placeOfJob,
   sumOf,
   type TaskCounts,
@@ -32,6 +34,8 @@ export interface JobListing {
   readonly reached: JobPlace | undefined;
   /** Number of jobs read from the journal. */
   readonly archivedReads: number;
+  /** Number of tasks that were examined. */
+  readonly tasksRead: number;
 }
 
 /**
@@ -41,16 +45,16 @@ export interface JobListing {
  * @param isOwner undefined: jobs of all users
  */
 export function listJobs(
-  { jobs, config: { wallOffsetMs } }: Pick<SchedulerState, 'jobs' | 'config'>,
+  s: Pick<SchedulerState, 'jobs' | 'config' | 'cluster'>,
   summaryOf: SummaryOf,
   message: MessageOf<'listJobs'>,
   isOwner: IsOwner | undefined,
   now: Millis,
 ): JobListing {
+  const { jobs, config } = s;
   const { endedMax, jobsMax } = message;
-  const query = new Query(message, isOwner, wallOffsetMs, (filter, job) =>
-    matchesDeadline(filter, summaryOf(job), now + wallOffsetMs),
-  );
+  const details = new DetailFilter(s, summaryOf, message.where ?? {}, now);
+  const query = new Query(message, isOwner, config.wallOffsetMs, details);
   const active = listActive(jobs, summaryOf, query, jobsMax);
   const room = Math.max(0, Math.min(endedMax, jobsMax - active.jobs.length));
   const ended = listEnded(jobs, summaryOf, query, room);
@@ -65,7 +69,60 @@ export function listJobs(
     counts,
     reached: isTruncated ? last && placeOfJob(last) : ended.completeAt,
     archivedReads: ended.archivedReads,
+    tasksRead: details.tasksRead,
   };
+}
+
+/** The filters that need more than the owner, name and end of a job. */
+class DetailFilter {
+  tasksRead = 0;
+  readonly #filters: readonly ((job: Job) => boolean)[];
+  readonly #isWanted = new Map<Address, boolean>();
+
+  constructor(
+    { config: { wallOffsetMs }, cluster }: Pick<SchedulerState, 'config' | 'cluster'>,
+    summaryOf: SummaryOf,
+    { deadline, until, exit, worker }: NonNullable<MessageOf<'listJobs'>['where']>,
+    now: Millis,
+  ) {
+    const filters: ((job: Job) => boolean)[] = [];
+    if (until !== undefined) filters.push(({ acceptedAt }) => acceptedAt + wallOffsetMs <= until);
+    if (deadline !== undefined)
+      filters.push((job) => matchesDeadline(deadline, summaryOf(job), now + wallOffsetMs));
+    if (exit !== undefined) filters.push((job) => hasExited(job, exit));
+    if (worker !== undefined) filters.push((job) => this.#wasAt(job, worker, (at) => cluster.nameOf(at)));
+    this.#filters = filters;
+  }
+
+  get isActive(): boolean {
+    return this.#filters.length > 0;
+  }
+
+  isMatch(job: Job): boolean {
+    return this.#filters.every((matches) => matches(job));
+  }
+
+  /** Whether a task of the job is, or was, at a worker of this name. Tasks whose pages are archived count by their failures only. */
+  #wasAt({ tasks, history }: Job, pattern: string, nameOf: (at: Address) => string): boolean {
+    for (let task = 0; task < tasks.count; task++) {
+      this.tasksRead++;
+      const at = tasks.workerOf(task);
+      if (at === NOBODY) continue;
+      let isWanted = this.#isWanted.get(at);
+      if (isWanted === undefined) {
+        isWanted = matchesGlob(pattern, nameOf(at));
+        this.#isWanted.set(at, isWanted);
+      }
+      if (isWanted) return true;
+    }
+    return history.reports.unsuccessful.some(({ worker }) => matchesGlob(pattern, worker));
+  }
+}
+
+function hasExited({ history }: Job, code: number): boolean {
+  return history.reports.unsuccessful.some(
+    ({ exitCode, signal }) => (signal === undefined ? exitCode : exitCodeOfSignal(signal)) === code,
+  );
 }
 
 type SummaryOf = (job: Job) => JobSummary;
@@ -87,18 +144,16 @@ class Query {
   readonly includesActive: boolean;
   readonly #after: JobPlace | undefined;
   readonly #held: boolean;
-  readonly #deadline: DeadlineFilter | undefined;
-  readonly #matchesDeadline: (filter: DeadlineFilter, job: Job) => boolean;
+  readonly #details: DetailFilter;
 
   constructor(
     { states, where = {} }: MessageOf<'listJobs'>,
     isOwner: IsOwner | undefined,
     wallOffsetMs: Millis,
-    matchesDeadline: (filter: DeadlineFilter, job: Job) => boolean,
+    details: DetailFilter,
   ) {
-    const { name, since, after, held = false, deadline } = where;
-    this.#deadline = deadline;
-    this.#matchesDeadline = matchesDeadline;
+    const { name, since, after, held = false } = where;
+    this.#details = details;
     this.wanted = JOB_STATES.filter((state) => states.length === 0 || states.includes(state));
     this.name = name;
     this.isOwner = isOwner;
@@ -118,13 +173,13 @@ class Query {
       this.name !== undefined ||
       this.endedSince !== Number.NEGATIVE_INFINITY ||
       this.#held ||
-      this.#deadline !== undefined
+      this.#details.isActive
     );
   }
 
   /** Whether tombstones do not tell which jobs match, so that these must be read. */
   get needsSpecs(): boolean {
-    return this.name !== undefined || this.#deadline !== undefined;
+    return this.name !== undefined || this.#details.isActive;
   }
 
   /** States in which to look for ended jobs, none of which is on hold. */
@@ -139,7 +194,7 @@ class Query {
       this.isOwner?.(spec.user) !== false &&
       (this.name === undefined || matchesGlob(this.name, spec.name)) &&
       (!this.#held || isHeld) &&
-      (this.#deadline === undefined || this.#matchesDeadline(this.#deadline, job))
+      this.#details.isMatch(job)
     );
   }
 
