@@ -99,6 +99,7 @@ export type ClusterEvent =
     }
   | { readonly kind: 'worker-missing'; readonly worker: string }
   | { readonly kind: 'worker-left'; readonly worker: string; readonly address: string }
+  | { readonly kind: 'worker-removed'; readonly worker: string; readonly by: string | undefined }
   | { readonly kind: 'worker-quarantined'; readonly worker: string; readonly reason: string }
   | { readonly kind: 'worker-cured'; readonly worker: string }
   | {

@@ -192,7 +192,8 @@ export const clusterView = view({
 
 export const drainState = view({
   worker: name,
-  state: choice(...WORKER_STATES),
+  /** `removed`: the worker was lost, and is no longer listed. */
+  state: choice(...WORKER_STATES, 'removed'),
   /** Tasks running on the worker. */
   running: count,
   /** Time until running tasks are stopped, to restart elsewhere. Absent: no limit. */

@@ -37,6 +37,7 @@ export function pastFinding(event: HappenedEvent): PastFinding | undefined {
       });
     case 'worker-joined':
     case 'worker-left':
+    case 'worker-removed':
       return ends(`lost ${worker}`, `quarantined ${worker}`);
     case 'scheduler-lost':
       return begins({

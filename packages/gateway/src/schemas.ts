@@ -435,7 +435,7 @@ export const overview = z.object({
         actions: z
           .array(
             z.object({
-              verb: z.enum(['log', 'retry', 'prioritize', 'drain', 'release']),
+              verb: z.enum(['log', 'retry', 'prioritize', 'drain', 'release', 'remove']),
               job: z.string().nullable(),
               task: count.nullable(),
               worker: z.string().nullable(),

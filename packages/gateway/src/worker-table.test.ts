@@ -110,6 +110,19 @@ it('shows workers that were lost before the first update, with their cause', () 
   expect(table.lost()).toEqual([{ name: 'w9', cause: 'it stopped responding', at: expect.any(Number) }]);
 });
 
+it('forgets a lost worker that central no longer lists', () => {
+  const table = new WorkerTable();
+  const lost = { name: 'w0', address: 'tcp://h:1!x/w0', cause: 'its connection ended', running: 1 };
+  table.update([worker('w0'), worker('w1')], 0, 0);
+  table.update([worker('w1')], 1, 1, []);
+  expect(table.counts()).toMatchObject({ active: 1, lost: 1 });
+  table.update([worker('w1')], 2, 2, [{ ...lost, lostMsAgo: 0 }]);
+  table.update([worker('w1')], 3, 3, [{ ...lost, lostMsAgo: 1 }]);
+  expect(table.counts()).toMatchObject({ active: 1, lost: 1 });
+  table.update([worker('w1')], 4, 4, []);
+  expect(table.counts()).toMatchObject({ active: 1, lost: 0 });
+});
+
 it('dates a loss as central does, and keeps its cause in the history', () => {
   const table = new WorkerTable();
   table.update([worker('w0')], 0, 1_000);

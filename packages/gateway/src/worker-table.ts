@@ -83,6 +83,10 @@ export class WorkerTable {
       this.#updateRow(view, at);
     }
     for (const row of this.#rows.values()) if (!there.has(row.view.name)) this.#missed(row, now, at);
+    // Central lists a loss for as long as this table does, unless somebody has removed it.
+    const listed = new Set(lost.map(({ name }) => name));
+    for (const row of this.#rows.values())
+      if (row.state === 'lost' && row.loss !== undefined && !listed.has(row.view.name)) this.#forget(row);
     for (const worker of lost) if (!there.has(worker.name)) this.#lost(worker, now, at);
   }
 

@@ -244,6 +244,27 @@ test('a lost worker is listed with its cause until it returns, for at most an ho
   expect(bench.lost).toEqual([]);
 });
 
+test('the drain of a lost worker takes it off the list, once, until it is lost again', () => {
+  const bench = new Bench();
+  const drain = <T extends 'drainState' | 'refused'>(type: T, worker: string, on = true) =>
+    bench.ask(type, { type: 'drainWorker', request: 1, worker, on, deadlineMs: undefined });
+  const lose = (): void => {
+    bench.register(W, 'w1');
+    bench.register(W2, 'w2');
+    bench.silence(W, W2);
+    bench.until(bench.now + 2 * leaseMs);
+    expect(bench.lost).toHaveLength(2);
+  };
+  lose();
+  for (let times = 0; times < 2; times++)
+    expect(drain('drainState', 'w1').value).toMatchObject({ worker: 'w1', state: 'removed' });
+  expect(bench.lost.map(({ name }) => name)).toEqual(['w2']);
+  expect(bench.events.filter(({ kind }) => kind === 'worker-removed')).toHaveLength(1);
+  expect(drain('refused', 'w2', false).code).toBe('unknown-worker');
+  expect(drain('refused', 'w3').code).toBe('unknown-worker');
+  lose();
+});
+
 test('each change of a member is reported once', () => {
   const bench = new Bench();
   bench.register(W, 'w');

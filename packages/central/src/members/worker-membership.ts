@@ -148,7 +148,7 @@ export function drainWorker(
   now: Millis,
 ): void {
   const worker = s.registry.workerByName(message.worker);
-  if (worker === undefined) return s.env.send(from, unknownWorkerRefusal(message));
+  if (worker === undefined) return removeLost(s, from, message, now);
   if (worker.drainRequested !== message.on)
     s.env.eventOccurred?.({
       kind: 'worker-drains',
@@ -168,6 +168,17 @@ export function drainWorker(
     request: message.request,
     value: describeDrain(worker, now),
   });
+}
+
+/** The drain of a lost worker says that its loss was intended. */
+function removeLost(s: CentralState, from: Address, message: MessageOf<'drainWorker'>, now: Millis): void {
+  const { worker, request } = message;
+  const removed = message.on ? s.lost.remove(worker, now) : undefined;
+  if (removed === undefined) return s.env.send(from, unknownWorkerRefusal(message));
+  if (removed === 'now')
+    s.env.eventOccurred?.({ kind: 'worker-removed', worker, by: s.env.clientKeyOf?.(from)?.name });
+  const value = { worker, state: 'removed', running: 0, deadlineMs: undefined } as const;
+  s.env.send(from, { type: 'drainState', request, value });
 }
 
 export function workerDrained(s: CentralState, from: Address): void {

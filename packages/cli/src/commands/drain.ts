@@ -13,11 +13,13 @@ export const drainCommand = defineCommand({
   name: 'drain',
   words: 'WORKER…',
   completes: 'workers',
-  describe: 'start no new tasks on workers; running tasks finish, and waiting tasks move to other workers',
+  describe:
+    'start no new tasks on workers; running tasks finish, and waiting tasks move to other workers; list lost workers no longer',
   examples: [
     ['goshawk drain w3 w4 --wait', 'drain two workers, and wait until no task runs on them'],
     ['goshawk drain w3 --deadline 10m', 'restart elsewhere the tasks that still run after ten minutes'],
     ['goshawk drain w3 --undo', 'let the worker accept tasks again'],
+    ['goshawk drain w9', 'if w9 was lost, and does not return: list it no longer'],
   ],
   options: {
     deadline: {
@@ -82,7 +84,7 @@ async function untilDrained(context: Context, cluster: Cluster, first: DrainAnsw
   const progress = startProgress(context, `draining ${worker}`, first.running);
   try {
     let answer = first;
-    while (answer.state !== 'drained') {
+    while (answer.state !== 'drained' && answer.state !== 'removed') {
       progress.update(Math.max(0, first.running - answer.running), `${counted(answer.running, 'task')} left`);
       await pause(POLL_MS, undefined, { signal });
       answer = await cluster.drain(worker, true, { signal });
@@ -111,6 +113,8 @@ function sentence({ worker: name, state, running, deadlineMs }: DrainAnswer): st
       }`;
     case 'quarantined':
       return `${worker} is quarantined for a while: tasks cannot start there`;
+    case 'removed':
+      return `${worker} was lost, and is listed no longer`;
     case 'drained':
       return `${worker} is drained: no tasks are running`;
   }

@@ -102,10 +102,10 @@ describe('goshawk top', () => {
     expect(pressed(['3', 'd', 'y']).action).toEqual({ kind: 'drain', of: ['a-0'] });
   });
 
-  it('does not ask to drain a lost worker', () => {
+  it('drains a lost worker, which takes it off the list', () => {
     const lost = { head: '', rows: [{ name: 'w1', line: 'w1', hasEnded: true }] };
-    const { state, action } = press({ ...TOP_START, view: 'workers' }, 'd', lost);
-    expect({ action, message: state.message, confirm: state.confirm }).toEqual({ message: 'w1 is lost' });
+    const asked = press({ ...TOP_START, view: 'workers' }, 'd', lost);
+    expect(press(asked.state, 'y', lost).action).toEqual({ kind: 'drain', of: ['w1'] });
   });
 
   it('does not ask to cancel a job that has ended', () => {

@@ -357,7 +357,7 @@ function cannot(change: TopChange, { hasEnded, isHeld }: TopRow): string | undef
     case 'retry':
       return hasEnded ? undefined : 'has not ended';
     case 'drain':
-      return hasEnded ? 'is lost' : isHeld ? 'takes no tasks' : undefined;
+      return !hasEnded && isHeld ? 'takes no tasks' : undefined;
     case 'undrain':
       return hasEnded ? 'is lost' : isHeld ? undefined : 'takes tasks';
     case 'hold':

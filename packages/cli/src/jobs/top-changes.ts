@@ -54,6 +54,7 @@ async function change(cluster: Cluster, kind: TopChange, name: string, signal: A
     }
     default: {
       const { state, running } = await cluster.drain(name, kind === 'drain', { signal });
+      if (state === 'removed') return `${name} was lost, and is listed no longer`;
       return `${name} is ${state}${running > 0 ? `, ${counted(running, 'task')} running` : ''}`;
     }
   }

@@ -245,6 +245,14 @@ function actionOf({ verb, job, worker }: Attention['actions'][number], store: St
         run: toWorker('drain'),
       },
     ];
+  if (verb === 'remove' && worker !== null && store.may('operate'))
+    return [
+      {
+        words: `Remove ${worker}…`,
+        confirm: `Take ${worker} off the list of lost workers? It is listed again when it returns.`,
+        run: toWorker('drain'),
+      },
+    ];
   if (verb === 'release' && worker !== null && store.may('operate'))
     return [
       {

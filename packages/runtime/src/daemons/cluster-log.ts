@@ -93,6 +93,8 @@ function lineOf(event: ClusterEvent): string {
       return `worker ${event.worker} did not return after central restarted`;
     case 'worker-left':
       return `worker ${event.worker} left`;
+    case 'worker-removed':
+      return `lost worker ${event.worker} was removed from the list${byWhom(event)}`;
     case 'worker-quarantined':
       return `worker ${event.worker} is quarantined: ${event.reason}`;
     case 'worker-cured':
