@@ -111,6 +111,18 @@ export class Outlook {
     for (const outcome of outcomes) answer.outcomes.push(outcome);
     answer.isComplete = !more;
     this.#isTooLarge ||= tooLarge;
+    this.#computeIfComplete(now);
+  }
+
+  /** A scheduler has left or was lost: the forecast does not wait for its answer. */
+  left(scheduler: Address, now: Millis): void {
+    if (!this.#answers.delete(scheduler) || this.#question === 0) return;
+    if (this.#answers.size > 0) return this.#computeIfComplete(now);
+    this.#question = 0;
+    this.#again(PAUSE_MIN_MS, now);
+  }
+
+  #computeIfComplete(now: Millis): void {
     if ([...this.#answers.values()].every(({ isComplete }) => isComplete)) this.#compute(now);
   }
 

@@ -208,6 +208,11 @@ it('remembers for a while what an explained job lacks', () => {
   expect(findings.missingOf('a-1', NOW)).toBe('no worker has rack=r9');
   expect(findings.missingOf('a-2', NOW)).toBeUndefined();
   expect(findings.missingOf('a-1', NOW + 300_000)).toBeUndefined();
+  const why = 'all 4 tasks of a gang start together, and 2 of them would fit now';
+  findings.noteWaiting(explained('a-3', { why }), NOW, 'it needs 4 gpu');
+  expect(findings.lackOf('a-3', NOW)).toBe('it needs 4 gpu');
+  expect(findings.lackOf('a-1', NOW)).toBeUndefined();
+  expect(findings.lackOf('a-3', NOW + 30_000)).toBeUndefined();
 });
 
 it('names a job that will probably miss its deadline, once, and then the miss for an hour', () => {

@@ -32,6 +32,8 @@ const SLOW_MIN_MS = 45_000;
 const JOBS_MAX = 200;
 /** Age (ms) after which a sample of a job is stale, because the job may have progressed. */
 const STALE_MS = 300_000;
+/** Age (ms) after which other tasks have probably taken or freed what a gang lacks. */
+const LACK_STALE_MS = 30_000;
 const SHOWN = 3;
 /**
  * A user floods the cluster with at least this fraction of at least this many waiting tasks, while other
@@ -143,6 +145,8 @@ interface Waiting {
   readonly waitedMs: Millis;
   readonly why: string;
   readonly isGang: boolean;
+  /** What a gang lacks. */
+  readonly lack: string | undefined;
 }
 
 /** Run time to expect of a task. */
@@ -246,7 +250,7 @@ export class Findings {
       const { waitedMs } = most;
       const isGang = waitsAsGang(explained);
       const words = lack === undefined ? why : `${why}; ${lack}`;
-      this.#waiting.set(job.id, { at: now, name: job.name, waitedMs, why: words, isGang });
+      this.#waiting.set(job.id, { at: now, name: job.name, waitedMs, why: words, isGang, lack });
     }
     dropOld(this.#waiting, now);
   }
@@ -273,6 +277,12 @@ export class Findings {
   missingOf(job: string, now: Millis): string | undefined {
     const waiting = this.#waiting.get(job);
     return waiting === undefined || now - waiting.at >= STALE_MS ? undefined : waiting.why;
+  }
+
+  /** Returns which resource a waiting gang lacks, and who has it; undefined: nothing, or unknown. @param now wall clock */
+  lackOf(job: string, now: Millis): string | undefined {
+    const waiting = this.#waiting.get(job);
+    return waiting === undefined || now - waiting.at >= LACK_STALE_MS ? undefined : waiting.lack;
   }
 
   /**

@@ -2,7 +2,9 @@ import type { ClusterView, ClusterWaiting, Jobs } from '@goshawk/client';
 import { type JobSummary, UnreachableError, WAITING_REASONS } from '@goshawk/core';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { AttentionLog } from './attention.js';
 import { overviewOf, type PollResult } from './overview.js';
+import { pastFinding } from './past-findings.js';
 import { WorkerTable } from './worker-table.js';
 
 const PROBLEM = new UnreachableError('unreachable', 'central does not respond');
@@ -85,6 +87,43 @@ it('lists jobs that no worker can run, and everything else that needs attention'
     expect(attention).toContainEqual(expect.objectContaining({ what: expect.stringContaining(words) }));
   expect(attention).toHaveLength(4);
   expect(attention.every(({ link }) => link === '#/jobs/a-1')).toBe(true);
+});
+
+it('counts a silent scheduler once, whatever its title says', () => {
+  const log = new AttentionLog();
+  const past = pastFinding({
+    kind: 'scheduler-lost',
+    at: 0,
+    number: 1,
+    text: '',
+    scheduler: 's1',
+    worker: undefined,
+    by: undefined,
+  })!;
+  log.recall(past.keys[0]!, past.finding, 0);
+  const titles = [
+    'scheduler s1 at tcp://h:1',
+    'scheduler s1, lost 5 s ago with 2 jobs',
+    'scheduler s1, lost 7 s ago',
+  ];
+  for (const [at, title] of titles.entries()) {
+    const seen = pollResult({ waiting: { waiting: [], silent: [title] } as unknown as ClusterWaiting });
+    const workers = new WorkerTable();
+    const { attention } = overviewOf({ where: '', problem: undefined, seen, workers, log, now: 1_000 * at });
+    expect(attention).toMatchObject([{ what: `no answer from ${title}`, times: 1, over: null }]);
+  }
+});
+
+it('says in the reasons for waiting which resource a gang lacks', () => {
+  const group = { class: 'long', tasks: 4, example: 'a-1', exampleAgeMs: 1_000, why: 'a gang of 4 waits' };
+  const waiting = [
+    { ...group, reason: 'resources' },
+    { ...group, reason: 'drained' },
+  ];
+  const seen = pollResult({ waiting: { waiting, silent: [] } as unknown as ClusterWaiting });
+  const lackOf = () => 'it needs 4 gpu, and 2 of 4 are free; ann has 2';
+  const shown = overviewOf({ where: '', problem: undefined, seen, workers: new WorkerTable(), lackOf });
+  expect(shown.waiting!.map(({ why }) => why)).toEqual([`${group.why}; ${lackOf()}`, group.why]);
 });
 
 it('counts all failures, with causes, and links to their list', () => {

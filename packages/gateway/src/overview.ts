@@ -52,6 +52,7 @@ export function overviewOf({
   workers,
   found = [],
   missingOf = () => undefined,
+  lackOf = () => undefined,
   causeOf = () => undefined,
   failedAt = () => ({ hint: '', actions: [] }),
   log = new AttentionLog(),
@@ -66,6 +67,8 @@ export function overviewOf({
   readonly found?: readonly Finding[];
   /** Returns what a job lacks, if a poll has explained it. */
   readonly missingOf?: (job: string) => string | undefined;
+  /** Returns which resource a waiting gang lacks, and who has it, if a poll has asked for it. */
+  readonly lackOf?: (job: string) => string | undefined;
   /** Returns why most tasks of a failed job failed, if a poll has asked for it. */
   readonly causeOf?: (job: JobSummary) => string | undefined;
   /** Says what failed at a worker, see `failuresAt`. */
@@ -76,14 +79,12 @@ export function overviewOf({
   readonly now?: Millis;
 }): Overview {
   const { view, waiting, failed } = seen ?? {};
-  const groups = waiting?.waiting.map(
-    ({ exampleAgeMs, ...group }): WaitingRow => ({
-      ...group,
-      exampleAgeSeconds: Math.round(exampleAgeMs) / 1_000,
-      ...WAITING_WORDS[group.reason],
-      ...(group.why === undefined ? {} : { why: group.why }),
-    }),
-  );
+  const groups = waiting?.waiting.map(({ exampleAgeMs, ...group }): WaitingRow => {
+    const words = WAITING_WORDS[group.reason];
+    const lack = group.reason === 'resources' ? lackOf(group.example) : undefined;
+    const why = [group.why ?? words.why, ...(lack === undefined ? [] : [lack])].join('; ');
+    return { ...group, exampleAgeSeconds: Math.round(exampleAgeMs) / 1_000, ...words, why };
+  });
   return {
     schema: 'goshawk.overview/1' as const,
     cluster: where,
@@ -148,9 +149,14 @@ function silentNames(seen: PollResult | undefined): string[] {
   return [...new Set([...(seen?.waiting?.silent ?? []), ...(seen?.counters?.silent ?? [])])];
 }
 
+/** Returns the same key for `scheduler s1 at tcp://…`, `scheduler s1, lost 5 s ago with 2 jobs` and central's event. */
+function silentKey(title: string): string {
+  return `silent ${/^scheduler [^\s,]+/.exec(title)?.[0] ?? title}`;
+}
+
 function silentSchedulers(seen: PollResult | undefined): Finding[] {
   return silentNames(seen).map((name) => ({
-    key: `silent ${name}`,
+    key: silentKey(name),
     isLasting: true,
     level: 'error',
     what: `no answer from ${name}`,
@@ -212,7 +218,8 @@ function workerProblems(
       const [{ cause, at }] = lost as [(typeof lost)[number]];
       const [its, log] = lost.length === 1 ? ['its', 'its log'] : ['their', 'their logs'];
       const why = cause === undefined || lost.length > 1 ? '' : `${cause}; `;
-      return { hint: `${why}${its} tasks restart on other workers; see ${log}`, since: at };
+      const actions = lost.length === 1 ? [actionOf('remove', { worker: lost[0]!.name })] : [];
+      return { hint: `${why}${its} tasks restart on other workers; see ${log}`, since: at, actions };
     }),
     ...separately(quarantined, 'quarantined', 'warning', (all) => ({
       hint: quarantineWords(all),

@@ -187,11 +187,12 @@ export class ClusterWatch {
       const found = this.#findings.list(Date.now());
       const { lastSeen } = this;
       const missingOf = (job: string) => this.#findings.missingOf(job, Date.now());
+      const lackOf = (job: string) => this.#findings.lackOf(job, Date.now());
       const causeOf = (job: JobSummary) => this.#findings.causeOf(job);
       const remembered = { log: this.#attention, now: Date.now() };
       const workers = this.#table;
       const failedAt = (worker: string) => this.#failedAt(worker);
-      const known = { where, problem, seen, lastSeen, workers, found, missingOf, causeOf, failedAt };
+      const known = { where, problem, seen, lastSeen, workers, found, missingOf, lackOf, causeOf, failedAt };
       this.#overview = overviewOf({ ...known, ...remembered });
       if (isPointDue) this.#addPoint(seen.counters, shares);
     } catch (error) {

@@ -280,6 +280,7 @@ function removeScheduler(s: CentralState, scheduler: SchedulerRecord, now: Milli
   s.dispatcher.removeOwner(address, now);
   if (durable) s.publisher.ownerAway(address);
   else ownerLost(s, address);
+  s.outlook.left(address, now);
   s.publisher.publishSoon(now);
 }
 

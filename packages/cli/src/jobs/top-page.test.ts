@@ -141,7 +141,7 @@ it('says how often a problem occurred, and that it is over', () => {
   );
   expect(lines).toEqual([
     '1 worker lost: w9 (3 times within an hour); its log says why',
-    'over since 02:40: 1 worker lost: w9',
+    'over since 02:40: 1 worker lost: w9; its log says why',
   ]);
 });
 

@@ -32,9 +32,9 @@ export function attentionLines(
   hasHints = attention.length <= HINTED_MAX,
 ): string[] {
   return attention.map(({ level, what, hint, times, over }) => {
-    if (over !== null) return paint.dim(plain(`over since ${clock(over)}: ${what}`));
-    const often = times > 1 ? ` (${formatCount(times)} times within an hour)` : '';
+    const often = over === null && times > 1 ? ` (${formatCount(times)} times within an hour)` : '';
     const text = plain(hint === '' || !hasHints ? `${what}${often}` : `${what}${often}; ${hint}`);
+    if (over !== null) return paint.dim(`over since ${clock(over)}: ${text}`);
     return level === 'error' ? paint.red(text) : paint.yellow(text);
   });
 }

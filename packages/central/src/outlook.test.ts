@@ -1,0 +1,71 @@
+import {
+  type Address,
+  type ClusterOutline,
+  DEFAULT_POLICY,
+  LIVE_TIMINGS,
+  type Message,
+  type Millis,
+} from '@goshawk/core';
+import { expect, test } from 'vitest';
+import type { Registry } from './cluster/registry.js';
+import type { CentralConfig, CentralEnvironment } from './contract.js';
+import { Outlook } from './outlook.js';
+
+const [A, B] = [1, 2] as Address[];
+
+/** Two schedulers with jobs, and one worker. */
+function bench() {
+  const asked: Address[] = [];
+  const outlines: ClusterOutline[] = [];
+  const timers: Millis[] = [];
+  const members = new Map([A!, B!].map((address) => [address, { address, tag: `t${address}`, jobs: 1 }]));
+  const worker = {
+    slots: 1,
+    places: 1,
+    capacity: {},
+    attributes: {},
+    draining: false,
+    drainRequested: false,
+  };
+  const env = {
+    send: (to: Address, message: Message) => void (message.type === 'outline' && asked.push(to)),
+    setTimer: (_: string, __: number, at: Millis) => void timers.push(at),
+    clearTimer: () => {},
+    foresee: (outline: ClusterOutline) => void outlines.push(outline),
+  } as unknown as CentralEnvironment;
+  const registry = { schedulers: { members }, workers: new Map([[9, worker]]) } as unknown as Registry;
+  const config = { settings: { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS } } as CentralConfig;
+  const outlook = new Outlook(config, env, registry, () => {});
+  const answer = (from: Address, id: number, now: Millis) =>
+    outlook.outlined(
+      from,
+      { type: 'outlined', id, jobs: [], outcomes: [], more: false, tooLarge: false },
+      now,
+    );
+  const leave = (scheduler: Address, now: Millis): void => {
+    members.delete(scheduler);
+    outlook.left(scheduler, now);
+  };
+  return { asked, outlines, outlook, answer, leave, timers };
+}
+
+test('a forecast waits for all schedulers, but not for one that was lost', () => {
+  const { asked, outlines, outlook, answer, leave } = bench();
+  outlook.wake(0);
+  expect(asked).toEqual([A, B]);
+  answer(A!, 1, 10);
+  expect(outlines).toEqual([]);
+  leave(B!, 4_000);
+  expect(outlines.map(({ schedulers }) => schedulers.map(({ tag }) => tag))).toEqual([['t1']]);
+});
+
+test('the loss of all schedulers ends the question, and the next one follows soon', () => {
+  const { asked, outlines, outlook, leave, timers } = bench();
+  outlook.wake(0);
+  leave(A!, 4_000);
+  leave(B!, 4_000);
+  expect(outlines).toEqual([]);
+  expect(timers.at(-1)).toBe(6_000);
+  outlook.wake(6_000);
+  expect(asked).toHaveLength(2);
+});
