@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { defineCommand, isCustom } from '@goshawk/command';
 import { counted } from '@goshawk/core';
-import type { FigureResult } from '@goshawk/papers/figures';
+import type { FigureResult, FigureWidth } from '@goshawk/papers/figures';
 import type { ChosenFigure } from '../figure/choose.js';
 import { FIGURE_OPTIONS, type FigureOptions } from '../figure/options.js';
 import { checkOutFolder } from '../output/files.js';
@@ -56,7 +56,7 @@ export const figureCommand = defineCommand({
         context.note(
           `${result.id}: ${counted(resumed, 'run')} of an interrupted command ${resumed === 1 ? 'was' : 'were'} used`,
         );
-      await write(context, result, folder);
+      await write(context, result, folder, options.width as FigureWidth);
       results.push(result);
       tell(context, result, options);
     }

@@ -5,6 +5,7 @@ import {
   assessTrials,
   DEFAULT_POLICY,
   type FigureResult,
+  type FigureWidth,
   renderFigureCsv,
   renderFigurePage,
   renderFigureSvg,
@@ -57,22 +58,33 @@ export async function make(making: FigureContext): Promise<FigureResult> {
 
 /** Returns the options that shape the figure, without speed and location. */
 function shaping(options: FigureOptions): FigureOptions {
-  return { ...options, parallel: undefined, on: undefined, out: FIGURE_OPTIONS.out.default };
+  return {
+    ...options,
+    parallel: undefined,
+    on: undefined,
+    out: FIGURE_OPTIONS.out.default,
+    width: FIGURE_OPTIONS.width.default,
+  };
 }
 
 export function filesOf(id: string): readonly string[] {
   return ['json', 'csv', 'runs.csv', 'svg', 'pdf', 'tex', 'html'].map((ending) => `${id}.${ending}`);
 }
 
-export async function write(context: Context, result: FigureResult, folder: string): Promise<void> {
-  const svg = renderFigureSvg(result);
+export async function write(
+  context: Context,
+  result: FigureResult,
+  folder: string,
+  width: FigureWidth,
+): Promise<void> {
+  const svg = renderFigureSvg(result, width);
   const contents = [
     `${JSON.stringify(result, null, 2)}\n`,
     renderFigureCsv(result),
     renderRunsCsv(result),
     svg,
     await pdfOf(svg),
-    renderFigureTex(result),
+    renderFigureTex(result, width),
     renderFigurePage(result),
   ];
   const texts = Object.fromEntries(filesOf(result.id).map((name, index) => [name, contents[index]!]));

@@ -47,6 +47,15 @@ export const FIGURE_OPTIONS = {
     setting: false,
     describe: 'live figures: time per policy and load (default: 30s for most figures)',
   },
+  width: {
+    type: 'text',
+    setting: true,
+    value: 'ROOM',
+    choices: ['page', 'column'],
+    default: 'page',
+    describe:
+      'room for the pictures: page, 7 inches with two panels beside each other, or column, 3.5 inches with one',
+  },
   out: {
     type: 'text',
     setting: true,

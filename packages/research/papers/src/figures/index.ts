@@ -19,7 +19,7 @@ export type { FinishedRun, JobTimes } from './measure.js';
 export type { Planned, Queue, Staged } from './point.js';
 export { renderFigureCsv, renderRunsCsv } from './render/csv.js';
 export { renderFigurePage } from './render/page.js';
-export { renderFigureSvg } from './render/svg.js';
+export { type FigureWidth, renderFigureSvg } from './render/svg.js';
 export { renderFigureTex } from './render/tex.js';
 export { renderFigureText } from './render/text.js';
 export { addVerdicts, verdictLine } from './render/verdicts.js';

@@ -172,7 +172,18 @@ export function nameBelow(name: string, plot: Plot): Markup | null {
   return label(name, (plot.left + plot.right) / 2, plot.bottom + 36, 'middle', color('muted'));
 }
 
-/** Draws a numeric axis at the left, with a grid line at each tick. */
+/** Heights of the labels that fit below each other; that of no difference comes first. */
+function labelledHeights(axis: FittedAxis, ys: readonly number[]): ReadonlySet<number> {
+  const { spec, scale } = axis;
+  const isNone = (index: number) => spec.kind === 'ratio' && scale.ticks[index] === axis.place(1);
+  const order = ys.map((_, index) => index).sort((one, other) => Number(isNone(other)) - Number(isNone(one)));
+  const kept = new Set<number>();
+  for (const index of order)
+    if (![...kept].some((y) => Math.abs(y - ys[index]!) < FONT_SIZE)) kept.add(ys[index]!);
+  return kept;
+}
+
+/** Draws a numeric axis at the left, with a grid line at each tick and as many labels as fit. */
 export function axisBeside(axis: FittedAxis, plot: Plot): Markup {
   const { spec, scale, format } = axis;
   const at = upwards(axis, plot);
@@ -183,8 +194,11 @@ export function axisBeside(axis: FittedAxis, plot: Plot): Markup {
     color('grid'),
   );
   const ticks = ys.map((y) => [left - TICK_LENGTH, y, left, y] as const);
+  const kept = labelledHeights(axis, ys);
   const labels = scale.ticks.map((tick, index) =>
-    label(format(tick), left - TICK_LENGTH - 4, ys[index]!, 'end', color('muted')),
+    kept.has(ys[index]!)
+      ? label(format(tick), left - TICK_LENGTH - 4, ys[index]!, 'end', color('muted'))
+      : null,
   );
   const [x, y] = [plot.left - nameGapBeside(axis) - 4, px((plot.top + plot.bottom) / 2)];
   const name =

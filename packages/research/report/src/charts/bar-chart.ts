@@ -5,6 +5,7 @@ import {
   type FittedAxis,
   FONT_SIZE,
   fitAxis,
+  LETTER_WIDTH,
   label,
   nameBelow,
   type Plot,
@@ -20,6 +21,8 @@ import { color, type LineLook, lineLook } from './palette.js';
 /** More bars than these are too close together for their numbers. */
 const LABELLED_MAX = 12;
 const CATEGORY_WIDTH_MAX = 160;
+const LABEL_SIZE = FONT_SIZE - 2;
+const LABEL_LETTER = (LETTER_WIDTH * LABEL_SIZE) / FONT_SIZE;
 /** Shares of a group's width. */
 const GROUP_SHARE = 0.8;
 const BAR_SHARE = 0.88;
@@ -75,7 +78,11 @@ export function barChart(spec: {
       const plot = plotOf(y, size, groupName !== '');
       const band = (plot.right - plot.left) / Math.max(1, groups.length);
       const width = (band * GROUP_SHARE) / Math.max(1, bars.length);
-      const isLabelled = bars.length * groups.length <= LABELLED_MAX;
+      const longest = Math.max(
+        0,
+        ...bars.flatMap(({ values }) => values.map((value) => labelOf(value, format).length)),
+      );
+      const isLabelled = bars.length * groups.length <= LABELLED_MAX && longest * LABEL_LETTER <= width;
       const drawn = groups.flatMap((group, at) =>
         bars.map((bar, index) => {
           const x = plot.left + band * (at + (1 - GROUP_SHARE) / 2) + width * index;
@@ -97,6 +104,10 @@ ${segments([[plot.left, baseline, plot.right, baseline]], color('muted'))}${isNa
         .text;
     },
   };
+}
+
+function labelOf(value: number | null, format: (value: number) => string): string {
+  return value === null ? '' : format(value).replace('×', '');
 }
 
 /** Returns where bars start: at 1 on an axis of ratios, else at 0. */
@@ -138,14 +149,7 @@ function barOf(
   );
   return html`<rect x="${px(x)}" y="${Math.min(end, base)}" width="${px(width * BAR_SHARE)}" height="${px(Math.abs(end - base))}" fill="${color(look.color)}">${tooltip(text)}</rect>${whisker(spread[at], px(x + (width * BAR_SHARE) / 2), y, height, color('muted'))}${rule}${
     isLabelled
-      ? label(
-          format(value).replace('×', ''),
-          middle,
-          tip + (isDown ? 9 : -9),
-          'middle',
-          color('muted'),
-          FONT_SIZE - 2,
-        )
+      ? label(labelOf(value, format), middle, tip + (isDown ? 9 : -9), 'middle', color('muted'), LABEL_SIZE)
       : null
   }
 `;

@@ -2,19 +2,23 @@ import { wrapWords } from '@goshawk/core';
 import { html } from '../markup.js';
 import { FONTS } from './svg.js';
 
-const COLUMNS_MAX = 2;
 const MARGIN = 16;
 const LINE_HEIGHT = 17;
 const LETTER_WIDTH = 6.6;
 
 /**
- * Arranges charts in two columns over a caption, as one self-contained SVG file.
+ * Arranges charts in columns over a caption, as one self-contained SVG file.
  *
  * @param charts output of `renderSvg`
  */
-export function renderSheet(title: string, charts: readonly string[], caption: string): string {
+export function renderSheet(
+  title: string,
+  charts: readonly string[],
+  caption: string,
+  columnsMax = 2,
+): string {
   const sizes = charts.map((svg) => /width="(\d+)" height="(\d+)"/.exec(svg)!.slice(1).map(Number));
-  const columns = Math.min(COLUMNS_MAX, charts.length);
+  const columns = Math.min(columnsMax, charts.length);
   const column = Math.max(...sizes.map(([width]) => width!));
   const width = columns * column;
   let below = 0;
@@ -25,7 +29,11 @@ export function renderSheet(title: string, charts: readonly string[], caption: s
       placed.push(svg.replace('<svg ', `<svg x="${index * column}" y="${below}" `));
     below += Math.max(...row.map((_, index) => sizes[first + index]![1]!));
   }
-  const lines = wrapWords(caption, Math.floor((width - 2 * MARGIN) / LETTER_WIDTH));
+  // The settings of a generator are one word, which may be longer than a line.
+  const lines = wrapWords(
+    caption.replaceAll(/,(?=[a-z])/g, ', '),
+    Math.floor((width - 2 * MARGIN) / LETTER_WIDTH),
+  );
   const height = below + lines.length * LINE_HEIGHT + MARGIN;
   const written = lines.map(
     (text, line) => html`<text x="${MARGIN}" y="${below + (line + 0.8) * LINE_HEIGHT}">${text}</text>

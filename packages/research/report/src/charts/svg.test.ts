@@ -131,3 +131,68 @@ test('a title that is longer than the chart is wide has several rows, and the ch
   const topOf = (svg: string) => Number(/translate\(0 (\d+)\)/.exec(svg)![1]);
   expect(topOf(draw(long))).toBe(topOf(draw('short')) + 20);
 });
+
+describe('a small chart', () => {
+  const labelsOf = (svg: string) =>
+    [...svg.matchAll(/<text x="[^"]+" y="([^"]+)" text-anchor="[^"]+"[^>]*>([^<]*)</g)].map(
+      ([, y, text]) => ({
+        y: Number(y),
+        text: text!,
+      }),
+    );
+
+  test('has no numbers over bars that are too narrow for them', () => {
+    const many = barChart({
+      groups: ['a', 'b', 'c'],
+      y: { name: 'seconds' },
+      bars: [1, 2, 3, 4].map((each) => ({ name: `policy ${each}`, values: [1_234, 1_235, 1_236] })),
+      format: (value) => `${value} s`,
+    });
+    const numbers = (width: number) =>
+      labelsOf(renderSvg({ ...many, title: 'Bars' }, { width, height: 270 })).filter(({ text }) =>
+        text.endsWith(' s'),
+      );
+    expect(numbers(720)).toHaveLength(12);
+    expect(numbers(336)).toEqual([]);
+  });
+
+  test('has labels of a ratio axis that do not overlap, and always that of no difference', () => {
+    const ratios = lineChart({
+      x: { name: 'workers' },
+      y: { name: 'ratio', kind: 'ratio' },
+      lines: [{ name: 'one', points: [0.8, 0.9, 1.3, 3].map((ratio, at) => [at, ratio]) }],
+    });
+    const labels = (height: number) =>
+      labelsOf(renderSvg({ ...ratios, title: 'Lines' }, { width: 336, height })).filter(({ text }) =>
+        text.endsWith('×'),
+      );
+    const heights = labels(190).map(({ y }) => y);
+    expect(labels(190).map(({ text }) => text)).toContain('1×');
+    expect(heights.length).toBeLessThan(labels(900).length);
+    for (const [index, y] of heights.entries())
+      for (const other of heights.slice(0, index)) expect(Math.abs(y - other)).toBeGreaterThanOrEqual(13);
+  });
+
+  test('grows with its legend, so that its plot keeps its height', () => {
+    const entries = (count: number) =>
+      lineChart({
+        x: { name: 'workers' },
+        y: { name: 'seconds' },
+        lines: Array.from({ length: count }, (_, at) => ({
+          name: `a policy with a long name ${at}`,
+          points: [
+            [0, 1],
+            [1, 2],
+          ] as const,
+        })),
+      });
+    const heightOf = (count: number) =>
+      Number(
+        /height="(\d+)"/.exec(
+          renderSvg({ ...entries(count), title: 'Lines' }, { width: 336, height: 300 }),
+        )![1],
+      );
+    expect(heightOf(2)).toBe(300);
+    expect(heightOf(8) - heightOf(7)).toBe(22);
+  });
+});

@@ -14,6 +14,8 @@ const TITLE_LETTER = 10.2;
 const LEGEND_ROW = 22;
 const LEGEND_GAP = 24;
 const SWATCH_GAP = 8;
+/** A chart with many legend entries becomes higher, so that this height is left for the plot with its axes. */
+const PLOT_LEAST = 190;
 /** Document readers have at least one of these fonts or an equivalent. */
 export const FONTS = 'Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif';
 
@@ -31,11 +33,12 @@ interface SvgChart extends ChartDrawing {
  * common fonts, no scripts and no references. The same input gives the same bytes.
  */
 export function renderSvg({ title, description, draw, legend, id = 'chart' }: SvgChart, size: Size): string {
-  const { width, height } = size;
+  const { width } = size;
   const rows = legendRows(legend.length > 1 ? legend : [], width - 2 * MARGIN);
   const titles = wrapWords(title, Math.floor((width - 2 * MARGIN) / TITLE_LETTER));
   const legendTop = MARGIN + TITLE_HEIGHT + (titles.length - 1) * TITLE_ROW;
   const top = legendTop + rows.length * LEGEND_ROW;
+  const height = Math.max(size.height, top + PLOT_LEAST);
   const chart = draw({ width, height: height - top });
   const described =
     description === undefined ? null : html`<desc id="${id}-description">${description}</desc>`;

@@ -60,6 +60,10 @@ function resultOf(figure: Figure, seeds: readonly number[] = [1]) {
 const results = FIGURES.map((figure) => [figure.id, resultOf(figure)] as const);
 const hawk5 = resultOf(FIGURES.find(({ id }) => id === 'hawk-5')!, [1, 2]);
 
+/** A label of an axis or bar. */
+const LABEL =
+  /<text x="([^"]+)" y="([^"]+)" text-anchor="([^"]+)" fill="[^"]*"(?: font-size="(\d+)")?>([^<]*)</g;
+
 describe.each(results)('%s', (id, result) => {
   test('as an SVG file is self-contained: no variables, no references, all its panels', () => {
     const svg = renderFigureSvg(result);
@@ -67,6 +71,30 @@ describe.each(results)('%s', (id, result) => {
     const drawn = result.panels.filter(({ kind }) => kind !== 'table');
     for (const { title } of drawn) expect(svg).toContain(`>${title}</title>`);
     expect(svg.match(/<svg /g)).toHaveLength(drawn.length + 1);
+  });
+
+  test('fits one column of a paper: one panel wide, and no numbers that overlap or are cut off', () => {
+    const svg = renderFigureSvg(result, 'column');
+    expect(svg).toMatch(/^<svg [^>]*width="336"/);
+    for (const panel of svg.split('<svg ').slice(2)) {
+      const texts = [...panel.matchAll(LABEL)].map(([, x, y, anchor, size, text]) => {
+        const width = text!.replace(/&[a-z#0-9]+;/g, '.').length * 0.5 * Number(size ?? 13);
+        const left = Number(x) - { start: 0, middle: width / 2, end: width }[anchor as 'middle'];
+        return { text, left, right: left + width, y: Number(y) };
+      });
+      expect(texts.length).toBeGreaterThan(2);
+      expect(texts.filter(({ left, right }) => left < 0 || right > 336)).toEqual([]);
+      const overlapping = texts.filter((one, index) =>
+        texts.some(
+          (other, before) =>
+            before < index &&
+            Math.abs(one.y - other.y) < 8 &&
+            one.left < other.right &&
+            other.left < one.right,
+        ),
+      );
+      expect(overlapping).toEqual([]);
+    }
   });
 
   test('as a page contains each claim, its verdict, and the command to reproduce it', () => {

@@ -3,10 +3,14 @@ import { renderSheet, renderSvg } from '@goshawk/report';
 import type { FigureResult } from '../result.js';
 import { describe, drawingOf } from './drawings.js';
 
-const PANEL = { width: 560, height: 380 };
+/** Two panels are 7 inches wide, one 3.5, at 96 pixels per inch: letters have 9 points in the text of a paper. */
+const PANEL = { width: 336, height: 270 };
 
-/** Renders all charts of a figure as one self-contained SVG file, in two columns. */
-export function renderFigureSvg(result: FigureResult): string {
+/** Room for a figure: the width of a page, with two panels beside each other, or of one of two columns of text. */
+export type FigureWidth = 'page' | 'column';
+
+/** Renders all charts of a figure as one self-contained SVG file. */
+export function renderFigureSvg(result: FigureResult, width: FigureWidth = 'page'): string {
   const panels = result.panels.flatMap((panel, index) => {
     const drawing = drawingOf(result, panel);
     if (drawing === undefined) return [];
@@ -18,7 +22,7 @@ export function renderFigureSvg(result: FigureResult): string {
     };
     return [renderSvg(chart, PANEL)];
   });
-  return renderSheet(result.title, panels, captionOf(result));
+  return renderSheet(result.title, panels, captionOf(result), width === 'page' ? 2 : 1);
 }
 
 /** Names the paper's figure and its size, and ours. */

@@ -1,6 +1,7 @@
 import { type LineLook, lineLook, PALETTE } from '@goshawk/report';
 import { type FigureResult, type MeasuredPanel, type MeasuredSeries, spreadOf } from '../result.js';
 import { barLooksOf, looksOf } from './drawings.js';
+import type { FigureWidth } from './svg.js';
 
 const MARKS: Readonly<Record<LineLook['marker'], string>> = {
   circle: '*',
@@ -8,16 +9,15 @@ const MARKS: Readonly<Record<LineLook['marker'], string>> = {
   triangle: 'triangle*',
   diamond: 'diamond*',
 };
-const COLUMNS_MAX = 2;
 const RATIOS = '0.01,0.02,0.05,0.1,0.15,0.2,0.3,0.5,0.7,1,1.5,2,3,5,10,20,50,100';
 
 /**
  * Renders the charts of a figure for LaTeX: a `tikzpicture` for `\input`, which needs `\usepackage{pgfplots}` and
  * `\usepgfplotslibrary{groupplots}`. Widths follow `\linewidth`; fonts are those of the document.
  */
-export function renderFigureTex(result: FigureResult): string {
+export function renderFigureTex(result: FigureResult, width: FigureWidth = 'page'): string {
   const panels = result.panels.filter(({ kind }) => kind !== 'table');
-  const columns = Math.max(1, Math.min(COLUMNS_MAX, panels.length));
+  const columns = Math.max(1, Math.min(width === 'page' ? 2 : 1, panels.length));
   const rows = Math.max(1, Math.ceil(panels.length / columns));
   return `% ${result.id}: ${result.title}
 % ${result.command}
@@ -25,7 +25,7 @@ export function renderFigureTex(result: FigureResult): string {
 \\begin{tikzpicture}
 \\begin{groupplot}[
   group style={group size=${columns} by ${rows}, horizontal sep=1.8cm, vertical sep=2.8cm},
-  width=${(0.96 / columns).toFixed(2)}\\linewidth, height=0.36\\linewidth,
+  width=${(0.96 / columns).toFixed(2)}\\linewidth, height=${width === 'page' ? 0.36 : 0.72}\\linewidth,
   ymajorgrids, legend style={font=\\scriptsize, at={(0.5,-0.42)}, anchor=north, legend columns=2, draw=none},
   tick label style={font=\\scriptsize}, label style={font=\\small}, title style={font=\\small},
 ]
