@@ -106,7 +106,7 @@ export class Executors implements Executor {
     this.#executors = {
       sleep: new SleepExecutor(),
       exec,
-      warm: new WarmExecutor(exec, options.values, options.isolation !== undefined),
+      warm: new WarmExecutor(exec, limits.valueBytesMax, options.values, options.isolation !== undefined),
       module: options.isolation === undefined ? inThreads() : inProcesses,
     };
   }

@@ -95,6 +95,9 @@ export const WARM_IDLE_MAX_PER_CPU = 4;
 /** Time after which an idle process is stopped until its next call: threads and processes that a call left would use CPUs. */
 export const WARM_PAUSE_MS = 1_000;
 
+/** CPU time per second that an idle process may use until it is stopped at the end of each call: its interpreter tidies up. */
+export const WARM_IDLE_CPU_MS = 50;
+
 /** Time for a warm process to exit, for example to run its exit handlers, before it is killed. */
 export const WARM_EXIT_MS = 1_000;
 

@@ -12,12 +12,14 @@ import {
   type Run,
   type RunOrder,
   type RunSink,
+  type Usage,
 } from './contract.js';
 import {
   ERROR_MESSAGE_LENGTH_MAX,
   VALUE_CHANNELS_MAX,
   WARM_ANSWER_BYTES_MAX,
   WARM_EXIT_MS,
+  WARM_IDLE_CPU_MS,
 } from './limits.js';
 import { OutputLimit } from './output-limit.js';
 import { serveValues } from './values-channel.js';
@@ -85,9 +87,12 @@ export class WarmProcess {
   readonly key: string;
   /** When its last call ended, by `performance.now()`. */
   idleSince = 0;
+  /** Whether it has used CPUs between calls, so that it must be stopped as soon as a call has ended. */
+  isRestless = false;
   readonly #events: WarmEvents;
   readonly #folder: string;
   readonly #values: ValuesFolder | undefined;
+  readonly #valueBytesMax: number;
   /** Connections for large values. */
   readonly #channels = new Set<Socket>();
   readonly #server: Server;
@@ -101,6 +106,12 @@ export class WarmProcess {
   /** Messages since the last call was sent. */
   #messages = 0;
   #answer: Answer | undefined;
+  /** Length of the message with the answer. */
+  #answerBytes = 0;
+  /** Time in calls since the last report of its usage, and when that report and the present call began. */
+  #busyMs = 0;
+  #usedAt = performance.now();
+  #busySince = 0;
   #limit: OutputLimit | undefined;
   readonly #output: Readonly<Record<OutputStream, MarkedStream>>;
   #killedFor: KillReason | undefined;
@@ -116,10 +127,12 @@ export class WarmProcess {
     call: WarmCall,
     exec: Executor,
     values: ValuesFolder | undefined,
+    valueBytesMax: number,
     events: WarmEvents,
   ) {
     this.key = key;
     this.#values = values;
+    this.#valueBytesMax = valueBytesMax;
     this.#events = events;
     this.#output = { stdout: new MarkedStream(this.#mark), stderr: new MarkedStream(this.#mark) };
     this.#folder = mkdtempSync(join(tmpdir(), 'goshawk-warm-'));
@@ -135,7 +148,7 @@ export class WarmProcess {
       this.#run = exec.start(this.#order(call.order, path), {
         started: () => this.#started(),
         output: ({ stream, bytes }) => this.#printed(stream, bytes),
-        used: (usage) => this.#call?.sink.used?.(usage),
+        used: (usage) => this.#used(usage),
         ended: (outcome, _runMs, measured) => this.#ended(outcome, measured?.maxRssBytes),
       });
     } catch (error) {
@@ -200,11 +213,24 @@ export class WarmProcess {
 
   #take(call: WarmCall): void {
     this.#call = call;
+    this.#busySince = performance.now();
     this.#isSent = false;
     this.#began = false;
     this.#answer = undefined;
     this.#limit = new OutputLimit(call.order.outputBytesMax);
     for (const stream of Object.values(this.#output)) stream.begin();
+  }
+
+  /** Handles a report of about each second. CPU time beyond that of its calls is of what they have left. */
+  #used(usage: Usage): void {
+    const now = performance.now();
+    const busyMs = this.#busyMs + (this.#call === undefined ? 0 : now - this.#busySince);
+    if (usage.cpu * (now - this.#usedAt) > busyMs + WARM_IDLE_CPU_MS) this.isRestless = true;
+    this.#busyMs = 0;
+    this.#usedAt = now;
+    this.#busySince = now;
+    if (this.#call !== undefined) this.#call.sink.used?.(usage);
+    else if (this.isRestless) this.pause();
   }
 
   #started(): void {
@@ -222,7 +248,7 @@ export class WarmProcess {
     socket.on('error', () => {});
     // A process without its socket takes no calls; that of a running call then exits.
     socket.on('close', () => this.#spend());
-    readMessages(socket, (message) => this.#heard(message));
+    readMessages(socket, (message, bytes) => this.#heard(message, bytes));
     const { folder, isServed = false } = this.#values ?? {};
     const values = isServed ? { served: true } : { values: folder };
     socket.write(message({ mark: this.#mark.toString('latin1'), ...values }));
@@ -251,7 +277,7 @@ export class WarmProcess {
   }
 
   /** Handles a message of the process. It runs code of the task, so nothing in it is trusted. */
-  #heard(heard: Readonly<Record<string, unknown>>): void {
+  #heard(heard: Readonly<Record<string, unknown>>, bytes: number): void {
     // A flood would keep the worker from other tasks.
     if (++this.#messages > MESSAGES_MAX) return void this.#socket?.destroy();
     const call = this.#call;
@@ -263,6 +289,7 @@ export class WarmProcess {
       this.#events.again(call);
     } else if (heard.ended === this.#id) {
       this.#answer = heard;
+      this.#answerBytes = bytes;
       this.#settleIfDone();
     }
   }
@@ -287,7 +314,7 @@ export class WarmProcess {
     const isLast = answer.last !== false || this.#isSpent;
     if (isLast) this.retire();
     this.idleSince = performance.now();
-    this.#finish(outcomeOf(answer), peak);
+    this.#finish(this.#outcomeOf(answer), peak);
     if (!isLast) this.#events.idle(this);
   }
 
@@ -301,6 +328,7 @@ export class WarmProcess {
     this.#call = undefined;
     this.#answer = undefined;
     this.#limit = undefined;
+    this.#busyMs += performance.now() - this.#busySince;
     const runMs = call.startedAt === undefined ? 0 : performance.now() - call.startedAt - pausedMs;
     const reason = this.#killedFor;
     call.sink.ended(reason === undefined ? outcome : { kind: 'killed', reason }, runMs, { maxRssBytes });
@@ -320,7 +348,10 @@ export class WarmProcess {
       return;
     }
     for (const stream of ['stdout', 'stderr'] as const) this.#forward(stream, this.#output[stream].rest());
-    this.#finish(this.#answer === undefined ? endedEarly(outcome) : outcomeOf(this.#answer), maxRssBytes);
+    this.#finish(
+      this.#answer === undefined ? endedEarly(outcome) : this.#outcomeOf(this.#answer),
+      maxRssBytes,
+    );
   }
 
   #spend(): void {
@@ -329,18 +360,25 @@ export class WarmProcess {
     this.#events.spent(this);
   }
 
+  #outcomeOf({ value, error }: Answer): Outcome {
+    const isTooLarge =
+      this.#answerBytes > this.#valueBytesMax &&
+      Buffer.byteLength(JSON.stringify(value) ?? '') > this.#valueBytesMax;
+    if (typeof error === 'string') {
+      const message = error === '' ? 'the call failed' : error.slice(0, ERROR_MESSAGE_LENGTH_MAX);
+      return { ...failed('exit-code', message), exitCode: 1, ...(isTooLarge ? {} : { value }) };
+    }
+    if (!isTooLarge) return { kind: 'completed', value, exitCode: 0 };
+    const what = `the value takes more than ${this.#valueBytesMax} bytes as JSON: write it to a file and return its path`;
+    return failed('result-too-large', what);
+  }
+
   #close(): void {
     this.#socket?.destroy();
     for (const socket of this.#channels) socket.destroy();
     this.#server.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
-}
-
-function outcomeOf({ value, error }: Answer): Outcome {
-  if (typeof error !== 'string') return { kind: 'completed', value, exitCode: 0 };
-  const message = error === '' ? 'the call failed' : error.slice(0, ERROR_MESSAGE_LENGTH_MAX);
-  return { ...failed('exit-code', message), exitCode: 1, value };
 }
 
 /** Explains the end of a process that has not answered its call. */
@@ -401,8 +439,11 @@ function message(body: unknown): Buffer {
   return Buffer.concat([length, json]);
 }
 
-/** Calls back with each message. Ends the connection after an invalid one. */
-function readMessages(socket: Socket, heard: (message: Readonly<Record<string, unknown>>) => void): void {
+/** Calls back with each message and its length. Ends the connection after an invalid one. */
+function readMessages(
+  socket: Socket,
+  heard: (message: Readonly<Record<string, unknown>>, bytes: number) => void,
+): void {
   let parts: Buffer[] = [];
   let bytes = 0;
   socket.on('data', (part: Buffer) => {
@@ -419,7 +460,7 @@ function readMessages(socket: Socket, heard: (message: Readonly<Record<string, u
       bytes = rest.length;
       try {
         const parsed = JSON.parse(all.toString('utf8', 4, 4 + length)) as unknown;
-        if (typeof parsed === 'object' && parsed !== null) heard(parsed as Record<string, unknown>);
+        if (typeof parsed === 'object' && parsed !== null) heard(parsed as Record<string, unknown>, length);
       } catch {
         return void socket.destroy();
       }

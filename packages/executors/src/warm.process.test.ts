@@ -192,7 +192,8 @@ import json, os, socket, struct, sys, threading
 s = socket.socket(socket.AF_UNIX)
 s.connect(os.environ["GOSHAWK_CALLS"])
 def send(text):
-    s.sendall(struct.pack("<I", len(text)) + text.encode())
+    text = text.encode()
+    s.sendall(struct.pack("<I", len(text)) + text)
 def receive():
     head = s.recv(4, socket.MSG_WAITALL)
     if len(head) < 4: sys.exit(0)
@@ -201,16 +202,24 @@ mark = receive()["mark"].encode("latin1")
 def spin():
     while True: pass
 if sys.argv[1] == "spin": threading.Thread(target=spin, daemon=True).start()
+if sys.argv[1] == "children" and any(os.fork() == 0 for _ in range(3)): spin()
 while True:
     id = receive()["id"]
     if sys.argv[1] == "flood":
         while True: s.sendall((struct.pack("<I", 2) + b"{}") * 10_000)
     os.write(1, b"%d" % os.getpid() + mark)
     os.write(2, mark)
-    send('{"ended": %d, "value": 1, "last": false, "peak": %s}' % (id, sys.argv[2]))`;
+    value = "1"
+    if sys.argv[1] == "large":
+        kind, many = sys.argv[2].split()
+        value = {"keys": lambda n: json.dumps({"k%d" % at: at for at in range(n // 14)}), "list": lambda n: json.dumps([[]] * (n // 4)),
+                 "text": lambda n: json.dumps("x" * n), "wide": lambda n: '"' + "\u00fc" * (n // 2) + '"'}[kind](int(many))
+    error = ', "error": "no"' if len(sys.argv) > 3 else ""
+    peak = sys.argv[2] if sys.argv[1] == "claim" else "1"
+    send('{"ended": %d, "value": %s, "last": false, "peak": %s%s}' % (id, value, peak, error))`;
 
-function hostile(what: string, peak = '1'): ExecPayload {
-  return { exec: [PYTHON, '-c', HOSTILE, what, peak], warm: true, cwd: folder };
+function hostile(what: string, ...how: readonly string[]): ExecPayload {
+  return { exec: [PYTHON, '-c', HOSTILE, what, ...how], warm: true, cwd: folder };
 }
 
 it.each(['1e300', '1.5', '-1', '1e999', '"many"', 'null', '{}', '9007199254740993', '[1]'])(
@@ -233,6 +242,45 @@ it.runIf(process.platform === 'linux')('stops what a call left running, until th
   await expect.poll(state, { timeout: 20_000 }).toBe('T');
   await executors.close();
   expect(existsSync(`/proc/${pid}`)).toBe(false);
+});
+
+// Reason: only Linux shows the state of a process.
+it.runIf(process.platform === 'linux')(
+  'stops it after each call once it has used CPUs between calls',
+  async () => {
+    const pid = (await outcomeOf(executors, hostile('children'))).sink.text();
+    // Calls follow each other too soon for a stop by idle time.
+    const stateAndCall = async () => {
+      const state = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]![0];
+      const { outcome, sink } = await outcomeOf(executors, hostile('children'));
+      expect([outcome.kind, sink.text()]).toEqual(['completed', pid]);
+      return state;
+    };
+    await expect.poll(stateAndCall, { timeout: 25_000, interval: 300 }).toBe('T');
+  },
+);
+
+describe.each(['keys', 'list', 'text', 'wide'])('a value of many %s', (kind) => {
+  const MAX = 256 * 1024;
+  beforeEach(async () => {
+    await executors.close();
+    executors = new Executors({ dataFolder: folder, graceMs: 2_000, valueBytesMax: MAX });
+  });
+
+  it('is refused above the limit of other values, and the process goes on', async () => {
+    expect((await outcomeOf(executors, hostile('large', `${kind} ${MAX - 1_000}`))).outcome.kind).toBe(
+      'completed',
+    );
+    const first = await outcomeOf(executors, hostile('large', `${kind} ${MAX * 3}`));
+    expect(first.outcome).toMatchObject({ kind: 'failed', error: { code: 'result-too-large' } });
+    const again = await outcomeOf(executors, hostile('large', `${kind} ${MAX * 3}`));
+    expect(again.sink.text()).toBe(first.sink.text());
+  });
+
+  it('is left out of a failed call', async () => {
+    const { outcome } = await outcomeOf(executors, hostile('large', `${kind} ${MAX * 3}`, 'and fails'));
+    expect(outcome).toEqual({ kind: 'failed', error: { code: 'exit-code', message: 'no' }, exitCode: 1 });
+  });
 });
 
 it('hangs up on a process that floods it with messages', async () => {

@@ -20,15 +20,18 @@ export class WarmExecutor implements Executor {
   #onGone: (() => void) | undefined;
 
   readonly #values: string | undefined;
+  readonly #valueBytesMax: number;
   readonly #isIsolated: boolean;
 
   /**
    * @param exec runs the processes; its owner closes it
+   * @param valueBytesMax maximum size of a call's value as JSON
    * @param values folder for large values
    * @param isIsolated whether the processes do not see the folder
    */
-  constructor(exec: Executor, values?: string, isIsolated = false) {
+  constructor(exec: Executor, valueBytesMax: number, values?: string, isIsolated = false) {
     this.#exec = exec;
+    this.#valueBytesMax = valueBytesMax;
     this.#values = values;
     this.#isIsolated = isIsolated;
   }
@@ -95,7 +98,7 @@ export class WarmExecutor implements Executor {
       // A container does not show the folder either.
       const isServed = this.#isIsolated || (call.order.payload as ExecPayload).image !== undefined;
       const values = this.#values === undefined ? undefined : { folder: this.#values, isServed };
-      const process = new WarmProcess(key, call, this.#exec, values, {
+      const process = new WarmProcess(key, call, this.#exec, values, this.#valueBytesMax, {
         idle: (idle) => this.#rest(idle),
         spent: (spent) => this.#idle.delete(spent),
         gone: (gone) => {
@@ -115,6 +118,7 @@ export class WarmExecutor implements Executor {
 
   #rest(process: WarmProcess): void {
     this.#idle.add(process);
+    if (process.isRestless) process.pause();
     this.#sweep ??= setTimeout(() => this.#sweepIdle(), WARM_PAUSE_MS).unref();
   }
 
