@@ -6,6 +6,7 @@ import {
   type Message,
   type Millis,
 } from '@goshawk/core';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Registry } from './cluster/registry.js';
 import type { CentralConfig, CentralEnvironment } from './contract.js';
@@ -36,6 +37,16 @@ function bench() {
   const registry = { schedulers: { members }, workers: new Map([[9, worker]]) } as unknown as Registry;
   const config = { settings: { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS } } as CentralConfig;
   const outlook = new Outlook(config, env, registry, () => {});
+  let questions = 0;
+  /** Has all schedulers asked at this time, and returns the pause after a forecast of this cost. */
+  const pauseAfter = (tookMs: Millis, now: Millis): Millis => {
+    asked.length = 0;
+    outlook.wake(now);
+    questions++;
+    for (const from of asked) answer(from, questions, now);
+    outlook.foreseen({ ends: new Map([['t1', []]]), planned: [], tookMs }, now);
+    return timers.at(-1)! - now;
+  };
   const answer = (from: Address, id: number, now: Millis) =>
     outlook.outlined(
       from,
@@ -46,7 +57,7 @@ function bench() {
     members.delete(scheduler);
     outlook.left(scheduler, now);
   };
-  return { asked, outlines, outlook, answer, leave, timers };
+  return { asked, outlines, outlook, answer, leave, pauseAfter, timers };
 }
 
 test('a forecast waits for all schedulers, but not for one that was lost', () => {
@@ -68,4 +79,21 @@ test('the loss of all schedulers ends the question, and the next one follows soo
   expect(timers.at(-1)).toBe(6_000);
   outlook.wake(6_000);
   expect(asked).toHaveLength(2);
+});
+
+test('one expensive forecast does not delay the next one, but on average they take at most one part in 75 of a core', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 1, max: 900 }), { minLength: 20, maxLength: 60 }), (costs) => {
+      const { pauseAfter } = bench();
+      let now = 0;
+      for (const [index, tookMs] of costs.entries()) {
+        const pauseMs = pauseAfter(tookMs, now);
+        if (index === 0) expect(pauseMs).toBe(2_000);
+        now += pauseMs;
+      }
+      const spent = costs.reduce((sum, cost) => sum + cost, 0);
+      // Rounding of sums.
+      expect(spent).toBeLessThanOrEqual(1_000 + now / 75 + 1);
+    }),
+  );
 });

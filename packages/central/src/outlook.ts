@@ -17,8 +17,10 @@ import { PlannedJobs } from './planned-jobs.js';
 
 /** Pause (ms) before jobs are looked for again, and at least between two forecasts. */
 const PAUSE_MIN_MS: Millis = 2_000;
-/** A forecast takes at most one part in this many of the time, which is 1.3% of a core. */
+/** Forecasts take at most one part in this many of the time, which is 1.3% of a core. */
 const PAUSE_FACTOR = 75;
+/** Time (ms) of a core that forecasts may take beyond that, once: the first ones run uncompiled code. */
+const BURST_MS: Millis = 1_000;
 /** While a client waits for the end of a planned job, forecasts take up to a tenth of a core. */
 const PLANNED_PAUSE_FACTOR = 9;
 /** Time (ms) for schedulers to answer. */
@@ -52,6 +54,8 @@ export class Outlook {
   #isComputing = false;
   /** Cost and time of the last forecast. */
   #last = { tookMs: 0, at: 0 };
+  /** Time of a core that forecasts have taken beyond their share, at `#last.at`. */
+  #overdrawnMs: Millis = 0;
   readonly #planned: PlannedJobs;
 
   /** @param answer sends the end of a planned job to a client */
@@ -157,12 +161,14 @@ export class Outlook {
   foreseen(forecast: Forecast, now: Millis): void {
     if (!this.#isComputing) return;
     this.#isComputing = false;
-    this.#last = { tookMs: forecast.tookMs, at: now };
+    const { tookMs } = forecast;
+    this.#overdrawnMs = Math.max(0, this.#overdrawnMs - (now - this.#last.at) / PAUSE_FACTOR) + tookMs;
+    this.#last = { tookMs, at: now };
     this.#planned.serve(forecast.planned);
     this.#publish(forecast, now);
   }
 
-  #publish({ ends, tookMs }: Forecast, now: Millis): void {
+  #publish({ ends }: Forecast, now: Millis): void {
     for (const [address, { tag, at }] of this.#answers)
       if (this.#registry.schedulers.members.has(address))
         this.#env.send(address, {
@@ -172,7 +178,7 @@ export class Outlook {
         });
     this.#answers.clear();
     const pauseMs = ends.size === 0 ? FAILED_PAUSE_MS : PAUSE_MIN_MS;
-    const usualMs = Math.max(pauseMs, PAUSE_FACTOR * tookMs);
+    const usualMs = Math.max(pauseMs, PAUSE_FACTOR * (this.#overdrawnMs - BURST_MS));
     this.#again(this.#planned.isEmpty ? usualMs : Math.min(usualMs, this.#pauseMs(now)), now);
   }
 
