@@ -64,33 +64,37 @@ describe('any text is accepted as a value', () => {
       ([, { type }]) => type !== 'flag',
     );
 
-  it('of every option of every command, as --name=VALUE and as --name VALUE', async () => {
+  it('of all options of every command at once, as --name=VALUE and as --name VALUE', async () => {
     for (const command of commands) {
-      for (const [name, spec] of valued(command)) {
-        await fc.assert(
-          fc.asyncProperty(value, fc.boolean(), async (text, isJoined) => {
+      const options = valued(command);
+      const texts = fc.array(fc.tuple(value, fc.boolean()), {
+        minLength: options.length,
+        maxLength: options.length,
+      });
+      await fc.assert(
+        fc.asyncProperty(texts, async (drawn) => {
+          const expected: Record<string, string> = {};
+          const words = options.flatMap(([name, spec], at) => {
+            const [given, isJoined] = drawn[at]!;
             const flag = `--${kebab(name)}`;
             // `--export-env=` is an error, and `--export-env -` has no value.
             const isOptional = spec.type === 'text' && spec.valueOptional === true;
-            fc.pre(!isOptional || (text !== '' && text !== '-'));
+            const text = isOptional && (given === '' || given === '-') ? 'help' : given;
+            expected[name] = text;
             // After a space, a word with a dash is the next option, except for `-` alone and negative
             // numbers.
-            const joins = isJoined || /^-(?!\d+$)./s.test(text);
-            const words = [...command.name.split(' '), ...(joins ? [`${flag}=${text}`] : [flag, text])];
-            const { given } = await parse(GOSHAWK, words, 100);
-            expect(given?.command.name).toBe(command.name);
-            expect(given?.flags[name]).toBe(text);
-            expect(given?.words).toEqual([]);
-          }),
-          {
-            numRuns: 3,
-            examples: [
-              ['help', false],
-              ["'quoted'", true],
-            ],
-          },
-        );
-      }
+            return isJoined || /^-(?!\d+$)./s.test(text) ? [`${flag}=${text}`] : [flag, text];
+          });
+          const { given } = await parse(GOSHAWK, [...command.name.split(' '), ...words], 100);
+          expect(given?.command.name).toBe(command.name);
+          expect(given?.flags).toMatchObject(expected);
+          expect(given?.words).toEqual([]);
+        }),
+        {
+          numRuns: 10,
+          examples: [[options.map(() => ['help', false])], [options.map(() => ["'quoted'", true])]],
+        },
+      );
     }
   });
 

@@ -101,7 +101,7 @@ describe('the history of a day', () => {
     const path = join(folder, 'history.jsonl');
     const book = bookIn(path);
     const workers = Array.from({ length: 10_000 }, (_, index) => `worker-${index}.rack-7.example`);
-    const count = 2 * (HISTORY_KEPT_MS / HISTORY_STEP_MS);
+    const count = 1.25 * (HISTORY_KEPT_MS / HISTORY_STEP_MS);
     for (let index = 0; index < count; index++) {
       now += HISTORY_STEP_MS;
       // Every sixth point has another worker.

@@ -67,7 +67,9 @@ describe('watchers of a job', () => {
     const watches = new JobWatches();
     const one = job(1);
     const most = 0.75 * LIMITS.watchesMax;
-    for (let request = 0; request < most; request++) expect(renew(watches, one, ada, request, 0)).toBe(true);
+    let taken = 0;
+    for (let request = 0; request < most; request++) if (renew(watches, one, ada, request, 0)) taken++;
+    expect(taken).toBe(most);
     expect(renew(watches, job(2), ben, 1, 1)).toBe(false);
     expect(renew(watches, one, ada, 7, 30_000)).toBe(true);
     expect(renew(watches, job(2), ben, 1, 60_000)).toBe(true);
@@ -96,8 +98,9 @@ describe('watchers of a job', () => {
         expect(total).toBeLessThanOrEqual(MOST);
         expect(requests(watches.take(one))).toHaveLength(total);
         // Everything is free again.
-        for (let left = 0.75 * MOST; left > 0; left--) expect(watch(99)).toBe(true);
-        expect(watch(99)).toBe(false);
+        let taken = 0;
+        while (taken <= MOST && watch(99)) taken++;
+        expect(taken).toBe(0.75 * MOST);
       }),
     );
   });

@@ -16,7 +16,7 @@ import { makePacker, type PackingName } from './packers.js';
 import { CAPACITY, typeOf } from './partition.js';
 import type { VirtualQueues } from './virtual-queues.js';
 
-const SCRIPTS = 500;
+const SCRIPTS = 200;
 const POLICIES: readonly NaivePolicy[] = ['fifo-ff', 'bfjs', 'vqs', 'vqs-bf', 'vqs-bf in server order'];
 
 function countsOf({ large, filler, fillers }: Configuration, j: number): number[] {
