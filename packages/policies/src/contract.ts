@@ -2,6 +2,7 @@ import type {
   Address,
   Attributes,
   BatchPart,
+  GangRule,
   JobFactValues,
   Lending,
   Millis,
@@ -342,8 +343,8 @@ export interface PolicyModule<Options extends PolicyOptions = PolicyOptions> {
   readonly solves?: boolean;
   /** Owners declare whole jobs: stages, predecessors, demands, estimates, deadline, weight, user. */
   readonly declares: boolean;
-  /** Whether gangs start together, and jobs may prefer workers by attributes. */
-  readonly gangs?: boolean;
+  /** Which tasks the policy starts together, with `Draft.gang`: those of stages with `gang`, or of all stages. Default: none. */
+  readonly gangs?: GangRule;
   /** Whether a job that has not started by its deadline fails. Its owner enforces this, by its clock. */
   abandons?(options: Options): boolean;
   /** Whether the policy places tasks by their demands; workers may then have no fixed number of slots. */

@@ -1,4 +1,4 @@
-import { describeThrownIn, InputError, misnamedField, nameProblem } from '@goshawk/core';
+import { describeThrownIn, GANG_RULES, InputError, misnamedField, nameProblem } from '@goshawk/core';
 import { ClusterBooks } from './books/books.js';
 import { BookedDraft } from './books/draft.js';
 import type { CentralPolicy, PolicyModule, PolicyOption, PolicyOptions } from './contract.js';
@@ -42,7 +42,11 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
     if (option.choices !== undefined && !Array.isArray(option.choices))
       broken(`"choices" of option "${name}" is not a list`);
   }
-  for (const name of ['gangs', 'packs', 'solves'] as const)
+  if (module.gangs !== undefined && !GANG_RULES.includes(module.gangs))
+    broken(
+      '"gangs" is neither "asked" (stages with `gang` start together), "all" (all stages do) nor "none"',
+    );
+  for (const name of ['packs', 'solves'] as const)
     if (!['boolean', 'undefined'].includes(typeof module[name]))
       broken(`"${name}" is neither true nor false`);
   if (!['function', 'undefined'].includes(typeof module.abandons)) broken('"abandons" is not a function');

@@ -20,9 +20,9 @@ function booksWith(...jobs: number[]): ClusterBooks {
   return books;
 }
 
-function turn(plan: CentralPolicy['plan'], books: ClusterBooks, gangs = false) {
+function turn(plan: CentralPolicy['plan'], books: ClusterBooks, areAllGangs = false) {
   const thrown: string[] = [];
-  const policy = new GuardedPolicy({ update() {}, plan }, gangs, (error) => thrown.push(String(error)));
+  const policy = new GuardedPolicy({ update() {}, plan }, areAllGangs, (error) => thrown.push(String(error)));
   const draft = new BookedDraft(books, 1, 5);
   policy.update(books.takeChanges(), 5);
   policy.plan(books, draft, 5);
@@ -98,7 +98,25 @@ describe('a policy that throws', () => {
     expect(draft.started).toHaveLength(1);
   });
 
-  it('with gangs gets no substitute starts', () => {
+  it.each([
+    [2, ['0@1', '0@0']],
+    [4, ['1@1']],
+  ])('has a gang of %i started together if it fits, before later tasks', (tasks, expected) => {
+    const books = booksWith(0);
+    for (const number of [0, 1]) {
+      const job = books.declare(1 as Address, number, { arrivedAt: number, tasks });
+      const gang = number === 0;
+      const stage = books.stage(job, 0, { demand: [1], tasks: gang ? tasks : 1, estimateMs: 1_000, gang });
+      books.setWaiting(stage, gang ? tasks : 1, number);
+    }
+    const { started, draft } = turn(() => {
+      throw new Error('lost my way');
+    }, books);
+    expect(started).toEqual(expected);
+    expect(draft.refused).toBe(0);
+  });
+
+  it('under which all tasks are gangs gets no substitute starts', () => {
     const { started, draft } = turn(
       () => {
         throw new Error('lost my way');

@@ -11,14 +11,15 @@ import type {
   StageView,
   WorkerView,
 } from './contract.js';
-import { fitsNow } from './fitting.js';
+import { choose, fitsNow, gangSize } from './fitting.js';
 import { ReadOnlyViews } from './read-only.js';
 
 /** Time (ms) from an exception of the policy to the next plan, even if nothing changes. */
 const AGAIN_MS: Millis = 1_000;
 
 /**
- * Isolates central from faults of a custom policy, which gets views that it cannot write. It reports and counts an exception, keeps the starts planned before it, and starts the other waiting tasks in order of arrival if they fit.
+ * Isolates central from faults of a custom policy, which gets views that it cannot write. It reports and counts an exception, keeps the
+ * starts planned before it, and starts the other waiting tasks and gangs in order of arrival if they fit.
  */
 export class GuardedPolicy implements CentralPolicy {
   readonly #inner: CentralPolicy;
@@ -26,8 +27,8 @@ export class GuardedPolicy implements CentralPolicy {
   readonly #failed: (error: unknown) => void;
   /** Waiting stages by job, in order of arrival. */
   readonly #waiting = new Map<JobView, Set<StageView>>();
-  /** Whether the policy starts gangs together; a fallback must then not start their tasks individually. */
-  readonly #gangs: boolean;
+  /** Whether all tasks are gangs, whose tasks a fallback must not start individually. */
+  readonly #areAllGangs: boolean;
   #failures = 0;
   /** Whether an exception in `update` hid changes from the policy, so that it may know only some stages and workers. */
   #isStale = false;
@@ -36,9 +37,9 @@ export class GuardedPolicy implements CentralPolicy {
   readonly shares?: (cluster: ClusterView) => PolicyShares;
 
   /** @param failed receives the exception; if it throws, the call throws */
-  constructor(inner: CentralPolicy, gangs: boolean, failed: (error: unknown) => void) {
+  constructor(inner: CentralPolicy, areAllGangs: boolean, failed: (error: unknown) => void) {
     this.#inner = inner;
-    this.#gangs = gangs;
+    this.#areAllGangs = areAllGangs;
     this.#failed = failed;
     if (inner.line !== undefined) this.line = (now) => this.#line(now);
     if (inner.shares !== undefined) this.shares = (cluster) => this.#shares(cluster);
@@ -69,7 +70,7 @@ export class GuardedPolicy implements CentralPolicy {
     this.#try(() => this.#inner.plan(this.#views.of(cluster), guarded, now));
     isOpen = false;
     const hasFailed = this.#failures > failures;
-    if ((hasFailed || this.#isStale) && !this.#gangs) this.#planByArrival(cluster, draft);
+    if ((hasFailed || this.#isStale) && !this.#areAllGangs) this.#planByArrival(cluster, draft);
     if (hasFailed) draft.again(now + AGAIN_MS);
   }
 
@@ -159,6 +160,11 @@ export class GuardedPolicy implements CentralPolicy {
     for (const stage of [...this.#waiting.values()].flatMap((stages) => [...stages])) {
       if (workers.length === 0) return;
       if (fitNowhere.has(stage.needs)) continue;
+      if (gangSize(stage) > 1) {
+        startGang(stage, workers, draft);
+        workers = workers.filter(isFree);
+        continue;
+      }
       for (const worker of workers) {
         while (stage.waiting > 0 && fitsNow(stage, worker))
           if (draft.start(stage, worker) === undefined) break;
@@ -177,6 +183,15 @@ export class GuardedPolicy implements CentralPolicy {
       return undefined;
     }
   }
+}
+
+/** Starts a gang on the first workers with room for all of its tasks. */
+function startGang(stage: StageView, workers: readonly WorkerView[], draft: Draft): void {
+  const together = gangSize(stage);
+  const chosen: WorkerView[] = [];
+  for (const worker of workers)
+    if (fitsNow(stage, worker)) choose(worker, worker.roomFor(stage.demand), stage, together, chosen);
+  if (chosen.length === together) draft.gang(chosen.map((worker) => ({ stage, worker })));
 }
 
 function isFree({ open, free }: WorkerView): boolean {

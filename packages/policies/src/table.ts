@@ -75,7 +75,7 @@ export function presetNamed(name: string): Preset {
 }
 
 /** A preset in which central schedules all jobs with this policy. */
-function presetOf(policy: string, { title, declares, gangs = false, packs = false }: PolicyModule): Preset {
+function presetOf(policy: string, { title, declares, gangs = 'none', packs = false }: PolicyModule): Preset {
   return {
     title,
     short: { by: 'matching', over: 'all' },
@@ -224,5 +224,5 @@ export function policyOf(
     ...{ reserve, sizesAreGiven, joinMs, random },
   };
   const made = makePolicy(policy, options, context);
-  return isFile(policy) ? new GuardedPolicy(made, preset.gangs, failed) : made;
+  return isFile(policy) ? new GuardedPolicy(made, preset.gangs === 'all', failed) : made;
 }

@@ -1,11 +1,14 @@
-import { type JobInput, parseJobSpec, Random } from '@goshawk/core';
+import { type GangRule, type JobInput, parseJobSpec, Random } from '@goshawk/core';
 import { addPapers } from '@goshawk/papers';
 import {
   ALL_POLICY_NAMES,
   addCustomPolicy,
   type ClusterView,
+  choose,
   type Draft,
   deciderOf,
+  fitsNow,
+  gangSize,
   type PolicyModule,
   presetNamed,
   type StageView,
@@ -45,6 +48,7 @@ function randomPolicy(random: Random): PolicyModule<Record<never, never>> {
   return {
     title: `${seesBy}, ${draws}`,
     declares: random.next() < 0.8,
+    gangs: 'asked',
     options: {},
     make: () => {
       const waiting = new Set<StageView>();
@@ -59,9 +63,11 @@ function randomPolicy(random: Random): PolicyModule<Record<never, never>> {
           for (const stage of stages.filter((each) => each.waiting > 0).sort((a, b) => keyOf(a) - keyOf(b))) {
             const workers = [...cluster.workers].filter(({ open }) => open);
             for (const worker of workers.sort((a, b) => workerKeyOf(a) - workerKeyOf(b))) {
+              if (gangSize(stage) > 1) continue;
               while (stage.waiting > 0 && draft.start(stage, worker) !== undefined)
                 if (draws === 'one') return draft.again(now + 1);
             }
+            if (gangSize(stage) > 1) startGang(stage, workers, draft);
           }
         },
       };
@@ -69,12 +75,23 @@ function randomPolicy(random: Random): PolicyModule<Record<never, never>> {
   };
 }
 
-function randomJob(random: Random): JobInput {
+function startGang(stage: StageView, workers: readonly WorkerView[], draft: Draft): void {
+  const chosen: WorkerView[] = [];
+  for (const worker of workers)
+    if (fitsNow(stage, worker)) choose(worker, worker.roomFor(stage.demand), stage, gangSize(stage), chosen);
+  if (chosen.length === gangSize(stage)) draft.gang(chosen.map((worker) => ({ stage, worker })));
+}
+
+/** Draws jobs, some of them gangs, and some with more tasks than the cluster runs at once, as far as the policy takes them. */
+function randomJob(random: Random, gangs: GangRule): JobInput {
   const integer = (least: number, most: number) => least + Math.floor(random.next() * (most - least + 1));
   const stage = (most: number) => ({
     tasks: { count: integer(1, Math.min(most, WORKERS)), run: { sleep: integer(10, 3_000) } },
   });
-  if (random.next() < 0.7) return { estimate: 500, ...stage(60) };
+  if (gangs !== 'none' && random.next() < 0.25) return { gang: true, ...stage(WORKERS) };
+  if (gangs !== 'all' && random.next() < 0.3)
+    return { tasks: { count: 3 * WORKERS, run: { sleep: integer(10, 3_000) } } };
+  if (random.next() < 0.6) return { estimate: 500, ...stage(60) };
   return {
     stages: [
       { name: 'map', ...stage(50), estimate: 700 },
@@ -85,9 +102,10 @@ function randomJob(random: Random): JobInput {
 }
 
 async function expectAllJobsEnd(policy: string, estimator: 'pilot' | 'hybrid', random: Random) {
+  const { gangs } = presetNamed(policy);
   const jobs = Array.from({ length: 12 }, (_, i) => ({
     submitMs: i * 200,
-    spec: parseJobSpec(randomJob(random)),
+    spec: parseJobSpec(randomJob(random, gangs)),
   }));
   const simulation = new Simulation({
     workers: WORKERS,

@@ -67,7 +67,7 @@ export function whyNoGang(
   workers: KnownWorkers,
 ): Impossible | undefined {
   for (const stage of stages) {
-    if (stage.gang !== true && !preset.gangs) continue;
+    if (stage.gang !== true && preset.gangs !== 'all') continue;
     const count = countTasks(stage.tasks);
     const room = roomFor(workers, stage, count, preset.packs);
     if (room >= count) continue;
@@ -76,7 +76,7 @@ export function whyNoGang(
       hint: 'submit fewer tasks, or add workers',
     };
   }
-  if (!preset.gangs || mayMeet(workers, prefer)) return undefined;
+  if (preset.gangs !== 'all' || mayMeet(workers, prefer)) return undefined;
   return {
     message: `no worker has its preferred attributes: ${formatAttributes(prefer)}`,
     hint: '`goshawk workers --json` shows their attributes; omit the preference if any worker is acceptable',

@@ -40,6 +40,13 @@ interface DecidedBy {
   readonly options: Readonly<Record<string, number | string | boolean>>;
 }
 
+/**
+ * Which tasks start together or not at all. `none`: no tasks; jobs that ask for it are refused. `asked`: the tasks of stages that ask
+ * for it (`gang`). `all`: the tasks of every stage of every job, so there are no pilots, and `prefer` must name some worker.
+ */
+export const GANG_RULES = ['none', 'asked', 'all'] as const;
+export type GangRule = (typeof GANG_RULES)[number];
+
 export interface Preset {
   readonly title: string;
   readonly short: Route;
@@ -57,17 +64,21 @@ export interface Preset {
   readonly byClass: boolean;
   /** Owners declare whole jobs to central: stages, demands, estimates, deadline, weight, user. */
   readonly declares: boolean;
-  /** Whether gangs start together, and jobs may prefer workers by attributes. */
-  readonly gangs: boolean;
+  readonly gangs: GangRule;
   /** A job that has not started by its deadline fails. */
   readonly abandons: boolean;
   /** Whether the policy places tasks by their demands; tasks that take less than a CPU then share one. */
   readonly packs: boolean;
 }
 
-const BY_CLASS = { byClass: true, declares: false, gangs: false, abandons: false, packs: false } as const;
+const BY_CLASS = { byClass: true, declares: false, gangs: 'none', abandons: false, packs: false } as const;
 /** Goshawk’s policy makes all decisions of central. */
-const BY_GOSHAWK = { decidedBy: { policy: 'goshawk', options: {} }, ...BY_CLASS, packs: true } as const;
+const BY_GOSHAWK = {
+  decidedBy: { policy: 'goshawk', options: {} },
+  ...BY_CLASS,
+  gangs: 'asked',
+  packs: true,
+} as const;
 /** Hawk’s waiting-time queue makes all decisions of central. */
 const BY_HAWK = { decidedBy: { policy: 'hawk', options: {} }, ...BY_CLASS } as const;
 
@@ -185,22 +196,22 @@ export function ablate(preset: Preset, keep: Ablations): Preset {
   };
 }
 
-/** Whether central starts each task where the other tasks of its job allow it. Policies of gangs only do not. */
+/** Whether central starts each task where the other tasks of its job allow it. Policies under which all tasks are gangs do not. */
 export function spreadsTasks({ gangs, long }: Preset): boolean {
-  return !gangs && long.by === 'matching';
+  return gangs !== 'all' && long.by === 'matching';
 }
 
 /** Whether central starts gangs together. */
-export function startsGangs({ gangs, decidedBy, long }: Preset): boolean {
-  return gangs || (decidedBy.policy === 'goshawk' && long.by === 'matching');
+export function startsGangs({ gangs }: Preset): boolean {
+  return gangs !== 'none';
 }
 
 /**
- * Whether workers may ask schedulers for short tasks: always, or while central does not respond; gangs wait
- * for central.
+ * Whether workers may ask schedulers for short tasks: always, or while central does not respond; if
+ * all tasks are gangs, they wait for central.
  */
 export function maySeek({ short, gangs }: Preset): boolean {
-  return !gangs && (short.by === 'seeking' || short.by === 'matching');
+  return gangs !== 'all' && (short.by === 'seeking' || short.by === 'matching');
 }
 
 /** Whether workers report free slots to central, which matches them with jobs. */

@@ -5,7 +5,7 @@ import { firstIssue } from '../issues.js';
 import { LIMITS } from '../limits.js';
 import { formatCount } from '../text/counts.js';
 import { CUTOFF_JOBS_MIN } from './job-lengths.js';
-import { PRESETS, type Preset, ROUTES, SCOPES } from './presets.js';
+import { GANG_RULES, PRESETS, type Preset, ROUTES, SCOPES } from './presets.js';
 
 /** Selects the waiting tasks that may start on CPUs that running tasks lend. */
 export const LENDINGS = ['all', 'short', 'none'] as const;
@@ -36,7 +36,7 @@ const common = () => ({
     decidedBy: decidedBy(),
     byClass: z.boolean(),
     declares: z.boolean(),
-    gangs: z.boolean(),
+    gangs: z.enum(GANG_RULES),
     abandons: z.boolean(),
     packs: z.boolean(),
   }),

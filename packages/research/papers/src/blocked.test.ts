@@ -37,7 +37,7 @@ const central = Object.entries({ ...CENTRAL_POLICIES, ...PAPER_POLICIES }).filte
   ([name]) => name !== 'hawk',
 );
 const policies = central.flatMap(([name, module]) => {
-  const without = { name, gangs: module.gangs === true, solve: undefined as SolveProgram | undefined };
+  const without = { name, gangs: module.gangs !== undefined, solve: undefined as SolveProgram | undefined };
   return module.solves === true ? [without, { ...without, solve }] : [without];
 });
 

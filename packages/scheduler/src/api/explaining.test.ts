@@ -154,11 +154,11 @@ describe('why a job waits', () => {
   });
 
   test.each([
-    ['the 9 tasks of the gang start together, and the cluster has room for', true, {}],
-    ['no worker has gpu 4; the closest is', false, { demand: { gpu: 4 } }],
+    ['the 9 tasks of the gang start together, and the cluster has room for', 'all' as const, {}],
+    ['no worker has gpu 4; the closest is', 'asked' as const, { demand: { gpu: 4 } }],
     [
       'no worker has its preferred attributes: zone=eu',
-      true,
+      'all' as const,
       { tasks: [{ sleep: 5 }], prefer: { zone: 'eu' } },
     ],
   ])(

@@ -46,7 +46,7 @@ export function waitContextOf(
   now: Millis,
 ): WaitContext {
   const { members } = cluster;
-  const allowsGangs = cluster.policy?.preset.gangs ?? true;
+  const mayBeGangs = (cluster.policy?.preset.gangs ?? 'all') === 'all';
   // Most tasks have no needs, and a query may be about a hundred thousand of them, so these answers are cached.
   const plainDrained = new AnswersByScope<boolean>();
   const plainMissing = byClass(() => new AnswersByScope<string | undefined>());
@@ -59,7 +59,7 @@ export function waitContextOf(
         ? plainDrained.of(scope, () => isDrained(members, scope, needs))
         : isDrained(members, scope, needs),
     unmetNeed: (scope, stage, job) =>
-      isPlain(stage) && stage.gang !== true && !allowsGangs
+      isPlain(stage) && stage.gang !== true && !mayBeGangs
         ? plainMissing[job.class].of(scope, () => unmetNeedOf(job, stage, scope, cluster))
         : unmetNeedOf(job, stage, scope, cluster),
   };

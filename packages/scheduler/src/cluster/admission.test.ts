@@ -12,7 +12,7 @@ import { describe, expect, test } from 'vitest';
 import { unmetRequirements } from './admission.js';
 import { Members } from './members.js';
 
-const GANGS: PolicySettings = { ...DEFAULT_POLICY, preset: { ...DEFAULT_POLICY.preset, gangs: true } };
+const GANGS: PolicySettings = { ...DEFAULT_POLICY, preset: { ...DEFAULT_POLICY.preset, gangs: 'all' } };
 
 function worker(address: number, fields: Partial<Member> = {}): Member {
   const at = { address: address as Address, name: `w${address}`, place: address };

@@ -94,7 +94,7 @@ describe('when the connection to central breaks', () => {
   });
 
   test('gangs wait, and seeking workers get no task of one', () => {
-    const { scheduler, take, submit } = setUp(undefined, { ...PRESETS.goshawk, gangs: true });
+    const { scheduler, take, submit } = setUp(undefined, { ...PRESETS.goshawk, gangs: 'all' });
     submit(10);
     scheduler.disconnected(CENTRAL, 2);
     submit(10, 3);

@@ -292,9 +292,9 @@ export function isUpToCentral(s: SchedulerState, job: Job): boolean {
   return job.needsCentral && s.quotas.needsCentral(job.spec.user);
 }
 
-/** Whether seeking workers may take single tasks of the job; a gang starts as a whole. */
+/** Whether seeking workers may take single tasks of the job; a gang starts as a whole, and without a policy every job may be one. */
 function maySeekTasks(s: SchedulerState, job: Job): boolean {
-  return job.maySeek && s.cluster.policy?.preset.gangs === false;
+  return job.maySeek && (s.cluster.policy?.preset.gangs ?? 'all') !== 'all';
 }
 
 function returnToCentral(s: SchedulerState, job: Job, now: Millis): void {

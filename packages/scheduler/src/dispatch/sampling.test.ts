@@ -380,7 +380,7 @@ test('a stage with an estimate is described with it', () => {
 });
 
 test('no task of a gang runs before the others, even if the estimator requests pilots', () => {
-  const bench = new Bench({ preset: { ...PRESETS.goshawk, gangs: true } });
+  const bench = new Bench({ preset: { ...PRESETS.goshawk, gangs: 'all' } });
   const job = bench.submit(10);
   expect(job.estimate.sample).toBeUndefined();
   expect(bench.take('need')).toMatchObject([{ tasks: 10, part: 'judged' }]);

@@ -26,7 +26,7 @@ test.each(CASES)(
   'with central $absence, tasks of a user with limit $limit start only if it may lapse: $lapse',
   ({ leave, limit, lapse }) => {
     const bench = new DurableBench(undefined, 0, false);
-    bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk, gangs: false } }));
+    bench.receive(CENTRAL, welcome({ preset: PRESETS.goshawk }));
     bench.members(W1);
     bench.receive(CENTRAL, {
       type: 'limits',
@@ -52,7 +52,7 @@ test.each(CASES)(
     expect(probes.length > 0).toBe(lapse === true);
     expect(seek()).toEqual(lapse === true ? ['ann'] : []);
     // The next central has not sent its limits yet.
-    bench.receive(9 as Address, welcome({ preset: { ...PRESETS.goshawk, gangs: false } }));
+    bench.receive(9 as Address, welcome({ preset: PRESETS.goshawk }));
     bench.scheduler.disconnected(9 as Address, 0);
     bench.accept({ user: 'ann', estimate: '1ms', tasks: [{ sleep: 1 }] });
     bench.commit();

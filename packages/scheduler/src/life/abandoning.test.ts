@@ -19,7 +19,7 @@ function setUp(abandons = true) {
       },
     },
   );
-  const preset = { ...PRESETS.goshawk, gangs: true, declares: true, abandons };
+  const preset = { ...PRESETS.goshawk, gangs: 'all' as const, declares: true, abandons };
   scheduler.start(0);
   scheduler.receive(CENTRAL, welcome({ preset }), 0);
   scheduler.receive(CENTRAL, joined(1, [W1, W2]), 0);

@@ -78,7 +78,7 @@ export class Estimators {
     const prediction = this.#estimator?.predict(arriving) ?? { kind: 'unknown' };
     const { openMs, stages = [], retryOf } = spec;
     const mayWait = openMs === undefined && retryOf === undefined;
-    const hasPilots = mayWait && !hasGangs({ stages }) && !this.#policy?.preset.gangs;
+    const hasPilots = mayWait && !hasGangs({ stages }) && this.#policy?.preset.gangs !== 'all';
     return hasPilots ? prediction : withoutPilots(prediction);
   }
 

@@ -291,7 +291,7 @@ function checkRoom(setup: Setup, { needs }: Survey): void {
   needs.checkSpread(settings, cluster);
   if (startsGangs(settings.preset)) {
     const places = needs.placesIn(cluster.slots, settings.preset);
-    needs.checkGangs({ ...cluster, places }, settings.preset.gangs);
+    needs.checkGangs({ ...cluster, places }, settings.preset.gangs === 'all');
   }
 }
 

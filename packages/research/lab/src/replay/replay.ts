@@ -63,7 +63,7 @@ export async function replayLocally(
     const settings = settingsOf(variant, plan.facts);
     const { needs } = plans.get(planKey(variant))!;
     needs.checkSpread(settings, cluster);
-    if (startsGangs(settings.preset)) needs.checkGangs(cluster, settings.preset.gangs);
+    if (startsGangs(settings.preset)) needs.checkGangs(cluster, settings.preset.gangs === 'all');
   }
   for (const line of planLines(plan, { load: options.load, workers }, first)) context.note(line);
   const runs: PolicyRun[] = [];

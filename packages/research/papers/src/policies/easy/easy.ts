@@ -157,7 +157,7 @@ function freeBy(worker: WorkerView, at: Millis, now: Millis): number[] {
 export const EASY: PolicyModule<Record<string, never>> = {
   title: 'first come, first served with EASY backfilling: later jobs start if they do not delay the first',
   declares: true,
-  gangs: true,
+  gangs: 'asked',
   packs: true,
   options: {},
   make: () => new Easy(),

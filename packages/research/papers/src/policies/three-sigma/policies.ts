@@ -48,7 +48,7 @@ function module(
   return {
     title,
     declares: true,
-    gangs: true,
+    gangs: 'all',
     abandons: ({ afterDeadline }) => afterDeadline === 'abandon',
     options: THREE_SIGMA_OPTIONS,
     make,
