@@ -6,6 +6,7 @@ import {
   type EventPage,
   type Forecast,
   type HistoryPage,
+  ignoreForeign,
   type Machine,
   type Message,
   type MessageOf,
@@ -187,8 +188,7 @@ export class Central implements Machine<CentralTimer> {
       case 'describeShares':
         return this.#answer(from, message.request, 'shares', s.dispatcher.shares());
       default:
-        // The message is for another role.
-        return;
+        return ignoreForeign<'central'>(message);
     }
   }
 

@@ -1,6 +1,7 @@
 import {
   type Address,
   type Counters,
+  ignoreForeign,
   invariant,
   type KillReason,
   type Machine,
@@ -121,7 +122,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'readCounters':
         return this.env.send(from, { type: 'counters', request: message.request, value: this.#counted() });
       default:
-        return; // The message is for another role.
+        return ignoreForeign<'worker'>(message);
     }
   }
 

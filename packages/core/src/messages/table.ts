@@ -92,21 +92,20 @@ import { CLASSES } from '../policy/presets.js';
 export const ROLES = ['client', 'scheduler', 'central', 'worker'] as const;
 export type Role = (typeof ROLES)[number];
 
-interface Declaration<F> {
-  readonly from: readonly Role[];
-  readonly to: readonly Role[];
+interface Declaration<F, From extends Role, To extends Role> {
+  readonly from: readonly From[];
+  readonly to: readonly To[];
   /** Effect of losing, duplicating or delaying the message. */
   readonly faults: string;
   readonly fields: F;
 }
 
 /** Declares a message. @param faults what happens if it is lost, repeated or late */
-function message<const F extends Record<string, Field<unknown>>>(
-  from: Role | readonly Role[],
-  to: Role | readonly Role[],
-  faults: string,
-  fields: F,
-): Declaration<F> {
+function message<
+  const F extends Record<string, Field<unknown>>,
+  const From extends Role,
+  const To extends Role,
+>(from: From | readonly From[], to: To | readonly To[], faults: string, fields: F): Declaration<F, From, To> {
   return {
     from: typeof from === 'string' ? [from] : from,
     to: typeof to === 'string' ? [to] : to,
@@ -124,7 +123,7 @@ function message<const F extends Record<string, Field<unknown>>>(
  * fields at the end, and raise PROTOCOL_VERSION for any other change.
  */
 
-function answer<T>(from: Role | readonly Role[], value: Field<T>) {
+function answer<const From extends Role, T>(from: From | readonly From[], value: Field<T>) {
   return message(from, 'client', 'Lost: the request is retried.', { request, value });
 }
 
@@ -1328,6 +1327,18 @@ export type MessageOf<T extends MessageType> = { readonly type: T } & InferMessa
 export type AnswerValue<A extends AnswerType> = Infer<(typeof MESSAGES)[A]['fields']>['value'];
 
 export type Message = { [T in MessageType]: MessageOf<T> }[MessageType];
+
+type TypesWith<R extends Role, End extends 'from' | 'to'> = {
+  [T in MessageType]: R extends (typeof MESSAGES)[T][End][number] ? T : never;
+}[MessageType];
+
+/** Messages that this role sends. */
+export type MessageFrom<R extends Role> = Extract<Message, { readonly type: TypesWith<R, 'from'> }>;
+/** Messages that other roles receive, and this one does not. */
+export type MessageNotTo<R extends Role> = Exclude<Message, { readonly type: TypesWith<R, 'to'> }>;
+
+/** Ignores a message for other roles. If the machine of this role has no case for one that it receives, the call does not compile. */
+export function ignoreForeign<R extends Role>(_message: MessageNotTo<R>): void {}
 
 export const MESSAGE_TYPES = Object.keys(MESSAGES) as MessageType[];
 

@@ -1,8 +1,10 @@
 import {
   type Address,
   type Counters,
+  ignoreForeign,
   LIMITS,
-  type Message,
+  type MessageFrom,
+  type MessageNotTo,
   type MessageOf,
   type Millis,
   matchesGlob,
@@ -46,7 +48,7 @@ export class ClientApi {
     this.watching = new Watching(s);
   }
 
-  receive(from: Address, message: Message, now: Millis): void {
+  receive(from: Address, message: MessageFrom<'client'> | MessageNotTo<'scheduler'>, now: Millis): void {
     const s = this.#s;
     const key = s.env.clientKeyOf?.(from);
     this.#allowedUser = ownerFor(key, message.type);
@@ -140,8 +142,7 @@ export class ClientApi {
           ...s.env.counted?.(),
         } as Counters);
       default:
-        // A message for another role.
-        return;
+        return ignoreForeign<'scheduler'>(message);
     }
   }
 

@@ -124,7 +124,8 @@ export function planRuns(
     checkPartition(policy, workers);
     const places = survey.needs.placesIn(slots, policy.preset);
     survey.needs.checkSpread(policy, cluster);
-    if (startsGangs(policy.preset)) survey.needs.checkGangs({ ...cluster, places }, policy.preset.gangs === 'all');
+    if (startsGangs(policy.preset))
+      survey.needs.checkGangs({ ...cluster, places }, policy.preset.gangs === 'all');
     return Array.from({ length: options.seeds }, (_, i) => ({
       policy: label === undefined ? policy : { ...policy, policy: label },
       workers,
